@@ -1,0 +1,250 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Runs an ONNX network in float32 with numpy alone.
+
+It shares no code with the compiler or the device, so it is the independent answer their results
+are compared with. It favours being obviously right over being fast: every convolution is an
+explicit window gather and one matrix product. Tensors are NCHW with a batch of one.
+
+    float_reference.py MODEL.onnx --input NAME=FILE.npy --output-dir DIR [--every-tensor]
+
+FILE.npy holds N images (N, C, H, W) of any numeric type; each is cast to float32 and run alone.
+Each output NAME becomes DIR/NAME.npy, the N results stacked along the first axis.
+"""
+
+import argparse
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+
+def _spatial_padding(attributes, size, kernel, strides, dilations):
+    """Returns ((top, bottom), (left, right)) from `pads` or `auto_pad`."""
+    auto_pad = attributes.get("auto_pad", "NOTSET")
+    if auto_pad == "NOTSET":
+        pads = attributes.get("pads", [0, 0, 0, 0])
+        return (pads[0], pads[2]), (pads[1], pads[3])
+    padding = []
+    for length, kernel_length, stride, dilation in zip(size, kernel, strides, dilations):
+        reach = dilation * (kernel_length - 1) + 1
+        total = max((-(-length // stride) - 1) * stride + reach - length, 0)
+        if auto_pad == "VALID":
+            total = 0
+        small, large = total // 2, total - total // 2
+        padding.append((small, large) if auto_pad == "SAME_UPPER" else (large, small))
+    return tuple(padding)
+
+
+def _windows(data, kernel, strides, dilations):
+    """Returns a view (N, C, output H, output W, kernel H, kernel W) of padded data."""
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
+    view = np.lib.stride_tricks.sliding_window_view(data, reach, axis=(2, 3))
+    return view[:, :, :: strides[0], :: strides[1], :: dilations[0], :: dilations[1]]
+
+
+def _convolution(attributes, data, weights, bias=None):
+    group = attributes.get("group", 1)
+    strides = attributes.get("strides", [1, 1])
+    dilations = attributes.get("dilations", [1, 1])
+    kernel = weights.shape[2:]
+    padding = _spatial_padding(attributes, data.shape[2:], kernel, strides, dilations)
+    windows = _windows(np.pad(data, ((0, 0), (0, 0)) + padding), kernel, strides, dilations)
+    batch, channels, height, width = windows.shape[:4]
+    # (batch, group, channels of the group x kernel, pixels)
+    columns = windows.transpose(0, 1, 4, 5, 2, 3).reshape(batch, group, -1, height * width)
+    rows = weights.reshape(group, weights.shape[0] // group, columns.shape[2])
+    result = np.matmul(rows, columns).reshape(batch, weights.shape[0], height, width)
+    return result if bias is None else result + bias.reshape(1, -1, 1, 1)
+
+
+def _pool(attributes, data, fill, reduce_windows):
+    kernel = attributes["kernel_shape"]
+    strides = attributes.get("strides", [1, 1])
+    dilations = attributes.get("dilations", [1, 1])
+    padding = _spatial_padding(attributes, data.shape[2:], kernel, strides, dilations)
+    if attributes.get("ceil_mode", 0):
+        padding = tuple(
+            (before, after + (-(length + before + after - d * (k - 1) - 1)) % stride)
+            for (before, after), length, k, d, stride in zip(
+                padding, data.shape[2:], kernel, dilations, strides
+            )
+        )
+    padded = np.pad(data, ((0, 0), (0, 0)) + padding, constant_values=fill)
+    return reduce_windows(_windows(padded, kernel, strides, dilations))
+
+
+def _max_pool(attributes, data):
+    return _pool(attributes, data, -np.inf, lambda windows: windows.max(axis=(4, 5)))
+
+
+def _average_pool(attributes, data):
+    """Padding added by ceil_mode never counts; explicit padding counts if the attribute says so."""
+    total = _pool(attributes, data, 0, lambda windows: windows.sum(axis=(4, 5)))
+    ones = np.ones_like(data)
+    if attributes.get("count_include_pad", 0):
+        pads = attributes.get("pads", [0, 0, 0, 0])
+        ones = np.pad(
+            ones, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])), constant_values=1
+        )
+        attributes = {**attributes, "pads": [0, 0, 0, 0]}
+    return total / _pool(attributes, ones, 0, lambda windows: windows.sum(axis=(4, 5)))
+
+
+def _batch_normalization(attributes, data, scale, bias, mean, variance):
+    factor = scale / np.sqrt(variance + np.float32(attributes.get("epsilon", 1e-5)))
+    shape = (1, -1) + (1,) * (data.ndim - 2)
+    return data * factor.reshape(shape) + (bias - mean * factor).reshape(shape)
+
+
+def _clip(attributes, data, low=None, high=None):
+    low = attributes.get("min") if low is None else low
+    high = attributes.get("max") if high is None else high
+    return data if low is None and high is None else np.clip(data, low, high)
+
+
+def _gemm(attributes, left, right, addend=None):
+    left = left.T if attributes.get("transA", 0) else left
+    right = right.T if attributes.get("transB", 0) else right
+    result = np.float32(attributes.get("alpha", 1.0)) * (left @ right)
+    if addend is None:
+        return result
+    return result + np.float32(attributes.get("beta", 1.0)) * addend
+
+
+def _flatten(attributes, data):
+    axis = attributes.get("axis", 1)
+    axis += data.ndim if axis < 0 else 0
+    return data.reshape(int(np.prod(data.shape[:axis], dtype=np.int64)), -1)
+
+
+def _reshape(attributes, data, shape):
+    keeps_zero = attributes.get("allowzero", 0)
+    sizes = [
+        data.shape[axis] if size == 0 and not keeps_zero else int(size)
+        for axis, size in enumerate(shape)
+    ]
+    return data.reshape(sizes)
+
+
+def _softmax(attributes, data):
+    axis = attributes.get("axis", -1)
+    exponentials = np.exp(data - data.max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def _leaky_relu(attributes, data):
+    return np.where(data < 0, data * np.float32(attributes.get("alpha", 0.01)), data)
+
+
+OPERATORS = {
+    "Add": lambda attributes, left, right: left + right,
+    "AveragePool": _average_pool,
+    "BatchNormalization": _batch_normalization,
+    "Clip": _clip,
+    "Conv": _convolution,
+    "Flatten": _flatten,
+    "Gemm": _gemm,
+    "GlobalAveragePool": lambda attributes, data: data.mean(axis=(2, 3), keepdims=True),
+    "GlobalMaxPool": lambda attributes, data: data.max(axis=(2, 3), keepdims=True),
+    "Identity": lambda attributes, data: data,
+    "LeakyRelu": _leaky_relu,
+    "MatMul": lambda attributes, left, right: left @ right,
+    "MaxPool": _max_pool,
+    "Relu": lambda attributes, data: np.maximum(data, 0),
+    "Reshape": _reshape,
+    "Sigmoid": lambda attributes, data: 1 / (1 + np.exp(-data)),
+    "Softmax": _softmax,
+    "Tanh": lambda attributes, data: np.tanh(data),
+}
+
+
+def evaluate(operator, attributes, inputs):
+    """Runs one operator. `inputs` are arrays, None where an optional one is absent.
+
+    Returns the first output. Raises KeyError for an operator outside OPERATORS.
+    """
+    result = OPERATORS[operator](attributes, *inputs)
+    return np.ascontiguousarray(result, dtype=np.result_type(inputs[0]))
+
+
+def _attributes(node):
+    values = {}
+    for attribute in node.attribute:
+        value = onnx.helper.get_attribute_value(attribute)
+        values[attribute.name] = value.decode() if isinstance(value, bytes) else value
+    return values
+
+
+class Network:
+    """An ONNX graph ready to run. Running changes nothing in it, so threads may share one."""
+
+    def __init__(self, model):
+        """`model` is an onnx.ModelProto or the path of one."""
+        if not isinstance(model, onnx.ModelProto):
+            model = onnx.load(str(model))
+        graph = model.graph
+        self.constants = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+        self.nodes = []
+        for node in graph.node:
+            if node.op_type == "Constant":
+                (attribute,) = node.attribute
+                self.constants[node.output[0]] = numpy_helper.to_array(attribute.t)
+            else:
+                self.nodes.append((node, _attributes(node)))
+        self.input_names = [i.name for i in graph.input if i.name not in self.constants]
+        self.output_names = [o.name for o in graph.output]
+        unknown = {node.op_type for node, _ in self.nodes} - set(OPERATORS)
+        if unknown:
+            raise NotImplementedError("no float reference for " + ", ".join(sorted(unknown)))
+
+    def run(self, inputs):
+        """Returns every tensor of the graph by name, computed from `inputs` (name -> array)."""
+        tensors = {"": None, **self.constants, **inputs}
+        for node, attributes in self.nodes:
+            arguments = [tensors[name] for name in node.input]
+            tensors[node.output[0]] = evaluate(node.op_type, attributes, arguments)
+        return tensors
+
+    def run_images(self, inputs, wanted=None):
+        """Runs N images one after the other: arrays (N, ...) in, outputs stacked along N."""
+        counts = {len(array) for array in inputs.values()}
+        if len(counts) != 1:
+            raise ValueError("the inputs hold different numbers of images")
+        results = {}
+        for index in range(counts.pop()):
+            image = {
+                name: array[index : index + 1].astype(np.float32) for name, array in inputs.items()
+            }
+            tensors = self.run(image)
+            for name in wanted or self.output_names:
+                results.setdefault(name, []).append(tensors[name])
+        return {name: np.concatenate(arrays) for name, arrays in results.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs an ONNX network in float32 with numpy.")
+    parser.add_argument("model")
+    parser.add_argument("--input", action="append", required=True, metavar="NAME=FILE.npy")
+    parser.add_argument("--output-dir", type=pathlib.Path, required=True)
+    parser.add_argument(
+        "--every-tensor", action="store_true", help="write intermediate tensors as well"
+    )
+    options = parser.parse_args()
+    pairs = [item.partition("=") for item in options.input]
+    inputs = {name: np.load(path) for name, _, path in pairs}
+    network = Network(options.model)
+    if set(inputs) != set(network.input_names):
+        sys.exit("float_reference: the network's inputs are " + ", ".join(network.input_names))
+    wanted = network.output_names
+    if options.every_tensor:
+        wanted = [node.output[0] for node, _ in network.nodes]
+    options.output_dir.mkdir(parents=True, exist_ok=True)
+    for name, array in network.run_images(inputs, wanted).items():
+        np.save(options.output_dir / (name.replace("/", "_") + ".npy"), array)
+
+
+if __name__ == "__main__":
+    main()
