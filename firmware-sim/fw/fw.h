@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The firmware: places jobs on cores, keeps the rings filled, starts FCs at the right
+ * instant and tells the host what happened.
+ *
+ * A pure state machine.  It reads no clock, allocates nothing and never blocks; the host
+ * holds one lock around every call except ovt_core_step(), passes time in, and carries
+ * the events out.  Device time is in nanoseconds.
+ *
+ * Life of an FC in a host:
+ *
+ *	lock
+ *	ovt_fw_submit(fw, job, now)		command queue, stamped
+ *	ovt_fw_advance(fw, now)			placement, ring, choice; events
+ *	while (ovt_fw_pop_event(fw, &event))	STARTED: wake the core's thread
+ *	unlock
+ *	... the core's thread: while (ovt_core_step(core, budget) == OVT_STEP_MORE) resched
+ *	lock
+ *	ovt_fw_executed(fw, core, now)		nothing left to execute
+ *	ovt_fw_advance(fw, now)			retires it now (functional) or at its modelled end
+ *	timer = ovt_fw_next(fw)			call ovt_fw_advance() again then
+ *	unlock
+ *
+ * Time.  An instant is processed in the order: FCs end; commands in queue order; idle
+ * cores choose, lowest first.  Instants are processed in order of device time, never one
+ * later than the horizon passed in, and never one that depends on what a core has
+ * not yet executed.  So the timeline of the timed modes does not depend on
+ * when the host comes to call.  With an ordinary clock the horizon is now; a host whose clock
+ * is stepped by hand passes the last instant before now, so that several arrivals of one
+ * instant are all seen before a choice.
+ */
+#ifndef OVT_FW_H
+#define OVT_FW_H
+
+#include <ovt_port.h>
+#include "hw/core.h"
+
+#define OVT_MAX_CORES		64u
+#define OVT_CORE_ANY		0u
+#define OVT_PRIORITY_HIGH	255u
+
+struct ovt_list {
+	struct ovt_list *next;
+	struct ovt_list *previous;
+};
+
+/* A range of a program; the layout of struct overtake_fc. */
+struct ovt_fc {
+	u32 first_insn;
+	u32 insn_count;
+};
+
+/* A client's queue, embedded in the host's own; @jobs is the firmware's. */
+struct ovt_fw_context {
+	struct ovt_list jobs;
+	u32 killed;
+};
+
+enum ovt_job_state { OVT_JOB_NEW, OVT_JOB_QUEUED, OVT_JOB_ENDED };
+
+/* How a job ended. */
+enum ovt_job_status {
+	OVT_JOB_OK,
+	OVT_JOB_CANCELLED,	/* by CANCEL or KILL_CONTEXT */
+	OVT_JOB_FAULTED,	/* @fault says how */
+	OVT_JOB_HUNG,		/* watchdog */
+	OVT_JOB_RESET,		/* its FC was running when the core was reset */
+};
+
+/**
+ * struct ovt_fw_job - a job, embedded in the host's own
+ *
+ * The first group is the host's: set before SUBMIT, constant until the ENDED event.  The
+ * second is the firmware's; the host may read it at the ENDED event and after, when the
+ * firmware has let go of the job.
+ */
+struct ovt_fw_job {
+	struct ovt_fw_context *context;
+	const struct ovt_fc *fcs;
+	u32 fc_count;
+	u32 core;			/* asked for: OVT_CORE_ANY or 1..cores */
+	u32 priority;
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
+
+	enum ovt_job_state state;
+	enum ovt_job_status status;
+	u32 placed_core;		/* 0 until placed */
+	u32 queued;			/* FCs that entered the ring */
+	u32 started;			/* FCs started */
+	u32 done;			/* FCs ended */
+	u32 preemptions;
+	u32 cancelled;
+	u32 overtaken;			/* a HIGH FC ran since its last one */
+	u32 fault;
+	u32 fault_insn;
+	u64 sequence;
+	u64 first_position;
+	u64 arrival_ns;
+	u64 start_ns;			/* first FC */
+	u64 end_ns;
+	u64 executed_ns;
+	struct ovt_list context_link;
+	struct ovt_list ring_link;	/* jobs of one ring of one core with FCs to start, in order */
+};
+
+enum ovt_command_type {
+	OVT_COMMAND_SUBMIT,
+	OVT_COMMAND_CANCEL,
+	OVT_COMMAND_KILL_CONTEXT,
+	OVT_COMMAND_RESET,
+	OVT_COMMAND_LIMIT,
+};
+
+struct ovt_command {
+	enum ovt_command_type type;
+	u32 core;			/* RESET, LIMIT: from 1 */
+	u32 limit;
+	u64 time_ns;			/* not before the command in front of it */
+	void *object;			/* job or context */
+};
+
+enum ovt_event_type {
+	OVT_EVENT_ARRIVED,		/* job placed on @core; @fc_index FCs entered @ring */
+	OVT_EVENT_STARTED,		/* FC started: run the core's thread */
+	OVT_EVENT_PREEMPTED,		/* @job is a NORMAL job overtaken between two of its FCs */
+	OVT_EVENT_DONE,			/* FC ended */
+	OVT_EVENT_FAULT,		/* FC ended by a fault; @job ends */
+	OVT_EVENT_HUNG,			/* FC ended by the watchdog; @job ends */
+	OVT_EVENT_ENDED,		/* job over; the firmware holds no reference to it any more */
+	OVT_EVENT_CANCELLED,		/* a CANCEL of @job was consumed, whether or not it came in time */
+	OVT_EVENT_KILLED,		/* KILL_CONTEXT is finished: no job of @context is left */
+};
+
+struct ovt_event {
+	enum ovt_event_type type;
+	u32 core;			/* from 1; 0 if never placed */
+	u32 ring;			/* enum ovt_ring_index */
+	u32 fc_index;
+	u64 time_ns;
+	u64 duration_ns;		/* DONE, FAULT, HUNG: how long the FC took */
+	struct ovt_fw_job *job;
+	struct ovt_fw_context *context;	/* KILLED */
+};
+
+/**
+ * struct ovt_fw_config - what the host decides
+ * @profile: numbers of the device, outlives it
+ * @mode: how cores spend an FC's time
+ * @core_count: 1..OVT_MAX_CORES
+ * @watchdog_cycles: cycles one FC may execute
+ * @cores: storage for @core_count cores
+ * @core_states: storage for @core_count firmware cores
+ * @commands: storage, @command_count entries, a power of two
+ * @events: storage, @event_count entries, a power of two, at least 16
+ */
+struct ovt_fw_config {
+	const struct ovt_profile *profile;
+	enum ovt_mode mode;
+	u32 core_count;
+	u64 watchdog_cycles;
+	struct ovt_core *cores;
+	struct ovt_fw_core *core_states;
+	struct ovt_command *commands;
+	u32 command_count;
+	struct ovt_event *events;
+	u32 event_count;
+};
+
+/* The firmware's view of a core. */
+struct ovt_fw_core {
+	struct ovt_list jobs[OVT_RING_COUNT];	/* with FCs that have not started */
+	u64 next_position[OVT_RING_COUNT];
+	u32 unfinished;				/* running, committed or in a ring */
+	u32 executed;				/* the running FC has nothing left to execute */
+	u64 start_ns;
+	u64 end_ns;				/* OVT_TIME_NEVER until known */
+	u64 preemptions;
+	u64 faults;
+	u64 resets;
+	struct ovt_fw_job *running;
+	struct ovt_fw_job *last_normal;		/* started, not finished, most recent on NORMAL */
+};
+
+struct ovt_fw {
+	struct ovt_fw_config config;
+	u64 now_ns;				/* instant being, or last, processed */
+	u64 next_sequence;
+	u32 command_head, command_tail, commands_reserved;
+	u32 event_head, event_tail;
+	bool choose;				/* an idle core may have work at now_ns */
+};
+
+void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config);
+void ovt_fw_context_init(struct ovt_fw_context *context);
+
+/*
+ * Room in the command queue is reserved before a host commits to anything: 2 for a job
+ * (SUBMIT and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each RESET or LIMIT.
+ * A command gives its slot back when it is consumed; a job that ends uncancelled gives back
+ * its CANCEL's through ovt_fw_unreserve().  False: no room, nothing changed.
+ */
+bool ovt_fw_reserve(struct ovt_fw *fw, u32 slots);
+void ovt_fw_unreserve(struct ovt_fw *fw, u32 slots);
+
+/*
+ * Queue a command for which a slot is reserved.  @now_ns is the host's clock and does not run
+ * backwards; a command stamped before what is already processed is taken as of then.
+ * ovt_fw_cancel() at most once a job: the command refers to the job until its CANCELLED
+ * event, which may come after ENDED, so the host holds a reference for it.
+ */
+void ovt_fw_submit(struct ovt_fw *fw, struct ovt_fw_job *job, u64 now_ns);
+void ovt_fw_cancel(struct ovt_fw *fw, struct ovt_fw_job *job, u64 now_ns);
+void ovt_fw_kill_context(struct ovt_fw *fw, struct ovt_fw_context *context, u64 now_ns);
+void ovt_fw_reset(struct ovt_fw *fw, u32 core, u64 now_ns);
+void ovt_fw_limit(struct ovt_fw *fw, u32 core, u32 limit, u64 now_ns);
+
+enum ovt_advance {
+	OVT_ADVANCE_DONE,	/* everything up to the horizon, or up to what cores must execute first */
+	OVT_ADVANCE_EVENTS,	/* the event queue is full: pop events and call again */
+};
+
+enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);
+
+/* The earliest device time at which ovt_fw_advance() has something to do; OVT_TIME_NEVER. */
+u64 ovt_fw_next(const struct ovt_fw *fw);
+
+/*
+ * Under the lock, by the execution thread of @core (from 1) after ovt_core_step() said
+ * OVT_STEP_FINISHED.  Functional mode: the FC ends at @now_ns.
+ */
+void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns);
+
+/* Under the lock: @core (from 1) has an FC whose execution thread must run. */
+bool ovt_fw_runnable(const struct ovt_fw *fw, u32 core);
+
+/* A timed core's cost is known before its arithmetic is done: tells the firmware (mode both). */
+void ovt_fw_priced(struct ovt_fw *fw, u32 core);
+
+/* True if nothing is left to do up to @horizon_ns, i.e. no core executes and no command waits. */
+bool ovt_fw_settled(const struct ovt_fw *fw, u64 horizon_ns);
+
+bool ovt_fw_pop_event(struct ovt_fw *fw, struct ovt_event *event);
+
+#endif

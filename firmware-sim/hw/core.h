@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * One accelerator core: registers, a HIGH and a NORMAL ring, the arbiter between them
+ * and the execution of the FC that it chose.
+ *
+ * Two parties touch a core.  The firmware (fw/) owns rings, registers and the arbiter and
+ * is called under the host's lock.  The host's execution thread owns @exec while
+ * ovt_core_runnable() holds and calls ovt_core_step() outside all locks.
+ */
+#ifndef OVT_HW_CORE_H
+#define OVT_HW_CORE_H
+
+#include <ovt_port.h>
+#include "hw/decode.h"
+#include "hw/operators.h"
+#include "hw/profile.h"
+
+#define OVT_RING_ENTRIES	64u
+#define OVT_TIME_NEVER		(~0ull)
+
+enum ovt_ring_index { OVT_RING_HIGH, OVT_RING_NORMAL, OVT_RING_COUNT };
+
+enum ovt_mode { OVT_MODE_FUNCTIONAL, OVT_MODE_TIMED, OVT_MODE_BOTH };
+
+/* Register offsets; 64-bit registers.  Unknown ones read 0, ignore writes and are counted. */
+enum ovt_register {
+	OVT_REG_ID = 0x00,		/* RO core number from 1 */
+	OVT_REG_CAPS = 0x08,		/* RO ring entries */
+	OVT_REG_CONTROL = 0x10,		/* WO bit 0: abort the running FC */
+	OVT_REG_STATUS = 0x18,		/* RO bit 0: busy, bit 1: HIGH not empty, bit 2: NORMAL not empty */
+	OVT_REG_LIMIT = 0x20,		/* RW core limit asked for */
+	OVT_REG_LIMIT_ACTIVE = 0x28,	/* RO core limit in force */
+	OVT_REG_COMMIT_END = 0x30,	/* RW first NORMAL position that is not committed */
+	OVT_REG_MODE = 0x38,		/* RO enum ovt_mode */
+	OVT_REG_CLOCK = 0x40,		/* RO kHz */
+	OVT_REG_HIGH_HEAD = 0x50,	/* RO */
+	OVT_REG_HIGH_TAIL = 0x58,	/* RW doorbell */
+	OVT_REG_NORMAL_HEAD = 0x60,	/* RO */
+	OVT_REG_NORMAL_TAIL = 0x68,	/* RW doorbell */
+	OVT_REG_IRQ_STATUS = 0x70,	/* RO; write 1 to clear */
+	OVT_REG_IRQ_MASK = 0x78,	/* RW */
+	OVT_REG_CURRENT = 0x80,		/* RO arrival sequence of the running FC's job, 0 = idle */
+	OVT_REG_BUSY_NS = 0x88,		/* RO device time spent executing */
+	OVT_REG_HIGH_DONE = 0x90,	/* RO FCs ended from HIGH */
+	OVT_REG_NORMAL_DONE = 0x98,	/* RO FCs ended from NORMAL */
+	OVT_REG_RETIRED = 0xa0,		/* RO cycles retired by the running FC */
+	OVT_REG_BAD_ACCESS = 0xa8,	/* RO accesses to unknown registers */
+};
+
+#define OVT_CONTROL_ABORT	(1u << 0)
+#define OVT_IRQ_DONE		(1u << 0)
+#define OVT_IRQ_FAULT		(1u << 1)
+
+/**
+ * struct ovt_descriptor - an FC in a ring
+ * @job: whose FC it is; opaque to the core
+ * @regions: the job's regions, OVERTAKE_MAX_REGIONS of them
+ * @first_insn: first instruction
+ * @insn_count: instructions
+ * @fc_index: index in the job
+ * @cancelled: skipped at fetch
+ * @sequence: arrival of its job, one sequence over all cores, from 1
+ * @position: its place in the unbounded ring
+ */
+struct ovt_descriptor {
+	void *job;
+	const struct ovt_region *regions;
+	u32 first_insn;
+	u32 insn_count;
+	u32 fc_index;
+	u32 cancelled;
+	u64 sequence;
+	u64 position;
+};
+
+struct ovt_ring {
+	struct ovt_descriptor entries[OVT_RING_ENTRIES];
+	u32 head;	/* free running */
+	u32 tail;	/* free running */
+};
+
+enum ovt_step {
+	OVT_STEP_MORE,		/* budget used up; call again */
+	OVT_STEP_FINISHED,	/* nothing left to execute: report with ovt_fw_executed() */
+};
+
+/**
+ * struct ovt_exec - the FC that a core executes
+ *
+ * Written by the firmware when the FC starts, then by the execution thread until it is
+ * finished, then read by the firmware.
+ */
+struct ovt_exec {
+	struct ovt_descriptor descriptor;
+	u64 cycle_limit;	/* watchdog */
+	u64 cycles;		/* retired; the FC's modelled cost once @priced */
+	u32 pc;
+	u32 fault;
+	u32 fault_insn;
+	u32 abort;		/* set by the firmware at any time, with release */
+	u32 priced;		/* modelled cost known, set with release (timed modes) */
+	u32 in_insn;		/* @insn is being executed */
+	u32 pricing;		/* the pass that only adds up costs */
+	struct overtake_insn insn;
+	struct ovt_operands operands;
+	struct ovt_cursor cursor;
+};
+
+struct ovt_core {
+	const struct ovt_profile *profile;
+	enum ovt_mode mode;
+	u32 number;			/* from 1 */
+	u32 limit;
+	u32 limit_active;
+	u32 irq_status;
+	u32 irq_mask;
+	u32 bad_accesses;
+	u64 commit_end;
+	u64 busy_ns;
+	u64 done[OVT_RING_COUNT];
+	struct ovt_ring rings[OVT_RING_COUNT];
+	u32 active;			/* an FC was started and has not been retired */
+	enum ovt_ring_index active_ring;
+	struct ovt_exec exec;
+};
+
+void ovt_core_init(struct ovt_core *core, u32 number, const struct ovt_profile *profile,
+		   enum ovt_mode mode);
+
+u64 ovt_core_read(struct ovt_core *core, u32 offset);
+void ovt_core_write(struct ovt_core *core, u32 offset, u64 value);
+
+/*
+ * ovt_core_step - execute the running FC for at most @budget cycles
+ *
+ * Outside all locks, by the core's execution thread only, while the host knows that an FC
+ * runs and is not finished.  A step is bounded by its budget whatever the program.
+ */
+enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget);
+
+/* The arbiter: see hw/arbiter.c. */
+enum ovt_choice { OVT_CHOOSE_NOTHING, OVT_CHOOSE_HIGH, OVT_CHOOSE_NORMAL, OVT_CHOOSE_COMMIT };
+enum ovt_choice ovt_arbiter_choose(struct ovt_core *core);
+
+#endif

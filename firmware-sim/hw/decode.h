@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Validation of one instruction against a job's regions.
+ *
+ * Works on the core's private copy of the instruction, so what it accepts is what is
+ * executed whatever the client does to its program meanwhile.
+ */
+#ifndef OVT_HW_DECODE_H
+#define OVT_HW_DECODE_H
+
+#include <ovt_port.h>
+#include "overtake_isa.h"
+
+#define OVT_REGION_READ		(1u << 0)
+#define OVT_REGION_WRITE	(1u << 1)
+
+/**
+ * struct ovt_region - memory a job may touch
+ * @base: where the host has it; owned by the host, valid until the job's ENDED event
+ * @length: bytes; 0 = not bound
+ * @flags: OVT_REGION_*
+ */
+struct ovt_region {
+	u8 *base;
+	u64 length;
+	u32 flags;
+	u32 reserved;
+};
+
+/**
+ * struct ovt_operands - pointers of a validated instruction
+ *
+ * Only what the opcode uses is set.  Every access that the operator makes through them
+ * stays inside the regions.
+ */
+struct ovt_operands {
+	u8 *out;
+	const u8 *in[2];
+	const u8 *weights;
+	const u8 *params;
+};
+
+/*
+ * ovt_insn_check - validate @insn and resolve its operands
+ * @regions: OVERTAKE_MAX_REGIONS entries, the unbound ones all zero
+ *
+ * Returns OVERTAKE_FAULT_NONE and fills @operands, or the fault.  Reads only its
+ * arguments; the tensors' contents are not looked at.  Region indices are clamped
+ * against speculation.  JUMP's target is checked by the core, which knows the FC.
+ */
+u32 ovt_insn_check(const struct overtake_insn *insn, const struct ovt_region *regions,
+		   struct ovt_operands *operands);
+
+#endif

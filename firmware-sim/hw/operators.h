@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The operators, resumable: a unit of work is one output element (CONV, DEPTHWISE,
+ * MATMUL, pools) or one output pixel (ADD, TABLE, COPY).
+ */
+#ifndef OVT_HW_OPERATORS_H
+#define OVT_HW_OPERATORS_H
+
+#include <ovt_port.h>
+#include "hw/decode.h"
+
+/**
+ * struct ovt_cursor - how far an operator got; all zero at its start
+ * @y: next output row
+ * @x: next output column
+ * @c: next output channel
+ */
+struct ovt_cursor {
+	u32 y;
+	u32 x;
+	u32 c;
+};
+
+/*
+ * ovt_operator_run - execute part of a validated instruction
+ * @work: in: elementary operations (MACs or elements) to spend, at least 1; out: what is
+ *        left, possibly below zero by one unit of work
+ *
+ * Returns true when the instruction is finished.  At least one unit of work is done, so a
+ * caller that repeats makes progress whatever the budget.  Whatever the budgets, the bytes
+ * written are the same.  Touches nothing but the operands.
+ */
+bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		      struct ovt_cursor *cursor, s64 *work);
+
+/* acc * multiplier / 2^shift, rounded half to even. */
+s64 ovt_requantise(s32 acc, u32 multiplier, u32 shift);
+
+#endif

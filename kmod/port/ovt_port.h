@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* What firmware-sim needs of its host, when the host is the kernel. */
+#ifndef OVT_PORT_H
+#define OVT_PORT_H
+
+#include <linux/compiler.h>
+#include <linux/nospec.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/barrier.h>
+
+#define ovt_load_acquire(pointer)		smp_load_acquire(pointer)
+#define ovt_store_release(pointer, value)	smp_store_release(pointer, value)
+#define ovt_index_nospec(index, size)		array_index_nospec(index, size)
+#define ovt_barrier_nospec()			barrier_nospec()
+/* Keeps the compiler from reading again what was copied from shared memory. */
+#define ovt_compiler_barrier()			barrier()
+/* A counter that one thread writes and others may read at any time. */
+#define ovt_read_once(value)			READ_ONCE(value)
+#define ovt_write_once(place, value)		WRITE_ONCE(place, value)
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//
+// Device: the one queue interface in front of every way into an accelerator.
+//
+// Thread safety: a Device and everything made from it may be used from several threads; a
+// Queue belongs to one thread at a time.
+// Errors: functions throw overtake::Error, whose code() is an errno value and whose text names
+// the place and the remedy.  What becomes of a job is not an exception: it is in its Completion.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "overtake_accel.h"
+
+namespace overtake {
+
+class Error : public std::runtime_error {
+public:
+	Error(int code, const std::string &text) : std::runtime_error(text), code_(code) {}
+	/// errno value
+	int code() const noexcept { return code_; }
+
+private:
+	int code_;
+};
+
+constexpr unsigned priority_high = OVERTAKE_PRIORITY_HIGH;
+constexpr unsigned core_any = OVERTAKE_CORE_ANY;
+constexpr std::int64_t deadline_never = OVERTAKE_DEADLINE_NEVER;
+
+/// Memory that the host and the device share; page aligned, zeroed, mapped on both sides.
+/// Keeps its device open.  The device's work in flight keeps its own reference.
+class Buffer {
+public:
+	virtual ~Buffer() = default;
+	std::byte *data() const noexcept { return data_; }
+	std::size_t size() const noexcept { return size_; }
+	/// device address of byte 0
+	std::uint64_t address() const noexcept { return address_; }
+
+protected:
+	std::byte *data_ = nullptr;
+	std::size_t size_ = 0;
+	std::uint64_t address_ = 0;
+};
+
+/// One job: the FCs of one BPU segment.  Spans are read during submit() only.
+struct Job {
+	std::uint64_t tag = 0; ///< unique among the queue's jobs in flight; comes back in Completion
+	std::span<const overtake_fc> fcs;
+	std::span<const overtake_binding> bindings;
+	std::uint32_t scratch_bytes = 0;
+	unsigned priority = 0;	   ///< 0..254 NORMAL, 255 HIGH
+	std::int64_t custom_id = 0;
+	unsigned core = core_any;
+	std::int64_t deadline_ns = 0; ///< absolute CLOCK_MONOTONIC, 0 = device default
+};
+
+/// What became of a job; times are device time in nanoseconds.
+using Completion = overtake_result;
+
+struct QueueOptions {
+	unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
+	unsigned core_limit = 0;     ///< asked for while the queue lives; needs max_priority 255
+};
+
+/// A context of the device.  Destroying it cancels what is in flight and waits for the end.
+class Queue {
+public:
+	virtual ~Queue() = default;
+	/// Hand jobs to the device in order, in one system call where the way in allows it.
+	/// All are accepted, or Error says which was not; those before it are in flight.
+	virtual void submit(std::span<const Job> jobs) = 0;
+	/// Wait until at least one job has ended or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls)
+	/// has passed; at most out.size() completions, in the order in which they are known.
+	/// Returns how many; 0 at the deadline or if nothing is in flight.
+	virtual std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) = 0;
+	/// FCs that have not started never run.  The job still completes, with -ECANCELED.
+	/// False if no such job is in flight.
+	virtual bool cancel(std::uint64_t tag) = 0;
+	virtual std::size_t in_flight() const noexcept = 0;
+};
+
+/// Steps device time by hand (tests, scenarios).  See Device::manual_clock().
+class ManualClock {
+public:
+	virtual ~ManualClock() = default;
+	virtual std::uint64_t now_ns() const = 0;
+	/// Everything before device time now_ns happens, and is finished, before this returns; what
+	/// arrives at now_ns itself is seen together once time moves on.
+	virtual void advance_to(std::uint64_t now_ns) = 0;
+};
+
+/// One FC that a core executed, for timelines.
+struct FcRecord {
+	std::uint64_t tag;
+	std::uint32_t index;
+	unsigned core;
+	bool high;
+	std::uint64_t start_ns;
+	std::uint64_t end_ns;
+};
+
+class Device {
+public:
+	virtual ~Device() = default;
+	/// "embedded", "ioctl" or "io_uring"
+	virtual std::string_view backend() const noexcept = 0;
+	virtual drm_overtake_device_info info() const = 0;
+	virtual std::vector<drm_overtake_core_info> cores() const = 0;
+	virtual std::unique_ptr<Buffer> create_buffer(std::size_t bytes) = 0;
+	virtual std::unique_ptr<Queue> create_queue(const QueueOptions &options = {}) = 0;
+	/// null unless the device was opened with a manual clock
+	virtual ManualClock *manual_clock() noexcept { return nullptr; }
+};
+
+/// Settings of an embedded device (its own cores inside this process, not shared with others).
+struct EmbeddedOptions {
+	unsigned cores = 2;
+	unsigned mode = OVERTAKE_MODE_FUNCTIONAL;
+	std::string profile = "default";
+	unsigned core_limit = 0;
+	bool manual_clock = false;
+	std::uint64_t watchdog_cycles = 0;     ///< 0 = default
+	std::uint64_t queue_timeout_ns = 0;    ///< 0 = default (10 s)
+	void (*on_fc)(void *context, const FcRecord &record) = nullptr; ///< called as FCs end
+	void *on_fc_context = nullptr;
+};
+
+enum class WayIn { automatic, io_uring, ioctl };
+
+std::shared_ptr<Device> open_embedded(const EmbeddedOptions &options = {});
+/// path like "/dev/accel/accel0".  automatic tries io_uring and falls back to ioctl where
+/// io_uring is forbidden.
+std::shared_ptr<Device> open_kernel(const std::string &path, WayIn way_in = WayIn::automatic);
+/// "auto", "embedded", "kernel" or a path.  auto takes the kernel device if its node exists (a
+/// permission error is an error) and embedded otherwise, saying so on stderr.
+std::shared_ptr<Device> open_device(std::string_view name, const EmbeddedOptions &embedded = {});
+
+} // namespace overtake

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/*
+ * The Overtake driver's user interface: /dev/accel/accelN.
+ *
+ * Extension rules
+ * ---------------
+ *  - A structure only grows, at its end, and its size stays a multiple of 8; the
+ *    DRM core zero-extends what an old client passes and an old kernel takes.
+ *    The io_uring payload is 80 bytes for good: it grows through @extensions.
+ *  - Padding, reserved fields and unknown flags are zero, or the call fails with
+ *    EINVAL, so they can be given a meaning later.
+ *  - Numbers (ioctls, topics, flags, commands) once assigned stay assigned.
+ *  - Queries negotiate their size: ask with size 0 to learn it, then ask again; a
+ *    client reads the shorter of what it knows and what it got.
+ *  - Deadlines are absolute CLOCK_MONOTONIC nanoseconds; 0 does not wait,
+ *    a negative one is an error, the greatest signed value waits for ever.
+ *  - Every blocking call may return EINTR and be called again with the same
+ *    arguments.
+ *
+ * Objects
+ * -------
+ * A buffer (GEM handle) belongs to an open file; MAP pins it and gives it an
+ * address in that file's device address space; jobs name memory by those addresses
+ * only.  A context is a queue with a right to a priority range; a job belongs to a
+ * context and is known in it by the tag that the client chose.
+ */
+#ifndef OVERTAKE_ACCEL_H
+#define OVERTAKE_ACCEL_H
+
+#include <drm/drm.h>
+#include "overtake_isa.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define OVERTAKE_PRIORITY_HIGH		255u
+#define OVERTAKE_CORE_ANY		0u
+#define OVERTAKE_DEADLINE_NEVER		0x7fffffffffffffffll
+
+/* Limits; what is over them fails with E2BIG or ENOSPC before anything is allocated. */
+#define OVERTAKE_MAX_CORES		64u
+#define OVERTAKE_MAX_FCS		65536u
+#define OVERTAKE_MAX_BINDINGS		(OVERTAKE_MAX_REGIONS - 1u)
+#define OVERTAKE_MAX_CONTEXTS		64u	/* per open file */
+#define OVERTAKE_MAX_JOBS		1024u	/* per context, in flight or not yet collected */
+#define OVERTAKE_MAX_BUFFERS		4096u	/* per open file */
+#define OVERTAKE_MAX_BUFFER_BYTES	(1ull << 30)
+#define OVERTAKE_MAX_CLIENT_BYTES	(4ull << 30)	/* buffers and scratch of one open file */
+#define OVERTAKE_MAX_SCRATCH_BYTES	(256u << 20)
+
+#define DRM_OVERTAKE_QUERY		0x00
+#define DRM_OVERTAKE_BO_CREATE		0x01
+#define DRM_OVERTAKE_BO_MMAP_OFFSET	0x02
+#define DRM_OVERTAKE_BO_MAP		0x03
+#define DRM_OVERTAKE_BO_UNMAP		0x04
+#define DRM_OVERTAKE_BO_WAIT		0x05
+#define DRM_OVERTAKE_CONTEXT_CREATE	0x06
+#define DRM_OVERTAKE_CONTEXT_DESTROY	0x07
+#define DRM_OVERTAKE_SUBMIT		0x08
+#define DRM_OVERTAKE_CANCEL		0x09
+#define DRM_OVERTAKE_WAIT		0x0a
+
+/* sqe->cmd_op of IORING_OP_URING_CMD; needs SQE128, and CQE32 for the executed time in res2. */
+#define OVERTAKE_URING_SUBMIT		1u	/* payload: struct drm_overtake_submit */
+#define OVERTAKE_URING_CANCEL		2u	/* payload: struct drm_overtake_cancel, rest zero */
+#define OVERTAKE_URING_PAYLOAD_BYTES	80u
+
+#define OVERTAKE_QUERY_DEVICE		0u	/* struct drm_overtake_device_info */
+#define OVERTAKE_QUERY_CORES		1u	/* struct drm_overtake_core_info[core_count] */
+
+/**
+ * struct drm_overtake_query - read one topic
+ * @topic: in: OVERTAKE_QUERY_*
+ * @pad: in: zero
+ * @size: in: bytes at @data, or 0 to ask; out: bytes that the topic has
+ * @data: in: user pointer to where min(size, topic's bytes) are written
+ */
+struct drm_overtake_query {
+	__u32 topic;
+	__u32 pad;
+	__u64 size;
+	__u64 data;
+};
+
+/* How cores spend an FC's time. */
+#define OVERTAKE_MODE_FUNCTIONAL	0u	/* compute, as fast as the host can */
+#define OVERTAKE_MODE_TIMED		1u	/* no arithmetic; occupy the core for the modelled time */
+#define OVERTAKE_MODE_BOTH		2u	/* compute, then hold the core until the modelled end */
+
+/**
+ * struct drm_overtake_device_info - what a client needs to know of the device
+ * @isa_version: out: OVERTAKE_ISA_VERSION of the device
+ * @core_count: out: number of cores
+ * @mode: out: OVERTAKE_MODE_*
+ * @manual_clock: out: 1 while device time is stepped by hand
+ * @clock_khz: out: cycles per millisecond
+ * @macs_per_cycle: out: multiply-accumulates of a core in one cycle
+ * @bytes_per_cycle: out: bytes of memory traffic of a core in one cycle
+ * @insn_overhead_cycles: out: fixed cost of an instruction
+ * @fc_overhead_cycles: out: fixed cost of an FC
+ * @ring_entries: out: descriptors a hardware ring holds
+ * @watchdog_cycles: out: cycles that one FC may execute
+ * @queue_timeout_ns: out: how long a job may be in flight by default
+ * @device_time_ns: out: device time now; job records use this clock.  CLOCK_MONOTONIC
+ *                  unless @manual_clock is set
+ */
+struct drm_overtake_device_info {
+	__u32 isa_version;
+	__u32 core_count;
+	__u32 mode;
+	__u32 manual_clock;
+	__u32 clock_khz;
+	__u32 macs_per_cycle;
+	__u32 bytes_per_cycle;
+	__u32 insn_overhead_cycles;
+	__u32 fc_overhead_cycles;
+	__u32 ring_entries;
+	__u64 watchdog_cycles;
+	__u64 queue_timeout_ns;
+	__u64 device_time_ns;
+};
+
+/**
+ * struct drm_overtake_core_info - counters of one core
+ * @core: out: number, from 1
+ * @core_limit: out: limit in force: 0 = no preemption, n = HIGH waits for at most n NORMAL FCs
+ * @busy_ns: out: device time spent executing FCs
+ * @fcs_high: out: FCs ended from the HIGH ring
+ * @fcs_normal: out: FCs ended from the NORMAL ring
+ * @preemptions: out: times a HIGH FC ran between two FCs of a NORMAL job
+ * @faults: out: jobs ended by a fault
+ * @resets: out: resets of this core
+ */
+struct drm_overtake_core_info {
+	__u32 core;
+	__u32 core_limit;
+	__u64 busy_ns;
+	__u64 fcs_high;
+	__u64 fcs_normal;
+	__u64 preemptions;
+	__u64 faults;
+	__u64 resets;
+};
+
+/**
+ * struct drm_overtake_bo_create - create a zeroed buffer
+ * @size: in: bytes, rounded up to pages; out: bytes it has
+ * @flags: in: zero
+ * @handle: out: GEM handle, freed by DRM_IOCTL_GEM_CLOSE
+ */
+struct drm_overtake_bo_create {
+	__u64 size;
+	__u32 flags;
+	__u32 handle;
+};
+
+/**
+ * struct drm_overtake_bo_mmap_offset - offset to pass to mmap() on the device file
+ * @handle: in: GEM handle
+ * @pad: in: zero
+ * @offset: out: offset
+ */
+struct drm_overtake_bo_mmap_offset {
+	__u32 handle;
+	__u32 pad;
+	__u64 offset;
+};
+
+#define OVERTAKE_MAP_READ		(1u << 0)
+#define OVERTAKE_MAP_WRITE		(1u << 1)
+
+/**
+ * struct drm_overtake_bo_map - pin a buffer into the file's device address space
+ * @handle: in: GEM handle
+ * @flags: in: OVERTAKE_MAP_READ, or with OVERTAKE_MAP_WRITE
+ * @address: out: device address of its first byte, never 0
+ *
+ * A second MAP of a mapped buffer fails with EEXIST.
+ */
+struct drm_overtake_bo_map {
+	__u32 handle;
+	__u32 flags;
+	__u64 address;
+};
+
+/**
+ * struct drm_overtake_bo_unmap - take a buffer out of the device address space
+ * @address: in: device address that MAP gave
+ *
+ * Jobs in flight keep their own references; new ones cannot name the address.
+ */
+struct drm_overtake_bo_unmap {
+	__u64 address;
+};
+
+/**
+ * struct drm_overtake_bo_wait - wait until no job uses a buffer
+ * @handle: in: GEM handle
+ * @flags: in: OVERTAKE_MAP_READ waits for writers only, with OVERTAKE_MAP_WRITE for all
+ * @deadline_ns: in: absolute CLOCK_MONOTONIC time
+ *
+ * Fails with ETIMEDOUT at the deadline.
+ */
+struct drm_overtake_bo_wait {
+	__u32 handle;
+	__u32 flags;
+	__s64 deadline_ns;
+};
+
+/**
+ * struct drm_overtake_context_create - create a queue
+ * @max_priority: in: greatest priority its jobs may have; 255 needs CAP_SYS_NICE (EPERM)
+ * @core_limit: in: core limit asked for, 0 = none; non-zero needs @max_priority 255 (EINVAL)
+ * @flags: in: zero
+ * @context_id: out: id, per open file, from 1
+ */
+struct drm_overtake_context_create {
+	__u32 max_priority;
+	__u32 core_limit;
+	__u32 flags;
+	__u32 context_id;
+};
+
+/**
+ * struct drm_overtake_context_destroy - cancel a context's jobs and drop it
+ * @context_id: in: id
+ * @pad: in: zero
+ */
+struct drm_overtake_context_destroy {
+	__u32 context_id;
+	__u32 pad;
+};
+
+/**
+ * struct overtake_fc - one function call: a range of a program
+ * @first_insn: index of the first instruction
+ * @insn_count: number of instructions, at least 1
+ */
+struct overtake_fc {
+	__u32 first_insn;
+	__u32 insn_count;
+};
+
+/**
+ * struct overtake_binding - gives a job's region its memory
+ * @address: device address
+ * @length: bytes, at least 1
+ * @region: region index, each at most once, never OVERTAKE_REGION_SCRATCH
+ * @flags: OVERTAKE_MAP_READ, or with OVERTAKE_MAP_WRITE; the mapping must allow it
+ */
+struct overtake_binding {
+	__u64 address;
+	__u64 length;
+	__u32 region;
+	__u32 flags;
+};
+
+/**
+ * struct overtake_result - what became of a job
+ * @tag: the job's tag
+ * @queued_ns: device time of its arrival
+ * @start_ns: device time when its first FC started, 0 if none did
+ * @end_ns: device time of its end
+ * @executed_ns: device time that its FCs took
+ * @preemptions: between how many of its neighbouring FCs a HIGH one ran
+ * @fcs_done: FCs that ended
+ * @core: core it ran on, from 1; 0 if it was never placed
+ * @status: 0; -ECANCELED; -ENOEXEC bad instruction; -ETIMEDOUT watchdog; -ETIME deadline;
+ *          -EIO reset; -ENODEV device gone
+ * @fault: OVERTAKE_FAULT_*
+ * @fault_insn: index of the instruction that faulted
+ */
+struct overtake_result {
+	__u64 tag;
+	__u64 queued_ns;
+	__u64 start_ns;
+	__u64 end_ns;
+	__u64 executed_ns;
+	__u32 preemptions;
+	__u32 fcs_done;
+	__u32 core;
+	__s32 status;
+	__u32 fault;
+	__u32 fault_insn;
+};
+
+/**
+ * struct drm_overtake_submit - submit a job; also the io_uring payload, 80 bytes
+ * @fcs: in: user pointer to struct overtake_fc[@fc_count]
+ * @bindings: in: user pointer to struct overtake_binding[@binding_count]
+ * @result: in: device address, 8-byte aligned, of a struct overtake_result to fill, or 0
+ * @tag: in: client's name of the job, unique in the context until collected (EEXIST)
+ * @custom_id: in: tie-break of the task level, recorded only
+ * @deadline_ns: in: absolute CLOCK_MONOTONIC time at which the job ends with -ETIME, or 0
+ *               for the device's default
+ * @extensions: in: zero
+ * @context_id: in: context
+ * @fc_count: in: 1..OVERTAKE_MAX_FCS
+ * @binding_count: in: 1..OVERTAKE_MAX_BINDINGS
+ * @core: in: 1..core_count, or OVERTAKE_CORE_ANY
+ * @scratch_bytes: in: size of the job's zeroed scratch region, or 0
+ * @priority: in: 0..context's max_priority; 255 enters HIGH
+ * @flags: in: zero
+ *
+ * Through ioctl the job is collected by WAIT; through io_uring its CQE carries the
+ * status in res and the executed nanoseconds in res2, and nothing is left to collect.
+ */
+struct drm_overtake_submit {
+	__u64 fcs;
+	__u64 bindings;
+	__u64 result;
+	__u64 tag;
+	__s64 custom_id;
+	__s64 deadline_ns;
+	__u64 extensions;
+	__u32 context_id;
+	__u32 fc_count;
+	__u32 binding_count;
+	__u32 core;
+	__u32 scratch_bytes;
+	__u16 priority;
+	__u16 flags;
+};
+
+/**
+ * struct drm_overtake_cancel - cancel a job
+ * @tag: in: the job's tag
+ * @context_id: in: its context
+ * @pad: in: zero
+ *
+ * FCs that have not started never run; a running one ends normally.  The job then
+ * ends with -ECANCELED.  Fails with ENOENT if no such job is in flight.
+ */
+struct drm_overtake_cancel {
+	__u64 tag;
+	__u32 context_id;
+	__u32 pad;
+};
+
+#define OVERTAKE_WAIT_ANY		(1u << 0)	/* whichever ended first */
+
+/**
+ * struct drm_overtake_wait - wait for a job submitted through ioctl and collect it
+ * @tag: in: the job's tag; with OVERTAKE_WAIT_ANY zero
+ * @deadline_ns: in: absolute CLOCK_MONOTONIC time
+ * @context_id: in: its context
+ * @flags: in: OVERTAKE_WAIT_ANY
+ * @result: out: what became of it
+ *
+ * Fails with ETIMEDOUT at the deadline, ENOENT if there is no such job (with
+ * OVERTAKE_WAIT_ANY: no job to collect at all).  The job's own error is in
+ * @result.status, not in the call's return value.
+ */
+struct drm_overtake_wait {
+	__u64 tag;
+	__s64 deadline_ns;
+	__u32 context_id;
+	__u32 flags;
+	struct overtake_result result;
+};
+
+#define DRM_IOCTL_OVERTAKE_QUERY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_QUERY, struct drm_overtake_query)
+#define DRM_IOCTL_OVERTAKE_BO_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_CREATE, struct drm_overtake_bo_create)
+#define DRM_IOCTL_OVERTAKE_BO_MMAP_OFFSET \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_MMAP_OFFSET, \
+		 struct drm_overtake_bo_mmap_offset)
+#define DRM_IOCTL_OVERTAKE_BO_MAP \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_MAP, struct drm_overtake_bo_map)
+#define DRM_IOCTL_OVERTAKE_BO_UNMAP \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_UNMAP, struct drm_overtake_bo_unmap)
+#define DRM_IOCTL_OVERTAKE_BO_WAIT \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_WAIT, struct drm_overtake_bo_wait)
+#define DRM_IOCTL_OVERTAKE_CONTEXT_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_CONTEXT_CREATE, \
+		 struct drm_overtake_context_create)
+#define DRM_IOCTL_OVERTAKE_CONTEXT_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_CONTEXT_DESTROY, \
+		struct drm_overtake_context_destroy)
+#define DRM_IOCTL_OVERTAKE_SUBMIT \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_SUBMIT, struct drm_overtake_submit)
+#define DRM_IOCTL_OVERTAKE_CANCEL \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_CANCEL, struct drm_overtake_cancel)
+#define DRM_IOCTL_OVERTAKE_WAIT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_WAIT, struct drm_overtake_wait)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif
