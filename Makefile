@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# The doors into the project. Each target does all it needs itself; `make` alone lists them.
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build kmod debug-kernel demo test soak check format install clean
+
+help: ## this list
+	@echo "Overtake: an NPU stack that preempts. make ..."
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 16
+
+setup: ## install the Debian packages everything below needs (says which; root or sudo)
+	scripts/setup.sh all
+
+build: ## compile the runtime, the compiler and the overtake command: build/bin/overtake
+	scripts/setup.sh build
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+
+kmod: ## compile the kernel module for Linux 6.12: build/kmod/overtake.ko
+	scripts/setup.sh kmod
+	scripts/build-module.sh
+
+demo: build kmod ## boot a VM, load the driver, show what preemption buys
+	scripts/demo.sh
+
+test: build kmod ## every quick test, with totals (under 15 minutes on two cores)
+	scripts/setup.sh test
+	scripts/run-tests.sh
+
+soak: build kmod ## the long tests: the VM suite on the debug kernel, repeated and random runs
+	scripts/run-soak.sh
+
+debug-kernel: ## Linux 6.12 with KASAN, lockdep, kmemleak and fault injection: build/debug-kernel
+	scripts/setup.sh debug-kernel
+	scripts/build-debug-kernel.sh
+
+check: kmod ## kernel style and static checks: checkpatch --strict, W=1, sparse
+	scripts/setup.sh test
+	scripts/check-kernel-style.sh
+
+format: ## clang-format over the C++ sources
+	git ls-files '*.cpp' '*.h' '*.hpp' | grep -vE '^(uapi|kmod|firmware-sim)/' | xargs -r clang-format -i
+
+install: build ## install command, library and headers below PREFIX (/usr/local)
+	cmake --install build/release --prefix $(PREFIX)
+
+clean: ## remove what was built, except the debug kernel
+	find build -mindepth 1 -maxdepth 1 ! -name debug-kernel -exec rm -rf {} +

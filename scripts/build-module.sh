@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Build overtake.ko for one kernel:
+#
+#   scripts/build-module.sh [--kernel VERSION|debug] [KBUILD-ARGUMENT...]
+#
+# VERSION    a release with headers in /lib/modules/VERSION/build; default: the newest 6.12
+# debug      the tree that `make debug-kernel` leaves in build/debug-kernel
+#
+# The sources are compiled through a farm of symbolic links, build/kmod (build/kmod-debug), so that
+# no object file lands beside a source and two kernels can be built for side by side. Prints the
+# module's path as the last line. Further arguments go to kbuild: W=1, C=1, ...
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/kernels.sh
+
+version=
+if [ "${1-}" = --kernel ]; then
+	version=$2
+	shift 2
+fi
+[ -n "$version" ] || version=$(default_kernel)
+tree=$(kernel_build_tree "$version")
+farm=$(module_directory "$version")
+
+if [ ! -e kmod/Kbuild ]; then
+	echo "build-module: there is no kmod/Kbuild: nothing to build" >&2
+	exit 1
+fi
+if [ ! -e "$tree/Makefile" ]; then
+	echo "build-module: no headers of Linux $version in $tree: run 'make setup'" \
+		"('make debug-kernel' for debug)" >&2
+	exit 1
+fi
+
+mkdir -p "$farm"
+exec 9> "$farm/.lock"
+flock 9 # one builder at a time; a second one finds everything made
+
+for directory in kmod firmware-sim uapi; do
+	[ ! -d "$directory" ] || cp -asf "$PWD/$directory" "$farm/"
+done
+find "$farm" -xtype l -delete # sources that have gone since the last build
+
+make -s -C "$tree" M="$PWD/$farm/kmod" -j "$(nproc)" KCFLAGS=-Werror "$@" modules >&2
+cp -u "$farm/kmod/overtake.ko" "$farm/overtake.ko"
+echo "$PWD/$farm/overtake.ko"

@@ -1,0 +1,228 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Install the Debian packages that a part of the project needs, and say which.
+#
+#   scripts/setup.sh build|kmod|vm|test|debug-kernel|all
+#
+# Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
+# bookworm-backports (added here from the machine's own apt sources when it is not there yet);
+# Debian 13 has both. Needs root or sudo only when there is something to install.
+set -eu
+cd "$(dirname "$0")/.."
+
+# User space: runtime, compiler, command, their tests.
+build_packages="build-essential cmake ninja-build pkg-config
+	libcmocka-dev libgtest-dev libgmock-dev liburing-dev libdrm-dev libbpf-dev
+	libonnx-dev libprotobuf-dev protobuf-compiler libdnnl-dev libflatbuffers-dev flatbuffers-compiler
+	libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev"
+
+# The module. dwarves has pahole, which writes the module's BTF.
+kmod_packages="build-essential bc kmod libelf-dev dwarves"
+kmod_packages_6_12="linux-headers-amd64"
+
+# Booting it: QEMU, the initramfs, and what the demo and the tests run inside.
+vm_packages="busybox-static cpio xz-utils kmod python3 bpftrace"
+vm_packages_6_12="qemu-system-x86"
+
+# Networks and pictures for the tests, and the kernel's own style checker from its source.
+test_packages="libonnx-testdata python3-numpy python3-pil fonts-dejavu-core fonts-liberation sparse xz-utils"
+test_packages_6_12="linux-source-6.12"
+
+debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
+debug_kernel_packages_6_12="linux-source-6.12"
+
+fail()
+{
+	echo "setup: $*" >&2
+	exit 1
+}
+
+is_installed()
+{
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ]
+}
+
+# missing PACKAGE...: those that are not installed
+missing()
+{
+	for package; do
+		is_installed "$package" || printf '%s ' "$package"
+	done
+}
+
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then
+		env DEBIAN_FRONTEND=noninteractive "$@"
+	else
+		sudo env DEBIAN_FRONTEND=noninteractive "$@"
+	fi
+}
+
+debian_release()
+{
+	[ -r /etc/os-release ] || return 0
+	# shellcheck disable=SC1091
+	(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_ID") || true
+}
+
+# The machine's own source of Debian 12, rewritten to name bookworm-backports, in the format
+# (deb822 stanza or one line) it was found in. Prints nothing when there is no such source.
+backports_deb822()
+{
+	for file in /etc/apt/sources.list.d/*.sources; do
+		[ ! -e "$file" ] || awk '
+			BEGIN { RS = ""; FS = "\n" }
+			/(^|\n)Types:[^\n]*deb/ && /(^|\n)Suites:[^\n]*bookworm-updates/ && !/(^|\n)Enabled: *no/ {
+				for (i = 1; i <= NF; i++) {
+					if ($i ~ /^#/)
+						continue
+					if ($i ~ /^Suites:/)
+						$i = "Suites: bookworm-backports"
+					print $i
+				}
+				exit
+			}' "$file"
+	done | awk '/^Types:/ && seen++ { exit } { print }'
+}
+
+backports_one_line()
+{
+	cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2> /dev/null |
+		grep -E '^deb .* bookworm(-updates)? .*main' | head -n 1 |
+		sed -E 's/ bookworm(-updates)? / bookworm-backports /'
+}
+
+add_backports()
+{
+	if apt-cache policy | grep -q 'n=bookworm-backports'; then
+		return
+	fi
+	stanza=$(backports_deb822)
+	line=$(backports_one_line)
+	if [ -n "$stanza" ]; then
+		list=/etc/apt/sources.list.d/bookworm-backports.sources
+		text=$stanza
+	elif [ -n "$line" ]; then
+		list=/etc/apt/sources.list.d/bookworm-backports.list
+		text=$line
+	else
+		fail "found no apt source of bookworm to derive bookworm-backports from: add that suite to" \
+			"/etc/apt by hand and run this again"
+	fi
+	if [ ! -e "$list" ]; then
+		echo "setup: adding the suite bookworm-backports: $list"
+		printf '%s\n' "$text" | as_root tee "$list" > /dev/null
+	fi
+}
+
+# install [-t SUITE] PACKAGE...
+install()
+{
+	echo "setup: installing: $*"
+	as_root apt-get install -y --no-install-recommends "$@" > "$log" 2>&1 || {
+		tail -n 5 "$log" >&2
+		fail "apt-get could not install these packages: check the network and the apt sources," \
+			"or install them by hand (whole log: $log)"
+	}
+}
+
+# Debian's header package brings the image of the same version. Should one day it not, the image is
+# unpacked (not installed) where the VM harness also looks.
+provide_kernel_image()
+{
+	for image in /boot/vmlinuz-6.12.* build/vm/kernel/boot/vmlinuz-6.12.*; do
+		[ ! -e "$image" ] || return 0
+	done
+	headers=$(ls -d /usr/src/linux-headers-6.12.*-amd64 | sort -V | tail -n 1)
+	image=linux-image-${headers#/usr/src/linux-headers-}
+	echo "setup: unpacking $image into build/vm/kernel (not installed)"
+	mkdir -p build/vm/kernel
+	(
+		cd build/vm/kernel
+		apt-get download "$image" > "$log" 2>&1 || fail "could not download $image (log: $log)"
+		dpkg -x "$image"_*.deb .
+		rm "$image"_*.deb
+		version=${image#linux-image-}
+		[ -d lib ] || ln -s usr/lib lib # merged /usr
+		depmod -b "$PWD" "$version"
+	)
+}
+
+part=${1-all}
+case $part in
+build) packages=$build_packages packages_6_12= ;;
+kmod) packages=$kmod_packages packages_6_12=$kmod_packages_6_12 ;;
+vm)
+	packages="$kmod_packages $vm_packages"
+	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12"
+	;;
+test)
+	packages="$build_packages $kmod_packages $vm_packages $test_packages"
+	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
+	;;
+debug-kernel) packages=$debug_kernel_packages packages_6_12=$debug_kernel_packages_6_12 ;;
+all)
+	packages="$build_packages $kmod_packages $vm_packages $test_packages $debug_kernel_packages"
+	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
+	;;
+*)
+	echo "usage: scripts/setup.sh build|kmod|vm|test|debug-kernel|all" >&2
+	exit 2
+	;;
+esac
+
+release=$(debian_release)
+case $release in
+12 | 13) ;;
+*)
+	fail "this is not Debian 12 or 13: install by hand Linux 6.12 headers and image, QEMU 10, and the" \
+		"equivalents of:" $packages
+	;;
+esac
+[ "$(dpkg --print-architecture)" = amd64 ] || fail "only amd64 is supported"
+
+# A package of the second list counts as present only when it is recent enough: Debian 12 itself
+# has Linux 6.1 and QEMU 7.2 under the same names.
+is_recent()
+{
+	version=$(dpkg-query -W -f '${Version}' "$1")
+	case $1 in
+	linux-headers-amd64) dpkg --compare-versions "$version" ge 6.12 ;;
+	qemu-system-x86) dpkg --compare-versions "${version#*:}" ge 10 ;;
+	esac
+}
+missing_6_12=
+for package in $packages_6_12; do
+	if ! is_installed "$package" || ! is_recent "$package"; then
+		missing_6_12="$missing_6_12 $package"
+	fi
+done
+missing_packages=$(missing $packages)
+
+if [ -n "$missing_packages$missing_6_12" ]; then
+	[ "$(id -u)" = 0 ] || command -v sudo > /dev/null ||
+		fail "packages are missing and this is neither root nor is there sudo: $missing_packages$missing_6_12"
+	mkdir -p build
+	log=$PWD/build/setup.log
+	suite=
+	if [ -n "$missing_6_12" ] && [ "$release" = 12 ]; then
+		add_backports
+		suite="-t bookworm-backports"
+	fi
+	as_root apt-get update > "$log" 2>&1 || {
+		grep '^E:' "$log" >&2 || true
+		fail "apt-get update failed: check the network and the apt sources (whole log: $log)"
+	}
+	# shellcheck disable=SC2086
+	[ -z "$missing_6_12" ] || install $suite $missing_6_12
+	# shellcheck disable=SC2086
+	[ -z "$missing_packages" ] || install $missing_packages
+fi
+
+case $part in
+kmod | vm | test | all)
+	log=/dev/null
+	provide_kernel_image
+	;;
+esac
