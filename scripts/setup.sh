@@ -14,7 +14,8 @@ cd "$(dirname "$0")/.."
 build_packages="build-essential cmake ninja-build pkg-config
 	libcmocka-dev libgtest-dev libgmock-dev liburing-dev libdrm-dev libbpf-dev
 	libonnx-dev libprotobuf-dev protobuf-compiler libdnnl-dev libflatbuffers-dev flatbuffers-compiler
-	libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev"
+	libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev
+	python3 python3-numpy python3-onnx"
 
 # The module. dwarves has pahole, which writes the module's BTF.
 kmod_packages="build-essential bc kmod libelf-dev dwarves"
@@ -25,7 +26,7 @@ vm_packages="busybox-static cpio xz-utils kmod python3 bpftrace"
 vm_packages_6_12="qemu-system-x86"
 
 # Networks and pictures for the tests, and the kernel's own style checker from its source.
-test_packages="libonnx-testdata python3-numpy python3-pil fonts-dejavu-core fonts-liberation sparse xz-utils"
+test_packages="libonnx-testdata python3-pil fonts-dejavu-core fonts-liberation sparse xz-utils"
 test_packages_6_12="linux-source-6.12"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
