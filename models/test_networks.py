@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Checks the checked-in classifier and the generated networks."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+
+import float_reference
+import glyph_images
+
+HERE = pathlib.Path(__file__).resolve().parent
+GLYPHS = HERE / "glyphs"
+
+
+def assert_well_formed(test, model, inputs):
+    """The checker accepts the model, and strict inference gives every tensor the shape it has."""
+    onnx.checker.check_model(model, full_check=True)
+    inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
+    shapes = {
+        value.name: tuple(d.dim_value for d in value.type.tensor_type.shape.dim)
+        for value in [*inferred.graph.value_info, *inferred.graph.output]
+    }
+    network = float_reference.Network(model)
+    tensors = network.run(inputs)
+    for node, _ in network.nodes:
+        test.assertEqual(tensors[node.output[0]].shape, shapes[node.output[0]], node.name)
+    return network, tensors
+
+
+class GlyphClassifier(unittest.TestCase):
+    def setUp(self):
+        self.images = np.load(GLYPHS / "heldout_images.npy")
+        self.labels = np.load(GLYPHS / "heldout_labels.npy")
+
+    def test_held_out_set_is_balanced_and_covers_every_class(self):
+        self.assertEqual(self.images.shape, (640, 1, glyph_images.SIZE, glyph_images.SIZE))
+        counts = np.bincount(self.labels, minlength=len(glyph_images.CLASSES))
+        self.assertEqual(counts.tolist(), [40] * len(glyph_images.CLASSES))
+
+    def test_calibration_shares_no_image_with_the_held_out_set(self):
+        calibration = {image.tobytes() for image in np.load(GLYPHS / "calibration.npy")}
+        self.assertEqual(len(calibration), 64)
+        self.assertFalse(calibration & {image.tobytes() for image in self.images})
+
+    def test_model_is_well_formed(self):
+        model = onnx.load(str(GLYPHS / "glyphs.onnx"))
+        assert_well_formed(self, model, {"image": self.images[:1].astype(np.float32)})
+
+    def test_float_accuracy_on_held_out_fonts_is_at_least_95_percent(self):
+        network = float_reference.Network(GLYPHS / "glyphs.onnx")
+        probabilities = network.run_images({"image": self.images})["probabilities"]
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+        correct = int((probabilities.argmax(axis=1) == self.labels).sum())
+        print(f"float: {correct} of {len(self.labels)} held-out images right")
+        self.assertGreaterEqual(correct, 0.95 * len(self.labels))
+
+
+class GeneratedNetworks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def generate(self, kind, name, *options):
+        """Generates a narrow network, quick to evaluate but with the full graph."""
+        path = self.folder / name
+        command = [sys.executable, HERE / "generate.py", kind, path, "--width", "8"]
+        command += ["--input", "96x128", *options]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        return path
+
+    def test_activations_neither_vanish_nor_explode_on_unseen_images(self):
+        for kind in ("detector", "large"):
+            with self.subTest(kind=kind):
+                samples = self.folder / f"{kind}.npy"
+                path = self.generate(
+                    kind, f"{kind}.onnx", "--samples", str(samples), "--sample-count", "2"
+                )
+                images = np.load(samples)
+                self.assertEqual(images.shape, (2, 3, 96, 128))
+                network, tensors = assert_well_formed(
+                    self, onnx.load(str(path)), {"image": images[1:]}
+                )
+                for node, _ in network.nodes:
+                    if node.op_type in ("Relu", "Clip", "Add", "Gemm"):
+                        deviation = float(tensors[node.output[0]].std())
+                        self.assertTrue(0.1 < deviation < 10, f"{node.name}: {deviation}")
+
+    def test_detector_has_three_heads_at_strides_8_16_and_32(self):
+        network = float_reference.Network(self.generate("detector", "detector.onnx"))
+        image = np.zeros((1, 3, 96, 128), np.float32)
+        tensors = network.run({"image": image})
+        shapes = [tensors[name].shape for name in network.output_names]
+        self.assertEqual(shapes, [(1, 16, 12, 16), (1, 16, 6, 8), (1, 16, 3, 4)])
+
+    def test_seed_decides_the_weights(self):
+        first = self.generate("detector", "first.onnx", "--seed", "7").read_bytes()
+        again = self.generate("detector", "again.onnx", "--seed", "7").read_bytes()
+        other = self.generate("detector", "other.onnx", "--seed", "8").read_bytes()
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+
+
+if __name__ == "__main__":
+    unittest.main()
