@@ -50,7 +50,11 @@
 #define OVERTAKE_CHANNEL_ALIGN		8u
 #define OVERTAKE_WEIGHT_BLOCK		8u
 #define OVERTAKE_MAX_REGIONS		16u
-#define OVERTAKE_MAX_KERNEL_ELEMENTS	(1u << 20)
+/* Products that are summed up into one output element: bounds what cannot be interrupted. */
+#define OVERTAKE_MAX_KERNEL_ELEMENTS	(1u << 17)
+/* Bytes from a tensor's first element to its last, and of weights. */
+#define OVERTAKE_MAX_TENSOR_BYTES	(1ull << 40)
+#define OVERTAKE_TABLE_BYTES		256u
 #define OVERTAKE_DELAY_CYCLES_MAX	(1ull << 32)
 #define OVERTAKE_MULTIPLIER_MAX		((1u << 24) - 1u)
 #define OVERTAKE_SHIFT_MIN		1u
@@ -191,7 +195,7 @@ struct overtake_insn {
 #define OVERTAKE_FAULT_FIELD		3u	/* a field is out of its range */
 #define OVERTAKE_FAULT_REGION		4u	/* no such region, or not bound */
 #define OVERTAKE_FAULT_BOUNDS		5u	/* an operand leaves its region */
-#define OVERTAKE_FAULT_PERMISSION	6u	/* a write to a read-only region */
+#define OVERTAKE_FAULT_PERMISSION	6u	/* the region does not permit the access */
 #define OVERTAKE_FAULT_SHAPE		7u	/* the operands' shapes do not fit */
 #define OVERTAKE_FAULT_PROGRAM		8u	/* the FC leaves the program */
 #define OVERTAKE_FAULT_WATCHDOG		9u	/* the FC executed for too many cycles */

@@ -51,4 +51,8 @@ struct ovt_operands {
 u32 ovt_insn_check(const struct overtake_insn *insn, const struct ovt_region *regions,
 		   struct ovt_operands *operands);
 
+/* Bytes of the weights (or table) and of the parameters that a validated @insn reads. */
+u64 ovt_insn_weights_bytes(const struct overtake_insn *insn);
+u64 ovt_insn_params_bytes(const struct overtake_insn *insn);
+
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The operators, resumable: a unit of work is one output element (CONV, DEPTHWISE,
- * MATMUL, pools) or one output pixel (ADD, TABLE, COPY).
+ * The operators, resumable.  A unit of work is a run of channels of one output pixel: up to 8
+ * (CONV, DEPTHWISE, MATMUL, pools) or up to 4096 (ADD, TABLE, COPY), hence at most
+ * 8 * OVERTAKE_MAX_KERNEL_ELEMENTS elementary operations.
  */
 #ifndef OVT_HW_OPERATORS_H
 #define OVT_HW_OPERATORS_H

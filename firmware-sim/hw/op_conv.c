@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * CONV, DEPTHWISE and MATMUL: sums of products, requantised per output channel.
+ *
+ * Accumulators are u32, in which wrapping modulo 2^32 is defined; a sum of up to 8 products
+ * fits in s32 and is added as such.
+ */
+#include "hw/operator_units.h"
+
+/* Accumulators to outputs. */
+static void store_outputs(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			  const struct ovt_cursor *at, u32 count, const u32 *sums)
+{
+	u64 padded = ((u64)insn->out.channels + 7) / 8 * 8;
+	s8 *out = ovt_output_at(insn, operands, at);
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		u64 channel = (u64)at->c + i;
+		s32 acc = (s32)(ovt_param(operands, channel) + sums[i]);
+		s64 scaled = ovt_requantise(acc, ovt_param(operands, padded + channel),
+					    ovt_param(operands, 2 * padded + channel));
+
+		out[i] = ovt_clamp(insn, scaled + insn->out.zero_point);
+	}
+}
+
+/* One tile of weights, [8 o][8 i], times up to 8 inputs, into up to 8 sums. */
+static inline void multiply_tile(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights,
+				 u32 outputs, u32 inputs)
+{
+	s32 values[OVERTAKE_WEIGHT_BLOCK];
+	u32 o, i;
+
+	for (i = 0; i < inputs; i++)
+		values[i] = in[i] - zero_point;
+	for (o = 0; o < outputs; o++, weights += OVERTAKE_WEIGHT_BLOCK) {
+		s32 sum = 0;
+
+		for (i = 0; i < inputs; i++)
+			sum += values[i] * weights[i];
+		sums[o] += (u32)sum;
+	}
+}
+
+static void multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights,
+			   u32 outputs, u32 inputs)
+{
+	while (inputs >= OVERTAKE_WEIGHT_BLOCK) {
+		multiply_tile(sums, in, zero_point, weights, outputs, OVERTAKE_WEIGHT_BLOCK);
+		in += OVERTAKE_WEIGHT_BLOCK;
+		weights += OVERTAKE_WEIGHT_BLOCK * OVERTAKE_WEIGHT_BLOCK;
+		inputs -= OVERTAKE_WEIGHT_BLOCK;
+	}
+	if (inputs)
+		multiply_tile(sums, in, zero_point, weights, outputs, inputs);
+}
+
+s64 ovt_unit_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		  const struct ovt_cursor *at, u32 count)
+{
+	u32 group_inputs = insn->in[0].channels / insn->groups;
+	u32 group_outputs = insn->out.channels / insn->groups;
+	u32 group = at->c / group_outputs;
+	u64 block = (u64)group * ((group_outputs + 7ull) / 8) + at->c % group_outputs / 8;
+	u64 pixel_weights = (group_inputs + 7ull) / 8 * 64;
+	u64 row_weights = pixel_weights * insn->kernel_width;
+	const s8 *weights = (const s8 *)operands->weights +
+			    block * insn->kernel_height * row_weights;
+	struct ovt_window window = ovt_window_at(insn, at);
+	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
+	u32 y, x;
+
+	weights += window.kernel_y * row_weights + window.kernel_x * pixel_weights;
+	for (y = 0; y < window.rows; y++, weights += row_weights) {
+		const s8 *in = ovt_input_at(insn, operands, 0, window.y + y, window.x,
+					    group * group_inputs);
+
+		for (x = 0; x < window.columns; x++, in += insn->in[0].pixel_stride)
+			multiply_pixel(sums, in, insn->in[0].zero_point,
+				       weights + x * pixel_weights, count, group_inputs);
+	}
+	store_outputs(insn, operands, at, count, sums);
+	return (s64)window.rows * window.columns * group_inputs * count;
+}
+
+s64 ovt_unit_depthwise(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		       const struct ovt_cursor *at, u32 count)
+{
+	u64 pixel_weights = ((u64)insn->out.channels + 7) / 8 * 8;
+	u64 row_weights = pixel_weights * insn->kernel_width;
+	struct ovt_window window = ovt_window_at(insn, at);
+	const s8 *weights = (const s8 *)operands->weights + at->c +
+			    window.kernel_y * row_weights + window.kernel_x * pixel_weights;
+	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
+	u32 y, x, i;
+
+	for (y = 0; y < window.rows; y++, weights += row_weights) {
+		const s8 *in = ovt_input_at(insn, operands, 0, window.y + y, window.x, at->c);
+		const s8 *factors = weights;
+
+		for (x = 0; x < window.columns; x++) {
+			for (i = 0; i < count; i++)
+				sums[i] += (u32)((in[i] - insn->in[0].zero_point) * factors[i]);
+			in += insn->in[0].pixel_stride;
+			factors += pixel_weights;
+		}
+	}
+	store_outputs(insn, operands, at, count, sums);
+	return (s64)window.rows * window.columns * count;
+}
+
+s64 ovt_unit_matmul(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		    const struct ovt_cursor *at, u32 count)
+{
+	const s8 *a = ovt_input_at(insn, operands, 0, at->y, at->x, 0);
+	u32 depth = insn->in[0].channels;
+	u32 sums[OVT_UNIT_CHANNELS];
+	u32 i, k;
+
+	for (i = 0; i < count; i++) {
+		const s8 *b = ovt_input_at(insn, operands, 1, 0, at->c + i, 0);
+		u32 sum = 0;
+
+		for (k = 0; k < depth; k++)
+			sum += (u32)((a[k] - insn->in[0].zero_point) *
+				     (b[k] - insn->in[1].zero_point));
+		sums[i] = sum;
+	}
+	store_outputs(insn, operands, at, count, sums);
+	return (s64)depth * count;
+}

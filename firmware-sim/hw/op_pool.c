@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* MAX_POOL and AVERAGE_POOL: windows that keep channels apart. */
+#include "hw/operator_units.h"
+
+s64 ovt_unit_max_pool(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		      const struct ovt_cursor *at, u32 count)
+{
+	struct ovt_window window = ovt_window_at(insn, at);
+	s8 *out = ovt_output_at(insn, operands, at);
+	s8 greatest[OVT_UNIT_CHANNELS];
+	u32 y, x, i;
+
+	for (i = 0; i < count; i++)
+		greatest[i] = -128;
+	for (y = 0; y < window.rows; y++) {
+		const s8 *in = ovt_input_at(insn, operands, 0, window.y + y, window.x, at->c);
+
+		for (x = 0; x < window.columns; x++, in += insn->in[0].pixel_stride) {
+			for (i = 0; i < count; i++)
+				greatest[i] = in[i] > greatest[i] ? in[i] : greatest[i];
+		}
+	}
+	for (i = 0; i < count; i++)
+		out[i] = ovt_clamp(insn, greatest[i]);
+	return (s64)window.rows * window.columns * count;
+}
+
+/* The divisors are multipliers that the compiler provides for each number of positions. */
+static void store_averages(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			   const struct ovt_cursor *at, u32 count, const s32 *sums, u32 positions)
+{
+	u32 kernel = (u32)insn->kernel_height * insn->kernel_width;
+	u32 entry = insn->flags & OVERTAKE_FLAG_COUNT_INCLUDE_PAD ? kernel - 1 : positions - 1;
+	u32 multiplier = ovt_param(operands, entry);
+	u32 shift = ovt_param(operands, (u64)kernel + entry);
+	s8 *out = ovt_output_at(insn, operands, at);
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		out[i] = ovt_clamp(insn, ovt_requantise(sums[i], multiplier, shift) +
+					 insn->out.zero_point);
+}
+
+s64 ovt_unit_average_pool(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			  const struct ovt_cursor *at, u32 count)
+{
+	struct ovt_window window = ovt_window_at(insn, at);
+	u32 positions = window.rows * window.columns;
+	/* At most 2^17 positions of at most 255: no overflow. */
+	s32 sums[OVT_UNIT_CHANNELS] = { 0 };
+	u32 y, x, i;
+
+	for (y = 0; y < window.rows; y++) {
+		const s8 *in = ovt_input_at(insn, operands, 0, window.y + y, window.x, at->c);
+
+		for (x = 0; x < window.columns; x++, in += insn->in[0].pixel_stride) {
+			for (i = 0; i < count; i++)
+				sums[i] += in[i] - insn->in[0].zero_point;
+		}
+	}
+	store_averages(insn, operands, at, count, sums, positions);
+	return (s64)positions * count;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Runs an instruction unit by unit, and the arithmetic that all units share. */
+#include "hw/operator_units.h"
+
+#define ELEMENTWISE_RUN	4096u
+
+struct operator {
+	ovt_unit_function *unit;
+	u32 run;	/* channels of a unit, at most */
+};
+
+static const struct operator operators[OVERTAKE_OP_COUNT] = {
+	[OVERTAKE_OP_CONV] = { ovt_unit_conv, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_DEPTHWISE] = { ovt_unit_depthwise, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_MATMUL] = { ovt_unit_matmul, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_ADD] = { ovt_unit_add, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_MAX_POOL] = { ovt_unit_max_pool, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_AVERAGE_POOL] = { ovt_unit_average_pool, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_TABLE] = { ovt_unit_table, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_COPY] = { ovt_unit_copy, ELEMENTWISE_RUN },
+};
+
+/* The remainder is never negative, so it tells floor + 1 from floor for either sign. */
+s64 ovt_round_shift(s64 value, u32 shift)
+{
+	u64 remainder, half;
+	s64 quotient;
+
+	if (shift < OVERTAKE_SHIFT_MIN)
+		shift = OVERTAKE_SHIFT_MIN;
+	if (shift > OVERTAKE_SHIFT_MAX)
+		shift = OVERTAKE_SHIFT_MAX;
+	quotient = value >> shift;
+	remainder = (u64)value & ((1ull << shift) - 1);
+	half = 1ull << (shift - 1);
+	if (remainder > half || (remainder == half && (quotient & 1)))
+		quotient++;
+	return quotient;
+}
+
+/* Parameters are data that a client may change at any time: out of range is not undefined. */
+s64 ovt_requantise(s32 acc, u32 multiplier, u32 shift)
+{
+	return ovt_round_shift((s64)acc * (multiplier & OVERTAKE_MULTIPLIER_MAX), shift);
+}
+
+/* False past the last pixel. */
+static bool advance(const struct overtake_insn *insn, struct ovt_cursor *cursor, u32 count)
+{
+	cursor->c += count;
+	if (cursor->c < insn->out.channels)
+		return true;
+	cursor->c = 0;
+	if (++cursor->x < insn->out.width)
+		return true;
+	cursor->x = 0;
+	return ++cursor->y < insn->out.height;
+}
+
+bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		      struct ovt_cursor *cursor, s64 *work)
+{
+	const struct operator *operator;
+	u32 segment, left;
+
+	if (insn->opcode >= OVERTAKE_OP_COUNT)
+		return true;
+	operator = &operators[ovt_index_nospec((u32)insn->opcode, OVERTAKE_OP_COUNT)];
+	if (!operator->unit)
+		return true;
+	/* A unit of CONV stays in its group. */
+	segment = insn->groups ? insn->out.channels / insn->groups : insn->out.channels;
+	do {
+		left = segment - cursor->c % segment;
+		if (left > operator->run)
+			left = operator->run;
+		*work -= operator->unit(insn, operands, cursor, left);
+		if (!advance(insn, cursor, left))
+			return true;
+	} while (*work > 0);
+	return false;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* The devices that can be modelled, and what an instruction costs on them. */
+#include "hw/profile.h"
+#include "hw/decode.h"
+
+#define NS_PER_MS	1000000u
+
+static const struct ovt_profile profiles[] = {
+	{
+		.name = "default",
+		.clock_khz = 1000000,
+		.macs_per_cycle = 256,
+		.vector_per_cycle = 64,
+		.bytes_per_cycle = 32,
+		.insn_overhead_cycles = 200,
+		.fc_overhead_cycles = 1000,
+	},
+	{
+		.name = "ideal",
+		.clock_khz = 1000000,
+		.macs_per_cycle = 256,
+		.vector_per_cycle = 64,
+		.bytes_per_cycle = 32,
+	},
+};
+
+const struct ovt_profile *ovt_profile_at(u32 index)
+{
+	return index < sizeof(profiles) / sizeof(profiles[0]) ? &profiles[index] : NULL;
+}
+
+const struct ovt_profile *ovt_profile_find(const char *name)
+{
+	const struct ovt_profile *profile;
+	u32 index;
+
+	for (index = 0; (profile = ovt_profile_at(index)); index++) {
+		if (!strcmp(profile->name, name))
+			return profile;
+	}
+	return NULL;
+}
+
+static u64 divide_up(u64 dividend, u32 divisor)
+{
+	return dividend / divisor + !!(dividend % divisor);
+}
+
+/* The decoder's limit on a tensor's bytes keeps this at most 2^40. */
+static u64 elements(const struct overtake_operand *operand)
+{
+	return (u64)operand->height * operand->width * operand->channels;
+}
+
+/* At most 2^40 outputs of 2^17 products each. */
+static u64 arithmetic_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn)
+{
+	u64 outputs = elements(&insn->out);
+	u32 positions = (u32)insn->kernel_height * insn->kernel_width;
+
+	switch (insn->opcode) {
+	case OVERTAKE_OP_CONV:
+		return divide_up(outputs * positions * (insn->in[0].channels / insn->groups),
+				 profile->macs_per_cycle);
+	case OVERTAKE_OP_MATMUL:
+		return divide_up(outputs * insn->in[0].channels, profile->macs_per_cycle);
+	case OVERTAKE_OP_DEPTHWISE:
+	case OVERTAKE_OP_MAX_POOL:
+	case OVERTAKE_OP_AVERAGE_POOL:
+		return divide_up(outputs * positions, profile->vector_per_cycle);
+	default:
+		return divide_up(outputs, profile->vector_per_cycle);
+	}
+}
+
+/* Every tensor once: an unused operand has no elements. */
+static u64 traffic_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn)
+{
+	u64 bytes = elements(&insn->out) + elements(&insn->in[0]) + elements(&insn->in[1]) +
+		    ovt_insn_weights_bytes(insn) + ovt_insn_params_bytes(insn);
+
+	return divide_up(bytes, profile->bytes_per_cycle);
+}
+
+u64 ovt_insn_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn)
+{
+	u64 arithmetic, traffic, cycles;
+
+	if (insn->opcode == OVERTAKE_OP_DELAY)
+		return insn->delay_cycles;
+	arithmetic = arithmetic_cycles(profile, insn);
+	traffic = traffic_cycles(profile, insn);
+	cycles = (arithmetic > traffic ? arithmetic : traffic) + profile->insn_overhead_cycles;
+	return cycles ? cycles : 1;
+}
+
+u64 ovt_cycles_to_ns(const struct ovt_profile *profile, u64 cycles)
+{
+	u64 milliseconds = cycles / profile->clock_khz;
+	u64 rest = cycles % profile->clock_khz;
+
+	return milliseconds * NS_PER_MS + divide_up(rest * NS_PER_MS, profile->clock_khz);
+}
