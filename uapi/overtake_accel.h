@@ -128,7 +128,7 @@ struct drm_overtake_device_info {
  * @busy_ns: out: device time spent executing FCs
  * @fcs_high: out: FCs ended from the HIGH ring
  * @fcs_normal: out: FCs ended from the NORMAL ring
- * @preemptions: out: times a HIGH FC ran between two FCs of a NORMAL job
+ * @preemptions: out: times a HIGH FC went ahead of a NORMAL job that had begun
  * @faults: out: jobs ended by a fault
  * @resets: out: resets of this core
  */

@@ -122,7 +122,7 @@ struct ovt_command {
 enum ovt_event_type {
 	OVT_EVENT_ARRIVED,		/* job placed on @core; @fc_index FCs entered @ring */
 	OVT_EVENT_STARTED,		/* FC started: run the core's thread */
-	OVT_EVENT_PREEMPTED,		/* @job is a NORMAL job overtaken between two of its FCs */
+	OVT_EVENT_PREEMPTED,		/* a HIGH FC starts although NORMAL @job has begun and has FCs left */
 	OVT_EVENT_DONE,			/* FC ended */
 	OVT_EVENT_FAULT,		/* FC ended by a fault; @job ends */
 	OVT_EVENT_HUNG,			/* FC ended by the watchdog; @job ends */
@@ -169,12 +169,13 @@ struct ovt_fw_config {
 /* The firmware's view of a core. */
 struct ovt_fw_core {
 	struct ovt_list jobs[OVT_RING_COUNT];	/* with FCs that have not started */
+	struct ovt_list *refill[OVT_RING_COUNT];	/* first of @jobs with FCs not in the ring */
 	u64 next_position[OVT_RING_COUNT];
 	u32 unfinished;				/* running, committed or in a ring */
 	u32 executed;				/* the running FC has nothing left to execute */
 	u64 start_ns;
 	u64 end_ns;				/* OVT_TIME_NEVER until known */
-	u64 preemptions;
+	u64 preemptions;			/* PREEMPTED events */
 	u64 faults;
 	u64 resets;
 	struct ovt_fw_job *running;
@@ -233,7 +234,11 @@ void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns);
 /* Under the lock: @core (from 1) has an FC whose execution thread must run. */
 bool ovt_fw_runnable(const struct ovt_fw *fw, u32 core);
 
-/* A timed core's cost is known before its arithmetic is done: tells the firmware (mode both). */
+/*
+ * Under the lock, by the execution thread of @core after ovt_core_step() said OVT_STEP_PRICED
+ * (mode both): the modelled end is known, so other cores need not wait for the arithmetic.
+ * Then ovt_fw_advance(), and on with the steps.
+ */
 void ovt_fw_priced(struct ovt_fw *fw, u32 core);
 
 /* True if nothing is left to do up to @horizon_ns, i.e. no core executes and no command waits. */

@@ -81,6 +81,7 @@ struct ovt_ring {
 
 enum ovt_step {
 	OVT_STEP_MORE,		/* budget used up; call again */
+	OVT_STEP_PRICED,	/* modelled end known: report with ovt_fw_priced(), call again */
 	OVT_STEP_FINISHED,	/* nothing left to execute: report with ovt_fw_executed() */
 };
 
@@ -93,12 +94,13 @@ enum ovt_step {
 struct ovt_exec {
 	struct ovt_descriptor descriptor;
 	u64 cycle_limit;	/* watchdog */
-	u64 cycles;		/* retired; the FC's modelled cost once @priced */
+	u64 cycles;		/* the FC's modelled cost once @priced */
+	u64 retired;		/* by this pass */
 	u32 pc;
 	u32 fault;
 	u32 fault_insn;
 	u32 abort;		/* set by the firmware at any time, with release */
-	u32 priced;		/* modelled cost known, set with release (timed modes) */
+	u32 priced;		/* modelled cost known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
 	struct overtake_insn insn;
@@ -126,6 +128,17 @@ struct ovt_core {
 
 void ovt_core_init(struct ovt_core *core, u32 number, const struct ovt_profile *profile,
 		   enum ovt_mode mode);
+
+/* Fetch the head of @ring, which is not empty, and make it the running FC.  Firmware only. */
+void ovt_core_start(struct ovt_core *core, enum ovt_ring_index ring, u64 cycle_limit);
+
+/* Drop cancelled descriptors from the heads of both rings.  Firmware only. */
+void ovt_core_skip_cancelled(struct ovt_core *core);
+
+static inline u32 ovt_ring_used(const struct ovt_ring *ring)
+{
+	return ring->tail - ring->head;
+}
 
 u64 ovt_core_read(struct ovt_core *core, u32 offset);
 void ovt_core_write(struct ovt_core *core, u32 offset, u64 value);

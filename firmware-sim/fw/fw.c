@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The firmware's clockwork: instants in order of device time, and what happens in one.
+ *
+ * Which instants may be processed?  None after the horizon, since commands stamped until then
+ * may still come.  And none that depends on an FC whose end is not known yet or whose
+ * arithmetic is not done yet: an FC that began at s may end at s + 1, and its end precedes
+ * everything else in its instant.  That is barrier() below.  In functional mode an FC ends
+ * when its execution is over, which is never before what was processed already.
+ */
+#include "fw/internal.h"
+
+void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
+{
+	u32 core, ring;
+
+	memset(fw, 0, sizeof(*fw));
+	fw->config = *config;
+	for (core = 1; core <= config->core_count; core++) {
+		struct ovt_fw_core *state = ovt_fw_state(fw, core);
+
+		ovt_core_init(ovt_fw_hw(fw, core), core, config->profile, config->mode);
+		memset(state, 0, sizeof(*state));
+		for (ring = 0; ring < OVT_RING_COUNT; ring++) {
+			ovt_list_init(&state->jobs[ring]);
+			state->refill[ring] = &state->jobs[ring];
+		}
+	}
+}
+
+void ovt_fw_context_init(struct ovt_fw_context *context)
+{
+	ovt_list_init(&context->jobs);
+	context->killed = 0;
+}
+
+static void queue_command(struct ovt_fw *fw, enum ovt_command_type type, u64 now_ns,
+			  void *object, u32 core, u32 limit)
+{
+	struct ovt_command command = {
+		.type = type,
+		.core = core,
+		.limit = limit,
+		.time_ns = now_ns,
+		.object = object,
+	};
+
+	ovt_fw_push_command(fw, &command);
+}
+
+void ovt_fw_submit(struct ovt_fw *fw, struct ovt_fw_job *job, u64 now_ns)
+{
+	queue_command(fw, OVT_COMMAND_SUBMIT, now_ns, job, 0, 0);
+}
+
+void ovt_fw_cancel(struct ovt_fw *fw, struct ovt_fw_job *job, u64 now_ns)
+{
+	queue_command(fw, OVT_COMMAND_CANCEL, now_ns, job, 0, 0);
+}
+
+void ovt_fw_kill_context(struct ovt_fw *fw, struct ovt_fw_context *context, u64 now_ns)
+{
+	queue_command(fw, OVT_COMMAND_KILL_CONTEXT, now_ns, context, 0, 0);
+}
+
+void ovt_fw_reset(struct ovt_fw *fw, u32 core, u64 now_ns)
+{
+	queue_command(fw, OVT_COMMAND_RESET, now_ns, NULL, core, 0);
+}
+
+void ovt_fw_limit(struct ovt_fw *fw, u32 core, u32 limit, u64 now_ns)
+{
+	queue_command(fw, OVT_COMMAND_LIMIT, now_ns, NULL, core, limit);
+}
+
+void ovt_fw_abort(struct ovt_fw *fw, u32 number, u32 fault)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, number);
+	struct ovt_exec *exec = &ovt_fw_hw(fw, number)->exec;
+
+	if (!state->running || exec->abort)
+		return;
+	if (state->executed)
+		exec->fault = fault;
+	ovt_store_release(&exec->abort, fault);
+	state->end_ns = fw->now_ns;
+}
+
+/* Mode timed and both: the FC's end, once its cost is known. */
+static void settle_end(struct ovt_fw *fw, u32 number)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, number);
+	u64 ns;
+
+	if (state->end_ns != OVT_TIME_NEVER)
+		return;
+	ns = ovt_cycles_to_ns(fw->config.profile, ovt_fw_hw(fw, number)->exec.cycles);
+	state->end_ns = state->start_ns + (ns ? ns : 1);
+}
+
+void ovt_fw_priced(struct ovt_fw *fw, u32 core)
+{
+	settle_end(fw, core);
+}
+
+void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, core);
+	struct ovt_exec *exec = &ovt_fw_hw(fw, core)->exec;
+
+	state->executed = 1;
+	/* The abort came when the last step was over already. */
+	if (exec->abort && !exec->fault)
+		exec->fault = exec->abort;
+	if (fw->config.mode != OVT_MODE_FUNCTIONAL)
+		settle_end(fw, core);
+	else
+		state->end_ns = now_ns > fw->now_ns ? now_ns : fw->now_ns;
+}
+
+bool ovt_fw_runnable(const struct ovt_fw *fw, u32 core)
+{
+	const struct ovt_fw_core *state = &fw->config.core_states[core - 1];
+
+	return state->running && !state->executed;
+}
+
+static u64 next_instant(const struct ovt_fw *fw)
+{
+	const struct ovt_command *command = ovt_fw_peek_command(fw);
+	u64 next = fw->choose ? fw->now_ns : OVT_TIME_NEVER;
+	u32 core;
+
+	if (command && command->time_ns < next)
+		next = command->time_ns;
+	for (core = 0; core < fw->config.core_count; core++) {
+		const struct ovt_fw_core *state = &fw->config.core_states[core];
+
+		if (state->running && state->executed && state->end_ns < next)
+			next = state->end_ns;
+	}
+	return next > fw->now_ns ? next : fw->now_ns;
+}
+
+/* The last instant that no FC still executing can have a part in. */
+static u64 barrier(const struct ovt_fw *fw)
+{
+	u64 last = OVT_TIME_NEVER;
+	u32 core;
+
+	if (fw->config.mode == OVT_MODE_FUNCTIONAL)
+		return last;
+	for (core = 0; core < fw->config.core_count; core++) {
+		const struct ovt_fw_core *state = &fw->config.core_states[core];
+		u64 until;
+
+		if (!state->running || state->executed)
+			continue;
+		until = state->end_ns == OVT_TIME_NEVER || state->end_ns <= state->start_ns ?
+			state->start_ns : state->end_ns - 1;
+		if (until < last)
+			last = until;
+	}
+	return last;
+}
+
+static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 duration_ns)
+{
+	const struct ovt_descriptor *descriptor = &ovt_fw_hw(fw, core)->exec.descriptor;
+	struct ovt_event event = {
+		.type = type,
+		.core = core,
+		.ring = ovt_fw_hw(fw, core)->active_ring,
+		.fc_index = descriptor->fc_index,
+		.time_ns = fw->now_ns,
+		.duration_ns = duration_ns,
+		.job = descriptor->job,
+	};
+
+	ovt_fw_push_event(fw, &event);
+}
+
+static enum ovt_job_status fault_status(u32 fault)
+{
+	switch (fault) {
+	case OVERTAKE_FAULT_WATCHDOG:
+		return OVT_JOB_HUNG;
+	case OVERTAKE_FAULT_RESET:
+		return OVT_JOB_RESET;
+	case OVERTAKE_FAULT_KILLED:
+		return OVT_JOB_CANCELLED;
+	default:
+		return OVT_JOB_FAULTED;
+	}
+}
+
+static void end_faulty_job(struct ovt_fw *fw, u32 core, struct ovt_fw_job *job)
+{
+	const struct ovt_exec *exec = &ovt_fw_hw(fw, core)->exec;
+
+	job->fault = exec->fault;
+	job->fault_insn = exec->fault_insn;
+	ovt_fw_state(fw, core)->faults++;
+	if (!job->cancelled && job->started < job->fc_count)
+		ovt_job_drop_waiting(fw, job);
+	ovt_job_end(fw, job, fault_status(exec->fault));
+}
+
+/* The running FC's end. */
+static void retire(struct ovt_fw *fw, u32 core)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, core);
+	struct ovt_core *hw = ovt_fw_hw(fw, core);
+	struct ovt_fw_job *job = state->running;
+	u64 duration = fw->now_ns - state->start_ns;
+	u32 fault = hw->exec.fault;
+
+	hw->active = 0;
+	hw->busy_ns += duration;
+	hw->done[hw->active_ring]++;
+	hw->irq_status |= fault ? OVT_IRQ_FAULT : OVT_IRQ_DONE;
+	state->running = NULL;
+	state->unfinished--;
+	job->executed_ns += duration;
+	job->done++;
+	if (fault) {
+		fc_event(fw, core, fault == OVERTAKE_FAULT_WATCHDOG ? OVT_EVENT_HUNG :
+			 OVT_EVENT_FAULT, duration);
+		end_faulty_job(fw, core, job);
+		return;
+	}
+	fc_event(fw, core, OVT_EVENT_DONE, duration);
+	if (job->cancelled)
+		ovt_job_end(fw, job, OVT_JOB_CANCELLED);
+	else if (job->done == job->fc_count)
+		ovt_job_end(fw, job, OVT_JOB_OK);
+}
+
+/* Tells of a NORMAL job that has begun, is not finished, and sees a HIGH FC go first. */
+static void note_overtaking(struct ovt_fw *fw, u32 core)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, core);
+	struct ovt_fw_job *job = state->last_normal;
+	struct ovt_event event = {
+		.type = OVT_EVENT_PREEMPTED,
+		.core = core,
+		.ring = OVT_RING_NORMAL,
+		.time_ns = fw->now_ns,
+		.job = job,
+	};
+
+	if (!job || job->overtaken)
+		return;
+	job->overtaken = 1;
+	state->preemptions++;
+	event.fc_index = job->started;
+	ovt_fw_push_event(fw, &event);
+}
+
+static void note_normal_start(struct ovt_fw_core *state, struct ovt_fw_job *job)
+{
+	job->preemptions += job->overtaken;
+	job->overtaken = 0;
+	state->last_normal = job->started < job->fc_count ? job : NULL;
+}
+
+static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, core);
+	struct ovt_core *hw = ovt_fw_hw(fw, core);
+	struct ovt_fw_job *job;
+
+	ovt_core_start(hw, ring, fw->config.watchdog_cycles);
+	job = hw->exec.descriptor.job;
+	if (!job->started++)
+		job->start_ns = fw->now_ns;
+	if (job->started == job->fc_count)
+		ovt_list_remove(&job->ring_link);
+	if (ring == OVT_RING_HIGH)
+		note_overtaking(fw, core);
+	else
+		note_normal_start(state, job);
+	state->running = job;
+	state->executed = 0;
+	state->start_ns = fw->now_ns;
+	state->end_ns = OVT_TIME_NEVER;
+	fc_event(fw, core, OVT_EVENT_STARTED, 0);
+}
+
+static void choose(struct ovt_fw *fw, u32 core)
+{
+	struct ovt_core *hw = ovt_fw_hw(fw, core);
+
+	ovt_ring_refill(fw, core);
+	switch (ovt_arbiter_choose(hw)) {
+	case OVT_CHOOSE_NOTHING:
+		return;
+	case OVT_CHOOSE_HIGH:
+		start_fc(fw, core, OVT_RING_HIGH);
+		return;
+	case OVT_CHOOSE_COMMIT:
+		ovt_ring_commit(fw, core);
+		start_fc(fw, core, OVT_RING_NORMAL);
+		return;
+	case OVT_CHOOSE_NORMAL:
+		start_fc(fw, core, OVT_RING_NORMAL);
+		return;
+	}
+}
+
+static void reset_core(struct ovt_fw *fw, u32 core)
+{
+	ovt_fw_state(fw, core)->resets++;
+	ovt_fw_abort(fw, core, OVERTAKE_FAULT_RESET);
+}
+
+static void cancel_command(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	struct ovt_event event = {
+		.type = OVT_EVENT_CANCELLED,
+		.core = job->placed_core,
+		.time_ns = fw->now_ns,
+		.job = job,
+	};
+
+	ovt_job_cancel(fw, job);
+	ovt_fw_push_event(fw, &event);
+}
+
+/* False: out of event room, the command stays at the head of its queue. */
+static bool run_command(struct ovt_fw *fw, const struct ovt_command *command)
+{
+	switch (command->type) {
+	case OVT_COMMAND_SUBMIT:
+		ovt_job_arrive(fw, command->object);
+		break;
+	case OVT_COMMAND_CANCEL:
+		cancel_command(fw, command->object);
+		break;
+	case OVT_COMMAND_KILL_CONTEXT:
+		if (!ovt_context_kill(fw, command->object))
+			return false;
+		break;
+	case OVT_COMMAND_RESET:
+		reset_core(fw, command->core);
+		break;
+	case OVT_COMMAND_LIMIT:
+		ovt_core_write(ovt_fw_hw(fw, command->core), OVT_REG_LIMIT, command->limit);
+		break;
+	}
+	ovt_fw_consume_command(fw);
+	return true;
+}
+
+static bool room(const struct ovt_fw *fw)
+{
+	return ovt_fw_event_room(fw) >= OVT_EVENTS_PER_ACTION;
+}
+
+static bool retire_ended(struct ovt_fw *fw)
+{
+	u32 core;
+
+	for (core = 1; core <= fw->config.core_count; core++) {
+		const struct ovt_fw_core *state = ovt_fw_state(fw, core);
+
+		if (!state->running || !state->executed || state->end_ns > fw->now_ns)
+			continue;
+		if (!room(fw))
+			return false;
+		retire(fw, core);
+		fw->choose = true;
+	}
+	return true;
+}
+
+static bool run_commands(struct ovt_fw *fw)
+{
+	const struct ovt_command *command;
+
+	while ((command = ovt_fw_peek_command(fw)) && command->time_ns <= fw->now_ns) {
+		if (!room(fw) || !run_command(fw, command))
+			return false;
+		fw->choose = true;
+	}
+	return true;
+}
+
+static bool choose_idle(struct ovt_fw *fw)
+{
+	u32 core;
+
+	for (core = 1; core <= fw->config.core_count; core++) {
+		if (ovt_fw_state(fw, core)->running)
+			continue;
+		if (!room(fw))
+			return false;
+		choose(fw, core);
+	}
+	fw->choose = false;
+	return true;
+}
+
+enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns)
+{
+	for (;;) {
+		u64 instant = next_instant(fw);
+
+		if (instant == OVT_TIME_NEVER || instant > horizon_ns || instant > barrier(fw))
+			return OVT_ADVANCE_DONE;
+		fw->now_ns = instant;
+		if (!retire_ended(fw) || !run_commands(fw) || !choose_idle(fw))
+			return OVT_ADVANCE_EVENTS;
+	}
+}
+
+u64 ovt_fw_next(const struct ovt_fw *fw)
+{
+	u64 next = next_instant(fw);
+
+	return next > barrier(fw) ? OVT_TIME_NEVER : next;
+}
+
+bool ovt_fw_settled(const struct ovt_fw *fw, u64 horizon_ns)
+{
+	u32 core;
+
+	for (core = 1; core <= fw->config.core_count; core++)
+		if (ovt_fw_runnable(fw, core))
+			return false;
+	return next_instant(fw) > horizon_ns;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* What the files of the firmware share; hosts include fw/fw.h only. */
+#ifndef OVT_FW_INTERNAL_H
+#define OVT_FW_INTERNAL_H
+
+#include "fw/fw.h"
+
+/* Intrusive lists: a list's head is a link of its own. */
+static inline void ovt_list_init(struct ovt_list *head)
+{
+	head->next = head;
+	head->previous = head;
+}
+
+static inline bool ovt_list_empty(const struct ovt_list *head)
+{
+	return head->next == head;
+}
+
+static inline void ovt_list_append(struct ovt_list *head, struct ovt_list *link)
+{
+	link->next = head;
+	link->previous = head->previous;
+	head->previous->next = link;
+	head->previous = link;
+}
+
+static inline void ovt_list_remove(struct ovt_list *link)
+{
+	link->previous->next = link->next;
+	link->next->previous = link->previous;
+	ovt_list_init(link);
+}
+
+#define ovt_container_of(pointer, type, member) \
+	((type *)(void *)((u8 *)(pointer) - offsetof(type, member)))
+
+static inline struct ovt_core *ovt_fw_hw(struct ovt_fw *fw, u32 core)
+{
+	return &fw->config.cores[core - 1];
+}
+
+static inline struct ovt_fw_core *ovt_fw_state(struct ovt_fw *fw, u32 core)
+{
+	return &fw->config.core_states[core - 1];
+}
+
+static inline enum ovt_ring_index ovt_job_ring(const struct ovt_fw_job *job)
+{
+	return job->priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : OVT_RING_NORMAL;
+}
+
+/* queue.c */
+u32 ovt_fw_event_room(const struct ovt_fw *fw);
+void ovt_fw_push_event(struct ovt_fw *fw, const struct ovt_event *event);
+void ovt_fw_push_command(struct ovt_fw *fw, const struct ovt_command *command);
+const struct ovt_command *ovt_fw_peek_command(const struct ovt_fw *fw);
+void ovt_fw_consume_command(struct ovt_fw *fw);
+
+/* job.c: what the commands do.  Event room: EVENTS_PER_ACTION. */
+#define OVT_EVENTS_PER_ACTION	4u
+void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job);
+void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job);
+void ovt_job_end(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_status status);
+void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job);
+/* False: the event queue is full and jobs are left; call again. */
+bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context);
+
+/* ring.c */
+void ovt_ring_refill(struct ovt_fw *fw, u32 core);
+void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job);
+void ovt_ring_commit(struct ovt_fw *fw, u32 core);
+
+/* Stop the FC that @core runs, as of now_ns, with @fault. */
+void ovt_fw_abort(struct ovt_fw *fw, u32 core, u32 fault);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Jobs: arrival, cancel, end, and the death of a context. */
+#include "fw/internal.h"
+
+static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_type type)
+{
+	struct ovt_event event = {
+		.type = type,
+		.core = job->placed_core,
+		.ring = ovt_job_ring(job),
+		.fc_index = job->fc_count,
+		.time_ns = fw->now_ns,
+		.job = job,
+		.context = job->context,
+	};
+
+	ovt_fw_push_event(fw, &event);
+}
+
+/* The core with the fewest unfinished FCs, the lowest number on a tie. */
+static u32 least_loaded_core(struct ovt_fw *fw)
+{
+	u32 best = 1;
+	u32 core;
+
+	for (core = 2; core <= fw->config.core_count; core++)
+		if (ovt_fw_state(fw, core)->unfinished < ovt_fw_state(fw, best)->unfinished)
+			best = core;
+	return best;
+}
+
+void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	enum ovt_ring_index ring = ovt_job_ring(job);
+	struct ovt_fw_core *state;
+
+	job->placed_core = job->core == OVT_CORE_ANY ? least_loaded_core(fw) : job->core;
+	state = ovt_fw_state(fw, job->placed_core);
+	job->state = OVT_JOB_QUEUED;
+	job->arrival_ns = fw->now_ns;
+	job->sequence = ++fw->next_sequence;
+	job->first_position = state->next_position[ring];
+	state->next_position[ring] += job->fc_count;
+	state->unfinished += job->fc_count;
+	ovt_list_append(&job->context->jobs, &job->context_link);
+	ovt_list_append(&state->jobs[ring], &job->ring_link);
+	if (state->refill[ring] == &state->jobs[ring])
+		state->refill[ring] = &job->ring_link;
+	job_event(fw, job, OVT_EVENT_ARRIVED);
+	if (job->context->killed)
+		ovt_job_cancel(fw, job);
+}
+
+static bool job_runs(struct ovt_fw *fw, const struct ovt_fw_job *job)
+{
+	return ovt_fw_state(fw, job->placed_core)->running == job;
+}
+
+/* The FCs of @job that have not started never will. */
+void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
+
+	state->unfinished -= job->fc_count - job->started;
+	if (state->last_normal == job)
+		state->last_normal = NULL;
+	ovt_ring_forget(fw, job);
+}
+
+static void finish_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
+{
+	struct ovt_event event = {
+		.type = OVT_EVENT_KILLED,
+		.time_ns = fw->now_ns,
+		.context = context,
+	};
+
+	ovt_fw_push_event(fw, &event);
+}
+
+void ovt_job_end(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_job_status status)
+{
+	struct ovt_fw_context *context = job->context;
+
+	job->state = OVT_JOB_ENDED;
+	job->status = status;
+	job->end_ns = fw->now_ns;
+	ovt_list_remove(&job->context_link);
+	job_event(fw, job, OVT_EVENT_ENDED);
+	if (context->killed && ovt_list_empty(&context->jobs))
+		finish_kill(fw, context);
+}
+
+/* A running FC ends normally and the job with it; otherwise the job ends at once. */
+void ovt_job_cancel(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	if (job->state != OVT_JOB_QUEUED || job->cancelled)
+		return;
+	job->cancelled = 1;
+	ovt_job_drop_waiting(fw, job);
+	if (!job_runs(fw, job))
+		ovt_job_end(fw, job, OVT_JOB_CANCELLED);
+}
+
+/* Jobs end as for a cancel, but a running FC is stopped. */
+bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
+{
+	struct ovt_list *link = context->jobs.next;
+
+	while (link != &context->jobs) {
+		struct ovt_fw_job *job = ovt_container_of(link, struct ovt_fw_job, context_link);
+
+		link = link->next;
+		if (ovt_fw_event_room(fw) < OVT_EVENTS_PER_ACTION)
+			return false;
+		if (job_runs(fw, job))
+			ovt_fw_abort(fw, job->placed_core, OVERTAKE_FAULT_KILLED);
+		ovt_job_cancel(fw, job);
+	}
+	context->killed = 1;
+	if (ovt_list_empty(&context->jobs))
+		finish_kill(fw, context);
+	return true;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The command and event queues between a host and the firmware.
+ *
+ * Indices run freely; entry i lives in slot i modulo the power-of-two size.  The
+ * producer fills a slot and then releases the tail; the consumer acquires the tail before it
+ * reads the slot, and releases the head once it has.  Each load-acquire pairs with
+ * the store-release of the same index.
+ */
+#include "fw/internal.h"
+
+bool ovt_fw_reserve(struct ovt_fw *fw, u32 slots)
+{
+	if (slots > fw->config.command_count - fw->commands_reserved)
+		return false;
+	fw->commands_reserved += slots;
+	return true;
+}
+
+void ovt_fw_unreserve(struct ovt_fw *fw, u32 slots)
+{
+	fw->commands_reserved -= slots;
+}
+
+void ovt_fw_push_command(struct ovt_fw *fw, const struct ovt_command *command)
+{
+	u32 tail = fw->command_tail;
+
+	fw->config.commands[tail & (fw->config.command_count - 1)] = *command;
+	ovt_store_release(&fw->command_tail, tail + 1);
+}
+
+const struct ovt_command *ovt_fw_peek_command(const struct ovt_fw *fw)
+{
+	u32 tail = ovt_load_acquire(&fw->command_tail);
+
+	if (fw->command_head == tail)
+		return NULL;
+	return &fw->config.commands[fw->command_head & (fw->config.command_count - 1)];
+}
+
+/* The slot goes back to the pool that ovt_fw_reserve() takes from. */
+void ovt_fw_consume_command(struct ovt_fw *fw)
+{
+	ovt_store_release(&fw->command_head, fw->command_head + 1);
+	fw->commands_reserved--;
+}
+
+u32 ovt_fw_event_room(const struct ovt_fw *fw)
+{
+	return fw->config.event_count - (fw->event_tail - ovt_load_acquire(&fw->event_head));
+}
+
+void ovt_fw_push_event(struct ovt_fw *fw, const struct ovt_event *event)
+{
+	u32 tail = fw->event_tail;
+
+	fw->config.events[tail & (fw->config.event_count - 1)] = *event;
+	ovt_store_release(&fw->event_tail, tail + 1);
+}
+
+bool ovt_fw_pop_event(struct ovt_fw *fw, struct ovt_event *event)
+{
+	u32 head = fw->event_head;
+
+	if (head == ovt_load_acquire(&fw->event_tail))
+		return false;
+	*event = fw->config.events[head & (fw->config.event_count - 1)];
+	ovt_store_release(&fw->event_head, head + 1);
+	return true;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Rings that behave as if unbounded.
+ *
+ * A job's FCs take consecutive positions of their ring when the job arrives.  As many as fit
+ * become descriptors; the rest wait here, in order, and follow as the ring drains.
+ */
+#include "fw/internal.h"
+
+static struct ovt_fw_job *ring_job(struct ovt_list *link)
+{
+	return ovt_container_of(link, struct ovt_fw_job, ring_link);
+}
+
+static void push_descriptor(struct ovt_core *core, enum ovt_ring_index index,
+			    struct ovt_fw_job *job)
+{
+	struct ovt_ring *ring = &core->rings[index];
+	u32 fc = job->queued++;
+
+	ring->entries[ring->tail % OVT_RING_ENTRIES] = (struct ovt_descriptor){
+		.job = job,
+		.regions = job->regions,
+		.first_insn = job->fcs[fc].first_insn,
+		.insn_count = job->fcs[fc].insn_count,
+		.fc_index = fc,
+		.sequence = job->sequence,
+		.position = job->first_position + fc,
+	};
+	ovt_core_write(core, index == OVT_RING_HIGH ? OVT_REG_HIGH_TAIL : OVT_REG_NORMAL_TAIL,
+		       ring->tail + 1);
+}
+
+static void refill_ring(struct ovt_fw *fw, u32 number, enum ovt_ring_index index)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, number);
+	struct ovt_core *core = ovt_fw_hw(fw, number);
+	struct ovt_list *head = &state->jobs[index];
+
+	while (state->refill[index] != head &&
+	       ovt_ring_used(&core->rings[index]) < OVT_RING_ENTRIES) {
+		struct ovt_fw_job *job = ring_job(state->refill[index]);
+
+		push_descriptor(core, index, job);
+		if (job->queued == job->fc_count)
+			state->refill[index] = state->refill[index]->next;
+	}
+}
+
+void ovt_ring_refill(struct ovt_fw *fw, u32 core)
+{
+	ovt_core_skip_cancelled(ovt_fw_hw(fw, core));
+	refill_ring(fw, core, OVT_RING_HIGH);
+	refill_ring(fw, core, OVT_RING_NORMAL);
+}
+
+/* Takes what @job still has waiting out of its core: nothing refers to the job any more. */
+void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	enum ovt_ring_index index = ovt_job_ring(job);
+	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
+	struct ovt_ring *ring = &ovt_fw_hw(fw, job->placed_core)->rings[index];
+	u32 at;
+
+	if (state->refill[index] == &job->ring_link)
+		state->refill[index] = job->ring_link.next;
+	ovt_list_remove(&job->ring_link);
+	for (at = ring->head; at != ring->tail; at++) {
+		struct ovt_descriptor *descriptor = &ring->entries[at % OVT_RING_ENTRIES];
+
+		if (descriptor->job == job)
+			descriptor->cancelled = 1;
+	}
+}
+
+/*
+ * Commits the first FCs of NORMAL, as many as the limit allows.  Amortised over the FCs that
+ * the batch holds, since each job passed has at least one of them.
+ */
+void ovt_ring_commit(struct ovt_fw *fw, u32 number)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, number);
+	struct ovt_core *core = ovt_fw_hw(fw, number);
+	struct ovt_list *head = &state->jobs[OVT_RING_NORMAL];
+	u32 left = (u32)ovt_core_read(core, OVT_REG_LIMIT_ACTIVE);
+	struct ovt_list *link;
+	u64 end = core->commit_end;
+
+	for (link = head->next; link != head && left; link = link->next) {
+		const struct ovt_fw_job *job = ring_job(link);
+		u32 waiting = job->fc_count - job->started;
+		u32 taken = waiting < left ? waiting : left;
+
+		end = job->first_position + job->started + taken;
+		left -= taken;
+	}
+	ovt_core_write(core, OVT_REG_COMMIT_END, end);
+}

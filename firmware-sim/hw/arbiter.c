@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The arbiter: which ring's head runs next.
+ *
+ * With core limit 0 the rings are one queue in order of arrival.  With limit n NORMAL FCs
+ * are committed in batches of up to n; a batch runs to its end before HIGH is looked at,
+ * so a HIGH FC waits for at most n NORMAL ones.  A batch is a range of positions in the
+ * unbounded NORMAL ring: it ends at COMMIT_END, wherever cancelled FCs have left holes.
+ * How far n FCs reach is for the firmware to say, which knows what does not fit the ring.
+ */
+#include "hw/core.h"
+
+static const struct ovt_descriptor *ring_head(const struct ovt_ring *ring)
+{
+	if (!ovt_ring_used(ring))
+		return NULL;
+	return &ring->entries[ring->head % OVT_RING_ENTRIES];
+}
+
+enum ovt_choice ovt_arbiter_choose(struct ovt_core *core)
+{
+	const struct ovt_descriptor *high = ring_head(&core->rings[OVT_RING_HIGH]);
+	const struct ovt_descriptor *normal = ring_head(&core->rings[OVT_RING_NORMAL]);
+	bool committed = normal && normal->position < core->commit_end;
+
+	if (!committed)
+		core->limit_active = core->limit;
+	if (!high && !normal)
+		return OVT_CHOOSE_NOTHING;
+	if (!core->limit_active) {
+		if (!normal || (high && high->sequence < normal->sequence))
+			return OVT_CHOOSE_HIGH;
+		return OVT_CHOOSE_NORMAL;
+	}
+	if (committed)
+		return OVT_CHOOSE_NORMAL;
+	return high ? OVT_CHOOSE_HIGH : OVT_CHOOSE_COMMIT;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Execution of one FC in bounded steps.
+ *
+ * A pass goes over the FC's instructions.  In the timed modes the first pass only adds up
+ * what they cost; mode both follows it with a pass that computes.  Instructions are
+ * copied from the program once and only the copy is looked at, so a client that rewrites
+ * its program meanwhile changes which valid instruction runs and nothing else.
+ */
+#include "hw/core.h"
+
+/* Larger budgets than this are cut, so that no product of theirs overflows. */
+#define BUDGET_MAX	(1ull << 24)
+
+/* Budget, in cycles, that fetching and checking an instruction uses up. */
+#define FETCH_CYCLES	1
+
+static enum ovt_step finish(struct ovt_exec *exec, u32 fault)
+{
+	exec->fault = fault;
+	exec->fault_insn = fault ? exec->pc : 0;
+	if (exec->pricing)
+		exec->cycles = exec->retired;
+	return OVT_STEP_FINISHED;
+}
+
+static enum ovt_step finish_pass(struct ovt_core *core, struct ovt_exec *exec)
+{
+	if (!exec->pricing)
+		return finish(exec, OVERTAKE_FAULT_NONE);
+	exec->cycles = exec->retired;
+	exec->priced = 1;
+	if (core->mode == OVT_MODE_TIMED)
+		return finish(exec, OVERTAKE_FAULT_NONE);
+	exec->pricing = 0;
+	exec->pc = exec->descriptor.first_insn;
+	ovt_write_once(exec->retired, core->profile->fc_overhead_cycles);
+	return OVT_STEP_PRICED;
+}
+
+/* Copies instruction pc; false if the program does not have it. */
+static bool fetch(struct ovt_exec *exec)
+{
+	const struct ovt_region *program = &exec->descriptor.regions[OVERTAKE_REGION_PROGRAM];
+	u64 offset = (u64)exec->pc * sizeof(exec->insn);
+
+	if (offset + sizeof(exec->insn) > program->length)
+		return false;
+	memcpy(&exec->insn, program->base + offset, sizeof(exec->insn));
+	ovt_compiler_barrier();
+	return true;
+}
+
+static u32 jump(struct ovt_exec *exec)
+{
+	const struct ovt_descriptor *descriptor = &exec->descriptor;
+	u32 target = exec->insn.jump_target;
+
+	if (target < descriptor->first_insn ||
+	    target - descriptor->first_insn >= descriptor->insn_count)
+		return OVERTAKE_FAULT_PROGRAM;
+	exec->pc = target;
+	return OVERTAKE_FAULT_NONE;
+}
+
+/* Fetches, checks and charges the instruction at pc. */
+static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
+{
+	u64 retired;
+	u32 fault;
+
+	if (!fetch(exec))
+		return OVERTAKE_FAULT_PROGRAM;
+	fault = ovt_insn_check(&exec->insn, exec->descriptor.regions, &exec->operands);
+	if (fault)
+		return fault;
+	retired = exec->retired + ovt_insn_cycles(core->profile, &exec->insn);
+	if (retired > exec->cycle_limit) {
+		ovt_write_once(exec->retired, exec->cycle_limit);
+		return OVERTAKE_FAULT_WATCHDOG;
+	}
+	ovt_write_once(exec->retired, retired);
+	if (exec->insn.opcode == OVERTAKE_OP_JUMP)
+		return jump(exec);
+	if (exec->pricing || exec->insn.opcode == OVERTAKE_OP_DELAY) {
+		exec->pc++;
+		return OVERTAKE_FAULT_NONE;
+	}
+	memset(&exec->cursor, 0, sizeof(exec->cursor));
+	exec->in_insn = 1;
+	return OVERTAKE_FAULT_NONE;
+}
+
+enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
+{
+	struct ovt_exec *exec = &core->exec;
+	u64 end = (u64)exec->descriptor.first_insn + exec->descriptor.insn_count;
+	s64 work_per_cycle = core->profile->macs_per_cycle;
+	s64 work = (s64)(budget < BUDGET_MAX ? budget : BUDGET_MAX) * work_per_cycle;
+
+	while (work > 0) {
+		u32 fault = ovt_load_acquire(&exec->abort);
+
+		if (fault)
+			return finish(exec, fault);
+		if (exec->in_insn) {
+			if (!ovt_operator_run(&exec->insn, &exec->operands, &exec->cursor, &work))
+				continue;
+			exec->in_insn = 0;
+			exec->pc++;
+			continue;
+		}
+		if (exec->pc >= end)
+			return finish_pass(core, exec);
+		work -= FETCH_CYCLES * work_per_cycle;
+		fault = begin_insn(core, exec);
+		if (fault)
+			return finish(exec, fault);
+	}
+	return OVT_STEP_MORE;
+}

@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The firmware's scheduling, driven by a host that steps time by hand.
+ *
+ * Programs are one DELAY per FC on the "ideal" profile (1 cycle = 1 ns), so every time
+ * below is exact.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "fw/fw.h"
+
+#define MAX_CORES	4
+#define MAX_COMMANDS	256
+#define MAX_TRACE	4096
+
+struct mock_job {
+	struct ovt_fw_job fw;
+	struct overtake_insn *program;
+	struct ovt_fc *fcs;
+	char name;
+	int ended;
+};
+
+struct started {
+	char job;
+	u32 index;
+	u32 core;
+	u32 ring;
+	u64 start;
+};
+
+struct mock {
+	struct ovt_fw fw;
+	struct ovt_core cores[MAX_CORES];
+	struct ovt_fw_core states[MAX_CORES];
+	struct ovt_command commands[MAX_COMMANDS];
+	struct ovt_event events[64];
+	struct ovt_fw_context context;
+	struct started trace[MAX_TRACE];
+	u32 trace_length;
+	u32 preempted;
+	u32 hung;
+	u32 faults;
+	u32 killed;
+	u32 step_budget;
+};
+
+static struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count)
+{
+	struct mock *mock = calloc(1, sizeof(*mock));
+	struct ovt_fw_config config = {
+		.profile = ovt_profile_find("ideal"),
+		.mode = mode,
+		.core_count = cores,
+		.watchdog_cycles = 1000000,
+		.cores = mock->cores,
+		.core_states = mock->states,
+		.commands = mock->commands,
+		.command_count = MAX_COMMANDS,
+		.events = mock->events,
+		.event_count = event_count,
+	};
+
+	ovt_fw_init(&mock->fw, &config);
+	ovt_fw_context_init(&mock->context);
+	mock->step_budget = 1;
+	return mock;
+}
+
+static struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority,
+				u32 fc_count, u64 duration)
+{
+	struct mock_job *job = calloc(1, sizeof(*job));
+	u32 index;
+
+	job->name = name;
+	job->program = calloc(fc_count, sizeof(*job->program));
+	job->fcs = calloc(fc_count, sizeof(*job->fcs));
+	for (index = 0; index < fc_count; index++) {
+		job->program[index].opcode = OVERTAKE_OP_DELAY;
+		job->program[index].delay_cycles = duration;
+		job->fcs[index] = (struct ovt_fc){ index, 1 };
+	}
+	job->fw.context = &mock->context;
+	job->fw.fcs = job->fcs;
+	job->fw.fc_count = fc_count;
+	job->fw.core = core;
+	job->fw.priority = priority;
+	job->fw.regions[OVERTAKE_REGION_PROGRAM] = (struct ovt_region){
+		.base = (u8 *)job->program,
+		.length = fc_count * sizeof(*job->program),
+		.flags = OVT_REGION_READ,
+	};
+	return job;
+}
+
+static void job_free(struct mock_job *job)
+{
+	free(job->program);
+	free(job->fcs);
+	free(job);
+}
+
+static void take_event(struct mock *mock, const struct ovt_event *event)
+{
+	struct mock_job *job = (struct mock_job *)event->job;
+
+	switch (event->type) {
+	case OVT_EVENT_STARTED:
+		assert_true(mock->trace_length < MAX_TRACE);
+		mock->trace[mock->trace_length++] = (struct started){
+			job->name, event->fc_index, event->core, event->ring, event->time_ns };
+		break;
+	case OVT_EVENT_PREEMPTED:
+		mock->preempted++;
+		break;
+	case OVT_EVENT_HUNG:
+		mock->hung++;
+		break;
+	case OVT_EVENT_FAULT:
+		mock->faults++;
+		break;
+	case OVT_EVENT_KILLED:
+		mock->killed++;
+		break;
+	case OVT_EVENT_ENDED:
+		assert_int_equal(job->ended, 0);
+		job->ended = 1;
+		break;
+	case OVT_EVENT_ARRIVED:
+	case OVT_EVENT_DONE:
+	case OVT_EVENT_CANCELLED:
+		break;
+	}
+}
+
+static void drain(struct mock *mock, u64 horizon)
+{
+	enum ovt_advance result;
+	struct ovt_event event;
+
+	do {
+		result = ovt_fw_advance(&mock->fw, horizon);
+		while (ovt_fw_pop_event(&mock->fw, &event))
+			take_event(mock, &event);
+	} while (result == OVT_ADVANCE_EVENTS);
+}
+
+/* Everything before @until happens. */
+static void run_until(struct mock *mock, u64 until)
+{
+	u32 core;
+
+	drain(mock, until - 1);
+	while (!ovt_fw_settled(&mock->fw, until - 1)) {
+		for (core = 1; core <= mock->fw.config.core_count; core++) {
+			enum ovt_step step = OVT_STEP_MORE;
+
+			if (!ovt_fw_runnable(&mock->fw, core))
+				continue;
+			while (step == OVT_STEP_MORE)
+				step = ovt_core_step(&mock->cores[core - 1], mock->step_budget);
+			if (step == OVT_STEP_PRICED)
+				ovt_fw_priced(&mock->fw, core);
+			else
+				ovt_fw_executed(&mock->fw, core, until - 1);
+		}
+		drain(mock, until - 1);
+	}
+}
+
+static void submit(struct mock *mock, struct mock_job *job, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 2));
+	ovt_fw_submit(&mock->fw, &job->fw, at);
+}
+
+static void set_limit(struct mock *mock, u32 core, u32 limit, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_limit(&mock->fw, core, limit, at);
+}
+
+/* Checks what started, as "Na@0 Hb@100 ...": job letter, FC index, start. */
+static void expect_trace(const struct mock *mock, const char *expected)
+{
+	char text[8192];
+	size_t used = 0;
+	u32 index;
+
+	text[0] = 0;
+	for (index = 0; index < mock->trace_length; index++) {
+		const struct started *fc = &mock->trace[index];
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%c%u@%llu",
+					 index ? " " : "", fc->job, fc->index,
+					 (unsigned long long)fc->start);
+	}
+	assert_string_equal(text, expected);
+}
+
+static void high_waits_for_at_most_limit_normal_fcs(void **state)
+{
+	static const struct {
+		u32 limit;
+		const char *trace;
+		u32 preemptions;
+	} rows[] = {
+		{ 0, "N0@0 N1@100 N2@200 N3@300 N4@400 H0@500", 0 },
+		{ 1, "N0@0 H0@100 N1@110 N2@210 N3@310 N4@410", 1 },
+		{ 2, "N0@0 N1@100 H0@200 N2@210 N3@310 N4@410", 1 },
+		{ 4, "N0@0 N1@100 N2@200 N3@300 H0@400 N4@410", 1 },
+		{ 4000000000u, "N0@0 N1@100 N2@200 N3@300 N4@400 H0@500", 0 },
+	};
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+		struct mock_job *normal = job_new(mock, 'N', 1, 10, 5, 100);
+		struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
+
+		set_limit(mock, 1, rows[row].limit, 0);
+		submit(mock, normal, 0);
+		submit(mock, high, 40);
+		run_until(mock, 10000);
+		expect_trace(mock, rows[row].trace);
+		assert_int_equal(normal->fw.preemptions, rows[row].preemptions);
+		assert_int_equal(mock->preempted, rows[row].preemptions);
+		assert_int_equal(normal->fw.executed_ns, 500);
+		assert_true(normal->ended && high->ended);
+		assert_int_equal(mock->states[0].unfinished, 0);
+		job_free(normal);
+		job_free(high);
+		free(mock);
+	}
+}
+
+static void rings_behave_as_if_unbounded(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *first = job_new(mock, 'A', 1, 0, 150, 10);
+	struct mock_job *second = job_new(mock, 'B', 1, 0, 100, 10);
+	struct mock_job *high = job_new(mock, 'H', 1, 255, 100, 1);
+	u32 index;
+
+	(void)state;
+	set_limit(mock, 1, 200, 0);	/* one batch is longer than a ring and spans two jobs */
+	submit(mock, first, 0);
+	submit(mock, second, 0);
+	submit(mock, high, 5);
+	run_until(mock, 1000000);
+	assert_int_equal(mock->trace_length, 350);
+	for (index = 0; index < 200; index++)
+		assert_int_equal(mock->trace[index].ring, OVT_RING_NORMAL);
+	for (; index < 300; index++)
+		assert_int_equal(mock->trace[index].ring, OVT_RING_HIGH);
+	for (; index < 350; index++)
+		assert_int_equal(mock->trace[index].job, 'B');
+	assert_int_equal(second->fw.preemptions, 1);
+	job_free(first);
+	job_free(second);
+	job_free(high);
+	free(mock);
+}
+
+static void cancel_leaves_batch_unfilled(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *first = job_new(mock, 'A', 1, 0, 3, 100);
+	struct mock_job *second = job_new(mock, 'B', 1, 0, 2, 100);
+	struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
+
+	(void)state;
+	set_limit(mock, 1, 4, 0);
+	submit(mock, first, 0);
+	submit(mock, second, 0);
+	submit(mock, high, 10);
+	ovt_fw_cancel(&mock->fw, &first->fw, 50);
+	run_until(mock, 10000);
+	/* The batch A0 A1 A2 B0 shrinks to A0 B0; B1 does not move up into it. */
+	expect_trace(mock, "A0@0 B0@100 H0@200 B1@210");
+	assert_int_equal(first->fw.status, OVT_JOB_CANCELLED);
+	assert_int_equal(first->fw.end_ns, 100);
+	assert_int_equal(first->fw.done, 1);
+	assert_int_equal(mock->states[0].unfinished, 0);
+	job_free(first);
+	job_free(second);
+	job_free(high);
+	free(mock);
+}
+
+static void waiting_job_ends_at_its_cancel(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *first = job_new(mock, 'A', 1, 0, 1, 100);
+	struct mock_job *second = job_new(mock, 'B', 1, 0, 2, 100);
+
+	(void)state;
+	submit(mock, first, 0);
+	submit(mock, second, 0);
+	ovt_fw_cancel(&mock->fw, &second->fw, 30);
+	ovt_fw_cancel(&mock->fw, &first->fw, 500);
+	run_until(mock, 10000);
+	expect_trace(mock, "A0@0");
+	assert_int_equal(second->fw.end_ns, 30);
+	assert_int_equal(second->fw.status, OVT_JOB_CANCELLED);
+	assert_int_equal(first->fw.status, OVT_JOB_OK);
+	job_free(first);
+	job_free(second);
+	free(mock);
+}
+
+static void core_any_goes_where_fewest_fcs_are_unfinished(void **state)
+{
+	struct mock *mock = mock_new(3, OVT_MODE_TIMED, 16);
+	struct mock_job *jobs[5];
+	static const u32 fc_counts[5] = { 3, 2, 2, 1, 1 };
+	static const u32 cores[5] = { 1, 2, 3, 2, 3 };
+	u32 index;
+
+	(void)state;
+	for (index = 0; index < 5; index++) {
+		jobs[index] = job_new(mock, (char)('A' + index), 0, 0, fc_counts[index], 100);
+		submit(mock, jobs[index], 0);
+	}
+	run_until(mock, 10000);
+	for (index = 0; index < 5; index++) {
+		assert_int_equal(jobs[index]->fw.placed_core, cores[index]);
+		job_free(jobs[index]);
+	}
+	free(mock);
+}
+
+static void changed_limit_waits_for_the_batch(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *normal = job_new(mock, 'N', 1, 0, 5, 100);
+	struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
+
+	(void)state;
+	set_limit(mock, 1, 3, 0);
+	submit(mock, normal, 0);
+	set_limit(mock, 1, 1, 20);
+	submit(mock, high, 30);
+	run_until(mock, 10000);
+	expect_trace(mock, "N0@0 N1@100 N2@200 H0@300 N3@310 N4@410");
+	assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_LIMIT_ACTIVE), 1);
+	job_free(normal);
+	job_free(high);
+	free(mock);
+}
+
+static void endless_program_ends_only_its_own_job(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *endless = job_new(mock, 'L', 1, 0, 3, 100);
+	struct mock_job *good = job_new(mock, 'G', 1, 0, 2, 100);
+
+	(void)state;
+	memset(&endless->program[1], 0, sizeof(endless->program[1]));
+	endless->program[1].opcode = OVERTAKE_OP_JUMP;
+	endless->program[1].jump_target = 1;
+	submit(mock, endless, 0);
+	submit(mock, good, 10);
+	run_until(mock, 10000000);
+	expect_trace(mock, "L0@0 L1@100 G0@1000100 G1@1000200");
+	assert_int_equal(endless->fw.status, OVT_JOB_HUNG);
+	assert_int_equal(endless->fw.fault, OVERTAKE_FAULT_WATCHDOG);
+	assert_int_equal(endless->fw.fault_insn, 1);
+	assert_int_equal(good->fw.status, OVT_JOB_OK);
+	assert_int_equal(mock->hung, 1);
+	job_free(endless);
+	job_free(good);
+	free(mock);
+}
+
+static void bad_instruction_faults_its_job(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_BOTH, 16);
+	struct mock_job *bad = job_new(mock, 'B', 1, 255, 3, 100);
+	struct mock_job *good = job_new(mock, 'G', 1, 255, 1, 100);
+
+	(void)state;
+	bad->program[1].opcode = 0xffff;
+	submit(mock, bad, 0);
+	submit(mock, good, 10);
+	run_until(mock, 10000);
+	expect_trace(mock, "B0@0 B1@100 G0@101");
+	assert_int_equal(bad->fw.status, OVT_JOB_FAULTED);
+	assert_int_equal(bad->fw.fault, OVERTAKE_FAULT_OPCODE);
+	assert_int_equal(bad->fw.fault_insn, 1);
+	assert_int_equal(mock->faults, 1);
+	assert_int_equal(good->fw.status, OVT_JOB_OK);
+	job_free(bad);
+	job_free(good);
+	free(mock);
+}
+
+static void fc_outside_the_program_faults(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 16);
+	struct mock_job *job = job_new(mock, 'A', 1, 0, 1, 100);
+
+	(void)state;
+	job->fcs[0] = (struct ovt_fc){ 0xffffffffu, 0xffffffffu };
+	submit(mock, job, 0);
+	run_until(mock, 1000);
+	assert_int_equal(job->fw.fault, OVERTAKE_FAULT_PROGRAM);
+	job_free(job);
+	free(mock);
+}
+
+static void killed_context_ends_waiting_and_running_jobs(void **state)
+{
+	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 16);
+	struct ovt_fw_context other;
+	struct mock_job *jobs[20];
+	struct mock_job *spared;
+	u32 index;
+
+	(void)state;
+	ovt_fw_context_init(&other);
+	for (index = 0; index < 20; index++) {
+		jobs[index] = job_new(mock, 'A', 1 + index % 2, index % 3 ? 0 : 255, 2, 100);
+		submit(mock, jobs[index], 0);
+	}
+	spared = job_new(mock, 'S', 1, 0, 2, 50);
+	spared->fw.context = &other;
+	submit(mock, spared, 0);
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_kill_context(&mock->fw, &mock->context, 130);
+	run_until(mock, 100000);
+	assert_int_equal(mock->killed, 1);
+	for (index = 0; index < 20; index++) {
+		assert_true(jobs[index]->ended);
+		assert_int_equal(jobs[index]->fw.end_ns <= 130, 1);
+	}
+	assert_int_equal(spared->fw.status, OVT_JOB_OK);
+	assert_int_equal(spared->fw.start_ns, 130);
+	assert_int_equal(mock->states[0].unfinished + mock->states[1].unfinished, 0);
+	for (index = 0; index < 20; index++)
+		job_free(jobs[index]);
+	job_free(spared);
+	free(mock);
+}
+
+static void reset_spares_other_jobs_of_the_core(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *guilty = job_new(mock, 'A', 1, 0, 3, 100);
+	struct mock_job *other = job_new(mock, 'B', 1, 0, 2, 100);
+
+	(void)state;
+	submit(mock, guilty, 0);
+	submit(mock, other, 0);
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_reset(&mock->fw, 1, 150);
+	run_until(mock, 100000);
+	expect_trace(mock, "A0@0 A1@100 B0@150 B1@250");
+	assert_int_equal(guilty->fw.status, OVT_JOB_RESET);
+	assert_int_equal(other->fw.status, OVT_JOB_OK);
+	assert_int_equal(mock->states[0].resets, 1);
+	job_free(guilty);
+	job_free(other);
+	free(mock);
+}
+
+/* What started when must not depend on how late or how often the host calls. */
+static void timeline_does_not_depend_on_the_host(void **state)
+{
+	static const u64 steps[] = { 1, 7, 50, 1000, 100000 };
+	static struct started reference[MAX_TRACE];
+	u32 reference_length = 0;
+	size_t step;
+
+	(void)state;
+	for (step = 0; step < sizeof(steps) / sizeof(steps[0]); step++) {
+		u32 event_count = step % 2 ? 16 : 64;
+		struct mock *mock = mock_new(3, step % 2 ? OVT_MODE_BOTH : OVT_MODE_TIMED,
+					     event_count);
+		struct mock_job *jobs[60];
+		u64 random = 12345;
+		u64 now = 0;
+		u32 index;
+
+		for (index = 1; index <= 3; index++)
+			set_limit(mock, index, index, 0);
+		for (index = 0; index < 60; index++) {
+			u64 at;
+
+			random = random * 6364136223846793005ull + 1442695040888963407ull;
+			at = index * 20;
+			jobs[index] = job_new(mock, (char)('A' + index % 26), (random >> 33) % 4,
+					      (random >> 40) % 4 ? 0 : 255,
+					      1 + (random >> 45) % 5, 1 + (random >> 50) % 60);
+			while (now + steps[step] <= at) {
+				now += steps[step];
+				run_until(mock, now);
+			}
+			submit(mock, jobs[index], at);
+			if ((random >> 36) % 5 == 0)
+				ovt_fw_cancel(&mock->fw, &jobs[index]->fw, at);
+		}
+		run_until(mock, 1000000);
+		if (!step) {
+			memcpy(reference, mock->trace, sizeof(reference));
+			reference_length = mock->trace_length;
+		}
+		assert_int_equal(mock->trace_length, reference_length);
+		assert_memory_equal(mock->trace, reference,
+				    reference_length * sizeof(reference[0]));
+		for (index = 0; index < 60; index++) {
+			assert_true(jobs[index]->ended);
+			job_free(jobs[index]);
+		}
+		free(mock);
+	}
+	assert_true(reference_length > 60);
+}
+
+static void reservation_is_bounded_and_given_back(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *job = job_new(mock, 'A', 1, 0, 1, 100);
+
+	(void)state;
+	assert_true(ovt_fw_reserve(&mock->fw, MAX_COMMANDS));
+	assert_false(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_unreserve(&mock->fw, MAX_COMMANDS - 1);
+	ovt_fw_submit(&mock->fw, &job->fw, 0);
+	run_until(mock, 1000);
+	assert_true(ovt_fw_reserve(&mock->fw, MAX_COMMANDS));
+	job_free(job);
+	free(mock);
+}
+
+static void unknown_registers_read_zero_and_are_counted(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct ovt_core *core = &mock->cores[0];
+
+	(void)state;
+	assert_int_equal(ovt_core_read(core, 0x1000), 0);
+	ovt_core_write(core, 0x1000, 5);
+	assert_int_equal(ovt_core_read(core, OVT_REG_BAD_ACCESS), 2);
+	ovt_core_write(core, OVT_REG_HIGH_TAIL, OVT_RING_ENTRIES + 1);
+	assert_int_equal(ovt_core_read(core, OVT_REG_HIGH_TAIL), 0);
+	assert_int_equal(ovt_core_read(core, OVT_REG_BAD_ACCESS), 3);
+	assert_int_equal(ovt_core_read(core, OVT_REG_ID), 1);
+	assert_int_equal(ovt_core_read(core, OVT_REG_CAPS), OVT_RING_ENTRIES);
+	assert_int_equal(ovt_core_read(core, OVT_REG_STATUS), 0);
+	free(mock);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(high_waits_for_at_most_limit_normal_fcs),
+		cmocka_unit_test(rings_behave_as_if_unbounded),
+		cmocka_unit_test(cancel_leaves_batch_unfilled),
+		cmocka_unit_test(waiting_job_ends_at_its_cancel),
+		cmocka_unit_test(core_any_goes_where_fewest_fcs_are_unfinished),
+		cmocka_unit_test(changed_limit_waits_for_the_batch),
+		cmocka_unit_test(endless_program_ends_only_its_own_job),
+		cmocka_unit_test(bad_instruction_faults_its_job),
+		cmocka_unit_test(fc_outside_the_program_faults),
+		cmocka_unit_test(killed_context_ends_waiting_and_running_jobs),
+		cmocka_unit_test(reset_spares_other_jobs_of_the_core),
+		cmocka_unit_test(timeline_does_not_depend_on_the_host),
+		cmocka_unit_test(reservation_is_bounded_and_given_back),
+		cmocka_unit_test(unknown_registers_read_zero_and_are_counted),
+	};
+
+	return cmocka_run_group_tests_name("fw", tests, NULL, NULL);
+}
