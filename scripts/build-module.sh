@@ -2,26 +2,31 @@
 # SPDX-License-Identifier: MIT
 # Build overtake.ko for one kernel:
 #
-#   scripts/build-module.sh [--kernel VERSION|debug] [KBUILD-ARGUMENT...]
+#   scripts/build-module.sh [--kernel VERSION|debug] [--output DIRECTORY] [KBUILD-ARGUMENT...]
 #
 # VERSION    a release with headers in /lib/modules/VERSION/build; default: the newest 6.12
 # debug      the tree that `make debug-kernel` leaves in build/debug-kernel
 #
-# The sources are compiled through a farm of symbolic links, build/kmod (build/kmod-debug), so that
-# no object file lands beside a source and two kernels can be built for side by side. Prints the
-# module's path as the last line. Further arguments go to kbuild: W=1, C=1, ...
+# The sources are compiled through a farm of symbolic links, build/kmod (build/kmod-debug) or
+# DIRECTORY, so that no object file lands beside a source and two kernels can be built for side by
+# side. Prints the module's path as the last line. Further arguments go to kbuild: W=1, C=1, ...
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/kernels.sh
 
 version=
-if [ "${1-}" = --kernel ]; then
-	version=$2
+farm=
+while :; do
+	case ${1-} in
+	--kernel) version=$2 ;;
+	--output) farm=$2 ;;
+	*) break ;;
+	esac
 	shift 2
-fi
+done
 [ -n "$version" ] || version=$(default_kernel)
 tree=$(kernel_build_tree "$version")
-farm=$(module_directory "$version")
+[ -n "$farm" ] || farm=$(module_directory "$version")
 
 if [ ! -e kmod/Kbuild ]; then
 	echo "build-module: there is no kmod/Kbuild: nothing to build" >&2

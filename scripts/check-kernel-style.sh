@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Hold the C of kmod, uapi and firmware-sim to the kernel's rules. Prints TAP:
+#
+#   checkpatch FILE   checkpatch.pl --strict, of the very kernel that is built against
+#   kernel-doc FILE   every documented thing of uapi/ documented whole
+#   header FILE       a uapi header compiles alone, as C11 and as C++20
+#   kbuild            the module compiles with W=1, without a warning
+#   sparse            and is clean, but for the files of SIMD code (sparse knows no vector types)
+set -u
+cd "$(dirname "$0")/.."
+tools=build/kernel-style
+failed=0
+
+# verdict NAME COMMAND...: passes when the command succeeds and prints nothing
+verdict()
+{
+	name=$1
+	shift
+	output=$("$@" 2>&1)
+	if [ $? = 0 ] && [ -z "$output" ]; then
+		echo "ok $name"
+	else
+		failed=1
+		echo "not ok $name"
+		printf '%s\n' "$output" | sed 's/^/# /'
+	fi
+}
+
+# checkpatch and kernel-doc come only with the kernel's source.
+unpack_tools()
+{
+	[ ! -e $tools/scripts/kernel-doc ] || return 0
+	mkdir -p $tools
+	tar -xJf /usr/src/linux-source-6.12.tar.xz -C $tools --strip-components=1 --wildcards \
+		'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' '*/scripts/const_structs.checkpatch' \
+		'*/scripts/kernel-doc'
+}
+
+# sources GLOB...: what git knows or would add
+sources()
+{
+	git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while read -r file; do
+		[ ! -e "$file" ] || echo "$file"
+	done
+}
+
+# uapi and firmware-sim include no kernel header, so they cannot use BIT() and ARRAY_SIZE();
+# checkpatch exempts the kernel's own include/uapi the same way.
+checkpatch()
+{
+	case $1 in
+	kmod/*) ignored= ;;
+	*) ignored=--ignore=BIT_MACRO,ARRAY_SIZE ;;
+	esac
+	# shellcheck disable=SC2086
+	$tools/scripts/checkpatch.pl --no-tree --strict --quiet --terse --show-types --no-summary \
+		--max-line-length=100 $ignored --file "$1"
+}
+
+uapi_header()
+{
+	gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I uapi -x c "$1" &&
+		g++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I uapi -x c++ "$1"
+}
+
+kbuild()
+{
+	scripts/build-module.sh --output build/kmod-check W=1 C=2 CHECK="sparse -Wno-decl" > build/kmod-check.log 2>&1 || {
+		cat build/kmod-check.log
+		return 1
+	}
+}
+
+# sparse never fails a build: its words are the verdict. Its own path to us is CHECK= above.
+sparse_words()
+{
+	grep -E '(warning|error):' build/kmod-check.log | grep -vE '(avx|simd)[a-z0-9_]*\.[ch]:' || true
+}
+
+unpack_tools || exit 1
+for file in $(sources 'kmod/*.[ch]' 'uapi/*.h' 'firmware-sim/*.[ch]'); do
+	verdict "checkpatch $file" checkpatch "$file"
+done
+for file in $(sources 'uapi/*.h'); do
+	verdict "kernel-doc $file" perl $tools/scripts/kernel-doc -none -Werror "$file"
+	verdict "header $file" uapi_header "$file"
+done
+if [ -e kmod/Kbuild ]; then
+	verdict kbuild kbuild
+	verdict sparse sparse_words
+else
+	echo "SKIPPED: there is no kmod/Kbuild: neither W=1 nor sparse looked at the module" >&2
+fi
+exit $failed

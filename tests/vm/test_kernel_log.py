@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Tests of kernel_log.py: what counts as a complaint. Prints TAP."""
+
+import os
+import re
+import sys
+
+import kernel_log
+
+
+def kmsg(*lines):
+    """Text as /dev/kmsg gives it; a line is (facility, level, text)."""
+    return "".join(
+        f"{facility << 3 | level},{number},{number * 1000},-;{text}\n SUBSYSTEM=test\n"
+        for number, (facility, level, text) in enumerate(lines)
+    )
+
+
+def judged(*lines, allow=()):
+    rules = [re.compile(rule) for rule in allow]
+    return kernel_log.complaints(kernel_log.parse(kmsg(*lines)), rules)
+
+
+def test_information_is_no_complaint():
+    assert judged((0, 6, "accel: registered"), (0, 5, "notice")) == []
+
+
+def test_a_warning_is_a_complaint():
+    assert len(judged((0, 4, "something odd"), (0, 3, "something worse"))) == 2
+
+
+def test_bug_reports_count_at_any_level():
+    for text in (
+        "BUG: KASAN: slab-use-after-free in x", "WARNING: possible circular locking", "Oops: 0000",
+        "INFO: task a:1 blocked for more than 120 seconds.", "kmemleak: 2 new suspected memory leaks",
+        "UBSAN: array-index-out-of-bounds in x", "rcu: INFO: rcu_preempt self-detected stall on CPU",
+        "ODEBUG: free active", "watchdog: BUG: soft lockup - CPU#0 stuck", "Call Trace:",
+    ):
+        assert len(judged((0, 6, text))) == 1, text
+
+
+def test_the_allow_list_excuses_only_what_it_names():
+    assert judged((0, 4, "harmless 12"), allow=[r"^harmless \d+$"]) == []
+    assert len(judged((0, 4, "not harmless 12"), allow=[r"^harmless \d+$"])) == 1
+
+
+def test_an_announced_line_is_excused():
+    lines = (1, 4, "overtake-test: expect fault on core [0-9]"), (0, 4, "fault on core 1")
+    assert judged(*lines) == []
+
+
+def test_an_announcement_does_not_reach_back():
+    lines = (0, 4, "fault on core 1"), (1, 4, "overtake-test: expect fault"), (0, 4, "fault on core 2")
+    assert len(judged(*lines)) == 1
+
+
+def test_an_announced_line_that_never_comes_is_a_complaint():
+    found = judged((1, 4, "overtake-test: expect fault on core"))
+    assert found == ["announced but never logged: fault on core"]
+
+
+def test_the_kernel_cannot_announce():
+    assert len(judged((0, 4, "overtake-test: expect fault"), (0, 4, "fault"))) == 2
+
+
+def test_the_shipped_allow_list_reads():
+    directory = os.path.dirname(os.path.realpath(__file__))
+    rules = kernel_log.read_rules(os.path.join(directory, "dmesg-allow"))
+    assert rules and not any(rule.search("BUG: KASAN: WARNING: Oops") for rule in rules)
+
+
+def main():
+    failed = False
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            try:
+                test()
+                print(f"ok kernel_log_{name[5:]}")
+            except AssertionError as error:
+                failed = True
+                print(f"not ok kernel_log_{name[5:]}\n# {error!r}")
+    sys.stdout.flush()
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
