@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The long tests; `make soak`. Everything of `make test` is assumed to pass.
+#
+#   - the VM suite on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
+#   - the VM suite ROUNDS times (20) on the stock kernel: no test passes only sometimes
+#   - tests/soak/run-all, in the VM, for what is long by nature
+#
+# The last line is "N passed, M failed", counted in runs.
+set -u
+cd "$(dirname "$0")/.."
+rounds=${ROUNDS:-20}
+passed=0
+failed=0
+
+# soak NAME COMMAND...
+soak()
+{
+	name=$1
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+		echo "ok $name"
+	else
+		failed=$((failed + 1))
+		echo "not ok $name"
+	fi
+}
+
+soak harness tests/vm/selftest
+soak debug-kernel-build scripts/build-debug-kernel.sh
+soak debug-kernel tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-all
+for round in $(seq "$rounds"); do
+	soak "round-$round" tests/vm/run --timeout 900 -- tests/kmod/run-all
+done
+if [ -e tests/soak/run-all ]; then
+	soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
