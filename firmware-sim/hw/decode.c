@@ -9,16 +9,16 @@
 #include "hw/decode.h"
 
 /* What an opcode uses.  Everything else in its instruction is zero. */
-#define USES_INPUT	(1u << 0)	/* out and in[0] */
-#define USES_INPUT1	(1u << 1)
-#define USES_WEIGHTS	(1u << 2)
-#define USES_PARAMS	(1u << 3)
-#define USES_WINDOW	(1u << 4)	/* kernel, stride and padding */
-#define USES_CLAMP	(1u << 5)
-#define USES_SCALES	(1u << 6)	/* multiplier[] and shift[0] */
-#define USES_GROUPS	(1u << 7)
-#define USES_DELAY	(1u << 8)
-#define USES_JUMP	(1u << 9)
+#define USES_INPUT	0x001	/* out and in[0] */
+#define USES_INPUT1	0x002
+#define USES_WEIGHTS	0x004
+#define USES_PARAMS	0x008
+#define USES_WINDOW	0x010	/* kernel, stride and padding */
+#define USES_CLAMP	0x020
+#define USES_SCALES	0x040	/* multiplier[] and shift[0] */
+#define USES_GROUPS	0x080
+#define USES_DELAY	0x100
+#define USES_JUMP	0x200
 
 struct opcode_rule {
 	u16 uses;
@@ -27,7 +27,8 @@ struct opcode_rule {
 
 static const struct opcode_rule opcode_rules[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_CONV] = {
-		USES_INPUT | USES_WEIGHTS | USES_PARAMS | USES_WINDOW | USES_CLAMP | USES_GROUPS, 0 },
+		USES_INPUT | USES_WEIGHTS | USES_PARAMS | USES_WINDOW | USES_CLAMP | USES_GROUPS,
+		0 },
 	[OVERTAKE_OP_DEPTHWISE] = {
 		USES_INPUT | USES_WEIGHTS | USES_PARAMS | USES_WINDOW | USES_CLAMP, 0 },
 	[OVERTAKE_OP_MATMUL] = {
@@ -103,13 +104,16 @@ static bool all_zero(const void *bytes, size_t size)
 	return true;
 }
 
-#define ZERO(insn, field) all_zero(&(insn)->field, sizeof((insn)->field))
+static bool operand_zero(const struct overtake_operand *operand)
+{
+	return all_zero(operand, sizeof(*operand));
+}
 
 static bool unused_operands_zero(const struct overtake_insn *insn, u32 uses)
 {
-	if (!(uses & USES_INPUT) && !(ZERO(insn, out) && ZERO(insn, in[0])))
+	if (!(uses & USES_INPUT) && !(operand_zero(&insn->out) && operand_zero(&insn->in[0])))
 		return false;
-	if (!(uses & USES_INPUT1) && !ZERO(insn, in[1]))
+	if (!(uses & USES_INPUT1) && !operand_zero(&insn->in[1]))
 		return false;
 	if (!(uses & USES_WEIGHTS) && (insn->weights_offset || insn->weights_region))
 		return false;
@@ -130,7 +134,7 @@ static bool unused_scalars_zero(const struct overtake_insn *insn, u32 uses)
 {
 	if (!(uses & USES_CLAMP) && (insn->clamp_min || insn->clamp_max))
 		return false;
-	if (!(uses & USES_SCALES) && (!ZERO(insn, multiplier) || insn->shift[0]))
+	if (!(uses & USES_SCALES) && (insn->multiplier[0] || insn->multiplier[1] || insn->shift[0]))
 		return false;
 	if (!(uses & USES_GROUPS) && insn->groups)
 		return false;
@@ -138,7 +142,7 @@ static bool unused_scalars_zero(const struct overtake_insn *insn, u32 uses)
 		return false;
 	if (!(uses & USES_JUMP) && insn->jump_target)
 		return false;
-	return !insn->shift[1] && ZERO(insn, reserved);
+	return !insn->shift[1] && all_zero(insn->reserved, sizeof(insn->reserved));
 }
 
 static bool operand_fields_valid(const struct overtake_operand *operand)

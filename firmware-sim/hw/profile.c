@@ -4,8 +4,9 @@
 #include "hw/decode.h"
 
 #define NS_PER_MS	1000000u
+#define PROFILE_COUNT	2u
 
-static const struct ovt_profile profiles[] = {
+static const struct ovt_profile profiles[PROFILE_COUNT] = {
 	{
 		.name = "default",
 		.clock_khz = 1000000,
@@ -26,7 +27,7 @@ static const struct ovt_profile profiles[] = {
 
 const struct ovt_profile *ovt_profile_at(u32 index)
 {
-	return index < sizeof(profiles) / sizeof(profiles[0]) ? &profiles[index] : NULL;
+	return index < PROFILE_COUNT ? &profiles[index] : NULL;
 }
 
 const struct ovt_profile *ovt_profile_find(const char *name)

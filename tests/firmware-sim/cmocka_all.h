@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* cmocka.h wants these in front of it. */
+#ifndef TESTS_CMOCKA_ALL_H
+#define TESTS_CMOCKA_ALL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random valid instructions with the memory they need, for the tests of the decoder and of
+ * the operators.  Every operand has a region of its own that ends with the operand, on the
+ * heap, so that a sanitizer sees any access outside.
+ */
+#ifndef TESTS_RANDOM_JOB_H
+#define TESTS_RANDOM_JOB_H
+
+#include "hw/decode.h"
+
+enum { JOB_WEIGHTS = 1, JOB_IN0 = 3, JOB_IN1 = 4, JOB_OUT = 5, JOB_PARAMS = 6 };
+
+/**
+ * struct random_job - an instruction and its memory
+ * @insn: valid as generated
+ * @regions: for ovt_insn_check(); heap blocks of their exact length
+ * @dense: the weights in the order [out channel][in channel of the group][ky][kx] (CONV),
+ *	   [channel][ky][kx] (DEPTHWISE), 256 bytes (TABLE); NULL for the others
+ */
+struct random_job {
+	struct overtake_insn insn;
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
+	s8 *dense;
+};
+
+/* A reproducible stream of numbers; the state is the seed and not 0. */
+u64 random_next(u64 *state);
+u32 random_between(u64 *state, u32 least, u32 greatest);
+
+void random_job_init(struct random_job *job, u16 opcode, u64 *state);
+void random_job_free(struct random_job *job);
+
+/* A heap copy of what the output region holds. */
+u8 *random_job_copy_output(const struct random_job *job);
+
+#endif

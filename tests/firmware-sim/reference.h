@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What each opcode means, said again and as plainly as possible: one output element at a
+ * time, exact integers, weights in their mathematical order.
+ */
+#ifndef TESTS_REFERENCE_H
+#define TESTS_REFERENCE_H
+
+#include "random_job.h"
+
+/* numerator / 2^shift, to the nearest integer, halves to the even one. */
+s64 reference_round(__int128 numerator, u32 shift);
+
+/* Element (y, x, c) of the output. */
+s8 reference_element(const struct random_job *job, u32 y, u32 x, u32 c);
+
+/* Elementary operations that the instruction takes. */
+u64 reference_work(const struct random_job *job);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+/* Every operator against the reference, whole and in pieces. */
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+
+#include "hw/operators.h"
+#include "reference.h"
+
+#define CASES_PER_OPCODE 1500
+
+/* The output region as it has to be: everything but the elements as it was before. */
+static u8 *expected_output(const struct random_job *job)
+{
+	const struct overtake_operand *out = &job->insn.out;
+	u8 *expected = random_job_copy_output(job);
+
+	for (u32 y = 0; y < out->height; y++)
+		for (u32 x = 0; x < out->width; x++)
+			for (u32 c = 0; c < out->channels; c++)
+				expected[out->offset + (u64)y * out->row_stride +
+					 (u64)x * out->pixel_stride + c] =
+					(u8)reference_element(job, y, x, c);
+	return expected;
+}
+
+static struct ovt_operands check(const struct random_job *job)
+{
+	struct ovt_operands operands = { 0 };
+
+	assert_int_equal(ovt_insn_check(&job->insn, job->regions, &operands), OVERTAKE_FAULT_NONE);
+	return operands;
+}
+
+/* Runs with @budget a call; returns the calls.  Adds up what was spent. */
+static u32 run_in_steps(const struct random_job *job, s64 budget, u64 *spent)
+{
+	struct ovt_operands operands = check(job);
+	struct ovt_cursor cursor = { 0 };
+	bool finished = false;
+	u32 calls = 0;
+
+	*spent = 0;
+	while (!finished) {
+		s64 work = budget;
+
+		finished = ovt_operator_run(&job->insn, &operands, &cursor, &work);
+		assert_true(work < budget);
+		assert_true(finished || work <= 0);
+		*spent += (u64)(budget - work);
+		calls++;
+	}
+	return calls;
+}
+
+static void test_opcode_equals_reference(void **state)
+{
+	u16 opcode = *(const u16 *)*state;
+	u64 seed = 0x9e3779b97f4a7c15ull + opcode;
+
+	for (u32 i = 0; i < CASES_PER_OPCODE; i++) {
+		struct random_job job;
+		u8 *expected;
+		u64 spent;
+
+		random_job_init(&job, opcode, &seed);
+		expected = expected_output(&job);
+		assert_int_equal(run_in_steps(&job, INT64_MAX, &spent), 1);
+		assert_memory_equal(job.regions[JOB_OUT].base, expected,
+				    job.regions[JOB_OUT].length);
+		assert_int_equal(spent, reference_work(&job));
+		free(expected);
+		random_job_free(&job);
+	}
+}
+
+static void test_opcode_is_the_same_in_steps_of_any_size(void **state)
+{
+	static const s64 budgets[] = { 1, 2, 3, 7, 64, 1000, 5000 };
+	u16 opcode = *(const u16 *)*state;
+	u64 seed = 77 + opcode;
+
+	for (u32 i = 0; i < 200; i++) {
+		struct random_job job;
+		u8 *before, *whole;
+		u64 spent, spent_whole;
+
+		random_job_init(&job, opcode, &seed);
+		before = random_job_copy_output(&job);
+		run_in_steps(&job, INT64_MAX, &spent_whole);
+		whole = random_job_copy_output(&job);
+		for (u32 b = 0; b < sizeof(budgets) / sizeof(budgets[0]); b++) {
+			u32 calls;
+
+			memcpy(job.regions[JOB_OUT].base, before, job.regions[JOB_OUT].length);
+			calls = run_in_steps(&job, budgets[b], &spent);
+			assert_memory_equal(job.regions[JOB_OUT].base, whole,
+					    job.regions[JOB_OUT].length);
+			assert_int_equal(spent, spent_whole);
+			/* At least one pause a pixel. */
+			if (b == 0)
+				assert_true(calls >= job.insn.out.height * job.insn.out.width);
+		}
+		free(before);
+		free(whole);
+		random_job_free(&job);
+	}
+}
+
+/* Parameters may hold anything by the time they are read: no undefined shift, same bytes again. */
+static void test_any_parameters_are_harmless(void **state)
+{
+	static const u16 opcodes[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE, OVERTAKE_OP_MATMUL,
+				       OVERTAKE_OP_AVERAGE_POOL };
+	u64 seed = 4242;
+
+	(void)state;
+	for (u32 i = 0; i < 400; i++) {
+		struct random_job job;
+		struct ovt_region *params;
+		u8 *first;
+		u64 spent;
+
+		random_job_init(&job, opcodes[i % 4], &seed);
+		params = &job.regions[JOB_PARAMS];
+		for (u64 byte = 0; byte < params->length; byte++)
+			params->base[byte] = (u8)(random_next(&seed) >> 33);
+		run_in_steps(&job, INT64_MAX, &spent);
+		first = random_job_copy_output(&job);
+		run_in_steps(&job, 1, &spent);
+		assert_memory_equal(job.regions[JOB_OUT].base, first, job.regions[JOB_OUT].length);
+		free(first);
+		random_job_free(&job);
+	}
+}
+
+static void test_requantise_rounds_exactly(void **state)
+{
+	u64 seed = 31337;
+
+	(void)state;
+	for (u32 i = 0; i < 300000; i++) {
+		s32 acc = (s32)((s64)random_next(&seed) >> (32 + random_between(&seed, 0, 31)));
+		u32 multiplier = random_between(&seed, 0, OVERTAKE_MULTIPLIER_MAX);
+		u32 shift = random_between(&seed, OVERTAKE_SHIFT_MIN, OVERTAKE_SHIFT_MAX);
+
+		assert_int_equal(ovt_requantise(acc, multiplier, shift),
+				 reference_round((__int128)acc * multiplier, shift));
+	}
+}
+
+struct rounding_row {
+	const char *description;
+	s32 acc;
+	u32 multiplier;
+	u32 shift;
+	s64 result;
+};
+
+static const struct rounding_row rounding_rows[] = {
+	{ "half goes to even below", 1, 1, 1, 0 },
+	{ "one and a half goes to even above", 3, 1, 1, 2 },
+	{ "two and a half goes to even below", 5, 1, 1, 2 },
+	{ "minus a half goes to 0", -1, 1, 1, 0 },
+	{ "minus one and a half goes to -2", -3, 1, 1, -2 },
+	{ "minus two and a half goes to -2", -5, 1, 1, -2 },
+	{ "just above a half", 513, 1, 10, 1 },
+	{ "just below minus a half", -513, 1, 10, -1 },
+	{ "just above minus a half", -511, 1, 10, 0 },
+	{ "the tie of a large shift", 1 << 30, 1 << 23, 54, 0 },
+	{ "the next tie of a large shift", 3 << 29, 1 << 23, 53, 2 },
+	{ "least accumulator", INT32_MIN, OVERTAKE_MULTIPLIER_MAX, 1,
+	  -((1ll << 30) * OVERTAKE_MULTIPLIER_MAX) },
+	{ "everything shifted out", INT32_MIN, OVERTAKE_MULTIPLIER_MAX, 62, 0 },
+	{ "zero multiplier", 12345, 0, 7, 0 },
+};
+
+static void test_requantise_rows(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < sizeof(rounding_rows) / sizeof(rounding_rows[0]); i++) {
+		const struct rounding_row *row = &rounding_rows[i];
+
+		if (ovt_requantise(row->acc, row->multiplier, row->shift) != row->result)
+			fail_msg("%s", row->description);
+	}
+}
+
+static u16 opcodes[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE, OVERTAKE_OP_MATMUL,
+			 OVERTAKE_OP_ADD, OVERTAKE_OP_MAX_POOL, OVERTAKE_OP_AVERAGE_POOL,
+			 OVERTAKE_OP_TABLE, OVERTAKE_OP_COPY };
+
+#define BOTH_TESTS(name, index)                                                                    \
+	{ name " equals reference", test_opcode_equals_reference, NULL, NULL, &opcodes[index] },   \
+	{ name " in steps", test_opcode_is_the_same_in_steps_of_any_size, NULL, NULL,              \
+	  &opcodes[index] }
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BOTH_TESTS("CONV", 0),
+		BOTH_TESTS("DEPTHWISE", 1),
+		BOTH_TESTS("MATMUL", 2),
+		BOTH_TESTS("ADD", 3),
+		BOTH_TESTS("MAX_POOL", 4),
+		BOTH_TESTS("AVERAGE_POOL", 5),
+		BOTH_TESTS("TABLE", 6),
+		BOTH_TESTS("COPY", 7),
+		cmocka_unit_test(test_any_parameters_are_harmless),
+		cmocka_unit_test(test_requantise_rounds_exactly),
+		cmocka_unit_test(test_requantise_rows),
+	};
+
+	return cmocka_run_group_tests_name("operators", tests, NULL, NULL);
+}

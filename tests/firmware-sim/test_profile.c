@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/* The cycle model, against figures worked out by hand. */
+#include "cmocka_all.h"
+
+#include "hw/profile.h"
+
+static struct overtake_operand tensor(u32 height, u32 width, u32 channels)
+{
+	return (struct overtake_operand){ .height = height, .width = width, .channels = channels };
+}
+
+static const struct ovt_profile *profile(const char *name)
+{
+	const struct ovt_profile *found = ovt_profile_find(name);
+
+	assert_non_null(found);
+	return found;
+}
+
+/* Cycles on "ideal", and on "default", whose instructions cost 200 more. */
+static void assert_cycles(const struct overtake_insn *insn, u64 cycles)
+{
+	assert_int_equal(ovt_insn_cycles(profile("ideal"), insn), cycles);
+	assert_int_equal(ovt_insn_cycles(profile("default"), insn), cycles + 200);
+}
+
+static void test_profiles_have_their_numbers(void **state)
+{
+	const struct ovt_profile *found = profile("default");
+
+	(void)state;
+	assert_int_equal(found->clock_khz, 1000000);
+	assert_int_equal(found->macs_per_cycle, 256);
+	assert_int_equal(found->vector_per_cycle, 64);
+	assert_int_equal(found->bytes_per_cycle, 32);
+	assert_int_equal(found->insn_overhead_cycles, 200);
+	assert_int_equal(found->fc_overhead_cycles, 1000);
+	found = profile("ideal");
+	assert_int_equal(found->clock_khz, 1000000);
+	assert_int_equal(found->insn_overhead_cycles, 0);
+	assert_int_equal(found->fc_overhead_cycles, 0);
+}
+
+static void test_profiles_are_listed(void **state)
+{
+	u32 count = 0;
+
+	(void)state;
+	while (ovt_profile_at(count)) {
+		assert_ptr_equal(ovt_profile_find(ovt_profile_at(count)->name),
+				 ovt_profile_at(count));
+		count++;
+	}
+	assert_int_equal(count, 2);
+	assert_null(ovt_profile_at(~0u));
+	assert_null(ovt_profile_find("no such device"));
+	assert_null(ovt_profile_find(""));
+}
+
+static void test_conv_costs_its_products(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_CONV, .groups = 1, .kernel_height = 3, .kernel_width = 3,
+		.out = tensor(56, 56, 64), .in = { tensor(56, 56, 64) },
+	};
+
+	(void)state;
+	/* 56 * 56 * 64 * 9 * 64 / 256; traffic is 439040 bytes / 32. */
+	assert_cycles(&insn, 451584);
+	insn.groups = 4;
+	assert_cycles(&insn, 451584 / 4);
+	insn.out = tensor(56, 56, 4);
+	/* One output channel a group: 56 * 56 * 4 * 9 * 16 / 256 = 7056, traffic
+	 * 12544 + 200704 + 4 * 9 * 2 * 64 + 96 bytes = 217952 / 32 = 6811. */
+	assert_cycles(&insn, 7056);
+}
+
+static void test_matmul_with_one_row_costs_its_traffic(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_MATMUL,
+		.out = tensor(1, 1, 1000), .in = { tensor(1, 1, 512), tensor(1, 1000, 512) },
+	};
+
+	(void)state;
+	/* 1000 + 512 + 512000 + 3 * 4 * 1000 = 525512 bytes; 2000 cycles of products. */
+	assert_cycles(&insn, 16423);
+}
+
+static void test_window_operators_use_the_vector_unit(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_DEPTHWISE, .kernel_height = 3, .kernel_width = 3,
+		.out = tensor(14, 14, 96), .in = { tensor(14, 14, 96) },
+	};
+
+	(void)state;
+	/* 14 * 14 * 96 * 9 / 64 */
+	assert_cycles(&insn, 2646);
+	insn.opcode = OVERTAKE_OP_AVERAGE_POOL;
+	assert_cycles(&insn, 2646);
+	insn.opcode = OVERTAKE_OP_MAX_POOL;
+	assert_cycles(&insn, 2646);
+	insn.kernel_height = insn.kernel_width = 1;
+	/* 294 cycles of work, 2 * 18816 bytes / 32. */
+	assert_cycles(&insn, 1176);
+}
+
+static void test_elementwise_operators_cost_their_traffic(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_ADD,
+		.out = tensor(7, 7, 30), .in = { tensor(7, 7, 30), tensor(7, 7, 30) },
+	};
+
+	(void)state;
+	/* 3 * 1470 bytes / 32 = 137.8 */
+	assert_cycles(&insn, 138);
+	insn.opcode = OVERTAKE_OP_COPY;
+	insn.in[1] = tensor(0, 0, 0);
+	assert_cycles(&insn, 92);
+	insn.opcode = OVERTAKE_OP_TABLE;
+	assert_cycles(&insn, 100);
+}
+
+static void test_delay_costs_what_it_says(void **state)
+{
+	struct overtake_insn insn = { .opcode = OVERTAKE_OP_DELAY, .delay_cycles = 1 };
+
+	(void)state;
+	assert_int_equal(ovt_insn_cycles(profile("default"), &insn), 1);
+	insn.delay_cycles = OVERTAKE_DELAY_CYCLES_MAX;
+	assert_int_equal(ovt_insn_cycles(profile("default"), &insn), 1ull << 32);
+	assert_int_equal(ovt_insn_cycles(profile("ideal"), &insn), 1ull << 32);
+}
+
+static void test_jump_is_never_free(void **state)
+{
+	struct overtake_insn insn = { .opcode = OVERTAKE_OP_JUMP };
+
+	(void)state;
+	assert_int_equal(ovt_insn_cycles(profile("default"), &insn), 200);
+	assert_int_equal(ovt_insn_cycles(profile("ideal"), &insn), 1);
+}
+
+/* The largest that the decoder accepts: 2^40 outputs of 2^17 products. */
+static void test_the_largest_cost_fits(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_MATMUL,
+		.out = tensor(1u << 15, 1u << 15, 1u << 10),
+		.in = { tensor(1u << 15, 1u << 15, OVERTAKE_MAX_KERNEL_ELEMENTS),
+			tensor(1, 1u << 10, OVERTAKE_MAX_KERNEL_ELEMENTS) },
+	};
+
+	(void)state;
+	assert_int_equal(ovt_insn_cycles(profile("ideal"), &insn), 1ull << (57 - 8));
+}
+
+static void test_time_is_rounded_up_and_does_not_overflow(void **state)
+{
+	struct ovt_profile slow = { .clock_khz = 700000 };
+	struct ovt_profile odd = { .clock_khz = 3 };
+	const u64 year_ms = 365ull * 24 * 3600 * 1000;
+
+	(void)state;
+	assert_int_equal(ovt_cycles_to_ns(profile("default"), 12345), 12345);
+	assert_int_equal(ovt_cycles_to_ns(&slow, 0), 0);
+	assert_int_equal(ovt_cycles_to_ns(&slow, 1), 2);	/* 1.43 */
+	assert_int_equal(ovt_cycles_to_ns(&slow, 7), 10);
+	assert_int_equal(ovt_cycles_to_ns(&slow, 8), 12);	/* 11.43 */
+	assert_int_equal(ovt_cycles_to_ns(&odd, 1), 333334);
+	assert_int_equal(ovt_cycles_to_ns(&odd, 4), 1333334);
+	assert_int_equal(ovt_cycles_to_ns(&slow, year_ms * 700000), year_ms * 1000000);
+	assert_int_equal(ovt_cycles_to_ns(&slow, year_ms * 700000 + 1), year_ms * 1000000 + 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_profiles_have_their_numbers),
+		cmocka_unit_test(test_profiles_are_listed),
+		cmocka_unit_test(test_conv_costs_its_products),
+		cmocka_unit_test(test_matmul_with_one_row_costs_its_traffic),
+		cmocka_unit_test(test_window_operators_use_the_vector_unit),
+		cmocka_unit_test(test_elementwise_operators_cost_their_traffic),
+		cmocka_unit_test(test_delay_costs_what_it_says),
+		cmocka_unit_test(test_jump_is_never_free),
+		cmocka_unit_test(test_the_largest_cost_fits),
+		cmocka_unit_test(test_time_is_rounded_up_and_does_not_overflow),
+	};
+
+	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
