@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The part of the demonstration that runs in the VM: scripts/demo.sh.
+set -eu
+requests=$1
+out=build/demo
+overtake=build/bin/overtake
+
+# load PARAMETER...
+load()
+{
+	echo
+	echo "\$ insmod overtake.ko $*"
+	insmod "$OVERTAKE_KO" "$@"
+	ls -l /dev/accel/accel0
+}
+
+load cores=1 mode=timed
+"$overtake" demo --detector "$out/detector.ovm" --large "$out/large.ovm" \
+	--large-split "$out/large-1000us.ovm" --requests "$requests" --output-dir "$out"
+rmmod overtake
+
+load cores=2 mode=functional
+echo "the trained classifier computes its held-out images on /dev/accel/accel0"
+"$overtake" run "$out/glyphs.ovm" --device kernel \
+	--input image=models/glyphs/heldout_images.npy --output-dir "$out/glyphs-kernel"
+rmmod overtake
+models/accuracy.py "$out/glyphs-kernel/probabilities.npy" models/glyphs/heldout_labels.npy \
+	--reference "$out/glyphs-float/probabilities.npy"
+if cmp "$out/glyphs-kernel/probabilities.npy" "$out/glyphs-embedded/probabilities.npy"; then
+	echo "kernel and embedded device agree on every bit"
+else
+	echo "demo: kernel and embedded device disagree, see the files above" >&2
+	exit 1
+fi
+echo
+echo "The picture of the timelines: $out/timeline-neither.svg and $out/timeline-both.svg"
