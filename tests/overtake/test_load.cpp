@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "demo/demo.hpp"
+#include "load/load.hpp"
+#include "load/records.hpp"
+#include "timeline/timeline.hpp"
+#include "trace/fc_trace.hpp"
+
+using namespace overtake;
+
+namespace {
+
+std::string temporary(const std::string& name) {
+    return (std::filesystem::path(testing::TempDir()) / name).string();
+}
+
+void write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+}
+
+} // namespace
+
+TEST(Percentile, IsTheNearestRank) {
+    std::vector<std::uint64_t> values;
+    for (std::uint64_t value = 1; value <= 200; value++)
+        values.push_back(value);
+    EXPECT_EQ(load::percentile(values, 50), 100u);
+    EXPECT_EQ(load::percentile(values, 99), 198u);
+    EXPECT_EQ(load::percentile(values, 99.9), 200u);
+    EXPECT_EQ(load::percentile(values, 100), 200u);
+    EXPECT_EQ(load::percentile(values, 0.1), 1u);
+    EXPECT_EQ(load::percentile(std::vector<std::uint64_t>{7}, 99), 7u);
+}
+
+TEST(Latencies, LeaveOutWhatFailed) {
+    std::vector<load::Request> requests = {
+        {10, 10, 40, 30, 0, 0}, {20, 0, 25, 0, 0, -62}, {30, 40, 50, 10, 0, 0}};
+    EXPECT_EQ(load::latencies(requests), (std::vector<std::uint64_t>{20, 30}));
+}
+
+TEST(Records, ComeBackAsTheyWere) {
+    std::string path = temporary("records.csv");
+    std::vector<load::Request> written = {{1, 2, 3, 4, 5, 0},
+                                          {18446744073709551615u, 0, 7, 0, 0, -110}};
+    load::write_records(path, written);
+    auto read = load::read_records(path);
+    ASSERT_EQ(read.size(), 2u);
+    EXPECT_EQ(read[1].queued_ns, 18446744073709551615u);
+    EXPECT_EQ(read[1].status, -110);
+    EXPECT_EQ(read[0].preemptions, 5u);
+}
+
+TEST(Records, RefuseOtherFilesNamingTheLine) {
+    std::string path = temporary("other.csv");
+    write(path, "queued_ns,start_ns,end_ns,executed_ns,preemptions,status\n1,2,3,4,5,0\n1,2,x\n");
+    try {
+        load::read_records(path);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("other.csv:3:"), std::string::npos)
+            << error.what();
+    }
+    write(path, "hello\n");
+    EXPECT_THROW(load::read_records(path), Error);
+    EXPECT_THROW(load::read_records(temporary("missing.csv")), Error);
+    EXPECT_THROW(load::write_records("/dev/full", {{1, 2, 3, 4, 5, 0}}), Error);
+}
+
+TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
+    // Window 0..100 ms; the detector takes 20 of them; the large network ends 4 of 20 ms, one of
+    // which began before the window and one of which ends behind it.
+    constexpr std::uint64_t ms = 1'000'000;
+    std::vector<load::Request> detector;
+    for (std::uint64_t at = 0; at < 100; at += 10)
+        detector.push_back({at * ms + 1, at * ms + 1, (at + 2) * ms + 1, 2 * ms, 0, 0});
+    detector.back().end_ns = 100 * ms + 1;
+    std::vector<load::Request> large = {{0, 0, 1, 1, 0, 0},
+                                        {1, 1, 40 * ms + 1, 20 * ms, 3, 0},
+                                        {1, 40 * ms + 1, 80 * ms + 1, 20 * ms, 2, 0},
+                                        {1, 80 * ms + 1, 120 * ms + 1, 20 * ms, 0, 0}};
+    auto figures = demo::summarise(detector, large, 20 * ms);
+    EXPECT_EQ(figures.requests, 10u);
+    EXPECT_EQ(figures.p50_ns, 2 * ms);
+    EXPECT_EQ(figures.max_ns, 10 * ms);
+    EXPECT_EQ(figures.preemptions, 5u);
+    EXPECT_NEAR(figures.large_per_second, 25, 0.01);
+    EXPECT_NEAR(figures.fair_per_second, 40, 0.01);
+}
+
+TEST(Timeline, PictureShowsWhatIsInTheWindowAndEscapesNames) {
+    timeline::Timeline timeline;
+    timeline.title = "a < b";
+    timeline.fcs = {{"one & two", 1, 0, 1, false, 0, 1'000'000},
+                    {"later", 2, 0, 2, true, 9'000'000, 9'500'000}};
+    timeline.preemptions = {{1, 500'000}};
+    std::string svg = timeline::to_svg(timeline, 0, 2'000'000);
+    EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
+    EXPECT_NE(svg.find("one &amp; two"), std::string::npos);
+    EXPECT_EQ(svg.find("later"), std::string::npos);
+    EXPECT_NE(svg.find("core 1"), std::string::npos);
+    EXPECT_EQ(svg.find("core 2"), std::string::npos);
+    EXPECT_NE(svg.find("NORMAL: 1000.0 us"), std::string::npos);
+}
+
+TEST(FcTrace, ReadsWhatTracefsPrints) {
+    std::istringstream text(
+        "# tracer: nop\n"
+        " kthread-7 [000] ..... 12.5: fc_start: device=0 core=1 ring=1 client=3 context=1 tag=9 "
+        "fc_index=0 time_ns=1000 pid=41\n"
+        " kthread-7 [000] ..... 12.5: fc_preempt: device=0 core=1 ring=1 client=3 context=1 tag=9 "
+        "fc_index=1 time_ns=3000 pid=41\n"
+        " kthread-7 [000] ..... 12.6: fc_done: device=0 core=1 ring=0 client=4 context=1 tag=1 "
+        "fc_index=0 time_ns=4000 duration_ns=1000 fault=0 pid=42\n"
+        " kthread-7 [001] ..... 12.5: fc_done: device=0 core=1 ring=1 client=3 context=1 tag=9 "
+        "fc_index=0 time_ns=3000 duration_ns=2000 fault=0 pid=41\n");
+    auto timeline = trace::parse(text, {{41, "large"}});
+    ASSERT_EQ(timeline.fcs.size(), 2u);
+    EXPECT_EQ(timeline.fcs[0].task, "large");
+    EXPECT_EQ(timeline.fcs[0].start_ns, 1000u);
+    EXPECT_FALSE(timeline.fcs[0].high);
+    EXPECT_EQ(timeline.fcs[1].task, "pid 42");
+    EXPECT_TRUE(timeline.fcs[1].high);
+    ASSERT_EQ(timeline.preemptions.size(), 1u);
+    EXPECT_EQ(timeline.preemptions[0].time_ns, 3000u);
+    std::istringstream bad(" k-7 [000] ..... 1.5: fc_done: device=0 core=1\n");
+    EXPECT_THROW(trace::parse(bad, {}), Error);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// The demonstration: a detector with a deadline beside a large network, with and without the two
+// knobs (priority 255 with a core limit, and splitting into short FCs).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "load/load.hpp"
+
+namespace overtake::demo {
+
+/// One set-up.
+struct Row {
+    std::string name;
+    bool large;    ///< the large network runs beside
+    bool priority; ///< the detector has priority 255, core limit 1
+    bool split;    ///< the large network's FCs are short
+};
+
+/// alone, neither, priority only, split only, both
+const std::vector<Row>& rows();
+
+/// What a row's detector and large network got. Times in ns of device time.
+struct Figures {
+    std::uint64_t requests;
+    std::uint64_t failed;
+    std::uint64_t p50_ns;
+    std::uint64_t p99_ns;
+    std::uint64_t max_ns;
+    std::uint64_t preemptions; ///< of the large network's jobs
+    double large_per_second;   ///< requests of the large network
+    double fair_per_second;    ///< what the time that the detector leaves would allow
+};
+
+/// `large_cost_ns`: what one request of the unsplit large network takes alone. The window
+/// is from the detector's first arrival to its last end; parts of requests count as parts.
+Figures summarise(const std::vector<load::Request>& detector,
+                  const std::vector<load::Request>& large, std::uint64_t large_cost_ns);
+
+} // namespace overtake::demo

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "demo/demo.hpp"
+
+namespace overtake::demo {
+namespace {
+
+/// The part of [start, end) that lies in [from, to).
+double overlap(const load::Request& request, std::uint64_t from, std::uint64_t to) {
+    auto begin = std::max(request.start_ns, from);
+    auto end = std::min(request.end_ns, to);
+    if (end <= begin || request.end_ns == request.start_ns)
+        return 0;
+    return static_cast<double>(end - begin) /
+           static_cast<double>(request.end_ns - request.start_ns);
+}
+
+} // namespace
+
+const std::vector<Row>& rows() {
+    static const std::vector<Row> all = {
+        {"alone", false, false, false},       {"neither", true, false, false},
+        {"priority only", true, true, false}, {"split only", true, false, true},
+        {"both", true, true, true},
+    };
+    return all;
+}
+
+Figures summarise(const std::vector<load::Request>& detector,
+                  const std::vector<load::Request>& large, std::uint64_t large_cost_ns) {
+    Figures figures{};
+    auto sorted = load::latencies(detector);
+    figures.requests = detector.size();
+    figures.failed = detector.size() - sorted.size();
+    if (sorted.empty())
+        return figures;
+    figures.p50_ns = load::percentile(sorted, 50);
+    figures.p99_ns = load::percentile(sorted, 99);
+    figures.max_ns = sorted.back();
+
+    std::uint64_t from = detector.front().queued_ns;
+    std::uint64_t to = 0;
+    std::uint64_t detector_ns = 0;
+    for (const load::Request& request : detector) {
+        to = std::max(to, request.end_ns);
+        detector_ns += request.executed_ns;
+    }
+    double served = 0;
+    for (const load::Request& request : large) {
+        served += overlap(request, from, to);
+        figures.preemptions += request.preemptions;
+    }
+    auto seconds = static_cast<double>(to - from) / 1e9;
+    auto left = static_cast<double>(to - from) - static_cast<double>(detector_ns);
+    figures.large_per_second = served / seconds;
+    figures.fair_per_second = left / static_cast<double>(large_cost_ns) / seconds;
+    return figures;
+}
+
+} // namespace overtake::demo

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// Requests as a CSV file, one line each, so that one process can judge another's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "load/load.hpp"
+
+namespace overtake::load {
+
+/// Throws Error naming the file.
+void write_records(const std::string& path, const std::vector<Request>& requests);
+
+/// Throws Error naming the file and line.
+std::vector<Request> read_records(const std::string& path);
+
+} // namespace overtake::load

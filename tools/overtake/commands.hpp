@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// The subcommands. Each add_X() hangs itself into the command line; when chosen, it runs and sets
+// `status` to the exit status. They report failure by throwing overtake::Error, which main() turns
+// into one line on stderr and exit status 1.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace overtake::command {
+
+void add_compile(CLI::App& app, int& status);
+void add_info(CLI::App& app, int& status);
+void add_run(CLI::App& app, int& status);
+void add_perf(CLI::App& app, int& status);
+void add_trace(CLI::App& app, int& status);
+void add_demo(CLI::App& app, int& status);
+
+} // namespace overtake::command

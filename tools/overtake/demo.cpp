@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+//
+// overtake demo: the five set-ups on one device, every client a process of its own.
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "demo/demo.hpp"
+#include "load/records.hpp"
+#include "trace/fc_trace.hpp"
+
+namespace overtake::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DemoOptions {
+    std::string device = "/dev/accel/accel0";
+    std::string detector;
+    std::string large;
+    std::string large_split;
+    std::string output_dir = ".";
+    unsigned requests = 2000;
+    unsigned period_us = 10000;
+};
+
+constexpr unsigned picture_ms = 60;
+constexpr std::uint64_t lead_ns = 5'000'000;
+
+/// A child process, ended and waited for whatever happens.
+class Child {
+public:
+    explicit Child(const std::vector<std::string>& arguments) : name_(arguments[1]) {
+        std::vector<char*> argv;
+        for (const std::string& argument : arguments)
+            argv.push_back(const_cast<char*>(argument.c_str()));
+        argv.push_back(nullptr);
+        pid_ = fork();
+        if (pid_ < 0)
+            throw Error(errno, fmt::format("fork: {}", std::strerror(errno)));
+        if (pid_ == 0) {
+            execv("/proc/self/exe", argv.data());
+            _exit(127);
+        }
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    ~Child() {
+        if (pid_ > 0) {
+            kill(pid_, SIGTERM);
+            waitpid(pid_, nullptr, 0);
+        }
+    }
+
+    bool running() {
+        if (pid_ > 0 && waitpid(pid_, &status_, WNOHANG) == pid_)
+            pid_ = 0;
+        return pid_ > 0;
+    }
+    unsigned pid() const { return static_cast<unsigned>(pid_); }
+    void stop() { kill(pid_, SIGTERM); }
+    void join() {
+        if (pid_ > 0)
+            waitpid(pid_, &status_, 0);
+        pid_ = 0;
+        if (!WIFEXITED(status_) || WEXITSTATUS(status_) != 0)
+            throw Error(ECHILD, fmt::format("demo: the process {} failed, see above", name_));
+    }
+
+private:
+    std::string name_;
+    pid_t pid_ = 0;
+    int status_ = 0;
+};
+
+std::uint64_t fcs_done(const Device& device) {
+    std::uint64_t done = 0;
+    for (const auto& core : device.cores())
+        done += core.fcs_high + core.fcs_normal;
+    return done;
+}
+
+/// Until `child` has had FCs executed, by the device's own count.
+void wait_for_first_fcs(const Device& device, Child& child, std::uint64_t before) {
+    while (fcs_done(device) < before + 3) {
+        if (!child.running())
+            child.join();
+        usleep(1000);
+    }
+}
+
+/// The cost of one request that has the device to itself.
+std::uint64_t measure_cost(const DemoOptions& options, const std::string& model) {
+    auto device = open_device(options.device);
+    Session session(device, Model::load(model));
+    load::Options load;
+    load.requests = 3;
+    load.task.core = 1;
+    std::atomic<bool> stop{false};
+    auto requests = load::run(session, load, stop);
+    if (requests.back().status != 0)
+        throw Error(-requests.back().status, fmt::format("{}: cannot be run alone", model));
+    return requests.back().executed_ns;
+}
+
+std::vector<std::string> client(const DemoOptions& options, const std::string& model,
+                                const std::string& records) {
+    return {"overtake", "perf",   model, "--device",  options.device,
+            "--json",   "--core", "1",   "--records", records};
+}
+
+struct RowResult {
+    demo::Figures figures;
+    timeline::Timeline timeline;
+};
+
+RowResult run_row(const DemoOptions& options, const demo::Row& row, std::uint64_t large_cost_ns,
+                  Device& device) {
+    fs::path dir = fs::path(options.output_dir) / "clients";
+    fs::create_directories(dir);
+    std::string stem = row.name;
+    std::replace(stem.begin(), stem.end(), ' ', '-');
+    std::string detector_records = dir / (stem + "-detector.csv");
+    std::string large_records = dir / (stem + "-large.csv");
+
+    std::unique_ptr<Child> large;
+    if (row.large) {
+        auto arguments =
+            client(options, row.split ? options.large_split : options.large, large_records);
+        arguments.insert(arguments.end(), {"--in-flight", "3", "--frames", "0"});
+        auto before = fcs_done(device);
+        large = std::make_unique<Child>(arguments);
+        wait_for_first_fcs(device, *large, before);
+    }
+    auto arguments = client(options, options.detector, detector_records);
+    arguments.insert(arguments.end(), {"--frames", std::to_string(options.requests), "--period-us",
+                                       std::to_string(options.period_us)});
+    if (row.priority)
+        arguments.insert(arguments.end(), {"--priority", "255", "--core-limit", "1"});
+    trace::FcTrace trace;
+    RowResult result;
+    {
+        Child detector(arguments);
+        if (trace.available()) {
+            trace.start();
+            usleep(4 * picture_ms * 1000);
+            trace::Names names{{detector.pid(), "detector"}};
+            if (large)
+                names[large->pid()] = "large";
+            result.timeline = trace.stop(names);
+        }
+        detector.join();
+    }
+    std::vector<load::Request> large_requests;
+    if (large) {
+        large->stop();
+        large->join();
+        large_requests = load::read_records(large_records);
+    }
+    result.figures =
+        demo::summarise(load::read_records(detector_records), large_requests, large_cost_ns);
+    if (result.figures.failed != 0)
+        throw Error(EIO, fmt::format("demo: row {}: {} detector requests failed", row.name,
+                                     result.figures.failed));
+    return result;
+}
+
+double ms(std::uint64_t ns) {
+    return static_cast<double>(ns) / 1e6;
+}
+
+void print_head() {
+    fmt::print("\n{:14} | {:>8} {:>8} {:>8} {:>9} | {:>7} {:>10} {:>8}\n", "", "p50 ms", "p99 ms",
+               "max ms", "p99/alone", "req/s", "fair share", "overtaken");
+    fmt::print("{:14} | {:^36} | {:^28}\n", "set-up", "detector", "large network");
+    fmt::print("{:-<15}+{:-<38}+{:-<30}\n", "", "", "");
+}
+
+void print_row(const demo::Row& row, const demo::Figures& figures, std::uint64_t alone_p99_ns) {
+    fmt::print("{:14} | {:8.2f} {:8.2f} {:8.2f} {:8.1f}x |", row.name, ms(figures.p50_ns),
+               ms(figures.p99_ns), ms(figures.max_ns),
+               static_cast<double>(figures.p99_ns) / static_cast<double>(alone_p99_ns));
+    if (row.large)
+        fmt::print(" {:7.1f} {:9.1f}% {:9}\n", figures.large_per_second,
+                   100 * figures.large_per_second / figures.fair_per_second, figures.preemptions);
+    else
+        fmt::print("\n");
+    std::fflush(stdout);
+}
+
+nlohmann::json to_json(const demo::Row& row, const demo::Figures& figures) {
+    return {{"set_up", row.name},
+            {"requests", figures.requests},
+            {"p50_us", static_cast<double>(figures.p50_ns) / 1e3},
+            {"p99_us", static_cast<double>(figures.p99_ns) / 1e3},
+            {"max_us", static_cast<double>(figures.max_ns) / 1e3},
+            {"large_per_second", figures.large_per_second},
+            {"large_fair_per_second", figures.fair_per_second},
+            {"large_preemptions", figures.preemptions}};
+}
+
+void write_file(const fs::path& path, const std::string& contents) {
+    std::ofstream file(path);
+    file << contents;
+    file.close();
+    if (!file)
+        throw Error(EIO,
+                    fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+}
+
+/// A window of the recorded timeline that has a detector's FC near its left edge.
+void draw(const timeline::Timeline& timeline, const demo::Row& row, const fs::path& path) {
+    if (timeline.fcs.empty())
+        return;
+    std::uint64_t from = timeline.fcs.front().start_ns;
+    for (const timeline::Fc& fc : timeline.fcs)
+        if (fc.task == "detector") {
+            from = fc.start_ns > lead_ns ? fc.start_ns - lead_ns : 0;
+            break;
+        }
+    timeline::Timeline titled = timeline;
+    titled.title = fmt::format("{}: {} ms of the device", row.name, picture_ms);
+    write_file(path, timeline::to_svg(titled, from, from + picture_ms * 1'000'000ull));
+}
+
+int run_demo(const DemoOptions& options) {
+    fs::create_directories(options.output_dir);
+    auto large_cost_ns = measure_cost(options, options.large);
+    auto device = open_device(options.device);
+    auto json = nlohmann::json::array();
+    std::uint64_t alone_p99_ns = 0;
+    fmt::print("A detector every {} ms beside a large network of {:.1f} ms that always has three "
+               "requests in flight,\none core, {} detector requests a row, device time.\n",
+               options.period_us / 1000.0, ms(large_cost_ns), options.requests);
+    print_head();
+    for (const demo::Row& row : demo::rows()) {
+        RowResult result = run_row(options, row, large_cost_ns, *device);
+        if (!row.large)
+            alone_p99_ns = result.figures.p99_ns;
+        print_row(row, result.figures, alone_p99_ns);
+        json.push_back(to_json(row, result.figures));
+        std::string stem = row.name;
+        std::replace(stem.begin(), stem.end(), ' ', '-');
+        draw(result.timeline, row, fs::path(options.output_dir) / ("timeline-" + stem + ".svg"));
+    }
+    write_file(fs::path(options.output_dir) / "results.json", json.dump(2) + "\n");
+    fmt::print("\nNumbers: {0}/results.json. Timelines: {0}/timeline-*.svg\n", options.output_dir);
+    return 0;
+}
+
+} // namespace
+
+void add_demo(CLI::App& app, int& status) {
+    auto options = std::make_shared<DemoOptions>();
+    auto* command =
+        app.add_subcommand("demo", "A detector beside a large network, with and without the knobs");
+    command->add_option("--device", options->device, "Device in mode timed that nobody else uses");
+    command->add_option("--detector", options->detector, "Model of the detector")->required();
+    command->add_option("--large", options->large, "Model of the large network")->required();
+    command
+        ->add_option("--large-split", options->large_split,
+                     "The same compiled with --max-time-per-fc 1000")
+        ->required();
+    command->add_option("--output-dir", options->output_dir, "Where results and pictures go");
+    command->add_option("--requests", options->requests, "Detector requests in each row")
+        ->check(CLI::Range(1, 1000000));
+    command->add_option("--period-us", options->period_us, "Time between detector requests")
+        ->check(CLI::Range(100, 10000000));
+    command->callback([options, &status] { status = run_demo(*options); });
+}
+
+} // namespace overtake::command
