@@ -8,6 +8,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
+#include <asm/cpufeatures.h>
 
 #define ovt_load_acquire(pointer)		smp_load_acquire(pointer)
 #define ovt_store_release(pointer, value)	smp_store_release(pointer, value)
