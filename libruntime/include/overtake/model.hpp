@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+//
+// Model: a compiled network (.ovm), verified once and used in place.
+//
+// Thread safety: a Model is immutable and may be shared between threads.
+// Errors: overtake::Error; EINVAL for a file that is not a sound model file, with the file, the
+// field or offset, and the reason; the errno of open() or mmap() otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "overtake_accel.h"
+
+namespace overtake {
+
+/// Of the model file; a reader refuses a version whose upper half differs.
+constexpr std::uint32_t model_file_version = 1u << 16;
+
+enum class DataType : std::uint8_t { float32 = 1, int8 = 2, int64 = 3 };
+
+/// A tensor of a model.
+///
+/// In device memory it is int8, height x width x channels, channels innermost and padded to 8:
+/// element (y, x, c) is byte y * row_stride + x * pixel_stride + c, and its value is
+/// scale * (q - zero_point).  With height 0 it is not in device memory but a dense row-major
+/// array of data_type.  Users see either as a dense row-major array of `shape`.
+struct Tensor {
+    std::string_view name;            ///< lives as long as the model
+    std::vector<std::uint32_t> shape; ///< ONNX: {1, channels, height, width} or {1, features}
+    DataType data_type;               ///< as the user sees it
+    std::uint32_t height;
+    std::uint32_t width;
+    std::uint32_t channels;
+    std::uint32_t row_stride;   ///< bytes
+    std::uint32_t pixel_stride; ///< bytes
+    float scale;
+    std::int32_t zero_point;
+    std::size_t bytes; ///< of its buffer, in device or host memory
+
+    bool on_device() const noexcept { return height != 0; }
+    /// elements as the user sees them: the product of shape
+    std::size_t elements() const noexcept;
+};
+
+/// Region `region` of the segment's job is tensor number `tensor`.
+struct TensorBinding {
+    std::uint32_t region;
+    std::uint32_t tensor;
+    bool writable;
+};
+
+enum class CpuOpType : std::uint8_t { softmax = 1, dequantize = 2 };
+
+/// One operator that runs on the CPU; tensor numbers.
+struct CpuOp {
+    CpuOpType type;
+    std::string_view name;
+    std::uint32_t input;
+    std::uint32_t output;
+    int axis; ///< of the input's shape, 0..rank-1
+};
+
+/// A maximal run of operators on one kind of processor: exactly one of the two sides is filled.
+struct Segment {
+    bool on_bpu() const noexcept { return !fcs.empty(); }
+
+    std::vector<overtake_fc> fcs;         ///< BPU
+    std::vector<std::uint64_t> fc_cycles; ///< modelled cost of each FC
+    std::vector<TensorBinding> bindings;
+    std::uint32_t scratch_bytes = 0;
+
+    std::vector<CpuOp> cpu_ops; ///< CPU
+};
+
+class Model {
+public:
+    /// Maps the file and verifies all of it that this library relies on.
+    static std::shared_ptr<const Model> load(const std::string& path);
+    /// The same for bytes in memory, which are copied; `name` stands for the path in errors.
+    static std::shared_ptr<const Model> from_bytes(std::span<const std::byte> bytes,
+                                                   const std::string& name = "model");
+    ~Model();
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
+
+    std::string_view name() const noexcept;
+    /// Profile that the FC costs were computed with.
+    std::string_view profile_name() const noexcept;
+    /// The limit it was split under, microseconds; 0 = not split.
+    std::uint32_t max_time_per_fc_us() const noexcept;
+
+    std::span<const Tensor> tensors() const noexcept;
+    std::span<const std::uint32_t> inputs() const noexcept;  ///< tensor numbers
+    std::span<const std::uint32_t> outputs() const noexcept; ///< tensor numbers
+    const Tensor& input(std::size_t index) const;            ///< throws Error EINVAL
+    const Tensor& output(std::size_t index) const;           ///< throws Error EINVAL
+    /// In the order in which they run.
+    std::span<const Segment> segments() const noexcept;
+    std::span<const std::byte> program() const noexcept;
+    std::span<const std::byte> weights() const noexcept;
+
+    /// The whole verified file, for readers of what is not in this class (reports).
+    std::span<const std::byte> file() const noexcept;
+
+private:
+    struct Contents;
+    explicit Model(std::unique_ptr<Contents> contents);
+    std::unique_ptr<Contents> contents_;
+};
+
+} // namespace overtake

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// Everything of the C++ API.
+#pragma once
+
+#include "overtake/device.hpp"
+#include "overtake/model.hpp"
+#include "overtake/session.hpp"

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// Session: runs one model on one device for one thread.
+//
+//     auto device = overtake::open_device("auto");
+//     auto model = overtake::Model::load("detector.ovm");
+//     overtake::Session session(device, model);
+//     overtake::Task task = session.submit(pixels, {.priority = 255});
+//     task.wait();
+//     std::vector<float> boxes = task.output(0);
+//
+// Thread safety: a Session and its Tasks belong to one thread at a time; threads that share a
+// device and a model each make their own Session, and the model's program and weights are still
+// uploaded only once.  There is no thread behind a Session: work on the device goes on by itself,
+// what follows it (CPU segments, the next BPU segment) is done inside wait() and poll().
+// Errors: overtake::Error.  A task that failed (cancelled, faulted, timed out) says so in
+// status(); only misuse and a broken device throw.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "overtake/device.hpp"
+#include "overtake/model.hpp"
+
+namespace overtake {
+
+struct SessionOptions {
+    unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
+    unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
+};
+
+struct TaskOptions {
+    unsigned priority = 0; ///< 0..254 NORMAL, 255 HIGH
+    std::int64_t custom_id = 0;
+    unsigned core = core_any;     ///< settled by the first BPU segment and kept
+    std::int64_t deadline_ns = 0; ///< of each of its jobs; see Job::deadline_ns
+};
+
+/// One inference request and its buffers; may be started again once it has ended.
+class Task {
+public:
+    Task() noexcept;
+    Task(Task&&) noexcept;
+    Task& operator=(Task&&) noexcept;
+    /// Cancels it if it is running, and waits for its end.
+    ~Task();
+
+    /// Copy values in, dense row-major in the input's shape: quantised (rounded half to even,
+    /// saturated) and laid out for the device.  Not while the task is running (EBUSY).  EINVAL if
+    /// the count is not the input's or there is no such input.
+    void set_input(std::size_t index, std::span<const float> values);
+    /// The device's own int8 buffer of an input, to be filled in place (layout: Model::input()).
+    /// EINVAL if the input is not in device memory.
+    std::span<std::byte> input_buffer(std::size_t index);
+
+    /// Begin.  EBUSY if it is running.
+    void start(const TaskOptions& options = {});
+    /// Until the task has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has ended.
+    bool wait(std::int64_t deadline_ns = deadline_never);
+    /// wait() without waiting.
+    bool poll() { return wait(0); }
+    /// FCs and segments that have not started never run; the task then ends with -ECANCELED.
+    void cancel();
+
+    /// 0, or the negative errno of the job that failed; -EINPROGRESS while it runs, -EINVAL before
+    /// the first start().
+    std::int32_t status() const noexcept;
+    /// What became of its jobs so far, one per BPU segment, in device time.
+    std::span<const Completion> completions() const noexcept;
+    /// Values of an output, dense row-major in its shape.  Throws Error with the task's own error
+    /// if it has not ended well; EINVAL if there is no such output.
+    std::vector<float> output(std::size_t index) const;
+    /// The device's own int8 buffer of an output (EINVAL if it is not in device memory).
+    std::span<const std::byte> output_buffer(std::size_t index) const;
+
+private:
+    friend class Session;
+    struct State;
+    explicit Task(std::unique_ptr<State> state) noexcept;
+    std::unique_ptr<State> state_;
+};
+
+class Session {
+public:
+    Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
+            const SessionOptions& options = {});
+    Session(Session&&) noexcept;
+    Session& operator=(Session&&) noexcept;
+    /// Its tasks may outlive it.
+    ~Session();
+
+    const Model& model() const noexcept;
+    /// A task with buffers of its own, not started.
+    Task create_task();
+    /// create_task(), set_input() of every input, start().
+    Task submit(std::span<const std::span<const float>> inputs, const TaskOptions& options = {});
+    /// The same for a model with one input.
+    Task submit(std::span<const float> input, const TaskOptions& options = {});
+
+private:
+    struct State;
+    friend class Task;
+    std::shared_ptr<State> state_;
+};
+
+} // namespace overtake

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// The embedded device: cores of its own inside this process.
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "embedded/firmware_host.hpp"
+#include "embedded/job.hpp"
+#include "embedded/memory.hpp"
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+namespace {
+
+class EmbeddedDevice;
+
+class EmbeddedBuffer final : public Buffer {
+public:
+    EmbeddedBuffer(std::shared_ptr<AddressSpace> addresses, std::shared_ptr<Allocation> allocation)
+        : addresses_(std::move(addresses)) {
+        data_ = allocation->data();
+        size_ = allocation->size();
+        address_ = addresses_->map(std::move(allocation));
+    }
+    ~EmbeddedBuffer() override { addresses_->unmap(address_); }
+
+private:
+    std::shared_ptr<AddressSpace> addresses_;
+};
+
+class EmbeddedClock final : public ManualClock {
+public:
+    explicit EmbeddedClock(FirmwareHost& host) : host_(host) {}
+    std::uint64_t now_ns() const override { return host_.manual_now(); }
+    void advance_to(std::uint64_t now_ns) override { host_.advance_to(now_ns); }
+
+private:
+    FirmwareHost& host_;
+};
+
+class EmbeddedDevice final : public Device, public std::enable_shared_from_this<EmbeddedDevice> {
+public:
+    explicit EmbeddedDevice(const EmbeddedOptions& options) : host(options), clock_(host) {}
+
+    std::string_view backend() const noexcept override { return "embedded"; }
+    drm_overtake_device_info info() const override { return host.info(); }
+    std::vector<drm_overtake_core_info> cores() const override { return host.cores(); }
+    std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override;
+    std::unique_ptr<Queue> create_queue(const QueueOptions& options) override;
+    ManualClock* manual_clock() noexcept override {
+        return host.has_manual_clock() ? &clock_ : nullptr;
+    }
+
+    // For its queues.
+    mutable FirmwareHost host;
+    const std::shared_ptr<MemoryAccount> account = std::make_shared<MemoryAccount>();
+    const std::shared_ptr<AddressSpace> addresses = std::make_shared<AddressSpace>();
+
+private:
+    EmbeddedClock clock_;
+};
+
+class EmbeddedQueue final : public Queue {
+public:
+    EmbeddedQueue(std::shared_ptr<EmbeddedDevice> device, const QueueOptions& options)
+        : device_(std::move(device)), context_(device_->host.open_context(options)) {}
+    ~EmbeddedQueue() override { device_->host.close_context(*context_); }
+
+    void submit(std::span<const Job> jobs) override;
+    std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override;
+    bool cancel(std::uint64_t tag) override { return device_->host.cancel(*context_, tag); }
+    std::size_t in_flight() const noexcept override { return device_->host.in_flight(*context_); }
+
+private:
+    std::shared_ptr<EmbeddedDevice> device_;
+    std::unique_ptr<EmbeddedContext> context_;
+};
+
+std::unique_ptr<Buffer> EmbeddedDevice::create_buffer(std::size_t bytes) {
+    if (bytes == 0)
+        throw Error(EINVAL, "buffer: 0 bytes");
+    if (bytes > OVERTAKE_MAX_BUFFER_BYTES)
+        throw Error(E2BIG,
+                    fmt::format("buffer: {} bytes, at most {}", bytes, OVERTAKE_MAX_BUFFER_BYTES));
+    return std::make_unique<EmbeddedBuffer>(addresses,
+                                            std::make_shared<Allocation>(account, bytes));
+}
+
+std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options) {
+    return std::make_unique<EmbeddedQueue>(shared_from_this(), options);
+}
+
+void EmbeddedQueue::submit(std::span<const Job> jobs) {
+    std::vector<std::shared_ptr<EmbeddedJob>> made;
+    made.reserve(jobs.size());
+    try {
+        for (const Job& job : jobs) {
+            check_job(job, context_->options, device_->host.core_count());
+            made.push_back(make_job(job, *device_->addresses, device_->account));
+        }
+    } catch (const Error&) {
+        device_->host.submit(*context_, made);
+        throw;
+    }
+    device_->host.submit(*context_, made);
+}
+
+std::size_t EmbeddedQueue::reap(std::span<Completion> out, std::int64_t deadline_ns) {
+    if (deadline_ns < 0)
+        throw Error(EINVAL, "reap: negative deadline");
+    return device_->host.reap(*context_, out, deadline_ns);
+}
+
+} // namespace
+
+std::shared_ptr<Device> open_embedded(const EmbeddedOptions& options) {
+    return std::make_shared<EmbeddedDevice>(options);
+}
+
+} // namespace overtake

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+#include "embedded/firmware_host.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "monotonic_clock.hpp"
+
+namespace overtake {
+
+namespace {
+
+constexpr std::uint64_t default_watchdog_cycles = 5'000'000'000;
+constexpr std::uint64_t default_queue_timeout_ns = 10'000'000'000;
+/// Not 0: a result record says 0 for what never happened.
+constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
+/// Both bound what a device holds of work that has not reached the firmware or its client.
+constexpr std::size_t command_count = 16384;
+constexpr std::size_t event_count = 1024;
+/// Short enough that an aborted FC lets go of its core at once.
+constexpr std::uint64_t step_cycles = 4096;
+
+EmbeddedOptions checked(EmbeddedOptions options) {
+    const auto refuse = [](const std::string& what) {
+        throw Error(EINVAL, "embedded device: " + what);
+    };
+    if (options.cores < 1 || options.cores > OVERTAKE_MAX_CORES)
+        refuse(fmt::format("{} cores, but 1..{} are possible", options.cores, OVERTAKE_MAX_CORES));
+    if (options.mode > OVERTAKE_MODE_BOTH)
+        refuse(fmt::format("mode {}, but 0..2 are defined", options.mode));
+    if (!ovt_profile_find(options.profile.c_str()))
+        refuse(fmt::format("no profile named '{}'", options.profile));
+    if (options.core_limits.empty())
+        options.core_limits.assign(options.cores, options.core_limit);
+    if (options.core_limits.size() != options.cores)
+        refuse(
+            fmt::format("{} core limits for {} cores", options.core_limits.size(), options.cores));
+    if (options.watchdog_cycles == 0)
+        options.watchdog_cycles = default_watchdog_cycles;
+    if (options.queue_timeout_ns == 0)
+        options.queue_timeout_ns = default_queue_timeout_ns;
+    return options;
+}
+
+ovt_mode firmware_mode(unsigned mode) {
+    switch (mode) {
+    case OVERTAKE_MODE_TIMED:
+        return OVT_MODE_TIMED;
+    case OVERTAKE_MODE_BOTH:
+        return OVT_MODE_BOTH;
+    default:
+        return OVT_MODE_FUNCTIONAL;
+    }
+}
+
+} // namespace
+
+FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
+    : options_(checked(options)), silicon_(options_.cores), core_states_(options_.cores),
+      commands_(command_count), events_(event_count), manual_now_(manual_clock_origin_ns),
+      limits_(options_.cores, 0), core_wake_(options_.cores) {
+    config_.profile = ovt_profile_find(options_.profile.c_str());
+    config_.mode = firmware_mode(options_.mode);
+    config_.core_count = options_.cores;
+    config_.watchdog_cycles = options_.watchdog_cycles;
+    config_.cores = silicon_.data();
+    config_.core_states = core_states_.data();
+    config_.commands = commands_.data();
+    config_.command_count = command_count;
+    config_.events = events_.data();
+    config_.event_count = event_count;
+    ovt_fw_init(&firmware_, &config_);
+    {
+        const Lock lock(mutex_);
+        ovt_fw_reserve(&firmware_, options_.cores);
+        apply_limits();
+        pump();
+    }
+    for (unsigned core = 1; core <= options_.cores; core++)
+        threads_.emplace_back([this, core] { run_core(core); });
+    if (!options_.manual_clock)
+        threads_.emplace_back([this] { run_timer(); });
+}
+
+FirmwareHost::~FirmwareHost() {
+    {
+        const Lock lock(mutex_);
+        stopping_ = true;
+    }
+    for (std::condition_variable& wake : core_wake_)
+        wake.notify_all();
+    timer_wake_.notify_all();
+    for (std::thread& thread : threads_)
+        thread.join();
+}
+
+// Threads
+
+void FirmwareHost::run_core(unsigned core) {
+    Lock lock(mutex_);
+    const auto runnable = [&] { return ovt_fw_runnable(&firmware_, core); };
+    for (;;) {
+        core_wake_[core - 1].wait(lock, [&] { return stopping_ || runnable(); });
+        if (!runnable())
+            return;
+        execute(lock, core);
+    }
+}
+
+/// Takes the core's FC from its start to the point where nothing is left to execute.
+void FirmwareHost::execute(Lock& lock, unsigned core) {
+    ovt_step step;
+    do {
+        lock.unlock();
+        step = ovt_core_step(&silicon_[core - 1], step_cycles);
+        while (step == OVT_STEP_MORE)
+            step = ovt_core_step(&silicon_[core - 1], step_cycles);
+        lock.lock();
+        if (step == OVT_STEP_PRICED)
+            ovt_fw_priced(&firmware_, core);
+        else
+            ovt_fw_executed(&firmware_, core, now());
+        pump();
+    } while (step != OVT_STEP_FINISHED);
+    settled_.notify_all();
+}
+
+void FirmwareHost::run_timer() {
+    Lock lock(mutex_);
+    while (!stopping_) {
+        timer_waits_for_ = std::min<std::uint64_t>(ovt_fw_next(&firmware_), next_deadline());
+        if (timer_waits_for_ > now()) {
+            wait_until(timer_wake_, lock, timer_waits_for_);
+            continue;
+        }
+        expire_deadlines();
+        pump();
+    }
+}
+
+// Time
+
+std::uint64_t FirmwareHost::now() const {
+    return options_.manual_clock ? manual_now_ : monotonic_ns();
+}
+
+std::uint64_t FirmwareHost::manual_now() {
+    const Lock lock(mutex_);
+    return manual_now_;
+}
+
+void FirmwareHost::advance_to(std::uint64_t now_ns) {
+    Lock lock(mutex_);
+    if (now_ns < manual_now_)
+        throw Error(EINVAL, fmt::format("manual clock: {} ns is in the past, it is {} ns", now_ns,
+                                        manual_now_));
+    // A deadline is a cancel that arrives at its instant.
+    while (next_deadline() < now_ns) {
+        step_manual_clock(lock, std::max(next_deadline(), manual_now_));
+        expire_deadlines();
+    }
+    step_manual_clock(lock, now_ns);
+    expire_deadlines();
+}
+
+void FirmwareHost::step_manual_clock(Lock& lock, std::uint64_t now_ns) {
+    manual_now_ = now_ns;
+    pump();
+    settled_.wait(lock, [&] { return ovt_fw_settled(&firmware_, now_ns - 1); });
+}
+
+/// The last instant that may be processed.
+std::uint64_t FirmwareHost::horizon() const {
+    // What arrives at one instant of a manual clock is seen together; but a clock that stands
+    // still must not hold up the end of a context.
+    return options_.manual_clock && contexts_closing_ == 0 ? manual_now_ - 1 : now();
+}
+
+/// Lets the firmware do all that it can, and tells whom it concerns.
+void FirmwareHost::pump() {
+    while (ovt_fw_advance(&firmware_, horizon()) == OVT_ADVANCE_EVENTS)
+        deliver_events();
+    deliver_events();
+    if (ovt_fw_next(&firmware_) < timer_waits_for_)
+        timer_wake_.notify_one();
+}
+
+// Events
+
+void FirmwareHost::deliver_events() {
+    ovt_event event;
+    while (ovt_fw_pop_event(&firmware_, &event))
+        deliver(event);
+}
+
+void FirmwareHost::deliver(const ovt_event& event) {
+    switch (event.type) {
+    case OVT_EVENT_ARRIVED:
+    case OVT_EVENT_PREEMPTED:
+        return;
+    case OVT_EVENT_STARTED:
+        core_wake_[event.core - 1].notify_one();
+        return;
+    case OVT_EVENT_DONE:
+    case OVT_EVENT_FAULT:
+    case OVT_EVENT_HUNG:
+        report_fc(event);
+        return;
+    case OVT_EVENT_ENDED:
+        end_job(static_cast<EmbeddedJob&>(*event.job));
+        return;
+    case OVT_EVENT_CANCELLED:
+        static_cast<EmbeddedJob&>(*event.job).held_until_cancelled.reset();
+        return;
+    case OVT_EVENT_KILLED:
+        auto& context = static_cast<EmbeddedContext&>(*event.context);
+        context.gone = true;
+        context.changed.notify_all();
+        return;
+    }
+}
+
+void FirmwareHost::report_fc(const ovt_event& event) {
+    if (!options_.on_fc)
+        return;
+    const FcRecord record{
+        .tag = static_cast<const EmbeddedJob&>(*event.job).tag,
+        .index = event.fc_index,
+        .core = event.core,
+        .high = event.ring == OVT_RING_HIGH,
+        .start_ns = event.time_ns - event.duration_ns,
+        .end_ns = event.time_ns,
+    };
+    options_.on_fc(options_.on_fc_context, record);
+}
+
+void FirmwareHost::end_job(EmbeddedJob& job) {
+    const std::shared_ptr<EmbeddedJob> last_reference = std::move(job.held_until_ended);
+    EmbeddedContext& context = *job.owner;
+    if (!job.cancel_requested)
+        ovt_fw_unreserve(&firmware_, 1);
+    deadlines_.erase({job.deadline_ns, &job});
+    job.memory.clear();
+    context.in_flight.erase(job.tag);
+    context.completed.push_back(completion_of(job));
+    context.changed.notify_all();
+}
+
+// Contexts and core limits
+
+std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& options) {
+    if (options.max_priority > OVERTAKE_PRIORITY_HIGH)
+        throw Error(EINVAL,
+                    fmt::format("queue: max_priority {}, at most 255", options.max_priority));
+    if (options.core_limit != 0 && options.max_priority != OVERTAKE_PRIORITY_HIGH)
+        throw Error(EINVAL, "queue: only one with max_priority 255 may ask for a core limit");
+    auto context = std::make_unique<EmbeddedContext>();
+    context->options = options;
+    ovt_fw_context_init(context.get());
+
+    const Lock lock(mutex_);
+    // KILL_CONTEXT, and LIMIT for each core now and when the context goes.
+    const u32 slots = 1 + (options.core_limit != 0 ? 2 * config_.core_count : 0);
+    if (!ovt_fw_reserve(&firmware_, slots))
+        throw Error(ENOSPC, "queue: the device is full; reap or close other queues first");
+    if (options.core_limit != 0) {
+        requested_limits_.insert(options.core_limit);
+        apply_limits();
+        pump();
+    }
+    return context;
+}
+
+void FirmwareHost::close_context(EmbeddedContext& context) {
+    Lock lock(mutex_);
+    ovt_fw_kill_context(&firmware_, &context, now());
+    if (context.options.core_limit != 0) {
+        requested_limits_.erase(requested_limits_.find(context.options.core_limit));
+        apply_limits();
+    }
+    contexts_closing_++;
+    pump();
+    context.changed.wait(lock, [&] { return context.gone; });
+    contexts_closing_--;
+}
+
+/// Uses up one reserved command slot for every core.
+void FirmwareHost::apply_limits() {
+    for (unsigned i = 0; i < config_.core_count; i++) {
+        const unsigned limit = wanted_limit(i);
+        if (limit == limits_[i]) {
+            ovt_fw_unreserve(&firmware_, 1);
+            continue;
+        }
+        limits_[i] = limit;
+        ovt_fw_limit(&firmware_, i + 1, limit, now());
+    }
+}
+
+/// The tightest of the core's own and of what live contexts ask for; 0 is none.
+unsigned FirmwareHost::wanted_limit(unsigned core_index) const {
+    const unsigned own = options_.core_limits[core_index];
+    if (requested_limits_.empty())
+        return own;
+    const unsigned requested = *requested_limits_.begin();
+    return own == 0 ? requested : std::min(own, requested);
+}
+
+// Jobs
+
+void FirmwareHost::submit(EmbeddedContext& context,
+                          std::span<const std::shared_ptr<EmbeddedJob>> jobs) {
+    const Lock lock(mutex_);
+    struct PumpAtEnd {
+        FirmwareHost& host;
+        ~PumpAtEnd() { host.pump(); }
+    } pump_at_end{*this};
+    for (const std::shared_ptr<EmbeddedJob>& job : jobs)
+        admit(context, job);
+}
+
+void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<EmbeddedJob>& job) {
+    if (context.tags.size() >= OVERTAKE_MAX_JOBS)
+        throw Error(ENOSPC, fmt::format("job {}: its queue holds {} jobs already; reap first",
+                                        job->tag, OVERTAKE_MAX_JOBS));
+    if (context.tags.contains(job->tag))
+        throw Error(EEXIST, fmt::format("job {}: its queue has a job of that tag", job->tag));
+    if (!ovt_fw_reserve(&firmware_, 2)) // SUBMIT, CANCEL
+        throw Error(ENOSPC, fmt::format("job {}: the device is full; reap first", job->tag));
+
+    const std::uint64_t arrival_ns = now();
+    if (job->deadline_ns == 0)
+        job->deadline_ns = arrival_ns + options_.queue_timeout_ns;
+    job->owner = &context;
+    job->context = &context;
+    job->held_until_ended = job;
+    context.tags.insert(job->tag);
+    context.in_flight.emplace(job->tag, job);
+    deadlines_.emplace(job->deadline_ns, job.get());
+    if (job->deadline_ns < timer_waits_for_)
+        timer_wake_.notify_one();
+    ovt_fw_submit(&firmware_, job.get(), arrival_ns);
+}
+
+bool FirmwareHost::cancel(EmbeddedContext& context, std::uint64_t tag) {
+    const Lock lock(mutex_);
+    const auto found = context.in_flight.find(tag);
+    if (found == context.in_flight.end())
+        return false;
+    request_cancel(*found->second);
+    pump();
+    return true;
+}
+
+void FirmwareHost::request_cancel(EmbeddedJob& job) {
+    if (job.cancel_requested)
+        return;
+    job.cancel_requested = true;
+    job.held_until_cancelled = job.held_until_ended;
+    ovt_fw_cancel(&firmware_, &job, now());
+}
+
+std::uint64_t FirmwareHost::next_deadline() const {
+    return deadlines_.empty() ? OVT_TIME_NEVER : deadlines_.begin()->first;
+}
+
+void FirmwareHost::expire_deadlines() {
+    while (next_deadline() <= now()) {
+        EmbeddedJob& job = *deadlines_.begin()->second;
+        deadlines_.erase(deadlines_.begin());
+        job.timed_out = !job.cancel_requested;
+        request_cancel(job);
+    }
+}
+
+std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> out,
+                               std::int64_t deadline_ns) {
+    Lock lock(mutex_);
+    const auto worth_waiting = [&] {
+        return context.completed.empty() && !context.in_flight.empty();
+    };
+    while (worth_waiting() && !out.empty() &&
+           monotonic_ns() < static_cast<std::uint64_t>(deadline_ns))
+        wait_until(context.changed, lock, static_cast<std::uint64_t>(deadline_ns));
+    std::size_t count = 0;
+    for (; count < out.size() && !context.completed.empty(); count++) {
+        out[count] = context.completed.front();
+        context.completed.pop_front();
+        context.tags.erase(out[count].tag);
+    }
+    return count;
+}
+
+std::size_t FirmwareHost::in_flight(const EmbeddedContext& context) {
+    const Lock lock(mutex_);
+    return context.tags.size();
+}
+
+// What the device says of itself
+
+drm_overtake_device_info FirmwareHost::info() {
+    const Lock lock(mutex_);
+    const ovt_profile& profile = *config_.profile;
+    drm_overtake_device_info info{};
+    info.isa_version = OVERTAKE_ISA_VERSION;
+    info.core_count = config_.core_count;
+    info.mode = options_.mode;
+    info.manual_clock = options_.manual_clock;
+    info.clock_khz = profile.clock_khz;
+    info.macs_per_cycle = profile.macs_per_cycle;
+    info.bytes_per_cycle = profile.bytes_per_cycle;
+    info.insn_overhead_cycles = profile.insn_overhead_cycles;
+    info.fc_overhead_cycles = profile.fc_overhead_cycles;
+    info.ring_entries = OVT_RING_ENTRIES;
+    info.watchdog_cycles = config_.watchdog_cycles;
+    info.queue_timeout_ns = options_.queue_timeout_ns;
+    info.device_time_ns = now();
+    return info;
+}
+
+std::vector<drm_overtake_core_info> FirmwareHost::cores() {
+    const Lock lock(mutex_);
+    std::vector<drm_overtake_core_info> cores(config_.core_count);
+    for (unsigned i = 0; i < config_.core_count; i++) {
+        cores[i].core = i + 1;
+        cores[i].core_limit = static_cast<u32>(ovt_core_read(&silicon_[i], OVT_REG_LIMIT_ACTIVE));
+        cores[i].busy_ns = ovt_core_read(&silicon_[i], OVT_REG_BUSY_NS);
+        cores[i].fcs_high = ovt_core_read(&silicon_[i], OVT_REG_HIGH_DONE);
+        cores[i].fcs_normal = ovt_core_read(&silicon_[i], OVT_REG_NORMAL_DONE);
+        cores[i].preemptions = core_states_[i].preemptions;
+        cores[i].faults = core_states_[i].faults;
+        cores[i].resets = core_states_[i].resets;
+    }
+    return cores;
+}
+
+} // namespace overtake

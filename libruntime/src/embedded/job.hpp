@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// What an embedded device keeps of a job and of a context.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "embedded/memory.hpp"
+#include "overtake/device.hpp"
+
+#include <ovt_port.h>
+
+extern "C" {
+#include "fw/fw.h"
+}
+
+namespace overtake {
+
+struct EmbeddedContext;
+
+/// Private to the submitting thread until FirmwareHost::submit(), then under the host's lock.
+struct EmbeddedJob : ovt_fw_job {
+    EmbeddedContext* owner = nullptr;
+    std::uint64_t tag = 0;
+    std::uint64_t deadline_ns = 0; ///< device time; 0 = the device's default
+    bool cancel_requested = false; ///< the firmware takes one CANCEL a job
+    bool timed_out = false;        ///< ... which its deadline asked for
+    std::vector<ovt_fc> fc_storage;
+    std::vector<std::shared_ptr<Allocation>> memory; ///< behind the regions
+    /// The firmware's references: to the job until ENDED, to its CANCEL until CANCELLED.
+    std::shared_ptr<EmbeddedJob> held_until_ended;
+    std::shared_ptr<EmbeddedJob> held_until_cancelled;
+};
+
+/// A queue's side of the device; everything but the options under the host's lock.
+struct EmbeddedContext : ovt_fw_context {
+    QueueOptions options;
+    std::unordered_set<std::uint64_t> tags; ///< of jobs that are not yet reaped
+    std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>> in_flight; ///< not yet ended
+    std::deque<Completion> completed;                                          ///< not yet reaped
+    std::condition_variable changed; ///< completed grew, or gone became true
+    bool gone = false;               ///< the firmware has let go of it
+};
+
+/// Checks everything of a job that does not depend on the device's state; throws Error.
+void check_job(const Job& job, const QueueOptions& options, unsigned core_count);
+
+/// Copies a checked job and resolves its bindings; throws Error.
+std::shared_ptr<EmbeddedJob> make_job(const Job& job, const AddressSpace& addresses,
+                                      const std::shared_ptr<MemoryAccount>& account);
+
+/// The result record of an ended job.
+Completion completion_of(const EmbeddedJob& job);
+
+} // namespace overtake

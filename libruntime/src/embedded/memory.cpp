@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "embedded/memory.hpp"
+
+#include <cerrno>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+namespace {
+
+std::size_t page_bytes() {
+    static const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+std::size_t round_to_pages(std::size_t bytes) {
+    return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+}
+
+} // namespace
+
+void MemoryAccount::charge(std::size_t bytes) {
+    std::size_t held = bytes_.load();
+    do {
+        if (bytes > OVERTAKE_MAX_CLIENT_BYTES - held)
+            throw Error(ENOSPC,
+                        fmt::format("device memory: {} bytes are in use, {} more exceed the "
+                                    "limit of {}; free buffers first",
+                                    held, bytes, OVERTAKE_MAX_CLIENT_BYTES));
+    } while (!bytes_.compare_exchange_weak(held, held + bytes));
+}
+
+Allocation::Allocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes)
+    : account_(std::move(account)), size_(round_to_pages(bytes)) {
+    account_->charge(size_);
+    void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        account_->release(size_);
+        throw Error(ENOMEM, fmt::format("device memory: no {} bytes left in this process", size_));
+    }
+    data_ = static_cast<std::byte*>(memory);
+}
+
+Allocation::~Allocation() {
+    munmap(data_, size_);
+    account_->release(size_);
+}
+
+std::uint64_t AddressSpace::map(std::shared_ptr<Allocation> allocation) {
+    const std::lock_guard lock(mutex_);
+    if (mappings_.size() >= OVERTAKE_MAX_BUFFERS)
+        throw Error(ENOSPC, fmt::format("device memory: a device has at most {} buffers; free some",
+                                        OVERTAKE_MAX_BUFFERS));
+    const std::uint64_t address = next_address_;
+    // An unmapped page behind every buffer: neighbours in the address space never touch.
+    next_address_ += allocation->size() + page_bytes();
+    mappings_.emplace(address, std::move(allocation));
+    return address;
+}
+
+void AddressSpace::unmap(std::uint64_t address) noexcept {
+    const std::lock_guard lock(mutex_);
+    mappings_.erase(address);
+}
+
+AddressSpace::Range AddressSpace::resolve(std::uint64_t address, std::uint64_t length) const {
+    const std::lock_guard lock(mutex_);
+    auto mapping = mappings_.upper_bound(address);
+    if (mapping != mappings_.begin()) {
+        --mapping;
+        const std::uint64_t offset = address - mapping->first;
+        const std::uint64_t size = mapping->second->size();
+        if (offset < size && length <= size - offset)
+            return {mapping->second, mapping->second->data() + offset};
+    }
+    throw Error(ENOENT, fmt::format("device address {:#x}: no buffer holds {} bytes there", address,
+                                    length));
+}
+
+} // namespace overtake

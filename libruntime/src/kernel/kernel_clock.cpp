@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "kernel/kernel_file.hpp"
+
+namespace overtake {
+
+namespace {
+
+/// The driver's file: read, it says the time; a time written to it becomes the time, and the
+/// write returns once all before it has happened.
+class KernelClock final : public ManualClock {
+public:
+    explicit KernelClock(std::string path) : path_(std::move(path)) {
+        fd_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+        if (fd_ < 0)
+            fail("a manual clock needs root and a mounted debugfs");
+    }
+    ~KernelClock() override { close(fd_); }
+
+    std::uint64_t now_ns() const override {
+        char text[32];
+        const ssize_t length = pread(fd_, text, sizeof(text), 0);
+        if (length <= 0)
+            fail("read");
+        std::uint64_t now = 0;
+        if (std::from_chars(text, text + length, now).ec != std::errc()) {
+            errno = EPROTO;
+            fail("read");
+        }
+        return now;
+    }
+
+    void advance_to(std::uint64_t now_ns) override {
+        const std::string text = fmt::format("{}\n", now_ns);
+        ssize_t written;
+        do
+            written = pwrite(fd_, text.data(), text.size(), 0);
+        while (written < 0 && errno == EINTR);
+        if (written < 0)
+            fail("advance");
+    }
+
+private:
+    [[noreturn]] void fail(const char* what) const {
+        const int code = errno;
+        throw Error(code, fmt::format("{}: {}: {}", path_, what, std::strerror(code)));
+    }
+
+    std::string path_;
+    int fd_;
+};
+
+} // namespace
+
+std::unique_ptr<ManualClock> open_kernel_clock(const KernelFile& file) {
+    if (!file.info().manual_clock)
+        return nullptr;
+    struct stat status {};
+    if (fstat(file.fd(), &status) != 0)
+        throw Error(errno, fmt::format("{}: {}", file.path(), std::strerror(errno)));
+    try {
+        return std::make_unique<KernelClock>(
+            fmt::format("/sys/kernel/debug/accel/{}/clock", minor(status.st_rdev)));
+    } catch (const Error& error) {
+        // Anybody may use such a device; stepping it is for root.
+        if (error.code() == EACCES || error.code() == ENOENT)
+            return nullptr;
+        throw;
+    }
+}
+
+} // namespace overtake

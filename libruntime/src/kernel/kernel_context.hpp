@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// A context on an open device node: what the ioctl and io_uring queues have in common.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernel/kernel_file.hpp"
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+/// Destroying it ends its jobs.
+class KernelContext {
+public:
+    KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options);
+    ~KernelContext() { destroy(); }
+    KernelContext(const KernelContext&) = delete;
+    KernelContext& operator=(const KernelContext&) = delete;
+
+    KernelFile& file() const noexcept { return *file_; }
+    const std::shared_ptr<KernelFile>& shared_file() const noexcept { return file_; }
+    std::uint32_t id() const noexcept { return id_; }
+
+    /// False if no such job is in flight.
+    bool cancel(std::uint64_t tag);
+    /// Ends its jobs now.
+    void destroy() noexcept;
+
+    /// A job as the driver takes it.  Points into the job; `result` is a device address or 0.
+    drm_overtake_submit payload(const Job& job, std::uint64_t result) const;
+
+private:
+    std::shared_ptr<KernelFile> file_;
+    std::uint32_t id_ = 0;
+};
+
+std::unique_ptr<Queue> create_ioctl_queue(std::shared_ptr<KernelFile> file,
+                                          const QueueOptions& options);
+std::unique_ptr<Queue> create_uring_queue(std::shared_ptr<KernelFile> file,
+                                          const QueueOptions& options);
+/// 0 if the process may use io_uring for device commands; otherwise the errno that says why not.
+int uring_refusal(const KernelFile& file);
+
+} // namespace overtake

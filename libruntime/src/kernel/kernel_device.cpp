@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// The kernel device: a driver's node, by io_uring or by ioctl.
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "kernel/kernel_context.hpp"
+#include "kernel/kernel_file.hpp"
+
+namespace overtake {
+
+namespace {
+
+class KernelDevice final : public Device {
+public:
+    KernelDevice(const std::string& path, bool use_uring)
+        : file_(std::make_shared<KernelFile>(path)), use_uring_(use_uring),
+          clock_(open_kernel_clock(*file_)) {}
+
+    std::string_view backend() const noexcept override { return use_uring_ ? "io_uring" : "ioctl"; }
+    drm_overtake_device_info info() const override { return file_->info(); }
+    std::vector<drm_overtake_core_info> cores() const override { return file_->cores(); }
+    std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override {
+        return create_kernel_buffer(file_, bytes);
+    }
+    std::unique_ptr<Queue> create_queue(const QueueOptions& options) override {
+        return use_uring_ ? create_uring_queue(file_, options) : create_ioctl_queue(file_, options);
+    }
+    ManualClock* manual_clock() noexcept override { return clock_.get(); }
+
+    const KernelFile& file() const noexcept { return *file_; }
+    void fall_back_to_ioctl() noexcept { use_uring_ = false; }
+
+private:
+    std::shared_ptr<KernelFile> file_;
+    bool use_uring_;
+    std::unique_ptr<ManualClock> clock_;
+};
+
+} // namespace
+
+std::shared_ptr<Device> open_kernel(const std::string& path, WayIn way_in) {
+    auto device = std::make_shared<KernelDevice>(path, way_in != WayIn::ioctl);
+    if (way_in == WayIn::ioctl)
+        return device;
+    const int refusal = uring_refusal(device->file());
+    if (refusal == 0)
+        return device;
+    if (way_in == WayIn::io_uring)
+        throw Error(refusal, fmt::format("{}: io_uring: {}; containers and the sysctl "
+                                         "kernel.io_uring_disabled forbid it: use ioctl",
+                                         path, std::strerror(refusal)));
+    device->fall_back_to_ioctl();
+    return device;
+}
+
+} // namespace overtake

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "kernel/kernel_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#include <fmt/format.h>
+
+namespace overtake {
+
+namespace {
+
+std::string remedy(int code) {
+    switch (code) {
+    case ENOENT:
+        return "; load the driver (insmod overtake.ko) or use the device 'embedded'";
+    case EACCES:
+    case EPERM:
+        return "; join the group that owns the node, or run as root";
+    default:
+        return "";
+    }
+}
+
+} // namespace
+
+KernelFile::KernelFile(const std::string& path)
+    : path_(path), fd_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    if (fd_ < 0) {
+        const int code = errno;
+        throw Error(code, fmt::format("{}: {}{}", path, std::strerror(code), remedy(code)));
+    }
+    drm_overtake_device_info info{};
+    drm_overtake_query query{.topic = OVERTAKE_QUERY_DEVICE,
+                             .pad = 0,
+                             .size = sizeof(info),
+                             .data = reinterpret_cast<std::uintptr_t>(&info)};
+    if (const int code = try_call(DRM_IOCTL_OVERTAKE_QUERY, &query)) {
+        close(fd_);
+        throw Error(code,
+                    fmt::format("{}: not an Overtake device ({})", path, std::strerror(code)));
+    }
+    if (info.isa_version >> 16 != OVERTAKE_ISA_VERSION >> 16) {
+        close(fd_);
+        throw Error(
+            ENOEXEC,
+            fmt::format("{}: the driver runs instruction set {}.x, this library knows {}.x; "
+                        "install matching versions",
+                        path, info.isa_version >> 16, OVERTAKE_ISA_VERSION >> 16));
+    }
+}
+
+KernelFile::~KernelFile() {
+    close(fd_);
+}
+
+int KernelFile::try_call(unsigned long request, void* argument) const noexcept {
+    return drmIoctl(fd_, request, argument) == 0 ? 0 : errno;
+}
+
+void KernelFile::call(unsigned long request, void* argument, const char* what) const {
+    if (const int code = try_call(request, argument))
+        throw Error(code, fmt::format("{}: {}: {}", path_, what, std::strerror(code)));
+}
+
+/// Returns how many of the bytes the driver filled in.
+std::size_t KernelFile::query(unsigned topic, void* data, std::size_t bytes) const {
+    drm_overtake_query query{
+        .topic = topic, .pad = 0, .size = bytes, .data = reinterpret_cast<std::uintptr_t>(data)};
+    call(DRM_IOCTL_OVERTAKE_QUERY, &query, "query");
+    return std::min<std::size_t>(query.size, bytes);
+}
+
+drm_overtake_device_info KernelFile::info() const {
+    drm_overtake_device_info info{};
+    query(OVERTAKE_QUERY_DEVICE, &info, sizeof(info));
+    return info;
+}
+
+std::vector<drm_overtake_core_info> KernelFile::cores() const {
+    std::vector<drm_overtake_core_info> cores(info().core_count);
+    query(OVERTAKE_QUERY_CORES, cores.data(), cores.size() * sizeof(drm_overtake_core_info));
+    return cores;
+}
+
+} // namespace overtake

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// An open device node, its calls, and the buffers made on it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+/// Thread safe.
+class KernelFile {
+public:
+    /// Throws Error naming the remedy: ENOENT without a driver, EACCES without the right.
+    explicit KernelFile(const std::string& path);
+    ~KernelFile();
+    KernelFile(const KernelFile&) = delete;
+    KernelFile& operator=(const KernelFile&) = delete;
+
+    int fd() const noexcept { return fd_; }
+    const std::string& path() const noexcept { return path_; }
+
+    /// An ioctl that is called again when a signal interrupts it.  Returns 0 or the errno.
+    int try_call(unsigned long request, void* argument) const noexcept;
+    /// The same, throwing Error: "path: what: reason".
+    void call(unsigned long request, void* argument, const char* what) const;
+
+    drm_overtake_device_info info() const;
+    std::vector<drm_overtake_core_info> cores() const;
+
+private:
+    std::size_t query(unsigned topic, void* data, std::size_t bytes) const;
+
+    std::string path_;
+    int fd_;
+};
+
+std::unique_ptr<Buffer> create_kernel_buffer(std::shared_ptr<KernelFile> file, std::size_t bytes);
+
+/// Null unless the device's clock is stepped by hand and this process may do so (root, debugfs).
+std::unique_ptr<ManualClock> open_kernel_clock(const KernelFile& file);
+
+} // namespace overtake

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// An io_uring with 128-byte submissions and 32-byte completions for one device file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <liburing.h>
+
+#include "overtake_accel.h"
+
+namespace overtake {
+
+/// Belongs to the thread that made it.
+class Uring {
+public:
+    /// Null and errno's code in `refusal` where io_uring is forbidden or too old.
+    static std::optional<Uring> open(int device_fd, unsigned entries, int& refusal);
+    Uring(Uring&& other) noexcept;
+    Uring& operator=(Uring&& other) noexcept;
+    ~Uring();
+
+    /// Adds a SUBMIT command; false if the submission queue is full.
+    bool add_submit(const drm_overtake_submit& payload, std::uint64_t user_data);
+    /// Hands everything added to the kernel.  Returns 0 or the errno.
+    int flush();
+
+    struct Entry {
+        std::uint64_t user_data;
+        std::int32_t result;
+        std::uint64_t executed_ns;
+    };
+    /// A completion that is there already.
+    std::optional<Entry> peek();
+    /// The next completion, waiting until deadline_ns (absolute CLOCK_MONOTONIC, 0 polls).  Throws
+    /// Error if the ring itself fails.
+    std::optional<Entry> next(std::int64_t deadline_ns);
+
+private:
+    Uring() = default;
+    int wait(std::int64_t deadline_ns);
+
+    io_uring ring_{};
+    bool live_ = false;
+};
+
+} // namespace overtake

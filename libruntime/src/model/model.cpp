@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "overtake/model.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "model/file_bytes.hpp"
+#include "model/reader.hpp"
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+struct Model::Contents {
+    Contents(FileBytes bytes, const std::string& name)
+        : file(std::move(bytes)), model(read_model(file.span(), name)) {}
+
+    FileBytes file;
+    ModelContents model;
+};
+
+std::size_t Tensor::elements() const noexcept {
+    std::size_t count = 1;
+    for (const std::uint32_t dimension : shape)
+        count *= dimension;
+    return count;
+}
+
+std::shared_ptr<const Model> Model::load(const std::string& path) {
+    return std::shared_ptr<const Model>(
+        new Model(std::make_unique<Contents>(FileBytes::map(path), path)));
+}
+
+std::shared_ptr<const Model> Model::from_bytes(std::span<const std::byte> bytes,
+                                               const std::string& name) {
+    return std::shared_ptr<const Model>(
+        new Model(std::make_unique<Contents>(FileBytes::copy(bytes, name), name)));
+}
+
+Model::Model(std::unique_ptr<Contents> contents) : contents_(std::move(contents)) {}
+Model::~Model() = default;
+
+std::string_view Model::name() const noexcept {
+    return contents_->model.name;
+}
+std::string_view Model::profile_name() const noexcept {
+    return contents_->model.profile_name;
+}
+
+std::uint32_t Model::max_time_per_fc_us() const noexcept {
+    return contents_->model.max_time_per_fc_us;
+}
+
+std::span<const Tensor> Model::tensors() const noexcept {
+    return contents_->model.tensors;
+}
+std::span<const std::uint32_t> Model::inputs() const noexcept {
+    return contents_->model.inputs;
+}
+std::span<const std::uint32_t> Model::outputs() const noexcept {
+    return contents_->model.outputs;
+}
+
+namespace {
+
+const Tensor& tensor_at(const Model& model, std::span<const std::uint32_t> numbers,
+                        std::size_t index, const char* kind) {
+    if (index >= numbers.size())
+        throw Error(EINVAL, fmt::format("{}: no {} {}, it has {}", model.name(), kind, index,
+                                        numbers.size()));
+    return model.tensors()[numbers[index]];
+}
+
+} // namespace
+
+const Tensor& Model::input(std::size_t index) const {
+    return tensor_at(*this, inputs(), index, "input");
+}
+
+const Tensor& Model::output(std::size_t index) const {
+    return tensor_at(*this, outputs(), index, "output");
+}
+
+std::span<const Segment> Model::segments() const noexcept {
+    return contents_->model.segments;
+}
+std::span<const std::byte> Model::program() const noexcept {
+    return contents_->model.program;
+}
+std::span<const std::byte> Model::weights() const noexcept {
+    return contents_->model.weights;
+}
+std::span<const std::byte> Model::file() const noexcept {
+    return contents_->file.span();
+}
+
+} // namespace overtake

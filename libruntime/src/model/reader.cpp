@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+#include "model/reader.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "model/structure.hpp"
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+namespace {
+
+constexpr std::uint64_t largest_element_count = 1ull << 31;
+constexpr std::size_t largest_rank = 8;
+
+std::string_view view(const flatbuffers::String* text) {
+    return text ? std::string_view(text->data(), text->size()) : std::string_view();
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Reads and checks one file, part by part; a part relies on those before it.
+class Reader {
+public:
+    Reader(std::span<const std::byte> file, const std::string& path)
+        : path_(path), root_(verified_root(file, path)) {}
+
+    ModelContents read() {
+        read_header();
+        for (flatbuffers::uoffset_t i = 0; i < root_.tensors()->size(); i++)
+            read_tensor(*root_.tensors()->Get(i), i);
+        state_.assign(contents_.tensors.size(), TensorState::unset);
+        read_inputs();
+        require(root_.segments()->size() != 0, "segments", "none");
+        for (flatbuffers::uoffset_t i = 0; i < root_.segments()->size(); i++)
+            read_segment(*root_.segments()->Get(i), fmt::format("segments[{}]", i));
+        read_outputs();
+        check_total_memory();
+        return std::move(contents_);
+    }
+
+private:
+    enum class TensorState { unset, input, written };
+
+    void require(bool condition, const std::string& field, const std::string& reason) const {
+        if (!condition)
+            throw Error(EINVAL, fmt::format("{}: {}: {}", path_, field, reason));
+    }
+
+    void read_header() {
+        require(root_.version() >> 16 == model_file_version >> 16, "version",
+                fmt::format("{}.{}, but this library reads {}.x; compile the model again",
+                            root_.version() >> 16, root_.version() & 0xffff,
+                            model_file_version >> 16));
+        require(root_.isa_version() >> 16 == OVERTAKE_ISA_VERSION >> 16, "isa_version",
+                fmt::format("{}.{}, but this library knows {}.x", root_.isa_version() >> 16,
+                            root_.isa_version() & 0xffff, OVERTAKE_ISA_VERSION >> 16));
+        contents_.name = view(root_.name());
+        contents_.profile_name = view(root_.profile()->name());
+        contents_.max_time_per_fc_us = root_.max_time_per_fc_us();
+        contents_.program = bytes(root_.program(), "program");
+        contents_.weights = bytes(root_.weights(), "weights");
+        require(!contents_.program.empty() && contents_.program.size() % sizeof(overtake_insn) == 0,
+                "program",
+                fmt::format("{} bytes are no whole number of instructions of {} bytes",
+                            contents_.program.size(), sizeof(overtake_insn)));
+    }
+
+    std::span<const std::byte> bytes(const flatbuffers::Vector<std::uint8_t>* data,
+                                     const char* field) const {
+        require(data->size() <= OVERTAKE_MAX_BUFFER_BYTES, field,
+                fmt::format("{} bytes, at most {}", data->size(), OVERTAKE_MAX_BUFFER_BYTES));
+        return {reinterpret_cast<const std::byte*>(data->data()), data->size()};
+    }
+
+    void read_tensor(const fbs::Tensor& from, std::uint32_t number) {
+        const std::string place = fmt::format("tensors[{}]", number);
+        Tensor tensor{};
+        tensor.name = view(from.name());
+        tensor.shape.assign(from.shape()->begin(), from.shape()->end());
+        tensor.data_type = static_cast<DataType>(from.data_type());
+        tensor.height = from.height();
+        tensor.width = from.width();
+        tensor.channels = from.channels();
+        tensor.row_stride = from.row_stride();
+        tensor.pixel_stride = from.pixel_stride();
+        tensor.scale = from.scale();
+        tensor.zero_point = from.zero_point();
+        tensor.bytes = from.bytes();
+        check_shape(tensor, place);
+        require(from.data_type() >= fbs::DataType::MIN && from.data_type() <= fbs::DataType::MAX,
+                place + ".data_type",
+                fmt::format("no type {}", static_cast<int>(from.data_type())));
+        require(tensor.bytes <= OVERTAKE_MAX_BUFFER_BYTES, place + ".bytes",
+                fmt::format("{}, at most {}", tensor.bytes, OVERTAKE_MAX_BUFFER_BYTES));
+        if (tensor.on_device())
+            check_device_tensor(tensor, place);
+        else
+            check_host_tensor(tensor, place);
+        contents_.tensors.push_back(std::move(tensor));
+    }
+
+    void check_shape(const Tensor& tensor, const std::string& place) const {
+        require(!tensor.shape.empty() && tensor.shape.size() <= largest_rank, place + ".shape",
+                fmt::format("{} dimensions, but 1..{} are possible", tensor.shape.size(),
+                            largest_rank));
+        std::uint64_t count = 1;
+        for (const std::uint32_t dimension : tensor.shape) {
+            require(dimension != 0, place + ".shape", "a dimension is 0");
+            count *= dimension; // both below 2^32
+            require(count <= largest_element_count, place + ".shape", "too many elements");
+        }
+    }
+
+    void check_device_tensor(const Tensor& tensor, const std::string& place) const {
+        require(tensor.width != 0 && tensor.channels != 0, place, "no width or no channels");
+        const bool image = tensor.shape.size() == 4 && tensor.shape[0] == 1 &&
+                           tensor.shape[1] == tensor.channels && tensor.shape[2] == tensor.height &&
+                           tensor.shape[3] == tensor.width;
+        const bool features = tensor.shape.size() == 2 && tensor.shape[0] == 1 &&
+                              tensor.shape[1] == tensor.channels && tensor.height == 1 &&
+                              tensor.width == 1;
+        require(image || features, place + ".shape",
+                fmt::format("[{}] is not {}x{}x{} (height, width, channels) of one sample",
+                            fmt::join(tensor.shape, ", "), tensor.height, tensor.width,
+                            tensor.channels));
+        const std::uint64_t padded = round_up(tensor.channels, OVERTAKE_CHANNEL_ALIGN);
+        require(tensor.pixel_stride % OVERTAKE_CHANNEL_ALIGN == 0 && tensor.pixel_stride >= padded,
+                place + ".pixel_stride",
+                fmt::format("{} for {} channels", tensor.pixel_stride, tensor.channels));
+        require(tensor.row_stride >= std::uint64_t{tensor.width} * tensor.pixel_stride,
+                place + ".row_stride",
+                fmt::format("{} for {} pixels of {} bytes", tensor.row_stride, tensor.width,
+                            tensor.pixel_stride));
+        // Below 2^63: the terms are products of 32-bit numbers, and the element count is bounded.
+        const std::uint64_t end = std::uint64_t{tensor.height - 1} * tensor.row_stride +
+                                  std::uint64_t{tensor.width - 1} * tensor.pixel_stride + padded;
+        require(tensor.bytes >= end, place + ".bytes",
+                fmt::format("{}, but its last element ends at {}", tensor.bytes, end));
+        require(std::isfinite(tensor.scale) && tensor.scale > 0, place + ".scale",
+                fmt::format("{} is not a positive number", tensor.scale));
+        require(tensor.zero_point >= -128 && tensor.zero_point <= 127, place + ".zero_point",
+                fmt::format("{} is not in -128..127", tensor.zero_point));
+    }
+
+    void check_host_tensor(const Tensor& tensor, const std::string& place) const {
+        require(tensor.data_type == DataType::float32, place + ".data_type",
+                "tensors in host memory are float32");
+        require(tensor.bytes == tensor.elements() * sizeof(float), place + ".bytes",
+                fmt::format("{} for {} float32", tensor.bytes, tensor.elements()));
+    }
+
+    std::uint32_t tensor_number(std::uint32_t number, const std::string& place) const {
+        require(number < contents_.tensors.size(), place,
+                fmt::format("tensor {}, but there are {}", number, contents_.tensors.size()));
+        return number;
+    }
+
+    void read_inputs() {
+        require(root_.inputs()->size() != 0, "inputs", "none");
+        for (const std::uint32_t number : *root_.inputs()) {
+            const std::string place = fmt::format("inputs[{}]", contents_.inputs.size());
+            tensor_number(number, place);
+            require(state_[number] == TensorState::unset, place, "the same tensor twice");
+            state_[number] = TensorState::input;
+            contents_.inputs.push_back(number);
+        }
+    }
+
+    void read_outputs() {
+        require(root_.outputs()->size() != 0, "outputs", "none");
+        for (const std::uint32_t number : *root_.outputs()) {
+            const std::string place = fmt::format("outputs[{}]", contents_.outputs.size());
+            tensor_number(number, place);
+            require(state_[number] == TensorState::written, place, "no segment writes this tensor");
+            contents_.outputs.push_back(number);
+        }
+    }
+
+    void read_segment(const fbs::Segment& from, const std::string& place) {
+        require((from.bpu() != nullptr) != (from.cpu() != nullptr), place,
+                "needs exactly one of bpu and cpu");
+        Segment segment;
+        if (from.bpu())
+            read_bpu_segment(*from.bpu(), segment, place + ".bpu");
+        else
+            read_cpu_segment(*from.cpu(), segment, place + ".cpu");
+        contents_.segments.push_back(std::move(segment));
+    }
+
+    void read_bpu_segment(const fbs::BpuSegment& from, Segment& segment, const std::string& place) {
+        const std::uint64_t insns = contents_.program.size() / sizeof(overtake_insn);
+        require(
+            from.fcs()->size() != 0 && from.fcs()->size() <= OVERTAKE_MAX_FCS, place + ".fcs",
+            fmt::format("{} FCs, but 1..{} are possible", from.fcs()->size(), OVERTAKE_MAX_FCS));
+        for (const fbs::Fc* fc : *from.fcs()) {
+            const std::uint64_t end = std::uint64_t{fc->first_insn()} + fc->insn_count();
+            require(fc->insn_count() != 0 && end <= insns,
+                    fmt::format("{}.fcs[{}]", place, segment.fcs.size()),
+                    fmt::format("instructions {}..{} of a program of {}", fc->first_insn(), end,
+                                insns));
+            segment.fcs.push_back({fc->first_insn(), fc->insn_count()});
+            segment.fc_cycles.push_back(fc->cycles());
+        }
+        segment.scratch_bytes = from.scratch_bytes();
+        require(segment.scratch_bytes <= OVERTAKE_MAX_SCRATCH_BYTES, place + ".scratch_bytes",
+                fmt::format("{}, at most {}", segment.scratch_bytes, OVERTAKE_MAX_SCRATCH_BYTES));
+        read_bindings(from, segment, place + ".bindings");
+    }
+
+    void read_bindings(const fbs::BpuSegment& from, Segment& segment, const std::string& place) {
+        std::uint32_t regions = 0;
+        for (const fbs::Binding* binding : *from.bindings()) {
+            const std::string here = fmt::format("{}[{}]", place, segment.bindings.size());
+            const std::uint32_t region = binding->region();
+            require(region >= OVERTAKE_REGION_IO && region < OVERTAKE_MAX_REGIONS, here + ".region",
+                    fmt::format("{}, but {}..{} are possible", region, OVERTAKE_REGION_IO,
+                                OVERTAKE_MAX_REGIONS - 1));
+            require(!(regions & (1u << region)), here + ".region", "bound twice");
+            regions |= 1u << region;
+            const std::uint32_t number = tensor_number(binding->tensor(), here + ".tensor");
+            require(contents_.tensors[number].on_device(), here + ".tensor",
+                    "is not in device memory");
+            segment.bindings.push_back({region, number, binding->writable()});
+        }
+        for (const TensorBinding& binding : segment.bindings)
+            if (!binding.writable)
+                require_value(binding.tensor, place);
+        for (const TensorBinding& binding : segment.bindings)
+            if (binding.writable)
+                mark_written(binding.tensor, place);
+    }
+
+    void require_value(std::uint32_t number, const std::string& place) const {
+        require(state_[number] != TensorState::unset, place,
+                fmt::format("tensor {} is read before anything wrote it", number));
+    }
+
+    void mark_written(std::uint32_t number, const std::string& place) {
+        require(state_[number] != TensorState::input, place,
+                fmt::format("tensor {} is an input of the model and would be overwritten", number));
+        state_[number] = TensorState::written;
+    }
+
+    void read_cpu_segment(const fbs::CpuSegment& from, Segment& segment, const std::string& place) {
+        require(from.ops()->size() != 0, place + ".ops", "none");
+        for (const fbs::CpuOp* op : *from.ops())
+            segment.cpu_ops.push_back(
+                read_cpu_op(*op, fmt::format("{}.ops[{}]", place, segment.cpu_ops.size())));
+    }
+
+    CpuOp read_cpu_op(const fbs::CpuOp& from, const std::string& place) {
+        require(from.type() >= fbs::CpuOpType::MIN && from.type() <= fbs::CpuOpType::MAX,
+                place + ".type", fmt::format("no operator {}", static_cast<int>(from.type())));
+        require(from.inputs() && from.inputs()->size() == 1, place + ".inputs",
+                "needs exactly one");
+        require(from.outputs() && from.outputs()->size() == 1, place + ".outputs",
+                "needs exactly one");
+        CpuOp op{};
+        op.type = static_cast<CpuOpType>(from.type());
+        op.name = view(from.name());
+        op.input = tensor_number(from.inputs()->Get(0), place + ".inputs[0]");
+        op.output = tensor_number(from.outputs()->Get(0), place + ".outputs[0]");
+        const Tensor& input = contents_.tensors[op.input];
+        const Tensor& output = contents_.tensors[op.output];
+        require(op.input != op.output, place, "reads what it writes");
+        require(!output.on_device(), place + ".outputs[0]", "is in device memory");
+        require(input.shape == output.shape, place, "input and output differ in shape");
+        const int rank = static_cast<int>(input.shape.size());
+        require(from.axis() >= -rank && from.axis() < rank, place + ".axis",
+                fmt::format("{} for {} dimensions", from.axis(), rank));
+        op.axis = from.axis() < 0 ? from.axis() + rank : from.axis();
+        require_value(op.input, place + ".inputs[0]");
+        mark_written(op.output, place + ".outputs[0]");
+        return op;
+    }
+
+    /// What one upload and one task need together.
+    void check_total_memory() const {
+        std::uint64_t total = contents_.program.size() + contents_.weights.size();
+        for (const Tensor& tensor : contents_.tensors) {
+            total += tensor.bytes; // each at most 2^30, and fewer than 2^32 of them
+            require(total <= OVERTAKE_MAX_CLIENT_BYTES, "tensors",
+                    fmt::format("need more than {} bytes together", OVERTAKE_MAX_CLIENT_BYTES));
+        }
+    }
+
+    const std::string& path_;
+    const fbs::Model& root_;
+    ModelContents contents_;
+    std::vector<TensorState> state_; ///< at this point of the reading, which is the running order
+};
+
+} // namespace
+
+ModelContents read_model(std::span<const std::byte> file, const std::string& path) {
+    return Reader(file, path).read();
+}
+
+} // namespace overtake

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// From a model file's bytes to what the library works with; everything that later code relies on
+// is checked here, and only here.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "overtake/model.hpp"
+
+namespace overtake {
+
+/// Views point into the file.
+struct ModelContents {
+    std::string_view name;
+    std::string_view profile_name;
+    std::uint32_t max_time_per_fc_us = 0;
+    std::vector<Tensor> tensors;
+    std::vector<std::uint32_t> inputs;
+    std::vector<std::uint32_t> outputs;
+    std::vector<Segment> segments;
+    std::span<const std::byte> program;
+    std::span<const std::byte> weights;
+};
+
+/// `file` is aligned to 64 bytes and outlives the result; `path` is for messages.
+/// Throws Error EINVAL naming the field or the offset, and the reason.
+ModelContents read_model(std::span<const std::byte> file, const std::string& path);
+
+} // namespace overtake

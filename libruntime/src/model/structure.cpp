@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "model/structure.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+namespace {
+
+constexpr std::size_t smallest_file = 2 * sizeof(flatbuffers::uoffset_t);
+constexpr flatbuffers::uoffset_t deepest_table = 8;
+constexpr flatbuffers::uoffset_t most_tables = 1'000'000;
+
+/// Says which part of a broken file is the broken one, for the message only.
+class Locator {
+public:
+    explicit Locator(std::span<const std::byte> file)
+        : bytes_(reinterpret_cast<const std::uint8_t*>(file.data())),
+          verifier_(bytes_, file.size(), deepest_table, most_tables),
+          root_(file.size() >= smallest_file && root_in(file.size())
+                    ? flatbuffers::GetRoot<flatbuffers::Table>(bytes_)
+                    : nullptr) {}
+
+    std::string broken_part() {
+        if (!root_ || !root_->VerifyTableStart(verifier_))
+            return fmt::format("offset {}: root table",
+                               flatbuffers::ReadScalar<std::uint32_t>(bytes_));
+        using Model = fbs::Model;
+        std::string broken;
+        const bool sound = string(Model::VT_NAME, "name", broken) &&
+                           tables<fbs::Tensor>(Model::VT_TENSORS, "tensors", broken) &&
+                           tables<fbs::Segment>(Model::VT_SEGMENTS, "segments", broken) &&
+                           vector<std::uint32_t>(Model::VT_INPUTS, "inputs", broken) &&
+                           vector<std::uint32_t>(Model::VT_OUTPUTS, "outputs", broken) &&
+                           vector<std::uint8_t>(Model::VT_PROGRAM, "program", broken) &&
+                           vector<std::uint8_t>(Model::VT_WEIGHTS, "weights", broken) &&
+                           tables<fbs::NodeReport>(Model::VT_NODES, "nodes", broken);
+        return sound ? fmt::format("offset {}: root table", offset_of(root_)) : broken;
+    }
+
+private:
+    bool root_in(std::size_t size) const {
+        const std::size_t offset = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(bytes_);
+        return offset >= smallest_file && offset % sizeof(flatbuffers::soffset_t) == 0 &&
+               offset <= size - sizeof(flatbuffers::soffset_t);
+    }
+
+    std::size_t offset_of(const void* place) const {
+        return static_cast<std::size_t>(static_cast<const std::uint8_t*>(place) - bytes_);
+    }
+
+    bool report(bool sound, flatbuffers::voffset_t field, const char* name, std::string& broken) {
+        if (!sound)
+            broken = fmt::format("offset {}: {}", offset_of(root_->GetAddressOf(field)), name);
+        return sound;
+    }
+
+    bool string(flatbuffers::voffset_t field, const char* name, std::string& broken) {
+        return report(
+            root_->VerifyOffset(verifier_, field) &&
+                verifier_.VerifyString(root_->GetPointer<const flatbuffers::String*>(field)),
+            field, name, broken);
+    }
+
+    template <typename Element>
+    bool vector(flatbuffers::voffset_t field, const char* name, std::string& broken) {
+        return report(root_->VerifyOffset(verifier_, field) &&
+                          verifier_.VerifyVector(
+                              root_->GetPointer<const flatbuffers::Vector<Element>*>(field)),
+                      field, name, broken);
+    }
+
+    template <typename Element>
+    bool tables(flatbuffers::voffset_t field, const char* name, std::string& broken) {
+        using Elements = flatbuffers::Vector<flatbuffers::Offset<Element>>;
+        if (!vector<flatbuffers::Offset<Element>>(field, name, broken))
+            return false;
+        const auto* elements = root_->GetPointer<const Elements*>(field);
+        for (flatbuffers::uoffset_t i = 0; elements && i < elements->size(); i++) {
+            const auto* element = reinterpret_cast<const std::uint8_t*>(elements->Get(i));
+            const bool inside =
+                verifier_.Verify(offset_of(elements->Data()) + i * sizeof(flatbuffers::uoffset_t),
+                                 sizeof(flatbuffers::uoffset_t)) &&
+                verifier_.Verify(offset_of(element), sizeof(flatbuffers::soffset_t));
+            if (inside && elements->Get(i)->Verify(verifier_))
+                continue;
+            broken = fmt::format("offset {}: {}[{}]", offset_of(element), name, i);
+            return false;
+        }
+        return true;
+    }
+
+    const std::uint8_t* bytes_;
+    flatbuffers::Verifier verifier_;
+    const flatbuffers::Table* root_;
+};
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+    throw Error(EINVAL, fmt::format("{}: {}", path, what));
+}
+
+} // namespace
+
+const fbs::Model& verified_root(std::span<const std::byte> file, const std::string& path) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.data());
+    if (file.size() < smallest_file)
+        refuse(path, fmt::format("offset 0: {} bytes are too few for a model file", file.size()));
+    if (file.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+        refuse(path, fmt::format("offset 0: {} bytes are too many for a model file", file.size()));
+    if (!fbs::ModelBufferHasIdentifier(bytes))
+        refuse(path, "offset 4: not a model file (no OVM1 there); overtake compile writes one");
+    flatbuffers::Verifier verifier(bytes, file.size(), deepest_table, most_tables);
+    if (!fbs::VerifyModelBuffer(verifier))
+        refuse(path, Locator(file).broken_part() +
+                         " is damaged (an offset or a size leaves the file, or a required field "
+                         "is missing); compile the model again");
+    return *fbs::GetModel(bytes);
+}
+
+} // namespace overtake

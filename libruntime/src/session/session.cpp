@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "session/state.hpp"
+
+namespace overtake {
+
+Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
+                      const SessionOptions& options)
+    : upload(upload_once(device, model)),
+      queue(device->create_queue(
+          {.max_priority = options.max_priority, .core_limit = options.core_limit})) {
+    for (const Segment& segment : model->segments()) {
+        auto& operators = softmaxes.emplace_back(segment.cpu_ops.size());
+        for (std::size_t i = 0; i < segment.cpu_ops.size(); i++)
+            if (segment.cpu_ops[i].type == CpuOpType::softmax)
+                operators[i].emplace(model->tensors()[segment.cpu_ops[i].input].shape,
+                                     segment.cpu_ops[i].axis);
+    }
+}
+
+bool Session::State::progress(std::int64_t deadline_ns) {
+    std::array<Completion, 64> ended;
+    const std::size_t count = queue->reap(ended, deadline_ns);
+    for (std::size_t i = 0; i < count; i++) {
+        const auto task = running.find(ended[i].tag);
+        if (task == running.end())
+            continue;
+        Task::State& state = *task->second;
+        running.erase(task);
+        state.job_ended(ended[i]);
+    }
+    return count != 0;
+}
+
+Session::Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
+                 const SessionOptions& options)
+    : state_(std::make_shared<State>(std::move(device), std::move(model), options)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+const Model& Session::model() const noexcept {
+    return *state_->upload->model;
+}
+
+Task Session::create_task() {
+    return Task(std::make_unique<Task::State>(state_));
+}
+
+Task Session::submit(std::span<const std::span<const float>> inputs, const TaskOptions& options) {
+    if (inputs.size() != model().inputs().size())
+        throw Error(EINVAL, fmt::format("{}: {} inputs given, but it has {}", model().name(),
+                                        inputs.size(), model().inputs().size()));
+    Task task = create_task();
+    for (std::size_t i = 0; i < inputs.size(); i++)
+        task.set_input(i, inputs[i]);
+    task.start(options);
+    return task;
+}
+
+Task Session::submit(std::span<const float> input, const TaskOptions& options) {
+    return submit(std::span(&input, 1), options);
+}
+
+} // namespace overtake

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// What a Session and its Tasks share.  One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "overtake/session.hpp"
+#include "session/cpu_operators.hpp"
+#include "session/upload.hpp"
+
+namespace overtake {
+
+struct Session::State {
+    State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
+          const SessionOptions& options);
+
+    /// Reaps what has ended, waiting for the first until deadline_ns, and moves the tasks
+    /// concerned on.  False at the deadline.
+    bool progress(std::int64_t deadline_ns);
+
+    std::shared_ptr<const Upload> upload;                       ///< device and model
+    std::vector<std::vector<std::optional<Softmax>>> softmaxes; ///< [segment][operator]
+    std::unordered_map<std::uint64_t, Task::State*> running;    ///< by tag of the job in flight
+    std::uint64_t next_tag = 1;
+    std::unique_ptr<Queue> queue; ///< last, so that it is the first to go
+};
+
+/// Where a task keeps one tensor: one of the two, and neither if no segment touches it.
+struct TensorStorage {
+    std::unique_ptr<Buffer> device;
+    std::vector<float> host;
+
+    std::span<std::byte> device_bytes(const Tensor& tensor) const {
+        return {device->data(), tensor.bytes};
+    }
+};
+
+struct Task::State {
+    explicit State(std::shared_ptr<Session::State> session);
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    bool is_running() const noexcept { return status == -EINPROGRESS; }
+    void start(const TaskOptions& options);
+    void cancel();
+    /// Its job in flight has ended.
+    void job_ended(const Completion& completion);
+
+    const Model& model() const noexcept { return *session->upload->model; }
+    /// Dense values of a tensor, read from wherever it is.
+    std::vector<float> values(std::uint32_t tensor) const;
+
+    std::shared_ptr<Session::State> session;
+    std::vector<TensorStorage> storage;                  ///< by tensor number
+    std::vector<std::vector<overtake_binding>> bindings; ///< by segment; empty for CPU
+    TaskOptions options;
+    std::size_t segment = 0; ///< running or next to run
+    std::uint64_t tag = 0;   ///< of the job in flight
+    bool cancelled = false;
+    std::int32_t status = -EINVAL;
+    std::string error; ///< beside a status that no completion explains
+    std::vector<Completion> completions;
+
+private:
+    void create_storage();
+    void create_bindings();
+    void run_on();
+    void submit_segment(const Segment& segment);
+    void run_cpu_segment(const Segment& segment);
+    void end(std::int32_t status);
+};
+
+} // namespace overtake

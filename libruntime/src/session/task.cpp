@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "session/state.hpp"
+#include "session/tensor_layout.hpp"
+
+namespace overtake {
+
+// Buffers
+
+Task::State::State(std::shared_ptr<Session::State> session_) : session(std::move(session_)) {
+    create_storage();
+    create_bindings();
+}
+
+void Task::State::create_storage() {
+    for (const Tensor& tensor : model().tensors()) {
+        TensorStorage& place = storage.emplace_back();
+        if (tensor.on_device())
+            place.device = session->upload->device->create_buffer(tensor.bytes);
+        else
+            place.host.resize(tensor.elements());
+    }
+}
+
+void Task::State::create_bindings() {
+    const Upload& upload = *session->upload;
+    for (const Segment& segment : model().segments()) {
+        std::vector<overtake_binding>& list = bindings.emplace_back();
+        if (!segment.on_bpu())
+            continue;
+        list.push_back({upload.program->address(), model().program().size(),
+                        OVERTAKE_REGION_PROGRAM, OVERTAKE_MAP_READ});
+        if (upload.weights)
+            list.push_back({upload.weights->address(), model().weights().size(),
+                            OVERTAKE_REGION_WEIGHTS, OVERTAKE_MAP_READ});
+        for (const TensorBinding& binding : segment.bindings)
+            list.push_back({storage[binding.tensor].device->address(),
+                            model().tensors()[binding.tensor].bytes, binding.region,
+                            OVERTAKE_MAP_READ | (binding.writable ? OVERTAKE_MAP_WRITE : 0)});
+    }
+}
+
+std::vector<float> Task::State::values(std::uint32_t number) const {
+    const Tensor& tensor = model().tensors()[number];
+    const TensorStorage& place = storage[number];
+    if (!place.device)
+        return place.host;
+    std::vector<float> values(tensor.elements());
+    from_device(tensor, place.device_bytes(tensor), values);
+    return values;
+}
+
+// Life
+
+Task::State::~State() {
+    if (!is_running())
+        return;
+    try {
+        cancel();
+        while (is_running())
+            session->progress(deadline_never);
+    } catch (const Error&) {
+        // A broken device: nothing of this task will be reaped any more.
+        session->running.erase(tag);
+    }
+}
+
+void Task::State::start(const TaskOptions& wanted) {
+    if (is_running())
+        throw Error(EBUSY, "task: it is running; wait for its end first");
+    options = wanted;
+    segment = 0;
+    cancelled = false;
+    error.clear();
+    completions.clear();
+    status = -EINPROGRESS;
+    try {
+        run_on();
+    } catch (const Error& refused) {
+        end(-refused.code());
+        error = refused.what();
+        throw;
+    }
+}
+
+/// Runs CPU segments and submits the next BPU segment; ends the task behind the last one.
+void Task::State::run_on() {
+    const std::span<const Segment> segments = model().segments();
+    while (segment < segments.size() && !cancelled) {
+        if (segments[segment].on_bpu()) {
+            submit_segment(segments[segment]);
+            return;
+        }
+        run_cpu_segment(segments[segment]);
+        segment++;
+    }
+    end(segment < segments.size() ? -ECANCELED : 0);
+}
+
+void Task::State::submit_segment(const Segment& bpu) {
+    const Job job{
+        .tag = session->next_tag,
+        .fcs = bpu.fcs,
+        .bindings = bindings[segment],
+        .scratch_bytes = bpu.scratch_bytes,
+        .priority = options.priority,
+        .custom_id = options.custom_id,
+        .core = options.core,
+        .deadline_ns = options.deadline_ns,
+    };
+    session->queue->submit({&job, 1});
+    tag = session->next_tag++;
+    session->running.emplace(tag, this);
+}
+
+void Task::State::run_cpu_segment(const Segment& cpu) {
+    for (std::size_t i = 0; i < cpu.cpu_ops.size(); i++) {
+        const CpuOp& op = cpu.cpu_ops[i];
+        std::vector<float> in = values(op.input);
+        std::vector<float>& out = storage[op.output].host;
+        if (op.type == CpuOpType::softmax)
+            session->softmaxes[segment][i]->run(in, out);
+        else
+            out = std::move(in);
+    }
+}
+
+void Task::State::job_ended(const Completion& completion) {
+    completions.push_back(completion);
+    if (completion.status != 0) {
+        end(completion.status);
+        return;
+    }
+    options.core = completion.core;
+    segment++;
+    try {
+        run_on();
+    } catch (const Error& refused) {
+        end(-refused.code());
+        error = refused.what();
+    }
+}
+
+void Task::State::end(std::int32_t how) {
+    status = how;
+}
+
+void Task::State::cancel() {
+    if (!is_running())
+        return;
+    cancelled = true;
+    session->queue->cancel(tag);
+}
+
+// The public face
+
+Task::Task() noexcept = default;
+Task::Task(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Task::Task(Task&&) noexcept = default;
+Task& Task::operator=(Task&&) noexcept = default;
+Task::~Task() = default;
+
+namespace {
+
+std::uint32_t number_at(std::span<const std::uint32_t> numbers, std::size_t index,
+                        const char* kind) {
+    if (index >= numbers.size())
+        throw Error(EINVAL,
+                    fmt::format("task: no {} {}, the model has {}", kind, index, numbers.size()));
+    return numbers[index];
+}
+
+} // namespace
+
+void Task::set_input(std::size_t index, std::span<const float> values) {
+    const std::uint32_t number = number_at(state_->model().inputs(), index, "input");
+    const Tensor& tensor = state_->model().tensors()[number];
+    if (state_->is_running())
+        throw Error(EBUSY, "task: it is running; wait for its end before setting inputs");
+    if (values.size() != tensor.elements())
+        throw Error(EINVAL, fmt::format("input {} ({}): {} values, but its shape [{}] has {}",
+                                        index, tensor.name, values.size(),
+                                        fmt::join(tensor.shape, ", "), tensor.elements()));
+    TensorStorage& place = state_->storage[number];
+    if (place.device)
+        to_device(tensor, values, place.device_bytes(tensor));
+    else
+        std::ranges::copy(values, place.host.begin());
+}
+
+std::span<std::byte> Task::input_buffer(std::size_t index) {
+    const std::uint32_t number = number_at(state_->model().inputs(), index, "input");
+    const Tensor& tensor = state_->model().tensors()[number];
+    if (!tensor.on_device())
+        throw Error(EINVAL, fmt::format("input {} ({}): not in device memory", index, tensor.name));
+    return state_->storage[number].device_bytes(tensor);
+}
+
+void Task::start(const TaskOptions& options) {
+    state_->start(options);
+}
+
+bool Task::wait(std::int64_t deadline_ns) {
+    while (state_->is_running())
+        if (!state_->session->progress(deadline_ns))
+            return !state_->is_running();
+    return true;
+}
+
+void Task::cancel() {
+    state_->cancel();
+}
+
+std::int32_t Task::status() const noexcept {
+    return state_ ? state_->status : -EINVAL;
+}
+
+std::span<const Completion> Task::completions() const noexcept {
+    return state_ ? std::span<const Completion>(state_->completions)
+                  : std::span<const Completion>();
+}
+
+namespace {
+
+/// Why a task has no outputs.
+std::string explain(std::int32_t status, const std::string& error,
+                    std::span<const Completion> completions) {
+    if (!error.empty())
+        return error;
+    switch (status) {
+    case -EINPROGRESS:
+        return "it is still running; wait() first";
+    case -EINVAL:
+        return "it was never started";
+    case -ECANCELED:
+        return "it was cancelled";
+    case -ETIME:
+        return "its deadline or the queue timeout passed";
+    default:
+        break;
+    }
+    if (completions.empty())
+        return fmt::format("it failed with errno {}", -status);
+    return fmt::format("its job failed with errno {}, fault {} at instruction {}", -status,
+                       completions.back().fault, completions.back().fault_insn);
+}
+
+} // namespace
+
+std::vector<float> Task::output(std::size_t index) const {
+    const std::uint32_t number = number_at(state_->model().outputs(), index, "output");
+    if (state_->status != 0)
+        throw Error(-state_->status,
+                    "task: " + explain(state_->status, state_->error, state_->completions));
+    return state_->values(number);
+}
+
+std::span<const std::byte> Task::output_buffer(std::size_t index) const {
+    const std::uint32_t number = number_at(state_->model().outputs(), index, "output");
+    const Tensor& tensor = state_->model().tensors()[number];
+    if (!tensor.on_device())
+        throw Error(EINVAL,
+                    fmt::format("output {} ({}): not in device memory", index, tensor.name));
+    return state_->storage[number].device_bytes(tensor);
+}
+
+} // namespace overtake

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "session/tensor_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace overtake {
+
+namespace {
+
+std::int8_t quantise(float value, float scale, float zero_point) {
+    const float q = std::nearbyint(value / scale) + zero_point;
+    if (std::isnan(q))
+        return static_cast<std::int8_t>(zero_point);
+    return static_cast<std::int8_t>(std::clamp(q, -128.0f, 127.0f));
+}
+
+/// Calls visit(index in the dense array, byte offset in the device tensor) for every element.
+template <typename Visit>
+void for_each_element(const Tensor& tensor, Visit visit) {
+    std::size_t index = 0;
+    for (std::size_t c = 0; c < tensor.channels; c++)
+        for (std::size_t y = 0; y < tensor.height; y++)
+            for (std::size_t x = 0; x < tensor.width; x++)
+                visit(index++, y * tensor.row_stride + x * tensor.pixel_stride + c);
+}
+
+} // namespace
+
+void to_device(const Tensor& tensor, std::span<const float> values, std::span<std::byte> out) {
+    const auto zero_point = static_cast<float>(tensor.zero_point);
+    for_each_element(tensor, [&](std::size_t index, std::size_t offset) {
+        out[offset] = static_cast<std::byte>(quantise(values[index], tensor.scale, zero_point));
+    });
+}
+
+void from_device(const Tensor& tensor, std::span<const std::byte> in, std::span<float> values) {
+    for_each_element(tensor, [&](std::size_t index, std::size_t offset) {
+        const int q = static_cast<std::int8_t>(in[offset]);
+        values[index] = tensor.scale * static_cast<float>(q - tensor.zero_point);
+    });
+}
+
+} // namespace overtake

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// Between a user's dense float arrays and the device's int8 tensors (see Tensor).
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "overtake/model.hpp"
+
+namespace overtake {
+
+/// q = value / scale rounded half to even, plus the zero point, saturated; not-a-number becomes the
+/// zero point.  `values` has tensor.elements() entries, `out` tensor.bytes bytes; padding
+/// is left as it is.
+void to_device(const Tensor& tensor, std::span<const float> values, std::span<std::byte> out);
+
+/// value = scale * (q - zero point).  The reverse shapes.
+void from_device(const Tensor& tensor, std::span<const std::byte> in, std::span<float> values);
+
+} // namespace overtake

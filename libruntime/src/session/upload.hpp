@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// A model's program and weights in a device's memory.
+#pragma once
+
+#include <memory>
+
+#include "overtake/device.hpp"
+#include "overtake/model.hpp"
+
+namespace overtake {
+
+/// Constant once made.
+struct Upload {
+    std::shared_ptr<Device> device;
+    std::shared_ptr<const Model> model;
+    std::unique_ptr<Buffer> program;
+    std::unique_ptr<Buffer> weights; ///< null if the model has none
+};
+
+/// The one upload of this pair that lives, or a new one.  Thread safe.
+std::shared_ptr<const Upload> upload_once(const std::shared_ptr<Device>& device,
+                                          const std::shared_ptr<const Model>& model);
+
+} // namespace overtake
