@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "compare.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "error.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+// The regions of one job, in host memory.
+class Memory {
+public:
+    Memory(const Graph& graph, const QuantisedGraph& quantised, const Program& program)
+        : graph_(graph), quantised_(quantised), program_(program) {
+        bytes_[OVERTAKE_REGION_WEIGHTS] = program.constants.bytes();
+        bytes_[OVERTAKE_REGION_SCRATCH].resize(program.scratch_bytes);
+        for (std::size_t index = 0; index < program.io.size(); ++index)
+            bytes_[OVERTAKE_REGION_IO + index].resize(program.places[program.io[index].value].bytes);
+        for (std::size_t region = 0; region < bytes_.size(); ++region)
+            regions_[region] = {bytes_[region].data(), bytes_[region].size(),
+                                OVT_REGION_READ | OVT_REGION_WRITE, 0};
+    }
+
+    void write(ValueId id, const std::vector<float>& data) {
+        const Quantisation& quantisation = quantised_.values[id];
+        visit(id, [&](std::uint8_t& element, std::size_t index) {
+            element = static_cast<std::uint8_t>(quantisation.nearest(data[index]));
+        });
+    }
+
+    std::vector<float> read(ValueId id) {
+        const Quantisation& quantisation = quantised_.values[id];
+        std::vector<float> data(graph_.values[id].elements());
+        visit(id, [&](std::uint8_t& element, std::size_t index) {
+            data[index] = quantisation.real(static_cast<std::int8_t>(element));
+        });
+        return data;
+    }
+
+    void execute(const overtake_insn& insn) {
+        ovt_operands operands{};
+        if (ovt_insn_check(&insn, regions_.data(), &operands) != OVERTAKE_FAULT_NONE)
+            throw CompileError(graph_.name, "compiled to an instruction that the device refuses");
+        ovt_cursor cursor{};
+        for (s64 work = 1 << 24; !ovt_operator_run(&insn, &operands, &cursor, &work);)
+            work = 1 << 24;
+    }
+
+private:
+    // Every element in device memory with its index in ONNX's order.
+    template <typename Function>
+    void visit(ValueId id, const Function& function) {
+        const Value& value = graph_.values[id];
+        const Place& place = program_.places[id];
+        std::uint8_t* base = bytes_[place.region].data() + place.offset;
+        std::size_t index = 0;
+        for (std::uint32_t channel = 0; channel < value.channels; ++channel)
+            for (std::uint32_t y = 0; y < value.height; ++y)
+                for (std::uint32_t x = 0; x < value.width; ++x)
+                    function(base[std::uint64_t{y} * place.row_stride +
+                                  std::uint64_t{x} * place.pixel_stride + channel],
+                             index++);
+    }
+
+    const Graph& graph_;
+    const QuantisedGraph& quantised_;
+    const Program& program_;
+    std::array<std::vector<std::uint8_t>, OVERTAKE_MAX_REGIONS> bytes_;
+    std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions_{};
+};
+
+// Sums for one node, over all samples.
+struct Similarity {
+    double product = 0, left = 0, right = 0;
+
+    void add(const std::vector<float>& a, const std::vector<float>& b) {
+        for (std::size_t index = 0; index < a.size(); ++index) {
+            product += double{a[index]} * b[index];
+            left += double{a[index]} * a[index];
+            right += double{b[index]} * b[index];
+        }
+    }
+
+    float cosine() const {
+        if (left == 0 && right == 0)
+            return 1.0f;
+        return left == 0 || right == 0 ? 0.0f
+                                       : static_cast<float>(product / std::sqrt(left * right));
+    }
+};
+
+} // namespace
+
+std::vector<float> cosine_similarities(const Graph& graph, const QuantisedGraph& quantised,
+                                       const Program& program, const Samples& samples,
+                                       const std::function<void(double)>& progress) {
+    std::vector<Similarity> sums(graph.nodes.size());
+    FloatExecutor executor(graph);
+    Memory memory(graph, quantised, program);
+    const double total =
+        static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));
+    double done = 0;
+    for (const FloatValues& sample : samples) {
+        const FloatValues& expected = executor.run(sample);
+        for (std::size_t index = 0; index < graph.inputs.size(); ++index)
+            if (program.places[graph.inputs[index]].bytes > 0)
+                memory.write(graph.inputs[index], sample[index]);
+        for (std::size_t index = 0; index < program.steps.size(); ++index) {
+            const Step& step = program.steps[index];
+            memory.execute(step.insn);
+            progress(++done / total);
+            const bool is_last = index + 1 == program.steps.size() ||
+                                 program.steps[index + 1].node != step.node;
+            const ValueId output = graph.nodes[step.node].output;
+            if (is_last)
+                sums[step.node].add(memory.read(output), expected[output]);
+        }
+        for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+            const Node& node = graph.nodes[index];
+            if (node.op != Operator::softmax || program.places[node.inputs[0]].bytes == 0)
+                continue;
+            std::vector<float> result(graph.values[node.output].elements());
+            softmax(node, graph.values[node.output], memory.read(node.inputs[0]), result);
+            sums[index].add(result, expected[node.output]);
+        }
+    }
+    std::vector<float> cosines;
+    for (const Similarity& sum : sums)
+        cosines.push_back(sum.cosine());
+    return cosines;
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+//
+// The device's own decoder, operators and cycle model, as C++ sees them.
+#pragma once
+
+#include <ovt_port.h>
+
+extern "C" {
+#include "hw/decode.h"
+#include "hw/operators.h"
+#include "hw/profile.h"
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "graph.hpp"
+
+namespace overtake::compiler {
+
+/// Every value of a graph for one sample, by ValueId; elements ordered channels, height, width.
+using FloatValues = std::vector<std::vector<float>>;
+
+/// Runs a graph in float32; convolutions through oneDNN.  Not thread-safe; the graph outlives it
+/// and does not change.
+class FloatExecutor {
+public:
+    explicit FloatExecutor(const Graph& graph);
+    ~FloatExecutor();
+
+    /// `inputs` holds one array for each of the graph's inputs, of exactly its elements.
+    /// The result is valid until the next run.
+    const FloatValues& run(const FloatValues& inputs);
+
+private:
+    struct Convolution;
+    void run_node(std::size_t index);
+
+    const Graph& graph_;
+    FloatValues values_;
+    std::vector<std::unique_ptr<Convolution>> convolutions_; // by node, null for other operators
+};
+
+/// Softmax along node.axis of value.shape.
+void softmax(const Node& node, const Value& value, const std::vector<float>& source,
+             std::vector<float>& target);
+
+} // namespace overtake::compiler

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// The compiler's intermediate representation: a float network of device-shaped operators.
+//
+// Batch is 1 throughout.  A value's elements are ordered channels, height, width, as in ONNX;
+// flattened values keep their three dimensions, so flattening needs no node.  Nodes are in
+// topological order.  Passes (import, fold, calibrate, quantise, lower) run on it one after the
+// other, on one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace overtake::compiler {
+
+using ValueId = std::size_t;
+
+/// One tensor.  `shape` is what ONNX says: (1, channels, height, width) or (1, features).
+struct Value {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    std::uint32_t channels = 0;
+    std::uint32_t height = 0;
+    std::uint32_t width = 0;
+
+    std::size_t elements() const { return std::size_t{channels} * height * width; }
+};
+
+enum class Operator {
+    convolution,  // weights (output channels, input channels / groups, kernel rows, columns), bias
+    depthwise,    // weights (channels, kernel rows, columns), bias
+    add,
+    max_pool,
+    average_pool,
+    activation,   // any function of one element
+    copy,
+    softmax,      // on the CPU
+};
+
+/// Window of convolutions and pools, in elements.  Padding at the bottom and on the right
+/// follows from the output's shape.
+struct Window {
+    std::uint32_t kernel_height = 1;
+    std::uint32_t kernel_width = 1;
+    std::uint32_t stride_height = 1;
+    std::uint32_t stride_width = 1;
+    std::uint32_t pad_top = 0;
+    std::uint32_t pad_left = 0;
+};
+
+struct Node {
+    std::string name;
+    std::string onnx_type;
+    Operator op = Operator::copy;
+    std::vector<ValueId> inputs;
+    ValueId output = 0;
+    Window window;
+    std::uint32_t groups = 1;        // convolution
+    bool count_include_pad = false;  // average_pool
+    int axis = -1;                   // softmax, an index into the ONNX shape
+    std::vector<float> weights;
+    std::vector<float> bias;         // one per output channel
+    std::function<float(float)> function; // activation
+    // The output is clamped to [clamp_low, clamp_high].
+    float clamp_low = -std::numeric_limits<float>::infinity();
+    float clamp_high = std::numeric_limits<float>::infinity();
+
+    bool is_clamped() const {
+        return clamp_low > -std::numeric_limits<float>::infinity() ||
+               clamp_high < std::numeric_limits<float>::infinity();
+    }
+};
+
+struct Graph {
+    std::string name;
+    std::vector<Value> values;
+    std::vector<Node> nodes;
+    std::vector<ValueId> inputs;
+    std::vector<ValueId> outputs;
+};
+
+/// Multiply-accumulates of a convolution or depthwise convolution; 0 for anything else.
+std::uint64_t multiply_accumulates(const Graph& graph, const Node& node);
+
+/// "node 'conv1' (Conv)", for messages.
+std::string describe(const Node& node);
+
+/// How many nodes read the value, plus one if it is an output of the graph.
+std::vector<std::size_t> count_uses(const Graph& graph);
+
+} // namespace overtake::compiler

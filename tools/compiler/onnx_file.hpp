@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// ONNX files through libonnx: read, checked, in a known opset, every shape inferred.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace overtake::compiler {
+
+/// Reads `path`, checks it, raises opsets below 13 to 13 (13 to 17 mean the same for every
+/// operator that import knows), sets a symbolic batch to 1 and infers shapes.
+/// Throws CompileError naming the file.
+onnx::ModelProto load_onnx(const std::string& path);
+
+/// A constant of the model.  Exactly one of the two vectors is filled.
+struct Constant {
+    std::vector<std::int64_t> shape;
+    std::vector<float> floats;
+    std::vector<std::int64_t> integers;
+};
+
+/// Takes float32 and int64 tensors stored in the file itself; throws CompileError for others.
+Constant read_constant(const onnx::TensorProto& tensor, const std::string& place);
+
+/// The static shape, or nothing if there is none.
+std::optional<std::vector<std::int64_t>> static_shape(const onnx::ValueInfoProto& info);
+
+/// The attributes of one node, with ONNX's defaults given at the place of use.
+class Attributes {
+public:
+    explicit Attributes(const onnx::NodeProto& node) : node_(node) {}
+    std::int64_t integer(const std::string& name, std::int64_t otherwise) const;
+    float real(const std::string& name, float otherwise) const;
+    std::string text(const std::string& name, const std::string& otherwise) const;
+    std::vector<std::int64_t> integers(const std::string& name,
+                                       std::vector<std::int64_t> otherwise) const;
+    const onnx::TensorProto* tensor(const std::string& name) const;
+
+private:
+    const onnx::AttributeProto* find(const std::string& name) const;
+    const onnx::NodeProto& node_;
+};
+
+} // namespace overtake::compiler

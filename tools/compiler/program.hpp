@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+//
+// The compiler's view of device code: what lowering makes and splitting cuts.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "firmware.hpp"
+#include "graph.hpp"
+
+namespace overtake::compiler {
+
+/// Contents of the weights region: weights, tables and requantisation parameters.
+class Constants {
+public:
+    /// Appends at a multiple of 64 bytes; returns the offset.
+    template <typename Element>
+    std::uint64_t append(std::span<const Element> elements) {
+        bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
+        const std::uint64_t offset = bytes_.size();
+        const auto* first = reinterpret_cast<const std::uint8_t*>(elements.data());
+        bytes_.insert(bytes_.end(), first, first + elements.size_bytes());
+        return offset;
+    }
+    const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+
+private:
+    static constexpr std::size_t alignment = 64;
+    std::vector<std::uint8_t> bytes_;
+};
+
+/// Where a value lies in device memory.
+struct Place {
+    std::uint32_t region = 0;
+    std::uint64_t offset = 0;
+    std::uint32_t row_stride = 0;
+    std::uint32_t pixel_stride = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// An instruction and the node (index into Graph::nodes) it belongs to.
+struct Step {
+    overtake_insn insn;
+    std::size_t node;
+};
+
+/// A value that lives in a region of its own, OVERTAKE_REGION_IO + its index in the list.
+struct IoRegion {
+    ValueId value;
+    bool writable;
+};
+
+/// Consecutive steps and what they cost, the FC's own overhead included.
+struct FunctionCall {
+    std::uint32_t first_step;
+    std::uint32_t step_count;
+    std::uint64_t cycles;
+};
+
+struct Program {
+    std::vector<Place> places; // by ValueId; those without bytes are not in device memory
+    std::vector<Step> steps;
+    std::vector<IoRegion> io;
+    Constants constants;
+    std::uint64_t scratch_bytes = 0;
+    std::vector<FunctionCall> fcs; // cover all steps in order
+};
+
+} // namespace overtake::compiler

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "quantise.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "error.hpp"
+#include "overtake_isa.h"
+
+namespace overtake::compiler {
+namespace {
+
+constexpr double weight_max = 127.0;
+// |bias| and the sum of |products| each stay below half of what 32 bits hold.
+constexpr double accumulator_half = 1 << 30;
+constexpr double activation_span = 255.0;
+
+Quantisation from_range(Range range) {
+    const double low = std::min(range.low, 0.0f), high = std::max(range.high, 0.0f);
+    const double scale = (high - low) / 255.0;
+    if (scale < 1e-30)
+        return {1.0f, 0};
+    Quantisation result;
+    result.scale = static_cast<float>(scale);
+    result.zero_point = static_cast<int>(std::clamp(std::nearbyint(-128.0 - low / scale), -128.0, 127.0));
+    return result;
+}
+
+// The step of one output channel: small enough to use the 8 bits, large enough that neither
+// bias nor sum can overflow.
+double weight_scale(const float* weights, std::size_t count, float bias, double input_scale) {
+    double greatest = 0, sum = 0;
+    for (std::size_t index = 0; index < count; ++index) {
+        greatest = std::max(greatest, std::abs(double{weights[index]}));
+        sum += std::abs(double{weights[index]});
+    }
+    double scale = greatest / weight_max;
+    scale = std::max(scale, std::abs(double{bias}) / (input_scale * accumulator_half));
+    // Rounding adds at most a half to each weight.
+    const double room = accumulator_half / activation_span - 0.5 * static_cast<double>(count);
+    scale = std::max(scale, sum / room);
+    return scale > 0 ? scale : 1.0;
+}
+
+void quantise_weights(const Node& node, const Quantisation& input, const Quantisation& output,
+                      QuantisedNode& result) {
+    const std::size_t channels = node.bias.size();
+    const std::size_t each = node.weights.size() / channels;
+    result.weights.resize(node.weights.size());
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+        const float* weights = node.weights.data() + channel * each;
+        const double scale = weight_scale(weights, each, node.bias[channel], input.scale);
+        for (std::size_t index = 0; index < each; ++index)
+            result.weights[channel * each + index] = static_cast<std::int8_t>(
+                std::clamp(std::nearbyint(weights[index] / scale), -weight_max, weight_max));
+        result.bias.push_back(
+            static_cast<std::int32_t>(std::nearbyint(node.bias[channel] / (scale * input.scale))));
+        result.requantise.push_back(fixed_scale(scale * input.scale / output.scale));
+    }
+}
+
+void quantise_add(const Quantisation& first, const Quantisation& second,
+                  const Quantisation& output, QuantisedNode& result) {
+    const double scales[2] = {double{first.scale} / output.scale,
+                              double{second.scale} / output.scale};
+    const FixedScale greater = fixed_scale(std::max(scales[0], scales[1]));
+    for (int index = 0; index < 2; ++index)
+        result.add_scales[index] = {
+            std::min(static_cast<std::uint32_t>(
+                         std::nearbyint(std::ldexp(scales[index], static_cast<int>(greater.shift)))),
+                     OVERTAKE_MULTIPLIER_MAX),
+            greater.shift};
+}
+
+void quantise_average(const Node& node, const Quantisation& input, const Quantisation& output,
+                      QuantisedNode& result) {
+    const std::uint64_t positions =
+        std::uint64_t{node.window.kernel_height} * node.window.kernel_width;
+    for (std::uint64_t count = 1; count <= positions; ++count)
+        result.requantise.push_back(
+            fixed_scale(double{input.scale} / output.scale / static_cast<double>(count)));
+}
+
+void quantise_function(const Node& node, const Quantisation& input, const Quantisation& output,
+                       QuantisedNode& result) {
+    for (int q = -128; q <= 127; ++q) {
+        const float x = input.real(q);
+        const float y =
+            std::clamp(node.function ? node.function(x) : x, node.clamp_low, node.clamp_high);
+        result.table[static_cast<unsigned char>(q)] =
+            static_cast<std::uint8_t>(output.nearest(y));
+    }
+}
+
+bool keeps_quantisation(Operator op) { return op == Operator::max_pool || op == Operator::copy; }
+
+} // namespace
+
+int Quantisation::nearest(float real) const {
+    const double q = std::nearbyint(double{real} / scale) + zero_point;
+    return static_cast<int>(std::clamp(q, -128.0, 127.0));
+}
+
+FixedScale fixed_scale(double real) {
+    int exponent = 0;
+    const float mantissa = std::frexp(static_cast<float>(real), &exponent);
+    const int shift = 24 - exponent;
+    if (!(real > 0) || shift < int{OVERTAKE_SHIFT_MIN})
+        throw CompileError("quantisation", "a scale of " + std::to_string(real) +
+                                               " cannot be expressed; check the calibration samples");
+    const int kept = std::min(shift, int{OVERTAKE_SHIFT_MAX});
+    return {static_cast<std::uint32_t>(std::nearbyint(std::ldexp(mantissa, 24 - shift + kept))),
+            static_cast<std::uint32_t>(kept)};
+}
+
+QuantisedGraph quantise(const Graph& graph, const std::vector<Range>& ranges) {
+    QuantisedGraph result;
+    for (const Range& range : ranges)
+        result.values.push_back(from_range(range));
+    for (const Node& node : graph.nodes) {
+        const Quantisation& input = result.values[node.inputs[0]];
+        Quantisation& output = result.values[node.output];
+        if (keeps_quantisation(node.op))
+            output = input;
+        QuantisedNode quantised;
+        quantised.clamp_min = output.nearest(node.clamp_low);
+        quantised.clamp_max = output.nearest(node.clamp_high);
+        try {
+            switch (node.op) {
+            case Operator::convolution:
+            case Operator::depthwise:
+                quantise_weights(node, input, output, quantised);
+                break;
+            case Operator::add:
+                quantise_add(input, result.values[node.inputs[1]], output, quantised);
+                break;
+            case Operator::average_pool:
+                quantise_average(node, input, output, quantised);
+                break;
+            case Operator::activation:
+                quantise_function(node, input, output, quantised);
+                break;
+            case Operator::max_pool:
+            case Operator::copy:
+            case Operator::softmax:
+                break;
+            }
+        } catch (const CompileError& error) {
+            throw CompileError(describe(node), error.what());
+        }
+        result.nodes.push_back(std::move(quantised));
+    }
+    return result;
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "calibrate.hpp"
+#include "graph.hpp"
+
+namespace overtake::compiler {
+
+/// An int8 element q stands for scale * (q - zero_point).
+struct Quantisation {
+    float scale = 1.0f;
+    int zero_point = 0;
+
+    float real(int q) const { return scale * static_cast<float>(q - zero_point); }
+    /// The nearest q, ties to even, saturated to int8; infinities saturate.
+    int nearest(float real) const;
+};
+
+/// A positive real number as multiplier / 2^shift, as the instruction set wants it.
+struct FixedScale {
+    std::uint32_t multiplier;
+    std::uint32_t shift;
+};
+
+/// The float32 nearest to `real` exactly, but for reals below 2^-38, which lose digits.
+/// Throws CompileError for those not below 2^23.
+FixedScale fixed_scale(double real);
+
+/// What an instruction needs beyond the node.
+struct QuantisedNode {
+    std::vector<std::int8_t> weights;     // in the order of Node::weights
+    std::vector<std::int32_t> bias;       // one per output channel
+    std::vector<FixedScale> requantise;   // one per output channel; average_pool: per count from 1
+    std::array<FixedScale, 2> add_scales; // of the inputs, with one shift
+    std::array<std::uint8_t, 256> table;  // activation: by (unsigned char)q
+    int clamp_min = -128;
+    int clamp_max = 127;
+};
+
+struct QuantisedGraph {
+    std::vector<Quantisation> values; // by ValueId
+    std::vector<QuantisedNode> nodes;
+};
+
+/// Per-tensor asymmetric activations over `ranges`, per-channel symmetric weights.  Accumulators
+/// cannot overflow, whatever the input.  Throws CompileError.
+QuantisedGraph quantise(const Graph& graph, const std::vector<Range>& ranges);
+
+} // namespace overtake::compiler

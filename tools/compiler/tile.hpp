@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// Cutting one instruction into several that together write the same bytes.
+#pragma once
+
+#include "program.hpp"
+
+namespace overtake::compiler {
+
+/// The part of `insn` that makes output rows (columns) [first, first + count).
+overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint32_t count);
+overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::uint32_t count);
+
+/// The output channels at which an instruction can be cut are the multiples of this; 0 if it
+/// cannot be cut by channels.
+std::uint32_t channel_step(const overtake_insn& insn);
+
+/// The part that makes output channels [first, first + count); first is a multiple of
+/// channel_step(), count too unless the part is the last.  Appends parameters to `constants`.
+overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::uint32_t count,
+                           Constants& constants);
+
+/// What the cycle model says of that part, without making it.
+std::uint64_t channel_cut_cycles(const ovt_profile& profile, const overtake_insn& insn,
+                                 std::uint32_t count);
+
+} // namespace overtake::compiler

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "program.hpp"
+#include "quantise.hpp"
+
+namespace overtake::compiler {
+
+/// What a model file holds beside graph and program.
+struct ModelFacts {
+    const ovt_profile* profile;
+    std::uint32_t max_time_per_fc_us;
+    std::vector<float> cosines; // by node
+};
+
+/// The bytes of a model file (libruntime/model.fbs).
+std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
+                                    const Program& program, const ModelFacts& facts);
+
+} // namespace overtake::compiler

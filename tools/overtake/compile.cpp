@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// overtake compile: an ONNX network becomes a model file.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "compile.hpp"
+#include "overtake/device.hpp"
+#include "progress.hpp"
+#include "summary.hpp"
+
+namespace overtake::command {
+namespace {
+
+struct Options {
+    compiler::CompileOptions compile;
+    std::string output;
+    bool quiet = false;
+};
+
+// The file appears whole or not at all.
+void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+    const std::string partial = path + ".partial";
+    std::ofstream file(partial, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    std::error_code error;
+    if (file)
+        std::filesystem::rename(partial, path, error);
+    if (!file || error) {
+        std::error_code ignored;
+        std::filesystem::remove(partial, ignored);
+        throw Error(EIO, path + ": cannot be written; is its directory writable?");
+    }
+}
+
+int run_compile(const Options& options) {
+    const std::string output =
+        options.output.empty()
+            ? std::filesystem::path(options.compile.model).replace_extension(".ovm").string()
+            : options.output;
+    std::error_code error;
+    if (std::filesystem::equivalent(output, options.compile.model, error))
+        throw Error(EINVAL, output + ": is the ONNX file itself; name another with -o");
+    if (options.compile.calibration.empty())
+        fmt::print(stderr,
+                   "overtake: {}: calibrated with random noise, so accuracy is not to be trusted; "
+                   "give samples with --calibration\n",
+                   options.compile.model);
+    std::vector<std::uint8_t> bytes;
+    {
+        ProgressBar bar;
+        bytes = compiler::compile(options.compile, [&](const std::string& what, double done) {
+            bar.show(what, done);
+        });
+    }
+    write_file(output, bytes);
+    if (!options.quiet)
+        fmt::print("{}: {}\n", output, one_line_summary(summarise(bytes)));
+    return 0;
+}
+
+} // namespace
+
+void add_compile(CLI::App& app, int& status) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("compile", "Compile an ONNX network to a model file (.ovm)");
+    command->add_option("MODEL", options->compile.model, "ONNX file, float32, opset 7 to 17")
+        ->required();
+    command->add_option("-o,--output", options->output,
+                        "Model file to write; default: MODEL with the suffix .ovm");
+    command
+        ->add_option("--max-time-per-fc", options->compile.max_time_per_fc_us,
+                     "Longest time of a function call, microseconds; 0 = one FC per BPU segment")
+        ->check(CLI::Range(0u, 4294967295u))
+        ->capture_default_str();
+    command->add_option("--calibration", options->compile.calibration,
+                        "[INPUT=]FILE.npy or directory of .npy files with samples; once per input");
+    command
+        ->add_option("--percentile", options->compile.percentile,
+                     "Part of each tensor's calibration values that its range covers")
+        ->check(CLI::Range(90.0, 100.0))
+        ->capture_default_str();
+    command->add_option("--profile", options->compile.profile, "Device the FC times are for")
+        ->capture_default_str();
+    command->add_option("--seed", options->compile.seed, "Of the noise used without --calibration")
+        ->capture_default_str();
+    command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
+    command->callback([options, &status] { status = run_compile(*options); });
+}
+
+} // namespace overtake::command

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "summary.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model_generated.h"
+#include "overtake_isa.h"
+
+namespace overtake::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text(const flatbuffers::String* string) { return string ? string->str() : ""; }
+
+double microseconds(std::uint64_t cycles, const fbs::Profile& profile) {
+    return static_cast<double>(cycles) * 1000.0 / profile.clock_khz();
+}
+
+Json tensor(const fbs::Tensor& tensor) {
+    Json json = {{"name", text(tensor.name())}, {"shape", Json::array()}, {"data_type", "float32"}};
+    for (std::uint32_t size : *tensor.shape())
+        json["shape"].push_back(size);
+    json["bytes"] = tensor.bytes();
+    json["on_device"] = tensor.height() > 0;
+    if (tensor.height() > 0) {
+        json["layout"] = {{"type", "int8 NHWC"},
+                          {"height", tensor.height()},
+                          {"width", tensor.width()},
+                          {"channels", tensor.channels()},
+                          {"row_stride", tensor.row_stride()},
+                          {"pixel_stride", tensor.pixel_stride()}};
+        json["scale"] = tensor.scale();
+        json["zero_point"] = tensor.zero_point();
+    }
+    return json;
+}
+
+Json tensors(const fbs::Model& model, const flatbuffers::Vector<std::uint32_t>& numbers) {
+    Json json = Json::array();
+    for (std::uint32_t number : numbers)
+        json.push_back(tensor(*model.tensors()->Get(number)));
+    return json;
+}
+
+Json segment(const fbs::Model& model, const fbs::Segment& segment) {
+    if (const fbs::CpuSegment* cpu = segment.cpu()) {
+        Json ops = Json::array();
+        for (const fbs::CpuOp* op : *cpu->ops())
+            ops.push_back({{"name", text(op->name())}, {"type", fbs::EnumNameCpuOpType(op->type())}});
+        return {{"processor", "CPU"}, {"ops", ops}};
+    }
+    Json fcs = Json::array();
+    double total = 0, longest = 0;
+    for (const fbs::Fc* fc : *segment.bpu()->fcs()) {
+        const double us = microseconds(fc->cycles(), *model.profile());
+        fcs.push_back({{"first_insn", fc->first_insn()},
+                       {"insn_count", fc->insn_count()},
+                       {"cycles", fc->cycles()},
+                       {"us", us}});
+        total += us;
+        longest = std::max(longest, us);
+    }
+    return {{"processor", "BPU"},
+            {"fc_count", fcs.size()},
+            {"us", total},
+            {"longest_fc_us", longest},
+            {"scratch_bytes", segment.bpu()->scratch_bytes()},
+            {"fcs", fcs}};
+}
+
+Json nodes(const fbs::Model& model) {
+    Json json = Json::array();
+    if (!model.nodes())
+        return json;
+    for (const fbs::NodeReport* node : *model.nodes())
+        json.push_back({{"name", text(node->name())},
+                        {"type", text(node->op_type())},
+                        {"processor", node->on_bpu() ? "BPU" : "CPU"},
+                        {"macs", node->macs()},
+                        {"bytes", node->bytes()},
+                        {"us", microseconds(node->cycles(), *model.profile())},
+                        {"cosine", node->cosine()}});
+    return json;
+}
+
+Json profile(const fbs::Profile& profile) {
+    return {{"name", text(profile.name())},
+            {"clock_khz", profile.clock_khz()},
+            {"macs_per_cycle", profile.macs_per_cycle()},
+            {"vector_per_cycle", profile.vector_per_cycle()},
+            {"bytes_per_cycle", profile.bytes_per_cycle()},
+            {"insn_overhead_cycles", profile.insn_overhead_cycles()},
+            {"fc_overhead_cycles", profile.fc_overhead_cycles()}};
+}
+
+} // namespace
+
+nlohmann::ordered_json summarise(std::span<const std::byte> file) {
+    const fbs::Model& model = *fbs::GetModel(file.data());
+    Json json = {{"name", text(model.name())},
+                 {"producer", text(model.producer())},
+                 {"isa_version", fmt::format("{}.{}", model.isa_version() >> 16,
+                                             model.isa_version() & 0xffff)},
+                 {"profile", profile(*model.profile())},
+                 {"max_time_per_fc_us", model.max_time_per_fc_us()},
+                 {"inputs", tensors(model, *model.inputs())},
+                 {"outputs", tensors(model, *model.outputs())},
+                 {"segments", Json::array()},
+                 {"nodes", nodes(model)}};
+    double us = 0, longest = 0;
+    std::size_t fcs = 0;
+    std::uint64_t scratch = 0, macs = 0;
+    for (const fbs::Segment* part : *model.segments()) {
+        const Json& entry = json["segments"].emplace_back(segment(model, *part));
+        if (entry["processor"] != "BPU")
+            continue;
+        us += entry["us"].get<double>();
+        longest = std::max(longest, entry["longest_fc_us"].get<double>());
+        fcs += entry["fc_count"].get<std::size_t>();
+        scratch = std::max(scratch, entry["scratch_bytes"].get<std::uint64_t>());
+    }
+    for (const Json& node : json["nodes"])
+        macs += node["macs"].get<std::uint64_t>();
+    json["total"] = {{"us", us},
+                     {"fc_count", fcs},
+                     {"longest_fc_us", longest},
+                     {"insn_count", model.program()->size() / sizeof(overtake_insn)},
+                     {"macs", macs},
+                     {"program_bytes", model.program()->size()},
+                     {"weights_bytes", model.weights()->size()},
+                     {"scratch_bytes", scratch}};
+    return json;
+}
+
+nlohmann::ordered_json summarise(const std::vector<std::uint8_t>& file) {
+    return summarise(std::as_bytes(std::span(file)));
+}
+
+std::string one_line_summary(const nlohmann::ordered_json& summary) {
+    const Json& total = summary["total"];
+    const auto fcs = total["fc_count"].get<std::size_t>();
+    return fmt::format("{} FC{}, {:.1f} us modelled (longest {:.1f} us), {:.1f} MMAC, weights {} KiB, "
+                       "scratch {} KiB",
+                       fcs, fcs == 1 ? "" : "s", total["us"].get<double>(),
+                       total["longest_fc_us"].get<double>(),
+                       static_cast<double>(total["macs"].get<std::uint64_t>()) / 1e6,
+                       (total["weights_bytes"].get<std::uint64_t>() + 1023) / 1024,
+                       (total["scratch_bytes"].get<std::uint64_t>() + 1023) / 1024);
+}
+
+} // namespace overtake::command
