@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -59,17 +60,23 @@ private:
     int fd_;
 };
 
+/// Where the driver's debugfs files of a node are.
+std::filesystem::path debugfs_directory(const KernelFile& file) {
+    struct stat status {};
+    if (fstat(file.fd(), &status) != 0)
+        throw Error(errno, fmt::format("{}: {}", file.path(), std::strerror(errno)));
+    const auto device = std::filesystem::read_symlink(
+        fmt::format("/sys/dev/char/{}:{}/device", major(status.st_rdev), minor(status.st_rdev)));
+    return "/sys/kernel/debug/accel" / device.filename();
+}
+
 } // namespace
 
 std::unique_ptr<ManualClock> open_kernel_clock(const KernelFile& file) {
     if (!file.info().manual_clock)
         return nullptr;
-    struct stat status {};
-    if (fstat(file.fd(), &status) != 0)
-        throw Error(errno, fmt::format("{}: {}", file.path(), std::strerror(errno)));
     try {
-        return std::make_unique<KernelClock>(
-            fmt::format("/sys/kernel/debug/accel/{}/clock", minor(status.st_rdev)));
+        return std::make_unique<KernelClock>(debugfs_directory(file) / "clock");
     } catch (const Error& error) {
         // Anybody may use such a device; stepping it is for root.
         if (error.code() == EACCES || error.code() == ENOENT)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "backends.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+
+namespace overtake::test {
+
+std::ostream& operator<<(std::ostream& out, const Backend& backend) {
+    return out << backend.name;
+}
+
+std::vector<Backend> all_backends() {
+    return {{"embedded"}, {"ioctl"}, {"io_uring"}};
+}
+
+std::string backend_name(const testing::TestParamInfo<Backend>& info) {
+    return info.param.name;
+}
+
+namespace {
+
+std::shared_ptr<Device> skip(const std::string& why) {
+    [&] { GTEST_SKIP() << "SKIPPED: " << why; }();
+    return nullptr;
+}
+
+std::shared_ptr<Device> open_embedded_backend(const Wanted& wanted) {
+    EmbeddedOptions options = wanted.embedded;
+    if (wanted.manual_clock) {
+        options.manual_clock = true;
+        options.mode = OVERTAKE_MODE_TIMED;
+        options.profile = "ideal";
+    }
+    return open_embedded(options);
+}
+
+} // namespace
+
+std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wanted) {
+    if (backend.name == "embedded")
+        return open_embedded_backend(wanted);
+    const char* path = std::getenv("OVERTAKE_TEST_DEVICE");
+    if (!path)
+        return skip("OVERTAKE_TEST_DEVICE names no device node for " + backend.name);
+    auto device = open_kernel(path, backend.name == "ioctl" ? WayIn::ioctl : WayIn::io_uring);
+    const drm_overtake_device_info info = device->info();
+    const bool exact = info.mode == OVERTAKE_MODE_TIMED && info.fc_overhead_cycles == 0 &&
+                       info.clock_khz == 1'000'000;
+    if (wanted.manual_clock && !(device->manual_clock() && exact))
+        return skip(std::string(path) + " has no manual clock in mode timed with profile ideal");
+    if (!wanted.manual_clock && device->manual_clock())
+        return skip(std::string(path) + " has a manual clock");
+    return device;
+}
+
+std::int64_t in_ms(std::int64_t milliseconds) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() +
+           milliseconds * 1'000'000;
+}
+
+std::vector<Completion> reap_all(Queue& queue, std::size_t count) {
+    std::vector<Completion> all;
+    const std::int64_t deadline_ns = patience();
+    while (all.size() < count) {
+        std::vector<Completion> some(count - all.size());
+        const std::size_t reaped = queue.reap(some, deadline_ns);
+        if (reaped == 0) {
+            ADD_FAILURE() << "only " << all.size() << " of " << count << " jobs ended";
+            break;
+        }
+        all.insert(all.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(reaped));
+    }
+    return all;
+}
+
+} // namespace overtake::test

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// The ways into a device that one suite is run over.
+//
+// "embedded" always works.  "ioctl" and "io_uring" need a node of the driver, named by the
+// environment variable OVERTAKE_TEST_DEVICE; without it their tests are skipped, saying so.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "overtake/device.hpp"
+
+namespace overtake::test {
+
+struct Backend {
+    std::string name;
+};
+
+std::ostream& operator<<(std::ostream& out, const Backend& backend);
+
+/// What a test wants of its device.  An embedded device is made so; a kernel device has to be so
+/// already, or the test is skipped.
+struct Wanted {
+    bool manual_clock = false; ///< with mode timed and the profile "ideal"
+    EmbeddedOptions embedded;  ///< the rest, for the embedded device only
+};
+
+/// Null, with the test marked as skipped, if there is no such device here.
+std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wanted);
+
+std::vector<Backend> all_backends();
+std::string backend_name(const testing::TestParamInfo<Backend>& info);
+
+/// Skips the running test unless `device` could be opened.
+#define SKIP_WITHOUT(device)                                                                       \
+    if (!(device))                                                                                 \
+    return
+
+/// Absolute CLOCK_MONOTONIC in this many milliseconds: a bound for tests that fail, not a measure.
+std::int64_t in_ms(std::int64_t milliseconds);
+/// Long enough for anything to end that ends at all.
+inline std::int64_t patience() {
+    return in_ms(60'000);
+}
+
+/// Reaps exactly `count` completions, failing the test if they do not come.
+std::vector<Completion> reap_all(Queue& queue, std::size_t count);
+
+} // namespace overtake::test

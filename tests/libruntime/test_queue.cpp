@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+//
+// Conformance: jobs, completions, faults and refusals on a device whose clock runs by itself.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "backends.hpp"
+#include "programs.hpp"
+
+namespace overtake::test {
+namespace {
+
+/// Cycles after which the watchdog bites: quick on an embedded device.
+constexpr std::uint64_t watchdog_cycles = 10'000'000;
+
+class QueueTest : public testing::TestWithParam<Backend> {
+protected:
+    void SetUp() override {
+        EmbeddedOptions options;
+        options.watchdog_cycles = watchdog_cycles;
+        device = open_backend(GetParam(), {.manual_clock = false, .embedded = options});
+    }
+
+    void submit(Queue& queue, const Job& job) { queue.submit({&job, 1}); }
+    Completion run(Queue& queue, const Job& job) {
+        submit(queue, job);
+        const std::vector<Completion> ended = reap_all(queue, 1);
+        return ended.empty() ? Completion{} : ended.front();
+    }
+    int refusal(Queue& queue, const Job& job) {
+        try {
+            submit(queue, job);
+            return 0;
+        } catch (const Error& error) {
+            return error.code();
+        }
+    }
+    std::uint64_t fcs_ended() const {
+        std::uint64_t count = 0;
+        for (const drm_overtake_core_info& core : device->cores())
+            count += core.fcs_high + core.fcs_normal;
+        return count;
+    }
+
+    std::shared_ptr<Device> device;
+};
+
+TEST_P(QueueTest, AJobCompletesWithItsTagAndTimes) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    Program program(*device, {delay_insn(10), delay_insn(10), delay_insn(10)});
+    program.fcs = {{0, 1}, {1, 2}};
+    const Completion job = run(*queue, program.job(0xfeedfacecafe));
+    EXPECT_EQ(job.tag, 0xfeedfacecafeu);
+    EXPECT_EQ(job.status, 0);
+    EXPECT_EQ(job.fault, OVERTAKE_FAULT_NONE);
+    EXPECT_EQ(job.fcs_done, 2u);
+    EXPECT_LE(job.queued_ns, job.start_ns);
+    EXPECT_LE(job.start_ns, job.end_ns);
+    EXPECT_LE(job.executed_ns, job.end_ns - job.start_ns);
+    EXPECT_GE(job.core, 1u);
+    EXPECT_LE(job.core, device->info().core_count);
+    EXPECT_EQ(queue->in_flight(), 0u);
+}
+
+TEST_P(QueueTest, AJobComputesWhatItsProgramSays) {
+    SKIP_WITHOUT(device);
+    if (device->info().mode == OVERTAKE_MODE_TIMED)
+        GTEST_SKIP() << "SKIPPED: mode timed does no arithmetic";
+    auto queue = device->create_queue();
+    auto in = device->create_buffer(4096);
+    auto out = device->create_buffer(4096);
+    for (std::size_t i = 0; i < 4096; i++)
+        in->data()[i] = static_cast<std::byte>(i * 7 + 3);
+    Program program(*device, {copy_insn(500)});
+    program.bind(OVERTAKE_REGION_IO, *in, OVERTAKE_MAP_READ);
+    program.bind(OVERTAKE_REGION_IO + 1, *out, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+    EXPECT_EQ(run(*queue, program.job(1)).status, 0);
+    EXPECT_EQ(std::memcmp(in->data(), out->data(), 4000), 0);
+    EXPECT_TRUE(std::all_of(out->data() + 4000, out->data() + 4096,
+                            [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST_P(QueueTest, ScratchIsZeroedForEveryJob) {
+    SKIP_WITHOUT(device);
+    if (device->info().mode == OVERTAKE_MODE_TIMED)
+        GTEST_SKIP() << "SKIPPED: mode timed does no arithmetic";
+    auto queue = device->create_queue();
+    auto in = device->create_buffer(4096);
+    auto out = device->create_buffer(4096);
+    std::memset(in->data(), 0x55, 4096);
+    overtake_insn save = copy_insn(100);
+    save.in[0].region = OVERTAKE_REGION_SCRATCH;
+    overtake_insn spoil = copy_insn(100);
+    spoil.out.region = OVERTAKE_REGION_SCRATCH;
+    Program program(*device, {save, spoil});
+    program.bind(OVERTAKE_REGION_IO, *in, OVERTAKE_MAP_READ);
+    program.bind(OVERTAKE_REGION_IO + 1, *out, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+    for (std::uint64_t tag = 0; tag < 3; tag++) {
+        std::memset(out->data(), 0x33, 4096);
+        Job job = program.job(tag);
+        job.scratch_bytes = 800;
+        ASSERT_EQ(run(*queue, job).status, 0);
+        EXPECT_TRUE(std::all_of(out->data(), out->data() + 800,
+                                [](std::byte b) { return b == std::byte{0}; }));
+    }
+}
+
+TEST_P(QueueTest, ManyJobsInFlightAllCompleteOnce) {
+    SKIP_WITHOUT(device);
+    constexpr std::uint64_t rounds = 6;
+    constexpr std::uint64_t jobs_a_round = 400;
+    auto queue = device->create_queue();
+    const Program program(*device, {delay_insn(5)});
+    std::set<std::uint64_t> ended;
+    const auto reap_a_round = [&] {
+        for (const Completion& job : reap_all(*queue, jobs_a_round)) {
+            EXPECT_EQ(job.status, 0);
+            EXPECT_TRUE(ended.insert(job.tag).second) << job.tag << " ended twice";
+        }
+    };
+    for (std::uint64_t round = 0; round < rounds; round++) {
+        std::vector<Job> jobs;
+        for (std::uint64_t i = 0; i < jobs_a_round; i++)
+            jobs.push_back(program.job(round * jobs_a_round + i, static_cast<unsigned>(i % 255)));
+        queue->submit(jobs);
+        if (round != 0)
+            reap_a_round();
+    }
+    reap_a_round();
+    EXPECT_EQ(ended.size(), rounds * jobs_a_round);
+    EXPECT_EQ(*ended.rbegin(), rounds * jobs_a_round - 1);
+    EXPECT_EQ(queue->in_flight(), 0u);
+}
+
+TEST_P(QueueTest, ReapWithNothingInFlightReturnsAtOnce) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    Completion none;
+    EXPECT_EQ(queue->reap({&none, 1}, deadline_never), 0u);
+    EXPECT_EQ(queue->reap({&none, 1}, 0), 0u);
+    EXPECT_FALSE(queue->cancel(1));
+}
+
+TEST_P(QueueTest, ReapTakesNoMoreThanItHasRoomFor) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    const Program program(*device, {delay_insn(5)});
+    const std::vector<Job> jobs{program.job(1), program.job(2), program.job(3)};
+    queue->submit(jobs);
+    std::set<std::uint64_t> tags;
+    for (std::size_t left = 3; left-- != 0;) {
+        Completion one;
+        ASSERT_EQ(queue->reap({&one, 1}, patience()), 1u);
+        EXPECT_EQ(queue->in_flight(), left);
+        tags.insert(one.tag);
+    }
+    EXPECT_EQ(tags.size(), 3u);
+}
+
+TEST_P(QueueTest, QueuesSeeOnlyTheirOwnJobs) {
+    SKIP_WITHOUT(device);
+    auto first = device->create_queue();
+    auto second = device->create_queue();
+    const Program program(*device, {delay_insn(5)});
+    submit(*first, program.job(1));
+    submit(*second, program.job(1));
+    submit(*second, program.job(2));
+    EXPECT_EQ(reap_all(*first, 1).size(), 1u);
+    EXPECT_FALSE(first->cancel(2));
+    EXPECT_EQ(reap_all(*second, 2).size(), 2u);
+}
+
+TEST_P(QueueTest, ATagIsFreeAgainOnceItsJobIsReaped) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    const Program program(*device, {delay_insn(5)});
+    submit(*queue, program.job(9));
+    EXPECT_EQ(reap_all(*queue, 1).size(), 1u);
+    EXPECT_EQ(refusal(*queue, program.job(9)), 0);
+    EXPECT_EQ(reap_all(*queue, 1).size(), 1u);
+}
+
+TEST_P(QueueTest, ThreadsWithQueuesOfTheirOwnShareADevice) {
+    SKIP_WITHOUT(device);
+    std::vector<std::thread> threads;
+    for (unsigned thread = 0; thread < 4; thread++)
+        threads.emplace_back([this] {
+            auto queue = device->create_queue();
+            const Program program(*device, {delay_insn(5)});
+            for (std::uint64_t tag = 0; tag < 100; tag += 4) {
+                const std::vector<Job> jobs{program.job(tag), program.job(tag + 1),
+                                            program.job(tag + 2), program.job(tag + 3)};
+                queue->submit(jobs);
+                queue->cancel(tag + 3);
+                EXPECT_EQ(reap_all(*queue, 4).size(), 4u);
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+TEST_P(QueueTest, AnIdleQueueMayChangeThreads) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    const Program program(*device, {delay_insn(5)});
+    EXPECT_EQ(run(*queue, program.job(1)).status, 0);
+    std::thread([&] { EXPECT_EQ(run(*queue, program.job(2)).status, 0); }).join();
+    EXPECT_EQ(run(*queue, program.job(3)).status, 0);
+}
+
+TEST_P(QueueTest, AQueueMayGoWithWorkInFlight) {
+    SKIP_WITHOUT(device);
+    auto other = device->create_queue();
+    const Program quick(*device, {delay_insn(5)});
+    {
+        auto doomed = device->create_queue();
+        const Program endless(*device, {jump_insn(0)});
+        const std::vector<Job> jobs{endless.job(1), endless.job(2), quick.job(3), endless.job(4)};
+        doomed->submit(jobs);
+    }
+    EXPECT_EQ(run(*other, quick.job(1)).status, 0);
+}
+
+TEST_P(QueueTest, ABufferMayGoWhileItsJobRuns) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    {
+        auto in = device->create_buffer(4096);
+        auto out = device->create_buffer(4096);
+        Program program(*device, std::vector<overtake_insn>(2000, copy_insn(512)));
+        program.bind(OVERTAKE_REGION_IO, *in, OVERTAKE_MAP_READ);
+        program.bind(OVERTAKE_REGION_IO + 1, *out, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+        submit(*queue, program.job(1));
+    }
+    EXPECT_EQ(reap_all(*queue, 1).front().status, 0);
+}
+
+// Faults: each ends its own job, with the fault and the instruction, and no other.
+
+struct FaultCase {
+    const char* description;
+    std::uint32_t fault;
+    std::uint32_t at;                                    ///< instruction
+    std::function<void(Program&, overtake_insn*)> spoil; ///< of a program of three copies
+};
+
+const FaultCase fault_cases[] = {
+    {"an opcode that does not exist", OVERTAKE_FAULT_OPCODE, 1,
+     [](Program&, overtake_insn* insns) { insns[1].opcode = 999; }},
+    {"a reserved field that is not zero", OVERTAKE_FAULT_RESERVED, 2,
+     [](Program&, overtake_insn* insns) { insns[2].reserved[3] = 1; }},
+    {"an operand that leaves its region", OVERTAKE_FAULT_BOUNDS, 0,
+     [](Program&, overtake_insn* insns) { insns[0].in[0].offset = 4096; }},
+    {"an offset that overflows", OVERTAKE_FAULT_BOUNDS, 0,
+     [](Program&, overtake_insn* insns) { insns[0].in[0].offset = ~0ull - 7; }},
+    {"a region that is not bound", OVERTAKE_FAULT_REGION, 1,
+     [](Program&, overtake_insn* insns) { insns[1].in[0].region = 9; }},
+    {"a region that does not exist", OVERTAKE_FAULT_REGION, 1,
+     [](Program&, overtake_insn* insns) { insns[1].in[0].region = 16; }},
+    {"a write to a read-only region", OVERTAKE_FAULT_PERMISSION, 1,
+     [](Program&, overtake_insn* insns) { insns[1].out.region = OVERTAKE_REGION_IO; }},
+    {"an FC that leaves the program", OVERTAKE_FAULT_PROGRAM, 3,
+     [](Program& program, overtake_insn*) {
+         program.fcs = {{0, 4}};
+     }},
+    {"a jump out of the FC", OVERTAKE_FAULT_PROGRAM, 0,
+     [](Program&, overtake_insn* insns) { insns[0] = jump_insn(3); }},
+};
+
+TEST_P(QueueTest, AFaultEndsItsJobAndNoOther) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    auto memory = device->create_buffer(4096);
+    const auto three_copies = [&] {
+        Program program(*device, {copy_insn(8), copy_insn(8), copy_insn(8)});
+        program.bind(OVERTAKE_REGION_IO, *memory, OVERTAKE_MAP_READ);
+        program.bind(OVERTAKE_REGION_IO + 1, *memory, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+        return program;
+    };
+    const Program good = three_copies();
+    for (const FaultCase& row : fault_cases) {
+        SCOPED_TRACE(row.description);
+        Program bad = three_copies();
+        // The program's memory is longer than the region that holds it.
+        row.spoil(bad, reinterpret_cast<overtake_insn*>(bad.buffer->data()));
+        const std::vector<Job> jobs{good.job(1, 0, 1), bad.job(2, 0, 1), good.job(3, 0, 1)};
+        queue->submit(jobs);
+        std::vector<Completion> ended = reap_all(*queue, 3);
+        ASSERT_EQ(ended.size(), 3u);
+        std::ranges::sort(ended, {}, &Completion::tag);
+        EXPECT_EQ(ended[0].status, 0);
+        EXPECT_EQ(ended[1].status, -ENOEXEC);
+        EXPECT_EQ(ended[1].fault, row.fault);
+        EXPECT_EQ(ended[1].fault_insn, row.at);
+        EXPECT_EQ(ended[2].status, 0);
+    }
+}
+
+TEST_P(QueueTest, AnEndlessProgramEndsByTheWatchdog) {
+    SKIP_WITHOUT(device);
+    if (device->info().watchdog_cycles > 10 * watchdog_cycles)
+        GTEST_SKIP() << "SKIPPED: the device's watchdog is too slow for a test";
+    auto queue = device->create_queue();
+    const Program endless(*device, {jump_insn(0)});
+    const Program good(*device, {delay_insn(5)});
+    const std::vector<Job> jobs{endless.job(1, 0, 1), good.job(2, 0, 1)};
+    queue->submit(jobs);
+    std::vector<Completion> ended = reap_all(*queue, 2);
+    ASSERT_EQ(ended.size(), 2u);
+    EXPECT_EQ(ended[0].tag, 1u);
+    EXPECT_EQ(ended[0].status, -ETIMEDOUT);
+    EXPECT_EQ(ended[0].fault, OVERTAKE_FAULT_WATCHDOG);
+    EXPECT_EQ(ended[1].status, 0);
+}
+
+// Refusals: errno, and that nothing has changed.
+
+struct RefusalCase {
+    const char* description;
+    int code;
+    std::function<void(Program&, Job&)> spoil;
+};
+
+std::vector<overtake_fc> too_many_fcs(OVERTAKE_MAX_FCS + 1, {0, 1});
+std::vector<overtake_binding> too_many_bindings(OVERTAKE_MAX_BINDINGS + 1);
+
+const RefusalCase refusal_cases[] = {
+    {"no FC", EINVAL, [](Program&, Job& job) { job.fcs = {}; }},
+    {"too many FCs", E2BIG, [](Program&, Job& job) { job.fcs = too_many_fcs; }},
+    {"an FC without instructions", EINVAL,
+     [](Program& program, Job&) { program.fcs[0].insn_count = 0; }},
+    {"no binding", EINVAL, [](Program&, Job& job) { job.bindings = {}; }},
+    {"too many bindings", E2BIG, [](Program&, Job& job) { job.bindings = too_many_bindings; }},
+    {"a region that does not exist", EINVAL,
+     [](Program& program, Job&) { program.bindings[0].region = OVERTAKE_MAX_REGIONS; }},
+    {"a bound scratch region", EINVAL,
+     [](Program& program, Job&) { program.bindings[1].region = OVERTAKE_REGION_SCRATCH; }},
+    {"a region bound twice", EINVAL,
+     [](Program& program, Job&) { program.bindings[1].region = OVERTAKE_REGION_PROGRAM; }},
+    {"a binding of length 0", EINVAL,
+     [](Program& program, Job&) { program.bindings[1].length = 0; }},
+    {"a binding without permission", EINVAL,
+     [](Program& program, Job&) { program.bindings[1].flags = 0; }},
+    {"a binding that may only be written", EINVAL,
+     [](Program& program, Job&) { program.bindings[1].flags = OVERTAKE_MAP_WRITE; }},
+    {"an unknown binding flag", EINVAL,
+     [](Program& program, Job&) { program.bindings[1].flags |= 1u << 7; }},
+    {"an address that no buffer has", ENOENT,
+     [](Program& program, Job&) { program.bindings[1].address = 8; }},
+    {"a binding longer than its buffer", ENOENT,
+     [](Program& program, Job&) { program.bindings[1].length = 4097; }},
+    {"a binding whose end overflows", ENOENT,
+     [](Program& program, Job&) { program.bindings[1].length = ~0ull; }},
+    {"too much scratch", E2BIG,
+     [](Program&, Job& job) { job.scratch_bytes = OVERTAKE_MAX_SCRATCH_BYTES + 1; }},
+    {"a core that does not exist", EINVAL, [](Program&, Job& job) { job.core = 65; }},
+    {"a priority above 255", EINVAL, [](Program&, Job& job) { job.priority = 256; }},
+    {"a priority above the queue's", EPERM, [](Program&, Job& job) { job.priority = 255; }},
+    {"a negative deadline", EINVAL, [](Program&, Job& job) { job.deadline_ns = -1; }},
+    {"a tag that is in use", EEXIST, [](Program&, Job& job) { job.tag = 1; }},
+};
+
+TEST_P(QueueTest, ABadJobIsRefusedAndNothingChanges) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    auto memory = device->create_buffer(4096);
+    const Program good(*device, {delay_insn(5)});
+    for (const RefusalCase& row : refusal_cases) {
+        SCOPED_TRACE(row.description);
+        submit(*queue, good.job(1));
+        const std::vector<Completion> first = reap_all(*queue, 1);
+        submit(*queue, good.job(1));
+        const std::size_t in_flight = queue->in_flight();
+
+        Program bad(*device, {delay_insn(5)});
+        bad.bind(OVERTAKE_REGION_IO, *memory, OVERTAKE_MAP_READ);
+        Job job = bad.job(2);
+        row.spoil(bad, job);
+        EXPECT_EQ(refusal(*queue, job), row.code);
+
+        EXPECT_EQ(queue->in_flight(), in_flight);
+        EXPECT_FALSE(queue->cancel(2)) << "the refused job is in flight";
+        EXPECT_EQ(reap_all(*queue, 1).size(), 1u);
+        const std::uint64_t fcs = fcs_ended();
+        EXPECT_EQ(run(*queue, good.job(2)).status, 0);
+        EXPECT_EQ(fcs_ended(), fcs + 1) << "more than the good job ran";
+    }
+}
+
+TEST_P(QueueTest, ABadJobStopsItsBatchWhereItStands) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    const Program good(*device, {delay_insn(5)});
+    Job bad = good.job(3);
+    bad.core = 65;
+    const std::vector<Job> jobs{good.job(1), good.job(2), bad, good.job(4), good.job(5)};
+    try {
+        queue->submit(jobs);
+        ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EINVAL);
+        EXPECT_NE(std::string(error.what()).find("job 3"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(queue->in_flight(), 2u);
+    std::vector<Completion> ended = reap_all(*queue, 2);
+    ASSERT_EQ(ended.size(), 2u);
+    std::ranges::sort(ended, {}, &Completion::tag);
+    EXPECT_EQ(ended[0].tag, 1u);
+    EXPECT_EQ(ended[1].tag, 2u);
+    Completion none;
+    EXPECT_EQ(queue->reap({&none, 1}, 0), 0u);
+    EXPECT_EQ(run(*queue, good.job(6)).status, 0);
+}
+
+TEST_P(QueueTest, ALimitWithoutTheRightTo255IsRefused) {
+    SKIP_WITHOUT(device);
+    try {
+        device->create_queue({.max_priority = 254, .core_limit = 1});
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EINVAL);
+    }
+    try {
+        device->create_queue({.max_priority = 256, .core_limit = 0});
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EINVAL);
+    }
+}
+
+TEST_P(QueueTest, BuffersAreZeroedAndBounded) {
+    SKIP_WITHOUT(device);
+    auto buffer = device->create_buffer(5000);
+    ASSERT_GE(buffer->size(), 5000u);
+    EXPECT_NE(buffer->address(), 0u);
+    EXPECT_TRUE(std::all_of(buffer->data(), buffer->data() + buffer->size(),
+                            [](std::byte b) { return b == std::byte{0}; }));
+    for (const auto& [bytes, code] : {std::pair<std::size_t, int>{0, EINVAL},
+                                      {OVERTAKE_MAX_BUFFER_BYTES + 1, E2BIG},
+                                      {~std::size_t{0}, E2BIG}}) {
+        try {
+            device->create_buffer(bytes);
+            ADD_FAILURE() << bytes << " bytes accepted";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), code) << bytes << " bytes";
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, QueueTest, testing::ValuesIn(all_backends()), backend_name);
+
+} // namespace
+} // namespace overtake::test
