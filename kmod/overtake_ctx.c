@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Clients (open files) and contexts (their queues). */
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "overtake_drv.h"
+#include "overtake_host.h"
+#include "overtake_job.h"
+
+/* So that 0, and small offsets from it, are never valid device addresses. */
+#define FIRST_ADDRESS	BIT_ULL(32)
+
+void overtake_client_get(struct overtake_client *client)
+{
+	kref_get(&client->ref);
+}
+
+static void client_release(struct kref *ref)
+{
+	struct overtake_client *client = container_of(ref, struct overtake_client, ref);
+	struct overtake_device *device = client->device;
+
+	WARN_ON(!mtree_empty(&client->space));
+	WARN_ON(atomic64_read(&client->bytes) || atomic_read(&client->buffers));
+	mtree_destroy(&client->space);
+	xa_destroy(&client->mapped);
+	xa_destroy(&client->contexts);
+	mutex_destroy(&client->lock);
+	kfree(client);
+	drm_dev_put(&device->drm);
+}
+
+/* May sleep. */
+void overtake_client_put(struct overtake_client *client)
+{
+	kref_put(&client->ref, client_release);
+}
+
+/* Any context. */
+int overtake_client_charge(struct overtake_client *client, u64 bytes)
+{
+	if (atomic64_add_return(bytes, &client->bytes) <= OVERTAKE_MAX_CLIENT_BYTES)
+		return 0;
+	atomic64_sub(bytes, &client->bytes);
+	return -ENOSPC;
+}
+
+void overtake_client_uncharge(struct overtake_client *client, u64 bytes)
+{
+	atomic64_sub(bytes, &client->bytes);
+}
+
+int overtake_client_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct overtake_device *device = to_overtake_device(drm);
+	struct overtake_client *client;
+	int ret = 0;
+
+	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	if (!client)
+		return -ENOMEM;
+	kref_init(&client->ref);
+	client->device = device;
+	client->id = file->client_id;
+	client->tgid = task_tgid_nr(current);
+	mutex_init(&client->lock);
+	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
+	mt_init(&client->space);
+	xa_init(&client->mapped);
+	client->next_address = FIRST_ADDRESS;
+
+	spin_lock_irq(&device->lock);
+	if (device->gone)
+		ret = -ENODEV;
+	else
+		device->files++;
+	spin_unlock_irq(&device->lock);
+	if (ret) {
+		kfree(client);
+		return ret;
+	}
+	drm_dev_get(drm);
+	file->driver_priv = client;
+	return 0;
+}
+
+static void context_free_work(struct work_struct *work)
+{
+	struct overtake_context *context = container_of(work, struct overtake_context, free_work);
+	struct overtake_client *client = context->client;
+
+	WARN_ON(context->job_count || !RB_EMPTY_ROOT(&context->jobs));
+	kfree(context);
+	overtake_client_put(client);
+}
+
+static void context_release(struct kref *ref)
+{
+	struct overtake_context *context = container_of(ref, struct overtake_context, ref);
+
+	INIT_WORK(&context->free_work, context_free_work);
+	queue_work(overtake_workqueue, &context->free_work);
+}
+
+/* Any context, under the device lock too. */
+void overtake_context_put(struct overtake_context *context)
+{
+	kref_put(&context->ref, context_release);
+}
+
+/* With a reference for the caller, or NULL.  A dead context is still found. */
+struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id)
+{
+	struct overtake_context *context;
+
+	mutex_lock(&client->lock);
+	context = xa_load(&client->contexts, id);
+	if (context)
+		kref_get(&context->ref);
+	mutex_unlock(&client->lock);
+	return context;
+}
+
+/* Command slots that a context holds from its birth to its death. */
+static u32 context_slots(const struct overtake_context *context)
+{
+	u32 cores = context->client->device->settings.cores;
+
+	/* KILL_CONTEXT, and LIMIT of every core when its request goes away. */
+	return 1 + (context->core_limit ? cores : 0);
+}
+
+/* Makes @context known to the device; from here on it has to be killed. */
+static int context_start(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+	u32 limit_slots = context->core_limit ? device->settings.cores : 0;
+	int ret = 0;
+
+	spin_lock_irq(&device->lock);
+	if (device->gone) {
+		ret = -ENODEV;
+	} else if (!ovt_fw_reserve(&device->fw, context_slots(context) + limit_slots)) {
+		ret = -ENOSPC;
+	} else {
+		kref_get(&context->ref); /* the firmware's */
+		device->live_contexts++;
+		list_add_tail(&context->link, &device->contexts);
+		overtake_host_update_limits(device, limit_slots);
+	}
+	spin_unlock_irq(&device->lock);
+	if (!ret)
+		overtake_host_kick(device);
+	return ret;
+}
+
+static struct overtake_context *context_alloc(struct overtake_client *client,
+					      const struct drm_overtake_context_create *args)
+{
+	struct overtake_context *context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
+
+	if (!context)
+		return NULL;
+	kref_init(&context->ref);
+	overtake_client_get(client);
+	context->client = client;
+	context->max_priority = args->max_priority;
+	context->core_limit = args->core_limit;
+	context->jobs = RB_ROOT;
+	INIT_LIST_HEAD(&context->link);
+	INIT_LIST_HEAD(&context->ended);
+	init_waitqueue_head(&context->wait);
+	ovt_fw_context_init(&context->fw);
+	return context;
+}
+
+/*
+ * overtake_context_kill - let no job of @context start any more
+ *
+ * Its jobs end with -ECANCELED, one that runs is stopped at the core's next step.  What has ended
+ * and was not collected is forgotten.  Any number of times; process context.
+ */
+void overtake_context_kill(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+	LIST_HEAD(forgotten);
+
+	spin_lock_irq(&device->lock);
+	if (!context->dead) {
+		context->dead = true;
+		list_del_init(&context->link);
+		overtake_jobs_forget_ended_locked(context, &forgotten);
+		ovt_fw_kill_context(&device->fw, &context->fw, overtake_host_now(device));
+		overtake_host_update_limits(device, context_slots(context) - 1);
+	}
+	spin_unlock_irq(&device->lock);
+	overtake_jobs_put_forgotten(&forgotten);
+	wake_up_all(&context->wait);
+	overtake_host_kick(device);
+}
+
+/* The device is going away. */
+void overtake_contexts_kill_all(struct overtake_device *device)
+{
+	struct overtake_context *context;
+
+	for (;;) {
+		spin_lock_irq(&device->lock);
+		context = list_first_entry_or_null(&device->contexts, struct overtake_context,
+						   link);
+		if (context)
+			kref_get(&context->ref);
+		spin_unlock_irq(&device->lock);
+		if (!context)
+			return;
+		overtake_context_kill(context);
+		overtake_context_put(context);
+	}
+}
+
+int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct overtake_client *client = file->driver_priv;
+	struct drm_overtake_context_create *args = data;
+	struct overtake_context *context;
+	int ret;
+
+	if (args->flags || args->context_id || args->max_priority > OVERTAKE_PRIORITY_HIGH ||
+	    (args->core_limit && args->max_priority != OVERTAKE_PRIORITY_HIGH))
+		return -EINVAL;
+	/* The right travels with the file from here on: no check when a job is submitted. */
+	if (args->max_priority == OVERTAKE_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
+		return -EPERM;
+	context = context_alloc(client, args);
+	if (!context)
+		return -ENOMEM;
+	mutex_lock(&client->lock);
+	ret = xa_alloc(&client->contexts, &context->id, NULL,
+		       XA_LIMIT(1, OVERTAKE_MAX_CONTEXTS), GFP_KERNEL_ACCOUNT);
+	if (ret == -EBUSY)
+		ret = -ENOSPC;
+	if (!ret) {
+		ret = context_start(context);
+		if (ret)
+			xa_erase(&client->contexts, context->id);
+		else
+			xa_store(&client->contexts, context->id, context, GFP_KERNEL_ACCOUNT);
+	}
+	mutex_unlock(&client->lock);
+	if (ret)
+		overtake_context_put(context);
+	else
+		args->context_id = context->id;
+	return ret;
+}
+
+static bool context_is_over(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+	bool over;
+
+	spin_lock_irq(&device->lock);
+	over = context->killed && !atomic_read(&context->undelivered);
+	spin_unlock_irq(&device->lock);
+	return over;
+}
+
+/* Waits until no job of a killed @context is left; -ERESTARTSYS on a signal. */
+static int context_drain(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+	int ret;
+
+	spin_lock_irq(&device->lock);
+	device->draining++;
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	ret = wait_event_interruptible(context->wait, context_is_over(context));
+	spin_lock_irq(&device->lock);
+	device->draining--;
+	spin_unlock_irq(&device->lock);
+	return ret;
+}
+
+/* The id stays valid until nothing is left, so an interrupted call can be made again. */
+int overtake_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct overtake_client *client = file->driver_priv;
+	struct drm_overtake_context_destroy *args = data;
+	struct overtake_context *context;
+	int ret;
+
+	if (args->pad)
+		return -EINVAL;
+	context = overtake_context_find(client, args->context_id);
+	if (!context)
+		return -ENOENT;
+	overtake_context_kill(context);
+	ret = context_drain(context);
+	if (!ret) {
+		mutex_lock(&client->lock);
+		if (xa_cmpxchg(&client->contexts, context->id, context, NULL, 0) == context)
+			overtake_context_put(context);
+		else
+			ret = -ENOENT; /* another thread was faster */
+		mutex_unlock(&client->lock);
+	}
+	overtake_context_put(context);
+	return ret;
+}
+
+void overtake_client_close(struct drm_device *drm, struct drm_file *file)
+{
+	struct overtake_device *device = to_overtake_device(drm);
+	struct overtake_client *client = file->driver_priv;
+	struct overtake_context *context;
+	unsigned long id;
+
+	xa_for_each(&client->contexts, id, context) {
+		overtake_context_kill(context);
+		xa_erase(&client->contexts, id);
+		overtake_context_put(context);
+	}
+	overtake_client_unmap_all(client);
+	file->driver_priv = NULL;
+
+	spin_lock_irq(&device->lock);
+	device->files--;
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	overtake_client_put(client);
+}
+
+/* Key names are interface: Documentation/gpu/drm-usage-stats.rst. */
+void overtake_client_fdinfo(struct drm_printer *printer, struct drm_file *file)
+{
+	struct overtake_client *client = file->driver_priv;
+
+	drm_printf(printer, "drm-engine-npu:\t%lld ns\n", atomic64_read(&client->busy_ns));
+	drm_printf(printer, "drm-engine-capacity-npu:\t%u\n", client->device->settings.cores);
+	drm_show_memory_stats(printer, file);
+}

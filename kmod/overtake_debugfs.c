@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * For developers and tests, root only: /sys/kernel/debug/accel/DEVICE/
+ *
+ *	state		rings, cores and jobs in flight, for a look at a stuck device
+ *	stats		longest step and lateness of the timer; writing anything clears them
+ *	clock		device time; with the manual clock, writing an absolute time in ns steps it
+ *	manual_clock	1 = manual clock; writable while no file is open
+ *	reset		write a core's number to reset it
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "overtake_drv.h"
+#include "overtake_host.h"
+#include "overtake_job.h"
+
+static u64 device_time(struct overtake_device *device)
+{
+	u64 now_ns;
+
+	spin_lock_irq(&device->lock);
+	now_ns = overtake_host_now(device);
+	spin_unlock_irq(&device->lock);
+	return now_ns;
+}
+
+static int clock_get(void *data, u64 *value)
+{
+	*value = device_time(data);
+	return 0;
+}
+
+static int clock_set(void *data, u64 value)
+{
+	return overtake_host_advance_clock(data, value);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(clock_fops, clock_get, clock_set, "%llu\n");
+
+static int manual_get(void *data, u64 *value)
+{
+	*value = READ_ONCE(((struct overtake_device *)data)->manual);
+	return 0;
+}
+
+static int manual_set(void *data, u64 value)
+{
+	return value > 1 ? -EINVAL : overtake_host_set_manual(data, value);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(manual_fops, manual_get, manual_set, "%llu\n");
+
+static int reset_set(void *data, u64 value)
+{
+	return value > OVERTAKE_MAX_CORES ? -EINVAL : overtake_host_reset_core(data, value);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
+
+static void show_core_locked(struct seq_file *file, struct overtake_device *device, u32 i)
+{
+	const struct ovt_fw_core *fw = &device->fw_cores[i];
+	struct ovt_core *hw = &device->hw[i];
+
+	seq_printf(file, "core %u: limit %u, active %u, unfinished FCs %u, retired cycles %llu\n",
+		   i + 1, hw->limit, hw->limit_active, fw->unfinished,
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_RETIRED));
+	seq_printf(file, "  HIGH   head %u tail %u, done %llu\n", hw->rings[OVT_RING_HIGH].head,
+		   hw->rings[OVT_RING_HIGH].tail, hw->done[OVT_RING_HIGH]);
+	seq_printf(file, "  NORMAL head %u tail %u, done %llu, committed to %llu\n",
+		   hw->rings[OVT_RING_NORMAL].head, hw->rings[OVT_RING_NORMAL].tail,
+		   hw->done[OVT_RING_NORMAL], hw->commit_end);
+	if (fw->running) {
+		const struct overtake_job *job = to_overtake_job(fw->running);
+
+		seq_printf(file, "  runs FC %u of job %llu, client %llu context %u, since %llu, %s\n",
+			   hw->exec.descriptor.fc_index, job->tag, job->context->client->id,
+			   job->context->id, fw->start_ns,
+			   fw->executed ? "executed" : "executing");
+	}
+}
+
+static void show_jobs_locked(struct seq_file *file, struct overtake_context *context)
+{
+	struct rb_node *node;
+
+	seq_printf(file, "client %llu context %u: jobs %u\n", context->client->id, context->id,
+		   context->job_count);
+	for (node = rb_first(&context->jobs); node; node = rb_next(node)) {
+		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
+
+		seq_printf(file, "  job %llu: priority %u, FCs %u of %u started, %u ended%s\n",
+			   job->tag, job->fw.priority, job->fw.started, job->fw.fc_count,
+			   job->fw.done, job->state == OVERTAKE_JOB_ENDED ? ", ended" : "");
+	}
+}
+
+static int state_show(struct seq_file *file, void *unused)
+{
+	struct overtake_device *device = file->private;
+	struct overtake_context *context;
+	u32 i;
+
+	spin_lock_irq(&device->lock);
+	seq_printf(file, "time %llu %s, files %u, contexts %u, jobs in flight %u\n",
+		   overtake_host_now(device), device->manual ? "manual" : "monotonic",
+		   device->files, device->live_contexts, device->jobs_in_flight);
+	seq_printf(file, "command slots reserved %u of %u\n", device->fw.commands_reserved,
+		   device->fw.config.command_count);
+	for (i = 0; i < device->settings.cores; i++)
+		show_core_locked(file, device, i);
+	list_for_each_entry(context, &device->contexts, link)
+		show_jobs_locked(file, context);
+	spin_unlock_irq(&device->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(state);
+
+static int stats_show(struct seq_file *file, void *unused)
+{
+	struct overtake_device *device = file->private;
+	u32 i, bucket;
+
+	seq_printf(file, "timer_lateness_max_ns %llu\n", READ_ONCE(device->timer_lateness_ns));
+	for (i = 0; i < device->settings.cores; i++) {
+		const struct overtake_core *core = &device->cores[i];
+
+		seq_printf(file, "core%u_steps %llu\n", i + 1, READ_ONCE(core->steps));
+		seq_printf(file, "core%u_max_step_ns %llu\n", i + 1,
+			   READ_ONCE(core->max_step_ns));
+		for (bucket = 0; bucket < OVERTAKE_STEP_BUCKETS; bucket++)
+			if (core->step_histogram[bucket])
+				seq_printf(file, "core%u_steps_below_%llu_ns %llu\n", i + 1,
+					   1ull << bucket, core->step_histogram[bucket]);
+	}
+	return 0;
+}
+
+static int stats_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, stats_show, inode->i_private);
+}
+
+static ssize_t stats_write(struct file *file, const char __user *text, size_t length,
+			   loff_t *offset)
+{
+	struct overtake_device *device = ((struct seq_file *)file->private_data)->private;
+	u32 i;
+
+	WRITE_ONCE(device->timer_lateness_ns, 0);
+	for (i = 0; i < device->settings.cores; i++) {
+		WRITE_ONCE(device->cores[i].max_step_ns, 0);
+		memset(device->cores[i].step_histogram, 0,
+		       sizeof(device->cores[i].step_histogram));
+	}
+	return length;
+}
+
+static const struct file_operations stats_fops = {
+	.owner = THIS_MODULE,
+	.open = stats_open,
+	.read = seq_read,
+	.write = stats_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+/* DRM removes the directory with the device. */
+void overtake_debugfs_add(struct overtake_device *device)
+{
+	struct dentry *root = device->drm.debugfs_root;
+
+	debugfs_create_file("state", 0400, root, device, &state_fops);
+	debugfs_create_file("stats", 0600, root, device, &stats_fops);
+	debugfs_create_file("clock", 0600, root, device, &clock_fops);
+	debugfs_create_file("manual_clock", 0600, root, device, &manual_fops);
+	debugfs_create_file("reset", 0200, root, device, &reset_fops);
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module, its devices, what user space opens, and queries. */
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/platform_device.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_accel.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+
+#include "compat.h"
+#include "overtake_drv.h"
+#include "overtake_host.h"
+#include "overtake_job.h"
+
+#define MAX_DEVICES	8
+
+static unsigned int devices = 1;
+module_param(devices, uint, 0444);
+MODULE_PARM_DESC(devices, "number of devices, 1.." __stringify(MAX_DEVICES) " (1)");
+
+/*
+ * One value per device, the last one given also for those that follow.  Read when a device is
+ * probed; the settings live in the device.
+ */
+static unsigned int cores[MAX_DEVICES] = { 2 };
+static unsigned int cores_given = 1;
+module_param_array(cores, uint, &cores_given, 0444);
+MODULE_PARM_DESC(cores, "cores of each device, 1.." __stringify(OVERTAKE_MAX_CORES) " (2)");
+
+static char *mode[MAX_DEVICES] = { "functional" };
+static unsigned int mode_given = 1;
+module_param_array(mode, charp, &mode_given, 0444);
+MODULE_PARM_DESC(mode, "functional, timed or both, for each device (functional)");
+
+static char *profile[MAX_DEVICES] = { "default" };
+static unsigned int profile_given = 1;
+module_param_array(profile, charp, &profile_given, 0444);
+MODULE_PARM_DESC(profile, "numbers of each device: default or ideal (default)");
+
+static unsigned int watchdog_ms[MAX_DEVICES] = { 1000 };
+static unsigned int watchdog_given = 1;
+module_param_array(watchdog_ms, uint, &watchdog_given, 0444);
+MODULE_PARM_DESC(watchdog_ms, "device time that one FC may execute, for each device (1000)");
+
+static unsigned int queue_timeout_ms[MAX_DEVICES] = { 10000 };
+static unsigned int queue_timeout_given = 1;
+module_param_array(queue_timeout_ms, uint, &queue_timeout_given, 0444);
+MODULE_PARM_DESC(queue_timeout_ms, "how long a job may be in flight by default (10000)");
+
+static bool manual_clock[MAX_DEVICES];
+static unsigned int manual_given = 1;
+module_param_array(manual_clock, bool, &manual_given, 0444);
+MODULE_PARM_DESC(manual_clock, "1: device time is stepped through debugfs (0)");
+
+struct workqueue_struct *overtake_workqueue;
+
+static int parse_mode(const char *name, enum ovt_mode *result)
+{
+	static const char * const names[] = {
+		[OVT_MODE_FUNCTIONAL] = "functional",
+		[OVT_MODE_TIMED] = "timed",
+		[OVT_MODE_BOTH] = "both",
+	};
+	int index = match_string(names, ARRAY_SIZE(names), name);
+
+	if (index < 0)
+		return -EINVAL;
+	*result = index;
+	return 0;
+}
+
+/* The value of an array parameter for device @index. */
+#define OF_DEVICE(parameter, given, index)	((parameter)[min(index, max(given, 1u) - 1)])
+
+static int read_settings(struct device *dev, u32 index, struct overtake_settings *settings)
+{
+	settings->cores = OF_DEVICE(cores, cores_given, index);
+	if (!settings->cores || settings->cores > OVERTAKE_MAX_CORES)
+		return dev_err_probe(dev, -EINVAL, "cores: not 1..%u\n", OVERTAKE_MAX_CORES);
+	if (parse_mode(OF_DEVICE(mode, mode_given, index), &settings->mode))
+		return dev_err_probe(dev, -EINVAL, "mode: not functional, timed or both\n");
+	settings->profile = ovt_profile_find(OF_DEVICE(profile, profile_given, index));
+	if (!settings->profile)
+		return dev_err_probe(dev, -EINVAL, "profile: not default or ideal\n");
+	settings->watchdog_cycles = (u64)OF_DEVICE(watchdog_ms, watchdog_given, index) *
+				    settings->profile->clock_khz;
+	settings->queue_timeout_ns = (u64)OF_DEVICE(queue_timeout_ms, queue_timeout_given, index) *
+				     NSEC_PER_MSEC;
+	if (!settings->watchdog_cycles || !settings->queue_timeout_ns)
+		return dev_err_probe(dev, -EINVAL, "watchdog_ms, queue_timeout_ms: not 0\n");
+	settings->manual_clock = OF_DEVICE(manual_clock, manual_given, index);
+	return 0;
+}
+
+/* @core from 1 to the number of cores. */
+void overtake_core_info(struct overtake_device *device, u32 core,
+			struct drm_overtake_core_info *info)
+{
+	const struct ovt_fw_core *fw = &device->fw_cores[core - 1];
+	struct ovt_core *hw = &device->hw[core - 1];
+
+	spin_lock_irq(&device->lock);
+	*info = (struct drm_overtake_core_info){
+		.core = core,
+		.core_limit = device->cores[core - 1].limit_pushed,
+		.busy_ns = hw->busy_ns,
+		.fcs_high = hw->done[OVT_RING_HIGH],
+		.fcs_normal = hw->done[OVT_RING_NORMAL],
+		.preemptions = fw->preemptions,
+		.faults = fw->faults,
+		.resets = fw->resets,
+	};
+	spin_unlock_irq(&device->lock);
+}
+
+static void device_info(struct overtake_device *device, struct drm_overtake_device_info *info)
+{
+	const struct overtake_settings *settings = &device->settings;
+
+	*info = (struct drm_overtake_device_info){
+		.isa_version = OVERTAKE_ISA_VERSION,
+		.core_count = settings->cores,
+		.mode = settings->mode,
+		.clock_khz = settings->profile->clock_khz,
+		.macs_per_cycle = settings->profile->macs_per_cycle,
+		.bytes_per_cycle = settings->profile->bytes_per_cycle,
+		.insn_overhead_cycles = settings->profile->insn_overhead_cycles,
+		.fc_overhead_cycles = settings->profile->fc_overhead_cycles,
+		.ring_entries = OVT_RING_ENTRIES,
+		.watchdog_cycles = settings->watchdog_cycles,
+		.queue_timeout_ns = settings->queue_timeout_ns,
+	};
+	spin_lock_irq(&device->lock);
+	info->manual_clock = device->manual;
+	info->device_time_ns = overtake_host_now(device);
+	spin_unlock_irq(&device->lock);
+}
+
+static int query_device(struct overtake_device *device, struct drm_overtake_query *args)
+{
+	struct drm_overtake_device_info info;
+	u64 size = args->size;
+
+	args->size = sizeof(info);
+	if (!size)
+		return 0;
+	device_info(device, &info);
+	return copy_to_user(u64_to_user_ptr(args->data), &info, min(size, sizeof(info))) ?
+	       -EFAULT : 0;
+}
+
+static int query_cores(struct overtake_device *device, struct drm_overtake_query *args)
+{
+	u64 left = args->size;
+	u32 core;
+
+	args->size = device->settings.cores * sizeof(struct drm_overtake_core_info);
+	for (core = 1; core <= device->settings.cores && left; core++) {
+		struct drm_overtake_core_info info;
+		u64 length = min(left, sizeof(info));
+
+		overtake_core_info(device, core, &info);
+		if (copy_to_user(u64_to_user_ptr(args->data) + (core - 1) * sizeof(info), &info,
+				 length))
+			return -EFAULT;
+		left -= length;
+	}
+	return 0;
+}
+
+static int query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct overtake_device *device = to_overtake_device(drm);
+	struct drm_overtake_query *args = data;
+
+	if (args->pad)
+		return -EINVAL;
+	switch (args->topic) {
+	case OVERTAKE_QUERY_DEVICE:
+		return query_device(device, args);
+	case OVERTAKE_QUERY_CORES:
+		return query_cores(device, args);
+	default:
+		return -EINVAL;
+	}
+}
+
+static const struct drm_ioctl_desc overtake_ioctls[] = {
+	DRM_IOCTL_DEF_DRV(OVERTAKE_QUERY, query_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_BO_CREATE, overtake_bo_create_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_BO_MMAP_OFFSET, overtake_bo_mmap_offset_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_BO_MAP, overtake_bo_map_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_BO_UNMAP, overtake_bo_unmap_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_BO_WAIT, overtake_bo_wait_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_CONTEXT_CREATE, overtake_context_create_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_CONTEXT_DESTROY, overtake_context_destroy_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_SUBMIT, overtake_submit_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_CANCEL, overtake_cancel_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_WAIT, overtake_wait_ioctl, 0),
+};
+
+static const struct file_operations overtake_fops = {
+	.owner = THIS_MODULE,
+	DRM_ACCEL_FOPS,
+	.show_fdinfo = drm_show_fdinfo,
+	.uring_cmd = overtake_uring_cmd,
+};
+
+static const struct drm_driver overtake_driver = {
+	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM,
+	.open = overtake_client_open,
+	.postclose = overtake_client_close,
+	.show_fdinfo = overtake_client_fdinfo,
+	/* Without .dumb_create: buffers come from BO_CREATE, which has limits. */
+	.gem_create_object = overtake_gem_create_object,
+	.ioctls = overtake_ioctls,
+	.num_ioctls = ARRAY_SIZE(overtake_ioctls),
+	.fops = &overtake_fops,
+	.name = "overtake",
+	.desc = "Overtake preempting NPU",
+	OVERTAKE_DRIVER_DATE
+	.major = 1,
+	.minor = 0,
+};
+
+static int overtake_probe(struct platform_device *platform)
+{
+	struct overtake_device *device;
+	int ret;
+
+	device = devm_drm_dev_alloc(&platform->dev, &overtake_driver, struct overtake_device, drm);
+	if (IS_ERR(device))
+		return PTR_ERR(device);
+	device->index = platform->id;
+	ret = read_settings(&platform->dev, device->index, &device->settings);
+	if (ret)
+		return ret;
+	ret = overtake_host_init(device);
+	if (ret)
+		return ret;
+	platform_set_drvdata(platform, device);
+	ret = overtake_host_start(device);
+	if (ret)
+		return ret;
+	overtake_debugfs_add(device);
+	ret = overtake_sysfs_add(device);
+	if (ret)
+		goto stop;
+	ret = drm_dev_register(&device->drm, 0);
+	if (ret)
+		goto remove_sysfs;
+	return 0;
+
+remove_sysfs:
+	overtake_sysfs_remove(device);
+stop:
+	overtake_host_stop(device);
+	return ret;
+}
+
+/*
+ * In this order: root's attributes; all that is in flight; new system calls; threads and timer.
+ * Open files, and with them the device's memory, may outlive this.
+ */
+static void overtake_remove(struct platform_device *platform)
+{
+	struct overtake_device *device = platform_get_drvdata(platform);
+
+	overtake_sysfs_remove(device);
+	overtake_host_go(device);
+	drm_dev_unplug(&device->drm);
+	overtake_host_stop(device);
+}
+
+static struct platform_driver overtake_platform_driver = {
+	.probe = overtake_probe,
+	.remove = overtake_remove,
+	.driver = {
+		.name = "overtake",
+	},
+};
+
+/* The accelerators that this module brings along; nothing of a device's state is here. */
+static struct platform_device *platform_devices[MAX_DEVICES];
+
+static void remove_devices(void)
+{
+	u32 i;
+
+	for (i = MAX_DEVICES; i--; )
+		if (platform_devices[i])
+			platform_device_unregister(platform_devices[i]);
+}
+
+static int __init add_devices(void)
+{
+	u32 i;
+
+	for (i = 0; i < devices; i++) {
+		struct platform_device *platform;
+
+		platform = platform_device_register_simple("overtake", i, NULL, 0);
+		if (IS_ERR(platform)) {
+			remove_devices();
+			return PTR_ERR(platform);
+		}
+		platform_devices[i] = platform;
+		/* A bad parameter fails the insmod; no device is left without a driver. */
+		if (!platform_get_drvdata(platform)) {
+			remove_devices();
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int __init overtake_init(void)
+{
+	int ret;
+
+	if (!devices || devices > MAX_DEVICES)
+		return -EINVAL;
+	overtake_workqueue = alloc_workqueue("overtake", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!overtake_workqueue)
+		return -ENOMEM;
+	ret = platform_driver_register(&overtake_platform_driver);
+	if (ret)
+		goto destroy;
+	ret = add_devices();
+	if (ret)
+		goto unregister;
+	return 0;
+
+unregister:
+	platform_driver_unregister(&overtake_platform_driver);
+destroy:
+	destroy_workqueue(overtake_workqueue);
+	return ret;
+}
+
+static void __exit overtake_exit(void)
+{
+	remove_devices();
+	platform_driver_unregister(&overtake_platform_driver);
+	/* Last references to jobs, contexts and through them devices may be on their way. */
+	destroy_workqueue(overtake_workqueue);
+	rcu_barrier();
+}
+
+module_init(overtake_init);
+module_exit(overtake_exit);
+
+MODULE_DESCRIPTION("Overtake, a preempting software NPU");
+MODULE_AUTHOR("The Overtake authors");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the driver's files share: the objects, who owns them, which lock protects what.
+ *
+ *	device		overtake_drv.c		one accelerator; lives as long as its drm_device
+ *	client		overtake_ctx.c		one open file: address space, limits, accounting
+ *	context		overtake_ctx.c		a queue of a client, with its rights
+ *	bo, mapping	overtake_gem.c		a buffer; its place in a client's address space
+ *	job		overtake_job.c		states, references, lock order: explained there
+ */
+#ifndef OVERTAKE_DRV_H
+#define OVERTAKE_DRV_H
+
+#include <linux/hrtimer.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/maple_tree.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem_shmem_helper.h>
+
+#include "overtake_accel.h"
+#include "fw/fw.h"
+
+struct dma_fence;
+struct drm_printer;
+struct io_uring_cmd;
+struct core_attributes;
+struct overtake_device;
+
+/* Last references may go in any context; what they free may sleep, so it is freed here. */
+extern struct workqueue_struct *overtake_workqueue;
+
+#define OVERTAKE_STEP_BUCKETS	40
+
+/**
+ * struct overtake_core - the host's side of a core
+ * @thread: executes the core's FCs, outside all locks
+ * @limit: core limit that the administrator set; device lock
+ * @limit_pushed: core limit that the firmware was told last; device lock
+ * @steps: steps taken, for the backstop; written by @thread
+ * @max_step_ns: longest step, i.e. the longest time that a CPU was held; written by @thread
+ * @step_histogram: [n] counts steps below 2^n ns; written by @thread
+ * @seen_steps: @steps at the backstop's last look
+ * @stuck: looks in a row that saw no step of an FC that should be executing
+ */
+struct overtake_core {
+	struct overtake_device *device;
+	u32 number;
+	struct task_struct *thread;
+	u32 limit;
+	u32 limit_pushed;
+	u64 steps;
+	u64 max_step_ns;
+	u64 step_histogram[OVERTAKE_STEP_BUCKETS];
+	u64 seen_steps;
+	u32 stuck;
+};
+
+/**
+ * struct overtake_settings - a device's share of the module parameters
+ */
+struct overtake_settings {
+	u32 cores;
+	enum ovt_mode mode;
+	const struct ovt_profile *profile;
+	u64 watchdog_cycles;
+	u64 queue_timeout_ns;
+	bool manual_clock;
+};
+
+/**
+ * struct overtake_device - one accelerator
+ * @drm: what user space opens; its last reference frees the device
+ * @index: number among this module's devices; in trace events
+ * @settings: constant after probe
+ * @lock: protects everything from here on that does not say otherwise
+ * @fw: the firmware; every ovt_fw_* call is made under @lock
+ * @hw: the cores; ovt_core_step() is called outside @lock by the core's thread
+ * @gone: being removed: nothing is admitted any more, what ends, ends with -ENODEV
+ * @stopped: removed: threads and timer are not there any more
+ * @manual: device time is @manual_ns, stepped through debugfs
+ * @draining: somebody waits for a context to die; see overtake_host_horizon()
+ * @timer: fires when device time reaches @timer_ns
+ * @deadlines: jobs in flight by deadline_ns
+ * @contexts: contexts that are not dead
+ * @files: open files
+ * @live_contexts: contexts that the firmware knows
+ * @jobs_in_flight: jobs between SUBMIT and ENDED
+ * @delivering: batches of ended jobs being delivered
+ * @timer_lateness_ns: greatest delay of @timer
+ * @idle: woken when one of the counts above falls, or time was stepped
+ * @continue_work: goes on where one batch of events was not enough for the timer
+ * @backstop: looks for cores that make no progress
+ * @clock_mutex: one writer of the manual clock at a time; taken outside @lock
+ */
+struct overtake_device {
+	struct drm_device drm;
+	u32 index;
+	struct overtake_settings settings;
+	struct overtake_core *cores;
+	struct core_attributes *core_attributes; /* sysfs */
+
+	spinlock_t lock; /* see above */
+	struct ovt_fw fw;
+	struct ovt_core *hw;
+	struct ovt_fw_core *fw_cores;
+	struct ovt_command *commands;
+	struct ovt_event *events;
+	bool gone;
+	bool stopped;
+	bool manual;
+	u32 draining;
+	u64 manual_ns;
+	u64 timer_ns;
+	struct rb_root_cached deadlines;
+	struct list_head contexts;
+	u32 files;
+	u32 live_contexts;
+	u32 jobs_in_flight;
+	u32 delivering;
+	u64 timer_lateness_ns;
+
+	struct hrtimer timer;
+	wait_queue_head_t idle;
+	struct work_struct continue_work;
+	struct delayed_work backstop;
+	struct mutex clock_mutex; /* serialises steps of the manual clock */
+};
+
+#define to_overtake_device(dev)	container_of(dev, struct overtake_device, drm)
+
+/**
+ * struct overtake_client - an open file
+ * @ref: held by the file, by each of its buffers and by each context
+ * @id: DRM's client id, in trace events
+ * @tgid: process that opened the file, in trace events
+ * @lock: protects @contexts, @space, @mapped and @next_address
+ * @contexts: contexts by id
+ * @space: mappings by device address, one page granularity
+ * @mapped: mappings by GEM object, to find out that one is mapped already
+ * @next_address: device addresses are never used twice
+ * @bytes: memory charged to the file
+ * @buffers: buffers charged to the file
+ * @busy_ns: device time that its FCs took
+ */
+struct overtake_client {
+	struct kref ref;
+	struct overtake_device *device;
+	u64 id;
+	u32 tgid;
+	struct mutex lock; /* see above */
+	struct xarray contexts;
+	struct maple_tree space;
+	struct xarray mapped;
+	u64 next_address;
+	atomic64_t bytes;
+	atomic_t buffers;
+	atomic64_t busy_ns;
+};
+
+/**
+ * struct overtake_context - a queue
+ * @ref: held by its id in the client, by the firmware until KILLED, by each job
+ * @fw: the firmware's part
+ * @link: in overtake_device.contexts while not dead
+ * @dead: no job is admitted any more; device lock, as all that follows
+ * @killed: the firmware has let go
+ * @jobs: by tag: jobs in flight, and ended ones not collected yet
+ * @ended: ended jobs to be collected by WAIT, oldest first
+ * @job_count: jobs in @jobs
+ * @collectable_count: of them, those that WAIT can collect
+ * @undelivered: jobs admitted whose end has not been told yet; atomic
+ * @wait: woken when a job has ended, or the context is dead
+ */
+struct overtake_context {
+	struct kref ref;
+	struct overtake_client *client;
+	u32 id;
+	u32 max_priority;
+	u32 core_limit;
+	struct ovt_fw_context fw;
+	struct list_head link;
+	bool dead;
+	bool killed;
+	struct rb_root jobs;
+	struct list_head ended;
+	u32 job_count;
+	u32 collectable_count;
+	atomic_t undelivered;
+	wait_queue_head_t wait;
+	struct work_struct free_work;
+};
+
+/**
+ * struct overtake_bo - a buffer
+ * @client: whom it is charged to; NULL until charged
+ */
+struct overtake_bo {
+	struct drm_gem_shmem_object shmem;
+	struct overtake_client *client;
+};
+
+/**
+ * struct overtake_mapping - a buffer in a client's address space, pinned and vmapped
+ * @ref: held by the address space and by each job that names it
+ * @flags: OVERTAKE_MAP_*
+ */
+struct overtake_mapping {
+	struct kref ref;
+	struct drm_gem_object *object;
+	u64 address;
+	u64 size;
+	u8 *base;
+	u32 flags;
+};
+
+/* overtake_ctx.c */
+int overtake_client_open(struct drm_device *drm, struct drm_file *file);
+void overtake_client_close(struct drm_device *drm, struct drm_file *file);
+void overtake_client_get(struct overtake_client *client);
+void overtake_client_put(struct overtake_client *client);
+int overtake_client_charge(struct overtake_client *client, u64 bytes);
+void overtake_client_uncharge(struct overtake_client *client, u64 bytes);
+void overtake_client_fdinfo(struct drm_printer *printer, struct drm_file *file);
+
+struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id);
+void overtake_context_put(struct overtake_context *context);
+void overtake_context_kill(struct overtake_context *context);
+void overtake_contexts_kill_all(struct overtake_device *device);
+int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* overtake_gem.c */
+struct drm_gem_object *overtake_gem_create_object(struct drm_device *drm, size_t size);
+int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_bo_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+struct overtake_mapping *overtake_mapping_find(struct overtake_client *client, u64 address,
+					       u64 length);
+void overtake_mapping_put(struct overtake_mapping *mapping);
+void overtake_client_unmap_all(struct overtake_client *client);
+
+/* overtake_uring.c */
+int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
+
+/* overtake_sysfs.c */
+int overtake_sysfs_add(struct overtake_device *device);
+void overtake_sysfs_remove(struct overtake_device *device);
+
+/* overtake_debugfs.c */
+void overtake_debugfs_add(struct overtake_device *device);
+
+/* overtake_drv.c */
+void overtake_core_info(struct overtake_device *device, u32 core,
+			struct drm_overtake_core_info *info);
+
+#endif

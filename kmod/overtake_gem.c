@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Buffers, and the device address space of an open file.
+ *
+ * MAP pins a buffer, maps it into the kernel and gives it a device address.  A job names memory
+ * by such addresses; at submission each is resolved to a pointer, and the job takes a reference
+ * to the mapping, so an UNMAP or a closed file pulls nothing away from under a core.  Device
+ * addresses are never used twice in a file: a stale one names nothing.
+ */
+#include <linux/dma-resv.h>
+#include <linux/iosys-map.h>
+#include <linux/slab.h>
+
+#include <drm/drm_gem.h>
+#include <drm/drm_utils.h>
+
+#include "overtake_drv.h"
+
+static inline struct overtake_bo *to_overtake_bo(struct drm_gem_object *object)
+{
+	return container_of(to_drm_gem_shmem_obj(object), struct overtake_bo, shmem);
+}
+
+static void overtake_bo_free(struct drm_gem_object *object)
+{
+	struct overtake_client *client = to_overtake_bo(object)->client;
+	u64 size = object->size;
+
+	drm_gem_shmem_object_free(object);
+	if (client) {
+		overtake_client_uncharge(client, size);
+		atomic_dec(&client->buffers);
+		overtake_client_put(client);
+	}
+}
+
+static enum drm_gem_object_status overtake_bo_status(struct drm_gem_object *object)
+{
+	return to_drm_gem_shmem_obj(object)->pages ? DRM_GEM_OBJECT_RESIDENT : 0;
+}
+
+static const struct drm_gem_object_funcs overtake_bo_funcs = {
+	.free = overtake_bo_free,
+	.print_info = drm_gem_shmem_object_print_info,
+	.pin = drm_gem_shmem_object_pin,
+	.unpin = drm_gem_shmem_object_unpin,
+	.get_sg_table = drm_gem_shmem_object_get_sg_table,
+	.vmap = drm_gem_shmem_object_vmap,
+	.vunmap = drm_gem_shmem_object_vunmap,
+	.mmap = drm_gem_shmem_object_mmap,
+	.status = overtake_bo_status,
+	.vm_ops = &drm_gem_shmem_vm_ops,
+};
+
+struct drm_gem_object *overtake_gem_create_object(struct drm_device *drm, size_t size)
+{
+	struct overtake_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	bo->shmem.base.funcs = &overtake_bo_funcs;
+	return &bo->shmem.base;
+}
+
+/* Charges @client with one more buffer; undone by overtake_bo_free() of the buffer. */
+static int charge_buffer(struct overtake_client *client, u64 size)
+{
+	int ret;
+
+	if (atomic_inc_return(&client->buffers) > OVERTAKE_MAX_BUFFERS) {
+		atomic_dec(&client->buffers);
+		return -ENOSPC;
+	}
+	ret = overtake_client_charge(client, size);
+	if (ret)
+		atomic_dec(&client->buffers);
+	return ret;
+}
+
+int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct overtake_client *client = file->driver_priv;
+	struct drm_overtake_bo_create *args = data;
+	struct drm_gem_shmem_object *shmem;
+	u64 size;
+	int ret;
+
+	if (args->flags || args->handle || !args->size)
+		return -EINVAL;
+	if (args->size > OVERTAKE_MAX_BUFFER_BYTES)
+		return -E2BIG;
+	size = PAGE_ALIGN(args->size);
+	ret = charge_buffer(client, size);
+	if (ret)
+		return ret;
+	shmem = drm_gem_shmem_create(drm, size);
+	if (IS_ERR(shmem)) {
+		overtake_client_uncharge(client, size);
+		atomic_dec(&client->buffers);
+		return PTR_ERR(shmem);
+	}
+	overtake_client_get(client);
+	to_overtake_bo(&shmem->base)->client = client;
+	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
+	if (!ret)
+		args->size = size;
+	drm_gem_object_put(&shmem->base);
+	return ret;
+}
+
+int overtake_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_overtake_bo_mmap_offset *args = data;
+	struct drm_gem_object *object;
+
+	if (args->pad || args->offset)
+		return -EINVAL;
+	object = drm_gem_object_lookup(file, args->handle);
+	if (!object)
+		return -ENOENT;
+	/* The shmem helper made it together with the object. */
+	args->offset = drm_vma_node_offset_addr(&object->vma_node);
+	drm_gem_object_put(object);
+	return 0;
+}
+
+static void mapping_release(struct kref *ref)
+{
+	struct overtake_mapping *mapping = container_of(ref, struct overtake_mapping, ref);
+	struct iosys_map map = IOSYS_MAP_INIT_VADDR(mapping->base);
+
+	drm_gem_vunmap_unlocked(mapping->object, &map);
+	drm_gem_object_put(mapping->object);
+	kfree(mapping);
+}
+
+/* May sleep. */
+void overtake_mapping_put(struct overtake_mapping *mapping)
+{
+	kref_put(&mapping->ref, mapping_release);
+}
+
+/*
+ * overtake_mapping_find - the mapping that holds all of [@address, @address + @length)
+ *
+ * Returns it with a reference for the caller, or NULL.  @length is at least 1.  May sleep.
+ */
+struct overtake_mapping *overtake_mapping_find(struct overtake_client *client, u64 address,
+					       u64 length)
+{
+	struct overtake_mapping *mapping;
+
+	mutex_lock(&client->lock);
+	mapping = mtree_load(&client->space, address >> PAGE_SHIFT);
+	if (mapping && (length > mapping->size ||
+			address - mapping->address > mapping->size - length))
+		mapping = NULL;
+	if (mapping)
+		kref_get(&mapping->ref);
+	mutex_unlock(&client->lock);
+	return mapping;
+}
+
+/* Takes a reference to @object when it succeeds. */
+static struct overtake_mapping *mapping_create(struct drm_gem_object *object, u32 flags)
+{
+	struct overtake_mapping *mapping;
+	struct iosys_map map;
+	int ret;
+
+	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
+	if (!mapping)
+		return ERR_PTR(-ENOMEM);
+	ret = drm_gem_vmap_unlocked(object, &map);
+	if (ret) {
+		kfree(mapping);
+		return ERR_PTR(ret);
+	}
+	drm_gem_object_get(object);
+	kref_init(&mapping->ref);
+	mapping->object = object;
+	mapping->size = object->size;
+	mapping->base = map.vaddr;
+	mapping->flags = flags;
+	return mapping;
+}
+
+/* Gives @mapping its address; -EEXIST if its buffer has one.  Caller holds client->lock. */
+static int space_insert(struct overtake_client *client, struct overtake_mapping *mapping)
+{
+	u64 address = client->next_address;
+	int ret;
+
+	lockdep_assert_held(&client->lock);
+	ret = xa_insert(&client->mapped, (unsigned long)mapping->object, mapping,
+			GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret == -EBUSY ? -EEXIST : ret;
+	ret = mtree_insert_range(&client->space, address >> PAGE_SHIFT,
+				 (address + mapping->size - 1) >> PAGE_SHIFT, mapping,
+				 GFP_KERNEL_ACCOUNT);
+	if (ret) {
+		xa_erase(&client->mapped, (unsigned long)mapping->object);
+		return ret;
+	}
+	mapping->address = address;
+	/* A page that is never mapped lies between neighbours. */
+	client->next_address = address + mapping->size + PAGE_SIZE;
+	return 0;
+}
+
+static void space_remove(struct overtake_client *client, struct overtake_mapping *mapping)
+{
+	lockdep_assert_held(&client->lock);
+	mtree_erase(&client->space, mapping->address >> PAGE_SHIFT);
+	xa_erase(&client->mapped, (unsigned long)mapping->object);
+}
+
+int overtake_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct overtake_client *client = file->driver_priv;
+	struct drm_overtake_bo_map *args = data;
+	struct overtake_mapping *mapping;
+	struct drm_gem_object *object;
+	int ret;
+
+	if (args->address || (args->flags & ~(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)) ||
+	    !(args->flags & OVERTAKE_MAP_READ))
+		return -EINVAL;
+	object = drm_gem_object_lookup(file, args->handle);
+	if (!object)
+		return -ENOENT;
+	mapping = mapping_create(object, args->flags);
+	drm_gem_object_put(object);
+	if (IS_ERR(mapping))
+		return PTR_ERR(mapping);
+	mutex_lock(&client->lock);
+	ret = space_insert(client, mapping);
+	mutex_unlock(&client->lock);
+	if (ret) {
+		overtake_mapping_put(mapping);
+		return ret;
+	}
+	/* Another thread may have unmapped it already; then this is a stale address. */
+	args->address = mapping->address;
+	return 0;
+}
+
+int overtake_bo_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct overtake_client *client = file->driver_priv;
+	struct drm_overtake_bo_unmap *args = data;
+	struct overtake_mapping *mapping;
+
+	mutex_lock(&client->lock);
+	mapping = mtree_load(&client->space, args->address >> PAGE_SHIFT);
+	if (mapping && mapping->address == args->address)
+		space_remove(client, mapping);
+	else
+		mapping = NULL;
+	mutex_unlock(&client->lock);
+	if (!mapping)
+		return -ENOENT;
+	overtake_mapping_put(mapping);
+	return 0;
+}
+
+/* The file is closing: nobody maps any more. */
+void overtake_client_unmap_all(struct overtake_client *client)
+{
+	struct overtake_mapping *mapping;
+	unsigned long index;
+
+	mutex_lock(&client->lock);
+	xa_for_each(&client->mapped, index, mapping) {
+		space_remove(client, mapping);
+		overtake_mapping_put(mapping);
+	}
+	mutex_unlock(&client->lock);
+}
+
+int overtake_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_overtake_bo_wait *args = data;
+	long ret;
+
+	if ((args->flags & ~(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)) ||
+	    !(args->flags & OVERTAKE_MAP_READ) || args->deadline_ns < 0)
+		return -EINVAL;
+	ret = drm_gem_dma_resv_wait(file, args->handle, args->flags & OVERTAKE_MAP_WRITE,
+				    drm_timeout_abs_to_jiffies(args->deadline_ns));
+	if (ret == -EINVAL)
+		return -ENOENT; /* what that helper says of an unknown handle */
+	return ret == -ETIME ? -ETIMEDOUT : ret;
+}

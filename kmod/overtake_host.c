@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The host of firmware-sim: device time, a thread per core, one timer per device.
+ *
+ * DOC: how the device runs
+ *
+ * Everything that the firmware decides, it decides inside run_once(), under the device lock: pass
+ * device time in, carry the events out, set the timer to the next instant of which the
+ * firmware knows.  run_once() is called whenever something may have changed: after a
+ * command was queued (overtake_host_kick()), after a core has executed an FC (its thread), when the
+ * timer fires.
+ *
+ * A core's thread sleeps until a STARTED event wakes it, executes the FC in bounded steps outside
+ * all locks, and reports.  Between steps it gives up the CPU if another task wants it; an abort
+ * (reset, killed context) is seen at the next instruction or unit of work.
+ *
+ * An event batch is at most OVERTAKE_EVENTS long, so the lock is held for a bounded time; where one
+ * batch is not enough, callers in process context go round again, and the timer hands over to
+ * a work item.
+ *
+ * DOC: device time
+ *
+ * CLOCK_MONOTONIC, read under the device lock, so commands are stamped in order.  With the manual
+ * clock, device time stands still until it is advanced; the firmware is then given the
+ * last instant before now, so that all that arrives at one instant is seen together.
+ */
+#include <linux/dma-fence.h>
+#include <linux/kthread.h>
+#include <linux/log2.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <drm/drm_managed.h>
+
+#include "compat.h"
+#include "overtake_host.h"
+#include "overtake_job.h"
+#include "overtake_trace.h"
+
+/* Command slots: two for each job in flight.  Powers of two. */
+#define OVERTAKE_COMMANDS	65536u
+#define OVERTAKE_EVENTS		256u
+
+/* Cycles of a step: at 256 multiply-accumulates a cycle, far below a millisecond of scalar code. */
+#define STEP_CYCLES		256u
+
+#define BACKSTOP_PERIOD		HZ
+/* A core is reset after so many looks in a row that saw no step.  Counted, not timed: a
+ * machine that was suspended or starved must not look like a stuck core.
+ */
+#define BACKSTOP_LOOKS		20u
+
+/* Caller holds the device lock. */
+u64 overtake_host_now(struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	return device->manual ? device->manual_ns : ktime_get_ns();
+}
+
+/*
+ * How far the firmware may go; false if nowhere.  While somebody waits for work to end that no
+ * step of the manual clock will end, now itself is included.
+ */
+static bool horizon_locked(struct overtake_device *device, u64 *horizon_ns)
+{
+	u64 now_ns = overtake_host_now(device);
+
+	*horizon_ns = now_ns;
+	if (!device->manual || device->gone || device->draining || !device->files)
+		return true;
+	*horizon_ns = now_ns - 1;
+	return now_ns > 0;
+}
+
+static void expire_deadlines_locked(struct overtake_device *device)
+{
+	u64 now_ns = overtake_host_now(device);
+	struct overtake_job *job;
+
+	while ((job = overtake_job_next_deadline(device)) && job->deadline_ns <= now_ns)
+		overtake_job_cancel_locked(job, -ETIME, now_ns);
+}
+
+static void context_killed_locked(struct overtake_context *context)
+{
+	context->killed = true;
+	context->client->device->live_contexts--;
+	wake_up_all(&context->wait);
+	overtake_context_put(context);
+}
+
+static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event,
+				struct list_head *batch)
+{
+	struct overtake_job *job = event->job ? to_overtake_job(event->job) : NULL;
+
+	switch (event->type) {
+	case OVT_EVENT_ARRIVED:
+		break;
+	case OVT_EVENT_STARTED:
+		trace_fc_start(device->index, job, event);
+		wake_up_process(device->cores[event->core - 1].thread);
+		break;
+	case OVT_EVENT_PREEMPTED:
+		trace_fc_preempt(device->index, job, event);
+		break;
+	case OVT_EVENT_DONE:
+		trace_fc_done(device->index, job, event, OVERTAKE_FAULT_NONE);
+		break;
+	case OVT_EVENT_FAULT:
+	case OVT_EVENT_HUNG:
+		trace_fc_done(device->index, job, event, event->job->fault);
+		break;
+	case OVT_EVENT_ENDED:
+		overtake_job_ended_locked(job, batch);
+		break;
+	case OVT_EVENT_CANCELLED:
+		overtake_job_put(job);
+		break;
+	case OVT_EVENT_KILLED:
+		context_killed_locked(container_of(event->context, struct overtake_context, fw));
+		break;
+	}
+}
+
+static void set_timer_locked(struct overtake_device *device)
+{
+	struct overtake_job *job = overtake_job_next_deadline(device);
+	u64 next_ns = ovt_fw_next(&device->fw);
+
+	if (device->manual || device->stopped)
+		return;
+	if (job && job->deadline_ns < next_ns)
+		next_ns = job->deadline_ns;
+	/* An early or needless call does no harm, so a timer is never taken back. */
+	if (next_ns == OVT_TIME_NEVER || next_ns >= KTIME_MAX)
+		return;
+	device->timer_ns = next_ns;
+	hrtimer_start(&device->timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS);
+}
+
+/* Delivers outside the device lock what has ended. */
+static void deliver(struct overtake_device *device, struct list_head *batch)
+{
+	struct overtake_job *job, *next;
+	unsigned long flags;
+
+	list_for_each_entry_safe(job, next, batch, batch_link) {
+		list_del_init(&job->batch_link);
+		overtake_job_deliver(job);
+	}
+	spin_lock_irqsave(&device->lock, flags);
+	device->delivering--;
+	spin_unlock_irqrestore(&device->lock, flags);
+}
+
+/* One bounded round; true if there is more to do at once.  Any context. */
+static bool run_once(struct overtake_device *device)
+{
+	struct ovt_event event;
+	unsigned long flags;
+	u64 horizon_ns;
+	LIST_HEAD(batch);
+	bool more = false;
+	bool ended;
+
+	spin_lock_irqsave(&device->lock, flags);
+	expire_deadlines_locked(device);
+	if (horizon_locked(device, &horizon_ns))
+		more = ovt_fw_advance(&device->fw, horizon_ns) == OVT_ADVANCE_EVENTS;
+	while (ovt_fw_pop_event(&device->fw, &event))
+		handle_event_locked(device, &event, &batch);
+	ended = !list_empty(&batch);
+	if (ended)
+		device->delivering++;
+	if (!more)
+		set_timer_locked(device);
+	spin_unlock_irqrestore(&device->lock, flags);
+
+	if (ended)
+		deliver(device, &batch);
+	if (wq_has_sleeper(&device->idle))
+		wake_up_all(&device->idle);
+	return more;
+}
+
+/*
+ * overtake_host_kick - let the device take notice of what was queued
+ *
+ * Process context, or interrupts: then what does not fit into one round is left to a work item.
+ */
+void overtake_host_kick(struct overtake_device *device)
+{
+	bool signalling = dma_fence_begin_signalling();
+
+	while (run_once(device)) {
+		if (!in_task()) {
+			queue_work(overtake_workqueue, &device->continue_work);
+			break;
+		}
+	}
+	dma_fence_end_signalling(signalling);
+}
+
+static void continue_work(struct work_struct *work)
+{
+	overtake_host_kick(container_of(work, struct overtake_device, continue_work));
+}
+
+static enum hrtimer_restart timer_fired(struct hrtimer *timer)
+{
+	struct overtake_device *device = container_of(timer, struct overtake_device, timer);
+	u64 now_ns = ktime_get_ns();
+	u64 due_ns = READ_ONCE(device->timer_ns);
+
+	if (now_ns > due_ns && now_ns - due_ns > device->timer_lateness_ns)
+		WRITE_ONCE(device->timer_lateness_ns, now_ns - due_ns);
+	overtake_host_kick(device);
+	return HRTIMER_NORESTART;
+}
+
+static void note_step(struct overtake_core *core, u64 ns)
+{
+	u32 bucket = ns ? ilog2(ns) + 1 : 0;
+
+	WRITE_ONCE(core->steps, core->steps + 1);
+	if (ns > core->max_step_ns)
+		WRITE_ONCE(core->max_step_ns, ns);
+	core->step_histogram[min(bucket, OVERTAKE_STEP_BUCKETS - 1)]++;
+}
+
+static enum ovt_step timed_step(struct overtake_core *core)
+{
+	u64 start_ns = ktime_get_ns();
+	enum ovt_step step = ovt_core_step(&core->device->hw[core->number - 1], STEP_CYCLES);
+
+	note_step(core, ktime_get_ns() - start_ns);
+	return step;
+}
+
+/* The FC that runs is executed, or (mode both) its cost is known. */
+static void report(struct overtake_core *core, enum ovt_step step)
+{
+	struct overtake_device *device = core->device;
+
+	spin_lock_irq(&device->lock);
+	if (step == OVT_STEP_FINISHED)
+		ovt_fw_executed(&device->fw, core->number, overtake_host_now(device));
+	else
+		ovt_fw_priced(&device->fw, core->number);
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+}
+
+static void execute_fc(struct overtake_core *core)
+{
+	bool signalling = dma_fence_begin_signalling();
+	enum ovt_step step;
+
+	do {
+		step = timed_step(core);
+		if (step != OVT_STEP_MORE)
+			report(core, step);
+		cond_resched();
+	} while (step != OVT_STEP_FINISHED);
+	dma_fence_end_signalling(signalling);
+}
+
+static bool core_is_runnable(struct overtake_core *core)
+{
+	struct overtake_device *device = core->device;
+	bool runnable;
+
+	spin_lock_irq(&device->lock);
+	runnable = ovt_fw_runnable(&device->fw, core->number);
+	spin_unlock_irq(&device->lock);
+	return runnable;
+}
+
+static int core_thread(void *data)
+{
+	struct overtake_core *core = data;
+
+	for (;;) {
+		/* Before the look: pairs with wake_up_process(), whose wake-up must not be lost. */
+		set_current_state(TASK_IDLE);
+		if (core_is_runnable(core)) {
+			__set_current_state(TASK_RUNNING);
+			execute_fc(core);
+			continue;
+		}
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+/* True if an FC should be executing and @core has taken no step since the last look. */
+static bool core_is_stuck(struct overtake_core *core)
+{
+	u64 steps = READ_ONCE(core->steps);
+	bool stuck = core_is_runnable(core) && steps == core->seen_steps;
+
+	core->seen_steps = steps;
+	core->stuck = stuck ? core->stuck + 1 : 0;
+	return core->stuck >= BACKSTOP_LOOKS;
+}
+
+/*
+ * Against mistakes of ours, not of clients: a lost wake-up, a lost timer, a core that does not
+ * execute.  Clients that execute for too long are the firmware's watchdog's business.
+ */
+static void backstop_work(struct work_struct *work)
+{
+	struct overtake_device *device =
+		container_of(to_delayed_work(work), struct overtake_device, backstop);
+	u32 i;
+
+	for (i = 0; i < device->settings.cores; i++) {
+		struct overtake_core *core = &device->cores[i];
+
+		if (!core_is_stuck(core))
+			continue;
+		drm_err(&device->drm, "core %u makes no progress: reset\n", core->number);
+		core->stuck = 0;
+		wake_up_process(core->thread);
+		overtake_host_reset_core(device, core->number);
+	}
+	overtake_host_kick(device);
+	queue_delayed_work(overtake_workqueue, &device->backstop, BACKSTOP_PERIOD);
+}
+
+/*
+ * overtake_host_update_limits - tell the cores which core limit is in force
+ * @slots: command slots that the caller reserved for it; all are used or given back
+ *
+ * The tightest positive of what the administrator set and what live contexts ask for.  Under the
+ * device lock.
+ */
+void overtake_host_update_limits(struct overtake_device *device, u32 slots)
+{
+	struct overtake_context *context;
+	u32 asked = 0;
+	u32 i;
+
+	lockdep_assert_held(&device->lock);
+	if (!slots)
+		return;
+	list_for_each_entry(context, &device->contexts, link)
+		asked = min_not_zero(asked, context->core_limit);
+	for (i = 0; i < device->settings.cores; i++) {
+		struct overtake_core *core = &device->cores[i];
+		u32 limit = min_not_zero(asked, core->limit);
+
+		if (limit == core->limit_pushed)
+			continue;
+		core->limit_pushed = limit;
+		ovt_fw_limit(&device->fw, core->number, limit, overtake_host_now(device));
+		slots--;
+	}
+	ovt_fw_unreserve(&device->fw, slots);
+}
+
+/* @core from 1, or 0 for all; -EBUSY without room for the commands. */
+int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit)
+{
+	u32 cores = device->settings.cores;
+	int ret = 0;
+	u32 i;
+
+	spin_lock_irq(&device->lock);
+	if (ovt_fw_reserve(&device->fw, cores)) {
+		for (i = 0; i < cores; i++)
+			if (!core || core == i + 1)
+				device->cores[i].limit = limit;
+		overtake_host_update_limits(device, cores);
+	} else {
+		ret = -EBUSY;
+	}
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	return ret;
+}
+
+/* The job whose FC runs on @core ends with -EIO; all others go on. */
+int overtake_host_reset_core(struct overtake_device *device, u32 core)
+{
+	int ret = 0;
+
+	if (!core || core > device->settings.cores)
+		return -EINVAL;
+	spin_lock_irq(&device->lock);
+	if (ovt_fw_reserve(&device->fw, 1))
+		ovt_fw_reset(&device->fw, core, overtake_host_now(device));
+	else
+		ret = -EBUSY;
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	return ret;
+}
+
+/* As after power on: counters at zero, time at zero.  Only while no client is known. */
+static void boot_locked(struct overtake_device *device)
+{
+	struct ovt_fw_config config = {
+		.profile = device->settings.profile,
+		.mode = device->settings.mode,
+		.core_count = device->settings.cores,
+		.watchdog_cycles = device->settings.watchdog_cycles,
+		.cores = device->hw,
+		.core_states = device->fw_cores,
+		.commands = device->commands,
+		.command_count = OVERTAKE_COMMANDS,
+		.events = device->events,
+		.event_count = OVERTAKE_EVENTS,
+	};
+	u32 i;
+
+	lockdep_assert_held(&device->lock);
+	ovt_fw_init(&device->fw, &config);
+	device->manual_ns = 0;
+	for (i = 0; i < device->settings.cores; i++)
+		device->cores[i].limit_pushed = 0;
+	if (ovt_fw_reserve(&device->fw, device->settings.cores))
+		overtake_host_update_limits(device, device->settings.cores);
+}
+
+/* No job in flight, no context known to the firmware, nothing being delivered. */
+static bool is_idle(struct overtake_device *device)
+{
+	bool idle;
+
+	spin_lock_irq(&device->lock);
+	idle = !device->jobs_in_flight && !device->live_contexts && !device->delivering;
+	spin_unlock_irq(&device->lock);
+	return idle;
+}
+
+/*
+ * overtake_host_set_manual - switch between the ordinary and the manual clock
+ *
+ * Restarts the device with time 0.  -EBUSY while a file is open.
+ */
+int overtake_host_set_manual(struct overtake_device *device, bool manual)
+{
+	int ret;
+
+	ret = mutex_lock_interruptible(&device->clock_mutex);
+	if (ret)
+		return ret;
+	/* What closed files left behind ends by itself. */
+	ret = wait_event_interruptible(device->idle, READ_ONCE(device->files) || is_idle(device));
+	spin_lock_irq(&device->lock);
+	if (!ret && (device->files || device->live_contexts || device->delivering))
+		ret = -EBUSY;
+	if (!ret && device->manual != manual) {
+		device->manual = manual;
+		boot_locked(device);
+	}
+	spin_unlock_irq(&device->lock);
+	mutex_unlock(&device->clock_mutex);
+	overtake_host_kick(device);
+	return ret;
+}
+
+/* Everything before manual_ns has happened, and everybody concerned has been told. */
+static bool clock_is_settled(struct overtake_device *device)
+{
+	bool settled;
+
+	spin_lock_irq(&device->lock);
+	settled = device->gone || !device->manual || !device->manual_ns ||
+		  (!device->delivering && ovt_fw_settled(&device->fw, device->manual_ns - 1));
+	spin_unlock_irq(&device->lock);
+	return settled;
+}
+
+/* Moves the manual clock towards @target_ns, no further than the next deadline. */
+static int hop(struct overtake_device *device, u64 target_ns, bool *there)
+{
+	struct overtake_job *job;
+	int ret = 0;
+
+	spin_lock_irq(&device->lock);
+	job = overtake_job_next_deadline(device);
+	if (device->gone)
+		ret = -ENODEV;
+	else if (!device->manual)
+		ret = -EPERM;
+	else if (target_ns < device->manual_ns)
+		ret = -EINVAL;
+	else
+		device->manual_ns = job && job->deadline_ns < target_ns ?
+				    max(job->deadline_ns, device->manual_ns) : target_ns;
+	*there = device->manual_ns == target_ns;
+	spin_unlock_irq(&device->lock);
+	return ret;
+}
+
+/*
+ * overtake_host_advance_clock - step the manual clock to @target_ns
+ *
+ * Returns when all that happens before @target_ns has happened and been told.  May be called again
+ * with the same time after -ERESTARTSYS.  -EINVAL for a time before now, -EPERM with the
+ * ordinary clock.
+ */
+int overtake_host_advance_clock(struct overtake_device *device, u64 target_ns)
+{
+	bool there = false;
+	int ret;
+
+	ret = mutex_lock_interruptible(&device->clock_mutex);
+	if (ret)
+		return ret;
+	while (!ret && !there) {
+		ret = hop(device, target_ns, &there);
+		if (ret)
+			break;
+		overtake_host_kick(device);
+		ret = wait_event_interruptible(device->idle, clock_is_settled(device));
+	}
+	mutex_unlock(&device->clock_mutex);
+	return ret;
+}
+
+static void free_queues(struct drm_device *drm, void *data)
+{
+	struct overtake_device *device = data;
+
+	kvfree(device->events);
+	kvfree(device->commands);
+	mutex_destroy(&device->clock_mutex);
+}
+
+/* What lives as long as the drm_device.  After this the device's lock and queues can be used. */
+int overtake_host_init(struct overtake_device *device)
+{
+	u32 cores = device->settings.cores;
+	u32 i;
+
+	spin_lock_init(&device->lock);
+	mutex_init(&device->clock_mutex);
+	init_waitqueue_head(&device->idle);
+	INIT_WORK(&device->continue_work, continue_work);
+	INIT_DELAYED_WORK(&device->backstop, backstop_work);
+	INIT_LIST_HEAD(&device->contexts);
+	device->deadlines = RB_ROOT_CACHED;
+	overtake_timer_setup(&device->timer, timer_fired);
+
+	device->cores = drmm_kcalloc(&device->drm, cores, sizeof(*device->cores), GFP_KERNEL);
+	device->hw = drmm_kcalloc(&device->drm, cores, sizeof(*device->hw), GFP_KERNEL);
+	device->fw_cores = drmm_kcalloc(&device->drm, cores, sizeof(*device->fw_cores),
+					GFP_KERNEL);
+	device->commands = kvcalloc(OVERTAKE_COMMANDS, sizeof(*device->commands), GFP_KERNEL);
+	device->events = kvcalloc(OVERTAKE_EVENTS, sizeof(*device->events), GFP_KERNEL);
+	if (drmm_add_action_or_reset(&device->drm, free_queues, device) || !device->cores ||
+	    !device->hw || !device->fw_cores || !device->commands || !device->events)
+		return -ENOMEM;
+	for (i = 0; i < cores; i++) {
+		device->cores[i].device = device;
+		device->cores[i].number = i + 1;
+	}
+	device->manual = device->settings.manual_clock;
+	spin_lock_irq(&device->lock);
+	boot_locked(device);
+	spin_unlock_irq(&device->lock);
+	return 0;
+}
+
+static void stop_threads(struct overtake_device *device)
+{
+	u32 i;
+
+	for (i = 0; i < device->settings.cores; i++) {
+		if (device->cores[i].thread)
+			kthread_stop(device->cores[i].thread);
+	}
+}
+
+/* Powers the cores on. */
+int overtake_host_start(struct overtake_device *device)
+{
+	u32 i;
+
+	for (i = 0; i < device->settings.cores; i++) {
+		struct overtake_core *core = &device->cores[i];
+		struct task_struct *thread;
+
+		thread = kthread_run(core_thread, core, "overtake%u/%u", device->index, i + 1);
+		if (IS_ERR(thread)) {
+			stop_threads(device);
+			return PTR_ERR(thread);
+		}
+		core->thread = thread;
+	}
+	queue_delayed_work(overtake_workqueue, &device->backstop, BACKSTOP_PERIOD);
+	return 0;
+}
+
+/* From here on nothing is admitted; ends all that is in flight, with -ENODEV, and waits for it. */
+void overtake_host_go(struct overtake_device *device)
+{
+	spin_lock_irq(&device->lock);
+	device->gone = true;
+	spin_unlock_irq(&device->lock);
+	wake_up_all(&device->idle);
+	overtake_contexts_kill_all(device);
+	/* Ends by itself: nothing waits to start, and what runs is stopped at its next step. */
+	wait_event(device->idle, is_idle(device));
+}
+
+/* Powers the cores off; nothing is in flight. */
+void overtake_host_stop(struct overtake_device *device)
+{
+	spin_lock_irq(&device->lock);
+	device->stopped = true;
+	spin_unlock_irq(&device->lock);
+	hrtimer_cancel(&device->timer);
+	cancel_delayed_work_sync(&device->backstop);
+	cancel_work_sync(&device->continue_work);
+	stop_threads(device);
+}

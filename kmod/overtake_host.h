@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The host of firmware-sim: time, threads, timer.  See overtake_host.c. */
+#ifndef OVERTAKE_HOST_H
+#define OVERTAKE_HOST_H
+
+#include "overtake_drv.h"
+
+int overtake_host_init(struct overtake_device *device);
+int overtake_host_start(struct overtake_device *device);
+void overtake_host_go(struct overtake_device *device);
+void overtake_host_stop(struct overtake_device *device);
+
+u64 overtake_host_now(struct overtake_device *device);
+void overtake_host_kick(struct overtake_device *device);
+void overtake_host_update_limits(struct overtake_device *device, u32 slots);
+int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit);
+int overtake_host_reset_core(struct overtake_device *device, u32 core);
+int overtake_host_set_manual(struct overtake_device *device, bool manual);
+int overtake_host_advance_clock(struct overtake_device *device, u64 target_ns);
+
+#endif

@@ -1,0 +1,791 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jobs: the one path behind both ways in.
+ *
+ * DOC: life of a job
+ *
+ *	      overtake_job_create()	copy from user, validate, allocate, resolve addresses
+ *	NEW
+ *	      overtake_job_publish()	lock reservations, reserve fence slots, then under the
+ *					device lock: admission, SUBMIT.  Everything that can fail
+ *					comes before SUBMIT, nothing fails after it
+ *	IN_FLIGHT
+ *	      ENDED event		overtake_job_ended_locked(): result final, result record
+ *					written; the core touches the job's memory no more
+ *	ENDED
+ *	      overtake_job_deliver()	fence signalled, io_uring command completed, waiters woken
+ *	      WAIT			collects a job that came in through ioctl
+ *
+ * The firmware is the one terminal owner: a job in flight ends by the ENDED event and by
+ * nothing else.  Cancel, deadline, kill -9, reset and removal of the device only make that event
+ * come.  Job and firmware meet through CANCEL and KILL_CONTEXT, whose command slots are reserved
+ * at admission, so asking for the end never fails either.
+ *
+ * DOC: who holds a reference to a job
+ *
+ *	submitter		from creation to the end of its system call
+ *	firmware		SUBMIT to delivery of ENDED
+ *	CANCEL command		CANCEL to the CANCELLED event, which may come after ENDED
+ *	context's tree (tag)	SUBMIT to collection by WAIT; io_uring: to the ENDED event; at the
+ *				latest, the death of the context
+ *	io_uring command	creation to completion of the command (in its pdu)
+ *
+ * A job holds its context (which holds client, device), its mappings (which hold buffers), its
+ * fence.  The fence is an allocation of its own: reservation objects keep it long after the job
+ * has gone.  The last reference may go in any context, so the memory is freed by a work item.
+ *
+ * DOC: who completes an io_uring command
+ *
+ * Whoever takes job->command by xchg(): delivery, the cancel callback of io_uring, or the submitter
+ * when publication failed.  xchg() orders it after everything the taker wrote to the job before.
+ *
+ * DOC: lock order
+ *
+ *	io_uring's uring_lock -> client->lock
+ *	io_uring's uring_lock -> dma_resv -> device->lock -> (scheduler, timer, wait queue)
+ *
+ * No user copy and no allocation under dma_resv; fences are signalled and commands completed
+ * outside device->lock.  device->lock is taken with interrupts off, since the device timer takes it.
+ *
+ * DOC: barriers
+ *
+ *	fetch of an instruction		firmware-sim copies it, then a compiler barrier, then looks at
+ *					the copy only; clients share that memory
+ *	exec.abort, ring indices	store-release and load-acquire in firmware-sim, paired by name
+ *	everything else			device->lock
+ */
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_gem.h>
+
+#include "overtake_host.h"
+#include "overtake_job.h"
+#include "overtake_trace.h"
+
+struct overtake_fence {
+	struct dma_fence base;
+	spinlock_t lock; /* the one of @base */
+};
+
+static const char *fence_driver_name(struct dma_fence *fence)
+{
+	return "overtake";
+}
+
+static const char *fence_timeline_name(struct dma_fence *fence)
+{
+	return "job";
+}
+
+static const struct dma_fence_ops overtake_fence_ops = {
+	.get_driver_name = fence_driver_name,
+	.get_timeline_name = fence_timeline_name,
+};
+
+/*
+ * Each fence has a context of its own: jobs end out of order (priorities, cores, cancels), and a
+ * reservation object lets a later fence of a context stand for the earlier ones.
+ */
+static struct dma_fence *fence_create(void)
+{
+	struct overtake_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
+
+	if (!fence)
+		return NULL;
+	spin_lock_init(&fence->lock);
+	dma_fence_init(&fence->base, &overtake_fence_ops, &fence->lock,
+		       dma_fence_context_alloc(1), 1);
+	return &fence->base;
+}
+
+void overtake_job_get(struct overtake_job *job)
+{
+	kref_get(&job->ref);
+}
+
+/* Also for a job that was not created completely. */
+static void job_free(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->mapping_count; i++)
+		overtake_mapping_put(job->mappings[i]);
+	kvfree(job->scratch);
+	kvfree(job->fcs);
+	dma_fence_put(job->fence);
+	overtake_client_uncharge(job->context->client, job->charged_bytes);
+	overtake_context_put(job->context);
+	kfree(job);
+}
+
+static void job_free_work(struct work_struct *work)
+{
+	job_free(container_of(work, struct overtake_job, free_work));
+}
+
+static void job_release(struct kref *ref)
+{
+	struct overtake_job *job = container_of(ref, struct overtake_job, ref);
+
+	INIT_WORK(&job->free_work, job_free_work);
+	queue_work(overtake_workqueue, &job->free_work);
+}
+
+/* Any context, under the device lock too. */
+void overtake_job_put(struct overtake_job *job)
+{
+	kref_put(&job->ref, job_release);
+}
+
+/* What can be said without looking anything up. */
+static int check_args(struct overtake_device *device, const struct drm_overtake_submit *args)
+{
+	if (args->extensions || args->flags || args->deadline_ns < 0 || !args->fc_count ||
+	    !args->binding_count || args->core > device->settings.cores ||
+	    args->priority > OVERTAKE_PRIORITY_HIGH || args->result % 8)
+		return -EINVAL;
+	if (args->fc_count > OVERTAKE_MAX_FCS || args->binding_count > OVERTAKE_MAX_BINDINGS ||
+	    args->scratch_bytes > OVERTAKE_MAX_SCRATCH_BYTES)
+		return -E2BIG;
+	return 0;
+}
+
+static int charge(struct overtake_job *job, u64 bytes)
+{
+	int ret = overtake_client_charge(job->context->client, bytes);
+
+	if (!ret)
+		job->charged_bytes += bytes;
+	return ret;
+}
+
+static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *args)
+{
+	u64 bytes = (u64)args->fc_count * sizeof(*job->fcs);
+	u32 i;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(struct ovt_fc) != sizeof(struct overtake_fc));
+	ret = charge(job, bytes);
+	if (ret)
+		return ret;
+	job->fcs = kvmalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!job->fcs)
+		return -ENOMEM;
+	if (copy_from_user(job->fcs, u64_to_user_ptr(args->fcs), bytes))
+		return -EFAULT;
+	for (i = 0; i < args->fc_count; i++)
+		if (!job->fcs[i].insn_count)
+			return -EINVAL;
+	job->fw.fcs = job->fcs;
+	job->fw.fc_count = args->fc_count;
+	return 0;
+}
+
+/* Takes over the reference to @mapping.  @written: the job's fence excludes readers too. */
+static void add_mapping(struct overtake_job *job, struct overtake_mapping *mapping, bool written)
+{
+	u32 i;
+
+	job->mappings[job->mapping_count++] = mapping;
+	for (i = 0; i < job->object_count; i++)
+		if (job->objects[i] == mapping->object)
+			break;
+	if (i == job->object_count)
+		job->objects[job->object_count++] = mapping->object;
+	job->object_written[i] |= written;
+}
+
+static int bind_region(struct overtake_job *job, const struct overtake_binding *binding)
+{
+	bool write = binding->flags & OVERTAKE_MAP_WRITE;
+	struct overtake_mapping *mapping;
+	struct ovt_region *region;
+
+	if (binding->region >= OVERTAKE_MAX_REGIONS ||
+	    binding->region == OVERTAKE_REGION_SCRATCH || !binding->length ||
+	    !(binding->flags & OVERTAKE_MAP_READ) ||
+	    (binding->flags & ~(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)))
+		return -EINVAL;
+	region = &job->fw.regions[array_index_nospec(binding->region, OVERTAKE_MAX_REGIONS)];
+	if (region->length)
+		return -EINVAL;
+	mapping = overtake_mapping_find(job->context->client, binding->address, binding->length);
+	if (!mapping)
+		return -ENOENT;
+	if (write && !(mapping->flags & OVERTAKE_MAP_WRITE)) {
+		overtake_mapping_put(mapping);
+		return -EACCES;
+	}
+	region->base = mapping->base + (binding->address - mapping->address);
+	region->length = binding->length;
+	region->flags = OVT_REGION_READ | (write ? OVT_REGION_WRITE : 0);
+	add_mapping(job, mapping, write);
+	return 0;
+}
+
+static int bind_regions(struct overtake_job *job, const struct drm_overtake_submit *args)
+{
+	struct overtake_binding bindings[OVERTAKE_MAX_BINDINGS];
+	u32 i;
+	int ret;
+
+	if (copy_from_user(bindings, u64_to_user_ptr(args->bindings),
+			   args->binding_count * sizeof(bindings[0])))
+		return -EFAULT;
+	for (i = 0; i < args->binding_count; i++) {
+		ret = bind_region(job, &bindings[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int bind_result(struct overtake_job *job, u64 address)
+{
+	struct overtake_mapping *mapping;
+
+	BUILD_BUG_ON(OVERTAKE_MAX_BINDINGS + 1 > ARRAY_SIZE(job->mappings));
+	if (!address)
+		return 0;
+	mapping = overtake_mapping_find(job->context->client, address,
+					sizeof(struct overtake_result));
+	if (!mapping)
+		return -ENOENT;
+	if (!(mapping->flags & OVERTAKE_MAP_WRITE)) {
+		overtake_mapping_put(mapping);
+		return -EACCES;
+	}
+	job->result_memory = (void *)(mapping->base + (address - mapping->address));
+	add_mapping(job, mapping, true);
+	return 0;
+}
+
+static int add_scratch(struct overtake_job *job, u32 bytes)
+{
+	struct ovt_region *region = &job->fw.regions[OVERTAKE_REGION_SCRATCH];
+	int ret;
+
+	if (!bytes)
+		return 0;
+	ret = charge(job, bytes);
+	if (ret)
+		return ret;
+	job->scratch = kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!job->scratch)
+		return -ENOMEM;
+	region->base = job->scratch;
+	region->length = bytes;
+	region->flags = OVT_REGION_READ | OVT_REGION_WRITE;
+	return 0;
+}
+
+static int fill_job(struct overtake_job *job, const struct drm_overtake_submit *args)
+{
+	int ret;
+
+	ret = charge(job, sizeof(*job));
+	if (ret)
+		return ret;
+	job->fence = fence_create();
+	if (!job->fence)
+		return -ENOMEM;
+	ret = copy_fcs(job, args);
+	if (!ret)
+		ret = bind_regions(job, args);
+	if (!ret)
+		ret = bind_result(job, args->result);
+	if (!ret)
+		ret = add_scratch(job, args->scratch_bytes);
+	return ret;
+}
+
+static struct overtake_job *job_alloc(struct overtake_context *context,
+				      const struct drm_overtake_submit *args)
+{
+	struct overtake_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+
+	if (!job)
+		return NULL;
+	kref_init(&job->ref);
+	job->context = context;
+	job->tag = args->tag;
+	job->custom_id = args->custom_id;
+	job->deadline_ns = args->deadline_ns == OVERTAKE_DEADLINE_NEVER ? OVT_TIME_NEVER :
+			   args->deadline_ns;
+	job->fw.context = &context->fw;
+	job->fw.core = args->core;
+	job->fw.priority = args->priority;
+	RB_CLEAR_NODE(&job->tag_node);
+	RB_CLEAR_NODE(&job->deadline_node);
+	INIT_LIST_HEAD(&job->batch_link);
+	INIT_LIST_HEAD(&job->collect_link);
+	return job;
+}
+
+/*
+ * overtake_job_create - a job from what a client asks for; nobody else knows it yet
+ * @args: a copy that the client cannot change any more
+ *
+ * Returns the job with one reference, or an error and nothing has changed.  May sleep.
+ */
+struct overtake_job *overtake_job_create(struct overtake_client *client,
+					 const struct drm_overtake_submit *args)
+{
+	struct overtake_context *context;
+	struct overtake_job *job;
+	int ret;
+
+	ret = check_args(client->device, args);
+	if (ret)
+		return ERR_PTR(ret);
+	context = overtake_context_find(client, args->context_id);
+	if (!context)
+		return ERR_PTR(-ENOENT);
+	if (args->priority > context->max_priority) {
+		overtake_context_put(context);
+		return ERR_PTR(-EPERM);
+	}
+	job = job_alloc(context, args);
+	if (!job) {
+		overtake_context_put(context);
+		return ERR_PTR(-ENOMEM);
+	}
+	ret = fill_job(job, args);
+	if (ret) {
+		job_free(job);
+		return ERR_PTR(ret);
+	}
+	return job;
+}
+
+static int compare_tag(const struct rb_node *node, u64 tag)
+{
+	u64 other = rb_entry(node, struct overtake_job, tag_node)->tag;
+
+	return tag < other ? -1 : tag > other;
+}
+
+static int compare_tag_key(const void *key, const struct rb_node *node)
+{
+	return compare_tag(node, *(const u64 *)key);
+}
+
+static int compare_tag_node(struct rb_node *node, const struct rb_node *other)
+{
+	return compare_tag(other, rb_entry(node, struct overtake_job, tag_node)->tag);
+}
+
+static bool deadline_less(struct rb_node *node, const struct rb_node *other)
+{
+	return rb_entry(node, struct overtake_job, deadline_node)->deadline_ns <
+	       rb_entry(other, struct overtake_job, deadline_node)->deadline_ns;
+}
+
+static struct overtake_job *find_tag_locked(struct overtake_context *context, u64 tag)
+{
+	struct rb_node *node = rb_find(&tag, &context->jobs, compare_tag_key);
+
+	return node ? rb_entry(node, struct overtake_job, tag_node) : NULL;
+}
+
+/* The tree's reference is the caller's now. */
+static void leave_tree_locked(struct overtake_job *job)
+{
+	rb_erase(&job->tag_node, &job->context->jobs);
+	job->in_tree = false;
+	job->context->job_count--;
+	if (job->collectable)
+		job->context->collectable_count--;
+}
+
+static void forget_deadline_locked(struct overtake_job *job)
+{
+	if (RB_EMPTY_NODE(&job->deadline_node))
+		return;
+	rb_erase_cached(&job->deadline_node, &overtake_job_device(job)->deadlines);
+	RB_CLEAR_NODE(&job->deadline_node);
+}
+
+/* The last thing that can fail. */
+static int admit_locked(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	struct overtake_context *context = job->context;
+
+	lockdep_assert_held(&device->lock);
+	if (device->gone)
+		return -ENODEV;
+	if (context->dead)
+		return -ENOENT;
+	if (job->cancel_requested)
+		return -ECANCELED;
+	if (find_tag_locked(context, job->tag))
+		return -EEXIST;
+	if (context->job_count >= OVERTAKE_MAX_JOBS)
+		return -ENOSPC;
+	/* SUBMIT and one CANCEL */
+	return ovt_fw_reserve(&device->fw, 2) ? 0 : -ENOSPC;
+}
+
+static void submit_locked(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	struct overtake_context *context = job->context;
+	u64 now_ns = overtake_host_now(device);
+
+	lockdep_assert_held(&device->lock);
+	overtake_job_get(job); /* the firmware's */
+	overtake_job_get(job); /* the tree's */
+	rb_find_add(&job->tag_node, &context->jobs, compare_tag_node);
+	job->in_tree = true;
+	context->job_count++;
+	if (job->collectable)
+		context->collectable_count++;
+	if (!job->deadline_ns)
+		job->deadline_ns = now_ns + device->settings.queue_timeout_ns;
+	if (job->deadline_ns != OVT_TIME_NEVER)
+		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
+	job->state = OVERTAKE_JOB_IN_FLIGHT;
+	device->jobs_in_flight++;
+	atomic_inc(&context->undelivered);
+	trace_fc_submit(job, now_ns);
+	ovt_fw_submit(&device->fw, &job->fw, now_ns);
+}
+
+static int reserve_fence_slots(struct overtake_job *job)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < job->object_count; i++) {
+		ret = dma_resv_reserve_fences(job->objects[i]->resv, 1);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void add_fences(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->object_count; i++)
+		dma_resv_add_fence(job->objects[i]->resv, job->fence,
+				   job->object_written[i] ? DMA_RESV_USAGE_WRITE :
+				   DMA_RESV_USAGE_READ);
+}
+
+/*
+ * overtake_job_publish - hand a new job to the device
+ *
+ * Returns 0, and the job will end; or an error, and it never ran and nothing refers to it but the
+ * caller (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ECANCELED cancelled meanwhile,
+ * -ENODEV, -ENOMEM, -ERESTARTSYS).  May sleep.
+ */
+int overtake_job_publish(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	struct ww_acquire_ctx ticket;
+	bool signalling;
+	int ret;
+
+	ret = drm_gem_lock_reservations(job->objects, job->object_count, &ticket);
+	if (ret)
+		return ret;
+	ret = reserve_fence_slots(job);
+	if (ret)
+		goto unlock;
+	signalling = dma_fence_begin_signalling();
+	spin_lock_irq(&device->lock);
+	ret = admit_locked(job);
+	if (!ret)
+		submit_locked(job);
+	spin_unlock_irq(&device->lock);
+	if (!ret)
+		add_fences(job);
+	dma_fence_end_signalling(signalling);
+unlock:
+	drm_gem_unlock_reservations(job->objects, job->object_count, &ticket);
+	if (!ret)
+		overtake_host_kick(device);
+	return ret;
+}
+
+/*
+ * overtake_job_cancel_locked - make a job end without starting further FCs
+ * @status: what it ends with, unless it ends otherwise first
+ * @now_ns: device time
+ *
+ * At most once a job; later calls do nothing.  The caller kicks the host.
+ */
+void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns)
+{
+	struct overtake_device *device = overtake_job_device(job);
+
+	lockdep_assert_held(&device->lock);
+	forget_deadline_locked(job);
+	if (job->cancel_requested || job->state == OVERTAKE_JOB_ENDED)
+		return;
+	job->cancel_requested = true;
+	job->cancel_status = status;
+	if (job->state == OVERTAKE_JOB_NEW)
+		return; /* admission sees it */
+	overtake_job_get(job); /* the CANCEL command's */
+	ovt_fw_cancel(&device->fw, &job->fw, now_ns);
+}
+
+/* For a caller that has a reference and no lock. */
+void overtake_job_cancel(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	unsigned long flags;
+
+	spin_lock_irqsave(&device->lock, flags);
+	overtake_job_cancel_locked(job, -ECANCELED, overtake_host_now(device));
+	spin_unlock_irqrestore(&device->lock, flags);
+	overtake_host_kick(device);
+}
+
+/* Cancel by name; -ENOENT if no such job is in flight.  Either way in. */
+int overtake_job_cancel_tag(struct overtake_client *client,
+			    const struct drm_overtake_cancel *args)
+{
+	struct overtake_device *device = client->device;
+	struct overtake_context *context;
+	struct overtake_job *job;
+	int ret = -ENOENT;
+
+	if (args->pad)
+		return -EINVAL;
+	context = overtake_context_find(client, args->context_id);
+	if (!context)
+		return -ENOENT;
+	spin_lock_irq(&device->lock);
+	job = find_tag_locked(context, args->tag);
+	if (job && job->state == OVERTAKE_JOB_IN_FLIGHT && !context->dead) {
+		overtake_job_cancel_locked(job, -ECANCELED, overtake_host_now(device));
+		ret = 0;
+	}
+	spin_unlock_irq(&device->lock);
+	if (!ret)
+		overtake_host_kick(device);
+	overtake_context_put(context);
+	return ret;
+}
+
+struct overtake_job *overtake_job_next_deadline(struct overtake_device *device)
+{
+	struct rb_node *first = rb_first_cached(&device->deadlines);
+
+	lockdep_assert_held(&device->lock);
+	return first ? rb_entry(first, struct overtake_job, deadline_node) : NULL;
+}
+
+static s32 job_status(const struct overtake_job *job)
+{
+	switch (job->fw.status) {
+	case OVT_JOB_OK:
+		return 0;
+	case OVT_JOB_CANCELLED:
+		if (job->cancel_requested)
+			return job->cancel_status;
+		return overtake_job_device(job)->gone ? -ENODEV : -ECANCELED;
+	case OVT_JOB_FAULTED:
+		return -ENOEXEC;
+	case OVT_JOB_HUNG:
+		return -ETIMEDOUT;
+	case OVT_JOB_RESET:
+		return -EIO;
+	}
+	return -EIO;
+}
+
+static void fill_result(struct overtake_job *job)
+{
+	job->result = (struct overtake_result){
+		.tag = job->tag,
+		.queued_ns = job->fw.arrival_ns,
+		.start_ns = job->fw.start_ns,
+		.end_ns = job->fw.end_ns,
+		.executed_ns = job->fw.executed_ns,
+		.preemptions = job->fw.preemptions,
+		.fcs_done = job->fw.done,
+		.core = job->fw.placed_core,
+		.status = job_status(job),
+		.fault = job->fw.fault,
+		.fault_insn = job->fw.fault_insn,
+	};
+	if (job->result_memory)
+		memcpy(job->result_memory, &job->result, sizeof(job->result));
+}
+
+/*
+ * overtake_job_ended_locked - the firmware has let go of @job
+ * @batch: takes the job, with the firmware's reference, for overtake_job_deliver()
+ */
+void overtake_job_ended_locked(struct overtake_job *job, struct list_head *batch)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	struct overtake_context *context = job->context;
+
+	lockdep_assert_held(&device->lock);
+	fill_result(job);
+	forget_deadline_locked(job);
+	if (!job->cancel_requested)
+		ovt_fw_unreserve(&device->fw, 1);
+	atomic64_add(job->result.executed_ns, &context->client->busy_ns);
+	job->state = OVERTAKE_JOB_ENDED;
+	device->jobs_in_flight--;
+	list_add_tail(&job->batch_link, batch);
+	if (job->collectable && !context->dead) {
+		list_add_tail(&job->collect_link, &context->ended);
+	} else {
+		leave_tree_locked(job);
+		overtake_job_put(job);
+	}
+}
+
+/* Tells everybody that @job has ended, and drops the firmware's reference. */
+void overtake_job_deliver(struct overtake_job *job)
+{
+	struct overtake_context *context = job->context;
+	struct io_uring_cmd *command;
+
+	if (job->result.status)
+		dma_fence_set_error(job->fence, job->result.status);
+	dma_fence_signal(job->fence);
+	command = xchg(&job->command, NULL);
+	if (command)
+		overtake_uring_ended(job, command);
+	atomic_dec(&context->undelivered);
+	wake_up_all(&context->wait);
+	overtake_job_put(job);
+}
+
+/* The context dies: nobody will collect what has ended.  References move to @forgotten. */
+void overtake_jobs_forget_ended_locked(struct overtake_context *context,
+				       struct list_head *forgotten)
+{
+	struct overtake_job *job;
+
+	lockdep_assert_held(&context->client->device->lock);
+	list_for_each_entry(job, &context->ended, collect_link)
+		leave_tree_locked(job);
+	list_splice_tail_init(&context->ended, forgotten);
+}
+
+void overtake_jobs_put_forgotten(struct list_head *forgotten)
+{
+	struct overtake_job *job, *next;
+
+	list_for_each_entry_safe(job, next, forgotten, collect_link) {
+		list_del_init(&job->collect_link);
+		overtake_job_put(job);
+	}
+}
+
+int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct overtake_job *job;
+	int ret;
+
+	job = overtake_job_create(file->driver_priv, data);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	job->collectable = true;
+	ret = overtake_job_publish(job);
+	overtake_job_put(job);
+	return ret;
+}
+
+int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return overtake_job_cancel_tag(file->driver_priv, data);
+}
+
+/*
+ * Takes the job that WAIT asks for out of its context.  *@found with the tree's reference and 0;
+ * -ENOENT if there is none, -EAGAIN if it has not ended yet.
+ */
+static int try_collect(struct overtake_context *context, const struct drm_overtake_wait *args,
+		       struct overtake_job **found)
+{
+	struct overtake_device *device = context->client->device;
+	struct overtake_job *job;
+	int ret = -ENOENT;
+
+	spin_lock_irq(&device->lock);
+	if (args->flags & OVERTAKE_WAIT_ANY) {
+		job = list_first_entry_or_null(&context->ended, struct overtake_job, collect_link);
+		if (!job && context->collectable_count)
+			ret = -EAGAIN;
+	} else {
+		job = find_tag_locked(context, args->tag);
+		if (job && !job->collectable)
+			job = NULL;
+		if (job && job->state != OVERTAKE_JOB_ENDED) {
+			job = NULL;
+			ret = -EAGAIN;
+		}
+	}
+	if (context->dead) {
+		ret = -ENOENT;
+	} else if (job) {
+		list_del_init(&job->collect_link);
+		leave_tree_locked(job);
+		*found = job;
+		ret = 0;
+	}
+	spin_unlock_irq(&device->lock);
+	return ret;
+}
+
+static int wait_and_collect(struct overtake_context *context,
+			    const struct drm_overtake_wait *args, struct overtake_job **found)
+{
+	int ret = try_collect(context, args, found);
+	ktime_t timeout;
+	int error;
+
+	if (ret != -EAGAIN)
+		return ret;
+	timeout = ktime_sub(ns_to_ktime(args->deadline_ns), ktime_get());
+	if (timeout <= 0)
+		return -ETIMEDOUT;
+	if (args->deadline_ns == OVERTAKE_DEADLINE_NEVER)
+		timeout = KTIME_MAX;
+	error = wait_event_interruptible_hrtimeout(context->wait,
+						   (ret = try_collect(context, args, found)) !=
+						   -EAGAIN, timeout);
+	if (ret != -EAGAIN)
+		return ret;
+	return error == -ETIME ? -ETIMEDOUT : error;
+}
+
+int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_overtake_wait *args = data;
+	struct overtake_context *context;
+	struct overtake_job *job;
+	int ret;
+
+	if ((args->flags & ~OVERTAKE_WAIT_ANY) || args->deadline_ns < 0 ||
+	    ((args->flags & OVERTAKE_WAIT_ANY) && args->tag))
+		return -EINVAL;
+	context = overtake_context_find(file->driver_priv, args->context_id);
+	if (!context)
+		return -ENOENT;
+	ret = wait_and_collect(context, args, &job);
+	if (!ret) {
+		args->result = job->result;
+		overtake_job_put(job);
+	}
+	overtake_context_put(context);
+	return ret;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Jobs, for the ways in (ioctl, io_uring) and for the host.  See overtake_job.c. */
+#ifndef OVERTAKE_JOB_H
+#define OVERTAKE_JOB_H
+
+#include "overtake_drv.h"
+
+enum overtake_job_state {
+	OVERTAKE_JOB_NEW,		/* private to whoever submits it */
+	OVERTAKE_JOB_IN_FLIGHT,		/* the firmware has it */
+	OVERTAKE_JOB_ENDED,		/* result final; to be delivered and collected */
+};
+
+/**
+ * struct overtake_job - a job
+ * @fw: the firmware's part, and the memory that the core sees
+ * @state: device lock
+ * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
+ * @collectable: came in through ioctl, so WAIT collects it
+ * @in_tree: @tag_node is in the context's tree, which holds a reference; device lock
+ * @cancel_status: what the job ends with if a cancel ends it; device lock
+ * @deadline_ns: device time, OVT_TIME_NEVER if none; set before publication
+ * @result: final once @state is OVERTAKE_JOB_ENDED
+ * @result_memory: the client's result record, inside one of @mappings, or NULL
+ * @command: the io_uring command to complete; whoever takes it (xchg) completes it
+ * @batch_link: in the list of ended jobs being delivered
+ * @collect_link: in overtake_context.ended
+ */
+struct overtake_job {
+	struct ovt_fw_job fw;
+	struct kref ref;
+	struct overtake_context *context;
+	u64 tag;
+	s64 custom_id;
+
+	enum overtake_job_state state;
+	bool cancel_requested;
+	bool collectable;
+	bool in_tree;
+	s32 cancel_status;
+	u64 deadline_ns;
+	struct rb_node tag_node;
+	struct rb_node deadline_node;
+	struct list_head batch_link;
+	struct list_head collect_link;
+
+	struct overtake_result result;
+	struct overtake_result *result_memory;
+	struct io_uring_cmd *command;
+	struct dma_fence *fence;
+
+	struct ovt_fc *fcs;
+	void *scratch;
+	u64 charged_bytes;
+	u32 mapping_count;
+	u32 object_count;
+	struct overtake_mapping *mappings[OVERTAKE_MAX_REGIONS];
+	struct drm_gem_object *objects[OVERTAKE_MAX_REGIONS];
+	bool object_written[OVERTAKE_MAX_REGIONS];
+	struct work_struct free_work;
+};
+
+#define to_overtake_job(job)	container_of(job, struct overtake_job, fw)
+
+static inline struct overtake_device *overtake_job_device(const struct overtake_job *job)
+{
+	return job->context->client->device;
+}
+
+struct overtake_job *overtake_job_create(struct overtake_client *client,
+					 const struct drm_overtake_submit *args);
+int overtake_job_publish(struct overtake_job *job);
+void overtake_job_get(struct overtake_job *job);
+void overtake_job_put(struct overtake_job *job);
+int overtake_job_cancel_tag(struct overtake_client *client,
+			    const struct drm_overtake_cancel *args);
+void overtake_job_cancel(struct overtake_job *job);
+
+/* For the host, under the device lock. */
+void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns);
+void overtake_job_ended_locked(struct overtake_job *job, struct list_head *batch);
+struct overtake_job *overtake_job_next_deadline(struct overtake_device *device);
+void overtake_jobs_forget_ended_locked(struct overtake_context *context,
+				       struct list_head *forgotten);
+
+/* For the host, outside the device lock. */
+void overtake_job_deliver(struct overtake_job *job);
+void overtake_jobs_put_forgotten(struct list_head *forgotten);
+
+int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* overtake_uring.c: complete @cmd, taken from @job, whose result is final. */
+void overtake_uring_ended(struct overtake_job *job, struct io_uring_cmd *cmd);
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way in through io_uring.
+ *
+ * A command in flight holds, in its pdu, a reference to its job.  The pdu is read by the
+ * completion in task context and by the cancel callback; both run under the ring's lock, and a
+ * command is off the cancelable list before its reference is dropped.  A command is
+ * completed by whoever takes job->command (overtake_job.c).
+ */
+#include <linux/file.h>
+
+#include <drm/drm_drv.h>
+
+#include "compat.h"
+#include "overtake_job.h"
+
+struct uring_pdu {
+	struct overtake_job *job;
+};
+
+static struct overtake_job *command_job(struct io_uring_cmd *cmd)
+{
+	return io_uring_cmd_to_pdu(cmd, struct uring_pdu)->job;
+}
+
+/* Completes a command that the caller has taken, and drops its reference to the job. */
+static void finish_command(struct io_uring_cmd *cmd, s32 status, u64 executed_ns,
+			   unsigned int issue_flags)
+{
+	struct overtake_job *job = command_job(cmd);
+
+	overtake_uring_done(cmd, status, executed_ns, issue_flags);
+	overtake_job_put(job);
+}
+
+static void ended_in_task(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	const struct overtake_result *result = &command_job(cmd)->result;
+
+	finish_command(cmd, result->status, result->executed_ns, issue_flags);
+}
+
+/* Any context. */
+void overtake_uring_ended(struct overtake_job *job, struct io_uring_cmd *cmd)
+{
+	io_uring_cmd_complete_in_task(cmd, ended_in_task);
+}
+
+/* The SQE is shared with the client: each word is read once, and only the copy is used. */
+static void copy_payload(const struct io_uring_cmd *cmd, u64 *payload)
+{
+	const u64 *source = overtake_uring_payload(cmd);
+	u32 i;
+
+	for (i = 0; i < OVERTAKE_URING_PAYLOAD_BYTES / sizeof(u64); i++)
+		payload[i] = READ_ONCE(source[i]);
+}
+
+/* A signal must not show in a CQE as the kernel's own restart code. */
+static int uring_error(int error)
+{
+	return error == -ERESTARTSYS ? -EINTR : error;
+}
+
+static int uring_submit(struct overtake_client *client, struct io_uring_cmd *cmd,
+			const struct drm_overtake_submit *args, unsigned int issue_flags)
+{
+	struct overtake_job *job;
+	int ret;
+
+	job = overtake_job_create(client, args);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	overtake_job_get(job); /* the command's */
+	io_uring_cmd_to_pdu(cmd, struct uring_pdu)->job = job;
+	job->command = cmd;
+	io_uring_cmd_mark_cancelable(cmd, issue_flags);
+	/* From here on the command is completed by whoever takes it, even for an error. */
+	ret = overtake_job_publish(job);
+	if (ret && xchg(&job->command, NULL))
+		finish_command(cmd, uring_error(ret), 0, issue_flags);
+	overtake_job_put(job);
+	return -EIOCBQUEUED;
+}
+
+static int uring_cancel(struct overtake_client *client, const u64 *payload)
+{
+	const struct drm_overtake_cancel *args = (const void *)payload;
+	u32 i;
+
+	for (i = sizeof(*args) / sizeof(u64); i < OVERTAKE_URING_PAYLOAD_BYTES / sizeof(u64); i++)
+		if (payload[i])
+			return -EINVAL;
+	return overtake_job_cancel_tag(client, args);
+}
+
+/*
+ * The ring is going away, or its task: it must not wait for the job.  The command ends now, the
+ * job goes on to its end on its own references.
+ */
+static void uring_cancel_command(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct overtake_job *job = command_job(cmd);
+
+	if (!xchg(&job->command, NULL))
+		return; /* it is being completed already */
+	overtake_job_cancel(job);
+	finish_command(cmd, -ECANCELED, 0, issue_flags);
+}
+
+int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct drm_file *file = cmd->file->private_data;
+	struct overtake_client *client = file->driver_priv;
+	u64 payload[OVERTAKE_URING_PAYLOAD_BYTES / sizeof(u64)];
+	int index;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(struct drm_overtake_submit) != OVERTAKE_URING_PAYLOAD_BYTES);
+	if (issue_flags & IO_URING_F_CANCEL) {
+		uring_cancel_command(cmd, issue_flags);
+		return 0;
+	}
+	/* Without it the payload would not be 80 bytes long. */
+	if (!(issue_flags & IO_URING_F_SQE128))
+		return -EINVAL;
+	copy_payload(cmd, payload);
+	if (!drm_dev_enter(&client->device->drm, &index))
+		return -ENODEV;
+	switch (cmd->cmd_op) {
+	case OVERTAKE_URING_SUBMIT:
+		ret = uring_submit(client, cmd, (const void *)payload, issue_flags);
+		break;
+	case OVERTAKE_URING_CANCEL:
+		ret = uring_cancel(client, payload);
+		break;
+	default:
+		ret = -EINVAL;
+	}
+	drm_dev_exit(index);
+	return ret;
+}
