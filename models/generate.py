@@ -188,8 +188,8 @@ class Kind:
 
 
 KINDS = {
-    "detector": Kind(build_detector, 256, 320, 16),
-    "large": Kind(build_large, 272, 272, 64),
+    "detector": Kind(build_detector, 320, 400, 16),
+    "large": Kind(build_large, 296, 296, 64),
 }
 
 
