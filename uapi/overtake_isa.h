@@ -75,7 +75,7 @@
  *		counts.  Weights: [group][o / 8][ky][kx][i / 8][8 o][8 i], zero filled.
  * DEPTHWISE	channels of in0 = channels of out; weights [ky][kx][channels rounded up to 8].
  * MATMUL	rows = height * width of in0, k = its channels; in1 holds n rows (height 1,
- *		width n) of k channels; out has the rows of in0 and n channels.
+ *		width n) of k channels; out has the height and width of in0 and n channels.
  *		acc = bias[n] + sum (in0 - zp0) * (in1 - zp1).
  * ADD		acc = (in0 - zp0) * multiplier[0] + (in1 - zp1) * multiplier[1], in 64 bits,
  *		then rounded half to even by shift[0].
@@ -92,7 +92,13 @@
  * CONV, DEPTHWISE and MATMUL read three arrays of n 32-bit words, one behind
  * the other at params_offset, n being the output channels rounded up to 8:
  * bias (signed), multiplier, shift.  AVERAGE_POOL reads two arrays of
- * kernel_height * kernel_width words: multiplier, shift.
+ * kernel_height * kernel_width words: multiplier, shift.  Words out of range make the
+ * outputs that depend on them unspecified, and so do weights of the zero filling that are
+ * not zero.
+ *
+ * Every window has a position inside its tensor.  The products that are summed up into one
+ * output element are at most OVERTAKE_MAX_KERNEL_ELEMENTS.  A tensor that is written and
+ * read by one instruction has an unspecified result; nothing outside it is touched.
  */
 #define OVERTAKE_OP_CONV		1u
 #define OVERTAKE_OP_DEPTHWISE		2u
