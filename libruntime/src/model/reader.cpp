@@ -269,8 +269,8 @@ private:
         op.output = tensor_number(from.outputs()->Get(0), place + ".outputs[0]");
         const Tensor& input = contents_.tensors[op.input];
         const Tensor& output = contents_.tensors[op.output];
-        require(op.input != op.output, place, "reads what it writes");
         require(!output.on_device(), place + ".outputs[0]", "is in device memory");
+        require(op.input != op.output, place, "reads what it writes");
         require(input.shape == output.shape, place, "input and output differ in shape");
         const int rank = static_cast<int>(input.shape.size());
         require(from.axis() >= -rank && from.axis() < rank, place + ".axis",

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "model_spec.hpp"
+
+#include <span>
+
+namespace overtake::test {
+
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+Offset<fbs::Tensor> build_tensor(FlatBufferBuilder& builder, const TensorSpec& spec) {
+    const auto name = builder.CreateString(spec.name);
+    const auto shape = builder.CreateVector(spec.shape);
+    return fbs::CreateTensor(builder, name, shape, static_cast<fbs::DataType>(spec.data_type),
+                             spec.height, spec.width, spec.channels, spec.row_stride,
+                             spec.pixel_stride, spec.scale, spec.zero_point, spec.bytes);
+}
+
+Offset<fbs::BpuSegment> build_bpu(FlatBufferBuilder& builder, const SegmentSpec& spec) {
+    const auto fcs = builder.CreateVectorOfStructs(spec.fcs);
+    const auto bindings = builder.CreateVectorOfStructs(spec.bindings);
+    return fbs::CreateBpuSegment(builder, fcs, bindings, spec.scratch_bytes);
+}
+
+Offset<fbs::CpuSegment> build_cpu(FlatBufferBuilder& builder, const SegmentSpec& spec) {
+    std::vector<Offset<fbs::CpuOp>> ops;
+    for (const CpuOpSpec& op : spec.ops) {
+        const auto name = builder.CreateString("op");
+        const auto inputs = builder.CreateVector(op.inputs);
+        const auto outputs = builder.CreateVector(op.outputs);
+        ops.push_back(fbs::CreateCpuOp(builder, static_cast<fbs::CpuOpType>(op.type), name, inputs,
+                                       outputs, op.axis));
+    }
+    return fbs::CreateCpuSegment(builder, builder.CreateVector(ops));
+}
+
+Offset<fbs::Segment> build_segment(FlatBufferBuilder& builder, const SegmentSpec& spec) {
+    Offset<fbs::BpuSegment> bpu;
+    Offset<fbs::CpuSegment> cpu;
+    if (spec.bpu)
+        bpu = build_bpu(builder, spec);
+    if (spec.cpu)
+        cpu = build_cpu(builder, spec);
+    return fbs::CreateSegment(builder, bpu, cpu);
+}
+
+Offset<flatbuffers::Vector<std::uint8_t>> build_bytes(FlatBufferBuilder& builder, const void* data,
+                                                      std::size_t size) {
+    builder.ForceVectorAlignment(size, 1, 64);
+    return builder.CreateVector(static_cast<const std::uint8_t*>(data), size);
+}
+
+} // namespace
+
+TensorSpec device_tensor(const std::string& name, std::uint32_t height, std::uint32_t width,
+                         std::uint32_t channels, float scale, std::int32_t zero_point) {
+    TensorSpec tensor;
+    tensor.name = name;
+    tensor.shape = {1, channels, height, width};
+    tensor.height = height;
+    tensor.width = width;
+    tensor.channels = channels;
+    tensor.pixel_stride = (channels + 7) / 8 * 8;
+    tensor.row_stride = width * tensor.pixel_stride;
+    tensor.scale = scale;
+    tensor.zero_point = zero_point;
+    tensor.bytes = std::uint64_t{height} * tensor.row_stride;
+    return tensor;
+}
+
+TensorSpec host_tensor(const std::string& name, const std::vector<std::uint32_t>& shape) {
+    TensorSpec tensor;
+    tensor.name = name;
+    tensor.shape = shape;
+    tensor.bytes = sizeof(float);
+    for (const std::uint32_t dimension : shape)
+        tensor.bytes *= dimension;
+    return tensor;
+}
+
+ModelSpec copy_and_softmax(std::uint32_t height, std::uint32_t width, std::uint32_t channels) {
+    ModelSpec spec;
+    spec.tensors = {device_tensor("input", height, width, channels, 0.5f, -3),
+                    device_tensor("copied", height, width, channels, 0.5f, -3),
+                    host_tensor("softmax", {1, channels, height, width})};
+    spec.inputs = {0};
+    spec.outputs = {2, 1};
+
+    const auto rows = [&](std::uint32_t first, std::uint32_t count) {
+        overtake_insn insn{};
+        insn.opcode = OVERTAKE_OP_COPY;
+        insn.in[0] = {.region = OVERTAKE_REGION_IO,
+                      .zero_point = 0,
+                      .offset = std::uint64_t{first} * spec.tensors[0].row_stride,
+                      .height = count,
+                      .width = width,
+                      .channels = channels,
+                      .row_stride = spec.tensors[0].row_stride,
+                      .pixel_stride = spec.tensors[0].pixel_stride,
+                      .reserved = 0};
+        insn.out = insn.in[0];
+        insn.out.region = OVERTAKE_REGION_IO + 1;
+        return insn;
+    };
+    spec.program = {rows(0, 1), rows(1, height - 1)};
+
+    SegmentSpec bpu;
+    bpu.bpu = true;
+    bpu.fcs = {fbs::Fc(0, 1, 100), fbs::Fc(1, 1, 300)};
+    bpu.bindings = {fbs::Binding(OVERTAKE_REGION_IO, 0, false),
+                    fbs::Binding(OVERTAKE_REGION_IO + 1, 1, true)};
+    SegmentSpec cpu;
+    cpu.cpu = true;
+    cpu.ops = {{.type = 1, .inputs = {1}, .outputs = {2}, .axis = 1}};
+    spec.segments = {bpu, cpu};
+    return spec;
+}
+
+std::vector<std::byte> build(const ModelSpec& spec) {
+    FlatBufferBuilder builder;
+    std::vector<Offset<fbs::Tensor>> tensors;
+    for (const TensorSpec& tensor : spec.tensors)
+        tensors.push_back(build_tensor(builder, tensor));
+    std::vector<Offset<fbs::Segment>> segments;
+    for (const SegmentSpec& segment : spec.segments)
+        segments.push_back(build_segment(builder, segment));
+    const auto tensor_vector = builder.CreateVector(tensors);
+    const auto segment_vector = builder.CreateVector(segments);
+    const auto inputs = builder.CreateVector(spec.inputs);
+    const auto outputs = builder.CreateVector(spec.outputs);
+    const auto program =
+        build_bytes(builder, spec.program.data(),
+                    spec.program.size() * sizeof(overtake_insn) - spec.program_bytes_cut);
+    const auto weights = build_bytes(builder, spec.weights.data(), spec.weights.size());
+    const auto profile_name = builder.CreateString("default");
+    const auto profile = fbs::CreateProfile(builder, profile_name, 1000000, 256, 64, 32, 200, 1000);
+    const auto name = builder.CreateString(spec.name);
+
+    fbs::ModelBuilder model(builder);
+    model.add_version(spec.version);
+    model.add_isa_version(spec.isa_version);
+    model.add_name(name);
+    model.add_profile(profile);
+    model.add_tensors(tensor_vector);
+    model.add_inputs(inputs);
+    model.add_outputs(outputs);
+    model.add_segments(segment_vector);
+    model.add_program(program);
+    model.add_weights(weights);
+    fbs::FinishModelBuffer(builder, model.Finish());
+    const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+    return {bytes, bytes + builder.GetSize()};
+}
+
+} // namespace overtake::test

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Model files for tests, from a description that a test can spoil anywhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model_generated.h"
+#include "overtake_isa.h"
+
+namespace overtake::test {
+
+struct TensorSpec {
+    std::string name;
+    std::vector<std::uint32_t> shape;
+    std::uint32_t height = 0;
+    std::uint32_t width = 0;
+    std::uint32_t channels = 0;
+    std::uint32_t row_stride = 0;
+    std::uint32_t pixel_stride = 0;
+    float scale = 0;
+    std::int32_t zero_point = 0;
+    std::uint64_t bytes = 0;
+    std::uint8_t data_type = 1;
+};
+
+struct CpuOpSpec {
+    std::uint8_t type = 1;
+    std::vector<std::uint32_t> inputs;
+    std::vector<std::uint32_t> outputs;
+    int axis = -1;
+};
+
+struct SegmentSpec {
+    bool bpu = false;
+    bool cpu = false;
+    std::vector<fbs::Fc> fcs;
+    std::vector<fbs::Binding> bindings;
+    std::uint32_t scratch_bytes = 0;
+    std::vector<CpuOpSpec> ops;
+};
+
+struct ModelSpec {
+    std::uint32_t version = 1u << 16;
+    std::uint32_t isa_version = OVERTAKE_ISA_VERSION;
+    std::string name = "test";
+    std::vector<TensorSpec> tensors;
+    std::vector<std::uint32_t> inputs;
+    std::vector<std::uint32_t> outputs;
+    std::vector<SegmentSpec> segments;
+    std::vector<overtake_insn> program;
+    std::size_t program_bytes_cut = 0; ///< off the end of the program
+    std::vector<std::uint8_t> weights;
+};
+
+/// An int8 tensor of height x width x channels in device memory.
+TensorSpec device_tensor(const std::string& name, std::uint32_t height, std::uint32_t width,
+                         std::uint32_t channels, float scale, std::int32_t zero_point);
+/// The float32 array of the same shape in host memory.
+TensorSpec host_tensor(const std::string& name, const std::vector<std::uint32_t>& shape);
+
+/// Two FCs that copy the input's rows to "copied", then softmax over the channels into "softmax".
+/// Outputs: softmax, copied.
+ModelSpec copy_and_softmax(std::uint32_t height = 4, std::uint32_t width = 5,
+                           std::uint32_t channels = 3);
+
+std::vector<std::byte> build(const ModelSpec& spec);
+
+} // namespace overtake::test

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+//
+// Model files: what a sound one says, and that no other gets in.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "model_spec.hpp"
+#include "overtake/device.hpp"
+#include "overtake/model.hpp"
+
+namespace overtake::test {
+namespace {
+
+/// Touches everything that a loaded model offers: what verification let through must be readable.
+std::uint64_t read_everything(const Model& model) {
+    std::uint64_t sum = model.name().size() + model.profile_name().size();
+    for (const Tensor& tensor : model.tensors()) {
+        sum += tensor.elements() + tensor.bytes + tensor.name.size();
+        for (const char c : tensor.name)
+            sum += static_cast<unsigned char>(c);
+    }
+    for (const std::uint32_t number : model.inputs())
+        sum += model.tensors()[number].bytes;
+    for (const std::uint32_t number : model.outputs())
+        sum += model.tensors()[number].bytes;
+    for (const Segment& segment : model.segments()) {
+        for (const overtake_fc& fc : segment.fcs) {
+            overtake_insn last;
+            std::memcpy(&last,
+                        model.program().data() +
+                            (std::size_t{fc.first_insn} + fc.insn_count - 1) * sizeof(last),
+                        sizeof(last));
+            sum += last.opcode;
+        }
+        for (const TensorBinding& binding : segment.bindings)
+            sum += model.tensors()[binding.tensor].bytes;
+        for (const CpuOp& op : segment.cpu_ops)
+            sum += model.tensors()[op.input].shape.at(static_cast<std::size_t>(op.axis));
+    }
+    for (const std::byte byte : model.weights())
+        sum += static_cast<std::uint64_t>(byte);
+    return sum;
+}
+
+std::string refusal(const std::vector<std::byte>& bytes) {
+    try {
+        read_everything(*Model::from_bytes(bytes, "file.ovm"));
+        return "";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EINVAL) << error.what();
+        return error.what();
+    }
+}
+
+TEST(Model, SaysWhatItsFileSays) {
+    const auto model = Model::from_bytes(build(copy_and_softmax()));
+    EXPECT_EQ(model->name(), "test");
+    EXPECT_EQ(model->profile_name(), "default");
+    ASSERT_EQ(model->inputs().size(), 1u);
+    ASSERT_EQ(model->outputs().size(), 2u);
+    const Tensor& input = model->input(0);
+    EXPECT_EQ(input.name, "input");
+    EXPECT_EQ(input.shape, (std::vector<std::uint32_t>{1, 3, 4, 5}));
+    EXPECT_EQ(input.elements(), 60u);
+    EXPECT_TRUE(input.on_device());
+    EXPECT_FALSE(model->output(0).on_device());
+    ASSERT_EQ(model->segments().size(), 2u);
+    EXPECT_TRUE(model->segments()[0].on_bpu());
+    EXPECT_EQ(model->segments()[0].fcs.size(), 2u);
+    EXPECT_EQ(model->segments()[0].fc_cycles[1], 300u);
+    EXPECT_FALSE(model->segments()[1].on_bpu());
+    EXPECT_EQ(model->segments()[1].cpu_ops[0].axis, 1);
+    EXPECT_EQ(model->program().size(), 2 * sizeof(overtake_insn));
+    EXPECT_THROW(model->input(1), Error);
+    EXPECT_THROW(model->output(2), Error);
+}
+
+TEST(Model, IsLoadedFromAFile) {
+    const std::string path = testing::TempDir() + "/overtake_test_model.ovm";
+    const std::vector<std::byte> bytes = build(copy_and_softmax());
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    const auto model = Model::load(path);
+    EXPECT_EQ(model->file().size(), bytes.size());
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(model->program().data()) % 64, 0u);
+    std::remove(path.c_str());
+    read_everything(*model);
+    try {
+        Model::load(path);
+        FAIL() << "loaded a file that is gone";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ENOENT);
+    }
+    EXPECT_THROW(Model::load("/dev/zero"), Error);
+    EXPECT_THROW(Model::load(testing::TempDir()), Error);
+}
+
+struct SpoiltField {
+    const char* place; ///< has to be named by the error
+    std::function<void(ModelSpec&)> spoil;
+};
+
+const SpoiltField spoilt_fields[] = {
+    {"version", [](ModelSpec& m) { m.version = 2u << 16; }},
+    {"isa_version", [](ModelSpec& m) { m.isa_version = 0; }},
+    {"program", [](ModelSpec& m) { m.program_bytes_cut = 1; }},
+    {"program", [](ModelSpec& m) { m.program.clear(); }},
+    {"inputs", [](ModelSpec& m) { m.inputs.clear(); }},
+    {"inputs[0]", [](ModelSpec& m) { m.inputs = {3}; }},
+    {"inputs[1]",
+     [](ModelSpec& m) {
+         m.inputs = {0, 0};
+     }},
+    {"outputs", [](ModelSpec& m) { m.outputs.clear(); }},
+    {"outputs[1]",
+     [](ModelSpec& m) {
+         m.outputs = {1, ~0u};
+     }},
+    {"outputs[0]", [](ModelSpec& m) { m.outputs = {0}; }},
+    {"segments", [](ModelSpec& m) { m.segments.clear(); }},
+    {"segments[0]", [](ModelSpec& m) { m.segments[0].cpu = true; }},
+    {"segments[1]", [](ModelSpec& m) { m.segments[1].cpu = false; }},
+    {"segments[0].bpu.fcs", [](ModelSpec& m) { m.segments[0].fcs.clear(); }},
+    {"segments[0].bpu.fcs",
+     [](ModelSpec& m) { m.segments[0].fcs.assign(OVERTAKE_MAX_FCS + 1, fbs::Fc(0, 1, 1)); }},
+    {"segments[0].bpu.fcs[1]", [](ModelSpec& m) { m.segments[0].fcs[1] = fbs::Fc(1, 2, 1); }},
+    {"segments[0].bpu.fcs[1]", [](ModelSpec& m) { m.segments[0].fcs[1] = fbs::Fc(1, 0, 1); }},
+    {"segments[0].bpu.fcs[1]", [](ModelSpec& m) { m.segments[0].fcs[1] = fbs::Fc(1, ~0u, 1); }},
+    {"segments[0].bpu.fcs[0]", [](ModelSpec& m) { m.segments[0].fcs[0] = fbs::Fc(~0u, 2, 1); }},
+    {"segments[0].bpu.scratch_bytes",
+     [](ModelSpec& m) { m.segments[0].scratch_bytes = OVERTAKE_MAX_SCRATCH_BYTES + 1; }},
+    {"segments[0].bpu.bindings[0].region",
+     [](ModelSpec& m) { m.segments[0].bindings[0] = fbs::Binding(2, 0, false); }},
+    {"segments[0].bpu.bindings[0].region",
+     [](ModelSpec& m) { m.segments[0].bindings[0] = fbs::Binding(16, 0, false); }},
+    {"segments[0].bpu.bindings[1].region",
+     [](ModelSpec& m) { m.segments[0].bindings[1] = fbs::Binding(3, 1, true); }},
+    {"segments[0].bpu.bindings[1].tensor",
+     [](ModelSpec& m) { m.segments[0].bindings[1] = fbs::Binding(4, 3, true); }},
+    {"segments[0].bpu.bindings[1].tensor",
+     [](ModelSpec& m) { m.segments[0].bindings[1] = fbs::Binding(4, 2, true); }},
+    {"segments[0].bpu.bindings: tensor 1 is read before",
+     [](ModelSpec& m) { m.segments[0].bindings[1] = fbs::Binding(4, 1, false); }},
+    {"segments[0].bpu.bindings: tensor 0 is an input",
+     [](ModelSpec& m) { m.segments[0].bindings[0] = fbs::Binding(3, 0, true); }},
+    {"segments[1].cpu.ops", [](ModelSpec& m) { m.segments[1].ops.clear(); }},
+    {"segments[1].cpu.ops[0].type", [](ModelSpec& m) { m.segments[1].ops[0].type = 9; }},
+    {"segments[1].cpu.ops[0].inputs", [](ModelSpec& m) { m.segments[1].ops[0].inputs.clear(); }},
+    {"segments[1].cpu.ops[0].inputs[0]", [](ModelSpec& m) { m.segments[1].ops[0].inputs = {7}; }},
+    {"segments[1].cpu.ops[0].outputs",
+     [](ModelSpec& m) {
+         m.segments[1].ops[0].outputs = {2, 2};
+     }},
+    {"segments[1].cpu.ops[0].outputs[0]", [](ModelSpec& m) { m.segments[1].ops[0].outputs = {1}; }},
+    {"segments[1].cpu.ops[0].axis", [](ModelSpec& m) { m.segments[1].ops[0].axis = 4; }},
+    {"segments[1].cpu.ops[0].axis", [](ModelSpec& m) { m.segments[1].ops[0].axis = -5; }},
+    {"segments[1].cpu.ops[0]",
+     [](ModelSpec& m) {
+         m.tensors[2] = host_tensor("softmax", {1, 60});
+     }},
+    {"tensors[1].shape", [](ModelSpec& m) { m.tensors[1].shape.clear(); }},
+    {"tensors[1].shape",
+     [](ModelSpec& m) {
+         m.tensors[1].shape = {1, 3, 5, 4};
+     }},
+    {"tensors[1].shape",
+     [](ModelSpec& m) {
+         m.tensors[1].shape = {1, 3, 0, 5};
+     }},
+    {"tensors[1].shape",
+     [](ModelSpec& m) {
+         m.tensors[1].shape = {~0u, ~0u, ~0u, ~0u};
+     }},
+    {"tensors[1].shape", [](ModelSpec& m) { m.tensors[1].shape.assign(9, 1); }},
+    {"tensors[1]", [](ModelSpec& m) { m.tensors[1].width = 0; }},
+    {"tensors[1].data_type", [](ModelSpec& m) { m.tensors[1].data_type = 0; }},
+    {"tensors[1].data_type", [](ModelSpec& m) { m.tensors[1].data_type = 77; }},
+    {"tensors[1].bytes", [](ModelSpec& m) { m.tensors[1].bytes--; }},
+    {"tensors[1].bytes", [](ModelSpec& m) { m.tensors[1].bytes = ~0ull; }},
+    {"tensors[1].pixel_stride", [](ModelSpec& m) { m.tensors[1].pixel_stride = 4; }},
+    {"tensors[1].pixel_stride", [](ModelSpec& m) { m.tensors[1].pixel_stride = 0; }},
+    {"tensors[1].row_stride", [](ModelSpec& m) { m.tensors[1].row_stride = 32; }},
+    {"tensors[1].bytes", [](ModelSpec& m) { m.tensors[1].row_stride = ~0u; }},
+    {"tensors[1].scale", [](ModelSpec& m) { m.tensors[1].scale = 0; }},
+    {"tensors[1].scale", [](ModelSpec& m) { m.tensors[1].scale = -1; }},
+    {"tensors[1].scale", [](ModelSpec& m) { m.tensors[1].scale = NAN; }},
+    {"tensors[1].scale", [](ModelSpec& m) { m.tensors[1].scale = INFINITY; }},
+    {"tensors[1].zero_point", [](ModelSpec& m) { m.tensors[1].zero_point = 128; }},
+    {"tensors[2].bytes", [](ModelSpec& m) { m.tensors[2].bytes = 4; }},
+    {"tensors[2].data_type", [](ModelSpec& m) { m.tensors[2].data_type = 3; }},
+    {"tensors: need more",
+     [](ModelSpec& m) {
+         TensorSpec large = device_tensor("large", 1, 1, 8, 1, 0);
+         large.bytes = OVERTAKE_MAX_BUFFER_BYTES;
+         m.tensors.insert(m.tensors.end(), 5, large);
+     }},
+};
+
+TEST(Model, RefusesASpoiltFieldByName) {
+    for (const SpoiltField& row : spoilt_fields) {
+        ModelSpec spec = copy_and_softmax();
+        row.spoil(spec);
+        EXPECT_NE(refusal(build(spec)).find("file.ovm: " + std::string(row.place)),
+                  std::string::npos)
+            << "wanted " << row.place << ", got: " << refusal(build(spec));
+    }
+}
+
+TEST(Model, RefusesWhatIsNoModelFile) {
+    EXPECT_NE(refusal({}).find("offset 0: the file is empty"), std::string::npos);
+    EXPECT_NE(refusal(std::vector<std::byte>(7)).find("offset 0"), std::string::npos);
+    EXPECT_NE(refusal(std::vector<std::byte>(4096)).find("offset 4"), std::string::npos);
+    std::vector<std::byte> bytes = build(copy_and_softmax());
+    bytes[0] = std::byte{0xff};
+    bytes[3] = std::byte{0xff};
+    EXPECT_NE(refusal(bytes).find("root table is damaged"), std::string::npos) << refusal(bytes);
+}
+
+TEST(Model, RefusesEveryTruncation) {
+    const std::vector<std::byte> whole = build(copy_and_softmax());
+    for (std::size_t size = 0; size < whole.size(); size++) {
+        const std::vector<std::byte> part(whole.begin(),
+                                          whole.begin() + static_cast<std::ptrdiff_t>(size));
+        // Only padding at the very end may be missing.
+        if (whole.size() - size > 64)
+            EXPECT_NE(refusal(part), "") << size << " of " << whole.size() << " bytes accepted";
+        else
+            refusal(part);
+    }
+}
+
+TEST(Model, SurvivesFlippedBits) {
+    const std::vector<std::byte> whole = build(copy_and_softmax());
+    std::size_t refused = 0;
+    for (std::size_t bit = 0; bit < whole.size() * 8; bit++) {
+        std::vector<std::byte> bytes = whole;
+        bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+        refused += !refusal(bytes).empty();
+    }
+    // Instructions are the device's to check, names are anybody's; structure is not.
+    EXPECT_GT(refused, 1000u);
+}
+
+TEST(Model, SurvivesRandomDamage) {
+    const std::vector<std::byte> whole = build(copy_and_softmax());
+    std::mt19937 random(1);
+    const auto below = [&](std::size_t limit) { return random() % limit; };
+    for (int round = 0; round < 20'000; round++) {
+        std::vector<std::byte> bytes = whole;
+        for (std::size_t change = 1 + below(4); change-- != 0;) {
+            // Mostly whole words that look like offsets and sizes.
+            const std::size_t at = below(bytes.size() / 4) * 4;
+            std::uint32_t word = static_cast<std::uint32_t>(random());
+            if (below(2))
+                word %= 2 * bytes.size();
+            std::memcpy(bytes.data() + at, &word, sizeof(word));
+        }
+        refusal(bytes);
+    }
+}
+
+} // namespace
+} // namespace overtake::test

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+//
+// Sessions: a model's segments run in order on any device, with the user's arrays around them.
+#include <cerrno>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "backends.hpp"
+#include "model_spec.hpp"
+#include "overtake/overtake.hpp"
+
+namespace overtake::test {
+namespace {
+
+class SessionTest : public testing::TestWithParam<Backend> {
+protected:
+    void SetUp() override {
+        device = open_backend(GetParam(), {});
+        if (device && device->info().mode == OVERTAKE_MODE_TIMED) {
+            device.reset();
+            GTEST_SKIP() << "SKIPPED: mode timed does no arithmetic";
+        }
+    }
+    static std::shared_ptr<const Model> load(const ModelSpec& spec) {
+        return Model::from_bytes(build(spec));
+    }
+    /// Values that survive quantisation by 0.5 and zero point -3.
+    static std::vector<float> values(std::size_t count, int seed) {
+        std::vector<float> values(count);
+        for (std::size_t i = 0; i < count; i++)
+            values[i] =
+                0.5f * static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 200 - 100);
+        return values;
+    }
+
+    std::shared_ptr<Device> device;
+};
+
+TEST_P(SessionTest, RunsSegmentsInOrder) {
+    SKIP_WITHOUT(device);
+    Session session(device, load(copy_and_softmax(4, 5, 3)));
+    const std::vector<float> input = values(60, 1);
+    Task task = session.submit(input);
+    ASSERT_TRUE(task.wait(patience()));
+    ASSERT_EQ(task.status(), 0);
+    EXPECT_EQ(task.output(1), input);
+    const std::vector<float> softmax = task.output(0);
+    for (std::size_t pixel = 0; pixel < 20; pixel++) {
+        double sum = 0;
+        for (std::size_t c = 0; c < 3; c++)
+            sum += std::exp(double{input[c * 20 + pixel]});
+        for (std::size_t c = 0; c < 3; c++)
+            EXPECT_NEAR(softmax[c * 20 + pixel], std::exp(double{input[c * 20 + pixel]}) / sum,
+                        1e-6);
+    }
+    ASSERT_EQ(task.completions().size(), 1u);
+    EXPECT_EQ(task.completions()[0].fcs_done, 2u);
+}
+
+TEST_P(SessionTest, SeveralTasksAreInFlightAndEndInAnyOrder) {
+    SKIP_WITHOUT(device);
+    Session session(device, load(copy_and_softmax(8, 9, 11)));
+    std::vector<Task> tasks;
+    for (int i = 0; i < 20; i++)
+        tasks.push_back(
+            session.submit(values(8 * 9 * 11, i), {.priority = static_cast<unsigned>(i)}));
+    for (int i = 20; i-- != 0;) {
+        ASSERT_TRUE(tasks[i].wait(patience()));
+        EXPECT_EQ(tasks[i].output(1), values(8 * 9 * 11, i));
+    }
+}
+
+TEST_P(SessionTest, ATaskMayBeStartedAgain) {
+    SKIP_WITHOUT(device);
+    Session session(device, load(copy_and_softmax()));
+    Task task = session.create_task();
+    for (int round = 0; round < 5; round++) {
+        task.set_input(0, values(60, round));
+        task.start();
+        ASSERT_TRUE(task.wait(patience()));
+        EXPECT_EQ(task.output(1), values(60, round));
+        EXPECT_EQ(task.completions().size(), 1u);
+    }
+}
+
+TEST_P(SessionTest, QuantisationRoundsHalfToEvenAndSaturates) {
+    SKIP_WITHOUT(device);
+    ModelSpec spec = copy_and_softmax(2, 2, 2);
+    for (TensorSpec& tensor : spec.tensors) {
+        tensor.scale = tensor.height ? 2.0f : 0.0f;
+        tensor.zero_point = tensor.height ? 1 : 0;
+    }
+    Session session(device, load(spec));
+    // In units of the scale: ties both ways, both ends, and not-a-number, which becomes 0.
+    const std::vector<float> input{1.0f, 3.0f, -1.0f, -3.0f, 1e30f, -1e30f, NAN, 2.5f};
+    Task task = session.submit(input);
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(task.output(1),
+              (std::vector<float>{0.0f, 4.0f, 0.0f, -4.0f, 252.0f, -258.0f, 0.0f, 2.0f}));
+}
+
+TEST_P(SessionTest, DeviceBuffersHaveTheDocumentedLayout) {
+    SKIP_WITHOUT(device);
+    const auto model = load(copy_and_softmax(4, 5, 3));
+    Session session(device, model);
+    Task task = session.create_task();
+    const std::vector<float> input = values(60, 2);
+    task.set_input(0, input);
+    const Tensor& tensor = model->input(0);
+    const std::span<std::byte> bytes = task.input_buffer(0);
+    ASSERT_EQ(bytes.size(), tensor.bytes);
+    const auto q = [&](std::span<const std::byte> memory, std::size_t c, std::size_t y,
+                       std::size_t x) {
+        return static_cast<std::int8_t>(
+            memory[y * tensor.row_stride + x * tensor.pixel_stride + c]);
+    };
+    for (std::size_t c = 0; c < 3; c++)
+        for (std::size_t y = 0; y < 4; y++)
+            for (std::size_t x = 0; x < 5; x++)
+                EXPECT_EQ(0.5f * (q(bytes, c, y, x) + 3), input[(c * 4 + y) * 5 + x]);
+    bytes[0] = std::byte{17};
+    task.start();
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(q(task.output_buffer(1), 0, 0, 0), 17);
+    EXPECT_THROW(task.output_buffer(0), Error);
+}
+
+TEST_P(SessionTest, TasksOutliveTheirSession) {
+    SKIP_WITHOUT(device);
+    Task task;
+    {
+        Session session(device, load(copy_and_softmax()));
+        task = session.submit(values(60, 3));
+    }
+    device.reset();
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(task.output(1), values(60, 3));
+}
+
+TEST_P(SessionTest, DroppingARunningTaskIsFine) {
+    SKIP_WITHOUT(device);
+    Session session(device, load(copy_and_softmax()));
+    for (int i = 0; i < 20; i++)
+        session.submit(values(60, i));
+    Task task = session.submit(values(60, 3));
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(task.status(), 0);
+}
+
+TEST_P(SessionTest, ThreadsShareOneUpload) {
+    SKIP_WITHOUT(device);
+    const auto model = load(copy_and_softmax());
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; thread++)
+        threads.emplace_back([&, thread] {
+            Session session(device, model);
+            for (int i = 0; i < 25; i++) {
+                Task task = session.submit(values(60, thread * 100 + i));
+                ASSERT_TRUE(task.wait(patience()));
+                EXPECT_EQ(task.output(1), values(60, thread * 100 + i));
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+int code_of(const std::function<void()>& action) {
+    try {
+        action();
+        return 0;
+    } catch (const Error& error) {
+        return error.code();
+    }
+}
+
+TEST_P(SessionTest, MisuseIsRefused) {
+    SKIP_WITHOUT(device);
+    Session session(device, load(copy_and_softmax()));
+    Task task = session.create_task();
+    EXPECT_EQ(task.status(), -EINVAL);
+    EXPECT_EQ(code_of([&] { task.output(0); }), EINVAL);
+    EXPECT_EQ(code_of([&] { task.set_input(0, values(59, 0)); }), EINVAL);
+    EXPECT_EQ(code_of([&] { task.set_input(1, values(60, 0)); }), EINVAL);
+    EXPECT_EQ(code_of([&] { task.input_buffer(1); }), EINVAL);
+    EXPECT_EQ(code_of([&] { task.start({.priority = 255}); }), EPERM);
+    EXPECT_EQ(task.status(), -EPERM);
+    EXPECT_EQ(code_of([&] { task.output(0); }), EPERM);
+    task.set_input(0, values(60, 0));
+    task.start();
+    EXPECT_TRUE(task.wait(patience()));
+    EXPECT_EQ(task.status(), 0);
+    EXPECT_EQ(code_of([&] { task.output(2); }), EINVAL);
+}
+
+TEST_P(SessionTest, AFaultySegmentEndsTheTaskWithItsError) {
+    SKIP_WITHOUT(device);
+    ModelSpec spec = copy_and_softmax();
+    spec.program[1].opcode = 4000;
+    Session session(device, load(spec));
+    Task task = session.submit(values(60, 0));
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(task.status(), -ENOEXEC);
+    EXPECT_EQ(code_of([&] { task.output(0); }), ENOEXEC);
+    EXPECT_EQ(task.completions()[0].fault, OVERTAKE_FAULT_OPCODE);
+    EXPECT_EQ(task.completions()[0].fault_insn, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, SessionTest, testing::ValuesIn(all_backends()), backend_name);
+
+TEST(Session, ACancelledTaskRunsNoFurtherSegment) {
+    EmbeddedOptions options;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.profile = "ideal";
+    options.manual_clock = true;
+    const auto device = open_embedded(options);
+    Session session(device, Model::from_bytes(build(copy_and_softmax())));
+    Task task = session.submit(std::vector<float>(60, 1.0f));
+    EXPECT_FALSE(task.poll());
+    EXPECT_EQ(task.status(), -EINPROGRESS);
+    EXPECT_EQ(code_of([&] { task.start(); }), EBUSY);
+    EXPECT_EQ(code_of([&] { task.set_input(0, std::vector<float>(60)); }), EBUSY);
+    task.cancel();
+    device->manual_clock()->advance_to(device->manual_clock()->now_ns() + 1'000'000'000);
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(task.status(), -ECANCELED);
+    EXPECT_EQ(code_of([&] { task.output(0); }), ECANCELED);
+}
+
+} // namespace
+} // namespace overtake::test
