@@ -83,8 +83,10 @@ static void show_jobs_locked(struct seq_file *file, struct overtake_context *con
 {
 	struct rb_node *node;
 
-	seq_printf(file, "client %llu context %u: jobs %u\n", context->client->id, context->id,
-		   context->job_count);
+	seq_printf(file, "client %llu context %u: jobs %u, charged %lld bytes, %d buffers\n",
+		   context->client->id, context->id, context->job_count,
+		   atomic64_read(&context->client->bytes),
+		   atomic_read(&context->client->buffers));
 	for (node = rb_first(&context->jobs); node; node = rb_next(node)) {
 		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 

@@ -32,7 +32,7 @@
 struct dma_fence;
 struct drm_printer;
 struct io_uring_cmd;
-struct core_attributes;
+struct core_directory;
 struct overtake_device;
 
 /* Last references may go in any context; what they free may sleep, so it is freed here. */
@@ -106,7 +106,7 @@ struct overtake_device {
 	u32 index;
 	struct overtake_settings settings;
 	struct overtake_core *cores;
-	struct core_attributes *core_attributes; /* sysfs */
+	struct core_directory *core_directories; /* sysfs */
 
 	spinlock_t lock; /* see above */
 	struct ovt_fw fw;

@@ -44,15 +44,16 @@
  *	io_uring's uring_lock -> client->lock
  *	io_uring's uring_lock -> dma_resv -> device->lock -> (scheduler, timer, wait queue)
  *
- * No user copy and no allocation under dma_resv; fences are signalled and commands completed
- * outside device->lock.  device->lock is taken with interrupts off, since the device timer takes it.
+ * No user copy and no allocation under dma_resv, but for fence slots; fences are signalled and
+ * commands completed outside device->lock.  device->lock is taken with interrupts off, since the
+ * device's timer takes it.
  *
  * DOC: barriers
  *
- *	fetch of an instruction		firmware-sim copies it, then a compiler barrier, then looks at
- *					the copy only; clients share that memory
- *	exec.abort, ring indices	store-release and load-acquire in firmware-sim, paired by name
- *	everything else			device->lock
+ *	fetch of an instruction	firmware-sim copies it, then a compiler barrier, then looks at the
+ *				copy only: clients share that memory
+ *	exec.abort, queues	store-release and load-acquire in firmware-sim, paired by name
+ *	everything else		device->lock
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>

@@ -19,37 +19,26 @@
 #include "overtake_drv.h"
 #include "overtake_host.h"
 
-/* The directory of one core. */
-struct core_attributes {
-	char name[16];
-	struct attribute_group group;
-	struct device_attribute attributes[8];
-	struct attribute *list[9];
+/* One file of a core's directory. */
+struct core_file {
+	struct device_attribute attribute;
+	u32 core;
+	size_t offset; /* counters: of the value in struct drm_overtake_core_info */
 };
 
-struct core_attribute {
-	const char *name;
-	umode_t mode;
-	ssize_t (*show)(struct device *dev, struct device_attribute *attribute, char *text);
-	ssize_t (*store)(struct device *dev, struct device_attribute *attribute,
-			 const char *text, size_t length);
+#define to_core_file(attr)	container_of(attr, struct core_file, attribute)
+
+/* The directory of one core. */
+struct core_directory {
+	char name[16];
+	struct attribute_group group;
+	struct core_file files[8];
+	struct attribute *list[9];
 };
 
 static struct overtake_device *device_of(struct device *dev)
 {
 	return dev_get_drvdata(dev);
-}
-
-static u32 core_of(struct device *dev, struct device_attribute *attribute)
-{
-	struct core_attributes *all = device_of(dev)->core_attributes;
-	u32 i;
-
-	for (i = 0; i < device_of(dev)->settings.cores; i++)
-		if (attribute >= all[i].attributes &&
-		    attribute < all[i].attributes + ARRAY_SIZE(all[i].attributes))
-			break;
-	return i + 1;
 }
 
 static u32 administrator_limit(struct overtake_device *device, u32 core)
@@ -95,65 +84,58 @@ static DEVICE_ATTR_RW(core_limit);
 
 static ssize_t one_limit_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
-	return sysfs_emit(text, "%u\n", administrator_limit(device_of(dev),
-							    core_of(dev, attribute)));
+	u32 core = to_core_file(attribute)->core;
+
+	return sysfs_emit(text, "%u\n", administrator_limit(device_of(dev), core));
 }
 
 static ssize_t one_limit_store(struct device *dev, struct device_attribute *attribute,
 			       const char *text, size_t length)
 {
-	return store_limit(device_of(dev), core_of(dev, attribute), text, length);
+	return store_limit(device_of(dev), to_core_file(attribute)->core, text, length);
 }
 
-static struct drm_overtake_core_info info_of(struct device *dev,
-					     struct device_attribute *attribute)
+static ssize_t limit_active_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
 	struct drm_overtake_core_info info;
 
-	overtake_core_info(device_of(dev), core_of(dev, attribute), &info);
-	return info;
+	overtake_core_info(device_of(dev), to_core_file(attribute)->core, &info);
+	return sysfs_emit(text, "%u\n", info.core_limit);
 }
 
-#define SHOW_COUNTER(function, field) \
-static ssize_t function(struct device *dev, struct device_attribute *attribute, char *text) \
-{ \
-	return sysfs_emit(text, "%llu\n", (unsigned long long)info_of(dev, attribute).field); \
+static ssize_t counter_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	const struct core_file *file = to_core_file(attribute);
+	struct drm_overtake_core_info info;
+
+	overtake_core_info(device_of(dev), file->core, &info);
+	return sysfs_emit(text, "%llu\n", *(u64 *)((u8 *)&info + file->offset));
 }
 
-SHOW_COUNTER(limit_active_show, core_limit)
-SHOW_COUNTER(busy_ns_show, busy_ns)
-SHOW_COUNTER(fcs_high_show, fcs_high)
-SHOW_COUNTER(fcs_normal_show, fcs_normal)
-SHOW_COUNTER(preemptions_show, preemptions)
-SHOW_COUNTER(faults_show, faults)
-SHOW_COUNTER(resets_show, resets)
+#define COUNTER(field)	offsetof(struct drm_overtake_core_info, field)
 
-static const struct core_attribute core_attributes[] = {
-	{ "core_limit", 0644, one_limit_show, one_limit_store },
-	{ "core_limit_active", 0444, limit_active_show },
-	{ "busy_ns", 0444, busy_ns_show },
-	{ "fcs_high", 0444, fcs_high_show },
-	{ "fcs_normal", 0444, fcs_normal_show },
-	{ "preemptions", 0444, preemptions_show },
-	{ "faults", 0444, faults_show },
-	{ "resets", 0444, resets_show },
+static const struct core_file core_files[] = {
+	{ __ATTR(core_limit, 0644, one_limit_show, one_limit_store) },
+	{ __ATTR(core_limit_active, 0444, limit_active_show, NULL) },
+	{ __ATTR(busy_ns, 0444, counter_show, NULL), .offset = COUNTER(busy_ns) },
+	{ __ATTR(fcs_high, 0444, counter_show, NULL), .offset = COUNTER(fcs_high) },
+	{ __ATTR(fcs_normal, 0444, counter_show, NULL), .offset = COUNTER(fcs_normal) },
+	{ __ATTR(preemptions, 0444, counter_show, NULL), .offset = COUNTER(preemptions) },
+	{ __ATTR(faults, 0444, counter_show, NULL), .offset = COUNTER(faults) },
+	{ __ATTR(resets, 0444, counter_show, NULL), .offset = COUNTER(resets) },
 };
 
-static void fill_directory(struct core_attributes *directory, struct overtake_core *core)
+static void fill_directory(struct core_directory *directory, u32 core)
 {
 	u32 i;
 
-	BUILD_BUG_ON(ARRAY_SIZE(core_attributes) != ARRAY_SIZE(directory->attributes));
-	snprintf(directory->name, sizeof(directory->name), "core%u", core->number);
-	for (i = 0; i < ARRAY_SIZE(core_attributes); i++) {
-		struct device_attribute *attribute = &directory->attributes[i];
-
-		sysfs_attr_init(&attribute->attr);
-		attribute->attr.name = core_attributes[i].name;
-		attribute->attr.mode = core_attributes[i].mode;
-		attribute->show = core_attributes[i].show;
-		attribute->store = core_attributes[i].store;
-		directory->list[i] = &attribute->attr;
+	BUILD_BUG_ON(ARRAY_SIZE(core_files) != ARRAY_SIZE(directory->files));
+	snprintf(directory->name, sizeof(directory->name), "core%u", core);
+	for (i = 0; i < ARRAY_SIZE(core_files); i++) {
+		directory->files[i] = core_files[i];
+		directory->files[i].core = core;
+		sysfs_attr_init(&directory->files[i].attribute.attr);
+		directory->list[i] = &directory->files[i].attribute.attr;
 	}
 	directory->group.name = directory->name;
 	directory->group.attrs = directory->list;
@@ -162,7 +144,7 @@ static void fill_directory(struct core_attributes *directory, struct overtake_co
 static void remove_directories(struct overtake_device *device, u32 count)
 {
 	while (count--)
-		device_remove_group(device->drm.dev, &device->core_attributes[count].group);
+		device_remove_group(device->drm.dev, &device->core_directories[count].group);
 }
 
 int overtake_sysfs_add(struct overtake_device *device)
@@ -171,13 +153,13 @@ int overtake_sysfs_add(struct overtake_device *device)
 	int ret;
 	u32 i;
 
-	device->core_attributes = drmm_kcalloc(&device->drm, cores,
-					       sizeof(*device->core_attributes), GFP_KERNEL);
-	if (!device->core_attributes)
+	device->core_directories = drmm_kcalloc(&device->drm, cores,
+						sizeof(*device->core_directories), GFP_KERNEL);
+	if (!device->core_directories)
 		return -ENOMEM;
 	for (i = 0; i < cores; i++) {
-		fill_directory(&device->core_attributes[i], &device->cores[i]);
-		ret = device_add_group(device->drm.dev, &device->core_attributes[i].group);
+		fill_directory(&device->core_directories[i], i + 1);
+		ret = device_add_group(device->drm.dev, &device->core_directories[i].group);
 		if (ret)
 			goto remove;
 	}

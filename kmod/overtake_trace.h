@@ -31,116 +31,111 @@
 #include "overtake_job.h"
 
 TRACE_EVENT(fc_submit,
-	TP_PROTO(const struct overtake_job *job, u64 time_ns),
-	TP_ARGS(job, time_ns),
-	TP_STRUCT__entry(
-		__field(u32, device)
-		__field(u32, core)
-		__field(u32, ring)
-		__field(u32, context)
-		__field(u64, client)
-		__field(u64, tag)
-		__field(u64, time_ns)
-		__field(u32, pid)
-		__field(u32, fc_count)
-		__field(u32, priority)
-		__field(u64, custom_id)
-	),
-	TP_fast_assign(
-		__entry->device = overtake_job_device(job)->index;
-		__entry->core = job->fw.core;
-		__entry->ring = job->fw.priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH :
-				OVT_RING_NORMAL;
-		__entry->context = job->context->id;
-		__entry->client = job->context->client->id;
-		__entry->tag = job->tag;
-		__entry->time_ns = time_ns;
-		__entry->pid = job->context->client->tgid;
-		__entry->fc_count = job->fw.fc_count;
-		__entry->priority = job->fw.priority;
-		__entry->custom_id = (u64)job->custom_id;
-	),
-	TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld time_ns=%llu pid=%u",
-		  __entry->device, __entry->core, __entry->ring, __entry->client,
-		  __entry->context, __entry->tag, __entry->fc_count, __entry->priority,
-		  (long long)__entry->custom_id, __entry->time_ns, __entry->pid)
+	    TP_PROTO(const struct overtake_job *job, u64 time_ns),
+	    TP_ARGS(job, time_ns),
+	    TP_STRUCT__entry(__field(u32, device)
+			     __field(u32, core)
+			     __field(u32, ring)
+			     __field(u32, context)
+			     __field(u64, client)
+			     __field(u64, tag)
+			     __field(u64, time_ns)
+			     __field(u32, pid)
+			     __field(u32, fc_count)
+			     __field(u32, priority)
+			     __field(u64, custom_id)
+			     ),
+	    TP_fast_assign(__entry->device = overtake_job_device(job)->index;
+			   __entry->core = job->fw.core;
+			   __entry->ring = job->fw.priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH :
+				   OVT_RING_NORMAL;
+			   __entry->context = job->context->id;
+			   __entry->client = job->context->client->id;
+			   __entry->tag = job->tag;
+			   __entry->time_ns = time_ns;
+			   __entry->pid = job->context->client->tgid;
+			   __entry->fc_count = job->fw.fc_count;
+			   __entry->priority = job->fw.priority;
+			   __entry->custom_id = (u64)job->custom_id;
+			   ),
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld time_ns=%llu pid=%u",
+		      __entry->device, __entry->core, __entry->ring, __entry->client,
+		      __entry->context, __entry->tag, __entry->fc_count, __entry->priority,
+		      (long long)__entry->custom_id, __entry->time_ns, __entry->pid)
 );
 
 DECLARE_EVENT_CLASS(overtake_fc,
-	TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event),
-	TP_ARGS(device, job, event),
-	TP_STRUCT__entry(
-		__field(u32, device)
-		__field(u32, core)
-		__field(u32, ring)
-		__field(u32, context)
-		__field(u64, client)
-		__field(u64, tag)
-		__field(u64, time_ns)
-		__field(u32, pid)
-		__field(u32, fc_index)
-	),
-	TP_fast_assign(
-		__entry->device = device;
-		__entry->core = event->core;
-		__entry->ring = event->ring;
-		__entry->context = job->context->id;
-		__entry->client = job->context->client->id;
-		__entry->tag = job->tag;
-		__entry->time_ns = event->time_ns;
-		__entry->pid = job->context->client->tgid;
-		__entry->fc_index = event->fc_index;
-	),
-	TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu pid=%u",
-		  __entry->device, __entry->core, __entry->ring, __entry->client,
-		  __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
-		  __entry->pid)
+		    TP_PROTO(u32 device, const struct overtake_job *job,
+			     const struct ovt_event *event),
+		    TP_ARGS(device, job, event),
+		    TP_STRUCT__entry(__field(u32, device)
+				     __field(u32, core)
+				     __field(u32, ring)
+				     __field(u32, context)
+				     __field(u64, client)
+				     __field(u64, tag)
+				     __field(u64, time_ns)
+				     __field(u32, pid)
+				     __field(u32, fc_index)
+				     ),
+		    TP_fast_assign(__entry->device = device;
+				   __entry->core = event->core;
+				   __entry->ring = event->ring;
+				   __entry->context = job->context->id;
+				   __entry->client = job->context->client->id;
+				   __entry->tag = job->tag;
+				   __entry->time_ns = event->time_ns;
+				   __entry->pid = job->context->client->tgid;
+				   __entry->fc_index = event->fc_index;
+				   ),
+		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu pid=%u",
+			      __entry->device, __entry->core, __entry->ring, __entry->client,
+			      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
+			      __entry->pid)
 );
 
 DEFINE_EVENT(overtake_fc, fc_start,
-	TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event),
-	TP_ARGS(device, job, event)
+	     TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event),
+	     TP_ARGS(device, job, event)
 );
 
 DEFINE_EVENT(overtake_fc, fc_preempt,
-	TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event),
-	TP_ARGS(device, job, event)
+	     TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event),
+	     TP_ARGS(device, job, event)
 );
 
 TRACE_EVENT(fc_done,
-	TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event,
-		 u32 fault),
-	TP_ARGS(device, job, event, fault),
-	TP_STRUCT__entry(
-		__field(u32, device)
-		__field(u32, core)
-		__field(u32, ring)
-		__field(u32, context)
-		__field(u64, client)
-		__field(u64, tag)
-		__field(u64, time_ns)
-		__field(u32, pid)
-		__field(u32, fc_index)
-		__field(u64, duration_ns)
-		__field(u32, fault)
-	),
-	TP_fast_assign(
-		__entry->device = device;
-		__entry->core = event->core;
-		__entry->ring = event->ring;
-		__entry->context = job->context->id;
-		__entry->client = job->context->client->id;
-		__entry->tag = job->tag;
-		__entry->time_ns = event->time_ns;
-		__entry->pid = job->context->client->tgid;
-		__entry->fc_index = event->fc_index;
-		__entry->duration_ns = event->duration_ns;
-		__entry->fault = fault;
-	),
-	TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu duration_ns=%llu fault=%u pid=%u",
-		  __entry->device, __entry->core, __entry->ring, __entry->client,
-		  __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
-		  __entry->duration_ns, __entry->fault, __entry->pid)
+	    TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event,
+		     u32 fault),
+	    TP_ARGS(device, job, event, fault),
+	    TP_STRUCT__entry(__field(u32, device)
+			     __field(u32, core)
+			     __field(u32, ring)
+			     __field(u32, context)
+			     __field(u64, client)
+			     __field(u64, tag)
+			     __field(u64, time_ns)
+			     __field(u32, pid)
+			     __field(u32, fc_index)
+			     __field(u64, duration_ns)
+			     __field(u32, fault)
+			     ),
+	    TP_fast_assign(__entry->device = device;
+			   __entry->core = event->core;
+			   __entry->ring = event->ring;
+			   __entry->context = job->context->id;
+			   __entry->client = job->context->client->id;
+			   __entry->tag = job->tag;
+			   __entry->time_ns = event->time_ns;
+			   __entry->pid = job->context->client->tgid;
+			   __entry->fc_index = event->fc_index;
+			   __entry->duration_ns = event->duration_ns;
+			   __entry->fault = fault;
+			   ),
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu duration_ns=%llu fault=%u pid=%u",
+		      __entry->device, __entry->core, __entry->ring, __entry->client,
+		      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
+		      __entry->duration_ns, __entry->fault, __entry->pid)
 );
 
 #endif

@@ -10,7 +10,9 @@
 #include <asm/barrier.h>
 #include <asm/cpufeatures.h>
 
+/* Pairs with ovt_store_release() of the same word. */
 #define ovt_load_acquire(pointer)		smp_load_acquire(pointer)
+/* Pairs with ovt_load_acquire() of the same word. */
 #define ovt_store_release(pointer, value)	smp_store_release(pointer, value)
 #define ovt_index_nospec(index, size)		array_index_nospec(index, size)
 #define ovt_barrier_nospec()			barrier_nospec()
