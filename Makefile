@@ -24,6 +24,7 @@ kmod: ## compile the kernel module for Linux 6.12: build/kmod/overtake.ko
 	scripts/build-module.sh
 
 demo: build kmod ## boot a VM, load the driver, show what preemption buys
+	scripts/setup.sh vm
 	scripts/demo.sh
 
 test: build kmod ## every quick test, with totals (under 15 minutes on two cores)

@@ -43,12 +43,12 @@ is_installed()
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ]
 }
 
-# missing PACKAGE...: those that are not installed
+# missing PACKAGE...: those that are not installed, each once
 missing()
 {
 	for package; do
-		is_installed "$package" || printf '%s ' "$package"
-	done
+		is_installed "$package" || echo "$package"
+	done | sort -u | tr '\n' ' '
 }
 
 as_root()
@@ -153,9 +153,12 @@ provide_kernel_image()
 part=${1-all}
 case $part in
 build) packages=$build_packages packages_6_12= ;;
-kmod) packages=$kmod_packages packages_6_12=$kmod_packages_6_12 ;;
+kmod)
+	packages="$build_packages $kmod_packages"
+	packages_6_12=$kmod_packages_6_12
+	;;
 vm)
-	packages="$kmod_packages $vm_packages"
+	packages="$build_packages $kmod_packages $vm_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12"
 	;;
 test)
@@ -215,10 +218,12 @@ if [ -n "$missing_packages$missing_6_12" ]; then
 		grep '^E:' "$log" >&2 || true
 		fail "apt-get update failed: check the network and the apt sources (whole log: $log)"
 	}
-	# shellcheck disable=SC2086
-	[ -z "$missing_6_12" ] || install $suite $missing_6_12
+	# Backports come second, and every part with backports has build_packages too: on a bare
+	# machine they would bring newer libraries, which the -dev packages of Debian 12 do not fit.
 	# shellcheck disable=SC2086
 	[ -z "$missing_packages" ] || install $missing_packages
+	# shellcheck disable=SC2086
+	[ -z "$missing_6_12" ] || install $suite $missing_6_12
 fi
 
 case $part in

@@ -66,7 +66,7 @@ static void make_lock_inversion(void)
 static void make_sleep_in_atomic(void)
 {
 	preempt_disable();
-	msleep(1);
+	msleep(20);
 	preempt_enable();
 }
 
