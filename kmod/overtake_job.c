@@ -32,7 +32,7 @@
  *
  * A job holds its context (which holds client, device), its mappings (which hold buffers), its
  * fence.  The fence is an allocation of its own: reservation objects keep it long after the job
- * has gone.  The last reference may go in any context, so the memory is freed by a work item.
+ * has gone.  Where the last reference goes in atomic context, a work item frees the memory.
  *
  * DOC: who completes an io_uring command
  *
@@ -141,6 +141,18 @@ static void job_release(struct kref *ref)
 void overtake_job_put(struct overtake_job *job)
 {
 	kref_put(&job->ref, job_release);
+}
+
+static void job_release_now(struct kref *ref)
+{
+	job_free(container_of(ref, struct overtake_job, ref));
+}
+
+/* Where sleeping is allowed: what the last reference frees is free when this returns. */
+void overtake_job_put_sleeping(struct overtake_job *job)
+{
+	might_sleep();
+	kref_put(&job->ref, job_release_now);
 }
 
 /* What can be said without looking anything up. */
@@ -687,7 +699,7 @@ void overtake_jobs_put_forgotten(struct list_head *forgotten)
 
 	list_for_each_entry_safe(job, next, forgotten, collect_link) {
 		list_del_init(&job->collect_link);
-		overtake_job_put(job);
+		overtake_job_put_sleeping(job);
 	}
 }
 
@@ -701,7 +713,7 @@ int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return PTR_ERR(job);
 	job->collectable = true;
 	ret = overtake_job_publish(job);
-	overtake_job_put(job);
+	overtake_job_put_sleeping(job);
 	return ret;
 }
 
@@ -785,7 +797,7 @@ int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	ret = wait_and_collect(context, args, &job);
 	if (!ret) {
 		args->result = job->result;
-		overtake_job_put(job);
+		overtake_job_put_sleeping(job);
 	}
 	overtake_context_put(context);
 	return ret;

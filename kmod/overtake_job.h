@@ -72,6 +72,7 @@ struct overtake_job *overtake_job_create(struct overtake_client *client,
 int overtake_job_publish(struct overtake_job *job);
 void overtake_job_get(struct overtake_job *job);
 void overtake_job_put(struct overtake_job *job);
+void overtake_job_put_sleeping(struct overtake_job *job);
 int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args);
 void overtake_job_cancel(struct overtake_job *job);

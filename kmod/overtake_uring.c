@@ -30,7 +30,7 @@ static void finish_command(struct io_uring_cmd *cmd, s32 status, u64 executed_ns
 	struct overtake_job *job = command_job(cmd);
 
 	overtake_uring_done(cmd, status, executed_ns, issue_flags);
-	overtake_job_put(job);
+	overtake_job_put_sleeping(job);
 }
 
 static void ended_in_task(struct io_uring_cmd *cmd, unsigned int issue_flags)
@@ -79,7 +79,7 @@ static int uring_submit(struct overtake_client *client, struct io_uring_cmd *cmd
 	ret = overtake_job_publish(job);
 	if (ret && xchg(&job->command, NULL))
 		finish_command(cmd, uring_error(ret), 0, issue_flags);
-	overtake_job_put(job);
+	overtake_job_put_sleeping(job);
 	return -EIOCBQUEUED;
 }
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Test cases and their checks.  A case runs in a process of its own; a failed check says where and
+ * why and ends it.
+ */
+#ifndef KMOD_CHECK_H
+#define KMOD_CHECK_H
+
+#include <stdbool.h>
+
+/**
+ * struct test_case - one behaviour
+ * @name: the behaviour, as it stands in the report
+ * @parameters: module parameters that it needs, NULL if it needs no module
+ * @run: returns when the behaviour was seen
+ */
+struct test_case {
+	const char *name;
+	const char *parameters;
+	void (*run)(void);
+};
+
+/* One table per test_*.c, ended by an entry without a name. */
+extern const struct test_case abi_cases[];
+extern const struct test_case job_cases[];
+extern const struct test_case refusal_cases[];
+extern const struct test_case schedule_cases[];
+extern const struct test_case uring_cases[];
+extern const struct test_case hostile_cases[];
+extern const struct test_case lifetime_cases[];
+
+/* Ends the test case. */
+__attribute__((noreturn, format(printf, 3, 4)))
+void check_failed(const char *file, int line, const char *format, ...);
+
+#define check_message(condition, ...) \
+	do { \
+		if (!(condition)) \
+			check_failed(__FILE__, __LINE__, __VA_ARGS__); \
+	} while (0)
+
+#define check(condition)	check_message(condition, "%s", #condition)
+
+#define check_equal(actual, expected) \
+	do { \
+		long long actual_ = (long long)(actual); \
+		long long expected_ = (long long)(expected); \
+		check_message(actual_ == expected_, "%s is %lld, expected %lld", #actual, \
+			      actual_, expected_); \
+	} while (0)
+
+/* Load the module with other parameters than the case's, or take it away (NULL). */
+void module_use(const char *parameters);
+
+#endif

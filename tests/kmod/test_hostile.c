@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+/* Clients that mean ill: the right error for their jobs, and nobody else notices. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "device.h"
+
+#define WATCHDOG	"cores=2 mode=functional profile=default watchdog_ms=10"
+#define WATCHDOG_TIMED	"cores=2 mode=timed profile=default watchdog_ms=10"
+#define NEVER		OVERTAKE_DEADLINE_NEVER
+
+/* A good neighbour: copies a pattern on @core and looks at what arrived. */
+static void neighbour_submit(struct client *client, uint64_t tag, uint32_t core)
+{
+	uint32_t from = (uint32_t)(tag % 8) * 1024;
+	struct job job;
+
+	memset(client->data.data + from, (int)(tag * 37 + 1), 1024);
+	memset(client->data.data + 16384 + from, 0, 1024);
+	put_copy(client, (uint32_t)(tag % 8), 16384 + from, from, 1024);
+	job_init(&job, client, tag, (uint32_t)(tag % 8), 1);
+	job.submit.core = core;
+	check_equal(job_submit(client, &job), 0);
+}
+
+static void neighbour_check(struct client *client, uint64_t tag, bool computes)
+{
+	uint32_t from = (uint32_t)(tag % 8) * 1024;
+	struct overtake_result result;
+
+	check_equal(job_wait(client, tag, NEVER, &result), 0);
+	check_equal(result.status, 0);
+	if (computes)
+		check(!memcmp(client->data.data + from, client->data.data + 16384 + from, 1024));
+}
+
+static void endless_loop(bool computes)
+{
+	struct client hostile = client_open(0, 254);
+	struct client neighbour = client_open(0, 254);
+	struct overtake_result result;
+	struct job job;
+
+	put_jump(&hostile, 0, 0);
+	job_init(&job, &hostile, 1, 0, 1);
+	job.submit.core = 1;
+	check_equal(job_submit(&hostile, &job), 0);
+	neighbour_submit(&neighbour, 1, 1); /* waits behind it */
+	neighbour_submit(&neighbour, 2, 2);
+	check_equal(job_wait(&hostile, 1, NEVER, &result), 0);
+	check_equal(result.status, -ETIMEDOUT);
+	check_equal(result.fault, OVERTAKE_FAULT_WATCHDOG);
+	check_equal(result.fault_insn, 0);
+	check_equal(result.fcs_done, 1);
+	neighbour_check(&neighbour, 1, computes);
+	neighbour_check(&neighbour, 2, computes);
+	client_close(&hostile);
+	client_close(&neighbour);
+}
+
+static void endless_loop_functional(void)
+{
+	endless_loop(true);
+}
+
+static void endless_loop_timed(void)
+{
+	endless_loop(false);
+}
+
+/* Not stopped by the watchdog for seconds: but the context's death stops it at once. */
+static void destroying_the_context_stops_an_endless_loop(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct client neighbour = client_open(0, 254);
+	struct job job;
+
+	put_jump(&hostile, 0, 0);
+	job_init(&job, &hostile, 1, 0, 1);
+	job.submit.core = 1;
+	check_equal(job_submit(&hostile, &job), 0);
+	neighbour_submit(&neighbour, 1, 1);
+	check_equal(context_destroy(hostile.fd, hostile.context), 0);
+	neighbour_check(&neighbour, 1, true);
+	client_close(&hostile);
+	client_close(&neighbour);
+}
+
+struct bad_row {
+	const char *what;
+	uint32_t fault;
+	void (*spoil)(struct overtake_insn *insn);
+};
+
+#define SPOIL(name, statement) \
+	static void name(struct overtake_insn *insn) \
+	{ \
+		statement; \
+	}
+
+SPOIL(opcode_zero, insn->opcode = 0)
+SPOIL(opcode_unknown, insn->opcode = OVERTAKE_OP_COUNT)
+SPOIL(opcode_absurd, insn->opcode = 0xffff)
+SPOIL(reserved, insn->reserved[3] = 1)
+SPOIL(operand_reserved, insn->out.reserved = 1)
+SPOIL(region_absurd, insn->out.region = ~0u)
+SPOIL(region_16, insn->in[0].region = OVERTAKE_MAX_REGIONS)
+SPOIL(region_unbound, insn->in[0].region = 9)
+SPOIL(offset_behind, insn->out.offset = RESULT_OFFSET)
+SPOIL(offset_partly_behind, insn->out.offset = RESULT_OFFSET - 1024 + 8)
+SPOIL(offset_wraps, insn->out.offset = ~0ull - 7)
+SPOIL(offset_signed, insn->in[0].offset = 1ull << 63)
+SPOIL(width_absurd, (insn->out.width = ~0u, insn->in[0].width = ~0u))
+SPOIL(writes_program, insn->out.region = OVERTAKE_REGION_PROGRAM)
+
+static const struct bad_row bad_rows[] = {
+	{ "opcode 0", OVERTAKE_FAULT_OPCODE, opcode_zero },
+	{ "opcode behind the last", OVERTAKE_FAULT_OPCODE, opcode_unknown },
+	{ "greatest opcode", OVERTAKE_FAULT_OPCODE, opcode_absurd },
+	{ "reserved field", OVERTAKE_FAULT_RESERVED, reserved },
+	{ "reserved field of an operand", OVERTAKE_FAULT_RESERVED, operand_reserved },
+	{ "greatest region", OVERTAKE_FAULT_REGION, region_absurd },
+	{ "region 16", OVERTAKE_FAULT_REGION, region_16 },
+	{ "unbound region", OVERTAKE_FAULT_REGION, region_unbound },
+	{ "offset behind the region", OVERTAKE_FAULT_BOUNDS, offset_behind },
+	{ "tensor ends behind the region", OVERTAKE_FAULT_BOUNDS, offset_partly_behind },
+	{ "offset wraps", OVERTAKE_FAULT_BOUNDS, offset_wraps },
+	{ "offset is negative", OVERTAKE_FAULT_BOUNDS, offset_signed },
+	{ "width is absurd", OVERTAKE_FAULT_FIELD, width_absurd },
+	{ "program is written", OVERTAKE_FAULT_PERMISSION, writes_program },
+};
+
+static void bad_instruction(struct client *hostile, struct client *neighbour,
+			    const struct bad_row *row, uint64_t tag)
+{
+	struct overtake_result result;
+	struct overtake_insn insn;
+	struct job job;
+
+	put_delay(hostile, 0, 10);
+	put_copy(hostile, 1, 4096, 0, 1024);
+	memcpy(&insn, hostile->program.data + sizeof(insn), sizeof(insn));
+	row->spoil(&insn);
+	put_insn(hostile, 1, &insn);
+	put_delay(hostile, 2, 10);
+	job_init(&job, hostile, tag, 0, 3);
+	job.submit.core = 1;
+	check_equal(job_submit(hostile, &job), 0);
+	neighbour_submit(neighbour, tag, 1);
+	check_equal(job_wait(hostile, tag, NEVER, &result), 0);
+	check_message(result.status == -ENOEXEC, "%s: status %d", row->what, result.status);
+	if (row->fault == OVERTAKE_FAULT_FIELD)
+		check_message(result.fault == OVERTAKE_FAULT_FIELD ||
+			      result.fault == OVERTAKE_FAULT_BOUNDS ||
+			      result.fault == OVERTAKE_FAULT_SHAPE, "%s: fault %u", row->what,
+			      result.fault);
+	else
+		check_message(result.fault == row->fault, "%s: fault %u, expected %u", row->what,
+			      result.fault, row->fault);
+	check_equal(result.fault_insn, 1);
+	check_equal(result.fcs_done, 2); /* the good one and the bad one */
+	neighbour_check(neighbour, tag, true);
+}
+
+static void bad_instructions(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct client neighbour = client_open(0, 254);
+	struct drm_overtake_core_info before, after;
+	size_t i, count = sizeof(bad_rows) / sizeof(bad_rows[0]);
+
+	device_query_core(hostile.fd, 1, &before);
+	for (i = 0; i < count; i++)
+		bad_instruction(&hostile, &neighbour, &bad_rows[i], i);
+	device_query_core(hostile.fd, 1, &after);
+	check_equal(after.faults - before.faults, count);
+	client_close(&hostile);
+	client_close(&neighbour);
+}
+
+static void fc_outside_the_program(void)
+{
+	static const struct overtake_fc fcs[] = {
+		{ .first_insn = 256, .insn_count = 1 },
+		{ .first_insn = 255, .insn_count = 2 },
+		{ .first_insn = ~0u, .insn_count = 1 },
+		{ .first_insn = ~0u, .insn_count = ~0u },
+		{ .first_insn = 1u << 24, .insn_count = 1 },
+	};
+	struct client client = client_open(0, 254);
+	struct overtake_result result;
+	struct job job;
+	size_t i;
+
+	put_delay(&client, 255, 10);
+	for (i = 0; i < sizeof(fcs) / sizeof(fcs[0]); i++) {
+		job_init(&job, &client, i, 0, 1);
+		job.fcs[0] = fcs[i];
+		check_equal(job_submit(&client, &job), 0);
+		check_equal(job_wait(&client, i, NEVER, &result), 0);
+		check_equal(result.status, -ENOEXEC);
+		check_equal(result.fault, OVERTAKE_FAULT_PROGRAM);
+	}
+	/* A jump out of the FC, though not out of the program. */
+	put_jump(&client, 0, 255);
+	job_init(&job, &client, 100, 0, 1);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 100, NEVER, &result), 0);
+	check_equal(result.fault, OVERTAKE_FAULT_PROGRAM);
+	/* No program at all. */
+	job_init(&job, &client, 101, 0, 1);
+	job.bindings[0].region = OVERTAKE_REGION_WEIGHTS;
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 101, NEVER, &result), 0);
+	check_equal(result.status, -ENOEXEC);
+	client_close(&client);
+}
+
+static atomic_bool scribbling;
+
+/* Valid instructions with a few random bytes, over and over, while the program runs. */
+static void *scribble(void *argument)
+{
+	struct client *client = argument;
+	unsigned int seed = 1;
+
+	while (atomic_load(&scribbling)) {
+		uint32_t index = (uint32_t)rand_r(&seed) % 64;
+		volatile uint8_t *insn = client->program.data + index * 256;
+
+		insn[rand_r(&seed) % 256] = (uint8_t)rand_r(&seed);
+		if (rand_r(&seed) % 8 == 0)
+			put_copy(client, index, 8192 + index * 64, index * 64, 64);
+	}
+	return NULL;
+}
+
+static void program_scribbled_over_while_it_runs(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct client neighbour = client_open(0, 254);
+	struct buffer secret = buffer_create(hostile.fd, 65536,
+					     OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+	struct overtake_result result;
+	pthread_t thread;
+	struct job job;
+	uint64_t tag;
+	size_t i;
+
+	memset(secret.data, 0x3c, secret.size);
+	for (i = 0; i < 64; i++)
+		put_copy(&hostile, (uint32_t)i, 8192 + (uint32_t)i * 64, (uint32_t)i * 64, 64);
+	atomic_store(&scribbling, true);
+	check_equal(pthread_create(&thread, NULL, scribble, &hostile), 0);
+	for (tag = 0; tag < 300; tag++) {
+		job_init(&job, &hostile, tag, 0, 1);
+		job.fcs[0].insn_count = 64;
+		job.submit.core = 1;
+		check_equal(job_submit(&hostile, &job), 0);
+		neighbour_submit(&neighbour, tag, 1);
+		check_equal(job_wait(&hostile, tag, NEVER, &result), 0);
+		check(result.status == 0 || result.status == -ENOEXEC ||
+		      result.status == -ETIMEDOUT);
+		neighbour_check(&neighbour, tag, true);
+	}
+	atomic_store(&scribbling, false);
+	pthread_join(thread, NULL);
+	/* Mapped, but not one of the job's regions: untouched. */
+	for (i = 0; i < secret.size; i++)
+		check_equal(secret.data[i], 0x3c);
+	client_close(&hostile);
+	client_close(&neighbour);
+}
+
+/* The dearest unit of work that a program can ask for: as many products as a window may have. */
+static void put_greatest_conv(struct client *client, struct buffer *memory, struct job *job)
+{
+	const uint32_t channels = OVERTAKE_MAX_KERNEL_ELEMENTS;
+	struct overtake_insn insn = { .opcode = OVERTAKE_OP_CONV, .groups = 1 };
+	uint32_t *params = (uint32_t *)memory->data;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		params[16 + i] = 1; /* shift */
+	insn.out = (struct overtake_operand){
+		.region = OVERTAKE_REGION_IO, .offset = 256, .height = 1, .width = 1,
+		.channels = 8, .row_stride = 8, .pixel_stride = 8,
+	};
+	insn.in[0] = (struct overtake_operand){
+		.region = OVERTAKE_REGION_IO, .offset = 4096, .height = 1, .width = 1,
+		.channels = channels, .row_stride = channels, .pixel_stride = channels,
+	};
+	insn.weights_region = OVERTAKE_REGION_IO;
+	insn.weights_offset = 4096;
+	insn.params_region = OVERTAKE_REGION_IO;
+	insn.kernel_height = 1;
+	insn.kernel_width = 1;
+	insn.stride_height = 1;
+	insn.stride_width = 1;
+	insn.clamp_min = -128;
+	insn.clamp_max = 127;
+	put_insn(client, 0, &insn);
+	job->bindings[1].address = memory->address;
+	job->bindings[1].length = memory->size;
+}
+
+static uint64_t longest_step_ns(void)
+{
+	char path[128], text[8192];
+	const char *at;
+	uint64_t longest = 0;
+
+	debugfs_path(path, sizeof(path), 0, "stats");
+	check_equal(read_file(path, text, sizeof(text)), 0);
+	for (at = text; (at = strstr(at, "_max_step_ns ")); at++) {
+		uint64_t ns = strtoull(at + strlen("_max_step_ns "), NULL, 10);
+
+		longest = ns > longest ? ns : longest;
+	}
+	return longest;
+}
+
+/* Whether the machine has a debug kernel, on which everything takes much longer. */
+static bool is_debug_kernel(void)
+{
+	return !access("/sys/kernel/debug/kmemleak", F_OK) || !access("/proc/lockdep", F_OK);
+}
+
+/*
+ * A step includes whatever else the CPU did meanwhile, so of several attempts the best counts: what
+ * the program can force, it forces every time.
+ */
+static void no_program_holds_a_cpu_for_10_ms(void)
+{
+	struct client client = client_open(0, 254);
+	struct buffer memory = buffer_create(client.fd, 4096 + 8ull * OVERTAKE_MAX_KERNEL_ELEMENTS,
+					     OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+	struct overtake_result result;
+	uint64_t best_ns = ~0ull;
+	struct job job;
+	char path[128];
+	int attempt;
+
+	debugfs_path(path, sizeof(path), 0, "stats");
+	for (attempt = 0; attempt < 20; attempt++) {
+		uint64_t ns;
+
+		check_equal(write_file(path, "0"), 0);
+		job_init(&job, &client, 1, 0, 2);
+		put_greatest_conv(&client, &memory, &job);
+		put_jump(&client, 1, 1);
+		check_equal(job_submit(&client, &job), 0);
+		check_equal(job_wait(&client, 1, NEVER, &result), 0);
+		check_message(result.status == -ETIMEDOUT && result.fault_insn == 1,
+			      "status %d fault %u insn %u", result.status, result.fault,
+			      result.fault_insn);
+		ns = longest_step_ns();
+		best_ns = ns < best_ns ? ns : best_ns;
+	}
+	printf("# longest step: %llu ns\n", (unsigned long long)best_ns);
+	fflush(stdout);
+	check(best_ns > 0);
+	if (!is_debug_kernel())
+		check_message(best_ns < 10000000, "a step took %llu ns",
+			      (unsigned long long)best_ns);
+	client_close(&client);
+}
+
+const struct test_case hostile_cases[] = {
+	{ "hostile-endless-loop-is-stopped", WATCHDOG, endless_loop_functional },
+	{ "hostile-bad-instructions-fault", WATCHDOG, bad_instructions },
+	{ "hostile-fc-outside-the-program-faults", WATCHDOG, fc_outside_the_program },
+	{ "hostile-program-scribbled-over-while-it-runs", WATCHDOG,
+	  program_scribbled_over_while_it_runs },
+	{ "hostile-no-program-holds-a-cpu-for-10-ms", WATCHDOG, no_program_holds_a_cpu_for_10_ms },
+	{ "hostile-endless-loop-is-stopped-timed", WATCHDOG_TIMED, endless_loop_timed },
+	{ "hostile-destroying-the-context-stops-an-endless-loop",
+	  "cores=2 mode=functional profile=default watchdog_ms=60000",
+	  destroying_the_context_stops_an_endless_loop },
+	{ 0 },
+};
