@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "device.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,14 +24,32 @@ int device_ioctl(int fd, unsigned long request, void *argument)
 	return ret < 0 ? -errno : 0;
 }
 
-int device_open(unsigned int index)
+int device_try_open(unsigned int index)
 {
-	char path[64];
+	char path[320] = "";
+	struct dirent *entry;
+	DIR *directory;
 	int fd;
 
-	snprintf(path, sizeof(path), "/dev/accel/accel%u", index);
+	/* The node's number is not the device's: after an unbind and a bind it may be another. */
+	sysfs_path(path, sizeof(path), index, "accel");
+	directory = opendir(path);
+	if (!directory)
+		return -ENODEV;
+	path[0] = 0;
+	while ((entry = readdir(directory)))
+		if (!strncmp(entry->d_name, "accel", 5))
+			snprintf(path, sizeof(path), "/dev/accel/%s", entry->d_name);
+	closedir(directory);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	check_message(fd >= 0, "%s: %s", path, strerror(errno));
+	return fd < 0 ? -errno : fd;
+}
+
+int device_open(unsigned int index)
+{
+	int fd = device_try_open(index);
+
+	check_message(fd >= 0, "device %u cannot be opened: %s", index, strerror(-fd));
 	return fd;
 }
 

@@ -32,6 +32,8 @@ struct client {
 /* ioctl() that tells errno: 0 or -errno. */
 int device_ioctl(int fd, unsigned long request, void *argument);
 
+/* Device overtake.@index; a file descriptor or -errno. */
+int device_try_open(unsigned int index);
 int device_open(unsigned int index);
 void device_query(int fd, struct drm_overtake_device_info *info);
 void device_query_core(int fd, unsigned int core, struct drm_overtake_core_info *info);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes that keep a device busy while a test does something unkind. */
+#ifndef KMOD_LOAD_H
+#define KMOD_LOAD_H
+
+#include <sys/types.h>
+
+/*
+ * A client that does everything at once (ioctl, io_uring, cancels, maps, contexts), differently for
+ * each @seed, until it is killed.  If the device goes away it opens it again.
+ */
+pid_t load_start(unsigned int seed);
+void load_kill(pid_t pid);
+
+/*
+ * A client that expects every one of its jobs to compute what it should; exits with a failed check
+ * otherwise.  neighbour_stop() ends it and passes its verdict on.
+ */
+pid_t neighbour_start(void);
+void neighbour_stop(pid_t pid);
+
+/* Wait until the device knows of no file, context and job any more. */
+void wait_until_forgotten(void);
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/* Clients that die, devices that go: nothing stuck, nothing left. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "load.h"
+#include "ring.h"
+
+#define LOADED		"cores=2 mode=functional profile=default watchdog_ms=2"
+#define LOADED_BOTH	"cores=2 mode=both profile=default watchdog_ms=5"
+#define TIMED		"cores=2 mode=timed profile=ideal"
+#define MS		1000000ull
+#define NEVER		OVERTAKE_DEADLINE_NEVER
+
+/* How often; KMOD_ROUNDS multiplies it for a soak. */
+static unsigned int rounds(unsigned int usual)
+{
+	const char *factor = getenv("KMOD_ROUNDS");
+
+	return usual * (factor ? (unsigned int)strtoul(factor, NULL, 10) : 1);
+}
+
+static void bind_device(const char *what)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/overtake/%s", what);
+	check_equal(write_file(path, "overtake.0"), 0);
+}
+
+static void closing_with_jobs_in_flight(void)
+{
+	struct client client;
+	struct io_uring ring;
+	struct job job;
+	int i;
+
+	client = client_open(0, 254);
+	ring_open_default(&ring);
+	put_delay(&client, 0, 900 * MS);
+	for (i = 0; i < 20; i++) {
+		job_init(&job, &client, i, 0, 1);
+		check_equal(job_submit(&client, &job), 0);
+		job_init(&job, &client, 100 + i, 0, 1);
+		ring_submit_job(&ring, &client, &job);
+	}
+	client_close(&client);
+	/* Commands in flight keep the file open: it is the ring that lets go. */
+	io_uring_queue_exit(&ring);
+	wait_until_forgotten();
+}
+
+static void killed_clients_leave_nothing(void)
+{
+	pid_t neighbour = neighbour_start();
+	pid_t companion = load_start(4711);
+	unsigned int seed = 1;
+	unsigned int i;
+
+	for (i = 0; i < rounds(50); i++) {
+		pid_t victim = load_start(i);
+
+		usleep((unsigned int)rand_r(&seed) % 60000);
+		load_kill(victim);
+	}
+	load_kill(companion);
+	neighbour_stop(neighbour);
+	wait_until_forgotten();
+}
+
+static void unbind_under_load(void)
+{
+	pid_t loads[3];
+	unsigned int seed = 2;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		loads[i] = load_start(100 + i);
+	for (i = 0; i < rounds(20); i++) {
+		usleep((unsigned int)rand_r(&seed) % 60000);
+		bind_device("unbind");
+		usleep((unsigned int)rand_r(&seed) % 10000);
+		bind_device("bind");
+	}
+	for (i = 0; i < 3; i++)
+		load_kill(loads[i]);
+	wait_until_forgotten();
+}
+
+static void *collect_one(void *argument)
+{
+	static struct overtake_result result;
+	struct client *client = argument;
+
+	/* Either the result, or the device had gone before the call. */
+	if (job_wait(client, 1, NEVER, &result))
+		return NULL;
+	return &result;
+}
+
+static void unbind_ends_jobs_with_enodev(void)
+{
+	struct client client = client_open(0, 254);
+	struct overtake_result *collected, recorded;
+	struct completion completion;
+	struct io_uring ring;
+	pthread_t thread;
+	struct job job;
+	uint32_t id;
+
+	ring_open_default(&ring);
+	put_delay(&client, 0, 900 * MS);
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.result = client.data.address + RESULT_OFFSET;
+	job.submit.core = 1;
+	check_equal(job_submit(&client, &job), 0);
+	job_init(&job, &client, 2, 0, 1);
+	job.submit.core = 1;
+	ring_submit_job(&ring, &client, &job);
+	check_equal(pthread_create(&thread, NULL, collect_one, &client), 0);
+	bind_device("unbind");
+	pthread_join(thread, (void **)&collected);
+	if (collected)
+		check_equal(collected->status, -ENODEV);
+	completion = ring_reap(&ring);
+	check_equal(completion.user_data, 2);
+	check_equal(completion.status, -ENODEV);
+	/* The file lives on, and is good for nothing. */
+	check_equal(context_create(client.fd, 254, 0, &id), -ENODEV);
+	check_equal(job_submit(&client, &job), -ENODEV);
+	job_init(&job, &client, 3, 0, 1);
+	ring_submit_job(&ring, &client, &job);
+	check_equal(ring_reap(&ring).status, -ENODEV);
+	memcpy(&recorded, client.data.data + RESULT_OFFSET, sizeof(recorded));
+	check_equal(recorded.status, -ENODEV);
+	bind_device("bind");
+	io_uring_queue_exit(&ring);
+	client_close(&client);
+	client = client_open(0, 254);
+	put_delay(&client, 0, 1000);
+	job_init(&job, &client, 1, 0, 1);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 1, NEVER, &recorded), 0);
+	check_equal(recorded.status, 0);
+	client_close(&client);
+}
+
+/* The write that steps the clock waits for an endless loop; removal must not wait for it. */
+static void *step_clock(void *argument)
+{
+	(void)argument;
+	return (void *)(intptr_t)advance_clock(0, 1000000000000ull);
+}
+
+static void unbind_frees_a_waiting_clock(void)
+{
+	struct client client = client_open(0, 254);
+	pthread_t thread;
+	struct job job;
+	void *ret;
+
+	check_equal(advance_clock(0, 1000), 0);
+	put_jump(&client, 0, 0);
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.deadline_ns = NEVER;
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(pthread_create(&thread, NULL, step_clock, NULL), 0);
+	bind_device("unbind");
+	pthread_join(thread, &ret);
+	bind_device("bind");
+	client_close(&client);
+}
+
+static void bad_parameters_are_refused(void)
+{
+	static const char *const bad[] = {
+		"cores=0", "cores=65", "mode=quick", "profile=none", "devices=0", "devices=9",
+		"watchdog_ms=0", "queue_timeout_ms=0", "devices=2 cores=2,0",
+	};
+	const char *path = getenv("OVERTAKE_KO");
+	size_t i;
+
+	check(path);
+	/* What reads the kernel log after us shall not take these for complaints. */
+	check_equal(write_file("/dev/kmsg", "overtake-test: expect error -EINVAL: .*: not \n"), 0);
+	check_equal(write_file("/dev/kmsg", "overtake-test: expect failed with error -22\n"), 0);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		check(fd >= 0);
+		check_message(syscall(SYS_finit_module, fd, bad[i], 0) && errno == EINVAL,
+			      "%s: %s", bad[i], strerror(errno));
+		close(fd);
+		check(access("/sys/module/overtake", F_OK));
+	}
+}
+
+const struct test_case lifetime_cases[] = {
+	{ "lifetime-closing-with-jobs-in-flight", TIMED, closing_with_jobs_in_flight },
+	{ "lifetime-unbind-ends-jobs-with-enodev", TIMED, unbind_ends_jobs_with_enodev },
+	{ "lifetime-unbind-frees-a-waiting-clock",
+	  "cores=1 mode=timed profile=ideal manual_clock=1 watchdog_ms=4000000",
+	  unbind_frees_a_waiting_clock },
+	{ "lifetime-killed-clients-leave-nothing", LOADED, killed_clients_leave_nothing },
+	{ "lifetime-unbind-under-load", LOADED, unbind_under_load },
+	{ "lifetime-killed-clients-leave-nothing-both", LOADED_BOTH,
+	  killed_clients_leave_nothing },
+	{ "lifetime-unbind-under-load-both", LOADED_BOTH, unbind_under_load },
+	{ "lifetime-bad-parameters-are-refused", NULL, bad_parameters_are_refused },
+	{ 0 },
+};
