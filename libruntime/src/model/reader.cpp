@@ -199,6 +199,9 @@ private:
         require(
             from.fcs()->size() != 0 && from.fcs()->size() <= OVERTAKE_MAX_FCS, place + ".fcs",
             fmt::format("{} FCs, but 1..{} are possible", from.fcs()->size(), OVERTAKE_MAX_FCS));
+        // The only vector that needs more than the alignment that the verifier looks at.
+        require(reinterpret_cast<std::uintptr_t>(from.fcs()->Data()) % alignof(fbs::Fc) == 0,
+                place + ".fcs", "misaligned");
         for (const fbs::Fc* fc : *from.fcs()) {
             const std::uint64_t end = std::uint64_t{fc->first_insn()} + fc->insn_count();
             require(fc->insn_count() != 0 && end <= insns,

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "drive.hpp"
+
+#include <cerrno>
+#include <set>
+
+#include "programs.hpp"
+
+namespace overtake::test {
+
+namespace {
+
+constexpr std::uint64_t ns_per_us = 1000;
+
+class Driver {
+public:
+    Driver(Device& device, const Scenario& scenario)
+        : device_(device), scenario_(scenario), clock_(*device.manual_clock()),
+          origin_ns_(clock_.now_ns() + ns_per_us),
+          queue_(device.create_queue({.max_priority = 255, .core_limit = 0})) {
+        for (const ScenarioJob& job : scenario.jobs)
+            programs_.push_back(delays(device, job.fcs));
+    }
+
+    void run() {
+        std::set<std::uint64_t> instants;
+        for (const ScenarioJob& job : scenario_.jobs)
+            instants.insert(job.at);
+        for (const ScenarioCancel& cancel : scenario_.cancels)
+            instants.insert(cancel.at);
+        for (const std::uint64_t instant : instants) {
+            clock_.advance_to(origin_ns_ + instant * ns_per_us);
+            submit_arrivals(instant);
+            cancel(instant);
+        }
+        clock_.advance_to(origin_ns_ + scenario_.over() * ns_per_us);
+    }
+
+    Timeline timeline(const std::vector<FcRecord>& records) {
+        Timeline timeline;
+        for (const FcRecord& record : records)
+            timeline.fcs.push_back({scenario_.jobs.at(record.tag).id, record.index, record.core,
+                                    record.high, microseconds(record.start_ns),
+                                    microseconds(record.end_ns)});
+        timeline.sort_fcs();
+        const std::vector<Completion> completions = reap();
+        for (const std::size_t i : arrival_order(scenario_))
+            timeline.jobs.push_back(job_from(completions.at(i)));
+        return timeline;
+    }
+
+private:
+    void submit_arrivals(std::uint64_t instant) {
+        std::vector<Job> arrivals;
+        for (std::size_t i = 0; i < scenario_.jobs.size(); i++) {
+            const ScenarioJob& job = scenario_.jobs[i];
+            if (job.at != instant)
+                continue;
+            arrivals.push_back(programs_[i].job(i, job.priority, job.core));
+            arrivals.back().custom_id = job.custom_id;
+            arrivals.back().deadline_ns = deadline_never;
+        }
+        queue_->submit(arrivals);
+    }
+
+    void cancel(std::uint64_t instant) {
+        for (const ScenarioCancel& cancel : scenario_.cancels)
+            if (cancel.at == instant)
+                queue_->cancel(cancel.job);
+    }
+
+    /// By job.
+    std::vector<Completion> reap() {
+        std::vector<Completion> completions(scenario_.jobs.size());
+        std::vector<Completion> some(scenario_.jobs.size());
+        std::size_t left = scenario_.jobs.size();
+        while (left != 0) {
+            // The clock stands where all is over, so what is missing will never come.
+            const std::size_t count = queue_->reap(some, 0);
+            if (count == 0)
+                throw Error(ETIMEDOUT, std::to_string(left) + " jobs have not ended");
+            for (std::size_t i = 0; i < count; i++)
+                completions.at(some[i].tag) = some[i];
+            left -= count;
+        }
+        return completions;
+    }
+
+    TimelineJob job_from(const Completion& completion) const {
+        const ScenarioJob& job = scenario_.jobs.at(completion.tag);
+        if (completion.status != 0 && completion.status != -ECANCELED)
+            throw Error(-completion.status, "job " + job.id + " failed");
+        std::optional<std::uint64_t> start;
+        if (completion.start_ns != 0)
+            start = microseconds(completion.start_ns);
+        return {job.id,
+                completion.core,
+                microseconds(completion.queued_ns),
+                start,
+                microseconds(completion.end_ns),
+                completion.preemptions,
+                completion.status == -ECANCELED};
+    }
+
+    /// Exact, or the timeline is wrong.
+    std::uint64_t microseconds(std::uint64_t time_ns) const {
+        if ((time_ns - origin_ns_) % ns_per_us != 0)
+            throw Error(ERANGE, "a time that is no whole microsecond");
+        return (time_ns - origin_ns_) / ns_per_us;
+    }
+
+    Device& device_;
+    const Scenario& scenario_;
+    ManualClock& clock_;
+    std::uint64_t origin_ns_;
+    std::vector<Program> programs_;
+    std::unique_ptr<Queue> queue_;
+};
+
+} // namespace
+
+Timeline drive(Device& device, const Scenario& scenario,
+               const std::function<std::vector<FcRecord>()>& take_fcs) {
+    Driver driver(device, scenario);
+    driver.run();
+    return driver.timeline(take_fcs());
+}
+
+Timeline drive_embedded(const Scenario& scenario) {
+    std::vector<FcRecord> records;
+    EmbeddedOptions options;
+    options.cores = scenario.cores;
+    options.core_limits = scenario.core_limits;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.profile = "ideal";
+    options.manual_clock = true;
+    options.watchdog_cycles = ~0ull >> 1;
+    options.on_fc = [](void* context, const FcRecord& record) {
+        static_cast<std::vector<FcRecord>*>(context)->push_back(record);
+    };
+    options.on_fc_context = &records;
+    const auto device = open_embedded(options);
+    return drive(*device, scenario, [&] { return records; });
+}
+
+} // namespace overtake::test

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs a scenario on a device whose clock is stepped by hand.
+#pragma once
+
+#include <functional>
+
+#include "overtake/device.hpp"
+#include "scenario.hpp"
+
+namespace overtake::test {
+
+/// The device: mode timed, profile ideal, manual clock, the scenario's cores and limits.
+/// `take_fcs` is called once, when everything has happened, and returns the FCs that ran.
+/// Throws Error.
+Timeline drive(Device& device, const Scenario& scenario,
+               const std::function<std::vector<FcRecord>()>& take_fcs);
+
+/// The whole on an embedded device made for the scenario.
+Timeline drive_embedded(const Scenario& scenario);
+
+} // namespace overtake::test

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "kernel_device.hpp"
+
+#include <cerrno>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace overtake::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_file(const fs::path& path, const std::string& text) {
+    std::ofstream file(path);
+    file << text << std::flush;
+    if (!file)
+        throw std::system_error(errno, std::generic_category(), path.string());
+}
+
+std::string read_file(const fs::path& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    if (!file)
+        throw std::system_error(errno, std::generic_category(), path.string());
+    return text.str();
+}
+
+/// The key=value pairs of one line of a trace.
+std::map<std::string, std::string> fields(const std::string& line) {
+    std::map<std::string, std::string> fields;
+    std::istringstream words(line);
+    for (std::string word; words >> word;)
+        if (const std::size_t equals = word.find('='); equals != std::string::npos)
+            fields[word.substr(0, equals)] = word.substr(equals + 1);
+    return fields;
+}
+
+} // namespace
+
+CoreLimits::CoreLimits(const std::string& node, const std::vector<unsigned>& limits) {
+    struct stat status {};
+    if (stat(node.c_str(), &status) != 0)
+        throw std::system_error(errno, std::generic_category(), node);
+    device_ = "/sys/dev/char/" + std::to_string(major(status.st_rdev)) + ":" +
+              std::to_string(minor(status.st_rdev)) + "/device";
+    for (std::size_t i = 0; i < limits.size(); i++) {
+        before_.push_back(static_cast<unsigned>(std::stoul(read_file(attribute(i)))));
+        write_file(attribute(i), std::to_string(limits[i]));
+    }
+}
+
+CoreLimits::~CoreLimits() {
+    for (std::size_t i = 0; i < before_.size(); i++)
+        std::ofstream(attribute(i)) << before_[i];
+}
+
+fs::path CoreLimits::attribute(std::size_t core_index) const {
+    return device_ / ("core" + std::to_string(core_index + 1)) / "core_limit";
+}
+
+FcTrace::FcTrace()
+    : instance_("/sys/kernel/tracing/instances/overtake-" + std::to_string(getpid())) {
+    fs::create_directory(instance_);
+    write_file(instance_ / "buffer_size_kb", "4096");
+    write_file(instance_ / "events/overtake/fc_done/enable", "1");
+}
+
+FcTrace::~FcTrace() {
+    std::ofstream(instance_ / "events/overtake/fc_done/enable") << 0;
+    std::error_code ignored;
+    fs::remove(instance_, ignored);
+}
+
+std::vector<FcRecord> FcTrace::take() {
+    std::vector<FcRecord> records;
+    std::istringstream lines(read_file(instance_ / "trace"));
+    write_file(instance_ / "trace", "");
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("LOST") != std::string::npos)
+            throw std::runtime_error("the trace lost events: " + line);
+        if (line.find(" fc_done: ") == std::string::npos)
+            continue;
+        const std::map<std::string, std::string> values = fields(line);
+        if (values.at("pid") != std::to_string(getpid()))
+            continue;
+        const std::uint64_t end_ns = std::stoull(values.at("time_ns"));
+        records.push_back({.tag = std::stoull(values.at("tag")),
+                           .index = static_cast<std::uint32_t>(std::stoul(values.at("fc_index"))),
+                           .core = static_cast<unsigned>(std::stoul(values.at("core"))),
+                           .high = values.at("ring") == "0",
+                           .start_ns = end_ns - std::stoull(values.at("duration_ns")),
+                           .end_ns = end_ns});
+    }
+    return records;
+}
+
+} // namespace overtake::test

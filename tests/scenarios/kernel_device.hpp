@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// What a scenario needs of a kernel device beside its node: core limits by sysfs, executed FCs
+// from the driver's tracepoints.  For root.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "overtake/device.hpp"
+
+namespace overtake::test {
+
+/// Sets the limit of every core while it lives, then what they were.  Throws std::system_error.
+class CoreLimits {
+public:
+    CoreLimits(const std::string& node, const std::vector<unsigned>& limits);
+    ~CoreLimits();
+    CoreLimits(const CoreLimits&) = delete;
+    CoreLimits& operator=(const CoreLimits&) = delete;
+
+private:
+    std::filesystem::path attribute(std::size_t core_index) const;
+
+    std::filesystem::path device_;
+    std::vector<unsigned> before_;
+};
+
+/// Records fc_done of this process in a tracefs instance of its own while it lives.
+class FcTrace {
+public:
+    FcTrace();
+    ~FcTrace();
+    FcTrace(const FcTrace&) = delete;
+    FcTrace& operator=(const FcTrace&) = delete;
+
+    /// All since the last call.  Throws std::runtime_error if the buffer lost any.
+    std::vector<FcRecord> take();
+
+private:
+    std::filesystem::path instance_;
+};
+
+} // namespace overtake::test

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// The scheduling contract at FC level, written down a second time and as plainly as possible:
+// what the device does is compared with this.  Shares no code with the device.
+#pragma once
+
+#include "scenario.hpp"
+
+namespace overtake::test {
+
+Timeline oracle_timeline(const Scenario& scenario);
+
+} // namespace overtake::test

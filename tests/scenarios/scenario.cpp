@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <ostream>
+#include <stdexcept>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
+namespace overtake::test {
+
+using nlohmann::json;
+
+namespace {
+
+json read_json(const std::string& path) {
+    std::ifstream file(path);
+    if (!file)
+        throw std::runtime_error(path + ": cannot be opened");
+    return json::parse(file);
+}
+
+ScenarioJob job_from(const json& from) {
+    ScenarioJob job;
+    job.id = from.at("id");
+    job.at = from.at("at");
+    job.core = from.value("core", 0u);
+    job.priority = from.value("priority", 0u);
+    job.custom_id = from.value("custom_id", std::int64_t{0});
+    job.fcs = from.at("fcs").get<std::vector<std::uint64_t>>();
+    return job;
+}
+
+} // namespace
+
+std::uint64_t Scenario::over() const {
+    std::uint64_t latest = 0;
+    std::uint64_t work = 0;
+    for (const ScenarioJob& job : jobs) {
+        latest = std::max(latest, job.at);
+        work = std::accumulate(job.fcs.begin(), job.fcs.end(), work);
+    }
+    for (const ScenarioCancel& cancel : cancels)
+        latest = std::max(latest, cancel.at);
+    return latest + work + 1;
+}
+
+void Timeline::sort_fcs() {
+    std::ranges::sort(fcs, {}, [](const TimelineFc& fc) { return std::tuple(fc.start, fc.core); });
+}
+
+Scenario read_scenario(const std::string& path) {
+    const json from = read_json(path);
+    if (from.at("version") != 1 || from.at("kind") != "fc")
+        throw std::runtime_error(path + ": not an FC-level scenario of version 1");
+    Scenario scenario;
+    scenario.cores = from.at("cores");
+    const json limit = from.value("core_limit", json(0));
+    if (limit.is_array())
+        scenario.core_limits = limit.get<std::vector<unsigned>>();
+    else
+        scenario.core_limits.assign(scenario.cores, limit.get<unsigned>());
+    for (const json& job : from.at("jobs"))
+        scenario.jobs.push_back(job_from(job));
+    for (const json& cancel : from.value("cancels", json::array())) {
+        const std::string id = cancel.at("id");
+        const auto job = std::ranges::find(scenario.jobs, id, &ScenarioJob::id);
+        if (job == scenario.jobs.end())
+            throw std::runtime_error(path + ": cancels an unknown job");
+        scenario.cancels.push_back(
+            {static_cast<std::size_t>(job - scenario.jobs.begin()), cancel.at("at")});
+    }
+    return scenario;
+}
+
+Timeline read_timeline(const std::string& path) {
+    const json from = read_json(path);
+    Timeline timeline;
+    for (const json& fc : from.at("fcs"))
+        timeline.fcs.push_back({fc.at("job"), fc.at("index"), fc.at("core"),
+                                fc.at("ring") == "high", fc.at("start"), fc.at("end")});
+    for (const json& job : from.at("jobs")) {
+        std::optional<std::uint64_t> start;
+        if (!job.at("start").is_null())
+            start = job.at("start").get<std::uint64_t>();
+        timeline.jobs.push_back({job.at("id"), job.at("core"), job.at("arrival"), start,
+                                 job.at("end"), job.at("preemptions"), job.at("cancelled")});
+    }
+    return timeline;
+}
+
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
+    json to = {{"version", 1},
+               {"kind", "fc"},
+               {"cores", scenario.cores},
+               {"core_limit", scenario.core_limits},
+               {"jobs", json::array()},
+               {"cancels", json::array()}};
+    for (const ScenarioJob& job : scenario.jobs)
+        to["jobs"].push_back({{"id", job.id},
+                              {"at", job.at},
+                              {"core", job.core},
+                              {"priority", job.priority},
+                              {"custom_id", job.custom_id},
+                              {"fcs", job.fcs}});
+    for (const ScenarioCancel& cancel : scenario.cancels)
+        to["cancels"].push_back({{"id", scenario.jobs[cancel.job].id}, {"at", cancel.at}});
+    return out << to.dump();
+}
+
+std::ostream& operator<<(std::ostream& out, const Timeline& timeline) {
+    out << "fcs:\n";
+    for (const TimelineFc& fc : timeline.fcs)
+        out << "  " << fc.job << "[" << fc.index << "] core " << fc.core
+            << (fc.high ? " high " : " normal ") << fc.start << ".." << fc.end << "\n";
+    out << "jobs:\n";
+    for (const TimelineJob& job : timeline.jobs)
+        out << "  " << job.id << " core " << job.core << " arrival " << job.arrival << " start "
+            << (job.start ? std::to_string(*job.start) : "null") << " end " << job.end
+            << " preemptions " << job.preemptions << (job.cancelled ? " cancelled" : "") << "\n";
+    return out;
+}
+
+std::vector<std::size_t> arrival_order(const Scenario& scenario) {
+    std::vector<std::size_t> order(scenario.jobs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return scenario.jobs[i].at; });
+    return order;
+}
+
+} // namespace overtake::test

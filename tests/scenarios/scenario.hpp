@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// FC-level scenarios and timelines, in microseconds, as data.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace overtake::test {
+
+struct ScenarioJob {
+    std::string id;
+    std::uint64_t at = 0;
+    unsigned core = 0; ///< 0 = any
+    unsigned priority = 0;
+    std::int64_t custom_id = 0;
+    std::vector<std::uint64_t> fcs; ///< durations
+};
+
+struct ScenarioCancel {
+    std::size_t job; ///< index
+    std::uint64_t at;
+};
+
+struct Scenario {
+    unsigned cores = 1;
+    std::vector<unsigned> core_limits; ///< one per core
+    std::vector<ScenarioJob> jobs;     ///< in file order
+    std::vector<ScenarioCancel> cancels;
+
+    /// An instant at which everything is over, whatever the order.
+    std::uint64_t over() const;
+};
+
+struct TimelineFc {
+    std::string job;
+    unsigned index;
+    unsigned core;
+    bool high;
+    std::uint64_t start;
+    std::uint64_t end;
+    bool operator==(const TimelineFc&) const = default;
+};
+
+struct TimelineJob {
+    std::string id;
+    unsigned core;
+    std::uint64_t arrival;
+    std::optional<std::uint64_t> start;
+    std::uint64_t end;
+    unsigned preemptions;
+    bool cancelled;
+    bool operator==(const TimelineJob&) const = default;
+};
+
+struct Timeline {
+    std::vector<TimelineFc> fcs;   ///< by start, then core
+    std::vector<TimelineJob> jobs; ///< in arrival order
+    bool operator==(const Timeline&) const = default;
+
+    void sort_fcs();
+};
+
+/// Throw std::runtime_error or a JSON error for a file that cannot be read.
+Scenario read_scenario(const std::string& path);
+Timeline read_timeline(const std::string& path);
+
+/// For the messages of failing tests: JSON, ready to be kept as a scenario file.
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
+std::ostream& operator<<(std::ostream& out, const Timeline& timeline);
+
+/// Indices of the jobs in arrival order: by time, then file order.
+std::vector<std::size_t> arrival_order(const Scenario& scenario);
+
+} // namespace overtake::test

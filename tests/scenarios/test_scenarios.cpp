@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//
+// Every FC-level scenario on every way into a device, to the microsecond; and random scenarios
+// against an oracle of our own.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "backends.hpp"
+#include "drive.hpp"
+#include "kernel_device.hpp"
+#include "oracle.hpp"
+#include "scenario.hpp"
+
+namespace overtake::test {
+namespace {
+
+std::vector<std::string> scenario_names() {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
+        const std::string stem = entry.path().stem().string();
+        if (!stem.ends_with(".expected"))
+            names.push_back(stem);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+std::string data(const std::string& name) {
+    return OVERTAKE_SCENARIO_DATA "/" + name;
+}
+
+using Case = std::tuple<std::string, Backend>;
+
+class ScenarioTest : public testing::TestWithParam<Case> {
+protected:
+    static Timeline drive_kernel(const Backend& backend, const Scenario& scenario) {
+        const auto device = open_backend(backend, {.manual_clock = true, .embedded = {}});
+        if (!device)
+            return {};
+        const unsigned cores = device->info().core_count;
+        const bool any = std::ranges::any_of(scenario.jobs,
+                                             [](const ScenarioJob& job) { return job.core == 0; });
+        if (cores < scenario.cores || (any && cores != scenario.cores)) {
+            [&] { GTEST_SKIP() << "SKIPPED: needs a device of " << scenario.cores << " cores"; }();
+            return {};
+        }
+        const CoreLimits limits(std::getenv("OVERTAKE_TEST_DEVICE"), scenario.core_limits);
+        FcTrace trace;
+        return drive(*device, scenario, [&] { return trace.take(); });
+    }
+};
+
+TEST_P(ScenarioTest, HasItsExactTimeline) {
+    const auto& [name, backend] = GetParam();
+    const Scenario scenario = read_scenario(data(name + ".json"));
+    const Timeline expected = read_timeline(data(name + ".expected.json"));
+    const Timeline timeline =
+        backend.name == "embedded" ? drive_embedded(scenario) : drive_kernel(backend, scenario);
+    if (IsSkipped())
+        return;
+    EXPECT_EQ(timeline, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fc, ScenarioTest,
+                         testing::Combine(testing::ValuesIn(scenario_names()),
+                                          testing::ValuesIn(all_backends())),
+                         [](const testing::TestParamInfo<Case>& info) {
+                             std::string name =
+                                 std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
+                             std::ranges::replace(name, '-', '_');
+                             return name;
+                         });
+
+class OracleTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(OracleTest, AgreesWithTheExpectedTimeline) {
+    EXPECT_EQ(oracle_timeline(read_scenario(data(GetParam() + ".json"))),
+              read_timeline(data(GetParam() + ".expected.json")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Fc, OracleTest, testing::ValuesIn(scenario_names()),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                             std::string name = info.param;
+                             std::ranges::replace(name, '-', '_');
+                             return name;
+                         });
+
+/// Small numbers, so that instants coincide.
+class RandomScenarios {
+public:
+    explicit RandomScenarios(unsigned seed) : random_(seed) {}
+
+    Scenario next() {
+        Scenario scenario;
+        scenario.cores = static_cast<unsigned>(1 + below(3));
+        for (unsigned core = 0; core < scenario.cores; core++)
+            scenario.core_limits.push_back(static_cast<unsigned>(below(4)));
+        const std::size_t jobs = 1 + below(14);
+        for (std::size_t i = 0; i < jobs; i++)
+            scenario.jobs.push_back(job(std::to_string(i), scenario.cores));
+        for (std::size_t i = 0; i < jobs; i++)
+            if (below(4) == 0)
+                scenario.cancels.push_back({i, scenario.jobs[i].at + below(30)});
+        std::ranges::shuffle(scenario.cancels, random_);
+        return scenario;
+    }
+
+private:
+    std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+
+    ScenarioJob job(const std::string& id, unsigned cores) {
+        ScenarioJob job;
+        job.id = id;
+        job.at = below(40);
+        job.core = static_cast<unsigned>(below(cores + 1));
+        job.priority = below(3) == 0 ? 255 : static_cast<unsigned>(below(255));
+        job.custom_id = static_cast<std::int64_t>(below(5)) - 2;
+        // Now and then more than a hardware ring holds.
+        const std::size_t fcs = below(25) == 0 ? 150 : 1 + below(5);
+        for (std::size_t i = 0; i < fcs; i++)
+            job.fcs.push_back(1 + below(10));
+        return job;
+    }
+
+    std::mt19937_64 random_;
+};
+
+TEST(RandomScenario, HasTheTimelineThatTheOracleSays) {
+    RandomScenarios scenarios(20261121);
+    std::size_t preempted = 0;
+    std::size_t cancelled = 0;
+    for (int round = 0; round < 1000; round++) {
+        const Scenario scenario = scenarios.next();
+        const Timeline expected = oracle_timeline(scenario);
+        ASSERT_EQ(drive_embedded(scenario), expected) << scenario;
+        for (const TimelineJob& job : expected.jobs) {
+            preempted += job.preemptions != 0;
+            cancelled += job.cancelled;
+        }
+    }
+    EXPECT_GT(preempted, 100u) << "the scenarios do not try preemption";
+    EXPECT_GT(cancelled, 100u) << "the scenarios do not try cancelling";
+}
+
+} // namespace
+} // namespace overtake::test
