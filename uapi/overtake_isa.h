@@ -48,7 +48,10 @@
 #define OVERTAKE_ISA_VERSION		((1u << 16) | 0u)
 
 #define OVERTAKE_CHANNEL_ALIGN		8u
+/* Outputs and inputs of a tile of CONV's weights. */
 #define OVERTAKE_WEIGHT_BLOCK		8u
+#define OVERTAKE_WEIGHT_INPUTS		2u
+#define OVERTAKE_WEIGHT_TILE		(OVERTAKE_WEIGHT_BLOCK * OVERTAKE_WEIGHT_INPUTS)
 #define OVERTAKE_MAX_REGIONS		16u
 /* Products that are summed up into one output element: bounds what cannot be interrupted. */
 #define OVERTAKE_MAX_KERNEL_ELEMENTS	(1u << 17)
@@ -72,7 +75,7 @@
  * Input positions outside the tensor contribute nothing.
  *
  * CONV		acc = bias[o] + sum (in0 - zp0) * w; groups divides both channel
- *		counts.  Weights: [group][o / 8][ky][kx][i / 8][8 o][8 i], zero filled.
+ *		counts.  Weights: [group][o / 8][ky][kx][i / 2][8 o][2 i], zero filled.
  * DEPTHWISE	channels of in0 = channels of out; weights [ky][kx][channels rounded up to 8].
  * MATMUL	rows = height * width of in0, k = its channels; in1 holds n rows (height 1,
  *		width n) of k channels; out has the height and width of in0 and n channels.

@@ -57,10 +57,11 @@ static u64 conv_weights_bytes(const struct overtake_insn *insn)
 {
 	u64 output_blocks = round_up_channels(insn->out.channels / insn->groups) /
 			    OVERTAKE_WEIGHT_BLOCK;
-	u64 inputs = round_up_channels(insn->in[0].channels / insn->groups);
+	u64 inputs = insn->in[0].channels / insn->groups;
+	u64 tiles = (inputs + OVERTAKE_WEIGHT_INPUTS - 1) / OVERTAKE_WEIGHT_INPUTS;
 
 	return insn->groups * output_blocks * insn->kernel_height * insn->kernel_width *
-	       inputs * OVERTAKE_WEIGHT_BLOCK;
+	       tiles * OVERTAKE_WEIGHT_TILE;
 }
 
 u64 ovt_insn_weights_bytes(const struct overtake_insn *insn)

@@ -2,7 +2,7 @@
 /*
  * CONV, DEPTHWISE and MATMUL: sums of products, requantised per output channel.
  *
- * Accumulators are u32, in which wrapping modulo 2^32 is defined; a sum of up to 8 products
+ * Accumulators are u32, in which wrapping modulo 2^32 is defined; a sum of two products
  * fits in s32 and is added as such.
  */
 #include "hw/operator_units.h"
@@ -25,35 +25,34 @@ static void store_outputs(const struct overtake_insn *insn, const struct ovt_ope
 	}
 }
 
-/* One tile of weights, [8 o][8 i], times up to 8 inputs, into up to 8 sums. */
-static inline void multiply_tile(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights,
-				 u32 outputs, u32 inputs)
+#define OUTPUTS_AT_ONCE	4u
+
+/* One or two inputs times a tile of weights, [8 o][2 i], into some of its outputs. */
+static inline void multiply_tile(u32 *sums, s32 first, s32 second, const s8 *tile)
 {
-	s32 values[OVERTAKE_WEIGHT_BLOCK];
-	u32 o, i;
+	u32 o;
 
-	for (i = 0; i < inputs; i++)
-		values[i] = in[i] - zero_point;
-	for (o = 0; o < outputs; o++, weights += OVERTAKE_WEIGHT_BLOCK) {
-		s32 sum = 0;
-
-		for (i = 0; i < inputs; i++)
-			sum += values[i] * weights[i];
-		sums[o] += (u32)sum;
-	}
+	for (o = 0; o < OUTPUTS_AT_ONCE; o++)
+		sums[o] += (u32)(first * tile[2 * o] + second * tile[2 * o + 1]);
 }
 
-static void multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights,
-			   u32 outputs, u32 inputs)
+/* The inputs of one pixel times [i / 2][8 o][2 i], a few outputs at once: sums in registers. */
+static void multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights, u32 inputs)
 {
-	while (inputs >= OVERTAKE_WEIGHT_BLOCK) {
-		multiply_tile(sums, in, zero_point, weights, outputs, OVERTAKE_WEIGHT_BLOCK);
-		in += OVERTAKE_WEIGHT_BLOCK;
-		weights += OVERTAKE_WEIGHT_BLOCK * OVERTAKE_WEIGHT_BLOCK;
-		inputs -= OVERTAKE_WEIGHT_BLOCK;
+	u32 o, i, pixel_sums[OUTPUTS_AT_ONCE];
+
+	for (o = 0; o < OVERTAKE_WEIGHT_BLOCK; o += OUTPUTS_AT_ONCE) {
+		const s8 *tile = weights + OVERTAKE_WEIGHT_INPUTS * o;
+
+		memcpy(pixel_sums, sums + o, sizeof(pixel_sums));
+		for (i = 0; i + 1 < inputs; i += OVERTAKE_WEIGHT_INPUTS) {
+			multiply_tile(pixel_sums, in[i] - zero_point, in[i + 1] - zero_point, tile);
+			tile += OVERTAKE_WEIGHT_TILE;
+		}
+		if (i < inputs)
+			multiply_tile(pixel_sums, in[i] - zero_point, 0, tile);
+		memcpy(sums + o, pixel_sums, sizeof(pixel_sums));
 	}
-	if (inputs)
-		multiply_tile(sums, in, zero_point, weights, outputs, inputs);
 }
 
 s64 ovt_unit_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -63,7 +62,7 @@ s64 ovt_unit_conv(const struct overtake_insn *insn, const struct ovt_operands *o
 	u32 group_outputs = insn->out.channels / insn->groups;
 	u32 group = at->c / group_outputs;
 	u64 block = (u64)group * ((group_outputs + 7ull) / 8) + at->c % group_outputs / 8;
-	u64 pixel_weights = (group_inputs + 7ull) / 8 * 64;
+	u64 pixel_weights = (group_inputs + 1ull) / OVERTAKE_WEIGHT_INPUTS * OVERTAKE_WEIGHT_TILE;
 	u64 row_weights = pixel_weights * insn->kernel_width;
 	const s8 *weights = (const s8 *)operands->weights +
 			    block * insn->kernel_height * row_weights;
@@ -78,7 +77,7 @@ s64 ovt_unit_conv(const struct overtake_insn *insn, const struct ovt_operands *o
 
 		for (x = 0; x < window.columns; x++, in += insn->in[0].pixel_stride)
 			multiply_pixel(sums, in, insn->in[0].zero_point,
-				       weights + x * pixel_weights, count, group_inputs);
+				       weights + x * pixel_weights, group_inputs);
 	}
 	store_outputs(insn, operands, at, count, sums);
 	return (s64)window.rows * window.columns * group_inputs * count;

@@ -167,22 +167,22 @@ static u8 *bind_weights(struct random_job *job, u64 dense_bytes, u64 packed_byte
 	return packed;
 }
 
-/* [group][o / 8][ky][kx][i / 8][8 o][8 i] */
+/* [group][o / 8][ky][kx][i / 2][8 o][2 i] */
 static void pack_conv(struct random_job *job, u32 inputs, u32 outputs, u64 *state)
 {
 	const struct overtake_insn *insn = &job->insn;
 	u64 taps = (u64)insn->kernel_height * insn->kernel_width;
-	u64 input_blocks = (inputs + 7) / 8, output_blocks = (outputs + 7) / 8;
+	u64 input_blocks = (inputs + 1) / 2, output_blocks = (outputs + 7) / 8;
 	u64 all_outputs = (u64)outputs * insn->groups;
 	u8 *packed = bind_weights(job, all_outputs * inputs * taps,
-				  insn->groups * output_blocks * taps * input_blocks * 64, state);
+				  insn->groups * output_blocks * taps * input_blocks * 16, state);
 
 	for (u64 n = 0; n < all_outputs * inputs * taps; n++) {
 		u64 tap = n % taps, i = n / taps % inputs, channel = n / taps / inputs;
 		u64 group = channel / outputs, o = channel % outputs;
-		u64 tile = ((group * output_blocks + o / 8) * taps + tap) * input_blocks + i / 8;
+		u64 tile = ((group * output_blocks + o / 8) * taps + tap) * input_blocks + i / 2;
 
-		packed[tile * 64 + o % 8 * 8 + i % 8] = (u8)job->dense[n];
+		packed[tile * 16 + o % 8 * 2 + i % 2] = (u8)job->dense[n];
 	}
 }
 

@@ -85,8 +85,8 @@ static void exact_regions(struct ovt_region *regions, u16 opcode)
 	regions[JOB_IN0] = (struct ovt_region){ memory, 4 * 4 * 16, OVT_REGION_READ, 0 };
 	regions[JOB_IN1] = (struct ovt_region){ memory, opcode == OP(MATMUL) ? 12 * 16 : 4 * 4 * 16,
 						OVT_REGION_READ, 0 };
-	/* CONV: 2 groups of 1 x 1 blocks of 64 bytes; DEPTHWISE: 16 channels. */
-	regions[JOB_WEIGHTS] = (struct ovt_region){ memory, opcode == OP(CONV) ? 2 * 9 * 64 :
+	/* CONV: 2 groups, each 1 block of outputs by 3 pairs of inputs; DEPTHWISE: 16 channels. */
+	regions[JOB_WEIGHTS] = (struct ovt_region){ memory, opcode == OP(CONV) ? 2 * 9 * 3 * 16 :
 						    opcode == OP(TABLE) ? 256 : 9 * 16,
 						    OVT_REGION_READ, 0 };
 	regions[JOB_PARAMS] = (struct ovt_region){ memory, opcode == OP(AVERAGE_POOL) ? 2 * 9 * 4 :

@@ -71,7 +71,7 @@ static void test_conv_costs_its_products(void **state)
 	assert_cycles(&insn, 451584 / 4);
 	insn.out = tensor(56, 56, 4);
 	/* One output channel a group: 56 * 56 * 4 * 9 * 16 / 256 = 7056, traffic
-	 * 12544 + 200704 + 4 * 9 * 2 * 64 + 96 bytes = 217952 / 32 = 6811. */
+	 * 12544 + 200704 + 4 * 9 * 8 * 16 + 96 bytes = 217952 / 32 = 6811. */
 	assert_cycles(&insn, 7056);
 }
 

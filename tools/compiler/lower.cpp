@@ -29,15 +29,16 @@ Place dense_place(const Value& value) {
     return place;
 }
 
-// Weights in blocks of 8 outputs by 8 inputs: [group][o / 8][ky][kx][i / 8][o % 8][i % 8].
+// Weights in tiles of 8 outputs by 2 inputs: [group][o / 8][ky][kx][i / 2][o % 8][i % 2].
 std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode& quantised,
                                           std::uint32_t inputs_of_group) {
     const std::uint32_t outputs = static_cast<std::uint32_t>(node.bias.size()) / node.groups;
     const std::uint32_t positions = node.window.kernel_height * node.window.kernel_width;
-    const std::size_t input_blocks = round_up(inputs_of_group) / block;
+    constexpr std::size_t tile_inputs = OVERTAKE_WEIGHT_INPUTS;
+    const std::size_t input_blocks = (inputs_of_group + tile_inputs - 1) / tile_inputs;
     const std::size_t output_blocks = round_up(outputs) / block;
-    std::vector<std::int8_t> packed(node.groups * output_blocks * positions * input_blocks * block *
-                                    block);
+    std::vector<std::int8_t> packed(node.groups * output_blocks * positions * input_blocks *
+                                    OVERTAKE_WEIGHT_TILE);
     std::size_t source = 0;
     for (std::uint32_t group = 0; group < node.groups; ++group)
         for (std::uint32_t o = 0; o < outputs; ++o)
@@ -45,8 +46,8 @@ std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode&
                 for (std::uint32_t position = 0; position < positions; ++position) {
                     const std::size_t tile =
                         ((group * output_blocks + o / block) * positions + position) * input_blocks +
-                        i / block;
-                    packed[(tile * block + o % block) * block + i % block] =
+                        i / tile_inputs;
+                    packed[(tile * block + o % block) * tile_inputs + i % tile_inputs] =
                         quantised.weights[source++];
                 }
     return packed;

@@ -137,9 +137,10 @@ overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::
     const bool is_convolution = insn.opcode == OVERTAKE_OP_CONV;
     const bool is_depthwise = insn.opcode == OVERTAKE_OP_DEPTHWISE;
     const std::size_t positions = std::size_t{insn.kernel_height} * insn.kernel_width;
-    if (is_convolution) // blocks of output channels lie one behind the other
-        part.weights_offset +=
-            first * positions * round_up(insn.in[0].channels / insn.groups);
+    if (is_convolution && first > 0) { // blocks of output channels lie one behind the other
+        const overtake_insn before = narrow_all_channels(insn, 0, first);
+        part.weights_offset += ovt_insn_weights_bytes(&before);
+    }
     if (is_depthwise)
         part.weights_offset = constants.append(std::span<const std::int8_t>(
             slice<std::int8_t>(constants, insn.weights_offset, positions,
