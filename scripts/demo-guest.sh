@@ -15,6 +15,9 @@ load()
 	ls -l /dev/accel/accel0
 }
 
+# insmod, unlike modprobe, does not load what a module needs.
+modprobe drm_shmem_helper
+
 load cores=1 mode=timed
 "$overtake" demo --detector "$out/detector.ovm" --large "$out/large.ovm" \
 	--large-split "$out/large-1000us.ovm" --requests "$requests" --output-dir "$out"

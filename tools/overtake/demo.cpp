@@ -53,7 +53,9 @@ public:
         if (pid_ < 0)
             throw Error(errno, fmt::format("fork: {}", std::strerror(errno)));
         if (pid_ == 0) {
-            execv("/proc/self/exe", argv.data());
+            // Its report is in the records; only what goes wrong is to be seen.
+            if (std::freopen("/dev/null", "w", stdout) != nullptr)
+                execv("/proc/self/exe", argv.data());
             _exit(127);
         }
     }
