@@ -52,8 +52,6 @@ void KernelContext::destroy() noexcept {
 }
 
 drm_overtake_submit KernelContext::payload(const Job& job, std::uint64_t result) const {
-    if (job.priority > UINT16_MAX)
-        throw Error(EINVAL, fmt::format("job {}: priority {}, at most 255", job.tag, job.priority));
     drm_overtake_submit submit{};
     submit.fcs = user_pointer(job.fcs.data());
     submit.bindings = user_pointer(job.bindings.data());
@@ -67,7 +65,8 @@ drm_overtake_submit KernelContext::payload(const Job& job, std::uint64_t result)
         static_cast<std::uint32_t>(std::min<std::size_t>(job.bindings.size(), UINT32_MAX));
     submit.core = job.core;
     submit.scratch_bytes = job.scratch_bytes;
-    submit.priority = static_cast<std::uint16_t>(job.priority);
+    // Numbers that do not fit are cut to ones that the driver refuses.
+    submit.priority = static_cast<std::uint16_t>(std::min<unsigned>(job.priority, UINT16_MAX));
     return submit;
 }
 

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <deque>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,24 +42,22 @@ public:
     std::size_t in_flight() const noexcept override { return in_flight_; }
 
 private:
-    /// What became of the job of an entry.
-    struct Ending {
-        Completion completion;
-        bool refused;   ///< the driver never took it
-        bool withdrawn; ///< nobody wants to know
-    };
+    /// From its submission until the job has been reaped.
     struct Slot {
-        std::uint64_t tag;
-        bool withdrawn;
+        enum State { idle, in_flight, ended, refused, withdrawn } state = idle;
+        std::uint64_t tag = 0;
+        std::int32_t result = 0; ///< of the entry
     };
 
     Uring& ring();
-    void add(const Job& job);
     std::size_t submit_batch(std::span<const Job> jobs);
-    std::optional<std::pair<std::uint64_t, int>> find_refusal();
-    void withdraw(std::span<const Job> jobs);
-    Ending end(const Uring::Entry& entry);
-    overtake_result& record(std::uint64_t slot) {
+    std::uint32_t add(const Job& job);
+    void take(const Uring::Entry& entry);
+    void settle(std::span<const std::uint32_t> batch);
+    void withdraw(std::uint32_t slot);
+    Completion collect(std::uint32_t slot);
+    void release(std::uint32_t slot);
+    overtake_result& record(std::uint32_t slot) {
         return reinterpret_cast<overtake_result*>(records_->data())[slot];
     }
 
@@ -70,8 +67,8 @@ private:
     std::thread::id ring_owner_;
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
-    std::deque<Completion> ended_; ///< seen, not reaped
-    std::size_t in_flight_ = 0;    ///< not reaped, not withdrawn
+    std::deque<std::uint32_t> ended_; ///< slots, in the order in which it became known
+    std::size_t in_flight_ = 0;       ///< slots in_flight or ended
     KernelContext context_;
 };
 
@@ -102,104 +99,106 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     if (count == 0)
         throw Error(ENOSPC, fmt::format("job {}: its queue holds {} jobs already; reap first",
                                         jobs.front().tag, OVERTAKE_MAX_JOBS));
+    std::vector<std::uint32_t> batch;
+    batch.reserve(count);
     for (const Job& job : jobs.first(count))
-        add(job);
+        batch.push_back(add(job));
     if (const int code = ring().flush())
         throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));
-    const auto refusal = find_refusal();
-    if (!refusal)
-        return count;
-    const auto& [tag, code] = *refusal;
-    const auto refused = std::ranges::find(jobs, tag, &Job::tag);
-    withdraw(jobs.first(count).subspan(static_cast<std::size_t>(refused - jobs.begin()) + 1));
-    throw Error(code, fmt::format("{}: job {} refused: {}", context_.file().path(), tag,
-                                  std::strerror(code)));
+    while (const auto entry = ring().peek())
+        take(*entry);
+    settle(batch);
+    return count;
 }
 
-void UringQueue::add(const Job& job) {
+std::uint32_t UringQueue::add(const Job& job) {
     Uring& uring = ring();
     const std::uint32_t slot = free_slots_.back();
     const std::uint64_t address = records_->address() + slot * sizeof(overtake_result);
-    const drm_overtake_submit payload = context_.payload(job, address);
     record(slot).status = untouched;
-    if (!uring.add_submit(payload, slot))
+    if (!uring.add_submit(context_.payload(job, address), slot))
         throw Error(EBUSY, "io_uring: the submission queue is full");
     free_slots_.pop_back();
-    slots_[slot] = {job.tag, false};
+    slots_[slot] = {Slot::in_flight, job.tag, 0};
     in_flight_++;
+    return slot;
 }
 
-/// The first job that the driver did not take, as tag and errno.  It refuses at once, so its entry
-/// is there already; what has ended meanwhile is kept for reap().
-std::optional<std::pair<std::uint64_t, int>> UringQueue::find_refusal() {
-    std::optional<std::pair<std::uint64_t, int>> first;
-    while (const auto entry = ring().peek()) {
-        const Ending ending = end(*entry);
-        if (ending.withdrawn)
-            continue;
-        if (!ending.refused) {
-            ended_.push_back(ending.completion);
-            continue;
-        }
-        in_flight_--;
-        if (!first)
-            first.emplace(ending.completion.tag, -ending.completion.status);
+/// An entry says that its slot's job has ended, or was never taken.
+void UringQueue::take(const Uring::Entry& entry) {
+    const auto number = static_cast<std::uint32_t>(entry.user_data);
+    Slot& slot = slots_[number];
+    if (slot.state == Slot::withdrawn) {
+        release(number);
+        return;
     }
-    return first;
+    slot.result = entry.result;
+    slot.state =
+        record(number).status == untouched && entry.result < 0 ? Slot::refused : Slot::ended;
+    ended_.push_back(number);
 }
 
-/// Takes back jobs behind a refused one: they were handed over in the same system call.
-void UringQueue::withdraw(std::span<const Job> jobs) {
-    for (const Job& job : jobs) {
-        const auto seen = std::ranges::find(ended_, job.tag, &Completion::tag);
-        if (seen != ended_.end()) {
-            ended_.erase(seen);
-            in_flight_--;
-            continue;
-        }
-        for (std::uint32_t slot = 0; slot < OVERTAKE_MAX_JOBS; slot++) {
-            if (slots_[slot].tag != job.tag || record(slot).status != untouched)
-                continue;
-            if (std::ranges::find(free_slots_, slot) != free_slots_.end())
-                continue;
-            slots_[slot].withdrawn = true;
-            in_flight_--;
-            context_.cancel(job.tag);
-        }
-    }
+/// The driver refuses at once, so a refused job of the batch shows by now.  Those behind it were
+/// handed over in the same system call and are taken back.
+void UringQueue::settle(std::span<const std::uint32_t> batch) {
+    const auto is_refused = [&](std::uint32_t slot) { return slots_[slot].state == Slot::refused; };
+    const auto refused = std::ranges::find_if(batch, is_refused);
+    if (refused == batch.end())
+        return;
+    const Slot slot = slots_[*refused];
+    for (auto behind = refused; behind != batch.end(); ++behind)
+        withdraw(*behind);
+    throw Error(-slot.result, fmt::format("{}: job {} refused: {}", context_.file().path(),
+                                          slot.tag, std::strerror(-slot.result)));
 }
 
-UringQueue::Ending UringQueue::end(const Uring::Entry& entry) {
-    const auto slot = static_cast<std::uint32_t>(entry.user_data);
-    Ending ending{record(slot), false, slots_[slot].withdrawn};
-    if (ending.completion.status == untouched) {
-        ending.refused = true;
-        ending.completion = {};
-        ending.completion.tag = slots_[slot].tag;
-        ending.completion.status = entry.result;
+void UringQueue::withdraw(std::uint32_t slot) {
+    in_flight_--;
+    if (std::erase(ended_, slot) != 0) {
+        release(slot);
+        return;
     }
-    free_slots_.push_back(slot);
-    return ending;
+    slots_[slot].state = Slot::withdrawn;
+    context_.cancel(slots_[slot].tag);
 }
 
 std::size_t UringQueue::reap(std::span<Completion> out, std::int64_t deadline_ns) {
     if (deadline_ns < 0)
         throw Error(EINVAL, "reap: negative deadline");
+    if (in_flight_ == 0 || out.empty())
+        return 0;
+    while (const auto entry = ring().peek())
+        take(*entry);
+    while (ended_.empty()) {
+        const auto entry = ring().next(deadline_ns);
+        if (!entry)
+            return 0;
+        take(*entry);
+    }
     std::size_t count = 0;
     for (; count < out.size() && !ended_.empty(); count++) {
-        out[count] = ended_.front();
+        out[count] = collect(ended_.front());
         ended_.pop_front();
     }
-    while (count < out.size() && in_flight_ != count) {
-        const auto entry = count == 0 ? ring().next(deadline_ns) : ring().peek();
-        if (!entry)
-            break;
-        const Ending ending = end(*entry);
-        if (!ending.withdrawn)
-            out[count++] = ending.completion;
-    }
-    in_flight_ -= count;
     return count;
+}
+
+Completion UringQueue::collect(std::uint32_t slot) {
+    Completion completion = record(slot);
+    if (slots_[slot].state == Slot::refused) {
+        // Late, so submit() did not see it: the device went away.
+        completion = {};
+        completion.tag = slots_[slot].tag;
+        completion.status = slots_[slot].result;
+    }
+    in_flight_--;
+    release(slot);
+    return completion;
+}
+
+void UringQueue::release(std::uint32_t slot) {
+    slots_[slot].state = Slot::idle;
+    free_slots_.push_back(slot);
 }
 
 } // namespace
