@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The long tests; `make soak`. Everything of `make test` is assumed to pass.
 #
-#   - the VM suite on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
-#   - the VM suite ROUNDS times (20) on the stock kernel: no test passes only sometimes
+#   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
+#   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
 #   - tests/soak/run-all, in the VM, for what is long by nature
 #
 # The last line is "N passed, M failed", counted in runs.
@@ -29,9 +29,10 @@ soak()
 
 soak harness tests/vm/selftest
 soak debug-kernel-build scripts/build-debug-kernel.sh
-soak debug-kernel tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-all
+soak harness-debug tests/vm/selftest --kernel debug
+soak debug-kernel tests/vm/run --kernel debug --timeout 7200 -- tests/vm/suites
 for round in $(seq "$rounds"); do
-	soak "round-$round" tests/vm/run --timeout 900 -- tests/kmod/run-all
+	soak "round-$round" tests/vm/run --timeout 900 -- tests/vm/suites
 done
 if [ -e tests/soak/run-all ]; then
 	soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
