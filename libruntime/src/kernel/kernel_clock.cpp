@@ -17,20 +17,17 @@ namespace overtake {
 namespace {
 
 /// The driver's file: read, it says the time; a time written to it becomes the time, and the
-/// write returns once all before it has happened.
+/// write returns once all before it has happened.  It cannot be rewound, so it is opened anew
+/// each time.
 class KernelClock final : public ManualClock {
 public:
-    explicit KernelClock(std::string path) : path_(std::move(path)) {
-        fd_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
-        if (fd_ < 0)
-            fail("a manual clock needs root and a mounted debugfs");
-    }
-    ~KernelClock() override { close(fd_); }
+    explicit KernelClock(std::string path) : path_(std::move(path)) { now_ns(); }
 
     std::uint64_t now_ns() const override {
+        const Descriptor file(open_for(O_RDONLY));
         char text[32];
-        const ssize_t length = pread(fd_, text, sizeof(text), 0);
-        if (length <= 0)
+        const ssize_t length = read(file.fd, text, sizeof(text));
+        if (length < 0)
             fail("read");
         std::uint64_t now = 0;
         if (std::from_chars(text, text + length, now).ec != std::errc()) {
@@ -42,22 +39,37 @@ public:
 
     void advance_to(std::uint64_t now_ns) override {
         const std::string text = fmt::format("{}\n", now_ns);
+        const Descriptor file(open_for(O_WRONLY));
         ssize_t written;
         do
-            written = pwrite(fd_, text.data(), text.size(), 0);
+            written = write(file.fd, text.data(), text.size());
         while (written < 0 && errno == EINTR);
         if (written < 0)
             fail("advance");
     }
 
 private:
+    struct Descriptor {
+        explicit Descriptor(int fd_) : fd(fd_) {}
+        Descriptor(const Descriptor&) = delete;
+        Descriptor& operator=(const Descriptor&) = delete;
+        ~Descriptor() { close(fd); }
+        int fd;
+    };
+
+    int open_for(int access) const {
+        const int fd = open(path_.c_str(), access | O_CLOEXEC);
+        if (fd < 0)
+            fail("open");
+        return fd;
+    }
+
     [[noreturn]] void fail(const char* what) const {
         const int code = errno;
         throw Error(code, fmt::format("{}: {}: {}", path_, what, std::strerror(code)));
     }
 
     std::string path_;
-    int fd_;
 };
 
 /// Where the driver's debugfs files of a node are.
