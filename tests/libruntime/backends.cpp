@@ -15,6 +15,14 @@ std::vector<Backend> all_backends() {
     return {{"embedded"}, {"ioctl"}, {"io_uring"}};
 }
 
+std::vector<Backend> all_backends_and_modes() {
+    return {{"embedded"},
+            {"embedded_timed", OVERTAKE_MODE_TIMED},
+            {"embedded_both", OVERTAKE_MODE_BOTH},
+            {"ioctl"},
+            {"io_uring"}};
+}
+
 std::string backend_name(const testing::TestParamInfo<Backend>& info) {
     return info.param.name;
 }
@@ -26,8 +34,9 @@ std::shared_ptr<Device> skip(const std::string& why) {
     return nullptr;
 }
 
-std::shared_ptr<Device> open_embedded_backend(const Wanted& wanted) {
+std::shared_ptr<Device> open_embedded_backend(const Backend& backend, const Wanted& wanted) {
     EmbeddedOptions options = wanted.embedded;
+    options.mode = backend.mode;
     if (wanted.manual_clock) {
         options.manual_clock = true;
         options.mode = OVERTAKE_MODE_TIMED;
@@ -39,8 +48,8 @@ std::shared_ptr<Device> open_embedded_backend(const Wanted& wanted) {
 } // namespace
 
 std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wanted) {
-    if (backend.name == "embedded")
-        return open_embedded_backend(wanted);
+    if (backend.name.starts_with("embedded"))
+        return open_embedded_backend(backend, wanted);
     const char* path = std::getenv("OVERTAKE_TEST_DEVICE");
     if (!path)
         return skip("OVERTAKE_TEST_DEVICE names no device node for " + backend.name);

@@ -18,6 +18,7 @@ namespace overtake::test {
 
 struct Backend {
     std::string name;
+    unsigned mode = OVERTAKE_MODE_FUNCTIONAL; ///< of an embedded device without a manual clock
 };
 
 std::ostream& operator<<(std::ostream& out, const Backend& backend);
@@ -33,6 +34,8 @@ struct Wanted {
 std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wanted);
 
 std::vector<Backend> all_backends();
+/// The same, with the embedded device in each of its modes.
+std::vector<Backend> all_backends_and_modes();
 std::string backend_name(const testing::TestParamInfo<Backend>& info);
 
 /// Skips the running test unless `device` could be opened.

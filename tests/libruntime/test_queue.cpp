@@ -454,7 +454,8 @@ TEST_P(QueueTest, BuffersAreZeroedAndBounded) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Conformance, QueueTest, testing::ValuesIn(all_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(Conformance, QueueTest, testing::ValuesIn(all_backends_and_modes()),
+                         backend_name);
 
 } // namespace
 } // namespace overtake::test
