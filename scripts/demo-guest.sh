@@ -4,6 +4,7 @@
 set -eu
 requests=$1
 out=build/demo
+networks=build/networks
 overtake=build/bin/overtake
 
 # load PARAMETER...
@@ -19,13 +20,13 @@ load()
 modprobe drm_shmem_helper
 
 load cores=1 mode=timed
-"$overtake" demo --detector "$out/detector.ovm" --large "$out/large.ovm" \
-	--large-split "$out/large-1000us.ovm" --requests "$requests" --output-dir "$out"
+"$overtake" demo --detector $networks/detector.ovm --large $networks/large.ovm \
+	--large-split $networks/large-1000us.ovm --requests "$requests" --output-dir "$out"
 rmmod overtake
 
 load cores=2 mode=functional
 echo "the trained classifier computes its held-out images on /dev/accel/accel0"
-"$overtake" run "$out/glyphs.ovm" --device kernel \
+"$overtake" run $networks/glyphs.ovm --device kernel \
 	--input image=models/glyphs/heldout_images.npy --output-dir "$out/glyphs-kernel"
 rmmod overtake
 models/accuracy.py "$out/glyphs-kernel/probabilities.npy" models/glyphs/heldout_labels.npy \
