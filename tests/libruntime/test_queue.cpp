@@ -419,6 +419,22 @@ TEST_P(QueueTest, ABadJobStopsItsBatchWhereItStands) {
     EXPECT_EQ(run(*queue, good.job(6)).status, 0);
 }
 
+TEST_P(QueueTest, ATagRepeatedInABatchStopsIt) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    const Program good(*device, {delay_insn(5)});
+    const std::vector<Job> jobs{good.job(1), good.job(2), good.job(1), good.job(3)};
+    try {
+        queue->submit(jobs);
+        ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EEXIST);
+    }
+    EXPECT_EQ(queue->in_flight(), 2u);
+    EXPECT_EQ(reap_all(*queue, 2).size(), 2u);
+    EXPECT_EQ(run(*queue, good.job(1)).status, 0);
+}
+
 TEST_P(QueueTest, ALimitWithoutTheRightTo255IsRefused) {
     SKIP_WITHOUT(device);
     try {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <deque>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -67,8 +68,9 @@ private:
     std::thread::id ring_owner_;
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
-    std::deque<std::uint32_t> ended_; ///< slots, in the order in which it became known
-    std::size_t in_flight_ = 0;       ///< slots in_flight or ended
+    std::unordered_set<std::uint64_t> tags_; ///< of slots that are not idle
+    std::deque<std::uint32_t> ended_;        ///< slots, in the order in which it became known
+    std::size_t in_flight_ = 0;              ///< slots in_flight or ended
     KernelContext context_;
 };
 
@@ -99,16 +101,23 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     if (count == 0)
         throw Error(ENOSPC, fmt::format("job {}: its queue holds {} jobs already; reap first",
                                         jobs.front().tag, OVERTAKE_MAX_JOBS));
+    // The driver knows a tag until its job has ended, a queue until it has been reaped.
+    if (tags_.contains(jobs.front().tag))
+        throw Error(EEXIST,
+                    fmt::format("job {}: its queue has a job of that tag", jobs.front().tag));
     std::vector<std::uint32_t> batch;
     batch.reserve(count);
-    for (const Job& job : jobs.first(count))
+    for (const Job& job : jobs.first(count)) {
+        if (tags_.contains(job.tag))
+            break;
         batch.push_back(add(job));
+    }
     if (const int code = ring().flush())
         throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));
     while (const auto entry = ring().peek())
         take(*entry);
     settle(batch);
-    return count;
+    return batch.size();
 }
 
 std::uint32_t UringQueue::add(const Job& job) {
@@ -120,6 +129,7 @@ std::uint32_t UringQueue::add(const Job& job) {
         throw Error(EBUSY, "io_uring: the submission queue is full");
     free_slots_.pop_back();
     slots_[slot] = {Slot::in_flight, job.tag, 0};
+    tags_.insert(job.tag);
     in_flight_++;
     return slot;
 }
@@ -198,6 +208,7 @@ Completion UringQueue::collect(std::uint32_t slot) {
 
 void UringQueue::release(std::uint32_t slot) {
     slots_[slot].state = Slot::idle;
+    tags_.erase(slots_[slot].tag);
     free_slots_.push_back(slot);
 }
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// Names of devices, and what is said of those that cannot be had.
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "overtake/device.hpp"
+
+namespace overtake::test {
+namespace {
+
+void expect_error(int code, const std::string& words, const std::function<void()>& action) {
+    try {
+        action();
+        ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code) << error.what();
+        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+}
+
+TEST(OpenDevice, EmbeddedIsWhatTheOptionsSay) {
+    EmbeddedOptions options;
+    options.cores = 3;
+    options.profile = "ideal";
+    options.core_limits = {0, 1, 2};
+    const auto device = open_device("embedded", options);
+    EXPECT_EQ(device->backend(), "embedded");
+    EXPECT_EQ(device->info().core_count, 3u);
+    EXPECT_EQ(device->info().fc_overhead_cycles, 0u);
+    EXPECT_EQ(device->info().mode, OVERTAKE_MODE_FUNCTIONAL);
+    EXPECT_EQ(device->cores()[2].core_limit, 2u);
+    EXPECT_EQ(device->manual_clock(), nullptr);
+}
+
+TEST(OpenDevice, RefusesOptionsThatMakeNoDevice) {
+    const auto open_with = [](auto change) {
+        return [change] {
+            EmbeddedOptions options;
+            change(options);
+            open_embedded(options);
+        };
+    };
+    expect_error(EINVAL, "0 cores", open_with([](EmbeddedOptions& o) { o.cores = 0; }));
+    expect_error(EINVAL, "65 cores", open_with([](EmbeddedOptions& o) { o.cores = 65; }));
+    expect_error(EINVAL, "mode 3", open_with([](EmbeddedOptions& o) { o.mode = 3; }));
+    expect_error(EINVAL, "'fast'", open_with([](EmbeddedOptions& o) { o.profile = "fast"; }));
+    expect_error(EINVAL, "1 core limits for 2 cores",
+                 open_with([](EmbeddedOptions& o) { o.core_limits = {1}; }));
+}
+
+TEST(OpenDevice, NamesTheRemedyForWhatItCannotOpen) {
+    expect_error(EINVAL, "not auto, embedded, kernel or a path", [] { open_device("gpu"); });
+    expect_error(ENOENT, "insmod overtake.ko", [] { open_device("/dev/accel/accel4711"); });
+    expect_error(ENOTTY, "/dev/null: not an Overtake device", [] { open_device("/dev/null"); });
+}
+
+/// Forbids io_uring in the whole system while it lives; for root in a virtual machine.
+class UringForbidden {
+public:
+    UringForbidden() {
+        std::ifstream(setting) >> before_;
+        std::ofstream(setting) << 2;
+    }
+    ~UringForbidden() { std::ofstream(setting) << before_; }
+    bool works() const {
+        int now = 0;
+        std::ifstream(setting) >> now;
+        return now == 2;
+    }
+
+private:
+    static constexpr const char* setting = "/proc/sys/kernel/io_uring_disabled";
+    int before_ = 0;
+};
+
+TEST(KernelDevice, FallsBackToIoctlWhereIoUringIsForbidden) {
+    const char* path = std::getenv("OVERTAKE_TEST_DEVICE");
+    if (!path)
+        GTEST_SKIP() << "SKIPPED: OVERTAKE_TEST_DEVICE names no device node";
+    EXPECT_EQ(open_kernel(path)->backend(), "io_uring");
+    const UringForbidden forbidden;
+    if (!forbidden.works())
+        GTEST_SKIP() << "SKIPPED: this process cannot forbid io_uring";
+    EXPECT_EQ(open_kernel(path)->backend(), "ioctl");
+    expect_error(EPERM, "use ioctl", [&] { open_kernel(path, WayIn::io_uring); });
+}
+
+} // namespace
+} // namespace overtake::test
