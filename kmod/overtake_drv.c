@@ -111,7 +111,7 @@ void overtake_core_info(struct overtake_device *device, u32 core,
 		.fcs_normal = hw->done[OVT_RING_NORMAL],
 		.preemptions = fw->preemptions,
 		.faults = fw->faults,
-		.resets = fw->resets,
+		.resets = fw->resets + device->cores[core - 1].aborts,
 	};
 	spin_unlock_irq(&device->lock);
 }

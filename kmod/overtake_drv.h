@@ -45,6 +45,7 @@ extern struct workqueue_struct *overtake_workqueue;
  * @thread: executes the core's FCs, outside all locks
  * @limit: core limit that the administrator set; device lock
  * @limit_pushed: core limit that the firmware was told last; device lock
+ * @aborts: resets that went by the core's register, past the firmware; device lock
  * @steps: steps taken, for the backstop; written by @thread
  * @max_step_ns: longest step, i.e. the longest time that a CPU was held; written by @thread
  * @step_histogram: [n] counts steps below 2^n ns; written by @thread
@@ -57,6 +58,7 @@ struct overtake_core {
 	struct task_struct *thread;
 	u32 limit;
 	u32 limit_pushed;
+	u32 aborts;
 	u64 steps;
 	u64 max_step_ns;
 	u64 step_histogram[OVERTAKE_STEP_BUCKETS];

@@ -59,13 +59,14 @@ u64 overtake_host_now(struct overtake_device *device)
 
 /*
  * How far the firmware may go; false if nowhere.  While somebody waits for work to end that no
- * step of the manual clock will end, now itself is included.
+ * step of the manual clock will end, now itself is included.  A device that goes away waits for no
+ * modelled time at all.
  */
 static bool horizon_locked(struct overtake_device *device, u64 *horizon_ns)
 {
 	u64 now_ns = overtake_host_now(device);
 
-	*horizon_ns = now_ns;
+	*horizon_ns = device->gone ? OVT_TIME_NEVER - 1 : now_ns;
 	if (!device->manual || device->gone || device->draining || !device->files)
 		return true;
 	*horizon_ns = now_ns - 1;
@@ -89,6 +90,15 @@ static void context_killed_locked(struct overtake_context *context)
 	overtake_context_put(context);
 }
 
+/*
+ * Stops what @core executes, by its register.  Commands wait their turn in device time, and that may
+ * stand still until the FC that is to be stopped has been priced.
+ */
+static void abort_core_locked(struct overtake_device *device, u32 core)
+{
+	ovt_core_write(&device->hw[core - 1], OVT_REG_CONTROL, OVT_CONTROL_ABORT);
+}
+
 static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event,
 				struct list_head *batch)
 {
@@ -99,6 +109,8 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 		break;
 	case OVT_EVENT_STARTED:
 		trace_fc_start(device->index, job, event);
+		if (device->gone)
+			abort_core_locked(device, event->core);
 		wake_up_process(device->cores[event->core - 1].thread);
 		break;
 	case OVT_EVENT_PREEMPTED:
@@ -392,10 +404,14 @@ int overtake_host_reset_core(struct overtake_device *device, u32 core)
 	if (!core || core > device->settings.cores)
 		return -EINVAL;
 	spin_lock_irq(&device->lock);
-	if (ovt_fw_reserve(&device->fw, 1))
+	if (device->settings.mode != OVT_MODE_FUNCTIONAL && ovt_fw_runnable(&device->fw, core)) {
+		device->cores[core - 1].aborts++;
+		abort_core_locked(device, core);
+	} else if (ovt_fw_reserve(&device->fw, 1)) {
 		ovt_fw_reset(&device->fw, core, overtake_host_now(device));
-	else
+	} else {
 		ret = -EBUSY;
+	}
 	spin_unlock_irq(&device->lock);
 	overtake_host_kick(device);
 	return ret;
@@ -602,8 +618,13 @@ int overtake_host_start(struct overtake_device *device)
 /* From here on nothing is admitted; ends all that is in flight, with -ENODEV, and waits for it. */
 void overtake_host_go(struct overtake_device *device)
 {
+	u32 core;
+
 	spin_lock_irq(&device->lock);
 	device->gone = true;
+	for (core = 1; core <= device->settings.cores; core++)
+		if (ovt_fw_runnable(&device->fw, core))
+			abort_core_locked(device, core);
 	spin_unlock_irq(&device->lock);
 	wake_up_all(&device->idle);
 	overtake_contexts_kill_all(device);

@@ -614,9 +614,9 @@ static s32 job_status(const struct overtake_job *job)
 	case OVT_JOB_HUNG:
 		return -ETIMEDOUT;
 	case OVT_JOB_RESET:
-		return -EIO;
+		break;
 	}
-	return -EIO;
+	return overtake_job_device(job)->gone ? -ENODEV : -EIO;
 }
 
 static void fill_result(struct overtake_job *job)

@@ -20,6 +20,9 @@
 #define MS		1000000ull
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 
+/* Further than an endless loop lets the manual clock go while it is being priced. */
+#define STEP_NS		1000000000000ull
+
 /* How often; KMOD_ROUNDS multiplies it for a soak. */
 static unsigned int rounds(unsigned int usual)
 {
@@ -157,7 +160,7 @@ static void unbind_ends_jobs_with_enodev(void)
 static void *step_clock(void *argument)
 {
 	(void)argument;
-	return (void *)(intptr_t)advance_clock(0, 1000000000000ull);
+	return (void *)(intptr_t)advance_clock(0, STEP_NS);
 }
 
 static void unbind_frees_a_waiting_clock(void)
@@ -165,6 +168,7 @@ static void unbind_frees_a_waiting_clock(void)
 	struct client client = client_open(0, 254);
 	pthread_t thread;
 	struct job job;
+	char path[128];
 	void *ret;
 
 	check_equal(advance_clock(0, 1000), 0);
@@ -173,8 +177,12 @@ static void unbind_frees_a_waiting_clock(void)
 	job.submit.deadline_ns = NEVER;
 	check_equal(job_submit(&client, &job), 0);
 	check_equal(pthread_create(&thread, NULL, step_clock, NULL), 0);
+	debugfs_path(path, sizeof(path), 0, "clock");
+	while (read_counter(path) != STEP_NS)
+		usleep(1000);
 	bind_device("unbind");
 	pthread_join(thread, &ret);
+	check_equal((intptr_t)ret, 0);
 	bind_device("bind");
 	client_close(&client);
 }
