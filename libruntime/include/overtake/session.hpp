@@ -46,7 +46,7 @@ public:
     Task() noexcept;
     Task(Task&&) noexcept;
     Task& operator=(Task&&) noexcept;
-    /// Cancels it if it is running, and waits for its end.
+    /// Cancels it if it is running, and waits for its end (under a manual clock, step it first).
     ~Task();
 
     /// Copy values in, dense row-major in the input's shape: quantised (rounded half to even,
