@@ -30,8 +30,8 @@ echo "the trained classifier computes its held-out images on /dev/accel/accel0"
 	--input image=models/glyphs/heldout_images.npy --output-dir "$out/glyphs-kernel"
 rmmod overtake
 models/accuracy.py "$out/glyphs-kernel/probabilities.npy" models/glyphs/heldout_labels.npy \
-	--reference "$out/glyphs-float/probabilities.npy"
-if cmp "$out/glyphs-kernel/probabilities.npy" "$out/glyphs-embedded/probabilities.npy"; then
+	--reference "$networks/glyphs-float/probabilities.npy"
+if cmp "$out/glyphs-kernel/probabilities.npy" "$networks/glyphs-embedded/probabilities.npy"; then
 	echo "kernel and embedded device agree on every bit"
 else
 	echo "demo: kernel and embedded device disagree, see the files above" >&2

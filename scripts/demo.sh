@@ -12,14 +12,8 @@ requests=${1:-2000}
 out=build/demo
 mkdir -p "$out"
 
-echo "compiling the networks to int8"
-scripts/compile-networks.sh
-
-echo "the classifier in float, and in int8 on a device inside the process"
-models/float_reference.py models/glyphs/glyphs.onnx \
-	--input image=models/glyphs/heldout_images.npy --output-dir "$out/glyphs-float"
-build/bin/overtake run build/networks/glyphs.ovm --device embedded \
-	--input image=models/glyphs/heldout_images.npy --output-dir "$out/glyphs-embedded"
+echo "compiling the networks to int8, running the classifier in float and on a device in the process"
+scripts/prepare-networks.sh
 
 echo "booting a VM with a stock Debian kernel"
 tests/vm/run --timeout 900 --share "$out" -- scripts/demo-guest.sh "$requests"

@@ -53,7 +53,7 @@ phase_harness()
 
 phase_vm()
 {
-	tests/vm/run --timeout 600 -- tests/vm/suites
+	scripts/prepare-networks.sh && tests/vm/run --timeout 600 -- tests/vm/suites
 }
 
 # count PATTERN LOG
@@ -62,26 +62,31 @@ count()
 	grep -cE "$1" "$2"
 }
 
-for phase in $phases; do
-	log=$log_directory/$phase.log
-	echo "== $phase"
-	started=$SECONDS
-	"phase_$phase" 2>&1 | tee "$log"
-	status=${PIPESTATUS[0]}
+# A function, so that bash has read this file whole before the first test runs.
+main()
+{
+	for phase in $phases; do
+		log=$log_directory/$phase.log
+		echo "== $phase"
+		started=$SECONDS
+		"phase_$phase" 2>&1 | tee "$log"
+		status=${PIPESTATUS[0]}
 
-	ok=$(count '^ok ' "$log")
-	not_ok=$(count '^not ok ' "$log")
-	# A phase that fails without naming a test has one more failure: itself.
-	if [ "$status" != 0 ] && [ "$not_ok" = 0 ]; then
-		echo "not ok $phase (exit status $status)"
-		not_ok=1
-	fi
-	passed=$((passed + ok))
-	failed=$((failed + not_ok))
-	echo "== $phase: $ok passed, $not_ok failed, $((SECONDS - started)) s"
-done
+		ok=$(count '^ok ' "$log")
+		not_ok=$(count '^not ok ' "$log")
+		# A phase that fails without naming a test has one more failure: itself.
+		if [ "$status" != 0 ] && [ "$not_ok" = 0 ]; then
+			echo "not ok $phase (exit status $status)"
+			not_ok=1
+		fi
+		passed=$((passed + ok))
+		failed=$((failed + not_ok))
+		echo "== $phase: $ok passed, $not_ok failed, $((SECONDS - started)) s"
+	done
 
-grep -H '^not ok ' "$log_directory"/*.log | sed "s|^$log_directory/||" |
-	grep -E "^($(echo "$phases" | tr ' ' '|'))\.log:" || true
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+	grep -H '^not ok ' "$log_directory"/*.log | sed "s|^$log_directory/||" |
+		grep -E "^($(echo "$phases" | tr ' ' '|'))\.log:" || true
+	echo "$passed passed, $failed failed"
+	[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}
+main
