@@ -42,6 +42,8 @@ extern struct workqueue_struct *overtake_workqueue;
 
 /**
  * struct overtake_core - the host's side of a core
+ * @device: whose core it is
+ * @number: from 1
  * @thread: executes the core's FCs, outside all locks
  * @limit: core limit that the administrator set; device lock
  * @limit_pushed: core limit that the firmware was told last; device lock
@@ -68,6 +70,12 @@ struct overtake_core {
 
 /**
  * struct overtake_settings - a device's share of the module parameters
+ * @cores: number of cores
+ * @mode: how cores spend an FC's time
+ * @profile: the device's numbers
+ * @watchdog_cycles: cycles that one FC may execute
+ * @queue_timeout_ns: how long a job may be in flight by default
+ * @manual_clock: which clock the device starts with
  */
 struct overtake_settings {
 	u32 cores;
@@ -83,13 +91,20 @@ struct overtake_settings {
  * @drm: what user space opens; its last reference frees the device
  * @index: number among this module's devices; in trace events
  * @settings: constant after probe
+ * @cores: the host's side of each core; constant but for its own fields
+ * @core_directories: what sysfs shows of each core
  * @lock: protects everything from here on that does not say otherwise
  * @fw: the firmware; every ovt_fw_* call is made under @lock
  * @hw: the cores; ovt_core_step() is called outside @lock by the core's thread
+ * @fw_cores: the firmware's side of each core
+ * @commands: memory of the firmware's command queue
+ * @events: memory of the firmware's event queue
  * @gone: being removed: nothing is admitted any more, what ends, ends with -ENODEV
  * @stopped: removed: threads and timer are not there any more
  * @manual: device time is @manual_ns, stepped through debugfs
+ * @manual_ns: device time while the clock is manual
  * @draining: somebody waits for a context to die; see overtake_host_horizon()
+ * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
  * @contexts: contexts that are not dead
@@ -142,6 +157,7 @@ struct overtake_device {
 /**
  * struct overtake_client - an open file
  * @ref: held by the file, by each of its buffers and by each context
+ * @device: held by a drm_device reference
  * @id: DRM's client id, in trace events
  * @tgid: process that opened the file, in trace events
  * @lock: protects @contexts, @space, @mapped and @next_address
@@ -171,6 +187,10 @@ struct overtake_client {
 /**
  * struct overtake_context - a queue
  * @ref: held by its id in the client, by the firmware until KILLED, by each job
+ * @client: held by a reference
+ * @id: in the client, from 1
+ * @max_priority: greatest priority that its jobs may have
+ * @core_limit: core limit that it asks for, 0 = none
  * @fw: the firmware's part
  * @link: in overtake_device.contexts while not dead
  * @dead: no job is admitted any more; device lock, as all that follows
@@ -181,6 +201,7 @@ struct overtake_client {
  * @collectable_count: of them, those that WAIT can collect
  * @undelivered: jobs admitted whose end has not been told yet; atomic
  * @wait: woken when a job has ended, or the context is dead
+ * @free_work: frees it when the last reference has gone, in whatever context that was
  */
 struct overtake_context {
 	struct kref ref;
@@ -203,6 +224,7 @@ struct overtake_context {
 
 /**
  * struct overtake_bo - a buffer
+ * @shmem: the memory
  * @client: whom it is charged to; NULL until charged
  */
 struct overtake_bo {
@@ -213,6 +235,10 @@ struct overtake_bo {
 /**
  * struct overtake_mapping - a buffer in a client's address space, pinned and vmapped
  * @ref: held by the address space and by each job that names it
+ * @object: the buffer, held by a reference, pinned and vmapped
+ * @address: device address of its first byte
+ * @size: bytes
+ * @base: where the kernel sees it
  * @flags: OVERTAKE_MAP_*
  */
 struct overtake_mapping {

@@ -469,6 +469,8 @@ int overtake_host_set_manual(struct overtake_device *device, bool manual)
 	/* What closed files left behind ends by itself. */
 	ret = wait_event_interruptible(device->idle, READ_ONCE(device->files) || is_idle(device));
 	spin_lock_irq(&device->lock);
+	if (!ret && device->gone)
+		ret = -ENODEV;
 	if (!ret && (device->files || device->live_contexts || device->delivering))
 		ret = -EBUSY;
 	if (!ret && device->manual != manual) {

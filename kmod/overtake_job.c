@@ -41,7 +41,7 @@
  *
  * DOC: lock order
  *
- *	io_uring's uring_lock -> client->lock
+ *	io_uring's uring_lock -> client->lock -> dma_resv
  *	io_uring's uring_lock -> dma_resv -> device->lock -> (scheduler, timer, wait queue)
  *
  * No user copy and no allocation under dma_resv, but for fence slots; fences are signalled and
@@ -796,6 +796,8 @@ int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 		return -ENOENT;
 	ret = wait_and_collect(context, args, &job);
 	if (!ret) {
+		/* Being signalled right now: whoever was told of the end finds the buffers idle. */
+		dma_fence_wait(job->fence, false);
 		args->result = job->result;
 		overtake_job_put_sleeping(job);
 	}

@@ -14,17 +14,33 @@ enum overtake_job_state {
 /**
  * struct overtake_job - a job
  * @fw: the firmware's part, and the memory that the core sees
+ * @ref: see overtake_job.c
+ * @context: held by a reference
+ * @tag: the client's name of it
+ * @custom_id: tie-break of the task level, recorded only
  * @state: device lock
  * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
  * @collectable: came in through ioctl, so WAIT collects it
  * @in_tree: @tag_node is in the context's tree, which holds a reference; device lock
  * @cancel_status: what the job ends with if a cancel ends it; device lock
  * @deadline_ns: device time, OVT_TIME_NEVER if none; set before publication
+ * @tag_node: in overtake_context.jobs
+ * @deadline_node: in overtake_device.deadlines
  * @result: final once @state is OVERTAKE_JOB_ENDED
  * @result_memory: the client's result record, inside one of @mappings, or NULL
  * @command: the io_uring command to complete; whoever takes it (xchg) completes it
  * @batch_link: in the list of ended jobs being delivered
  * @collect_link: in overtake_context.ended
+ * @fence: signalled when the job has ended
+ * @fcs: its FCs
+ * @scratch: memory of its scratch region, or NULL
+ * @charged_bytes: what its client was charged for it
+ * @mapping_count: entries of @mappings
+ * @object_count: entries of @objects
+ * @mappings: the memory that it names, each with a reference
+ * @objects: the buffers of @mappings, each once, held by them
+ * @object_written: the job may write that buffer
+ * @free_work: frees it when the last reference has gone in atomic context
  */
 struct overtake_job {
 	struct ovt_fw_job fw;

@@ -58,7 +58,7 @@ static bool load_open(struct load *load)
 		.handle = create.handle, .size = create.size, .address = map.address, .data = data,
 	};
 	client->data = client->program;
-	ring_open_default(&load->ring);
+	ring_open_to_abandon(&load->ring);
 	put_copy(client, 0, 32768, 16384, 8192);
 	put_delay(client, 1, 50000);
 	put_jump(client, 2, 2); /* for ever */

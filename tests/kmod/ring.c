@@ -19,6 +19,11 @@ void ring_open_default(struct io_uring *ring)
 		  IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
 }
 
+void ring_open_to_abandon(struct io_uring *ring)
+{
+	ring_open(ring, 128, IORING_SETUP_SQE128 | IORING_SETUP_CQE32);
+}
+
 struct io_uring_sqe *ring_prepare(struct io_uring *ring, int fd, uint32_t op, const void *payload,
 				  size_t size, uint64_t user_data)
 {

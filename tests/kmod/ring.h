@@ -17,6 +17,11 @@ struct completion {
 void ring_open(struct io_uring *ring, unsigned int entries, unsigned int flags);
 /* The usual flags. */
 void ring_open_default(struct io_uring *ring);
+/*
+ * A ring that may be closed with commands in flight.  A DEFER_TASKRUN ring may be too, but Linux
+ * 6.12 with lockdep then warns of io_uring's own clean-up, wrongly.
+ */
+void ring_open_to_abandon(struct io_uring *ring);
 
 /* An SQE for @op with @payload; not submitted yet.  The tag of a job is its user_data. */
 struct io_uring_sqe *ring_prepare(struct io_uring *ring, int fd, uint32_t op, const void *payload,

@@ -47,7 +47,7 @@ static void closing_with_jobs_in_flight(void)
 	int i;
 
 	client = client_open(0, 254);
-	ring_open_default(&ring);
+	ring_open_to_abandon(&ring);
 	put_delay(&client, 0, 900 * MS);
 	for (i = 0; i < 20; i++) {
 		job_init(&job, &client, i, 0, 1);

@@ -339,7 +339,7 @@ static void closing_the_ring_detaches_jobs(void)
 	struct job job;
 	int i;
 
-	ring_open_default(&ring);
+	ring_open_to_abandon(&ring);
 	put_delay(&client, 0, 100 * MS);
 	for (i = 0; i < 60; i++) {
 		prepare_job(&job, &client, i, 60, i);
