@@ -49,6 +49,7 @@ public:
         for (const std::string& argument : arguments)
             argv.push_back(const_cast<char*>(argument.c_str()));
         argv.push_back(nullptr);
+        std::fflush(stdout); // or the child would print it once more
         pid_ = fork();
         if (pid_ < 0)
             throw Error(errno, fmt::format("fork: {}", std::strerror(errno)));
