@@ -2,9 +2,11 @@
 //
 // Conformance: jobs, completions, faults and refusals on a device whose clock runs by itself.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -227,6 +229,76 @@ TEST_P(QueueTest, AQueueMayGoWithWorkInFlight) {
     }
     EXPECT_EQ(run(*other, quick.job(1)).status, 0);
 }
+
+TEST_P(QueueTest, QueuesMayComeAndGoWhileOthersWork) {
+    SKIP_WITHOUT(device);
+    const Program endless(*device, {jump_insn(0)});
+    const Program quick(*device, {delay_insn(5)});
+    const auto come_and_go = [&] {
+        for (int round = 0; round < 25; round++) {
+            auto doomed = device->create_queue();
+            const std::vector<Job> jobs{quick.job(1), endless.job(2), quick.job(3), endless.job(4),
+                                        quick.job(5)};
+            doomed->submit(jobs);
+            doomed->cancel(4);
+        }
+    };
+    std::thread first(come_and_go);
+    std::thread second(come_and_go);
+    auto queue = device->create_queue();
+    for (std::uint64_t tag = 0; tag < 100; tag++) {
+        const Completion job = run(*queue, quick.job(tag));
+        EXPECT_EQ(job.status, 0);
+        EXPECT_EQ(job.fcs_done, 1u);
+    }
+    first.join();
+    second.join();
+}
+
+// Racing with the device is this test's business, so the thread sanitizer does not see it.
+#ifndef __SANITIZE_THREAD__
+TEST_P(QueueTest, AProgramRewrittenWhileItRunsHurtsOnlyItsOwnJob) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    auto in = device->create_buffer(4096);
+    auto spoilt = device->create_buffer(4096);
+    auto out = device->create_buffer(4096);
+    std::memset(in->data(), 0x5a, 4096);
+    const auto copies = [&](const Buffer& to, std::size_t count) {
+        Program program(*device, std::vector<overtake_insn>(count, copy_insn(512)));
+        program.bind(OVERTAKE_REGION_IO, *in, OVERTAKE_MAP_READ);
+        program.bind(OVERTAKE_REGION_IO + 1, to, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+        return program;
+    };
+    Program scribbled = copies(*spoilt, 300);
+    const Program good = copies(*out, 3);
+    std::atomic<bool> stop = false;
+    std::thread vandal([&] {
+        std::mt19937_64 random(7);
+        auto* words = reinterpret_cast<volatile std::uint64_t*>(scribbled.buffer->data());
+        const std::size_t count = scribbled.buffer->size() / sizeof(std::uint64_t);
+        while (!stop)
+            words[random() % count] = random() % 3 ? random() % 64 : random();
+    });
+    const bool computes = device->info().mode != OVERTAKE_MODE_TIMED;
+    for (std::uint64_t round = 0; round < 20; round++) {
+        const std::vector<Job> jobs{scribbled.job(3 * round), good.job(3 * round + 1),
+                                    scribbled.job(3 * round + 2)};
+        queue->submit(jobs);
+        for (const Completion& job : reap_all(*queue, 3)) {
+            if (job.tag % 3 == 1)
+                EXPECT_EQ(job.status, 0);
+            else
+                EXPECT_TRUE(job.status == 0 || job.status == -ENOEXEC || job.status == -ETIMEDOUT)
+                    << job.status;
+        }
+        EXPECT_TRUE(!computes || std::memcmp(in->data(), out->data(), 4096) == 0);
+        std::memset(out->data(), 0, 4096);
+    }
+    stop = true;
+    vandal.join();
+}
+#endif
 
 TEST_P(QueueTest, ABufferMayGoWhileItsJobRuns) {
     SKIP_WITHOUT(device);
