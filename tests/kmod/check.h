@@ -21,9 +21,9 @@ struct test_case {
 };
 
 /* One table per test_*.c, ended by an entry without a name. */
-extern const struct test_case abi_cases[];
 extern const struct test_case job_cases[];
 extern const struct test_case refusal_cases[];
+extern const struct test_case fault_cases[];
 extern const struct test_case schedule_cases[];
 extern const struct test_case uring_cases[];
 extern const struct test_case hostile_cases[];
@@ -48,6 +48,9 @@ void check_failed(const char *file, int line, const char *format, ...);
 		check_message(actual_ == expected_, "%s is %lld, expected %lld", #actual, \
 			      actual_, expected_); \
 	} while (0)
+
+/* Ends the test case: this kernel has not got what it needs.  Reported as "ok NAME # SKIP reason". */
+__attribute__((noreturn)) void check_skip(const char *reason);
 
 /* Load the module with other parameters than the case's, or take it away (NULL). */
 void module_use(const char *parameters);

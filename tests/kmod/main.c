@@ -24,7 +24,7 @@
 #define CASE_TIMEOUT_SECONDS	240
 
 static const struct test_case *const tables[] = {
-	abi_cases, job_cases, refusal_cases, schedule_cases, uring_cases, hostile_cases,
+	job_cases, refusal_cases, fault_cases, schedule_cases, uring_cases, hostile_cases,
 	lifetime_cases,
 };
 
@@ -46,6 +46,15 @@ void check_failed(const char *file, int line, const char *format, ...)
 	if (write(report_pipe, text, strlen(text)) < 0)
 		perror("report");
 	_exit(1);
+}
+
+#define SKIP_STATUS	77
+
+void check_skip(const char *reason)
+{
+	if (write(report_pipe, reason, strlen(reason)) < 0)
+		perror("report");
+	_exit(SKIP_STATUS);
 }
 
 static int unload(void)
@@ -110,8 +119,8 @@ static void run_child(const struct test_case *test)
 	_exit(0);
 }
 
-/* Why the case failed, in @text; empty if it passed. */
-static void run_case(const struct test_case *test, char *text, size_t size)
+/* Why the case failed or was skipped, in @text; empty if it passed.  True if it was skipped. */
+static bool run_case(const struct test_case *test, char *text, size_t size)
 {
 	int pipes[2], status;
 	size_t length = 0;
@@ -121,7 +130,7 @@ static void run_case(const struct test_case *test, char *text, size_t size)
 	text[0] = 0;
 	if (pipe2(pipes, O_CLOEXEC)) {
 		snprintf(text, size, "pipe: %s", strerror(errno));
-		return;
+		return false;
 	}
 	report_pipe = pipes[1];
 	child = fork();
@@ -141,6 +150,7 @@ static void run_case(const struct test_case *test, char *text, size_t size)
 			 WTERMSIG(status) == SIGALRM ? ": took too long" : "");
 	else if (WEXITSTATUS(status) && !length)
 		snprintf(text, size, "exit status %d", WEXITSTATUS(status));
+	return WIFEXITED(status) && WEXITSTATUS(status) == SKIP_STATUS;
 }
 
 static bool prepare(const struct test_case *test, char *text, size_t size)
@@ -174,16 +184,19 @@ static bool selected(const char *name, int count, char **wanted)
 
 static int run_one(const struct test_case *test)
 {
+	bool skipped = false;
 	char text[1024] = "";
 
 	if (prepare(test, text, sizeof(text)))
-		run_case(test, text, sizeof(text));
-	if (text[0])
+		skipped = run_case(test, text, sizeof(text));
+	if (skipped)
+		printf("ok %s # SKIP %s\n", test->name, text);
+	else if (text[0])
 		printf("not ok %s - %s\n", test->name, text);
 	else
 		printf("ok %s\n", test->name);
 	fflush(stdout);
-	return text[0] ? 1 : 0;
+	return text[0] && !skipped;
 }
 
 int main(int argc, char **argv)

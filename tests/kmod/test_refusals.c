@@ -14,45 +14,9 @@
 
 #include "check.h"
 #include "device.h"
+#include "snapshot.h"
 
 #define MANUAL	"cores=2 mode=timed profile=ideal manual_clock=1"
-
-struct snapshot {
-	char state[8192];
-	char fdinfo[2048];
-	struct drm_overtake_core_info cores[2];
-	uint32_t next_handle;
-};
-
-static void take_snapshot(const struct client *client, struct snapshot *snapshot)
-{
-	struct drm_overtake_bo_create create = { .size = 4096 };
-	struct drm_gem_close close_handle = { 0 };
-	char path[128];
-
-	memset(snapshot, 0, sizeof(*snapshot));
-	debugfs_path(path, sizeof(path), 0, "state");
-	check_equal(read_file(path, snapshot->state, sizeof(snapshot->state)), 0);
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", client->fd);
-	check_equal(read_file(path, snapshot->fdinfo, sizeof(snapshot->fdinfo)), 0);
-	device_query_core(client->fd, 1, &snapshot->cores[0]);
-	device_query_core(client->fd, 2, &snapshot->cores[1]);
-	/* Handles are the smallest free numbers: the next one tells whether one was lost. */
-	check_equal(device_ioctl(client->fd, DRM_IOCTL_OVERTAKE_BO_CREATE, &create), 0);
-	snapshot->next_handle = create.handle;
-	close_handle.handle = create.handle;
-	check_equal(device_ioctl(client->fd, DRM_IOCTL_GEM_CLOSE, &close_handle), 0);
-}
-
-static void compare_snapshots(const struct snapshot *before, const struct snapshot *after)
-{
-	check_message(!strcmp(before->state, after->state), "state was\n%s\nis\n%s",
-		      before->state, after->state);
-	check_message(!strcmp(before->fdinfo, after->fdinfo), "fdinfo was\n%s\nis\n%s",
-		      before->fdinfo, after->fdinfo);
-	check(!memcmp(before->cores, after->cores, sizeof(before->cores)));
-	check_equal(after->next_handle, before->next_handle);
-}
 
 /* Runs @request, which must fail with @error and change nothing. */
 #define check_refused(client, request, error) \
