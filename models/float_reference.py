@@ -145,6 +145,7 @@ OPERATORS = {
     "BatchNormalization": _batch_normalization,
     "Clip": _clip,
     "Conv": _convolution,
+    "Div": lambda attributes, left, right: left / right,
     "Flatten": _flatten,
     "Gemm": _gemm,
     "GlobalAveragePool": lambda attributes, data: data.mean(axis=(2, 3), keepdims=True),
@@ -153,10 +154,12 @@ OPERATORS = {
     "LeakyRelu": _leaky_relu,
     "MatMul": lambda attributes, left, right: left @ right,
     "MaxPool": _max_pool,
+    "Mul": lambda attributes, left, right: left * right,
     "Relu": lambda attributes, data: np.maximum(data, 0),
     "Reshape": _reshape,
     "Sigmoid": lambda attributes, data: 1 / (1 + np.exp(-data)),
     "Softmax": _softmax,
+    "Sub": lambda attributes, left, right: left - right,
     "Tanh": lambda attributes, data: np.tanh(data),
 }
 

@@ -17,7 +17,8 @@ public:
         bytes_[OVERTAKE_REGION_WEIGHTS] = program.constants.bytes();
         bytes_[OVERTAKE_REGION_SCRATCH].resize(program.scratch_bytes);
         for (std::size_t index = 0; index < program.io.size(); ++index)
-            bytes_[OVERTAKE_REGION_IO + index].resize(program.places[program.io[index].value].bytes);
+            bytes_[OVERTAKE_REGION_IO + index].resize(
+                program.places[program.io[index].value].bytes);
         for (std::size_t region = 0; region < bytes_.size(); ++region)
             regions_[region] = {bytes_[region].data(), bytes_[region].size(),
                                 OVT_REGION_READ | OVT_REGION_WRITE, 0};
@@ -111,8 +112,8 @@ std::vector<float> cosine_similarities(const Graph& graph, const QuantisedGraph&
             const Step& step = program.steps[index];
             memory.execute(step.insn);
             progress(++done / total);
-            const bool is_last = index + 1 == program.steps.size() ||
-                                 program.steps[index + 1].node != step.node;
+            const bool is_last =
+                index + 1 == program.steps.size() || program.steps[index + 1].node != step.node;
             const ValueId output = graph.nodes[step.node].output;
             if (is_last)
                 sums[step.node].add(memory.read(output), expected[output]);

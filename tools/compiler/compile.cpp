@@ -39,6 +39,16 @@ Samples some_of(const Graph& graph, const Samples& samples) {
     return {samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
+// Puts the model in front of messages about what is in it.
+template <typename Step>
+auto about(const std::string& model, const Step& step) {
+    try {
+        return step();
+    } catch (const CompileError& error) {
+        throw CompileError(model, error.what());
+    }
+}
+
 } // namespace
 
 std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress& progress) {
@@ -54,11 +64,14 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     const Samples samples = options.calibration.empty()
                                 ? random_samples(graph, random_sample_count, options.seed)
                                 : read_samples(graph, options.calibration);
-    const std::vector<Range> ranges =
-        calibrate(graph, samples, options.percentile, tell("calibrating"));
-    const QuantisedGraph quantised = quantise(graph, ranges);
-    Program program = lower(graph, quantised);
-    check_steps(graph, program);
+    const QuantisedGraph quantised = about(options.model, [&] {
+        return quantise(graph, calibrate(graph, samples, options.percentile, tell("calibrating")));
+    });
+    Program program = about(options.model, [&] {
+        Program lowered = lower(graph, quantised);
+        check_steps(graph, lowered);
+        return lowered;
+    });
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);

@@ -16,7 +16,7 @@ struct CompileOptions {
     double percentile = 100.0;            ///< of calibration values to cover, in (50, 100]
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment
     std::string profile = "default";
-    unsigned seed = 1;                    ///< of the random calibration
+    unsigned seed = 1; ///< of the random calibration
 };
 
 /// Called with what is being done and how much of it, 0..1.

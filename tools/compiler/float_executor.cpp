@@ -72,7 +72,8 @@ void run_pool(const Node& node, const Value& in, const Value& out, const std::ve
 void softmax(const Node& node, const Value& value, const std::vector<float>& source,
              std::vector<float>& target) {
     std::size_t inner = 1;
-    for (std::size_t axis = static_cast<std::size_t>(node.axis) + 1; axis < value.shape.size(); ++axis)
+    for (std::size_t axis = static_cast<std::size_t>(node.axis) + 1; axis < value.shape.size();
+         ++axis)
         inner *= static_cast<std::size_t>(value.shape[axis]);
     const auto length = static_cast<std::size_t>(value.shape[static_cast<std::size_t>(node.axis)]);
     for (std::size_t start = 0; start < source.size(); start += length * inner)
@@ -99,10 +100,15 @@ struct FloatExecutor::Convolution {
     Convolution(const Node& node, const Value& in, const Value& out) {
         const std::int64_t groups = node.op == Operator::depthwise ? out.channels : node.groups;
         const Window& window = node.window;
-        const std::int64_t bottom = (std::int64_t{out.height} - 1) * window.stride_height +
-                                    window.kernel_height - in.height - window.pad_top;
-        const std::int64_t right = (std::int64_t{out.width} - 1) * window.stride_width +
-                                   window.kernel_width - in.width - window.pad_left;
+        // The last window may end before the tensor does, but padding is never negative.
+        const std::int64_t bottom =
+            std::max<std::int64_t>((std::int64_t{out.height} - 1) * window.stride_height +
+                                       window.kernel_height - in.height - window.pad_top,
+                                   0);
+        const std::int64_t right =
+            std::max<std::int64_t>((std::int64_t{out.width} - 1) * window.stride_width +
+                                       window.kernel_width - in.width - window.pad_left,
+                                   0);
         const dnnl::memory::dims kernel = {groups, out.channels / groups, in.channels / groups,
                                            window.kernel_height, window.kernel_width};
         const dnnl::convolution_forward::desc description(
@@ -150,9 +156,8 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
         const bool is_convolution =
             node.op == Operator::convolution || node.op == Operator::depthwise;
         convolutions_.push_back(
-            is_convolution
-                ? std::make_unique<Convolution>(node, graph.values[node.inputs[0]], out)
-                : nullptr);
+            is_convolution ? std::make_unique<Convolution>(node, graph.values[node.inputs[0]], out)
+                           : nullptr);
     }
 }
 

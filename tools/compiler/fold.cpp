@@ -54,7 +54,8 @@ private:
     }
 
     bool merge_scaling(const Node& node) {
-        const bool scales = node.op == Operator::depthwise && node.weights.size() == node.bias.size();
+        const bool scales =
+            node.op == Operator::depthwise && node.weights.size() == node.bias.size();
         if (!scales)
             return false;
         Node* producer = sole_producer(node.inputs[0]);
@@ -94,6 +95,8 @@ private:
 
 } // namespace
 
-void fold(Graph& graph) { Folder(graph).run(); }
+void fold(Graph& graph) {
+    Folder(graph).run();
+}
 
 } // namespace overtake::compiler

@@ -17,7 +17,9 @@ std::uint64_t multiply_accumulates(const Graph& graph, const Node& node) {
     }
 }
 
-std::string describe(const Node& node) { return "node '" + node.name + "' (" + node.onnx_type + ")"; }
+std::string describe(const Node& node) {
+    return "node '" + node.name + "' (" + node.onnx_type + ")";
+}
 
 std::vector<std::size_t> count_uses(const Graph& graph) {
     std::vector<std::size_t> uses(graph.values.size());

@@ -31,14 +31,14 @@ struct Value {
 };
 
 enum class Operator {
-    convolution,  // weights (output channels, input channels / groups, kernel rows, columns), bias
-    depthwise,    // weights (channels, kernel rows, columns), bias
+    convolution, // weights (output channels, input channels / groups, kernel rows, columns), bias
+    depthwise,   // weights (channels, kernel rows, columns), bias
     add,
     max_pool,
     average_pool,
-    activation,   // any function of one element
+    activation, // any function of one element
     copy,
-    softmax,      // on the CPU
+    softmax, // on the CPU
 };
 
 /// Window of convolutions and pools, in elements.  Padding at the bottom and on the right
@@ -59,11 +59,11 @@ struct Node {
     std::vector<ValueId> inputs;
     ValueId output = 0;
     Window window;
-    std::uint32_t groups = 1;        // convolution
-    bool count_include_pad = false;  // average_pool
-    int axis = -1;                   // softmax, an index into the ONNX shape
+    std::uint32_t groups = 1;       // convolution
+    bool count_include_pad = false; // average_pool
+    int axis = -1;                  // softmax, an index into the ONNX shape
     std::vector<float> weights;
-    std::vector<float> bias;         // one per output channel
+    std::vector<float> bias;              // one per output channel
     std::function<float(float)> function; // activation
     // The output is clamped to [clamp_low, clamp_high].
     float clamp_low = -std::numeric_limits<float>::infinity();

@@ -42,8 +42,7 @@ std::size_t element_count(const Shape& shape) {
 
 class Importer {
 public:
-    Importer(const std::string& path, const onnx::ModelProto& model)
-        : path_(path), model_(model) {}
+    Importer(const std::string& path, const onnx::ModelProto& model) : path_(path), model_(model) {}
 
     Graph run();
 
@@ -77,7 +76,9 @@ private:
     const Constant& constant_input(int index) const;
     const std::vector<float>& float_input(int index) const;
     const Reference& variable_input(int index) const;
-    const Value& value_of(const Reference& reference) const { return graph_.values[reference.value]; }
+    const Value& value_of(const Reference& reference) const {
+        return graph_.values[reference.value];
+    }
     Shape output_shape() const;
 
     ValueId add_value(const std::string& name, const Shape& shape);
@@ -94,6 +95,7 @@ private:
     void read_inputs();
     void read_shapes();
     void read_outputs();
+    void check_softmax() const;
 
     const std::string path_;
     const onnx::ModelProto& model_;
@@ -371,8 +373,7 @@ std::vector<float> Importer::per_channel(const Constant& constant, const Referen
     while (shape.size() < other.shape.size())
         shape.insert(shape.begin(), 1);
     const bool fits = shape.size() == other.shape.size() && shape[1] == other.shape[1] &&
-                      other.shape[1] == value.channels &&
-                      constant.floats.size() == value.channels;
+                      other.shape[1] == value.channels && constant.floats.size() == value.channels;
     if (!fits)
         refuse("a constant of shape " + to_text(constant.shape) + " beside a tensor of shape " +
                to_text(other.shape) + " is not one number per channel, which is all it may be");
@@ -404,7 +405,8 @@ void Importer::add() {
         const int constant_index = is_constant(0) ? 0 : 1;
         const Reference input = variable_input(1 - constant_index);
         std::vector<float> offset = per_channel(constant_input(constant_index), input);
-        add_affine(input, std::vector<float>(offset.size(), 1.0f), std::move(offset));
+        std::vector<float> scale(offset.size(), 1.0f);
+        add_affine(input, std::move(scale), std::move(offset));
         return;
     }
     const Reference left = variable_input(0), right = variable_input(1);
@@ -488,8 +490,8 @@ void Importer::global_pool() {
     const Value& data = value_of(input);
     if (input.shape.size() != 4 || data.height > max_window || data.width > max_window)
         refuse("only two-dimensional pools of at most 65535 rows and columns are supported");
-    Node node = new_node(node_->op_type() == "GlobalMaxPool" ? Operator::max_pool
-                                                             : Operator::average_pool);
+    Node node =
+        new_node(node_->op_type() == "GlobalMaxPool" ? Operator::max_pool : Operator::average_pool);
     node.window.kernel_height = data.height;
     node.window.kernel_width = data.width;
     node.inputs = {input.value};
@@ -531,7 +533,8 @@ void Importer::gemm() {
     for (std::int64_t output = 0; output < outputs; ++output)
         for (std::int64_t feature = 0; feature < features; ++feature)
             weights[output * features + feature] =
-                alpha * matrix[transposed ? output * features + feature : feature * outputs + output];
+                alpha *
+                matrix[transposed ? output * features + feature : feature * outputs + output];
     std::vector<float> bias(static_cast<std::size_t>(outputs), 0.0f);
     if (has_input(2)) {
         const std::vector<float>& addend = float_input(2);
@@ -650,7 +653,8 @@ void Importer::read_outputs() {
         Reference reference = found->second;
         const bool is_written = std::ranges::any_of(
             graph_.nodes, [&](const Node& node) { return node.output == reference.value; });
-        if (!is_written || std::ranges::find(graph_.outputs, reference.value) != graph_.outputs.end()) {
+        if (!is_written ||
+            std::ranges::find(graph_.outputs, reference.value) != graph_.outputs.end()) {
             Node node;
             node.name = output.name();
             node.onnx_type = "Identity";
@@ -666,6 +670,16 @@ void Importer::read_outputs() {
     }
 }
 
+// The CPU segment comes after the BPU segment; nothing goes back.
+void Importer::check_softmax() const {
+    for (const Node& node : graph_.nodes)
+        if (node.op == Operator::softmax)
+            for (const Node& reader : graph_.nodes)
+                if (std::ranges::find(reader.inputs, node.output) != reader.inputs.end())
+                    throw CompileError(path_,
+                                       describe(node) + ": is supported as the last operator only");
+}
+
 Graph Importer::run() {
     graph_.name = std::filesystem::path(path_).stem().string();
     read_constants();
@@ -679,6 +693,7 @@ Graph Importer::run() {
         (this->*handler->second)();
     }
     read_outputs();
+    check_softmax();
     return std::move(graph_);
 }
 

@@ -16,7 +16,9 @@ namespace {
 constexpr std::uint64_t scratch_alignment = 64;
 constexpr std::uint32_t block = OVERTAKE_WEIGHT_BLOCK;
 
-std::uint32_t round_up(std::uint32_t channels) { return (channels + block - 1) / block * block; }
+std::uint32_t round_up(std::uint32_t channels) {
+    return (channels + block - 1) / block * block;
+}
 
 Place dense_place(const Value& value) {
     Place place;
@@ -45,7 +47,8 @@ std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode&
             for (std::uint32_t i = 0; i < inputs_of_group; ++i)
                 for (std::uint32_t position = 0; position < positions; ++position) {
                     const std::size_t tile =
-                        ((group * output_blocks + o / block) * positions + position) * input_blocks +
+                        ((group * output_blocks + o / block) * positions + position) *
+                            input_blocks +
                         i / tile_inputs;
                     packed[(tile * block + o % block) * tile_inputs + i % tile_inputs] =
                         quantised.weights[source++];
@@ -125,10 +128,10 @@ private:
             if (given[value] ? !read[value] : !(written[value] && kept[value]))
                 continue;
             if (OVERTAKE_REGION_IO + program_.io.size() == OVERTAKE_MAX_REGIONS)
-                throw CompileError(graph_.name, "more than " +
-                                                    std::to_string(OVERTAKE_MAX_REGIONS -
-                                                                   OVERTAKE_REGION_IO) +
-                                                    " inputs and outputs are not supported");
+                throw CompileError(graph_.name,
+                                   "more than " +
+                                       std::to_string(OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO) +
+                                       " inputs and outputs are not supported");
             Place place = dense_place(graph_.values[value]);
             place.region = OVERTAKE_REGION_IO + static_cast<std::uint32_t>(program_.io.size());
             program_.places[value] = place;
@@ -154,10 +157,10 @@ private:
         }
         program_.scratch_bytes = plan.bytes;
         if (plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)
-            throw CompileError(graph_.name,
-                               "needs " + std::to_string(plan.bytes) + " bytes of scratch, more than " +
-                                   std::to_string(OVERTAKE_MAX_SCRATCH_BYTES) +
-                                   "; compile it for a smaller input");
+            throw CompileError(graph_.name, "needs " + std::to_string(plan.bytes) +
+                                                " bytes of scratch, more than " +
+                                                std::to_string(OVERTAKE_MAX_SCRATCH_BYTES) +
+                                                "; compile it for a smaller input");
     }
 
     std::size_t last_use(ValueId value) const {

@@ -11,8 +11,9 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes, std::uint64_t ali
     plan.offsets.resize(lifetimes.size());
     std::vector<std::size_t> order(lifetimes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(
-        order, [&](std::size_t a, std::size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+        return lifetimes[a].bytes > lifetimes[b].bytes;
+    });
 
     std::vector<std::size_t> placed; // by offset
     for (std::size_t block : order) {

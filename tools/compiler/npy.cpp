@@ -4,8 +4,8 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <optional>
 
 #include "error.hpp"
@@ -53,7 +53,8 @@ public:
 
 private:
     char peek() {
-        while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])))
+        while (position_ < text_.size() &&
+               std::isspace(static_cast<unsigned char>(text_[position_])))
             ++position_;
         return position_ < text_.size() ? text_[position_] : '\0';
     }
@@ -140,20 +141,22 @@ struct ElementType {
 };
 
 constexpr ElementType element_types[] = {
-    {"<f4", 4, convert<float>},         {"<f8", 8, convert<double>},
-    {"|u1", 1, convert<std::uint8_t>},  {"|i1", 1, convert<std::int8_t>},
-    {"|b1", 1, convert<std::uint8_t>},  {"<u2", 2, convert<std::uint16_t>},
-    {"<i2", 2, convert<std::int16_t>},  {"<i4", 4, convert<std::int32_t>},
+    {"<f4", 4, convert<float>},        {"<f8", 8, convert<double>},
+    {"|u1", 1, convert<std::uint8_t>}, {"|i1", 1, convert<std::int8_t>},
+    {"|b1", 1, convert<std::uint8_t>}, {"<u2", 2, convert<std::uint16_t>},
+    {"<i2", 2, convert<std::int16_t>}, {"<i4", 4, convert<std::int32_t>},
     {"<i8", 8, convert<std::int64_t>},
 };
 
 std::string read_file(const std::string& path) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (error)
+        throw CompileError(path, error.message() + "; name a readable .npy file");
+    std::string bytes(size, '\0');
     std::ifstream file(path, std::ios::binary);
-    std::string bytes;
-    if (file)
-        bytes.assign(std::istreambuf_iterator<char>(file), {});
-    if (!file)
-        throw CompileError(path, std::string(std::strerror(errno)) + "; name a readable .npy file");
+    if (!file.read(bytes.data(), static_cast<std::streamsize>(size)))
+        throw CompileError(path, "cannot be read; name a readable .npy file");
     return bytes;
 }
 
@@ -235,7 +238,8 @@ void write_npy(const std::string& path, std::span<const std::size_t> shape,
                  static_cast<std::streamsize>(data.size_bytes()));
     stream.close();
     if (!stream)
-        throw CompileError(path, std::string(std::strerror(errno)) + "; is the directory writable?");
+        throw CompileError(path,
+                           std::string(std::strerror(errno)) + "; is the directory writable?");
 }
 
 } // namespace overtake::compiler

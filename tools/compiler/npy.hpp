@@ -19,8 +19,8 @@ struct Array {
 };
 
 /// Reads format versions 1 to 3, little-endian float32, float64, (u)int8, (u)int16, int32, int64
-/// or bool, row-major or Fortran order, converted to float32.  Throws CompileError naming the file; never
-/// allocates more than the file's size justifies.
+/// or bool, row-major or Fortran order, converted to float32.  Throws CompileError naming the file;
+/// never allocates more than the file's size justifies.
 Array read_npy(const std::string& path);
 
 /// Writes float32, row-major, format version 1.  Throws CompileError naming the file.

@@ -94,7 +94,8 @@ onnx::ModelProto load_onnx(const std::string& path) {
 Constant read_constant(const onnx::TensorProto& tensor, const std::string& place) {
     const std::string what = "constant '" + tensor.name() + "' ";
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
-        throw CompileError(place, what + "lies outside the file; save the model with its data inside");
+        throw CompileError(place,
+                           what + "lies outside the file; save the model with its data inside");
     Constant constant;
     std::size_t count = 1;
     for (std::int64_t size : tensor.dims()) {
@@ -105,9 +106,9 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& place
     const auto fill = [&](auto& target, const auto& repeated) {
         using Element = typename std::decay_t<decltype(target)>::value_type;
         const std::string& raw = tensor.raw_data();
-        if (tensor.has_raw_data() ? raw.size() / sizeof(Element) != count ||
-                                        raw.size() % sizeof(Element) != 0
-                                  : static_cast<std::size_t>(repeated.size()) != count)
+        if (tensor.has_raw_data()
+                ? raw.size() / sizeof(Element) != count || raw.size() % sizeof(Element) != 0
+                : static_cast<std::size_t>(repeated.size()) != count)
             throw CompileError(place, what + "has more or fewer elements than its shape says");
         if (tensor.has_raw_data()) {
             target.resize(count);
@@ -122,7 +123,8 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& place
     else if (tensor.data_type() == onnx::TensorProto::INT64)
         fill(constant.integers, tensor.int64_data());
     else
-        throw CompileError(place, what + "is neither float32 nor int64; export the model in float32");
+        throw CompileError(place,
+                           what + "is neither float32 nor int64; export the model in float32");
     return constant;
 }
 

@@ -22,7 +22,8 @@ Quantisation from_range(Range range) {
         return {1.0f, 0};
     Quantisation result;
     result.scale = static_cast<float>(scale);
-    result.zero_point = static_cast<int>(std::clamp(std::nearbyint(-128.0 - low / scale), -128.0, 127.0));
+    result.zero_point =
+        static_cast<int>(std::clamp(std::nearbyint(-128.0 - low / scale), -128.0, 127.0));
     return result;
 }
 
@@ -59,17 +60,16 @@ void quantise_weights(const Node& node, const Quantisation& input, const Quantis
     }
 }
 
-void quantise_add(const Quantisation& first, const Quantisation& second,
-                  const Quantisation& output, QuantisedNode& result) {
+void quantise_add(const Quantisation& first, const Quantisation& second, const Quantisation& output,
+                  QuantisedNode& result) {
     const double scales[2] = {double{first.scale} / output.scale,
                               double{second.scale} / output.scale};
     const FixedScale greater = fixed_scale(std::max(scales[0], scales[1]));
     for (int index = 0; index < 2; ++index)
-        result.add_scales[index] = {
-            std::min(static_cast<std::uint32_t>(
-                         std::nearbyint(std::ldexp(scales[index], static_cast<int>(greater.shift)))),
-                     OVERTAKE_MULTIPLIER_MAX),
-            greater.shift};
+        result.add_scales[index] = {std::min(static_cast<std::uint32_t>(std::nearbyint(std::ldexp(
+                                                 scales[index], static_cast<int>(greater.shift)))),
+                                             OVERTAKE_MULTIPLIER_MAX),
+                                    greater.shift};
 }
 
 void quantise_average(const Node& node, const Quantisation& input, const Quantisation& output,
@@ -87,12 +87,13 @@ void quantise_function(const Node& node, const Quantisation& input, const Quanti
         const float x = input.real(q);
         const float y =
             std::clamp(node.function ? node.function(x) : x, node.clamp_low, node.clamp_high);
-        result.table[static_cast<unsigned char>(q)] =
-            static_cast<std::uint8_t>(output.nearest(y));
+        result.table[static_cast<unsigned char>(q)] = static_cast<std::uint8_t>(output.nearest(y));
     }
 }
 
-bool keeps_quantisation(Operator op) { return op == Operator::max_pool || op == Operator::copy; }
+bool keeps_quantisation(Operator op) {
+    return op == Operator::max_pool || op == Operator::copy;
+}
 
 } // namespace
 
@@ -106,8 +107,9 @@ FixedScale fixed_scale(double real) {
     const float mantissa = std::frexp(static_cast<float>(real), &exponent);
     const int shift = 24 - exponent;
     if (!(real > 0) || shift < int{OVERTAKE_SHIFT_MIN})
-        throw CompileError("quantisation", "a scale of " + std::to_string(real) +
-                                               " cannot be expressed; check the calibration samples");
+        throw CompileError("quantisation",
+                           "a scale of " + std::to_string(real) +
+                               " cannot be expressed; check the calibration samples");
     const int kept = std::min(shift, int{OVERTAKE_SHIFT_MAX});
     return {static_cast<std::uint32_t>(std::nearbyint(std::ldexp(mantissa, 24 - shift + kept))),
             static_cast<std::uint32_t>(kept)};

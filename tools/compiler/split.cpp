@@ -32,7 +32,7 @@ std::uint32_t greatest(std::uint32_t limit, const Fits& fits) {
 
 struct Cut {
     Step head;
-    std::vector<Step> tail; // in order
+    std::vector<Step> tail;   // in order
     std::uint64_t cycles = 0; // of all pieces
 };
 
@@ -69,7 +69,9 @@ public:
     }
 
 private:
-    std::uint64_t cost(const overtake_insn& insn) const { return ovt_insn_cycles(&profile_, &insn); }
+    std::uint64_t cost(const overtake_insn& insn) const {
+        return ovt_insn_cycles(&profile_, &insn);
+    }
 
     bool is_full() const { return count_ > 0 && used_ * 10 >= max_cycles_ * full_tenths; }
 
@@ -124,9 +126,10 @@ private:
         const std::uint32_t channels = step.insn.out.channels;
         if (granule == 0)
             return std::nullopt;
-        const std::uint32_t count = granule * greatest((channels - 1) / granule, [&](std::uint32_t n) {
-            return channel_cut_cycles(profile_, step.insn, n * granule) <= room;
-        });
+        const std::uint32_t count =
+            granule * greatest((channels - 1) / granule, [&](std::uint32_t n) {
+                return channel_cut_cycles(profile_, step.insn, n * granule) <= room;
+            });
         if (count == 0)
             return std::nullopt;
         return ChannelCut{count, channel_cut_cycles(profile_, step.insn, count) +
@@ -189,10 +192,9 @@ std::uint64_t smallest_piece(const overtake_insn& insn, const ovt_profile& profi
     const std::uint32_t granule = channel_step(insn);
     for (std::uint32_t x = 0; x < insn.out.width; ++x) {
         const overtake_insn pixel = cut_columns(row, x, 1);
-        const std::uint64_t cycles =
-            granule == 0 || granule >= insn.out.channels
-                ? ovt_insn_cycles(&profile, &pixel)
-                : channel_cut_cycles(profile, pixel, granule);
+        const std::uint64_t cycles = granule == 0 || granule >= insn.out.channels
+                                         ? ovt_insn_cycles(&profile, &pixel)
+                                         : channel_cut_cycles(profile, pixel, granule);
         dearest = std::max(dearest, cycles);
     }
     return dearest;
@@ -201,7 +203,8 @@ std::uint64_t smallest_piece(const overtake_insn& insn, const ovt_profile& profi
 void join_all(Program& program, const ovt_profile& profile) {
     if (program.steps.empty())
         return;
-    FunctionCall fc{0, static_cast<std::uint32_t>(program.steps.size()), profile.fc_overhead_cycles};
+    FunctionCall fc{0, static_cast<std::uint32_t>(program.steps.size()),
+                    profile.fc_overhead_cycles};
     for (const Step& step : program.steps)
         fc.cycles += ovt_insn_cycles(&profile, &step.insn);
     program.fcs.push_back(fc);
@@ -223,7 +226,8 @@ void split(const Graph& graph, Program& program, const ovt_profile& profile,
         return join_all(program, profile);
     const std::uint64_t smallest = smallest_max_cycles(program, profile);
     if (max_cycles < smallest || !Splitter(program, profile, max_cycles).run()) {
-        const std::uint64_t microseconds = (smallest * 1000 + profile.clock_khz - 1) / profile.clock_khz;
+        const std::uint64_t microseconds =
+            (smallest * 1000 + profile.clock_khz - 1) / profile.clock_khz;
         throw CompileError("--max-time-per-fc", "is below the smallest piece of '" + graph.name +
                                                     "'; the smallest possible value is " +
                                                     std::to_string(microseconds));

@@ -26,9 +26,13 @@ Span input_span(const Axis& axis, std::uint32_t first, std::uint32_t count) {
             static_cast<std::uint32_t>(from - begin)};
 }
 
-bool has_window(const overtake_insn& insn) { return insn.kernel_height > 0; }
+bool has_window(const overtake_insn& insn) {
+    return insn.kernel_height > 0;
+}
 
-bool has_second_input(const overtake_insn& insn) { return insn.opcode == OVERTAKE_OP_ADD; }
+bool has_second_input(const overtake_insn& insn) {
+    return insn.opcode == OVERTAKE_OP_ADD;
+}
 
 void narrow_rows(overtake_operand& operand, std::uint32_t first, std::uint32_t count) {
     operand.offset += std::uint64_t{first} * operand.row_stride;
@@ -46,7 +50,8 @@ void narrow_channels(overtake_operand& operand, std::uint32_t first, std::uint32
 }
 
 std::uint32_t round_up(std::uint32_t channels) {
-    return (channels + OVERTAKE_CHANNEL_ALIGN - 1) / OVERTAKE_CHANNEL_ALIGN * OVERTAKE_CHANNEL_ALIGN;
+    return (channels + OVERTAKE_CHANNEL_ALIGN - 1) / OVERTAKE_CHANNEL_ALIGN *
+           OVERTAKE_CHANNEL_ALIGN;
 }
 
 // Rows [first, first + count) of a matrix of bytes, as a new matrix.
@@ -67,8 +72,9 @@ overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint
     overtake_insn part = insn;
     narrow_rows(part.out, first, count);
     if (has_window(insn)) {
-        const Span span = input_span(
-            {insn.kernel_height, insn.stride_height, insn.pad_top, insn.in[0].height}, first, count);
+        const Span span =
+            input_span({insn.kernel_height, insn.stride_height, insn.pad_top, insn.in[0].height},
+                       first, count);
         narrow_rows(part.in[0], span.first, span.count);
         part.pad_top = static_cast<std::uint16_t>(span.pad);
         return part;
@@ -83,9 +89,8 @@ overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::u
     overtake_insn part = insn;
     narrow_columns(part.out, first, count);
     if (has_window(insn)) {
-        const Span span =
-            input_span({insn.kernel_width, insn.stride_width, insn.pad_left, insn.in[0].width},
-                       first, count);
+        const Span span = input_span(
+            {insn.kernel_width, insn.stride_width, insn.pad_left, insn.in[0].width}, first, count);
         narrow_columns(part.in[0], span.first, span.count);
         part.pad_left = static_cast<std::uint16_t>(span.pad);
         return part;

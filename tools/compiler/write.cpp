@@ -77,9 +77,8 @@ flatbuffers::Offset<fbs::Segment> bpu_segment(flatbuffers::FlatBufferBuilder& bu
     for (std::size_t index = 0; index < program.io.size(); ++index)
         bindings.emplace_back(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
                               tensors.number(program.io[index].value), program.io[index].writable);
-    const auto segment =
-        fbs::CreateBpuSegmentDirect(builder, &fcs, &bindings,
-                                    static_cast<std::uint32_t>(program.scratch_bytes));
+    const auto segment = fbs::CreateBpuSegmentDirect(
+        builder, &fcs, &bindings, static_cast<std::uint32_t>(program.scratch_bytes));
     return fbs::CreateSegment(builder, segment);
 }
 
@@ -110,9 +109,9 @@ std::uint64_t traffic(const overtake_insn& insn) {
     return bytes;
 }
 
-std::vector<flatbuffers::Offset<fbs::NodeReport>> node_reports(
-    flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const Program& program,
-    const ModelFacts& facts) {
+std::vector<flatbuffers::Offset<fbs::NodeReport>>
+node_reports(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const Program& program,
+             const ModelFacts& facts) {
     std::vector<NodeCost> costs(graph.nodes.size());
     for (const Step& step : program.steps) {
         costs[step.node].bytes += traffic(step.insn);
@@ -131,14 +130,13 @@ std::vector<flatbuffers::Offset<fbs::NodeReport>> node_reports(
 
 flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& builder,
                                                 const ovt_profile& profile) {
-    return fbs::CreateProfileDirect(builder, profile.name, profile.clock_khz,
-                                    profile.macs_per_cycle, profile.vector_per_cycle,
-                                    profile.bytes_per_cycle, profile.insn_overhead_cycles,
-                                    profile.fc_overhead_cycles);
+    return fbs::CreateProfileDirect(
+        builder, profile.name, profile.clock_khz, profile.macs_per_cycle, profile.vector_per_cycle,
+        profile.bytes_per_cycle, profile.insn_overhead_cycles, profile.fc_overhead_cycles);
 }
 
-flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>> aligned_bytes(
-    flatbuffers::FlatBufferBuilder& builder, const void* data, std::size_t bytes) {
+flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>>
+aligned_bytes(flatbuffers::FlatBufferBuilder& builder, const void* data, std::size_t bytes) {
     builder.ForceVectorAlignment(bytes, sizeof(std::uint8_t), 64);
     return builder.CreateVector(static_cast<const std::uint8_t*>(data), bytes);
 }
@@ -154,9 +152,9 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     std::vector<flatbuffers::Offset<fbs::Segment>> segments;
     if (!program.steps.empty())
         segments.push_back(bpu_segment(builder, program, tensors));
-    if (program.steps.size() == 0 ||
-        std::ranges::any_of(graph.nodes,
-                            [](const Node& node) { return node.op == Operator::softmax; }))
+    if (program.steps.size() == 0 || std::ranges::any_of(graph.nodes, [](const Node& node) {
+            return node.op == Operator::softmax;
+        }))
         segments.push_back(cpu_segment(builder, graph, tensors));
     std::vector<overtake_insn> instructions;
     for (const Step& step : program.steps)
@@ -170,10 +168,10 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     const auto output_vector = builder.CreateVector(outputs);
     const auto segment_vector = builder.CreateVector(segments);
     const auto nodes = builder.CreateVector(node_reports(builder, graph, program, facts));
-    const auto code = aligned_bytes(builder, instructions.data(),
-                                    instructions.size() * sizeof(overtake_insn));
-    const auto weights = aligned_bytes(builder, program.constants.bytes().data(),
-                                       program.constants.bytes().size());
+    const auto code =
+        aligned_bytes(builder, instructions.data(), instructions.size() * sizeof(overtake_insn));
+    const auto weights =
+        aligned_bytes(builder, program.constants.bytes().data(), program.constants.bytes().size());
     fbs::ModelBuilder model(builder);
     model.add_version(format_version);
     model.add_isa_version(OVERTAKE_ISA_VERSION);

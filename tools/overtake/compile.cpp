@@ -48,19 +48,18 @@ int run_compile(const Options& options) {
     std::error_code error;
     if (std::filesystem::equivalent(output, options.compile.model, error))
         throw Error(EINVAL, output + ": is the ONNX file itself; name another with -o");
+    std::vector<std::uint8_t> bytes;
+    {
+        ProgressBar bar;
+        bytes = compiler::compile(
+            options.compile, [&](const std::string& what, double done) { bar.show(what, done); });
+    }
+    write_file(output, bytes);
     if (options.compile.calibration.empty())
         fmt::print(stderr,
                    "overtake: {}: calibrated with random noise, so accuracy is not to be trusted; "
                    "give samples with --calibration\n",
                    options.compile.model);
-    std::vector<std::uint8_t> bytes;
-    {
-        ProgressBar bar;
-        bytes = compiler::compile(options.compile, [&](const std::string& what, double done) {
-            bar.show(what, done);
-        });
-    }
-    write_file(output, bytes);
     if (!options.quiet)
         fmt::print("{}: {}\n", output, one_line_summary(summarise(bytes)));
     return 0;

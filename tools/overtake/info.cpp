@@ -45,8 +45,8 @@ void print_segment(std::size_t index, const Json& segment) {
     fmt::print("\nsegment {}: BPU, {} FCs, {:.1f} us, scratch {} bytes\n", index,
                segment["fc_count"].get<std::size_t>(), segment["us"].get<double>(),
                segment["scratch_bytes"].get<std::uint64_t>());
-    fmt::print("  {:>5} {:>10} {:>12} {:>12} {:>12}\n", "FC", "first insn", "instructions", "cycles",
-               "us");
+    fmt::print("  {:>5} {:>10} {:>12} {:>12} {:>12}\n", "FC", "first insn", "instructions",
+               "cycles", "us");
     std::size_t number = 0;
     for (const Json& fc : segment["fcs"])
         fmt::print("  {:>5} {:>10} {:>12} {:>12} {:>12.1f}\n", number++,
@@ -55,8 +55,8 @@ void print_segment(std::size_t index, const Json& segment) {
 }
 
 void print_nodes(const Json& nodes) {
-    fmt::print("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9}\n", "node", "operator", "on", "MMAC",
-               "KiB", "us", "cosine");
+    fmt::print("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9}\n", "node", "operator", "on",
+               "MMAC", "KiB", "us", "cosine");
     for (const Json& node : nodes)
         fmt::print("{:<32} {:<20} {:<4} {:>10.2f} {:>10.1f} {:>10.1f} {:>9.5f}\n",
                    node["name"].get<std::string>(), node["type"].get<std::string>(),

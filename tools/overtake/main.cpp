@@ -2,6 +2,7 @@
 //
 // The overtake command: one subcommand a file.
 #include <cstdio>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -21,7 +22,10 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
         // --help and --version arrive here too, as success.
         if (error.get_exit_code() == 0)
             return app.exit(error);
-        std::fprintf(stderr, "overtake: %s; see overtake --help\n", error.what());
+        const bool is_unknown = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
+        const std::string what =
+            is_unknown ? std::string(argv[1]) + ": is not a subcommand" : error.what();
+        std::fprintf(stderr, "overtake: %s; see overtake --help\n", what.c_str());
         return exit_usage;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "overtake: %s\n", error.what());

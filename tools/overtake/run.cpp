@@ -71,12 +71,14 @@ std::vector<Input> read_inputs(const Model& model, const std::vector<std::string
         inputs.push_back(read_input(tensor, file->second));
         files.erase(file);
         if (inputs.back().count != inputs.front().count)
-            throw Error(EINVAL, fmt::format("--input {}: has {} samples, the first input has {}",
-                                            tensor.name, inputs.back().count, inputs.front().count));
+            throw Error(EINVAL,
+                        fmt::format("--input {}: has {} samples, the first input has {}",
+                                    tensor.name, inputs.back().count, inputs.front().count));
     }
     if (!files.empty())
-        throw Error(EINVAL, fmt::format("--input {}: the model has no such input; see overtake info",
-                                        files.begin()->first));
+        throw Error(EINVAL,
+                    fmt::format("--input {}: the model has no such input; see overtake info",
+                                files.begin()->first));
     return inputs;
 }
 

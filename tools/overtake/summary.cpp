@@ -13,7 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string text(const flatbuffers::String* string) { return string ? string->str() : ""; }
+std::string text(const flatbuffers::String* string) {
+    return string ? string->str() : "";
+}
 
 double microseconds(std::uint64_t cycles, const fbs::Profile& profile) {
     return static_cast<double>(cycles) * 1000.0 / profile.clock_khz();
@@ -49,7 +51,8 @@ Json segment(const fbs::Model& model, const fbs::Segment& segment) {
     if (const fbs::CpuSegment* cpu = segment.cpu()) {
         Json ops = Json::array();
         for (const fbs::CpuOp* op : *cpu->ops())
-            ops.push_back({{"name", text(op->name())}, {"type", fbs::EnumNameCpuOpType(op->type())}});
+            ops.push_back(
+                {{"name", text(op->name())}, {"type", fbs::EnumNameCpuOpType(op->type())}});
         return {{"processor", "CPU"}, {"ops", ops}};
     }
     Json fcs = Json::array();
@@ -102,8 +105,8 @@ nlohmann::ordered_json summarise(std::span<const std::byte> file) {
     const fbs::Model& model = *fbs::GetModel(file.data());
     Json json = {{"name", text(model.name())},
                  {"producer", text(model.producer())},
-                 {"isa_version", fmt::format("{}.{}", model.isa_version() >> 16,
-                                             model.isa_version() & 0xffff)},
+                 {"isa_version",
+                  fmt::format("{}.{}", model.isa_version() >> 16, model.isa_version() & 0xffff)},
                  {"profile", profile(*model.profile())},
                  {"max_time_per_fc_us", model.max_time_per_fc_us()},
                  {"inputs", tensors(model, *model.inputs())},
@@ -142,13 +145,13 @@ nlohmann::ordered_json summarise(const std::vector<std::uint8_t>& file) {
 std::string one_line_summary(const nlohmann::ordered_json& summary) {
     const Json& total = summary["total"];
     const auto fcs = total["fc_count"].get<std::size_t>();
-    return fmt::format("{} FC{}, {:.1f} us modelled (longest {:.1f} us), {:.1f} MMAC, weights {} KiB, "
-                       "scratch {} KiB",
-                       fcs, fcs == 1 ? "" : "s", total["us"].get<double>(),
-                       total["longest_fc_us"].get<double>(),
-                       static_cast<double>(total["macs"].get<std::uint64_t>()) / 1e6,
-                       (total["weights_bytes"].get<std::uint64_t>() + 1023) / 1024,
-                       (total["scratch_bytes"].get<std::uint64_t>() + 1023) / 1024);
+    return fmt::format(
+        "{} FC{}, {:.1f} us modelled (longest {:.1f} us), {:.1f} MMAC, weights {} KiB, "
+        "scratch {} KiB",
+        fcs, fcs == 1 ? "" : "s", total["us"].get<double>(), total["longest_fc_us"].get<double>(),
+        static_cast<double>(total["macs"].get<std::uint64_t>()) / 1e6,
+        (total["weights_bytes"].get<std::uint64_t>() + 1023) / 1024,
+        (total["scratch_bytes"].get<std::uint64_t>() + 1023) / 1024);
 }
 
 } // namespace overtake::command

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Reads model files (.ovm) with nothing but the FlatBuffers encoding and the order of the fields
+in model.fbs; independent of the code that writes and reads them in C++."""
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+
+class Table:
+    """A FlatBuffers table; fields are numbered as in the schema."""
+
+    def __init__(self, data, position):
+        self._data = data
+        self._position = position
+        self._vtable = position - self._unpack("<i", position)
+
+    def _unpack(self, form, position):
+        return struct.unpack_from(form, self._data, position)[0]
+
+    def _field(self, number):
+        size = self._unpack("<H", self._vtable)
+        entry = 4 + 2 * number
+        offset = self._unpack("<H", self._vtable + entry) if entry < size else 0
+        return self._position + offset if offset else None
+
+    def _target(self, number):
+        place = self._field(number)
+        return None if place is None else place + self._unpack("<I", place)
+
+    def scalar(self, number, form, default=0):
+        place = self._field(number)
+        return default if place is None else self._unpack("<" + form, place)
+
+    def string(self, number):
+        place = self._target(number)
+        length = self._unpack("<I", place)
+        return bytes(self._data[place + 4 : place + 4 + length]).decode()
+
+    def vector(self, number, dtype):
+        """A vector of scalars or structs as a numpy array."""
+        place = self._target(number)
+        length = self._unpack("<I", place)
+        return np.frombuffer(self._data, np.dtype(dtype), length, place + 4)
+
+    def table(self, number):
+        place = self._target(number)
+        return None if place is None else Table(self._data, place)
+
+    def tables(self, number):
+        place = self._target(number)
+        if place is None:
+            return []
+        entries = [place + 4 + 4 * i for i in range(self._unpack("<I", place))]
+        return [Table(self._data, entry + self._unpack("<I", entry)) for entry in entries]
+
+
+FC = [("first_insn", "<u4"), ("insn_count", "<u4"), ("cycles", "<u8")]
+BINDING = {
+    "names": ["region", "tensor", "writable"],
+    "formats": ["<u4", "<u4", "?"],
+    "offsets": [0, 4, 8],
+    "itemsize": 12,
+}
+
+OPERAND = [
+    ("region", "<u4"),
+    ("zero_point", "<i4"),
+    ("offset", "<u8"),
+    ("height", "<u4"),
+    ("width", "<u4"),
+    ("channels", "<u4"),
+    ("row_stride", "<u4"),
+    ("pixel_stride", "<u4"),
+    ("reserved", "<u4"),
+]
+INSTRUCTION = [
+    ("opcode", "<u2"),
+    ("flags", "<u2"),
+    ("groups", "<u4"),
+    ("out", OPERAND),
+    ("in", OPERAND, 2),
+    ("weights_offset", "<u8"),
+    ("params_offset", "<u8"),
+    ("weights_region", "<u4"),
+    ("params_region", "<u4"),
+    ("kernel_height", "<u2"),
+    ("kernel_width", "<u2"),
+    ("stride_height", "<u2"),
+    ("stride_width", "<u2"),
+    ("pad_top", "<u2"),
+    ("pad_left", "<u2"),
+    ("clamp_min", "<i2"),
+    ("clamp_max", "<i2"),
+    ("multiplier", "<u4", 2),
+    ("shift", "<u4", 2),
+    ("delay_cycles", "<u8"),
+    ("jump_target", "<u4"),
+    ("reserved", "<u4", 15),
+]
+assert np.dtype(INSTRUCTION).itemsize == 256
+
+
+@dataclass
+class Tensor:
+    name: str
+    shape: tuple
+    height: int
+    width: int
+    channels: int
+    row_stride: int
+    pixel_stride: int
+    scale: np.float32
+    zero_point: int
+    bytes: int
+
+    @property
+    def on_device(self):
+        return self.height > 0
+
+
+@dataclass
+class BpuSegment:
+    fcs: np.ndarray
+    bindings: np.ndarray
+    scratch_bytes: int
+
+
+@dataclass
+class CpuOp:
+    name: str
+    inputs: list
+    outputs: list
+    axis: int
+
+
+class ModelFile:
+    """tensors, inputs and outputs (tensor numbers), segments (a BpuSegment or a list of CpuOp),
+    program (array of INSTRUCTION), weights (bytes)."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            data = file.read()
+        assert data[4:8] == b"OVM1", "not a model file"
+        root = Table(data, struct.unpack_from("<I", data)[0])
+        self.profile = {
+            "clock_khz": root.table(4).scalar(1, "I"),
+            "fc_overhead_cycles": root.table(4).scalar(6, "I"),
+        }
+        self.max_time_per_fc_us = root.scalar(5, "I")
+        self.tensors = [self._tensor(table) for table in root.tables(6)]
+        self.inputs = root.vector(7, "<u4")
+        self.outputs = root.vector(8, "<u4")
+        self.segments = [self._segment(table) for table in root.tables(9)]
+        self.program = root.vector(10, "u1").view(INSTRUCTION)
+        self.weights = root.vector(11, "u1")
+
+    @staticmethod
+    def _tensor(table):
+        return Tensor(
+            name=table.string(0),
+            shape=tuple(int(size) for size in table.vector(1, "<u4")),
+            height=table.scalar(3, "I"),
+            width=table.scalar(4, "I"),
+            channels=table.scalar(5, "I"),
+            row_stride=table.scalar(6, "I"),
+            pixel_stride=table.scalar(7, "I"),
+            scale=np.float32(table.scalar(8, "f", 0.0)),
+            zero_point=table.scalar(9, "i"),
+            bytes=table.scalar(10, "Q"),
+        )
+
+    @staticmethod
+    def _segment(table):
+        if table.table(0) is not None:
+            bpu = table.table(0)
+            return BpuSegment(bpu.vector(0, FC), bpu.vector(1, BINDING), bpu.scalar(2, "I"))
+        return [
+            CpuOp(op.string(1), op.vector(2, "<u4"), op.vector(3, "<u4"), op.scalar(4, "i", -1))
+            for op in table.table(1).tables(0)
+        ]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Runs the overtake command for tests; OVERTAKE names the binary."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
+sys.path.insert(0, str(SOURCE / "models"))
+
+
+def overtake(*arguments):
+    """Returns the finished process with text output."""
+    command = [BINARY, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="backslashreplace", check=False
+    )
+
+
+def succeed(*arguments):
+    result = overtake(*arguments)
+    if result.returncode != 0:
+        raise AssertionError(f"{arguments} failed: {result.stderr}")
+    return result.stdout
+
+
+def info(model):
+    return json.loads(succeed("info", model, "--json"))
+
+
+def fc_times(model):
+    """Modelled microseconds of every FC."""
+    segments = info(model)["segments"]
+    return [fc["us"] for s in segments if s["processor"] == "BPU" for fc in s["fcs"]]
+
+
+def run(model, inputs, directory):
+    """Runs on the embedded device; `inputs` by name. Returns arrays by output file's stem."""
+    directory = pathlib.Path(directory)
+    directory.mkdir(exist_ok=True)
+    arguments = []
+    for name, array in inputs.items():
+        np.save(directory / f"in_{name}.npy", array)
+        arguments += ["--input", f"{name}={directory / f'in_{name}.npy'}"]
+    output = directory / "out"
+    succeed("run", model, *arguments, "--output-dir", output, "--device", "embedded")
+    return {path.stem: np.load(path) for path in output.glob("*.npy")}
+
+
+def cosine(left, right):
+    left, right = left.astype(np.float64).ravel(), right.astype(np.float64).ravel()
+    length = np.sqrt((left @ left) * (right @ right))
+    return 1.0 if length == 0 else float(left @ right / length)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""Runs a model file in numpy, from the text of the instruction set alone.
+
+Written gather style on 64-bit integers, one whole instruction at a time; shares no code with the
+device. Quantisation and layout are done here too, so a result can be compared bit by bit with
+what `overtake run` gives.
+"""
+
+import numpy as np
+
+PROGRAM, WEIGHTS, SCRATCH, IO = 0, 1, 2, 3
+CONV, DEPTHWISE, MATMUL, ADD, MAX_POOL, AVERAGE_POOL, TABLE, COPY = range(1, 9)
+COUNT_INCLUDE_PAD = 1
+
+
+def round_half_even(value, shift):
+    """value / 2**shift for int64 arrays."""
+    shift = np.asarray(shift, np.int64)
+    floor = value >> shift
+    rest = value - (floor << shift)
+    half = np.int64(1) << (shift - 1)
+    return floor + ((rest > half) | ((rest == half) & (floor & 1 == 1)))
+
+
+def wrap32(value):
+    return ((value + 2**31) & 0xFFFFFFFF) - 2**31
+
+
+def round_up(channels):
+    return -(-channels // 8) * 8
+
+
+class Machine:
+    """Regions of one job and the instructions on them."""
+
+    def __init__(self, regions):
+        self._regions = regions  # region number -> uint8 array
+
+    def _view(self, operand):
+        region = self._regions[int(operand["region"])]
+        shape = tuple(int(operand[name]) for name in ("height", "width", "channels"))
+        strides = (int(operand["row_stride"]), int(operand["pixel_stride"]), 1)
+        start = int(operand["offset"])
+        last = start + sum((size - 1) * step for size, step in zip(shape, strides))
+        assert last < len(region), "an operand leaves its region"
+        return np.lib.stride_tricks.as_strided(region[start:].view(np.int8), shape, strides)
+
+    def _centred(self, operand):
+        return self._view(operand).astype(np.int64) - int(operand["zero_point"])
+
+    def _words(self, insn, arrays, count, dtype="<u4"):
+        region = self._regions[int(insn["params_region"])]
+        start = int(insn["params_offset"])
+        words = region[start : start + 4 * arrays * count].copy().view(dtype)
+        return words.reshape(arrays, count)
+
+    def _bytes(self, insn, count):
+        region = self._regions[int(insn["weights_region"])]
+        start = int(insn["weights_offset"])
+        assert start + count <= len(region), "weights leave their region"
+        return region[start : start + count]
+
+    def _store(self, insn, value):
+        value = value + int(insn["out"]["zero_point"])
+        self._view(insn["out"])[...] = np.clip(value, insn["clamp_min"], insn["clamp_max"])
+
+    def _requantise_channels(self, insn, accumulator):
+        channels = int(insn["out"]["channels"])
+        parameters = self._words(insn, 3, round_up(channels))[:, :channels].astype(np.int64)
+        bias, multiplier, shift = wrap32(parameters[0]), parameters[1], parameters[2]
+        accumulator = wrap32(accumulator + bias)
+        self._store(insn, round_half_even(accumulator * multiplier, shift))
+
+    @staticmethod
+    def _windows(insn, data, fill):
+        """(output height, output width, kernel height, kernel width, channels)"""
+        out, source = insn["out"], insn["in"][0]
+        kernel = int(insn["kernel_height"]), int(insn["kernel_width"])
+        stride = int(insn["stride_height"]), int(insn["stride_width"])
+        pad = int(insn["pad_top"]), int(insn["pad_left"])
+        sizes = int(source["height"]), int(source["width"])
+        outputs = int(out["height"]), int(out["width"])
+        after = [
+            max((n - 1) * s + k - p - size, 0)
+            for n, s, k, p, size in zip(outputs, stride, kernel, pad, sizes)
+        ]
+        padded = np.pad(
+            data, ((pad[0], after[0]), (pad[1], after[1]), (0, 0)), constant_values=fill
+        )
+        rows = np.arange(outputs[0])[:, None] * stride[0] + np.arange(kernel[0])
+        columns = np.arange(outputs[1])[:, None] * stride[1] + np.arange(kernel[1])
+        return padded[rows[:, None, :, None], columns[None, :, None, :]]
+
+    def _convolution(self, insn):
+        groups = int(insn["groups"])
+        inputs = int(insn["in"][0]["channels"]) // groups
+        outputs = int(insn["out"]["channels"]) // groups
+        kernel = int(insn["kernel_height"]), int(insn["kernel_width"])
+        pairs = (inputs + 1) // 2
+        shape = (groups, round_up(outputs) // 8, *kernel, pairs, 8, 2)
+        weights = self._bytes(insn, int(np.prod(shape))).view(np.int8).reshape(shape)
+        # (group, o / 8, o % 8, ky, kx, i / 2, i % 2) -> (group, o, ky, kx, i)
+        weights = weights.transpose(0, 1, 5, 2, 3, 4, 6)
+        weights = weights.reshape(groups, round_up(outputs), *kernel, 2 * pairs)
+        weights = weights[:, :outputs, :, :, :inputs].astype(np.int64)
+        windows = self._windows(insn, self._centred(insn["in"][0]), 0)
+        windows = windows.reshape(*windows.shape[:4], groups, inputs)
+        sums = np.einsum("yxklgi,gokli->yxgo", windows, weights, optimize=True)
+        self._requantise_channels(insn, sums.reshape(*sums.shape[:2], groups * outputs))
+
+    def _depthwise(self, insn):
+        channels = int(insn["out"]["channels"])
+        shape = (int(insn["kernel_height"]), int(insn["kernel_width"]), round_up(channels))
+        weights = self._bytes(insn, int(np.prod(shape))).view(np.int8).reshape(shape)
+        windows = self._windows(insn, self._centred(insn["in"][0]), 0)
+        sums = (windows * weights[:, :, :channels].astype(np.int64)).sum(axis=(2, 3))
+        self._requantise_channels(insn, sums)
+
+    def _matrix_product(self, insn):
+        left = self._centred(insn["in"][0])
+        right = self._centred(insn["in"][1])[0]
+        self._requantise_channels(insn, left @ right.T)
+
+    def _add(self, insn):
+        first, second = (self._centred(operand) for operand in insn["in"])
+        accumulator = first * int(insn["multiplier"][0]) + second * int(insn["multiplier"][1])
+        self._store(insn, round_half_even(accumulator, insn["shift"][0]))
+
+    def _max_pool(self, insn):
+        windows = self._windows(insn, self._centred(insn["in"][0]), -(2**20))
+        self._store(insn, windows.max(axis=(2, 3)))
+
+    def _average_pool(self, insn):
+        data = self._centred(insn["in"][0])
+        sums = self._windows(insn, data, 0).sum(axis=(2, 3))
+        positions = int(insn["kernel_height"]) * int(insn["kernel_width"])
+        counts = self._windows(insn, np.ones_like(data), 0).sum(axis=(2, 3))
+        if insn["flags"] & COUNT_INCLUDE_PAD:
+            counts[...] = positions
+        multiplier, shift = self._words(insn, 2, positions).astype(np.int64)
+        value = wrap32(sums) * multiplier[counts - 1]
+        self._store(insn, round_half_even(value, shift[counts - 1]))
+
+    def _table(self, insn):
+        table = self._bytes(insn, 256)
+        source = self._view(insn["in"][0]).view(np.uint8)
+        self._view(insn["out"])[...] = table[source].view(np.int8)
+
+    def _copy(self, insn):
+        self._view(insn["out"])[...] = self._view(insn["in"][0])
+
+    def execute(self, insn):
+        {
+            CONV: self._convolution,
+            DEPTHWISE: self._depthwise,
+            MATMUL: self._matrix_product,
+            ADD: self._add,
+            MAX_POOL: self._max_pool,
+            AVERAGE_POOL: self._average_pool,
+            TABLE: self._table,
+            COPY: self._copy,
+        }[int(insn["opcode"])](insn)
+
+
+def to_device(tensor, q):
+    """Lays out int8 elements in ONNX order (channels, height, width) in a new buffer."""
+    buffer = np.zeros(tensor.bytes, np.uint8)
+    _device_view(tensor, buffer)[...] = q.reshape(tensor.channels, tensor.height, tensor.width)
+    return buffer
+
+
+def from_device(tensor, buffer):
+    return _device_view(tensor, buffer).reshape(tensor.shape).copy()
+
+
+def _device_view(tensor, buffer):
+    return np.lib.stride_tricks.as_strided(
+        buffer.view(np.int8),
+        (tensor.channels, tensor.height, tensor.width),
+        (1, tensor.row_stride, tensor.pixel_stride),
+    )
+
+
+def softmax(values, axis):
+    exponentials = np.exp(values - values.max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def run(model, inputs):
+    """`inputs` are int8 arrays by name. Returns arrays by output name: int8 where the output is in
+    device memory, float32 where the CPU made it."""
+    buffers, results = {}, {}
+    for number in model.inputs:
+        tensor = model.tensors[number]
+        buffers[number] = to_device(tensor, inputs[tensor.name])
+    for segment in model.segments:
+        if isinstance(segment, list):
+            for op in segment:
+                source = model.tensors[op.inputs[0]]
+                q = from_device(source, buffers[op.inputs[0]]).astype(np.float32)
+                values = source.scale * (q - np.float32(source.zero_point))
+                results[op.outputs[0]] = softmax(values, op.axis)
+            continue
+        # Scratch and outputs start with rubbish: a program may rely on neither.
+        regions = {WEIGHTS: model.weights.copy()}
+        regions[SCRATCH] = np.full(segment.scratch_bytes, 0xA5, np.uint8)
+        for region, number, writable in segment.bindings:
+            if writable:
+                buffers[number] = np.full(model.tensors[number].bytes, 0x5A, np.uint8)
+            regions[int(region)] = buffers[number]
+        machine = Machine(regions)
+        for fc in segment.fcs:
+            first = int(fc["first_insn"])
+            for insn in model.program[first : first + int(fc["insn_count"])]:
+                machine.execute(insn)
+    outputs = {}
+    for number in model.outputs:
+        tensor = model.tensors[number]
+        outputs[tensor.name] = (
+            from_device(tensor, buffers[number]) if tensor.on_device else results[number]
+        )
+    return outputs

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""What the compiler cannot take it refuses with one line that names node, operator and reason."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from overtake_command import overtake, succeed
+from small_models import model, node, ones, relu, save
+
+IMAGE = (1, 3, 8, 8)
+
+
+UNKNOWN = (1, None, None, None)
+
+
+def one_node(operator, shape=IMAGE, output=UNKNOWN, constants=None, **attributes):
+    constants = constants or {}
+    return model(
+        [node(operator, ["x", *constants], ["y"], **attributes)],
+        {"x": shape},
+        {"y": output},
+        constants,
+    )
+
+
+def conv(weights=(4, 3, 3, 3), **attributes):
+    return one_node("Conv", constants={"w": ones(*weights)}, **attributes)
+
+
+def variable_weights():
+    shapes = {"x": IMAGE, "w": (1, 3, 3, 3)}
+    return model([node("Conv", ["x", "w"], ["y"])], shapes, {"y": UNKNOWN})
+
+
+def integer_input():
+    proto = relu()
+    proto.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    proto.graph.output[0].type.tensor_type.elem_type = TensorProto.INT64
+    return proto
+
+
+def external_data():
+    proto = conv()
+    tensor = proto.graph.initializer[0]
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="weights.bin")
+    tensor.ClearField("raw_data")
+    return proto
+
+
+def short_constant():
+    proto = conv()
+    proto.graph.initializer[0].raw_data = b"\0" * 12
+    return proto
+
+
+def foreign_domain():
+    proto = relu()
+    proto.graph.node[0].domain = "com.example"
+    proto.opset_import.append(helper.make_opsetid("com.example", 1))
+    return proto
+
+
+def unknown_shape():
+    proto = relu()
+    proto.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "height"
+    return proto
+
+
+def many_outputs():
+    names = [f"y{i}" for i in range(14)]
+    nodes = [node("Relu", ["x"], [name], name=name) for name in names]
+    return model(nodes, {"x": IMAGE}, {name: IMAGE for name in names})
+
+
+# (what, model, parts of the message)
+CASES = [
+    ("unknown operator", one_node("Gather", constants={"i": np.zeros(1, np.int64)}),
+     ["'my_gather' (Gather)", "not supported"]),
+    ("operator of another domain", foreign_domain(), ["(Relu)"]),
+    ("weights that are no constant", variable_weights(), ["'my_conv' (Conv)", "must be a constant"]),
+    ("one-dimensional convolution",
+     one_node("Conv", (1, 3, 8), (1, 4, None), constants={"w": ones(4, 3, 3)}), ["1x3x8"]),
+    ("batch", relu((2, 3, 4, 4)), ["'x'", "batch 1"]),
+    ("three dimensions", relu((1, 3, 4)), ["'x'", "1x3x4"]),
+    ("integer input", integer_input(), ["'x'", "float32"]),
+    ("symbolic height", unknown_shape(), ["'x'", "static shape"]),
+    ("padding as large as the kernel", conv(pads=[3, 3, 3, 3]), ["(Conv)", "padding"]),
+    ("window in the padding at the end", conv(pads=[0, 0, 6, 6]), ["(Conv)", "padding"]),
+    ("dilated pool", one_node("MaxPool", kernel_shape=[2, 2], dilations=[2, 2]),
+     ["(MaxPool)", "dilation"]),
+    ("three-dimensional pool", one_node("MaxPool", (1, 3, 8, 8, 8), (*UNKNOWN, None), kernel_shape=[2, 2, 2]),
+     ["1x3x8x8x8"]),
+    ("broadcast between tensors",
+     model([node("Add", ["x", "z"], ["y"])], {"x": IMAGE, "z": (1, 3, 1, 1)}, {"y": IMAGE}),
+     ["'my_add' (Add)", "broadcasting"]),
+    ("constant that is not per channel", one_node("Mul", constants={"c": ones(8, 8)}),
+     ["(Mul)", "per channel"]),
+    ("product of tensors",
+     model([node("Mul", ["x", "z"], ["y"])], {"x": IMAGE, "z": IMAGE}, {"y": IMAGE}),
+     ["(Mul)", "one constant operand"]),
+    ("reshape that moves data",
+     one_node("Reshape", constants={"s": np.array([1, 12, 4, 4], np.int64)}),
+     ["'my_reshape' (Reshape)", "1x12x4x4"]),
+    ("matrix product of images", one_node("MatMul", constants={"m": ones(8, 8)}), ["(MatMul)"]),
+    ("transposed features",
+     one_node("Gemm", (3, 1), (1, 2), constants={"m": ones(3, 2)}, transA=1), ["batch 1"]),
+    ("softmax over the batch", one_node("Softmax", axis=0), ["(Softmax)", "axis"]),
+    ("softmax in the middle",
+     model([node("Softmax", ["x"], ["s"], axis=1), node("Relu", ["s"], ["y"])],
+           {"x": (1, 8)}, {"y": (1, 8)}),
+     ["'my_softmax' (Softmax)", "last"]),
+    ("training batch normalization",
+     model([node("BatchNormalization", ["x", *"sbmv"], ["y", "m2", "v2"], training_mode=1)],
+           {"x": IMAGE}, {"y": IMAGE}, {name: ones(3) for name in "sbmv"}, opset=14),
+     ["(BatchNormalization)", "training"]),
+    ("data outside the file", external_data(), ["weights"]),
+    ("constant shorter than its shape", short_constant(), ["'w'"]),
+    ("opset from the future", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": IMAGE},
+                                    opset=18), ["opset 18"]),
+    ("opset from the past", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": IMAGE},
+                                  opset=6), ["opset 6"]),
+    ("more regions than a job has", many_outputs(), ["inputs and outputs"]),
+    ("features beyond the device's sums",
+     one_node("MatMul", (1, 1 << 18), (1, 1), constants={"m": ones(1 << 18, 1)}), ["(MatMul)", "features"]),
+]  # fmt: skip
+
+
+class Refusals(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+
+    def assert_refused(self, result, *parts):
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertRegex(result.stderr, r"\Aovertake: [^\n]+\n\Z")
+        for part in parts:
+            self.assertIn(part, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(list(self.directory.glob("*.ovm*")), [])
+
+    def compile(self, proto, *arguments):
+        path = save(proto, self.directory / "model.onnx")
+        return overtake("compile", path, *arguments)
+
+    def test_models(self):
+        for what, proto, parts in CASES:
+            with self.subTest(what=what):
+                self.assert_refused(self.compile(proto), "model.onnx", *parts)
+
+    def test_files_that_are_no_models(self):
+        path = self.directory / "model.onnx"
+        whole = conv().SerializeToString()
+        for what, data in [
+            ("empty", b""),
+            ("text", b"hello world\n" * 9),
+            ("cut off", whole[: len(whole) // 2]),
+        ]:
+            with self.subTest(what=what):
+                path.write_bytes(data)
+                self.assert_refused(overtake("compile", path), "model.onnx")
+        self.assert_refused(overtake("compile", self.directory / "absent.onnx"), "absent.onnx")
+        self.assert_refused(overtake("compile", self.directory), str(self.directory))
+
+    def test_damaged_models_never_crash(self):
+        path = self.directory / "model.onnx"
+        whole = conv(pads=[1, 1, 1, 1]).SerializeToString()
+        random = np.random.default_rng(3)
+        for _ in range(60):
+            damaged = bytearray(whole)
+            for position in random.integers(0, len(damaged), 3):
+                damaged[position] = random.integers(256)
+            path.write_bytes(damaged)
+            result = overtake("compile", path, "-o", self.directory / "out")
+            self.assertIn(result.returncode, (0, 1), result.stderr)
+
+    def test_calibration(self):
+        samples = self.directory / "samples.npy"
+        empty = self.directory / "empty"
+        empty.mkdir()
+        np.save(samples, np.zeros((2, 3, 5, 5), np.float32))
+        not_finite = self.directory / "not_finite.npy"
+        np.save(not_finite, np.full((1, 3, 8, 8), np.nan, np.float32))
+        none = self.directory / "none.npy"
+        np.save(none, np.zeros((0, 3, 8, 8), np.float32))
+        for argument, parts in [
+            (samples, ["samples.npy", "Nx3x8x8"]),
+            (f"z={samples}", ["no input 'z'"]),
+            (self.directory / "absent.npy", ["absent.npy"]),
+            (empty, ["empty", "no .npy file"]),
+            (not_finite, ["finite"]),
+            (none, ["'x'", "0 samples"]),
+        ]:
+            with self.subTest(argument=argument):
+                result = self.compile(conv(), "--calibration", argument)
+                self.assert_refused(result, *parts)
+
+    def test_profile(self):
+        self.assert_refused(self.compile(conv(), "--profile", "fast"), "fast", "default")
+
+    def test_limit_below_the_smallest_piece_names_the_smallest_value(self):
+        proto = model(
+            [node("GlobalAveragePool", ["x"], ["y"])], {"x": (1, 8, 256, 256)}, {"y": UNKNOWN}
+        )
+        result = self.compile(proto, "--max-time-per-fc", 2)
+        self.assert_refused(result, "--max-time-per-fc", "smallest possible value is ")
+        smallest = int(result.stderr.rsplit(" ", 1)[1])
+        self.assert_refused(self.compile(proto, "--max-time-per-fc", smallest - 1), str(smallest))
+        succeed("compile", self.directory / "model.onnx", "--max-time-per-fc", smallest)
+
+
+if __name__ == "__main__":
+    unittest.main()
