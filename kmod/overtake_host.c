@@ -91,8 +91,8 @@ static void context_killed_locked(struct overtake_context *context)
 }
 
 /*
- * Stops what @core executes, by its register.  Commands wait their turn in device time, and that may
- * stand still until the FC that is to be stopped has been priced.
+ * Stops what @core executes, by its register.  Commands wait their turn in device time, and that
+ * may stand still until the FC that is to be stopped has been priced.
  */
 static void abort_core_locked(struct overtake_device *device, u32 core)
 {

@@ -7,7 +7,7 @@
 
 `detector` is a one-stage detector in the manner of YOLO: residual backbone, bottom-up neck and
 three heads (strides 8, 16 and 32) of raw scores. `large` is a residual classifier in the manner of
-ResNet-18 with a Softmax at the end. Two numbers set the cost: --input (cost goes with the area)
+ResNet-18 whose outputs are logits. Two numbers set the cost: --input (cost goes with the area)
 and --width (channels of the first stage, a multiple of 8; cost goes with its square).
 
 Weights are He-initialised. Each BatchNormalization takes its mean and variance from a synthetic
@@ -176,7 +176,7 @@ def build_large(network, width):
     weights = network.random.normal(0, np.sqrt(4 / features), (classes, features))
     constants = [("weight", weights.astype(np.float32)), ("bias", np.zeros(classes, np.float32))]
     x = network.graph.add("logits", "Gemm", [x], constants, transB=1)
-    return [network.graph.add("probabilities", "Softmax", [x], axis=1)]
+    return [x]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -85,8 +85,8 @@ struct drm_overtake_query {
 
 /* How cores spend an FC's time. */
 #define OVERTAKE_MODE_FUNCTIONAL	0u	/* compute, as fast as the host can */
-#define OVERTAKE_MODE_TIMED		1u	/* no arithmetic; occupy the core for the modelled time */
-#define OVERTAKE_MODE_BOTH		2u	/* compute, then hold the core until the modelled end */
+#define OVERTAKE_MODE_TIMED		1u	/* no arithmetic; take the modelled time */
+#define OVERTAKE_MODE_BOTH		2u	/* compute, and take the modelled time */
 
 /**
  * struct drm_overtake_device_info - what a client needs to know of the device

@@ -5,7 +5,7 @@
  * Which instants may be processed?  None after the horizon, since commands stamped until then
  * may still come.  And none that depends on an FC whose end is not known yet or whose
  * arithmetic is not done yet: an FC that began at s may end at s + 1, and its end precedes
- * everything else in its instant.  That is execution_barrier() below.  In functional mode an FC ends
+ * everything else in its instant.  That is last_settled() below.  In functional mode an FC ends
  * when its execution is over, which is never before what was processed already.
  */
 #include "fw/internal.h"
@@ -143,7 +143,7 @@ static u64 next_instant(const struct ovt_fw *fw)
 }
 
 /* The last instant that no FC still executing can have a part in. */
-static u64 execution_barrier(const struct ovt_fw *fw)
+static u64 last_settled(const struct ovt_fw *fw)
 {
 	u64 last = OVT_TIME_NEVER;
 	u32 core;
@@ -406,7 +406,7 @@ enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns)
 	for (;;) {
 		u64 instant = next_instant(fw);
 
-		if (instant == OVT_TIME_NEVER || instant > horizon_ns || instant > execution_barrier(fw))
+		if (instant == OVT_TIME_NEVER || instant > horizon_ns || instant > last_settled(fw))
 			return OVT_ADVANCE_DONE;
 		fw->now_ns = instant;
 		if (!retire_ended(fw) || !run_commands(fw) || !choose_idle(fw))
@@ -418,7 +418,7 @@ u64 ovt_fw_next(const struct ovt_fw *fw)
 {
 	u64 next = next_instant(fw);
 
-	return next > execution_barrier(fw) ? OVT_TIME_NEVER : next;
+	return next > last_settled(fw) ? OVT_TIME_NEVER : next;
 }
 
 bool ovt_fw_settled(const struct ovt_fw *fw, u64 horizon_ns)

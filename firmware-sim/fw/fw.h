@@ -100,7 +100,7 @@ struct ovt_fw_job {
 	u64 end_ns;
 	u64 executed_ns;
 	struct ovt_list context_link;
-	struct ovt_list ring_link;	/* jobs of one ring of one core with FCs to start, in order */
+	struct ovt_list ring_link;	/* jobs of a core's ring with FCs to start, in order */
 };
 
 enum ovt_command_type {
@@ -122,12 +122,12 @@ struct ovt_command {
 enum ovt_event_type {
 	OVT_EVENT_ARRIVED,		/* job placed on @core; @fc_index FCs entered @ring */
 	OVT_EVENT_STARTED,		/* FC started: run the core's thread */
-	OVT_EVENT_PREEMPTED,		/* a HIGH FC starts although NORMAL @job has begun and has FCs left */
+	OVT_EVENT_PREEMPTED,		/* a HIGH FC starts between two FCs of NORMAL @job */
 	OVT_EVENT_DONE,			/* FC ended */
 	OVT_EVENT_FAULT,		/* FC ended by a fault; @job ends */
 	OVT_EVENT_HUNG,			/* FC ended by the watchdog; @job ends */
-	OVT_EVENT_ENDED,		/* job over; the firmware holds no reference to it any more */
-	OVT_EVENT_CANCELLED,		/* a CANCEL of @job was consumed, whether or not it came in time */
+	OVT_EVENT_ENDED,		/* job over; the firmware has let go of it */
+	OVT_EVENT_CANCELLED,		/* a CANCEL of @job was consumed, in time or not */
 	OVT_EVENT_KILLED,		/* KILL_CONTEXT is finished: no job of @context is left */
 };
 
@@ -169,7 +169,7 @@ struct ovt_fw_config {
 /* The firmware's view of a core. */
 struct ovt_fw_core {
 	struct ovt_list jobs[OVT_RING_COUNT];	/* with FCs that have not started */
-	struct ovt_list *refill[OVT_RING_COUNT];	/* first of @jobs with FCs not in the ring */
+	struct ovt_list *refill[OVT_RING_COUNT]; /* first of @jobs with FCs not in the ring */
 	u64 next_position[OVT_RING_COUNT];
 	u32 unfinished;				/* running, committed or in a ring */
 	u32 executed;				/* the running FC has nothing left to execute */
@@ -216,7 +216,7 @@ void ovt_fw_reset(struct ovt_fw *fw, u32 core, u64 now_ns);
 void ovt_fw_limit(struct ovt_fw *fw, u32 core, u32 limit, u64 now_ns);
 
 enum ovt_advance {
-	OVT_ADVANCE_DONE,	/* everything up to the horizon, or up to what cores must execute first */
+	OVT_ADVANCE_DONE,	/* up to the horizon, or to what cores must execute first */
 	OVT_ADVANCE_EVENTS,	/* the event queue is full: pop events and call again */
 };
 

@@ -27,7 +27,7 @@ enum ovt_register {
 	OVT_REG_ID = 0x00,		/* RO core number from 1 */
 	OVT_REG_CAPS = 0x08,		/* RO ring entries */
 	OVT_REG_CONTROL = 0x10,		/* WO bit 0: abort the running FC */
-	OVT_REG_STATUS = 0x18,		/* RO bit 0: busy, bit 1: HIGH not empty, bit 2: NORMAL not empty */
+	OVT_REG_STATUS = 0x18,		/* RO bit 0: busy; not empty: 1: HIGH, 2: NORMAL */
 	OVT_REG_LIMIT = 0x20,		/* RW core limit asked for */
 	OVT_REG_LIMIT_ACTIVE = 0x28,	/* RO core limit in force */
 	OVT_REG_COMMIT_END = 0x30,	/* RW first NORMAL position that is not committed */
