@@ -68,6 +68,14 @@ class Command(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertIn("--calibration", result.stderr)
 
+    def test_the_model_may_come_after_its_options(self):
+        source = save(relu(), self.directory / "m.onnx")
+        np.save(self.directory / "x.npy", ones(3, 4, 4))
+        succeed("compile", "--calibration", self.directory / "x.npy", source)
+        path = source.with_suffix(".ovm")
+        succeed("run", "--input", f"x={self.directory / 'x.npy'}", path,
+                "--output-dir", self.directory, "--device", "embedded")  # fmt: skip
+
     def test_compile_never_overwrites_its_source_and_leaves_nothing_behind(self):
         source = save(relu(), self.directory / "m.onnx")
         before = source.read_bytes()

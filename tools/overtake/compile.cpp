@@ -79,8 +79,10 @@ void add_compile(CLI::App& app, int& status) {
                      "Longest time of a function call, microseconds; 0 = one FC per BPU segment")
         ->check(CLI::Range(0u, 4294967295u))
         ->capture_default_str();
-    command->add_option("--calibration", options->compile.calibration,
-                        "[INPUT=]FILE.npy or directory of .npy files with samples; once per input");
+    command
+        ->add_option("--calibration", options->compile.calibration,
+                     "[INPUT=]FILE.npy or directory of .npy files with samples; once per input")
+        ->allow_extra_args(false);
     command
         ->add_option("--percentile", options->compile.percentile,
                      "Part of each tensor's calibration values that its range covers")

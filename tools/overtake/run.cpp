@@ -152,6 +152,7 @@ void add_run(CLI::App& app, int& status) {
         ->add_option("--input", options->inputs,
                      "NAME=FILE.npy, once per input; several samples along axis 0 run one after "
                      "the other")
+        ->allow_extra_args(false)
         ->required();
     command
         ->add_option("--output-dir", options->output_directory,
