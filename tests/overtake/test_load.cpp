@@ -89,6 +89,9 @@ TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
     EXPECT_EQ(figures.p50_ns, 2 * ms);
     EXPECT_EQ(figures.max_ns, 10 * ms);
     EXPECT_EQ(figures.preemptions, 5u);
+    EXPECT_EQ(figures.large_ran_dry, 0u);
+    large[2].queued_ns = 40 * ms + 2;
+    EXPECT_EQ(demo::summarise(detector, large, 20 * ms).large_ran_dry, 1u);
     EXPECT_NEAR(figures.large_per_second, 25, 0.01);
     EXPECT_NEAR(figures.fair_per_second, 40, 0.01);
 }

@@ -30,9 +30,10 @@ struct Figures {
     std::uint64_t p50_ns;
     std::uint64_t p99_ns;
     std::uint64_t max_ns;
-    std::uint64_t preemptions; ///< of the large network's jobs
-    double large_per_second;   ///< requests of the large network
-    double fair_per_second;    ///< what the time that the detector leaves would allow
+    std::uint64_t preemptions;   ///< of the large network's jobs
+    std::uint64_t large_ran_dry; ///< times none of its requests was waiting: the host was late
+    double large_per_second;     ///< requests of the large network
+    double fair_per_second;      ///< what the time that the detector leaves would allow
 };
 
 /// `large_cost_ns`: what one request of the unsplit large network takes alone. The window

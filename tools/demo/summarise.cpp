@@ -47,8 +47,12 @@ Figures summarise(const std::vector<load::Request>& detector,
         detector_ns += request.executed_ns;
     }
     double served = 0;
+    std::uint64_t previous_end = to;
     for (const load::Request& request : large) {
         served += overlap(request, from, to);
+        if (request.queued_ns >= from && request.queued_ns < to && request.queued_ns > previous_end)
+            figures.large_ran_dry++;
+        previous_end = request.end_ns;
         figures.preemptions += request.preemptions;
     }
     auto seconds = static_cast<double>(to - from) / 1e9;

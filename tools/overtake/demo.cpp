@@ -198,10 +198,13 @@ void print_row(const demo::Row& row, const demo::Figures& figures, std::uint64_t
                ms(figures.p99_ns), ms(figures.max_ns),
                static_cast<double>(figures.p99_ns) / static_cast<double>(alone_p99_ns));
     if (row.large)
-        fmt::print(" {:7.1f} {:9.1f}% {:9}\n", figures.large_per_second,
+        fmt::print(" {:7.1f} {:9.1f}% {:9}", figures.large_per_second,
                    100 * figures.large_per_second / figures.fair_per_second, figures.preemptions);
-    else
-        fmt::print("\n");
+    fmt::print("\n");
+    if (figures.large_ran_dry != 0)
+        fmt::print("{:14} | this machine was too busy: {} times the large network had nothing "
+                   "waiting\n",
+                   "", figures.large_ran_dry);
     std::fflush(stdout);
 }
 
@@ -213,6 +216,7 @@ nlohmann::json to_json(const demo::Row& row, const demo::Figures& figures) {
             {"max_us", static_cast<double>(figures.max_ns) / 1e3},
             {"large_per_second", figures.large_per_second},
             {"large_fair_per_second", figures.fair_per_second},
+            {"large_ran_dry", figures.large_ran_dry},
             {"large_preemptions", figures.preemptions}};
 }
 

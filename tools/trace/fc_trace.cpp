@@ -106,7 +106,10 @@ void FcTrace::start() {
         throw Error(errno, fmt::format("{}: {}", instance_, std::strerror(errno)));
     write_file(instance_ + "/buffer_size_kb", buffer_kib);
     write_file(instance_ + "/trace", "");
-    write_file(instance_ + "/events/overtake/enable", "1");
+    // Each takes the kernel a while to switch on: FCs last, so that none is seen without what
+    // overtook it.
+    for (const char* event : {"fc_preempt", "fc_done"})
+        write_file(fmt::format("{}/events/overtake/{}/enable", instance_, event), "1");
 }
 
 timeline::Timeline FcTrace::stop(const Names& names) {
