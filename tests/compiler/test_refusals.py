@@ -179,6 +179,8 @@ class Refusals(unittest.TestCase):
             path.write_bytes(damaged)
             result = overtake("compile", path, "-o", self.directory / "out")
             self.assertIn(result.returncode, (0, 1), result.stderr)
+            for line in result.stderr.splitlines():  # a sanitizer's report would be no such line
+                self.assertTrue(line.startswith("overtake: "), result.stderr)
 
     def test_calibration(self):
         samples = self.directory / "samples.npy"
