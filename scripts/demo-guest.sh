@@ -22,13 +22,13 @@ modprobe drm_shmem_helper
 load cores=1 mode=timed
 "$overtake" demo --detector $networks/detector.ovm --large $networks/large.ovm \
 	--large-split $networks/large-1000us.ovm --requests "$requests" --output-dir "$out"
-rmmod overtake
+scripts/unload-module.sh
 
 load cores=2 mode=functional
 echo "the trained classifier computes its held-out images on /dev/accel/accel0"
 "$overtake" run $networks/glyphs.ovm --device kernel \
 	--input image=models/glyphs/heldout_images.npy --output-dir "$out/glyphs-kernel"
-rmmod overtake
+scripts/unload-module.sh
 models/accuracy.py "$out/glyphs-kernel/probabilities.npy" models/glyphs/heldout_labels.npy \
 	--reference "$networks/glyphs-float/probabilities.npy"
 if cmp "$out/glyphs-kernel/probabilities.npy" "$networks/glyphs-embedded/probabilities.npy"; then
