@@ -108,6 +108,8 @@ void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns)
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
 	struct ovt_exec *exec = &ovt_fw_hw(fw, core)->exec;
 
+	if (!state->running || state->executed)
+		return;
 	state->executed = 1;
 	/* The abort came when the last step was over already. */
 	if (exec->abort && !exec->fault)
@@ -412,6 +414,22 @@ enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns)
 		if (!retire_ended(fw) || !run_commands(fw) || !choose_idle(fw))
 			return OVT_ADVANCE_EVENTS;
 	}
+}
+
+enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns)
+{
+	if (now_ns && ovt_fw_advance(fw, now_ns - 1) == OVT_ADVANCE_EVENTS)
+		return OVT_ADVANCE_EVENTS;
+	if (now_ns > last_settled(fw))
+		return OVT_ADVANCE_DONE;
+	if (now_ns > fw->now_ns)
+		fw->now_ns = now_ns;
+	return retire_ended(fw) && run_commands(fw) ? OVT_ADVANCE_DONE : OVT_ADVANCE_EVENTS;
+}
+
+u32 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core)
+{
+	return fw->config.core_states[core - 1].unfinished;
 }
 
 u64 ovt_fw_next(const struct ovt_fw *fw)

@@ -34,15 +34,11 @@
 
 #include <ovt_port.h>
 #include "hw/core.h"
+#include "ovt_list.h"
 
 #define OVT_MAX_CORES		64u
 #define OVT_CORE_ANY		0u
 #define OVT_PRIORITY_HIGH	255u
-
-struct ovt_list {
-	struct ovt_list *next;
-	struct ovt_list *previous;
-};
 
 /* A range of a program; the layout of struct overtake_fc. */
 struct ovt_fc {
@@ -222,12 +218,25 @@ enum ovt_advance {
 
 enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);
 
+/*
+ * ovt_fw_prepare - everything up to @now_ns but the choices of that instant
+ *
+ * For a host that answers to the end of an FC within the same instant (the simulator; a test with a
+ * stepped clock): its commands stamped @now_ns still precede the choices, which the next
+ * ovt_fw_advance() makes.  May be called again after further commands.
+ */
+enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns);
+
+/* FCs of @core (from 1) that run, are committed or wait in a ring. */
+u32 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core);
+
 /* The earliest device time at which ovt_fw_advance() has something to do; OVT_TIME_NEVER. */
 u64 ovt_fw_next(const struct ovt_fw *fw);
 
 /*
  * Under the lock, by the execution thread of @core (from 1) after ovt_core_step() said
- * OVT_STEP_FINISHED.  Functional mode: the FC ends at @now_ns.
+ * OVT_STEP_FINISHED.  Functional mode: the FC ends at @now_ns.  Without a running FC, or said
+ * twice, it changes nothing.
  */
 void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns);
 

@@ -5,36 +5,6 @@
 
 #include "fw/fw.h"
 
-/* Intrusive lists: a list's head is a link of its own. */
-static inline void ovt_list_init(struct ovt_list *head)
-{
-	head->next = head;
-	head->previous = head;
-}
-
-static inline bool ovt_list_empty(const struct ovt_list *head)
-{
-	return head->next == head;
-}
-
-static inline void ovt_list_append(struct ovt_list *head, struct ovt_list *link)
-{
-	link->next = head;
-	link->previous = head->previous;
-	head->previous->next = link;
-	head->previous = link;
-}
-
-static inline void ovt_list_remove(struct ovt_list *link)
-{
-	link->previous->next = link->next;
-	link->next->previous = link->previous;
-	ovt_list_init(link);
-}
-
-#define ovt_container_of(pointer, type, member) \
-	((type *)(void *)((u8 *)(pointer) - offsetof(type, member)))
-
 static inline struct ovt_core *ovt_fw_hw(struct ovt_fw *fw, u32 core)
 {
 	return &fw->config.cores[core - 1];

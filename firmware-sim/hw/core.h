@@ -151,6 +151,14 @@ void ovt_core_write(struct ovt_core *core, u32 offset, u64 value);
  */
 enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget);
 
+/*
+ * ovt_core_charge - the running FC takes @cycles, whatever its program
+ *
+ * In place of ovt_core_step(), for a host that knows what an FC costs and has no program for
+ * it (the simulator), modes timed only.  The watchdog holds.  Then ovt_fw_executed().
+ */
+void ovt_core_charge(struct ovt_core *core, u64 cycles);
+
 /* The arbiter: see hw/arbiter.c. */
 enum ovt_choice { OVT_CHOOSE_NOTHING, OVT_CHOOSE_HIGH, OVT_CHOOSE_NORMAL, OVT_CHOOSE_COMMIT };
 enum ovt_choice ovt_arbiter_choose(struct ovt_core *core);

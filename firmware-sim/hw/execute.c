@@ -119,3 +119,17 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
 	}
 	return OVT_STEP_MORE;
 }
+
+void ovt_core_charge(struct ovt_core *core, u64 cycles)
+{
+	struct ovt_exec *exec = &core->exec;
+	u32 fault = ovt_load_acquire(&exec->abort);
+
+	if (!fault && cycles > exec->cycle_limit) {
+		fault = OVERTAKE_FAULT_WATCHDOG;
+		cycles = exec->cycle_limit;
+	}
+	ovt_write_once(exec->retired, cycles);
+	exec->priced = 1;
+	finish(exec, fault);
+}

@@ -13,6 +13,7 @@ void add_compile(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_perf(CLI::App& app, int& status);
+void add_sim(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);
 
 } // namespace overtake::command

@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
     overtake::command::add_info(app, status);
     overtake::command::add_run(app, status);
     overtake::command::add_perf(app, status);
+    overtake::command::add_sim(app, status);
     overtake::command::add_demo(app, status);
     return parse_and_run(app, argc, argv, status);
 }

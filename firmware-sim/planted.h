@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Bugs that tests can switch on, to prove that they would be found.
+ *
+ * In every shipped build OVT_PLANTED() is false and the compiler drops what it guards.  Only the
+ * test that hunts them (tests/fuzz) compiles the accelerator with OVT_PLANTED_BUGS.
+ */
+#ifndef OVT_PLANTED_H
+#define OVT_PLANTED_H
+
+enum ovt_planted_bug {
+	OVT_BUG_NONE,
+	OVT_BUG_EARLY_BATCH,		/* batch refilled before it is empty */
+	OVT_BUG_CUSTOM_ID_REVERSED,	/* larger custom_id first */
+	OVT_BUG_THRESHOLD_INCLUSIVE,	/* <= instead of < in the insertion rules */
+	OVT_BUG_CORE_TOO_EARLY,		/* core of a core-0 task settled when it is dispatched */
+	OVT_BUG_CANCELLED_COUNTED,	/* FCs of a cancelled job still count as unfinished */
+	OVT_BUG_REFILL_LOST,		/* no refill after a fault */
+	OVT_BUG_HIGH_PREEMPTS_HIGH,	/* the youngest HIGH job goes first */
+	OVT_BUG_SLOT_KEPT,		/* a cancelled task keeps its slot */
+	OVT_BUG_WATCHDOG_WAITING,	/* the watchdog counts from the job's arrival */
+	OVT_BUG_TASK_LIMIT_BARS,	/* a task that waits for the task limit holds others up */
+	OVT_BUG_COUNT,
+};
+
+#ifdef OVT_PLANTED_BUGS
+extern enum ovt_planted_bug ovt_planted_bug;
+#define OVT_PLANTED(name)	(ovt_planted_bug == OVT_BUG_##name)
+#else
+#define OVT_PLANTED(name)	0
+#endif
+
+#endif

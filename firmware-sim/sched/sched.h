@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The task scheduler: which task may put its next segment on a core or on a CPU worker, and when.
+ *
+ * A pure state machine like the firmware (fw/fw.h): it reads no clock, allocates nothing and never
+ * blocks.  Its host holds one lock around each call, brings time, and carries the actions
+ * out.  The host may be the simulator, a process's engine, or the driver when all processes
+ * share one queue; nothing here can tell.  Time is in any unit that the host uses throughout.
+ *
+ * A host's loop:
+ *
+ *	ovt_sched_arrive(sched, task, now)
+ *	if (ovt_sched_segment_ended(sched, task, true, &action)	)	a job or CPU segment is over
+ *		carry out(action)
+ *	if (ovt_sched_cancel(sched, task, now, &action))
+ *		carry out(action)
+ *	while (ovt_sched_next(sched, now, &action))			after any of them
+ *		carry out(action)
+ *
+ * An action is carried out before the next call: the next decision counts on it.  Of several
+ * ends of one instant the host reports first that of the task dispatched first.
+ *
+ * Words.  A task is *waiting* until it is dispatched; it is *ready* when it was dispatched, has
+ * run its leading CPU segments and needs a slot for its first BPU segment.  It holds the slot
+ * until its last BPU segment has ended.  A holder is in a *gap* while its current segment is a CPU
+ * segment between BPU segments.
+ */
+#ifndef OVT_SCHED_H
+#define OVT_SCHED_H
+
+#include <ovt_port.h>
+#include "ovt_list.h"
+
+#define OVT_SCHED_MAX_CORES	64u
+#define OVT_SCHED_PRIORITY_HIGH	255u
+
+struct ovt_sched;
+struct ovt_sched_task;
+
+/**
+ * struct ovt_sched_policy - what differs between policies
+ * @name: stable, as users give it
+ * @compare: < 0 if @a goes before @b, > 0 if after it, 0 if arrival (or, for CPU workers, dispatch)
+ *	decides; constant while a task waits
+ * @may_insert: @waiting may use the slot that @holder, which is in a gap, keeps.  Once false it stays
+ *	so until a segment of @holder ends.
+ */
+struct ovt_sched_policy {
+	const char *name;
+	int (*compare)(const struct ovt_sched_task *a, const struct ovt_sched_task *b);
+	bool (*may_insert)(const struct ovt_sched *sched, const struct ovt_sched_task *holder,
+			   const struct ovt_sched_task *waiting, u64 now);
+};
+
+/* NULL past the last.  The first is the default: priority, custom_id, and the insertion rules. */
+const struct ovt_sched_policy *ovt_sched_policy_at(u32 index);
+const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
+
+/**
+ * struct ovt_sched_config - what the host decides
+ * @policy: from ovt_sched_policy_at() or the host's own; outlives the scheduler
+ * @core_count: 1..OVT_SCHED_MAX_CORES
+ * @slots: of each queue on each core, at least 1
+ * @task_limit: tasks below 255 of a queue that are dispatched and not over, at least 1
+ * @worker_count: CPU workers of each process, at least 1
+ * @threshold_percent: of the next BPU segment's time, by which an inserted task may be late
+ * @insert_max_time: a task with less BPU time than this may always be inserted
+ * @wait_dispatch_time: into a CPU segment longer than this any task may be inserted
+ * @unfinished: FCs of a core (from 1) that run or wait now, all submissions so far included
+ * @host: for @unfinished
+ */
+struct ovt_sched_config {
+	const struct ovt_sched_policy *policy;
+	u32 core_count;
+	u32 slots;
+	u32 task_limit;
+	u32 worker_count;
+	u64 threshold_percent;
+	u64 insert_max_time;
+	u64 wait_dispatch_time;
+	u32 (*unfinished)(void *host, u32 core);
+	void *host;
+};
+
+struct ovt_sched {
+	struct ovt_sched_config config;
+	struct ovt_list queues;
+	struct ovt_list processes;
+	u64 next_arrival;
+	u64 next_dispatch;
+};
+
+/* A library queue, embedded in the host's own; all fields are the scheduler's. */
+struct ovt_sched_queue {
+	struct ovt_list link;
+	struct ovt_list waiting;	/* waiting and ready tasks, best placed first */
+	struct ovt_list holders;
+	u32 holders_on[OVT_SCHED_MAX_CORES];
+	u32 dispatched;			/* tasks that count for the task limit */
+	u32 waiting_high;		/* of @waiting: of priority 255 */
+	u32 waiting_ready;		/* below 255: dispatched */
+	u32 waiting_cpu_first;		/* below 255: not dispatched, begin with a CPU segment */
+	bool look;			/* something changed since none might go */
+};
+
+/* What shares CPU workers, embedded in the host's own; all fields are the scheduler's. */
+struct ovt_sched_process {
+	struct ovt_list link;
+	struct ovt_sched_queue *queue;
+	struct ovt_list cpu_waiting;	/* tasks, best placed first */
+	u32 workers_busy;
+};
+
+/* One segment of a task: what kind, and how long it is thought to take. */
+struct ovt_sched_segment {
+	u64 time;
+	u32 fc_count;		/* 0: a CPU segment */
+};
+
+enum ovt_sched_state {
+	OVT_SCHED_NEW,
+	OVT_SCHED_WAITING,
+	OVT_SCHED_READY,
+	OVT_SCHED_CPU_WAITING,
+	OVT_SCHED_CPU_RUNNING,
+	OVT_SCHED_BPU,		/* a job of it is on the device */
+	OVT_SCHED_ENDED,
+};
+
+/**
+ * struct ovt_sched_task - a task, embedded in the host's own
+ *
+ * The first group is the host's: set before ovt_sched_arrive(), constant until the task has ended.
+ * The second is the scheduler's, for the host to read.
+ */
+struct ovt_sched_task {
+	struct ovt_sched_process *process;
+	const struct ovt_sched_segment *segments;	/* of all its models, in order */
+	u32 segment_count;				/* at least 1 */
+	u32 priority;
+	u32 core;					/* 1..core_count; 0: any */
+	s64 custom_id;
+	u64 deadline;					/* for policies that look at it */
+
+	enum ovt_sched_state state;
+	u32 segment;			/* the current one */
+	u32 placed_core;		/* 0 until the first BPU segment is submitted */
+	u32 bpu_left;			/* BPU segments not over */
+	bool cancelled;
+	bool holds_slot;
+	u64 bpu_time;			/* of all its BPU segments */
+	u64 arrival_sequence;
+	u64 dispatch_sequence;		/* from 1; 0: not dispatched */
+	u64 arrival_time;
+	u64 dispatch_time;
+	u64 segment_start;		/* the current CPU segment, once it runs */
+	struct ovt_list link;		/* waiting, or cpu_waiting */
+	struct ovt_list holder_link;
+};
+
+enum ovt_sched_action_type {
+	OVT_SCHED_SUBMIT,	/* BPU segment @segment of @task as one job, to @core */
+	OVT_SCHED_RUN_CPU,	/* CPU segment @segment of @task on a worker of its process */
+	OVT_SCHED_CANCEL_JOB,	/* cancel the job that @task has on the device */
+	OVT_SCHED_END,		/* @task is over; the scheduler has let go of it */
+};
+
+struct ovt_sched_action {
+	enum ovt_sched_action_type type;
+	u32 segment;
+	u32 core;
+	struct ovt_sched_task *task;
+};
+
+void ovt_sched_init(struct ovt_sched *sched, const struct ovt_sched_config *config);
+
+/*
+ * Queues are served in the order in which they were added, and so are processes.  A process
+ * belongs to one queue; processes that share one are in service mode.
+ */
+void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue);
+void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *process,
+			   struct ovt_sched_queue *queue);
+/* All tasks of @process are over.  A queue is removed after its processes. */
+void ovt_sched_remove_process(struct ovt_sched_process *process);
+void ovt_sched_remove_queue(struct ovt_sched_queue *queue);
+
+/* Arrivals of one instant in their order. */
+void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 now);
+
+/*
+ * The job or CPU segment that runs for @task is over; @ok: as it should be, not by a fault or a
+ * cancel, either of which ends the task.  True: carry out @action.
+ */
+bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *task, bool ok,
+			     struct ovt_sched_action *action);
+
+/*
+ * A task that runs ends with the FC or CPU segment that runs, any other at once.  True: carry
+ * out @action.  Cancelling twice, or a task that is over, does nothing.
+ */
+bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
+		      struct ovt_sched_action *action);
+
+/* The next task that may go on now, dispatches before CPU workers.  False: none may. */
+bool ovt_sched_next(struct ovt_sched *sched, u64 now, struct ovt_sched_action *action);
+
+static inline bool ovt_sched_is_high(const struct ovt_sched_task *task)
+{
+	return task->priority == OVT_SCHED_PRIORITY_HIGH;
+}
+
+/* A CPU segment between BPU segments. */
+static inline bool ovt_sched_in_gap(const struct ovt_sched_task *task)
+{
+	return task->placed_core && task->bpu_left &&
+	       (task->state == OVT_SCHED_CPU_WAITING || task->state == OVT_SCHED_CPU_RUNNING);
+}
+
+#endif

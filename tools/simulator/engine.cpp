@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <deque>
+#include <numeric>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "overtake/device.hpp"
+#include "simulator/arrivals.hpp"
+#include "simulator/reader.hpp"
+
+namespace overtake::simulator {
+namespace {
+
+constexpr std::uint64_t never = ArrivalSource::never;
+constexpr std::uint32_t command_count = 256;
+constexpr std::uint32_t event_count = 256;
+
+/// Storage of the schedulers: nothing here is theirs to allocate.
+struct Storage {
+    explicit Storage(const Scenario& scenario)
+        : cores(scenario.cores), core_states(scenario.cores), commands(command_count),
+          events(event_count), processes(scenario.processes.size()),
+          queues(scenario.service_mode ? 1 : scenario.processes.size()) {}
+
+    std::vector<ovt_core> cores;
+    std::vector<ovt_fw_core> core_states;
+    std::vector<ovt_command> commands;
+    std::vector<ovt_event> events;
+    std::vector<ovt_sched_process> processes;
+    std::vector<ovt_sched_queue> queues;
+};
+
+/// Live tasks, each at a place of its own; places are used again.
+class TaskPool {
+public:
+    LiveTask& take() {
+        if (free_.empty()) {
+            tasks_.emplace_back();
+            tasks_.back().slot = static_cast<std::uint32_t>(tasks_.size() - 1);
+            free_.push_back(&tasks_.back());
+        }
+        LiveTask& task = *free_.back();
+        free_.pop_back();
+        task.serial = next_serial_++;
+        return task;
+    }
+    void give_back(LiveTask& task) {
+        task.serial = 0;
+        free_.push_back(&task);
+    }
+
+private:
+    std::deque<LiveTask> tasks_;
+    std::vector<LiveTask*> free_;
+    std::uint64_t next_serial_ = 1;
+};
+
+/// A CPU segment that runs.
+struct CpuRun {
+    std::uint64_t end;
+    std::uint64_t dispatch_sequence;
+    LiveTask* task;
+
+    bool operator>(const CpuRun& other) const {
+        return std::tie(end, dispatch_sequence) > std::tie(other.end, other.dispatch_sequence);
+    }
+};
+
+/// A generated task that is cancelled if it is not over by then.
+struct Timeout {
+    std::uint64_t at;
+    std::uint64_t serial;
+    LiveTask* task;
+
+    bool operator>(const Timeout& other) const {
+        return std::tie(at, serial) > std::tie(other.at, other.serial);
+    }
+};
+
+template <class Item>
+using MinHeap = std::priority_queue<Item, std::vector<Item>, std::greater<>>;
+
+} // namespace
+
+class Engine::Simulation {
+public:
+    Simulation(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers)
+        : scenario_(scenario), observers_(observers.begin(), observers.end()), storage_(scenario) {
+        start_firmware();
+        if (scenario.kind == Kind::task)
+            start_scheduler();
+        order_listed();
+        make_program();
+        for (std::size_t i = 0; i < scenario.loads.size(); i++)
+            sources_.emplace_back(scenario.loads[i], seed * 0x9e3779b97f4a7c15 + i);
+        pending_.assign(scenario.loads.size(), 0);
+        find_next_load();
+    }
+
+    void run() {
+        for (;;) {
+            const std::uint64_t instant = next_instant();
+            if (instant == never)
+                return;
+            if (instant > time_limit)
+                throw Error(ERANGE, "virtual time passed 2^63 us: give the loads a smaller until");
+            now_ = instant;
+            prepare();
+            end_segments();
+            arrivals();
+            cancels();
+            dispatch();
+            advance();
+        }
+    }
+
+private:
+    void start_firmware() {
+        const ovt_fw_config config = {
+            .profile = ovt_profile_find("ideal"), // its cycle is our tick
+            .mode = OVT_MODE_TIMED,
+            .core_count = scenario_.cores,
+            .watchdog_cycles = never,
+            .cores = storage_.cores.data(),
+            .core_states = storage_.core_states.data(),
+            .commands = storage_.commands.data(),
+            .command_count = command_count,
+            .events = storage_.events.data(),
+            .event_count = event_count,
+        };
+        ovt_fw_init(&fw_, &config);
+        ovt_fw_context_init(&context_);
+        for (std::uint32_t core = 1; core <= scenario_.cores; core++) {
+            ovt_fw_reserve(&fw_, 1);
+            ovt_fw_limit(&fw_, core, scenario_.core_limits[core - 1], 0);
+        }
+        prepare();
+    }
+
+    void start_scheduler() {
+        const ovt_sched_config config = {
+            .policy = scenario_.policy,
+            .core_count = scenario_.cores,
+            .slots = scenario_.slots,
+            .task_limit = scenario_.task_limit,
+            .worker_count = scenario_.worker_count,
+            .threshold_percent = scenario_.threshold_percent,
+            .insert_max_time = scenario_.insert_max_time,
+            .wait_dispatch_time = scenario_.wait_dispatch_time,
+            .unfinished =
+                [](void* fw, u32 core) { return ovt_fw_unfinished(static_cast<ovt_fw*>(fw), core); },
+            .host = &fw_,
+        };
+        ovt_sched_init(&sched_, &config);
+        for (ovt_sched_queue& queue : storage_.queues)
+            ovt_sched_add_queue(&sched_, &queue);
+        for (std::size_t i = 0; i < storage_.processes.size(); i++)
+            ovt_sched_add_process(&sched_, &storage_.processes[i],
+                                  &storage_.queues[scenario_.service_mode ? 0 : i]);
+    }
+
+    void order_listed() {
+        listed_order_.resize(scenario_.listed.size());
+        std::iota(listed_order_.begin(), listed_order_.end(), std::size_t{0});
+        std::ranges::stable_sort(listed_order_, {},
+                                 [&](std::size_t i) { return scenario_.listed[i].at; });
+        cancels_ = scenario_.cancels;
+        std::ranges::stable_sort(cancels_, {}, &Cancel::at);
+        if (!cancels_.empty())
+            listed_live_.assign(scenario_.listed.size(), nullptr);
+    }
+
+    std::uint64_t next_instant() const {
+        std::uint64_t next = std::min(ovt_fw_next(&fw_), next_load_);
+        if (next_listed_ < listed_order_.size())
+            next = std::min(next, scenario_.listed[listed_order_[next_listed_]].at);
+        if (next_cancel_ < cancels_.size())
+            next = std::min(next, cancels_[next_cancel_].at);
+        if (!cpu_runs_.empty())
+            next = std::min(next, cpu_runs_.top().end);
+        if (!timeouts_.empty())
+            next = std::min(next, timeouts_.top().at);
+        return next;
+    }
+
+    // The device.
+
+    /// FCs end and commands take effect; no core chooses yet.
+    void prepare() {
+        while (ovt_fw_prepare(&fw_, now_) == OVT_ADVANCE_EVENTS)
+            take_events();
+        take_events();
+    }
+
+    /// Idle cores choose.
+    void advance() {
+        while (ovt_fw_advance(&fw_, now_) == OVT_ADVANCE_EVENTS)
+            take_events();
+        take_events();
+    }
+
+    void take_events() {
+        ovt_event event;
+        while (ovt_fw_pop_event(&fw_, &event))
+            take_event(event);
+    }
+
+    static LiveTask& owner(ovt_fw_job* job) {
+        return *reinterpret_cast<LiveTask*>(reinterpret_cast<std::byte*>(job) -
+                                            offsetof(LiveTask, job));
+    }
+
+    void take_event(const ovt_event& event) {
+        switch (event.type) {
+        case OVT_EVENT_STARTED:
+            start_fc(event, owner(event.job));
+            break;
+        case OVT_EVENT_DONE:
+            for (Observer* observer : observers_)
+                observer->fc_ended(owner(event.job), event.core, now_);
+            break;
+        case OVT_EVENT_PREEMPTED:
+            for (Observer* observer : observers_)
+                observer->preempted(owner(event.job), event.core, now_);
+            break;
+        case OVT_EVENT_ENDED:
+            end_job(owner(event.job));
+            break;
+        default:
+            break;
+        }
+    }
+
+    void start_fc(const ovt_event& event, LiveTask& task) {
+        const std::uint64_t duration = segment_of(task).fcs[event.fc_index];
+        if (duration > time_limit - now_)
+            throw Error(ERANGE, "virtual time passed 2^63 us: give the loads a smaller until");
+        ovt_core_charge(&storage_.cores[event.core - 1], duration);
+        ovt_fw_executed(&fw_, event.core, now_);
+        for (Observer* observer : observers_)
+            observer->fc_started(task, event.core, event.ring == OVT_RING_HIGH, event.fc_index,
+                                 now_, now_ + duration);
+    }
+
+    const Chain::Segment& segment_of(const LiveTask& task) const {
+        return task.kind->chain->segments[scenario_.kind == Kind::task ? task.sched.segment : 0];
+    }
+
+    void end_job(LiveTask& task) {
+        task.preemptions += task.job.preemptions;
+        for (Observer* observer : observers_)
+            observer->job_ended(task, now_);
+        if (scenario_.kind == Kind::task)
+            segments_ended_.push_back(&task);
+        else
+            end_task(task);
+    }
+
+    /// One BPU segment as a job. Its commands take effect at once: the next decision counts FCs.
+    void submit(LiveTask& task, std::uint32_t segment, std::uint32_t core) {
+        const Chain::Segment& fcs = task.kind->chain->segments[segment];
+        task.job = {};
+        task.job.context = &context_;
+        task.job.fcs = program_.data();
+        task.job.fc_count = static_cast<u32>(fcs.fcs.size());
+        task.job.core = core;
+        task.job.priority = task.kind->priority;
+        for (Observer* observer : observers_)
+            observer->submitted(task, segment, now_);
+        ovt_fw_reserve(&fw_, 1);
+        ovt_fw_submit(&fw_, &task.job, now_);
+        prepare();
+    }
+
+    /// FCs without a program, as many as the longest segment has: here they are charged, not
+    /// executed.
+    void make_program() {
+        std::size_t longest = 0;
+        const auto look = [&](const TaskKind& kind) {
+            for (const Chain::Segment& segment : kind.chain->segments)
+                longest = std::max(longest, segment.fcs.size());
+        };
+        for (const Listed& listed : scenario_.listed)
+            look(listed.kind);
+        for (const Load& load : scenario_.loads)
+            look(load.kind);
+        program_.resize(longest);
+    }
+
+    // Tasks.
+
+    void arrivals() {
+        for (; next_listed_ < listed_order_.size(); next_listed_++) {
+            const std::size_t number = listed_order_[next_listed_];
+            const Listed& listed = scenario_.listed[number];
+            if (listed.at != now_)
+                break;
+            arrive(listed.kind, number, LiveTask::not_a_load);
+        }
+        if (next_load_ != now_)
+            return;
+        for (std::size_t i = 0; i < sources_.size(); i++)
+            while (sources_[i].next() == now_)
+                generated_arrival(i);
+        find_next_load();
+    }
+
+    void generated_arrival(std::size_t index) {
+        const Load& load = scenario_.loads[index];
+        sources_[index].take();
+        const std::uint64_t number = generated_++;
+        if (load.max_pending && pending_[index] >= *load.max_pending) {
+            for (Observer* observer : observers_)
+                observer->dropped(load, now_);
+            return;
+        }
+        pending_[index]++;
+        LiveTask& task = arrive(load.kind, number, static_cast<std::uint32_t>(index));
+        if (load.timeout)
+            timeouts_.push({now_ + *load.timeout, task.serial, &task});
+    }
+
+    LiveTask& arrive(const TaskKind& kind, std::uint64_t number, std::uint32_t load) {
+        LiveTask& task = pool_.take();
+        task.kind = &kind;
+        task.number = number;
+        task.load = load;
+        task.arrival = now_;
+        task.preemptions = 0;
+        task.cancelled = false;
+        task.account = {.since = now_};
+        if (load == LiveTask::not_a_load && !listed_live_.empty())
+            listed_live_[number] = &task;
+        for (Observer* observer : observers_)
+            observer->arrived(task, now_);
+        if (scenario_.kind == Kind::fc) {
+            submit(task, 0, kind.core);
+            return task;
+        }
+        task.sched.process = &storage_.processes[kind.process];
+        task.sched.segments = kind.chain->schedule.data();
+        task.sched.segment_count = static_cast<u32>(kind.chain->schedule.size());
+        task.sched.priority = kind.priority;
+        task.sched.core = kind.core;
+        task.sched.custom_id = kind.custom_id;
+        task.sched.deadline = kind.slo && *kind.slo < never - now_ ? now_ + *kind.slo : never;
+        ovt_sched_arrive(&sched_, &task.sched, now_);
+        return task;
+    }
+
+    static LiveTask& owner(ovt_sched_task* task) {
+        return *reinterpret_cast<LiveTask*>(reinterpret_cast<std::byte*>(task) -
+                                            offsetof(LiveTask, sched));
+    }
+
+    /// Jobs and CPU segments that ended now, in the order in which their tasks were dispatched.
+    void end_segments() {
+        while (!cpu_runs_.empty() && cpu_runs_.top().end == now_) {
+            LiveTask& task = *cpu_runs_.top().task;
+            cpu_runs_.pop();
+            for (Observer* observer : observers_)
+                observer->cpu_ended(task, now_);
+            segments_ended_.push_back(&task);
+        }
+        if (segments_ended_.size() > 1)
+            std::ranges::sort(segments_ended_, {}, [](const LiveTask* task) {
+                return task->sched.dispatch_sequence;
+            });
+        // Carrying an action out may end another job only in a cancel; see cancel().
+        for (std::size_t i = 0; i < segments_ended_.size(); i++)
+            segment_ended(*segments_ended_[i]);
+        segments_ended_.clear();
+    }
+
+    void segment_ended(LiveTask& task) {
+        const bool ok =
+            task.sched.state != OVT_SCHED_BPU || task.job.status == OVT_JOB_OK;
+        ovt_sched_action action;
+        if (ovt_sched_segment_ended(&sched_, &task.sched, ok, &action))
+            carry_out(action);
+        else
+            tell_waiting(task);
+    }
+
+    void tell_waiting(LiveTask& task) {
+        for (Observer* observer : observers_) {
+            if (task.sched.state == OVT_SCHED_READY)
+                observer->ready(task, now_);
+            else
+                observer->cpu_waiting(task, now_);
+        }
+    }
+
+    void carry_out(const ovt_sched_action& action) {
+        LiveTask& task = owner(action.task);
+        switch (action.type) {
+        case OVT_SCHED_SUBMIT:
+            submit(task, action.segment, action.core);
+            break;
+        case OVT_SCHED_RUN_CPU:
+            run_cpu(task, action.segment);
+            break;
+        case OVT_SCHED_CANCEL_JOB:
+            cancel_job(task);
+            break;
+        case OVT_SCHED_END:
+            task.cancelled = task.sched.cancelled;
+            end_task(task);
+            break;
+        }
+    }
+
+    void run_cpu(LiveTask& task, std::uint32_t segment) {
+        const std::uint64_t time = task.kind->chain->segments[segment].time;
+        if (time > time_limit - now_)
+            throw Error(ERANGE, "virtual time passed 2^63 us: give the loads a smaller until");
+        cpu_runs_.push({now_ + time, task.sched.dispatch_sequence, &task});
+        for (Observer* observer : observers_)
+            observer->cpu_started(task, segment, now_, now_ + time);
+    }
+
+    void cancel_job(LiveTask& task) {
+        ovt_fw_reserve(&fw_, 1);
+        ovt_fw_cancel(&fw_, &task.job, now_);
+        prepare();
+        end_segments();
+    }
+
+    void cancel(LiveTask& task) {
+        if (scenario_.kind == Kind::fc) {
+            if (!std::exchange(task.cancelled, true))
+                cancel_job(task);
+            return;
+        }
+        ovt_sched_action action;
+        if (ovt_sched_cancel(&sched_, &task.sched, &action))
+            carry_out(action);
+    }
+
+    void cancels() {
+        for (; next_cancel_ < cancels_.size() && cancels_[next_cancel_].at == now_; next_cancel_++) {
+            LiveTask* task = listed_live_[cancels_[next_cancel_].listed];
+            if (task != nullptr)
+                cancel(*task);
+        }
+        while (!timeouts_.empty() && timeouts_.top().at == now_) {
+            const Timeout timeout = timeouts_.top();
+            timeouts_.pop();
+            if (timeout.task->serial == timeout.serial)
+                cancel(*timeout.task);
+        }
+    }
+
+    void dispatch() {
+        if (scenario_.kind == Kind::fc)
+            return;
+        ovt_sched_action action;
+        while (ovt_sched_next(&sched_, now_, &action))
+            carry_out(action);
+    }
+
+    void end_task(LiveTask& task) {
+        for (Observer* observer : observers_)
+            observer->ended(task, now_);
+        if (task.load == LiveTask::not_a_load) {
+            if (!listed_live_.empty())
+                listed_live_[task.number] = nullptr;
+        } else {
+            pending_[task.load]--;
+            sources_[task.load].task_ended(now_);
+            next_load_ = std::min(next_load_, sources_[task.load].next());
+        }
+        pool_.give_back(task);
+    }
+
+    void find_next_load() {
+        next_load_ = never;
+        for (const ArrivalSource& source : sources_)
+            next_load_ = std::min(next_load_, source.next());
+    }
+
+    const Scenario& scenario_;
+    std::vector<Observer*> observers_;
+    Storage storage_;
+    ovt_fw fw_;
+    ovt_fw_context context_;
+    ovt_sched sched_;
+    std::uint64_t now_ = 0;
+    TaskPool pool_;
+    std::vector<ovt_fc> program_;
+    std::vector<std::size_t> listed_order_; ///< by arrival
+    std::size_t next_listed_ = 0;
+    std::vector<LiveTask*> listed_live_; ///< by number; only where there are cancels
+    std::vector<Cancel> cancels_;        ///< by time
+    std::size_t next_cancel_ = 0;
+    std::vector<ArrivalSource> sources_;
+    std::vector<std::uint32_t> pending_; ///< of each load: arrived, not over
+    std::uint64_t next_load_ = never;
+    std::uint64_t generated_ = 0;
+    MinHeap<CpuRun> cpu_runs_;
+    MinHeap<Timeout> timeouts_;
+    std::vector<LiveTask*> segments_ended_;
+};
+
+Engine::Engine(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers)
+    : simulation_(std::make_unique<Simulation>(scenario, seed, observers)) {}
+
+Engine::~Engine() = default;
+
+void Engine::run() {
+    simulation_->run();
+}
+
+} // namespace overtake::simulator

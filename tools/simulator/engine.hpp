@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// Engine: the host of the shipped firmware and the shipped task scheduler under virtual time.
+//
+// It decides nothing. It brings arrivals, cancels and the ends of CPU segments to the schedulers in the
+// order of time (and, within an instant, in the contract's order), carries their actions out, and
+// tells observers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "simulator/scenario.hpp"
+
+namespace overtake::simulator {
+
+/// Where a task spent its time so far; kept by Accounts.
+struct TaskAccount {
+    std::uint64_t since = 0; ///< when the present spell began
+    std::uint64_t queued = 0;
+    std::uint64_t worker = 0;
+    std::uint64_t blocked = 0;
+    std::uint64_t preempted = 0;
+    std::uint64_t cpu = 0;
+    std::uint64_t running = 0;
+};
+
+/// A task between its arrival and its end. At FC level it is a job and nothing else.
+struct LiveTask {
+    ovt_sched_task sched;
+    ovt_fw_job job; ///< of its current BPU segment
+    const TaskKind* kind;
+    std::uint64_t number; ///< of the listed arrival, or of the load's task, from 0
+    std::uint32_t load;   ///< index; not_a_load for listed ones
+    std::uint32_t slot;   ///< small and unique among the live ones; used again
+    std::uint64_t serial; ///< unique
+    std::uint64_t arrival;
+    std::uint64_t preemptions; ///< of all its jobs
+    bool cancelled;
+    TaskAccount account;
+    std::uint64_t record; ///< for observers
+    std::uint64_t job_record;
+
+    static constexpr std::uint32_t not_a_load = ~0u;
+};
+
+/// Sees what happens, in order of time. Every function may be left out. `time` is now.
+class Observer {
+public:
+    virtual ~Observer() = default;
+    virtual void arrived(LiveTask&, std::uint64_t time) { (void)time; }
+    virtual void dropped(const Load&, std::uint64_t time) { (void)time; }
+    virtual void ready(LiveTask&, std::uint64_t time) { (void)time; }
+    virtual void cpu_waiting(LiveTask&, std::uint64_t time) { (void)time; }
+    virtual void cpu_started(LiveTask&, std::uint32_t segment, std::uint64_t time,
+                             std::uint64_t end) {
+        (void)segment, (void)time, (void)end;
+    }
+    virtual void cpu_ended(LiveTask&, std::uint64_t time) { (void)time; }
+    /// One BPU segment enters a core.
+    virtual void submitted(LiveTask&, std::uint32_t segment, std::uint64_t time) {
+        (void)segment, (void)time;
+    }
+    virtual void fc_started(LiveTask&, unsigned core, bool high, std::uint32_t index,
+                            std::uint64_t time, std::uint64_t end) {
+        (void)core, (void)high, (void)index, (void)time, (void)end;
+    }
+    virtual void fc_ended(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
+    virtual void preempted(LiveTask&, unsigned core, std::uint64_t time) {
+        (void)core, (void)time;
+    }
+    virtual void job_ended(LiveTask&, std::uint64_t time) { (void)time; }
+    /// The last that is seen of it.
+    virtual void ended(LiveTask&, std::uint64_t time) { (void)time; }
+};
+
+class Engine {
+public:
+    /// `scenario` and `observers` outlive it. `seed` is that of the generated loads.
+    Engine(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// Until nothing is left to happen. Throws Error ERANGE when virtual time runs out.
+    void run();
+
+private:
+    class Simulation;
+    std::unique_ptr<Simulation> simulation_;
+};
+
+} // namespace overtake::simulator

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/models.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "overtake/device.hpp"
+#include "overtake/model.hpp"
+
+namespace overtake::simulator {
+namespace {
+
+constexpr std::uint64_t ns_per_us = 1000;
+/// More would be a mistake, and would not fit the memory.
+constexpr std::uint64_t fcs_max = 10'000'000;
+
+Chain::Segment segment_of(const Place& place, std::vector<std::uint64_t> fcs) {
+    Chain::Segment segment{std::move(fcs), 0};
+    for (const std::uint64_t fc : segment.fcs) {
+        if (fc > time_limit - segment.time)
+            place.fail("the sum of all times passes 2^63");
+        segment.time += fc;
+    }
+    return segment;
+}
+
+/// What an FC that is too long becomes: equal parts, and what each costs beyond its share.
+struct Split {
+    std::uint64_t max_time = 0; ///< 0: none
+    std::uint64_t overhead = 0;
+};
+
+Split split_of(const Place& model) {
+    Split split;
+    if (model.has("max_time_per_fc"))
+        split.max_time = model.at("max_time_per_fc").time();
+    if (model.has("fc_overhead"))
+        split.overhead = model.at("fc_overhead").time();
+    return split;
+}
+
+std::vector<std::uint64_t> apply(const Place& place, const Split& split,
+                                 const std::vector<std::uint64_t>& fcs) {
+    if (split.max_time == 0)
+        return fcs;
+    std::vector<std::uint64_t> parts;
+    for (const std::uint64_t fc : fcs) {
+        const std::uint64_t count = fc / split.max_time + (fc % split.max_time != 0 ? 1 : 0);
+        if (count > fcs_max - parts.size())
+            place.fail(fmt::format("max_time_per_fc makes more than {} FCs", fcs_max));
+        for (std::uint64_t i = 0; i < count; i++) {
+            const std::uint64_t share = fc / count + (i < fc % count ? 1 : 0);
+            parts.push_back(share + (count > 1 ? split.overhead : 0));
+        }
+    }
+    return parts;
+}
+
+std::vector<std::uint64_t> durations(const Place& place) {
+    std::vector<std::uint64_t> fcs;
+    for (const Place& fc : place.elements())
+        fcs.push_back(fc.duration());
+    return fcs;
+}
+
+Chain::Segment written_segment(const Place& place, const Split& split) {
+    place.expect_object({"bpu", "cpu"});
+    if (place.has("bpu") == place.has("cpu"))
+        place.fail(place.has("bpu") ? "both bpu and cpu" : "neither bpu nor cpu");
+    if (place.has("cpu"))
+        return {{}, place.at("cpu").duration()};
+    return segment_of(place, apply(place, split, durations(place.at("bpu"))));
+}
+
+/// Modelled times in whole microseconds, at least 1.
+std::vector<std::uint64_t> modelled_times(const Model& model, const overtake::Segment& segment) {
+    const ovt_profile* profile = ovt_profile_find(std::string(model.profile_name()).c_str());
+    if (profile == nullptr)
+        throw Error(EINVAL, fmt::format("profile {} is not known here", model.profile_name()));
+    std::vector<std::uint64_t> times;
+    for (const std::uint64_t cycles : segment.fc_cycles)
+        times.push_back(std::max<std::uint64_t>(
+            (ovt_cycles_to_ns(profile, cycles) + ns_per_us / 2) / ns_per_us, 1));
+    return times;
+}
+
+void add_compiled(const Place& place, Kind kind, const Split& split,
+                  const std::filesystem::path& path, Chain& chain) {
+    std::shared_ptr<const Model> model;
+    try {
+        model = Model::load(path.string());
+    } catch (const Error& error) {
+        place.at("file").fail(error.what());
+    }
+    for (const overtake::Segment& segment : model->segments()) {
+        if (segment.on_bpu())
+            chain.add(segment_of(place, apply(place, split, modelled_times(*model, segment))));
+        else if (kind == Kind::task && !place.has("cpu"))
+            place.fail("the file has CPU segments: say with cpu how long one takes");
+        else if (kind == Kind::task)
+            chain.add({{}, place.at("cpu").duration()});
+    }
+    if (kind == Kind::fc && chain.segments.size() != 1)
+        place.fail(fmt::format("{} BPU segments, but a job has one: use kind task",
+                               chain.segments.size()));
+}
+
+std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
+                                        const std::filesystem::path& directory) {
+    if (kind == Kind::fc)
+        place.expect_object({"fcs", "file", "max_time_per_fc", "fc_overhead"});
+    else
+        place.expect_object({"segments", "file", "cpu", "max_time_per_fc", "fc_overhead"});
+    const char* written = kind == Kind::fc ? "fcs" : "segments";
+    const Split split = split_of(place);
+    auto chain = std::make_shared<Chain>();
+    if (place.has("file")) {
+        if (place.has(written))
+            place.fail(fmt::format("both file and {}", written));
+        add_compiled(place, kind, split, directory / place.at("file").name(), *chain);
+        return chain;
+    }
+    if (place.has("cpu"))
+        place.fail("cpu is for models from a file");
+    if (kind == Kind::fc) {
+        chain->add(segment_of(place, apply(place, split, durations(place.at("fcs")))));
+        return chain;
+    }
+    for (const Place& segment : place.at("segments").elements()) {
+        Chain::Segment next = written_segment(segment, split);
+        if (next.time > time_limit - chain->time)
+            segment.fail("the sum of all times passes 2^63");
+        chain->add(std::move(next));
+    }
+    return chain;
+}
+
+} // namespace
+
+Chain::Segment bpu_segment(const Place& fcs) {
+    return segment_of(fcs, durations(fcs));
+}
+
+Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory) {
+    if (!place.value().is_object())
+        place.fail("not an object");
+    if (place.value().empty())
+        place.fail("no model");
+    Models models;
+    for (const auto& [name, model] : place.value().items())
+        models[name] = read_model(place.at(name), kind, directory);
+    return models;
+}
+
+} // namespace overtake::simulator

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// The models of a scenario: written out, or taken from a compiled model file.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "simulator/reader.hpp"
+#include "simulator/scenario.hpp"
+
+namespace overtake::simulator {
+
+using Models = std::map<std::string, std::shared_ptr<const Chain>>;
+
+/// The "models" object. Throws Error.
+Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory);
+
+/// A list of FC durations as a segment. Throws Error.
+Chain::Segment bpu_segment(const Place& fcs);
+
+} // namespace overtake::simulator

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/recorder.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace overtake::simulator {
+namespace {
+
+std::string json_text(const std::string& text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string or_null(const std::optional<std::uint64_t>& time) {
+    return time ? std::to_string(*time) : "null";
+}
+
+/// A JSON list with an element on each line.
+template <class Items, class Print>
+void write_list(std::ostream& out, const char* name, const Items& items, Print print) {
+    out << ",\n \"" << name << "\": [";
+    const char* separator = "\n  ";
+    for (const auto& item : items) {
+        out << separator << print(item);
+        separator = ",\n  ";
+    }
+    out << (items.empty() ? "]" : "\n ]");
+}
+
+} // namespace
+
+Recorder::Recorder(const Scenario& scenario) : scenario_(scenario) {
+    for (const Listed& listed : scenario.listed)
+        tasks_.push_back({.id = listed.id,
+                          .task_class = listed.kind.task_class,
+                          .core = listed.kind.core,
+                          .arrival = listed.at,
+                          .dispatched = {},
+                          .end = 0,
+                          .cancelled = false});
+}
+
+std::string Recorder::job_name(const Job& job) const {
+    const std::string& id = tasks_[job.task].id;
+    return scenario_.kind == Kind::fc ? id : fmt::format("{}.{}", id, job.segment);
+}
+
+void Recorder::arrived(LiveTask& task, std::uint64_t time) {
+    if (task.load == LiveTask::not_a_load) {
+        task.record = task.number;
+        return;
+    }
+    task.record = tasks_.size();
+    tasks_.push_back({.id = fmt::format("{}#{}", scenario_.loads[task.load].id, task.number),
+                      .task_class = task.kind->task_class,
+                      .core = task.kind->core,
+                      .arrival = time,
+                      .dispatched = {},
+                      .end = 0,
+                      .cancelled = false});
+}
+
+void Recorder::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
+                           std::uint64_t end) {
+    cpu_.push_back({task.record, segment, time, end});
+}
+
+void Recorder::submitted(LiveTask& task, std::uint32_t segment, std::uint64_t time) {
+    task.job_record = jobs_.size();
+    jobs_.push_back({.task = task.record,
+                     .segment = segment,
+                     .core = 0,
+                     .arrival = time,
+                     .start = {},
+                     .end = 0,
+                     .preemptions = 0,
+                     .cancelled = false});
+}
+
+void Recorder::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
+                          std::uint64_t time, std::uint64_t end) {
+    fcs_.push_back({task.job_record, index, core, high, time, end});
+    if (index == 0)
+        jobs_[task.job_record].start = time;
+}
+
+void Recorder::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
+    preemptions_.push_back({task.job_record, core, time});
+}
+
+void Recorder::job_ended(LiveTask& task, std::uint64_t time) {
+    Job& job = jobs_[task.job_record];
+    job.core = task.job.placed_core;
+    job.end = time;
+    job.preemptions = task.job.preemptions;
+    job.cancelled = task.job.status == OVT_JOB_CANCELLED;
+}
+
+void Recorder::ended(LiveTask& task, std::uint64_t time) {
+    Task& record = tasks_[task.record];
+    record.end = time;
+    record.cancelled = task.cancelled;
+    if (scenario_.kind == Kind::fc) {
+        record.core = task.job.placed_core;
+        return;
+    }
+    if (task.sched.placed_core != 0)
+        record.core = task.sched.placed_core;
+    if (task.sched.dispatch_sequence != 0)
+        record.dispatched = task.sched.dispatch_time;
+}
+
+void Recorder::sort_cpu() {
+    std::ranges::stable_sort(cpu_, {},
+                             [](const Cpu& cpu) { return std::tuple(cpu.start, cpu.task); });
+}
+
+void Recorder::write(std::ostream& out) {
+    sort_cpu();
+    out << "{\"version\": 1";
+    write_list(out, "fcs", fcs_, [&](const Fc& fc) {
+        return fmt::format(
+            R"({{"job": {}, "index": {}, "core": {}, "ring": "{}", "start": {}, "end": {}}})",
+            json_text(job_name(jobs_[fc.job])), fc.index, fc.core, fc.high ? "high" : "normal",
+            fc.start, fc.end);
+    });
+    write_list(out, "jobs", jobs_, [&](const Job& job) {
+        return fmt::format(
+            R"({{"id": {}, "core": {}, "arrival": {}, "start": {}, "end": {}, )"
+            R"("preemptions": {}, "cancelled": {}}})",
+            json_text(job_name(job)), job.core, job.arrival, or_null(job.start), job.end,
+            job.preemptions, job.cancelled);
+    });
+    if (scenario_.kind == Kind::task) {
+        write_list(out, "cpu", cpu_, [&](const Cpu& cpu) {
+            return fmt::format(R"({{"task": {}, "segment": {}, "start": {}, "end": {}}})",
+                               json_text(tasks_[cpu.task].id), cpu.segment, cpu.start, cpu.end);
+        });
+        write_list(out, "tasks", tasks_, [&](const Task& task) {
+            return fmt::format(R"({{"id": {}, "core": {}, "arrival": {}, "dispatched": {}, )"
+                               R"("end": {}, "cancelled": {}}})",
+                               json_text(task.id), task.core, task.arrival, or_null(task.dispatched),
+                               task.end, task.cancelled);
+        });
+    }
+    out << "\n}\n";
+}
+
+} // namespace overtake::simulator

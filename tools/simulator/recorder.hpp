@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// Recorder: the whole timeline of a run, in memory, and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "simulator/engine.hpp"
+
+namespace overtake::simulator {
+
+/// Memory grows with the run: about 100 bytes for each FC and job.
+class Recorder : public Observer {
+public:
+    struct Fc {
+        std::size_t job; ///< index into jobs()
+        std::uint32_t index;
+        std::uint32_t core;
+        bool high;
+        std::uint64_t start;
+        std::uint64_t end;
+    };
+    struct Job {
+        std::size_t task; ///< index into tasks()
+        std::uint32_t segment;
+        std::uint32_t core;
+        std::uint64_t arrival;
+        std::optional<std::uint64_t> start;
+        std::uint64_t end;
+        std::uint32_t preemptions;
+        bool cancelled;
+    };
+    struct Cpu {
+        std::size_t task;
+        std::uint32_t segment;
+        std::uint64_t start;
+        std::uint64_t end;
+    };
+    struct Task {
+        std::string id;
+        std::uint32_t task_class;
+        std::uint32_t core;
+        std::uint64_t arrival;
+        std::optional<std::uint64_t> dispatched;
+        std::uint64_t end;
+        bool cancelled;
+    };
+    struct Preemption {
+        std::size_t job;
+        std::uint32_t core;
+        std::uint64_t time;
+    };
+
+    explicit Recorder(const Scenario& scenario);
+
+    const std::vector<Fc>& fcs() const { return fcs_; }   ///< by start, then core
+    const std::vector<Job>& jobs() const { return jobs_; } ///< by arrival
+    const std::vector<Cpu>& cpu() const { return cpu_; }   ///< by start, then task
+    /// The listed ones in file order, then generated ones in order of arrival.
+    const std::vector<Task>& tasks() const { return tasks_; }
+    const std::vector<Preemption>& preemptions() const { return preemptions_; }
+    std::string job_name(const Job& job) const;
+
+    void arrived(LiveTask& task, std::uint64_t time) override;
+    void cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
+                     std::uint64_t end) override;
+    void submitted(LiveTask& task, std::uint32_t segment, std::uint64_t time) override;
+    void fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
+                    std::uint64_t time, std::uint64_t end) override;
+    void preempted(LiveTask& task, unsigned core, std::uint64_t time) override;
+    void job_ended(LiveTask& task, std::uint64_t time) override;
+    void ended(LiveTask& task, std::uint64_t time) override;
+
+    /// After the run: the timeline as the contract has it.
+    void write(std::ostream& out);
+
+private:
+    void sort_cpu();
+
+    const Scenario& scenario_;
+    std::vector<Fc> fcs_;
+    std::vector<Job> jobs_;
+    std::vector<Cpu> cpu_;
+    std::vector<Task> tasks_;
+    std::vector<Preemption> preemptions_;
+};
+
+} // namespace overtake::simulator

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/scenario.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "overtake/device.hpp"
+#include "simulator/models.hpp"
+#include "simulator/reader.hpp"
+
+namespace overtake::simulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t us_per_ms = 1000;
+constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
+
+/// Values past what can ever be reached mean the same as the largest.
+std::uint32_t saturate(std::uint64_t value) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, u32_max));
+}
+
+std::uint64_t milliseconds(std::uint64_t ms) {
+    return ms > time_limit / us_per_ms ? time_limit : ms * us_per_ms;
+}
+
+class Parser {
+public:
+    Parser(const nlohmann::json& document, const fs::path& directory)
+        : top_(document, ""), directory_(directory) {}
+
+    Scenario parse() {
+        head();
+        if (scenario_.kind == Kind::task)
+            task_level();
+        if (top_.has("models"))
+            models_ = read_models(top_.at("models"), scenario_.kind, directory_);
+        const char* list = scenario_.kind == Kind::fc ? "jobs" : "tasks";
+        if (top_.has(list) || !top_.has("loads"))
+            for (const Place& item : top_.at(list).elements())
+                listed(item);
+        if (top_.has("loads"))
+            for (const Place& item : top_.at("loads").elements())
+                load(item);
+        if (top_.has("cancels"))
+            for (const Place& item : top_.at("cancels").elements())
+                cancel(item);
+        check_sum();
+        average_isolated();
+        return std::move(scenario_);
+    }
+
+private:
+    void head() {
+        if (!top_.value().is_object())
+            top_.fail("not a JSON object");
+        const std::string kind = top_.at("kind").text();
+        if (kind != "fc" && kind != "task")
+            top_.at("kind").fail(fmt::format("\"{}\" is neither \"fc\" nor \"task\"", kind));
+        scenario_.kind = kind == "fc" ? Kind::fc : Kind::task;
+        if (scenario_.kind == Kind::fc)
+            top_.expect_object({"version", "kind", "cores", "core_limit", "jobs", "cancels", "name",
+                                "description", "seed", "until", "models", "loads"});
+        else
+            top_.expect_object({"version", "kind", "cores", "core_limit", "service_mode", "slots",
+                                "env", "models", "tasks", "cancels", "name", "description", "seed",
+                                "until", "policy", "loads"});
+        const Place version = top_.at("version");
+        if (version.integer(0, time_limit) != 1)
+            version.fail(fmt::format("{}, but only version 1 is known", version.value().dump()));
+        scenario_.cores = static_cast<std::uint32_t>(top_.at("cores").integer(1, OVT_MAX_CORES));
+        core_limits();
+        if (top_.has("name"))
+            scenario_.name = top_.at("name").name();
+        if (top_.has("description"))
+            scenario_.description = top_.at("description").text();
+        if (top_.has("seed"))
+            scenario_.seed =
+                top_.at("seed").integer(0, std::numeric_limits<std::uint64_t>::max());
+        if (top_.has("until"))
+            until_ = top_.at("until").duration();
+    }
+
+    void core_limits() {
+        scenario_.core_limits.assign(scenario_.cores, 0);
+        if (!top_.has("core_limit"))
+            return;
+        const Place limit = top_.at("core_limit");
+        if (!limit.value().is_array()) {
+            scenario_.core_limits.assign(scenario_.cores, saturate(limit.time()));
+            return;
+        }
+        const std::vector<Place> limits = limit.elements();
+        if (limits.size() != scenario_.cores)
+            limit.fail(fmt::format("{} limits, but the device has {} cores", limits.size(),
+                                   scenario_.cores));
+        for (std::size_t i = 0; i < limits.size(); i++)
+            scenario_.core_limits[i] = saturate(limits[i].time());
+    }
+
+    void task_level() {
+        if (top_.has("service_mode"))
+            scenario_.service_mode = top_.at("service_mode").boolean();
+        if (top_.has("slots"))
+            scenario_.slots = saturate(top_.at("slots").duration());
+        scenario_.policy = ovt_sched_policy_at(0);
+        if (top_.has("policy"))
+            scenario_.policy = policy(top_.at("policy"));
+        if (top_.has("env"))
+            environment(top_.at("env"));
+        top_.at("models");
+    }
+
+    static const ovt_sched_policy* policy(const Place& place) {
+        const std::string name = place.text();
+        if (const ovt_sched_policy* policy = ovt_sched_policy_find(name.c_str()))
+            return policy;
+        std::string known;
+        for (std::uint32_t i = 0; ovt_sched_policy_at(i) != nullptr; i++)
+            known += fmt::format("{}{}", i == 0 ? "" : ", ", ovt_sched_policy_at(i)->name);
+        place.fail(fmt::format("\"{}\" is no policy; there are {}", name, known));
+    }
+
+    void environment(const Place& env) {
+        env.expect_object({"HB_DNN_BPU_SCHEDULE_THRESHOLD", "HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME",
+                           "HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", "HB_MAX_TASK_NUM",
+                           "HB_MAX_THREAD_NUM"});
+        if (env.has("HB_DNN_BPU_SCHEDULE_THRESHOLD"))
+            scenario_.threshold_percent = env.at("HB_DNN_BPU_SCHEDULE_THRESHOLD").time();
+        if (env.has("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME"))
+            scenario_.insert_max_time =
+                milliseconds(env.at("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME").time());
+        if (env.has("HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME"))
+            scenario_.wait_dispatch_time =
+                milliseconds(env.at("HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME").time());
+        if (env.has("HB_MAX_TASK_NUM"))
+            scenario_.task_limit = saturate(env.at("HB_MAX_TASK_NUM").duration());
+        if (env.has("HB_MAX_THREAD_NUM"))
+            scenario_.worker_count = saturate(env.at("HB_MAX_THREAD_NUM").duration());
+    }
+
+    /// What listed arrivals and loads have in common; the class's name by default is `name`.
+    TaskKind kind_of(const Place& item, std::string name) {
+        TaskKind kind;
+        if (item.has("priority"))
+            kind.priority = static_cast<std::uint32_t>(item.at("priority").integer(0, 255));
+        if (item.has("custom_id"))
+            kind.custom_id = item.at("custom_id").any_integer();
+        if (item.has("core"))
+            kind.core = core(item.at("core"));
+        if (scenario_.kind == Kind::task)
+            kind.process = process(item.has("process") ? item.at("process").text() : "");
+        if (name.empty())
+            name = fmt::format("priority {}", kind.priority);
+        if (item.has("class"))
+            name = item.at("class").name();
+        kind.task_class = class_number(name);
+        return kind;
+    }
+
+    void finish_kind(const Place& item, TaskKind& kind) {
+        if (item.has("slo"))
+            kind.slo = slo(item.at("slo"), kind.chain->time);
+        TaskClass& of = scenario_.classes[kind.task_class];
+        if (!of.slo)
+            of.slo = kind.slo;
+        auto& [sum, count] = isolated_[kind.task_class];
+        sum += static_cast<double>(kind.chain->time);
+        count++;
+    }
+
+    static std::uint64_t slo(const Place& place, std::uint64_t isolated) {
+        if (!place.value().is_object())
+            return place.duration();
+        place.expect_object({"isolated"});
+        return static_cast<std::uint64_t>(
+            std::min(static_cast<double>(isolated) * place.at("isolated").number_above_zero(),
+                     static_cast<double>(time_limit)));
+    }
+
+    std::uint32_t core(const Place& place) const {
+        const std::uint64_t core = place.time();
+        if (core > scenario_.cores)
+            place.fail(fmt::format("{}, but the device has {} core{}", core, scenario_.cores,
+                                   scenario_.cores == 1 ? "" : "s"));
+        return static_cast<std::uint32_t>(core);
+    }
+
+    std::uint32_t process(const std::string& name) {
+        const auto [found, is_new] = process_numbers_.try_emplace(
+            name, static_cast<std::uint32_t>(scenario_.processes.size()));
+        if (is_new)
+            scenario_.processes.push_back(name);
+        return found->second;
+    }
+
+    std::uint32_t class_number(const std::string& name) {
+        const auto [found, is_new] = class_numbers_.try_emplace(
+            name, static_cast<std::uint32_t>(scenario_.classes.size()));
+        if (is_new) {
+            scenario_.classes.push_back({.name = name, .slo = {}});
+            isolated_.emplace_back(0.0, 0);
+        }
+        return found->second;
+    }
+
+    /// The chain of "model" or "models" (or, at FC level, "fcs"), and what to call it.
+    std::pair<std::shared_ptr<const Chain>, std::string> chain_of(const Place& item) {
+        if (scenario_.kind == Kind::fc && item.has("fcs")) {
+            if (item.has("model"))
+                item.fail("both fcs and model");
+            auto chain = std::make_shared<Chain>();
+            chain->add(bpu_segment(item.at("fcs")));
+            return {chain, ""};
+        }
+        if (scenario_.kind == Kind::task && item.has("models")) {
+            if (item.has("model"))
+                item.fail("both model and models");
+            std::vector<std::string> names;
+            for (const Place& name : item.at("models").elements())
+                names.push_back(known_model(name));
+            return {joined(item, names), fmt::format("{}", fmt::join(names, "+"))};
+        }
+        if (!item.has("model")) {
+            if (scenario_.kind == Kind::fc)
+                item.at("fcs");
+            item.fail("neither model nor models");
+        }
+        const std::string name = known_model(item.at("model"));
+        return {models_.at(name), name};
+    }
+
+    std::string known_model(const Place& place) const {
+        std::string name = place.text();
+        if (!models_.contains(name))
+            place.fail(fmt::format("no model is called {}", nlohmann::json(name).dump()));
+        return name;
+    }
+
+    std::shared_ptr<const Chain> joined(const Place& item, const std::vector<std::string>& names) {
+        std::shared_ptr<const Chain>& chain = joined_[names];
+        if (!chain) {
+            auto all = std::make_shared<Chain>();
+            for (const std::string& name : names) {
+                if (models_.at(name)->time > time_limit - all->time)
+                    item.fail("the sum of all times passes 2^63");
+                for (const Chain::Segment& segment : models_.at(name)->segments)
+                    all->add(segment);
+            }
+            chain = all;
+        }
+        return chain;
+    }
+
+    void expect_new_id(const Place& place, const std::string& id) {
+        if (!ids_.try_emplace(id, ids_.size()).second)
+            place.fail(fmt::format("{} is used twice", nlohmann::json(id).dump()));
+    }
+
+    void listed(const Place& item) {
+        if (scenario_.kind == Kind::fc)
+            item.expect_object(
+                {"id", "at", "core", "priority", "custom_id", "fcs", "model", "class", "slo"});
+        else
+            item.expect_object({"id", "at", "process", "model", "models", "priority", "custom_id",
+                                "core", "class", "slo"});
+        Listed listed;
+        listed.id = item.at("id").text();
+        expect_new_id(item.at("id"), listed.id);
+        listed.at = item.at("at").time();
+        auto [chain, name] = chain_of(item);
+        listed.kind = kind_of(item, name);
+        listed.kind.chain = std::move(chain);
+        finish_kind(item, listed.kind);
+        latest_ = std::max(latest_, listed.at);
+        add_work(item, listed.kind.chain->time);
+        scenario_.listed.push_back(std::move(listed));
+    }
+
+    void load(const Place& item) {
+        item.expect_object({"id", "process", "model", "models", "fcs", "priority", "custom_id",
+                            "core", "class", "slo", "arrivals", "start", "count", "until",
+                            "max_pending", "timeout"});
+        Load load;
+        load.id = item.at("id").name();
+        expect_new_id(item.at("id"), load.id);
+        auto [chain, name] = chain_of(item);
+        load.kind = kind_of(item, load.id);
+        load.kind.chain = std::move(chain);
+        finish_kind(item, load.kind);
+        if (item.has("start"))
+            load.start = item.at("start").time();
+        if (item.has("count"))
+            load.count = item.at("count").duration();
+        load.until = until_.value_or(time_limit);
+        if (item.has("until"))
+            load.until = item.at("until").duration();
+        if (item.has("max_pending"))
+            load.max_pending = saturate(item.at("max_pending").duration());
+        if (item.has("timeout"))
+            load.timeout = item.at("timeout").duration();
+        arrivals(item.at("arrivals"), load);
+        if (load.arrivals != Arrivals::trace && !load.count && load.until == time_limit)
+            item.fail("neither count nor until: this load would never end");
+        scenario_.loads.push_back(std::move(load));
+    }
+
+    void arrivals(const Place& place, Load& load) {
+        if (!place.value().is_object())
+            place.fail("not an object");
+        const std::string type = place.at("type").text();
+        if (type == "periodic")
+            periodic(place, load);
+        else if (type == "poisson" || type == "log_normal")
+            random(place, load, type == "poisson");
+        else if (type == "closed_loop")
+            closed_loop(place, load);
+        else if (type == "trace")
+            trace(place, load);
+        else
+            place.at("type").fail(fmt::format(
+                "\"{}\" is none of periodic, poisson, log_normal, closed_loop, trace", type));
+    }
+
+    static void periodic(const Place& place, Load& load) {
+        place.expect_object({"type", "period", "jitter", "phase"});
+        load.arrivals = Arrivals::periodic;
+        load.period = place.at("period").duration();
+        if (place.has("jitter"))
+            load.jitter = place.at("jitter").integer(0, load.period);
+        if (place.has("phase"))
+            load.phase = place.at("phase").time();
+    }
+
+    static void random(const Place& place, Load& load, bool poisson) {
+        if (poisson)
+            place.expect_object({"type", "mean"});
+        else
+            place.expect_object({"type", "mean", "sigma"});
+        load.arrivals = poisson ? Arrivals::poisson : Arrivals::log_normal;
+        load.mean = place.at("mean").number_above_zero();
+        if (!poisson)
+            load.sigma = place.at("sigma").number_above_zero();
+    }
+
+    static void closed_loop(const Place& place, Load& load) {
+        place.expect_object({"type", "depth", "think"});
+        load.arrivals = Arrivals::closed_loop;
+        if (place.has("depth"))
+            load.depth = static_cast<std::uint32_t>(place.at("depth").integer(1, 1'000'000));
+        if (place.has("think"))
+            load.think = place.at("think").time();
+    }
+
+    void trace(const Place& place, Load& load) {
+        place.expect_object({"type", "file"});
+        load.arrivals = Arrivals::trace;
+        const Place file = place.at("file");
+        load.trace = read_trace(file, directory_ / file.name());
+    }
+
+    static std::vector<std::uint64_t> read_trace(const Place& place, const fs::path& path) {
+        std::ifstream file(path);
+        if (!file)
+            place.fail(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+        std::vector<std::uint64_t> times;
+        std::string line;
+        for (std::size_t number = 1; std::getline(file, line); number++) {
+            if (line.empty() || line.front() == '#')
+                continue;
+            std::size_t used = 0;
+            std::uint64_t time = 0;
+            try {
+                time = std::stoull(line, &used);
+            } catch (const std::exception&) {
+                used = 0;
+            }
+            if (used != line.size() || line.front() == '-' || time > time_limit)
+                place.fail(fmt::format("{}:{}: not a time in us", path.string(), number));
+            if (!times.empty() && time < times.back())
+                place.fail(fmt::format("{}:{}: earlier than the line before", path.string(), number));
+            times.push_back(time);
+        }
+        if (times.empty())
+            place.fail(fmt::format("{}: no arrivals", path.string()));
+        return times;
+    }
+
+    void cancel(const Place& item) {
+        item.expect_object({"id", "at"});
+        const std::string id = item.at("id").text();
+        const auto found = ids_.find(id);
+        if (found == ids_.end() || found->second >= scenario_.listed.size())
+            item.at("id").fail(fmt::format("{} is no listed {}", nlohmann::json(id).dump(),
+                                           scenario_.kind == Kind::fc ? "job" : "task"));
+        const std::uint64_t at = item.at("at").time();
+        const std::uint64_t arrival = scenario_.listed[found->second].at;
+        if (at < arrival)
+            item.at("at").fail(fmt::format("{}, but {} arrives at {}", at, id, arrival));
+        latest_ = std::max(latest_, at);
+        scenario_.cancels.push_back({at, found->second});
+    }
+
+    void add_work(const Place& place, std::uint64_t work) {
+        if (work > time_limit - work_)
+            place.fail("the sum of all times passes 2^63");
+        work_ += work;
+    }
+
+    void check_sum() const {
+        if (latest_ > time_limit - work_)
+            top_.fail("the sum of all times passes 2^63");
+    }
+
+    void average_isolated() {
+        for (std::size_t i = 0; i < scenario_.classes.size(); i++)
+            scenario_.classes[i].isolated = static_cast<std::uint64_t>(
+                std::llround(isolated_[i].first / static_cast<double>(isolated_[i].second)));
+    }
+
+    Place top_;
+    fs::path directory_;
+    Scenario scenario_;
+    Models models_;
+    std::map<std::vector<std::string>, std::shared_ptr<const Chain>> joined_;
+    std::unordered_map<std::string, std::size_t> ids_;
+    std::unordered_map<std::string, std::uint32_t> process_numbers_;
+    std::unordered_map<std::string, std::uint32_t> class_numbers_;
+    std::vector<std::pair<double, std::uint64_t>> isolated_; ///< of each class: sum, count
+    std::optional<std::uint64_t> until_;
+    std::uint64_t latest_ = 0;
+    std::uint64_t work_ = 0;
+};
+
+} // namespace
+
+void Chain::add(Segment segment) {
+    schedule.push_back({segment.time, static_cast<std::uint32_t>(segment.fcs.size())});
+    time += segment.time;
+    segments.push_back(std::move(segment));
+}
+
+Scenario parse_scenario(const nlohmann::json& document, const fs::path& directory) {
+    return Parser(document, directory).parse();
+}
+
+nlohmann::json read_json(const fs::path& path) {
+    std::ifstream file(path);
+    if (!file)
+        throw Error(errno, fmt::format("{}: {}", path.string(), std::strerror(errno)));
+    try {
+        return nlohmann::json::parse(file);
+    } catch (const nlohmann::json::parse_error& error) {
+        std::string what = error.what();
+        // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+        if (const auto end = what.find("] "); end != std::string::npos)
+            what = what.substr(end + 2);
+        std::replace(what.begin(), what.end(), '\n', ' ');
+        throw Error(EINVAL, fmt::format("{}: {}", path.string(), what));
+    }
+}
+
+} // namespace overtake::simulator

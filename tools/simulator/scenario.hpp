@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// Scenario: what arrives at a simulated device and how long things take (docs/scenarios.md).
+//
+// All times are in microseconds of virtual time. A Scenario is immutable once read and may be shared
+// between threads.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "simulator/firmware.hpp"
+
+namespace overtake::simulator {
+
+enum class Kind { fc, task };
+
+/// What a task runs: the segments of its models, one after the other. At FC level one BPU segment.
+struct Chain {
+    struct Segment {
+        std::vector<std::uint64_t> fcs; ///< durations; empty for a CPU segment
+        std::uint64_t time;             ///< sum of fcs, or the CPU segment's duration
+    };
+
+    std::vector<Segment> segments;
+    std::vector<ovt_sched_segment> schedule; ///< the same as the task scheduler wants it
+    std::uint64_t time = 0;                  ///< of all segments: the latency of a task alone
+
+    void add(Segment segment);
+};
+
+/// What tasks of one kind have in common; statistics are kept for each class.
+struct TaskClass {
+    std::string name;
+    std::optional<std::uint64_t> slo; ///< latency that satisfies
+    std::uint64_t isolated = 0;       ///< latency alone; of several, the mean
+};
+
+/// What is told to the schedulers about a task (or, at FC level, a job).
+struct TaskKind {
+    std::shared_ptr<const Chain> chain;
+    std::uint32_t priority = 0;
+    std::uint32_t core = 0; ///< from 1; 0: any
+    std::int64_t custom_id = 0;
+    std::uint32_t process = 0; ///< index into Scenario::processes
+    std::uint32_t task_class = 0;
+    std::optional<std::uint64_t> slo;
+};
+
+/// One arrival that the scenario lists.
+struct Listed {
+    std::string id;
+    std::uint64_t at;
+    TaskKind kind;
+};
+
+struct Cancel {
+    std::uint64_t at;
+    std::size_t listed; ///< index into Scenario::listed
+};
+
+enum class Arrivals { periodic, poisson, log_normal, closed_loop, trace };
+
+/// Arrivals that are generated.
+struct Load {
+    std::string id;
+    TaskKind kind;
+    Arrivals arrivals;
+    std::uint64_t start = 0;            ///< no arrival before
+    std::optional<std::uint64_t> count; ///< arrivals in all, dropped ones included
+    std::uint64_t until;                ///< no arrival at or after
+    std::uint64_t period = 0;           ///< periodic
+    std::uint64_t jitter = 0;           ///< periodic: up to so much later, uniformly
+    std::uint64_t phase = 0;            ///< periodic: of the first arrival
+    double mean = 0;                    ///< poisson, log_normal: between two arrivals
+    double sigma = 0;                   ///< log_normal: of the logarithm
+    std::uint32_t depth = 1;            ///< closed_loop: so many at any time
+    std::uint64_t think = 0;            ///< closed_loop: between an end and the next arrival
+    std::vector<std::uint64_t> trace;   ///< ascending
+    std::optional<std::uint32_t> max_pending; ///< an arrival that finds so many unfinished is dropped
+    std::optional<std::uint64_t> timeout;     ///< a task not over after so long is cancelled
+};
+
+struct Scenario {
+    Kind kind;
+    std::string name;        ///< empty: none
+    std::string description; ///< empty: none
+    std::uint32_t cores;
+    std::vector<std::uint32_t> core_limits; ///< one per core
+
+    // Task level only.
+    bool service_mode = false;
+    std::uint32_t slots = 1;
+    const ovt_sched_policy* policy = nullptr;
+    std::uint64_t threshold_percent = 10;
+    std::uint64_t insert_max_time = 1'000'000;
+    std::uint64_t wait_dispatch_time = 20'000;
+    std::uint32_t task_limit = 8;
+    std::uint32_t worker_count = 4;
+    std::vector<std::string> processes; ///< in the order in which they first appear
+
+    std::vector<Listed> listed;  ///< in file order
+    std::vector<Cancel> cancels; ///< in file order
+    std::vector<Load> loads;     ///< in file order
+    std::vector<TaskClass> classes;
+    std::uint64_t seed = 1;
+};
+
+/// The scenario that `document` describes. Files that it names are relative to `directory`.
+/// Throws Error (EINVAL) whose text is one line "PLACE: what is wrong with it".
+Scenario parse_scenario(const nlohmann::json& document, const std::filesystem::path& directory);
+
+/// The JSON of a file. Throws Error with the place of a syntax error.
+nlohmann::json read_json(const std::filesystem::path& path);
+
+} // namespace overtake::simulator
