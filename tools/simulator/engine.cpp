@@ -273,11 +273,11 @@ private:
         task.job.fc_count = static_cast<u32>(fcs.fcs.size());
         task.job.core = core;
         task.job.priority = task.kind->priority;
-        for (Observer* observer : observers_)
-            observer->submitted(task, segment, now_);
         ovt_fw_reserve(&fw_, 1);
         ovt_fw_submit(&fw_, &task.job, now_);
         prepare();
+        for (Observer* observer : observers_)
+            observer->submitted(task, segment, now_);
     }
 
     /// FCs without a program, as many as the longest segment has: here they are charged, not
@@ -336,7 +336,6 @@ private:
         task.arrival = now_;
         task.preemptions = 0;
         task.cancelled = false;
-        task.account = {.since = now_};
         if (load == LiveTask::not_a_load && !listed_live_.empty())
             listed_live_[number] = &task;
         for (Observer* observer : observers_)

@@ -15,15 +15,21 @@
 
 namespace overtake::simulator {
 
+/// Where a task is at a moment.
+enum class Spell : std::uint8_t { queued, ready, worker, cpu, device, running };
+
 /// Where a task spent its time so far; kept by Accounts.
 struct TaskAccount {
-    std::uint64_t since = 0; ///< when the present spell began
-    std::uint64_t queued = 0;
-    std::uint64_t worker = 0;
-    std::uint64_t blocked = 0;
-    std::uint64_t preempted = 0;
-    std::uint64_t cpu = 0;
-    std::uint64_t running = 0;
+    std::uint64_t since; ///< when the present spell began
+    Spell spell;
+    std::uint8_t job_running; ///< an FC of the present job has started
+    std::uint32_t gap_core;   ///< on which it keeps a slot during a gap; 0: it does not
+    std::uint64_t queued;
+    std::uint64_t worker;
+    std::uint64_t blocked;
+    std::uint64_t preempted;
+    std::uint64_t cpu;
+    std::uint64_t running;
 };
 
 /// A task between its arrival and its end. At FC level it is a job and nothing else.

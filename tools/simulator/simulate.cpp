@@ -18,4 +18,11 @@ void simulate(const nlohmann::json& document, const std::filesystem::path& direc
     recorder.write(out);
 }
 
+Summary simulate(const Scenario& scenario, std::uint64_t seed) {
+    Accounts accounts(scenario);
+    const std::array<Observer*, 1> observers = {&accounts};
+    Engine(scenario, seed, observers).run();
+    return summarise(scenario, accounts);
+}
+
 } // namespace overtake::simulator

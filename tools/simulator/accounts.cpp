@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/accounts.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace overtake::simulator {
+
+Accounts::Accounts(const Scenario& scenario)
+    : scenario_(scenario), classes_(scenario.classes.size()), core_accounts_(scenario.cores),
+      cores_(scenario.cores) {
+    for (ClassAccount& account : classes_) {
+        account.blocked_by.resize(classes_.size());
+        account.preempted_by.resize(classes_.size());
+    }
+    for (Core& core : cores_)
+        core.busy_with.resize(classes_.size());
+}
+
+void Accounts::arrived(LiveTask& task, std::uint64_t time) {
+    task.account = {};
+    task.account.since = time;
+    task.account.spell = Spell::queued;
+    first_arrival_ = std::min(first_arrival_, time);
+}
+
+void Accounts::dropped(const Load& load, std::uint64_t time) {
+    ClassAccount& account = classes_[load.kind.task_class];
+    account.dropped++;
+    account.with_slo += load.kind.slo.has_value();
+    first_arrival_ = std::min(first_arrival_, time);
+}
+
+/// Closes the spell that a task is in, unless that is one on the device.
+void Accounts::end_spell(LiveTask& task, std::uint64_t time) {
+    TaskAccount& account = task.account;
+    const std::uint64_t spent = time - account.since;
+    switch (account.spell) {
+    case Spell::queued: {
+        // Dispatched into the queue for CPU workers, which nobody was told of.
+        const bool at_workers =
+            scenario_.kind == Kind::task && task.sched.dispatch_sequence != 0;
+        const std::uint64_t waited = at_workers ? time - task.sched.dispatch_time : 0;
+        account.queued += spent - waited;
+        account.worker += waited;
+        break;
+    }
+    case Spell::ready:
+        account.queued += spent;
+        break;
+    case Spell::worker:
+        account.worker += spent;
+        break;
+    case Spell::cpu:
+        account.cpu += spent;
+        break;
+    case Spell::running:
+        account.running += spent;
+        break;
+    case Spell::device:
+        break;
+    }
+    account.since = time;
+}
+
+void Accounts::ready(LiveTask& task, std::uint64_t time) {
+    end_spell(task, time);
+    task.account.spell = Spell::ready;
+}
+
+void Accounts::cpu_waiting(LiveTask& task, std::uint64_t time) {
+    end_spell(task, time);
+    task.account.spell = Spell::worker;
+    if (task.sched.holds_slot)
+        enter_gap(task, time);
+}
+
+void Accounts::cpu_started(LiveTask& task, std::uint32_t, std::uint64_t time, std::uint64_t) {
+    end_spell(task, time);
+    task.account.spell = Spell::cpu;
+}
+
+void Accounts::cpu_ended(LiveTask& task, std::uint64_t time) {
+    end_spell(task, time);
+    task.account.spell = Spell::device;
+}
+
+void Accounts::submitted(LiveTask& task, std::uint32_t, std::uint64_t time) {
+    end_spell(task, time);
+    leave_gap(task, time);
+    task.account.spell = Spell::device;
+    begin_wait(task, time);
+}
+
+std::uint64_t* Accounts::snapshot_of(const LiveTask& task) {
+    const std::size_t at = task.slot * classes_.size();
+    if (at >= snapshots_.size())
+        snapshots_.resize(at + classes_.size());
+    return &snapshots_[at];
+}
+
+void Accounts::begin_wait(LiveTask& task, std::uint64_t time) {
+    const Core& core = core_of(task);
+    std::uint64_t* snapshot = snapshot_of(task);
+    std::ranges::copy(core.busy_with, snapshot);
+    if (core.busy)
+        snapshot[core.running_class] += time - core.running_since;
+}
+
+/// What the core ran since the wait began is what the task waited for.
+void Accounts::end_wait(LiveTask& task, std::uint64_t time) {
+    TaskAccount& account = task.account;
+    const std::uint64_t spent = time - account.since;
+    account.since = time;
+    if (spent == 0)
+        return;
+    const bool has_run = account.job_running != 0;
+    (has_run ? account.preempted : account.blocked) += spent;
+    ClassAccount& of = classes_[task.kind->task_class];
+    std::vector<std::uint64_t>& by = has_run ? of.preempted_by : of.blocked_by;
+    const Core& core = core_of(task);
+    const std::uint64_t* snapshot = snapshot_of(task);
+    for (std::size_t i = 0; i < classes_.size(); i++)
+        by[i] += core.busy_with[i] - snapshot[i];
+    if (core.busy)
+        by[core.running_class] += time - core.running_since;
+}
+
+void Accounts::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
+                          std::uint64_t time, std::uint64_t) {
+    if (scenario_.kind == Kind::task)
+        count_gap(core - 1, time);
+    if (index == 0)
+        task.account.job_running = 0;
+    end_wait(task, time);
+    task.account.spell = Spell::running;
+    task.account.job_running = 1;
+    Core& of = cores_[core - 1];
+    of.busy = true;
+    of.running_class = task.kind->task_class;
+    of.running_since = time;
+    core_accounts_[core - 1].fcs[high ? 1 : 0]++;
+}
+
+void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
+    if (scenario_.kind == Kind::task)
+        count_gap(core - 1, time);
+    end_spell(task, time);
+    task.account.spell = Spell::device;
+    Core& of = cores_[core - 1];
+    of.busy = false;
+    of.busy_with[of.running_class] += time - of.running_since;
+    core_accounts_[core - 1].busy += time - of.running_since;
+    if (task.job.done < task.job.fc_count)
+        begin_wait(task, time);
+}
+
+void Accounts::job_ended(LiveTask& task, std::uint64_t time) {
+    // Only a cancelled job ends in the middle of a wait.
+    end_wait(task, time);
+    task.account.job_running = 0;
+    last_end_ = std::max(last_end_, time);
+}
+
+void Accounts::ended(LiveTask& task, std::uint64_t time) {
+    end_spell(task, time);
+    leave_gap(task, time);
+    ClassAccount& account = classes_[task.kind->task_class];
+    const std::uint64_t latency = time - task.arrival;
+    account.ended++;
+    account.preemptions += task.preemptions;
+    account.latency_sum += latency;
+    account.queued += task.account.queued;
+    account.worker += task.account.worker;
+    account.cpu += task.account.cpu;
+    account.running += task.account.running;
+    account.with_slo += task.kind->slo.has_value();
+    last_end_ = std::max(last_end_, time);
+    if (task.cancelled) {
+        account.cancelled++;
+        return;
+    }
+    account.slo_met += task.kind->slo && latency <= *task.kind->slo;
+    account.isolated_sum += task.kind->chain->time;
+    account.latency.add(latency);
+    std::unique_ptr<Distribution>& priority = priorities_[task.kind->priority];
+    if (!priority)
+        priority = std::make_unique<Distribution>();
+    priority->add(latency);
+}
+
+void Accounts::count_gap(std::size_t core, std::uint64_t time) {
+    Core& of = cores_[core];
+    if (of.holders_in_gap != 0) {
+        core_accounts_[core].gap += time - of.gap_seen;
+        if (of.busy)
+            core_accounts_[core].gap_filled += time - of.gap_seen;
+    }
+    of.gap_seen = time;
+}
+
+void Accounts::enter_gap(LiveTask& task, std::uint64_t time) {
+    if (task.account.gap_core != 0)
+        return;
+    task.account.gap_core = task.sched.placed_core;
+    count_gap(task.account.gap_core - 1, time);
+    cores_[task.account.gap_core - 1].holders_in_gap++;
+}
+
+void Accounts::leave_gap(LiveTask& task, std::uint64_t time) {
+    if (task.account.gap_core == 0)
+        return;
+    count_gap(task.account.gap_core - 1, time);
+    cores_[task.account.gap_core - 1].holders_in_gap--;
+    task.account.gap_core = 0;
+}
+
+void Accounts::check() const {
+    for (std::size_t i = 0; i < classes_.size(); i++) {
+        const ClassAccount& account = classes_[i];
+        std::uint64_t parts = account.queued + account.worker + account.cpu + account.running;
+        parts = std::accumulate(account.blocked_by.begin(), account.blocked_by.end(), parts);
+        parts = std::accumulate(account.preempted_by.begin(), account.preempted_by.end(), parts);
+        if (parts != account.latency_sum)
+            throw std::logic_error(fmt::format("class {}: latency {} us, but its parts make {} us",
+                                               scenario_.classes[i].name, account.latency_sum,
+                                               parts));
+    }
+}
+
+} // namespace overtake::simulator

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// Accounts: latencies, and where every microsecond of every task went.
+//
+// From its arrival to its end a task is at any moment in exactly one place: queued (waiting in its
+// library queue), worker (waiting for a CPU worker), cpu (on one), blocked (its job is on the
+// device and none of its FCs has run), running, or preempted (between two of its FCs). So the parts add
+// up to the latency, exactly; check() proves it. Blocked and preempted time is attributed to the class
+// whose FC ran on the core meanwhile.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "simulator/distribution.hpp"
+#include "simulator/engine.hpp"
+
+namespace overtake::simulator {
+
+/// Sums over all tasks of a class that are over, in microseconds.
+struct ClassAccount {
+    Distribution latency;        ///< of those that were not cancelled
+    std::uint64_t ended = 0;     ///< cancelled ones included
+    std::uint64_t cancelled = 0;
+    std::uint64_t dropped = 0;   ///< never let in
+    std::uint64_t with_slo = 0;  ///< ended or dropped, and an SLO applies
+    std::uint64_t slo_met = 0;
+    std::uint64_t preemptions = 0;
+    std::uint64_t latency_sum = 0;  ///< cancelled ones included
+    std::uint64_t isolated_sum = 0; ///< of those that were not cancelled: latency alone
+    std::uint64_t queued = 0;
+    std::uint64_t worker = 0;
+    std::uint64_t cpu = 0;
+    std::uint64_t running = 0;
+    std::vector<std::uint64_t> blocked_by;   ///< by class
+    std::vector<std::uint64_t> preempted_by; ///< by class
+};
+
+struct CoreAccount {
+    std::uint64_t busy = 0;
+    std::array<std::uint64_t, 2> fcs{}; ///< NORMAL, HIGH
+    std::uint64_t gap = 0;        ///< while a slot's holder was in a gap
+    std::uint64_t gap_filled = 0; ///< of it, while the core ran something
+};
+
+/// Memory: what the latencies of each class and priority need, and live tasks times classes.
+class Accounts : public Observer {
+public:
+    explicit Accounts(const Scenario& scenario);
+
+    const std::vector<ClassAccount>& classes() const { return classes_; }
+    const std::vector<CoreAccount>& cores() const { return core_accounts_; }
+    /// Latencies by priority; null where there was none.
+    const std::array<std::unique_ptr<Distribution>, 256>& priorities() const { return priorities_; }
+    std::uint64_t first_arrival() const { return first_arrival_; }
+    std::uint64_t last_end() const { return last_end_; }
+    /// Throws std::logic_error if the parts do not add up.
+    void check() const;
+
+    void arrived(LiveTask& task, std::uint64_t time) override;
+    void dropped(const Load& load, std::uint64_t time) override;
+    void ready(LiveTask& task, std::uint64_t time) override;
+    void cpu_waiting(LiveTask& task, std::uint64_t time) override;
+    void cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
+                     std::uint64_t end) override;
+    void cpu_ended(LiveTask& task, std::uint64_t time) override;
+    void submitted(LiveTask& task, std::uint32_t segment, std::uint64_t time) override;
+    void fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
+                    std::uint64_t time, std::uint64_t end) override;
+    void fc_ended(LiveTask& task, unsigned core, std::uint64_t time) override;
+    void job_ended(LiveTask& task, std::uint64_t time) override;
+    void ended(LiveTask& task, std::uint64_t time) override;
+
+private:
+    /// What a core has run so far.
+    struct Core {
+        std::vector<std::uint64_t> busy_with; ///< by class; without the FC that runs
+        std::uint32_t running_class = 0;
+        bool busy = false;
+        std::uint64_t running_since = 0;
+        std::uint32_t holders_in_gap = 0;
+        std::uint64_t gap_seen = 0; ///< until when gap time is counted
+    };
+
+    Core& core_of(const LiveTask& task) { return cores_[task.job.placed_core - 1]; }
+    std::uint64_t* snapshot_of(const LiveTask& task);
+    void begin_wait(LiveTask& task, std::uint64_t time);
+    void end_wait(LiveTask& task, std::uint64_t time);
+    void end_spell(LiveTask& task, std::uint64_t time);
+    void count_gap(std::size_t core, std::uint64_t time);
+    void enter_gap(LiveTask& task, std::uint64_t time);
+    void leave_gap(LiveTask& task, std::uint64_t time);
+
+    const Scenario& scenario_;
+    std::vector<ClassAccount> classes_;
+    std::vector<CoreAccount> core_accounts_;
+    std::array<std::unique_ptr<Distribution>, 256> priorities_;
+    std::vector<Core> cores_;
+    std::vector<std::uint64_t> snapshots_; ///< by slot and class: Core::busy_with as a wait began
+    std::uint64_t first_arrival_ = ~std::uint64_t{0};
+    std::uint64_t last_end_ = 0;
+};
+
+} // namespace overtake::simulator

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// Distribution: percentiles of any number of values in bounded memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace overtake::simulator {
+
+/// Exact up to 65,536 values. Beyond, values are counted in buckets, and a percentile is too large by
+/// less than 1/2048 of it (never beyond the maximum, which stays exact).
+class Distribution {
+public:
+    void add(std::uint64_t value);
+
+    std::uint64_t count() const { return count_; }
+    std::uint64_t sum() const { return sum_; }
+    std::uint64_t max() const { return max_; } ///< 0 if empty
+    double mean() const; ///< 0 if empty
+    bool exact() const { return buckets_.empty(); }
+    /// The smallest value that at least `percent` of the values do not exceed (nearest rank);
+    /// percent in (0, 100]. 0 if empty.
+    std::uint64_t percentile(double percent) const;
+
+private:
+    void count_in_bucket(std::uint64_t value);
+
+    std::uint64_t count_ = 0;
+    std::uint64_t sum_ = 0;
+    std::uint64_t max_ = 0;
+    mutable std::vector<std::uint64_t> values_;
+    mutable bool sorted_ = true;
+    std::vector<std::uint64_t> buckets_;
+};
+
+} // namespace overtake::simulator

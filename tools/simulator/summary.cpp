@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/summary.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace overtake::simulator {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Percentiles percentiles(const Distribution& distribution) {
+    return {.p50 = distribution.percentile(50),
+            .p90 = distribution.percentile(90),
+            .p99 = distribution.percentile(99),
+            .p99_9 = distribution.percentile(99.9),
+            .max = distribution.max(),
+            .mean = distribution.mean(),
+            .exact = distribution.exact()};
+}
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+ClassSummary class_summary(const TaskClass& of, const ClassAccount& account) {
+    ClassSummary summary;
+    summary.name = of.name;
+    summary.tasks = account.ended + account.dropped;
+    summary.cancelled = account.cancelled;
+    summary.dropped = account.dropped;
+    summary.preemptions = account.preemptions;
+    summary.latency = percentiles(account.latency);
+    summary.slo = of.slo;
+    if (account.with_slo != 0)
+        summary.slo_met = ratio(account.slo_met, account.with_slo);
+    summary.turnaround = ratio(account.latency.sum(), account.isolated_sum);
+    summary.latency_sum = account.latency_sum;
+    summary.queued = account.queued;
+    summary.worker = account.worker;
+    summary.cpu = account.cpu;
+    summary.running = account.running;
+    summary.blocked_by = account.blocked_by;
+    summary.preempted_by = account.preempted_by;
+    summary.over = account.ended;
+    return summary;
+}
+
+std::uint64_t sum(const std::vector<std::uint64_t>& values) {
+    return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
+/// Rows of cells under a head; the first column is left-aligned.
+class Table {
+public:
+    explicit Table(std::vector<std::string> head) { add(std::move(head)); }
+
+    void add(std::vector<std::string> row) {
+        widths_.resize(std::max(widths_.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); i++)
+            widths_[i] = std::max(widths_[i], row[i].size());
+        rows_.push_back(std::move(row));
+    }
+
+    std::string text() const {
+        std::string out;
+        for (const auto& row : rows_) {
+            std::string line;
+            for (std::size_t i = 0; i < row.size(); i++)
+                line += i == 0 ? fmt::format("{:<{}}", row[i], widths_[i])
+                               : fmt::format("  {:>{}}", row[i], widths_[i]);
+            line.erase(line.find_last_not_of(' ') + 1);
+            out += line + "\n";
+        }
+        return out;
+    }
+
+private:
+    std::vector<std::vector<std::string>> rows_;
+    std::vector<std::size_t> widths_;
+};
+
+std::string percent(double share) {
+    return fmt::format("{:.1f}%", 100 * share);
+}
+
+void add_latency(std::vector<std::string>& row, const Percentiles& latency, bool any) {
+    if (!any) {
+        row.insert(row.end(), 5, "-");
+        return;
+    }
+    for (const std::uint64_t time :
+         {latency.p50, latency.p90, latency.p99, latency.p99_9, latency.max})
+        row.push_back(format_time(static_cast<double>(time)));
+}
+
+std::string class_table(const Summary& summary) {
+    const auto uses = [&](auto member) {
+        return std::ranges::any_of(summary.classes,
+                                   [&](const ClassSummary& of) { return of.*member != 0; });
+    };
+    const bool slo = std::ranges::any_of(
+        summary.classes, [](const ClassSummary& of) { return of.slo_met.has_value(); });
+    const bool dropped = uses(&ClassSummary::dropped);
+    const bool cancelled = uses(&ClassSummary::cancelled);
+    std::vector<std::string> head = {"class", "tasks", "p50", "p90", "p99", "p99.9", "max"};
+    if (slo)
+        head.insert(head.end(), {"SLO", "met"});
+    if (dropped)
+        head.push_back("dropped");
+    if (cancelled)
+        head.push_back("cancelled");
+    head.insert(head.end(), {"preempted", "x alone"});
+    Table table(head);
+    for (const ClassSummary& of : summary.classes) {
+        const bool any = of.tasks > of.dropped + of.cancelled;
+        std::vector<std::string> row = {of.name, std::to_string(of.tasks)};
+        add_latency(row, of.latency, any);
+        if (slo)
+            row.insert(row.end(),
+                       {of.slo ? format_time(static_cast<double>(*of.slo)) : "-",
+                        of.slo_met ? percent(*of.slo_met) : "-"});
+        if (dropped)
+            row.push_back(std::to_string(of.dropped));
+        if (cancelled)
+            row.push_back(std::to_string(of.cancelled));
+        row.push_back(std::to_string(of.preemptions));
+        row.push_back(any ? fmt::format("{:.2f}", of.turnaround) : "-");
+        table.add(row);
+    }
+    return table.text();
+}
+
+std::string priority_table(const Summary& summary) {
+    Table table({"priority", "tasks", "p50", "p90", "p99", "p99.9", "max"});
+    for (const PrioritySummary& of : summary.priorities) {
+        std::vector<std::string> row = {std::to_string(of.priority), std::to_string(of.tasks)};
+        add_latency(row, of.latency, true);
+        table.add(row);
+    }
+    return table.text();
+}
+
+/// Means per task, a row for each class and a column for each place in which any of them was.
+std::string place_table(const Summary& summary) {
+    struct Column {
+        std::string head;
+        std::vector<std::uint64_t> sums;
+    };
+    std::vector<Column> columns;
+    const auto add = [&](std::string head, auto value_of) {
+        Column column{std::move(head), {}};
+        for (const ClassSummary& of : summary.classes)
+            column.sums.push_back(value_of(of));
+        if (sum(column.sums) != 0)
+            columns.push_back(std::move(column));
+    };
+    add("queued", [](const ClassSummary& of) { return of.queued; });
+    add("no worker", [](const ClassSummary& of) { return of.worker; });
+    for (std::size_t i = 0; i < summary.classes.size(); i++)
+        add("behind " + summary.classes[i].name,
+            [i](const ClassSummary& of) { return of.blocked_by[i]; });
+    for (std::size_t i = 0; i < summary.classes.size(); i++)
+        add("preempted by " + summary.classes[i].name,
+            [i](const ClassSummary& of) { return of.preempted_by[i]; });
+    add("on CPU", [](const ClassSummary& of) { return of.cpu; });
+    add("running", [](const ClassSummary& of) { return of.running; });
+
+    std::vector<std::string> head = {"class", "latency"};
+    for (const Column& column : columns)
+        head.push_back(column.head);
+    Table table(head);
+    for (std::size_t i = 0; i < summary.classes.size(); i++) {
+        const ClassSummary& of = summary.classes[i];
+        if (of.over == 0)
+            continue;
+        const auto mean = [&](std::uint64_t total) {
+            return format_time(static_cast<double>(total) / static_cast<double>(of.over));
+        };
+        std::vector<std::string> row = {of.name, mean(of.latency_sum)};
+        for (const Column& column : columns)
+            row.push_back(column.sums[i] == 0 ? "-" : mean(column.sums[i]));
+        table.add(row);
+    }
+    return table.text();
+}
+
+std::string core_table(const Summary& summary) {
+    const bool gaps = std::ranges::any_of(summary.cores,
+                                          [](const CoreSummary& of) { return of.gap != 0; });
+    std::vector<std::string> head = {"core", "busy", "HIGH FCs", "NORMAL FCs"};
+    if (gaps)
+        head.insert(head.end(), {"in gaps", "filled"});
+    Table table(head);
+    for (std::size_t i = 0; i < summary.cores.size(); i++) {
+        const CoreSummary& of = summary.cores[i];
+        std::vector<std::string> row = {std::to_string(i + 1), percent(of.utilisation),
+                                        std::to_string(of.fcs_high), std::to_string(of.fcs_normal)};
+        if (gaps)
+            row.insert(row.end(), {format_time(static_cast<double>(of.gap)),
+                                   of.gap == 0 ? "-" : percent(ratio(of.gap_filled, of.gap))});
+        table.add(row);
+    }
+    return table.text();
+}
+
+Json to_json(const Percentiles& latency) {
+    return {{"p50", latency.p50},     {"p90", latency.p90}, {"p99", latency.p99},
+            {"p99_9", latency.p99_9}, {"max", latency.max}, {"mean", latency.mean},
+            {"exact", latency.exact}};
+}
+
+Json to_json(const Summary& summary, const ClassSummary& of) {
+    Json blocked = Json::object();
+    Json preempted = Json::object();
+    for (std::size_t i = 0; i < summary.classes.size(); i++) {
+        if (of.blocked_by[i] != 0)
+            blocked[summary.classes[i].name] = of.blocked_by[i];
+        if (of.preempted_by[i] != 0)
+            preempted[summary.classes[i].name] = of.preempted_by[i];
+    }
+    return {{"class", of.name},
+            {"tasks", of.tasks},
+            {"dropped", of.dropped},
+            {"cancelled", of.cancelled},
+            {"preemptions", of.preemptions},
+            {"latency_us", to_json(of.latency)},
+            {"slo_us", of.slo ? Json(*of.slo) : Json(nullptr)},
+            {"slo_met", of.slo_met ? Json(*of.slo_met) : Json(nullptr)},
+            {"turnaround", of.turnaround},
+            {"time_us",
+             {{"latency", of.latency_sum},
+              {"queued", of.queued},
+              {"worker", of.worker},
+              {"blocked_by", blocked},
+              {"preempted_by", preempted},
+              {"cpu", of.cpu},
+              {"running", of.running}}}};
+}
+
+} // namespace
+
+std::string format_time(double us) {
+    if (us < 999.95)
+        return us == static_cast<double>(static_cast<std::uint64_t>(us))
+                   ? fmt::format("{:.0f} us", us)
+                   : fmt::format("{:.1f} us", us);
+    if (us < 9.9995e5)
+        return fmt::format("{:.2f} ms", us / 1e3);
+    return fmt::format("{:.2f} s", us / 1e6);
+}
+
+Summary summarise(const Scenario& scenario, const Accounts& accounts) {
+    accounts.check();
+    Summary summary{};
+    summary.from = std::min(accounts.first_arrival(), accounts.last_end());
+    summary.to = accounts.last_end();
+    std::uint32_t programs = 0;
+    for (std::size_t i = 0; i < scenario.classes.size(); i++) {
+        summary.classes.push_back(class_summary(scenario.classes[i], accounts.classes()[i]));
+        const double turnaround = summary.classes.back().turnaround;
+        if (turnaround == 0)
+            continue;
+        programs++;
+        summary.antt += turnaround;
+        summary.stp += 1 / turnaround;
+    }
+    if (programs != 0)
+        summary.antt /= programs;
+    for (unsigned priority = 256; priority-- > 0;)
+        if (const auto& of = accounts.priorities()[priority])
+            summary.priorities.push_back({priority, of->count(), percentiles(*of)});
+    for (const CoreAccount& core : accounts.cores()) {
+        summary.cores.push_back({ratio(core.busy, summary.to - summary.from), core.fcs[1],
+                                 core.fcs[0], core.gap, core.gap_filled});
+        summary.fcs += core.fcs[0] + core.fcs[1];
+    }
+    return summary;
+}
+
+std::string to_text(const Summary& summary) {
+    return fmt::format("{}\n{}\nwhere the time went, mean of a task\n{}\n{}\n"
+                       "{} FCs in {}; ANTT {:.2f}, STP {:.2f}\n",
+                       class_table(summary), priority_table(summary), place_table(summary),
+                       core_table(summary), summary.fcs,
+                       format_time(static_cast<double>(summary.to - summary.from)), summary.antt,
+                       summary.stp);
+}
+
+Json to_json(const Summary& summary) {
+    Json json = {{"from_us", summary.from}, {"to_us", summary.to}, {"fcs", summary.fcs},
+                 {"antt", summary.antt},    {"stp", summary.stp},  {"classes", Json::array()},
+                 {"priorities", Json::array()}, {"cores", Json::array()}};
+    for (const ClassSummary& of : summary.classes)
+        json["classes"].push_back(to_json(summary, of));
+    for (const PrioritySummary& of : summary.priorities)
+        json["priorities"].push_back({{"priority", of.priority},
+                                      {"tasks", of.tasks},
+                                      {"latency_us", to_json(of.latency)}});
+    for (const CoreSummary& of : summary.cores)
+        json["cores"].push_back({{"utilisation", of.utilisation},
+                                 {"fcs_high", of.fcs_high},
+                                 {"fcs_normal", of.fcs_normal},
+                                 {"gap_us", of.gap},
+                                 {"gap_filled_us", of.gap_filled}});
+    return json;
+}
+
+} // namespace overtake::simulator

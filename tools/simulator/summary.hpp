@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// Summary: what a run came to, as numbers, text and JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "simulator/accounts.hpp"
+
+namespace overtake::simulator {
+
+/// Nearest-rank percentiles, in microseconds.
+struct Percentiles {
+    std::uint64_t p50 = 0;
+    std::uint64_t p90 = 0;
+    std::uint64_t p99 = 0;
+    std::uint64_t p99_9 = 0;
+    std::uint64_t max = 0;
+    double mean = 0;
+    bool exact = true;
+};
+
+struct ClassSummary {
+    std::string name;
+    std::uint64_t tasks = 0; ///< over or dropped
+    std::uint64_t cancelled = 0;
+    std::uint64_t dropped = 0;
+    std::uint64_t preemptions = 0;
+    Percentiles latency;              ///< of those neither cancelled nor dropped
+    std::optional<std::uint64_t> slo; ///< of the class's first task that has one
+    std::optional<double> slo_met;    ///< share; dropped and cancelled ones are missed
+    double turnaround = 0;            ///< latency / latency alone; 0: no task completed
+    // Sums over all tasks that are over, us; they add up to latency_sum.
+    std::uint64_t latency_sum = 0;
+    std::uint64_t queued = 0;
+    std::uint64_t worker = 0;
+    std::uint64_t cpu = 0;
+    std::uint64_t running = 0;
+    std::vector<std::uint64_t> blocked_by;   ///< by class
+    std::vector<std::uint64_t> preempted_by; ///< by class
+    std::uint64_t over = 0;                  ///< tasks in these sums
+};
+
+struct PrioritySummary {
+    unsigned priority;
+    std::uint64_t tasks;
+    Percentiles latency;
+};
+
+struct CoreSummary {
+    double utilisation; ///< share of the run in which an FC ran
+    std::uint64_t fcs_high;
+    std::uint64_t fcs_normal;
+    std::uint64_t gap;        ///< us while a task kept a slot during a CPU segment
+    std::uint64_t gap_filled; ///< us of it in which the core ran something
+};
+
+struct Summary {
+    std::uint64_t from; ///< first arrival
+    std::uint64_t to;   ///< last end
+    std::uint64_t fcs;
+    double antt; ///< average normalised turnaround time, over classes
+    double stp;  ///< system throughput: the sum of the inverse
+    std::vector<ClassSummary> classes;
+    std::vector<PrioritySummary> priorities;
+    std::vector<CoreSummary> cores;
+};
+
+/// Throws std::logic_error if the parts do not add up.
+Summary summarise(const Scenario& scenario, const Accounts& accounts);
+
+std::string to_text(const Summary& summary);
+nlohmann::ordered_json to_json(const Summary& summary);
+
+/// A time given in microseconds in a fitting unit, e.g. "2.97 ms".
+std::string format_time(double us);
+
+} // namespace overtake::simulator
