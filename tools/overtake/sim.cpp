@@ -1,46 +1,137 @@
 // SPDX-License-Identifier: MIT
 //
 // overtake sim: a scenario under virtual time.
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "output_file.hpp"
 #include "overtake/device.hpp"
+#include "progress.hpp"
+#include "simulator/bundled.hpp"
+#include "simulator/experiment.hpp"
 #include "simulator/recorder.hpp"
-#include "simulator/simulate.hpp"
 
 namespace overtake::command {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Options {
     std::string scenario;
+    bool list = false;
     std::string output;
     bool summary = false;
+    bool json = false;
+    std::vector<std::string> settings;
+    std::optional<std::uint64_t> seed;
+    std::string sweep;
+    unsigned repeat = 1;
+    unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 };
 
-int run_sim(const Options& options) {
-    const nlohmann::json document = simulator::read_json(options.scenario);
-    const std::filesystem::path path(options.scenario);
-    if (options.summary) {
-        const simulator::Scenario scenario = simulator::parse_scenario(document, path.parent_path());
-        fmt::print("{}", simulator::to_text(simulator::simulate(scenario, scenario.seed)));
-        return 0;
+struct Source {
+    nlohmann::json document;
+    fs::path path;
+};
+
+Source read_source(const Options& options) {
+    Source source;
+    source.path = simulator::find_scenario(options.scenario);
+    source.document = simulator::read_json(source.path);
+    for (const std::string& setting : options.settings)
+        simulator::apply_setting(source.document, simulator::parse_setting(setting));
+    if (options.seed)
+        simulator::apply_setting(source.document, {"seed", *options.seed});
+    return source;
+}
+
+/// What was read, or an error that begins with the file's name.
+template <class Work> auto named(const Source& source, Work work) {
+    try {
+        return work();
+    } catch (const Error& error) {
+        throw Error(error.code(), fmt::format("{}: {}", source.path.string(), error.what()));
     }
-    if (options.output.empty()) {
-        simulator::simulate(document, path.parent_path(), std::cout);
-        return 0;
+}
+
+int list_bundled() {
+    for (const std::string& name : simulator::bundled_scenarios()) {
+        const nlohmann::json document = simulator::read_json(simulator::find_scenario(name));
+        fmt::print("{:<24} {}\n", name, document.value("description", ""));
     }
-    std::ofstream out(options.output);
-    simulator::simulate(document, path.parent_path(), out);
     return 0;
+}
+
+int run_once(const Options& options, const Source& source) {
+    const auto scenario = named(source, [&] {
+        return simulator::parse_scenario(source.document, source.path.parent_path());
+    });
+    const bool wants_summary = options.summary || options.json;
+    const bool wants_timeline = !options.output.empty() || !wants_summary;
+    std::vector<simulator::Observer*> observers;
+    simulator::Accounts accounts(scenario);
+    if (wants_summary)
+        observers.push_back(&accounts);
+    std::unique_ptr<simulator::Recorder> recorder;
+    if (wants_timeline) {
+        recorder = std::make_unique<simulator::Recorder>(scenario);
+        observers.push_back(recorder.get());
+    }
+    named(source, [&] { simulator::Engine(scenario, scenario.seed, observers).run(); });
+    if (!options.output.empty())
+        write_file(options.output, [&](std::ostream& out) { recorder->write(out); });
+    else if (wants_timeline)
+        recorder->write(std::cout);
+    if (!wants_summary)
+        return 0;
+    const simulator::Summary summary = simulator::summarise(scenario, accounts);
+    if (options.json)
+        fmt::print("{}\n", simulator::to_json(summary).dump(2));
+    else
+        fmt::print("{}", simulator::to_text(summary));
+    return 0;
+}
+
+int run_experiment(const Options& options, const Source& source) {
+    std::optional<simulator::Grid> grid;
+    if (!options.sweep.empty())
+        grid.emplace(options.sweep);
+    ProgressBar bar;
+    simulator::Experiment experiment;
+    experiment.document = source.document;
+    experiment.directory = source.path.parent_path();
+    experiment.grid = grid ? &*grid : nullptr;
+    experiment.repeat = options.repeat;
+    experiment.threads = options.threads;
+    experiment.progress = [&](double done) { bar.show("simulating", done); };
+    const auto points = named(source, [&] { return simulator::run_experiment(experiment); });
+    if (options.json)
+        fmt::print("{}\n", simulator::to_json(points).dump(2));
+    else
+        fmt::print("{}", simulator::to_text(points));
+    return 0;
+}
+
+int run_sim(const Options& options) {
+    if (options.list)
+        return list_bundled();
+    if (options.scenario.empty())
+        throw CLI::RequiredError("SCENARIO");
+    const Source source = read_source(options);
+    if (!options.sweep.empty() || options.repeat > 1)
+        return run_experiment(options, source);
+    return run_once(options, source);
 }
 
 } // namespace
@@ -48,9 +139,27 @@ int run_sim(const Options& options) {
 void add_sim(CLI::App& app, int& status) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("sim", "What would happen: a scenario under virtual time");
-    command->add_option("SCENARIO", options->scenario, "Scenario (JSON)")->required();
-    command->add_option("-o,--output", options->output, "Where the timeline goes (JSON)");
+    command->add_option("SCENARIO", options->scenario,
+                        "Scenario: a JSON file, or a bundled one by its name");
+    command->add_flag("--list", options->list, "Name the bundled scenarios");
+    command->add_option("-o,--output", options->output,
+                        "Where the timeline goes (JSON); without it and without a summary, stdout");
     command->add_flag("--summary", options->summary, "Print latencies and where the time went");
+    command->add_flag("--json", options->json, "Print the summary, or the table, as JSON");
+    command->add_option("--set", options->settings, "KEY=VALUE: change the scenario")
+        ->take_all()
+        ->expected(1);
+    command->add_option("--seed", options->seed, "Seed of the generated loads");
+    auto* sweep = command->add_option("--sweep", options->sweep,
+                                      "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
+    auto* repeat = command
+                       ->add_option("--repeat", options->repeat,
+                                    "Runs with as many seeds; means with 95 % confidence intervals")
+                       ->check(CLI::Range(1, 1000000));
+    command->add_option("--threads", options->threads, "For --sweep and --repeat; all CPUs")
+        ->check(CLI::Range(1, 1024));
+    command->get_option("--output")->excludes(sweep)->excludes(repeat);
+    command->get_option("--summary")->excludes(sweep)->excludes(repeat);
     command->callback([options, &status] { status = run_sim(*options); });
 }
 

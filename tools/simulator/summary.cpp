@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "simulator/table.hpp"
+
 namespace overtake::simulator {
 namespace {
 
@@ -52,36 +54,6 @@ ClassSummary class_summary(const TaskClass& of, const ClassAccount& account) {
 std::uint64_t sum(const std::vector<std::uint64_t>& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
-
-/// Rows of cells under a head; the first column is left-aligned.
-class Table {
-public:
-    explicit Table(std::vector<std::string> head) { add(std::move(head)); }
-
-    void add(std::vector<std::string> row) {
-        widths_.resize(std::max(widths_.size(), row.size()));
-        for (std::size_t i = 0; i < row.size(); i++)
-            widths_[i] = std::max(widths_[i], row[i].size());
-        rows_.push_back(std::move(row));
-    }
-
-    std::string text() const {
-        std::string out;
-        for (const auto& row : rows_) {
-            std::string line;
-            for (std::size_t i = 0; i < row.size(); i++)
-                line += i == 0 ? fmt::format("{:<{}}", row[i], widths_[i])
-                               : fmt::format("  {:>{}}", row[i], widths_[i]);
-            line.erase(line.find_last_not_of(' ') + 1);
-            out += line + "\n";
-        }
-        return out;
-    }
-
-private:
-    std::vector<std::vector<std::string>> rows_;
-    std::vector<std::size_t> widths_;
-};
 
 std::string percent(double share) {
     return fmt::format("{:.1f}%", 100 * share);

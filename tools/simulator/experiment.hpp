@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Experiments: many runs, over a grid of settings and over seeds, on all CPUs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/settings.hpp"
+#include "simulator/summary.hpp"
+
+namespace overtake::simulator {
+
+/// One combination of settings: a summary for each seed.
+struct Point {
+    std::vector<Setting> settings;
+    std::vector<Summary> runs;
+};
+
+struct Experiment {
+    nlohmann::json document;         ///< the scenario
+    std::filesystem::path directory; ///< of files that it names
+    const Grid* grid = nullptr;      ///< null: the scenario as it is
+    unsigned repeat = 1;             ///< seeds: the scenario's and those that follow it
+    unsigned threads = 1;
+    /// Called with the share done, from one thread at a time.
+    std::function<void(double)> progress;
+};
+
+/// In the order of the grid, whatever the number of threads. Throws Error, of the first point that
+/// has one, naming its settings.
+std::vector<Point> run_experiment(const Experiment& experiment);
+
+/// One row for each point. With several runs a cell is the mean and the half-width of its 95 %
+/// confidence interval (Student's t).
+std::string to_text(const std::vector<Point>& points);
+nlohmann::ordered_json to_json(const std::vector<Point>& points);
+
+} // namespace overtake::simulator
