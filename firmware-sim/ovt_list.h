@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Intrusive doubly linked lists: a list's head is a link of its own, and a link in no list is alone. */
+/* Intrusive doubly linked lists: a list's head is a link of its own, a link in no list is alone. */
 #ifndef OVT_LIST_H
 #define OVT_LIST_H
 

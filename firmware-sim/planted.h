@@ -2,8 +2,8 @@
 /*
  * Bugs that tests can switch on, to prove that they would be found.
  *
- * In every shipped build OVT_PLANTED() is false and the compiler drops what it guards.  Only the
- * test that hunts them (tests/fuzz) compiles the accelerator with OVT_PLANTED_BUGS.
+ * In every shipped build OVT_PLANTED() is constant, false, and the compiler drops what it guards.
+ * Only the test that hunts them compiles the accelerator with OVT_PLANTED_BUGS.
  */
 #ifndef OVT_PLANTED_H
 #define OVT_PLANTED_H
@@ -27,7 +27,7 @@ enum ovt_planted_bug {
 extern enum ovt_planted_bug ovt_planted_bug;
 #define OVT_PLANTED(name)	(ovt_planted_bug == OVT_BUG_##name)
 #else
-#define OVT_PLANTED(name)	0
+#define OVT_PLANTED(name)	(OVT_BUG_##name == OVT_BUG_NONE)
 #endif
 
 #endif

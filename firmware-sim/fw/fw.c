@@ -9,6 +9,7 @@
  * when its execution is over, which is never before what was processed already.
  */
 #include "fw/internal.h"
+#include "planted.h"
 
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 {
@@ -274,6 +275,8 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 
 	ovt_core_start(hw, ring, fw->config.watchdog_cycles);
 	job = hw->exec.descriptor.job;
+	if (OVT_PLANTED(WATCHDOG_WAITING))
+		hw->exec.cycle_limit -= fw->now_ns - job->arrival_ns;
 	if (!job->started++)
 		job->start_ns = fw->now_ns;
 	if (job->started == job->fc_count)
@@ -293,7 +296,10 @@ static void choose(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_core *hw = ovt_fw_hw(fw, core);
 
-	ovt_ring_refill(fw, core);
+	if (!(OVT_PLANTED(REFILL_LOST) && hw->exec.fault))
+		ovt_ring_refill(fw, core);
+	if (OVT_PLANTED(HIGH_PREEMPTS_HIGH))
+		ovt_ring_youngest_first(fw, core);
 	switch (ovt_arbiter_choose(hw)) {
 	case OVT_CHOOSE_NOTHING:
 		return;
@@ -305,6 +311,8 @@ static void choose(struct ovt_fw *fw, u32 core)
 		start_fc(fw, core, OVT_RING_NORMAL);
 		return;
 	case OVT_CHOOSE_NORMAL:
+		if (OVT_PLANTED(EARLY_BATCH))
+			ovt_ring_commit(fw, core);
 		start_fc(fw, core, OVT_RING_NORMAL);
 		return;
 	}

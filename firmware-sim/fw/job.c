@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Jobs: arrival, cancel, end, and the death of a context. */
 #include "fw/internal.h"
+#include "planted.h"
 
 static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_type type)
 {
@@ -61,7 +62,8 @@ void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
 
-	state->unfinished -= job->fc_count - job->started;
+	if (!OVT_PLANTED(CANCELLED_COUNTED))
+		state->unfinished -= job->fc_count - job->started;
 	if (state->last_normal == job)
 		state->last_normal = NULL;
 	ovt_ring_forget(fw, job);

@@ -2,8 +2,8 @@
 /*
  * Who may go.
  *
- * Priority 255 always may.  Another task that is not dispatched needs room below the task limit, and
- * while it waits for that it holds nobody up.  A task that begins with a CPU segment needs
+ * Priority 255 always may.  Another task that is not dispatched needs room below the task limit,
+ * and while it waits for that it holds nobody up.  A task that begins with a CPU segment needs
  * nothing else.  A task that begins with a BPU segment needs a free slot on its core, and no
  * better placed task may be waiting for one there: such a task bars its core, or every core
  * if it would take any.
@@ -133,7 +133,8 @@ static bool nobody_left(const struct look *look)
 }
 
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
-						   struct ovt_sched_queue *queue, u64 now, u32 *core)
+						   struct ovt_sched_queue *queue, u64 now,
+						   u32 *core)
 {
 	struct look look = {
 		.sched = sched,

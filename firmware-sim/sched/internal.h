@@ -20,6 +20,7 @@ static inline bool ovt_sched_has_begun_bpu(const struct ovt_sched_task *task)
 u32 ovt_sched_least_loaded(const struct ovt_sched *sched);
 /* NULL: none may.  @core: where its BPU segment goes, if that is what it begins with. */
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
-						   struct ovt_sched_queue *queue, u64 now, u32 *core);
+						   struct ovt_sched_queue *queue, u64 now,
+						   u32 *core);
 
 #endif

@@ -42,8 +42,8 @@ struct ovt_sched_task;
  * @name: stable, as users give it
  * @compare: < 0 if @a goes before @b, > 0 if after it, 0 if arrival (or, for CPU workers, dispatch)
  *	decides; constant while a task waits
- * @may_insert: @waiting may use the slot that @holder, which is in a gap, keeps.  Once false it stays
- *	so until a segment of @holder ends.
+ * @may_insert: @waiting may use the slot that @holder, which is in a gap, keeps.  Once false it
+ *	stays so until a segment of @holder ends.
  */
 struct ovt_sched_policy {
 	const char *name;
