@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "fuzz.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "progress.hpp"
@@ -37,6 +38,8 @@ struct Options {
     std::optional<std::uint64_t> seed;
     std::string sweep;
     unsigned repeat = 1;
+    std::uint64_t fuzz = 0;
+    unsigned commands = 100;
     unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 };
 
@@ -57,7 +60,8 @@ Source read_source(const Options& options) {
 }
 
 /// What was read, or an error that begins with the file's name.
-template <class Work> auto named(const Source& source, Work work) {
+template <class Work>
+auto named(const Source& source, Work work) {
     try {
         return work();
     } catch (const Error& error) {
@@ -126,9 +130,14 @@ int run_experiment(const Options& options, const Source& source) {
 int run_sim(const Options& options) {
     if (options.list)
         return list_bundled();
+    if (options.fuzz != 0)
+        return run_fuzz({options.fuzz, options.seed.value_or(1), options.commands, options.threads,
+                         options.output});
     if (options.scenario.empty())
         throw CLI::RequiredError("SCENARIO");
     const Source source = read_source(options);
+    if (source.document.is_object() && source.document.value("kind", nlohmann::json()) == "fuzz")
+        return named(source, [&] { return replay_fuzz(source.document); });
     if (!options.sweep.empty() || options.repeat > 1)
         return run_experiment(options, source);
     return run_once(options, source);
@@ -149,14 +158,25 @@ void add_sim(CLI::App& app, int& status) {
     command->add_option("--set", options->settings, "KEY=VALUE: change the scenario")
         ->take_all()
         ->expected(1);
-    command->add_option("--seed", options->seed, "Seed of the generated loads");
+    command->add_option("--seed", options->seed,
+                        "Seed of the generated loads; of the first case of --fuzz");
     auto* sweep = command->add_option("--sweep", options->sweep,
                                       "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
     auto* repeat = command
                        ->add_option("--repeat", options->repeat,
                                     "Runs with as many seeds; means with 95 % confidence intervals")
                        ->check(CLI::Range(1, 1000000));
-    command->add_option("--threads", options->threads, "For --sweep and --repeat; all CPUs")
+    auto* fuzz =
+        command
+            ->add_option("--fuzz", options->fuzz,
+                         "Draw N cases of clients and hosts that misbehave, check invariants")
+            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+    command->add_option("--commands", options->commands, "Commands of each case of --fuzz; 100")
+        ->check(CLI::Range(1, 100000))
+        ->needs(fuzz);
+    for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat"})
+        fuzz->excludes(command->get_option(other));
+    command->add_option("--threads", options->threads, "For --sweep, --repeat and --fuzz; all CPUs")
         ->check(CLI::Range(1, 1024));
     command->get_option("--output")->excludes(sweep)->excludes(repeat);
     command->get_option("--summary")->excludes(sweep)->excludes(repeat);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// Would the fuzzer find a bug? The device code and the task scheduler with one bug switched on
+// (firmware-sim/planted.h) must fail within as many cases as `make test` runs on what ships.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+extern "C" {
+#include "planted.h"
+}
+#include "simulator/fuzz/campaign.hpp"
+
+enum ovt_planted_bug ovt_planted_bug = OVT_BUG_NONE;
+
+namespace overtake::fuzz {
+namespace {
+
+constexpr std::uint64_t cases = 20'000;
+
+struct Planted {
+    enum ovt_planted_bug bug;
+    const char* name;
+};
+
+class PlantedBug : public testing::TestWithParam<Planted> {
+protected:
+    void TearDown() override { ovt_planted_bug = OVT_BUG_NONE; }
+};
+
+TEST_P(PlantedBug, IsFoundAndReplayedByAShrunkCase) {
+    ovt_planted_bug = GetParam().bug;
+    CampaignOptions options;
+    options.cases = cases;
+    const CampaignResult result = campaign(options);
+    ASSERT_TRUE(result.failure) << "not found in " << cases << " cases";
+    RecordProperty("seed", std::to_string(result.failure->seed));
+    EXPECT_LE(result.failure->shrunk.commands.size(), 30u);
+
+    const nlohmann::json saved = nlohmann::json::parse(to_json(result.failure->shrunk).dump());
+    const Case replayed = from_json(saved);
+    EXPECT_EQ(violation_of(replayed), result.failure->shrunk_violation);
+    ovt_planted_bug = OVT_BUG_NONE;
+    EXPECT_EQ(violation_of(replayed), std::nullopt) << "fails without the bug";
+    std::printf("seed %llu, %zu commands: %s\n",
+                static_cast<unsigned long long>(result.failure->seed), replayed.commands.size(),
+                result.failure->shrunk_violation.c_str());
+}
+
+constexpr Planted bugs[] = {
+    {OVT_BUG_EARLY_BATCH, "BatchRefilledBeforeItIsEmpty"},
+    {OVT_BUG_CUSTOM_ID_REVERSED, "LargerCustomIdFirst"},
+    {OVT_BUG_THRESHOLD_INCLUSIVE, "ThresholdInclusive"},
+    {OVT_BUG_CORE_TOO_EARLY, "CoreOfAnyCoreTaskSettledTooEarly"},
+    {OVT_BUG_CANCELLED_COUNTED, "CancelledFcStillCounted"},
+    {OVT_BUG_REFILL_LOST, "RefillLostAfterAFault"},
+    {OVT_BUG_HIGH_PREEMPTS_HIGH, "HighPreemptsHigh"},
+    {OVT_BUG_SLOT_KEPT, "SlotKeptOnCancel"},
+    {OVT_BUG_WATCHDOG_WAITING, "WatchdogCountsWaiting"},
+    {OVT_BUG_TASK_LIMIT_BARS, "TaskLimitBarsOthers"},
+};
+static_assert(std::size(bugs) == OVT_BUG_COUNT - 1, "every planted bug is hunted");
+
+INSTANTIATE_TEST_SUITE_P(Fuzz, PlantedBug, testing::ValuesIn(bugs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+} // namespace
+} // namespace overtake::fuzz

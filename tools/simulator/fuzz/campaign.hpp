@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "simulator/fuzz/case.hpp"
+#include "simulator/fuzz/host.hpp"
+
+namespace overtake::fuzz {
+
+struct CampaignOptions {
+    std::uint64_t cases = 0;
+    std::uint64_t seed = 1; ///< of the first case; the others follow
+    unsigned commands = 100;
+    unsigned threads = 0; ///< 0: one for each CPU
+    bool shrink = true;
+    /// Now and then, from any thread, one at a time, with the part done, 0..1.
+    std::function<void(double)> progress;
+};
+
+struct Failure {
+    std::uint64_t seed;
+    std::string violation;
+    Case drawn;
+    Case shrunk;
+    std::string shrunk_violation;
+};
+
+struct CampaignResult {
+    std::uint64_t cases = 0; ///< clean ones
+    Totals totals;
+    std::optional<Failure> failure; ///< that of the smallest seed among those found
+};
+
+/// What the case violates, if anything.
+std::optional<std::string> violation_of(const Case& of);
+
+/// Runs cases until one fails or all are clean.
+CampaignResult campaign(const CampaignOptions& options);
+
+} // namespace overtake::fuzz

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+//
+// A fuzz case: a device, what its clients do to it, and how badly its host behaves. Times are
+// ticks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "simulator/firmware.hpp"
+
+namespace overtake::fuzz {
+
+constexpr std::uint32_t longest_fc = 64; ///< ticks
+
+enum class FcKind { good, bad_instruction, stuck };
+
+struct Fc {
+    FcKind kind;
+    std::uint32_t duration; ///< of a good one
+};
+
+/// FCs, or none and a CPU time.
+struct Segment {
+    std::vector<Fc> fcs;
+    std::uint64_t cpu;
+};
+
+struct Model {
+    std::vector<Segment> segments;
+};
+
+enum class CommandType { submit, cancel, kill, reset, limit, wait };
+
+struct Command {
+    CommandType type = CommandType::wait;
+    std::uint64_t after = 0; ///< ticks since the command before
+    std::uint32_t model = 0; ///< submit
+    std::uint32_t priority = 0;
+    std::int64_t custom_id = 0;
+    std::uint32_t core = 0;    ///< submit: 0 is any; reset, limit: from 1
+    std::uint32_t process = 0; ///< submit, kill
+    std::uint32_t target = 0;  ///< cancel: number of an earlier submit
+    std::uint32_t value = 0;   ///< limit
+};
+
+/// How the host misbehaves. Its own randomness has a seed, so that a run can be had again.
+struct Faults {
+    std::uint64_t seed = 0;
+    std::uint32_t latency_max = 0;       ///< interrupts come up to so many ticks late
+    std::uint32_t lost_percent = 0;      ///< of the interrupts
+    std::uint32_t duplicate_percent = 0; ///< of the interrupts
+};
+
+struct Case {
+    bool task_level = false;
+    ovt_mode mode = OVT_MODE_TIMED;
+    std::vector<std::uint32_t> core_limits; ///< one for each core
+    std::uint64_t watchdog = 0;             ///< cycles
+    std::uint32_t command_count = 0;        ///< of the device's command queue; a power of two
+    std::uint32_t event_count = 0;          ///< of its event queue; a power of two
+    std::uint32_t processes = 1;
+    // Task level.
+    bool service_mode = false;
+    std::uint32_t slots = 1;
+    std::uint32_t task_limit = 8;
+    std::uint32_t workers = 4;
+    std::uint64_t threshold_percent = 10;
+    std::uint64_t insert_max_time = 0;
+    std::uint64_t wait_dispatch_time = 0;
+
+    std::vector<Model> models;
+    std::vector<Command> commands;
+    Faults faults;
+
+    std::uint32_t cores() const { return static_cast<std::uint32_t>(core_limits.size()); }
+};
+
+/// The case of a seed: the same on every machine.
+Case draw(std::uint64_t seed, unsigned commands);
+
+nlohmann::ordered_json to_json(const Case& fuzz_case);
+/// Throws Error (EINVAL) for what to_json() did not write.
+Case from_json(const nlohmann::json& json);
+
+} // namespace overtake::fuzz

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/fuzz/host.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "simulator/fuzz/fc_checker.hpp"
+#include "simulator/fuzz/task_checker.hpp"
+#include "simulator/fuzz/violation.hpp"
+#include "simulator/random.hpp"
+
+namespace overtake::fuzz {
+namespace {
+
+constexpr std::uint64_t never = ~0ull;
+/// A host looks after the device so often, where interrupts get lost.
+constexpr std::uint64_t backstop_period = 97;
+/// More of a jump than this, and nothing happens on the host meanwhile.
+constexpr std::uint64_t jump = 200;
+/// Far more wake-ups than any case needs.
+constexpr std::uint64_t wake_limit = 5'000'000;
+
+/// Instructions that all jobs share: a delay of i + 1 ticks at i, a bad one, a loop.
+class Program {
+public:
+    Program() {
+        for (std::uint32_t i = 0; i < longest_fc; i++)
+            code_[i] = delay(i + 1);
+        code_[bad].opcode = OVERTAKE_OP_COUNT;
+        code_[loop] = delay(5);
+        code_[loop + 1].opcode = OVERTAKE_OP_JUMP;
+        code_[loop + 1].jump_target = loop;
+    }
+
+    ovt_fc range(const Fc& fc) const {
+        switch (fc.kind) {
+        case FcKind::bad_instruction:
+            return {bad, 1};
+        case FcKind::stuck:
+            return {loop, 2};
+        default:
+            return {fc.duration - 1, 1};
+        }
+    }
+    ovt_region region() const {
+        // The device only reads programs.
+        auto* base = reinterpret_cast<u8*>(const_cast<overtake_insn*>(code_.data()));
+        return {base, sizeof(code_), 0, 0};
+    }
+
+private:
+    static constexpr std::uint32_t bad = longest_fc;
+    static constexpr std::uint32_t loop = longest_fc + 1;
+
+    static overtake_insn delay(std::uint64_t cycles) {
+        overtake_insn insn = {};
+        insn.opcode = OVERTAKE_OP_DELAY;
+        insn.delay_cycles = cycles;
+        return insn;
+    }
+
+    std::array<overtake_insn, longest_fc + 3> code_ = {};
+};
+
+const Program program;
+
+enum class WakeKind { core, timer, doorbell, backstop, cpu };
+
+struct Wake {
+    std::uint64_t time;
+    std::uint64_t order;
+    WakeKind kind;
+    std::uint32_t number; ///< core from 1, or task
+
+    bool operator>(const Wake& other) const {
+        return std::tie(time, order) > std::tie(other.time, other.order);
+    }
+};
+
+template <class Record>
+bool touched(const Record& record, const Record& as_released) {
+    return std::memcmp(&record, &as_released, sizeof(record)) != 0;
+}
+
+class Host {
+public:
+    explicit Host(const Case& of)
+        : case_(of), random_(of.faults.seed), cores_(of.cores()), core_states_(of.cores()),
+          commands_(of.command_count), events_(of.event_count), unfinished_(of.cores(), 0),
+          fc_checker_(of),
+          task_checker_(of, [this](std::uint32_t core) { return unfinished_[core - 1]; }) {
+        if (of.task_level)
+            start_scheduler();
+        start_firmware();
+        for (std::uint32_t process = 0; process < of.processes; process++)
+            contexts_of_.push_back(new_context());
+        if (of.faults.lost_percent != 0)
+            push(backstop_period, WakeKind::backstop, 0);
+    }
+
+    Totals run() {
+        for (const Command& command : case_.commands) {
+            pass_time(command.after);
+            perform(command);
+            totals_.commands++;
+        }
+        drain();
+        check_end();
+        totals_.fcs = fc_checker_.started();
+        totals_.jobs = jobs_.size();
+        totals_.tasks = tasks_.size();
+        return totals_;
+    }
+
+private:
+    void start_firmware() {
+        const ovt_fw_config config = {
+            .profile = ovt_profile_find("ideal"), // a cycle is a nanosecond is a tick
+            .mode = case_.mode,
+            .core_count = case_.cores(),
+            .watchdog_cycles = case_.watchdog,
+            .cores = cores_.data(),
+            .core_states = core_states_.data(),
+            .commands = commands_.data(),
+            .command_count = case_.command_count,
+            .events = events_.data(),
+            .event_count = case_.event_count,
+        };
+        ovt_fw_init(&fw_, &config);
+        for (std::uint32_t core = 1; core <= case_.cores(); core++) {
+            set_limit(core, case_.core_limits[core - 1]);
+            pump();
+        }
+    }
+
+    void start_scheduler() {
+        const ovt_sched_config config = {
+            .policy = ovt_sched_policy_at(0),
+            .core_count = case_.cores(),
+            .slots = case_.slots,
+            .task_limit = case_.task_limit,
+            .worker_count = case_.workers,
+            .threshold_percent = case_.threshold_percent,
+            .insert_max_time = case_.insert_max_time,
+            .wait_dispatch_time = case_.wait_dispatch_time,
+            .unfinished = [](void* host, u32 core) -> u32 {
+                return static_cast<Host*>(host)->unfinished_[core - 1];
+            },
+            .host = this,
+        };
+        ovt_sched_init(&sched_, &config);
+        queues_.resize(case_.service_mode ? 1 : case_.processes);
+        for (ovt_sched_queue& queue : queues_)
+            ovt_sched_add_queue(&sched_, &queue);
+        processes_.resize(case_.processes);
+        for (std::size_t i = 0; i < processes_.size(); i++)
+            ovt_sched_add_process(&sched_, &processes_[i], &queues_[case_.service_mode ? 0 : i]);
+    }
+
+    ovt_fw_context* new_context() {
+        ovt_fw_context_init(&contexts_.emplace_back());
+        return &contexts_.back();
+    }
+
+    // Time and wake-ups
+
+    void push(std::uint64_t time, WakeKind kind, std::uint32_t number) {
+        wakes_.push({time, next_wake_++, kind, number});
+    }
+
+    bool percent(std::uint32_t chance) { return chance != 0 && random_.below(100) < chance; }
+
+    std::uint64_t latency() {
+        return case_.faults.latency_max == 0 ? 0 : random_.below(case_.faults.latency_max + 1);
+    }
+
+    /// One that the case may delay, lose or deliver twice.
+    void interrupt(std::uint64_t time, WakeKind kind, std::uint32_t number) {
+        if (percent(case_.faults.lost_percent))
+            return;
+        push(time + latency(), kind, number);
+        if (percent(case_.faults.duplicate_percent))
+            push(time + latency(), kind, number);
+    }
+
+    void pass_time(std::uint64_t ticks) {
+        if (ticks == 0)
+            return;
+        pump_if_asked();
+        const std::uint64_t until = now_ + ticks;
+        if (ticks >= jump)
+            now_ = until;
+        while (!wakes_.empty() && wakes_.top().time <= until) {
+            wake_next();
+            pump_if_asked();
+        }
+        now_ = until;
+    }
+
+    void drain() {
+        while (!over()) {
+            pump_if_asked();
+            if (over())
+                break;
+            if (wakes_.empty())
+                violate("{} ns: work is left and nothing will ever wake the host", now_);
+            wake_next();
+        }
+        if (!ovt_fw_settled(&fw_, now_))
+            violate("{} ns: all is over, and the firmware has something to do", now_);
+    }
+
+    bool over() const {
+        return jobs_open_ == 0 && tasks_open_ == 0 && fw_.command_head == fw_.command_tail;
+    }
+
+    void wake_next() {
+        const Wake wake = wakes_.top();
+        wakes_.pop();
+        now_ = std::max(now_, wake.time);
+        if (++wake_count_ > wake_limit)
+            violate("{} ns: no end after {} wake-ups", now_, wake_limit);
+        switch (wake.kind) {
+        case WakeKind::core:
+            run_core(wake.number);
+            break;
+        case WakeKind::cpu:
+            end_cpu(tasks_[wake.number]);
+            break;
+        case WakeKind::backstop:
+            for (std::uint32_t core = 1; core <= case_.cores(); core++)
+                run_core(core);
+            push(now_ + backstop_period, WakeKind::backstop, 0);
+            [[fallthrough]];
+        case WakeKind::timer:
+            timer_at_ = never;
+            [[fallthrough]];
+        case WakeKind::doorbell:
+            pump();
+        }
+    }
+
+    /// The execution thread of a core, for one step.
+    void run_core(std::uint32_t core) {
+        if (!ovt_fw_runnable(&fw_, core)) {
+            ovt_fw_executed(&fw_, core, now_); // a completion that is said twice changes nothing
+            return;
+        }
+        switch (ovt_core_step(&cores_[core - 1], budgets[random_.below(budgets.size())])) {
+        case OVT_STEP_MORE:
+            return push(now_ + random_.below(2), WakeKind::core, core);
+        case OVT_STEP_PRICED:
+            ovt_fw_priced(&fw_, core);
+            pump();
+            return push(now_ + latency(), WakeKind::core, core);
+        case OVT_STEP_FINISHED:
+            ovt_fw_executed(&fw_, core, now_);
+            pump();
+        }
+    }
+
+    // The device
+
+    /// Sometimes at once, as a system call would; sometimes later, as an interrupt.
+    void ring_doorbell() {
+        if (case_.faults.latency_max != 0 && random_.one_in(2))
+            interrupt(now_, WakeKind::doorbell, 0);
+        else if (random_.one_in(2))
+            pump();
+        else
+            pump_asked_ = true; // with what else comes at this instant
+    }
+
+    void pump_if_asked() {
+        while (pump_asked_)
+            pump();
+    }
+
+    void pump() {
+        pump_asked_ = false;
+        while (ovt_fw_advance(&fw_, now_) == OVT_ADVANCE_EVENTS)
+            take_events();
+        take_events();
+        if (ovt_fw_settled(&fw_, now_))
+            fc_checker_.settled();
+        const std::uint64_t next = ovt_fw_next(&fw_);
+        if (next < timer_at_) {
+            timer_at_ = next;
+            interrupt(std::max(next, now_), WakeKind::timer, 0);
+        }
+        go_on();
+    }
+
+    void take_events() {
+        ovt_event event;
+        while (ovt_fw_pop_event(&fw_, &event)) {
+            fc_checker_.event(event);
+            take(event);
+        }
+    }
+
+    void take(const ovt_event& event) {
+        switch (event.type) {
+        case OVT_EVENT_STARTED: {
+            // Where time is not modelled, it passes on the host.
+            const std::uint64_t work = case_.mode == OVT_MODE_FUNCTIONAL ? random_.below(13) : 0;
+            return interrupt(now_ + work, WakeKind::core, event.core);
+        }
+        case OVT_EVENT_DONE:
+        case OVT_EVENT_FAULT:
+        case OVT_EVENT_HUNG:
+            if (case_.task_level)
+                unfinished_[event.core - 1]--;
+            return;
+        case OVT_EVENT_ENDED:
+            return end_job(Job::of(event.job));
+        case OVT_EVENT_CANCELLED: {
+            Job& job = Job::of(event.job);
+            if (job.cancel_answered)
+                violate("{} ns: the cancel of job {} is answered twice", now_, job.number);
+            job.cancel_answered = true;
+            return release(job);
+        }
+        default:
+            return;
+        }
+    }
+
+    void release(Job& job) {
+        if (job.released())
+            job.as_released = job.device;
+    }
+
+    void end_job(Job& job) {
+        if (job.ended)
+            violate("{} ns: job {} ends twice", now_, job.number);
+        job.ended = true;
+        jobs_open_--;
+        if (!job.cancel_queued)
+            ovt_fw_unreserve(&fw_, 1);
+        release(job);
+        if (job.task == Job::no_task)
+            return;
+        unfinished_[job.device.placed_core - 1] -= job.device.fc_count - job.device.done;
+        ended_segments_.push_back(job.task);
+    }
+
+    /// False: refused, the queue is full.
+    bool reserve(std::uint32_t slots) {
+        if (ovt_fw_reserve(&fw_, slots))
+            return true;
+        totals_.refused++;
+        return false;
+    }
+
+    bool submit(const Segment& segment, std::uint32_t priority, std::uint32_t core,
+                std::uint32_t process, std::uint32_t task) {
+        if (!reserve(2))
+            return false;
+        Job& job = jobs_.emplace_back();
+        job.number = static_cast<std::uint32_t>(jobs_.size() - 1);
+        job.task = task;
+        job.segment = &segment;
+        for (const Fc& fc : segment.fcs)
+            job.fcs.push_back(program.range(fc));
+        job.device.context = contexts_of_[process];
+        job.device.fcs = job.fcs.data();
+        job.device.fc_count = static_cast<u32>(job.fcs.size());
+        job.device.core = core;
+        job.device.priority = priority;
+        job.device.regions[OVERTAKE_REGION_PROGRAM] = program.region();
+        jobs_open_++;
+        fc_checker_.queued_submit(job, now_);
+        ovt_fw_submit(&fw_, &job.device, now_);
+        return true;
+    }
+
+    void cancel_job(Job& job) {
+        if (job.ended || job.cancel_queued)
+            return;
+        job.cancel_queued = true;
+        fc_checker_.queued_cancel(job, now_);
+        ovt_fw_cancel(&fw_, &job.device, now_);
+    }
+
+    // What clients do
+
+    void perform(const Command& command) {
+        switch (command.type) {
+        case CommandType::submit:
+            if (case_.task_level)
+                arrive(command);
+            else
+                submit_job(command);
+            break;
+        case CommandType::cancel:
+            cancel(command.target);
+            break;
+        case CommandType::kill:
+            kill(command.process);
+            break;
+        case CommandType::reset:
+            if (!reserve(1))
+                return;
+            fc_checker_.queued_reset(command.core, now_);
+            ovt_fw_reset(&fw_, command.core, now_);
+            break;
+        case CommandType::limit:
+            set_limit(command.core, command.value);
+            break;
+        case CommandType::wait:
+            return;
+        }
+        ring_doorbell();
+    }
+
+    void set_limit(std::uint32_t core, std::uint32_t limit) {
+        if (!reserve(1))
+            return;
+        fc_checker_.queued_limit(core, limit, now_);
+        ovt_fw_limit(&fw_, core, limit, now_);
+    }
+
+    void submit_job(const Command& command) {
+        const bool taken = submit(case_.models[command.model].segments.front(), command.priority,
+                                  command.core, command.process, Job::no_task);
+        submitted_.push_back(taken ? static_cast<std::int64_t>(jobs_.size()) - 1 : -1);
+    }
+
+    void cancel(std::uint32_t target) {
+        if (case_.task_level) {
+            if (target < tasks_.size())
+                cancel_task(tasks_[target]);
+        } else if (target < submitted_.size() && submitted_[target] >= 0) {
+            cancel_job(jobs_[static_cast<std::size_t>(submitted_[target])]);
+        }
+    }
+
+    /// A client dies: its tasks are cancelled and its context is killed.
+    void kill(std::uint32_t process) {
+        if (!reserve(1))
+            return;
+        for (Task& task : tasks_)
+            if (task.process == process && !task.ended)
+                cancel_task(task);
+        ovt_fw_context* const dead = contexts_of_[process];
+        fc_checker_.queued_kill(dead, now_);
+        ovt_fw_kill_context(&fw_, dead, now_);
+        contexts_of_[process] = new_context();
+    }
+
+    // Tasks
+
+    void arrive(const Command& command) {
+        Task& task = tasks_.emplace_back();
+        task.number = static_cast<std::uint32_t>(tasks_.size() - 1);
+        task.process = command.process;
+        task.model = &case_.models[command.model];
+        for (const Segment& segment : task.model->segments) {
+            std::uint64_t time = segment.cpu;
+            for (const Fc& fc : segment.fcs)
+                time += fc.duration;
+            task.segments.push_back({time, static_cast<u32>(segment.fcs.size())});
+        }
+        task.sched.process = &processes_[command.process];
+        task.sched.segments = task.segments.data();
+        task.sched.segment_count = static_cast<u32>(task.segments.size());
+        task.sched.priority = command.priority;
+        task.sched.core = command.core;
+        task.sched.custom_id = command.custom_id;
+        tasks_open_++;
+        task_checker_.arrived(task);
+        ovt_sched_arrive(&sched_, &task.sched, now_);
+    }
+
+    void cancel_task(Task& task) {
+        ovt_sched_action action;
+        const bool acted = ovt_sched_cancel(&sched_, &task.sched, &action);
+        task_checker_.cancelled(task, acted ? &action : nullptr);
+        if (acted)
+            carry_out(action);
+    }
+
+    void end_cpu(Task& task) {
+        segment_ended(task, true);
+        pump();
+    }
+
+    void segment_ended(Task& task, bool ok) {
+        ovt_sched_action action;
+        const bool acted = ovt_sched_segment_ended(&sched_, &task.sched, ok, &action);
+        task_checker_.segment_ended(task, ok, acted ? &action : nullptr);
+        if (acted)
+            carry_out(action);
+    }
+
+    /// The task scheduler's turn, until it has no more to say.
+    void go_on() {
+        if (!case_.task_level)
+            return;
+        do {
+            while (!ended_segments_.empty()) {
+                Task& task = tasks_[ended_segments_.front()];
+                ended_segments_.pop_front();
+                segment_ended(task, jobs_[task.job].device.status == OVT_JOB_OK);
+            }
+            ovt_sched_action action;
+            while (ovt_sched_next(&sched_, now_, &action)) {
+                task_checker_.next(now_, &action);
+                carry_out(action);
+            }
+            task_checker_.next(now_, nullptr);
+        } while (!ended_segments_.empty());
+        if (jobs_submitted_) {
+            jobs_submitted_ = false;
+            ring_doorbell();
+        }
+    }
+
+    void carry_out(const ovt_sched_action& action) {
+        Task& task = Task::of(action.task);
+        switch (action.type) {
+        case OVT_SCHED_SUBMIT:
+            submit_segment(task, action);
+            break;
+        case OVT_SCHED_RUN_CPU:
+            push(now_ + task.segments[action.segment].time, WakeKind::cpu, task.number);
+            break;
+        case OVT_SCHED_CANCEL_JOB:
+            cancel_job(jobs_[task.job]);
+            jobs_submitted_ = true;
+            break;
+        case OVT_SCHED_END:
+            if (task.ended)
+                violate("{} ns: task {} ends twice", now_, task.number);
+            task.ended = true;
+            task.as_released = task.sched;
+            tasks_open_--;
+            break;
+        }
+    }
+
+    void submit_segment(Task& task, const ovt_sched_action& action) {
+        task.job = static_cast<std::uint32_t>(jobs_.size());
+        const Segment& segment = task.model->segments[action.segment];
+        if (!submit(segment, task.sched.priority, action.core, task.process, task.number))
+            return segment_ended(task, false); // as a device that refuses
+        unfinished_[action.core - 1] += static_cast<u32>(segment.fcs.size());
+        jobs_submitted_ = true;
+    }
+
+    // The end
+
+    void check_end() {
+        fc_checker_.finish(fw_);
+        for (const Job& job : jobs_)
+            if (touched(job.device, job.as_released))
+                violate("job {} was touched after the firmware let go of it", job.number);
+        if (!case_.task_level)
+            return;
+        task_checker_.finish(queues_, processes_);
+        for (const Task& task : tasks_)
+            if (touched(task.sched, task.as_released))
+                violate("task {} was touched after the scheduler let go of it", task.number);
+    }
+
+    static constexpr std::array<std::uint64_t, 3> budgets = {1, 8, 1000};
+
+    const Case& case_;
+    simulator::Random random_;
+    Totals totals_;
+    std::vector<ovt_core> cores_;
+    std::vector<ovt_fw_core> core_states_;
+    std::vector<ovt_command> commands_;
+    std::vector<ovt_event> events_;
+    ovt_fw fw_;
+    ovt_sched sched_;
+    std::deque<ovt_sched_queue> queues_;
+    std::deque<ovt_sched_process> processes_;
+    std::deque<ovt_fw_context> contexts_;
+    std::vector<ovt_fw_context*> contexts_of_; ///< each process
+    std::deque<Job> jobs_;
+    std::deque<Task> tasks_;
+    std::vector<std::int64_t> submitted_; ///< FC level: job of each submit, -1: refused
+    std::deque<std::uint32_t> ended_segments_;
+    std::vector<std::uint32_t> unfinished_; ///< FCs of tasks on each core, as this host knows
+    std::uint64_t jobs_open_ = 0;
+    std::uint64_t tasks_open_ = 0;
+    FcChecker fc_checker_;
+    TaskChecker task_checker_;
+    std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes_;
+    std::uint64_t next_wake_ = 0;
+    std::uint64_t wake_count_ = 0;
+    std::uint64_t now_ = 0;
+    std::uint64_t timer_at_ = never;
+    bool pump_asked_ = false;
+    bool jobs_submitted_ = false;
+};
+
+} // namespace
+
+Totals& Totals::operator+=(const Totals& other) {
+    commands += other.commands;
+    refused += other.refused;
+    fcs += other.fcs;
+    jobs += other.jobs;
+    tasks += other.tasks;
+    return *this;
+}
+
+Totals run(const Case& of) {
+    return Host(of).run();
+}
+
+} // namespace overtake::fuzz

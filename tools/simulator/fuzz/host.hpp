@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// A host that brings the shipped firmware and task scheduler through a fuzz case, as badly as the
+// case says, and holds what they do against the checkers.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/fuzz/case.hpp"
+
+namespace overtake::fuzz {
+
+struct Totals {
+    std::uint64_t commands = 0;
+    std::uint64_t refused = 0; ///< by a full command queue
+    std::uint64_t fcs = 0;
+    std::uint64_t jobs = 0;
+    std::uint64_t tasks = 0;
+
+    Totals& operator+=(const Totals& other);
+};
+
+/// Throws Violation. The same case runs the same way every time. Safe to call in several threads.
+Totals run(const Case& of);
+
+} // namespace overtake::fuzz

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/fuzz/case.hpp"
+
+namespace overtake::fuzz {
+
+/// A job as its host holds it. Jobs of a case have memory of their own to the end, so that a touch
+/// after the firmware let go is seen.
+struct Job {
+    static constexpr std::uint32_t no_task = ~0u;
+
+    ovt_fw_job device = {}; ///< first: an ovt_fw_job* is a Job*
+    std::uint32_t number = 0;
+    std::uint32_t task = no_task;
+    const Segment* segment = nullptr;
+    std::vector<ovt_fc> fcs;
+    bool cancel_queued = false;
+    bool ended = false;           ///< ENDED was seen
+    bool cancel_answered = false; ///< CANCELLED was seen
+    ovt_fw_job as_released = {};  ///< what it was when the firmware let go
+
+    static Job& of(ovt_fw_job* device) { return *reinterpret_cast<Job*>(device); }
+    bool released() const { return ended && (!cancel_queued || cancel_answered); }
+};
+
+} // namespace overtake::fuzz

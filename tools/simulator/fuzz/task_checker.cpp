@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/fuzz/task_checker.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "simulator/fuzz/violation.hpp"
+
+namespace overtake::fuzz {
+
+bool TaskChecker::View::high() const {
+    return task->sched.priority == OVT_SCHED_PRIORITY_HIGH;
+}
+
+bool TaskChecker::View::next_is_bpu() const {
+    return !task->model->segments[segment].fcs.empty();
+}
+
+/// A CPU segment between BPU segments.
+bool TaskChecker::View::in_gap() const {
+    return core != 0 && bpu_left != 0 &&
+           (state == State::cpu_waiting || state == State::cpu_running);
+}
+
+TaskChecker::TaskChecker(const Case& of, std::function<std::uint32_t(std::uint32_t)> unfinished)
+    : case_(of), unfinished_(std::move(unfinished)), waiting_(of.service_mode ? 1 : of.processes),
+      active_(waiting_.size()), workers_(of.processes, 0) {}
+
+std::uint32_t TaskChecker::queue_of(const View& view) const {
+    return case_.service_mode ? 0 : view.task->process;
+}
+
+/// Priority, custom_id, arrival.
+bool TaskChecker::before(const View& a, const View& b) const {
+    const auto key = [](const View& view) {
+        return std::tuple(-static_cast<int>(view.task->sched.priority), view.task->sched.custom_id,
+                          view.task->number);
+    };
+    return key(a) < key(b);
+}
+
+void TaskChecker::enter(View& entering, State state) {
+    auto& waiting = waiting_[queue_of(entering)];
+    const auto place =
+        std::ranges::find_if(waiting, [&](const View* other) { return before(entering, *other); });
+    waiting.insert(place, &entering);
+    entering.state = state;
+}
+
+void TaskChecker::leave_queue(View& leaving) {
+    std::erase(waiting_[queue_of(leaving)], &leaving);
+}
+
+void TaskChecker::arrived(const Task& task) {
+    if (task.number != views_.size())
+        violate("the fuzzer's tasks are out of order");
+    View& arriving = views_.emplace_back();
+    arriving.task = &task;
+    arriving.asked = task.sched.core;
+    for (const Segment& segment : task.model->segments) {
+        arriving.bpu_left += !segment.fcs.empty();
+        for (const Fc& fc : segment.fcs)
+            arriving.bpu_time += fc.duration;
+    }
+    enter(arriving, State::waiting);
+}
+
+void TaskChecker::expect(const View& of, const ovt_sched_action* action,
+                         ovt_sched_action_type type) const {
+    if (action == nullptr)
+        violate("task {} should have got action {}, and got none", of.task->number,
+                static_cast<int>(type));
+    if (action->type != type || action->task != &of.task->sched)
+        violate("task {} should have got action {}, but task {} got {}", of.task->number,
+                static_cast<int>(type), Task::of(action->task).number,
+                static_cast<int>(action->type));
+    if ((type == OVT_SCHED_SUBMIT || type == OVT_SCHED_RUN_CPU) && action->segment != of.segment)
+        violate("task {} goes on with segment {}, not {}", of.task->number, action->segment,
+                of.segment);
+    if (type == OVT_SCHED_SUBMIT && of.core != 0 && action->core != of.core)
+        violate("task {} moves from core {} to {}", of.task->number, of.core, action->core);
+}
+
+void TaskChecker::end(View& ending, const ovt_sched_action* action) {
+    expect(ending, action, OVT_SCHED_END);
+    ending.state = State::ended;
+    ending.holds = false;
+    std::erase(active_[queue_of(ending)], &ending);
+}
+
+void TaskChecker::segment_ended(const Task& task, bool ok, const ovt_sched_action* action) {
+    View& of = view(task);
+    if (of.state == State::cpu_running) {
+        workers_[task.process]--;
+    } else {
+        of.bpu_left--;
+        if (of.bpu_left == 0)
+            of.holds = false;
+    }
+    of.segment++;
+    if (!ok || of.cancelled || of.segment == task.model->segments.size())
+        return end(of, action);
+    if (of.next_is_bpu() && of.core != 0) {
+        of.state = State::device;
+        return expect(of, action, OVT_SCHED_SUBMIT);
+    }
+    if (action != nullptr)
+        violate("task {} got action {} out of turn", task.number, static_cast<int>(action->type));
+    if (of.next_is_bpu())
+        enter(of, State::ready);
+    else
+        of.state = State::cpu_waiting;
+}
+
+void TaskChecker::cancelled(const Task& task, const ovt_sched_action* action) {
+    View& of = view(task);
+    if (!of.cancelled && of.state != State::ended) {
+        of.cancelled = true;
+        switch (of.state) {
+        case State::waiting:
+        case State::ready:
+            leave_queue(of);
+            return end(of, action);
+        case State::cpu_waiting:
+            return end(of, action);
+        case State::device:
+            return expect(of, action, OVT_SCHED_CANCEL_JOB);
+        default:
+            break;
+        }
+    }
+    if (action != nullptr)
+        violate("the cancel of task {} got action {}", task.number, static_cast<int>(action->type));
+}
+
+// Who may go
+
+std::uint32_t TaskChecker::dispatched_below_high(std::uint32_t queue) const {
+    return static_cast<std::uint32_t>(
+        std::ranges::count_if(active_[queue], [](const View* view) { return !view->high(); }));
+}
+
+bool TaskChecker::may_insert(const View& holder, const View& waiting, std::uint64_t now) const {
+    __extension__ using Wide = __int128;
+    if (!holder.in_gap())
+        return false;
+    const auto& segments = holder.task->model->segments;
+    const std::uint64_t whole = segments[holder.segment].cpu;
+    std::uint64_t remaining = whole;
+    if (holder.state == State::cpu_running) {
+        const std::uint64_t spent = now - holder.cpu_start;
+        remaining = spent < whole ? whole - spent : 0;
+    }
+    std::size_t next = holder.segment + 1;
+    while (segments[next].fcs.empty())
+        next++;
+    Wide next_time = 0;
+    for (const Fc& fc : segments[next].fcs)
+        next_time += fc.duration;
+    const Wide late = static_cast<Wide>(waiting.bpu_time) - static_cast<Wide>(remaining);
+    return late * 100 < next_time * static_cast<Wide>(case_.threshold_percent) ||
+           waiting.bpu_time < case_.insert_max_time || whole > case_.wait_dispatch_time;
+}
+
+bool TaskChecker::slot_free(std::uint32_t queue, const View& waiting, std::uint32_t core,
+                            std::uint64_t now) const {
+    const auto in_the_way = [&](const View* holder) {
+        return holder->holds && holder->core == core && !may_insert(*holder, waiting, now);
+    };
+    return std::ranges::count_if(active_[queue], in_the_way) < case_.slots;
+}
+
+/// 0: none is open.
+std::uint32_t TaskChecker::least_loaded(const std::vector<bool>& open) const {
+    std::uint32_t best = 0;
+    for (std::uint32_t core = 1; core <= open.size(); core++)
+        if (open[core - 1] && (best == 0 || unfinished_(core) < unfinished_(best)))
+            best = core;
+    return best;
+}
+
+TaskChecker::Choice TaskChecker::first_of(std::uint32_t queue, std::uint64_t now) const {
+    const std::vector<bool> all(case_.cores(), true);
+    std::vector<bool> barred(case_.cores(), false);
+    const bool full = dispatched_below_high(queue) >= case_.task_limit;
+    for (View* view : waiting_[queue]) {
+        const std::uint32_t asked = view->asked;
+        if (view->high())
+            return {view, !view->next_is_bpu() ? 0 : (asked != 0 ? asked : least_loaded(all))};
+        if (view->state == State::waiting && full)
+            continue;
+        if (!view->next_is_bpu())
+            return {view, 0};
+        std::vector<bool> open(case_.cores());
+        for (std::uint32_t core = 1; core <= case_.cores(); core++)
+            open[core - 1] = (asked == 0 || asked == core) && !barred[core - 1] &&
+                             slot_free(queue, *view, core, now);
+        const std::uint32_t core = least_loaded(open);
+        if (core != 0)
+            return {view, core};
+        for (std::uint32_t other = 1; other <= case_.cores(); other++)
+            if (asked == 0 || asked == other)
+                barred[other - 1] = true;
+    }
+    return {};
+}
+
+TaskChecker::Choice TaskChecker::first(std::uint64_t now) const {
+    for (std::uint32_t queue = 0; queue < waiting_.size(); queue++)
+        if (const Choice choice = first_of(queue, now); choice.view != nullptr)
+            return choice;
+    return {};
+}
+
+/// The waiting CPU segment that an idle worker takes next.
+TaskChecker::View* TaskChecker::first_for_worker() const {
+    for (std::uint32_t process = 0; process < case_.processes; process++) {
+        if (workers_[process] >= case_.workers)
+            continue;
+        View* best = nullptr;
+        for (View* view : active_[case_.service_mode ? 0 : process]) {
+            if (view->task->process != process || view->state != State::cpu_waiting)
+                continue;
+            const auto key = [](const View* of) {
+                return std::tuple(-static_cast<int>(of->task->sched.priority),
+                                  of->task->sched.custom_id, of->dispatched);
+            };
+            if (best == nullptr || key(view) < key(best))
+                best = view;
+        }
+        if (best != nullptr)
+            return best;
+    }
+    return nullptr;
+}
+
+void TaskChecker::dispatch(View& of, std::uint32_t core) {
+    leave_queue(of);
+    if (of.dispatched == 0) {
+        of.dispatched = next_dispatch_++;
+        active_[queue_of(of)].push_back(&of);
+    }
+    if (!of.next_is_bpu()) {
+        of.state = State::cpu_waiting;
+        return;
+    }
+    of.state = State::device;
+    of.core = core;
+    of.holds = !of.high();
+}
+
+/// Tasks that begin with a CPU segment are dispatched without an action of their own.
+void TaskChecker::take_dispatched(std::uint64_t now) {
+    std::vector<View*> dispatched;
+    for (const auto& queue : waiting_)
+        for (View* view : queue)
+            if (view->dispatched == 0 && view->task->sched.dispatch_sequence != 0 &&
+                !view->next_is_bpu())
+                dispatched.push_back(view);
+    std::ranges::sort(dispatched, {},
+                      [](const View* view) { return view->task->sched.dispatch_sequence; });
+    for (View* view : dispatched) {
+        const Choice choice = first(now);
+        if (choice.view != view)
+            violate("{} ns: task {} was dispatched before task {}", now, view->task->number,
+                    choice.view ? static_cast<int>(choice.view->task->number) : -1);
+        dispatch(*view, 0);
+    }
+}
+
+void TaskChecker::next(std::uint64_t now, const ovt_sched_action* action) {
+    take_dispatched(now);
+    const Choice choice = first(now);
+    if (choice.view != nullptr) {
+        if (action == nullptr)
+            violate("{} ns: task {} may go to core {}, and does not", now,
+                    choice.view->task->number, choice.core);
+        if (action->type != OVT_SCHED_SUBMIT || action->task != &choice.view->task->sched)
+            violate("{} ns: task {} gets action {} before task {}", now,
+                    Task::of(action->task).number, static_cast<int>(action->type),
+                    choice.view->task->number);
+        if (action->core != choice.core || action->segment != choice.view->segment)
+            violate("{} ns: segment {} of task {} goes to core {}, not segment {} to {}", now,
+                    action->segment, choice.view->task->number, action->core, choice.view->segment,
+                    choice.core);
+        return dispatch(*choice.view, choice.core);
+    }
+    View* const worker = first_for_worker();
+    if (worker != nullptr) {
+        expect(*worker, action, OVT_SCHED_RUN_CPU);
+        worker->state = State::cpu_running;
+        worker->cpu_start = now;
+        workers_[worker->task->process]++;
+        return;
+    }
+    if (action != nullptr)
+        violate("{} ns: task {} gets action {}, though it may not go", now,
+                Task::of(action->task).number, static_cast<int>(action->type));
+}
+
+void TaskChecker::finish(const std::deque<ovt_sched_queue>& queues,
+                         const std::deque<ovt_sched_process>& processes) const {
+    for (const View& view : views_)
+        if (view.state != State::ended)
+            violate("task {} never ended", view.task->number);
+    for (const ovt_sched_queue& queue : queues) {
+        std::uint32_t holders = 0;
+        for (std::uint32_t core = 0; core < case_.cores(); core++)
+            holders += queue.holders_on[core];
+        if (queue.dispatched != 0 || holders != 0 || !ovt_list_empty(&queue.waiting) ||
+            !ovt_list_empty(&queue.holders))
+            violate("all tasks are over, and a queue counts {} tasks and {} slots",
+                    queue.dispatched, holders);
+    }
+    for (const ovt_sched_process& process : processes)
+        if (process.workers_busy != 0 || !ovt_list_empty(&process.cpu_waiting))
+            violate("all tasks are over, and {} CPU workers are busy", process.workers_busy);
+}
+
+} // namespace overtake::fuzz

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// TaskChecker: the rules of the task level, worked out anew at each decision of the scheduler.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "simulator/fuzz/case.hpp"
+
+namespace overtake::fuzz {
+
+/// A task as its host holds it; memory of its own to the end of the case, as a Job.
+struct Task {
+    ovt_sched_task sched = {}; ///< first: an ovt_sched_task* is a Task*
+    std::uint32_t number = 0;
+    std::uint32_t process = 0;
+    const Model* model = nullptr;
+    std::vector<ovt_sched_segment> segments;
+    std::uint32_t job = ~0u; ///< number of the one on the device
+    bool ended = false;
+    ovt_sched_task as_released = {};
+
+    static Task& of(ovt_sched_task* sched) { return *reinterpret_cast<Task*>(sched); }
+};
+
+/// Told of every call of the scheduler and of its answer, before that is carried out. Throws
+/// Violation.
+class TaskChecker {
+public:
+    /// `unfinished`: the FCs of a core (from 1), as the scheduler is told.
+    TaskChecker(const Case& of, std::function<std::uint32_t(std::uint32_t)> unfinished);
+
+    void arrived(const Task& task);
+    /// `action`: null if the scheduler had none.
+    void segment_ended(const Task& task, bool ok, const ovt_sched_action* action);
+    void cancelled(const Task& task, const ovt_sched_action* action);
+    void next(std::uint64_t now, const ovt_sched_action* action);
+    void finish(const std::deque<ovt_sched_queue>& queues,
+                const std::deque<ovt_sched_process>& processes) const;
+
+private:
+    enum class State { waiting, ready, cpu_waiting, cpu_running, device, ended };
+
+    struct View {
+        const Task* task;
+        std::uint32_t asked = 0; ///< core, 0: any
+        State state = State::waiting;
+        std::uint32_t segment = 0;
+        std::uint32_t core = 0; ///< of its first BPU segment; 0: not submitted yet
+        bool holds = false;
+        bool cancelled = false;
+        std::uint64_t dispatched = 0; ///< sequence from 1; 0: not
+        std::uint64_t cpu_start = 0;
+        std::uint64_t bpu_time = 0;
+        std::uint32_t bpu_left = 0;
+
+        bool high() const;
+        bool next_is_bpu() const;
+        bool in_gap() const;
+    };
+
+    struct Choice {
+        View* view = nullptr;
+        std::uint32_t core = 0;
+    };
+
+    View& view(const Task& task) { return views_[task.number]; }
+    std::uint32_t queue_of(const View& view) const;
+    bool before(const View& a, const View& b) const;
+    void enter(View& view, State state);
+    void leave_queue(View& view);
+    void end(View& view, const ovt_sched_action* action);
+    std::uint32_t dispatched_below_high(std::uint32_t queue) const;
+    bool may_insert(const View& holder, const View& waiting, std::uint64_t now) const;
+    bool slot_free(std::uint32_t queue, const View& waiting, std::uint32_t core,
+                   std::uint64_t now) const;
+    std::uint32_t least_loaded(const std::vector<bool>& open) const;
+    Choice first_of(std::uint32_t queue, std::uint64_t now) const;
+    Choice first(std::uint64_t now) const;
+    View* first_for_worker() const;
+    void take_dispatched(std::uint64_t now);
+    void dispatch(View& view, std::uint32_t core);
+    void expect(const View& view, const ovt_sched_action* action, ovt_sched_action_type type) const;
+
+    const Case& case_;
+    std::function<std::uint32_t(std::uint32_t)> unfinished_;
+    std::deque<View> views_;                  ///< by task number
+    std::vector<std::vector<View*>> waiting_; ///< of each queue, in the order of the contract
+    std::vector<std::vector<View*>> active_;  ///< of each queue: dispatched, not over
+    std::vector<std::uint32_t> workers_;      ///< busy ones of each process
+    std::uint64_t next_dispatch_ = 1;
+};
+
+} // namespace overtake::fuzz

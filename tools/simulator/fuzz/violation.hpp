@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace overtake::fuzz {
+
+/// An invariant that does not hold. what() says which, where and when.
+class Violation : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+template <class... Arguments>
+[[noreturn]] void violate(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    throw Violation(fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+} // namespace overtake::fuzz
