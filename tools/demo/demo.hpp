@@ -12,6 +12,9 @@
 
 namespace overtake::demo {
 
+/// Requests that the large network's client always has on the way.
+constexpr unsigned large_in_flight = 3;
+
 /// One set-up.
 struct Row {
     std::string name;
@@ -32,8 +35,10 @@ struct Figures {
     std::uint64_t max_ns;
     std::uint64_t preemptions;   ///< of the large network's jobs
     std::uint64_t large_ran_dry; ///< times none of its requests was waiting: the host was late
-    double large_per_second;     ///< requests of the large network
-    double fair_per_second;      ///< what the time that the detector leaves would allow
+    /// From the end of a request of the large network to the arrival of the next; the median.
+    std::uint64_t large_turnaround_ns;
+    double large_per_second; ///< requests of the large network
+    double fair_per_second;  ///< what the time that the detector leaves would allow
 };
 
 /// `large_cost_ns`: what one request of the unsplit large network takes alone. The window

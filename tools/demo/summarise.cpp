@@ -16,6 +16,24 @@ double overlap(const load::Request& request, std::uint64_t from, std::uint64_t t
            static_cast<double>(request.end_ns - request.start_ns);
 }
 
+/// Each request but the first few takes the place of one that ended.
+std::uint64_t median_turnaround(const std::vector<load::Request>& requests, std::uint64_t from,
+                                std::uint64_t to) {
+    std::vector<std::uint64_t> ends;
+    for (const load::Request& request : requests)
+        ends.push_back(request.end_ns);
+    std::ranges::sort(ends);
+    std::vector<std::uint64_t> turnarounds;
+    for (std::size_t i = large_in_flight; i < requests.size(); i++) {
+        const std::uint64_t queued = requests[i].queued_ns;
+        const std::uint64_t end = ends[i - large_in_flight];
+        if (queued >= from && queued < to && queued >= end)
+            turnarounds.push_back(queued - end);
+    }
+    std::ranges::sort(turnarounds);
+    return turnarounds.empty() ? 0 : load::percentile(turnarounds, 50);
+}
+
 } // namespace
 
 const std::vector<Row>& rows() {
@@ -55,6 +73,7 @@ Figures summarise(const std::vector<load::Request>& detector,
         previous_end = request.end_ns;
         figures.preemptions += request.preemptions;
     }
+    figures.large_turnaround_ns = median_turnaround(large, from, to);
     auto seconds = static_cast<double>(to - from) / 1e9;
     auto left = static_cast<double>(to - from) - static_cast<double>(detector_ns);
     figures.large_per_second = served / seconds;

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,8 +18,10 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "demo/demo.hpp"
+#include "demo/predict.hpp"
+#include "demo_table.hpp"
 #include "load/records.hpp"
+#include "output_file.hpp"
 #include "trace/fc_trace.hpp"
 
 namespace overtake::command {
@@ -30,12 +31,10 @@ namespace fs = std::filesystem;
 
 struct DemoOptions {
     std::string device = "/dev/accel/accel0";
-    std::string detector;
-    std::string large;
-    std::string large_split;
+    demo::Networks networks;
+    demo::Load load;
     std::string output_dir = ".";
-    unsigned requests = 2000;
-    unsigned period_us = 10000;
+    bool predict = false;
 };
 
 constexpr unsigned picture_ms = 60;
@@ -143,15 +142,17 @@ RowResult run_row(const DemoOptions& options, const demo::Row& row, std::uint64_
     std::unique_ptr<Child> large;
     if (row.large) {
         auto arguments =
-            client(options, row.split ? options.large_split : options.large, large_records);
-        arguments.insert(arguments.end(), {"--in-flight", "3", "--frames", "0"});
+            client(options, row.split ? options.networks.large_split : options.networks.large,
+                   large_records);
+        arguments.insert(arguments.end(),
+                         {"--in-flight", std::to_string(demo::large_in_flight), "--frames", "0"});
         auto before = fcs_done(device);
         large = std::make_unique<Child>(arguments);
         wait_for_first_fcs(device, *large, before);
     }
-    auto arguments = client(options, options.detector, detector_records);
-    arguments.insert(arguments.end(), {"--frames", std::to_string(options.requests), "--period-us",
-                                       std::to_string(options.period_us)});
+    auto arguments = client(options, options.networks.detector, detector_records);
+    arguments.insert(arguments.end(), {"--frames", std::to_string(options.load.requests),
+                                       "--period-us", std::to_string(options.load.period_us)});
     if (row.priority)
         arguments.insert(arguments.end(), {"--priority", "255", "--core-limit", "1"});
     trace::FcTrace trace;
@@ -182,51 +183,8 @@ RowResult run_row(const DemoOptions& options, const demo::Row& row, std::uint64_
     return result;
 }
 
-double ms(std::uint64_t ns) {
-    return static_cast<double>(ns) / 1e6;
-}
-
-void print_head() {
-    fmt::print("\n{:14} | {:>8} {:>8} {:>8} {:>9} | {:>7} {:>10} {:>8}\n", "", "p50 ms", "p99 ms",
-               "max ms", "p99/alone", "req/s", "fair share", "overtaken");
-    fmt::print("{:14} | {:^36} | {:^28}\n", "set-up", "detector", "large network");
-    fmt::print("{:-<15}+{:-<38}+{:-<30}\n", "", "", "");
-}
-
-void print_row(const demo::Row& row, const demo::Figures& figures, std::uint64_t alone_p99_ns) {
-    fmt::print("{:14} | {:8.2f} {:8.2f} {:8.2f} {:8.1f}x |", row.name, ms(figures.p50_ns),
-               ms(figures.p99_ns), ms(figures.max_ns),
-               static_cast<double>(figures.p99_ns) / static_cast<double>(alone_p99_ns));
-    if (row.large)
-        fmt::print(" {:7.1f} {:9.1f}% {:9}", figures.large_per_second,
-                   100 * figures.large_per_second / figures.fair_per_second, figures.preemptions);
-    fmt::print("\n");
-    if (figures.large_ran_dry != 0)
-        fmt::print("{:14} | this machine was too busy: {} times the large network had nothing "
-                   "waiting\n",
-                   "", figures.large_ran_dry);
-    std::fflush(stdout);
-}
-
-nlohmann::json to_json(const demo::Row& row, const demo::Figures& figures) {
-    return {{"set_up", row.name},
-            {"requests", figures.requests},
-            {"p50_us", static_cast<double>(figures.p50_ns) / 1e3},
-            {"p99_us", static_cast<double>(figures.p99_ns) / 1e3},
-            {"max_us", static_cast<double>(figures.max_ns) / 1e3},
-            {"large_per_second", figures.large_per_second},
-            {"large_fair_per_second", figures.fair_per_second},
-            {"large_ran_dry", figures.large_ran_dry},
-            {"large_preemptions", figures.preemptions}};
-}
-
-void write_file(const fs::path& path, const std::string& contents) {
-    std::ofstream file(path);
-    file << contents;
-    file.close();
-    if (!file)
-        throw Error(EIO,
-                    fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+void write_json(const fs::path& path, const nlohmann::ordered_json& json) {
+    command::write_file(path, [&](std::ostream& out) { out << json.dump(2) << "\n"; });
 }
 
 /// A window of the recorded timeline that has a detector's FC near its left edge.
@@ -241,30 +199,50 @@ void draw(const timeline::Timeline& timeline, const demo::Row& row, const fs::pa
         }
     timeline::Timeline titled = timeline;
     titled.title = fmt::format("{}: {} ms of the device", row.name, picture_ms);
-    write_file(path, timeline::to_svg(titled, from, from + picture_ms * 1'000'000ull));
+    write_file(path, [&](std::ostream& out) {
+        out << timeline::to_svg(titled, from, from + picture_ms * 1'000'000ull);
+    });
+}
+
+void print_introduction(const DemoOptions& options, std::uint64_t large_cost_ns) {
+    fmt::print("A detector every {} ms beside a large network of {:.1f} ms that always has three "
+               "requests in flight,\none core, {} detector requests a row, device time.\n",
+               options.load.period_us / 1000.0, static_cast<double>(large_cost_ns) / 1e6,
+               options.load.requests);
+}
+
+int predict_demo(const DemoOptions& options) {
+    print_introduction(options, demo::predicted_cost_ns(options.networks.large));
+    const auto json = print_predicted(options.networks, options.load);
+    write_json(fs::path(options.output_dir) / "predicted.json", json);
+    return 0;
 }
 
 int run_demo(const DemoOptions& options) {
     fs::create_directories(options.output_dir);
-    auto large_cost_ns = measure_cost(options, options.large);
+    if (options.predict)
+        return predict_demo(options);
+    auto large_cost_ns = measure_cost(options, options.networks.large);
     auto device = open_device(options.device);
-    auto json = nlohmann::json::array();
+    auto json = nlohmann::ordered_json::array();
     std::uint64_t alone_p99_ns = 0;
-    fmt::print("A detector every {} ms beside a large network of {:.1f} ms that always has three "
-               "requests in flight,\none core, {} detector requests a row, device time.\n",
-               options.period_us / 1000.0, ms(large_cost_ns), options.requests);
-    print_head();
+    print_introduction(options, large_cost_ns);
+    print_measured_head();
     for (const demo::Row& row : demo::rows()) {
+        const demo::Figures predicted = demo::predict(row, options.networks, options.load);
         RowResult result = run_row(options, row, large_cost_ns, *device);
         if (!row.large)
             alone_p99_ns = result.figures.p99_ns;
-        print_row(row, result.figures, alone_p99_ns);
-        json.push_back(to_json(row, result.figures));
+        print_measured(row, options.networks, options.load, predicted, result.figures,
+                       alone_p99_ns);
+        auto entry = to_json(row, result.figures);
+        entry["predicted"] = to_json(row, predicted);
+        json.push_back(entry);
         std::string stem = row.name;
         std::replace(stem.begin(), stem.end(), ' ', '-');
         draw(result.timeline, row, fs::path(options.output_dir) / ("timeline-" + stem + ".svg"));
     }
-    write_file(fs::path(options.output_dir) / "results.json", json.dump(2) + "\n");
+    write_json(fs::path(options.output_dir) / "results.json", json);
     fmt::print("\nNumbers: {0}/results.json. Timelines: {0}/timeline-*.svg\n", options.output_dir);
     return 0;
 }
@@ -276,16 +254,20 @@ void add_demo(CLI::App& app, int& status) {
     auto* command =
         app.add_subcommand("demo", "A detector beside a large network, with and without the knobs");
     command->add_option("--device", options->device, "Device in mode timed that nobody else uses");
-    command->add_option("--detector", options->detector, "Model of the detector")->required();
-    command->add_option("--large", options->large, "Model of the large network")->required();
+    command->add_option("--detector", options->networks.detector, "Model of the detector")
+        ->required();
+    command->add_option("--large", options->networks.large, "Model of the large network")
+        ->required();
     command
-        ->add_option("--large-split", options->large_split,
+        ->add_option("--large-split", options->networks.large_split,
                      "The same compiled with --max-time-per-fc 1000")
         ->required();
+    command->add_flag("--predict", options->predict,
+                      "Only say what the simulator predicts; needs no device");
     command->add_option("--output-dir", options->output_dir, "Where results and pictures go");
-    command->add_option("--requests", options->requests, "Detector requests in each row")
+    command->add_option("--requests", options->load.requests, "Detector requests in each row")
         ->check(CLI::Range(1, 1000000));
-    command->add_option("--period-us", options->period_us, "Time between detector requests")
+    command->add_option("--period-us", options->load.period_us, "Time between detector requests")
         ->check(CLI::Range(100, 10000000));
     command->callback([options, &status] { status = run_demo(*options); });
 }
