@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Every quick test, one phase after the other; `make test`. Needs `make build kmod` first.
 #
-#   scripts/run-tests.sh [PHASE...]      phases: unit sanitizers style harness vm
+#   scripts/run-tests.sh [PHASE...]      phases: unit sanitizers style protocol harness vm
 #
 # Each phase prints TAP ("ok NAME", "not ok NAME"), which is what the totals count; its whole output
 # stays in build/test/PHASE.log. The last line is "N passed, M failed"; the exit status is 0 only
@@ -11,7 +11,7 @@ set -u -o pipefail
 cd "$(dirname "$0")/.."
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
-phases=${*:-unit sanitizers style harness vm}
+phases=${*:-unit sanitizers style protocol harness vm}
 log_directory=build/test
 passed=0
 failed=0
@@ -44,6 +44,11 @@ phase_sanitizers()
 phase_style()
 {
 	scripts/check-kernel-style.sh
+}
+
+phase_protocol()
+{
+	tests/protocol/run
 }
 
 phase_harness()

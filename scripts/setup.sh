@@ -25,8 +25,9 @@ kmod_packages_6_12="linux-headers-amd64"
 vm_packages="busybox-static cpio xz-utils kmod python3 bpftrace"
 vm_packages_6_12="qemu-system-x86"
 
-# Networks and pictures for the tests, and the kernel's own style checker from its source.
-test_packages="libonnx-testdata python3-pil fonts-dejavu-core fonts-liberation sparse xz-utils"
+# Networks and pictures for the tests, the checker of the protocol model (spin), and the kernel's own
+# style checker from its source.
+test_packages="libonnx-testdata python3-pil fonts-dejavu-core fonts-liberation sparse spin xz-utils"
 test_packages_6_12="linux-source-6.12"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"

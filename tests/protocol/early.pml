@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a CPU or a compiler may do where a load-acquire or a store-release is left out: perform loads
+ * early or late. (What it may do with stores, the store buffer does.) Under the device
+ * lock it may do the same, but only while the lock is held: then nobody else stores, and a load reads
+ * the same early or late. So there the acquires change nothing.
+ */
+
+/* Without the acquire of a tail: the slot is read some time before the tail is. */
+#if defined(NO_ACQUIRE_COMMAND_TAIL) && !defined(LOCKED)
+#define READ_COMMANDS_EARLY
+#endif
+#if defined(NO_ACQUIRE_EVENT_TAIL) && !defined(LOCKED)
+#define READ_EVENTS_EARLY
+#endif
+
+/* Without the release of a head: the slot is read after the head was stored. */
+#ifdef NO_RELEASE_COMMAND_HEAD
+#define MAYBE_CONSUME_COMMAND	if :: ahead = 1; consume_command() :: skip fi
+#else
+#define MAYBE_CONSUME_COMMAND	skip
+#endif
+#ifdef NO_RELEASE_EVENT_HEAD
+#define MAYBE_CONSUME_EVENT	if :: ahead = 1; consume_event() :: skip fi
+#else
+#define MAYBE_CONSUME_EVENT	skip
+#endif
+
+/*
+ * Without the acquire of a head: the slot is written as if there were room, and the load that says
+ * so is performed when there is. C11 allows that. No CPU does it, and Linux relies on that: a store
+ * that hangs on a branch on a load is not made before the load (-DCONTROL_DEPENDENCIES).
+ *
+ * An execution in which the load never says so did not happen; the checker must not take it for a
+ * deadlock (pan -E), and what was overwritten counts only when it has said so.
+ */
+#if !defined(LOCKED) && !defined(CONTROL_DEPENDENCIES)
+#ifdef NO_ACQUIRE_COMMAND_HEAD
+#define FILL_COMMANDS_EARLY
+#endif
+#ifdef NO_ACQUIRE_EVENT_HEAD
+#define FILL_EVENTS_EARLY
+#endif
+#endif
+
+#if defined(FILL_COMMANDS_EARLY) || defined(FILL_EVENTS_EARLY)
+#define FILLS_EARLY
+
+bit speculates;
+bit overwritten;
+#define SPECULATES		speculates
+#define OVERWRITTEN		overwritten
+#define NOTE_OVERWRITTEN(word)	overwritten = (overwritten || word)
+
+#else
+
+#define SPECULATES		false
+#define OVERWRITTEN		false
+#define NOTE_OVERWRITTEN(word)	skip
+
+#endif
+
+#ifdef FILL_COMMANDS_EARLY
+#define MAY_RESERVE(slots)	true
+#define MAYBE_FILL_COMMAND(message, slots)	fill_early(HOST, message, CAN_RESERVE(slots))
+#else
+#define MAY_RESERVE(slots)	CAN_RESERVE(slots)
+#define MAYBE_FILL_COMMAND(message, slots)	skip
+#endif
+
+#ifdef FILL_EVENTS_EARLY
+#define MAY_SEND		true
+#define MAYBE_FILL_EVENT(message)	fill_early(FIRMWARE, message, HAS_EVENT_ROOM)
+#else
+#define MAY_SEND		HAS_EVENT_ROOM
+#define MAYBE_FILL_EVENT(message)	skip
+#endif
