@@ -39,6 +39,12 @@ coverage: ## line and branch coverage of the device code; fails below 95 % of it
 soak: build kmod ## the long tests: the VM suite on the debug kernel, repeated and random runs
 	scripts/run-soak.sh
 
+bench: ## how fast the simulator is: FCs per second on one core
+	scripts/setup.sh bench
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target simulator_benchmark
+	build/release/tests/simulator_benchmark
+
 debug-kernel: ## Linux 6.12 with KASAN, lockdep, kmemleak and fault injection: build/debug-kernel
 	scripts/setup.sh debug-kernel
 	scripts/build-debug-kernel.sh

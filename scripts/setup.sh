@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages that a part of the project needs, and say which.
 #
-#   scripts/setup.sh build|kmod|vm|test|debug-kernel|all
+#   scripts/setup.sh build|kmod|vm|test|coverage|bench|debug-kernel|all
 #
 # Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
 # bookworm-backports (added here from the machine's own apt sources when it is not there yet);
@@ -29,6 +29,11 @@ vm_packages_6_12="qemu-system-x86"
 # style checker from its source.
 test_packages="libonnx-testdata python3-pil fonts-dejavu-core fonts-liberation sparse spin xz-utils"
 test_packages_6_12="linux-source-6.12"
+
+coverage_packages="gcovr"
+
+# What only benchmarks need beside the build.
+bench_packages="libbenchmark-dev"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
 debug_kernel_packages_6_12="linux-source-6.12"
@@ -166,13 +171,16 @@ test)
 	packages="$build_packages $kmod_packages $vm_packages $test_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
+coverage) packages="$build_packages $coverage_packages" packages_6_12= ;;
+bench) packages="$build_packages $bench_packages" packages_6_12= ;;
 debug-kernel) packages=$debug_kernel_packages packages_6_12=$debug_kernel_packages_6_12 ;;
 all)
-	packages="$build_packages $kmod_packages $vm_packages $test_packages $debug_kernel_packages"
+	packages="$build_packages $kmod_packages $vm_packages $test_packages $coverage_packages
+		$bench_packages $debug_kernel_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 *)
-	echo "usage: scripts/setup.sh build|kmod|vm|test|debug-kernel|all" >&2
+	echo "usage: scripts/setup.sh build|kmod|vm|test|coverage|bench|debug-kernel|all" >&2
 	exit 2
 	;;
 esac
