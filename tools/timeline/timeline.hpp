@@ -11,7 +11,7 @@ namespace overtake::timeline {
 
 /// One executed FC. Times in nanoseconds of device time.
 struct Fc {
-    std::string task;  ///< what its label says, e.g. the client's name
+    std::string task;  ///< label of its task or class, e.g. the client's name
     std::uint64_t tag; ///< the job; FCs of one job are told apart by index
     std::uint32_t index;
     unsigned core; ///< from 1
@@ -20,21 +20,34 @@ struct Fc {
     std::uint64_t end_ns;
 };
 
+/// One CPU segment of a task. Times in nanoseconds of device time.
+struct CpuSegment {
+    std::string task;  ///< as Fc::task
+    std::uint64_t tag; ///< the task's; CPU segments of one task are told apart by segment
+    std::uint32_t segment;
+    std::uint64_t start_ns;
+    std::uint64_t end_ns;
+};
+
 /// A HIGH FC went ahead of a NORMAL job that had begun.
 struct Preemption {
     unsigned core;
     std::uint64_t time_ns;
+    std::uint64_t tag = 0; ///< the NORMAL job that was overtaken; 0: not known
 };
 
 struct Timeline {
-    std::string title;
-    std::vector<Fc> fcs;
-    std::vector<Preemption> preemptions;
+    std::string title{};
+    std::vector<Fc> fcs{};
+    std::vector<Preemption> preemptions{};
+    std::vector<CpuSegment> cpu{};
 };
 
 /// What lies in [from_ns, to_ns), as a stand-alone SVG document: a row for each core, HIGH above
-/// and hatched, NORMAL below and plain, a colour for each task, preemptions as marked lines, a time
-/// axis in a fitting unit that starts at 0, and a legend. Pure.
+/// and hatched, NORMAL below and plain, CPU segments in rows below the cores, a colour for each task
+/// (and a number too where there are more tasks than colours), preemptions as marked lines, an axis of
+/// device time in a fitting unit, and a legend. Takes any number of FCs; what is too narrow to be seen
+/// is joined. Pure.
 std::string to_svg(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns);
 
 } // namespace overtake::timeline
