@@ -23,6 +23,8 @@ constexpr std::uint64_t never = ~0ull;
 constexpr std::uint64_t backstop_period = 97;
 /// More of a jump than this, and nothing happens on the host meanwhile.
 constexpr std::uint64_t jump = 200;
+/// A core's thread takes at most so many ticks for an FC that ends by itself.
+constexpr std::uint64_t steps_of_fc = 16;
 /// Far more wake-ups than any case needs.
 constexpr std::uint64_t wake_limit = 5'000'000;
 
@@ -203,7 +205,30 @@ private:
         now_ = until;
     }
 
+    /// By when all is over, if every FC and CPU segment ran after the others and every wake-up came as
+    /// late as the case allows.
+    std::uint64_t latest_end() const {
+        std::uint64_t steps = 0;
+        std::uint64_t work = 0;
+        const auto count = [&](const Segment& segment) {
+            work += segment.cpu;
+            steps += segment.fcs.size() + 1;
+            for (const Fc& fc : segment.fcs)
+                work += fc.kind == FcKind::stuck ? case_.watchdog : fc.duration;
+        };
+        for (const Task& task : tasks_)
+            std::ranges::for_each(task.model->segments, count);
+        for (const Job& job : jobs_)
+            if (job.task == Job::no_task)
+                count(*job.segment);
+        const std::uint64_t wake_ups = 4; // of a step: doorbell, core, timer, the steps of the core
+        const std::uint64_t late = case_.faults.latency_max + steps_of_fc +
+                                   (case_.faults.lost_percent != 0 ? 8 * backstop_period : 0);
+        return now_ + work + steps * wake_ups * late;
+    }
+
     void drain() {
+        const std::uint64_t latest = latest_end();
         while (!over()) {
             pump_if_asked();
             if (over())
@@ -211,6 +236,8 @@ private:
             if (wakes_.empty())
                 violate("{} ns: work is left and nothing will ever wake the host", now_);
             wake_next();
+            if (now_ > latest)
+                violate("{} ns: work is left that should have ended by {} ns", now_, latest);
         }
         if (!ovt_fw_settled(&fw_, now_))
             violate("{} ns: all is over, and the firmware has something to do", now_);
