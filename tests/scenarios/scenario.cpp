@@ -16,13 +16,6 @@ using nlohmann::json;
 
 namespace {
 
-json read_json(const std::string& path) {
-    std::ifstream file(path);
-    if (!file)
-        throw std::runtime_error(path + ": cannot be opened");
-    return json::parse(file);
-}
-
 ScenarioJob job_from(const json& from) {
     ScenarioJob job;
     job.id = from.at("id");
@@ -35,6 +28,13 @@ ScenarioJob job_from(const json& from) {
 }
 
 } // namespace
+
+json read_json(const std::string& path) {
+    std::ifstream file(path);
+    if (!file)
+        throw std::runtime_error(path + ": cannot be opened");
+    return json::parse(file);
+}
 
 std::uint64_t Scenario::over() const {
     std::uint64_t latest = 0;
@@ -52,32 +52,33 @@ void Timeline::sort_fcs() {
     std::ranges::sort(fcs, {}, [](const TimelineFc& fc) { return std::tuple(fc.start, fc.core); });
 }
 
-Scenario read_scenario(const std::string& path) {
-    const json from = read_json(path);
-    if (from.at("version") != 1 || from.at("kind") != "fc")
-        throw std::runtime_error(path + ": not an FC-level scenario of version 1");
-    Scenario scenario;
-    scenario.cores = from.at("cores");
+std::vector<unsigned> core_limits_from(const json& from) {
     const json limit = from.value("core_limit", json(0));
     if (limit.is_array())
-        scenario.core_limits = limit.get<std::vector<unsigned>>();
-    else
-        scenario.core_limits.assign(scenario.cores, limit.get<unsigned>());
+        return limit.get<std::vector<unsigned>>();
+    return std::vector<unsigned>(from.at("cores").get<unsigned>(), limit.get<unsigned>());
+}
+
+Scenario scenario_from(const json& from) {
+    if (from.at("version") != 1 || from.at("kind") != "fc")
+        throw std::runtime_error("not an FC-level scenario of version 1");
+    Scenario scenario;
+    scenario.cores = from.at("cores");
+    scenario.core_limits = core_limits_from(from);
     for (const json& job : from.at("jobs"))
         scenario.jobs.push_back(job_from(job));
     for (const json& cancel : from.value("cancels", json::array())) {
         const std::string id = cancel.at("id");
         const auto job = std::ranges::find(scenario.jobs, id, &ScenarioJob::id);
         if (job == scenario.jobs.end())
-            throw std::runtime_error(path + ": cancels an unknown job");
+            throw std::runtime_error("cancels an unknown job");
         scenario.cancels.push_back(
             {static_cast<std::size_t>(job - scenario.jobs.begin()), cancel.at("at")});
     }
     return scenario;
 }
 
-Timeline read_timeline(const std::string& path) {
-    const json from = read_json(path);
+Timeline timeline_from(const json& from) {
     Timeline timeline;
     for (const json& fc : from.at("fcs"))
         timeline.fcs.push_back({fc.at("job"), fc.at("index"), fc.at("core"),
@@ -90,6 +91,14 @@ Timeline read_timeline(const std::string& path) {
                                  job.at("end"), job.at("preemptions"), job.at("cancelled")});
     }
     return timeline;
+}
+
+Scenario read_scenario(const std::string& path) {
+    return scenario_from(read_json(path));
+}
+
+Timeline read_timeline(const std::string& path) {
+    return timeline_from(read_json(path));
 }
 
 std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
@@ -111,16 +120,24 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
     return out << to.dump();
 }
 
+std::ostream& operator<<(std::ostream& out, const TimelineFc& fc) {
+    return out << fc.job << "[" << fc.index << "] core " << fc.core
+               << (fc.high ? " high " : " normal ") << fc.start << ".." << fc.end;
+}
+
+std::ostream& operator<<(std::ostream& out, const TimelineJob& job) {
+    return out << job.id << " core " << job.core << " arrival " << job.arrival << " start "
+               << (job.start ? std::to_string(*job.start) : "null") << " end " << job.end
+               << " preemptions " << job.preemptions << (job.cancelled ? " cancelled" : "");
+}
+
 std::ostream& operator<<(std::ostream& out, const Timeline& timeline) {
     out << "fcs:\n";
     for (const TimelineFc& fc : timeline.fcs)
-        out << "  " << fc.job << "[" << fc.index << "] core " << fc.core
-            << (fc.high ? " high " : " normal ") << fc.start << ".." << fc.end << "\n";
+        out << "  " << fc << "\n";
     out << "jobs:\n";
     for (const TimelineJob& job : timeline.jobs)
-        out << "  " << job.id << " core " << job.core << " arrival " << job.arrival << " start "
-            << (job.start ? std::to_string(*job.start) : "null") << " end " << job.end
-            << " preemptions " << job.preemptions << (job.cancelled ? " cancelled" : "") << "\n";
+        out << "  " << job << "\n";
     return out;
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace overtake::test {
 
 struct ScenarioJob {
@@ -64,12 +66,19 @@ struct Timeline {
     void sort_fcs();
 };
 
-/// Throw std::runtime_error or a JSON error for a file that cannot be read.
+/// Throw std::runtime_error or a JSON error for what is not of this kind.
+nlohmann::json read_json(const std::string& path);
+Scenario scenario_from(const nlohmann::json& from);
+Timeline timeline_from(const nlohmann::json& from);
+/// One for each core, whether the scenario of either kind gives a number or a list.
+std::vector<unsigned> core_limits_from(const nlohmann::json& from);
 Scenario read_scenario(const std::string& path);
 Timeline read_timeline(const std::string& path);
 
 /// For the messages of failing tests: JSON, ready to be kept as a scenario file.
 std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
+std::ostream& operator<<(std::ostream& out, const TimelineFc& fc);
+std::ostream& operator<<(std::ostream& out, const TimelineJob& job);
 std::ostream& operator<<(std::ostream& out, const Timeline& timeline);
 
 /// Indices of the jobs in arrival order: by time, then file order.

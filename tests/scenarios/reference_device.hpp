@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// Cores, rings and batches as the contract describes them (F2 to F8), as plainly as possible, for
+// the oracles of both levels.  Shares no code with the device.  The caller calls in the order of
+// one instant that its level prescribes; all times are microseconds.
+#pragma once
+
+#include <deque>
+
+#include "scenario.hpp"
+
+namespace overtake::test {
+
+class ReferenceDevice {
+public:
+    /// One limit for each core.
+    explicit ReferenceDevice(std::vector<unsigned> core_limits);
+
+    /// Jobs are numbered from 0 in the order in which they arrive. Core 0 is settled here (F2).
+    std::size_t submit(std::uint64_t now, std::string id, unsigned core, unsigned priority,
+                       std::vector<std::uint64_t> fcs);
+    /// F8. Does nothing to a job that is over or cancelled.
+    void cancel(std::uint64_t now, std::size_t job);
+    /// When the next running FC ends.
+    std::optional<std::uint64_t> next_end() const;
+    /// The jobs of which an FC ends at this instant, lowest core first.
+    std::vector<std::size_t> ending(std::uint64_t now) const;
+    /// The running FC of this job ends.
+    void end_fc(std::uint64_t now, std::size_t job);
+    /// The idle cores choose, lowest core first (F5, F6).
+    void choose(std::uint64_t now);
+
+    bool over(std::size_t job) const { return jobs_[job].over; }
+    unsigned core_of(std::size_t job) const { return jobs_[job].core; }
+    /// FCs of the core that are running, committed or in a ring.
+    std::size_t unfinished(unsigned core) const;
+    /// All jobs and all FCs that have started.
+    Timeline timeline() const;
+
+private:
+    struct Fc {
+        std::size_t job;
+        unsigned index;
+    };
+    struct Core {
+        std::deque<Fc> high;
+        std::deque<Fc> normal;
+        std::deque<Fc> committed;
+        std::optional<Fc> running;
+        std::uint64_t running_until = 0;
+    };
+    struct Job {
+        std::string id;
+        std::vector<std::uint64_t> fcs;
+        unsigned priority;
+        unsigned core; ///< from 1
+        std::uint64_t arrival;
+        std::optional<std::uint64_t> start{};
+        std::uint64_t end = 0;
+        unsigned ended_fcs = 0;
+        bool over = false;
+        bool cancelled = false;
+    };
+
+    unsigned emptiest_core() const;
+    bool runs(std::size_t job) const;
+    void finish(std::uint64_t now, Job& job);
+    std::deque<Fc>* next_list(Core& core, unsigned limit);
+    void start(std::uint64_t now, unsigned core_number, const Fc& fc);
+    unsigned preemptions(const Job& job) const;
+
+    std::vector<unsigned> core_limits_;
+    std::vector<Core> cores_;
+    std::vector<Job> jobs_;
+    std::vector<TimelineFc> fcs_;
+};
+
+} // namespace overtake::test

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+#include "task_oracle.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "reference_device.hpp"
+
+namespace overtake::test {
+
+namespace {
+
+enum class Stage {
+    before,      ///< has not arrived
+    queued,      ///< has arrived, is not dispatched
+    cpu_waiting, ///< its segment waits for a CPU worker
+    cpu_running,
+    ready,  ///< dispatched; its first BPU segment waits for T4
+    on_bpu, ///< its segment is a job of the device
+    over,
+};
+
+struct TaskState {
+    Stage stage = Stage::before;
+    std::size_t segment = 0; ///< the current one
+    unsigned core = 0;       ///< 0 until it is settled
+    std::optional<std::uint64_t> dispatched{};
+    std::size_t dispatch_number = 0;
+    std::uint64_t cpu_end = 0;
+    std::size_t job = 0; ///< of the current BPU segment
+    std::optional<std::uint64_t> end{};
+    bool cancelled = false;
+};
+
+class Simulation {
+public:
+    explicit Simulation(const TaskScenario& scenario)
+        : scenario_(scenario), device_(scenario.core_limits), states_(scenario.tasks.size()) {
+        for (std::size_t i = 0; i < states_.size(); i++) {
+            states_[i].core = task(i).core;
+            if (std::ranges::find(processes_, task(i).process) == processes_.end())
+                processes_.push_back(task(i).process);
+            by_place_.push_back(i);
+        }
+        // T1; the sort is stable, so file order comes last.
+        std::ranges::stable_sort(by_place_, {}, [&](std::size_t i) {
+            return std::tuple(-static_cast<int>(task(i).priority), task(i).custom_id, task(i).at);
+        });
+    }
+
+    /// T2.
+    TaskTimeline run() {
+        while (next_instant()) {
+            now_ = *next_instant();
+            begun_ = true;
+            end_segments();
+            arrive();
+            cancel();
+            for (const std::string& queue : queues())
+                dispatch(queue);
+            for (const std::string& process : processes_)
+                take_cpu_segments(process);
+            device_.choose(now_);
+        }
+        return timeline();
+    }
+
+private:
+    const ScenarioTask& task(std::size_t i) const { return scenario_.tasks[i]; }
+    const TaskSegment& current(std::size_t i) const { return task(i).segments[states_[i].segment]; }
+
+    std::string queue_of(std::size_t i) const {
+        return scenario_.service_mode ? "" : task(i).process;
+    }
+
+    std::vector<std::string> queues() const {
+        return scenario_.service_mode ? std::vector<std::string>{""} : processes_;
+    }
+
+    std::optional<std::uint64_t> next_instant() const {
+        std::optional<std::uint64_t> next;
+        const auto consider = [&](std::uint64_t time) {
+            if ((!begun_ || time > now_) && (!next || time < *next))
+                next = time;
+        };
+        for (const ScenarioTask& task : scenario_.tasks)
+            consider(task.at);
+        for (const TaskCancel& cancel : scenario_.cancels)
+            consider(cancel.at);
+        for (const TaskState& state : states_)
+            if (state.stage == Stage::cpu_running)
+                consider(state.cpu_end);
+        if (device_.next_end())
+            consider(*device_.next_end());
+        return next;
+    }
+
+    // FCs and CPU segments end, and the tasks concerned go on, in the order of dispatch.
+
+    void end_segments() {
+        const std::vector<std::size_t> jobs = device_.ending(now_);
+        std::vector<std::size_t> concerned;
+        for (std::size_t i = 0; i < states_.size(); i++) {
+            const TaskState& state = states_[i];
+            const bool cpu_ends = state.stage == Stage::cpu_running && state.cpu_end == now_;
+            const bool fc_ends =
+                state.stage == Stage::on_bpu && std::ranges::find(jobs, state.job) != jobs.end();
+            if (cpu_ends || fc_ends)
+                concerned.push_back(i);
+        }
+        std::ranges::sort(concerned, {}, [&](std::size_t i) { return states_[i].dispatch_number; });
+        for (const std::size_t i : concerned)
+            end_running(i);
+    }
+
+    void end_running(std::size_t i) {
+        TaskState& state = states_[i];
+        if (state.stage == Stage::on_bpu) {
+            device_.end_fc(now_, state.job);
+            if (!device_.over(state.job))
+                return;
+        }
+        state.segment++;
+        if (state.cancelled || state.segment == task(i).segments.size())
+            end_task(i);
+        else
+            enter_segment(i);
+    }
+
+    void end_task(std::size_t i) {
+        states_[i].stage = Stage::over;
+        states_[i].end = now_;
+    }
+
+    /// T5: the current segment's turn has come.
+    void enter_segment(std::size_t i) {
+        if (!current(i).is_bpu())
+            states_[i].stage = Stage::cpu_waiting;
+        else if (has_bpu_before(i))
+            submit(i);
+        else
+            states_[i].stage = Stage::ready;
+    }
+
+    void submit(std::size_t i) {
+        TaskState& state = states_[i];
+        state.stage = Stage::on_bpu;
+        state.job = device_.submit(now_, task(i).id + "." + std::to_string(state.segment),
+                                   state.core, task(i).priority, current(i).bpu);
+        state.core = device_.core_of(state.job);
+    }
+
+    void arrive() {
+        for (std::size_t i = 0; i < states_.size(); i++)
+            if (task(i).at == now_)
+                states_[i].stage = Stage::queued;
+    }
+
+    /// T9.
+    void cancel() {
+        for (const TaskCancel& cancel : scenario_.cancels)
+            if (cancel.at == now_)
+                cancel_task(cancel.task);
+    }
+
+    void cancel_task(std::size_t i) {
+        TaskState& state = states_[i];
+        if (state.stage == Stage::over || state.cancelled)
+            return;
+        state.cancelled = true;
+        if (state.stage == Stage::on_bpu) {
+            device_.cancel(now_, state.job);
+            if (device_.over(state.job))
+                end_task(i);
+        } else if (state.stage != Stage::cpu_running) {
+            end_task(i);
+        }
+    }
+
+    // T3, T4: dispatching.
+
+    void dispatch(const std::string& queue) {
+        const auto goes = [&](std::size_t i) { return queue_of(i) == queue && go_if_it_may(i); };
+        while (std::ranges::any_of(by_place_, goes)) {
+        }
+    }
+
+    bool go_if_it_may(std::size_t i) {
+        TaskState& state = states_[i];
+        if (state.stage != Stage::queued && state.stage != Stage::ready)
+            return false;
+        const bool high = task(i).priority == 255;
+        if (state.stage == Stage::queued && !high && task_limit_reached(queue_of(i)))
+            return false;
+        if (current(i).is_bpu() && !high) {
+            const std::optional<unsigned> core = core_with_a_slot(i);
+            if (!core)
+                return false;
+            state.core = *core;
+        }
+        if (state.stage == Stage::queued) {
+            state.dispatched = now_;
+            state.dispatch_number = dispatch_count_++;
+        }
+        if (current(i).is_bpu())
+            submit(i);
+        else
+            enter_segment(i);
+        return true;
+    }
+
+    bool task_limit_reached(const std::string& queue) const {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < states_.size(); i++)
+            if (queue_of(i) == queue && task(i).priority != 255 && states_[i].dispatched &&
+                states_[i].stage != Stage::over)
+                count++;
+        return count >= scenario_.max_tasks;
+    }
+
+    std::optional<unsigned> core_with_a_slot(std::size_t i) const {
+        std::optional<unsigned> best;
+        for (unsigned core = 1; core <= scenario_.core_limits.size(); core++) {
+            if (task(i).core != 0 && task(i).core != core)
+                continue;
+            if (is_barred(i, core) || !slot_is_free(i, core))
+                continue;
+            if (!best || device_.unfinished(core) < device_.unfinished(*best))
+                best = core;
+        }
+        return best;
+    }
+
+    /// A better-placed task of the queue waits for a slot on the core.
+    bool is_barred(std::size_t i, unsigned core) const {
+        for (const std::size_t better : by_place_) {
+            if (better == i)
+                return false;
+            if (queue_of(better) == queue_of(i) && waits_for_a_slot(better) &&
+                (task(better).core == 0 || task(better).core == core))
+                return true;
+        }
+        return false;
+    }
+
+    bool waits_for_a_slot(std::size_t i) const {
+        if (task(i).priority == 255)
+            return false;
+        if (states_[i].stage == Stage::ready)
+            return true;
+        return states_[i].stage == Stage::queued && current(i).is_bpu() &&
+               !task_limit_reached(queue_of(i));
+    }
+
+    // T6, T7: slots and gaps.
+
+    bool slot_is_free(std::size_t b, unsigned core) const {
+        std::size_t in_the_way = 0;
+        for (std::size_t a = 0; a < states_.size(); a++)
+            if (queue_of(a) == queue_of(b) && holds_a_slot(a) && states_[a].core == core &&
+                !lets_pass(a, b))
+                in_the_way++;
+        return in_the_way < scenario_.slots;
+    }
+
+    bool has_bpu_before(std::size_t i) const {
+        const auto begin = task(i).segments.begin();
+        return std::any_of(begin, begin + static_cast<std::ptrdiff_t>(states_[i].segment),
+                           [](const TaskSegment& segment) { return segment.is_bpu(); });
+    }
+
+    /// The next BPU segment after the current one.
+    const TaskSegment* next_bpu(std::size_t i) const {
+        for (std::size_t next = states_[i].segment + 1; next < task(i).segments.size(); next++)
+            if (task(i).segments[next].is_bpu())
+                return &task(i).segments[next];
+        return nullptr;
+    }
+
+    /// Its current segment is a CPU segment between BPU segments.
+    bool is_in_a_gap(std::size_t i) const {
+        const Stage stage = states_[i].stage;
+        return (stage == Stage::cpu_waiting || stage == Stage::cpu_running) && has_bpu_before(i) &&
+               next_bpu(i) != nullptr;
+    }
+
+    bool holds_a_slot(std::size_t i) const {
+        return task(i).priority != 255 && (states_[i].stage == Stage::on_bpu || is_in_a_gap(i));
+    }
+
+    /// T7: holder a does not stand in b's way.
+    bool lets_pass(std::size_t a, std::size_t b) const {
+        if (!is_in_a_gap(a))
+            return false;
+        std::uint64_t bpu_b = 0;
+        for (const TaskSegment& segment : task(b).segments)
+            bpu_b += segment.bpu_time();
+        const std::uint64_t whole_a = current(a).cpu;
+        const std::uint64_t remaining_a =
+            states_[a].stage == Stage::cpu_running ? states_[a].cpu_end - now_ : whole_a;
+        // Wide enough for any numbers of a file: exact, without a division.
+        using Wide = __int128;
+        const Wide beyond = (static_cast<Wide>(bpu_b) - static_cast<Wide>(remaining_a)) * 100;
+        const Wide allowed =
+            static_cast<Wide>(scenario_.threshold_percent) * next_bpu(a)->bpu_time();
+        return beyond < allowed || bpu_b < scenario_.insert_max_time_us ||
+               whole_a > scenario_.wait_dispatch_time_us;
+    }
+
+    // CPU workers.
+
+    void take_cpu_segments(const std::string& process) {
+        while (idle_workers(process) > 0) {
+            std::optional<std::size_t> first;
+            for (std::size_t i = 0; i < states_.size(); i++)
+                if (task(i).process == process && states_[i].stage == Stage::cpu_waiting &&
+                    (!first || worker_order(i) < worker_order(*first)))
+                    first = i;
+            if (!first)
+                return;
+            start_cpu(*first);
+        }
+    }
+
+    std::size_t idle_workers(const std::string& process) const {
+        std::size_t busy = 0;
+        for (std::size_t i = 0; i < states_.size(); i++)
+            busy += task(i).process == process && states_[i].stage == Stage::cpu_running;
+        return scenario_.max_threads - busy;
+    }
+
+    std::tuple<int, std::int64_t, std::size_t> worker_order(std::size_t i) const {
+        return {-static_cast<int>(task(i).priority), task(i).custom_id, states_[i].dispatch_number};
+    }
+
+    void start_cpu(std::size_t i) {
+        TaskState& state = states_[i];
+        state.stage = Stage::cpu_running;
+        state.cpu_end = now_ + current(i).cpu;
+        cpu_.push_back({i, {task(i).id, state.segment, now_, state.cpu_end}});
+    }
+
+    TaskTimeline timeline() {
+        TaskTimeline timeline;
+        timeline.device = device_.timeline();
+        std::ranges::stable_sort(cpu_, {}, [](const auto& entry) {
+            return std::tuple(entry.second.start, entry.first);
+        });
+        for (const auto& entry : cpu_)
+            timeline.cpu.push_back(entry.second);
+        for (std::size_t i = 0; i < states_.size(); i++) {
+            const TaskState& state = states_[i];
+            timeline.tasks.push_back(
+                {task(i).id, state.core, task(i).at, state.dispatched, state.end, state.cancelled});
+        }
+        return timeline;
+    }
+
+    const TaskScenario& scenario_;
+    ReferenceDevice device_;
+    std::vector<TaskState> states_;      ///< of the tasks, in file order
+    std::vector<std::size_t> by_place_;  ///< the tasks in T1's order
+    std::vector<std::string> processes_; ///< as they first appear in the file
+    bool begun_ = false;
+    std::uint64_t now_ = 0;
+    std::size_t dispatch_count_ = 0;
+    std::vector<std::pair<std::size_t, TimelineCpu>> cpu_; ///< with the task
+};
+
+} // namespace
+
+TaskTimeline task_oracle_timeline(const TaskScenario& scenario) {
+    return Simulation(scenario).run();
+}
+
+} // namespace overtake::test

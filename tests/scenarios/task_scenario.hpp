@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// Task-level scenarios and timelines, in microseconds, as data.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "scenario.hpp"
+
+namespace overtake::test {
+
+/// One of the two.
+struct TaskSegment {
+    std::vector<std::uint64_t> bpu; ///< durations of its FCs; empty for a CPU segment
+    std::uint64_t cpu = 0;          ///< 0 for a BPU segment
+
+    bool is_bpu() const { return !bpu.empty(); }
+    std::uint64_t bpu_time() const;
+};
+
+struct ScenarioTask {
+    std::string id;
+    std::uint64_t at = 0;
+    std::string process;
+    unsigned core = 0; ///< 0 = any
+    unsigned priority = 0;
+    std::int64_t custom_id = 0;
+    std::vector<TaskSegment> segments; ///< of all its models, one chain
+};
+
+struct TaskCancel {
+    std::size_t task; ///< index
+    std::uint64_t at;
+};
+
+struct TaskScenario {
+    std::vector<unsigned> core_limits; ///< one per core
+    bool service_mode = false;
+    std::size_t slots = 1;
+    std::uint64_t threshold_percent = 10;
+    std::uint64_t insert_max_time_us = 1000000;
+    std::uint64_t wait_dispatch_time_us = 20000;
+    std::size_t max_tasks = 8;
+    std::size_t max_threads = 4;
+    std::vector<ScenarioTask> tasks; ///< in file order
+    std::vector<TaskCancel> cancels;
+};
+
+struct TimelineCpu {
+    std::string task;
+    std::size_t segment;
+    std::uint64_t start;
+    std::uint64_t end;
+    bool operator==(const TimelineCpu&) const = default;
+};
+
+struct TimelineTask {
+    std::string id;
+    unsigned core; ///< 0: for any core, and never reached the BPU
+    std::uint64_t arrival;
+    std::optional<std::uint64_t> dispatched;
+    std::optional<std::uint64_t> end;
+    bool cancelled;
+    bool operator==(const TimelineTask&) const = default;
+};
+
+struct TaskTimeline {
+    Timeline device;
+    std::vector<TimelineCpu> cpu;    ///< by start, then file order of the tasks
+    std::vector<TimelineTask> tasks; ///< in file order
+    bool operator==(const TaskTimeline&) const = default;
+};
+
+/// Throw std::runtime_error or a JSON error for what is not of this kind.
+TaskScenario task_scenario_from(const nlohmann::json& from);
+TaskTimeline task_timeline_from(const nlohmann::json& from);
+TaskScenario read_task_scenario(const std::string& path);
+TaskTimeline read_task_timeline(const std::string& path);
+
+/// One entry on a line.
+std::ostream& operator<<(std::ostream& out, const TimelineCpu& cpu);
+std::ostream& operator<<(std::ostream& out, const TimelineTask& task);
+std::ostream& operator<<(std::ostream& out, const TaskTimeline& timeline);
+
+} // namespace overtake::test
