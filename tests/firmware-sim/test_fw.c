@@ -1,210 +1,9 @@
 // SPDX-License-Identifier: MIT
-/*
- * The firmware's scheduling, driven by a host that steps time by hand.
- *
- * Programs are one DELAY per FC on the "ideal" profile (1 cycle = 1 ns), so every time
- * below is exact.
- */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+/* The firmware's scheduling, driven by a host that steps time by hand. */
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "fw/fw.h"
-
-#define MAX_CORES	4
-#define MAX_COMMANDS	256
-#define MAX_TRACE	4096
-
-struct mock_job {
-	struct ovt_fw_job fw;
-	struct overtake_insn *program;
-	struct ovt_fc *fcs;
-	char name;
-	int ended;
-};
-
-struct started {
-	char job;
-	u32 index;
-	u32 core;
-	u32 ring;
-	u64 start;
-};
-
-struct mock {
-	struct ovt_fw fw;
-	struct ovt_core cores[MAX_CORES];
-	struct ovt_fw_core states[MAX_CORES];
-	struct ovt_command commands[MAX_COMMANDS];
-	struct ovt_event events[64];
-	struct ovt_fw_context context;
-	struct started trace[MAX_TRACE];
-	u32 trace_length;
-	u32 preempted;
-	u32 hung;
-	u32 faults;
-	u32 killed;
-	u32 step_budget;
-};
-
-static struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count)
-{
-	struct mock *mock = calloc(1, sizeof(*mock));
-	struct ovt_fw_config config = {
-		.profile = ovt_profile_find("ideal"),
-		.mode = mode,
-		.core_count = cores,
-		.watchdog_cycles = 1000000,
-		.cores = mock->cores,
-		.core_states = mock->states,
-		.commands = mock->commands,
-		.command_count = MAX_COMMANDS,
-		.events = mock->events,
-		.event_count = event_count,
-	};
-
-	ovt_fw_init(&mock->fw, &config);
-	ovt_fw_context_init(&mock->context);
-	mock->step_budget = 1;
-	return mock;
-}
-
-static struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority,
-				u32 fc_count, u64 duration)
-{
-	struct mock_job *job = calloc(1, sizeof(*job));
-	u32 index;
-
-	job->name = name;
-	job->program = calloc(fc_count, sizeof(*job->program));
-	job->fcs = calloc(fc_count, sizeof(*job->fcs));
-	for (index = 0; index < fc_count; index++) {
-		job->program[index].opcode = OVERTAKE_OP_DELAY;
-		job->program[index].delay_cycles = duration;
-		job->fcs[index] = (struct ovt_fc){ index, 1 };
-	}
-	job->fw.context = &mock->context;
-	job->fw.fcs = job->fcs;
-	job->fw.fc_count = fc_count;
-	job->fw.core = core;
-	job->fw.priority = priority;
-	job->fw.regions[OVERTAKE_REGION_PROGRAM] = (struct ovt_region){
-		.base = (u8 *)job->program,
-		.length = fc_count * sizeof(*job->program),
-		.flags = OVT_REGION_READ,
-	};
-	return job;
-}
-
-static void job_free(struct mock_job *job)
-{
-	free(job->program);
-	free(job->fcs);
-	free(job);
-}
-
-static void take_event(struct mock *mock, const struct ovt_event *event)
-{
-	struct mock_job *job = (struct mock_job *)event->job;
-
-	switch (event->type) {
-	case OVT_EVENT_STARTED:
-		assert_true(mock->trace_length < MAX_TRACE);
-		mock->trace[mock->trace_length++] = (struct started){
-			job->name, event->fc_index, event->core, event->ring, event->time_ns };
-		break;
-	case OVT_EVENT_PREEMPTED:
-		mock->preempted++;
-		break;
-	case OVT_EVENT_HUNG:
-		mock->hung++;
-		break;
-	case OVT_EVENT_FAULT:
-		mock->faults++;
-		break;
-	case OVT_EVENT_KILLED:
-		mock->killed++;
-		break;
-	case OVT_EVENT_ENDED:
-		assert_int_equal(job->ended, 0);
-		job->ended = 1;
-		break;
-	case OVT_EVENT_ARRIVED:
-	case OVT_EVENT_DONE:
-	case OVT_EVENT_CANCELLED:
-		break;
-	}
-}
-
-static void drain(struct mock *mock, u64 horizon)
-{
-	enum ovt_advance result;
-	struct ovt_event event;
-
-	do {
-		result = ovt_fw_advance(&mock->fw, horizon);
-		while (ovt_fw_pop_event(&mock->fw, &event))
-			take_event(mock, &event);
-	} while (result == OVT_ADVANCE_EVENTS);
-}
-
-/* Everything before @until happens. */
-static void run_until(struct mock *mock, u64 until)
-{
-	u32 core;
-
-	drain(mock, until - 1);
-	while (!ovt_fw_settled(&mock->fw, until - 1)) {
-		for (core = 1; core <= mock->fw.config.core_count; core++) {
-			enum ovt_step step = OVT_STEP_MORE;
-
-			if (!ovt_fw_runnable(&mock->fw, core))
-				continue;
-			while (step == OVT_STEP_MORE)
-				step = ovt_core_step(&mock->cores[core - 1], mock->step_budget);
-			if (step == OVT_STEP_PRICED)
-				ovt_fw_priced(&mock->fw, core);
-			else
-				ovt_fw_executed(&mock->fw, core, until - 1);
-		}
-		drain(mock, until - 1);
-	}
-}
-
-static void submit(struct mock *mock, struct mock_job *job, u64 at)
-{
-	assert_true(ovt_fw_reserve(&mock->fw, 2));
-	ovt_fw_submit(&mock->fw, &job->fw, at);
-}
-
-static void set_limit(struct mock *mock, u32 core, u32 limit, u64 at)
-{
-	assert_true(ovt_fw_reserve(&mock->fw, 1));
-	ovt_fw_limit(&mock->fw, core, limit, at);
-}
-
-/* Checks what started, as "Na@0 Hb@100 ...": job letter, FC index, start. */
-static void expect_trace(const struct mock *mock, const char *expected)
-{
-	char text[8192];
-	size_t used = 0;
-	u32 index;
-
-	text[0] = 0;
-	for (index = 0; index < mock->trace_length; index++) {
-		const struct started *fc = &mock->trace[index];
-
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%c%u@%llu",
-					 index ? " " : "", fc->job, fc->index,
-					 (unsigned long long)fc->start);
-	}
-	assert_string_equal(text, expected);
-}
+#include "cmocka_all.h"
+#include "fw_host.h"
 
 static void high_waits_for_at_most_limit_normal_fcs(void **state)
 {
@@ -435,8 +234,7 @@ static void killed_context_ends_waiting_and_running_jobs(void **state)
 	spared = job_new(mock, 'S', 1, 0, 2, 50);
 	spared->fw.context = &other;
 	submit(mock, spared, 0);
-	assert_true(ovt_fw_reserve(&mock->fw, 1));
-	ovt_fw_kill_context(&mock->fw, &mock->context, 130);
+	kill_context(mock, &mock->context, 130);
 	run_until(mock, 100000);
 	assert_int_equal(mock->killed, 1);
 	for (index = 0; index < 20; index++) {
@@ -461,8 +259,7 @@ static void reset_spares_other_jobs_of_the_core(void **state)
 	(void)state;
 	submit(mock, guilty, 0);
 	submit(mock, other, 0);
-	assert_true(ovt_fw_reserve(&mock->fw, 1));
-	ovt_fw_reset(&mock->fw, 1, 150);
+	reset(mock, 1, 150);
 	run_until(mock, 100000);
 	expect_trace(mock, "A0@0 A1@100 B0@150 B1@250");
 	assert_int_equal(guilty->fw.status, OVT_JOB_RESET);
@@ -542,24 +339,6 @@ static void reservation_is_bounded_and_given_back(void **state)
 	free(mock);
 }
 
-static void unknown_registers_read_zero_and_are_counted(void **state)
-{
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
-	struct ovt_core *core = &mock->cores[0];
-
-	(void)state;
-	assert_int_equal(ovt_core_read(core, 0x1000), 0);
-	ovt_core_write(core, 0x1000, 5);
-	assert_int_equal(ovt_core_read(core, OVT_REG_BAD_ACCESS), 2);
-	ovt_core_write(core, OVT_REG_HIGH_TAIL, OVT_RING_ENTRIES + 1);
-	assert_int_equal(ovt_core_read(core, OVT_REG_HIGH_TAIL), 0);
-	assert_int_equal(ovt_core_read(core, OVT_REG_BAD_ACCESS), 3);
-	assert_int_equal(ovt_core_read(core, OVT_REG_ID), 1);
-	assert_int_equal(ovt_core_read(core, OVT_REG_CAPS), OVT_RING_ENTRIES);
-	assert_int_equal(ovt_core_read(core, OVT_REG_STATUS), 0);
-	free(mock);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -576,7 +355,6 @@ int main(void)
 		cmocka_unit_test(reset_spares_other_jobs_of_the_core),
 		cmocka_unit_test(timeline_does_not_depend_on_the_host),
 		cmocka_unit_test(reservation_is_bounded_and_given_back),
-		cmocka_unit_test(unknown_registers_read_zero_and_are_counted),
 	};
 
 	return cmocka_run_group_tests_name("fw", tests, NULL, NULL);

@@ -330,10 +330,14 @@ static void workers_are_bounded_and_taken_in_order(void **state)
 	host_goes(host, 1, "");
 	host_segment_ends(host, first);
 	host_goes(host, 10, "a. d0!");
+	host_arrive(host, 'f', "c10", 3, 0, 10);
+	host_goes(host, 10, "");
 	host_segment_ends(host, &host->tasks[1]);
-	host_goes(host, 10, "b. c0!");
+	host_goes(host, 10, "b. f0!");
 	host_segment_ends(host, &host->tasks[3]);
-	host_goes(host, 20, "d. e0!");
+	host_goes(host, 20, "d. c0!");
+	host_segment_ends(host, &host->tasks[5]);
+	host_goes(host, 20, "f. e0!");
 	host_free(host);
 }
 

@@ -171,6 +171,34 @@ static void a_gap_opens_when_the_bpu_segment_ends_and_closes_with_the_cpu_segmen
 	host_free(host);
 }
 
+/* Neither leading nor trailing CPU segments are, and 255's are like any other's. */
+static void gaps_are_cpu_segments_between_bpu_segments(void **state)
+{
+	static const u32 priorities[] = { 0, 255 };
+	size_t index;
+
+	(void)state;
+	for (index = 0; index < COUNT(priorities); index++) {
+		struct host *host = host_new(&(struct host_options){ .workers = 1 });
+		struct host_task *task = host_task(host, 'a', "c5 b10 c5 c5 b10 c5",
+						   priorities[index], 1);
+		static const bool gaps[] = { false, false, true, true, false, false };
+		u32 segment;
+
+		host_arrive_task(host, task, 0);
+		assert_false(ovt_sched_in_gap(&task->sched));
+		for (segment = 0; segment < COUNT(gaps); segment++) {
+			host_go(host, segment);
+			assert_int_equal(task->sched.segment, segment);
+			assert_int_equal(ovt_sched_in_gap(&task->sched), gaps[segment]);
+			host_segment_ends(host, task);
+		}
+		assert_true(task->ended);
+		assert_false(ovt_sched_in_gap(&task->sched));
+		host_free(host);
+	}
+}
+
 static void every_holder_in_the_way_counts(void **state)
 {
 	struct host *host = host_new(&(struct host_options){ .slots = 2, .cores = 2,
@@ -356,6 +384,7 @@ int main(void)
 		cmocka_unit_test(all_of_the_gap_remains_while_no_worker_has_taken_it),
 		cmocka_unit_test(
 			a_gap_opens_when_the_bpu_segment_ends_and_closes_with_the_cpu_segment),
+		cmocka_unit_test(gaps_are_cpu_segments_between_bpu_segments),
 		cmocka_unit_test(every_holder_in_the_way_counts),
 		cmocka_unit_test(an_inserted_task_for_any_core_goes_into_the_gap),
 		cmocka_unit_test(priority_255_in_a_gap_keeps_nothing),

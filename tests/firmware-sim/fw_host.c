@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmocka_all.h"
+#include "fw_host.h"
+
+struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count)
+{
+	struct mock *mock = calloc(1, sizeof(*mock));
+	struct ovt_fw_config config = {
+		.profile = ovt_profile_find("ideal"),
+		.mode = mode,
+		.core_count = cores,
+		.watchdog_cycles = 1000000,
+		.cores = mock->cores,
+		.core_states = mock->states,
+		.commands = mock->commands,
+		.command_count = MAX_COMMANDS,
+		.events = mock->events,
+		.event_count = event_count,
+	};
+
+	ovt_fw_init(&mock->fw, &config);
+	ovt_fw_context_init(&mock->context);
+	mock->step_budget = 1;
+	return mock;
+}
+
+struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
+			 u64 duration)
+{
+	struct mock_job *job = calloc(1, sizeof(*job));
+	u32 index;
+
+	job->name = name;
+	job->program = calloc(fc_count, sizeof(*job->program));
+	job->fcs = calloc(fc_count, sizeof(*job->fcs));
+	for (index = 0; index < fc_count; index++) {
+		job->program[index].opcode = OVERTAKE_OP_DELAY;
+		job->program[index].delay_cycles = duration;
+		job->fcs[index] = (struct ovt_fc){ index, 1 };
+	}
+	job->fw.context = &mock->context;
+	job->fw.fcs = job->fcs;
+	job->fw.fc_count = fc_count;
+	job->fw.core = core;
+	job->fw.priority = priority;
+	job->fw.regions[OVERTAKE_REGION_PROGRAM] = (struct ovt_region){
+		.base = (u8 *)job->program,
+		.length = fc_count * sizeof(*job->program),
+		.flags = OVT_REGION_READ,
+	};
+	return job;
+}
+
+void job_free(struct mock_job *job)
+{
+	free(job->program);
+	free(job->fcs);
+	free(job);
+}
+
+static void take_event(struct mock *mock, const struct ovt_event *event)
+{
+	struct mock_job *job = (struct mock_job *)event->job;
+
+	switch (event->type) {
+	case OVT_EVENT_STARTED:
+		assert_true(mock->trace_length < MAX_TRACE);
+		mock->trace[mock->trace_length++] = (struct started){
+			job->name, event->fc_index, event->core, event->ring, event->time_ns };
+		break;
+	case OVT_EVENT_PREEMPTED:
+		mock->preempted++;
+		break;
+	case OVT_EVENT_HUNG:
+		mock->hung++;
+		break;
+	case OVT_EVENT_FAULT:
+		mock->faults++;
+		break;
+	case OVT_EVENT_KILLED:
+		mock->killed++;
+		break;
+	case OVT_EVENT_ENDED:
+		assert_int_equal(job->ended, 0);
+		job->ended = 1;
+		break;
+	case OVT_EVENT_ARRIVED:
+	case OVT_EVENT_DONE:
+		break;
+	case OVT_EVENT_CANCELLED:
+		mock->cancels++;
+		break;
+	}
+}
+
+void take_events(struct mock *mock)
+{
+	struct ovt_event event;
+
+	while (ovt_fw_pop_event(&mock->fw, &event))
+		take_event(mock, &event);
+}
+
+void drain(struct mock *mock, u64 horizon)
+{
+	enum ovt_advance result;
+
+	do {
+		result = ovt_fw_advance(&mock->fw, horizon);
+		take_events(mock);
+	} while (result == OVT_ADVANCE_EVENTS);
+}
+
+void execute(struct mock *mock, u32 core, u64 now)
+{
+	enum ovt_step step = OVT_STEP_MORE;
+
+	while (step == OVT_STEP_MORE)
+		step = ovt_core_step(&mock->cores[core - 1], mock->step_budget);
+	if (step == OVT_STEP_PRICED)
+		ovt_fw_priced(&mock->fw, core);
+	else
+		ovt_fw_executed(&mock->fw, core, now);
+}
+
+void run_until(struct mock *mock, u64 until)
+{
+	u32 core;
+
+	drain(mock, until - 1);
+	while (!ovt_fw_settled(&mock->fw, until - 1)) {
+		for (core = 1; core <= mock->fw.config.core_count; core++) {
+			if (ovt_fw_runnable(&mock->fw, core))
+				execute(mock, core, until - 1);
+		}
+		drain(mock, until - 1);
+	}
+}
+
+void submit(struct mock *mock, struct mock_job *job, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 2));
+	ovt_fw_submit(&mock->fw, &job->fw, at);
+}
+
+void cancel(struct mock *mock, struct mock_job *job, u64 at)
+{
+	ovt_fw_cancel(&mock->fw, &job->fw, at);
+}
+
+void set_limit(struct mock *mock, u32 core, u32 limit, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_limit(&mock->fw, core, limit, at);
+}
+
+void reset(struct mock *mock, u32 core, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_reset(&mock->fw, core, at);
+}
+
+void kill_context(struct mock *mock, struct ovt_fw_context *context, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_kill_context(&mock->fw, context, at);
+}
+
+void expect_trace(const struct mock *mock, const char *expected)
+{
+	char text[8192];
+	size_t used = 0;
+	u32 index;
+
+	text[0] = 0;
+	for (index = 0; index < mock->trace_length; index++) {
+		const struct started *fc = &mock->trace[index];
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%c%u@%llu",
+					 index ? " " : "", fc->job, fc->index,
+					 (unsigned long long)fc->start);
+	}
+	assert_string_equal(text, expected);
+}
