@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+#include "random_scenario.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "oracle.hpp"
+#include "task_oracle.hpp"
+
+namespace overtake::test {
+
+using nlohmann::json;
+
+namespace {
+
+class Draw {
+public:
+    explicit Draw(std::uint64_t seed) : random_(seed) {}
+
+    /// 0..limit-1. The distributions of the library differ between implementations.
+    std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+    bool one_in(std::uint64_t count) { return below(count) == 0; }
+
+    template <typename Value>
+    Value of(std::initializer_list<Value> values) {
+        return values.begin()[below(values.size())];
+    }
+    template <typename Value>
+    const Value& of(const std::vector<Value>& values) {
+        return values[below(values.size())];
+    }
+
+private:
+    std::mt19937_64 random_;
+};
+
+/// What both kinds have: cores, limits, ids, priorities, and a unit in which times are drawn.
+class Drawer {
+public:
+    explicit Drawer(std::uint64_t seed) : draw_(seed) {
+        cores_ = 1 + draw_.below(4);
+        // Many times are equal in whole units; half milliseconds meet the variables in ms.
+        unit_ = draw_.of<std::uint64_t>({1, 1, 1, 7, 500, 1000});
+        // Beyond 32 bits, and beyond what a double holds exactly.
+        origin_ =
+            draw_.one_in(20) ? draw_.of<std::uint64_t>({(1ull << 32) - 10, (1ull << 53) + 1}) : 0;
+    }
+
+protected:
+    json head(const std::string& kind) {
+        json scenario = {{"version", 1}, {"kind", kind}, {"cores", cores_}};
+        if (draw_.one_in(2)) {
+            json limits = json::array();
+            for (std::uint64_t core = 0; core < cores_; core++)
+                limits.push_back(limit());
+            scenario["core_limit"] = limits;
+        } else if (!draw_.one_in(5)) {
+            scenario["core_limit"] = limit();
+        }
+        return scenario;
+    }
+
+    std::uint64_t limit() { return draw_.one_in(10) ? 100 : draw_.below(4); }
+
+    std::string id(std::size_t number) {
+        const std::string digits = std::to_string(number);
+        return draw_.one_in(15) ? draw_.of<std::string>({"a.0", "\"\\", "é ", "-"}) + digits
+                                : "t" + digits;
+    }
+
+    std::uint64_t at(std::uint64_t units) { return origin_ + unit_ * draw_.below(units); }
+
+    std::uint64_t duration() {
+        const std::uint64_t whole = unit_ * (1 + draw_.below(10));
+        return draw_.one_in(30) ? whole + 1 : whole;
+    }
+
+    json durations() {
+        // Now and then more than a hardware ring holds.
+        const std::uint64_t count = draw_.one_in(60) ? 150 : 1 + draw_.below(4);
+        json list = json::array();
+        for (std::uint64_t i = 0; i < count; i++)
+            list.push_back(duration());
+        return list;
+    }
+
+    /// Keys that have a default are left out at times.
+    void put_common(json& entry) {
+        if (!draw_.one_in(4))
+            entry["core"] = draw_.one_in(3) ? 0 : 1 + draw_.below(cores_);
+        if (!draw_.one_in(8))
+            entry["priority"] = draw_.one_in(4) ? 255 : draw_.of({0, 1, 2, 2, 3, 254});
+        if (draw_.one_in(3))
+            entry["custom_id"] =
+                draw_.of<std::int64_t>({-1, 0, 1, 2, std::numeric_limits<std::int64_t>::min(),
+                                        std::numeric_limits<std::int64_t>::max()});
+    }
+
+    /// Cancels one after the other, most at an instant of what would happen until then.
+    template <typename TimelineOf>
+    void put_cancels(json& scenario, const char* entries, const TimelineOf& instants_of) {
+        const std::size_t count = draw_.one_in(2) ? 0 : 1 + draw_.below(4);
+        for (std::size_t i = 0; i < count; i++) {
+            const json& entry = scenario[entries][draw_.below(scenario[entries].size())];
+            const std::uint64_t arrival = entry["at"];
+            std::vector<std::uint64_t> instants = instants_of(scenario, entry["id"]);
+            std::erase_if(instants, [&](std::uint64_t at) { return at < arrival; });
+            std::uint64_t at = arrival + draw_.below(30) * unit_;
+            if (!instants.empty() && !draw_.one_in(5))
+                at = draw_.of(instants) + (draw_.one_in(4) ? 1 : 0);
+            scenario["cancels"].push_back({{"id", entry["id"]}, {"at", at}});
+        }
+    }
+
+    static void put_instants(std::vector<std::uint64_t>& instants, const Timeline& timeline) {
+        for (const TimelineFc& fc : timeline.fcs) {
+            instants.push_back(fc.start);
+            instants.push_back(fc.end);
+        }
+    }
+
+    Draw draw_;
+    std::uint64_t cores_;
+    std::uint64_t unit_;
+    std::uint64_t origin_;
+};
+
+class FcDrawer : Drawer {
+public:
+    using Drawer::Drawer;
+
+    json scenario() {
+        json scenario = head("fc");
+        const std::size_t jobs = 1 + draw_.below(14);
+        for (std::size_t i = 0; i < jobs; i++) {
+            json job = {{"id", id(i)}, {"at", at(40)}, {"fcs", durations()}};
+            put_common(job);
+            scenario["jobs"].push_back(job);
+        }
+        put_cancels(scenario, "jobs", [](const json& so_far, const std::string&) {
+            std::vector<std::uint64_t> instants;
+            put_instants(instants, oracle_timeline(scenario_from(so_far)));
+            return instants;
+        });
+        return scenario;
+    }
+};
+
+class TaskDrawer : Drawer {
+public:
+    using Drawer::Drawer;
+
+    json scenario() {
+        json scenario = head("task");
+        if (!draw_.one_in(3))
+            scenario["service_mode"] = draw_.one_in(2);
+        if (!draw_.one_in(2))
+            scenario["slots"] = 1 + draw_.below(3);
+        if (!draw_.one_in(20))
+            scenario["env"] = env();
+        const std::size_t models = 1 + draw_.below(4);
+        for (std::size_t i = 0; i < models; i++)
+            scenario["models"][model_name(i)] = {{"segments", segments()}};
+        const std::size_t tasks = draw_.one_in(50) ? 40 : 1 + draw_.below(12);
+        const std::uint64_t arrivals = draw_.of<std::uint64_t>({1, 4, 20, 60});
+        processes_ = 1 + draw_.below(3);
+        for (std::size_t i = 0; i < tasks; i++)
+            scenario["tasks"].push_back(task(i, arrivals, models));
+        put_cancels(scenario, "tasks", &TaskDrawer::instants_of_task);
+        return scenario;
+    }
+
+private:
+    static std::string model_name(std::size_t number) {
+        return std::string("M").append(std::to_string(number));
+    }
+
+    json env() {
+        json env = json::object();
+        if (!draw_.one_in(4))
+            env["HB_DNN_BPU_SCHEDULE_THRESHOLD"] = draw_.of({0, 10, 25, 50, 100, 200});
+        // The defaults let everything pass at these times: what decides is mostly one of the three.
+        const bool in_ms = unit_ >= 500;
+        if (!draw_.one_in(10))
+            env["HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME"] = in_ms ? draw_.below(8) : draw_.below(8) / 7;
+        if (!draw_.one_in(10))
+            env["HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME"] = in_ms ? draw_.below(6) : 1;
+        if (!draw_.one_in(2))
+            env["HB_MAX_TASK_NUM"] = 1 + draw_.below(4);
+        if (!draw_.one_in(2))
+            env["HB_MAX_THREAD_NUM"] = 1 + draw_.below(2);
+        return env;
+    }
+
+    json segments() {
+        json segments = json::array();
+        const bool cpu_only = draw_.one_in(12);
+        const std::size_t count = 1 + draw_.below(5);
+        for (std::size_t i = 0; i < count; i++)
+            if (cpu_only || draw_.one_in(2))
+                segments.push_back({{"cpu", duration()}});
+            else
+                segments.push_back({{"bpu", durations()}});
+        return segments;
+    }
+
+    json task(std::size_t number, std::uint64_t arrivals, std::size_t models) {
+        json task = {{"id", id(number)}, {"at", at(arrivals)}};
+        if (processes_ > 1)
+            task["process"] = std::string(1, static_cast<char>('p' + draw_.below(processes_)));
+        if (draw_.one_in(10))
+            task["process"] = "";
+        const auto model = [&] { return model_name(draw_.below(models)); };
+        if (draw_.one_in(5)) {
+            task["models"] = json::array();
+            const std::size_t count = 1 + draw_.below(3);
+            for (std::size_t i = 0; i < count; i++)
+                task["models"].push_back(model());
+        } else {
+            task["model"] = model();
+        }
+        put_common(task);
+        return task;
+    }
+
+    /// Those of the task weigh most.
+    static std::vector<std::uint64_t> instants_of_task(const json& so_far, const std::string& id) {
+        const TaskTimeline timeline = task_oracle_timeline(task_scenario_from(so_far));
+        std::vector<std::uint64_t> instants;
+        put_instants(instants, timeline.device);
+        for (const TimelineCpu& cpu : timeline.cpu) {
+            const int weight = cpu.task == id ? 8 : 1;
+            for (int i = 0; i < weight; i++) {
+                instants.push_back(cpu.start);
+                instants.push_back(cpu.end);
+            }
+        }
+        for (const TimelineFc& fc : timeline.device.fcs) {
+            if (fc.job.substr(0, fc.job.rfind('.')) != id)
+                continue;
+            for (int i = 0; i < 4; i++) {
+                instants.push_back(fc.start);
+                instants.push_back(fc.end);
+            }
+        }
+        return instants;
+    }
+
+    std::uint64_t processes_ = 1;
+};
+
+} // namespace
+
+json random_fc_scenario(std::uint64_t seed) {
+    return FcDrawer(seed).scenario();
+}
+
+json random_task_scenario(std::uint64_t seed) {
+    return TaskDrawer(seed).scenario();
+}
+
+} // namespace overtake::test

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// Random valid scenarios: small times, so that many things happen at one instant, and numbers near
+// the thresholds of the contract.  One seed gives one scenario, on every machine.
+#pragma once
+
+#include <cstdint>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace overtake::test {
+
+nlohmann::json random_fc_scenario(std::uint64_t seed);
+nlohmann::json random_task_scenario(std::uint64_t seed);
+
+} // namespace overtake::test

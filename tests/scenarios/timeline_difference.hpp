@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// Where two timelines part.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "task_scenario.hpp"
+
+namespace overtake::test {
+
+/// The first entry in which `actual` is not as expected, on one line, or nothing.
+std::optional<std::string> first_difference(const TaskTimeline& actual,
+                                            const TaskTimeline& expected);
+
+} // namespace overtake::test
