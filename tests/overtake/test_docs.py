@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""What the documentation of the simulator shows is true: its scenarios run, the commands in it print
+what stands below them, and the bundled scenarios are what `sim --list` calls them.
+
+A block that begins with "```json" is a whole scenario. A block whose first line begins with "$ " is a
+session: each command (continued by lines that begin with "> ") is run and must print the lines that
+follow it, where a line "[...]" stands for any number of lines.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
+SCENARIOS = SOURCE / "scenarios"
+PAGES = [SOURCE / "docs/scenarios.md", SOURCE / "docs/what-if.md"]
+MAN_PAGE = SOURCE / "docs/man/overtake-sim.1"
+ELISION = "[...]"
+
+
+def blocks(page):
+    """Yields (line number, language, lines) of each fenced block."""
+    start, language, lines = None, "", []
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if not line.startswith("```"):
+            lines.append(line)
+        elif start is None:
+            start, language, lines = number, line[3:], []
+        else:
+            yield start, language, lines
+            start = None
+
+
+def sessions(lines):
+    """Splits a block into (command, output lines)."""
+    found = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif line.startswith("> ") and not found[-1][1]:
+            found[-1] = (found[-1][0] + "\n" + line[2:], [])
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def matches(shown, printed):
+    """Whether `printed` is `shown`, trailing blanks and elided lines aside."""
+    pattern = "".join(
+        "(?:.*\n)*?" if line == ELISION else re.escape(line.rstrip()) + "\n"
+        for line in "\n".join(shown).rstrip().split("\n")
+    )
+    text = "".join(line.rstrip() + "\n" for line in printed.rstrip().split("\n"))
+    return re.fullmatch(pattern, text) is not None
+
+
+class Docs(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        for path in SCENARIOS.glob("*.json"):
+            (self.directory / path.name).write_bytes(path.read_bytes())
+
+    def overtake(self, *arguments):
+        return subprocess.run(
+            [BINARY, *map(str, arguments)],
+            cwd=self.directory, capture_output=True, text=True, check=False,
+        )
+
+    def succeed(self, *arguments):
+        result = self.overtake(*arguments)
+        self.assertEqual(result.returncode, 0, f"{arguments}: {result.stderr}")
+        self.assertEqual(result.stderr, "")
+        return result.stdout
+
+    def assert_runs(self, scenario):
+        """Both ways out of a scenario: everything that arrived is in both."""
+        tasks = sum(
+            of["tasks"] - of["dropped"]
+            for of in json.loads(self.succeed("sim", scenario, "--json"))["classes"]
+        )
+        self.assertGreater(tasks, 0)
+        self.assertIn("\nwhere the time went", self.succeed("sim", scenario, "--summary"))
+        timeline = json.loads(self.succeed("sim", scenario))
+        self.assertEqual(len(timeline.get("tasks", timeline["jobs"])), tasks)
+
+    def test_scenarios_in_the_pages_run(self):
+        count = 0
+        for page in PAGES:
+            for number, language, lines in blocks(page):
+                if language != "json":
+                    continue
+                count += 1
+                with self.subTest(page=page.name, line=number):
+                    path = self.directory / "example.json"
+                    path.write_text("\n".join(lines))
+                    self.assert_runs(path)
+        self.assertGreaterEqual(count, 3)
+
+    def test_sessions_in_the_pages_print_what_stands_there(self):
+        count = 0
+        for page in PAGES:
+            for number, _, lines in blocks(page):
+                if not lines or not lines[0].startswith("$ "):
+                    continue
+                for command, shown in sessions(lines):
+                    count += 1
+                    with self.subTest(page=page.name, line=number, command=command):
+                        result = self.run_session(command)
+                        if not matches(shown, result):
+                            self.assertEqual("\n".join(shown), result.rstrip())
+        self.assertGreaterEqual(count, 10)
+
+    def run_session(self, command):
+        """A command line as a reader types it, pipes included, with overtake on the PATH."""
+        environment = dict(os.environ)
+        environment["PATH"] = f"{pathlib.Path(BINARY).parent}:{environment['PATH']}"
+        result = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.directory, env=environment, text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )
+        return result.stdout
+
+    def test_examples_of_the_man_page_run(self):
+        text = MAN_PAGE.read_text().replace("\\e\n", "").replace("\\-", "-")
+        commands = re.findall(r"^    overtake (sim .*)$", text, re.MULTILINE)
+        self.assertGreaterEqual(len(commands), 7)
+        for command in commands:
+            if "net.json" in command:  # the reader's own model
+                continue
+            with self.subTest(command=command):
+                self.succeed(*shlex.split(command))
+
+    def test_bundled_scenarios_run_and_bear_their_names(self):
+        listed = self.succeed("sim", "--list").splitlines()
+        names = sorted(path.stem for path in SCENARIOS.glob("*.json"))
+        self.assertEqual([line.split()[0] for line in listed], names)
+        for name in names:
+            with self.subTest(scenario=name):
+                document = json.loads((SCENARIOS / f"{name}.json").read_text())
+                self.assertEqual(document["name"], name)
+                self.assertIn(len(document["description"]), range(20, 101))
+                self.assert_runs(name)
+
+    def test_bundled_benchmarks_meet_some_slos_and_miss_others(self):
+        for path in SCENARIOS.glob("*.json"):
+            if path.stem.startswith("demo-"):
+                continue
+            with self.subTest(scenario=path.stem):
+                summary = json.loads(self.succeed("sim", path.stem, "--json"))
+                shares = [of["slo_met"] for of in summary["classes"] if of["slo_met"] is not None]
+                self.assertGreater(max(shares), 0)
+                self.assertLess(min(shares), 1)
+                self.assertGreater(max(core["utilisation"] for core in summary["cores"]), 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main()
