@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a CPU or a compiler may do where a load-acquire or a store-release is left out: perform loads
- * early or late. (What it may do with stores, the store buffer does.) Under the device
- * lock it may do the same, but only while the lock is held: then nobody else stores, and a load reads
- * the same early or late. So there the acquires change nothing.
+ * What a CPU or a compiler may do to loads where a load-acquire or a store-release is left out:
+ * perform them early or late. (What it may do to stores, the store buffer does.)
+ *
+ * Under the device lock it may do so only while the lock is held. Then nobody else stores, and a
+ * load reads the same early or late: leaving out an acquire changes nothing there.
  */
 
 /* Without the acquire of a tail: the slot is read some time before the tail is. */
@@ -16,12 +17,14 @@
 
 /* Without the release of a head: the slot is read after the head was stored. */
 #ifdef NO_RELEASE_COMMAND_HEAD
-#define MAYBE_CONSUME_COMMAND	if :: ahead = 1; consume_command() :: skip fi
+#define MAYBE_CONSUME_COMMAND	\
+	if :: atomic { consume(HOST, PLAIN); ahead = 1 } :: skip fi
 #else
 #define MAYBE_CONSUME_COMMAND	skip
 #endif
 #ifdef NO_RELEASE_EVENT_HEAD
-#define MAYBE_CONSUME_EVENT	if :: ahead = 1; consume_event() :: skip fi
+#define MAYBE_CONSUME_EVENT	\
+	if :: atomic { consume(FIRMWARE, PLAIN); ahead = 1 } :: skip fi
 #else
 #define MAYBE_CONSUME_EVENT	skip
 #endif
@@ -46,17 +49,21 @@
 #if defined(FILL_COMMANDS_EARLY) || defined(FILL_EVENTS_EARLY)
 #define FILLS_EARLY
 
-bit speculates;
-bit overwritten;
+bit filled[2];		/* the next message is in its slot already */
+bit speculates;		/* and there may have been no room for it */
+bit overwritten;	/* there was none */
 #define SPECULATES		speculates
 #define OVERWRITTEN		overwritten
 #define NOTE_OVERWRITTEN(word)	overwritten = (overwritten || word)
+#define FILL_ONCE(q, message) \
+	if :: filled[q] -> filled[q] = 0 :: else -> fill_slot(q, message) fi
 
 #else
 
 #define SPECULATES		false
 #define OVERWRITTEN		false
 #define NOTE_OVERWRITTEN(word)	skip
+#define FILL_ONCE(q, message)	fill_slot(q, message)
 
 #endif
 

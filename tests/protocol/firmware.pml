@@ -28,28 +28,23 @@ inline touch(job)
 /* fc_event(), job_event() */
 inline send(type, job)
 {
-	atomic {
-		HAS_ROOM(FIRMWARE, STORES_OF_PUSH) ->
-		touch(job);
-		push(FIRMWARE, MESSAGE(type, job), RELEASE_EVENT_TAIL)
-	}
+	HAS_ROOM(FIRMWARE, STORES_OF_PUSH);
+	push(FIRMWARE, MESSAGE(type, job), RELEASE_EVENT_TAIL)
 }
 
 /* ovt_job_end(): the result, then ENDED */
 inline end_job(job)
 {
-	atomic {
-		HAS_ROOM(FIRMWARE, STORES_OF_PUSH + 1) ->
-		touch(job);
-		/* each job ends once */
-		assert(queued[job]);
-		queued[job] = 0;
-		store(FIRMWARE, JOB(job), request[job], PLAIN);
-		push(FIRMWARE, MESSAGE(ENDED, job), RELEASE_EVENT_TAIL);
-		request[job] = 0;
-		started[job] = 0;
-		cancelled[job] = 0
-	}
+	HAS_ROOM(FIRMWARE, STORES_OF_PUSH + 1);
+	touch(job);
+	/* each job ends once */
+	assert(queued[job]);
+	store(FIRMWARE, JOB(job), request[job], PLAIN);
+	push(FIRMWARE, MESSAGE(ENDED, job), RELEASE_EVENT_TAIL);
+	queued[job] = 0;
+	request[job] = 0;
+	started[job] = 0;
+	cancelled[job] = 0
 }
 
 /* ovt_job_drop_waiting() */
@@ -64,33 +59,36 @@ inline drop_waiting(job)
 /* ovt_job_arrive() */
 inline arrive(job)
 {
-	atomic {
-		touch(job);
-		LOAD_ONCE(request[job], HOST, JOB(job));
-		/* the job is complete when its SUBMIT is seen */
-		assert(request[job] == generation[job]);
-		/* and is submitted once */
-		assert(!queued[job]);
-		queued[job] = 1;
-		ring!job
-	}
+	touch(job);
+	LOAD_ONCE(request[job], HOST, JOB(job));
+	/* the job is complete when its SUBMIT is seen */
+	assert(request[job] == generation[job]);
+	/* and is submitted once */
+	assert(!queued[job]);
+	queued[job] = 1;
+	ring!job
 }
+
+#ifdef CANCEL_ENDS_AGAIN
+#define CAN_BE_CANCELLED(job)	(!cancelled[job])
+#else
+#define CAN_BE_CANCELLED(job)	(queued[job] && !cancelled[job])
+#endif
 
 /* cancel_command(), ovt_job_cancel(): the job may have ended before. */
 inline cancel_job(job)
 {
-	atomic {
-		touch(job);
+	touch(job);
+	if
+	:: CAN_BE_CANCELLED(job) ->
+		cancelled[job] = 1;
+#ifndef CANCEL_LEAVES_WAITING
+		drop_waiting(job);
+#endif
 		if
-		:: queued[job] && !cancelled[job] ->
-			cancelled[job] = 1;
-			drop_waiting(job);
-			ends = (running != job)
+		:: running != job -> end_job(job)
 		:: else
 		fi
-	};
-	if
-	:: ends -> end_job(job); ends = 0
 	:: else
 	fi;
 	send(CANCELLED, job)
@@ -114,53 +112,34 @@ inline run_command(message)
 	job = 0
 }
 
-/* ovt_fw_consume_command() */
-inline consume_command()
-{
-	atomic {
-		HAS_ROOM(FIRMWARE, 1) ->
-		consume(HOST, RELEASE_COMMAND_HEAD)
-	};
-	GIVE_BACK_CONSUMED
-}
-
 /* retire(), end_faulty_job() */
 inline retire(job)
 {
+	touch(job);
 	if
-	:: aborted -> send(FAULT, job)
+	:: aborted -> send(FAULT, job); drop_waiting(job)
 	:: else -> send(DONE, job)
 	fi;
-	atomic {
-		touch(job);
-		if
-		:: aborted -> drop_waiting(job)
-		:: else
-		fi;
-		ends = (aborted || cancelled[job] || started[job] == FCS);
-		running = NO_JOB;
-		aborted = 0
-	};
+	running = NO_JOB;
 	if
-	:: ends -> end_job(job); ends = 0
+	:: aborted || cancelled[job] || started[job] == FCS -> end_job(job)
 	:: else
-	fi
+	fi;
+	aborted = 0
 }
 
 /* choose(), start_fc() */
 inline start_fc(job)
 {
-	atomic {
-		touch(job);
-		/* a cancelled job starts no other FC */
-		assert(queued[job] && !cancelled[job]);
-		started[job]++;
-		running = job;
-		if
-		:: started[job] == FCS -> ring?_
-		:: else
-		fi
-	};
+	/* a cancelled job starts no other FC */
+	assert(queued[job] && !cancelled[job]);
+	touch(job);
+	started[job]++;
+	if
+	:: started[job] == FCS -> ring?_
+	:: else
+	fi;
+	running = job;
 	send(STARTED, job)
 }
 
@@ -171,34 +150,32 @@ proctype firmware()
 	byte at;		/* index of the slot being read */
 	bit ahead;		/* the head was stored before the slot was read */
 	bit early;		/* the slot was read before the tail */
-	bit ends;		/* the job does */
 
 end_idle:
 	do
 #ifdef READ_COMMANDS_EARLY
-	:: atomic { MAY_ENTER && !early -> early = 1; ENTER; at = head[HOST] };
-	   read_slot(HOST);
-	   leave(FIRMWARE)
+	:: atomic { MAY_ENTER && !early -> early = 1; at = head[HOST] };
+	   read_slot(HOST)
 #endif
 	:: atomic { MAY_ENTER && !IS_EMPTY(HOST) && HAS_EVENT_ROOM -> ENTER; at = head[HOST] };
 	   MAYBE_CONSUME_COMMAND;
-	   receive(HOST);
-	   run_command(first);
-	   first = 0;
-	   if
-	   :: ahead -> ahead = 0
-	   :: else -> consume_command()
-	   fi;
+	   read_slot_once(HOST);
+	   atomic {
+		check_slot(HOST);
+		run_command(first);
+		first = 0;
+		consume_once(HOST, RELEASE_COMMAND_HEAD)
+	   };
+	   GIVE_BACK_CONSUMED;
 	   leave(FIRMWARE)
 	:: atomic { MAY_ENTER && running != NO_JOB && MAY_SEND -> ENTER; job = running };
 	   MAYBE_FILL_EVENT(MESSAGE((aborted -> FAULT : DONE), job));
-	   retire(job);
-	   job = 0;
+	   atomic { retire(job); job = 0 };
 	   leave(FIRMWARE)
-	:: atomic { MAY_ENTER && running == NO_JOB && nempty(ring) && MAY_SEND -> ENTER; ring?<job> };
+	:: atomic { MAY_ENTER && running == NO_JOB && nempty(ring) && MAY_SEND ->
+		    ENTER; ring?<job> };
 	   MAYBE_FILL_EVENT(MESSAGE(STARTED, job));
-	   start_fc(job);
-	   job = 0;
+	   atomic { start_fc(job); job = 0 };
 	   leave(FIRMWARE)
 	od
 }

@@ -82,31 +82,27 @@ inline put(job)
 /* overtake_job_ended_locked(), FirmwareHost::end_job() */
 inline job_ended(job)
 {
+	/* ENDED comes once */
+	assert(held_until_ended[job]);
+	LOAD_ONCE(first, FIRMWARE, JOB(job));
+	/* and the result with it */
+	assert(first == generation[job]);
 	if
 	:: cancel_requested[job]
 	:: else -> UNRESERVE_CANCEL
 	fi;
-	atomic {
-		/* ENDED comes once */
-		assert(held_until_ended[job]);
-		LOAD_ONCE(first, FIRMWARE, JOB(job));
-		/* and the result with it */
-		assert(first == generation[job]);
-		held_until_ended[job] = 0;
-		put(job)
-	}
+	held_until_ended[job] = 0;
+	put(job)
 }
 
 /* OVT_EVENT_CANCELLED */
 inline job_cancelled(job)
 {
-	atomic {
-		/* CANCELLED comes once for each CANCEL */
-		assert(held_until_cancelled[job]);
-		held_until_cancelled[job] = 0;
-		told_cancelled[job] = 1;
-		put(job)
-	}
+	/* CANCELLED comes once for each CANCEL */
+	assert(held_until_cancelled[job]);
+	held_until_cancelled[job] = 0;
+	told_cancelled[job] = 1;
+	put(job)
 }
 
 /* handle_event_locked(), FirmwareHost::deliver() */
@@ -124,15 +120,6 @@ inline handle_event(message)
 	:: TYPE(message) == CANCELLED -> job_cancelled(job)
 	fi;
 	job = 0
-}
-
-/* The end of ovt_fw_pop_event() */
-inline consume_event()
-{
-	atomic {
-		HAS_ROOM(HOST, 1) ->
-		consume(FIRMWARE, RELEASE_EVENT_HEAD)
-	}
 }
 
 #define CAN_CANCEL(job)	(held_until_ended[job] && !cancel_requested[job])
@@ -166,19 +153,18 @@ proctype host()
 	   cancel(1);
 	   leave(HOST)
 #ifdef READ_EVENTS_EARLY
-	:: atomic { MAY_ENTER && !early -> early = 1; ENTER; at = head[FIRMWARE] };
-	   read_slot(FIRMWARE);
-	   leave(HOST)
+	:: atomic { MAY_ENTER && !early -> early = 1; at = head[FIRMWARE] };
+	   read_slot(FIRMWARE)
 #endif
 	:: atomic { MAY_ENTER && !IS_EMPTY(FIRMWARE) -> ENTER; at = head[FIRMWARE] };
 	   MAYBE_CONSUME_EVENT;
-	   receive(FIRMWARE);
-	   if
-	   :: ahead -> ahead = 0
-	   :: else -> consume_event()
-	   fi;
-	   handle_event(first);
-	   first = 0;
+	   read_slot_once(FIRMWARE);
+	   atomic {
+		check_slot(FIRMWARE);
+		consume_once(FIRMWARE, RELEASE_EVENT_HEAD);
+		handle_event(first);
+		first = 0
+	   };
 	   leave(HOST)
 	:: submitted == SUBMISSIONS && IS_FREE(0) && IS_FREE(1) &&
 	   empty(published[HOST]) && empty(published[FIRMWARE]) -> break

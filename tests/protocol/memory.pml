@@ -9,15 +9,15 @@
  *	nothing else is ordered. A later store may overtake an earlier one, a release included.
  *
  * A load looks into memory. (No thread loads what it has stored itself: the indices it owns are in
- * its registers.) Loads that nothing orders are not performed in program order either: where a
- * barrier of the queues is left out (-D, see queue.pml), the load it holds back is also performed
- * early, and the load it waits for late.
+ * its registers.) The loads of the protocol as it is are performed in program order, for each is
+ * held in place by a barrier. Where that barrier is left out, early.pml performs them early or late.
  *
- * So all four reorderings exist: store-store and store-load by the buffer, load-load and load-store
- * by the broken variants of the queues. That is partial store order (PSO) with relaxed loads, as
- * weak as two threads can tell: of what ARM, POWER and C11 allow beyond it, threads that see the
- * stores of others in different orders, there are not enough threads. x86 (total store order) allows
- * a subset: one buffer emptied in order, loads in order. What holds here holds there.
+ * So a pair of accesses that no barrier orders is reordered, whichever pair it is: store-store and
+ * store-load by the buffer, load-load and load-store by early.pml. For stores this is partial store
+ * order (PSO), with a release that holds back what precedes it only, as on ARM. What POWER allows
+ * beyond, two threads seeing the stores of others in different orders, takes more than two threads.
+ * x86 (total store order) allows a subset: one buffer that empties in order, loads in order. So what
+ * holds here holds on all of them.
  *
  * Each thread has its own row of memory, since each address has one writer.
  */
@@ -75,9 +75,14 @@ inline store(thread, where, what, kind)
 
 #define BEHIND(k, i) \
 	((i) < (k) && buffer[thread].address[i] == buffer[thread].address[k])
+#if STORES == 4
+#define BEHIND_FURTHER(k)	false
+#else
+#define BEHIND_FURTHER(k)	(BEHIND(k, 3) || BEHIND(k, 4))
+#endif
 #define MAY_REACH_MEMORY(k) \
 	(buffer[thread].count > (k) && ((k) == 0 || !buffer[thread].release[k]) && \
-	 !BEHIND(k, 0) && !BEHIND(k, 1) && !BEHIND(k, 2) && !BEHIND(k, 3))
+	 !BEHIND(k, 0) && !BEHIND(k, 1) && !BEHIND(k, 2) && !BEHIND_FURTHER(k))
 
 inline reach_memory(k)
 {
@@ -120,5 +125,9 @@ end_empty:
 	:: d_step { MAY_REACH_MEMORY(1) -> reach_memory(1) }
 	:: d_step { MAY_REACH_MEMORY(2) -> reach_memory(2) }
 	:: d_step { MAY_REACH_MEMORY(3) -> reach_memory(3) }
+#if STORES == 6
+	:: d_step { MAY_REACH_MEMORY(4) -> reach_memory(4) }
+	:: d_step { MAY_REACH_MEMORY(5) -> reach_memory(5) }
+#endif
 	od
 }

@@ -41,7 +41,7 @@ chan published[2] = [SIZE + 1] of { byte };
 #define RELEASE_EVENT_HEAD	RELEASE
 #endif
 
-/* Loads of the other side's index; as always, what is loaded may be old. */
+/* Loads of the other side's index; a newer one may be in the other side's store buffer. */
 #define LOAD_TAIL(q)	memory[q].word[TAIL]
 #define LOAD_HEAD(q)	memory[OTHER(q)].word[HEAD]
 
@@ -52,9 +52,7 @@ chan published[2] = [SIZE + 1] of { byte };
  * DONE, ENDED; or ENDED, CANCELLED. The code's OVT_EVENTS_PER_ACTION counts those left out, too.
  */
 #define EVENT_ROOM		(SIZE - USED(tail[FIRMWARE], LOAD_HEAD(FIRMWARE)))
-#ifdef ROOM_FOR_ONE_EVENT
-#define EVENTS_PER_ACTION	1
-#else
+#ifndef EVENTS_PER_ACTION
 #define EVENTS_PER_ACTION	2
 #endif
 #define HAS_EVENT_ROOM		(EVENT_ROOM >= EVENTS_PER_ACTION)
@@ -69,7 +67,7 @@ inline fill_slot(q, message)
 #define STORES_OF_PUSH	3
 inline push(q, message, kind)
 {
-	fill_slot(q, message);
+	FILL_ONCE(q, message);
 	tail[q] = (tail[q] + 1) % MODULUS;
 	store(q, TAIL, tail[q], kind);
 	/* the count never exceeds the queue */
@@ -77,42 +75,53 @@ inline push(q, message, kind)
 	published[q]!message
 }
 
-/* The loads of what ovt_fw_peek_command() points at, and of ovt_fw_pop_event(). */
+/*
+ * The loads of what ovt_fw_peek_command() points at, and of ovt_fw_pop_event(): slot @at, in steps of
+ * their own. The firmware looks at a command's time more than once before it consumes the command; it
+ * finds the same, since nobody overwrites what is not consumed.
+ */
 inline read_slot(q)
 {
-	atomic {
-		LOAD_ONCE(first, q, WORD(at, 0))
-	};
-	atomic {
-		LOAD_ONCE(second, q, WORD(at, 1))
-	}
+	atomic { LOAD_ONCE(first, q, WORD(at, 0)) };
+	atomic { LOAD_ONCE(second, q, WORD(at, 1)) }
 }
 
-/* The consumer, after it saw the tail: @first becomes the message in slot @at. */
-inline receive(q)
+inline read_slot_once(q)
 {
 	if
 	:: early -> early = 0
 	:: else -> read_slot(q)
-	fi;
-	atomic {
-		/* each message once and in order */
-		assert(nempty(published[q]));
-		published[q]?expected;
-		/* and whole */
-		assert((first == expected && second == expected) || OVERWRITTEN);
-		first = expected;
-		expected = 0;
-		second = 0;
-		at = 0
-	}
+	fi
+}
+
+/* Leaves the message in @first, whatever the variant made of it. */
+inline check_slot(q)
+{
+	/* each message once and in order */
+	assert(nempty(published[q]));
+	published[q]?expected;
+	/* and whole */
+	assert((first == expected && second == expected) || OVERWRITTEN);
+	first = expected;
+	expected = 0;
+	second = 0;
+	at = 0
 }
 
 /* ovt_fw_consume_command(), the end of ovt_fw_pop_event() */
 inline consume(q, kind)
 {
+	HAS_ROOM(OTHER(q), 1);
 	head[q] = (head[q] + 1) % MODULUS;
 	store(OTHER(q), HEAD, head[q], kind)
+}
+
+inline consume_once(q, kind)
+{
+	if
+	:: ahead -> ahead = 0
+	:: else -> consume(q, kind)
+	fi
 }
 
 #ifdef FILLS_EARLY
@@ -120,7 +129,7 @@ inline consume(q, kind)
 inline fill_early(q, message, has_room)
 {
 	if
-	:: atomic { HAS_ROOM(q, 2) -> speculates = 1; fill_slot(q, message) }
+	:: atomic { HAS_ROOM(q, 2) -> filled[q] = 1; speculates = 1; fill_slot(q, message) }
 	:: skip
 	fi;
 	atomic {

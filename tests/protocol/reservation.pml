@@ -50,6 +50,10 @@ byte promised;			/* reserved, and no command of it queued yet */
 #define USE_RESERVED_CANCEL	skip
 #else
 #define SLOTS_OF_JOB		2	/* SUBMIT and one CANCEL */
+#ifdef KEEP_SLOT_OF_CANCEL
+#define UNRESERVE_CANCEL	skip
+#else
 #define UNRESERVE_CANCEL	UNRESERVE
+#endif
 #define USE_RESERVED_CANCEL	USE_RESERVED
 #endif
