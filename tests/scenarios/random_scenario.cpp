@@ -157,19 +157,22 @@ public:
     using Drawer::Drawer;
 
     json scenario() {
+        gaps_ = draw_.one_in(2);
+        if (gaps_)
+            cores_ = 1 + draw_.below(2);
         json scenario = head("task");
         if (!draw_.one_in(3))
             scenario["service_mode"] = draw_.one_in(2);
-        if (!draw_.one_in(2))
-            scenario["slots"] = 1 + draw_.below(3);
-        if (!draw_.one_in(20))
-            scenario["env"] = env();
+        if (!draw_.one_in(gaps_ ? 4 : 2))
+            scenario["slots"] = gaps_ ? 1 : 1 + draw_.below(3);
+        if (gaps_ || !draw_.one_in(20))
+            scenario["env"] = gaps_ ? env_of_gaps() : env();
         const std::size_t models = 1 + draw_.below(4);
         for (std::size_t i = 0; i < models; i++)
-            scenario["models"][model_name(i)] = {{"segments", segments()}};
+            scenario["models"][model_name(i)] = {{"segments", gaps_ ? gap_or_short() : segments()}};
         const std::size_t tasks = draw_.one_in(50) ? 40 : 1 + draw_.below(12);
         const std::uint64_t arrivals = draw_.of<std::uint64_t>({1, 4, 20, 60});
-        processes_ = 1 + draw_.below(3);
+        processes_ = gaps_ ? 1 : 1 + draw_.below(3);
         for (std::size_t i = 0; i < tasks; i++)
             scenario["tasks"].push_back(task(i, arrivals, models));
         put_cancels(scenario, "tasks", &TaskDrawer::instants_of_task);
@@ -196,6 +199,45 @@ private:
         if (!draw_.one_in(2))
             env["HB_MAX_THREAD_NUM"] = 1 + draw_.below(2);
         return env;
+    }
+
+    /// One condition of T7 decides, the others hold rarely.
+    json env_of_gaps() {
+        json env = {{"HB_DNN_BPU_SCHEDULE_THRESHOLD", 0},
+                    {"HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", 0},
+                    {"HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", 1000}};
+        const std::uint64_t condition = unit_ < 500 ? 0 : draw_.below(3);
+        if (condition == 0)
+            env["HB_DNN_BPU_SCHEDULE_THRESHOLD"] = draw_.of({0, 10, 25, 33, 34, 50, 100, 200});
+        else if (condition == 1)
+            env["HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME"] = 1 + draw_.below(4);
+        else
+            env["HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME"] = 1 + draw_.below(5);
+        if (!draw_.one_in(3))
+            env["HB_MAX_TASK_NUM"] = 2 + draw_.below(3);
+        if (draw_.one_in(3))
+            env["HB_MAX_THREAD_NUM"] = 1 + draw_.below(2);
+        return env;
+    }
+
+    static json bpu(const std::vector<std::uint64_t>& durations) { return {{"bpu", durations}}; }
+    static json cpu(std::uint64_t duration) { return {{"cpu", duration}}; }
+
+    /// What makes gaps, and what may go into them.
+    json gap_or_short() {
+        const std::uint64_t brief = unit_ * (1 + draw_.below(3));
+        switch (draw_.below(5)) {
+        case 0:
+            return json::array({bpu({duration()})});
+        case 1:
+            return json::array({bpu({brief})});
+        case 2:
+            return json::array({cpu(brief), bpu({duration()})});
+        case 3:
+            return json::array({bpu({brief}), cpu(duration()), bpu({duration(), duration()})});
+        default:
+            return json::array({bpu({brief}), cpu(duration()), cpu(brief), bpu({duration()})});
+        }
     }
 
     json segments() {
@@ -252,6 +294,7 @@ private:
         return instants;
     }
 
+    bool gaps_ = false; ///< the scenario is mostly about T7
     std::uint64_t processes_ = 1;
 };
 

@@ -12,6 +12,13 @@ using nlohmann::json;
 
 namespace {
 
+/// An empty list is not valid.
+void put_cancels(json& scenario, const json& cancels) {
+    scenario.erase("cancels");
+    if (!cancels.empty())
+        scenario["cancels"] = cancels;
+}
+
 /// Removes one job or task, and its cancels.
 json without_entry(json scenario, const char* entries, std::size_t index) {
     const json id = scenario[entries][index]["id"];
@@ -20,7 +27,7 @@ json without_entry(json scenario, const char* entries, std::size_t index) {
     for (const json& cancel : scenario.value("cancels", json::array()))
         if (cancel["id"] != id)
             cancels.push_back(cancel);
-    scenario["cancels"] = cancels;
+    put_cancels(scenario, cancels);
     return scenario;
 }
 
@@ -40,9 +47,12 @@ std::vector<json> smaller_ones(const json& scenario) {
     const char* entries = scenario["kind"] == "fc" ? "jobs" : "tasks";
     for (std::size_t i = 0; scenario[entries].size() > 1 && i < scenario[entries].size(); i++)
         smaller.push_back(without_entry(scenario, entries, i));
-    for (std::size_t i = 0; i < scenario.value("cancels", json::array()).size(); i++) {
+    const json cancels = scenario.value("cancels", json::array());
+    for (std::size_t i = 0; i < cancels.size(); i++) {
+        json fewer = cancels;
+        fewer.erase(i);
         smaller.push_back(scenario);
-        smaller.back()["cancels"].erase(i);
+        put_cancels(smaller.back(), fewer);
     }
     const json models = scenario.value("models", json::object());
     for (const auto& [name, model] : models.items()) {
