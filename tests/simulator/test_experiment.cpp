@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+//
+// Sweeps and repetitions: their order, their independence of threads, and their intervals.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "simulated.hpp"
+#include "simulator/experiment.hpp"
+#include "simulator/simulate.hpp"
+
+namespace overtake::simulator {
+namespace {
+
+using test::error_of;
+
+const char* const loaded = R"({"version": 1, "kind": "fc", "cores": 1, "core_limit": 0, "seed": 7,
+    "loads": [{"id": "high", "priority": 255, "fcs": [30], "count": 200, "slo": 90,
+               "arrivals": {"type": "poisson", "mean": 200}},
+              {"id": "low", "fcs": [40, 60], "count": 200,
+               "arrivals": {"type": "log_normal", "mean": 250, "sigma": 1}}]})";
+
+Experiment experiment_of(const char* json, const Grid* grid, unsigned repeat, unsigned threads) {
+    return {.document = nlohmann::json::parse(json),
+            .directory = {},
+            .grid = grid,
+            .repeat = repeat,
+            .threads = threads,
+            .progress = {}};
+}
+
+TEST(Experiment, DoesNotDependOnTheNumberOfThreads) {
+    const Grid grid("core_limit=0..3,loads.low.priority=0|255");
+    const auto one = run_experiment(experiment_of(loaded, &grid, 3, 1));
+    for (const unsigned threads : {2u, 4u, 100u}) {
+        const auto several = run_experiment(experiment_of(loaded, &grid, 3, threads));
+        EXPECT_EQ(to_text(several), to_text(one)) << threads;
+        EXPECT_EQ(to_json(several).dump(), to_json(one).dump()) << threads;
+    }
+}
+
+TEST(Experiment, HasARowForEachPointInTheGridsOrder) {
+    const Grid grid("core_limit=0..1,loads.low.priority=0|255");
+    const auto points = run_experiment(experiment_of(loaded, &grid, 1, 4));
+    ASSERT_EQ(points.size(), 4u);
+    for (std::size_t i = 0; i < 4; i++) {
+        ASSERT_EQ(points[i].settings.size(), 2u);
+        EXPECT_EQ(points[i].settings[0].value, i / 2);
+        EXPECT_EQ(points[i].settings[1].value, i % 2 * 255);
+        // What a run of the scenario thus changed gives.
+        nlohmann::json document = nlohmann::json::parse(loaded);
+        for (const Setting& setting : points[i].settings)
+            apply_setting(document, setting);
+        EXPECT_EQ(to_json(points[i].runs.at(0)),
+                  to_json(simulate(parse_scenario(document, {}), 7)));
+    }
+}
+
+TEST(Experiment, RepeatsWithTheSeedsThatFollowAndTheSameForEachPoint) {
+    const Grid grid("name=a|b");
+    const auto points = run_experiment(experiment_of(loaded, &grid, 3, 2));
+    const Scenario scenario = test::scenario_of(loaded);
+    for (const Point& point : points) {
+        ASSERT_EQ(point.runs.size(), 3u);
+        for (std::size_t run = 0; run < 3; run++)
+            EXPECT_EQ(to_json(point.runs[run]), to_json(simulate(scenario, 7 + run)));
+    }
+    EXPECT_NE(to_json(points[0].runs[0]), to_json(points[0].runs[1]));
+}
+
+TEST(Experiment, WithoutAGridIsTheScenario) {
+    const auto points = run_experiment(experiment_of(loaded, nullptr, 1, 1));
+    ASSERT_EQ(points.size(), 1u);
+    EXPECT_TRUE(points[0].settings.empty());
+    EXPECT_EQ(to_json(points[0].runs.at(0)), to_json(simulate(test::scenario_of(loaded), 7)));
+}
+
+TEST(Experiment, TellsItsProgress) {
+    const Grid grid("core_limit=0..4");
+    Experiment experiment = experiment_of(loaded, &grid, 2, 3);
+    std::vector<double> shares;
+    experiment.progress = [&](double share) { shares.push_back(share); };
+    run_experiment(experiment);
+    ASSERT_EQ(shares.size(), 10u);
+    for (std::size_t i = 0; i < shares.size(); i++)
+        EXPECT_DOUBLE_EQ(shares[i], static_cast<double>(i + 1) / 10);
+}
+
+TEST(Experiment, NamesTheFirstPointThatFails) {
+    const Grid cores("core_limit=0..1,cores=2|65|0");
+    EXPECT_EQ(error_of([&] { run_experiment(experiment_of(loaded, &cores, 1, 4)); }),
+              "with core_limit=0, cores=65: cores: 65, but at most 64 is possible");
+    const Grid unknown("loads.middle.priority=1|2");
+    EXPECT_EQ(error_of([&] { run_experiment(experiment_of(loaded, &unknown, 1, 4)); }),
+              "loads.middle.priority: the scenario has no loads.middle");
+}
+
+TEST(Experiment, ThrowsTheFailureOfTheFirstRunThatFails) {
+    // Virtual time runs out, sooner or later.
+    const char* const endless = R"({"version": 1, "kind": "fc", "cores": 1,
+        "loads": [{"id": "l", "fcs": [9000000000000000000], "count": 3,
+                   "arrivals": {"type": "periodic", "period": 1}}]})";
+    const Grid grid("loads.l.count=3..6");
+    EXPECT_NE(error_of([&] { run_experiment(experiment_of(endless, &grid, 1, 1)); }), "");
+    EXPECT_EQ(error_of([&] { run_experiment(experiment_of(endless, &grid, 1, 4)); }),
+              error_of([&] { run_experiment(experiment_of(endless, &grid, 1, 1)); }));
+}
+
+/// Points of runs in which class "c" has these p50, in us.
+std::vector<Point> points_of(const std::vector<std::uint64_t>& p50) {
+    Point point;
+    for (const std::uint64_t value : p50) {
+        Summary summary{};
+        ClassSummary of;
+        of.name = "c";
+        of.latency.p50 = value;
+        summary.classes.push_back(of);
+        summary.cores.push_back({0.5, 0, 0, 0, 0});
+        point.runs.push_back(summary);
+    }
+    return {point};
+}
+
+TEST(Intervals, AreStudents) {
+    struct Row {
+        const char* description;
+        std::vector<std::uint64_t> values;
+        double mean;
+        double half_width;
+    };
+    // Half-width: t * s / sqrt(n), with t the 97.5 % quantile for n - 1 degrees of freedom.
+    const std::vector<Row> rows = {
+        {"two runs: s / sqrt(2) = 1, t = 12.706", {1, 3}, 2, 12.706},
+        {"three runs: s = 2, t = 4.303", {10, 12, 14}, 12, 4.303 * 2 / std::sqrt(3)},
+        {"all the same", {5, 5, 5, 5}, 5, 0},
+        {"five runs: s = sqrt(2.5), t = 2.776",
+         {1, 2, 3, 4, 5},
+         3,
+         2.776 * std::sqrt(2.5) / std::sqrt(5)},
+    };
+    for (const Row& row : rows) {
+        const auto json = to_json(points_of(row.values)).at(0);
+        EXPECT_EQ(json.at("runs"), row.values.size());
+        EXPECT_NEAR(json.at("c.p50_us").at("mean").get<double>(), row.mean, 1e-9)
+            << row.description;
+        EXPECT_NEAR(json.at("c.p50_us").at("ci95").get<double>(), row.half_width, 1e-9)
+            << row.description;
+    }
+}
+
+TEST(Intervals, OfManyRunsUseTheirDegreesOfFreedom) {
+    const std::vector<std::pair<std::size_t, double>> quantiles = {
+        {30, 2.045}, {31, 2.042}, {32, 2.0395}, {61, 2.0003}, {121, 1.9799}};
+    for (const auto& [runs, quantile] : quantiles) {
+        // Half of the runs 0 and half 2, up to one of 1: s^2 = (n or n - 1) / (n - 1).
+        std::vector<std::uint64_t> values(runs, 1);
+        for (std::size_t i = 0; i + 1 < runs; i += 2) {
+            values[i] = 0;
+            values[i + 1] = 2;
+        }
+        const double n = static_cast<double>(runs);
+        const double deviation = std::sqrt((runs % 2 == 0 ? n : n - 1) / (n - 1));
+        const double half_width =
+            to_json(points_of(values)).at(0).at("c.p50_us").at("ci95").get<double>();
+        EXPECT_NEAR(half_width, quantile * deviation / std::sqrt(n),
+                    0.005 * quantile / std::sqrt(n))
+            << runs;
+    }
+}
+
+TEST(Intervals, AreLeftOutOfOneRun) {
+    const auto json = to_json(points_of({10})).at(0);
+    EXPECT_EQ(json.at("c.p50_us").at("mean"), 10);
+    EXPECT_FALSE(json.at("c.p50_us").contains("ci95"));
+    EXPECT_EQ(to_text(points_of({10})).find("±"), std::string::npos);
+    EXPECT_NE(to_text(points_of({10, 14})).find("12 us ± "), std::string::npos)
+        << to_text(points_of({10, 14}));
+}
+
+} // namespace
+} // namespace overtake::simulator
