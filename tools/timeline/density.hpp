@@ -48,8 +48,9 @@ private:
 
     std::size_t task_index(std::string_view name);
     void cover(std::uint64_t from_ns, std::uint64_t to_ns);
-    void halve();
-    static void halve(Bins& bins, std::uint64_t first_bin, std::uint64_t last_bin);
+    bool covers(std::uint64_t time_ns) const;
+    void double_bins();
+    static void join_pairs(Bins& bins, std::uint64_t first, std::uint64_t last);
 
     std::vector<std::string> tasks_;
     std::map<std::string, std::size_t, std::less<>> index_;
@@ -59,8 +60,8 @@ private:
     std::uint64_t last_ns_ = 0;
 };
 
-/// The utilisation of each core over the whole run, stacked by task with the HIGH part hatched, above
-/// a strip of its preemptions, as a stand-alone SVG document. Pure.
+/// The utilisation of each core over the whole run, stacked by task with the HIGH part hatched,
+/// above a strip of its preemptions, as a stand-alone SVG document. Pure.
 std::string to_svg(const Density& density, std::string_view title);
 
 } // namespace overtake::timeline

@@ -44,10 +44,10 @@ struct Timeline {
 };
 
 /// What lies in [from_ns, to_ns), as a stand-alone SVG document: a row for each core, HIGH above
-/// and hatched, NORMAL below and plain, CPU segments in rows below the cores, a colour for each task
-/// (and a number too where there are more tasks than colours), preemptions as marked lines, an axis of
-/// device time in a fitting unit, and a legend. Takes any number of FCs; what is too narrow to be seen
-/// is joined. Pure.
+/// and hatched, NORMAL below and plain, CPU segments in rows below the cores, a colour for each
+/// task (and a number too where there are more tasks than colours), preemptions as marked lines, an
+/// axis of device time in a fitting unit, and a legend. Takes any number of FCs; what is too narrow
+/// to be seen is joined. Pure.
 std::string to_svg(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns);
 
 } // namespace overtake::timeline

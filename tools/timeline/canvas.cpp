@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "timeline/canvas.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace overtake::timeline {
+namespace {
+
+constexpr char32_t replacement = 0xfffd;
+
+constexpr std::string_view definitions = R"svg(<defs>
+<pattern id="high" width="6" height="6" patternTransform="rotate(45)" patternUnits="userSpaceOnUse"><path d="M0 0v6" stroke="#000000" stroke-opacity="0.5" stroke-width="2.4"/></pattern>
+<pattern id="dots" width="6" height="6" patternUnits="userSpaceOnUse"><circle cx="3" cy="3" r="1.3" fill="#ffffff" fill-opacity="0.85"/></pattern>
+<pattern id="stripes" width="5" height="5" patternUnits="userSpaceOnUse"><path d="M0 2.5h5" stroke="#ffffff" stroke-opacity="0.7" stroke-width="1.6"/></pattern>
+</defs>
+)svg";
+
+bool allowed_in_xml(char32_t c) {
+    return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c <= 0xd7ff) ||
+           (c >= 0xe000 && c <= 0xfffd) || (c >= 0x10000 && c <= 0x10ffff);
+}
+
+/// Takes one character off the front; U+FFFD for a byte that begins none.
+char32_t take_character(std::string_view& text) {
+    const auto first = static_cast<unsigned char>(text.front());
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xc2 ? 0
+                               : first < 0xe0 ? 2
+                               : first < 0xf0 ? 3
+                               : first < 0xf5 ? 4
+                                              : 0;
+    char32_t value = length <= 1 ? first : first & (0x7fu >> length);
+    bool valid = length >= 1 && length <= text.size();
+    for (std::size_t at = 1; valid && at < length; at++) {
+        const auto next = static_cast<unsigned char>(text[at]);
+        valid = (next & 0xc0) == 0x80;
+        value = value << 6 | (next & 0x3f);
+    }
+    const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
+    valid = valid && !overlong && allowed_in_xml(value);
+    text.remove_prefix(valid ? length : 1);
+    return valid ? value : replacement;
+}
+
+void append_utf8(std::string& out, char32_t c) {
+    const auto byte = [&](char32_t bits) { out += static_cast<char>(bits); };
+    if (c < 0x80) {
+        byte(c);
+    } else if (c < 0x800) {
+        byte(0xc0 | c >> 6);
+        byte(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        byte(0xe0 | c >> 12);
+        byte(0x80 | (c >> 6 & 0x3f));
+        byte(0x80 | (c & 0x3f));
+    } else {
+        byte(0xf0 | c >> 18);
+        byte(0x80 | (c >> 12 & 0x3f));
+        byte(0x80 | (c >> 6 & 0x3f));
+        byte(0x80 | (c & 0x3f));
+    }
+}
+
+/// Width in DejaVu Sans as a share of the font size, rounded up by kind of character.
+double character_width(char32_t c) {
+    if (c >= 0x1100)
+        return 1.05;
+    if (std::string_view("mwMW@%").find(static_cast<char>(c)) != std::string_view::npos && c < 0x80)
+        return 1.0;
+    if (std::string_view("ijl.,:;'|! ").find(static_cast<char>(c)) != std::string_view::npos &&
+        c < 0x80)
+        return 0.37;
+    if (c >= 'A' && c <= 'Z')
+        return 0.76;
+    return 0.65;
+}
+
+} // namespace
+
+std::string escape(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const char32_t c = take_character(text);
+        switch (c) {
+        case '<':
+            out += "&lt;";
+            break;
+        case '>':
+            out += "&gt;";
+            break;
+        case '&':
+            out += "&amp;";
+            break;
+        case '"':
+            out += "&quot;";
+            break;
+        default:
+            append_utf8(out, c);
+        }
+    }
+    return out;
+}
+
+std::string valid_utf8(std::string_view text) {
+    std::string out;
+    while (!text.empty())
+        append_utf8(out, take_character(text));
+    return out;
+}
+
+double text_width(std::string_view text, double size) {
+    double sum = 0;
+    while (!text.empty())
+        sum += character_width(take_character(text));
+    return sum * size;
+}
+
+std::string shortened(std::string_view text, double room, double size) {
+    if (text_width(text, size) <= room)
+        return std::string(text);
+    std::vector<char32_t> characters;
+    while (!text.empty())
+        characters.push_back(take_character(text));
+    const double limit = room / size - character_width(U'…');
+    double used = 0;
+    std::size_t front = 0;
+    std::size_t back = 0;
+    // Alternately from both ends, the front first: names differ at either.
+    while (front + back < characters.size()) {
+        const bool take_front = front <= back;
+        const char32_t c =
+            take_front ? characters[front] : characters[characters.size() - 1 - back];
+        used += character_width(c);
+        if (used > limit)
+            break;
+        (take_front ? front : back)++;
+    }
+    std::string out;
+    for (std::size_t at = 0; at < front; at++)
+        append_utf8(out, characters[at]);
+    append_utf8(out, U'…');
+    for (std::size_t at = characters.size() - back; at < characters.size(); at++)
+        append_utf8(out, characters[at]);
+    return out;
+}
+
+void Canvas::rectangle(double x, double y, double wide, double high, std::string_view style) {
+    body_ +=
+        fmt::format("<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" {}/>\n", x,
+                    y, wide, high, style);
+}
+
+void Canvas::line(double x1, double y1, double x2, double y2, std::string_view style) {
+    body_ += fmt::format("<line x1=\"{:.2f}\" y1=\"{:.1f}\" x2=\"{:.2f}\" y2=\"{:.1f}\" {}/>\n", x1,
+                         y1, x2, y2, style);
+}
+
+void Canvas::path(std::string_view commands, std::string_view style) {
+    body_ += fmt::format("<path d=\"{}\" {}/>\n", commands, style);
+}
+
+void Canvas::text(double x, double y, std::string_view words, std::string_view style) {
+    body_ +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, escape(words));
+}
+
+void Canvas::begin_group(std::string_view kind, std::string_view title) {
+    body_ += fmt::format("<g class=\"{}\"><title>{}</title>\n", kind, escape(title));
+}
+
+void Canvas::end_group() {
+    body_ += "</g>\n";
+}
+
+std::string Canvas::document(double height) {
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+        "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"DejaVu Sans, Verdana, sans-serif\" "
+        "font-size=\"{2:.0f}\" fill=\"#222222\">\n"
+        "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{3}{4}</svg>\n",
+        picture_width, height, font_size, definitions, std::exchange(body_, {}));
+}
+
+} // namespace overtake::timeline

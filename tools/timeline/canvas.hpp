@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Canvas: a stand-alone SVG document, element by element. Lengths are pixels, y grows downwards.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace overtake::timeline {
+
+/// The look that all pictures share.
+inline constexpr double picture_width = 1200;
+inline constexpr double font_size = 12;
+inline constexpr std::string_view mark_colour = "#b00000";
+/// Pattern of everything that went through a HIGH ring.
+inline constexpr std::string_view high_pattern = "url(#high)";
+
+class Canvas {
+public:
+    /// `style` is SVG attributes, here and below.
+    void rectangle(double x, double y, double wide, double high, std::string_view style);
+    void line(double x1, double y1, double x2, double y2, std::string_view style);
+    void path(std::string_view commands, std::string_view style);
+    /// `words` are escaped; y is the baseline.
+    void text(double x, double y, std::string_view words, std::string_view style = {});
+    /// What follows, up to end_group, is one thing of the picture: `kind` (a class name) tells
+    /// programs what it is, `title` tells people who point at it.
+    void begin_group(std::string_view kind, std::string_view title);
+    void end_group();
+    /// The whole document. The canvas is empty then.
+    std::string document(double height);
+
+private:
+    std::string body_;
+};
+
+/// Valid XML text whatever the bytes: special characters escaped, impossible ones replaced.
+std::string escape(std::string_view text);
+
+/// `text` with U+FFFD in place of what is not UTF-8 or not allowed in XML.
+std::string valid_utf8(std::string_view text);
+
+/// About how wide `text` will be; rather too wide than too narrow.
+double text_width(std::string_view text, double size = font_size);
+
+/// `text`, or as much of its beginning and end as fits `room`, with an ellipsis between.
+std::string shortened(std::string_view text, double room, double size = font_size);
+
+} // namespace overtake::timeline

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: MIT
+//
+// The picture of a window of a timeline: one box for each FC that is wide enough to be seen.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "timeline/axis.hpp"
+#include "timeline/canvas.hpp"
+#include "timeline/jobs.hpp"
+#include "timeline/legend.hpp"
+#include "timeline/timeline.hpp"
+
+namespace overtake::timeline {
+namespace {
+
+constexpr double left = 150;
+constexpr double right = picture_width - 24;
+constexpr double legend_top = 62;
+constexpr double label_size = 11;
+constexpr double narrowest_box = 1; ///< what is narrower is joined with its neighbours
+constexpr double mark_distance = 7; ///< marks that are closer become one
+constexpr std::size_t most_cpu_lanes = 8;
+
+/// Heights, smaller the more cores there are.
+struct Sizes {
+    double lane;
+    double lane_gap;
+    double core_gap;
+
+    explicit Sizes(std::size_t cores) {
+        lane = cores <= 4 ? 34 : cores <= 8 ? 24 : cores <= 16 ? 17 : 11;
+        lane_gap = cores <= 8 ? 4 : 2;
+        core_gap = cores <= 8 ? 24 : cores <= 16 ? 14 : 9;
+    }
+    double core() const { return 2 * lane + lane_gap; }
+    double pitch() const { return core() + core_gap; }
+};
+
+/// Neighbouring FCs that are too narrow to be seen one by one: a column of a pixel goes to the task
+/// that fills most of it, and columns of one task become one box.
+class NarrowRun {
+public:
+    struct Box {
+        std::string_view task;
+        double begin;
+        double end;
+        double busy; ///< pixels
+        std::size_t fcs;
+    };
+
+    /// What is finished when an FC at pixels [begin, end) follows; in order of x.
+    std::optional<Box> add(std::string_view task, double begin, double end) {
+        std::optional<Box> done;
+        if (std::floor(begin) != column_)
+            done = close_column();
+        column_ = std::floor(begin);
+        busy_[task] += end - begin;
+        fcs_++;
+        begin_ = std::min(begin_, begin);
+        end_ = std::max(end_, end);
+        return done;
+    }
+    /// The rest, in order of x.
+    std::vector<Box> flush() {
+        std::vector<Box> done;
+        if (auto box = close_column())
+            done.push_back(*box);
+        if (pending_)
+            done.push_back(*pending_);
+        pending_.reset();
+        return done;
+    }
+
+private:
+    std::optional<Box> close_column() {
+        if (fcs_ == 0)
+            return {};
+        double sum = 0;
+        auto most = busy_.begin();
+        for (auto at = busy_.begin(); at != busy_.end(); ++at) {
+            sum += at->second;
+            if (at->second > most->second)
+                most = at;
+        }
+        const Box box{most->first, begin_, end_, sum, fcs_};
+        busy_.clear();
+        fcs_ = 0;
+        begin_ = 1e9;
+        end_ = 0;
+        if (pending_ && pending_->task == box.task && box.begin - pending_->end < 1) {
+            pending_->end = box.end;
+            pending_->busy += box.busy;
+            pending_->fcs += box.fcs;
+            return {};
+        }
+        return std::exchange(pending_, box);
+    }
+
+    double column_ = -1;
+    double begin_ = 1e9;
+    double end_ = 0;
+    std::size_t fcs_ = 0;
+    std::map<std::string_view, double> busy_;
+    std::optional<Box> pending_;
+};
+
+std::vector<std::string> all_tasks(const Timeline& timeline) {
+    std::set<std::string> names;
+    for (const Fc& fc : timeline.fcs)
+        names.insert(fc.task);
+    for (const CpuSegment& segment : timeline.cpu)
+        names.insert(segment.task);
+    return {names.begin(), names.end()};
+}
+
+class Picture {
+public:
+    Picture(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns)
+        : timeline_(timeline), axis_(from_ns, to_ns, left, right), styles_(all_tasks(timeline)) {
+        for (const Fc& fc : timeline.fcs) {
+            cores_.try_emplace(fc.core);
+            if (visible(fc.start_ns, fc.end_ns)) {
+                cores_[fc.core].lanes[fc.high].push_back(&fc);
+                tasks_.insert(fc.task);
+                fcs_++;
+            }
+        }
+        if (cores_.empty())
+            cores_.try_emplace(1);
+        for (const Preemption& preemption : timeline.preemptions) {
+            const bool inside = preemption.time_ns >= from_ns && preemption.time_ns < to_ns;
+            if (auto core = cores_.find(preemption.core); inside && core != cores_.end()) {
+                core->second.preemptions.push_back(preemption.time_ns);
+                preemptions_++;
+            }
+        }
+        if (preemptions_ != 0)
+            find_waits();
+        pack_cpu_segments();
+        sizes_ = Sizes(cores_.size());
+    }
+
+    std::string draw() {
+        Legend legend = make_legend();
+        double y = legend_top + legend.height(right - left) + 14;
+        const double bottom = y + static_cast<double>(cores_.size()) * sizes_.pitch() -
+                              sizes_.core_gap + cpu_height() + 10;
+        const bool tall = bottom > 700;
+        if (tall)
+            y += 18;
+        head();
+        legend.draw(canvas_, left, legend_top, right - left);
+        const double end = bottom + (tall ? 18 : 0);
+        backgrounds(y);
+        axis_.draw_grid(canvas_, y - 6, end);
+        if (tall)
+            axis_.draw_top_labels(canvas_, y - 4);
+        for (auto& [number, core] : cores_) {
+            draw_core(number, core, y);
+            y += sizes_.pitch();
+        }
+        draw_cpu(y);
+        axis_.draw_labels(canvas_, end);
+        return canvas_.document(end + TimeAxis::height);
+    }
+
+private:
+    struct Wait {
+        std::uint64_t start_ns;
+        std::uint64_t end_ns;
+    };
+    struct Core {
+        std::vector<const Fc*> lanes[2]; ///< NORMAL, HIGH
+        std::vector<std::uint64_t> preemptions;
+        std::vector<Wait> waits; ///< of preempted jobs
+    };
+
+    bool visible(std::uint64_t start_ns, std::uint64_t end_ns) const {
+        return end_ns > axis_.from_ns() && start_ns < axis_.to_ns();
+    }
+
+    void find_waits() {
+        for (const Job& job : jobs_of(timeline_))
+            for (std::size_t at : job.preempted_before) {
+                const Wait wait{job.fcs[at - 1]->end_ns, job.fcs[at]->start_ns};
+                if (visible(wait.start_ns, wait.end_ns))
+                    cores_[job.fcs[at]->core].waits.push_back(wait);
+            }
+    }
+
+    /// Each into the first lane that is free again; those that find none are only counted.
+    void pack_cpu_segments() {
+        std::vector<const CpuSegment*> segments;
+        for (const CpuSegment& segment : timeline_.cpu)
+            if (visible(segment.start_ns, segment.end_ns))
+                segments.push_back(&segment);
+        std::stable_sort(segments.begin(), segments.end(),
+                         [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
+        for (const CpuSegment* segment : segments) {
+            auto lane = std::find_if(cpu_lanes_.begin(), cpu_lanes_.end(), [&](const auto& taken) {
+                return taken.back()->end_ns <= segment->start_ns;
+            });
+            if (lane != cpu_lanes_.end()) {
+                lane->push_back(segment);
+            } else if (cpu_lanes_.size() < most_cpu_lanes) {
+                cpu_lanes_.push_back({segment});
+            } else {
+                cpu_left_out_++;
+                continue;
+            }
+            tasks_.insert(segment->task);
+        }
+    }
+
+    Legend make_legend() const {
+        Legend legend;
+        legend.add_tasks(styles_, {tasks_.begin(), tasks_.end()});
+        legend.add_high_ring();
+        if (preemptions_ != 0) {
+            legend.add_preemption();
+            legend.add("that job waits", [](Canvas& canvas, double x, double y) {
+                canvas.line(x, y + 7, x + 18, y + 7, wait_style());
+            });
+        }
+        return legend;
+    }
+
+    static std::string wait_style() {
+        return fmt::format("stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"4 3\"",
+                           mark_colour);
+    }
+
+    void head() {
+        canvas_.text(left, 28, shortened(timeline_.title, right - left, 17 * 1.08),
+                     "font-size=\"17\" font-weight=\"bold\"");
+        std::string words =
+            fmt::format("{} of device time: {} FC{} on {} core{}, {} preemption{}",
+                        duration_text(axis_.to_ns() - axis_.from_ns(), 3), fcs_,
+                        fcs_ == 1 ? "" : "s", cores_.size(), cores_.size() == 1 ? "" : "s",
+                        preemptions_, preemptions_ == 1 ? "" : "s");
+        if (cpu_left_out_ != 0)
+            words += fmt::format("; {} CPU segments are not shown: more than {} at once",
+                                 cpu_left_out_, most_cpu_lanes);
+        canvas_.text(left, 47, words, "fill=\"#555555\"");
+    }
+
+    void lane_background(double y, double high) {
+        canvas_.rectangle(left, y, right - left, high, "fill=\"#f3f3f3\"");
+    }
+
+    void backgrounds(double y) {
+        for (std::size_t core = 0; core < cores_.size(); core++) {
+            lane_background(y, sizes_.lane);
+            lane_background(y + sizes_.lane + sizes_.lane_gap, sizes_.lane);
+            y += sizes_.pitch();
+        }
+        for (std::size_t lane = 0; lane < cpu_lanes_.size(); lane++)
+            lane_background(y + static_cast<double>(lane) * cpu_pitch(), cpu_lane());
+    }
+
+    void lane_label(std::string_view words, double y, double high) {
+        const double size = std::min(high - 1, label_size);
+        canvas_.text(left - 8, y + high / 2 + size * 0.36, words,
+                     fmt::format("text-anchor=\"end\" font-size=\"{:.1f}\"", size));
+    }
+
+    void draw_core(unsigned number, Core& core, double y) {
+        const double normal_y = y + sizes_.lane + sizes_.lane_gap;
+        canvas_.text(14, y + sizes_.core() / 2 + 5, fmt::format("core {}", number),
+                     "font-size=\"14\" font-weight=\"bold\"");
+        lane_label("HIGH", y, sizes_.lane);
+        lane_label("NORMAL", normal_y, sizes_.lane);
+        for (const Wait& wait : core.waits)
+            canvas_.line(axis_.x(wait.start_ns), normal_y + sizes_.lane / 2, axis_.x(wait.end_ns),
+                         normal_y + sizes_.lane / 2, wait_style());
+        draw_lane(core.lanes[1], y);
+        draw_lane(core.lanes[0], normal_y);
+        draw_marks(core, y, normal_y);
+    }
+
+    void draw_lane(std::vector<const Fc*>& fcs, double y) {
+        std::stable_sort(fcs.begin(), fcs.end(),
+                         [](const Fc* a, const Fc* b) { return a->start_ns < b->start_ns; });
+        NarrowRun narrow;
+        const bool high = !fcs.empty() && fcs.front()->high;
+        for (const Fc* fc : fcs) {
+            const double begin = axis_.x(fc->start_ns);
+            const double end = axis_.x(fc->end_ns);
+            if (end - begin < narrowest_box) {
+                if (auto box = narrow.add(fc->task, begin, end))
+                    draw_narrow(*box, high, y);
+                continue;
+            }
+            for (const auto& box : narrow.flush())
+                draw_narrow(box, high, y);
+            draw_box(*fc, begin, end, y);
+        }
+        for (const auto& box : narrow.flush())
+            draw_narrow(box, high, y);
+    }
+
+    void draw_box(const Fc& fc, double begin, double end, double y) {
+        const double wide = end - begin;
+        canvas_.begin_group("fc", fmt::format("{} FC {} on core {}, {}: {} from {}", fc.task,
+                                              fc.index, fc.core, fc.high ? "HIGH" : "NORMAL",
+                                              duration_text(fc.end_ns - fc.start_ns, 3),
+                                              duration_text(fc.start_ns, 6)));
+        const std::string outline =
+            wide > 3 ? "stroke=\"#333333\" stroke-width=\"0.8\""
+                     : "stroke=\"#333333\" stroke-opacity=\"0.55\" stroke-width=\"0.35\"";
+        styles_.fill(canvas_, fc.task, begin, y, wide, sizes_.lane, outline);
+        if (fc.high)
+            canvas_.rectangle(begin, y, wide, sizes_.lane,
+                              fmt::format("fill=\"{}\"", high_pattern));
+        if (sizes_.lane >= label_size + 2)
+            draw_label(fc.task, fmt::format("#{}", fc.index), fc.high, begin, end, y, sizes_.lane);
+        canvas_.end_group();
+    }
+
+    /// Its opacity is the part of it that is busy.
+    void draw_narrow(const NarrowRun::Box& box, bool high, double y) {
+        const double wide = std::max(box.end - box.begin, 0.5);
+        const double busy = std::clamp(box.busy / wide, 0.0, 1.0);
+        canvas_.begin_group("fcs", fmt::format("{} FC{}, mostly {}, {}: {:.0f} % busy", box.fcs,
+                                               box.fcs == 1 ? "" : "s", box.task,
+                                               high ? "HIGH" : "NORMAL", busy * 100));
+        const std::string opacity = fmt::format("opacity=\"{:.2f}\"", std::max(busy, 0.25));
+        const double begin = std::min(box.begin, right - wide);
+        styles_.fill(canvas_, box.task, begin, y, wide, sizes_.lane, opacity);
+        if (high)
+            canvas_.rectangle(begin, y, wide, sizes_.lane,
+                              fmt::format("fill=\"{}\"", high_pattern));
+        canvas_.end_group();
+    }
+
+    /// The task, by its number too if it has one, with `detail` if there is room.
+    void draw_label(std::string_view task, std::string_view detail, bool on_hatch, double begin,
+                    double end, double y, double high) {
+        const TaskStyle& style = styles_.of(task);
+        const std::string number = style.number != 0 ? fmt::format("{}", style.number) : "";
+        const std::string name =
+            number.empty() ? std::string(task) : number + " " + std::string(task);
+        const double room = end - begin - 8;
+        std::string words = fmt::format("{} {}", name, detail);
+        if (text_width(words, label_size) > room)
+            words = name;
+        if (text_width(words, label_size) > room && room > 48 && number.empty())
+            words = shortened(name, room, label_size);
+        if (text_width(words, label_size) > room)
+            words = number.empty() ? std::string(detail) : number;
+        const double need = text_width(words, label_size);
+        if (words.empty() || need > room + 4)
+            return;
+        const double middle = (begin + end) / 2;
+        const bool patterned = on_hatch || !style.overlay.empty();
+        if (patterned)
+            canvas_.rectangle(middle - need / 2 - 2, y + high / 2 - 8, need + 4, 16,
+                              "rx=\"3\" fill=\"#ffffff\" fill-opacity=\"0.9\"");
+        canvas_.text(middle, y + high / 2 + label_size * 0.36, words,
+                     fmt::format("text-anchor=\"middle\" font-size=\"{}\" fill=\"{}\"", label_size,
+                                 patterned ? "#222222" : style.ink));
+    }
+
+    void draw_marks(Core& core, double y, double normal_y) {
+        auto& times = core.preemptions;
+        std::sort(times.begin(), times.end());
+        for (std::size_t at = 0; at < times.size();) {
+            const double x = axis_.x(times[at]);
+            std::size_t next = at + 1;
+            while (next < times.size() && axis_.x(times[next]) - x < mark_distance)
+                next++;
+            const std::size_t joined = next - at;
+            canvas_.begin_group(
+                "preemption",
+                joined == 1
+                    ? fmt::format("preemption at {}", duration_text(times[at], 6))
+                    : fmt::format("{} preemptions from {}", joined, duration_text(times[at], 6)));
+            const double size = std::min(5.0, sizes_.core_gap / 2.6);
+            canvas_.line(x, y, x, normal_y + sizes_.lane,
+                         fmt::format("stroke=\"{}\" stroke-width=\"1.2\"", mark_colour));
+            draw_preemption_mark(canvas_, x, normal_y + sizes_.lane + 1, size);
+            canvas_.end_group();
+            at = next;
+        }
+    }
+
+    double cpu_lane() const { return std::min(sizes_.lane, 22.0); }
+    double cpu_pitch() const { return cpu_lane() + 4; }
+    double cpu_height() const {
+        return cpu_lanes_.empty()
+                   ? 0
+                   : sizes_.core_gap + static_cast<double>(cpu_lanes_.size()) * cpu_pitch();
+    }
+
+    void draw_cpu(double y) {
+        if (cpu_lanes_.empty())
+            return;
+        const double middle = static_cast<double>(cpu_lanes_.size()) * cpu_pitch() / 2;
+        canvas_.text(14, y + middle + 4, "CPU", "font-size=\"14\" font-weight=\"bold\"");
+        for (const auto& lane : cpu_lanes_) {
+            for (const CpuSegment* segment : lane)
+                draw_cpu_segment(*segment, y);
+            y += cpu_pitch();
+        }
+    }
+
+    void draw_cpu_segment(const CpuSegment& segment, double y) {
+        const double begin = axis_.x(segment.start_ns);
+        const double end = std::max(axis_.x(segment.end_ns), begin + 0.5);
+        canvas_.begin_group("cpu", fmt::format("{} CPU segment {}: {} from {}", segment.task,
+                                               segment.segment,
+                                               duration_text(segment.end_ns - segment.start_ns, 3),
+                                               duration_text(segment.start_ns, 6)));
+        styles_.fill(canvas_, segment.task, begin, y, end - begin, cpu_lane(),
+                     end - begin > 6 ? "rx=\"5\" stroke=\"#333333\" stroke-width=\"0.8\"" : "");
+        if (cpu_lane() >= label_size + 2)
+            draw_label(segment.task, "", false, begin, end, y, cpu_lane());
+        canvas_.end_group();
+    }
+
+    const Timeline& timeline_;
+    TimeAxis axis_;
+    TaskStyles styles_;
+    Sizes sizes_{1};
+    Canvas canvas_;
+    std::map<unsigned, Core> cores_;
+    std::set<std::string> tasks_;
+    std::size_t fcs_ = 0;
+    std::size_t preemptions_ = 0;
+    std::vector<std::vector<const CpuSegment*>> cpu_lanes_;
+    std::size_t cpu_left_out_ = 0;
+};
+
+} // namespace
+
+std::string to_svg(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns) {
+    return Picture(timeline, from_ns, to_ns).draw();
+}
+
+} // namespace overtake::timeline
