@@ -287,9 +287,14 @@ private:
     }
 
     void load(const Place& item) {
-        item.expect_object({"id", "process", "model", "models", "fcs", "priority", "custom_id",
-                            "core", "class", "slo", "arrivals", "start", "count", "until",
-                            "max_pending", "timeout"});
+        if (scenario_.kind == Kind::fc)
+            item.expect_object({"id", "model", "fcs", "priority", "custom_id", "core", "class",
+                                "slo", "arrivals", "start", "count", "until", "max_pending",
+                                "timeout"});
+        else
+            item.expect_object({"id", "process", "model", "models", "priority", "custom_id", "core",
+                                "class", "slo", "arrivals", "start", "count", "until",
+                                "max_pending", "timeout"});
         Load load;
         load.id = item.at("id").name();
         expect_new_id(item.at("id"), load.id);
