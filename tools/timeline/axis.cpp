@@ -11,7 +11,7 @@ namespace overtake::timeline {
 namespace {
 
 constexpr std::uint64_t most_ticks = 12;
-constexpr std::size_t longest_label = 8;
+constexpr std::size_t longest_label = 6;
 
 struct Unit {
     std::uint64_t ns;

@@ -10,6 +10,7 @@
 #include "timeline/canvas.hpp"
 #include "timeline/density.hpp"
 #include "timeline/legend.hpp"
+#include "timeline/marks.hpp"
 
 namespace overtake::timeline {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 constexpr double left = 150;
 constexpr double right = picture_width - 24;
 constexpr double legend_top = 62;
-constexpr double strip_height = 8;
 constexpr double strip_gap = 3;
 constexpr std::size_t most_bars = 512;
 
@@ -61,9 +61,11 @@ public:
         canvas_.text(left, 28, shortened(title_, right - left, 17 * 1.08),
                      "font-size=\"17\" font-weight=\"bold\"");
         canvas_.text(left, 47,
-                     fmt::format("{} of device time; a bar is {} wide",
-                                 duration_text(axis_.to_ns() - axis_.from_ns(), 3),
-                                 duration_text(bar_ns())),
+                     density_.empty()
+                         ? "nothing ran"
+                         : fmt::format("{} of device time; a bar is {} wide",
+                                       duration_text(axis_.to_ns() - axis_.from_ns(), 3),
+                                       duration_text(bar_ns())),
                      "fill=\"#555555\"");
         legend.draw(canvas_, left, legend_top, right - left);
         for (std::size_t row = 0; row < cores_.size(); row++) {
@@ -141,19 +143,9 @@ private:
         legend.add_tasks(styles_, density_.tasks());
         legend.add_high_ring();
         if (has_strips())
-            legend.add(fmt::format("preemptions: up to {} in a bar", most_preemptions_),
-                       [](Canvas& canvas, double x, double y) {
-                           for (int part = 0; part < 3; part++)
-                               canvas.rectangle(x + 6 * part, y + 3, 6, strip_height,
-                                                fmt::format("fill=\"{}\" fill-opacity=\"{}\"",
-                                                            mark_colour,
-                                                            strip_opacity(part / 2.0)));
-                       });
+            legend.add_preemption_strip(most_preemptions_, "a bar");
         return legend;
     }
-
-    /// `share` of the most preemptions that any bar has.
-    static double strip_opacity(double share) { return 0.15 + 0.85 * share; }
 
     void row_head(unsigned core, double y, const std::vector<Layer>& layers) {
         std::uint64_t busy = 0;
@@ -193,7 +185,7 @@ private:
                          "stroke=\"#777777\" stroke-dasharray=\"2 4\" stroke-width=\"0.7\"");
         canvas_.line(left, y + row_height_, right, y + row_height_, "stroke=\"#999999\"");
         if (has_strips())
-            draw_strip(core, y + row_height_ + strip_gap);
+            draw_preemptions(core, y + row_height_ + strip_gap);
     }
 
     /// One outline for each stretch of bars in which the layer has something.
@@ -238,7 +230,7 @@ private:
         canvas_.end_group();
     }
 
-    void draw_strip(unsigned core, double y) {
+    void draw_preemptions(unsigned core, double y) {
         const std::vector<std::uint64_t> counts = preemptions_of(core);
         std::uint64_t sum = 0;
         for (std::uint64_t count : counts)
@@ -246,17 +238,10 @@ private:
         canvas_.text(left - 6, y + strip_height, fmt::format("{} preempted", sum),
                      "text-anchor=\"end\" font-size=\"10\" fill=\"#555555\"");
         canvas_.rectangle(left, y, right - left, strip_height, "fill=\"#f3f3f3\"");
-        for (std::size_t bar = 0; bar < bars_; bar++) {
-            if (counts[bar] == 0)
-                continue;
-            const double x = axis_.x(bar_start(bar));
-            const double share =
-                static_cast<double>(counts[bar]) / static_cast<double>(most_preemptions_);
-            canvas_.rectangle(x, y, axis_.x(bar_end(bar)) - x, strip_height,
-                              fmt::format("class=\"preemptions\" fill=\"{}\" "
-                                          "fill-opacity=\"{:.2f}\"",
-                                          mark_colour, strip_opacity(share)));
-        }
+        std::vector<StripBar> bars;
+        for (std::size_t bar = 0; bar < bars_; bar++)
+            bars.push_back({axis_.x(bar_start(bar)), axis_.x(bar_end(bar)), counts[bar]});
+        draw_strip(canvas_, y, bars, most_preemptions_);
     }
 
     const Density& density_;

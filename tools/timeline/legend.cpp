@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "timeline/marks.hpp"
+
 namespace overtake::timeline {
 namespace {
 
@@ -85,11 +87,12 @@ TaskStyles::TaskStyles(const std::vector<std::string>& names) {
 }
 
 void TaskStyles::fill(Canvas& canvas, std::string_view task, double x, double y, double wide,
-                      double high, std::string_view more) const {
+                      double high, std::string_view more, double radius) const {
     const TaskStyle& style = of(task);
-    canvas.rectangle(x, y, wide, high, fmt::format("fill=\"{}\" {}", style.fill, more));
+    const std::string shape = radius > 0 ? fmt::format("rx=\"{}\" ", radius) : "";
+    canvas.rectangle(x, y, wide, high, fmt::format("{}fill=\"{}\" {}", shape, style.fill, more));
     if (!style.overlay.empty())
-        canvas.rectangle(x, y, wide, high, fmt::format("fill=\"{}\"", style.overlay));
+        canvas.rectangle(x, y, wide, high, fmt::format("{}fill=\"{}\"", shape, style.overlay));
 }
 
 void Legend::add(std::string_view words, std::function<void(Canvas&, double x, double y)> draw) {
@@ -130,6 +133,15 @@ void Legend::add_preemption() {
     });
 }
 
+void Legend::add_preemption_strip(std::uint64_t most, std::string_view bar) {
+    add(fmt::format("preemptions in {}, at most {}", bar, most),
+        [](Canvas& canvas, double x, double y) {
+            const std::array<StripBar, 3> bars = {
+                {{x, x + 6, 1}, {x + 6, x + 12, 5}, {x + 12, x + symbol_width, 10}}};
+            draw_strip(canvas, y + 3, bars, 10);
+        });
+}
+
 unsigned
 Legend::lay_out(double width,
                 const std::function<void(const Entry&, double x, unsigned line)>& visit) const {
@@ -159,12 +171,6 @@ void Legend::draw(Canvas& canvas, double x, double y, double width) const {
         canvas.text(x + at + symbol_width + symbol_gap, top + symbol_height - 2.5, entry.words);
         canvas.end_group();
     });
-}
-
-void draw_preemption_mark(Canvas& canvas, double x, double y, double size) {
-    canvas.path(
-        fmt::format("M{:.2f} {:.1f}l{:.1f} {:.1f}h{:.1f}z", x, y, size, 2 * size, -2 * size),
-        fmt::format("fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"0.8\"", mark_colour));
 }
 
 } // namespace overtake::timeline

@@ -3,6 +3,7 @@
 // How tasks look, and the legend that says so.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -27,9 +28,9 @@ public:
 
     /// `task` is one of the names.
     const TaskStyle& of(std::string_view task) const { return styles_.find(task)->second; }
-    /// A box in its look.
+    /// A box in its look, with corners rounded by `radius`.
     void fill(Canvas& canvas, std::string_view task, double x, double y, double wide, double high,
-              std::string_view more) const;
+              std::string_view more, double radius = 0) const;
 
 private:
     std::map<std::string, TaskStyle, std::less<>> styles_;
@@ -46,6 +47,8 @@ public:
     void add_tasks(const TaskStyles& styles, std::vector<std::string> tasks);
     void add_high_ring();
     void add_preemption();
+    /// `bar` says how much of the strip one count is for.
+    void add_preemption_strip(std::uint64_t most, std::string_view bar);
 
     double height(double width) const;
     void draw(Canvas& canvas, double x, double y, double width) const;
@@ -61,9 +64,6 @@ private:
 
     std::vector<Entry> entries_;
 };
-
-/// A triangle whose tip points up to (x, y).
-void draw_preemption_mark(Canvas& canvas, double x, double y, double size);
 
 /// Whether `left` comes before `right` as people count: "task 2" before "task 10".
 bool natural_less(std::string_view left, std::string_view right);

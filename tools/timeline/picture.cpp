@@ -15,6 +15,7 @@
 #include "timeline/canvas.hpp"
 #include "timeline/jobs.hpp"
 #include "timeline/legend.hpp"
+#include "timeline/marks.hpp"
 #include "timeline/timeline.hpp"
 
 namespace overtake::timeline {
@@ -26,6 +27,8 @@ constexpr double legend_top = 62;
 constexpr double label_size = 11;
 constexpr double narrowest_box = 1; ///< what is narrower is joined with its neighbours
 constexpr double mark_distance = 7; ///< marks that are closer become one
+constexpr double strip_bar = 3;
+constexpr std::size_t most_marks = 80; ///< of a core; more become a strip
 constexpr std::size_t most_cpu_lanes = 8;
 
 /// Heights, smaller the more cores there are.
@@ -141,8 +144,14 @@ public:
                 preemptions_++;
             }
         }
-        if (preemptions_ != 0)
+        for (auto& [number, core] : cores_) {
+            std::sort(core.preemptions.begin(), core.preemptions.end());
+            strips_ = strips_ || core.preemptions.size() > most_marks;
+        }
+        if (preemptions_ != 0 && !strips_)
             find_waits();
+        if (strips_)
+            fill_strips();
         pack_cpu_segments();
         sizes_ = Sizes(cores_.size());
     }
@@ -180,6 +189,7 @@ private:
         std::vector<const Fc*> lanes[2]; ///< NORMAL, HIGH
         std::vector<std::uint64_t> preemptions;
         std::vector<Wait> waits; ///< of preempted jobs
+        std::vector<StripBar> strip;
     };
 
     bool visible(std::uint64_t start_ns, std::uint64_t end_ns) const {
@@ -193,6 +203,25 @@ private:
                 if (visible(wait.start_ns, wait.end_ns))
                     cores_[job.fcs[at]->core].waits.push_back(wait);
             }
+    }
+
+    std::uint64_t strip_bar_ns() const {
+        return static_cast<std::uint64_t>(static_cast<double>(axis_.to_ns() - axis_.from_ns()) *
+                                          strip_bar / (right - left));
+    }
+
+    void fill_strips() {
+        const auto bars = static_cast<std::size_t>((right - left) / strip_bar);
+        for (auto& [number, core] : cores_) {
+            for (std::size_t bar = 0; bar < bars; bar++)
+                core.strip.push_back({left + static_cast<double>(bar) * strip_bar,
+                                      left + static_cast<double>(bar + 1) * strip_bar, 0});
+            for (std::uint64_t time : core.preemptions) {
+                const auto bar = static_cast<std::size_t>((axis_.x(time) - left) / strip_bar);
+                auto& count = core.strip[std::min(bar, bars - 1)].count;
+                most_in_bar_ = std::max(most_in_bar_, ++count);
+            }
+        }
     }
 
     /// Each into the first lane that is free again; those that find none are only counted.
@@ -223,7 +252,9 @@ private:
         Legend legend;
         legend.add_tasks(styles_, {tasks_.begin(), tasks_.end()});
         legend.add_high_ring();
-        if (preemptions_ != 0) {
+        if (strips_) {
+            legend.add_preemption_strip(most_in_bar_, duration_text(strip_bar_ns()));
+        } else if (preemptions_ != 0) {
             legend.add_preemption();
             legend.add("that job waits", [](Canvas& canvas, double x, double y) {
                 canvas.line(x, y + 7, x + 18, y + 7, wait_style());
@@ -282,7 +313,10 @@ private:
                          normal_y + sizes_.lane / 2, wait_style());
         draw_lane(core.lanes[1], y);
         draw_lane(core.lanes[0], normal_y);
-        draw_marks(core, y, normal_y);
+        if (strips_)
+            draw_strip(canvas_, y + sizes_.core() + 2, core.strip, most_in_bar_);
+        else
+            draw_marks(core, y, normal_y);
     }
 
     void draw_lane(std::vector<const Fc*>& fcs, double y) {
@@ -368,9 +402,8 @@ private:
                                  patterned ? "#222222" : style.ink));
     }
 
-    void draw_marks(Core& core, double y, double normal_y) {
-        auto& times = core.preemptions;
-        std::sort(times.begin(), times.end());
+    void draw_marks(const Core& core, double y, double normal_y) {
+        const auto& times = core.preemptions;
         for (std::size_t at = 0; at < times.size();) {
             const double x = axis_.x(times[at]);
             std::size_t next = at + 1;
@@ -419,7 +452,8 @@ private:
                                                duration_text(segment.end_ns - segment.start_ns, 3),
                                                duration_text(segment.start_ns, 6)));
         styles_.fill(canvas_, segment.task, begin, y, end - begin, cpu_lane(),
-                     end - begin > 6 ? "rx=\"5\" stroke=\"#333333\" stroke-width=\"0.8\"" : "");
+                     end - begin > 6 ? "stroke=\"#333333\" stroke-width=\"0.8\"" : "",
+                     end - begin > 6 ? 5 : 0);
         if (cpu_lane() >= label_size + 2)
             draw_label(segment.task, "", false, begin, end, y, cpu_lane());
         canvas_.end_group();
@@ -434,6 +468,8 @@ private:
     std::set<std::string> tasks_;
     std::size_t fcs_ = 0;
     std::size_t preemptions_ = 0;
+    bool strips_ = false; ///< preemptions are too many for marks
+    std::uint64_t most_in_bar_ = 0;
     std::vector<std::vector<const CpuSegment*>> cpu_lanes_;
     std::size_t cpu_left_out_ = 0;
 };
