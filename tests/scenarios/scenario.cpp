@@ -106,8 +106,7 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
                {"kind", "fc"},
                {"cores", scenario.cores},
                {"core_limit", scenario.core_limits},
-               {"jobs", json::array()},
-               {"cancels", json::array()}};
+               {"jobs", json::array()}};
     for (const ScenarioJob& job : scenario.jobs)
         to["jobs"].push_back({{"id", job.id},
                               {"at", job.at},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Random scenarios of both kinds: what `overtake sim` answers against the reference.  Prints a line
-// for each scenario in which they part, and keeps that scenario, made small, in a file.
+// What `overtake sim` answers: to random scenarios of both kinds against the reference, to worked
+// examples against their expected timelines.  Prints a line for each scenario in which they part;
+// a random one is kept, made small, in a file.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -30,6 +31,7 @@ struct Options {
     std::string kind = "both";
     std::string directory = ".";
     std::string program;
+    std::string examples;
     bool print = false;
     std::uint64_t most_differences = 10;
 };
@@ -73,8 +75,8 @@ std::string simulate_there(const std::string& program, const std::string& direct
     return out.str();
 }
 
-std::optional<std::string> difference_in(const Options& options, const json& scenario) {
-    const TaskTimeline expected = expected_timeline(scenario);
+std::optional<std::string> difference_from(const TaskTimeline& expected, const Options& options,
+                                           const json& scenario) {
     try {
         const std::string answer =
             options.program.empty() ? simulate_here(scenario)
@@ -84,6 +86,10 @@ std::optional<std::string> difference_in(const Options& options, const json& sce
     } catch (const std::exception& error) {
         return std::string("no timeline: ") + error.what();
     }
+}
+
+std::optional<std::string> difference_in(const Options& options, const json& scenario) {
+    return difference_from(expected_timeline(scenario), options, scenario);
 }
 
 void report(const Options& options, std::uint64_t seed, const json& scenario) {
@@ -98,8 +104,30 @@ void report(const Options& options, std::uint64_t seed, const json& scenario) {
               << difference_in(options, small).value_or("no difference the second time") << "\n";
 }
 
+/// Whether there are any and none differs.
+bool run_examples(const Options& options) {
+    const std::string ending = ".expected.json";
+    std::uint64_t examples = 0;
+    bool same = true;
+    for (const auto& entry : std::filesystem::directory_iterator(options.examples)) {
+        const std::string path = entry.path().string();
+        if (!path.ends_with(ending))
+            continue;
+        const json scenario = read_json(path.substr(0, path.size() - ending.size()) + ".json");
+        const bool task_level = scenario.at("kind") == "task";
+        const TaskTimeline expected = timeline_of_kind(read_json(path), task_level);
+        examples++;
+        if (const auto difference = difference_from(expected, options, scenario)) {
+            std::cout << path << ": " << *difference << "\n";
+            same = false;
+        }
+    }
+    std::cout << examples << " examples\n";
+    return same && examples != 0;
+}
+
 /// Whether none differs.
-bool run(const Options& options) {
+bool run_seeds(const Options& options) {
     std::uint64_t differences = 0;
     std::uint64_t scenarios = 0;
     for (std::uint64_t seed = options.first; seed < options.first + options.count; seed++) {
@@ -135,8 +163,12 @@ int main(int argc, char** argv) {
     app.add_option("--directory", options.directory, "Where scenarios that differ go");
     app.add_option("--program", options.program,
                    "The overtake command; without it the simulator's library is called");
+    app.add_option("--examples", options.examples,
+                   "Instead of seeds: every NAME.json with its NAME.expected.json in a directory");
     app.add_flag("--print", options.print, "Print every scenario");
     app.add_option("--most-differences", options.most_differences, "Stop after so many; 10");
     CLI11_PARSE(app, argc, argv);
-    return overtake::test::run(options) ? EXIT_SUCCESS : EXIT_FAILURE;
+    const bool same = options.examples.empty() ? overtake::test::run_seeds(options)
+                                               : overtake::test::run_examples(options);
+    return same ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <random>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "backends.hpp"
 #include "drive.hpp"
 #include "kernel_device.hpp"
 #include "oracle.hpp"
+#include "random_scenario.hpp"
 #include "scenario.hpp"
 
 namespace overtake::test {
@@ -90,54 +91,13 @@ INSTANTIATE_TEST_SUITE_P(Fc, OracleTest, testing::ValuesIn(scenario_names()),
                              return name;
                          });
 
-/// Small numbers, so that instants coincide.
-class RandomScenarios {
-public:
-    explicit RandomScenarios(unsigned seed) : random_(seed) {}
-
-    Scenario next() {
-        Scenario scenario;
-        scenario.cores = static_cast<unsigned>(1 + below(3));
-        for (unsigned core = 0; core < scenario.cores; core++)
-            scenario.core_limits.push_back(static_cast<unsigned>(below(4)));
-        const std::size_t jobs = 1 + below(14);
-        for (std::size_t i = 0; i < jobs; i++)
-            scenario.jobs.push_back(job(std::to_string(i), scenario.cores));
-        for (std::size_t i = 0; i < jobs; i++)
-            if (below(4) == 0)
-                scenario.cancels.push_back({i, scenario.jobs[i].at + below(30)});
-        std::ranges::shuffle(scenario.cancels, random_);
-        return scenario;
-    }
-
-private:
-    std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
-
-    ScenarioJob job(const std::string& id, unsigned cores) {
-        ScenarioJob job;
-        job.id = id;
-        job.at = below(40);
-        job.core = static_cast<unsigned>(below(cores + 1));
-        job.priority = below(3) == 0 ? 255 : static_cast<unsigned>(below(255));
-        job.custom_id = static_cast<std::int64_t>(below(5)) - 2;
-        // Now and then more than a hardware ring holds.
-        const std::size_t fcs = below(25) == 0 ? 150 : 1 + below(5);
-        for (std::size_t i = 0; i < fcs; i++)
-            job.fcs.push_back(1 + below(10));
-        return job;
-    }
-
-    std::mt19937_64 random_;
-};
-
 TEST(RandomScenario, HasTheTimelineThatTheOracleSays) {
-    RandomScenarios scenarios(20261121);
     std::size_t preempted = 0;
     std::size_t cancelled = 0;
-    for (int round = 0; round < 1000; round++) {
-        const Scenario scenario = scenarios.next();
+    for (std::uint64_t seed = 1; seed <= 1000; seed++) {
+        const Scenario scenario = scenario_from(random_fc_scenario(seed));
         const Timeline expected = oracle_timeline(scenario);
-        ASSERT_EQ(drive_embedded(scenario), expected) << scenario;
+        ASSERT_EQ(drive_embedded(scenario), expected) << "seed " << seed << ": " << scenario;
         for (const TimelineJob& job : expected.jobs) {
             preempted += job.preemptions != 0;
             cancelled += job.cancelled;
