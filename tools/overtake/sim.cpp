@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +22,10 @@
 #include "progress.hpp"
 #include "simulator/bundled.hpp"
 #include "simulator/experiment.hpp"
+#include "simulator/pictures.hpp"
 #include "simulator/recorder.hpp"
+#include "timeline/perfetto.hpp"
+#include "timeline/png.hpp"
 
 namespace overtake::command {
 namespace {
@@ -32,6 +36,13 @@ struct Options {
     std::string scenario;
     bool list = false;
     std::string output;
+    std::string svg;
+    std::string png;
+    std::string perfetto;
+    std::uint64_t from = 0; ///< us
+    std::optional<std::uint64_t> to;
+
+    bool wants_pictures() const { return !svg.empty() || !png.empty() || !perfetto.empty(); }
     bool summary = false;
     bool json = false;
     std::vector<std::string> settings;
@@ -77,29 +88,60 @@ int list_bundled() {
     return 0;
 }
 
+std::string title_of(const simulator::Scenario& scenario, const Source& source) {
+    const std::string name = scenario.name.empty() ? source.path.stem().string() : scenario.name;
+    return scenario.description.empty() ? name : fmt::format("{}: {}", name, scenario.description);
+}
+
+/// What watches a run, as the options want it.
+struct Observers {
+    Observers(const Options& options, const simulator::Scenario& scenario, const Source& source) {
+        const bool wants_summary = options.summary || options.json;
+        if (wants_summary)
+            all.push_back(&accounts.emplace(scenario));
+        if (!options.output.empty() || (!wants_summary && !options.wants_pictures()))
+            all.push_back(&recorder.emplace(scenario));
+        if (options.wants_pictures())
+            all.push_back(&pictures.emplace(
+                scenario, title_of(scenario, source),
+                simulator::Pictures::Options{.from = options.from,
+                                             .to = options.to.value_or(~std::uint64_t{0}),
+                                             .every_fc = !options.perfetto.empty()}));
+    }
+
+    std::optional<simulator::Accounts> accounts;
+    std::optional<simulator::Recorder> recorder;
+    std::optional<simulator::Pictures> pictures;
+    std::vector<simulator::Observer*> all;
+};
+
+void write_pictures(const Options& options, const simulator::Pictures& pictures) {
+    const std::string svg = pictures.svg();
+    if (!options.svg.empty())
+        write_file(options.svg, [&](std::ostream& out) { out << svg; });
+    if (!options.png.empty())
+        timeline::write_png(svg, options.png);
+    if (!options.perfetto.empty())
+        timeline::write_perfetto(pictures.timeline(), options.perfetto);
+}
+
 int run_once(const Options& options, const Source& source) {
     const auto scenario = named(source, [&] {
         return simulator::parse_scenario(source.document, source.path.parent_path());
     });
-    const bool wants_summary = options.summary || options.json;
-    const bool wants_timeline = !options.output.empty() || !wants_summary;
-    std::vector<simulator::Observer*> observers;
-    simulator::Accounts accounts(scenario);
-    if (wants_summary)
-        observers.push_back(&accounts);
-    std::unique_ptr<simulator::Recorder> recorder;
-    if (wants_timeline) {
-        recorder = std::make_unique<simulator::Recorder>(scenario);
-        observers.push_back(recorder.get());
+    Observers observers(options, scenario, source);
+    named(source, [&] { simulator::Engine(scenario, scenario.seed, observers.all).run(); });
+    if (observers.recorder) {
+        if (options.output.empty())
+            observers.recorder->write(std::cout);
+        else
+            write_file(options.output, [&](std::ostream& out) { observers.recorder->write(out); });
     }
-    named(source, [&] { simulator::Engine(scenario, scenario.seed, observers).run(); });
-    if (!options.output.empty())
-        write_file(options.output, [&](std::ostream& out) { recorder->write(out); });
-    else if (wants_timeline)
-        recorder->write(std::cout);
-    if (!wants_summary)
+    if (observers.pictures)
+        write_pictures(options, *observers.pictures);
+    if (!observers.accounts)
         return 0;
-    const simulator::Summary summary = simulator::summarise(scenario, accounts);
+    const simulator::Summary summary = simulator::summarise(scenario, *observers.accounts);
     if (options.json)
         fmt::print("{}\n", simulator::to_json(summary).dump(2));
     else
@@ -153,6 +195,14 @@ void add_sim(CLI::App& app, int& status) {
     command->add_flag("--list", options->list, "Name the bundled scenarios");
     command->add_option("-o,--output", options->output,
                         "Where the timeline goes (JSON); without it and without a summary, stdout");
+    command->add_option("--svg", options->svg, "A picture of the run: its FCs, or their density");
+    command->add_option("--png", options->png, "The same as PNG, by rsvg-convert");
+    command->add_option("--perfetto", options->perfetto, "A trace for ui.perfetto.dev");
+    const std::map<std::string, std::uint64_t> units = {{"us", 1}, {"ms", 1000}, {"s", 1000000}};
+    command->add_option("--from", options->from, "Pictures and trace: from this time on (5ms, 1s)")
+        ->transform(CLI::AsNumberWithUnit(units));
+    command->add_option("--to", options->to, "Pictures and trace: up to this time")
+        ->transform(CLI::AsNumberWithUnit(units));
     command->add_flag("--summary", options->summary, "Print latencies and where the time went");
     command->add_flag("--json", options->json, "Print the summary, or the table, as JSON");
     command->add_option("--set", options->settings, "KEY=VALUE: change the scenario")
@@ -174,8 +224,11 @@ void add_sim(CLI::App& app, int& status) {
     command->add_option("--commands", options->commands, "Commands of each case of --fuzz; 100")
         ->check(CLI::Range(1, 100000))
         ->needs(fuzz);
-    for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat"})
+    for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat",
+                              "--svg", "--png", "--perfetto"})
         fuzz->excludes(command->get_option(other));
+    for (const char* one : {"--svg", "--png", "--perfetto"})
+        command->get_option(one)->excludes(sweep)->excludes(repeat);
     command->add_option("--threads", options->threads, "For --sweep, --repeat and --fuzz; all CPUs")
         ->check(CLI::Range(1, 1024));
     command->get_option("--output")->excludes(sweep)->excludes(repeat);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "simulator/pictures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace overtake::simulator {
+namespace {
+
+constexpr std::uint64_t ns_per_us = 1000;
+
+/// A job's tag: no task has more segments.
+std::uint64_t job_tag(const LiveTask& task) {
+    return (task.serial << 20) + task.sched.segment;
+}
+
+} // namespace
+
+Pictures::Pictures(const Scenario& scenario, std::string title, const Options& options)
+    : scenario_(scenario), options_(options) {
+    timeline_.title = std::move(title);
+}
+
+bool Pictures::in_window(std::uint64_t start, std::uint64_t end) const {
+    return end > options_.from && start < options_.to;
+}
+
+const std::string& Pictures::name_of(const LiveTask& task) const {
+    return scenario_.classes[task.kind->task_class].name;
+}
+
+/// Whether FCs and CPU segments are still kept one by one.
+bool Pictures::keeps_more() const {
+    return options_.every_fc || !overflowed_;
+}
+
+void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
+                          std::uint64_t time, std::uint64_t end) {
+    if (!in_window(time, end))
+        return;
+    const std::uint64_t start_ns = std::max(time, options_.from) * ns_per_us;
+    density_.add(core, high, name_of(task), start_ns, std::min(end, options_.to) * ns_per_us);
+    if (timeline_.fcs.size() + timeline_.cpu.size() >= most_drawn)
+        overflowed_ = true;
+    if (keeps_more())
+        timeline_.fcs.push_back({.task = name_of(task),
+                                 .tag = job_tag(task),
+                                 .index = index,
+                                 .core = core,
+                                 .high = high,
+                                 .start_ns = time * ns_per_us,
+                                 .end_ns = end * ns_per_us});
+}
+
+void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
+                           std::uint64_t end) {
+    if (in_window(time, end) && keeps_more())
+        timeline_.cpu.push_back({.task = name_of(task),
+                                 .tag = task.serial,
+                                 .segment = segment,
+                                 .start_ns = time * ns_per_us,
+                                 .end_ns = end * ns_per_us});
+}
+
+void Pictures::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
+    if (!in_window(time, time + 1))
+        return;
+    density_.preempted(core, time * ns_per_us);
+    if (keeps_more())
+        timeline_.preemptions.push_back(
+            {.core = core, .time_ns = time * ns_per_us, .tag = job_tag(task)});
+}
+
+std::string Pictures::svg() const {
+    if (overflowed_)
+        return timeline::to_svg(density_, timeline_.title);
+    std::uint64_t last = options_.from;
+    for (const timeline::Fc& fc : timeline_.fcs)
+        last = std::max(last, fc.end_ns / ns_per_us);
+    for (const timeline::CpuSegment& segment : timeline_.cpu)
+        last = std::max(last, segment.end_ns / ns_per_us);
+    return timeline::to_svg(timeline_, options_.from * ns_per_us,
+                            std::min(last, options_.to) * ns_per_us);
+}
+
+} // namespace overtake::simulator

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// Pictures: what a run looks like, as FCs where they can be told apart and as density where not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "simulator/engine.hpp"
+#include "timeline/density.hpp"
+#include "timeline/timeline.hpp"
+
+namespace overtake::simulator {
+
+/// Keeps what lies in a window of a run. Memory is bounded, unless every FC is asked for.
+class Pictures : public Observer {
+public:
+    /// FCs and CPU segments that a picture shows one by one.
+    static constexpr std::size_t most_drawn = 2000;
+
+    struct Options {
+        std::uint64_t from = 0; ///< us
+        std::uint64_t to = ~std::uint64_t{0};
+        bool every_fc = false; ///< for timeline(): memory then grows with the run
+    };
+
+    /// `scenario` outlives it; `title` is for the pictures.
+    Pictures(const Scenario& scenario, std::string title, const Options& options);
+
+    /// After the run: an SVG document. The FCs in the window; if they are too many, the density.
+    std::string svg() const;
+    /// After the run, with Options::every_fc: all that lies in the window.
+    const timeline::Timeline& timeline() const { return timeline_; }
+
+    void cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
+                     std::uint64_t end) override;
+    void fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
+                    std::uint64_t time, std::uint64_t end) override;
+    void preempted(LiveTask& task, unsigned core, std::uint64_t time) override;
+
+private:
+    bool keeps_more() const;
+    bool in_window(std::uint64_t start, std::uint64_t end) const;
+    const std::string& name_of(const LiveTask& task) const;
+
+    const Scenario& scenario_;
+    Options options_;
+    timeline::Timeline timeline_;
+    timeline::Density density_;
+    bool overflowed_ = false;
+};
+
+} // namespace overtake::simulator
