@@ -131,6 +131,12 @@ class Docs(unittest.TestCase):
         )
         return result.stdout
 
+    def test_man_page_has_every_option(self):
+        options = set(re.findall(r"--[a-z][-a-z]*", self.succeed("sim", "--help")))
+        documented = set(re.findall(r"--[a-z][-a-z]*", MAN_PAGE.read_text().replace("\\-", "-")))
+        self.assertGreaterEqual(len(options), 15)
+        self.assertEqual(options - {"--help"}, documented)
+
     def test_examples_of_the_man_page_run(self):
         text = MAN_PAGE.read_text().replace("\\e\n", "").replace("\\-", "-")
         commands = re.findall(r"^    overtake (sim .*)$", text, re.MULTILINE)
