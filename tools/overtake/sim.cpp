@@ -115,7 +115,9 @@ struct Observers {
     std::vector<simulator::Observer*> all;
 };
 
-void write_pictures(const Options& options, const simulator::Pictures& pictures) {
+void write_pictures(const Options& options, const Source& source,
+                    const simulator::Pictures& pictures) {
+    named(source, [&] { pictures.demand_content(); });
     const std::string svg = pictures.svg();
     if (!options.svg.empty())
         write_file(options.svg, [&](std::ostream& out) { out << svg; });
@@ -138,7 +140,7 @@ int run_once(const Options& options, const Source& source) {
             write_file(options.output, [&](std::ostream& out) { observers.recorder->write(out); });
     }
     if (observers.pictures)
-        write_pictures(options, *observers.pictures);
+        write_pictures(options, source, *observers.pictures);
     if (!observers.accounts)
         return 0;
     const simulator::Summary summary = simulator::summarise(scenario, *observers.accounts);
@@ -172,6 +174,10 @@ int run_experiment(const Options& options, const Source& source) {
 int run_sim(const Options& options) {
     if (options.list)
         return list_bundled();
+    if ((options.from != 0 || options.to) && !options.wants_pictures())
+        throw CLI::RequiresError("--from and --to", "--svg, --png or --perfetto");
+    if (options.to && *options.to <= options.from)
+        throw CLI::ValidationError("--to", "must be later than --from");
     if (options.fuzz != 0)
         return run_fuzz({options.fuzz, options.seed.value_or(1), options.commands, options.threads,
                          options.output});

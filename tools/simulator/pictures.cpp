@@ -2,7 +2,13 @@
 #include "simulator/pictures.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "overtake/device.hpp"
+#include "simulator/summary.hpp"
 
 namespace overtake::simulator {
 namespace {
@@ -36,6 +42,7 @@ bool Pictures::keeps_more() const {
 
 void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
                           std::uint64_t time, std::uint64_t end) {
+    last_end_ = std::max(last_end_, end);
     if (!in_window(time, end))
         return;
     const std::uint64_t start_ns = std::max(time, options_.from) * ns_per_us;
@@ -54,6 +61,7 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
 
 void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
                            std::uint64_t end) {
+    last_end_ = std::max(last_end_, end);
     if (in_window(time, end) && keeps_more())
         timeline_.cpu.push_back({.task = name_of(task),
                                  .tag = task.serial,
@@ -69,6 +77,17 @@ void Pictures::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
     if (keeps_more())
         timeline_.preemptions.push_back(
             {.core = core, .time_ns = time * ns_per_us, .tag = job_tag(task)});
+}
+
+void Pictures::demand_content() const {
+    if (density_.empty() && timeline_.cpu.empty())
+        throw Error(ENODATA, fmt::format("nothing ran from {} on{}; the last FC ended at {}",
+                                         format_time(static_cast<double>(options_.from)),
+                                         options_.to == ~std::uint64_t{0}
+                                             ? ""
+                                             : " and before " +
+                                                   format_time(static_cast<double>(options_.to)),
+                                         format_time(static_cast<double>(last_end_))));
 }
 
 std::string Pictures::svg() const {

@@ -27,6 +27,8 @@ public:
     /// `scenario` outlives it; `title` is for the pictures.
     Pictures(const Scenario& scenario, std::string title, const Options& options);
 
+    /// After the run: throws Error (ENODATA) if nothing ran in the window.
+    void demand_content() const;
     /// After the run: an SVG document. The FCs in the window; if they are too many, the density.
     std::string svg() const;
     /// After the run, with Options::every_fc: all that lies in the window.
@@ -48,6 +50,7 @@ private:
     timeline::Timeline timeline_;
     timeline::Density density_;
     bool overflowed_ = false;
+    std::uint64_t last_end_ = 0;
 };
 
 } // namespace overtake::simulator
