@@ -37,5 +37,5 @@ step report gcovr --root . --filter 'firmware-sim/(hw|fw|sched)/' --filter 'firm
 	--exclude 'firmware-sim/hw/(operators|op_.*|operator_units)\.[ch]' \
 	--exclude-unreachable-branches --exclude-throw-branches \
 	--json-summary "$build/report/summary.json" --html-details "$build/report/index.html" \
-	"$build"
+	"$build/firmware-sim" "$build/tests/firmware-sim"
 /usr/bin/python3 scripts/coverage_table.py "$build/report/summary.json" 95
