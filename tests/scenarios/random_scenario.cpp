@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -66,7 +67,14 @@ protected:
         return scenario;
     }
 
-    std::uint64_t limit() { return draw_.one_in(10) ? 100 : draw_.below(4); }
+    std::uint64_t limit() {
+        return draw_.one_in(10) ? draw_.of<std::uint64_t>({100, 1ull << 32}) : draw_.below(4);
+    }
+
+    /// A number that is more than enough, and more than narrow arithmetic holds.
+    std::uint64_t huge() {
+        return draw_.of<std::uint64_t>({1ull << 32, (1ull << 53) + 1, 1ull << 62, ~0ull >> 1});
+    }
 
     std::string id(std::size_t number) {
         const std::string digits = std::to_string(number);
@@ -128,7 +136,7 @@ protected:
     Draw draw_;
     std::uint64_t cores_;
     std::uint64_t unit_;
-    std::uint64_t origin_;
+    std::uint64_t origin_ = 0;
 };
 
 class FcDrawer : Drawer {
@@ -158,6 +166,8 @@ public:
 
     json scenario() {
         gaps_ = draw_.one_in(2);
+        if (draw_.one_in(50))
+            origin_ = 1ull << 62;
         if (gaps_)
             cores_ = 1 + draw_.below(2);
         json scenario = head("task");
@@ -165,8 +175,14 @@ public:
             scenario["service_mode"] = draw_.one_in(2);
         if (!draw_.one_in(gaps_ ? 4 : 2))
             scenario["slots"] = gaps_ ? 1 : 1 + draw_.below(3);
+        if (draw_.one_in(100))
+            scenario["slots"] = huge();
         if (gaps_ || !draw_.one_in(20))
             scenario["env"] = gaps_ ? env_of_gaps() : env();
+        if (scenario.contains("env") && !scenario["env"].empty() && draw_.one_in(30)) {
+            const std::size_t variable = draw_.below(scenario["env"].size());
+            *std::next(scenario["env"].begin(), static_cast<std::ptrdiff_t>(variable)) = huge();
+        }
         const std::size_t models = 1 + draw_.below(4);
         for (std::size_t i = 0; i < models; i++)
             scenario["models"][model_name(i)] = {{"segments", gaps_ ? gap_or_short() : segments()}};

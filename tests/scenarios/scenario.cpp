@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <numeric>
 #include <ostream>
 #include <stdexcept>
@@ -53,10 +54,16 @@ void Timeline::sort_fcs() {
 }
 
 std::vector<unsigned> core_limits_from(const json& from) {
+    // More than any job has FCs is all the same.
+    const auto limit_from = [](const json& limit) {
+        return static_cast<unsigned>(std::min(limit.get<std::uint64_t>(), std::uint64_t{1} << 31));
+    };
     const json limit = from.value("core_limit", json(0));
-    if (limit.is_array())
-        return limit.get<std::vector<unsigned>>();
-    return std::vector<unsigned>(from.at("cores").get<unsigned>(), limit.get<unsigned>());
+    if (!limit.is_array())
+        return std::vector<unsigned>(from.at("cores").get<unsigned>(), limit_from(limit));
+    std::vector<unsigned> limits;
+    std::ranges::transform(limit, std::back_inserter(limits), limit_from);
+    return limits;
 }
 
 Scenario scenario_from(const json& from) {

@@ -10,6 +10,8 @@ namespace overtake::test {
 
 namespace {
 
+constexpr std::uint64_t us_per_ms = 1000;
+
 enum class Stage {
     before,      ///< has not arrived
     queued,      ///< has arrived, is not dispatched
@@ -303,8 +305,10 @@ private:
         const Wide beyond = (static_cast<Wide>(bpu_b) - static_cast<Wide>(remaining_a)) * 100;
         const Wide allowed =
             static_cast<Wide>(scenario_.threshold_percent) * next_bpu(a)->bpu_time();
-        return beyond < allowed || bpu_b < scenario_.insert_max_time_us ||
-               whole_a > scenario_.wait_dispatch_time_us;
+        const Wide insert_max_time = static_cast<Wide>(scenario_.insert_max_time_ms) * us_per_ms;
+        const Wide wait_dispatch_time =
+            static_cast<Wide>(scenario_.wait_dispatch_time_ms) * us_per_ms;
+        return beyond < allowed || bpu_b < insert_max_time || whole_a > wait_dispatch_time;
     }
 
     // CPU workers.

@@ -14,8 +14,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::uint64_t us_per_ms = 1000;
-
 TaskSegment segment_from(const json& from) {
     TaskSegment segment;
     if (from.contains("bpu") == from.contains("cpu"))
@@ -52,10 +50,10 @@ ScenarioTask task_from(const json& from, const json& models) {
 
 void read_env(TaskScenario& scenario, const json& env) {
     scenario.threshold_percent = env.value("HB_DNN_BPU_SCHEDULE_THRESHOLD", std::uint64_t{10});
-    scenario.insert_max_time_us =
-        us_per_ms * env.value("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", std::uint64_t{1000});
-    scenario.wait_dispatch_time_us =
-        us_per_ms * env.value("HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", std::uint64_t{20});
+    scenario.insert_max_time_ms =
+        env.value("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", std::uint64_t{1000});
+    scenario.wait_dispatch_time_ms =
+        env.value("HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", std::uint64_t{20});
     scenario.max_tasks = env.value("HB_MAX_TASK_NUM", std::size_t{8});
     scenario.max_threads = env.value("HB_MAX_THREAD_NUM", std::size_t{4});
 }

@@ -44,8 +44,8 @@ struct TaskScenario {
     bool service_mode = false;
     std::size_t slots = 1;
     std::uint64_t threshold_percent = 10;
-    std::uint64_t insert_max_time_us = 1000000;
-    std::uint64_t wait_dispatch_time_us = 20000;
+    std::uint64_t insert_max_time_ms = 1000;
+    std::uint64_t wait_dispatch_time_ms = 20;
     std::size_t max_tasks = 8;
     std::size_t max_threads = 4;
     std::vector<ScenarioTask> tasks; ///< in file order
