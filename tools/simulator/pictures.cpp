@@ -93,13 +93,8 @@ void Pictures::demand_content() const {
 std::string Pictures::svg() const {
     if (overflowed_)
         return timeline::to_svg(density_, timeline_.title);
-    std::uint64_t last = options_.from;
-    for (const timeline::Fc& fc : timeline_.fcs)
-        last = std::max(last, fc.end_ns / ns_per_us);
-    for (const timeline::CpuSegment& segment : timeline_.cpu)
-        last = std::max(last, segment.end_ns / ns_per_us);
     return timeline::to_svg(timeline_, options_.from * ns_per_us,
-                            std::min(last, options_.to) * ns_per_us);
+                            std::min(last_end_, options_.to) * ns_per_us);
 }
 
 } // namespace overtake::simulator
