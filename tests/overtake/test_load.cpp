@@ -96,21 +96,6 @@ TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
     EXPECT_NEAR(figures.fair_per_second, 40, 0.01);
 }
 
-TEST(Timeline, PictureShowsWhatIsInTheWindowAndEscapesNames) {
-    timeline::Timeline timeline;
-    timeline.title = "a < b";
-    timeline.fcs = {{"one & two", 1, 0, 1, false, 0, 1'000'000},
-                    {"later", 2, 0, 2, true, 9'000'000, 9'500'000}};
-    timeline.preemptions = {{1, 500'000}};
-    std::string svg = timeline::to_svg(timeline, 0, 2'000'000);
-    EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
-    EXPECT_NE(svg.find("one &amp; two"), std::string::npos);
-    EXPECT_EQ(svg.find("later"), std::string::npos);
-    EXPECT_NE(svg.find("core 1"), std::string::npos);
-    EXPECT_EQ(svg.find("core 2"), std::string::npos);
-    EXPECT_NE(svg.find("NORMAL: 1000.0 us"), std::string::npos);
-}
-
 TEST(FcTrace, ReadsWhatTracefsPrints) {
     std::istringstream text(
         "# tracer: nop\n"

@@ -92,7 +92,8 @@ void TaskStyles::fill(Canvas& canvas, std::string_view task, double x, double y,
     const std::string shape = radius > 0 ? fmt::format("rx=\"{}\" ", radius) : "";
     canvas.rectangle(x, y, wide, high, fmt::format("{}fill=\"{}\" {}", shape, style.fill, more));
     if (!style.overlay.empty())
-        canvas.rectangle(x, y, wide, high, fmt::format("{}fill=\"{}\"", shape, style.overlay));
+        canvas.rectangle(x, y, wide, high,
+                         fmt::format("{}fill=\"{}\" {}", shape, style.overlay, more));
 }
 
 void Legend::add(std::string_view words, std::function<void(Canvas&, double x, double y)> draw) {
@@ -107,7 +108,7 @@ void Legend::add_tasks(const TaskStyles& styles, std::vector<std::string> tasks)
         const TaskStyle& style = styles.of(task);
         std::string words = shortened(task, longest_name);
         if (style.number != 0)
-            words = fmt::format("{} {}", style.number, words);
+            words = fmt::format("{}: {}", style.number, words);
         add(words, [&styles, task](Canvas& canvas, double x, double y) {
             styles.fill(canvas, task, x, y, symbol_width, symbol_height,
                         "stroke=\"#333333\" stroke-width=\"0.8\"");

@@ -264,8 +264,9 @@ private:
     }
 
     static std::string wait_style() {
-        return fmt::format("stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"4 3\"",
-                           mark_colour);
+        return fmt::format(
+            "class=\"wait\" stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"4 3\"",
+            mark_colour);
     }
 
     void head() {
@@ -380,7 +381,7 @@ private:
         const TaskStyle& style = styles_.of(task);
         const std::string number = style.number != 0 ? fmt::format("{}", style.number) : "";
         const std::string name =
-            number.empty() ? std::string(task) : number + " " + std::string(task);
+            number.empty() ? std::string(task) : fmt::format("{}: {}", number, task);
         const double room = end - begin - 8;
         std::string words = fmt::format("{} {}", name, detail);
         if (text_width(words, label_size) > room)
