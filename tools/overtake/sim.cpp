@@ -48,6 +48,7 @@ struct Options {
     std::vector<std::string> settings;
     std::optional<std::uint64_t> seed;
     std::string sweep;
+    std::vector<std::string> columns;
     unsigned repeat = 1;
     std::uint64_t fuzz = 0;
     unsigned commands = 100;
@@ -162,12 +163,13 @@ int run_experiment(const Options& options, const Source& source) {
     experiment.grid = grid ? &*grid : nullptr;
     experiment.repeat = options.repeat;
     experiment.threads = options.threads;
+    experiment.columns = options.columns;
     experiment.progress = [&](double done) { bar.show("simulating", done); };
     const auto points = named(source, [&] { return simulator::run_experiment(experiment); });
     if (options.json)
         fmt::print("{}\n", simulator::to_json(points).dump(2));
     else
-        fmt::print("{}", simulator::to_text(points));
+        fmt::print("{}", simulator::to_text(points, options.columns));
     return 0;
 }
 
@@ -176,6 +178,8 @@ int run_sim(const Options& options) {
         return list_bundled();
     if ((options.from != 0 || options.to) && !options.wants_pictures())
         throw CLI::RequiresError("--from and --to", "--svg, --png or --perfetto");
+    if (!options.columns.empty() && options.sweep.empty() && options.repeat == 1)
+        throw CLI::RequiresError("--columns", "--sweep or --repeat");
     if (options.to && *options.to <= options.from)
         throw CLI::ValidationError("--to", "must be later than --from");
     if (options.fuzz != 0)
@@ -237,6 +241,10 @@ void add_sim(CLI::App& app, int& status) {
         command->get_option(one)->excludes(sweep)->excludes(repeat);
     command->add_option("--threads", options->threads, "For --sweep, --repeat and --fuzz; all CPUs")
         ->check(CLI::Range(1, 1024));
+    command
+        ->add_option("--columns", options->columns,
+                     "Of --sweep's and --repeat's table: detector,large p99,ANTT")
+        ->delimiter(',');
     command->get_option("--output")->excludes(sweep)->excludes(repeat);
     command->get_option("--summary")->excludes(sweep)->excludes(repeat);
     command->callback([options, &status] { status = run_sim(*options); });

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "simulator/experiment.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -85,7 +87,8 @@ void add_class_metrics(std::vector<Metric>& metrics, const Summary& like, std::s
         [](const ClassSummary& of) { return static_cast<double>(of.latency.p99); });
     add("max", "max_us", Unit::time,
         [](const ClassSummary& of) { return static_cast<double>(of.latency.max); });
-    add("x alone", "turnaround", Unit::number, [](const ClassSummary& of) { return of.turnaround; });
+    add("x alone", "turnaround", Unit::number,
+        [](const ClassSummary& of) { return of.turnaround; });
     if (of.slo_met)
         add("SLO met", "slo_met", Unit::share,
             [](const ClassSummary& of) { return of.slo_met.value_or(0); });
@@ -98,6 +101,30 @@ std::vector<Metric> metrics_of(const Summary& like) {
     metrics.push_back({"busy", "utilisation", Unit::share, mean_utilisation});
     metrics.push_back({"ANTT", "antt", Unit::number, [](const Summary& of) { return of.antt; }});
     metrics.push_back({"STP", "stp", Unit::number, [](const Summary& of) { return of.stp; }});
+    return metrics;
+}
+
+bool fits(const std::string& head, const std::string& column) {
+    return head == column || head.starts_with(column + " ") || head.ends_with(" " + column);
+}
+
+std::vector<Metric> chosen(const std::vector<Metric>& all,
+                           const std::vector<std::string>& columns) {
+    if (columns.empty())
+        return all;
+    std::vector<Metric> metrics;
+    for (const std::string& column : columns) {
+        const std::size_t before = metrics.size();
+        std::ranges::copy_if(all, std::back_inserter(metrics),
+                             [&](const Metric& metric) { return fits(metric.head, column); });
+        if (metrics.size() != before)
+            continue;
+        std::string heads;
+        for (const Metric& metric : all)
+            heads += (heads.empty() ? "" : ", ") + metric.head;
+        throw Error(EINVAL,
+                    fmt::format("--columns: no column is \"{}\"; there are {}", column, heads));
+    }
     return metrics;
 }
 
@@ -124,7 +151,8 @@ std::string describe(const std::vector<Setting>& settings) {
 }
 
 /// Runs work(0) .. work(count - 1) on threads; rethrows the failure of the lowest index.
-void for_each_index(std::size_t count, unsigned threads, const std::function<void(double)>& progress,
+void for_each_index(std::size_t count, unsigned threads,
+                    const std::function<void(double)>& progress,
                     const std::function<void(std::size_t)>& work) {
     std::atomic<std::size_t> next = 0;
     std::mutex mutex;
@@ -173,6 +201,17 @@ Scenario scenario_at(const Experiment& experiment, const std::vector<Setting>& s
     }
 }
 
+/// A summary of a run of `scenario`, as far as it is known before.
+Summary before_running(const Scenario& scenario) {
+    Summary summary = {};
+    for (const TaskClass& of : scenario.classes) {
+        summary.classes.emplace_back().name = of.name;
+        if (of.slo)
+            summary.classes.back().slo_met = 1;
+    }
+    return summary;
+}
+
 } // namespace
 
 std::vector<Point> run_experiment(const Experiment& experiment) {
@@ -185,18 +224,18 @@ std::vector<Point> run_experiment(const Experiment& experiment) {
         scenarios.push_back(scenario_at(experiment, points[i].settings));
         points[i].runs.resize(experiment.repeat);
     }
-    for_each_index(size * experiment.repeat, experiment.threads, experiment.progress,
-                   [&](std::size_t i) {
-                       const std::size_t point = i / experiment.repeat;
-                       const std::size_t run = i % experiment.repeat;
-                       points[point].runs[run] =
-                           simulate(scenarios[point], scenarios[point].seed + run);
-                   });
+    chosen(metrics_of(before_running(scenarios.front())), experiment.columns);
+    for_each_index(
+        size * experiment.repeat, experiment.threads, experiment.progress, [&](std::size_t i) {
+            const std::size_t point = i / experiment.repeat;
+            const std::size_t run = i % experiment.repeat;
+            points[point].runs[run] = simulate(scenarios[point], scenarios[point].seed + run);
+        });
     return points;
 }
 
-std::string to_text(const std::vector<Point>& points) {
-    const std::vector<Metric> metrics = metrics_of(points.front().runs.front());
+std::string to_text(const std::vector<Point>& points, const std::vector<std::string>& columns) {
+    const std::vector<Metric> metrics = chosen(metrics_of(points.front().runs.front()), columns);
     std::vector<std::string> head;
     for (const Setting& setting : points.front().settings)
         head.push_back(setting.key);
