@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "timeline/canvas.hpp"
 
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -65,18 +66,20 @@ void append_utf8(std::string& out, char32_t c) {
     }
 }
 
-/// Width in DejaVu Sans as a share of the font size, rounded up by kind of character.
+/// Advance widths of DejaVu Sans from the space to the tilde, in thousandths of the font size.
+constexpr std::array<int, 95> ascii_widths = {
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361,  318, 337, 636, 636, 636,
+    636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
+    575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635,  611, 732, 684, 989, 685,
+    611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352,  635, 634, 278, 278, 579,
+    278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838,
+};
+
+/// As a share of the font size. What is no ASCII is taken to be wide.
 double character_width(char32_t c) {
-    if (c >= 0x1100)
-        return 1.05;
-    if (std::string_view("mwMW@%").find(static_cast<char>(c)) != std::string_view::npos && c < 0x80)
-        return 1.0;
-    if (std::string_view("ijl.,:;'|! ").find(static_cast<char>(c)) != std::string_view::npos &&
-        c < 0x80)
-        return 0.37;
-    if (c >= 'A' && c <= 'Z')
-        return 0.76;
-    return 0.65;
+    if (c >= U' ' && c <= U'~')
+        return ascii_widths[c - U' '] / 1000.0;
+    return c < 0x1100 ? 0.85 : 1.05;
 }
 
 } // namespace
@@ -166,6 +169,14 @@ void Canvas::path(std::string_view commands, std::string_view style) {
 void Canvas::text(double x, double y, std::string_view words, std::string_view style) {
     body_ +=
         fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, escape(words));
+}
+
+void Canvas::head(std::string_view title, std::string_view words) {
+    constexpr double title_size = 17;
+    constexpr double bold = 1.2; // a bold letter is up to so much wider
+    text(plot_left, 28, shortened(title, plot_right - plot_left, title_size * bold),
+         fmt::format("font-size=\"{}\" font-weight=\"bold\"", title_size));
+    text(plot_left, 47, words, "fill=\"#555555\"");
 }
 
 void Canvas::begin_group(std::string_view kind, std::string_view title) {

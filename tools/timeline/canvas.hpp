@@ -11,6 +11,9 @@ namespace overtake::timeline {
 /// The look that all pictures share.
 inline constexpr double picture_width = 1200;
 inline constexpr double font_size = 12;
+inline constexpr double plot_left = 150; ///< where time begins
+inline constexpr double plot_right = picture_width - 24;
+inline constexpr double legend_top = 62;
 inline constexpr std::string_view mark_colour = "#b00000";
 /// Pattern of everything that went through a HIGH ring.
 inline constexpr std::string_view high_pattern = "url(#high)";
@@ -23,6 +26,8 @@ public:
     void path(std::string_view commands, std::string_view style);
     /// `words` are escaped; y is the baseline.
     void text(double x, double y, std::string_view words, std::string_view style = {});
+    /// The two lines at the top of the picture, above legend_top.
+    void head(std::string_view title, std::string_view words);
     /// What follows, up to end_group, is one thing of the picture: `kind` (a class name) tells
     /// programs what it is, `title` tells people who point at it.
     void begin_group(std::string_view kind, std::string_view title);

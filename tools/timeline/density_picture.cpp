@@ -15,9 +15,6 @@
 namespace overtake::timeline {
 namespace {
 
-constexpr double left = 150;
-constexpr double right = picture_width - 24;
-constexpr double legend_top = 62;
 constexpr double strip_gap = 3;
 constexpr std::size_t most_bars = 512;
 
@@ -34,7 +31,7 @@ public:
     DensityPicture(const Density& density, std::string_view title)
         : density_(density), title_(title), cores_(density.cores()),
           axis_(density.empty() ? 0 : density.first_ns(), density.empty() ? 1 : density.last_ns(),
-                left, right),
+                plot_left, plot_right),
           styles_(density.tasks()) {
         row_height_ = cores_.size() <= 4    ? 110
                       : cores_.size() <= 8  ? 72
@@ -53,23 +50,20 @@ public:
 
     std::string draw() {
         Legend legend = make_legend();
-        double y = legend_top + legend.height(right - left) + 18;
+        double y = legend_top + legend.height(plot_right - plot_left) + 18;
         const double top = y;
         const double bottom =
             y + static_cast<double>(std::max<std::size_t>(cores_.size(), 1)) * pitch() - row_gap_ +
             10;
-        canvas_.text(left, 28, shortened(title_, right - left, 17 * 1.08),
-                     "font-size=\"17\" font-weight=\"bold\"");
-        canvas_.text(left, 47,
-                     density_.empty()
-                         ? "nothing ran"
-                         : fmt::format("{} of device time; a bar is {} wide",
-                                       duration_text(axis_.to_ns() - axis_.from_ns(), 3),
-                                       duration_text(bar_ns())),
-                     "fill=\"#555555\"");
-        legend.draw(canvas_, left, legend_top, right - left);
+        canvas_.head(title_, density_.empty()
+                                 ? "nothing ran"
+                                 : fmt::format("{} of device time; a bar is {} wide",
+                                               duration_text(axis_.to_ns() - axis_.from_ns(), 3),
+                                               duration_text(bar_ns())));
+        legend.draw(canvas_, plot_left, legend_top, plot_right - plot_left);
         for (std::size_t row = 0; row < cores_.size(); row++) {
-            canvas_.rectangle(left, y, right - left, row_height_, "fill=\"#f3f3f3\"");
+            canvas_.rectangle(plot_left, y, plot_right - plot_left, row_height_,
+                              "fill=\"#f3f3f3\"");
             y += pitch();
         }
         axis_.draw_grid(canvas_, top - 6, bottom);
@@ -168,10 +162,10 @@ private:
             canvas_.text(14, y + 28, fmt::format("busy {:.1f} %", percent(busy)), small);
         }
         const std::string mark = "text-anchor=\"end\" font-size=\"10\" fill=\"#555555\"";
-        canvas_.text(left - 6, y + 8, "100 %", mark);
+        canvas_.text(plot_left - 6, y + 8, "100 %", mark);
         if (row_height_ >= 60)
-            canvas_.text(left - 6, y + row_height_ / 2 + 4, "50", mark);
-        canvas_.text(left - 6, y + row_height_, "0", mark);
+            canvas_.text(plot_left - 6, y + row_height_ / 2 + 4, "50", mark);
+        canvas_.text(plot_left - 6, y + row_height_, "0", mark);
     }
 
     void draw_core(unsigned core, double y) {
@@ -181,9 +175,9 @@ private:
         for (const Layer& layer : layers)
             draw_layer(core, layer, level, y);
         if (row_height_ >= 60)
-            canvas_.line(left, y + row_height_ / 2, right, y + row_height_ / 2,
+            canvas_.line(plot_left, y + row_height_ / 2, plot_right, y + row_height_ / 2,
                          "stroke=\"#777777\" stroke-dasharray=\"2 4\" stroke-width=\"0.7\"");
-        canvas_.line(left, y + row_height_, right, y + row_height_, "stroke=\"#999999\"");
+        canvas_.line(plot_left, y + row_height_, plot_right, y + row_height_, "stroke=\"#999999\"");
         if (has_strips())
             draw_preemptions(core, y + row_height_ + strip_gap);
     }
@@ -235,9 +229,9 @@ private:
         std::uint64_t sum = 0;
         for (std::uint64_t count : counts)
             sum += count;
-        canvas_.text(left - 6, y + strip_height, fmt::format("{} preempted", sum),
+        canvas_.text(plot_left - 6, y + strip_height, fmt::format("{} preempted", sum),
                      "text-anchor=\"end\" font-size=\"10\" fill=\"#555555\"");
-        canvas_.rectangle(left, y, right - left, strip_height, "fill=\"#f3f3f3\"");
+        canvas_.rectangle(plot_left, y, plot_right - plot_left, strip_height, "fill=\"#f3f3f3\"");
         std::vector<StripBar> bars;
         for (std::size_t bar = 0; bar < bars_; bar++)
             bars.push_back({axis_.x(bar_start(bar)), axis_.x(bar_end(bar)), counts[bar]});

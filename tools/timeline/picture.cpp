@@ -21,14 +21,11 @@
 namespace overtake::timeline {
 namespace {
 
-constexpr double left = 150;
-constexpr double right = picture_width - 24;
-constexpr double legend_top = 62;
 constexpr double label_size = 11;
 constexpr double narrowest_box = 1; ///< what is narrower is joined with its neighbours
 constexpr double mark_distance = 7; ///< marks that are closer become one
 constexpr double strip_bar = 3;
-constexpr std::size_t most_marks = 80; ///< of a core; more become a strip
+constexpr std::size_t most_marks = 50; ///< of a core; more become a strip
 constexpr std::size_t most_cpu_lanes = 8;
 
 /// Heights, smaller the more cores there are.
@@ -126,7 +123,8 @@ std::vector<std::string> all_tasks(const Timeline& timeline) {
 class Picture {
 public:
     Picture(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns)
-        : timeline_(timeline), axis_(from_ns, to_ns, left, right), styles_(all_tasks(timeline)) {
+        : timeline_(timeline), axis_(from_ns, to_ns, plot_left, plot_right),
+          styles_(all_tasks(timeline)) {
         for (const Fc& fc : timeline.fcs) {
             cores_.try_emplace(fc.core);
             if (visible(fc.start_ns, fc.end_ns)) {
@@ -158,14 +156,14 @@ public:
 
     std::string draw() {
         Legend legend = make_legend();
-        double y = legend_top + legend.height(right - left) + 14;
+        double y = legend_top + legend.height(plot_right - plot_left) + 14;
         const double bottom = y + static_cast<double>(cores_.size()) * sizes_.pitch() -
                               sizes_.core_gap + cpu_height() + 10;
         const bool tall = bottom > 700;
         if (tall)
             y += 18;
         head();
-        legend.draw(canvas_, left, legend_top, right - left);
+        legend.draw(canvas_, plot_left, legend_top, plot_right - plot_left);
         const double end = bottom + (tall ? 18 : 0);
         backgrounds(y);
         axis_.draw_grid(canvas_, y - 6, end);
@@ -207,17 +205,17 @@ private:
 
     std::uint64_t strip_bar_ns() const {
         return static_cast<std::uint64_t>(static_cast<double>(axis_.to_ns() - axis_.from_ns()) *
-                                          strip_bar / (right - left));
+                                          strip_bar / (plot_right - plot_left));
     }
 
     void fill_strips() {
-        const auto bars = static_cast<std::size_t>((right - left) / strip_bar);
+        const auto bars = static_cast<std::size_t>((plot_right - plot_left) / strip_bar);
         for (auto& [number, core] : cores_) {
             for (std::size_t bar = 0; bar < bars; bar++)
-                core.strip.push_back({left + static_cast<double>(bar) * strip_bar,
-                                      left + static_cast<double>(bar + 1) * strip_bar, 0});
+                core.strip.push_back({plot_left + static_cast<double>(bar) * strip_bar,
+                                      plot_left + static_cast<double>(bar + 1) * strip_bar, 0});
             for (std::uint64_t time : core.preemptions) {
-                const auto bar = static_cast<std::size_t>((axis_.x(time) - left) / strip_bar);
+                const auto bar = static_cast<std::size_t>((axis_.x(time) - plot_left) / strip_bar);
                 auto& count = core.strip[std::min(bar, bars - 1)].count;
                 most_in_bar_ = std::max(most_in_bar_, ++count);
             }
@@ -270,8 +268,6 @@ private:
     }
 
     void head() {
-        canvas_.text(left, 28, shortened(timeline_.title, right - left, 17 * 1.08),
-                     "font-size=\"17\" font-weight=\"bold\"");
         std::string words =
             fmt::format("{} of device time: {} FC{} on {} core{}, {} preemption{}",
                         duration_text(axis_.to_ns() - axis_.from_ns(), 3), fcs_,
@@ -280,11 +276,11 @@ private:
         if (cpu_left_out_ != 0)
             words += fmt::format("; {} CPU segments are not shown: more than {} at once",
                                  cpu_left_out_, most_cpu_lanes);
-        canvas_.text(left, 47, words, "fill=\"#555555\"");
+        canvas_.head(timeline_.title, words);
     }
 
     void lane_background(double y, double high) {
-        canvas_.rectangle(left, y, right - left, high, "fill=\"#f3f3f3\"");
+        canvas_.rectangle(plot_left, y, plot_right - plot_left, high, "fill=\"#f3f3f3\"");
     }
 
     void backgrounds(double y) {
@@ -299,7 +295,7 @@ private:
 
     void lane_label(std::string_view words, double y, double high) {
         const double size = std::min(high - 1, label_size);
-        canvas_.text(left - 8, y + high / 2 + size * 0.36, words,
+        canvas_.text(plot_left - 8, y + high / 2 + size * 0.36, words,
                      fmt::format("text-anchor=\"end\" font-size=\"{:.1f}\"", size));
     }
 
@@ -317,7 +313,7 @@ private:
         if (strips_)
             draw_strip(canvas_, y + sizes_.core() + 2, core.strip, most_in_bar_);
         else
-            draw_marks(core, y, normal_y);
+            draw_marks(core, normal_y);
     }
 
     void draw_lane(std::vector<const Fc*>& fcs, double y) {
@@ -367,7 +363,7 @@ private:
                                                box.fcs == 1 ? "" : "s", box.task,
                                                high ? "HIGH" : "NORMAL", busy * 100));
         const std::string opacity = fmt::format("opacity=\"{:.2f}\"", std::max(busy, 0.25));
-        const double begin = std::min(box.begin, right - wide);
+        const double begin = std::min(box.begin, plot_right - wide);
         styles_.fill(canvas_, box.task, begin, y, wide, sizes_.lane, opacity);
         if (high)
             canvas_.rectangle(begin, y, wide, sizes_.lane,
@@ -403,7 +399,7 @@ private:
                                  patterned ? "#222222" : style.ink));
     }
 
-    void draw_marks(const Core& core, double y, double normal_y) {
+    void draw_marks(const Core& core, double normal_y) {
         const auto& times = core.preemptions;
         for (std::size_t at = 0; at < times.size();) {
             const double x = axis_.x(times[at]);
@@ -417,7 +413,7 @@ private:
                     ? fmt::format("preemption at {}", duration_text(times[at], 6))
                     : fmt::format("{} preemptions from {}", joined, duration_text(times[at], 6)));
             const double size = std::min(5.0, sizes_.core_gap / 2.6);
-            canvas_.line(x, y, x, normal_y + sizes_.lane,
+            canvas_.line(x, normal_y - sizes_.lane_gap, x, normal_y + sizes_.lane,
                          fmt::format("stroke=\"{}\" stroke-width=\"1.2\"", mark_colour));
             draw_preemption_mark(canvas_, x, normal_y + sizes_.lane + 1, size);
             canvas_.end_group();
