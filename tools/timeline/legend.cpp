@@ -129,7 +129,7 @@ void Legend::add_high_ring() {
 }
 
 void Legend::add_preemption() {
-    add("HIGH goes ahead of a job that has begun", [](Canvas& canvas, double x, double y) {
+    add("HIGH overtakes a job that has begun", [](Canvas& canvas, double x, double y) {
         draw_preemption_mark(canvas, x + symbol_width / 2, y + 1, 6);
     });
 }

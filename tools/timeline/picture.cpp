@@ -378,16 +378,16 @@ private:
         const std::string number = style.number != 0 ? fmt::format("{}", style.number) : "";
         const std::string name =
             number.empty() ? std::string(task) : fmt::format("{}: {}", number, task);
-        const double room = end - begin - 8;
+        const double room = end - begin - 5;
         std::string words = fmt::format("{} {}", name, detail);
         if (text_width(words, label_size) > room)
             words = name;
-        if (text_width(words, label_size) > room && room > 48 && number.empty())
+        if (text_width(words, label_size) > room && room > 60 && number.empty())
             words = shortened(name, room, label_size);
         if (text_width(words, label_size) > room)
             words = number.empty() ? std::string(detail) : number;
         const double need = text_width(words, label_size);
-        if (words.empty() || need > room + 4)
+        if (words.empty() || need > room)
             return;
         const double middle = (begin + end) / 2;
         const bool patterned = on_hatch || !style.overlay.empty();
