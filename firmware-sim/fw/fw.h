@@ -46,10 +46,15 @@ struct ovt_fc {
 	u32 insn_count;
 };
 
-/* A client's queue, embedded in the host's own; @jobs is the firmware's. */
+/* A client's queue, embedded in the host's own; all of it is the firmware's. */
 struct ovt_fw_context {
 	struct ovt_list jobs;
-	u32 killed;
+	u32 killed;			/* enum ovt_context_killed; 0: it lives */
+};
+
+enum ovt_context_killed {
+	OVT_CONTEXT_KILLED = 1,		/* jobs of it are left */
+	OVT_CONTEXT_GONE,		/* the KILLED event was said, once */
 };
 
 enum ovt_job_state { OVT_JOB_NEW, OVT_JOB_QUEUED, OVT_JOB_ENDED };

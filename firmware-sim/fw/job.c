@@ -77,6 +77,9 @@ static void finish_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 		.context = context,
 	};
 
+	if (context->killed == OVT_CONTEXT_GONE)
+		return;
+	context->killed = OVT_CONTEXT_GONE;
 	ovt_fw_push_event(fw, &event);
 }
 
@@ -119,7 +122,8 @@ bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 			ovt_fw_abort(fw, job->placed_core, OVERTAKE_FAULT_KILLED);
 		ovt_job_cancel(fw, job);
 	}
-	context->killed = 1;
+	if (!context->killed)
+		context->killed = OVT_CONTEXT_KILLED;
 	if (ovt_list_empty(&context->jobs))
 		finish_kill(fw, context);
 	return true;

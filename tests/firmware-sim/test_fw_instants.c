@@ -454,6 +454,7 @@ static void a_job_of_a_killed_context_never_starts(void **state)
 	assert_int_equal(job->fw.status, OVT_JOB_CANCELLED);
 	assert_int_equal(job->fw.end_ns, 30);
 	assert_true(job->ended);
+	assert_int_equal(mock->killed, 1);
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 0);
 	job_free(job);
 	free(mock);

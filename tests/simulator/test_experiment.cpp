@@ -75,6 +75,29 @@ TEST(Experiment, WithoutAGridIsTheScenario) {
     EXPECT_EQ(to_json(points[0].runs.at(0)), to_json(simulate(test::scenario_of(loaded), 7)));
 }
 
+TEST(Experiment, ChoosesColumnsByHeadBeginningOrEnd) {
+    const Grid grid("core_limit=0..1");
+    const auto points = run_experiment(experiment_of(loaded, &grid, 1, 1));
+    const auto head = [&](const std::vector<std::string>& columns) {
+        const std::string text = to_text(points, columns);
+        return text.substr(0, text.find('\n'));
+    };
+    EXPECT_EQ(head({"ANTT", "low p99"}), "core_limit  ANTT  low p99");
+    EXPECT_EQ(head({"SLO met", "max"}), "core_limit  high SLO met  high max  low max");
+    EXPECT_NE(head({"high"}).find("high x alone"), std::string::npos);
+    EXPECT_EQ(head({"high"}).find("low"), std::string::npos);
+}
+
+TEST(Experiment, RefusesAColumnBeforeAnythingRuns) {
+    Experiment experiment = experiment_of(loaded, nullptr, 2, 1);
+    experiment.columns = {"high p99", "p50 high"};
+    experiment.progress = [](double) { FAIL() << "something ran"; };
+    EXPECT_EQ(error_of([&] { run_experiment(experiment); }),
+              "--columns: no column is \"p50 high\"; there are high p50, high p99, high max, high "
+              "x alone, "
+              "high SLO met, low p50, low p99, low max, low x alone, busy, ANTT, STP");
+}
+
 TEST(Experiment, TellsItsProgress) {
     const Grid grid("core_limit=0..4");
     Experiment experiment = experiment_of(loaded, &grid, 2, 3);

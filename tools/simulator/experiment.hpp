@@ -28,7 +28,7 @@ struct Experiment {
     const Grid* grid = nullptr;      ///< null: the scenario as it is
     unsigned repeat = 1;             ///< seeds: the scenario's and those that follow it
     unsigned threads = 1;
-    std::vector<std::string> columns; ///< that to_text() will be asked for
+    std::vector<std::string> columns{}; ///< that to_text() will be asked for
     /// Called with the share done, from one thread at a time.
     std::function<void(double)> progress;
 };

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -84,8 +85,7 @@ private:
         if (top_.has("description"))
             scenario_.description = top_.at("description").text();
         if (top_.has("seed"))
-            scenario_.seed =
-                top_.at("seed").integer(0, std::numeric_limits<std::uint64_t>::max());
+            scenario_.seed = top_.at("seed").integer(0, std::numeric_limits<std::uint64_t>::max());
         if (top_.has("until"))
             until_ = top_.at("until").duration();
     }
@@ -204,8 +204,8 @@ private:
     }
 
     std::uint32_t class_number(const std::string& name) {
-        const auto [found, is_new] = class_numbers_.try_emplace(
-            name, static_cast<std::uint32_t>(scenario_.classes.size()));
+        const auto [found, is_new] =
+            class_numbers_.try_emplace(name, static_cast<std::uint32_t>(scenario_.classes.size()));
         if (is_new) {
             scenario_.classes.push_back({.name = name, .slo = {}});
             isolated_.emplace_back(0.0, 0);
@@ -281,7 +281,7 @@ private:
         listed.kind = kind_of(item, name);
         listed.kind.chain = std::move(chain);
         finish_kind(item, listed.kind);
-        latest_ = std::max(latest_, listed.at);
+        note_time(item.at("at"), listed.at);
         add_work(item, listed.kind.chain->time);
         scenario_.listed.push_back(std::move(listed));
     }
@@ -392,7 +392,8 @@ private:
             if (used != line.size() || line.front() == '-' || time > time_limit)
                 place.fail(fmt::format("{}:{}: not a time in us", path.string(), number));
             if (!times.empty() && time < times.back())
-                place.fail(fmt::format("{}:{}: earlier than the line before", path.string(), number));
+                place.fail(
+                    fmt::format("{}:{}: earlier than the line before", path.string(), number));
             times.push_back(time);
         }
         if (times.empty())
@@ -411,7 +412,7 @@ private:
         const std::uint64_t arrival = scenario_.listed[found->second].at;
         if (at < arrival)
             item.at("at").fail(fmt::format("{}, but {} arrives at {}", at, id, arrival));
-        latest_ = std::max(latest_, at);
+        note_time(item.at("at"), at);
         scenario_.cancels.push_back({at, found->second});
     }
 
@@ -421,9 +422,20 @@ private:
         work_ += work;
     }
 
+    void note_time(const Place& place, std::uint64_t at) {
+        if (at < latest_)
+            return;
+        latest_ = at;
+        latest_place_ = place;
+    }
+
+    /// Nothing happens later than all work done one after the other behind the last arrival.
     void check_sum() const {
         if (latest_ > time_limit - work_)
-            top_.fail("the sum of all times passes 2^63");
+            latest_place_->fail(
+                fmt::format("{}, and with the {} us of all segments the sum of times "
+                            "passes 2^63",
+                            latest_, work_));
     }
 
     void average_isolated() {
@@ -442,8 +454,62 @@ private:
     std::unordered_map<std::string, std::uint32_t> class_numbers_;
     std::vector<std::pair<double, std::uint64_t>> isolated_; ///< of each class: sum, count
     std::optional<std::uint64_t> until_;
-    std::uint64_t latest_ = 0;
+    std::uint64_t latest_ = 0; ///< arrival or cancel
+    std::optional<Place> latest_place_;
     std::uint64_t work_ = 0;
+};
+
+using Event = nlohmann::json::parse_event_t;
+
+/// Refuses an object that has a key twice, of which a reader would see one only.
+class DuplicateKeys {
+public:
+    /// For the parser's callback: always true. Throws Error naming the place.
+    bool see(Event event, const nlohmann::json& value) {
+        switch (event) {
+        case Event::object_start:
+            levels_.push_back({.is_array = false});
+            break;
+        case Event::array_start:
+            levels_.push_back({.is_array = true});
+            break;
+        case Event::key:
+            levels_.back().key = value.get<std::string>();
+            if (!levels_.back().keys.insert(levels_.back().key).second)
+                throw Error(EINVAL, fmt::format("{}: given twice", path()));
+            break;
+        case Event::object_end:
+        case Event::array_end:
+            levels_.pop_back();
+            [[fallthrough]];
+        case Event::value:
+            if (!levels_.empty())
+                levels_.back().index++;
+        }
+        return true;
+    }
+
+    /// What is being read.
+    std::string path() const {
+        std::string text;
+        for (const Level& level : levels_) {
+            if (level.is_array)
+                text += fmt::format("[{}]", level.index);
+            else
+                text += (text.empty() ? "" : ".") + level.key;
+        }
+        return text;
+    }
+
+private:
+    struct Level {
+        bool is_array;
+        std::size_t index = 0;
+        std::string key{};
+        std::unordered_set<std::string> keys{};
+    };
+
+    std::vector<Level> levels_;
 };
 
 } // namespace
@@ -460,10 +526,17 @@ Scenario parse_scenario(const nlohmann::json& document, const fs::path& director
 
 nlohmann::json read_json(const fs::path& path) {
     std::ifstream file(path);
-    if (!file)
-        throw Error(errno, fmt::format("{}: {}", path.string(), std::strerror(errno)));
+    if (!file || fs::is_directory(path))
+        throw Error(file ? EISDIR : errno,
+                    fmt::format("{}: {}", path.string(), std::strerror(file ? EISDIR : errno)));
+    DuplicateKeys duplicates;
     try {
-        return nlohmann::json::parse(file);
+        return nlohmann::json::parse(file, [&](int, Event event, nlohmann::json& value) {
+            return duplicates.see(event, value);
+        });
+    } catch (const nlohmann::json::out_of_range&) {
+        throw Error(EINVAL, fmt::format("{}: {}: a number that is far too large", path.string(),
+                                        duplicates.path()));
     } catch (const nlohmann::json::parse_error& error) {
         std::string what = error.what();
         // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
@@ -471,6 +544,8 @@ nlohmann::json read_json(const fs::path& path) {
             what = what.substr(end + 2);
         std::replace(what.begin(), what.end(), '\n', ' ');
         throw Error(EINVAL, fmt::format("{}: {}", path.string(), what));
+    } catch (const Error& error) {
+        throw Error(EINVAL, fmt::format("{}: {}", path.string(), error.what()));
     }
 }
 
