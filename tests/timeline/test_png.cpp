@@ -84,7 +84,7 @@ TEST(Png, KeepsTheOldFileWhenTheDocumentIsBad) {
 TEST(Png, SaysWhatTheProgramSaidWhenItDoesNotEvenRead) {
     const ScratchDirectory programs;
     const std::string program = programs.path() / "rsvg-convert";
-    std::ofstream(program) << "#!/bin/sh\necho 'no mood' >&2\nexit 3\n";
+    std::ofstream(program) << "#!/bin/sh\nexec 0<&-\necho 'no mood' >&2\nexit 3\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     const ScratchDirectory directory;
     const std::string target = directory.path() / "picture.png";
