@@ -173,9 +173,13 @@ void Canvas::text(double x, double y, std::string_view words, std::string_view s
 
 void Canvas::head(std::string_view title, std::string_view words) {
     constexpr double title_size = 17;
+    constexpr double smallest_title = 13;
     constexpr double bold = 1.2; // a bold letter is up to so much wider
-    text(plot_left, 28, shortened(title, plot_right - plot_left, title_size * bold),
-         fmt::format("font-size=\"{}\" font-weight=\"bold\"", title_size));
+    double size = title_size;
+    while (size > smallest_title && text_width(title, size * bold) > plot_right - plot_left)
+        size--;
+    text(plot_left, 28, shortened(title, plot_right - plot_left, size * bold),
+         fmt::format("font-size=\"{}\" font-weight=\"bold\"", size));
     text(plot_left, 47, words, "fill=\"#555555\"");
 }
 
