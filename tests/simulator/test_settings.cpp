@@ -92,11 +92,35 @@ TEST(Grid, StepsFromTheFirstValueUpToTheLast) {
     EXPECT_EQ(points("a=3..9:100"), "a3");
     EXPECT_EQ(points("a=9223372036854775806..9223372036854775807"),
               "a9223372036854775806 a9223372036854775807");
+    const std::string whole = "a=-9223372036854775808..9223372036854775807:";
+    EXPECT_EQ(points(whole + "9223372036854775807"),
+              "a-9223372036854775808 a-1 a9223372036854775806");
+    EXPECT_EQ(points(whole + "9223372036854775806"),
+              "a-9223372036854775808 a-2 a9223372036854775804");
+    EXPECT_EQ(points("a=9223372036854775800..9223372036854775807:7"),
+              "a9223372036854775800 a9223372036854775807");
+}
+
+TEST(Grid, TakesFilesInOtherDirectories) {
+    EXPECT_EQ(points("a=../a.ovm|../b.ovm"), "a\"../a.ovm\" a\"../b.ovm\"");
+    EXPECT_EQ(points("a=../1.ovm"), "a\"../1.ovm\"");
+    EXPECT_EQ(points("a=net..v2"), "a\"net..v2\"");
+    EXPECT_EQ(points("a=1/../2.ovm|../2"), "a\"1/../2.ovm\" a\"../2\"");
+    EXPECT_EQ(points("a=\"1..2\""), "a\"1..2\"");
+}
+
+TEST(Grid, TakesJsonWithCommasAndBars) {
+    EXPECT_EQ(points("a=[1,2]|[0,0]"), "a[1,2] a[0,0]");
+    EXPECT_EQ(points("a=[[1,2],[3]],b=1..2"), "a[[1,2],[3]]b1 a[[1,2],[3]]b2");
+    EXPECT_EQ(points(R"(a={"x":"],}|","y":[]}|3,b="u,v\"|w")"),
+              R"(a{"x":"],}|","y":[]}b"u,v\"|w" a3b"u,v\"|w")");
+    EXPECT_EQ(points("a=[x|5\" screen,b=]"), "a\"[x\"b\"]\" a\"5\\\" screen\"b\"]\"")
+        << "what does not end is text";
 }
 
 TEST(Grid, RefusesWhatIsNoRange) {
-    for (const char* values : {"3..1", "a..b", "1..", "..2", "1..5:0", "1..5:-1", "1..5:x",
-                               "1..5:1:1", "1|", "|", "", "1..99999999999999999999"})
+    for (const char* values : {"3..1", "1..", "1..5:0", "1..5:-1", "1..5:x", "1..5:1:1", "1..5x",
+                               "1..5|7", "9|1..5", "1|", "|", "", "1..99999999999999999999"})
         EXPECT_EQ(error_of([&] { Grid(std::string("k=") + values); }),
                   std::string("k=") + values + ": values are A..B, A..B:STEP or V|V|V");
     for (const char* text : {"", "k", "=1..2"})

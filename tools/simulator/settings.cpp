@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "simulator/settings.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -62,30 +64,96 @@ json* member(json& of, const std::string& name) {
     throw Error(EINVAL, fmt::format("{}={}: values are A..B, A..B:STEP or V|V|V", key, values));
 }
 
-std::vector<json> parse_range(const std::string& key, const std::string& values) {
+/// Where the JSON list, object or text ends that begins at `at`; `at` if none begins there or it
+/// does not end.
+std::size_t end_of_json(const std::string& text, std::size_t at) {
+    if (at == text.size() || std::string_view("[{\"").find(text[at]) == std::string_view::npos)
+        return at;
+    std::size_t depth = 0;
+    bool quoted = false;
+    for (std::size_t i = at; i < text.size(); i++) {
+        const char c = text[i];
+        if (quoted && c == '\\')
+            i++;
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == '[' || c == '{'))
+            depth++;
+        else if (!quoted && (c == ']' || c == '}'))
+            depth--;
+        if (depth == 0 && !quoted)
+            return i + 1;
+    }
+    return at;
+}
+
+/// "KEY=VALUES" with the values apart.
+struct Part {
+    std::string key;
+    std::vector<std::string> values;
+    std::string text; ///< the values as they were given
+};
+
+/// The part that begins at `at`, which is moved behind it. A value that begins as JSON's lists,
+/// objects and texts do may hold commas and bars.
+Part parse_part(const std::string& text, std::size_t& at) {
+    const std::size_t equals = text.find('=', at);
+    if (equals == at || equals == std::string::npos || equals > text.find(',', at))
+        throw Error(EINVAL, fmt::format("{}: KEY=A..B[,KEY=A..B...] is needed", text));
+    Part part = {text.substr(at, equals - at), {}, {}};
+    std::size_t value = equals + 1;
+    for (;;) {
+        const std::size_t end =
+            std::min(text.find_first_of(",|", end_of_json(text, value)), text.size());
+        part.values.push_back(text.substr(value, end - value));
+        value = end + 1;
+        if (end < text.size() && text[end] == '|')
+            continue;
+        part.text = text.substr(equals + 1, end - equals - 1);
+        at = end;
+        return part;
+    }
+}
+
+/// Whether a range is meant: a number, two dots and what a number begins with, or nothing. A file
+/// in another directory ("../a.ovm") is none.
+bool is_range(const std::string& value) {
+    constexpr std::string_view digits = "-0123456789";
+    const std::size_t dots = value.find_first_not_of(digits);
+    if (dots == 0 || dots == std::string::npos || value.compare(dots, 2, "..") != 0)
+        return false;
+    return dots + 2 == value.size() || digits.find(value[dots + 2]) != digits.npos;
+}
+
+std::vector<json> parse_range(const Part& part) {
+    const std::string& values = part.values.front();
     const std::size_t dots = values.find("..");
     const std::vector<std::string> rest = split(values.substr(dots + 2), ':');
     const auto from = whole_number(values.substr(0, dots));
     const auto to = whole_number(rest[0]);
     const auto step = rest.size() == 2 ? whole_number(rest[1]) : std::optional<std::int64_t>(1);
     if (!from || !to || !step || rest.size() > 2 || *step < 1 || *from > *to)
-        fail_values(key, values);
-    const auto span = static_cast<std::uint64_t>(*to) - static_cast<std::uint64_t>(*from);
-    if (span / static_cast<std::uint64_t>(*step) >= points_max)
-        throw Error(EINVAL, fmt::format("{}={}: more than {} values", key, values, points_max));
+        fail_values(part.key, part.text);
+    // Differences and multiples that a signed number may not hold.
+    const auto first = static_cast<std::uint64_t>(*from);
+    const auto distance = static_cast<std::uint64_t>(*step);
+    const std::uint64_t last = (static_cast<std::uint64_t>(*to) - first) / distance;
+    if (last >= points_max)
+        throw Error(EINVAL,
+                    fmt::format("{}={}: more than {} values", part.key, values, points_max));
     std::vector<json> list;
-    for (std::uint64_t offset = 0; offset <= span; offset += static_cast<std::uint64_t>(*step))
-        list.emplace_back(*from + static_cast<std::int64_t>(offset));
+    for (std::uint64_t i = 0; i <= last; i++)
+        list.emplace_back(static_cast<std::int64_t>(first + i * distance));
     return list;
 }
 
-std::vector<json> parse_values(const std::string& key, const std::string& values) {
-    if (values.find("..") != std::string::npos)
-        return parse_range(key, values);
+std::vector<json> parse_values(const Part& part) {
+    if (part.values.size() == 1 && is_range(part.values.front()))
+        return parse_range(part);
     std::vector<json> list;
-    for (const std::string& value : split(values, '|')) {
-        if (value.empty())
-            fail_values(key, values);
+    for (const std::string& value : part.values) {
+        if (value.empty() || is_range(value))
+            fail_values(part.key, part.text);
         list.push_back(json_or_text(value));
     }
     return list;
@@ -120,14 +188,15 @@ Setting parse_setting(const std::string& text) {
 }
 
 Grid::Grid(const std::string& text) {
-    for (const std::string& part : split(text, ',')) {
-        const std::size_t equals = part.find('=');
-        if (equals == 0 || equals == std::string::npos)
-            throw Error(EINVAL, fmt::format("{}: KEY=A..B[,KEY=A..B...] is needed", text));
-        keys_.push_back(part.substr(0, equals));
-        values_.push_back(parse_values(keys_.back(), part.substr(equals + 1)));
+    std::size_t at = 0;
+    for (;;) {
+        const Part part = parse_part(text, at);
+        keys_.push_back(part.key);
+        values_.push_back(parse_values(part));
         if (size() > points_max)
             throw Error(EINVAL, fmt::format("{}: more than {} combinations", text, points_max));
+        if (at++ == text.size())
+            return;
     }
 }
 

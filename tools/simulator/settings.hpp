@@ -11,8 +11,8 @@
 
 namespace overtake::simulator {
 
-/// A key of the scenario, e.g. `core_limit`, `env.HB_MAX_TASK_NUM`, `loads.camera.priority` (members of
-/// a list by their "id" or by number), and a value for it.
+/// A key of the scenario, e.g. `core_limit`, `env.HB_MAX_TASK_NUM`, `loads.camera.priority`
+/// (members of a list by their "id" or by number), and a value for it.
 struct Setting {
     std::string key;
     nlohmann::json value;
@@ -28,7 +28,8 @@ Setting parse_setting(const std::string& text);
 /// Every combination of the values of some keys, the last key varying fastest.
 class Grid {
 public:
-    /// "KEY=VALUES[,KEY=VALUES...]" where VALUES is A..B, A..B:STEP or V|V|V. Throws Error (EINVAL).
+    /// "KEY=VALUES[,KEY=VALUES...]" where VALUES is A..B, A..B:STEP or V|V|V. A JSON list, object
+    /// or text among them may hold commas and bars. Throws Error (EINVAL).
     explicit Grid(const std::string& text);
 
     const std::vector<std::string>& keys() const { return keys_; }
