@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // Sweeps and repetitions: their order, their independence of threads, and their intervals.
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "simulated.hpp"
@@ -84,8 +90,23 @@ TEST(Experiment, ChoosesColumnsByHeadBeginningOrEnd) {
     };
     EXPECT_EQ(head({"ANTT", "low p99"}), "core_limit  ANTT  low p99");
     EXPECT_EQ(head({"SLO met", "max"}), "core_limit  high SLO met  high max  low max");
+    EXPECT_EQ(head({"p50", "low", "low p50", "p50"}),
+              "core_limit  high p50  low p50  low p99  low max  low x alone")
+        << "each once";
     EXPECT_NE(head({"high"}).find("high x alone"), std::string::npos);
     EXPECT_EQ(head({"high"}).find("low"), std::string::npos);
+}
+
+TEST(Experiment, ChoosesTheFiguresOfJsonToo) {
+    const auto points = run_experiment(experiment_of(loaded, nullptr, 1, 1));
+    const auto all = to_json(points).at(0);
+    const auto chosen = to_json(points, {"ANTT", "low p99"}).at(0);
+    EXPECT_EQ(chosen, nlohmann::ordered_json({{"settings", nlohmann::ordered_json::object()},
+                                              {"runs", 1},
+                                              {"antt", all.at("antt")},
+                                              {"low.p99_us", all.at("low.p99_us")}}));
+    EXPECT_EQ(error_of([&] { to_json(points, {"mean"}); }).substr(0, 34),
+              "--columns: no column is \"mean\"; th");
 }
 
 TEST(Experiment, RefusesAColumnBeforeAnythingRuns) {
@@ -97,6 +118,85 @@ TEST(Experiment, RefusesAColumnBeforeAnythingRuns) {
               "x alone, "
               "high SLO met, low p50, low p99, low max, low x alone, busy, ANTT, STP");
 }
+
+/// Classes "priority N" and "priority 255".
+const char* const named_by_priority = R"({"version": 1, "kind": "fc", "cores": 1, "jobs": [
+    {"id": "N", "at": 0, "priority": 1, "fcs": [10]},
+    {"id": "H", "at": 0, "priority": 255, "fcs": [20, 30]}]})";
+
+TEST(Experiment, FindsClassesThatASettingRenamesByTheirNames) {
+    const Grid grid("jobs.N.priority=1|2|255");
+    Experiment experiment = experiment_of(named_by_priority, &grid, 1, 1);
+    experiment.columns = {"max"}; // Of all classes, and known before anything runs.
+    const auto points = run_experiment(experiment);
+    EXPECT_EQ(to_text(points, experiment.columns),
+              "jobs.N.priority  priority 1 max  priority 255 max  priority 2 max\n"
+              "1                         10 us             60 us               -\n"
+              "2                             -             60 us           10 us\n"
+              "255                           -             60 us               -\n");
+    const auto json = to_json(points);
+    EXPECT_EQ(json[0]["priority 1.max_us"]["mean"], 10);
+    EXPECT_EQ(json[0]["priority 2.max_us"]["mean"], nullptr);
+    EXPECT_EQ(json[1]["priority 1.max_us"]["mean"], nullptr);
+    EXPECT_EQ(json[1]["priority 2.max_us"]["mean"], 10);
+    EXPECT_EQ(json[2]["priority 255.max_us"]["mean"], 60);
+    experiment.columns = {"priority 2"};
+    EXPECT_EQ(run_experiment(experiment).size(), 3u) << "a class of the second point alone";
+}
+
+TEST(Experiment, CountsNoLatencyWhereNothingCompleted) {
+    const char* const cancelled = R"({"version": 1, "kind": "fc", "cores": 1, "jobs": [
+        {"id": "F", "at": 0, "class": "first", "fcs": [50]},
+        {"id": "C", "at": 1, "class": "second", "slo": 10, "fcs": [10]}],
+        "cancels": [{"id": "C", "at": 900}, {"id": "F", "at": 900}]})";
+    const Grid grid("cancels.0.at=900|2,cancels.1.at=900|3");
+    const auto points = run_experiment(experiment_of(cancelled, &grid, 1, 1));
+    EXPECT_EQ(to_text(points, {"p50", "x alone", "second SLO met", "ANTT", "STP"}),
+              "cancels.0.at  cancels.1.at  first p50  second p50  first x alone  second x alone  "
+              "second SLO met  ANTT   STP\n"
+              "900                    900      50 us       59 us           1.00            5.90  "
+              "          0.0%  3.45  1.17\n"
+              "900                      3          -       59 us              -            5.90  "
+              "          0.0%  5.90  0.17\n"
+              "2                      900      50 us           -           1.00               -  "
+              "          0.0%  1.00  1.00\n"
+              "2                        3          -           -              -               -  "
+              "          0.0%     -     -\n");
+    const auto json = to_json(points).at(3);
+    for (const char* figure :
+         {"first.p50_us", "first.p99_us", "first.max_us", "first.turnaround", "antt", "stp"})
+        EXPECT_EQ(json.at(figure), nlohmann::ordered_json({{"mean", nullptr}, {"runs", 0}}))
+            << figure;
+    EXPECT_EQ(json.at("second.slo_met").at("mean"), 0.0) << "cancelled ones are missed";
+}
+
+#ifdef __GLIBC__
+TEST(Experiment, KeepsNoScenarioOfAPointThatIsNotAtWork) {
+    // Long to read, short to run.
+    std::string jobs;
+    for (int i = 0; i < 500; i++)
+        jobs += fmt::format(R"({}{{"id": "{}", "at": {}, "fcs": [1]}})", i == 0 ? "" : ",", i, i);
+    const std::string json = R"({"version": 1, "kind": "fc", "cores": 1, "jobs": [)" + jobs + "]}";
+    const auto in_use = [] {
+        const struct mallinfo2 info = mallinfo2();
+        return info.uordblks + info.hblkhd;
+    };
+    if (in_use() == 0)
+        GTEST_SKIP() << "this allocator does not tell";
+    const auto size_of_a_scenario = [&] {
+        const std::size_t before = in_use();
+        const Scenario scenario = test::scenario_of(json);
+        return in_use() - before;
+    };
+    const Grid grid("core_limit=1..20");
+    Experiment experiment = experiment_of(json.c_str(), &grid, 1, 1);
+    std::size_t most = 0;
+    const std::size_t before = in_use();
+    experiment.progress = [&](double) { most = std::max(most, in_use() - before); };
+    run_experiment(experiment);
+    EXPECT_LT(most, 2 * size_of_a_scenario()) << "of 20 points";
+}
+#endif
 
 TEST(Experiment, TellsItsProgress) {
     const Grid grid("core_limit=0..4");
@@ -130,14 +230,16 @@ TEST(Experiment, ThrowsTheFailureOfTheFirstRunThatFails) {
             << threads;
 }
 
-/// Points of runs in which class "c" has these p50, in us.
-std::vector<Point> points_of(const std::vector<std::uint64_t>& p50) {
+/// Points of runs in which class "c" has these p50, in us; none: a task, which was dropped.
+std::vector<Point> points_of(const std::vector<std::optional<std::uint64_t>>& p50) {
     Point point;
-    for (const std::uint64_t value : p50) {
+    for (const std::optional<std::uint64_t>& value : p50) {
         Summary summary{};
         ClassSummary of;
         of.name = "c";
-        of.latency.p50 = value;
+        of.tasks = 1;
+        of.dropped = value ? 0 : 1;
+        of.latency.p50 = value.value_or(0);
         summary.classes.push_back(of);
         summary.cores.push_back({0.5, 0, 0, 0, 0});
         point.runs.push_back(summary);
@@ -148,7 +250,7 @@ std::vector<Point> points_of(const std::vector<std::uint64_t>& p50) {
 TEST(Intervals, AreStudents) {
     struct Row {
         const char* description;
-        std::vector<std::uint64_t> values;
+        std::vector<std::optional<std::uint64_t>> values;
         double mean;
         double half_width;
     };
@@ -177,7 +279,7 @@ TEST(Intervals, OfManyRunsUseTheirDegreesOfFreedom) {
         {30, 2.045}, {31, 2.042}, {32, 2.0395}, {61, 2.0003}, {121, 1.9799}};
     for (const auto& [runs, quantile] : quantiles) {
         // Half of the runs 0 and half 2, up to one of 1: s^2 = (n or n - 1) / (n - 1).
-        std::vector<std::uint64_t> values(runs, 1);
+        std::vector<std::optional<std::uint64_t>> values(runs, 1);
         for (std::size_t i = 0; i + 1 < runs; i += 2) {
             values[i] = 0;
             values[i + 1] = 2;
@@ -190,6 +292,23 @@ TEST(Intervals, OfManyRunsUseTheirDegreesOfFreedom) {
                     0.005 * quantile / std::sqrt(n))
             << runs;
     }
+}
+
+TEST(Intervals, AreOfTheRunsThatHaveTheFigure) {
+    const std::optional<std::uint64_t> none;
+    const auto two = points_of({1, none, 3, none});
+    const auto json = to_json(two).at(0).at("c.p50_us");
+    EXPECT_EQ(json.at("mean"), 2);
+    EXPECT_NEAR(json.at("ci95").get<double>(), 12.706, 1e-9) << "as of two runs";
+    EXPECT_EQ(json.at("runs"), 2);
+    EXPECT_NE(to_text(two).find("2 us ± 12.7 us"), std::string::npos) << to_text(two);
+    EXPECT_FALSE(to_json(points_of({1, 3})).at(0).at("c.p50_us").contains("runs")) << "all have it";
+
+    const auto one = points_of({none, 7});
+    EXPECT_EQ(to_json(one).at(0).at("c.p50_us"),
+              nlohmann::ordered_json({{"mean", 7.0}, {"ci95", nullptr}, {"runs", 1}}));
+    EXPECT_EQ(to_text(one, {"c p50"}), "c p50\n7 us\n");
+    EXPECT_EQ(to_text(points_of({none, none}), {"c p50"}), "c p50\n-\n");
 }
 
 TEST(Intervals, AreLeftOutOfOneRun) {

@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <cmath>
 #include <exception>
-#include <iterator>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -23,8 +25,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Estimate {
+    std::size_t runs = 0; ///< that have the figure; with none there is no mean
     double mean = 0;
-    double half_width = 0; ///< of the 95 % confidence interval; 0 with one run
+    double half_width = 0; ///< of the 95 % confidence interval; needs two runs
 };
 
 /// The 97.5 % quantile of Student's t distribution, to three digits.
@@ -40,19 +43,25 @@ double student_t(std::size_t degrees) {
     return z + (z * z * z + z) / (4 * static_cast<double>(degrees));
 }
 
-using Value = std::function<double(const Summary&)>;
+/// Nothing where a run has no such figure.
+using Value = std::function<std::optional<double>(const Summary&)>;
 
+/// Over the runs that have the figure.
 Estimate estimate(const std::vector<Summary>& runs, const Value& value) {
-    const auto count = static_cast<double>(runs.size());
-    Estimate result;
+    std::vector<double> values;
     for (const Summary& run : runs)
-        result.mean += value(run) / count;
-    if (runs.size() < 2)
+        if (const auto of = value(run))
+            values.push_back(*of);
+    Estimate result = {.runs = values.size()};
+    const auto count = static_cast<double>(values.size());
+    for (const double of : values)
+        result.mean += of / count;
+    if (values.size() < 2)
         return result;
     double squares = 0;
-    for (const Summary& run : runs)
-        squares += std::pow(value(run) - result.mean, 2);
-    result.half_width = student_t(runs.size() - 1) * std::sqrt(squares / (count - 1) / count);
+    for (const double of : values)
+        squares += std::pow(of - result.mean, 2);
+    result.half_width = student_t(values.size() - 1) * std::sqrt(squares / (count - 1) / count);
     return result;
 }
 
@@ -73,51 +82,110 @@ double mean_utilisation(const Summary& summary) {
     return sum / static_cast<double>(summary.cores.size());
 }
 
-void add_class_metrics(std::vector<Metric>& metrics, const Summary& like, std::size_t i) {
-    const ClassSummary& of = like.classes[i];
-    const auto add = [&](const char* head, const char* key, Unit unit, auto value) {
-        metrics.push_back({fmt::format("{} {}", of.name, head), fmt::format("{}.{}", of.name, key),
-                           unit, [i, value](const Summary& summary) {
-                               return i < summary.classes.size() ? value(summary.classes[i]) : 0;
-                           }});
-    };
-    add("p50", "p50_us", Unit::time,
-        [](const ClassSummary& of) { return static_cast<double>(of.latency.p50); });
-    add("p99", "p99_us", Unit::time,
-        [](const ClassSummary& of) { return static_cast<double>(of.latency.p99); });
-    add("max", "max_us", Unit::time,
-        [](const ClassSummary& of) { return static_cast<double>(of.latency.max); });
-    add("x alone", "turnaround", Unit::number,
-        [](const ClassSummary& of) { return of.turnaround; });
-    if (of.slo_met)
-        add("SLO met", "slo_met", Unit::share,
-            [](const ClassSummary& of) { return of.slo_met.value_or(0); });
+/// A class that the runs of some point have.
+struct ClassHead {
+    std::string name;
+    bool slo;
+};
+
+/// The classes of all points, which differ where a setting names them, each once.
+class ClassHeads {
+public:
+    void add(const std::string& name, bool slo) {
+        const auto [at, is_new] = indexes_.emplace(name, list_.size());
+        if (is_new)
+            list_.push_back({name, slo});
+        else
+            list_[at->second].slo |= slo;
+    }
+    const std::vector<ClassHead>& list() const { return list_; }
+
+private:
+    std::vector<ClassHead> list_; ///< as they appear
+    std::unordered_map<std::string, std::size_t> indexes_;
+};
+
+/// The class called `name`, most likely the one of that index; null if the run has none.
+const ClassSummary* find_class(const Summary& summary, const std::string& name, std::size_t index) {
+    const std::vector<ClassSummary>& classes = summary.classes;
+    if (index < classes.size() && classes[index].name == name)
+        return &classes[index];
+    const auto found = std::ranges::find(classes, name, &ClassSummary::name);
+    return found == classes.end() ? nullptr : &*found;
 }
 
-std::vector<Metric> metrics_of(const Summary& like) {
+void add_class_metrics(std::vector<Metric>& metrics, const ClassHead& head, std::size_t index) {
+    const auto add = [&](const char* of, const char* key, Unit unit, auto value) {
+        metrics.push_back(
+            {fmt::format("{} {}", head.name, of), fmt::format("{}.{}", head.name, key), unit,
+             [name = head.name, index, value](const Summary& summary) -> std::optional<double> {
+                 const ClassSummary* found = find_class(summary, name, index);
+                 return found == nullptr ? std::nullopt : value(*found);
+             }});
+    };
+    // Of the tasks that completed; without one there is no latency.
+    const auto add_completed = [&](const char* of, const char* key, Unit unit, auto value) {
+        add(of, key, unit, [value](const ClassSummary& found) -> std::optional<double> {
+            if (found.tasks == found.cancelled + found.dropped)
+                return {};
+            return static_cast<double>(value(found));
+        });
+    };
+    add_completed("p50", "p50_us", Unit::time, [](const auto& of) { return of.latency.p50; });
+    add_completed("p99", "p99_us", Unit::time, [](const auto& of) { return of.latency.p99; });
+    add_completed("max", "max_us", Unit::time, [](const auto& of) { return of.latency.max; });
+    add_completed("x alone", "turnaround", Unit::number,
+                  [](const auto& of) { return of.turnaround; });
+    if (head.slo)
+        add("SLO met", "slo_met", Unit::share, [](const auto& of) { return of.slo_met; });
+}
+
+std::vector<Metric> metrics_of(const ClassHeads& classes) {
     std::vector<Metric> metrics;
-    for (std::size_t i = 0; i < like.classes.size(); i++)
-        add_class_metrics(metrics, like, i);
+    for (std::size_t i = 0; i < classes.list().size(); i++)
+        add_class_metrics(metrics, classes.list()[i], i);
+    // Without a class of which a task completed there are none, and both are 0.
+    const auto unless_zero = [](double value) {
+        return value == 0 ? std::nullopt : std::optional(value);
+    };
     metrics.push_back({"busy", "utilisation", Unit::share, mean_utilisation});
-    metrics.push_back({"ANTT", "antt", Unit::number, [](const Summary& of) { return of.antt; }});
-    metrics.push_back({"STP", "stp", Unit::number, [](const Summary& of) { return of.stp; }});
+    metrics.push_back(
+        {"ANTT", "antt", Unit::number, [=](const Summary& of) { return unless_zero(of.antt); }});
+    metrics.push_back(
+        {"STP", "stp", Unit::number, [=](const Summary& of) { return unless_zero(of.stp); }});
     return metrics;
+}
+
+std::vector<Metric> metrics_of(const std::vector<Point>& points) {
+    ClassHeads classes;
+    for (const Point& point : points)
+        for (const ClassSummary& of : point.runs.front().classes)
+            classes.add(of.name, of.slo.has_value());
+    return metrics_of(classes);
 }
 
 bool fits(const std::string& head, const std::string& column) {
     return head == column || head.starts_with(column + " ") || head.ends_with(" " + column);
 }
 
+/// A figure that several columns choose is there once, where the first of them is.
 std::vector<Metric> chosen(const std::vector<Metric>& all,
                            const std::vector<std::string>& columns) {
     if (columns.empty())
         return all;
     std::vector<Metric> metrics;
+    std::vector<bool> taken(all.size());
     for (const std::string& column : columns) {
-        const std::size_t before = metrics.size();
-        std::ranges::copy_if(all, std::back_inserter(metrics),
-                             [&](const Metric& metric) { return fits(metric.head, column); });
-        if (metrics.size() != before)
+        bool any = false;
+        for (std::size_t i = 0; i < all.size(); i++) {
+            if (!fits(all[i].head, column))
+                continue;
+            any = true;
+            if (!taken[i])
+                metrics.push_back(all[i]);
+            taken[i] = true;
+        }
+        if (any)
             continue;
         std::string heads;
         for (const Metric& metric : all)
@@ -128,7 +196,9 @@ std::vector<Metric> chosen(const std::vector<Metric>& all,
     return metrics;
 }
 
-std::string format(const Estimate& estimate, Unit unit, bool interval) {
+std::string format(const Estimate& estimate, Unit unit) {
+    if (estimate.runs == 0)
+        return "-";
     const auto one = [&](double value) {
         switch (unit) {
         case Unit::time:
@@ -139,8 +209,8 @@ std::string format(const Estimate& estimate, Unit unit, bool interval) {
             return fmt::format("{:.2f}", value);
         }
     };
-    return interval ? fmt::format("{} ± {}", one(estimate.mean), one(estimate.half_width))
-                    : one(estimate.mean);
+    return estimate.runs > 1 ? fmt::format("{} ± {}", one(estimate.mean), one(estimate.half_width))
+                             : one(estimate.mean);
 }
 
 std::string describe(const std::vector<Setting>& settings) {
@@ -201,41 +271,82 @@ Scenario scenario_at(const Experiment& experiment, const std::vector<Setting>& s
     }
 }
 
-/// A summary of a run of `scenario`, as far as it is known before.
-Summary before_running(const Scenario& scenario) {
-    Summary summary = {};
-    for (const TaskClass& of : scenario.classes) {
-        summary.classes.emplace_back().name = of.name;
-        if (of.slo)
-            summary.classes.back().slo_met = 1;
+/// The scenario of a point: its runs share it, and it goes with the last of them.
+class SharedScenario {
+public:
+    std::shared_ptr<const Scenario> enter(const Experiment& experiment,
+                                          const std::vector<Setting>& settings) {
+        const std::scoped_lock lock(mutex_);
+        if (!scenario_)
+            scenario_ = std::make_shared<const Scenario>(scenario_at(experiment, settings));
+        return scenario_;
     }
-    return summary;
+    /// After each of so many runs.
+    void leave(unsigned runs) {
+        const std::scoped_lock lock(mutex_);
+        if (++left_ == runs)
+            scenario_.reset();
+    }
+
+private:
+    std::mutex mutex_;
+    std::shared_ptr<const Scenario> scenario_;
+    unsigned left_ = 0;
+};
+
+/// Refuses the first point whose scenario is none, and columns that no figure has.
+void check(const Experiment& experiment, const std::vector<Point>& points) {
+    std::vector<std::vector<ClassHead>> classes(points.size());
+    for_each_index(points.size(), experiment.threads, {}, [&](std::size_t i) {
+        const Scenario scenario = scenario_at(experiment, points[i].settings);
+        for (const TaskClass& of : scenario.classes)
+            classes[i].push_back({of.name, of.slo.has_value()});
+    });
+    ClassHeads heads;
+    for (const std::vector<ClassHead>& list : classes)
+        for (const ClassHead& of : list)
+            heads.add(of.name, of.slo);
+    chosen(metrics_of(heads), experiment.columns);
+}
+
+std::string cell(const nlohmann::json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+Json to_json(const Estimate& estimate, std::size_t runs) {
+    Json json = {{"mean", estimate.runs == 0 ? Json(nullptr) : Json(estimate.mean)}};
+    if (runs > 1)
+        json["ci95"] = estimate.runs < 2 ? Json(nullptr) : Json(estimate.half_width);
+    if (estimate.runs != runs)
+        json["runs"] = estimate.runs;
+    return json;
 }
 
 } // namespace
 
 std::vector<Point> run_experiment(const Experiment& experiment) {
-    const std::size_t size = experiment.grid != nullptr ? experiment.grid->size() : 1;
-    std::vector<Point> points(size);
-    std::vector<Scenario> scenarios;
-    for (std::size_t i = 0; i < size; i++) {
-        if (experiment.grid != nullptr)
+    std::vector<Point> points(experiment.grid != nullptr ? experiment.grid->size() : 1);
+    if (experiment.grid != nullptr)
+        for (std::size_t i = 0; i < points.size(); i++)
             points[i].settings = experiment.grid->at(i);
-        scenarios.push_back(scenario_at(experiment, points[i].settings));
-        points[i].runs.resize(experiment.repeat);
-    }
-    chosen(metrics_of(before_running(scenarios.front())), experiment.columns);
-    for_each_index(
-        size * experiment.repeat, experiment.threads, experiment.progress, [&](std::size_t i) {
-            const std::size_t point = i / experiment.repeat;
-            const std::size_t run = i % experiment.repeat;
-            points[point].runs[run] = simulate(scenarios[point], scenarios[point].seed + run);
-        });
+    check(experiment, points);
+    for (Point& point : points)
+        point.runs.resize(experiment.repeat);
+    std::vector<SharedScenario> scenarios(points.size());
+    for_each_index(points.size() * experiment.repeat, experiment.threads, experiment.progress,
+                   [&](std::size_t i) {
+                       Point& point = points[i / experiment.repeat];
+                       SharedScenario& shared = scenarios[i / experiment.repeat];
+                       const std::size_t run = i % experiment.repeat;
+                       const auto scenario = shared.enter(experiment, point.settings);
+                       point.runs[run] = simulate(*scenario, scenario->seed + run);
+                       shared.leave(experiment.repeat);
+                   });
     return points;
 }
 
 std::string to_text(const std::vector<Point>& points, const std::vector<std::string>& columns) {
-    const std::vector<Metric> metrics = chosen(metrics_of(points.front().runs.front()), columns);
+    const std::vector<Metric> metrics = chosen(metrics_of(points), columns);
     std::vector<std::string> head;
     for (const Setting& setting : points.front().settings)
         head.push_back(setting.key);
@@ -245,28 +356,23 @@ std::string to_text(const std::vector<Point>& points, const std::vector<std::str
     for (const Point& point : points) {
         std::vector<std::string> row;
         for (const Setting& setting : point.settings)
-            row.push_back(setting.value.is_string() ? setting.value.get<std::string>()
-                                                    : setting.value.dump());
+            row.push_back(cell(setting.value));
         for (const Metric& metric : metrics)
-            row.push_back(
-                format(estimate(point.runs, metric.value), metric.unit, point.runs.size() > 1));
+            row.push_back(format(estimate(point.runs, metric.value), metric.unit));
         table.add(row);
     }
     return table.text();
 }
 
-Json to_json(const std::vector<Point>& points) {
+Json to_json(const std::vector<Point>& points, const std::vector<std::string>& columns) {
+    const std::vector<Metric> metrics = chosen(metrics_of(points), columns);
     Json list = Json::array();
     for (const Point& point : points) {
         Json json = {{"settings", Json::object()}, {"runs", point.runs.size()}};
         for (const Setting& setting : point.settings)
             json["settings"][setting.key] = setting.value;
-        for (const Metric& metric : metrics_of(point.runs.front())) {
-            const Estimate of = estimate(point.runs, metric.value);
-            json[metric.key] = {{"mean", of.mean}};
-            if (point.runs.size() > 1)
-                json[metric.key]["ci95"] = of.half_width;
-        }
+        for (const Metric& metric : metrics)
+            json[metric.key] = to_json(estimate(point.runs, metric.value), point.runs.size());
         list.push_back(json);
     }
     return list;

@@ -28,20 +28,23 @@ struct Experiment {
     const Grid* grid = nullptr;      ///< null: the scenario as it is
     unsigned repeat = 1;             ///< seeds: the scenario's and those that follow it
     unsigned threads = 1;
-    std::vector<std::string> columns{}; ///< that to_text() will be asked for
+    std::vector<std::string> columns{}; ///< that to_text() or to_json() will be asked for
     /// Called with the share done, from one thread at a time.
     std::function<void(double)> progress;
 };
 
-/// In the order of the grid, whatever the number of threads. Throws Error: before anything runs if
-/// a column fits no figure; else of the first point that has one, naming its settings.
+/// In the order of the grid, whatever the number of threads. Throws Error: before anything runs of
+/// the first point whose scenario is refused, naming its settings, or if a column fits no figure;
+/// else of the first run that fails. Memory: the results, and a scenario for each thread.
 std::vector<Point> run_experiment(const Experiment& experiment);
 
 /// One row for each point. With several runs a cell is the mean and the half-width of its 95 %
-/// confidence interval (Student's t). `columns` chooses among the figures, in their order here: a
-/// whole head, or the beginning or the end of some ("detector", "p99"); empty: all. Throws Error
-/// (EINVAL) for one that fits no head.
+/// confidence interval (Student's t), of the runs that have the figure; "-" if none has. `columns`
+/// chooses among the figures, in their order here: a whole head, or the beginning or the end of
+/// some ("detector", "p99"); empty: all. Throws Error (EINVAL) for one that fits no head.
 std::string to_text(const std::vector<Point>& points, const std::vector<std::string>& columns = {});
-nlohmann::ordered_json to_json(const std::vector<Point>& points);
+/// The same; null in place of "-".
+nlohmann::ordered_json to_json(const std::vector<Point>& points,
+                               const std::vector<std::string>& columns = {});
 
 } // namespace overtake::simulator
