@@ -120,16 +120,50 @@ static bool may_go(struct look *look, const struct ovt_sched_task *task, u32 *co
 	return *core;
 }
 
-/* Nobody further down may go: spares the walk down a long queue. */
+/*
+ * Nobody further down may go: spares the walk down a long queue.  Those passed that wanted a slot
+ * have barred their cores, so the counts may include them.
+ */
 static bool nobody_left(const struct look *look)
 {
 	const struct ovt_sched_queue *queue = look->queue;
+	u64 open = look->cores & ~look->barred;
+	u64 wanted = queue->wanted_ready.cores;
+	u32 any = queue->wanted_ready.any;
 
 	if (queue->waiting_high)
 		return false;
-	if (look->full)
-		return !queue->waiting_ready || look->barred == look->cores;
-	return look->barred == look->cores && !queue->waiting_cpu_first;
+	if (!look->full) {
+		if (queue->waiting_cpu_first)
+			return false;
+		wanted |= queue->wanted.cores;
+		any += queue->wanted.any;
+	}
+	return !(open & wanted) && !(open && any);
+}
+
+/* Cores where the holders that are in no gap leave no slot, whoever asks. */
+static u64 full_cores(const struct look *look)
+{
+	const struct ovt_list *head = &look->queue->holders;
+	u32 slots = look->sched->config.slots;
+	const struct ovt_list *link;
+	u32 gaps[OVT_SCHED_MAX_CORES];
+	u64 full = 0;
+	u32 core;
+
+	memset(gaps, 0, sizeof(gaps));
+	for (link = head->next; link != head; link = link->next) {
+		const struct ovt_sched_task *holder =
+			ovt_container_of(link, struct ovt_sched_task, holder_link);
+
+		if (ovt_sched_in_gap(holder))
+			gaps[holder->placed_core - 1]++;
+	}
+	for (core = 1; core <= look->sched->config.core_count; core++)
+		if (look->queue->holders_on[core - 1] - gaps[core - 1] >= slots)
+			full |= core_bit(core);
+	return full;
 }
 
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
@@ -145,6 +179,7 @@ struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 	};
 	struct ovt_list *link;
 
+	look.barred = full_cores(&look);
 	for (link = queue->waiting.next; link != &queue->waiting; link = link->next) {
 		struct ovt_sched_task *task = ovt_container_of(link, struct ovt_sched_task, link);
 

@@ -17,12 +17,44 @@ void ovt_sched_init(struct ovt_sched *sched, const struct ovt_sched_config *conf
 	ovt_list_init(&sched->processes);
 }
 
+/* Something may go in @queue: it is to be looked at, in its place among the others. */
+static void look_at(struct ovt_sched_queue *queue)
+{
+	struct ovt_list *head = &queue->sched->queues;
+	struct ovt_list *after = head->previous;
+
+	if (!ovt_list_empty(&queue->link))
+		return;
+	while (after != head &&
+	       ovt_container_of(after, struct ovt_sched_queue, link)->place > queue->place)
+		after = after->previous;
+	ovt_list_append(after->next, &queue->link);
+}
+
+/* The same for @process, if it has a CPU segment waiting and a worker idle. */
+static void look_at_workers(struct ovt_sched_process *process)
+{
+	struct ovt_sched *sched = process->queue->sched;
+	struct ovt_list *head = &sched->processes;
+	struct ovt_list *after = head->previous;
+
+	if (!ovt_list_empty(&process->link) || ovt_list_empty(&process->cpu_waiting) ||
+	    process->workers_busy >= sched->config.worker_count)
+		return;
+	while (after != head &&
+	       ovt_container_of(after, struct ovt_sched_process, link)->place > process->place)
+		after = after->previous;
+	ovt_list_append(after->next, &process->link);
+}
+
 void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue)
 {
 	memset(queue, 0, sizeof(*queue));
+	queue->sched = sched;
+	queue->place = ++sched->next_place;
+	ovt_list_init(&queue->link);
 	ovt_list_init(&queue->waiting);
 	ovt_list_init(&queue->holders);
-	ovt_list_append(&sched->queues, &queue->link);
 }
 
 void ovt_sched_remove_queue(struct ovt_sched_queue *queue)
@@ -34,9 +66,10 @@ void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *pr
 			   struct ovt_sched_queue *queue)
 {
 	process->queue = queue;
+	process->place = ++sched->next_place;
 	process->workers_busy = 0;
+	ovt_list_init(&process->link);
 	ovt_list_init(&process->cpu_waiting);
-	ovt_list_append(&sched->processes, &process->link);
 }
 
 void ovt_sched_remove_process(struct ovt_sched_process *process)
@@ -54,6 +87,19 @@ static bool act(struct ovt_sched_action *action, enum ovt_sched_action_type type
 	return true;
 }
 
+static void count_wanted(struct ovt_sched_wanted *wanted, u32 core, u32 change)
+{
+	u64 bit;
+
+	if (!core) {
+		wanted->any += change;
+		return;
+	}
+	bit = 1ull << (core - 1);
+	wanted->on[core - 1] += change;
+	wanted->cores = wanted->on[core - 1] ? wanted->cores | bit : wanted->cores & ~bit;
+}
+
 static void count_waiting(struct ovt_sched_task *task, u32 change)
 {
 	struct ovt_sched_queue *queue = task->process->queue;
@@ -61,30 +107,59 @@ static void count_waiting(struct ovt_sched_task *task, u32 change)
 	if (ovt_sched_is_high(task))
 		queue->waiting_high += change;
 	else if (task->state == OVT_SCHED_READY)
-		queue->waiting_ready += change;
-	else if (!ovt_sched_next_is_bpu(task))
+		count_wanted(&queue->wanted_ready, task->core, change);
+	else if (ovt_sched_next_is_bpu(task))
+		count_wanted(&queue->wanted, task->core, change);
+	else
 		queue->waiting_cpu_first += change;
 }
 
-/* Puts @task, whose state is set, among the waiting.  Most arrivals belong near the end. */
+/* Whether @a goes before @b: by the policy, then by what came first. */
+static bool goes_before(const struct ovt_sched *sched, const struct ovt_sched_task *a,
+			const struct ovt_sched_task *b, bool on_cpu)
+{
+	int order = sched->config.policy->compare(a, b);
+
+	if (order)
+		return order < 0;
+	return on_cpu ? a->dispatch_sequence < b->dispatch_sequence :
+			a->arrival_sequence < b->arrival_sequence;
+}
+
+/*
+ * Puts @task in its place in a sorted list.  From both ends at once: an arrival mostly belongs near
+ * the end, and a task that comes back or goes first near the beginning.
+ */
+static void insert(const struct ovt_sched *sched, struct ovt_list *head,
+		   struct ovt_sched_task *task, bool on_cpu)
+{
+	struct ovt_list *front = head->next;
+	struct ovt_list *back = head->previous;
+
+	for (;;) {
+		if (back == head ||
+		    !goes_before(sched, task, ovt_container_of(back, struct ovt_sched_task, link),
+				 on_cpu)) {
+			ovt_list_append(back->next, &task->link);
+			return;
+		}
+		if (goes_before(sched, task, ovt_container_of(front, struct ovt_sched_task, link),
+				on_cpu)) {
+			ovt_list_append(front, &task->link);
+			return;
+		}
+		back = back->previous;
+		front = front->next;
+	}
+}
+
 static void enter_waiting(struct ovt_sched *sched, struct ovt_sched_task *task)
 {
 	struct ovt_sched_queue *queue = task->process->queue;
-	struct ovt_list *head = &queue->waiting;
-	struct ovt_list *after = head->previous;
 
-	while (after != head) {
-		struct ovt_sched_task *other =
-			ovt_container_of(after, struct ovt_sched_task, link);
-		int order = sched->config.policy->compare(other, task);
-
-		if (order < 0 || (!order && other->arrival_sequence < task->arrival_sequence))
-			break;
-		after = after->previous;
-	}
-	ovt_list_append(after->next, &task->link);
+	insert(sched, &queue->waiting, task, false);
 	count_waiting(task, 1);
-	queue->look = true;
+	look_at(queue);
 }
 
 static void leave_waiting(struct ovt_sched_task *task)
@@ -95,20 +170,9 @@ static void leave_waiting(struct ovt_sched_task *task)
 
 static void enter_cpu_waiting(struct ovt_sched *sched, struct ovt_sched_task *task)
 {
-	struct ovt_list *head = &task->process->cpu_waiting;
-	struct ovt_list *after = head->previous;
-
-	while (after != head) {
-		struct ovt_sched_task *other =
-			ovt_container_of(after, struct ovt_sched_task, link);
-		int order = sched->config.policy->compare(other, task);
-
-		if (order < 0 || (!order && other->dispatch_sequence < task->dispatch_sequence))
-			break;
-		after = after->previous;
-	}
-	ovt_list_append(after->next, &task->link);
+	insert(sched, &task->process->cpu_waiting, task, true);
 	task->state = OVT_SCHED_CPU_WAITING;
+	look_at_workers(task->process);
 }
 
 static void take_slot(struct ovt_sched_task *task)
@@ -129,7 +193,7 @@ static void release_slot(struct ovt_sched_task *task)
 	if (!task->holds_slot)
 		return;
 	task->holds_slot = false;
-	queue->look = true;
+	look_at(queue);
 	if (OVT_PLANTED(SLOT_KEPT) && task->cancelled)
 		return;
 	queue->holders_on[task->placed_core - 1]--;
@@ -143,7 +207,7 @@ static bool end_task(struct ovt_sched_task *task, struct ovt_sched_action *actio
 	release_slot(task);
 	if (task->dispatch_sequence && !ovt_sched_is_high(task))
 		queue->dispatched--;
-	queue->look = true;
+	look_at(queue);
 	task->state = OVT_SCHED_ENDED;
 	return act(action, OVT_SCHED_END, task);
 }
@@ -182,7 +246,7 @@ static bool go_on(struct ovt_sched *sched, struct ovt_sched_task *task,
 		return end_task(task, action);
 	if (!ovt_sched_next_is_bpu(task)) {
 		enter_cpu_waiting(sched, task);
-		task->process->queue->look = true;
+		look_at(task->process->queue);
 		return false;
 	}
 	if (!ovt_sched_has_begun_bpu(task)) {
@@ -199,6 +263,7 @@ bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *tas
 {
 	if (task->state == OVT_SCHED_CPU_RUNNING) {
 		task->process->workers_busy--;
+		look_at_workers(task->process);
 	} else {
 		task->bpu_left--;
 		if (!task->bpu_left)
@@ -269,21 +334,27 @@ static bool dispatch_from(struct ovt_sched *sched, struct ovt_sched_queue *queue
 		if (dispatch(sched, task, core, now, action))
 			return true;
 	}
-	queue->look = false;
+	ovt_list_remove(&queue->link);
 	return false;
 }
 
+/* The best placed CPU segment of @process; it leaves the list when there is nothing more to run. */
 static bool run_cpu(struct ovt_sched *sched, struct ovt_sched_process *process, u64 now,
 		    struct ovt_sched_action *action)
 {
 	struct ovt_sched_task *task;
 
-	if (ovt_list_empty(&process->cpu_waiting) ||
-	    process->workers_busy >= sched->config.worker_count)
+	/* Its last one may have been cancelled since. */
+	if (ovt_list_empty(&process->cpu_waiting)) {
+		ovt_list_remove(&process->link);
 		return false;
+	}
 	task = ovt_container_of(process->cpu_waiting.next, struct ovt_sched_task, link);
 	ovt_list_remove(&task->link);
 	process->workers_busy++;
+	if (ovt_list_empty(&process->cpu_waiting) ||
+	    process->workers_busy >= sched->config.worker_count)
+		ovt_list_remove(&process->link);
 	task->state = OVT_SCHED_CPU_RUNNING;
 	task->segment_start = now;
 	return act(action, OVT_SCHED_RUN_CPU, task);
@@ -291,18 +362,16 @@ static bool run_cpu(struct ovt_sched *sched, struct ovt_sched_process *process, 
 
 bool ovt_sched_next(struct ovt_sched *sched, u64 now, struct ovt_sched_action *action)
 {
-	struct ovt_list *link;
-
-	for (link = sched->queues.next; link != &sched->queues; link = link->next) {
+	while (!ovt_list_empty(&sched->queues)) {
 		struct ovt_sched_queue *queue =
-			ovt_container_of(link, struct ovt_sched_queue, link);
+			ovt_container_of(sched->queues.next, struct ovt_sched_queue, link);
 
-		if (queue->look && dispatch_from(sched, queue, now, action))
+		if (dispatch_from(sched, queue, now, action))
 			return true;
 	}
-	for (link = sched->processes.next; link != &sched->processes; link = link->next) {
+	while (!ovt_list_empty(&sched->processes)) {
 		struct ovt_sched_process *process =
-			ovt_container_of(link, struct ovt_sched_process, link);
+			ovt_container_of(sched->processes.next, struct ovt_sched_process, link);
 
 		if (run_cpu(sched, process, now, action))
 			return true;

@@ -10,9 +10,9 @@
  * A host's loop:
  *
  *	ovt_sched_arrive(sched, task, now)
- *	if (ovt_sched_segment_ended(sched, task, true, &action)	)	a job or CPU segment is over
+ *	if (ovt_sched_segment_ended(sched, task, true, &action))	a job or CPU segment is over
  *		carry out(action)
- *	if (ovt_sched_cancel(sched, task, now, &action))
+ *	if (ovt_sched_cancel(sched, task, &action))
  *		carry out(action)
  *	while (ovt_sched_next(sched, now, &action))			after any of them
  *		carry out(action)
@@ -84,28 +84,39 @@ struct ovt_sched_config {
 
 struct ovt_sched {
 	struct ovt_sched_config config;
-	struct ovt_list queues;
-	struct ovt_list processes;
+	struct ovt_list queues;		/* to be looked at, in order */
+	struct ovt_list processes;	/* with a CPU segment for an idle worker, in order */
+	u64 next_place;
 	u64 next_arrival;
 	u64 next_dispatch;
 };
 
+/* How many tasks want a slot, by the core that they ask for. */
+struct ovt_sched_wanted {
+	u32 any;
+	u32 on[OVT_SCHED_MAX_CORES];
+	u64 cores;			/* bit k - 1: @on of core k is not 0 */
+};
+
 /* A library queue, embedded in the host's own; all fields are the scheduler's. */
 struct ovt_sched_queue {
-	struct ovt_list link;
+	struct ovt_sched *sched;
+	struct ovt_list link;		/* alone unless something changed since none might go */
+	u64 place;
 	struct ovt_list waiting;	/* waiting and ready tasks, best placed first */
 	struct ovt_list holders;
 	u32 holders_on[OVT_SCHED_MAX_CORES];
 	u32 dispatched;			/* tasks that count for the task limit */
 	u32 waiting_high;		/* of @waiting: of priority 255 */
-	u32 waiting_ready;		/* below 255: dispatched */
 	u32 waiting_cpu_first;		/* below 255: not dispatched, begin with a CPU segment */
-	bool look;			/* something changed since none might go */
+	struct ovt_sched_wanted wanted;		/* below 255: not dispatched, want a slot */
+	struct ovt_sched_wanted wanted_ready;	/* the same, dispatched */
 };
 
 /* What shares CPU workers, embedded in the host's own; all fields are the scheduler's. */
 struct ovt_sched_process {
-	struct ovt_list link;
+	struct ovt_list link;		/* alone unless a CPU segment may be run */
+	u64 place;
 	struct ovt_sched_queue *queue;
 	struct ovt_list cpu_waiting;	/* tasks, best placed first */
 	u32 workers_busy;
