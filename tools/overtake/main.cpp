@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // The overtake command: one subcommand a file.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "commands.hpp"
 #include "overtake/device.hpp"
@@ -13,6 +18,34 @@ namespace {
 
 constexpr int exit_failure = 1;
 constexpr int exit_usage = 2;
+
+/// One line, whatever names of the user's it quotes.
+std::string one_line(std::string_view text) {
+    std::string line;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte != 0x7f)
+            line += c;
+        else if (c == '\n')
+            line += "\\n";
+        else
+            line += fmt::format("\\x{:02x}", byte);
+    }
+    return line;
+}
+
+void complain(std::string_view what) {
+    std::fprintf(stderr, "overtake: %s\n", one_line(what).c_str());
+}
+
+/// What was printed has arrived: a full disk is not to be noticed by the file being short.
+int flushed(int status) {
+    std::cout.flush();
+    if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+        return status;
+    complain(fmt::format("standard output: cannot be written: {}", std::strerror(errno)));
+    return exit_failure;
+}
 
 int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
     try {
@@ -25,10 +58,10 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
         const bool is_unknown = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
         const std::string what =
             is_unknown ? std::string(argv[1]) + ": is not a subcommand" : error.what();
-        std::fprintf(stderr, "overtake: %s; see overtake --help\n", what.c_str());
+        complain(what + "; see overtake --help");
         return exit_usage;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "overtake: %s\n", error.what());
+        complain(error.what());
         return exit_failure;
     }
 }
@@ -47,5 +80,5 @@ int main(int argc, char** argv) {
     overtake::command::add_perf(app, status);
     overtake::command::add_sim(app, status);
     overtake::command::add_demo(app, status);
-    return parse_and_run(app, argc, argv, status);
+    return flushed(parse_and_run(app, argc, argv, status));
 }

@@ -13,10 +13,6 @@ std::uint64_t plus(std::uint64_t time, std::uint64_t gap) {
     return gap > ArrivalSource::never - time ? ArrivalSource::never : time + gap;
 }
 
-std::uint64_t rounded(double gap) {
-    return static_cast<std::uint64_t>(std::llround(std::min(gap, gap_max)));
-}
-
 } // namespace
 
 ArrivalSource::ArrivalSource(const Load& load, std::uint64_t seed)
@@ -48,6 +44,14 @@ void ArrivalSource::find_next() {
         next_ = never;
 }
 
+/// What rounding takes from one gap the next one gets: the mean stays what it is.
+std::uint64_t ArrivalSource::whole(double gap) {
+    const double exact = std::min(gap, gap_max) + carried_;
+    const double floor = std::floor(exact);
+    carried_ = exact - floor;
+    return static_cast<std::uint64_t>(floor);
+}
+
 std::uint64_t ArrivalSource::draw() {
     switch (load_->arrivals) {
     case Arrivals::periodic: {
@@ -56,11 +60,11 @@ std::uint64_t ArrivalSource::draw() {
         return plus(nominal, load_->jitter != 0 ? random_.between(0, load_->jitter) : 0);
     }
     case Arrivals::poisson:
-        return base_ = plus(base_, rounded(random_.exponential(load_->mean)));
+        return base_ = plus(base_, whole(random_.exponential(load_->mean)));
     case Arrivals::log_normal: {
         // So that the gaps' mean is load.mean.
         const double mu = std::log(load_->mean) - load_->sigma * load_->sigma / 2;
-        return base_ = plus(base_, rounded(std::exp(mu + load_->sigma * random_.normal())));
+        return base_ = plus(base_, whole(std::exp(mu + load_->sigma * random_.normal())));
     }
     case Arrivals::closed_loop:
         return begun_.empty() ? never : begun_.front();

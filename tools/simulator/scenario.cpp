@@ -9,13 +9,13 @@
 #include <limits>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "overtake/device.hpp"
 #include "simulator/models.hpp"
 #include "simulator/reader.hpp"
+#include "simulator/trace_file.hpp"
 
 namespace overtake::simulator {
 namespace {
@@ -33,6 +33,9 @@ std::uint32_t saturate(std::uint64_t value) {
 std::uint64_t milliseconds(std::uint64_t ms) {
     return ms > time_limit / us_per_ms ? time_limit : ms * us_per_ms;
 }
+
+/// exp(sigma^2 / 2) times the median is the mean: beyond this the median is below 10^-21 of it.
+constexpr double sigma_max = 10;
 
 class Parser {
 public:
@@ -353,8 +356,14 @@ private:
             place.expect_object({"type", "mean", "sigma"});
         load.arrivals = poisson ? Arrivals::poisson : Arrivals::log_normal;
         load.mean = place.at("mean").number_above_zero();
-        if (!poisson)
-            load.sigma = place.at("sigma").number_above_zero();
+        if (load.mean < 1)
+            place.at("mean").fail("below 1 us between two arrivals");
+        if (poisson)
+            return;
+        load.sigma = place.at("sigma").number_above_zero();
+        if (load.sigma > sigma_max)
+            place.at("sigma").fail(
+                fmt::format("above {}, where arrivals come all at once", sigma_max));
     }
 
     static void closed_loop(const Place& place, Load& load) {
@@ -371,34 +380,6 @@ private:
         load.arrivals = Arrivals::trace;
         const Place file = place.at("file");
         load.trace = read_trace(file, directory_ / file.name());
-    }
-
-    static std::vector<std::uint64_t> read_trace(const Place& place, const fs::path& path) {
-        std::ifstream file(path);
-        if (!file)
-            place.fail(fmt::format("{}: {}", path.string(), std::strerror(errno)));
-        std::vector<std::uint64_t> times;
-        std::string line;
-        for (std::size_t number = 1; std::getline(file, line); number++) {
-            if (line.empty() || line.front() == '#')
-                continue;
-            std::size_t used = 0;
-            std::uint64_t time = 0;
-            try {
-                time = std::stoull(line, &used);
-            } catch (const std::exception&) {
-                used = 0;
-            }
-            if (used != line.size() || line.front() == '-' || time > time_limit)
-                place.fail(fmt::format("{}:{}: not a time in us", path.string(), number));
-            if (!times.empty() && time < times.back())
-                place.fail(
-                    fmt::format("{}:{}: earlier than the line before", path.string(), number));
-            times.push_back(time);
-        }
-        if (times.empty())
-            place.fail(fmt::format("{}: no arrivals", path.string()));
-        return times;
     }
 
     void cancel(const Place& item) {
@@ -459,59 +440,6 @@ private:
     std::uint64_t work_ = 0;
 };
 
-using Event = nlohmann::json::parse_event_t;
-
-/// Refuses an object that has a key twice, of which a reader would see one only.
-class DuplicateKeys {
-public:
-    /// For the parser's callback: always true. Throws Error naming the place.
-    bool see(Event event, const nlohmann::json& value) {
-        switch (event) {
-        case Event::object_start:
-            levels_.push_back({.is_array = false});
-            break;
-        case Event::array_start:
-            levels_.push_back({.is_array = true});
-            break;
-        case Event::key:
-            levels_.back().key = value.get<std::string>();
-            if (!levels_.back().keys.insert(levels_.back().key).second)
-                throw Error(EINVAL, fmt::format("{}: given twice", path()));
-            break;
-        case Event::object_end:
-        case Event::array_end:
-            levels_.pop_back();
-            [[fallthrough]];
-        case Event::value:
-            if (!levels_.empty())
-                levels_.back().index++;
-        }
-        return true;
-    }
-
-    /// What is being read.
-    std::string path() const {
-        std::string text;
-        for (const Level& level : levels_) {
-            if (level.is_array)
-                text += fmt::format("[{}]", level.index);
-            else
-                text += (text.empty() ? "" : ".") + level.key;
-        }
-        return text;
-    }
-
-private:
-    struct Level {
-        bool is_array;
-        std::size_t index = 0;
-        std::string key{};
-        std::unordered_set<std::string> keys{};
-    };
-
-    std::vector<Level> levels_;
-};
-
 } // namespace
 
 void Chain::add(Segment segment) {
@@ -522,31 +450,6 @@ void Chain::add(Segment segment) {
 
 Scenario parse_scenario(const nlohmann::json& document, const fs::path& directory) {
     return Parser(document, directory).parse();
-}
-
-nlohmann::json read_json(const fs::path& path) {
-    std::ifstream file(path);
-    if (!file || fs::is_directory(path))
-        throw Error(file ? EISDIR : errno,
-                    fmt::format("{}: {}", path.string(), std::strerror(file ? EISDIR : errno)));
-    DuplicateKeys duplicates;
-    try {
-        return nlohmann::json::parse(file, [&](int, Event event, nlohmann::json& value) {
-            return duplicates.see(event, value);
-        });
-    } catch (const nlohmann::json::out_of_range&) {
-        throw Error(EINVAL, fmt::format("{}: {}: a number that is far too large", path.string(),
-                                        duplicates.path()));
-    } catch (const nlohmann::json::parse_error& error) {
-        std::string what = error.what();
-        // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-        if (const auto end = what.find("] "); end != std::string::npos)
-            what = what.substr(end + 2);
-        std::replace(what.begin(), what.end(), '\n', ' ');
-        throw Error(EINVAL, fmt::format("{}: {}", path.string(), what));
-    } catch (const Error& error) {
-        throw Error(EINVAL, fmt::format("{}: {}", path.string(), error.what()));
-    }
 }
 
 } // namespace overtake::simulator
