@@ -3,6 +3,8 @@
 // overtake sim: a scenario under virtual time.
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -41,18 +43,22 @@ struct Options {
     std::string perfetto;
     std::uint64_t from = 0; ///< us
     std::optional<std::uint64_t> to;
-
-    bool wants_pictures() const { return !svg.empty() || !png.empty() || !perfetto.empty(); }
     bool summary = false;
     bool json = false;
     std::vector<std::string> settings;
     std::optional<std::uint64_t> seed;
-    std::string sweep;
+    std::optional<std::string> sweep;
     std::vector<std::string> columns;
-    unsigned repeat = 1;
+    std::optional<unsigned> repeat;
     std::uint64_t fuzz = 0;
     unsigned commands = 100;
-    unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+    std::optional<unsigned> threads;
+
+    bool wants_pictures() const { return !svg.empty() || !png.empty() || !perfetto.empty(); }
+    bool wants_experiment() const { return sweep || repeat; }
+    unsigned thread_count() const {
+        return threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
+    }
 };
 
 struct Source {
@@ -154,23 +160,49 @@ int run_once(const Options& options, const Source& source) {
 
 int run_experiment(const Options& options, const Source& source) {
     std::optional<simulator::Grid> grid;
-    if (!options.sweep.empty())
-        grid.emplace(options.sweep);
+    if (options.sweep)
+        grid.emplace(*options.sweep);
     ProgressBar bar;
     simulator::Experiment experiment;
     experiment.document = source.document;
     experiment.directory = source.path.parent_path();
     experiment.grid = grid ? &*grid : nullptr;
-    experiment.repeat = options.repeat;
-    experiment.threads = options.threads;
+    experiment.repeat = options.repeat.value_or(1);
+    experiment.threads = options.thread_count();
     experiment.columns = options.columns;
     experiment.progress = [&](double done) { bar.show("simulating", done); };
     const auto points = named(source, [&] { return simulator::run_experiment(experiment); });
     if (options.json)
-        fmt::print("{}\n", simulator::to_json(points).dump(2));
+        fmt::print("{}\n", simulator::to_json(points, options.columns).dump(2));
     else
         fmt::print("{}", simulator::to_text(points, options.columns));
     return 0;
+}
+
+/// A time in us, from a number with or without a unit. No picture reaches beyond 2^53 us, 285
+/// years.
+std::uint64_t parse_time(const char* option, const std::string& text) {
+    static const std::map<std::string, double> units = {
+        {"", 1}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+    double number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    const auto unit = units.find(std::string(stop, end));
+    if (error != std::errc() || unit == units.end() || !(number >= 0) ||
+        number * unit->second > 0x1p53)
+        throw CLI::ValidationError(option, text + " is not a time, as 5ms, 1.5s or 200");
+    return static_cast<std::uint64_t>(std::llround(number * unit->second));
+}
+
+/// 0..2^64 - 1, without a sign, which CLI11 would take and wrap.
+CLI::Validator unsigned_integer() {
+    return {[](std::string& text) -> std::string {
+                std::uint64_t value = 0;
+                const char* const end = text.data() + text.size();
+                const auto [stop, error] = std::from_chars(text.data(), end, value);
+                return error == std::errc() && stop == end ? "" : text + " is not in 0..2^64 - 1";
+            },
+            ""};
 }
 
 int run_sim(const Options& options) {
@@ -178,19 +210,21 @@ int run_sim(const Options& options) {
         return list_bundled();
     if ((options.from != 0 || options.to) && !options.wants_pictures())
         throw CLI::RequiresError("--from and --to", "--svg, --png or --perfetto");
-    if (!options.columns.empty() && options.sweep.empty() && options.repeat == 1)
+    if (!options.columns.empty() && !options.wants_experiment())
         throw CLI::RequiresError("--columns", "--sweep or --repeat");
+    if (options.threads && !options.wants_experiment() && options.fuzz == 0)
+        throw CLI::RequiresError("--threads", "--sweep, --repeat or --fuzz");
     if (options.to && *options.to <= options.from)
         throw CLI::ValidationError("--to", "must be later than --from");
     if (options.fuzz != 0)
-        return run_fuzz({options.fuzz, options.seed.value_or(1), options.commands, options.threads,
-                         options.output});
+        return run_fuzz({options.fuzz, options.seed.value_or(1), options.commands,
+                         options.thread_count(), options.output});
     if (options.scenario.empty())
         throw CLI::RequiredError("SCENARIO");
     const Source source = read_source(options);
     if (source.document.is_object() && source.document.value("kind", nlohmann::json()) == "fuzz")
         return named(source, [&] { return replay_fuzz(source.document); });
-    if (!options.sweep.empty() || options.repeat > 1)
+    if (options.wants_experiment())
         return run_experiment(options, source);
     return run_once(options, source);
 }
@@ -208,18 +242,22 @@ void add_sim(CLI::App& app, int& status) {
     command->add_option("--svg", options->svg, "A picture of the run: its FCs, or their density");
     command->add_option("--png", options->png, "The same as PNG, by rsvg-convert");
     command->add_option("--perfetto", options->perfetto, "A trace for ui.perfetto.dev");
-    const std::map<std::string, std::uint64_t> units = {{"us", 1}, {"ms", 1000}, {"s", 1000000}};
-    command->add_option("--from", options->from, "Pictures and trace: from this time on (5ms, 1s)")
-        ->transform(CLI::AsNumberWithUnit(units));
-    command->add_option("--to", options->to, "Pictures and trace: up to this time")
-        ->transform(CLI::AsNumberWithUnit(units));
+    command->add_option_function<std::string>(
+        "--from",
+        [options](const std::string& text) { options->from = parse_time("--from", text); },
+        "Pictures and trace: from this time on (5ms, 1.5s; us without a unit)");
+    command->add_option_function<std::string>(
+        "--to", [options](const std::string& text) { options->to = parse_time("--to", text); },
+        "Pictures and trace: up to this time");
     command->add_flag("--summary", options->summary, "Print latencies and where the time went");
     command->add_flag("--json", options->json, "Print the summary, or the table, as JSON");
     command->add_option("--set", options->settings, "KEY=VALUE: change the scenario")
         ->take_all()
         ->expected(1);
-    command->add_option("--seed", options->seed,
-                        "Seed of the generated loads; of the first case of --fuzz");
+    command
+        ->add_option("--seed", options->seed,
+                     "Seed of the generated loads; of the first case of --fuzz")
+        ->check(unsigned_integer());
     auto* sweep = command->add_option("--sweep", options->sweep,
                                       "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
     auto* repeat = command

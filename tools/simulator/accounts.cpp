@@ -2,10 +2,13 @@
 #include "simulator/accounts.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <numeric>
 #include <stdexcept>
 
 #include <fmt/format.h>
+
+#include "overtake/device.hpp"
 
 namespace overtake::simulator {
 
@@ -41,8 +44,7 @@ void Accounts::end_spell(LiveTask& task, std::uint64_t time) {
     switch (account.spell) {
     case Spell::queued: {
         // Dispatched into the queue for CPU workers, which nobody was told of.
-        const bool at_workers =
-            scenario_.kind == Kind::task && task.sched.dispatch_sequence != 0;
+        const bool at_workers = scenario_.kind == Kind::task && task.sched.dispatch_sequence != 0;
         const std::uint64_t waited = at_workers ? time - task.sched.dispatch_time : 0;
         account.queued += spent - waited;
         account.worker += waited;
@@ -172,6 +174,9 @@ void Accounts::ended(LiveTask& task, std::uint64_t time) {
     const std::uint64_t latency = time - task.arrival;
     account.ended++;
     account.preemptions += task.preemptions;
+    if (latency > ~account.latency_sum)
+        throw Error(ERANGE, fmt::format("the latencies of class {} add up to more than 2^64 us",
+                                        scenario_.classes[task.kind->task_class].name));
     account.latency_sum += latency;
     account.queued += task.account.queued;
     account.worker += task.account.worker;

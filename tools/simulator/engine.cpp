@@ -74,15 +74,39 @@ struct CpuRun {
     }
 };
 
-/// A generated task that is cancelled if it is not over by then.
-struct Timeout {
-    std::uint64_t at;
-    std::uint64_t serial;
-    LiveTask* task;
+/// The live tasks of a load that has a timeout, by arrival: the first is the next to be cancelled.
+class TimeoutQueue {
+public:
+    explicit TimeoutQueue(std::optional<std::uint64_t> timeout) : timeout_(timeout) {}
 
-    bool operator>(const Timeout& other) const {
-        return std::tie(at, serial) > std::tie(other.at, other.serial);
+    void arrived(LiveTask& task) {
+        task.earlier = nullptr;
+        task.later = nullptr;
+        if (!timeout_)
+            return;
+        task.earlier = last_;
+        (last_ != nullptr ? last_->later : first_) = &task;
+        last_ = &task;
     }
+    /// It is over, or has been cancelled; once.
+    void forget(LiveTask& task) {
+        (task.earlier != nullptr ? task.earlier->later : first_) = task.later;
+        (task.later != nullptr ? task.later->earlier : last_) = task.earlier;
+        task.earlier = nullptr;
+        task.later = nullptr;
+    }
+    bool holds(const LiveTask& task) const { return task.earlier != nullptr || first_ == &task; }
+    LiveTask* first() const { return first_; }
+    std::uint64_t next() const {
+        if (first_ == nullptr || *timeout_ > never - first_->arrival)
+            return never;
+        return first_->arrival + *timeout_;
+    }
+
+private:
+    std::optional<std::uint64_t> timeout_;
+    LiveTask* first_ = nullptr;
+    LiveTask* last_ = nullptr;
 };
 
 template <class Item>
@@ -101,6 +125,8 @@ public:
         make_program();
         for (std::size_t i = 0; i < scenario.loads.size(); i++)
             sources_.emplace_back(scenario.loads[i], seed * 0x9e3779b97f4a7c15 + i);
+        for (const Load& load : scenario.loads)
+            timeouts_.emplace_back(load.timeout);
         pending_.assign(scenario.loads.size(), 0);
         find_next_load();
     }
@@ -156,7 +182,9 @@ private:
             .insert_max_time = scenario_.insert_max_time,
             .wait_dispatch_time = scenario_.wait_dispatch_time,
             .unfinished =
-                [](void* fw, u32 core) { return ovt_fw_unfinished(static_cast<ovt_fw*>(fw), core); },
+                [](void* fw, u32 core) {
+                    return ovt_fw_unfinished(static_cast<ovt_fw*>(fw), core);
+                },
             .host = &fw_,
         };
         ovt_sched_init(&sched_, &config);
@@ -186,8 +214,8 @@ private:
             next = std::min(next, cancels_[next_cancel_].at);
         if (!cpu_runs_.empty())
             next = std::min(next, cpu_runs_.top().end);
-        if (!timeouts_.empty())
-            next = std::min(next, timeouts_.top().at);
+        for (const TimeoutQueue& queue : timeouts_)
+            next = std::min(next, queue.next());
         return next;
     }
 
@@ -324,8 +352,7 @@ private:
         }
         pending_[index]++;
         LiveTask& task = arrive(load.kind, number, static_cast<std::uint32_t>(index));
-        if (load.timeout)
-            timeouts_.push({now_ + *load.timeout, task.serial, &task});
+        timeouts_[index].arrived(task);
     }
 
     LiveTask& arrive(const TaskKind& kind, std::uint64_t number, std::uint32_t load) {
@@ -370,9 +397,8 @@ private:
             segments_ended_.push_back(&task);
         }
         if (segments_ended_.size() > 1)
-            std::ranges::sort(segments_ended_, {}, [](const LiveTask* task) {
-                return task->sched.dispatch_sequence;
-            });
+            std::ranges::sort(segments_ended_, {},
+                              [](const LiveTask* task) { return task->sched.dispatch_sequence; });
         // Carrying an action out may end another job only in a cancel; see cancel().
         for (std::size_t i = 0; i < segments_ended_.size(); i++)
             segment_ended(*segments_ended_[i]);
@@ -380,8 +406,7 @@ private:
     }
 
     void segment_ended(LiveTask& task) {
-        const bool ok =
-            task.sched.state != OVT_SCHED_BPU || task.job.status == OVT_JOB_OK;
+        const bool ok = task.sched.state != OVT_SCHED_BPU || task.job.status == OVT_JOB_OK;
         ovt_sched_action action;
         if (ovt_sched_segment_ended(&sched_, &task.sched, ok, &action))
             carry_out(action);
@@ -445,17 +470,27 @@ private:
     }
 
     void cancels() {
-        for (; next_cancel_ < cancels_.size() && cancels_[next_cancel_].at == now_; next_cancel_++) {
+        for (; next_cancel_ < cancels_.size() && cancels_[next_cancel_].at == now_;
+             next_cancel_++) {
             LiveTask* task = listed_live_[cancels_[next_cancel_].listed];
             if (task != nullptr)
                 cancel(*task);
         }
-        while (!timeouts_.empty() && timeouts_.top().at == now_) {
-            const Timeout timeout = timeouts_.top();
-            timeouts_.pop();
-            if (timeout.task->serial == timeout.serial)
-                cancel(*timeout.task);
+        while (TimeoutQueue* const queue = first_timed_out()) {
+            LiveTask& task = *queue->first();
+            queue->forget(task);
+            cancel(task);
         }
+    }
+
+    /// Of several loads' tasks that time out now, the one that arrived first.
+    TimeoutQueue* first_timed_out() {
+        TimeoutQueue* best = nullptr;
+        for (TimeoutQueue& queue : timeouts_)
+            if (queue.next() == now_ &&
+                (best == nullptr || queue.first()->serial < best->first()->serial))
+                best = &queue;
+        return best;
     }
 
     void dispatch() {
@@ -474,6 +509,8 @@ private:
                 listed_live_[task.number] = nullptr;
         } else {
             pending_[task.load]--;
+            if (timeouts_[task.load].holds(task))
+                timeouts_[task.load].forget(task);
             sources_[task.load].task_ended(now_);
             next_load_ = std::min(next_load_, sources_[task.load].next());
         }
@@ -505,7 +542,7 @@ private:
     std::uint64_t next_load_ = never;
     std::uint64_t generated_ = 0;
     MinHeap<CpuRun> cpu_runs_;
-    MinHeap<Timeout> timeouts_;
+    std::vector<TimeoutQueue> timeouts_; ///< of each load
     std::vector<LiveTask*> segments_ended_;
 };
 

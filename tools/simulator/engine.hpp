@@ -44,6 +44,8 @@ struct LiveTask {
     std::uint64_t arrival;
     std::uint64_t preemptions; ///< of all its jobs
     bool cancelled;
+    LiveTask* earlier; ///< of its load, those that may still time out
+    LiveTask* later;
     TaskAccount account;
     std::uint64_t record; ///< for observers
     std::uint64_t job_record;

@@ -14,6 +14,8 @@ namespace overtake::simulator {
 namespace {
 
 constexpr std::uint64_t ns_per_us = 1000;
+/// Times of pictures are in ns.
+constexpr std::uint64_t picture_limit = ~std::uint64_t{0} / ns_per_us;
 
 /// A job's tag: no task has more segments.
 std::uint64_t job_tag(const LiveTask& task) {
@@ -28,7 +30,7 @@ Pictures::Pictures(const Scenario& scenario, std::string title, const Options& o
 }
 
 bool Pictures::in_window(std::uint64_t start, std::uint64_t end) const {
-    return end > options_.from && start < options_.to;
+    return end <= picture_limit && end > options_.from && start < options_.to;
 }
 
 const std::string& Pictures::name_of(const LiveTask& task) const {
@@ -80,6 +82,8 @@ void Pictures::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
 }
 
 void Pictures::demand_content() const {
+    if (last_end_ > picture_limit && options_.to > picture_limit)
+        throw Error(ERANGE, "the run is too long for a picture: 584 years at most; give a window");
     if (density_.empty() && timeline_.cpu.empty())
         throw Error(ENODATA, fmt::format("nothing ran from {} on{}; the last FC ended at {}",
                                          format_time(static_cast<double>(options_.from)),
