@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "simulated.hpp"
@@ -125,8 +126,9 @@ TEST(Grid, RefusesWhatIsNoRange) {
                   std::string("k=") + values + ": values are A..B, A..B:STEP or V|V|V");
     for (const char* text : {"", "k", "=1..2"})
         EXPECT_EQ(error_of([&] { Grid{text}; }),
-                  std::string(text) + ": KEY=A..B[,KEY=A..B...] is needed");
-    EXPECT_EQ(error_of([] { Grid("a=1..2,b"); }), "a=1..2,b: KEY=A..B[,KEY=A..B...] is needed");
+                  fmt::format("--sweep \"{}\": KEY=A..B[,KEY=A..B...] is needed", text));
+    EXPECT_EQ(error_of([] { Grid("a=1..2,b"); }),
+              "--sweep \"a=1..2,b\": KEY=A..B[,KEY=A..B...] is needed");
 }
 
 TEST(Grid, RefusesMorePointsThanAnybodyReads) {

@@ -223,7 +223,11 @@ int run_sim(const Options& options) {
         throw CLI::RequiredError("SCENARIO");
     const Source source = read_source(options);
     if (source.document.is_object() && source.document.value("kind", nlohmann::json()) == "fuzz")
-        return named(source, [&] { return replay_fuzz(source.document); });
+        return named(source, [&] {
+            if (options.wants_experiment())
+                throw Error(EINVAL, "--sweep and --repeat: a case of --fuzz is replayed once");
+            return replay_fuzz(source.document);
+        });
     if (options.wants_experiment())
         return run_experiment(options, source);
     return run_once(options, source);

@@ -99,7 +99,7 @@ struct Part {
 Part parse_part(const std::string& text, std::size_t& at) {
     const std::size_t equals = text.find('=', at);
     if (equals == at || equals == std::string::npos || equals > text.find(',', at))
-        throw Error(EINVAL, fmt::format("{}: KEY=A..B[,KEY=A..B...] is needed", text));
+        throw Error(EINVAL, fmt::format("--sweep \"{}\": KEY=A..B[,KEY=A..B...] is needed", text));
     Part part = {text.substr(at, equals - at), {}, {}};
     std::size_t value = equals + 1;
     for (;;) {
