@@ -83,7 +83,8 @@ struct Case {
 Case draw(std::uint64_t seed, unsigned commands);
 
 nlohmann::ordered_json to_json(const Case& fuzz_case);
-/// Throws Error (EINVAL) for what to_json() did not write.
+/// Throws Error (EINVAL), "PLACE: what is wrong", for what to_json() does not write and for more
+/// than a host can carry out.
 Case from_json(const nlohmann::json& json);
 
 } // namespace overtake::fuzz

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+//
+// Fuzz cases as JSON. What is read back is held to what a host can carry out: else a violation
+// would be the file's, not the accelerator's.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "simulator/fuzz/case.hpp"
+#include "simulator/reader.hpp"
+
+namespace overtake::fuzz {
+namespace {
+
+using simulator::Place;
+
+constexpr std::array<std::string_view, 3> fc_kinds = {"good", "bad_instruction", "stuck"};
+constexpr std::array<std::string_view, 6> command_types = {"submit", "cancel", "kill",
+                                                           "reset",  "limit",  "wait"};
+constexpr std::array<std::string_view, 3> modes = {"functional", "timed", "both"};
+constexpr std::array<std::string_view, 2> levels = {"fc", "task"};
+
+constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t u64_max = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t longest_wait = u32_max; ///< ticks; no sum of them passes 64 bits
+constexpr std::uint64_t most_processes = 1000;
+constexpr std::uint64_t smallest_queue = 16;
+constexpr std::uint64_t largest_queue = 65536;
+constexpr std::uint64_t latest_interrupt = 1000; ///< ticks
+constexpr std::uint64_t most_percent = 50;       ///< of interrupts
+/// What all submits together may ask for: a host stops after so many wake-ups (host.cpp), and says
+/// that there is no end.
+constexpr std::uint64_t most_work = 50'000'000; ///< ticks
+constexpr std::uint64_t most_steps = 2'000'000; ///< FCs and segments
+
+std::uint32_t number(const Place& place, std::uint64_t from, std::uint64_t to) {
+    return static_cast<std::uint32_t>(place.integer(from, std::min<std::uint64_t>(to, u32_max)));
+}
+
+/// The text's place in the list.
+template <std::size_t size>
+std::size_t index_of(const Place& place, const std::array<std::string_view, size>& names) {
+    const std::string name = place.text();
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end())
+        place.fail(fmt::format("{} is none of {}", place.value().dump(), fmt::join(names, ", ")));
+    return static_cast<std::size_t>(found - names.begin());
+}
+
+nlohmann::ordered_json to_json(const Segment& segment) {
+    if (segment.fcs.empty())
+        return {{"cpu", segment.cpu}};
+    auto fcs = nlohmann::ordered_json::array();
+    for (const Fc& fc : segment.fcs) {
+        if (fc.kind == FcKind::good)
+            fcs.push_back(fc.duration);
+        else
+            fcs.push_back(fc_kinds[static_cast<std::size_t>(fc.kind)]);
+    }
+    return {{"bpu", fcs}};
+}
+
+nlohmann::ordered_json to_json(const Command& command) {
+    nlohmann::ordered_json json = {{"after", command.after},
+                                   {"do", command_types[static_cast<std::size_t>(command.type)]}};
+    switch (command.type) {
+    case CommandType::submit:
+        json["model"] = command.model;
+        json["priority"] = command.priority;
+        json["custom_id"] = command.custom_id;
+        json["core"] = command.core;
+        json["process"] = command.process;
+        break;
+    case CommandType::cancel:
+        json["submit"] = command.target;
+        break;
+    case CommandType::kill:
+        json["process"] = command.process;
+        break;
+    case CommandType::limit:
+        json["value"] = command.value;
+        [[fallthrough]];
+    case CommandType::reset:
+        json["core"] = command.core;
+        break;
+    case CommandType::wait:
+        break;
+    }
+    return json;
+}
+
+class Reader {
+public:
+    explicit Reader(const nlohmann::json& json) : top_(json, "") {}
+
+    Case read() {
+        head();
+        device();
+        scheduler();
+        host();
+        for (const Place& model : top_.at("models").elements())
+            case_.models.push_back(read_model(model));
+        longest_fc_fits();
+        // Unlike other lists, this one may have been shrunk to nothing.
+        if (top_.at("commands").value() != nlohmann::json::array())
+            for (const Place& command : top_.at("commands").elements())
+                case_.commands.push_back(read_command(command));
+        return std::move(case_);
+    }
+
+private:
+    void head() {
+        top_.expect_object({"version",
+                            "kind",
+                            "level",
+                            "mode",
+                            "core_limits",
+                            "watchdog",
+                            "command_queue",
+                            "event_queue",
+                            "processes",
+                            "service_mode",
+                            "slots",
+                            "task_limit",
+                            "workers",
+                            "threshold_percent",
+                            "insert_max_time",
+                            "wait_dispatch_time",
+                            "host",
+                            "models",
+                            "commands",
+                            "found"});
+        if (top_.at("kind").text() != "fuzz")
+            top_.at("kind").fail("not a fuzz case");
+        if (top_.at("version").integer(0, u64_max) != 1)
+            top_.at("version").fail("only version 1 is known");
+        if (top_.has("found")) // for people
+            top_.at("found").expect_object({"seed", "commands", "commit", "violation"});
+        case_.task_level = index_of(top_.at("level"), levels) == 1;
+        case_.mode = static_cast<ovt_mode>(index_of(top_.at("mode"), modes));
+    }
+
+    void device() {
+        const Place limits = top_.at("core_limits");
+        for (const Place& limit : limits.elements())
+            case_.core_limits.push_back(number(limit, 0, u32_max));
+        if (case_.core_limits.size() > OVT_MAX_CORES)
+            limits.fail(fmt::format("a device has at most {} cores", OVT_MAX_CORES));
+        case_.watchdog = top_.at("watchdog").integer(1, most_work);
+        case_.command_count = queue_size(top_.at("command_queue"));
+        case_.event_count = queue_size(top_.at("event_queue"));
+        case_.processes = number(top_.at("processes"), 1, most_processes);
+    }
+
+    static std::uint32_t queue_size(const Place& place) {
+        const std::uint32_t size = number(place, smallest_queue, largest_queue);
+        if (!std::has_single_bit(size))
+            place.fail(fmt::format("{} is not a power of two", size));
+        return size;
+    }
+
+    void scheduler() {
+        case_.service_mode = top_.at("service_mode").boolean();
+        case_.slots = number(top_.at("slots"), 1, u32_max);
+        case_.task_limit = number(top_.at("task_limit"), 1, u32_max);
+        case_.workers = number(top_.at("workers"), 1, u32_max);
+        case_.threshold_percent = top_.at("threshold_percent").integer(0, u32_max);
+        case_.insert_max_time = top_.at("insert_max_time").integer(0, longest_wait);
+        case_.wait_dispatch_time = top_.at("wait_dispatch_time").integer(0, longest_wait);
+    }
+
+    void host() {
+        const Place host = top_.at("host");
+        host.expect_object({"seed", "latency_max", "lost_percent", "duplicate_percent"});
+        case_.faults.seed = host.at("seed").integer(0, u64_max);
+        case_.faults.latency_max = number(host.at("latency_max"), 0, latest_interrupt);
+        case_.faults.lost_percent = number(host.at("lost_percent"), 0, most_percent);
+        case_.faults.duplicate_percent = number(host.at("duplicate_percent"), 0, most_percent);
+    }
+
+    Model read_model(const Place& place) const {
+        Model model;
+        for (const Place& segment : place.elements())
+            model.segments.push_back(read_segment(segment));
+        if (!case_.task_level && (model.segments.size() > 1 || model.segments.front().fcs.empty()))
+            place.fail("at level fc a model is one segment of FCs");
+        return model;
+    }
+
+    static Segment read_segment(const Place& place) {
+        if (place.value().is_object() && place.has("cpu")) {
+            place.expect_object({"cpu"});
+            return {{}, place.at("cpu").integer(1, most_work)};
+        }
+        place.expect_object({"bpu"});
+        Segment segment{{}, 0};
+        for (const Place& fc : place.at("bpu").elements()) {
+            if (fc.value().is_string())
+                segment.fcs.push_back({static_cast<FcKind>(index_of(fc, fc_kinds)), 1});
+            else
+                segment.fcs.push_back({FcKind::good, number(fc, 1, longest_fc)});
+        }
+        return segment;
+    }
+
+    /// An FC that the watchdog ends is none that ends by itself.
+    void longest_fc_fits() const {
+        for (const Model& model : case_.models)
+            for (const Segment& segment : model.segments)
+                for (const Fc& fc : segment.fcs)
+                    if (fc.duration > case_.watchdog)
+                        top_.at("watchdog")
+                            .fail(fmt::format("{}, but there is an FC of {}", case_.watchdog,
+                                              fc.duration));
+    }
+
+    Command read_command(const Place& place) {
+        if (!place.value().is_object())
+            place.expect_object({});
+        Command command;
+        command.type = static_cast<CommandType>(index_of(place.at("do"), command_types));
+        command.after = place.at("after").integer(0, longest_wait);
+        switch (command.type) {
+        case CommandType::submit:
+            read_submit(place, command);
+            break;
+        case CommandType::cancel:
+            place.expect_object({"after", "do", "submit"});
+            if (submits_ == 0)
+                place.fail("there is no submit before it");
+            command.target = number(place.at("submit"), 0, submits_ - 1);
+            break;
+        case CommandType::kill:
+            place.expect_object({"after", "do", "process"});
+            command.process = number(place.at("process"), 0, case_.processes - 1);
+            break;
+        case CommandType::reset:
+            place.expect_object({"after", "do", "core"});
+            command.core = number(place.at("core"), 1, case_.cores());
+            break;
+        case CommandType::limit:
+            place.expect_object({"after", "do", "core", "value"});
+            command.core = number(place.at("core"), 1, case_.cores());
+            command.value = number(place.at("value"), 0, u32_max);
+            break;
+        case CommandType::wait:
+            place.expect_object({"after", "do"});
+            break;
+        }
+        return command;
+    }
+
+    void read_submit(const Place& place, Command& command) {
+        place.expect_object({"after", "do", "model", "priority", "custom_id", "core", "process"});
+        command.model = number(place.at("model"), 0, case_.models.size() - 1);
+        command.priority = number(place.at("priority"), 0, 255);
+        command.custom_id = place.at("custom_id").any_integer();
+        command.core = number(place.at("core"), 0, case_.cores());
+        command.process = number(place.at("process"), 0, case_.processes - 1);
+        submits_++;
+        for (const Segment& segment : case_.models[command.model].segments)
+            add(place, segment);
+    }
+
+    void add(const Place& place, const Segment& segment) {
+        steps_ += 1 + segment.fcs.size();
+        work_ += segment.cpu;
+        for (const Fc& fc : segment.fcs)
+            work_ += fc.kind == FcKind::stuck ? case_.watchdog : fc.duration;
+        if (work_ > most_work)
+            place.fail(fmt::format("more than {} ticks of work up to here", most_work));
+        if (steps_ > most_steps)
+            place.fail(fmt::format("more than {} FCs and segments up to here", most_steps));
+    }
+
+    const Place top_;
+    Case case_;
+    std::uint64_t submits_ = 0;
+    std::uint64_t work_ = 0;
+    std::uint64_t steps_ = 0;
+};
+
+} // namespace
+
+nlohmann::ordered_json to_json(const Case& of) {
+    nlohmann::ordered_json json = {{"version", 1},
+                                   {"kind", "fuzz"},
+                                   {"level", of.task_level ? "task" : "fc"},
+                                   {"mode", modes[of.mode]},
+                                   {"core_limits", of.core_limits},
+                                   {"watchdog", of.watchdog},
+                                   {"command_queue", of.command_count},
+                                   {"event_queue", of.event_count},
+                                   {"processes", of.processes},
+                                   {"service_mode", of.service_mode},
+                                   {"slots", of.slots},
+                                   {"task_limit", of.task_limit},
+                                   {"workers", of.workers},
+                                   {"threshold_percent", of.threshold_percent},
+                                   {"insert_max_time", of.insert_max_time},
+                                   {"wait_dispatch_time", of.wait_dispatch_time},
+                                   {"host",
+                                    {{"seed", of.faults.seed},
+                                     {"latency_max", of.faults.latency_max},
+                                     {"lost_percent", of.faults.lost_percent},
+                                     {"duplicate_percent", of.faults.duplicate_percent}}},
+                                   {"models", nlohmann::ordered_json::array()},
+                                   {"commands", nlohmann::ordered_json::array()}};
+    for (const Model& model : of.models) {
+        auto segments = nlohmann::ordered_json::array();
+        for (const Segment& segment : model.segments)
+            segments.push_back(to_json(segment));
+        json["models"].push_back(segments);
+    }
+    for (const Command& command : of.commands)
+        json["commands"].push_back(to_json(command));
+    return json;
+}
+
+Case from_json(const nlohmann::json& json) {
+    return Reader(json).read();
+}
+
+} // namespace overtake::fuzz
