@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -28,6 +30,8 @@ public:
         for (unsigned i = 0; i < count; i++)
             threads.emplace_back([this] { work(); });
         threads.clear();
+        if (broken_)
+            std::rethrow_exception(broken_);
         if (result_.failure && options_.shrink)
             shrink_failure();
         return std::move(result_);
@@ -35,15 +39,28 @@ public:
 
 private:
     void work() {
+        try {
+            take_portions();
+        } catch (...) {
+            stop_.store(0);
+            const std::lock_guard lock(mutex_);
+            if (!broken_)
+                broken_ = std::current_exception();
+        }
+    }
+
+    /// Every case before the first one that fails is run, whichever thread is faster; so which case
+    /// that is does not depend on the threads. Portions are taken in order.
+    void take_portions() {
         Totals totals;
         std::uint64_t clean = 0;
         for (;;) {
             const std::uint64_t first = next_.fetch_add(portion);
-            if (first >= options_.cases || failed_)
+            if (first >= options_.cases || first >= stop_)
                 break;
             const std::uint64_t last = std::min(first + portion, options_.cases);
-            for (std::uint64_t i = first; i < last; i++)
-                clean += one(options_.seed + i, totals);
+            for (std::uint64_t i = first; i < last && i < stop_; i++)
+                clean += one(i, totals);
             tell_progress(last - first);
         }
         const std::lock_guard lock(mutex_);
@@ -59,40 +76,46 @@ private:
     }
 
     /// 1 if it is clean.
-    std::uint64_t one(std::uint64_t seed, Totals& totals) {
+    std::uint64_t one(std::uint64_t index, Totals& totals) {
+        const std::uint64_t seed = options_.seed + index;
         const Case drawn = draw(seed, options_.commands);
         try {
-            totals += fuzz::run(drawn);
+            totals += options_.run(drawn);
             return 1;
         } catch (const Violation& violation) {
             const std::lock_guard lock(mutex_);
-            failed_ = true;
-            if (!result_.failure || seed < result_.failure->seed)
+            if (index < stop_) {
+                stop_ = index;
                 result_.failure = {seed, violation.what(), drawn, drawn, violation.what()};
+            }
             return 0;
         }
     }
 
     void shrink_failure() {
         Failure& failure = *result_.failure;
+        const auto violation = [this](const Case& of) { return violation_of(of, options_.run); };
         failure.shrunk =
-            shrink(failure.drawn, [](const Case& of) { return violation_of(of).has_value(); });
-        failure.shrunk_violation = *violation_of(failure.shrunk);
+            shrink(failure.drawn, [&](const Case& of) { return violation(of).has_value(); });
+        failure.shrunk_violation = *violation(failure.shrunk);
     }
 
     const CampaignOptions& options_;
     std::atomic<std::uint64_t> next_ = 0;
-    std::atomic<bool> failed_ = false;
+    /// Of the cases from 0; those from here on need not be run: it failed, or the campaign broke
+    /// off.
+    std::atomic<std::uint64_t> stop_ = std::numeric_limits<std::uint64_t>::max();
     std::mutex mutex_;
+    std::exception_ptr broken_; ///< what was thrown that is no Violation
     std::uint64_t done_ = 0;
     CampaignResult result_;
 };
 
 } // namespace
 
-std::optional<std::string> violation_of(const Case& of) {
+std::optional<std::string> violation_of(const Case& of, const Runner& runner) {
     try {
-        run(of);
+        runner(of);
         return std::nullopt;
     } catch (const Violation& violation) {
         return violation.what();
