@@ -107,6 +107,12 @@ TEST(Accounts, CancelledTasksCountUntilTheirEnd) {
     ASSERT_EQ(summary.priorities.size(), 1u);
     EXPECT_EQ(summary.priorities[0].priority, 255u);
     EXPECT_DOUBLE_EQ(summary.antt, class_of(summary, "h").turnaround);
+    const auto classes = to_json(summary).at("classes");
+    EXPECT_EQ(classes.at(0).at("class"), "n");
+    EXPECT_EQ(classes.at(0).at("latency_us"), nullptr) << "not a latency of 0";
+    EXPECT_EQ(classes.at(0).at("turnaround"), nullptr);
+    EXPECT_EQ(classes.at(1).at("latency_us").at("max"), 590);
+    EXPECT_EQ(classes.at(1).at("turnaround"), class_of(summary, "h").turnaround);
 }
 
 TEST(Accounts, FollowATaskThroughQueueWorkerCpuAndGap) {

@@ -179,7 +179,10 @@ std::string core_table(const Summary& summary) {
     return table.text();
 }
 
-Json to_json(const Percentiles& latency) {
+/// Null in place of latencies that no task had.
+Json to_json(const Percentiles& latency, bool any) {
+    if (!any)
+        return nullptr;
     return {{"p50", latency.p50},     {"p90", latency.p90}, {"p99", latency.p99},
             {"p99_9", latency.p99_9}, {"max", latency.max}, {"mean", latency.mean},
             {"exact", latency.exact}};
@@ -194,15 +197,16 @@ Json to_json(const Summary& summary, const ClassSummary& of) {
         if (of.preempted_by[i] != 0)
             preempted[summary.classes[i].name] = of.preempted_by[i];
     }
+    const bool any = of.tasks > of.dropped + of.cancelled;
     return {{"class", of.name},
             {"tasks", of.tasks},
             {"dropped", of.dropped},
             {"cancelled", of.cancelled},
             {"preemptions", of.preemptions},
-            {"latency_us", to_json(of.latency)},
+            {"latency_us", to_json(of.latency, any)},
             {"slo_us", of.slo ? Json(*of.slo) : Json(nullptr)},
             {"slo_met", of.slo_met ? Json(*of.slo_met) : Json(nullptr)},
-            {"turnaround", of.turnaround},
+            {"turnaround", any ? Json(of.turnaround) : Json(nullptr)},
             {"time_us",
              {{"latency", of.latency_sum},
               {"queued", of.queued},
@@ -271,7 +275,7 @@ Json to_json(const Summary& summary) {
     for (const PrioritySummary& of : summary.priorities)
         json["priorities"].push_back({{"priority", of.priority},
                                       {"tasks", of.tasks},
-                                      {"latency_us", to_json(of.latency)}});
+                                      {"latency_us", to_json(of.latency, true)}});
     for (const CoreSummary& of : summary.cores)
         json["cores"].push_back({{"utilisation", of.utilisation},
                                  {"fcs_high", of.fcs_high},
