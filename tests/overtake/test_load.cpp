@@ -6,9 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "demo/demo.hpp"
+#include "demo/predict.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
+#include "model_spec.hpp"
 #include "timeline/timeline.hpp"
 #include "trace/fc_trace.hpp"
 
@@ -22,6 +23,19 @@ std::string temporary(const std::string& name) {
 
 void write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
+}
+
+/// A compiled model with FCs of so many us.
+void compile_to(const std::string& path, const std::vector<std::uint64_t>& fcs_us) {
+    test::ModelSpec spec = test::copy_and_softmax();
+    auto& fcs = spec.segments[0].fcs;
+    fcs.clear();
+    for (const std::uint64_t us : fcs_us)
+        fcs.emplace_back(0, 1, us * 1000);
+    const std::vector<std::byte> bytes = build(spec);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
 }
 
 } // namespace
@@ -94,6 +108,18 @@ TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
     EXPECT_EQ(demo::summarise(detector, large, 20 * ms).large_ran_dry, 1u);
     EXPECT_NEAR(figures.large_per_second, 25, 0.01);
     EXPECT_NEAR(figures.fair_per_second, 40, 0.01);
+}
+
+TEST(Demo, PredictsPeriodsShorterThanTheScenariosJitter) {
+    const std::string model = temporary("demo.ovm");
+    compile_to(model, {100, 200});
+    const demo::Networks networks = {model, model, model};
+    for (const unsigned period_us : {100u, 499u, 500u, 10000u})
+        for (const demo::Row& row : demo::rows()) {
+            const demo::Load load = {.requests = 20, .period_us = period_us};
+            EXPECT_EQ(demo::predict(row, networks, load).requests, 20u)
+                << row.name << ", " << period_us << " us";
+        }
 }
 
 TEST(FcTrace, ReadsWhatTracefsPrints) {

@@ -43,7 +43,10 @@ nlohmann::json document_of(const Row& row, const Networks& networks, const Load&
         document["models"]["large"] = file(row.split ? networks.large_split : networks.large);
     nlohmann::json& loads = document["loads"];
     loads[0]["count"] = load.requests;
-    loads[0]["arrivals"]["period"] = load.period_us;
+    nlohmann::json& arrivals = loads[0]["arrivals"];
+    arrivals["period"] = load.period_us;
+    // Requests keep their order, so jitter cannot be more than the period.
+    arrivals["jitter"] = std::min(arrivals.value("jitter", 0u), load.period_us);
     if (row.large) {
         loads[1]["arrivals"]["depth"] = large_in_flight;
         loads[1]["until"] = static_cast<std::uint64_t>(load.requests) * load.period_us;

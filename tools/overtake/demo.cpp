@@ -74,7 +74,17 @@ public:
         return pid_ > 0;
     }
     unsigned pid() const { return static_cast<unsigned>(pid_); }
-    void stop() { kill(pid_, SIGTERM); }
+    /// Throws if it has ended by itself.
+    void expect_running() {
+        if (running())
+            return;
+        join();
+        throw Error(ECHILD, fmt::format("demo: the process {} ended too early", name_));
+    }
+    void stop() {
+        expect_running();
+        kill(pid_, SIGTERM);
+    }
     void join() {
         if (pid_ > 0)
             waitpid(pid_, &status_, 0);
@@ -99,8 +109,7 @@ std::uint64_t fcs_done(const Device& device) {
 /// Until `child` has had FCs executed, by the device's own count.
 void wait_for_first_fcs(const Device& device, Child& child, std::uint64_t before) {
     while (fcs_done(device) < before + 3) {
-        if (!child.running())
-            child.join();
+        child.expect_running();
         usleep(1000);
     }
 }
