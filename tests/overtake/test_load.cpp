@@ -97,7 +97,7 @@ TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
     std::vector<load::Request> large = {{0, 0, 1, 1, 0, 0},
                                         {1, 1, 40 * ms + 1, 20 * ms, 3, 0},
                                         {1, 40 * ms + 1, 80 * ms + 1, 20 * ms, 2, 0},
-                                        {1, 80 * ms + 1, 120 * ms + 1, 20 * ms, 0, 0}};
+                                        {1, 80 * ms + 1, 110 * ms + 1, 20 * ms, 0, 0}};
     auto figures = demo::summarise(detector, large, 20 * ms);
     EXPECT_EQ(figures.requests, 10u);
     EXPECT_EQ(figures.p50_ns, 2 * ms);
@@ -108,6 +108,18 @@ TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
     EXPECT_EQ(demo::summarise(detector, large, 20 * ms).large_ran_dry, 1u);
     EXPECT_NEAR(figures.large_per_second, 25, 0.01);
     EXPECT_NEAR(figures.fair_per_second, 40, 0.01);
+}
+
+TEST(Demo, CountsOnlyTheOverlapThatWasExecution) {
+    // A window of 2.9 ms in which an FC of the large network ends after 0.9 ms and the detector's
+    // runs then: the large network gets all the time that is left.
+    constexpr std::uint64_t us = 1000;
+    const std::vector<load::Request> detector = {
+        {10'000 * us, 10'900 * us, 12'900 * us, 2'000 * us, 0, 0}};
+    const std::vector<load::Request> large = {{0, 0, 15'200 * us, 13'200 * us, 1, 0}};
+    const auto figures = demo::summarise(detector, large, 13'200 * us);
+    EXPECT_NEAR(figures.large_per_second, figures.fair_per_second, 1e-9);
+    EXPECT_NEAR(figures.large_per_second, 0.9 / 13.2 / 0.0029, 1e-9);
 }
 
 TEST(Demo, PredictsPeriodsShorterThanTheScenariosJitter) {

@@ -6,14 +6,15 @@
 namespace overtake::demo {
 namespace {
 
-/// The part of [start, end) that lies in [from, to).
-double overlap(const load::Request& request, std::uint64_t from, std::uint64_t to) {
-    auto begin = std::max(request.start_ns, from);
-    auto end = std::min(request.end_ns, to);
-    if (end <= begin || request.end_ns == request.start_ns)
+/// The part of a request of the large network that was executed in [from, to). It has the core to
+/// itself outside, where no detector runs; inside, time that it spent overtaken is not its own.
+double part_inside(const load::Request& request, std::uint64_t from, std::uint64_t to) {
+    if (request.executed_ns == 0 || request.end_ns <= from || request.start_ns >= to)
         return 0;
-    return static_cast<double>(end - begin) /
-           static_cast<double>(request.end_ns - request.start_ns);
+    const std::uint64_t before = from - std::min(from, request.start_ns);
+    const std::uint64_t behind = request.end_ns - std::min(to, request.end_ns);
+    const std::uint64_t outside = std::min(before + behind, request.executed_ns);
+    return 1 - static_cast<double>(outside) / static_cast<double>(request.executed_ns);
 }
 
 /// Each request but the first few takes the place of one that ended.
@@ -67,7 +68,7 @@ Figures summarise(const std::vector<load::Request>& detector,
     double served = 0;
     std::uint64_t previous_end = to;
     for (const load::Request& request : large) {
-        served += overlap(request, from, to);
+        served += part_inside(request, from, to);
         if (request.queued_ns >= from && request.queued_ns < to && request.queued_ns > previous_end)
             figures.large_ran_dry++;
         previous_end = request.end_ns;
