@@ -103,7 +103,7 @@ static void context_release(struct kref *ref)
 	struct overtake_context *context = container_of(ref, struct overtake_context, ref);
 
 	INIT_WORK(&context->free_work, context_free_work);
-	queue_work(overtake_workqueue, &context->free_work);
+	queue_work(overtake_free_workqueue, &context->free_work);
 }
 
 /* Any context, under the device lock too. */
@@ -144,7 +144,8 @@ static int context_start(struct overtake_context *context)
 	spin_lock_irq(&device->lock);
 	if (device->gone) {
 		ret = -ENODEV;
-	} else if (!ovt_fw_reserve(&device->fw, context_slots(context) + limit_slots)) {
+	} else if (!overtake_host_reserve_locked(device, context_slots(context) + limit_slots,
+						 overtake_context_is_privileged(context))) {
 		ret = -ENOSPC;
 	} else {
 		kref_get(&context->ref); /* the firmware's */
@@ -194,6 +195,7 @@ void overtake_context_kill(struct overtake_context *context)
 		context->dead = true;
 		list_del_init(&context->link);
 		overtake_jobs_forget_ended_locked(context, &forgotten);
+		overtake_host_stop_context_locked(device, context);
 		ovt_fw_kill_context(&device->fw, &context->fw, overtake_host_now(device));
 		overtake_host_update_limits(device, context_slots(context) - 1);
 	}

@@ -79,8 +79,12 @@ static void show_core_locked(struct seq_file *file, struct overtake_device *devi
 	}
 }
 
+/* Of a context: interrupts are off meanwhile. */
+#define JOBS_SHOWN	32u
+
 static void show_jobs_locked(struct seq_file *file, struct overtake_context *context)
 {
+	u32 shown = JOBS_SHOWN;
 	struct rb_node *node;
 
 	seq_printf(file, "client %llu context %u: jobs %u, charged %lld bytes, %d buffers\n",
@@ -90,6 +94,10 @@ static void show_jobs_locked(struct seq_file *file, struct overtake_context *con
 	for (node = rb_first(&context->jobs); node; node = rb_next(node)) {
 		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 
+		if (!shown--) {
+			seq_puts(file, "  ...\n");
+			return;
+		}
 		seq_printf(file, "  job %llu: priority %u, FCs %u of %u started, %u ended%s\n",
 			   job->tag, job->fw.priority, job->fw.started, job->fw.fc_count,
 			   job->fw.done, job->state == OVERTAKE_JOB_ENDED ? ", ended" : "");

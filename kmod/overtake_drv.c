@@ -55,6 +55,7 @@ static unsigned int manual_given = 1;
 module_param_array(manual_clock, bool, &manual_given, 0444);
 MODULE_PARM_DESC(manual_clock, "1: device time is stepped through debugfs (0)");
 
+struct workqueue_struct *overtake_free_workqueue;
 struct workqueue_struct *overtake_workqueue;
 
 static int parse_mode(const char *name, enum ovt_mode *result)
@@ -280,6 +281,8 @@ static struct platform_driver overtake_platform_driver = {
 	.remove = overtake_remove,
 	.driver = {
 		.name = "overtake",
+		/* add_devices() looks at what came of it. */
+		.probe_type = PROBE_FORCE_SYNCHRONOUS,
 	},
 };
 
@@ -317,6 +320,15 @@ static int __init add_devices(void)
 	return 0;
 }
 
+/* What runs on the first may queue on the second, not the other way round. */
+static void destroy_workqueues(void)
+{
+	if (overtake_workqueue)
+		destroy_workqueue(overtake_workqueue);
+	if (overtake_free_workqueue)
+		destroy_workqueue(overtake_free_workqueue);
+}
+
 static int __init overtake_init(void)
 {
 	int ret;
@@ -324,8 +336,11 @@ static int __init overtake_init(void)
 	if (!devices || devices > MAX_DEVICES)
 		return -EINVAL;
 	overtake_workqueue = alloc_workqueue("overtake", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!overtake_workqueue)
-		return -ENOMEM;
+	overtake_free_workqueue = alloc_workqueue("overtake-free", WQ_UNBOUND, 0);
+	if (!overtake_workqueue || !overtake_free_workqueue) {
+		ret = -ENOMEM;
+		goto destroy;
+	}
 	ret = platform_driver_register(&overtake_platform_driver);
 	if (ret)
 		goto destroy;
@@ -337,7 +352,7 @@ static int __init overtake_init(void)
 unregister:
 	platform_driver_unregister(&overtake_platform_driver);
 destroy:
-	destroy_workqueue(overtake_workqueue);
+	destroy_workqueues();
 	return ret;
 }
 
@@ -346,7 +361,7 @@ static void __exit overtake_exit(void)
 	remove_devices();
 	platform_driver_unregister(&overtake_platform_driver);
 	/* Last references to jobs, contexts and through them devices may be on their way. */
-	destroy_workqueue(overtake_workqueue);
+	destroy_workqueues();
 	rcu_barrier();
 }
 

@@ -36,6 +36,12 @@ struct core_directory;
 struct overtake_device;
 
 /* Last references may go in any context; what they free may sleep, so it is freed here. */
+extern struct workqueue_struct *overtake_free_workqueue;
+
+/*
+ * What signals fences and looks after the device.  Not the same: what is freed waits for
+ * reservation locks, whose holders may wait for a fence.
+ */
 extern struct workqueue_struct *overtake_workqueue;
 
 #define OVERTAKE_STEP_BUCKETS	40
@@ -182,6 +188,7 @@ struct overtake_client {
 	atomic64_t bytes;
 	atomic_t buffers;
 	atomic64_t busy_ns;
+	u32 job_count; /* device lock */
 };
 
 /**
@@ -265,6 +272,12 @@ void overtake_context_kill(struct overtake_context *context);
 void overtake_contexts_kill_all(struct overtake_device *device);
 int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int overtake_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* Of somebody who has a right to priority 255. */
+static inline bool overtake_context_is_privileged(const struct overtake_context *context)
+{
+	return context->max_priority == OVERTAKE_PRIORITY_HIGH;
+}
 
 /* overtake_gem.c */
 struct drm_gem_object *overtake_gem_create_object(struct drm_device *drm, size_t size);

@@ -40,6 +40,11 @@
 /* Command slots: two for each job in flight.  Powers of two. */
 #define OVERTAKE_COMMANDS	65536u
 #define OVERTAKE_EVENTS		256u
+/* Of them, those that no ordinary client gets. */
+#define OVERTAKE_COMMANDS_KEPT	4096u
+
+/* Deadlines that one round carries out. */
+#define EXPIRE_AT_ONCE		64u
 
 /* Cycles of a step: at 256 multiply-accumulates a cycle, far below a millisecond of scalar code. */
 #define STEP_CYCLES		256u
@@ -73,13 +78,20 @@ static bool horizon_locked(struct overtake_device *device, u64 *horizon_ns)
 	return now_ns > 0;
 }
 
-static void expire_deadlines_locked(struct overtake_device *device)
+/* True if more have expired than one round carries out. */
+static bool expire_deadlines_locked(struct overtake_device *device)
 {
 	u64 now_ns = overtake_host_now(device);
 	struct overtake_job *job;
+	u32 i;
 
-	while ((job = overtake_job_next_deadline(device)) && job->deadline_ns <= now_ns)
+	for (i = 0; i < EXPIRE_AT_ONCE; i++) {
+		job = overtake_job_next_deadline(device);
+		if (!job || job->deadline_ns > now_ns)
+			return false;
 		overtake_job_cancel_locked(job, -ETIME, now_ns);
+	}
+	return true;
 }
 
 static void context_killed_locked(struct overtake_context *context)
@@ -97,6 +109,42 @@ static void context_killed_locked(struct overtake_context *context)
 static void abort_core_locked(struct overtake_device *device, u32 core)
 {
 	ovt_core_write(&device->hw[core - 1], OVT_REG_CONTROL, OVT_CONTROL_ABORT);
+}
+
+/*
+ * overtake_host_stop_context_locked - stop what a killed context executes, by the register
+ *
+ * KILL_CONTEXT does the rest in its turn.  Under the device lock.
+ */
+void overtake_host_stop_context_locked(struct overtake_device *device,
+				       const struct overtake_context *context)
+{
+	u32 core;
+
+	lockdep_assert_held(&device->lock);
+	for (core = 1; core <= device->settings.cores; core++) {
+		const struct ovt_fw_job *running = device->fw_cores[core - 1].running;
+
+		if (running && running->context == &context->fw &&
+		    ovt_fw_runnable(&device->fw, core))
+			ovt_core_write(&device->hw[core - 1], OVT_REG_CONTROL, OVT_CONTROL_KILL);
+	}
+}
+
+/*
+ * overtake_host_reserve_locked - room for commands of an ordinary client
+ *
+ * Some is kept for root's limits and resets and for those who have a right to priority 255: nobody
+ * else may take the device away from them.  Under the device lock.
+ */
+bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, bool privileged)
+{
+	u32 kept = privileged ? 0 : OVERTAKE_COMMANDS_KEPT;
+
+	lockdep_assert_held(&device->lock);
+	if (device->fw.commands_reserved + slots + kept > OVERTAKE_COMMANDS)
+		return false;
+	return ovt_fw_reserve(&device->fw, slots);
 }
 
 static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event,
@@ -173,13 +221,13 @@ static bool run_once(struct overtake_device *device)
 	unsigned long flags;
 	u64 horizon_ns;
 	LIST_HEAD(batch);
-	bool more = false;
+	bool more;
 	bool ended;
 
 	spin_lock_irqsave(&device->lock, flags);
-	expire_deadlines_locked(device);
+	more = expire_deadlines_locked(device);
 	if (horizon_locked(device, &horizon_ns))
-		more = ovt_fw_advance(&device->fw, horizon_ns) == OVT_ADVANCE_EVENTS;
+		more |= ovt_fw_advance(&device->fw, horizon_ns) == OVT_ADVANCE_EVENTS;
 	while (ovt_fw_pop_event(&device->fw, &event))
 		handle_event_locked(device, &event, &batch);
 	ended = !list_empty(&batch);
@@ -495,6 +543,9 @@ static bool clock_is_settled(struct overtake_device *device)
 	return settled;
 }
 
+/* Leaves room for everything that is added to a time: 146 years. */
+#define OVERTAKE_CLOCK_MAX_NS	((u64)KTIME_MAX / 2)
+
 /* Moves the manual clock towards @target_ns, no further than the next deadline. */
 static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 {
@@ -507,7 +558,7 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 		ret = -ENODEV;
 	else if (!device->manual)
 		ret = -EPERM;
-	else if (target_ns < device->manual_ns)
+	else if (target_ns < device->manual_ns || target_ns > OVERTAKE_CLOCK_MAX_NS)
 		ret = -EINVAL;
 	else
 		device->manual_ns = job && job->deadline_ns < target_ns ?
@@ -521,8 +572,8 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
  * overtake_host_advance_clock - step the manual clock to @target_ns
  *
  * Returns when all that happens before @target_ns has happened and been told.  May be called again
- * with the same time after -ERESTARTSYS.  -EINVAL for a time before now, -EPERM with the
- * ordinary clock.
+ * with the same time after -ERESTARTSYS.  -EINVAL for a time before now or beyond
+ * OVERTAKE_CLOCK_MAX_NS, -EPERM with the ordinary clock.
  */
 int overtake_host_advance_clock(struct overtake_device *device, u64 target_ns)
 {

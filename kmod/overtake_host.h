@@ -12,6 +12,9 @@ void overtake_host_stop(struct overtake_device *device);
 
 u64 overtake_host_now(struct overtake_device *device);
 void overtake_host_kick(struct overtake_device *device);
+void overtake_host_stop_context_locked(struct overtake_device *device,
+				       const struct overtake_context *context);
+bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, bool privileged);
 void overtake_host_update_limits(struct overtake_device *device, u32 slots);
 int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit);
 int overtake_host_reset_core(struct overtake_device *device, u32 core);

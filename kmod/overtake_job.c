@@ -83,9 +83,20 @@ static const char *fence_timeline_name(struct dma_fence *fence)
 	return "job";
 }
 
+/*
+ * A fence may outlive every file of the device: in a sync_file, or in the reservation object of a
+ * buffer that another driver holds.  So it holds the module, for its names and for this function.
+ */
+static void fence_release(struct dma_fence *fence)
+{
+	dma_fence_free(fence);
+	module_put(THIS_MODULE);
+}
+
 static const struct dma_fence_ops overtake_fence_ops = {
 	.get_driver_name = fence_driver_name,
 	.get_timeline_name = fence_timeline_name,
+	.release = fence_release,
 };
 
 /*
@@ -98,6 +109,7 @@ static struct dma_fence *fence_create(void)
 
 	if (!fence)
 		return NULL;
+	__module_get(THIS_MODULE); /* the caller's file holds it too */
 	spin_lock_init(&fence->lock);
 	dma_fence_init(&fence->base, &overtake_fence_ops, &fence->lock,
 		       dma_fence_context_alloc(1), 1);
@@ -134,7 +146,7 @@ static void job_release(struct kref *ref)
 	struct overtake_job *job = container_of(ref, struct overtake_job, ref);
 
 	INIT_WORK(&job->free_work, job_free_work);
-	queue_work(overtake_workqueue, &job->free_work);
+	queue_work(overtake_free_workqueue, &job->free_work);
 }
 
 /* Any context, under the device lock too. */
@@ -413,6 +425,7 @@ static void leave_tree_locked(struct overtake_job *job)
 	rb_erase(&job->tag_node, &job->context->jobs);
 	job->in_tree = false;
 	job->context->job_count--;
+	job->context->client->job_count--;
 	if (job->collectable)
 		job->context->collectable_count--;
 }
@@ -440,10 +453,13 @@ static int admit_locked(struct overtake_job *job)
 		return -ECANCELED;
 	if (find_tag_locked(context, job->tag))
 		return -EEXIST;
-	if (context->job_count >= OVERTAKE_MAX_JOBS)
+	if (context->job_count >= OVERTAKE_MAX_JOBS ||
+	    context->client->job_count >= OVERTAKE_MAX_CLIENT_JOBS)
 		return -ENOSPC;
 	/* SUBMIT and one CANCEL */
-	return ovt_fw_reserve(&device->fw, 2) ? 0 : -ENOSPC;
+	if (!overtake_host_reserve_locked(device, 2, overtake_context_is_privileged(context)))
+		return -ENOSPC;
+	return 0;
 }
 
 static void submit_locked(struct overtake_job *job)
@@ -458,6 +474,7 @@ static void submit_locked(struct overtake_job *job)
 	rb_find_add(&job->tag_node, &context->jobs, compare_tag_node);
 	job->in_tree = true;
 	context->job_count++;
+	context->client->job_count++;
 	if (job->collectable)
 		context->collectable_count++;
 	if (!job->deadline_ns)
@@ -499,7 +516,7 @@ static void add_fences(struct overtake_job *job)
  *
  * Returns 0, and the job will end; or an error, and it never ran and nothing refers to it but the
  * caller (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ECANCELED cancelled meanwhile,
- * -ENODEV, -ENOMEM, -ERESTARTSYS).  May sleep.
+ * -ENODEV, -ENOMEM, -EINTR).  May sleep.
  */
 int overtake_job_publish(struct overtake_job *job)
 {
@@ -748,7 +765,7 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 		}
 	}
 	if (context->dead) {
-		ret = -ENOENT;
+		ret = device->gone ? -ENODEV : -ENOENT;
 	} else if (job) {
 		list_del_init(&job->collect_link);
 		leave_tree_locked(job);

@@ -44,6 +44,7 @@ extern "C" {
 #define OVERTAKE_MAX_BINDINGS		(OVERTAKE_MAX_REGIONS - 1u)
 #define OVERTAKE_MAX_CONTEXTS		64u	/* per open file */
 #define OVERTAKE_MAX_JOBS		1024u	/* per context, in flight or not yet collected */
+#define OVERTAKE_MAX_CLIENT_JOBS	8192u	/* the same, per open file */
 #define OVERTAKE_MAX_BUFFERS		4096u	/* per open file */
 #define OVERTAKE_MAX_BUFFER_BYTES	(1ull << 30)
 #define OVERTAKE_MAX_CLIENT_BYTES	(4ull << 30)	/* buffers and scratch of one open file */

@@ -92,6 +92,9 @@
  * DELAY	occupies the core for delay_cycles, at most OVERTAKE_DELAY_CYCLES_MAX.
  * JUMP		continues at instruction jump_target of the program, which lies in the FC.
  *
+ * An FC that executes for more cycles than the watchdog allows is hung, and so is one that executes
+ * more instructions than 4096 and than a 128th of these cycles.
+ *
  * CONV, DEPTHWISE and MATMUL read three arrays of n 32-bit words, one behind
  * the other at params_offset, n being the output channels rounded up to 8:
  * bias (signed), multiplier, shift.  AVERAGE_POOL reads two arrays of

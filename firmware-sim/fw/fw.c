@@ -115,10 +115,14 @@ void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns)
 	/* The abort came when the last step was over already. */
 	if (exec->abort && !exec->fault)
 		exec->fault = exec->abort;
-	if (fw->config.mode != OVT_MODE_FUNCTIONAL)
+	if (fw->config.mode != OVT_MODE_FUNCTIONAL) {
 		settle_end(fw, core);
-	else
+		/* What was stopped holds its core no longer. */
+		if (exec->abort && state->end_ns > fw->now_ns)
+			state->end_ns = fw->now_ns;
+	} else {
 		state->end_ns = now_ns > fw->now_ns ? now_ns : fw->now_ns;
+	}
 }
 
 bool ovt_fw_runnable(const struct ovt_fw *fw, u32 core)

@@ -88,6 +88,8 @@ void ovt_core_write(struct ovt_core *core, u32 offset, u64 value)
 	case OVT_REG_CONTROL:
 		if (value & OVT_CONTROL_ABORT)
 			ovt_store_release(&core->exec.abort, OVERTAKE_FAULT_RESET);
+		else if (value & OVT_CONTROL_KILL)
+			ovt_store_release(&core->exec.abort, OVERTAKE_FAULT_KILLED);
 		break;
 	case OVT_REG_LIMIT:
 		core->limit = value > 0xffffffffu ? 0xffffffffu : (u32)value;
@@ -125,6 +127,13 @@ void ovt_core_skip_cancelled(struct ovt_core *core)
 	}
 }
 
+static u64 fetch_limit(u64 cycle_limit)
+{
+	u64 limit = cycle_limit / OVT_CYCLES_PER_FETCH;
+
+	return limit > OVT_FETCHES_MIN ? limit : OVT_FETCHES_MIN;
+}
+
 void ovt_core_start(struct ovt_core *core, enum ovt_ring_index index, u64 cycle_limit)
 {
 	struct ovt_ring *ring = &core->rings[index];
@@ -133,6 +142,7 @@ void ovt_core_start(struct ovt_core *core, enum ovt_ring_index index, u64 cycle_
 	memset(exec, 0, sizeof(*exec));
 	exec->descriptor = ring->entries[ring->head % OVT_RING_ENTRIES];
 	exec->cycle_limit = cycle_limit;
+	exec->fetch_limit = fetch_limit(cycle_limit);
 	exec->pc = exec->descriptor.first_insn;
 	exec->pricing = core->mode != OVT_MODE_FUNCTIONAL;
 	exec->retired = core->profile->fc_overhead_cycles;

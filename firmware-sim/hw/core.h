@@ -16,6 +16,13 @@
 #include "hw/profile.h"
 
 #define OVT_RING_ENTRIES	64u
+
+/*
+ * An FC may fetch an instruction for every so many cycles that it may execute, and at least so
+ * many.  A fetch takes a host about as long as so many cycles of a core.
+ */
+#define OVT_CYCLES_PER_FETCH	128u
+#define OVT_FETCHES_MIN		4096u
 #define OVT_TIME_NEVER		(~0ull)
 
 enum ovt_ring_index { OVT_RING_HIGH, OVT_RING_NORMAL, OVT_RING_COUNT };
@@ -26,7 +33,7 @@ enum ovt_mode { OVT_MODE_FUNCTIONAL, OVT_MODE_TIMED, OVT_MODE_BOTH };
 enum ovt_register {
 	OVT_REG_ID = 0x00,		/* RO core number from 1 */
 	OVT_REG_CAPS = 0x08,		/* RO ring entries */
-	OVT_REG_CONTROL = 0x10,		/* WO bit 0: abort the running FC */
+	OVT_REG_CONTROL = 0x10,		/* WO OVT_CONTROL_*: stop the running FC */
 	OVT_REG_STATUS = 0x18,		/* RO bit 0: busy; not empty: 1: HIGH, 2: NORMAL */
 	OVT_REG_LIMIT = 0x20,		/* RW core limit asked for */
 	OVT_REG_LIMIT_ACTIVE = 0x28,	/* RO core limit in force */
@@ -47,7 +54,8 @@ enum ovt_register {
 	OVT_REG_BAD_ACCESS = 0xa8,	/* RO accesses to unknown registers */
 };
 
-#define OVT_CONTROL_ABORT	(1u << 0)
+#define OVT_CONTROL_ABORT	(1u << 0)	/* with OVERTAKE_FAULT_RESET */
+#define OVT_CONTROL_KILL	(1u << 1)	/* with OVERTAKE_FAULT_KILLED */
 #define OVT_IRQ_DONE		(1u << 0)
 #define OVT_IRQ_FAULT		(1u << 1)
 
@@ -94,6 +102,8 @@ enum ovt_step {
 struct ovt_exec {
 	struct ovt_descriptor descriptor;
 	u64 cycle_limit;	/* watchdog */
+	u64 fetch_limit;	/* watchdog: instructions */
+	u64 fetches;		/* of this pass */
 	u64 cycles;		/* the FC's modelled cost once @priced */
 	u64 retired;		/* by this pass */
 	u32 pc;

@@ -32,7 +32,10 @@ static enum ovt_step finish_pass(struct ovt_core *core, struct ovt_exec *exec)
 	exec->priced = 1;
 	if (core->mode == OVT_MODE_TIMED)
 		return finish(exec, OVERTAKE_FAULT_NONE);
+	/* A program rewritten meanwhile must not cost more than it was priced at. */
+	exec->cycle_limit = exec->cycles;
 	exec->pricing = 0;
+	exec->fetches = 0;
 	exec->pc = exec->descriptor.first_insn;
 	ovt_write_once(exec->retired, core->profile->fc_overhead_cycles);
 	return OVT_STEP_PRICED;
@@ -63,22 +66,37 @@ static u32 jump(struct ovt_exec *exec)
 	return OVERTAKE_FAULT_NONE;
 }
 
+/*
+ * The watchdog counts modelled cycles, and an instruction may cost as little as one.  What it takes
+ * the host to fetch and check it is bounded apart.
+ */
+static bool fetched_too_many(struct ovt_exec *exec)
+{
+	return ++exec->fetches > exec->fetch_limit;
+}
+
+static u32 hang(struct ovt_exec *exec)
+{
+	ovt_write_once(exec->retired, exec->cycle_limit);
+	return OVERTAKE_FAULT_WATCHDOG;
+}
+
 /* Fetches, checks and charges the instruction at pc. */
 static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 {
 	u64 retired;
 	u32 fault;
 
+	if (fetched_too_many(exec))
+		return hang(exec);
 	if (!fetch(exec))
 		return OVERTAKE_FAULT_PROGRAM;
 	fault = ovt_insn_check(&exec->insn, exec->descriptor.regions, &exec->operands);
 	if (fault)
 		return fault;
 	retired = exec->retired + ovt_insn_cycles(core->profile, &exec->insn);
-	if (retired > exec->cycle_limit) {
-		ovt_write_once(exec->retired, exec->cycle_limit);
-		return OVERTAKE_FAULT_WATCHDOG;
-	}
+	if (retired > exec->cycle_limit)
+		return hang(exec);
 	ovt_write_once(exec->retired, retired);
 	if (exec->insn.opcode == OVERTAKE_OP_JUMP)
 		return jump(exec);

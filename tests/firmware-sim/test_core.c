@@ -241,14 +241,22 @@ static void cancelled_descriptors_are_skipped_at_the_heads_only(void **state)
 	assert_int_equal(ovt_ring_used(ring), 0);
 }
 
-static void control_aborts_the_running_fc(void **state)
+static void control_stops_the_running_fc(void **state)
 {
 	static const enum ovt_mode modes[] = { OVT_MODE_TIMED, OVT_MODE_FUNCTIONAL, OVT_MODE_BOTH };
+	static const struct {
+		u32 control;
+		u32 fault;
+	} stops[] = {
+		{ OVT_CONTROL_ABORT, OVERTAKE_FAULT_RESET },
+		{ OVT_CONTROL_KILL, OVERTAKE_FAULT_KILLED },
+	};
 	size_t index;
 
 	(void)state;
-	for (index = 0; index < COUNT(modes); index++) {
-		struct bench *bench = bench_new(modes[index]);
+	for (index = 0; index < COUNT(modes) * COUNT(stops); index++) {
+		enum ovt_mode mode = modes[index / COUNT(stops)];
+		struct bench *bench = bench_new(mode);
 		struct ovt_exec *exec = &bench->core.exec;
 
 		jump(bench, 1, 1);
@@ -256,11 +264,11 @@ static void control_aborts_the_running_fc(void **state)
 		ovt_core_write(&bench->core, OVT_REG_CONTROL, 0);
 		assert_int_equal(ovt_core_step(&bench->core, 10), OVT_STEP_MORE);
 		assert_int_equal(exec->fault, OVERTAKE_FAULT_NONE);
-		ovt_core_write(&bench->core, OVT_REG_CONTROL, OVT_CONTROL_ABORT);
+		ovt_core_write(&bench->core, OVT_REG_CONTROL, stops[index % COUNT(stops)].control);
 		assert_int_equal(ovt_core_step(&bench->core, 10), OVT_STEP_FINISHED);
-		assert_int_equal(exec->fault, OVERTAKE_FAULT_RESET);
+		assert_int_equal(exec->fault, stops[index % COUNT(stops)].fault);
 		assert_int_equal(exec->fault_insn, 1);
-		assert_int_equal(exec->cycles, modes[index] == OVT_MODE_FUNCTIONAL ? 0 : 10);
+		assert_int_equal(exec->cycles, mode == OVT_MODE_FUNCTIONAL ? 0 : 10);
 	}
 }
 
@@ -327,6 +335,57 @@ static void an_fc_may_use_up_its_cycles_and_no_more(void **state)
 				 extra ? OVERTAKE_FAULT_WATCHDOG : OVERTAKE_FAULT_NONE);
 		assert_int_equal(exec->fault_insn, extra);
 		assert_int_equal(exec->cycles, CYCLE_LIMIT);
+	}
+}
+
+/* Instructions that cost next to nothing take the host time nevertheless. */
+static void an_fc_that_fetches_for_ever_at_no_cost_is_hung(void **state)
+{
+	static const u64 limits[] = { 100 * OVT_FETCHES_MIN, 1000 * OVT_FETCHES_MIN };
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < COUNT(limits); row++) {
+		struct bench *bench = bench_new(OVT_MODE_FUNCTIONAL);
+		struct ovt_exec *exec = &bench->core.exec;
+		u64 fetches = limits[row] / OVT_CYCLES_PER_FETCH;
+
+		delay(bench, 0, 1);
+		jump(bench, 1, 0);
+		ring_fc(bench, OVT_RING_NORMAL, 0, 2, 1);
+		ovt_core_start(&bench->core, OVT_RING_NORMAL, limits[row]);
+		assert_int_equal(ovt_core_step(&bench->core, ~0ull), OVT_STEP_FINISHED);
+		assert_int_equal(exec->fault, OVERTAKE_FAULT_WATCHDOG);
+		assert_int_equal(exec->fetches - 1,
+				 fetches > OVT_FETCHES_MIN ? fetches : OVT_FETCHES_MIN);
+		assert_int_equal(exec->retired, limits[row]);
+	}
+}
+
+/* Memory is shared with the client, who writes to it when it likes. */
+static void a_program_rewritten_after_pricing_costs_no_more(void **state)
+{
+	static const struct {
+		u64 cycles;
+		u32 fault;
+	} rows[] = {
+		{ 9, OVERTAKE_FAULT_NONE },
+		{ 10, OVERTAKE_FAULT_NONE },
+		{ 11, OVERTAKE_FAULT_WATCHDOG },
+	};
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < COUNT(rows); row++) {
+		struct bench *bench = bench_new(OVT_MODE_BOTH);
+
+		delay(bench, 0, 10);
+		start_fc(bench, 0, 1);
+		assert_int_equal(ovt_core_step(&bench->core, 100), OVT_STEP_PRICED);
+		bench->program[0].delay_cycles = rows[row].cycles;
+		assert_int_equal(ovt_core_step(&bench->core, 100), OVT_STEP_FINISHED);
+		assert_int_equal(bench->core.exec.fault, rows[row].fault);
+		assert_int_equal(bench->core.exec.cycles, 10);
 	}
 }
 
@@ -429,11 +488,13 @@ int main(void)
 		cmocka_unit_test(limits_beyond_32_bits_are_the_largest),
 		cmocka_unit_test(interrupts_are_cleared_by_writing_ones),
 		cmocka_unit_test(cancelled_descriptors_are_skipped_at_the_heads_only),
-		cmocka_unit_test(control_aborts_the_running_fc),
+		cmocka_unit_test(control_stops_the_running_fc),
 		cmocka_unit_test(an_operator_is_aborted_in_its_middle),
 		cmocka_unit_test(a_jump_stays_in_its_fc),
 		cmocka_unit_test(an_fc_may_use_up_its_cycles_and_no_more),
 		cmocka_unit_test(an_operator_is_executed_in_bounded_steps),
+		cmocka_unit_test(an_fc_that_fetches_for_ever_at_no_cost_is_hung),
+		cmocka_unit_test(a_program_rewritten_after_pricing_costs_no_more),
 		cmocka_unit_test(mode_both_tells_the_cost_before_it_computes),
 		cmocka_unit_test(mode_timed_computes_nothing),
 		cmocka_unit_test(a_stated_cost_is_charged_within_the_watchdogs_limit),
