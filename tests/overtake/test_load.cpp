@@ -134,6 +134,28 @@ TEST(Demo, PredictsPeriodsShorterThanTheScenariosJitter) {
         }
 }
 
+// Two detector requests behind one large one, as a host that is late would send them.
+TEST(Demo, ReplaysTheArrivalsOfAMeasurement) {
+    const std::string detector = temporary("replay-detector.ovm");
+    const std::string large = temporary("replay-large.ovm");
+    compile_to(detector, {100});
+    compile_to(large, {300, 300});
+    const demo::Networks networks = {detector, large, large};
+    constexpr std::uint64_t us = 1000;
+    const std::vector<load::Request> detector_requests = {{7050 * us, 0, 0, 0, 0, 0},
+                                                          {7120 * us, 0, 0, 0, 0, 0}};
+    const std::vector<load::Request> large_requests = {{7000 * us, 0, 0, 0, 0, 0}};
+    const auto latencies = [&](const demo::Row& row) {
+        const demo::Figures figures =
+            demo::replay(row, networks, detector_requests, large_requests);
+        return std::pair{figures.p50_ns / us, figures.max_ns / us};
+    };
+    const auto& rows = demo::rows();
+    // Without priority both wait for the 600 us of the large one, with it for its first FC.
+    EXPECT_EQ(latencies(rows.at(1)), (std::pair<std::uint64_t, std::uint64_t>(650, 680)));
+    EXPECT_EQ(latencies(rows.at(2)), (std::pair<std::uint64_t, std::uint64_t>(350, 380)));
+}
+
 TEST(FcTrace, ReadsWhatTracefsPrints) {
     std::istringstream text(
         "# tracer: nop\n"

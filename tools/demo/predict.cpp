@@ -3,38 +3,74 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <numeric>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "simulator/bundled.hpp"
 #include "simulator/engine.hpp"
+#include "simulator/models.hpp"
 
 namespace overtake::demo {
 namespace {
 
-constexpr std::uint64_t ns_per_tick = 1000;
+constexpr std::uint64_t ns_per_us = 1000;
 
 /// Requests as a client would have recorded them; load 0 is the detector's, 1 the large network's.
+/// Of listed ones the detector's come first.
 class Requests : public simulator::Observer {
 public:
+    explicit Requests(std::uint64_t ns_per_tick, std::size_t listed_of_detector = 0)
+        : ns_per_tick_(ns_per_tick), listed_(listed_of_detector) {}
+
     void ended(simulator::LiveTask& task, std::uint64_t time) override {
-        of_load.at(task.load).push_back(
-            {.queued_ns = task.arrival * ns_per_tick,
-             .start_ns = task.job.start_ns * ns_per_tick,
-             .end_ns = time * ns_per_tick,
-             .executed_ns = task.job.executed_ns * ns_per_tick,
-             .preemptions = static_cast<std::uint32_t>(task.preemptions),
-             .status = 0});
+        const std::size_t load = task.load != simulator::LiveTask::not_a_load ? task.load
+                                 : task.number < listed_                      ? 0
+                                                                              : 1;
+        of_load.at(load).push_back({.queued_ns = task.arrival * ns_per_tick_,
+                                    .start_ns = task.job.start_ns * ns_per_tick_,
+                                    .end_ns = time * ns_per_tick_,
+                                    .executed_ns = task.job.executed_ns * ns_per_tick_,
+                                    .preemptions = static_cast<std::uint32_t>(task.preemptions),
+                                    .status = 0});
     }
 
     std::array<std::vector<load::Request>, 2> of_load;
+
+private:
+    std::uint64_t ns_per_tick_;
+    std::size_t listed_;
 };
 
-nlohmann::json document_of(const Row& row, const Networks& networks, const Load& load) {
+Figures simulate(const nlohmann::json& document, const Networks& networks, Requests requests) {
+    const simulator::Scenario scenario = simulator::parse_scenario(document, ".");
+    const std::array<simulator::Observer*, 1> observers = {&requests};
+    simulator::Engine(scenario, scenario.seed, observers).run();
+    for (auto& list : requests.of_load)
+        std::ranges::sort(list, {}, &load::Request::queued_ns);
+    return summarise(requests.of_load[0], requests.of_load[1], predicted_cost_ns(networks.large));
+}
+
+nlohmann::json scenario_of(const Row& row) {
     std::string stem = row.name;
     std::ranges::replace(stem, ' ', '-');
-    nlohmann::json document = simulator::read_json(simulator::find_scenario("demo-" + stem));
+    return simulator::read_json(simulator::find_scenario("demo-" + stem));
+}
+
+/// Modelled time of each FC of a model that is one BPU segment.
+std::vector<std::uint64_t> fcs_ns(const std::filesystem::path& path) {
+    const auto model = Model::load(path.string());
+    std::vector<std::uint64_t> times;
+    for (const Segment& segment : model->segments())
+        if (segment.on_bpu())
+            std::ranges::copy(simulator::modelled_ns(*model, segment), std::back_inserter(times));
+    return times;
+}
+
+nlohmann::json document_of(const Row& row, const Networks& networks, const Load& load) {
+    nlohmann::json document = scenario_of(row);
     const auto file = [](const std::filesystem::path& path) {
         return nlohmann::json{{"file", std::filesystem::absolute(path).string()}};
     };
@@ -50,7 +86,6 @@ nlohmann::json document_of(const Row& row, const Networks& networks, const Load&
     if (row.large) {
         loads[1]["arrivals"]["depth"] = large_in_flight;
         loads[1]["until"] = static_cast<std::uint64_t>(load.requests) * load.period_us;
-        loads[1]["arrivals"]["think"] = load.turnaround_us;
     }
     return document;
 }
@@ -58,25 +93,41 @@ nlohmann::json document_of(const Row& row, const Networks& networks, const Load&
 } // namespace
 
 Figures predict(const Row& row, const Networks& networks, const Load& load) {
-    const simulator::Scenario scenario =
-        simulator::parse_scenario(document_of(row, networks, load), ".");
-    Requests requests;
-    const std::array<simulator::Observer*, 1> observers = {&requests};
-    simulator::Engine(scenario, scenario.seed, observers).run();
-    for (auto& list : requests.of_load)
-        std::ranges::sort(list, {}, &load::Request::queued_ns);
-    return summarise(requests.of_load[0], requests.of_load[1], predicted_cost_ns(networks.large));
+    return simulate(document_of(row, networks, load), networks, Requests(ns_per_us));
+}
+
+Figures replay(const Row& row, const Networks& networks, std::span<const load::Request> detector,
+               std::span<const load::Request> large) {
+    // A tick is a nanosecond here: over 20 s what is rounded away would add up.
+    nlohmann::json document = scenario_of(row);
+    document["models"]["detector"] = {{"fcs", fcs_ns(networks.detector)}};
+    if (row.large)
+        document["models"]["large"] = {
+            {"fcs", fcs_ns(row.split ? networks.large_split : networks.large)}};
+    const nlohmann::json loads = document["loads"];
+    document.erase("loads");
+    std::uint64_t first_ns = ~std::uint64_t{0};
+    for (const auto& requests : {detector, large})
+        for (const load::Request& request : requests)
+            first_ns = std::min(first_ns, request.queued_ns);
+    auto& jobs = document["jobs"] = nlohmann::json::array();
+    const auto add = [&](const load::Request& request, const nlohmann::json& like) {
+        jobs.push_back({{"id", std::to_string(jobs.size())},
+                        {"at", request.queued_ns - first_ns},
+                        {"model", like.at("model")},
+                        {"core", like.at("core")},
+                        {"priority", like.value("priority", 0)}});
+    };
+    for (const load::Request& request : detector)
+        add(request, loads.at(0));
+    for (const load::Request& request : large)
+        add(request, loads.at(1));
+    return simulate(document, networks, Requests(1, detector.size()));
 }
 
 std::uint64_t predicted_cost_ns(const std::filesystem::path& model) {
-    const nlohmann::json document = {
-        {"version", 1},
-        {"kind", "fc"},
-        {"cores", 1},
-        {"models", {{"it", {{"file", std::filesystem::absolute(model).string()}}}}},
-        {"jobs", {{{"id", "it"}, {"at", 0}, {"model", "it"}}}}};
-    const simulator::Scenario scenario = simulator::parse_scenario(document, ".");
-    return scenario.listed.front().kind.chain->time * ns_per_tick;
+    const std::vector<std::uint64_t> fcs = fcs_ns(model);
+    return std::accumulate(fcs.begin(), fcs.end(), std::uint64_t{0});
 }
 
 } // namespace overtake::demo

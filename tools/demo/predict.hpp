@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 
 #include "demo/demo.hpp"
 
@@ -20,14 +21,16 @@ struct Networks {
 struct Load {
     unsigned requests = 2000;   ///< of the detector
     unsigned period_us = 10000; ///< of the detector
-    /// From the end of a request of the large network to the arrival of the one that takes its
-    /// place. A property of the host; 0 is an ideal one.
-    std::uint64_t turnaround_us = 0;
 };
 
 /// Simulates the bundled scenario demo-ROW with the FCs of `networks`. Throws Error if a model or
 /// the scenario cannot be read. Thread safe.
 Figures predict(const Row& row, const Networks& networks, const Load& load);
+
+/// The same with every request arriving when it arrived in a measurement: what a host did is taken
+/// over, what the device makes of it is simulated. Throws Error. Thread safe.
+Figures replay(const Row& row, const Networks& networks, std::span<const load::Request> detector,
+               std::span<const load::Request> large);
 
 /// The time of one request of a model that has the device to itself. Throws Error.
 std::uint64_t predicted_cost_ns(const std::filesystem::path& model);

@@ -135,7 +135,7 @@ std::vector<std::string> client(const DemoOptions& options, const std::string& m
 }
 
 struct RowResult {
-    demo::Figures figures;
+    RowFigures figures;
     timeline::Timeline timeline;
 };
 
@@ -184,11 +184,15 @@ RowResult run_row(const DemoOptions& options, const demo::Row& row, std::uint64_
         large->join();
         large_requests = load::read_records(large_records);
     }
-    result.figures =
-        demo::summarise(load::read_records(detector_records), large_requests, large_cost_ns);
-    if (result.figures.failed != 0)
+    const auto detector_requests = load::read_records(detector_records);
+    result.figures = {
+        .predicted = demo::predict(row, options.networks, options.load),
+        .measured = demo::summarise(detector_requests, large_requests, large_cost_ns),
+        .replayed = demo::replay(row, options.networks, detector_requests, large_requests),
+    };
+    if (result.figures.measured.failed != 0)
         throw Error(EIO, fmt::format("demo: row {}: {} detector requests failed", row.name,
-                                     result.figures.failed));
+                                     result.figures.measured.failed));
     return result;
 }
 
@@ -238,14 +242,13 @@ int run_demo(const DemoOptions& options) {
     print_introduction(options, large_cost_ns);
     print_measured_head();
     for (const demo::Row& row : demo::rows()) {
-        const demo::Figures predicted = demo::predict(row, options.networks, options.load);
         RowResult result = run_row(options, row, large_cost_ns, *device);
         if (!row.large)
-            alone_p99_ns = result.figures.p99_ns;
-        print_measured(row, options.networks, options.load, predicted, result.figures,
-                       alone_p99_ns);
-        auto entry = to_json(row, result.figures);
-        entry["predicted"] = to_json(row, predicted);
+            alone_p99_ns = result.figures.measured.p99_ns;
+        print_measured(row, result.figures, alone_p99_ns);
+        auto entry = to_json(row, result.figures.measured);
+        entry["predicted"] = to_json(row, result.figures.predicted);
+        entry["replayed"] = to_json(row, result.figures.replayed);
         json.push_back(entry);
         std::string stem = row.name;
         std::replace(stem.begin(), stem.end(), ' ', '-');

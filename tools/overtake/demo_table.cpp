@@ -34,19 +34,18 @@ std::string of_large(const demo::Row& row, const demo::Figures& figures) {
                        figures.preemptions);
 }
 
-/// Says which row differs, and whether a slower host explains it.
-void name_difference(const demo::Row& row, const demo::Networks& networks, demo::Load load,
-                     const demo::Figures& predicted, const demo::Figures& measured) {
+/// Says which row differs, and what of it is the host's doing.
+void name_difference(const demo::Row& row, const RowFigures& figures) {
+    const auto& [predicted, measured, replayed] = figures;
     fmt::print("{:14} | differs from the prediction by {:+.1f} % in p50, {:+.1f} % in p99\n",
                row.name, difference_percent(measured.p50_ns, predicted.p50_ns),
                difference_percent(measured.p99_ns, predicted.p99_ns));
-    if (!row.large || measured.large_turnaround_ns < 1000)
-        return;
-    load.turnaround_us = measured.large_turnaround_ns / 1000;
-    const demo::Figures again = demo::predict(row, networks, load);
-    fmt::print("{:14} | here the large client needs {:.2f} ms to follow up a request; predicted "
-               "with that: p50 {:.2f}, p99 {:.2f}\n",
-               "", ms(measured.large_turnaround_ns), ms(again.p50_ns), ms(again.p99_ns));
+    fmt::print("{:14} | predicted from the requests as they came here: p50 {:.2f}, p99 {:.2f}", "",
+               ms(replayed.p50_ns), ms(replayed.p99_ns));
+    if (row.large)
+        fmt::print("; the large client took {:.2f} ms to follow up one",
+                   ms(measured.large_turnaround_ns));
+    fmt::print("\n");
 }
 
 } // namespace
@@ -81,16 +80,15 @@ void print_measured_head() {
     fmt::print("{:-<15}+{:-<19}+{:-<19}+{:-<19}+{:-<30}\n", "", "", "", "", "");
 }
 
-void print_measured(const demo::Row& row, const demo::Networks& networks, const demo::Load& load,
-                    const demo::Figures& predicted, const demo::Figures& measured,
-                    std::uint64_t alone_p99_ns) {
+void print_measured(const demo::Row& row, const RowFigures& figures, std::uint64_t alone_p99_ns) {
+    const auto& [predicted, measured, replayed] = figures;
     fmt::print("{:14} | {:8.2f} {:8.2f} | {:8.2f} {:8.2f} | {:7.2f} {:8.1f}x |{}\n", row.name,
                ms(predicted.p50_ns), ms(measured.p50_ns), ms(predicted.p99_ns), ms(measured.p99_ns),
                ms(measured.max_ns),
                static_cast<double>(measured.p99_ns) / static_cast<double>(alone_p99_ns),
                of_large(row, measured));
     if (differs(measured, predicted))
-        name_difference(row, networks, load, predicted, measured);
+        name_difference(row, figures);
     if (measured.large_ran_dry != 0)
         fmt::print("{:14} | this machine was too busy: {} times the large network had nothing "
                    "waiting\n",

@@ -73,15 +73,18 @@ Chain::Segment written_segment(const Place& place, const Split& split) {
     return segment_of(place, apply(place, split, durations(place.at("bpu"))));
 }
 
-/// Modelled times in whole microseconds, at least 1.
+/// Modelled times in whole microseconds, at least 1 each. Rounded so that sums stay right: one FC
+/// after the other ends at the nearest microsecond.
 std::vector<std::uint64_t> modelled_times(const Model& model, const overtake::Segment& segment) {
-    const ovt_profile* profile = ovt_profile_find(std::string(model.profile_name()).c_str());
-    if (profile == nullptr)
-        throw Error(EINVAL, fmt::format("profile {} is not known here", model.profile_name()));
     std::vector<std::uint64_t> times;
-    for (const std::uint64_t cycles : segment.fc_cycles)
-        times.push_back(std::max<std::uint64_t>(
-            (ovt_cycles_to_ns(profile, cycles) + ns_per_us / 2) / ns_per_us, 1));
+    std::uint64_t sum_ns = 0;
+    std::uint64_t sum_us = 0;
+    for (const std::uint64_t ns : modelled_ns(model, segment)) {
+        sum_ns += ns;
+        const std::uint64_t end_us = (sum_ns + ns_per_us / 2) / ns_per_us;
+        times.push_back(end_us > sum_us ? end_us - sum_us : 1);
+        sum_us += times.back();
+    }
     return times;
 }
 
@@ -151,6 +154,16 @@ Models read_models(const Place& place, Kind kind, const std::filesystem::path& d
     for (const auto& [name, model] : place.value().items())
         models[name] = read_model(place.at(name), kind, directory);
     return models;
+}
+
+std::vector<std::uint64_t> modelled_ns(const Model& model, const overtake::Segment& segment) {
+    const ovt_profile* profile = ovt_profile_find(std::string(model.profile_name()).c_str());
+    if (profile == nullptr)
+        throw Error(EINVAL, fmt::format("profile {} is not known here", model.profile_name()));
+    std::vector<std::uint64_t> times;
+    for (const std::uint64_t cycles : segment.fc_cycles)
+        times.push_back(ovt_cycles_to_ns(profile, cycles));
+    return times;
 }
 
 } // namespace overtake::simulator

@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "overtake/model.hpp"
 #include "simulator/reader.hpp"
 #include "simulator/scenario.hpp"
 
@@ -17,6 +19,9 @@ using Models = std::map<std::string, std::shared_ptr<const Chain>>;
 
 /// The "models" object. Throws Error.
 Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory);
+
+/// Modelled time of each FC of a compiled BPU segment. Throws Error if the profile is not known.
+std::vector<std::uint64_t> modelled_ns(const Model& model, const Segment& segment);
 
 /// A list of FC durations as a segment. Throws Error.
 Chain::Segment bpu_segment(const Place& fcs);
