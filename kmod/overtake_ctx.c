@@ -60,7 +60,7 @@ int overtake_client_open(struct drm_device *drm, struct drm_file *file)
 	struct overtake_client *client;
 	int ret = 0;
 
-	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	client = kzalloc(struct_size(client, busy_ns, device->settings.cores), GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return -ENOMEM;
 	kref_init(&client->ref);
@@ -340,9 +340,20 @@ void overtake_client_close(struct drm_device *drm, struct drm_file *file)
 /* Key names are interface: Documentation/gpu/drm-usage-stats.rst. */
 void overtake_client_fdinfo(struct drm_printer *printer, struct drm_file *file)
 {
+	static const char * const rings[OVT_RING_COUNT] = { "high", "normal" };
 	struct overtake_client *client = file->driver_priv;
+	struct overtake_device *device = client->device;
+	u32 core, ring;
+	u64 busy_ns;
 
-	drm_printf(printer, "drm-engine-npu:\t%lld ns\n", atomic64_read(&client->busy_ns));
-	drm_printf(printer, "drm-engine-capacity-npu:\t%u\n", client->device->settings.cores);
+	for (core = 0; core < device->settings.cores; core++) {
+		for (ring = 0; ring < OVT_RING_COUNT; ring++) {
+			spin_lock_irq(&device->lock);
+			busy_ns = client->busy_ns[core][ring];
+			spin_unlock_irq(&device->lock);
+			drm_printf(printer, "drm-engine-core%u-%s:\t%llu ns\n", core + 1,
+				   rings[ring], busy_ns);
+		}
+	}
 	drm_show_memory_stats(printer, file);
 }

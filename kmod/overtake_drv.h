@@ -187,8 +187,8 @@ struct overtake_client {
 	u64 next_address;
 	atomic64_t bytes;
 	atomic_t buffers;
-	atomic64_t busy_ns;
 	u32 job_count; /* device lock */
+	u64 busy_ns[][OVT_RING_COUNT]; /* of each core; device lock */
 };
 
 /**

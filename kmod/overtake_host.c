@@ -147,6 +147,12 @@ bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, boo
 	return ovt_fw_reserve(&device->fw, slots);
 }
 
+/* An FC has ended: its time is its client's, as it is the core's. */
+static void count_busy_locked(struct overtake_job *job, const struct ovt_event *event)
+{
+	job->context->client->busy_ns[event->core - 1][event->ring] += event->duration_ns;
+}
+
 static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event,
 				struct list_head *batch)
 {
@@ -165,10 +171,12 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 		trace_fc_preempt(device->index, job, event);
 		break;
 	case OVT_EVENT_DONE:
+		count_busy_locked(job, event);
 		trace_fc_done(device->index, job, event, OVERTAKE_FAULT_NONE);
 		break;
 	case OVT_EVENT_FAULT:
 	case OVT_EVENT_HUNG:
+		count_busy_locked(job, event);
 		trace_fc_done(device->index, job, event, event->job->fault);
 		break;
 	case OVT_EVENT_ENDED:

@@ -669,7 +669,6 @@ void overtake_job_ended_locked(struct overtake_job *job, struct list_head *batch
 	forget_deadline_locked(job);
 	if (!job->cancel_requested)
 		ovt_fw_unreserve(&device->fw, 1);
-	atomic64_add(job->result.executed_ns, &context->client->busy_ns);
 	job->state = OVERTAKE_JOB_ENDED;
 	device->jobs_in_flight--;
 	list_add_tail(&job->batch_link, batch);
