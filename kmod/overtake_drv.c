@@ -50,6 +50,11 @@ static unsigned int queue_timeout_given = 1;
 module_param_array(queue_timeout_ms, uint, &queue_timeout_given, 0444);
 MODULE_PARM_DESC(queue_timeout_ms, "how long a job may be in flight by default (10000)");
 
+static unsigned int deadline_max_ms[MAX_DEVICES] = { 60000 };
+static unsigned int deadline_max_given = 1;
+module_param_array(deadline_max_ms, uint, &deadline_max_given, 0444);
+MODULE_PARM_DESC(deadline_max_ms, "how long a job may be in flight whatever its deadline (60000)");
+
 static bool manual_clock[MAX_DEVICES];
 static unsigned int manual_given = 1;
 module_param_array(manual_clock, bool, &manual_given, 0444);
@@ -90,8 +95,12 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 				    settings->profile->clock_khz;
 	settings->queue_timeout_ns = (u64)OF_DEVICE(queue_timeout_ms, queue_timeout_given, index) *
 				     NSEC_PER_MSEC;
-	if (!settings->watchdog_cycles || !settings->queue_timeout_ns)
-		return dev_err_probe(dev, -EINVAL, "watchdog_ms, queue_timeout_ms: not 0\n");
+	settings->deadline_max_ns = (u64)OF_DEVICE(deadline_max_ms, deadline_max_given, index) *
+				    NSEC_PER_MSEC;
+	if (!settings->watchdog_cycles || !settings->queue_timeout_ns ||
+	    !settings->deadline_max_ns)
+		return dev_err_probe(dev, -EINVAL,
+				     "watchdog_ms, queue_timeout_ms, deadline_max_ms: not 0\n");
 	settings->manual_clock = OF_DEVICE(manual_clock, manual_given, index);
 	return 0;
 }

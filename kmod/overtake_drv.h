@@ -81,6 +81,7 @@ struct overtake_core {
  * @profile: the device's numbers
  * @watchdog_cycles: cycles that one FC may execute
  * @queue_timeout_ns: how long a job may be in flight by default
+ * @deadline_max_ns: how long at most: others wait for its fence
  * @manual_clock: which clock the device starts with
  */
 struct overtake_settings {
@@ -89,6 +90,7 @@ struct overtake_settings {
 	const struct ovt_profile *profile;
 	u64 watchdog_cycles;
 	u64 queue_timeout_ns;
+	u64 deadline_max_ns;
 	bool manual_clock;
 };
 

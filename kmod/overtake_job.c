@@ -479,6 +479,10 @@ static void submit_locked(struct overtake_job *job)
 		context->collectable_count++;
 	if (!job->deadline_ns)
 		job->deadline_ns = now_ns + device->settings.queue_timeout_ns;
+	/* Root, who steps the clock, may also stop it. */
+	if (!device->manual)
+		job->deadline_ns = min(job->deadline_ns,
+				       now_ns + device->settings.deadline_max_ns);
 	if (job->deadline_ns != OVT_TIME_NEVER)
 		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
 	job->state = OVERTAKE_JOB_IN_FLIGHT;

@@ -294,7 +294,8 @@ struct overtake_result {
  * @tag: in: client's name of the job, unique in the context until collected (EEXIST)
  * @custom_id: in: tie-break of the task level, recorded only
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time at which the job ends with -ETIME, or 0
- *               for the device's default
+ *               for the device's default; no job is in flight for longer than the device's
+ *               maximum (a minute unless its administrator chose another)
  * @extensions: in: zero
  * @context_id: in: context
  * @fc_count: in: 1..OVERTAKE_MAX_FCS

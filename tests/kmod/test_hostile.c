@@ -75,6 +75,47 @@ static void endless_loop_timed(void)
 	endless_loop(false);
 }
 
+/*
+ * Instructions that cost one cycle each: the watchdog alone would let it fetch a thousand million of
+ * them, minutes of the host's time.
+ */
+static void loop_that_costs_nothing_is_stopped(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct overtake_result result;
+	struct job job;
+	uint32_t i;
+
+	for (i = 0; i < 64; i++)
+		put_delay(&hostile, i, 1);
+	put_jump(&hostile, 64, 0);
+	job_init(&job, &hostile, 1, 0, 1);
+	job.fcs[0].insn_count = 65;
+	check_equal(job_submit(&hostile, &job), 0);
+	check_equal(job_wait(&hostile, 1, NEVER, &result), 0);
+	check_equal(result.status, -ETIMEDOUT);
+	check_equal(result.fault, OVERTAKE_FAULT_WATCHDOG);
+	client_close(&hostile);
+}
+
+/* A whole second of device time has not passed for anybody else when its context is gone. */
+static void destroying_the_context_stops_a_loop_not_yet_priced(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct client neighbour = client_open(0, 254);
+	struct job job;
+
+	put_jump(&hostile, 0, 0);
+	job_init(&job, &hostile, 1, 0, 1);
+	job.submit.core = 1;
+	check_equal(job_submit(&hostile, &job), 0);
+	neighbour_submit(&neighbour, 1, 1);
+	check_equal(context_destroy(hostile.fd, hostile.context), 0);
+	neighbour_check(&neighbour, 1, false);
+	client_close(&hostile);
+	client_close(&neighbour);
+}
+
 /* Not stopped by the watchdog for seconds: but the context's death stops it at once. */
 static void destroying_the_context_stops_an_endless_loop(void)
 {
@@ -384,6 +425,11 @@ static void no_program_holds_a_cpu_for_10_ms(void)
 
 const struct test_case hostile_cases[] = {
 	{ "hostile-endless-loop-is-stopped", WATCHDOG, endless_loop_functional },
+	{ "hostile-loop-that-costs-nothing-is-stopped",
+	  "cores=2 mode=functional profile=ideal", loop_that_costs_nothing_is_stopped },
+	{ "hostile-destroyed-context-stops-a-loop-not-yet-priced",
+	  "cores=2 mode=timed profile=default watchdog_ms=60000",
+	  destroying_the_context_stops_a_loop_not_yet_priced },
 	{ "hostile-bad-instructions-fault", WATCHDOG, bad_instructions },
 	{ "hostile-fc-outside-the-program-faults", WATCHDOG, fc_outside_the_program },
 	{ "hostile-program-scribbled-over-while-it-runs", WATCHDOG,

@@ -308,6 +308,27 @@ static void deadline_ends_a_waiting_job(void)
 	client_close(&client);
 }
 
+/* Others may wait for a job's fence, so nobody's deadline is for ever. */
+static void no_deadline_is_beyond_the_maximum(void)
+{
+	struct client client = client_open(0, 254);
+	struct overtake_result result;
+	struct job job;
+
+	put_delay(&client, 0, 500 * 1000 * 1000); /* 500 ms */
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.core = 1;
+	check_equal(job_submit(&client, &job), 0);
+	job_init(&job, &client, 2, 0, 1);
+	job.submit.core = 1;
+	job.submit.deadline_ns = NEVER;
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 2, NEVER, &result), 0);
+	check_equal(result.status, -ETIME);
+	check_equal(result.fcs_done, 0);
+	client_close(&client);
+}
+
 static void default_timeout_ends_a_waiting_job(void)
 {
 	struct client client = client_open(0, 254);
@@ -438,6 +459,8 @@ const struct test_case job_cases[] = {
 	{ "job-destroyed-context-ends-it-at-once", TIMED, destroy_ends_a_context_at_once },
 	{ "job-default-timeout-ends-it", TIMED " queue_timeout_ms=100",
 	  default_timeout_ends_a_waiting_job },
+	{ "job-no-deadline-is-beyond-the-maximum", TIMED " deadline_max_ms=100",
+	  no_deadline_is_beyond_the_maximum },
 	{ "job-both-mode-computes-and-takes-its-time", BOTH,
 	  both_mode_computes_and_takes_its_time },
 	{ "job-two-devices-are-strangers",
