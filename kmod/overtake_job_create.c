@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jobs as memory: made whole from what a client says, and freed with the last reference.
+ *
+ * Nothing here is known to the device yet, so anything may fail, and what was taken is given
+ * back.  The life of a job is in overtake_job.c.
+ */
+#include <linux/dma-fence.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_gem.h>
+
+#include "overtake_job.h"
+
+struct overtake_fence {
+	struct dma_fence base;
+	spinlock_t lock; /* the one of @base */
+};
+
+static const char *fence_driver_name(struct dma_fence *fence)
+{
+	return "overtake";
+}
+
+static const char *fence_timeline_name(struct dma_fence *fence)
+{
+	return "job";
+}
+
+/*
+ * A fence may outlive every file of the device: in a sync_file, or in the reservation object of a
+ * buffer that another driver holds.  So it holds the module, for its names and for this function.
+ */
+static void fence_release(struct dma_fence *fence)
+{
+	dma_fence_free(fence);
+	module_put(THIS_MODULE);
+}
+
+static const struct dma_fence_ops overtake_fence_ops = {
+	.get_driver_name = fence_driver_name,
+	.get_timeline_name = fence_timeline_name,
+	.release = fence_release,
+};
+
+/*
+ * Each fence has a context of its own: jobs end out of order (priorities, cores, cancels), and a
+ * reservation object lets a later fence of a context stand for the earlier ones.
+ */
+static struct dma_fence *fence_create(void)
+{
+	struct overtake_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
+
+	if (!fence)
+		return NULL;
+	__module_get(THIS_MODULE); /* the caller's file holds it too */
+	spin_lock_init(&fence->lock);
+	dma_fence_init(&fence->base, &overtake_fence_ops, &fence->lock,
+		       dma_fence_context_alloc(1), 1);
+	return &fence->base;
+}
+
+void overtake_job_get(struct overtake_job *job)
+{
+	kref_get(&job->ref);
+}
+
+/* Also for a job that was not created completely. */
+static void job_free(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->mapping_count; i++)
+		overtake_mapping_put(job->mappings[i]);
+	kvfree(job->scratch);
+	kvfree(job->fcs);
+	dma_fence_put(job->fence);
+	overtake_client_uncharge(job->context->client, job->charged_bytes);
+	overtake_context_put(job->context);
+	kfree(job);
+}
+
+static void job_free_work(struct work_struct *work)
+{
+	job_free(container_of(work, struct overtake_job, free_work));
+}
+
+static void job_release(struct kref *ref)
+{
+	struct overtake_job *job = container_of(ref, struct overtake_job, ref);
+
+	INIT_WORK(&job->free_work, job_free_work);
+	queue_work(overtake_free_workqueue, &job->free_work);
+}
+
+/* Any context, under the device lock too. */
+void overtake_job_put(struct overtake_job *job)
+{
+	kref_put(&job->ref, job_release);
+}
+
+static void job_release_now(struct kref *ref)
+{
+	job_free(container_of(ref, struct overtake_job, ref));
+}
+
+/* Where sleeping is allowed: what the last reference frees is free when this returns. */
+void overtake_job_put_sleeping(struct overtake_job *job)
+{
+	might_sleep();
+	kref_put(&job->ref, job_release_now);
+}
+
+/* What can be said without looking anything up. */
+static int check_args(struct overtake_device *device, const struct drm_overtake_submit *args)
+{
+	if (args->extensions || args->flags || args->deadline_ns < 0 || !args->fc_count ||
+	    !args->binding_count || args->core > device->settings.cores ||
+	    args->priority > OVERTAKE_PRIORITY_HIGH || args->result % 8)
+		return -EINVAL;
+	if (args->fc_count > OVERTAKE_MAX_FCS || args->binding_count > OVERTAKE_MAX_BINDINGS ||
+	    args->scratch_bytes > OVERTAKE_MAX_SCRATCH_BYTES)
+		return -E2BIG;
+	return 0;
+}
+
+static int charge(struct overtake_job *job, u64 bytes)
+{
+	int ret = overtake_client_charge(job->context->client, bytes);
+
+	if (!ret)
+		job->charged_bytes += bytes;
+	return ret;
+}
+
+static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *args)
+{
+	u64 bytes = (u64)args->fc_count * sizeof(*job->fcs);
+	u32 i;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(struct ovt_fc) != sizeof(struct overtake_fc));
+	ret = charge(job, bytes);
+	if (ret)
+		return ret;
+	job->fcs = kvmalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!job->fcs)
+		return -ENOMEM;
+	if (copy_from_user(job->fcs, u64_to_user_ptr(args->fcs), bytes))
+		return -EFAULT;
+	for (i = 0; i < args->fc_count; i++)
+		if (!job->fcs[i].insn_count)
+			return -EINVAL;
+	job->fw.fcs = job->fcs;
+	job->fw.fc_count = args->fc_count;
+	return 0;
+}
+
+/* Takes over the reference to @mapping.  @written: the job's fence excludes readers too. */
+static void add_mapping(struct overtake_job *job, struct overtake_mapping *mapping, bool written)
+{
+	u32 i;
+
+	job->mappings[job->mapping_count++] = mapping;
+	for (i = 0; i < job->object_count; i++)
+		if (job->objects[i] == mapping->object)
+			break;
+	if (i == job->object_count)
+		job->objects[job->object_count++] = mapping->object;
+	job->object_written[i] |= written;
+}
+
+static int bind_region(struct overtake_job *job, const struct overtake_binding *binding)
+{
+	bool write = binding->flags & OVERTAKE_MAP_WRITE;
+	struct overtake_mapping *mapping;
+	struct ovt_region *region;
+
+	if (binding->region >= OVERTAKE_MAX_REGIONS ||
+	    binding->region == OVERTAKE_REGION_SCRATCH || !binding->length ||
+	    !(binding->flags & OVERTAKE_MAP_READ) ||
+	    (binding->flags & ~(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)))
+		return -EINVAL;
+	region = &job->fw.regions[array_index_nospec(binding->region, OVERTAKE_MAX_REGIONS)];
+	if (region->length)
+		return -EINVAL;
+	mapping = overtake_mapping_find(job->context->client, binding->address, binding->length);
+	if (!mapping)
+		return -ENOENT;
+	if (write && !(mapping->flags & OVERTAKE_MAP_WRITE)) {
+		overtake_mapping_put(mapping);
+		return -EACCES;
+	}
+	region->base = mapping->base + (binding->address - mapping->address);
+	region->length = binding->length;
+	region->flags = OVT_REGION_READ | (write ? OVT_REGION_WRITE : 0);
+	add_mapping(job, mapping, write);
+	return 0;
+}
+
+static int bind_regions(struct overtake_job *job, const struct drm_overtake_submit *args)
+{
+	struct overtake_binding bindings[OVERTAKE_MAX_BINDINGS];
+	u32 i;
+	int ret;
+
+	if (copy_from_user(bindings, u64_to_user_ptr(args->bindings),
+			   args->binding_count * sizeof(bindings[0])))
+		return -EFAULT;
+	for (i = 0; i < args->binding_count; i++) {
+		ret = bind_region(job, &bindings[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int bind_result(struct overtake_job *job, u64 address)
+{
+	struct overtake_mapping *mapping;
+
+	BUILD_BUG_ON(OVERTAKE_MAX_BINDINGS + 1 > ARRAY_SIZE(job->mappings));
+	if (!address)
+		return 0;
+	mapping = overtake_mapping_find(job->context->client, address,
+					sizeof(struct overtake_result));
+	if (!mapping)
+		return -ENOENT;
+	if (!(mapping->flags & OVERTAKE_MAP_WRITE)) {
+		overtake_mapping_put(mapping);
+		return -EACCES;
+	}
+	job->result_memory = (void *)(mapping->base + (address - mapping->address));
+	add_mapping(job, mapping, true);
+	return 0;
+}
+
+static int add_scratch(struct overtake_job *job, u32 bytes)
+{
+	struct ovt_region *region = &job->fw.regions[OVERTAKE_REGION_SCRATCH];
+	int ret;
+
+	if (!bytes)
+		return 0;
+	ret = charge(job, bytes);
+	if (ret)
+		return ret;
+	job->scratch = kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!job->scratch)
+		return -ENOMEM;
+	region->base = job->scratch;
+	region->length = bytes;
+	region->flags = OVT_REGION_READ | OVT_REGION_WRITE;
+	return 0;
+}
+
+static int fill_job(struct overtake_job *job, const struct drm_overtake_submit *args)
+{
+	int ret;
+
+	ret = charge(job, sizeof(*job));
+	if (ret)
+		return ret;
+	job->fence = fence_create();
+	if (!job->fence)
+		return -ENOMEM;
+	ret = copy_fcs(job, args);
+	if (!ret)
+		ret = bind_regions(job, args);
+	if (!ret)
+		ret = bind_result(job, args->result);
+	if (!ret)
+		ret = add_scratch(job, args->scratch_bytes);
+	return ret;
+}
+
+static struct overtake_job *job_alloc(struct overtake_context *context,
+				      const struct drm_overtake_submit *args)
+{
+	struct overtake_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+
+	if (!job)
+		return NULL;
+	kref_init(&job->ref);
+	job->context = context;
+	job->tag = args->tag;
+	job->custom_id = args->custom_id;
+	job->deadline_ns = args->deadline_ns == OVERTAKE_DEADLINE_NEVER ? OVT_TIME_NEVER :
+			   args->deadline_ns;
+	job->fw.context = &context->fw;
+	job->fw.core = args->core;
+	job->fw.priority = args->priority;
+	RB_CLEAR_NODE(&job->tag_node);
+	RB_CLEAR_NODE(&job->deadline_node);
+	INIT_LIST_HEAD(&job->batch_link);
+	INIT_LIST_HEAD(&job->collect_link);
+	return job;
+}
+
+/*
+ * overtake_job_create - a job from what a client asks for; nobody else knows it yet
+ * @args: a copy that the client cannot change any more
+ *
+ * Returns the job with one reference, or an error and nothing has changed.  May sleep.
+ */
+struct overtake_job *overtake_job_create(struct overtake_client *client,
+					 const struct drm_overtake_submit *args)
+{
+	struct overtake_context *context;
+	struct overtake_job *job;
+	int ret;
+
+	ret = check_args(client->device, args);
+	if (ret)
+		return ERR_PTR(ret);
+	context = overtake_context_find(client, args->context_id);
+	if (!context)
+		return ERR_PTR(-ENOENT);
+	if (args->priority > context->max_priority) {
+		overtake_context_put(context);
+		return ERR_PTR(-EPERM);
+	}
+	job = job_alloc(context, args);
+	if (!job) {
+		overtake_context_put(context);
+		return ERR_PTR(-ENOMEM);
+	}
+	ret = fill_job(job, args);
+	if (ret) {
+		job_free(job);
+		return ERR_PTR(ret);
+	}
+	return job;
+}
