@@ -3,19 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "overtake/device.hpp"
+#include "simulator/parallel.hpp"
 #include "simulator/simulate.hpp"
 #include "simulator/table.hpp"
 
@@ -218,44 +216,6 @@ std::string describe(const std::vector<Setting>& settings) {
     for (const Setting& setting : settings)
         text += fmt::format("{}{}={}", text.empty() ? "" : ", ", setting.key, setting.value.dump());
     return text;
-}
-
-/// Runs work(0) .. work(count - 1) on threads; rethrows the failure of the lowest index.
-void for_each_index(std::size_t count, unsigned threads,
-                    const std::function<void(double)>& progress,
-                    const std::function<void(std::size_t)>& work) {
-    std::atomic<std::size_t> next = 0;
-    std::mutex mutex;
-    std::size_t done = 0;
-    std::size_t failed_index = count;
-    std::exception_ptr failure;
-    const auto worker = [&] {
-        for (std::size_t i; (i = next++) < count;) {
-            std::exception_ptr caught;
-            try {
-                work(i);
-            } catch (...) {
-                caught = std::current_exception();
-            }
-            const std::scoped_lock lock(mutex);
-            if (caught && i < failed_index) {
-                failed_index = i;
-                failure = caught;
-                next = count;
-            }
-            done++;
-            if (progress)
-                progress(static_cast<double>(done) / static_cast<double>(count));
-        }
-    };
-    {
-        std::vector<std::jthread> pool;
-        for (unsigned i = 1; i < threads && i < count; i++)
-            pool.emplace_back(worker);
-        worker();
-    }
-    if (failure)
-        std::rethrow_exception(failure);
 }
 
 Scenario scenario_at(const Experiment& experiment, const std::vector<Setting>& settings) {

@@ -3,19 +3,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <limits>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "simulator/fuzz/shrink.hpp"
 #include "simulator/fuzz/violation.hpp"
+#include "simulator/parallel.hpp"
 
 namespace overtake::fuzz {
 namespace {
 
-/// Cases that a thread takes at a time.
+/// Cases that are taken at a time.
 constexpr std::uint64_t portion = 64;
 
 class Campaign {
@@ -23,56 +22,29 @@ public:
     explicit Campaign(const CampaignOptions& options) : options_(options) {}
 
     CampaignResult run() {
-        unsigned count = options_.threads;
-        if (count == 0)
-            count = std::max(1u, std::thread::hardware_concurrency());
-        std::vector<std::jthread> threads;
-        for (unsigned i = 0; i < count; i++)
-            threads.emplace_back([this] { work(); });
-        threads.clear();
-        if (broken_)
-            std::rethrow_exception(broken_);
+        unsigned threads = options_.threads;
+        if (threads == 0)
+            threads = std::max(1u, std::thread::hardware_concurrency());
+        simulator::for_each_index((options_.cases + portion - 1) / portion, threads,
+                                  options_.progress,
+                                  [this](std::size_t i) { run_portion(i * portion); });
         if (result_.failure && options_.shrink)
             shrink_failure();
         return std::move(result_);
     }
 
 private:
-    void work() {
-        try {
-            take_portions();
-        } catch (...) {
-            stop_.store(0);
-            const std::lock_guard lock(mutex_);
-            if (!broken_)
-                broken_ = std::current_exception();
-        }
-    }
-
     /// Every case before the first one that fails is run, whichever thread is faster; so which case
-    /// that is does not depend on the threads. Portions are taken in order.
-    void take_portions() {
+    /// that is does not depend on the threads.
+    void run_portion(std::uint64_t first) {
+        const std::uint64_t last = std::min(first + portion, options_.cases);
         Totals totals;
         std::uint64_t clean = 0;
-        for (;;) {
-            const std::uint64_t first = next_.fetch_add(portion);
-            if (first >= options_.cases || first >= stop_)
-                break;
-            const std::uint64_t last = std::min(first + portion, options_.cases);
-            for (std::uint64_t i = first; i < last && i < stop_; i++)
-                clean += one(i, totals);
-            tell_progress(last - first);
-        }
+        for (std::uint64_t i = first; i < last && i < stop_; i++)
+            clean += one(i, totals);
         const std::lock_guard lock(mutex_);
         result_.cases += clean;
         result_.totals += totals;
-    }
-
-    void tell_progress(std::uint64_t cases) {
-        const std::lock_guard lock(mutex_);
-        done_ += cases;
-        if (options_.progress)
-            options_.progress(static_cast<double>(done_) / static_cast<double>(options_.cases));
     }
 
     /// 1 if it is clean.
@@ -101,13 +73,9 @@ private:
     }
 
     const CampaignOptions& options_;
-    std::atomic<std::uint64_t> next_ = 0;
-    /// Of the cases from 0; those from here on need not be run: it failed, or the campaign broke
-    /// off.
+    /// The first case that failed so far, counted from 0: those behind it need not be run.
     std::atomic<std::uint64_t> stop_ = std::numeric_limits<std::uint64_t>::max();
     std::mutex mutex_;
-    std::exception_ptr broken_; ///< what was thrown that is no Violation
-    std::uint64_t done_ = 0;
     CampaignResult result_;
 };
 
