@@ -329,3 +329,12 @@ uint64_t read_counter(const char *path)
 	check_message(!read_file(path, text, sizeof(text)), "%s: cannot be read", path);
 	return strtoull(text, NULL, 0);
 }
+
+void device_bind(unsigned int index, const char *what)
+{
+	char path[64], name[16];
+
+	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/overtake/%s", what);
+	snprintf(name, sizeof(name), "overtake.%u", index);
+	check_equal(write_file(path, name), 0);
+}

@@ -82,5 +82,7 @@ int write_file(const char *path, const char *text); /* 0 or -errno */
 int read_file(const char *path, char *text, size_t size);
 int advance_clock(unsigned int index, uint64_t now_ns);
 uint64_t read_counter(const char *path);
+/* Take the driver from device @index ("unbind"), or give it back ("bind"). */
+void device_bind(unsigned int index, const char *what);
 
 #endif

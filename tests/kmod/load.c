@@ -17,6 +17,7 @@
 
 /* One client's life; returns when the device has gone. */
 struct load {
+	unsigned int device;
 	unsigned int seed;
 	uint64_t tag;
 	struct client client;
@@ -38,7 +39,7 @@ static bool load_open(struct load *load)
 	void *data;
 
 	memset(client, 0, sizeof(*client));
-	client->fd = device_try_open(0);
+	client->fd = device_try_open(load->device);
 	if (client->fd < 0)
 		return false;
 	if (context_create(client->fd, 255, random_below(load, 3), &client->context) ||
@@ -140,9 +141,9 @@ static bool act(struct load *load)
 	return ret != -ENODEV;
 }
 
-static void live(unsigned int seed)
+static void live(unsigned int index, unsigned int seed)
 {
-	struct load load = { .seed = seed };
+	struct load load = { .device = index, .seed = seed };
 
 	for (;;) {
 		if (load_open(&load)) {
@@ -155,14 +156,19 @@ static void live(unsigned int seed)
 	}
 }
 
-pid_t load_start(unsigned int seed)
+pid_t load_start_on(unsigned int index, unsigned int seed)
 {
 	pid_t pid = fork();
 
 	check(pid >= 0);
 	if (!pid)
-		live(seed);
+		live(index, seed);
 	return pid;
+}
+
+pid_t load_start(unsigned int seed)
+{
+	return load_start_on(0, seed);
 }
 
 void load_kill(pid_t pid)
@@ -183,9 +189,9 @@ static void ask_stop(int signal)
 	stop_asked = 1;
 }
 
-static void neighbour_live(void)
+static void neighbour_live(unsigned int index)
 {
-	struct client client = client_open(0, 255);
+	struct client client = client_open(index, 255);
 	uint64_t tag;
 
 	put_copy(&client, 0, 16384, 0, 4096);
@@ -207,7 +213,7 @@ static void neighbour_live(void)
 	_exit(0);
 }
 
-pid_t neighbour_start(void)
+pid_t neighbour_start_on(unsigned int index)
 {
 	struct sigaction action = { .sa_handler = ask_stop };
 	pid_t pid;
@@ -216,8 +222,13 @@ pid_t neighbour_start(void)
 	pid = fork();
 	check(pid >= 0);
 	if (!pid)
-		neighbour_live();
+		neighbour_live(index);
 	return pid;
+}
+
+pid_t neighbour_start(void)
+{
+	return neighbour_start_on(0);
 }
 
 void neighbour_stop(pid_t pid)
@@ -230,12 +241,12 @@ void neighbour_stop(pid_t pid)
 		      "the neighbour's jobs went wrong, status %#x", (unsigned int)status);
 }
 
-void wait_until_forgotten(void)
+void wait_until_forgotten_on(unsigned int index)
 {
 	char path[128], text[8192] = "";
 	int attempt;
 
-	debugfs_path(path, sizeof(path), 0, "state");
+	debugfs_path(path, sizeof(path), index, "state");
 	for (attempt = 0; attempt < 3000; attempt++) {
 		check_equal(read_file(path, text, sizeof(text)), 0);
 		if (strstr(text, "files 0, contexts 0, jobs in flight 0") &&
@@ -244,4 +255,9 @@ void wait_until_forgotten(void)
 		usleep(10000);
 	}
 	check_message(false, "something is left:\n%s", text);
+}
+
+void wait_until_forgotten(void)
+{
+	wait_until_forgotten_on(0);
 }

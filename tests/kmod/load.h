@@ -10,6 +10,7 @@
  * each @seed, until it is killed.  If the device goes away it opens it again.
  */
 pid_t load_start(unsigned int seed);
+pid_t load_start_on(unsigned int index, unsigned int seed); /* device overtake.@index, else 0 */
 void load_kill(pid_t pid);
 
 /*
@@ -17,9 +18,11 @@ void load_kill(pid_t pid);
  * otherwise.  neighbour_stop() ends it and passes its verdict on.
  */
 pid_t neighbour_start(void);
+pid_t neighbour_start_on(unsigned int index);
 void neighbour_stop(pid_t pid);
 
 /* Wait until the device knows of no file, context and job any more. */
 void wait_until_forgotten(void);
+void wait_until_forgotten_on(unsigned int index);
 
 #endif

@@ -31,14 +31,6 @@ static unsigned int rounds(unsigned int usual)
 	return usual * (factor ? (unsigned int)strtoul(factor, NULL, 10) : 1);
 }
 
-static void bind_device(const char *what)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/overtake/%s", what);
-	check_equal(write_file(path, "overtake.0"), 0);
-}
-
 static void closing_with_jobs_in_flight(void)
 {
 	struct client client;
@@ -89,9 +81,9 @@ static void unbind_under_load(void)
 		loads[i] = load_start(100 + i);
 	for (i = 0; i < rounds(20); i++) {
 		usleep((unsigned int)rand_r(&seed) % 60000);
-		bind_device("unbind");
+		device_bind(0, "unbind");
 		usleep((unsigned int)rand_r(&seed) % 10000);
-		bind_device("bind");
+		device_bind(0, "bind");
 	}
 	for (i = 0; i < 3; i++)
 		load_kill(loads[i]);
@@ -129,7 +121,7 @@ static void unbind_ends_jobs_with_enodev(void)
 	job.submit.core = 1;
 	ring_submit_job(&ring, &client, &job);
 	check_equal(pthread_create(&thread, NULL, collect_one, &client), 0);
-	bind_device("unbind");
+	device_bind(0, "unbind");
 	pthread_join(thread, (void **)&collected);
 	if (collected)
 		check_equal(collected->status, -ENODEV);
@@ -144,7 +136,7 @@ static void unbind_ends_jobs_with_enodev(void)
 	check_equal(ring_reap(&ring).status, -ENODEV);
 	memcpy(&recorded, client.data.data + RESULT_OFFSET, sizeof(recorded));
 	check_equal(recorded.status, -ENODEV);
-	bind_device("bind");
+	device_bind(0, "bind");
 	io_uring_queue_exit(&ring);
 	client_close(&client);
 	client = client_open(0, 254);
@@ -180,10 +172,10 @@ static void unbind_frees_a_waiting_clock(void)
 	debugfs_path(path, sizeof(path), 0, "clock");
 	while (read_counter(path) != STEP_NS)
 		usleep(1000);
-	bind_device("unbind");
+	device_bind(0, "unbind");
 	pthread_join(thread, &ret);
 	check_equal((intptr_t)ret, 0);
-	bind_device("bind");
+	device_bind(0, "bind");
 	client_close(&client);
 }
 
