@@ -139,12 +139,139 @@ def _leaky_relu(attributes, data):
     return np.where(data < 0, data * np.float32(attributes.get("alpha", 0.01)), data)
 
 
+def _transposed_convolution(attributes, data, weights, bias=None):
+    """Scatter form: every input adds its kernel to the output; then the padding is cut off."""
+    group = attributes.get("group", 1)
+    strides = attributes.get("strides", [1, 1])
+    dilations = attributes.get("dilations", [1, 1])
+    extra = attributes.get("output_padding", [0, 0])
+    kernel = weights.shape[2:]
+    batch, inputs = data.shape[:2]
+    outputs = weights.shape[1]
+    full = [
+        (size - 1) * s + d * (k - 1) + 1 + more
+        for size, s, d, k, more in zip(data.shape[2:], strides, dilations, kernel, extra)
+    ]
+    result = np.zeros((batch, group * outputs, *full), np.result_type(data, weights))
+    grouped = data.reshape(batch, group, inputs // group, *data.shape[2:])
+    matrices = weights.reshape(group, inputs // group, outputs, *kernel)
+    for ky in range(kernel[0]):
+        for kx in range(kernel[1]):
+            part = np.einsum("bgihw,gio->bgohw", grouped, matrices[..., ky, kx])
+            top, left = ky * dilations[0], kx * dilations[1]
+            result[
+                :,
+                :,
+                top : top + (data.shape[2] - 1) * strides[0] + 1 : strides[0],
+                left : left + (data.shape[3] - 1) * strides[1] + 1 : strides[1],
+            ] += part.reshape(batch, group * outputs, *data.shape[2:])
+    pads = attributes.get("pads", [0, 0, 0, 0])
+    auto_pad = attributes.get("auto_pad", "NOTSET")
+    if "output_shape" in attributes or auto_pad.startswith("SAME"):
+        wanted = attributes.get(
+            "output_shape", [size * s for size, s in zip(data.shape[2:], strides)]
+        )
+        pads = [0] * 4
+        for axis in range(2):
+            total = max(full[axis] - wanted[axis], 0)
+            small, large = total // 2, total - total // 2
+            upper = auto_pad == "SAME_UPPER"
+            pads[axis], pads[axis + 2] = (small, large) if upper else (large, small)
+            missing = wanted[axis] - full[axis]
+            if missing > 0:
+                after = [(0, 0)] * 4
+                after[axis + 2] = (0, missing)
+                result = np.pad(result, after)
+    height, width = result.shape[2:]
+    result = result[:, :, pads[0] : height - pads[2], pads[1] : width - pads[3]]
+    return result if bias is None else result + bias.reshape(1, -1, 1, 1)
+
+
+def _concat(attributes, *tensors):
+    return np.concatenate(tensors, axis=attributes["axis"])
+
+
+def _slice(attributes, data, starts, ends, axes=None, steps=None):
+    axes = range(len(starts)) if axes is None else axes
+    steps = [1] * len(starts) if steps is None else steps
+    index = [slice(None)] * data.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps):
+        # A backward slice that ends before the first element has no such end in Python.
+        end = int(end)
+        if step < 0 and end < -data.shape[axis]:
+            end = None
+        index[axis] = slice(int(start), end, int(step))
+    return data[tuple(index)]
+
+
+def _split(attributes, data, sizes=None):
+    axis = attributes.get("axis", 0)
+    sizes = attributes.get("split") if sizes is None else sizes
+    if sizes is None:
+        sizes = [data.shape[axis] // attributes["num_outputs"]] * attributes["num_outputs"]
+    return tuple(np.split(data, np.cumsum(sizes)[:-1], axis=axis))
+
+
+def _resize_positions(attributes, length, scale, outputs):
+    """Where each output lies on the input's axis, in pixels."""
+    index = np.arange(outputs, dtype=np.float64)
+    mode = attributes.get("coordinate_transformation_mode", "half_pixel")
+    if mode == "asymmetric":
+        return index / scale
+    if mode == "align_corners":
+        return index * (length - 1) / max(outputs - 1, 1)
+    if mode == "tf_half_pixel_for_nn":
+        return (index + 0.5) / scale
+    if mode == "pytorch_half_pixel" and outputs == 1:
+        return np.zeros(1)
+    return (index + 0.5) / scale - 0.5
+
+
+def _nearest(attributes, positions):
+    mode = attributes.get("nearest_mode", "round_prefer_floor")
+    return {
+        "floor": np.floor(positions),
+        "ceil": np.ceil(positions),
+        "round_prefer_floor": np.ceil(positions - 0.5),
+        "round_prefer_ceil": np.floor(positions + 0.5),
+    }[mode]
+
+
+def _resize(attributes, data, region=None, scales=None, sizes=None):
+    """Modes nearest and linear, one axis after the other."""
+    if sizes is None or len(sizes) == 0:
+        sizes = [int(np.floor(length * s)) for length, s in zip(data.shape, scales)]
+    else:
+        scales = [size / length for size, length in zip(sizes, data.shape)]
+    result = data
+    for axis, (length, scale, outputs) in enumerate(zip(data.shape, scales, sizes)):
+        if outputs == length and scale == 1:
+            continue
+        positions = _resize_positions(attributes, length, scale, int(outputs))
+        if attributes.get("mode", "nearest") == "nearest":
+            index = np.clip(_nearest(attributes, positions), 0, length - 1).astype(np.int64)
+            result = np.take(result, index, axis=axis)
+            continue
+        positions = np.clip(positions, 0, length - 1)
+        before = np.floor(positions).astype(np.int64)
+        after = np.minimum(before + 1, length - 1)
+        shape = [1] * data.ndim
+        shape[axis] = -1
+        weight = (positions - before).reshape(shape).astype(np.float32)
+        result = np.take(result, before, axis=axis) * (1 - weight) + (
+            np.take(result, after, axis=axis) * weight
+        )
+    return result
+
+
 OPERATORS = {
     "Add": lambda attributes, left, right: left + right,
     "AveragePool": _average_pool,
     "BatchNormalization": _batch_normalization,
     "Clip": _clip,
+    "Concat": _concat,
     "Conv": _convolution,
+    "ConvTranspose": _transposed_convolution,
     "Div": lambda attributes, left, right: left / right,
     "Flatten": _flatten,
     "Gemm": _gemm,
@@ -157,8 +284,11 @@ OPERATORS = {
     "Mul": lambda attributes, left, right: left * right,
     "Relu": lambda attributes, data: np.maximum(data, 0),
     "Reshape": _reshape,
-    "Sigmoid": lambda attributes, data: 1 / (1 + np.exp(-data)),
+    "Resize": _resize,
+    "Sigmoid": lambda attributes, data: 1 / (1 + np.exp(-np.maximum(data, -80))),
+    "Slice": _slice,
     "Softmax": _softmax,
+    "Split": _split,
     "Sub": lambda attributes, left, right: left - right,
     "Tanh": lambda attributes, data: np.tanh(data),
 }
@@ -167,9 +297,12 @@ OPERATORS = {
 def evaluate(operator, attributes, inputs):
     """Runs one operator. `inputs` are arrays, None where an optional one is absent.
 
-    Returns the first output. Raises KeyError for an operator outside OPERATORS.
+    Returns the first output, or for Split a tuple of all. Raises KeyError for an operator outside
+    OPERATORS.
     """
     result = OPERATORS[operator](attributes, *inputs)
+    if isinstance(result, tuple):
+        return result
     return np.ascontiguousarray(result, dtype=np.result_type(inputs[0]))
 
 
@@ -178,6 +311,8 @@ def _attributes(node):
     for attribute in node.attribute:
         value = onnx.helper.get_attribute_value(attribute)
         values[attribute.name] = value.decode() if isinstance(value, bytes) else value
+    if node.op_type == "Split":
+        values["num_outputs"] = len(node.output)  # an attribute from opset 18 on
     return values
 
 
@@ -208,7 +343,9 @@ class Network:
         tensors = {"": None, **self.constants, **inputs}
         for node, attributes in self.nodes:
             arguments = [tensors[name] for name in node.input]
-            tensors[node.output[0]] = evaluate(node.op_type, attributes, arguments)
+            result = evaluate(node.op_type, attributes, arguments)
+            results = result if isinstance(result, tuple) else (result,)
+            tensors.update(zip(node.output, results))
         return tensors
 
     def run_images(self, inputs, wanted=None):
@@ -243,7 +380,7 @@ def main():
         sys.exit("float_reference: the network's inputs are " + ", ".join(network.input_names))
     wanted = network.output_names
     if options.every_tensor:
-        wanted = [node.output[0] for node, _ in network.nodes]
+        wanted = [name for node, _ in network.nodes for name in node.output]
     options.output_dir.mkdir(parents=True, exist_ok=True)
     for name, array in network.run_images(inputs, wanted).items():
         np.save(options.output_dir / (name.replace("/", "_") + ".npy"), array)

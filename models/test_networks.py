@@ -14,6 +14,16 @@ import onnx
 import float_reference
 import glyph_images
 
+KINDS = ["detector", "large", "mobilenetv2", "resnet18", "unet", "yolo"]
+# Kind, image size, parameters, multiply-accumulates. ResNet-18 and MobileNetV2: torchvision's table
+# of models. YOLOv5n: 4.5 G operations at 640 x 640, two to a multiply-accumulate. No cost of the
+# U-Net is published.
+PUBLISHED = [
+    ("resnet18", 224, 11_689_512, 1.81e9),
+    ("mobilenetv2", 224, 3_504_872, 0.30e9),
+    ("yolo", 320, 1_872_157, 4.5e9 / 2 / 4),
+    ("unet", 32, 7_763_041, None),
+]
 HERE = pathlib.Path(__file__).resolve().parent
 GLYPHS = HERE / "glyphs"
 
@@ -31,6 +41,28 @@ def assert_well_formed(test, model, inputs):
     for node, _ in network.nodes:
         test.assertEqual(tensors[node.output[0]].shape, shapes[node.output[0]], node.name)
     return network, tensors
+
+
+def count(model):
+    """Parameters and multiply-accumulates, from the file alone."""
+    constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True).graph
+    shapes = dict(constants)
+    for value in [*inferred.input, *inferred.value_info, *inferred.output]:
+        shapes[value.name] = tuple(d.dim_value for d in value.type.tensor_type.shape.dim)
+    parameters = macs = 0
+    for node in model.graph.node:
+        learnt = {"Conv": 3, "ConvTranspose": 3, "Gemm": 3, "BatchNormalization": 3}
+        for name in node.input[1 : learnt.get(node.op_type, 0)]:
+            parameters += int(np.prod(shapes[name]))
+        # Every element of one side of the product meets a slice of the weights.
+        if node.op_type in ("Conv", "Gemm"):
+            weights = shapes[node.input[1]]
+            macs += int(np.prod(shapes[node.output[0]]) * np.prod(weights[1:]))
+        elif node.op_type == "ConvTranspose":
+            weights = shapes[node.input[1]]
+            macs += int(np.prod(shapes[node.input[0]]) * np.prod(weights[1:]))
+    return parameters, macs
 
 
 class GlyphClassifier(unittest.TestCase):
@@ -67,30 +99,44 @@ class GeneratedNetworks(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def generate(self, kind, name, *options):
+    def generate(self, kind, name, *options, size="96x128"):
         """Generates a narrow network, quick to evaluate but with the full graph."""
         path = self.folder / name
         command = [sys.executable, HERE / "generate.py", kind, path, "--width", "8"]
-        command += ["--input", "96x128", *options]
+        command += ["--input", size, *options]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         return path
 
     def test_activations_neither_vanish_nor_explode_on_unseen_images(self):
-        for kind in ("detector", "large"):
+        for kind in KINDS:
             with self.subTest(kind=kind):
                 samples = self.folder / f"{kind}.npy"
                 path = self.generate(
-                    kind, f"{kind}.onnx", "--samples", str(samples), "--sample-count", "2"
-                )
+                    kind, f"{kind}.onnx", "--samples", str(samples), "--sample-count", "2",
+                    size="96x128",
+                )  # fmt: skip
                 images = np.load(samples)
                 self.assertEqual(images.shape, (2, 3, 96, 128))
                 network, tensors = assert_well_formed(
                     self, onnx.load(str(path)), {"image": images[1:]}
                 )
                 for node, _ in network.nodes:
-                    if node.op_type in ("Relu", "Clip", "Add", "Gemm"):
+                    if node.op_type in ("Relu", "Clip", "Mul", "Add", "Concat", "Gemm"):
                         deviation = float(tensors[node.output[0]].std())
                         self.assertTrue(0.1 < deviation < 10, f"{node.name}: {deviation}")
+
+    def test_sizes_are_the_published_ones(self):
+        for kind, size, parameters, macs in PUBLISHED:
+            with self.subTest(kind=kind):
+                path = self.folder / f"{kind}.onnx"
+                command = [sys.executable, HERE / "generate.py", kind, path, "--input", str(size)]
+                report = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
+                counted = count(onnx.load(str(path)))
+                self.assertEqual(counted[0], parameters)
+                if macs is not None:  # published with two or three digits
+                    self.assertAlmostEqual(counted[1] / macs, 1, delta=0.01)
+                self.assertIn(f"{counted[0]:,} parameters", report.stderr)
+                self.assertIn(f"{counted[1]:,} multiply-accumulates", report.stderr)
 
     def test_detector_has_three_heads_at_strides_8_16_and_32(self):
         network = float_reference.Network(self.generate("detector", "detector.onnx"))
