@@ -53,6 +53,7 @@ extern struct workqueue_struct *overtake_workqueue;
  * @thread: executes the core's FCs, outside all locks
  * @limit: core limit that the administrator set; device lock
  * @limit_pushed: core limit that the firmware was told last; device lock
+ * @normal_floor: NORMAL floor that the administrator set; device lock
  * @aborts: resets that went by the core's register, past the firmware; device lock
  * @steps: steps taken, for the backstop; written by @thread
  * @max_step_ns: longest step, i.e. the longest time that a CPU was held; written by @thread
@@ -66,6 +67,7 @@ struct overtake_core {
 	struct task_struct *thread;
 	u32 limit;
 	u32 limit_pushed;
+	u32 normal_floor;
 	u32 aborts;
 	u64 steps;
 	u64 max_step_ns;

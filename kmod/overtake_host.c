@@ -452,6 +452,30 @@ int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit)
 	return ret;
 }
 
+/* @core from 1, or 0 for all; -EBUSY without room for the commands. */
+int overtake_host_set_normal_floor(struct overtake_device *device, u32 core, u32 floor)
+{
+	u32 cores = device->settings.cores;
+	int ret = 0;
+	u32 i;
+
+	spin_lock_irq(&device->lock);
+	if (!ovt_fw_reserve(&device->fw, core ? 1 : cores)) {
+		ret = -EBUSY;
+		goto unlock;
+	}
+	for (i = 0; i < cores; i++) {
+		if (core && core != i + 1)
+			continue;
+		device->cores[i].normal_floor = floor;
+		ovt_fw_normal_floor(&device->fw, i + 1, floor, overtake_host_now(device));
+	}
+unlock:
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	return ret;
+}
+
 /* The job whose FC runs on @core ends with -EIO; all others go on. */
 int overtake_host_reset_core(struct overtake_device *device, u32 core)
 {
@@ -493,8 +517,10 @@ static void boot_locked(struct overtake_device *device)
 	lockdep_assert_held(&device->lock);
 	ovt_fw_init(&device->fw, &config);
 	device->manual_ns = 0;
-	for (i = 0; i < device->settings.cores; i++)
+	for (i = 0; i < device->settings.cores; i++) {
 		device->cores[i].limit_pushed = 0;
+		ovt_core_write(&device->hw[i], OVT_REG_NORMAL_FLOOR, device->cores[i].normal_floor);
+	}
 	if (ovt_fw_reserve(&device->fw, device->settings.cores))
 		overtake_host_update_limits(device, device->settings.cores);
 }

@@ -17,6 +17,7 @@ void overtake_host_stop_context_locked(struct overtake_device *device,
 bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, bool privileged);
 void overtake_host_update_limits(struct overtake_device *device, u32 slots);
 int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit);
+int overtake_host_set_normal_floor(struct overtake_device *device, u32 core, u32 floor);
 int overtake_host_reset_core(struct overtake_device *device, u32 core);
 int overtake_host_set_manual(struct overtake_device *device, bool manual);
 int overtake_host_advance_clock(struct overtake_device *device, u64 target_ns);

@@ -5,6 +5,8 @@
  *	core_limit		one number per core, separated by blanks; writing one sets all
  *	coreN/core_limit	what the administrator set for core N (0 = nothing)
  *	coreN/core_limit_active	what is in force: the tightest of that and what contexts ask for
+ *	normal_floor, coreN/normal_floor
+ *				after so many HIGH FCs in a row a waiting NORMAL one runs (0 = never)
  *	coreN/busy_ns, fcs_high, fcs_normal, preemptions, faults, resets
  *				counters, as in struct drm_overtake_core_info
  *
@@ -32,8 +34,8 @@ struct core_file {
 struct core_directory {
 	char name[16];
 	struct attribute_group group;
-	struct core_file files[8];
-	struct attribute *list[9];
+	struct core_file files[9];
+	struct attribute *list[10];
 };
 
 static struct overtake_device *device_of(struct device *dev)
@@ -103,6 +105,60 @@ static ssize_t limit_active_show(struct device *dev, struct device_attribute *at
 	return sysfs_emit(text, "%u\n", info.core_limit);
 }
 
+static u32 normal_floor(struct overtake_device *device, u32 core)
+{
+	u32 floor;
+
+	spin_lock_irq(&device->lock);
+	floor = device->cores[core - 1].normal_floor;
+	spin_unlock_irq(&device->lock);
+	return floor;
+}
+
+static ssize_t store_floor(struct overtake_device *device, u32 core, const char *text,
+			   size_t length)
+{
+	u32 floor;
+	int ret;
+
+	ret = kstrtou32(text, 0, &floor);
+	if (!ret)
+		ret = overtake_host_set_normal_floor(device, core, floor);
+	return ret ? ret : length;
+}
+
+static ssize_t normal_floor_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	struct overtake_device *device = device_of(dev);
+	int length = 0;
+	u32 core;
+
+	for (core = 1; core <= device->settings.cores; core++)
+		length += sysfs_emit_at(text, length, "%s%u", core > 1 ? " " : "",
+					normal_floor(device, core));
+	return length + sysfs_emit_at(text, length, "\n");
+}
+
+static ssize_t normal_floor_store(struct device *dev, struct device_attribute *attribute,
+				  const char *text, size_t length)
+{
+	return store_floor(device_of(dev), 0, text, length);
+}
+static DEVICE_ATTR_RW(normal_floor);
+
+static ssize_t one_floor_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	u32 core = to_core_file(attribute)->core;
+
+	return sysfs_emit(text, "%u\n", normal_floor(device_of(dev), core));
+}
+
+static ssize_t one_floor_store(struct device *dev, struct device_attribute *attribute,
+			       const char *text, size_t length)
+{
+	return store_floor(device_of(dev), to_core_file(attribute)->core, text, length);
+}
+
 static ssize_t counter_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
 	const struct core_file *file = to_core_file(attribute);
@@ -117,6 +173,7 @@ static ssize_t counter_show(struct device *dev, struct device_attribute *attribu
 static const struct core_file core_files[] = {
 	{ __ATTR(core_limit, 0644, one_limit_show, one_limit_store) },
 	{ __ATTR(core_limit_active, 0444, limit_active_show, NULL) },
+	{ __ATTR(normal_floor, 0644, one_floor_show, one_floor_store) },
 	{ __ATTR(busy_ns, 0444, counter_show, NULL), .offset = COUNTER(busy_ns) },
 	{ __ATTR(fcs_high, 0444, counter_show, NULL), .offset = COUNTER(fcs_high) },
 	{ __ATTR(fcs_normal, 0444, counter_show, NULL), .offset = COUNTER(fcs_normal) },
@@ -164,8 +221,12 @@ int overtake_sysfs_add(struct overtake_device *device)
 			goto remove;
 	}
 	ret = device_create_file(device->drm.dev, &dev_attr_core_limit);
+	if (ret)
+		goto remove;
+	ret = device_create_file(device->drm.dev, &dev_attr_normal_floor);
 	if (!ret)
 		return 0;
+	device_remove_file(device->drm.dev, &dev_attr_core_limit);
 remove:
 	remove_directories(device, i);
 	return ret;
@@ -174,6 +235,7 @@ remove:
 /* Waits for readers and writers. */
 void overtake_sysfs_remove(struct overtake_device *device)
 {
+	device_remove_file(device->drm.dev, &dev_attr_normal_floor);
 	device_remove_file(device->drm.dev, &dev_attr_core_limit);
 	remove_directories(device, device->settings.cores);
 }

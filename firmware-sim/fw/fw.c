@@ -74,6 +74,11 @@ void ovt_fw_limit(struct ovt_fw *fw, u32 core, u32 limit, u64 now_ns)
 	queue_command(fw, OVT_COMMAND_LIMIT, now_ns, NULL, core, limit);
 }
 
+void ovt_fw_normal_floor(struct ovt_fw *fw, u32 core, u32 floor, u64 now_ns)
+{
+	queue_command(fw, OVT_COMMAND_NORMAL_FLOOR, now_ns, NULL, core, floor);
+}
+
 void ovt_fw_abort(struct ovt_fw *fw, u32 number, u32 fault)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, number);
@@ -360,6 +365,9 @@ static bool run_command(struct ovt_fw *fw, const struct ovt_command *command)
 		break;
 	case OVT_COMMAND_LIMIT:
 		ovt_core_write(ovt_fw_hw(fw, command->core), OVT_REG_LIMIT, command->limit);
+		break;
+	case OVT_COMMAND_NORMAL_FLOOR:
+		ovt_core_write(ovt_fw_hw(fw, command->core), OVT_REG_NORMAL_FLOOR, command->limit);
 		break;
 	}
 	ovt_fw_consume_command(fw);

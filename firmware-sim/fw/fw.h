@@ -110,12 +110,13 @@ enum ovt_command_type {
 	OVT_COMMAND_KILL_CONTEXT,
 	OVT_COMMAND_RESET,
 	OVT_COMMAND_LIMIT,
+	OVT_COMMAND_NORMAL_FLOOR,
 };
 
 struct ovt_command {
 	enum ovt_command_type type;
-	u32 core;			/* RESET, LIMIT: from 1 */
-	u32 limit;
+	u32 core;			/* RESET, LIMIT, NORMAL_FLOOR: from 1 */
+	u32 limit;			/* or the floor */
 	u64 time_ns;			/* not before the command in front of it */
 	void *object;			/* job or context */
 };
@@ -197,7 +198,8 @@ void ovt_fw_context_init(struct ovt_fw_context *context);
 
 /*
  * Room in the command queue is reserved before a host commits to anything: 2 for a job
- * (SUBMIT and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each RESET or LIMIT.
+ * (SUBMIT and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each RESET, LIMIT or
+ * NORMAL_FLOOR.
  * A command gives its slot back when it is consumed; a job that ends uncancelled gives back
  * its CANCEL's through ovt_fw_unreserve().  False: no room, nothing changed.
  */
@@ -215,6 +217,7 @@ void ovt_fw_cancel(struct ovt_fw *fw, struct ovt_fw_job *job, u64 now_ns);
 void ovt_fw_kill_context(struct ovt_fw *fw, struct ovt_fw_context *context, u64 now_ns);
 void ovt_fw_reset(struct ovt_fw *fw, u32 core, u64 now_ns);
 void ovt_fw_limit(struct ovt_fw *fw, u32 core, u32 limit, u64 now_ns);
+void ovt_fw_normal_floor(struct ovt_fw *fw, u32 core, u32 floor, u64 now_ns);
 
 enum ovt_advance {
 	OVT_ADVANCE_DONE,	/* up to the horizon, or to what cores must execute first */

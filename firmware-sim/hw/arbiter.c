@@ -7,6 +7,9 @@
  * so a HIGH FC waits for at most n NORMAL ones.  A batch is a range of positions in the
  * unbounded NORMAL ring: it ends at COMMIT_END, wherever cancelled FCs have left holes.
  * How far n FCs reach is for the firmware to say, which knows what does not fit the ring.
+ *
+ * A NORMAL floor of m, off by default, bounds how long NORMAL can starve: when m HIGH FCs in a row
+ * have gone ahead of a waiting NORMAL one, it runs before the next.
  */
 #include "hw/core.h"
 
@@ -34,5 +37,9 @@ enum ovt_choice ovt_arbiter_choose(struct ovt_core *core)
 	}
 	if (committed)
 		return OVT_CHOOSE_NORMAL;
-	return high ? OVT_CHOOSE_HIGH : OVT_CHOOSE_COMMIT;
+	if (!high)
+		return OVT_CHOOSE_COMMIT;
+	if (normal && core->normal_floor && core->overtook >= core->normal_floor)
+		return OVT_CHOOSE_NORMAL;
+	return OVT_CHOOSE_HIGH;
 }

@@ -41,6 +41,8 @@ u64 ovt_core_read(struct ovt_core *core, u32 offset)
 		return core->mode;
 	case OVT_REG_CLOCK:
 		return core->profile->clock_khz;
+	case OVT_REG_NORMAL_FLOOR:
+		return core->normal_floor;
 	case OVT_REG_HIGH_HEAD:
 		return core->rings[OVT_RING_HIGH].head;
 	case OVT_REG_HIGH_TAIL:
@@ -82,6 +84,11 @@ static void write_tail(struct ovt_core *core, struct ovt_ring *ring, u64 value)
 	ring->tail = (u32)value;
 }
 
+static u32 saturate(u64 value)
+{
+	return value > 0xffffffffu ? 0xffffffffu : (u32)value;
+}
+
 void ovt_core_write(struct ovt_core *core, u32 offset, u64 value)
 {
 	switch (offset) {
@@ -92,7 +99,10 @@ void ovt_core_write(struct ovt_core *core, u32 offset, u64 value)
 			ovt_store_release(&core->exec.abort, OVERTAKE_FAULT_KILLED);
 		break;
 	case OVT_REG_LIMIT:
-		core->limit = value > 0xffffffffu ? 0xffffffffu : (u32)value;
+		core->limit = saturate(value);
+		break;
+	case OVT_REG_NORMAL_FLOOR:
+		core->normal_floor = saturate(value);
 		break;
 	case OVT_REG_COMMIT_END:
 		core->commit_end = value;
@@ -147,6 +157,11 @@ void ovt_core_start(struct ovt_core *core, enum ovt_ring_index index, u64 cycle_
 	exec->pricing = core->mode != OVT_MODE_FUNCTIONAL;
 	exec->retired = core->profile->fc_overhead_cycles;
 	ring->head++;
+	if (index == OVT_RING_HIGH && core->limit_active &&
+	    ovt_ring_used(&core->rings[OVT_RING_NORMAL]))
+		core->overtook++;
+	else
+		core->overtook = 0;
 	core->active_ring = index;
 	core->active = 1;
 }

@@ -40,6 +40,7 @@ enum ovt_register {
 	OVT_REG_COMMIT_END = 0x30,	/* RW first NORMAL position that is not committed */
 	OVT_REG_MODE = 0x38,		/* RO enum ovt_mode */
 	OVT_REG_CLOCK = 0x40,		/* RO kHz */
+	OVT_REG_NORMAL_FLOOR = 0x48,	/* RW HIGH FCs that may overtake in a row, 0 = any number */
 	OVT_REG_HIGH_HEAD = 0x50,	/* RO */
 	OVT_REG_HIGH_TAIL = 0x58,	/* RW doorbell */
 	OVT_REG_NORMAL_HEAD = 0x60,	/* RO */
@@ -124,6 +125,8 @@ struct ovt_core {
 	u32 number;			/* from 1 */
 	u32 limit;
 	u32 limit_active;
+	u32 normal_floor;
+	u32 overtook;			/* HIGH FCs started in a row while a NORMAL one waited */
 	u32 irq_status;
 	u32 irq_mask;
 	u32 bad_accesses;

@@ -157,6 +157,12 @@ void set_limit(struct mock *mock, u32 core, u32 limit, u64 at)
 	ovt_fw_limit(&mock->fw, core, limit, at);
 }
 
+void set_normal_floor(struct mock *mock, u32 core, u32 floor, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_normal_floor(&mock->fw, core, floor, at);
+}
+
 void reset(struct mock *mock, u32 core, u64 at)
 {
 	assert_true(ovt_fw_reserve(&mock->fw, 1));

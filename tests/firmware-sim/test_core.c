@@ -199,15 +199,19 @@ static void a_doorbell_that_overruns_or_rewinds_its_ring_is_ignored(void **state
 
 static void limits_beyond_32_bits_are_the_largest(void **state)
 {
+	static const u32 registers[] = { OVT_REG_LIMIT, OVT_REG_NORMAL_FLOOR };
 	struct ovt_core *core = &bench_new(OVT_MODE_TIMED)->core;
+	size_t index;
 
 	(void)state;
-	ovt_core_write(core, OVT_REG_LIMIT, 0xffffffffu);
-	assert_int_equal(ovt_core_read(core, OVT_REG_LIMIT), 0xffffffffu);
-	ovt_core_write(core, OVT_REG_LIMIT, 1ull << 32);
-	assert_int_equal(ovt_core_read(core, OVT_REG_LIMIT), 0xffffffffu);
-	ovt_core_write(core, OVT_REG_LIMIT, 0);
-	assert_int_equal(ovt_core_read(core, OVT_REG_LIMIT), 0);
+	for (index = 0; index < COUNT(registers); index++) {
+		ovt_core_write(core, registers[index], 0xffffffffu);
+		assert_int_equal(ovt_core_read(core, registers[index]), 0xffffffffu);
+		ovt_core_write(core, registers[index], 1ull << 32);
+		assert_int_equal(ovt_core_read(core, registers[index]), 0xffffffffu);
+		ovt_core_write(core, registers[index], 0);
+		assert_int_equal(ovt_core_read(core, registers[index]), 0);
+	}
 }
 
 static void interrupts_are_cleared_by_writing_ones(void **state)

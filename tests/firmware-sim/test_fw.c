@@ -42,6 +42,62 @@ static void high_waits_for_at_most_limit_normal_fcs(void **state)
 	}
 }
 
+/* Six HIGH FCs and four NORMAL ones wait from the start. */
+static void a_normal_floor_bounds_how_many_overtake(void **state)
+{
+	static const struct {
+		u32 limit;
+		u32 floor;
+		const char *trace;
+	} rows[] = {
+		{ 1, 0, "H0@0 H1@1 H2@2 H3@3 H4@4 H5@5 N0@6 N1@16 N2@26 N3@36" },
+		{ 1, 1, "H0@0 N0@1 H1@11 N1@12 H2@22 N2@23 H3@33 N3@34 H4@44 H5@45" },
+		{ 1, 2, "H0@0 H1@1 N0@2 H2@12 H3@13 N1@14 H4@24 H5@25 N2@26 N3@36" },
+		/* One runs, not a batch. */
+		{ 4, 4, "H0@0 H1@1 H2@2 H3@3 N0@4 H4@14 H5@15 N1@16 N2@26 N3@36" },
+		{ 1, 6, "H0@0 H1@1 H2@2 H3@3 H4@4 H5@5 N0@6 N1@16 N2@26 N3@36" },
+		/* In order of arrival nobody overtakes. */
+		{ 0, 1, "H0@0 H1@1 H2@2 H3@3 H4@4 H5@5 N0@6 N1@16 N2@26 N3@36" },
+	};
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+		struct mock_job *high = job_new(mock, 'H', 1, 255, 6, 1);
+		struct mock_job *normal = job_new(mock, 'N', 1, 10, 4, 10);
+
+		set_limit(mock, 1, rows[row].limit, 0);
+		set_normal_floor(mock, 1, rows[row].floor, 0);
+		submit(mock, high, 0);
+		submit(mock, normal, 0);
+		run_until(mock, 1000);
+		expect_trace(mock, rows[row].trace);
+		job_free(normal);
+		job_free(high);
+		free(mock);
+	}
+}
+
+/* HIGH FCs that found nobody waiting have overtaken nobody. */
+static void a_normal_floor_counts_from_arrival(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *high = job_new(mock, 'H', 1, 255, 8, 10);
+	struct mock_job *normal = job_new(mock, 'N', 1, 10, 1, 10);
+
+	(void)state;
+	set_limit(mock, 1, 1, 0);
+	set_normal_floor(mock, 1, 2, 0);
+	submit(mock, high, 0);
+	submit(mock, normal, 35);
+	run_until(mock, 1000);
+	expect_trace(mock, "H0@0 H1@10 H2@20 H3@30 H4@40 H5@50 N0@60 H6@70 H7@80");
+	job_free(normal);
+	job_free(high);
+	free(mock);
+}
+
 static void rings_behave_as_if_unbounded(void **state)
 {
 	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
@@ -343,6 +399,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(high_waits_for_at_most_limit_normal_fcs),
+		cmocka_unit_test(a_normal_floor_bounds_how_many_overtake),
+		cmocka_unit_test(a_normal_floor_counts_from_arrival),
 		cmocka_unit_test(rings_behave_as_if_unbounded),
 		cmocka_unit_test(cancel_leaves_batch_unfilled),
 		cmocka_unit_test(waiting_job_ends_at_its_cancel),

@@ -36,7 +36,8 @@ Case small_case(bool task_level) {
                    {.type = CommandType::kill, .process = 1},
                    {.type = CommandType::reset, .core = 2},
                    {.type = CommandType::limit, .core = 1, .value = 3},
-                   {.type = CommandType::wait, .after = 9}};
+                   {.type = CommandType::wait, .after = 9},
+                   {.type = CommandType::floor, .core = 2, .value = 1}};
     return of;
 }
 
@@ -125,6 +126,7 @@ std::vector<Bad> bad_values() {
         {"/commands/5/core", 9'223'372'036'854'775'808u, "commands[5].core: "},
         {"/commands/5/value", -1, "commands[5].value: "},
         {"/commands/6/core", 1, "commands[6].core: unknown key"},
+        {"/commands/7/core", 3, "commands[7].core: "},
     };
 }
 

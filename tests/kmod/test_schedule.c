@@ -114,6 +114,34 @@ static void limit_0_lets_nothing_overtake(void)
 	client_close(&client);
 }
 
+/* HIGH: 6 FCs of 10 us, NORMAL: 2 of 100 us, both from the start: HHN HHN HH. */
+static void normal_floor_ends_starvation(void)
+{
+	struct client client = client_open(0, 255);
+	struct overtake_result high, normal;
+	uint64_t start_ns = start_clock(&client);
+	uint32_t fc;
+
+	set_limit("core_limit", "1");
+	set_limit("core1/normal_floor", "2");
+	for (fc = 0; fc < 6; fc++)
+		put_delay(&client, fc, 10 * US);
+	put_delay(&client, 6, 100 * US);
+	put_delay(&client, 7, 100 * US);
+	submit(&client, 1, 0, 6, 255);
+	submit(&client, 2, 6, 2, 10);
+	check_equal(advance_clock(0, start_ns + 10000 * US), 0);
+	high = collect(&client, 1);
+	normal = collect(&client, 2);
+	check_equal(normal.start_ns, start_ns + 20 * US);
+	check_equal(normal.end_ns, start_ns + 240 * US);
+	check_equal(normal.preemptions, 1);
+	check_equal(high.end_ns, start_ns + 260 * US);
+	set_limit("normal_floor", "0");
+	set_limit("core_limit", "0");
+	client_close(&client);
+}
+
 static void context_request_limits_while_it_lives(void)
 {
 	struct client client = client_open(0, 255);
@@ -347,6 +375,7 @@ static void reset_ends_only_what_runs(void)
 const struct test_case schedule_cases[] = {
 	{ "schedule-limit-1-lets-high-overtake", MANUAL, limit_1_lets_high_overtake },
 	{ "schedule-limit-0-lets-nothing-overtake", MANUAL, limit_0_lets_nothing_overtake },
+	{ "schedule-normal-floor-ends-starvation", MANUAL, normal_floor_ends_starvation },
 	{ "schedule-context-request-limits-while-it-lives", MANUAL,
 	  context_request_limits_while_it_lives },
 	{ "schedule-cancel-spares-the-running-fc", MANUAL, cancel_spares_the_running_fc },

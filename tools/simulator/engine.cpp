@@ -165,8 +165,9 @@ private:
         ovt_fw_init(&fw_, &config);
         ovt_fw_context_init(&context_);
         for (std::uint32_t core = 1; core <= scenario_.cores; core++) {
-            ovt_fw_reserve(&fw_, 1);
+            ovt_fw_reserve(&fw_, 2);
             ovt_fw_limit(&fw_, core, scenario_.core_limits[core - 1], 0);
+            ovt_fw_normal_floor(&fw_, core, scenario_.normal_floors[core - 1], 0);
         }
         prepare();
     }

@@ -72,17 +72,18 @@ private:
             top_.at("kind").fail(fmt::format("\"{}\" is neither \"fc\" nor \"task\"", kind));
         scenario_.kind = kind == "fc" ? Kind::fc : Kind::task;
         if (scenario_.kind == Kind::fc)
-            top_.expect_object({"version", "kind", "cores", "core_limit", "jobs", "cancels", "name",
+            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "jobs", "cancels", "name",
                                 "description", "seed", "until", "models", "loads"});
         else
-            top_.expect_object({"version", "kind", "cores", "core_limit", "service_mode", "slots",
+            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "service_mode", "slots",
                                 "env", "models", "tasks", "cancels", "name", "description", "seed",
                                 "until", "policy", "loads"});
         const Place version = top_.at("version");
         if (version.integer(0, time_limit) != 1)
             version.fail(fmt::format("{}, but only version 1 is known", version.value().dump()));
         scenario_.cores = static_cast<std::uint32_t>(top_.at("cores").integer(1, OVT_MAX_CORES));
-        core_limits();
+        scenario_.core_limits = of_each_core("core_limit");
+        scenario_.normal_floors = of_each_core("normal_floor");
         if (top_.has("name"))
             scenario_.name = top_.at("name").name();
         if (top_.has("description"))
@@ -93,21 +94,23 @@ private:
             until_ = top_.at("until").duration();
     }
 
-    void core_limits() {
-        scenario_.core_limits.assign(scenario_.cores, 0);
-        if (!top_.has("core_limit"))
-            return;
-        const Place limit = top_.at("core_limit");
-        if (!limit.value().is_array()) {
-            scenario_.core_limits.assign(scenario_.cores, saturate(limit.time()));
-            return;
+    /// One for all cores, or a list with one for each.
+    std::vector<std::uint32_t> of_each_core(const char* key) const {
+        std::vector<std::uint32_t> values(scenario_.cores, 0);
+        if (!top_.has(key))
+            return values;
+        const Place value = top_.at(key);
+        if (!value.value().is_array()) {
+            values.assign(scenario_.cores, saturate(value.time()));
+            return values;
         }
-        const std::vector<Place> limits = limit.elements();
-        if (limits.size() != scenario_.cores)
-            limit.fail(fmt::format("{} limits, but the device has {} cores", limits.size(),
-                                   scenario_.cores));
-        for (std::size_t i = 0; i < limits.size(); i++)
-            scenario_.core_limits[i] = saturate(limits[i].time());
+        const std::vector<Place> list = value.elements();
+        if (list.size() != scenario_.cores)
+            value.fail(
+                fmt::format("{} values, but the device has {} cores", list.size(), scenario_.cores));
+        for (std::size_t i = 0; i < list.size(); i++)
+            values[i] = saturate(list[i].time());
+        return values;
     }
 
     void task_level() {

@@ -92,7 +92,8 @@ struct Scenario {
     std::string name;        ///< empty: none
     std::string description; ///< empty: none
     std::uint32_t cores;
-    std::vector<std::uint32_t> core_limits; ///< one per core
+    std::vector<std::uint32_t> core_limits;   ///< one per core
+    std::vector<std::uint32_t> normal_floors; ///< one per core
 
     // Task level only.
     bool service_mode = false;

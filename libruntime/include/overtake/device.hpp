@@ -133,6 +133,8 @@ struct EmbeddedOptions {
     std::string profile = "default";
     unsigned core_limit = 0;           ///< of every core; queues may ask for a tighter one
     std::vector<unsigned> core_limits; ///< one per core, instead of core_limit; empty = not used
+    /// After so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never. Needs a core limit.
+    unsigned normal_floor = 0;
     bool manual_clock = false;
     std::uint64_t watchdog_cycles = 0;  ///< cycles one FC may execute, 0 = default (5e9)
     std::uint64_t queue_timeout_ns = 0; ///< device time a job may be in flight, 0 = default (10 s)

@@ -74,8 +74,10 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
     ovt_fw_init(&firmware_, &config_);
     {
         const Lock lock(mutex_);
-        ovt_fw_reserve(&firmware_, options_.cores);
+        ovt_fw_reserve(&firmware_, 2 * options_.cores);
         apply_limits();
+        for (unsigned core = 1; core <= options_.cores; core++)
+            ovt_fw_normal_floor(&firmware_, core, options_.normal_floor, now());
         pump();
     }
     for (unsigned core = 1; core <= options_.cores; core++)

@@ -147,6 +147,10 @@ private:
             command.type = CommandType::limit;
             command.core = any_core();
             command.value = pick(random_, std::array{0u, 1u, 2u, 5u});
+        } else if (kind < 94) {
+            command.type = CommandType::floor;
+            command.core = any_core();
+            command.value = pick(random_, std::array{0u, 1u, 1u, 2u, 4u});
         }
         return command;
     }

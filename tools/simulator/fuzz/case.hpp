@@ -33,7 +33,7 @@ struct Model {
     std::vector<Segment> segments;
 };
 
-enum class CommandType { submit, cancel, kill, reset, limit, wait };
+enum class CommandType { submit, cancel, kill, reset, limit, floor, wait };
 
 struct Command {
     CommandType type = CommandType::wait;
@@ -41,10 +41,10 @@ struct Command {
     std::uint32_t model = 0; ///< submit
     std::uint32_t priority = 0;
     std::int64_t custom_id = 0;
-    std::uint32_t core = 0;    ///< submit: 0 is any; reset, limit: from 1
+    std::uint32_t core = 0;    ///< submit: 0 is any; reset, limit, floor: from 1
     std::uint32_t process = 0; ///< submit, kill
     std::uint32_t target = 0;  ///< cancel: number of an earlier submit
-    std::uint32_t value = 0;   ///< limit
+    std::uint32_t value = 0;   ///< limit, floor
 };
 
 /// How the host misbehaves. Its own randomness has a seed, so that a run can be had again.

@@ -20,8 +20,8 @@ namespace {
 using simulator::Place;
 
 constexpr std::array<std::string_view, 3> fc_kinds = {"good", "bad_instruction", "stuck"};
-constexpr std::array<std::string_view, 6> command_types = {"submit", "cancel", "kill",
-                                                           "reset",  "limit",  "wait"};
+constexpr std::array<std::string_view, 7> command_types = {"submit", "cancel", "kill", "reset",
+                                                           "limit",  "floor",  "wait"};
 constexpr std::array<std::string_view, 3> modes = {"functional", "timed", "both"};
 constexpr std::array<std::string_view, 2> levels = {"fc", "task"};
 
@@ -83,6 +83,7 @@ nlohmann::ordered_json to_json(const Command& command) {
         json["process"] = command.process;
         break;
     case CommandType::limit:
+    case CommandType::floor:
         json["value"] = command.value;
         [[fallthrough]];
     case CommandType::reset:
@@ -244,6 +245,7 @@ private:
             command.core = number(place.at("core"), 1, case_.cores());
             break;
         case CommandType::limit:
+        case CommandType::floor:
             place.expect_object({"after", "do", "core", "value"});
             command.core = number(place.at("core"), 1, case_.cores());
             command.value = number(place.at("value"), 0, u32_max);

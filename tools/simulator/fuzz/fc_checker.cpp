@@ -2,7 +2,7 @@
 //
 // What makes the order of events exact. Commands are stamped with the host's clock, which is never
 // behind what the firmware has processed, so each takes effect at its stamp. SUBMIT and CANCEL
-// have events of their own. KILL, RESET and LIMIT have none, or a late one: they are pending here
+// have events of their own. KILL, RESET, LIMIT and NORMAL_FLOOR have none, or a late one: they are pending here
 // until an event shows that they were consumed. That is so for an event of a later command;
 // for a choice at or after the stamp, since commands precede the choices of an instant; and for the
 // end of an FC after the stamp, since the ends of an instant precede its commands.
@@ -62,6 +62,10 @@ void FcChecker::queued_limit(std::uint32_t core, std::uint32_t limit, std::uint6
     pending_.push_back({OVT_COMMAND_LIMIT, next_order_++, now, core, limit, nullptr});
 }
 
+void FcChecker::queued_floor(std::uint32_t core, std::uint32_t floor, std::uint64_t now) {
+    pending_.push_back({OVT_COMMAND_NORMAL_FLOOR, next_order_++, now, core, floor, nullptr});
+}
+
 /// Those queued before the command `order`.
 void FcChecker::take_pending(std::uint64_t order) {
     while (!pending_.empty() && pending_.front().order < order) {
@@ -99,6 +103,9 @@ void FcChecker::apply(const Pending& pending) {
     switch (pending.type) {
     case OVT_COMMAND_LIMIT:
         cores_[pending.core - 1].limit = pending.limit;
+        break;
+    case OVT_COMMAND_NORMAL_FLOOR:
+        cores_[pending.core - 1].floor = pending.limit;
         break;
     case OVT_COMMAND_RESET:
         cores_[pending.core - 1].resets++;
@@ -215,8 +222,9 @@ std::pair<FcChecker::View*, std::uint32_t> FcChecker::choice(Core& core) const {
         return head(high.front()->sequence < normal.front()->sequence ? high : normal);
     }
     if (core.batch.empty()) {
+        const bool starved = core.floor != 0 && core.overtook >= core.floor && !normal.empty();
         if (!high.empty())
-            return head(high);
+            return head(starved ? normal : high);
         for (View* view : normal)
             for (std::uint32_t fc = view->next;
                  fc < view->count() && core.batch.size() < core.limit_active; fc++)
@@ -259,6 +267,8 @@ void FcChecker::note_start(Core& core, View& view, bool high, std::uint64_t time
         view.first_start = time;
     if (view.waiting() == 0)
         core.rings[high ? 0 : 1].pop_front();
+    core.overtook =
+        high && core.limit_active != 0 && !core.rings[1].empty() ? core.overtook + 1 : 0;
     if (high) {
         if (core.last_normal != nullptr && !core.last_normal->overtaken)
             violate("{} ns: nothing was said of the preemption of {}", time,

@@ -23,6 +23,7 @@ public:
     void queued_kill(const ovt_fw_context* context, std::uint64_t now);
     void queued_reset(std::uint32_t core, std::uint64_t now);
     void queued_limit(std::uint32_t core, std::uint32_t limit, std::uint64_t now);
+    void queued_floor(std::uint32_t core, std::uint32_t floor, std::uint64_t now);
 
     void event(const ovt_event& event);
     /// The firmware says that it has nothing left to do: then no core is idle beside waiting FCs.
@@ -91,6 +92,8 @@ private:
         std::deque<std::pair<View*, std::uint32_t>> batch;
         std::uint64_t limit = 0;
         std::uint64_t limit_active = 0;
+        std::uint64_t floor = 0;
+        std::uint64_t overtook = 0; ///< HIGH FCs in a row that left a NORMAL one waiting
         std::uint64_t unfinished = 0;
         std::uint64_t free_since = 0;
         View* running = nullptr;
@@ -113,7 +116,7 @@ private:
         std::uint64_t order;
         std::uint64_t stamp;
         std::uint32_t core;
-        std::uint32_t limit;
+        std::uint32_t limit; ///< or the floor
         const ovt_fw_context* context;
     };
 

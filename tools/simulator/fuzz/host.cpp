@@ -441,6 +441,9 @@ private:
         case CommandType::limit:
             set_limit(command.core, command.value);
             break;
+        case CommandType::floor:
+            set_floor(command.core, command.value);
+            break;
         case CommandType::wait:
             return;
         }
@@ -452,6 +455,13 @@ private:
             return;
         fc_checker_.queued_limit(core, limit, now_);
         ovt_fw_limit(&fw_, core, limit, now_);
+    }
+
+    void set_floor(std::uint32_t core, std::uint32_t floor) {
+        if (!reserve(1))
+            return;
+        fc_checker_.queued_floor(core, floor, now_);
+        ovt_fw_normal_floor(&fw_, core, floor, now_);
     }
 
     void submit_job(const Command& command) {
