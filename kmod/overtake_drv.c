@@ -14,6 +14,7 @@
 #include "overtake_drv.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_pm.h"
 
 #define MAX_DEVICES	8
 
@@ -290,6 +291,7 @@ static struct platform_driver overtake_platform_driver = {
 	.remove = overtake_remove,
 	.driver = {
 		.name = "overtake",
+		.pm = pm_sleep_ptr(&overtake_pm_ops),
 		/* add_devices() looks at what came of it. */
 		.probe_type = PROBE_FORCE_SYNCHRONOUS,
 	},

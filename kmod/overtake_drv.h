@@ -111,6 +111,8 @@ struct overtake_settings {
  * @events: memory of the firmware's event queue
  * @gone: being removed: nothing is admitted any more, what ends, ends with -ENODEV
  * @stopped: removed: threads and timer are not there any more
+ * @held: the firmware was told to start nothing
+ * @suspended: no timer is armed and no thread runs
  * @manual: device time is @manual_ns, stepped through debugfs
  * @manual_ns: device time while the clock is manual
  * @draining: somebody waits for a context to die; see overtake_host_horizon()
@@ -143,6 +145,8 @@ struct overtake_device {
 	struct ovt_event *events;
 	bool gone;
 	bool stopped;
+	bool held;
+	bool suspended;
 	bool manual;
 	u32 draining;
 	u64 manual_ns;

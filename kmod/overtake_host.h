@@ -9,6 +9,8 @@ int overtake_host_init(struct overtake_device *device);
 int overtake_host_start(struct overtake_device *device);
 void overtake_host_go(struct overtake_device *device);
 void overtake_host_stop(struct overtake_device *device);
+int overtake_host_suspend(struct overtake_device *device);
+void overtake_host_resume(struct overtake_device *device);
 
 u64 overtake_host_now(struct overtake_device *device);
 void overtake_host_kick(struct overtake_device *device);

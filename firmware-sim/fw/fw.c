@@ -79,6 +79,16 @@ void ovt_fw_normal_floor(struct ovt_fw *fw, u32 core, u32 floor, u64 now_ns)
 	queue_command(fw, OVT_COMMAND_NORMAL_FLOOR, now_ns, NULL, core, floor);
 }
 
+void ovt_fw_hold(struct ovt_fw *fw, u64 now_ns)
+{
+	queue_command(fw, OVT_COMMAND_HOLD, now_ns, NULL, 0, 0);
+}
+
+void ovt_fw_release(struct ovt_fw *fw, u64 now_ns)
+{
+	queue_command(fw, OVT_COMMAND_RELEASE, now_ns, NULL, 0, 0);
+}
+
 void ovt_fw_abort(struct ovt_fw *fw, u32 number, u32 fault)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, number);
@@ -286,6 +296,7 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 	job = hw->exec.descriptor.job;
 	if (OVT_PLANTED(WATCHDOG_WAITING))
 		hw->exec.cycle_limit -= fw->now_ns - job->arrival_ns;
+	state->waiting[ring]--;
 	if (!job->started++)
 		job->start_ns = fw->now_ns;
 	if (job->started == job->fc_count)
@@ -369,6 +380,12 @@ static bool run_command(struct ovt_fw *fw, const struct ovt_command *command)
 	case OVT_COMMAND_NORMAL_FLOOR:
 		ovt_core_write(ovt_fw_hw(fw, command->core), OVT_REG_NORMAL_FLOOR, command->limit);
 		break;
+	case OVT_COMMAND_HOLD:
+		fw->held = true;
+		break;
+	case OVT_COMMAND_RELEASE:
+		fw->held = false;
+		break;
 	}
 	ovt_fw_consume_command(fw);
 	return true;
@@ -413,7 +430,7 @@ static bool choose_idle(struct ovt_fw *fw)
 	u32 core;
 
 	for (core = 1; core <= fw->config.core_count; core++) {
-		if (ovt_fw_state(fw, core)->running)
+		if (ovt_fw_state(fw, core)->running || fw->held)
 			continue;
 		if (!room(fw))
 			return false;

@@ -111,6 +111,8 @@ enum ovt_command_type {
 	OVT_COMMAND_RESET,
 	OVT_COMMAND_LIMIT,
 	OVT_COMMAND_NORMAL_FLOOR,
+	OVT_COMMAND_HOLD,
+	OVT_COMMAND_RELEASE,
 };
 
 struct ovt_command {
@@ -173,6 +175,7 @@ struct ovt_fw_core {
 	struct ovt_list jobs[OVT_RING_COUNT];	/* with FCs that have not started */
 	struct ovt_list *refill[OVT_RING_COUNT]; /* first of @jobs with FCs not in the ring */
 	u64 next_position[OVT_RING_COUNT];
+	u64 waiting[OVT_RING_COUNT];		/* FCs that have arrived, not started, not dropped */
 	u32 unfinished;				/* running, committed or in a ring */
 	u32 executed;				/* the running FC has nothing left to execute */
 	u64 start_ns;
@@ -191,6 +194,7 @@ struct ovt_fw {
 	u32 command_head, command_tail, commands_reserved;
 	u32 event_head, event_tail;
 	bool choose;				/* an idle core may have work at now_ns */
+	bool held;				/* between HOLD and RELEASE */
 };
 
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config);
@@ -198,8 +202,7 @@ void ovt_fw_context_init(struct ovt_fw_context *context);
 
 /*
  * Room in the command queue is reserved before a host commits to anything: 2 for a job
- * (SUBMIT and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each RESET, LIMIT or
- * NORMAL_FLOOR.
+ * (SUBMIT and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each other command.
  * A command gives its slot back when it is consumed; a job that ends uncancelled gives back
  * its CANCEL's through ovt_fw_unreserve().  False: no room, nothing changed.
  */
@@ -218,6 +221,13 @@ void ovt_fw_kill_context(struct ovt_fw *fw, struct ovt_fw_context *context, u64 
 void ovt_fw_reset(struct ovt_fw *fw, u32 core, u64 now_ns);
 void ovt_fw_limit(struct ovt_fw *fw, u32 core, u32 limit, u64 now_ns);
 void ovt_fw_normal_floor(struct ovt_fw *fw, u32 core, u32 floor, u64 now_ns);
+
+/*
+ * Between HOLD and RELEASE no FC starts.  What runs ends, jobs arrive and are cancelled as ever;
+ * the first choices after that are made at RELEASE's instant.
+ */
+void ovt_fw_hold(struct ovt_fw *fw, u64 now_ns);
+void ovt_fw_release(struct ovt_fw *fw, u64 now_ns);
 
 enum ovt_advance {
 	OVT_ADVANCE_DONE,	/* up to the horizon, or to what cores must execute first */

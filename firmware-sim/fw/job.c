@@ -42,6 +42,7 @@ void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 	job->sequence = ++fw->next_sequence;
 	job->first_position = state->next_position[ring];
 	state->next_position[ring] += job->fc_count;
+	state->waiting[ring] += job->fc_count;
 	state->unfinished += job->fc_count;
 	ovt_list_append(&job->context->jobs, &job->context_link);
 	ovt_list_append(&state->jobs[ring], &job->ring_link);
@@ -62,6 +63,7 @@ void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
 
+	state->waiting[ovt_job_ring(job)] -= job->fc_count - job->started;
 	if (!OVT_PLANTED(CANCELLED_COUNTED))
 		state->unfinished -= job->fc_count - job->started;
 	if (state->last_normal == job)

@@ -74,8 +74,9 @@ void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job)
 }
 
 /*
- * Commits the first FCs of NORMAL, as many as the limit allows.  Amortised over the FCs that
- * the batch holds, since each job passed has at least one of them.
+ * Commits the first FCs of NORMAL, as many as the limit allows.  Where it allows all, no job is
+ * looked at; else no more jobs than the limit says, and fewer than there are.  Amortised over the
+ * FCs that the batch holds, since each job passed has at least one of them.
  */
 void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 {
@@ -86,6 +87,10 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 	struct ovt_list *link;
 	u64 end = core->commit_end;
 
+	if (left >= state->waiting[OVT_RING_NORMAL]) {
+		ovt_core_write(core, OVT_REG_COMMIT_END, state->next_position[OVT_RING_NORMAL]);
+		return;
+	}
 	for (link = head->next; link != head && left; link = link->next) {
 		const struct ovt_fw_job *job = ring_job(link);
 		u32 waiting = job->fc_count - job->started;

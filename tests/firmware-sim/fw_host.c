@@ -169,6 +169,18 @@ void reset(struct mock *mock, u32 core, u64 at)
 	ovt_fw_reset(&mock->fw, core, at);
 }
 
+void hold(struct mock *mock, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_hold(&mock->fw, at);
+}
+
+void release(struct mock *mock, u64 at)
+{
+	assert_true(ovt_fw_reserve(&mock->fw, 1));
+	ovt_fw_release(&mock->fw, at);
+}
+
 void kill_context(struct mock *mock, struct ovt_fw_context *context, u64 at)
 {
 	assert_true(ovt_fw_reserve(&mock->fw, 1));

@@ -58,6 +58,8 @@ void cancel(struct mock *mock, struct mock_job *job, u64 at);
 void set_limit(struct mock *mock, u32 core, u32 limit, u64 at);
 void set_normal_floor(struct mock *mock, u32 core, u32 floor, u64 at);
 void reset(struct mock *mock, u32 core, u64 at);
+void hold(struct mock *mock, u64 at);
+void release(struct mock *mock, u64 at);
 void kill_context(struct mock *mock, struct ovt_fw_context *context, u64 at);
 
 /* Every event that waits. */

@@ -213,6 +213,90 @@ static void changed_limit_waits_for_the_batch(void **state)
 	free(mock);
 }
 
+/*
+ * A limit that covers all that waits commits that and nothing that comes later, wherever cancels have
+ * left holes; one less commits one FC less.
+ */
+static void limit_that_covers_all_commits_what_is_there(void **state)
+{
+	static const u32 limits[] = { 4, 5, 6, 4000000000u };
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < sizeof(limits) / sizeof(limits[0]); row++) {
+		struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+		struct mock_job *blocker = job_new(mock, 'X', 1, 255, 1, 100);
+		struct mock_job *first = job_new(mock, 'A', 1, 0, 3, 100);
+		struct mock_job *hole = job_new(mock, 'C', 1, 0, 70, 100);
+		struct mock_job *second = job_new(mock, 'B', 1, 0, 2, 100);
+		struct mock_job *last = job_new(mock, 'D', 1, 0, 80, 100);
+		struct mock_job *late = job_new(mock, 'L', 1, 0, 1, 100);
+		struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
+
+		set_limit(mock, 1, limits[row], 0);
+		submit(mock, blocker, 0);
+		submit(mock, first, 1);
+		submit(mock, hole, 2);
+		submit(mock, second, 3);
+		submit(mock, last, 4);
+		cancel(mock, hole, 5);
+		cancel(mock, last, 6);
+		submit(mock, late, 150);
+		submit(mock, high, 160);
+		run_until(mock, 10000);
+		expect_trace(mock, limits[row] == 4 ?
+			     "X0@0 A0@100 A1@200 A2@300 B0@400 H0@500 B1@510 L0@610" :
+			     "X0@0 A0@100 A1@200 A2@300 B0@400 B1@500 H0@600 L0@610");
+		assert_int_equal(mock->states[0].waiting[OVT_RING_NORMAL], 0);
+		assert_int_equal(mock->states[0].waiting[OVT_RING_HIGH], 0);
+		assert_int_equal(mock->states[0].unfinished, 0);
+		job_free(blocker);
+		job_free(first);
+		job_free(hole);
+		job_free(second);
+		job_free(last);
+		job_free(late);
+		job_free(high);
+		free(mock);
+	}
+}
+
+/* What runs ends, jobs arrive and are cancelled; the next choice is made when held no longer. */
+static void held_cores_start_nothing(void **state)
+{
+	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 16);
+	struct mock_job *first = job_new(mock, 'A', 1, 0, 3, 100);
+	struct mock_job *second = job_new(mock, 'B', 2, 0, 1, 100);
+	struct mock_job *third = job_new(mock, 'C', 2, 0, 1, 100);
+	struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
+
+	(void)state;
+	set_limit(mock, 1, 1, 0);
+	submit(mock, first, 0);
+	hold(mock, 150);
+	submit(mock, high, 160);
+	submit(mock, second, 170);
+	submit(mock, third, 180);
+	cancel(mock, second, 190);
+	run_until(mock, 1000);
+	expect_trace(mock, "A0@0 A1@100");
+	assert_int_equal(first->fw.done, 2);
+	assert_int_equal(second->fw.status, OVT_JOB_CANCELLED);
+	assert_int_equal(second->fw.end_ns, 190);
+	assert_int_equal(ovt_fw_next(&mock->fw), OVT_TIME_NEVER);
+	release(mock, 5000);
+	run_until(mock, 10000);
+	expect_trace(mock, "A0@0 A1@100 H0@5000 C0@5000 A2@5010");
+	assert_int_equal(first->fw.preemptions, 1);
+	assert_int_equal(first->fw.executed_ns, 300);
+	assert_true(first->ended && third->ended && high->ended);
+	job_free(first);
+	job_free(second);
+	job_free(third);
+	job_free(high);
+	free(mock);
+}
+
 static void endless_program_ends_only_its_own_job(void **state)
 {
 	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
@@ -406,6 +490,8 @@ int main(void)
 		cmocka_unit_test(waiting_job_ends_at_its_cancel),
 		cmocka_unit_test(core_any_goes_where_fewest_fcs_are_unfinished),
 		cmocka_unit_test(changed_limit_waits_for_the_batch),
+		cmocka_unit_test(limit_that_covers_all_commits_what_is_there),
+		cmocka_unit_test(held_cores_start_nothing),
 		cmocka_unit_test(endless_program_ends_only_its_own_job),
 		cmocka_unit_test(bad_instruction_faults_its_job),
 		cmocka_unit_test(fc_outside_the_program_faults),
