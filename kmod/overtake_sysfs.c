@@ -6,7 +6,7 @@
  *	coreN/core_limit	what the administrator set for core N (0 = nothing)
  *	coreN/core_limit_active	what is in force: the tightest of that and what contexts ask for
  *	normal_floor, coreN/normal_floor
- *				after so many HIGH FCs in a row a waiting NORMAL one runs (0 = never)
+ *				after so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never
  *	coreN/busy_ns, fcs_high, fcs_normal, preemptions, faults, resets
  *				counters, as in struct drm_overtake_core_info
  *

@@ -175,7 +175,7 @@ struct ovt_fw_core {
 	struct ovt_list jobs[OVT_RING_COUNT];	/* with FCs that have not started */
 	struct ovt_list *refill[OVT_RING_COUNT]; /* first of @jobs with FCs not in the ring */
 	u64 next_position[OVT_RING_COUNT];
-	u64 waiting[OVT_RING_COUNT];		/* FCs that have arrived, not started, not dropped */
+	u64 waiting[OVT_RING_COUNT];		/* FCs arrived, not started, not dropped */
 	u32 unfinished;				/* running, committed or in a ring */
 	u32 executed;				/* the running FC has nothing left to execute */
 	u64 start_ns;
