@@ -27,7 +27,15 @@
  * pixel_stride is a multiple of OVERTAKE_CHANNEL_ALIGN and at least channels,
  * row_stride at least width * pixel_stride.  Bytes between channels and
  * pixel_stride are padding: operators may read and never write them.  A bound
- * check counts channels rounded up to OVERTAKE_CHANNEL_ALIGN.
+ * check counts channels rounded up to OVERTAKE_CHANNEL_ALIGN, except that COPY
+ * and the opcodes marked "exact" below count the channels themselves, so that
+ * views of a part of a tensor's channels stay inside its region.  Concatenation
+ * and slicing are COPY of such views; a stretched stride makes a strided slice.
+ * A 1-dimensional tensor is one with height 1.
+ *
+ * Float tensors (QUANTISE, DEQUANTISE) hold 32-bit IEEE 754 numbers, little
+ * endian: element (y, x, c) is 4 * c bytes behind its pixel; offset and strides
+ * are multiples of 4, pixel_stride is at least 4 * channels, zero_point is 0.
  *
  * The real value of an element q is scale * (q - zero_point); scales are known
  * to the compiler only, the device sees the integer multipliers derived from
@@ -45,7 +53,7 @@
 
 #include <linux/types.h>
 
-#define OVERTAKE_ISA_VERSION		((1u << 16) | 0u)
+#define OVERTAKE_ISA_VERSION		((1u << 16) | 1u)
 
 #define OVERTAKE_CHANNEL_ALIGN		8u
 /* Outputs and inputs of a tile of CONV's weights. */
@@ -58,10 +66,15 @@
 /* Bytes from a tensor's first element to its last, and of weights. */
 #define OVERTAKE_MAX_TENSOR_BYTES	(1ull << 40)
 #define OVERTAKE_TABLE_BYTES		256u
+#define OVERTAKE_FLOAT_TABLE_BYTES	1024u
 #define OVERTAKE_DELAY_CYCLES_MAX	(1ull << 32)
 #define OVERTAKE_MULTIPLIER_MAX		((1u << 24) - 1u)
 #define OVERTAKE_SHIFT_MIN		1u
 #define OVERTAKE_SHIFT_MAX		62u
+/* Positions in an image (RESIZE_*, NV12) count 1/2^20 pixels. */
+#define OVERTAKE_POSITION_BITS		20u
+#define OVERTAKE_START_MAX		(1ll << 52)
+#define OVERTAKE_STEP_MAX		(1u << 30)
 
 /* Region indices.  From OVERTAKE_REGION_IO on they are the job's own. */
 #define OVERTAKE_REGION_PROGRAM		0u
@@ -72,38 +85,79 @@
 /*
  * Opcodes.  in[0] is the input, in[1] a second input where one is named,
  * out the output.  "acc" is a 32-bit accumulator that wraps modulo 2^32.
- * Input positions outside the tensor contribute nothing.
+ * Input positions outside the tensor contribute nothing.  docs/isa.md has every
+ * formula in full.
  *
  * CONV		acc = bias[o] + sum (in0 - zp0) * w; groups divides both channel
  *		counts.  Weights: [group][o / 8][ky][kx][i / 2][8 o][2 i], zero filled.
  * DEPTHWISE	channels of in0 = channels of out; weights [ky][kx][channels rounded up to 8].
- * MATMUL	rows = height * width of in0, k = its channels; in1 holds n rows (height 1,
- *		width n) of k channels; out has the height and width of in0 and n channels.
- *		acc = bias[n] + sum (in0 - zp0) * (in1 - zp1).
+ * MATMUL	rows = height * width of in0, k = its channels; in1 holds n rows (width n)
+ *		of k channels; out has the height and width of in0 and n channels.
+ *		acc = bias[n] + sum (in0 - zp0) * (in1 - zp1).  in1 has height 1, or the
+ *		height of in0: then row y of in0 is multiplied with row y of in1.
  * ADD		acc = (in0 - zp0) * multiplier[0] + (in1 - zp1) * multiplier[1], in 64 bits,
- *		then rounded half to even by shift[0].
+ *		then rounded half to even by shift[0].  Each dimension of an input is the
+ *		output's or 1 (also SUB, MUL, MAX, MIN).
  * MAX_POOL	maximum over the window's positions inside the tensor; zero points equal.
  * AVERAGE_POOL	sum (in0 - zp0) over the window, requantised by entry n - 1 of the
  *		parameters, n being the number of positions inside the tensor; with
- *		OVERTAKE_FLAG_COUNT_INCLUDE_PAD n is kernel_height * kernel_width.
+ *		OVERTAKE_FLAG_COUNT_INCLUDE_PAD n is kernel_height * kernel_width, with
+ *		OVERTAKE_FLAG_CLIP_PAD as well n leaves out the positions more than
+ *		pad_bottom rows below or pad_right columns right of the tensor.
  *		A global pool is a pool whose kernel is the whole input.
  * TABLE	out = table[(unsigned char)in0]; 256 bytes at weights_offset.
- * COPY		out = in0, shapes equal.
+ * COPY		out = in0, shapes equal (exact).
  * DELAY	occupies the core for delay_cycles, at most OVERTAKE_DELAY_CYCLES_MAX.
  * JUMP		continues at instruction jump_target of the program, which lies in the FC.
+ *
+ * Of minor version 1:
+ *
+ * SUB		as ADD, the second product subtracted.
+ * MUL		(in0 - zp0) * (in1 - zp1) * multiplier[0], rounded by shift[0].
+ * MAX, MIN	as ADD, the greater (lesser) of the two products in place of their sum.
+ * REQUANTISE	requantise(in0 - zp0, multiplier[0], shift[0]).
+ * TRANSPOSED_CONV	as CONV, weights and parameters too; tap (ky, kx) adds input (y', x')
+ *		to output (y, x) when y' * stride_height = y + pad_top - ky * dilation_height
+ *		and likewise for x.
+ * PAD		in0 from row pad_top and column pad_left of out on; around it fill, or by
+ *		OVERTAKE_FLAG_EDGE the nearest element, or by OVERTAKE_FLAG_REFLECT the
+ *		mirrored one (exact).
+ * PERMUTE	exchanges axes: axes names the axis of in0 (0 height, 1 width, 2 channels)
+ *		that becomes out's height, width << 2, channels << 4 (exact).
+ * DEPTH_TO_SPACE	block = kernel_height = kernel_width; out (y, x, c) = in0 (y / block,
+ *		x / block, (y % block * block + x % block) * out.channels + c), and by
+ *		OVERTAKE_FLAG_CRD channel c * block^2 + y % block * block + x % block (exact).
+ * SPACE_TO_DEPTH	the inverse of DEPTH_TO_SPACE without a flag (exact).
+ * RESIZE_NEAREST, RESIZE_BILINEAR	input position of output (y, x): start_y + y * step_y,
+ *		start_x + x * step_x, clamped to the tensor; zero points equal.
+ * REDUCE_SUM	sum (in0 - zp0) over the axes of axes (OVERTAKE_AXIS_*), requantised by
+ *		multiplier[0] and shift[0] (exact).
+ * REDUCE_MAX, REDUCE_MIN	zero points equal (exact).
+ * QUANTISE	in0 is a float tensor: in0 * multiplier[0] / 2^shift[0], rounded half to even
+ *		(exact).  NaN counts as 0.
+ * DEQUANTISE	out is a float tensor: word (unsigned char)in0 of the 256 at weights_offset,
+ *		a multiple of 4 (exact).
+ * NV12		in0 is a picture's luma (1 channel, pixel_stride 1), in1 its chroma (2 channels,
+ *		pixel_stride 2, half the luma's size rounded up), unsigned bytes.  Crops and
+ *		resizes as RESIZE_BILINEAR does, or RESIZE_NEAREST by OVERTAKE_FLAG_NEAREST;
+ *		converts to R, G, B (or by flag to B, G, R or to gray, which reads no
+ *		chroma) of 0..255; then requantise(v + bias[c], multiplier[c], shift[c]).
+ *		Three arrays of 8 words at params_offset (exact).
  *
  * An FC that executes for more cycles than the watchdog allows is hung, and so is one that executes
  * more instructions than 4096 and than a 128th of these cycles.
  *
- * CONV, DEPTHWISE and MATMUL read three arrays of n 32-bit words, one behind
+ * CONV, DEPTHWISE, TRANSPOSED_CONV and MATMUL read three arrays of n 32-bit words, one behind
  * the other at params_offset, n being the output channels rounded up to 8:
  * bias (signed), multiplier, shift.  AVERAGE_POOL reads two arrays of
  * kernel_height * kernel_width words: multiplier, shift.  Words out of range make the
  * outputs that depend on them unspecified, and so do weights of the zero filling that are
  * not zero.
  *
- * Every window has a position inside its tensor.  The products that are summed up into one
- * output element are at most OVERTAKE_MAX_KERNEL_ELEMENTS.  A tensor that is written and
+ * The last window of CONV, DEPTHWISE and the pools begins inside the tensor.  A dilated window may
+ * have no tap inside it: then acc = bias[o], and MAX_POOL gives the least value that its clamp
+ * permits.  The products (or elements) that make up one output element are at most
+ * OVERTAKE_MAX_KERNEL_ELEMENTS.  A tensor that is written and
  * read by one instruction has an unspecified result; nothing outside it is touched.
  */
 #define OVERTAKE_OP_CONV		1u
@@ -116,14 +170,45 @@
 #define OVERTAKE_OP_COPY		8u
 #define OVERTAKE_OP_DELAY		9u
 #define OVERTAKE_OP_JUMP		10u
-#define OVERTAKE_OP_COUNT		11u
+#define OVERTAKE_OP_SUB			11u
+#define OVERTAKE_OP_MUL			12u
+#define OVERTAKE_OP_MAX			13u
+#define OVERTAKE_OP_MIN			14u
+#define OVERTAKE_OP_REQUANTISE		15u
+#define OVERTAKE_OP_TRANSPOSED_CONV	16u
+#define OVERTAKE_OP_PAD			17u
+#define OVERTAKE_OP_PERMUTE		18u
+#define OVERTAKE_OP_DEPTH_TO_SPACE	19u
+#define OVERTAKE_OP_SPACE_TO_DEPTH	20u
+#define OVERTAKE_OP_RESIZE_NEAREST	21u
+#define OVERTAKE_OP_RESIZE_BILINEAR	22u
+#define OVERTAKE_OP_REDUCE_SUM		23u
+#define OVERTAKE_OP_REDUCE_MAX		24u
+#define OVERTAKE_OP_REDUCE_MIN		25u
+#define OVERTAKE_OP_QUANTISE		26u
+#define OVERTAKE_OP_DEQUANTISE		27u
+#define OVERTAKE_OP_NV12		28u
+#define OVERTAKE_OP_COUNT		29u
 
-#define OVERTAKE_FLAG_COUNT_INCLUDE_PAD	(1u << 0)
+#define OVERTAKE_FLAG_COUNT_INCLUDE_PAD	(1u << 0)	/* AVERAGE_POOL */
+#define OVERTAKE_FLAG_CLIP_PAD		(1u << 1)	/* AVERAGE_POOL, with the flag above */
+#define OVERTAKE_FLAG_EDGE		(1u << 2)	/* PAD */
+#define OVERTAKE_FLAG_REFLECT		(1u << 3)	/* PAD */
+#define OVERTAKE_FLAG_CRD		(1u << 4)	/* DEPTH_TO_SPACE */
+#define OVERTAKE_FLAG_NEAREST		(1u << 5)	/* NV12 */
+#define OVERTAKE_FLAG_FULL_RANGE	(1u << 6)	/* NV12: luma and chroma of 0..255 */
+#define OVERTAKE_FLAG_BGR		(1u << 7)	/* NV12 */
+#define OVERTAKE_FLAG_GRAY		(1u << 8)	/* NV12 */
+
+/* REDUCE_*: axes that are summed up. */
+#define OVERTAKE_AXIS_HEIGHT		(1u << 0)
+#define OVERTAKE_AXIS_WIDTH		(1u << 1)
+#define OVERTAKE_AXIS_CHANNELS		(1u << 2)
 
 /**
  * struct overtake_operand - a tensor in one of the job's regions
  * @region: region index
- * @zero_point: the integer that stands for 0, -128..127
+ * @zero_point: the integer that stands for 0, -128..127; 0 for float tensors and pictures
  * @offset: bytes from the start of the region to element (0, 0, 0)
  * @height: rows, at least 1
  * @width: pixels a row, at least 1
@@ -155,22 +240,37 @@ struct overtake_operand {
  * @params_offset: bytes into the region @params_region, a multiple of 4
  * @weights_region: region of the weights or the table
  * @params_region: region of the requantisation parameters
- * @kernel_height: window rows, at least 1 (CONV, DEPTHWISE, pools)
- * @kernel_width: window columns, at least 1
+ * @kernel_height: window rows, at least 1 (convolutions, pools); *_TO_*: the block
+ * @kernel_width: window columns, at least 1; *_TO_*: the block
  * @stride_height: window step in rows, at least 1
  * @stride_width: window step in columns, at least 1
- * @pad_top: rows of the first window above the tensor, below kernel_height
- * @pad_left: columns of the first window left of the tensor, below kernel_width
+ * @pad_top: rows of the first window above the tensor, below its extent
+ *	     (kernel_height - 1) * dilation_height + 1; PAD: rows above the input
+ * @pad_left: columns of the first window left of the tensor, below its extent; PAD:
+ *	      columns left of the input
  * @clamp_min: least output, -128..127
  * @clamp_max: greatest output, -128..127, not below clamp_min
- * @multiplier: ADD: integer scales of the two inputs, below 2^24
- * @shift: ADD: [0] is the common right shift, [1] is zero
+ * @multiplier: integer scales below 2^24: of both inputs (ADD, SUB, MAX, MIN), or [0] alone
+ *		(MUL, REQUANTISE, REDUCE_SUM, QUANTISE)
+ * @shift: [0] is the right shift that goes with @multiplier, [1] is zero
  * @delay_cycles: DELAY: cycles, at least 1
  * @jump_target: JUMP: index of an instruction of the same FC
+ * @dilation_height: rows from tap to tap, 0 means 1 (CONV, DEPTHWISE, TRANSPOSED_CONV, MAX_POOL)
+ * @dilation_width: columns from tap to tap, 0 means 1
+ * @start_y: row of in0 that output row 0 shows, in 1/2^20 pixels, at most OVERTAKE_START_MAX from 0
+ * @start_x: column of in0 that output column 0 shows, likewise
+ * @step_y: rows of in0 from one output row to the next, in 1/2^20 pixels, at most OVERTAKE_STEP_MAX
+ * @step_x: columns of in0 from one output column to the next, likewise
+ * @pad_bottom: AVERAGE_POOL with OVERTAKE_FLAG_CLIP_PAD: rows below the tensor that count,
+ *		below kernel_height
+ * @pad_right: columns right of the tensor that count, below kernel_width
+ * @fill: PAD without a flag: the value around the input, -128..127
+ * @axes: PERMUTE: the permutation; REDUCE_*: OVERTAKE_AXIS_* that are reduced, at least one
  * @reserved: zero
  *
  * Padding below and to the right of a tensor follows from the output's shape.
- * COPY, TABLE, DELAY and JUMP do not clamp; their clamp fields are zero.
+ * What only moves or looks up elements does not clamp; its clamp fields are zero: COPY,
+ * TABLE, DELAY, JUMP, PAD, PERMUTE, *_TO_*, RESIZE_* and DEQUANTISE.
  */
 struct overtake_insn {
 	__u16 opcode;
@@ -194,7 +294,17 @@ struct overtake_insn {
 	__u32 shift[2];
 	__u64 delay_cycles;
 	__u32 jump_target;
-	__u32 reserved[15];
+	__u16 dilation_height;
+	__u16 dilation_width;
+	__s64 start_y;
+	__s64 start_x;
+	__u32 step_y;
+	__u32 step_x;
+	__u16 pad_bottom;
+	__u16 pad_right;
+	__s32 fill;
+	__u32 axes;
+	__u32 reserved[5];
 };
 
 /*

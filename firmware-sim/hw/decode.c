@@ -7,44 +7,103 @@
  * each function says why.
  */
 #include "hw/decode.h"
+#include "hw/decode_shapes.h"
 
 /* What an opcode uses.  Everything else in its instruction is zero. */
-#define USES_INPUT	0x001	/* out and in[0] */
-#define USES_INPUT1	0x002
-#define USES_WEIGHTS	0x004
-#define USES_PARAMS	0x008
-#define USES_WINDOW	0x010	/* kernel, stride and padding */
-#define USES_CLAMP	0x020
-#define USES_SCALES	0x040	/* multiplier[] and shift[0] */
-#define USES_GROUPS	0x080
-#define USES_DELAY	0x100
-#define USES_JUMP	0x200
+#define USES_INPUT	0x00001	/* out and in[0] */
+#define USES_INPUT1	0x00002
+#define USES_WEIGHTS	0x00004
+#define USES_PARAMS	0x00008
+#define USES_KERNEL	0x00010
+#define USES_STRIDE	0x00020
+#define USES_PAD	0x00040	/* above and left */
+#define USES_PAD_AFTER	0x00080	/* below and right */
+#define USES_DILATION	0x00100
+#define USES_CLAMP	0x00200
+#define USES_SCALE	0x00400	/* multiplier[0] and shift[0] */
+#define USES_SCALE1	0x00800	/* multiplier[1] */
+#define USES_GROUPS	0x01000
+#define USES_DELAY	0x02000
+#define USES_JUMP	0x04000
+#define USES_POSITION	0x08000	/* start and step */
+#define USES_FILL	0x10000
+#define USES_AXES	0x20000
+
+/* What its operands are, where they are not signed bytes checked with rounded up channels. */
+#define EXACT		0x100000	/* channels are not rounded up for the bound check */
+#define FLOAT_INPUT	0x200000
+#define FLOAT_OUTPUT	0x400000
+#define PICTURE		0x800000	/* in[0] and in[1] are planes of unsigned bytes */
+
+#define USES_WINDOW	(USES_KERNEL | USES_STRIDE | USES_PAD)
+#define USES_TWO	(USES_INPUT | USES_INPUT1 | USES_CLAMP | USES_SCALE)
 
 struct opcode_rule {
-	u16 uses;
-	u16 flags;	/* OVERTAKE_FLAG_* it knows */
+	u32 uses;
+	u32 flags;	/* OVERTAKE_FLAG_* it knows */
 };
 
 static const struct opcode_rule opcode_rules[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_CONV] = {
-		USES_INPUT | USES_WEIGHTS | USES_PARAMS | USES_WINDOW | USES_CLAMP | USES_GROUPS,
-		0 },
+		USES_INPUT | USES_WEIGHTS | USES_PARAMS | USES_WINDOW | USES_DILATION |
+		USES_CLAMP | USES_GROUPS, 0 },
 	[OVERTAKE_OP_DEPTHWISE] = {
-		USES_INPUT | USES_WEIGHTS | USES_PARAMS | USES_WINDOW | USES_CLAMP, 0 },
+		USES_INPUT | USES_WEIGHTS | USES_PARAMS | USES_WINDOW | USES_DILATION |
+		USES_CLAMP, 0 },
 	[OVERTAKE_OP_MATMUL] = {
 		USES_INPUT | USES_INPUT1 | USES_PARAMS | USES_CLAMP, 0 },
-	[OVERTAKE_OP_ADD] = {
-		USES_INPUT | USES_INPUT1 | USES_CLAMP | USES_SCALES, 0 },
+	[OVERTAKE_OP_ADD] = { USES_TWO | USES_SCALE1, 0 },
 	[OVERTAKE_OP_MAX_POOL] = {
-		USES_INPUT | USES_WINDOW | USES_CLAMP, 0 },
+		USES_INPUT | USES_WINDOW | USES_DILATION | USES_CLAMP, 0 },
 	[OVERTAKE_OP_AVERAGE_POOL] = {
 		USES_INPUT | USES_PARAMS | USES_WINDOW | USES_CLAMP,
-		OVERTAKE_FLAG_COUNT_INCLUDE_PAD },
+		OVERTAKE_FLAG_COUNT_INCLUDE_PAD | OVERTAKE_FLAG_CLIP_PAD },
 	[OVERTAKE_OP_TABLE] = { USES_INPUT | USES_WEIGHTS, 0 },
-	[OVERTAKE_OP_COPY] = { USES_INPUT, 0 },
+	[OVERTAKE_OP_COPY] = { USES_INPUT | EXACT, 0 },
 	[OVERTAKE_OP_DELAY] = { USES_DELAY, 0 },
 	[OVERTAKE_OP_JUMP] = { USES_JUMP, 0 },
+	[OVERTAKE_OP_SUB] = { USES_TWO | USES_SCALE1, 0 },
+	[OVERTAKE_OP_MUL] = { USES_TWO, 0 },
+	[OVERTAKE_OP_MAX] = { USES_TWO | USES_SCALE1, 0 },
+	[OVERTAKE_OP_MIN] = { USES_TWO | USES_SCALE1, 0 },
+	[OVERTAKE_OP_REQUANTISE] = { USES_INPUT | USES_CLAMP | USES_SCALE, 0 },
+	[OVERTAKE_OP_TRANSPOSED_CONV] = {
+		USES_INPUT | USES_WEIGHTS | USES_PARAMS | USES_WINDOW | USES_DILATION |
+		USES_CLAMP | USES_GROUPS, 0 },
+	[OVERTAKE_OP_PAD] = {
+		USES_INPUT | USES_PAD | USES_FILL | EXACT,
+		OVERTAKE_FLAG_EDGE | OVERTAKE_FLAG_REFLECT },
+	[OVERTAKE_OP_PERMUTE] = { USES_INPUT | USES_AXES | EXACT, 0 },
+	[OVERTAKE_OP_DEPTH_TO_SPACE] = { USES_INPUT | USES_KERNEL | EXACT, OVERTAKE_FLAG_CRD },
+	[OVERTAKE_OP_SPACE_TO_DEPTH] = { USES_INPUT | USES_KERNEL | EXACT, 0 },
+	[OVERTAKE_OP_RESIZE_NEAREST] = { USES_INPUT | USES_POSITION, 0 },
+	[OVERTAKE_OP_RESIZE_BILINEAR] = { USES_INPUT | USES_POSITION, 0 },
+	[OVERTAKE_OP_REDUCE_SUM] = { USES_INPUT | USES_AXES | USES_CLAMP | USES_SCALE | EXACT, 0 },
+	[OVERTAKE_OP_REDUCE_MAX] = { USES_INPUT | USES_AXES | USES_CLAMP | EXACT, 0 },
+	[OVERTAKE_OP_REDUCE_MIN] = { USES_INPUT | USES_AXES | USES_CLAMP | EXACT, 0 },
+	[OVERTAKE_OP_QUANTISE] = {
+		USES_INPUT | USES_CLAMP | USES_SCALE | FLOAT_INPUT | EXACT, 0 },
+	[OVERTAKE_OP_DEQUANTISE] = { USES_INPUT | USES_WEIGHTS | FLOAT_OUTPUT | EXACT, 0 },
+	[OVERTAKE_OP_NV12] = {
+		USES_INPUT | USES_INPUT1 | USES_PARAMS | USES_POSITION | USES_CLAMP |
+		PICTURE | EXACT,
+		OVERTAKE_FLAG_NEAREST | OVERTAKE_FLAG_FULL_RANGE | OVERTAKE_FLAG_BGR |
+		OVERTAKE_FLAG_GRAY },
 };
+
+/* What @insn uses: its opcode's rule, changed by its flags. */
+static u32 insn_uses(const struct overtake_insn *insn, const struct opcode_rule *rule)
+{
+	u32 uses = rule->uses;
+
+	if (insn->flags & OVERTAKE_FLAG_CLIP_PAD)
+		uses |= USES_PAD_AFTER;
+	if (insn->flags & (OVERTAKE_FLAG_EDGE | OVERTAKE_FLAG_REFLECT))
+		uses &= ~USES_FILL;
+	if (insn->flags & OVERTAKE_FLAG_GRAY)
+		uses &= ~USES_INPUT1;
+	return uses;
+}
 
 static u64 round_up_channels(u32 channels)
 {
@@ -68,12 +127,15 @@ u64 ovt_insn_weights_bytes(const struct overtake_insn *insn)
 {
 	switch (insn->opcode) {
 	case OVERTAKE_OP_CONV:
+	case OVERTAKE_OP_TRANSPOSED_CONV:
 		return conv_weights_bytes(insn);
 	case OVERTAKE_OP_DEPTHWISE:
 		return (u64)insn->kernel_height * insn->kernel_width *
 		       round_up_channels(insn->out.channels);
 	case OVERTAKE_OP_TABLE:
 		return OVERTAKE_TABLE_BYTES;
+	case OVERTAKE_OP_DEQUANTISE:
+		return OVERTAKE_FLOAT_TABLE_BYTES;
 	default:
 		return 0;
 	}
@@ -84,7 +146,9 @@ u64 ovt_insn_params_bytes(const struct overtake_insn *insn)
 	switch (insn->opcode) {
 	case OVERTAKE_OP_CONV:
 	case OVERTAKE_OP_DEPTHWISE:
+	case OVERTAKE_OP_TRANSPOSED_CONV:
 	case OVERTAKE_OP_MATMUL:
+	case OVERTAKE_OP_NV12:
 		return 3 * sizeof(u32) * round_up_channels(insn->out.channels);
 	case OVERTAKE_OP_AVERAGE_POOL:
 		return 2 * sizeof(u32) * (u64)insn->kernel_height * insn->kernel_width;
@@ -125,46 +189,123 @@ static bool unused_operands_zero(const struct overtake_insn *insn, u32 uses)
 
 static bool unused_window_zero(const struct overtake_insn *insn, u32 uses)
 {
-	if (uses & USES_WINDOW)
-		return true;
-	return !insn->kernel_height && !insn->kernel_width && !insn->stride_height &&
-	       !insn->stride_width && !insn->pad_top && !insn->pad_left;
+	if (!(uses & USES_KERNEL) && (insn->kernel_height || insn->kernel_width))
+		return false;
+	if (!(uses & USES_STRIDE) && (insn->stride_height || insn->stride_width))
+		return false;
+	if (!(uses & USES_PAD) && (insn->pad_top || insn->pad_left))
+		return false;
+	if (!(uses & USES_PAD_AFTER) && (insn->pad_bottom || insn->pad_right))
+		return false;
+	return (uses & USES_DILATION) || !(insn->dilation_height || insn->dilation_width);
+}
+
+static bool unused_scales_zero(const struct overtake_insn *insn, u32 uses)
+{
+	if (!(uses & USES_CLAMP) && (insn->clamp_min || insn->clamp_max))
+		return false;
+	if (!(uses & USES_SCALE) && (insn->multiplier[0] || insn->shift[0]))
+		return false;
+	if (!(uses & USES_SCALE1) && insn->multiplier[1])
+		return false;
+	return !insn->shift[1];
 }
 
 static bool unused_scalars_zero(const struct overtake_insn *insn, u32 uses)
 {
-	if (!(uses & USES_CLAMP) && (insn->clamp_min || insn->clamp_max))
-		return false;
-	if (!(uses & USES_SCALES) && (insn->multiplier[0] || insn->multiplier[1] || insn->shift[0]))
-		return false;
 	if (!(uses & USES_GROUPS) && insn->groups)
 		return false;
 	if (!(uses & USES_DELAY) && insn->delay_cycles)
 		return false;
 	if (!(uses & USES_JUMP) && insn->jump_target)
 		return false;
-	return !insn->shift[1] && all_zero(insn->reserved, sizeof(insn->reserved));
+	if (!(uses & USES_POSITION) &&
+	    (insn->start_y || insn->start_x || insn->step_y || insn->step_x))
+		return false;
+	if (!(uses & USES_FILL) && insn->fill)
+		return false;
+	if (!(uses & USES_AXES) && insn->axes)
+		return false;
+	return all_zero(insn->reserved, sizeof(insn->reserved));
 }
 
-static bool operand_fields_valid(const struct overtake_operand *operand)
+/* Zero points of what is not a signed byte. */
+static bool unused_zero_points_zero(const struct overtake_insn *insn, u32 uses)
+{
+	if ((uses & FLOAT_OUTPUT) && insn->out.zero_point)
+		return false;
+	if ((uses & (FLOAT_INPUT | PICTURE)) && insn->in[0].zero_point)
+		return false;
+	return !(uses & PICTURE) || !insn->in[1].zero_point;
+}
+
+static bool unused_zero(const struct overtake_insn *insn, u32 uses)
+{
+	return unused_operands_zero(insn, uses) && unused_window_zero(insn, uses) &&
+	       unused_scales_zero(insn, uses) && unused_scalars_zero(insn, uses) &&
+	       unused_zero_points_zero(insn, uses);
+}
+
+/* How the elements of a tensor lie in memory. */
+struct layout {
+	u32 element;	/* bytes */
+	u32 alignment;	/* of the strides, bytes */
+	bool exact;
+};
+
+#define OUTPUT	2u	/* beside the inputs 0 and 1 */
+
+static struct layout operand_layout(u32 uses, u32 index)
+{
+	struct layout layout = { 1, OVERTAKE_CHANNEL_ALIGN, uses & EXACT };
+
+	if (uses & (index == OUTPUT ? FLOAT_OUTPUT : FLOAT_INPUT)) {
+		layout.element = sizeof(u32);
+		layout.alignment = sizeof(u32);
+	} else if ((uses & PICTURE) && index != OUTPUT) {
+		layout.alignment = index + 1;
+	}
+	return layout;
+}
+
+static bool operand_fields_valid(const struct overtake_operand *operand, struct layout layout)
 {
 	if (!operand->height || !operand->width || !operand->channels)
 		return false;
 	if (operand->zero_point < -128 || operand->zero_point > 127)
 		return false;
-	if (operand->pixel_stride % OVERTAKE_CHANNEL_ALIGN ||
-	    operand->pixel_stride < operand->channels)
+	if (operand->pixel_stride % layout.alignment ||
+	    operand->pixel_stride < (u64)operand->channels * layout.element)
+		return false;
+	if (operand->row_stride % layout.element || operand->offset % layout.element)
 		return false;
 	return operand->row_stride >= (u64)operand->width * operand->pixel_stride;
 }
 
+static bool operands_valid(const struct overtake_insn *insn, u32 uses)
+{
+	if ((uses & USES_INPUT) &&
+	    !(operand_fields_valid(&insn->out, operand_layout(uses, OUTPUT)) &&
+	      operand_fields_valid(&insn->in[0], operand_layout(uses, 0))))
+		return false;
+	return !(uses & USES_INPUT1) ||
+	       operand_fields_valid(&insn->in[1], operand_layout(uses, 1));
+}
+
+/* The extent of a kernel is below 2^32: 65534 * 65535 + 1. */
 static bool window_fields_valid(const struct overtake_insn *insn)
 {
+	u32 height, width;
+
 	if (!insn->kernel_height || !insn->kernel_width)
 		return false;
 	if (!insn->stride_height || !insn->stride_width)
 		return false;
-	return insn->pad_top < insn->kernel_height && insn->pad_left < insn->kernel_width;
+	height = (insn->kernel_height - 1u) * ovt_dilation(insn->dilation_height) + 1;
+	width = (insn->kernel_width - 1u) * ovt_dilation(insn->dilation_width) + 1;
+	return insn->pad_top < height && insn->pad_left < width &&
+	       (!insn->pad_bottom || insn->pad_bottom < height) &&
+	       (!insn->pad_right || insn->pad_right < width);
 }
 
 static bool clamp_fields_valid(const struct overtake_insn *insn)
@@ -180,110 +321,67 @@ static bool scale_fields_valid(const struct overtake_insn *insn)
 	       insn->shift[0] >= OVERTAKE_SHIFT_MIN && insn->shift[0] <= OVERTAKE_SHIFT_MAX;
 }
 
-static bool fields_valid(const struct overtake_insn *insn, u32 uses)
+/* So that no position overflows: 2^52 + 2^32 * 2^30. */
+static bool position_fields_valid(const struct overtake_insn *insn)
 {
-	if ((uses & USES_INPUT) &&
-	    !(operand_fields_valid(&insn->out) && operand_fields_valid(&insn->in[0])))
+	return insn->start_y >= -OVERTAKE_START_MAX && insn->start_y <= OVERTAKE_START_MAX &&
+	       insn->start_x >= -OVERTAKE_START_MAX && insn->start_x <= OVERTAKE_START_MAX &&
+	       insn->step_y <= OVERTAKE_STEP_MAX && insn->step_x <= OVERTAKE_STEP_MAX;
+}
+
+/* Three axes, each once (PERMUTE), or at least one of three (REDUCE_*). */
+static bool axes_valid(const struct overtake_insn *insn)
+{
+	u32 first = insn->axes & 3, second = insn->axes >> 2 & 3, third = insn->axes >> 4;
+
+	if (insn->opcode != OVERTAKE_OP_PERMUTE)
+		return insn->axes && insn->axes <= (OVERTAKE_AXIS_HEIGHT | OVERTAKE_AXIS_WIDTH |
+						    OVERTAKE_AXIS_CHANNELS);
+	return third < 3 && (1u << first | 1u << second | 1u << third) == 7;
+}
+
+/* Flags that exclude each other, or that go with another. */
+static bool flags_valid(const struct overtake_insn *insn)
+{
+	const u32 reflected_edge = OVERTAKE_FLAG_EDGE | OVERTAKE_FLAG_REFLECT;
+	const u32 blue_gray = OVERTAKE_FLAG_BGR | OVERTAKE_FLAG_GRAY;
+
+	if ((insn->flags & OVERTAKE_FLAG_CLIP_PAD) &&
+	    !(insn->flags & OVERTAKE_FLAG_COUNT_INCLUDE_PAD))
 		return false;
-	if ((uses & USES_INPUT1) && !operand_fields_valid(&insn->in[1]))
+	return (insn->flags & reflected_edge) != reflected_edge &&
+	       (insn->flags & blue_gray) != blue_gray;
+}
+
+static bool scalars_valid(const struct overtake_insn *insn, u32 uses)
+{
+	if ((uses & USES_FILL) && (insn->fill < -128 || insn->fill > 127))
 		return false;
-	if ((uses & USES_WINDOW) && !window_fields_valid(insn))
+	if ((uses & USES_AXES) && !axes_valid(insn))
 		return false;
-	if ((uses & USES_CLAMP) && !clamp_fields_valid(insn))
-		return false;
-	if ((uses & USES_SCALES) && !scale_fields_valid(insn))
+	if ((uses & USES_POSITION) && !position_fields_valid(insn))
 		return false;
 	if ((uses & USES_GROUPS) && !insn->groups)
 		return false;
-	if ((uses & USES_DELAY) &&
-	    (!insn->delay_cycles || insn->delay_cycles > OVERTAKE_DELAY_CYCLES_MAX))
+	return !(uses & USES_DELAY) ||
+	       (insn->delay_cycles && insn->delay_cycles <= OVERTAKE_DELAY_CYCLES_MAX);
+}
+
+static bool fields_valid(const struct overtake_insn *insn, u32 uses)
+{
+	if (!operands_valid(insn, uses) || !flags_valid(insn))
 		return false;
-	return insn->params_offset % sizeof(u32) == 0;
-}
-
-/* A sum over @height * @width * @channels products; the first product is below 2^32. */
-static bool kernel_size_valid(u32 height, u32 width, u32 channels)
-{
-	u64 positions = (u64)height * width;
-
-	return positions <= OVERTAKE_MAX_KERNEL_ELEMENTS &&
-	       positions * channels <= OVERTAKE_MAX_KERNEL_ELEMENTS;
-}
-
-/*
- * The last window begins inside the tensor.  The first one reaches into it because the
- * padding is below the kernel's size, hence all of them do.  At most 2^32 * 2^16.
- */
-static bool windows_overlap(u32 outputs, u32 stride, u32 pad, u32 inputs)
-{
-	return (u64)(outputs - 1) * stride < (u64)inputs + pad;
-}
-
-static bool all_windows_overlap(const struct overtake_insn *insn)
-{
-	return windows_overlap(insn->out.height, insn->stride_height, insn->pad_top,
-			       insn->in[0].height) &&
-	       windows_overlap(insn->out.width, insn->stride_width, insn->pad_left,
-			       insn->in[0].width);
-}
-
-static bool same_plane(const struct overtake_operand *a, const struct overtake_operand *b)
-{
-	return a->height == b->height && a->width == b->width;
-}
-
-static bool conv_shapes_fit(const struct overtake_insn *insn)
-{
-	return insn->in[0].channels % insn->groups == 0 &&
-	       insn->out.channels % insn->groups == 0 &&
-	       all_windows_overlap(insn) &&
-	       kernel_size_valid(insn->kernel_height, insn->kernel_width,
-				 insn->in[0].channels / insn->groups);
-}
-
-static bool per_channel_window_fits(const struct overtake_insn *insn)
-{
-	return insn->in[0].channels == insn->out.channels && all_windows_overlap(insn) &&
-	       kernel_size_valid(insn->kernel_height, insn->kernel_width, 1);
-}
-
-static bool matmul_shapes_fit(const struct overtake_insn *insn)
-{
-	const struct overtake_operand *b = &insn->in[1];
-
-	return same_plane(&insn->in[0], &insn->out) && b->height == 1 &&
-	       b->width == insn->out.channels && b->channels == insn->in[0].channels &&
-	       kernel_size_valid(1, 1, b->channels);
-}
-
-static bool elementwise_shapes_fit(const struct overtake_insn *insn,
-				   const struct overtake_operand *in)
-{
-	return same_plane(in, &insn->out) && in->channels == insn->out.channels;
-}
-
-static bool shapes_fit(const struct overtake_insn *insn)
-{
-	switch (insn->opcode) {
-	case OVERTAKE_OP_CONV:
-		return conv_shapes_fit(insn);
-	case OVERTAKE_OP_DEPTHWISE:
-	case OVERTAKE_OP_AVERAGE_POOL:
-		return per_channel_window_fits(insn);
-	case OVERTAKE_OP_MAX_POOL:
-		return per_channel_window_fits(insn) &&
-		       insn->in[0].zero_point == insn->out.zero_point;
-	case OVERTAKE_OP_MATMUL:
-		return matmul_shapes_fit(insn);
-	case OVERTAKE_OP_ADD:
-		return elementwise_shapes_fit(insn, &insn->in[0]) &&
-		       elementwise_shapes_fit(insn, &insn->in[1]);
-	case OVERTAKE_OP_TABLE:
-	case OVERTAKE_OP_COPY:
-		return elementwise_shapes_fit(insn, &insn->in[0]);
-	default:
-		return true;
-	}
+	if ((uses & USES_STRIDE) && !window_fields_valid(insn))
+		return false;
+	if ((uses & USES_KERNEL) && !(insn->kernel_height && insn->kernel_width))
+		return false;
+	if ((uses & USES_CLAMP) && !clamp_fields_valid(insn))
+		return false;
+	if ((uses & USES_SCALE) && !scale_fields_valid(insn))
+		return false;
+	if ((uses & FLOAT_OUTPUT) && insn->weights_offset % sizeof(u32))
+		return false;
+	return scalars_valid(insn, uses) && insn->params_offset % sizeof(u32) == 0;
 }
 
 /* Where @bytes from @offset of region @index are, if the region permits @access there. */
@@ -310,25 +408,31 @@ static u32 resolve_span(const struct ovt_region *regions, u32 index, u64 offset,
  * Valid fields make a row's bytes at most row_stride, so the sum is at most
  * height * row_stride, below 2^64.
  */
-static u64 operand_span(const struct overtake_operand *operand)
+static u64 operand_span(const struct overtake_operand *operand, struct layout layout)
 {
+	u64 pixel = layout.exact ? (u64)operand->channels * layout.element :
+				   round_up_channels(operand->channels);
+
 	return (u64)(operand->height - 1) * operand->row_stride +
-	       (u64)(operand->width - 1) * operand->pixel_stride +
-	       round_up_channels(operand->channels);
+	       (u64)(operand->width - 1) * operand->pixel_stride + pixel;
 }
 
-static u32 resolve_operand(const struct ovt_region *regions,
-			   const struct overtake_operand *operand, u32 access, u8 **place)
+static u32 resolve_output(const struct ovt_region *regions, const struct overtake_insn *insn,
+			  u32 uses, u8 **place)
 {
-	return resolve_span(regions, operand->region, operand->offset, operand_span(operand),
-			    access, place);
+	return resolve_span(regions, insn->out.region, insn->out.offset,
+			    operand_span(&insn->out, operand_layout(uses, OUTPUT)),
+			    OVT_REGION_WRITE, place);
 }
 
-static u32 resolve_input(const struct ovt_region *regions, const struct overtake_operand *operand,
-			 const u8 **place)
+static u32 resolve_input(const struct ovt_region *regions, const struct overtake_insn *insn,
+			 u32 uses, u32 index, const u8 **place)
 {
+	const struct overtake_operand *operand = &insn->in[index];
 	u8 *input = NULL;
-	u32 fault = resolve_operand(regions, operand, OVT_REGION_READ, &input);
+	u32 fault = resolve_span(regions, operand->region, operand->offset,
+				 operand_span(operand, operand_layout(uses, index)),
+				 OVT_REGION_READ, &input);
 
 	*place = input;
 	return fault;
@@ -350,11 +454,11 @@ static u32 resolve_all(const struct overtake_insn *insn, u32 uses,
 	u32 fault = OVERTAKE_FAULT_NONE;
 
 	if (uses & USES_INPUT)
-		fault = resolve_operand(regions, &insn->out, OVT_REGION_WRITE, &operands->out);
+		fault = resolve_output(regions, insn, uses, &operands->out);
 	if (!fault && (uses & USES_INPUT))
-		fault = resolve_input(regions, &insn->in[0], &operands->in[0]);
+		fault = resolve_input(regions, insn, uses, 0, &operands->in[0]);
 	if (!fault && (uses & USES_INPUT1))
-		fault = resolve_input(regions, &insn->in[1], &operands->in[1]);
+		fault = resolve_input(regions, insn, uses, 1, &operands->in[1]);
 	if (!fault && (uses & USES_WEIGHTS))
 		fault = resolve_constants(regions, insn->weights_region, insn->weights_offset,
 					  ovt_insn_weights_bytes(insn), &operands->weights);
@@ -368,21 +472,21 @@ u32 ovt_insn_check(const struct overtake_insn *insn, const struct ovt_region *re
 		   struct ovt_operands *operands)
 {
 	const struct opcode_rule *rule;
-	u32 fault;
+	u32 uses, fault;
 
 	if (insn->opcode >= OVERTAKE_OP_COUNT)
 		return OVERTAKE_FAULT_OPCODE;
 	rule = &opcode_rules[ovt_index_nospec((u32)insn->opcode, OVERTAKE_OP_COUNT)];
 	if (!rule->uses)
 		return OVERTAKE_FAULT_OPCODE;
-	if ((insn->flags & ~rule->flags) || !unused_operands_zero(insn, rule->uses) ||
-	    !unused_window_zero(insn, rule->uses) || !unused_scalars_zero(insn, rule->uses))
+	uses = insn_uses(insn, rule);
+	if ((insn->flags & ~rule->flags) || !unused_zero(insn, uses))
 		return OVERTAKE_FAULT_RESERVED;
-	if (!fields_valid(insn, rule->uses))
+	if (!fields_valid(insn, uses))
 		return OVERTAKE_FAULT_FIELD;
-	if (!shapes_fit(insn))
+	if (!ovt_shapes_fit(insn))
 		return OVERTAKE_FAULT_SHAPE;
-	fault = resolve_all(insn, rule->uses, regions, operands);
+	fault = resolve_all(insn, uses, regions, operands);
 	/* No operand is touched before the checks above have really been decided. */
 	ovt_barrier_nospec();
 	return fault;

@@ -51,6 +51,12 @@ struct ovt_operands {
 u32 ovt_insn_check(const struct overtake_insn *insn, const struct ovt_region *regions,
 		   struct ovt_operands *operands);
 
+/* Rows or columns from tap to tap: 0 is how programs of minor version 0 say 1. */
+static inline u32 ovt_dilation(u16 field)
+{
+	return field ? field : 1;
+}
+
 /* Bytes of the weights (or table) and of the parameters that a validated @insn reads. */
 u64 ovt_insn_weights_bytes(const struct overtake_insn *insn);
 u64 ovt_insn_params_bytes(const struct overtake_insn *insn);

@@ -49,6 +49,8 @@ static bool fetch(struct ovt_exec *exec)
 
 	if (offset + sizeof(exec->insn) > program->length)
 		return false;
+	/* A jump's target comes from the client: not past the end under speculation either. */
+	offset = ovt_index_nospec(offset, program->length - sizeof(exec->insn) + 1);
 	memcpy(&exec->insn, program->base + offset, sizeof(exec->insn));
 	ovt_compiler_barrier();
 	return true;

@@ -7,9 +7,8 @@
  */
 #include "hw/operator_units.h"
 
-/* Accumulators to outputs. */
-static void store_outputs(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			  const struct ovt_cursor *at, u32 count, const u32 *sums)
+void ovt_store_sums(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		    const struct ovt_cursor *at, u32 count, const u32 *sums)
 {
 	u64 padded = ((u64)insn->out.channels + 7) / 8 * 8;
 	s8 *out = ovt_output_at(insn, operands, at);
@@ -36,8 +35,8 @@ static inline void multiply_tile(u32 *sums, s32 first, s32 second, const s8 *til
 		sums[o] += (u32)(first * tile[2 * o] + second * tile[2 * o + 1]);
 }
 
-/* The inputs of one pixel times [i / 2][8 o][2 i], a few outputs at once: sums in registers. */
-static void multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights, u32 inputs)
+/* A few outputs at once: their sums stay in registers. */
+void ovt_multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights, u32 inputs)
 {
 	u32 o, i, pixel_sums[OUTPUTS_AT_ONCE];
 
@@ -72,15 +71,14 @@ s64 ovt_unit_conv(const struct overtake_insn *insn, const struct ovt_operands *o
 
 	weights += window.kernel_y * row_weights + window.kernel_x * pixel_weights;
 	for (y = 0; y < window.rows; y++, weights += row_weights) {
-		const s8 *in = ovt_input_at(insn, operands, 0, window.y + y, window.x,
-					    group * group_inputs);
-
-		for (x = 0; x < window.columns; x++, in += insn->in[0].pixel_stride)
-			multiply_pixel(sums, in, insn->in[0].zero_point,
-				       weights + x * pixel_weights, group_inputs);
+		for (x = 0; x < window.columns; x++)
+			ovt_multiply_pixel(sums, ovt_tap_at(insn, operands, &window, y, x,
+							    group * group_inputs),
+					   insn->in[0].zero_point, weights + x * pixel_weights,
+					   group_inputs);
 	}
-	store_outputs(insn, operands, at, count, sums);
-	return (s64)window.rows * window.columns * group_inputs * count;
+	ovt_store_sums(insn, operands, at, count, sums);
+	return (s64)window.rows * window.columns * group_inputs * OVT_UNIT_CHANNELS;
 }
 
 s64 ovt_unit_depthwise(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -95,30 +93,30 @@ s64 ovt_unit_depthwise(const struct overtake_insn *insn, const struct ovt_operan
 	u32 y, x, i;
 
 	for (y = 0; y < window.rows; y++, weights += row_weights) {
-		const s8 *in = ovt_input_at(insn, operands, 0, window.y + y, window.x, at->c);
 		const s8 *factors = weights;
 
-		for (x = 0; x < window.columns; x++) {
+		for (x = 0; x < window.columns; x++, factors += pixel_weights) {
+			const s8 *in = ovt_tap_at(insn, operands, &window, y, x, at->c);
+
 			for (i = 0; i < count; i++)
 				sums[i] += (u32)((in[i] - insn->in[0].zero_point) * factors[i]);
-			in += insn->in[0].pixel_stride;
-			factors += pixel_weights;
 		}
 	}
-	store_outputs(insn, operands, at, count, sums);
-	return (s64)window.rows * window.columns * count;
+	ovt_store_sums(insn, operands, at, count, sums);
+	return (s64)window.rows * window.columns * OVT_UNIT_CHANNELS;
 }
 
 s64 ovt_unit_matmul(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		    const struct ovt_cursor *at, u32 count)
 {
 	const s8 *a = ovt_input_at(insn, operands, 0, at->y, at->x, 0);
+	u32 batch = insn->in[1].height == 1 ? 0 : at->y;
 	u32 depth = insn->in[0].channels;
 	u32 sums[OVT_UNIT_CHANNELS];
 	u32 i, k;
 
 	for (i = 0; i < count; i++) {
-		const s8 *b = ovt_input_at(insn, operands, 1, 0, at->c + i, 0);
+		const s8 *b = ovt_input_at(insn, operands, 1, batch, at->c + i, 0);
 		u32 sum = 0;
 
 		for (k = 0; k < depth; k++)
@@ -126,6 +124,6 @@ s64 ovt_unit_matmul(const struct overtake_insn *insn, const struct ovt_operands 
 				     (b[k] - insn->in[1].zero_point));
 		sums[i] = sum;
 	}
-	store_outputs(insn, operands, at, count, sums);
+	ovt_store_sums(insn, operands, at, count, sums);
 	return (s64)depth * count;
 }

@@ -1,22 +1,113 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* ADD, TABLE and COPY: each output element depends on the same element of the inputs. */
+/* ADD to MIN, REQUANTISE and TABLE: arithmetic on the same element of the inputs. */
 #include "hw/operator_units.h"
+
+enum combination { SUM, DIFFERENCE, PRODUCT, GREATER, LESSER };
+
+/* An input whose dimensions are the output's or 1, from output element @at on. */
+struct source {
+	const s8 *elements;
+	u32 step;	/* from one output channel to the next */
+	s32 zero_point;
+	s64 multiplier;
+};
+
+static struct source source_at(const struct overtake_insn *insn,
+			       const struct ovt_operands *operands, u32 index,
+			       const struct ovt_cursor *at)
+{
+	const struct overtake_operand *in = &insn->in[index];
+
+	return (struct source){
+		.elements = ovt_input_at(insn, operands, index, in->height == 1 ? 0 : at->y,
+					 in->width == 1 ? 0 : at->x,
+					 in->channels == 1 ? 0 : at->c),
+		.step = in->channels != 1,
+		.zero_point = in->zero_point,
+		.multiplier = insn->multiplier[index],
+	};
+}
+
+/* Below 2^41: no combination overflows. */
+static inline s64 combine(enum combination how, s64 a, s64 b)
+{
+	switch (how) {
+	case DIFFERENCE:
+		return a - b;
+	case PRODUCT:
+		return a * b;
+	case GREATER:
+		return a > b ? a : b;
+	case LESSER:
+		return a < b ? a : b;
+	default:
+		return a + b;
+	}
+}
+
+/* Inlined into one loop for each opcode. */
+static inline s64 combine_run(const struct overtake_insn *insn,
+			      const struct ovt_operands *operands, const struct ovt_cursor *at,
+			      u32 count, enum combination how)
+{
+	struct source a = source_at(insn, operands, 0, at);
+	struct source b = source_at(insn, operands, 1, at);
+	s8 *out = ovt_output_at(insn, operands, at);
+	u32 i;
+
+	if (how == PRODUCT)
+		b.multiplier = 1;
+	for (i = 0; i < count; i++, a.elements += a.step, b.elements += b.step) {
+		s64 acc = combine(how, (*a.elements - a.zero_point) * a.multiplier,
+				  (*b.elements - b.zero_point) * b.multiplier);
+
+		out[i] = ovt_clamp(insn, ovt_round_shift(acc, insn->shift[0]) +
+					 insn->out.zero_point);
+	}
+	return count;
+}
 
 s64 ovt_unit_add(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		 const struct ovt_cursor *at, u32 count)
 {
-	const s8 *a = ovt_input_at(insn, operands, 0, at->y, at->x, at->c);
-	const s8 *b = ovt_input_at(insn, operands, 1, at->y, at->x, at->c);
+	return combine_run(insn, operands, at, count, SUM);
+}
+
+s64 ovt_unit_sub(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		 const struct ovt_cursor *at, u32 count)
+{
+	return combine_run(insn, operands, at, count, DIFFERENCE);
+}
+
+s64 ovt_unit_mul(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		 const struct ovt_cursor *at, u32 count)
+{
+	return combine_run(insn, operands, at, count, PRODUCT);
+}
+
+s64 ovt_unit_max(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		 const struct ovt_cursor *at, u32 count)
+{
+	return combine_run(insn, operands, at, count, GREATER);
+}
+
+s64 ovt_unit_min(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		 const struct ovt_cursor *at, u32 count)
+{
+	return combine_run(insn, operands, at, count, LESSER);
+}
+
+s64 ovt_unit_requantise(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			const struct ovt_cursor *at, u32 count)
+{
+	const s8 *in = ovt_input_at(insn, operands, 0, at->y, at->x, at->c);
 	s8 *out = ovt_output_at(insn, operands, at);
 	u32 i;
 
-	for (i = 0; i < count; i++) {
-		s64 sum = (s64)(a[i] - insn->in[0].zero_point) * insn->multiplier[0] +
-			  (s64)(b[i] - insn->in[1].zero_point) * insn->multiplier[1];
-
-		out[i] = ovt_clamp(insn, ovt_round_shift(sum, insn->shift[0]) +
+	for (i = 0; i < count; i++)
+		out[i] = ovt_clamp(insn, ovt_requantise(in[i] - insn->in[0].zero_point,
+							insn->multiplier[0], insn->shift[0]) +
 					 insn->out.zero_point);
-	}
 	return count;
 }
 
@@ -31,14 +122,5 @@ s64 ovt_unit_table(const struct overtake_insn *insn, const struct ovt_operands *
 	/* The index is a byte of a 256-byte table: in bounds under speculation as well. */
 	for (i = 0; i < count; i++)
 		out[i] = table[(u8)in[i]];
-	return count;
-}
-
-s64 ovt_unit_copy(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		  const struct ovt_cursor *at, u32 count)
-{
-	/* A client may let the two overlap. */
-	memmove(ovt_output_at(insn, operands, at),
-		ovt_input_at(insn, operands, 0, at->y, at->x, at->c), count);
 	return count;
 }

@@ -19,16 +19,48 @@ typedef s64 ovt_unit_function(const struct overtake_insn *insn, const struct ovt
 ovt_unit_function ovt_unit_conv;
 ovt_unit_function ovt_unit_depthwise;
 ovt_unit_function ovt_unit_matmul;
+ovt_unit_function ovt_unit_transposed_conv;
 ovt_unit_function ovt_unit_max_pool;
 ovt_unit_function ovt_unit_average_pool;
 ovt_unit_function ovt_unit_add;
+ovt_unit_function ovt_unit_sub;
+ovt_unit_function ovt_unit_mul;
+ovt_unit_function ovt_unit_max;
+ovt_unit_function ovt_unit_min;
+ovt_unit_function ovt_unit_requantise;
 ovt_unit_function ovt_unit_table;
 ovt_unit_function ovt_unit_copy;
+ovt_unit_function ovt_unit_pad;
+ovt_unit_function ovt_unit_permute;
+ovt_unit_function ovt_unit_depth_to_space;
+ovt_unit_function ovt_unit_space_to_depth;
+ovt_unit_function ovt_unit_resize_nearest;
+ovt_unit_function ovt_unit_resize_bilinear;
+ovt_unit_function ovt_unit_reduce_sum;
+ovt_unit_function ovt_unit_reduce_max;
+ovt_unit_function ovt_unit_reduce_min;
+ovt_unit_function ovt_unit_quantise;
+ovt_unit_function ovt_unit_dequantise;
+ovt_unit_function ovt_unit_nv12;
 
 /* value / 2^shift rounded half to even; shift is taken into 1..62. */
 s64 ovt_round_shift(s64 value, u32 shift);
 
-/* The part of a window that lies inside the input, in kernel and input coordinates. */
+/*
+ * Accumulators @sums of @count outputs from at->c on, @count at most OVT_UNIT_CHANNELS, to outputs
+ * by bias, multiplier and shift of each channel.
+ */
+void ovt_store_sums(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		    const struct ovt_cursor *at, u32 count, const u32 *sums);
+
+/* Adds @inputs elements of one pixel times [i / 2][8 o][2 i] to 8 sums. */
+void ovt_multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights, u32 inputs);
+
+/*
+ * The taps of a window that lie inside the input: @rows * @columns of them (rows is 0 when there is
+ * none) from tap (@kernel_y, @kernel_x) on, which is at (@y, @x) of the input.  From one tap to
+ * the next are @row_step rows, @column_step columns.
+ */
 struct ovt_window {
 	u32 kernel_y;
 	u32 kernel_x;
@@ -36,17 +68,27 @@ struct ovt_window {
 	u32 x;
 	u32 rows;
 	u32 columns;
+	u32 row_step;
+	u32 column_step;
 };
 
-static inline void ovt_window_axis(u32 output, u32 stride, u32 pad, u32 kernel, u32 inputs,
-				   u32 *kernel_first, u32 *first, u32 *count)
+/*
+ * The decoder made sure that the window begins before the input's end and ends behind its begin:
+ * neither subtraction is below 0.  Positions are below 2^32 * 2^16.
+ */
+static inline void ovt_window_axis(u32 output, u32 stride, u32 pad, u32 kernel, u32 dilation,
+				   u32 inputs, u32 *kernel_first, u32 *first, u32 *count)
 {
 	s64 begin = (s64)((u64)output * stride) - pad;
-	s64 end = begin + kernel;
+	u32 left_out = begin < 0 ? (u32)(-begin + dilation - 1) / dilation : 0;
+	u64 tap = (u64)(begin + (s64)left_out * dilation);
+	u32 taps = 0;
 
-	*kernel_first = begin < 0 ? (u32)-begin : 0;
-	*first = begin < 0 ? 0 : (u32)begin;
-	*count = (u32)(end < (s64)inputs ? end : (s64)inputs) - *first;
+	if (tap < inputs)
+		taps = (inputs - 1 - (u32)tap) / dilation + 1;
+	*kernel_first = left_out;
+	*first = (u32)tap;
+	*count = taps < kernel - left_out ? taps : kernel - left_out;
 }
 
 static inline struct ovt_window ovt_window_at(const struct overtake_insn *insn,
@@ -54,10 +96,16 @@ static inline struct ovt_window ovt_window_at(const struct overtake_insn *insn,
 {
 	struct ovt_window window;
 
+	window.row_step = ovt_dilation(insn->dilation_height);
+	window.column_step = ovt_dilation(insn->dilation_width);
 	ovt_window_axis(at->y, insn->stride_height, insn->pad_top, insn->kernel_height,
-			insn->in[0].height, &window.kernel_y, &window.y, &window.rows);
+			window.row_step, insn->in[0].height, &window.kernel_y, &window.y,
+			&window.rows);
 	ovt_window_axis(at->x, insn->stride_width, insn->pad_left, insn->kernel_width,
-			insn->in[0].width, &window.kernel_x, &window.x, &window.columns);
+			window.column_step, insn->in[0].width, &window.kernel_x, &window.x,
+			&window.columns);
+	if (!window.columns)
+		window.rows = 0;
 	return window;
 }
 
@@ -78,6 +126,15 @@ static inline const s8 *ovt_input_at(const struct overtake_insn *insn,
 {
 	return (const s8 *)operands->in[index] +
 	       ovt_element_offset(&insn->in[index], y, x, c);
+}
+
+/* Where tap (@row, @column) of @window finds channel @c of in[0]. */
+static inline const s8 *ovt_tap_at(const struct overtake_insn *insn,
+				   const struct ovt_operands *operands,
+				   const struct ovt_window *window, u32 row, u32 column, u32 c)
+{
+	return ovt_input_at(insn, operands, 0, window->y + row * window->row_step,
+			    window->x + column * window->column_step, c);
 }
 
 /* A word of the parameters; regions need not be aligned in the host's memory. */

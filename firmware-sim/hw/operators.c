@@ -18,6 +18,24 @@ static const struct operator operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_AVERAGE_POOL] = { ovt_unit_average_pool, OVT_UNIT_CHANNELS },
 	[OVERTAKE_OP_TABLE] = { ovt_unit_table, ELEMENTWISE_RUN },
 	[OVERTAKE_OP_COPY] = { ovt_unit_copy, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_SUB] = { ovt_unit_sub, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_MUL] = { ovt_unit_mul, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_MAX] = { ovt_unit_max, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_MIN] = { ovt_unit_min, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_REQUANTISE] = { ovt_unit_requantise, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_TRANSPOSED_CONV] = { ovt_unit_transposed_conv, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_PAD] = { ovt_unit_pad, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_PERMUTE] = { ovt_unit_permute, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_DEPTH_TO_SPACE] = { ovt_unit_depth_to_space, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_SPACE_TO_DEPTH] = { ovt_unit_space_to_depth, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_RESIZE_NEAREST] = { ovt_unit_resize_nearest, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_RESIZE_BILINEAR] = { ovt_unit_resize_bilinear, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_REDUCE_SUM] = { ovt_unit_reduce_sum, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_REDUCE_MAX] = { ovt_unit_reduce_max, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_REDUCE_MIN] = { ovt_unit_reduce_min, OVT_UNIT_CHANNELS },
+	[OVERTAKE_OP_QUANTISE] = { ovt_unit_quantise, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_DEQUANTISE] = { ovt_unit_dequantise, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_NV12] = { ovt_unit_nv12, OVT_UNIT_CHANNELS },
 };
 
 /* The remainder is never negative, so it tells floor + 1 from floor for either sign. */
@@ -62,6 +80,7 @@ bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operand
 {
 	const struct operator *operator;
 	u32 segment, left;
+	s64 spent;
 
 	if (insn->opcode >= OVERTAKE_OP_COUNT)
 		return true;
@@ -74,7 +93,8 @@ bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operand
 		left = segment - cursor->c % segment;
 		if (left > operator->run)
 			left = operator->run;
-		*work -= operator->unit(insn, operands, cursor, left);
+		spent = operator->unit(insn, operands, cursor, left);
+		*work -= spent > OVT_UNIT_WORK_MIN ? spent : OVT_UNIT_WORK_MIN;
 		if (!advance(insn, cursor, left))
 			return true;
 	} while (*work > 0);

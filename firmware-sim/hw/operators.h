@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The operators, resumable.  A unit of work is a run of channels of one output pixel: up to 8
- * (CONV, DEPTHWISE, MATMUL, pools) or up to 4096 (ADD, TABLE, COPY), hence at most
+ * (convolutions, MATMUL, pools, reductions, NV12) or up to 4096 (the others), hence at most
  * 8 * OVERTAKE_MAX_KERNEL_ELEMENTS elementary operations.
+ *
+ * What a unit counts bounds what it takes the host: windows and reductions count 8 channels even
+ * where there are fewer, and no unit counts less than OVT_UNIT_WORK_MIN.
  */
 #ifndef OVT_HW_OPERATORS_H
 #define OVT_HW_OPERATORS_H
 
 #include <ovt_port.h>
 #include "hw/decode.h"
+
+/* About what going from one unit to the next takes, in elementary operations. */
+#define OVT_UNIT_WORK_MIN	32
 
 /**
  * struct ovt_cursor - how far an operator got; all zero at its start

@@ -53,6 +53,17 @@ static u64 elements(const struct overtake_operand *operand)
 	return (u64)operand->height * operand->width * operand->channels;
 }
 
+/* Taps of a transposed convolution that reach one output, at most: 2^17. */
+static u32 taps_reaching(const struct overtake_insn *insn)
+{
+	return (u32)divide_up(insn->kernel_height, insn->stride_height) *
+	       (u32)divide_up(insn->kernel_width, insn->stride_width);
+}
+
+/* Operations of a vector unit for one output element, or for one input element of a reduction. */
+#define BILINEAR_OPERATIONS	4
+#define PICTURE_OPERATIONS	8
+
 /* At most 2^40 outputs of 2^17 products each. */
 static u64 arithmetic_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn)
 {
@@ -63,21 +74,52 @@ static u64 arithmetic_cycles(const struct ovt_profile *profile, const struct ove
 	case OVERTAKE_OP_CONV:
 		return divide_up(outputs * positions * (insn->in[0].channels / insn->groups),
 				 profile->macs_per_cycle);
+	case OVERTAKE_OP_TRANSPOSED_CONV:
+		return divide_up(outputs * taps_reaching(insn) *
+				 (insn->in[0].channels / insn->groups), profile->macs_per_cycle);
 	case OVERTAKE_OP_MATMUL:
 		return divide_up(outputs * insn->in[0].channels, profile->macs_per_cycle);
 	case OVERTAKE_OP_DEPTHWISE:
 	case OVERTAKE_OP_MAX_POOL:
 	case OVERTAKE_OP_AVERAGE_POOL:
 		return divide_up(outputs * positions, profile->vector_per_cycle);
+	case OVERTAKE_OP_REDUCE_SUM:
+	case OVERTAKE_OP_REDUCE_MAX:
+	case OVERTAKE_OP_REDUCE_MIN:
+		return divide_up(elements(&insn->in[0]), profile->vector_per_cycle);
+	case OVERTAKE_OP_RESIZE_BILINEAR:
+		return divide_up(outputs * BILINEAR_OPERATIONS, profile->vector_per_cycle);
+	case OVERTAKE_OP_NV12:
+		return divide_up(outputs * PICTURE_OPERATIONS, profile->vector_per_cycle);
 	default:
 		return divide_up(outputs, profile->vector_per_cycle);
+	}
+}
+
+/* Bytes of in[index] that are read: a resize leaves out what lies between its positions. */
+static u64 input_bytes(const struct overtake_insn *insn, u32 index)
+{
+	u64 all = elements(&insn->in[index]);
+	u64 looked_at = (u64)insn->out.height * insn->out.width * insn->in[index].channels * 4;
+
+	switch (insn->opcode) {
+	case OVERTAKE_OP_QUANTISE:
+		return all * sizeof(u32);
+	case OVERTAKE_OP_RESIZE_NEAREST:
+	case OVERTAKE_OP_RESIZE_BILINEAR:
+	case OVERTAKE_OP_NV12:
+		return looked_at < all ? looked_at : all;
+	default:
+		return all;
 	}
 }
 
 /* Every tensor once: an unused operand has no elements. */
 static u64 traffic_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn)
 {
-	u64 bytes = elements(&insn->out) + elements(&insn->in[0]) + elements(&insn->in[1]) +
+	u64 output = elements(&insn->out) *
+		     (insn->opcode == OVERTAKE_OP_DEQUANTISE ? sizeof(u32) : 1);
+	u64 bytes = output + input_bytes(insn, 0) + input_bytes(insn, 1) +
 		    ovt_insn_weights_bytes(insn) + ovt_insn_params_bytes(insn);
 
 	return divide_up(bytes, profile->bytes_per_cycle);

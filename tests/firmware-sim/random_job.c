@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "random_job.h"
+#include "random_parts.h"
 
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static void fill_random(u8 *bytes, u64 size, u64 *state)
 		bytes[i] = (u8)(random_next(state) >> 40);
 }
 
-static void bind(struct random_job *job, u32 region, u64 size, u32 flags, u64 *state)
+void random_bind(struct random_job *job, u32 region, u64 size, u32 flags, u64 *state)
 {
 	job->regions[region].base = malloc(size);
 	if (!job->regions[region].base)
@@ -37,41 +37,108 @@ static void bind(struct random_job *job, u32 region, u64 size, u32 flags, u64 *s
 	fill_random(job->regions[region].base, size, state);
 }
 
-/* Gives @operand its shape, strides with some slack, and a region. */
-static void place(struct random_job *job, struct overtake_operand *operand, u32 region, u32 flags,
-		  u32 height, u32 width, u32 channels, u64 *state)
+bool random_job_is_exact(u16 opcode)
 {
+	switch (opcode) {
+	case OVERTAKE_OP_COPY:
+	case OVERTAKE_OP_PAD:
+	case OVERTAKE_OP_PERMUTE:
+	case OVERTAKE_OP_DEPTH_TO_SPACE:
+	case OVERTAKE_OP_SPACE_TO_DEPTH:
+	case OVERTAKE_OP_REDUCE_SUM:
+	case OVERTAKE_OP_REDUCE_MAX:
+	case OVERTAKE_OP_REDUCE_MIN:
+	case OVERTAKE_OP_QUANTISE:
+	case OVERTAKE_OP_DEQUANTISE:
+	case OVERTAKE_OP_NV12:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Bytes of an element, and what strides are multiples of. */
+static u32 element_size(u16 opcode, bool output)
+{
+	return opcode == (output ? OVERTAKE_OP_DEQUANTISE : OVERTAKE_OP_QUANTISE) ? 4 : 1;
+}
+
+static void place(struct random_job *job, struct overtake_operand *operand, u32 region, u32 flags,
+		  u64 *state)
+{
+	bool output = operand == &job->insn.out;
+	bool plane = job->insn.opcode == OVERTAKE_OP_NV12 && !output;
+	u32 element = element_size(job->insn.opcode, output);
+	u32 pixel = operand->channels * element;
+	u32 end = random_job_is_exact(job->insn.opcode) ? pixel : round_up_8(pixel);
+
 	operand->region = region;
-	operand->zero_point = (s32)random_between(state, 0, 255) - 128;
 	operand->offset = random_between(state, 0, 3) ? 8 * random_between(state, 0, 2)
 						      : random_between(state, 0, 20);
+	operand->zero_point = element == 4 || plane ? 0 : (s32)random_between(state, 0, 255) - 128;
+	if (element == 4)
+		operand->pixel_stride = pixel + 4 * random_between(state, 0, 2);
+	else if (plane)
+		operand->pixel_stride = pixel;
+	else
+		operand->pixel_stride = round_up_8(pixel) + 8 * random_between(state, 0, 1);
+	operand->row_stride = operand->width * operand->pixel_stride +
+			      random_between(state, 0, 1) * random_between(state, 0, 24);
+	operand->offset -= operand->offset % element;
+	operand->row_stride -= operand->row_stride % element;
+	random_bind(job, region,
+		    operand->offset + (u64)(operand->height - 1) * operand->row_stride +
+			    (u64)(operand->width - 1) * operand->pixel_stride + end,
+		    flags, state);
+}
+
+static void set_shape(struct overtake_operand *operand, u32 height, u32 width, u32 channels)
+{
 	operand->height = height;
 	operand->width = width;
 	operand->channels = channels;
-	operand->pixel_stride = round_up_8(channels) + 8 * random_between(state, 0, 1);
-	operand->row_stride = width * operand->pixel_stride +
-			      random_between(state, 0, 1) * random_between(state, 0, 24);
-	bind(job, region,
-	     operand->offset + (u64)(height - 1) * operand->row_stride +
-		     (u64)(width - 1) * operand->pixel_stride + round_up_8(channels),
-	     flags, state);
 }
 
-static void place_output(struct random_job *job, u32 height, u32 width, u32 channels, u64 *state)
+void random_output(struct random_job *job, u32 height, u32 width, u32 channels, u64 *state)
 {
-	place(job, &job->insn.out, JOB_OUT, OVT_REGION_READ | OVT_REGION_WRITE, height, width,
-	      channels, state);
+	set_shape(&job->insn.out, height, width, channels);
+	place(job, &job->insn.out, JOB_OUT, OVT_REGION_READ | OVT_REGION_WRITE, state);
 }
 
-static void place_input(struct random_job *job, u32 index, u32 height, u32 width, u32 channels,
-			u64 *state)
+void random_input(struct random_job *job, u32 index, u32 height, u32 width, u32 channels,
+		  u64 *state)
 {
-	place(job, &job->insn.in[index], index ? JOB_IN1 : JOB_IN0, OVT_REGION_READ, height, width,
-	      channels, state);
+	set_shape(&job->insn.in[index], height, width, channels);
+	place(job, &job->insn.in[index], index ? JOB_IN1 : JOB_IN0, OVT_REGION_READ, state);
 }
 
-/* Mostly scales that bring sums of about @magnitude into int8, and everything else that is valid. */
-static void random_scale(u32 *multiplier, u32 *shift, u32 magnitude, u64 *state)
+u8 *random_weights(struct random_job *job, u64 dense_bytes, u64 packed_bytes, u64 *state)
+{
+	u8 *packed;
+
+	job->dense = malloc(dense_bytes);
+	if (!job->dense)
+		abort();
+	fill_random((u8 *)job->dense, dense_bytes, state);
+	job->insn.weights_region = JOB_WEIGHTS;
+	job->insn.weights_offset = random_between(state, 0, 9);
+	if (job->insn.opcode == OVERTAKE_OP_DEQUANTISE)
+		job->insn.weights_offset &= ~3ull;
+	random_bind(job, JOB_WEIGHTS, job->insn.weights_offset + packed_bytes, OVT_REGION_READ, state);
+	packed = job->regions[JOB_WEIGHTS].base + job->insn.weights_offset;
+	memset(packed, 0, packed_bytes);
+	return packed;
+}
+
+u32 *random_params(struct random_job *job, u64 words, u64 *state)
+{
+	job->insn.params_region = JOB_PARAMS;
+	job->insn.params_offset = 4 * random_between(state, 0, 3);
+	random_bind(job, JOB_PARAMS, job->insn.params_offset + 4 * words, OVT_REGION_READ, state);
+	return (u32 *)(job->regions[JOB_PARAMS].base + job->insn.params_offset);
+}
+
+void random_scale(u32 *multiplier, u32 *shift, u32 magnitude, u64 *state)
 {
 	u32 bits = 0;
 
@@ -92,15 +159,11 @@ static void random_scale(u32 *multiplier, u32 *shift, u32 magnitude, u64 *state)
 	}
 }
 
-static void bind_channel_params(struct random_job *job, u32 channels, u32 products, u64 *state)
+void random_channel_params(struct random_job *job, u32 channels, u32 products, u64 *state)
 {
 	u32 padded = round_up_8(channels);
-	u32 *words;
+	u32 *words = random_params(job, 3ull * padded, state);
 
-	job->insn.params_region = JOB_PARAMS;
-	job->insn.params_offset = 4 * random_between(state, 0, 3);
-	bind(job, JOB_PARAMS, job->insn.params_offset + 3ull * 4 * padded, OVT_REGION_READ, state);
-	words = (u32 *)(job->regions[JOB_PARAMS].base + job->insn.params_offset);
 	for (u32 i = 0; i < channels; i++) {
 		/* A bias of any size now and then: the sum wraps. */
 		words[i] = random_between(state, 0, 15) ?
@@ -121,155 +184,21 @@ static void random_clamp(struct random_job *job, u64 *state)
 	job->insn.clamp_max = (s16)(full ? 127 : a < b ? b : a);
 }
 
-/* Rows or columns of an input that @outputs windows cover, with up to a kernel to spare. */
-static u32 random_extent(u32 outputs, u32 stride, u32 pad, u32 kernel, u64 *state)
+static bool clamps(u16 opcode)
 {
-	s32 begin = (s32)((outputs - 1) * stride) - (s32)pad;
-
-	return (begin > 0 ? (u32)begin : 0) + 1 + random_between(state, 0, kernel);
-}
-
-/* A window, the output and in[0]. */
-static void random_window(struct random_job *job, u32 inputs, u32 outputs, u64 *state)
-{
-	struct overtake_insn *insn = &job->insn;
-	u32 height = random_between(state, 1, 5);
-	u32 width = random_between(state, 1, 5);
-
-	insn->kernel_height = (u16)random_between(state, 1, 4);
-	insn->kernel_width = (u16)random_between(state, 1, 4);
-	insn->stride_height = (u16)random_between(state, 1, 3);
-	insn->stride_width = (u16)random_between(state, 1, 3);
-	insn->pad_top = (u16)random_between(state, 0, insn->kernel_height - 1u);
-	insn->pad_left = (u16)random_between(state, 0, insn->kernel_width - 1u);
-	place_output(job, height, width, outputs, state);
-	place_input(job, 0,
-		    random_extent(height, insn->stride_height, insn->pad_top, insn->kernel_height,
-				  state),
-		    random_extent(width, insn->stride_width, insn->pad_left, insn->kernel_width,
-				  state),
-		    inputs, state);
-}
-
-static u8 *bind_weights(struct random_job *job, u64 dense_bytes, u64 packed_bytes, u64 *state)
-{
-	u8 *packed;
-
-	job->dense = malloc(dense_bytes);
-	if (!job->dense)
-		abort();
-	fill_random((u8 *)job->dense, dense_bytes, state);
-	job->insn.weights_region = JOB_WEIGHTS;
-	job->insn.weights_offset = random_between(state, 0, 9);
-	bind(job, JOB_WEIGHTS, job->insn.weights_offset + packed_bytes, OVT_REGION_READ, state);
-	packed = job->regions[JOB_WEIGHTS].base + job->insn.weights_offset;
-	memset(packed, 0, packed_bytes);
-	return packed;
-}
-
-/* [group][o / 8][ky][kx][i / 2][8 o][2 i] */
-static void pack_conv(struct random_job *job, u32 inputs, u32 outputs, u64 *state)
-{
-	const struct overtake_insn *insn = &job->insn;
-	u64 taps = (u64)insn->kernel_height * insn->kernel_width;
-	u64 input_blocks = (inputs + 1) / 2, output_blocks = (outputs + 7) / 8;
-	u64 all_outputs = (u64)outputs * insn->groups;
-	u8 *packed = bind_weights(job, all_outputs * inputs * taps,
-				  insn->groups * output_blocks * taps * input_blocks * 16, state);
-
-	for (u64 n = 0; n < all_outputs * inputs * taps; n++) {
-		u64 tap = n % taps, i = n / taps % inputs, channel = n / taps / inputs;
-		u64 group = channel / outputs, o = channel % outputs;
-		u64 tile = ((group * output_blocks + o / 8) * taps + tap) * input_blocks + i / 2;
-
-		packed[tile * 16 + o % 8 * 2 + i % 2] = (u8)job->dense[n];
-	}
-}
-
-/* [ky][kx][channels rounded up to 8] */
-static void pack_depthwise(struct random_job *job, u32 channels, u64 *state)
-{
-	u64 taps = (u64)job->insn.kernel_height * job->insn.kernel_width;
-	u8 *packed = bind_weights(job, taps * channels, taps * round_up_8(channels), state);
-
-	for (u64 n = 0; n < taps * channels; n++)
-		packed[n % taps * round_up_8(channels) + n / taps] = (u8)job->dense[n];
-}
-
-static void init_conv(struct random_job *job, u64 *state)
-{
-	static const u32 groups[] = { 1, 1, 1, 2, 3, 5 };
-	u32 inputs = random_between(state, 1, 20);
-	u32 outputs = random_between(state, 1, 20);
-
-	job->insn.groups = groups[random_between(state, 0, 5)];
-	random_window(job, inputs * job->insn.groups, outputs * job->insn.groups, state);
-	pack_conv(job, inputs, outputs, state);
-	bind_channel_params(job, outputs * job->insn.groups,
-			    inputs * job->insn.kernel_height * job->insn.kernel_width, state);
-}
-
-static void init_depthwise(struct random_job *job, u64 *state)
-{
-	u32 channels = random_between(state, 1, 30);
-
-	random_window(job, channels, channels, state);
-	pack_depthwise(job, channels, state);
-	bind_channel_params(job, channels,
-			    (u32)job->insn.kernel_height * job->insn.kernel_width, state);
-}
-
-static void init_matmul(struct random_job *job, u64 *state)
-{
-	u32 height = random_between(state, 1, 3), width = random_between(state, 1, 4);
-	u32 depth = random_between(state, 1, 70), columns = random_between(state, 1, 20);
-
-	place_output(job, height, width, columns, state);
-	place_input(job, 0, height, width, depth, state);
-	place_input(job, 1, 1, columns, depth, state);
-	bind_channel_params(job, columns, depth, state);
-}
-
-static void init_pool(struct random_job *job, u64 *state)
-{
-	u32 channels = random_between(state, 1, 30);
-	u32 entries;
-	u32 *words;
-
-	random_window(job, channels, channels, state);
-	if (job->insn.opcode == OVERTAKE_OP_MAX_POOL) {
-		job->insn.in[0].zero_point = job->insn.out.zero_point;
-		return;
-	}
-	if (random_between(state, 0, 1))
-		job->insn.flags = OVERTAKE_FLAG_COUNT_INCLUDE_PAD;
-	entries = (u32)job->insn.kernel_height * job->insn.kernel_width;
-	job->insn.params_region = JOB_PARAMS;
-	job->insn.params_offset = 4 * random_between(state, 0, 3);
-	bind(job, JOB_PARAMS, job->insn.params_offset + 8ull * entries, OVT_REGION_READ, state);
-	words = (u32 *)(job->regions[JOB_PARAMS].base + job->insn.params_offset);
-	for (u32 i = 0; i < entries; i++)
-		random_scale(&words[i], &words[entries + i], 64 * (i + 1), state);
-}
-
-static void init_elementwise(struct random_job *job, u64 *state)
-{
-	bool wide = !random_between(state, 0, 31);
-	u32 height = random_between(state, 1, 4), width = random_between(state, 1, 4);
-	u32 channels = wide ? random_between(state, 4090, 9000) : random_between(state, 1, 40);
-	u8 *table;
-
-	place_output(job, height, width, channels, state);
-	place_input(job, 0, height, width, channels, state);
-	if (job->insn.opcode == OVERTAKE_OP_ADD) {
-		place_input(job, 1, height, width, channels, state);
-		random_scale(&job->insn.multiplier[0], &job->insn.shift[0], 64, state);
-		job->insn.multiplier[1] =
-			random_between(state, 0, 2 * job->insn.multiplier[0]) &
-			OVERTAKE_MULTIPLIER_MAX;
-	} else if (job->insn.opcode == OVERTAKE_OP_TABLE) {
-		table = bind_weights(job, 256, 256, state);
-		memcpy(table, job->dense, 256);
+	switch (opcode) {
+	case OVERTAKE_OP_TABLE:
+	case OVERTAKE_OP_COPY:
+	case OVERTAKE_OP_PAD:
+	case OVERTAKE_OP_PERMUTE:
+	case OVERTAKE_OP_DEPTH_TO_SPACE:
+	case OVERTAKE_OP_SPACE_TO_DEPTH:
+	case OVERTAKE_OP_RESIZE_NEAREST:
+	case OVERTAKE_OP_RESIZE_BILINEAR:
+	case OVERTAKE_OP_DEQUANTISE:
+		return false;
+	default:
+		return true;
 	}
 }
 
@@ -279,17 +208,23 @@ void random_job_init(struct random_job *job, u16 opcode, u64 *state)
 	job->insn.opcode = opcode;
 	switch (opcode) {
 	case OVERTAKE_OP_CONV:
-		init_conv(job, state);
-		break;
+	case OVERTAKE_OP_TRANSPOSED_CONV:
 	case OVERTAKE_OP_DEPTHWISE:
-		init_depthwise(job, state);
-		break;
-	case OVERTAKE_OP_MATMUL:
-		init_matmul(job, state);
-		break;
 	case OVERTAKE_OP_MAX_POOL:
 	case OVERTAKE_OP_AVERAGE_POOL:
-		init_pool(job, state);
+		random_window_job(job, state);
+		break;
+	case OVERTAKE_OP_COPY:
+	case OVERTAKE_OP_PAD:
+	case OVERTAKE_OP_PERMUTE:
+	case OVERTAKE_OP_DEPTH_TO_SPACE:
+	case OVERTAKE_OP_SPACE_TO_DEPTH:
+		random_moving_job(job, state);
+		break;
+	case OVERTAKE_OP_RESIZE_NEAREST:
+	case OVERTAKE_OP_RESIZE_BILINEAR:
+	case OVERTAKE_OP_NV12:
+		random_resize_job(job, state);
 		break;
 	case OVERTAKE_OP_DELAY:
 		job->insn.delay_cycles = 1 + random_next(state) % OVERTAKE_DELAY_CYCLES_MAX;
@@ -298,9 +233,9 @@ void random_job_init(struct random_job *job, u16 opcode, u64 *state)
 		job->insn.jump_target = (u32)random_next(state);
 		return;
 	default:
-		init_elementwise(job, state);
+		random_elementwise_job(job, state);
 	}
-	if (opcode != OVERTAKE_OP_TABLE && opcode != OVERTAKE_OP_COPY)
+	if (clamps(opcode))
 		random_clamp(job, state);
 }
 

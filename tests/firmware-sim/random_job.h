@@ -15,8 +15,10 @@ enum { JOB_WEIGHTS = 1, JOB_IN0 = 3, JOB_IN1 = 4, JOB_OUT = 5, JOB_PARAMS = 6 };
  * struct random_job - an instruction and its memory
  * @insn: valid as generated
  * @regions: for ovt_insn_check(); heap blocks of their exact length
- * @dense: the weights in the order [out channel][in channel of the group][ky][kx] (CONV),
- *	   [channel][ky][kx] (DEPTHWISE), 256 bytes (TABLE); NULL for the others
+ * @dense: the weights in the order [out channel][in channel of the group][ky][kx] (CONV,
+ *	   TRANSPOSED_CONV),
+ *	   [channel][ky][kx] (DEPTHWISE), 256 bytes (TABLE), 256 words (DEQUANTISE); NULL for
+ *	   the others
  */
 struct random_job {
 	struct overtake_insn insn;
@@ -27,6 +29,9 @@ struct random_job {
 /* A reproducible stream of numbers; the state is the seed and not 0. */
 u64 random_next(u64 *state);
 u32 random_between(u64 *state, u32 least, u32 greatest);
+
+/* Channels of @opcode's operands are not rounded up for the bound check, as overtake_isa.h says. */
+bool random_job_is_exact(u16 opcode);
 
 void random_job_init(struct random_job *job, u16 opcode, u64 *state);
 void random_job_free(struct random_job *job);

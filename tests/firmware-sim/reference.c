@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "reference.h"
+#include "reference_parts.h"
+
+#include <math.h>
 
 s64 reference_round(__int128 numerator, u32 shift)
 {
@@ -33,8 +35,7 @@ static bool inside(const struct overtake_operand *operand, s64 y, s64 x)
 	return y >= 0 && x >= 0 && y < operand->height && x < operand->width;
 }
 
-/* in[index] minus its zero point; 0 outside. */
-static s64 input(const struct random_job *job, u32 index, s64 y, s64 x, u64 c)
+s64 reference_input(const struct random_job *job, u32 index, s64 y, s64 x, u64 c)
 {
 	const struct overtake_operand *operand = &job->insn.in[index];
 	const s8 *base = (const s8 *)job->regions[operand->region].base;
@@ -45,7 +46,7 @@ static s64 input(const struct random_job *job, u32 index, s64 y, s64 x, u64 c)
 		    (u64)x * operand->pixel_stride + c] - operand->zero_point;
 }
 
-static u32 param(const struct random_job *job, u64 array, u64 length, u64 index)
+u32 reference_param(const struct random_job *job, u64 array, u64 length, u64 index)
 {
 	const u8 *bytes = job->regions[job->insn.params_region].base + job->insn.params_offset +
 			  4 * (array * length + index);
@@ -53,7 +54,7 @@ static u32 param(const struct random_job *job, u64 array, u64 length, u64 index)
 	return bytes[0] | (u32)bytes[1] << 8 | (u32)bytes[2] << 16 | (u32)bytes[3] << 24;
 }
 
-static s8 finish(const struct random_job *job, s64 value)
+s8 reference_finish(const struct random_job *job, s64 value)
 {
 	value += job->insn.out.zero_point;
 	if (value > job->insn.clamp_max)
@@ -63,16 +64,29 @@ static s8 finish(const struct random_job *job, s64 value)
 	return (s8)value;
 }
 
-static s8 finish_channel(const struct random_job *job, s64 sum, u32 c)
+s8 reference_finish_channel(const struct random_job *job, s64 sum, u32 c)
 {
 	u64 length = (job->insn.out.channels + 7ull) & ~7ull;
-	s64 acc = wrap_32((__int128)sum + (s32)param(job, 0, length, c));
+	s64 acc = wrap_32((__int128)sum + (s32)reference_param(job, 0, length, c));
 
-	return finish(job, reference_round((__int128)acc * param(job, 1, length, c),
-					   param(job, 2, length, c)));
+	return reference_finish(job, reference_round((__int128)acc * reference_param(job, 1, length, c),
+					   reference_param(job, 2, length, c)));
 }
 
-/* Window positions that lie inside the input, for output (y, x). */
+/* Row and column of in[0] under tap (ky, kx) of the window of output (y, x). */
+static s64 tap_row(const struct overtake_insn *insn, u32 y, s64 ky)
+{
+	return (s64)y * insn->stride_height - insn->pad_top +
+	       ky * (insn->dilation_height ? insn->dilation_height : 1);
+}
+
+static s64 tap_column(const struct overtake_insn *insn, u32 x, s64 kx)
+{
+	return (s64)x * insn->stride_width - insn->pad_left +
+	       kx * (insn->dilation_width ? insn->dilation_width : 1);
+}
+
+/* Window positions that lie inside the input and @bottom rows, @right columns around it. */
 static u32 positions_inside(const struct random_job *job, u32 y, u32 x)
 {
 	const struct overtake_insn *insn = &job->insn;
@@ -80,8 +94,7 @@ static u32 positions_inside(const struct random_job *job, u32 y, u32 x)
 
 	for (s64 ky = 0; ky < insn->kernel_height; ky++)
 		for (s64 kx = 0; kx < insn->kernel_width; kx++)
-			count += inside(&insn->in[0], (s64)y * insn->stride_height - insn->pad_top + ky,
-					(s64)x * insn->stride_width - insn->pad_left + kx);
+			count += inside(&insn->in[0], tap_row(insn, y, ky), tap_column(insn, x, kx));
 	return count;
 }
 
@@ -96,10 +109,41 @@ static s8 convolution(const struct random_job *job, u32 y, u32 x, u32 c, u32 gro
 	for (u32 i = 0; i < inputs; i++)
 		for (s64 ky = 0; ky < insn->kernel_height; ky++)
 			for (s64 kx = 0; kx < insn->kernel_width; kx++)
-				sum += input(job, 0, (s64)y * insn->stride_height - insn->pad_top + ky,
-					     (s64)x * insn->stride_width - insn->pad_left + kx,
-					     first + i) * *weight++;
-	return finish_channel(job, sum, c);
+				sum += reference_input(job, 0, tap_row(insn, y, ky),
+						       tap_column(insn, x, kx), first + i) *
+				       *weight++;
+	return reference_finish_channel(job, sum, c);
+}
+
+/* Whether tap @k of input @from lands on output @to, one axis of a transposed convolution. */
+static bool lands(u32 from, u32 k, u32 to, u32 stride, u32 dilation, u32 pad)
+{
+	return (s64)from * stride + (s64)k * (dilation ? dilation : 1) - pad == to;
+}
+
+/* Scattered: every input is spread over the outputs, of which one is looked at. */
+static s8 transposed(const struct random_job *job, u32 y, u32 x, u32 c)
+{
+	const struct overtake_insn *insn = &job->insn;
+	u32 inputs = insn->in[0].channels / insn->groups;
+	u32 first = c / (insn->out.channels / insn->groups) * inputs;
+	u32 taps = (u32)insn->kernel_height * insn->kernel_width;
+	s64 sum = 0;
+
+	for (u32 n = 0; n < insn->in[0].height * insn->in[0].width * taps; n++) {
+		u32 iy = n / taps / insn->in[0].width, ix = n / taps % insn->in[0].width;
+		u32 tap = n % taps;
+
+		if (!lands(iy, tap / insn->kernel_width, y, insn->stride_height,
+			   insn->dilation_height, insn->pad_top) ||
+		    !lands(ix, tap % insn->kernel_width, x, insn->stride_width,
+			   insn->dilation_width, insn->pad_left))
+			continue;
+		for (u32 i = 0; i < inputs; i++)
+			sum += reference_input(job, 0, iy, ix, first + i) *
+			       job->dense[((u64)c * inputs + i) * taps + tap];
+	}
+	return reference_finish_channel(job, sum, c);
 }
 
 static s8 product(const struct random_job *job, u32 y, u32 x, u32 c)
@@ -107,8 +151,9 @@ static s8 product(const struct random_job *job, u32 y, u32 x, u32 c)
 	s64 sum = 0;
 
 	for (u32 k = 0; k < job->insn.in[0].channels; k++)
-		sum += input(job, 0, y, x, k) * input(job, 1, 0, c, k);
-	return finish_channel(job, sum, c);
+		sum += reference_input(job, 0, y, x, k) *
+		       reference_input(job, 1, y % job->insn.in[1].height, c, k);
+	return reference_finish_channel(job, sum, c);
 }
 
 static s8 maximum(const struct random_job *job, u32 y, u32 x, u32 c)
@@ -116,80 +161,186 @@ static s8 maximum(const struct random_job *job, u32 y, u32 x, u32 c)
 	const struct overtake_insn *insn = &job->insn;
 	s64 greatest = -1000;
 
-	for (s64 iy = 0; iy < insn->in[0].height; iy++) {
-		s64 ky = iy + insn->pad_top - (s64)y * insn->stride_height;
+	for (s64 ky = 0; ky < insn->kernel_height; ky++)
+		for (s64 kx = 0; kx < insn->kernel_width; kx++) {
+			s64 row = tap_row(insn, y, ky), column = tap_column(insn, x, kx);
 
-		for (s64 ix = 0; ix < insn->in[0].width; ix++) {
-			s64 kx = ix + insn->pad_left - (s64)x * insn->stride_width;
-			s64 value = input(job, 0, iy, ix, c);
-
-			if (ky >= 0 && ky < insn->kernel_height && kx >= 0 &&
-			    kx < insn->kernel_width && value > greatest)
-				greatest = value;
+			if (inside(&insn->in[0], row, column) &&
+			    reference_input(job, 0, row, column, c) > greatest)
+				greatest = reference_input(job, 0, row, column, c);
 		}
-	}
-	return finish(job, greatest);
+	return reference_finish(job, greatest);
+}
+
+/* Positions of a window up to @bottom rows and @right columns outside, but not beyond. */
+static u32 positions_up_to(const struct random_job *job, u32 y, u32 x, u32 bottom, u32 right)
+{
+	const struct overtake_insn *insn = &job->insn;
+	u32 count = 0;
+
+	for (s64 ky = 0; ky < insn->kernel_height; ky++)
+		for (s64 kx = 0; kx < insn->kernel_width; kx++)
+			count += tap_row(insn, y, ky) < (s64)insn->in[0].height + bottom &&
+				 tap_column(insn, x, kx) < (s64)insn->in[0].width + right;
+	return count;
 }
 
 static s8 average(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 	u32 kernel = (u32)insn->kernel_height * insn->kernel_width;
-	u32 count = insn->flags & OVERTAKE_FLAG_COUNT_INCLUDE_PAD ? kernel :
-								   positions_inside(job, y, x);
+	u32 count = kernel;
 	s64 sum = 0;
 
+	if (!insn->flags)
+		count = positions_inside(job, y, x);
+	if (insn->flags & OVERTAKE_FLAG_CLIP_PAD)
+		count = positions_up_to(job, y, x, insn->pad_bottom, insn->pad_right);
 	for (s64 ky = 0; ky < insn->kernel_height; ky++)
 		for (s64 kx = 0; kx < insn->kernel_width; kx++)
-			sum += input(job, 0, (s64)y * insn->stride_height - insn->pad_top + ky,
-				     (s64)x * insn->stride_width - insn->pad_left + kx, c);
-	return finish(job, reference_round((__int128)sum * param(job, 0, kernel, count - 1),
-					   param(job, 1, kernel, count - 1)));
+			sum += reference_input(job, 0, tap_row(insn, y, ky), tap_column(insn, x, kx),
+					       c);
+	return reference_finish(job, reference_round(
+		(__int128)sum * reference_param(job, 0, kernel, count - 1),
+		reference_param(job, 1, kernel, count - 1)));
 }
 
-s8 reference_element(const struct random_job *job, u32 y, u32 x, u32 c)
+/* An input of two, repeated along the axes on which it has length 1. */
+static __int128 repeated(const struct random_job *job, u32 index, u32 y, u32 x, u32 c)
+{
+	const struct overtake_operand *in = &job->insn.in[index];
+
+	return reference_input(job, index, y % in->height, x % in->width, c % in->channels);
+}
+
+static s8 combined(const struct random_job *job, u32 y, u32 x, u32 c)
+{
+	const struct overtake_insn *insn = &job->insn;
+	__int128 a = repeated(job, 0, y, x, c), b = repeated(job, 1, y, x, c);
+	__int128 scaled_a = a * insn->multiplier[0], scaled_b = b * insn->multiplier[1], result;
+
+	switch (insn->opcode) {
+	case OVERTAKE_OP_ADD:
+		result = scaled_a + scaled_b;
+		break;
+	case OVERTAKE_OP_SUB:
+		result = scaled_a - scaled_b;
+		break;
+	case OVERTAKE_OP_MUL:
+		result = scaled_a * b;
+		break;
+	case OVERTAKE_OP_MAX:
+		result = scaled_a > scaled_b ? scaled_a : scaled_b;
+		break;
+	default:
+		result = scaled_a < scaled_b ? scaled_a : scaled_b;
+	}
+	return reference_finish(job, reference_round(result, insn->shift[0]));
+}
+
+/* Every input element is asked whether it goes into this output. */
+static s8 reduced(const struct random_job *job, u32 y, u32 x, u32 c)
+{
+	const struct overtake_insn *insn = &job->insn;
+	const struct overtake_operand *in = &insn->in[0];
+	s64 least = 1000, greatest = -1000;
+	__int128 sum = 0;
+
+	for (u32 n = 0; n < in->height * in->width * in->channels; n++) {
+		u32 iy = n / in->channels / in->width, ix = n / in->channels % in->width;
+		u32 ic = n % in->channels;
+		s64 value = reference_input(job, 0, iy, ix, ic);
+
+		if ((!(insn->axes & 1) && iy != y) || (!(insn->axes & 2) && ix != x) ||
+		    (!(insn->axes & 4) && ic != c))
+			continue;
+		sum += value;
+		least = value < least ? value : least;
+		greatest = value > greatest ? value : greatest;
+	}
+	if (insn->opcode == OVERTAKE_OP_REDUCE_MAX)
+		return reference_finish(job, greatest);
+	if (insn->opcode == OVERTAKE_OP_REDUCE_MIN)
+		return reference_finish(job, least);
+	return reference_finish(job, reference_round(sum * insn->multiplier[0], insn->shift[0]));
+}
+
+/* A float times 24 bits is exact in long double, and rintl() rounds half to even. */
+static s8 quantised(const struct random_job *job, u32 y, u32 x, u32 c)
+{
+	const struct overtake_operand *in = &job->insn.in[0];
+	const u8 *base = job->regions[in->region].base + in->offset;
+	long double scaled;
+	float value;
+
+	memcpy(&value, base + (u64)y * in->row_stride + (u64)x * in->pixel_stride + 4 * c, 4);
+	if (isinf(value))
+		return reference_finish(job, value > 0 ? 1000 : -1000);
+	if (isnan(value))
+		return reference_finish(job, 0);
+	scaled = rintl(ldexpl((long double)value * job->insn.multiplier[0],
+			      -(int)job->insn.shift[0]));
+	return reference_finish(job, scaled > 1000 ? 1000 : scaled < -1000 ? -1000 : (s64)scaled);
+}
+
+u32 reference_element_bytes(const struct random_job *job)
+{
+	return job->insn.opcode == OVERTAKE_OP_DEQUANTISE ? 4 : 1;
+}
+
+static s8 reference_byte(const struct random_job *job, u32 y, u32 x, u32 c)
 {
 	const struct overtake_insn *insn = &job->insn;
 
 	switch (insn->opcode) {
 	case OVERTAKE_OP_CONV:
 		return convolution(job, y, x, c, insn->groups);
+	case OVERTAKE_OP_TRANSPOSED_CONV:
+		return transposed(job, y, x, c);
 	case OVERTAKE_OP_DEPTHWISE:
 		return convolution(job, y, x, c, insn->out.channels);
 	case OVERTAKE_OP_MATMUL:
 		return product(job, y, x, c);
 	case OVERTAKE_OP_ADD:
-		return finish(job, reference_round(
-			(__int128)input(job, 0, y, x, c) * insn->multiplier[0] +
-			(__int128)input(job, 1, y, x, c) * insn->multiplier[1], insn->shift[0]));
+	case OVERTAKE_OP_SUB:
+	case OVERTAKE_OP_MUL:
+	case OVERTAKE_OP_MAX:
+	case OVERTAKE_OP_MIN:
+		return combined(job, y, x, c);
 	case OVERTAKE_OP_MAX_POOL:
 		return maximum(job, y, x, c);
 	case OVERTAKE_OP_AVERAGE_POOL:
 		return average(job, y, x, c);
+	case OVERTAKE_OP_REDUCE_SUM:
+	case OVERTAKE_OP_REDUCE_MAX:
+	case OVERTAKE_OP_REDUCE_MIN:
+		return reduced(job, y, x, c);
 	case OVERTAKE_OP_TABLE:
-		return job->dense[(input(job, 0, y, x, c) + insn->in[0].zero_point) & 255];
+		return job->dense[(reference_input(job, 0, y, x, c) + insn->in[0].zero_point) & 255];
+	case OVERTAKE_OP_REQUANTISE:
+		return reference_finish(job, reference_round(
+			(__int128)reference_input(job, 0, y, x, c) * insn->multiplier[0],
+			insn->shift[0]));
+	case OVERTAKE_OP_QUANTISE:
+		return quantised(job, y, x, c);
+	case OVERTAKE_OP_RESIZE_NEAREST:
+	case OVERTAKE_OP_RESIZE_BILINEAR:
+		return reference_resized(job, y, x, c);
+	case OVERTAKE_OP_NV12:
+		return reference_colour(job, y, x, c);
 	default:
-		return (s8)(input(job, 0, y, x, c) + insn->in[0].zero_point);
+		return reference_moved(job, y, x, c);
 	}
 }
 
-u64 reference_work(const struct random_job *job)
+void reference_element(const struct random_job *job, u32 y, u32 x, u32 c, u8 *bytes)
 {
-	const struct overtake_insn *insn = &job->insn;
-	u64 work = 0;
+	u32 index;
 
-	for (u32 y = 0; y < insn->out.height; y++) {
-		for (u32 x = 0; x < insn->out.width; x++) {
-			u64 each = 1;
-
-			if (insn->kernel_height)
-				each = positions_inside(job, y, x);
-			if (insn->opcode == OVERTAKE_OP_CONV)
-				each *= insn->in[0].channels / insn->groups;
-			if (insn->opcode == OVERTAKE_OP_MATMUL)
-				each = insn->in[0].channels;
-			work += each * insn->out.channels;
-		}
+	if (job->insn.opcode == OVERTAKE_OP_DEQUANTISE) {
+		index = (u32)(reference_input(job, 0, y, x, c) + job->insn.in[0].zero_point) & 255;
+		memcpy(bytes, job->dense + 4 * index, 4);
+	} else {
+		bytes[0] = (u8)reference_byte(job, y, x, c);
 	}
-	return work;
 }

@@ -11,10 +11,16 @@
 /* numerator / 2^shift, to the nearest integer, halves to the even one. */
 s64 reference_round(__int128 numerator, u32 shift);
 
-/* Element (y, x, c) of the output. */
-s8 reference_element(const struct random_job *job, u32 y, u32 x, u32 c);
+/* Bytes of an output element: 1, or 4 where the output is a float tensor. */
+u32 reference_element_bytes(const struct random_job *job);
 
-/* Elementary operations that the instruction takes. */
+/* Writes element (y, x, c) of the output to @bytes. */
+void reference_element(const struct random_job *job, u32 y, u32 x, u32 c, u8 *bytes);
+
+/*
+ * What the instruction counts as work: unit by unit what overtake's operators.h promises, from the
+ * shapes alone.
+ */
 u64 reference_work(const struct random_job *job);
 
 #endif

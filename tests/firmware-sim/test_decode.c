@@ -38,59 +38,169 @@ static void set_window(struct overtake_insn *insn, u16 kernel, u16 stride, u16 p
 	insn->pad_left = pad;
 }
 
+#define BIT(name) (1u << OVERTAKE_OP_##name)
+#define CONVOLUTIONS (BIT(CONV) | BIT(DEPTHWISE) | BIT(TRANSPOSED_CONV))
+#define WINDOWED (CONVOLUTIONS | BIT(MAX_POOL) | BIT(AVERAGE_POOL))
+#define DILATED (CONVOLUTIONS | BIT(MAX_POOL))
+#define SCALED_TWO (BIT(ADD) | BIT(SUB) | BIT(MAX) | BIT(MIN))
+#define TWO (SCALED_TWO | BIT(MUL))
+#define REDUCTIONS (BIT(REDUCE_SUM) | BIT(REDUCE_MAX) | BIT(REDUCE_MIN))
+#define BLOCKS (BIT(DEPTH_TO_SPACE) | BIT(SPACE_TO_DEPTH))
+#define LOOKS (BIT(RESIZE_NEAREST) | BIT(RESIZE_BILINEAR) | BIT(NV12))
+#define TENSORS (((1u << OVERTAKE_OP_COUNT) - 2) & ~(BIT(DELAY) | BIT(JUMP)))
+#define UNCLAMPED (BIT(TABLE) | BIT(COPY) | BIT(PAD) | BIT(PERMUTE) | BLOCKS | BIT(DEQUANTISE) |      \
+		   BIT(RESIZE_NEAREST) | BIT(RESIZE_BILINEAR))
+#define CLAMPED (TENSORS & ~UNCLAMPED)
+#define WITH_WEIGHTS (CONVOLUTIONS | BIT(TABLE) | BIT(DEQUANTISE))
+#define WITH_PARAMS (CONVOLUTIONS | BIT(MATMUL) | BIT(AVERAGE_POOL) | BIT(NV12))
+#define SCALED (TWO | BIT(REQUANTISE) | BIT(REDUCE_SUM) | BIT(QUANTISE))
+#define GROUPED (BIT(CONV) | BIT(TRANSPOSED_CONV))
+#define TWO_INPUTS (TWO | BIT(MATMUL) | BIT(NV12))
+
+static struct overtake_operand floats(u32 region)
+{
+	return (struct overtake_operand){ .region = region, .height = 4, .width = 4, .channels = 12,
+					  .pixel_stride = 48, .row_stride = 192 };
+}
+
+static struct overtake_operand plane(u32 region, u32 size, u32 channels)
+{
+	return (struct overtake_operand){ .region = region, .height = size, .width = size,
+					  .channels = channels, .pixel_stride = channels,
+					  .row_stride = size * channels };
+}
+
+/* Operands that differ from 4x4x12 in and out. */
+static void set_shapes(struct overtake_insn *insn)
+{
+	switch (insn->opcode) {
+	case OP(MATMUL):
+		insn->in[1] = tensor(JOB_IN1, 1, 12, 12);
+		break;
+	case OP(PAD):
+		insn->in[0] = tensor(JOB_IN0, 3, 3, 12);
+		insn->pad_top = insn->pad_left = 1;
+		break;
+	case OP(PERMUTE):
+		insn->in[0] = tensor(JOB_IN0, 12, 4, 4);
+		insn->axes = 1 | 2 << 2 | 0 << 4;
+		break;
+	case OP(DEPTH_TO_SPACE):
+		insn->in[0] = tensor(JOB_IN0, 2, 2, 48);
+		break;
+	case OP(SPACE_TO_DEPTH):
+		insn->in[0] = tensor(JOB_IN0, 8, 8, 3);
+		break;
+	case OP(REDUCE_SUM):
+	case OP(REDUCE_MAX):
+	case OP(REDUCE_MIN):
+		insn->out = tensor(JOB_OUT, 1, 4, 12);
+		insn->axes = OVERTAKE_AXIS_HEIGHT;
+		break;
+	case OP(QUANTISE):
+		insn->in[0] = floats(JOB_IN0);
+		break;
+	case OP(DEQUANTISE):
+		insn->out = floats(JOB_OUT);
+		break;
+	case OP(NV12):
+		insn->in[0] = plane(JOB_IN0, 5, 1);
+		insn->in[1] = plane(JOB_IN1, 3, 2);
+		insn->out = tensor(JOB_OUT, 4, 4, 3);
+		break;
+	}
+}
+
 /* 3x3 windows, stride 1, padding 1, over 4x4 pixels of 12 channels; 2 groups. */
 static struct overtake_insn valid_insn(u16 opcode)
 {
 	struct overtake_insn insn = { .opcode = opcode };
+	u32 bit = 1u << opcode;
 
-	if (opcode == OP(DELAY)) {
+	if (opcode == OP(DELAY))
 		insn.delay_cycles = 5;
-		return insn;
-	}
-	if (opcode == OP(JUMP))
+	if (!(bit & TENSORS))
 		return insn;
 	insn.out = tensor(JOB_OUT, 4, 4, 12);
 	insn.in[0] = tensor(JOB_IN0, 4, 4, 12);
-	if (opcode != OP(TABLE) && opcode != OP(COPY)) {
+	if (bit & CLAMPED) {
 		insn.clamp_min = -128;
 		insn.clamp_max = 127;
 	}
-	if (opcode == OP(CONV) || opcode == OP(DEPTHWISE) || opcode == OP(TABLE))
+	if (bit & WITH_WEIGHTS)
 		insn.weights_region = JOB_WEIGHTS;
-	if (opcode == OP(CONV) || opcode == OP(DEPTHWISE) || opcode == OP(MATMUL) ||
-	    opcode == OP(AVERAGE_POOL))
+	if (bit & WITH_PARAMS)
 		insn.params_region = JOB_PARAMS;
-	if (opcode == OP(CONV) || opcode == OP(DEPTHWISE) || opcode == OP(MAX_POOL) ||
-	    opcode == OP(AVERAGE_POOL))
+	if (bit & WINDOWED)
 		set_window(&insn, 3, 1, 1);
-	if (opcode == OP(CONV))
+	if (bit & GROUPED)
 		insn.groups = 2;
-	if (opcode == OP(MATMUL))
-		insn.in[1] = tensor(JOB_IN1, 1, 12, 12);
-	if (opcode == OP(ADD)) {
+	if (bit & BLOCKS)
+		insn.kernel_height = insn.kernel_width = 2;
+	if (bit & TWO)
 		insn.in[1] = tensor(JOB_IN1, 4, 4, 12);
-		insn.multiplier[0] = insn.multiplier[1] = 1;
-		insn.shift[0] = 1;
-	}
+	if (bit & SCALED)
+		insn.multiplier[0] = insn.shift[0] = 1;
+	if (bit & SCALED_TWO)
+		insn.multiplier[1] = 1;
+	if (bit & LOOKS)
+		insn.step_y = insn.step_x = 1 << 20;
+	set_shapes(&insn);
 	return insn;
+}
+
+/* Bytes of a tensor as its opcode's bound check counts them. */
+static u64 operand_bytes(const struct overtake_operand *operand, u16 opcode)
+{
+	u32 channels = random_job_is_exact(opcode) ? operand->channels :
+						     (operand->channels + 7) & ~7u;
+
+	if (operand->pixel_stride == 48 && operand->channels == 12)
+		channels *= 4;	/* floats */
+	return (u64)(operand->height - 1) * operand->row_stride +
+	       (u64)(operand->width - 1) * operand->pixel_stride + channels;
+}
+
+static u64 weights_bytes(u16 opcode)
+{
+	switch (opcode) {
+	case OP(CONV):
+	case OP(TRANSPOSED_CONV):
+		return 2 * 9 * 3 * 16;	/* 2 groups, each 1 block of outputs by 3 pairs of inputs */
+	case OP(DEPTHWISE):
+		return 9 * 16;
+	default:
+		return opcode == OP(DEQUANTISE) ? 1024 : 256;
+	}
+}
+
+static u64 params_bytes(u16 opcode)
+{
+	switch (opcode) {
+	case OP(AVERAGE_POOL):
+		return 2 * 9 * 4;
+	case OP(NV12):
+		return 3 * 8 * 4;
+	default:
+		return 3 * 16 * 4;
+	}
 }
 
 /* Regions that end where valid_insn()'s operands end. */
 static void exact_regions(struct ovt_region *regions, u16 opcode)
 {
+	struct overtake_insn insn = valid_insn(opcode);
 	static u8 memory[4096];
 
 	memset(regions, 0, OVERTAKE_MAX_REGIONS * sizeof(*regions));
-	regions[JOB_OUT] = (struct ovt_region){ memory, 4 * 4 * 16, OVT_REGION_WRITE, 0 };
-	regions[JOB_IN0] = (struct ovt_region){ memory, 4 * 4 * 16, OVT_REGION_READ, 0 };
-	regions[JOB_IN1] = (struct ovt_region){ memory, opcode == OP(MATMUL) ? 12 * 16 : 4 * 4 * 16,
-						OVT_REGION_READ, 0 };
-	/* CONV: 2 groups, each 1 block of outputs by 3 pairs of inputs; DEPTHWISE: 16 channels. */
-	regions[JOB_WEIGHTS] = (struct ovt_region){ memory, opcode == OP(CONV) ? 2 * 9 * 3 * 16 :
-						    opcode == OP(TABLE) ? 256 : 9 * 16,
-						    OVT_REGION_READ, 0 };
-	regions[JOB_PARAMS] = (struct ovt_region){ memory, opcode == OP(AVERAGE_POOL) ? 2 * 9 * 4 :
-						   3 * 16 * 4, OVT_REGION_READ, 0 };
+	for (u32 i = 1; i <= JOB_PARAMS; i++)
+		regions[i] = (struct ovt_region){ memory, 0, OVT_REGION_READ, 0 };
+	regions[JOB_OUT].length = operand_bytes(&insn.out, opcode);
+	regions[JOB_OUT].flags = OVT_REGION_WRITE;
+	regions[JOB_IN0].length = operand_bytes(&insn.in[0], opcode);
+	regions[JOB_IN1].length = operand_bytes(&insn.in[1], opcode);
+	regions[JOB_WEIGHTS].length = weights_bytes(opcode);
+	regions[JOB_PARAMS].length = params_bytes(opcode);
 }
 
 struct field_row {
@@ -108,14 +218,42 @@ static const struct field_row field_rows[] = {
 	{ "greatest opcode", OP(CONV), AT(opcode), 0xffff, FAULT(OPCODE) },
 
 	{ "flag that CONV does not know", OP(CONV), AT(flags), 1, FAULT(RESERVED) },
-	{ "flag that no opcode knows", OP(AVERAGE_POOL), AT(flags), 2, FAULT(RESERVED) },
+	{ "flag that no opcode knows", OP(AVERAGE_POOL), AT(flags), 1u << 9, FAULT(RESERVED) },
+	{ "highest flag", OP(NV12), AT(flags), 1u << 15, FAULT(RESERVED) },
+	{ "count_include_pad for another pool", OP(MAX_POOL), AT(flags), 1, FAULT(RESERVED) },
+	{ "clip_pad alone", OP(AVERAGE_POOL), AT(flags), 2, FAULT(FIELD) },
+	{ "clip_pad with count_include_pad", OP(AVERAGE_POOL), AT(flags), 3, FAULT(NONE) },
+	{ "edge for another opcode", OP(COPY), AT(flags), 4, FAULT(RESERVED) },
+	{ "edge", OP(PAD), AT(flags), 4, FAULT(NONE) },
+	{ "reflect", OP(PAD), AT(flags), 8, FAULT(NONE) },
+	{ "edge and reflect", OP(PAD), AT(flags), 12, FAULT(FIELD) },
+	{ "CRD", OP(DEPTH_TO_SPACE), AT(flags), 16, FAULT(NONE) },
+	{ "CRD of the inverse", OP(SPACE_TO_DEPTH), AT(flags), 16, FAULT(RESERVED) },
+	{ "nearest for RESIZE_BILINEAR", OP(RESIZE_BILINEAR), AT(flags), 32, FAULT(RESERVED) },
+	{ "nearest for a picture", OP(NV12), AT(flags), 32, FAULT(NONE) },
+	{ "full range BGR", OP(NV12), AT(flags), 64 + 128, FAULT(NONE) },
+	{ "gray has no chroma", OP(NV12), AT(flags), 256, FAULT(RESERVED) },
 	{ "count_include_pad", OP(AVERAGE_POOL), AT(flags), 1, FAULT(NONE) },
 	{ "first reserved word", OP(COPY), AT(reserved[0]), 1, FAULT(RESERVED) },
-	{ "last reserved word", OP(COPY), AT(reserved[14]), 1u << 31, FAULT(RESERVED) },
+	{ "last reserved word", OP(COPY), AT(reserved[4]), 1u << 31, FAULT(RESERVED) },
 	{ "reserved word of out", OP(COPY), AT(out.reserved), 1, FAULT(RESERVED) },
 	{ "reserved word of in[0]", OP(COPY), AT(in[0].reserved), 1, FAULT(RESERVED) },
 	{ "reserved word of in[1]", OP(ADD), AT(in[1].reserved), 1, FAULT(RESERVED) },
 	{ "second shift of ADD", OP(ADD), AT(shift[1]), 1, FAULT(RESERVED) },
+	{ "second scale of MUL", OP(MUL), AT(multiplier[1]), 1, FAULT(RESERVED) },
+	{ "dilated average", OP(AVERAGE_POOL), AT(dilation_height), 1, FAULT(RESERVED) },
+	{ "padding that does not clip", OP(AVERAGE_POOL), AT(pad_bottom), 1, FAULT(RESERVED) },
+	{ "padding right of MAX_POOL", OP(MAX_POOL), AT(pad_right), 1, FAULT(RESERVED) },
+	{ "fill without PAD", OP(COPY), AT(fill), 1, FAULT(RESERVED) },
+	{ "axes without a use", OP(ADD), AT(axes), 1, FAULT(RESERVED) },
+	{ "start without a use", OP(PAD), AT(start_x), 1, FAULT(RESERVED) },
+	{ "step without a use", OP(PAD), AT(step_y), 1, FAULT(RESERVED) },
+	{ "a block has no stride", OP(DEPTH_TO_SPACE), AT(stride_height), 1, FAULT(RESERVED) },
+	{ "a block has no padding", OP(SPACE_TO_DEPTH), AT(pad_left), 1, FAULT(RESERVED) },
+	{ "zero point of floats read", OP(QUANTISE), AT(in[0].zero_point), 1, FAULT(RESERVED) },
+	{ "zero point of floats written", OP(DEQUANTISE), AT(out.zero_point), 1, FAULT(RESERVED) },
+	{ "zero point of luma", OP(NV12), AT(in[0].zero_point), 1, FAULT(RESERVED) },
+	{ "zero point of chroma", OP(NV12), AT(in[1].zero_point), 1, FAULT(RESERVED) },
 
 	{ "no rows", OP(COPY), AT(out.height), 0, FAULT(FIELD) },
 	{ "no columns", OP(COPY), AT(in[0].width), 0, FAULT(FIELD) },
@@ -150,6 +288,37 @@ static const struct field_row field_rows[] = {
 	{ "no delay", OP(DELAY), AT(delay_cycles), 0, FAULT(FIELD) },
 	{ "delay too long", OP(DELAY), AT(delay_cycles), (1ull << 32) + 1, FAULT(FIELD) },
 	{ "greatest delay", OP(DELAY), AT(delay_cycles), 1ull << 32, FAULT(NONE) },
+	{ "dilation 1 is what 0 means", OP(CONV), AT(dilation_height), 1, FAULT(NONE) },
+	{ "greatest dilation", OP(DEPTHWISE), AT(dilation_width), 0xffff, FAULT(NONE) },
+	{ "fill below int8", OP(PAD), AT(fill), (u32)-129, FAULT(FIELD) },
+	{ "fill above int8", OP(PAD), AT(fill), 128, FAULT(FIELD) },
+	{ "greatest fill", OP(PAD), AT(fill), 127, FAULT(NONE) },
+	{ "no axes to reduce", OP(REDUCE_SUM), AT(axes), 0, FAULT(FIELD) },
+	{ "a fourth axis to reduce", OP(REDUCE_MAX), AT(axes), 8, FAULT(FIELD) },
+	{ "an axis twice", OP(PERMUTE), AT(axes), 1 | 1 << 2 | 0 << 4, FAULT(FIELD) },
+	{ "a fourth axis", OP(PERMUTE), AT(axes), 3 | 1 << 2 | 0 << 4, FAULT(FIELD) },
+	{ "a fourth axis last", OP(PERMUTE), AT(axes), 0 | 1 << 2 | 3 << 4, FAULT(FIELD) },
+	{ "bits behind the axes", OP(PERMUTE), AT(axes), 1 | 2 << 2 | 1 << 6, FAULT(FIELD) },
+	{ "start beyond its limit", OP(RESIZE_NEAREST), AT(start_y), (1ull << 52) + 1, FAULT(FIELD) },
+	{ "start before its limit", OP(RESIZE_BILINEAR), AT(start_x), ~(1ull << 52), FAULT(FIELD) },
+	{ "start to the right of its limit", OP(NV12), AT(start_x), ~0ull >> 1, FAULT(FIELD) },
+	{ "start above its limit", OP(NV12), AT(start_y), 1ull << 63, FAULT(FIELD) },
+	{ "greatest start", OP(NV12), AT(start_y), 1ull << 52, FAULT(NONE) },
+	{ "least start", OP(NV12), AT(start_x), 0 - (1ull << 52), FAULT(NONE) },
+	{ "step above its limit", OP(RESIZE_NEAREST), AT(step_y), (1u << 30) + 1, FAULT(FIELD) },
+	{ "step beside its limit", OP(NV12), AT(step_x), 0xffffffff, FAULT(FIELD) },
+	{ "greatest step", OP(NV12), AT(step_x), 1u << 30, FAULT(NONE) },
+	{ "no step", OP(NV12), AT(step_x), 0, FAULT(NONE) },
+	{ "no block", OP(DEPTH_TO_SPACE), AT(kernel_height), 0, FAULT(FIELD) },
+	{ "no block columns", OP(SPACE_TO_DEPTH), AT(kernel_width), 0, FAULT(FIELD) },
+	{ "no groups transposed", OP(TRANSPOSED_CONV), AT(groups), 0, FAULT(FIELD) },
+	{ "no stride transposed", OP(TRANSPOSED_CONV), AT(stride_height), 0, FAULT(FIELD) },
+	{ "floats not aligned", OP(QUANTISE), AT(in[0].offset), 2, FAULT(FIELD) },
+	{ "pixels of floats not aligned", OP(QUANTISE), AT(in[0].pixel_stride), 50, FAULT(FIELD) },
+	{ "rows of floats not aligned", OP(DEQUANTISE), AT(out.row_stride), 194, FAULT(FIELD) },
+	{ "pixels of floats too short", OP(DEQUANTISE), AT(out.pixel_stride), 44, FAULT(FIELD) },
+	{ "table of floats not aligned", OP(DEQUANTISE), AT(weights_offset), 2, FAULT(FIELD) },
+	{ "chroma that is not in pairs", OP(NV12), AT(in[1].pixel_stride), 3, FAULT(FIELD) },
 	{ "parameters not aligned", OP(MATMUL), AT(params_offset), 2, FAULT(FIELD) },
 	{ "jump anywhere; the core knows the FC", OP(JUMP), AT(jump_target), 0xffffffff,
 	  FAULT(NONE) },
@@ -170,7 +339,52 @@ static const struct field_row field_rows[] = {
 	{ "matmul rows differ", OP(MATMUL), AT(out.height), 3, FAULT(SHAPE) },
 	{ "matmul columns differ", OP(MATMUL), AT(out.channels), 11, FAULT(SHAPE) },
 	{ "matmul depths differ", OP(MATMUL), AT(in[1].channels), 11, FAULT(SHAPE) },
-	{ "matmul second operand with rows", OP(MATMUL), AT(in[1].height), 2, FAULT(SHAPE) },
+	{ "matmul second operand with some rows", OP(MATMUL), AT(in[1].height), 2, FAULT(SHAPE) },
+	{ "matmul second operand with as many rows", OP(MATMUL), AT(in[1].height), 4,
+	  FAULT(BOUNDS) },
+	{ "transposed groups do not divide", OP(TRANSPOSED_CONV), AT(groups), 5, FAULT(SHAPE) },
+	{ "transposed outputs anywhere", OP(TRANSPOSED_CONV), AT(stride_height), 9, FAULT(NONE) },
+	{ "transposed kernel too large", OP(TRANSPOSED_CONV), AT(kernel_width), 0xffff,
+	  FAULT(SHAPE) },
+	{ "PAD without room for its input", OP(PAD), AT(pad_top), 2, FAULT(SHAPE) },
+	{ "PAD without room beside its input", OP(PAD), AT(pad_left), 2, FAULT(SHAPE) },
+	{ "PAD does not change channels", OP(PAD), AT(in[0].channels), 11, FAULT(SHAPE) },
+	{ "other axes, other shape", OP(PERMUTE), AT(axes), 0 | 1 << 2 | 2 << 4, FAULT(SHAPE) },
+	{ "the other two axes", OP(PERMUTE), AT(axes), 2 | 1 << 2 | 0 << 4, FAULT(NONE) },
+	{ "permuted width differs", OP(PERMUTE), AT(out.width), 3, FAULT(SHAPE) },
+	{ "permuted channels differ", OP(PERMUTE), AT(out.channels), 11, FAULT(SHAPE) },
+	{ "block that is no square", OP(DEPTH_TO_SPACE), AT(kernel_width), 1, FAULT(SHAPE) },
+	{ "block rows do not fit", OP(DEPTH_TO_SPACE), AT(out.height), 3, FAULT(SHAPE) },
+	{ "block columns do not fit", OP(SPACE_TO_DEPTH), AT(in[0].width), 7, FAULT(SHAPE) },
+	{ "channels no multiple of a block", OP(DEPTH_TO_SPACE), AT(in[0].channels), 47,
+	  FAULT(SHAPE) },
+	{ "channels of another block", OP(DEPTH_TO_SPACE), AT(out.channels), 11, FAULT(SHAPE) },
+	{ "resize keeps channels", OP(RESIZE_NEAREST), AT(in[0].channels), 11, FAULT(SHAPE) },
+	{ "resize keeps zero points", OP(RESIZE_BILINEAR), AT(in[0].zero_point), 1, FAULT(SHAPE) },
+	{ "resize to any size", OP(RESIZE_BILINEAR), AT(in[0].height), 3, FAULT(NONE) },
+	{ "reduced axis is not 1", OP(REDUCE_SUM), AT(out.height), 4, FAULT(SHAPE) },
+	{ "other width than reduced", OP(REDUCE_MAX), AT(out.width), 1, FAULT(SHAPE) },
+	{ "other channels than reduced", OP(REDUCE_MIN), AT(out.channels), 1, FAULT(SHAPE) },
+	{ "other axis than the shape's", OP(REDUCE_SUM), AT(axes), 2, FAULT(SHAPE) },
+	{ "reduction to a sum changes zero point", OP(REDUCE_SUM), AT(in[0].zero_point), 1,
+	  FAULT(NONE) },
+	{ "reduction to a maximum keeps it", OP(REDUCE_MAX), AT(in[0].zero_point), 1,
+	  FAULT(SHAPE) },
+	{ "reduction to a minimum keeps it", OP(REDUCE_MIN), AT(out.zero_point), 1, FAULT(SHAPE) },
+	{ "requantised rows differ", OP(REQUANTISE), AT(in[0].height), 3, FAULT(SHAPE) },
+	{ "quantised columns differ", OP(QUANTISE), AT(out.width), 3, FAULT(SHAPE) },
+	{ "dequantised channels differ", OP(DEQUANTISE), AT(in[0].channels), 11, FAULT(SHAPE) },
+	{ "luma of two channels", OP(NV12), AT(in[0].pixel_stride), 2, FAULT(FIELD) },
+	{ "chroma of one channel", OP(NV12), AT(in[1].channels), 1, FAULT(SHAPE) },
+	{ "chroma rows of another picture", OP(NV12), AT(in[1].height), 2, FAULT(SHAPE) },
+	{ "chroma columns of another picture", OP(NV12), AT(in[1].width), 2, FAULT(SHAPE) },
+	{ "luma of an even height", OP(NV12), AT(in[0].height), 6, FAULT(BOUNDS) },
+	{ "a fourth colour", OP(NV12), AT(out.channels), 4, FAULT(SHAPE) },
+	{ "ADD repeats a row", OP(ADD), AT(in[1].height), 1, FAULT(NONE) },
+	{ "SUB repeats a column", OP(SUB), AT(in[0].width), 1, FAULT(NONE) },
+	{ "MUL repeats a channel", OP(MUL), AT(in[0].channels), 1, FAULT(NONE) },
+	{ "MAX repeats nothing but ones", OP(MAX), AT(in[0].channels), 2, FAULT(SHAPE) },
+	{ "MIN does not shrink", OP(MIN), AT(out.height), 1, FAULT(SHAPE) },
 	{ "add rows differ", OP(ADD), AT(in[1].height), 3, FAULT(SHAPE) },
 	{ "add columns differ", OP(ADD), AT(in[1].width), 3, FAULT(SHAPE) },
 	{ "add channels differ", OP(ADD), AT(in[1].channels), 11, FAULT(SHAPE) },
@@ -194,7 +408,7 @@ static const struct field_row field_rows[] = {
 	{ "output one byte too far", OP(COPY), AT(out.offset), 1, FAULT(BOUNDS) },
 	{ "input one byte too far", OP(COPY), AT(in[0].offset), 1, FAULT(BOUNDS) },
 	{ "second input one byte too far", OP(ADD), AT(in[1].offset), 1, FAULT(BOUNDS) },
-	{ "offset at the end", OP(COPY), AT(in[0].offset), 4 * 4 * 16, FAULT(BOUNDS) },
+	{ "offset at the end", OP(COPY), AT(in[0].offset), 4 * 4 * 16 - 4, FAULT(BOUNDS) },
 	{ "offset near 2^64", OP(COPY), AT(in[0].offset), ~0ull, FAULT(BOUNDS) },
 	{ "offset that wraps to 0", OP(COPY), AT(out.offset), 0ull - 4 * 4 * 16, FAULT(BOUNDS) },
 	{ "row stride one too wide", OP(COPY), AT(in[0].row_stride), 65, FAULT(BOUNDS) },
@@ -260,7 +474,8 @@ struct region_row {
 #define WRITE OVT_REGION_WRITE
 
 static const struct region_row region_rows[] = {
-	{ "output not bound", OP(COPY), JOB_OUT, -256, WRITE, FAULT(REGION) },
+	{ "output not bound", OP(ADD), JOB_OUT, -256, WRITE, FAULT(REGION) },
+	{ "COPY reads no padding", OP(COPY), JOB_IN0, 0, READ, FAULT(NONE) },
 	{ "output one byte short", OP(COPY), JOB_OUT, -1, WRITE, FAULT(BOUNDS) },
 	{ "output not writable", OP(COPY), JOB_OUT, 0, READ, FAULT(PERMISSION) },
 	{ "input one byte short, in its padding", OP(CONV), JOB_IN0, -1, READ, FAULT(BOUNDS) },
@@ -277,6 +492,14 @@ static const struct region_row region_rows[] = {
 	{ "DEPTHWISE params one byte short", OP(DEPTHWISE), JOB_PARAMS, -1, READ, FAULT(BOUNDS) },
 	{ "MATMUL params one byte short", OP(MATMUL), JOB_PARAMS, -1, READ, FAULT(BOUNDS) },
 	{ "AVERAGE_POOL params one byte short", OP(AVERAGE_POOL), JOB_PARAMS, -1, READ,
+	  FAULT(BOUNDS) },
+	{ "NV12 params one byte short", OP(NV12), JOB_PARAMS, -1, READ, FAULT(BOUNDS) },
+	{ "luma one byte short", OP(NV12), JOB_IN0, -1, READ, FAULT(BOUNDS) },
+	{ "chroma one byte short", OP(NV12), JOB_IN1, -1, READ, FAULT(BOUNDS) },
+	{ "floats one byte short", OP(QUANTISE), JOB_IN0, -1, READ, FAULT(BOUNDS) },
+	{ "floats written one byte short", OP(DEQUANTISE), JOB_OUT, -1, WRITE, FAULT(BOUNDS) },
+	{ "table of floats one byte short", OP(DEQUANTISE), JOB_WEIGHTS, -1, READ, FAULT(BOUNDS) },
+	{ "TRANSPOSED_CONV weights one byte short", OP(TRANSPOSED_CONV), JOB_WEIGHTS, -1, READ,
 	  FAULT(BOUNDS) },
 	{ "params not readable", OP(AVERAGE_POOL), JOB_PARAMS, 0, 0, FAULT(PERMISSION) },
 };
@@ -300,10 +523,6 @@ static void test_one_wrong_region_is_refused(void **state)
 	}
 }
 
-#define BIT(name) (1u << OVERTAKE_OP_##name)
-#define WINDOWED (BIT(CONV) | BIT(DEPTHWISE) | BIT(MAX_POOL) | BIT(AVERAGE_POOL))
-#define TENSORS (WINDOWED | BIT(MATMUL) | BIT(ADD) | BIT(TABLE) | BIT(COPY))
-
 /* Which opcodes use a field, as overtake_isa.h says. */
 static const struct {
 	const char *name;
@@ -314,28 +533,38 @@ static const struct {
 	{ "out.region", AT(out.region), TENSORS },
 	{ "out.offset", AT(out.offset), TENSORS },
 	{ "in[0].height", AT(in[0].height), TENSORS },
-	{ "in[0].zero_point", AT(in[0].zero_point), TENSORS },
-	{ "in[1].region", AT(in[1].region), BIT(MATMUL) | BIT(ADD) },
-	{ "in[1].pixel_stride", AT(in[1].pixel_stride), BIT(MATMUL) | BIT(ADD) },
-	{ "weights_offset", AT(weights_offset), BIT(CONV) | BIT(DEPTHWISE) | BIT(TABLE) },
-	{ "weights_region", AT(weights_region), BIT(CONV) | BIT(DEPTHWISE) | BIT(TABLE) },
-	{ "params_offset", AT(params_offset),
-	  BIT(CONV) | BIT(DEPTHWISE) | BIT(MATMUL) | BIT(AVERAGE_POOL) },
-	{ "params_region", AT(params_region),
-	  BIT(CONV) | BIT(DEPTHWISE) | BIT(MATMUL) | BIT(AVERAGE_POOL) },
-	{ "kernel_height", AT(kernel_height), WINDOWED },
-	{ "kernel_width", AT(kernel_width), WINDOWED },
+	{ "in[0].zero_point", AT(in[0].zero_point), TENSORS & ~(BIT(QUANTISE) | BIT(NV12)) },
+	{ "out.zero_point", AT(out.zero_point), TENSORS & ~BIT(DEQUANTISE) },
+	{ "in[1].region", AT(in[1].region), TWO_INPUTS },
+	{ "in[1].pixel_stride", AT(in[1].pixel_stride), TWO_INPUTS },
+	{ "weights_offset", AT(weights_offset), WITH_WEIGHTS },
+	{ "weights_region", AT(weights_region), WITH_WEIGHTS },
+	{ "params_offset", AT(params_offset), WITH_PARAMS },
+	{ "params_region", AT(params_region), WITH_PARAMS },
+	{ "kernel_height", AT(kernel_height), WINDOWED | BLOCKS },
+	{ "kernel_width", AT(kernel_width), WINDOWED | BLOCKS },
 	{ "stride_height", AT(stride_height), WINDOWED },
 	{ "stride_width", AT(stride_width), WINDOWED },
-	{ "pad_top", AT(pad_top), WINDOWED },
-	{ "pad_left", AT(pad_left), WINDOWED },
-	{ "clamp_min", AT(clamp_min), WINDOWED | BIT(MATMUL) | BIT(ADD) },
-	{ "clamp_max", AT(clamp_max), WINDOWED | BIT(MATMUL) | BIT(ADD) },
-	{ "multiplier[0]", AT(multiplier[0]), BIT(ADD) },
-	{ "multiplier[1]", AT(multiplier[1]), BIT(ADD) },
-	{ "shift[0]", AT(shift[0]), BIT(ADD) },
+	{ "pad_top", AT(pad_top), WINDOWED | BIT(PAD) },
+	{ "pad_left", AT(pad_left), WINDOWED | BIT(PAD) },
+	{ "clamp_min", AT(clamp_min), CLAMPED },
+	{ "clamp_max", AT(clamp_max), CLAMPED },
+	{ "multiplier[0]", AT(multiplier[0]), SCALED },
+	{ "multiplier[1]", AT(multiplier[1]), SCALED_TWO },
+	{ "shift[0]", AT(shift[0]), SCALED },
 	{ "shift[1]", AT(shift[1]), 0 },
-	{ "groups", AT(groups), BIT(CONV) },
+	{ "dilation_height", AT(dilation_height), DILATED },
+	{ "dilation_width", AT(dilation_width), DILATED },
+	{ "start_y", AT(start_y), LOOKS },
+	{ "start_x", AT(start_x), LOOKS },
+	{ "step_y", AT(step_y), LOOKS },
+	{ "step_x", AT(step_x), LOOKS },
+	{ "pad_bottom without its flag", AT(pad_bottom), 0 },
+	{ "pad_right without its flag", AT(pad_right), 0 },
+	{ "fill", AT(fill), BIT(PAD) },
+	{ "axes", AT(axes), BIT(PERMUTE) | REDUCTIONS },
+	{ "reserved", AT(reserved[2]), 0 },
+	{ "groups", AT(groups), GROUPED },
 	{ "delay_cycles", AT(delay_cycles), BIT(DELAY) },
 	{ "jump_target", AT(jump_target), BIT(JUMP) },
 };
@@ -356,6 +585,89 @@ static void test_unused_fields_are_zero(void **state)
 				fail_msg("opcode %u, %s", opcode, field_users[i].name);
 		}
 	}
+}
+
+/* What a flag takes away or adds. */
+static void test_flags_change_what_is_used(void **state)
+{
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
+	struct overtake_insn insn = valid_insn(OP(NV12));
+
+	(void)state;
+	exact_regions(regions, OP(NV12));
+	insn.flags = OVERTAKE_FLAG_GRAY;
+	memset(&insn.in[1], 0, sizeof(insn.in[1]));
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_SHAPE);
+	insn.out = tensor(JOB_OUT, 4, 4, 1);
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_NONE);
+	insn.flags |= OVERTAKE_FLAG_BGR;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_FIELD);
+
+	insn = valid_insn(OP(AVERAGE_POOL));
+	exact_regions(regions, OP(AVERAGE_POOL));
+	insn.flags = OVERTAKE_FLAG_COUNT_INCLUDE_PAD | OVERTAKE_FLAG_CLIP_PAD;
+	insn.pad_bottom = insn.pad_right = 2;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_NONE);
+	insn.pad_bottom = 3;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_FIELD);
+	insn.pad_bottom = 0;
+	insn.pad_right = 3;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_FIELD);
+
+	insn = valid_insn(OP(PAD));
+	exact_regions(regions, OP(PAD));
+	insn.fill = 5;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_NONE);
+	insn.flags = OVERTAKE_FLAG_REFLECT;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_RESERVED);
+	insn.fill = 0;
+	insn.in[0].height = 1;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_SHAPE);
+	insn.flags = OVERTAKE_FLAG_EDGE;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_NONE);
+}
+
+/* The extent of a dilated kernel bounds the padding. */
+static void test_padding_is_below_the_dilated_extent(void **state)
+{
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
+	struct overtake_insn insn = valid_insn(OP(MAX_POOL));
+
+	(void)state;
+	exact_regions(regions, OP(MAX_POOL));
+	insn.dilation_height = 4;
+	insn.dilation_width = 0xffff;
+	insn.pad_top = 8;
+	insn.pad_left = 0xffff;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_NONE);
+	insn.pad_top = 9;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_FIELD);
+	/* A kernel of one tap has extent 1 whatever its dilation. */
+	insn.pad_top = 0;
+	insn.kernel_width = 1;
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_FIELD);
+}
+
+/* Reductions are bounded as windows are, axis by axis and together. */
+static void test_reductions_have_a_largest_size(void **state)
+{
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
+	struct overtake_insn insn = valid_insn(OP(REDUCE_SUM));
+
+	(void)state;
+	for (u32 i = 0; i < OVERTAKE_MAX_REGIONS; i++)
+		regions[i] = (struct ovt_region){ (u8 *)regions, 1ull << 40,
+						  OVT_REGION_READ | OVT_REGION_WRITE, 0 };
+	insn.axes = 7;
+	insn.out = tensor(JOB_OUT, 1, 1, 1);
+	insn.in[0] = tensor(JOB_IN0, 64, 64, 32);
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_NONE);
+	insn.in[0] = tensor(JOB_IN0, 64, 64, 33);
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_SHAPE);
+	insn.in[0] = tensor(JOB_IN0, 1u << 17, 1, 1);
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_NONE);
+	insn.in[0] = tensor(JOB_IN0, (1u << 17) + 1, 1, 1);
+	assert_int_equal(check(&insn, regions), OVERTAKE_FAULT_SHAPE);
 }
 
 static void test_sizes_near_the_limits(void **state)
@@ -435,6 +747,8 @@ static const struct {
 	{ AT(in[1].region) }, { AT(in[1].offset) }, { AT(in[1].width) }, { AT(in[1].row_stride) },
 	{ AT(weights_offset) }, { AT(params_offset) }, { AT(kernel_height) }, { AT(kernel_width) },
 	{ AT(stride_height) }, { AT(stride_width) }, { AT(pad_top) }, { AT(pad_left) },
+	{ AT(dilation_height) }, { AT(dilation_width) }, { AT(in[1].height) }, { AT(in[1].channels) },
+	{ AT(start_y) }, { AT(start_x) }, { AT(step_y) }, { AT(step_x) }, { AT(axes) }, { AT(flags) },
 };
 
 static void mutate_shape(struct overtake_insn *insn, u64 *state)
@@ -524,8 +838,8 @@ static void test_bounds_are_exact_for_any_shape(void **state)
 	u64 seed = 7;
 
 	(void)state;
-	for (u32 i = 0; i < 10000; i++) {
-		u16 opcode = (u16)random_between(&seed, OVERTAKE_OP_CONV, OVERTAKE_OP_COPY);
+	for (u32 i = 0; i < 20000; i++) {
+		u16 opcode = (u16)random_between(&seed, 1, OVERTAKE_OP_COUNT - 1);
 		struct random_job job;
 
 		random_job_init(&job, opcode, &seed);
@@ -567,6 +881,9 @@ int main(void)
 		cmocka_unit_test(test_one_wrong_field_is_refused),
 		cmocka_unit_test(test_one_wrong_region_is_refused),
 		cmocka_unit_test(test_unused_fields_are_zero),
+		cmocka_unit_test(test_flags_change_what_is_used),
+		cmocka_unit_test(test_padding_is_below_the_dilated_extent),
+		cmocka_unit_test(test_reductions_have_a_largest_size),
 		cmocka_unit_test(test_sizes_near_the_limits),
 		cmocka_unit_test(test_operands_are_resolved),
 		cmocka_unit_test(test_mutated_instructions_stay_inside_their_regions),

@@ -14,13 +14,14 @@ static u8 *expected_output(const struct random_job *job)
 {
 	const struct overtake_operand *out = &job->insn.out;
 	u8 *expected = random_job_copy_output(job);
+	u32 size = reference_element_bytes(job);
 
 	for (u32 y = 0; y < out->height; y++)
 		for (u32 x = 0; x < out->width; x++)
 			for (u32 c = 0; c < out->channels; c++)
-				expected[out->offset + (u64)y * out->row_stride +
-					 (u64)x * out->pixel_stride + c] =
-					(u8)reference_element(job, y, x, c);
+				reference_element(job, y, x, c,
+						  expected + out->offset + (u64)y * out->row_stride +
+						  (u64)x * out->pixel_stride + size * c);
 	return expected;
 }
 
@@ -74,29 +75,38 @@ static void test_opcode_equals_reference(void **state)
 	}
 }
 
+/* Resumed after every @budget, from the same memory: the same bytes, the same work. */
+static u32 assert_same_in_steps(struct random_job *job, const u8 *before, const u8 *whole,
+				s64 budget, u64 work)
+{
+	u64 spent;
+	u32 calls;
+
+	memcpy(job->regions[JOB_OUT].base, before, job->regions[JOB_OUT].length);
+	calls = run_in_steps(job, budget, &spent);
+	assert_memory_equal(job->regions[JOB_OUT].base, whole, job->regions[JOB_OUT].length);
+	assert_int_equal(spent, work);
+	return calls;
+}
+
 static void test_opcode_is_the_same_in_steps_of_any_size(void **state)
 {
-	static const s64 budgets[] = { 1, 2, 3, 7, 64, 1000, 5000 };
+	static const s64 budgets[] = { 1, 33, 64, 100, 1000, 5000 };
 	u16 opcode = *(const u16 *)*state;
 	u64 seed = 77 + opcode;
 
 	for (u32 i = 0; i < 200; i++) {
 		struct random_job job;
 		u8 *before, *whole;
-		u64 spent, spent_whole;
+		u64 work;
 
 		random_job_init(&job, opcode, &seed);
 		before = random_job_copy_output(&job);
-		run_in_steps(&job, INT64_MAX, &spent_whole);
+		run_in_steps(&job, INT64_MAX, &work);
 		whole = random_job_copy_output(&job);
 		for (u32 b = 0; b < sizeof(budgets) / sizeof(budgets[0]); b++) {
-			u32 calls;
+			u32 calls = assert_same_in_steps(&job, before, whole, budgets[b], work);
 
-			memcpy(job.regions[JOB_OUT].base, before, job.regions[JOB_OUT].length);
-			calls = run_in_steps(&job, budgets[b], &spent);
-			assert_memory_equal(job.regions[JOB_OUT].base, whole,
-					    job.regions[JOB_OUT].length);
-			assert_int_equal(spent, spent_whole);
 			/* At least one pause a pixel. */
 			if (b == 0)
 				assert_true(calls >= job.insn.out.height * job.insn.out.width);
@@ -107,21 +117,52 @@ static void test_opcode_is_the_same_in_steps_of_any_size(void **state)
 	}
 }
 
+#define SMALL_WORK 3000
+
+/* Every budget from 1 to all of it, on the first instructions that are small enough. */
+static void test_opcode_is_the_same_at_every_budget(void **state)
+{
+	u16 opcode = *(const u16 *)*state;
+	u64 seed = 990 + opcode;
+	u32 small = 0;
+
+	for (u32 i = 0; i < 2000 && small < 6; i++) {
+		struct random_job job;
+		u8 *before, *whole;
+		u64 work;
+
+		random_job_init(&job, opcode, &seed);
+		before = random_job_copy_output(&job);
+		run_in_steps(&job, INT64_MAX, &work);
+		whole = random_job_copy_output(&job);
+		if (work <= SMALL_WORK && work > OVT_UNIT_WORK_MIN) {
+			small++;
+			for (u64 budget = 1; budget <= work; budget++)
+				assert_same_in_steps(&job, before, whole, (s64)budget, work);
+		}
+		free(before);
+		free(whole);
+		random_job_free(&job);
+	}
+	assert_int_equal(small, 6);
+}
+
 /* Parameters may hold anything by the time they are read: no undefined shift, same bytes again. */
 static void test_any_parameters_are_harmless(void **state)
 {
 	static const u16 opcodes[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE, OVERTAKE_OP_MATMUL,
-				       OVERTAKE_OP_AVERAGE_POOL };
+				       OVERTAKE_OP_AVERAGE_POOL, OVERTAKE_OP_TRANSPOSED_CONV,
+				       OVERTAKE_OP_NV12 };
 	u64 seed = 4242;
 
 	(void)state;
-	for (u32 i = 0; i < 400; i++) {
+	for (u32 i = 0; i < 600; i++) {
 		struct random_job job;
 		struct ovt_region *params;
 		u8 *first;
 		u64 spent;
 
-		random_job_init(&job, opcodes[i % 4], &seed);
+		random_job_init(&job, opcodes[i % 6], &seed);
 		params = &job.regions[JOB_PARAMS];
 		for (u64 byte = 0; byte < params->length; byte++)
 			params->base[byte] = (u8)(random_next(&seed) >> 33);
@@ -186,30 +227,52 @@ static void test_requantise_rows(void **state)
 	}
 }
 
-static u16 opcodes[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE, OVERTAKE_OP_MATMUL,
-			 OVERTAKE_OP_ADD, OVERTAKE_OP_MAX_POOL, OVERTAKE_OP_AVERAGE_POOL,
-			 OVERTAKE_OP_TABLE, OVERTAKE_OP_COPY };
+/* The tests' argument: a row for each opcode. */
+static u16 opcodes[OVERTAKE_OP_COUNT];
 
-#define BOTH_TESTS(name, index)                                                                    \
-	{ name " equals reference", test_opcode_equals_reference, NULL, NULL, &opcodes[index] },   \
-	{ name " in steps", test_opcode_is_the_same_in_steps_of_any_size, NULL, NULL,              \
-	  &opcodes[index] }
+#define OPCODE_TESTS(name)                                                                         \
+	{ #name " equals reference", test_opcode_equals_reference, NULL, NULL,                     \
+	  &opcodes[OVERTAKE_OP_##name] },                                                          \
+	{ #name " in steps", test_opcode_is_the_same_in_steps_of_any_size, NULL, NULL,             \
+	  &opcodes[OVERTAKE_OP_##name] },                                                          \
+	{ #name " at every budget", test_opcode_is_the_same_at_every_budget, NULL, NULL,           \
+	  &opcodes[OVERTAKE_OP_##name] }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BOTH_TESTS("CONV", 0),
-		BOTH_TESTS("DEPTHWISE", 1),
-		BOTH_TESTS("MATMUL", 2),
-		BOTH_TESTS("ADD", 3),
-		BOTH_TESTS("MAX_POOL", 4),
-		BOTH_TESTS("AVERAGE_POOL", 5),
-		BOTH_TESTS("TABLE", 6),
-		BOTH_TESTS("COPY", 7),
+		OPCODE_TESTS(CONV),
+		OPCODE_TESTS(DEPTHWISE),
+		OPCODE_TESTS(MATMUL),
+		OPCODE_TESTS(ADD),
+		OPCODE_TESTS(MAX_POOL),
+		OPCODE_TESTS(AVERAGE_POOL),
+		OPCODE_TESTS(TABLE),
+		OPCODE_TESTS(COPY),
+		OPCODE_TESTS(SUB),
+		OPCODE_TESTS(MUL),
+		OPCODE_TESTS(MAX),
+		OPCODE_TESTS(MIN),
+		OPCODE_TESTS(REQUANTISE),
+		OPCODE_TESTS(TRANSPOSED_CONV),
+		OPCODE_TESTS(PAD),
+		OPCODE_TESTS(PERMUTE),
+		OPCODE_TESTS(DEPTH_TO_SPACE),
+		OPCODE_TESTS(SPACE_TO_DEPTH),
+		OPCODE_TESTS(RESIZE_NEAREST),
+		OPCODE_TESTS(RESIZE_BILINEAR),
+		OPCODE_TESTS(REDUCE_SUM),
+		OPCODE_TESTS(REDUCE_MAX),
+		OPCODE_TESTS(REDUCE_MIN),
+		OPCODE_TESTS(QUANTISE),
+		OPCODE_TESTS(DEQUANTISE),
+		OPCODE_TESTS(NV12),
 		cmocka_unit_test(test_any_parameters_are_harmless),
 		cmocka_unit_test(test_requantise_rounds_exactly),
 		cmocka_unit_test(test_requantise_rows),
 	};
 
+	for (u16 i = 0; i < OVERTAKE_OP_COUNT; i++)
+		opcodes[i] = i;
 	return cmocka_run_group_tests_name("operators", tests, NULL, NULL);
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * QUANTISE and DEQUANTISE: between IEEE 754 single precision and bytes, in integers alone, for
+ * the kernel has no floating point.
+ */
+#include "hw/operator_units.h"
+
+#define MANTISSA_BITS	23u
+#define EXPONENT_MAX	255u
+/* The value of an encoded number is mantissa * 2^(exponent - EXPONENT_BIAS). */
+#define EXPONENT_BIAS	150
+/* A mantissa below 2^24 times a multiplier below 2^24. */
+#define PRODUCT_BITS	48
+/* Farther from 0 than any output, before and after its zero point is added. */
+#define FAR		(1ll << 32)
+
+/* Bytes from a tensor's first element to the one at @at. */
+static u64 float_offset(const struct overtake_operand *operand, const struct ovt_cursor *at)
+{
+	return ovt_element_offset(operand, at->y, at->x, 0) + (u64)at->c * sizeof(u32);
+}
+
+static u32 load_little_endian(const u8 *bytes)
+{
+	return bytes[0] | (u32)bytes[1] << 8 | (u32)bytes[2] << 16 | (u32)bytes[3] << 24;
+}
+
+/* magnitude * 2^scale to the nearest integer, halves to even, cut at FAR; magnitude < 2^48. */
+static s64 scale_magnitude(s64 magnitude, s32 scale)
+{
+	if (!magnitude || scale < -PRODUCT_BITS - 1)
+		return 0;
+	if (scale < 0)
+		return ovt_round_shift(magnitude, (u32)-scale);
+	if (scale > 32 || magnitude >= FAR >> scale)
+		return FAR;
+	return magnitude << scale;
+}
+
+/* The number that @word encodes, times multiplier / 2^shift.  NaN counts as 0. */
+static s64 scale_float(u32 word, u32 multiplier, u32 shift)
+{
+	u32 exponent = word >> MANTISSA_BITS & EXPONENT_MAX;
+	u32 mantissa = word & ((1u << MANTISSA_BITS) - 1);
+	s64 value;
+
+	if (exponent == EXPONENT_MAX) {
+		value = mantissa ? 0 : FAR;
+	} else {
+		if (exponent)
+			mantissa |= 1u << MANTISSA_BITS;
+		else
+			exponent = 1;	/* subnormal */
+		value = scale_magnitude((s64)mantissa * multiplier,
+					(s32)exponent - EXPONENT_BIAS - (s32)shift);
+	}
+	return word >> 31 ? -value : value;
+}
+
+s64 ovt_unit_quantise(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		      const struct ovt_cursor *at, u32 count)
+{
+	const u8 *in = operands->in[0] + float_offset(&insn->in[0], at);
+	s8 *out = ovt_output_at(insn, operands, at);
+	u32 i;
+
+	for (i = 0; i < count; i++, in += sizeof(u32))
+		out[i] = ovt_clamp(insn, scale_float(load_little_endian(in), insn->multiplier[0],
+						     insn->shift[0]) + insn->out.zero_point);
+	return count;
+}
+
+s64 ovt_unit_dequantise(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			const struct ovt_cursor *at, u32 count)
+{
+	const s8 *in = ovt_input_at(insn, operands, 0, at->y, at->x, at->c);
+	u8 *out = operands->out + float_offset(&insn->out, at);
+	u32 i;
+
+	for (i = 0; i < count; i++, out += sizeof(u32))
+		memcpy(out, operands->weights + (u64)(u8)in[i] * sizeof(u32), sizeof(u32));
+	return count;
+}

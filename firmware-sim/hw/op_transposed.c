@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * TRANSPOSED_CONV, gathering: an output element looks for the taps that reach it.
+ *
+ * Along one axis tap k brings input i to output o when i * stride = o + pad - k * dilation.  The
+ * taps that do are a period apart, and so are the inputs that they bring, backwards.
+ */
+#include "hw/operator_units.h"
+
+/*
+ * Taps of one axis: @count of them from @tap on every @tap_step, which bring inputs from @input on
+ * backwards every @input_step.  @looked_at taps were tried to find the first.
+ */
+struct reach {
+	u32 tap;
+	u32 tap_step;
+	u32 input;
+	u32 input_step;
+	u32 count;
+	u32 looked_at;
+};
+
+static u32 greatest_divisor(u32 a, u32 b)
+{
+	while (b) {
+		u32 rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Positions are below 2^32 + 2^16; strides, dilations and kernels below 2^16. */
+static struct reach reach_of(u32 output, u32 stride, u32 pad, u32 kernel, u32 dilation, u32 inputs)
+{
+	u32 divisor = greatest_divisor(stride, dilation);
+	u64 position = (u64)output + pad;
+	u64 beyond = (u64)inputs * stride;
+	struct reach reach = { .tap_step = stride / divisor, .input_step = dilation / divisor };
+	u64 last, end;
+	u32 tap = 0;
+
+	/* Taps before this one bring what lies behind the input. */
+	if (position >= beyond)
+		tap = (u32)((position - beyond) / dilation < kernel ?
+			    (position - beyond) / dilation + 1 : kernel);
+	end = tap + reach.tap_step < kernel ? tap + reach.tap_step : kernel;
+	for (; tap < end; tap++, reach.looked_at++) {
+		if ((u64)tap * dilation > position)
+			return reach;
+		if ((position - (u64)tap * dilation) % stride == 0)
+			break;
+	}
+	if (tap >= end)
+		return reach;
+	/* The last tap is the kernel's last one or brings an input at 0 or after it. */
+	last = position / dilation < kernel - 1u ? position / dilation : kernel - 1u;
+	reach.tap = tap;
+	reach.input = (u32)((position - (u64)tap * dilation) / stride);
+	reach.count = (u32)(last - tap) / reach.tap_step + 1;
+	return reach;
+}
+
+s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			     const struct ovt_cursor *at, u32 count)
+{
+	u32 group_inputs = insn->in[0].channels / insn->groups;
+	u32 group_outputs = insn->out.channels / insn->groups;
+	u32 group = at->c / group_outputs;
+	u64 block = (u64)group * ((group_outputs + 7ull) / 8) + at->c % group_outputs / 8;
+	u64 pixel_weights = (group_inputs + 1ull) / OVERTAKE_WEIGHT_INPUTS * OVERTAKE_WEIGHT_TILE;
+	u64 row_weights = pixel_weights * insn->kernel_width;
+	const s8 *weights = (const s8 *)operands->weights +
+			    block * insn->kernel_height * row_weights;
+	struct reach rows = reach_of(at->y, insn->stride_height, insn->pad_top,
+				     insn->kernel_height, ovt_dilation(insn->dilation_height),
+				     insn->in[0].height);
+	struct reach columns = reach_of(at->x, insn->stride_width, insn->pad_left,
+					insn->kernel_width, ovt_dilation(insn->dilation_width),
+					insn->in[0].width);
+	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
+	s64 work = (s64)rows.count * columns.count * group_inputs * OVT_UNIT_CHANNELS;
+	s64 looked_at = (s64)rows.looked_at + columns.looked_at;
+	u32 y, x;
+
+	for (y = 0; y < rows.count; y++) {
+		u32 ky = rows.tap + y * rows.tap_step;
+
+		for (x = 0; x < columns.count; x++) {
+			u32 kx = columns.tap + x * columns.tap_step;
+			const s8 *in = ovt_input_at(insn, operands, 0,
+						    rows.input - y * rows.input_step,
+						    columns.input - x * columns.input_step,
+						    group * group_inputs);
+
+			ovt_multiply_pixel(sums, in, insn->in[0].zero_point,
+					   weights + ky * row_weights + kx * pixel_weights,
+					   group_inputs);
+		}
+	}
+	ovt_store_sums(insn, operands, at, count, sums);
+	return work > looked_at ? work : looked_at;
+}

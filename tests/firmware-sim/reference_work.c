@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* What operators count for their time, said again. */
+#include "hw/operators.h"
+#include "reference.h"
+
+static bool is_windowed(u16 opcode)
+{
+	return opcode == OVERTAKE_OP_CONV || opcode == OVERTAKE_OP_DEPTHWISE ||
+	       opcode == OVERTAKE_OP_MAX_POOL || opcode == OVERTAKE_OP_AVERAGE_POOL;
+}
+
+/* Channels of a unit. */
+static u32 longest_run(u16 opcode)
+{
+	switch (opcode) {
+	case OVERTAKE_OP_CONV:
+	case OVERTAKE_OP_TRANSPOSED_CONV:
+	case OVERTAKE_OP_DEPTHWISE:
+	case OVERTAKE_OP_MATMUL:
+	case OVERTAKE_OP_MAX_POOL:
+	case OVERTAKE_OP_AVERAGE_POOL:
+	case OVERTAKE_OP_REDUCE_SUM:
+	case OVERTAKE_OP_REDUCE_MAX:
+	case OVERTAKE_OP_REDUCE_MIN:
+	case OVERTAKE_OP_NV12:
+		return 8;
+	default:
+		return 4096;
+	}
+}
+
+/* Taps of one axis that meet the input. */
+static u32 taps(const struct overtake_insn *insn, bool rows, u32 output)
+{
+	u32 kernel = rows ? insn->kernel_height : insn->kernel_width;
+	s64 stride = rows ? insn->stride_height : insn->stride_width;
+	s64 dilation = rows ? insn->dilation_height : insn->dilation_width;
+	s64 pad = rows ? insn->pad_top : insn->pad_left;
+	s64 inputs = rows ? insn->in[0].height : insn->in[0].width;
+	u32 count = 0;
+
+	dilation = dilation ? dilation : 1;
+	for (s64 k = 0; k < kernel; k++) {
+		s64 at = output * stride - pad + k * dilation;
+		s64 from = output + pad - k * dilation;
+
+		if (is_windowed(insn->opcode))
+			count += at >= 0 && at < inputs;
+		else
+			count += from >= 0 && from % stride == 0 && from / stride < inputs;
+	}
+	return count;
+}
+
+static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 count)
+{
+	u64 positions = 1, elements;
+
+	if (insn->stride_height)
+		positions = (u64)taps(insn, true, y) * taps(insn, false, x);
+
+	switch (insn->opcode) {
+	case OVERTAKE_OP_CONV:
+	case OVERTAKE_OP_TRANSPOSED_CONV:
+		return positions * 8 * (insn->in[0].channels / insn->groups);
+	case OVERTAKE_OP_DEPTHWISE:
+	case OVERTAKE_OP_MAX_POOL:
+	case OVERTAKE_OP_AVERAGE_POOL:
+		return positions * 8;
+	case OVERTAKE_OP_MATMUL:
+		return (u64)insn->in[0].channels * count;
+	case OVERTAKE_OP_REDUCE_SUM:
+	case OVERTAKE_OP_REDUCE_MAX:
+	case OVERTAKE_OP_REDUCE_MIN:
+		elements = insn->axes & 4 ? insn->in[0].channels : count;
+		elements = elements < 8 ? 8 : elements;
+		return elements * (insn->axes & 1 ? insn->in[0].height : 1) *
+		       (insn->axes & 2 ? insn->in[0].width : 1);
+	case OVERTAKE_OP_RESIZE_BILINEAR:
+		return 4ull * count;
+	case OVERTAKE_OP_NV12:
+		return 64;
+	default:
+		return count;
+	}
+}
+
+u64 reference_work(const struct random_job *job)
+{
+	const struct overtake_insn *insn = &job->insn;
+	u32 group = insn->groups ? insn->out.channels / insn->groups : insn->out.channels;
+	u32 run = longest_run(insn->opcode);
+	u64 work = 0;
+
+	for (u32 y = 0; y < insn->out.height; y++)
+		for (u32 x = 0; x < insn->out.width; x++)
+			for (u32 c = 0, count; c < insn->out.channels; c += count) {
+				u64 each;
+
+				count = group - c % group < run ? group - c % group : run;
+				each = unit_work(insn, y, x, count);
+				work += each < OVT_UNIT_WORK_MIN ? OVT_UNIT_WORK_MIN : each;
+			}
+	return work;
+}
