@@ -3,9 +3,10 @@
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build kmod debug-kernel demo test coverage soak check format install clean
+.PHONY: help setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -38,6 +39,13 @@ coverage: ## line and branch coverage of the device code; fails below 95 % of it
 
 soak: build kmod ## the long tests: the VM suite on the debug kernel, repeated and random runs
 	scripts/run-soak.sh
+
+fuzz-kernel: build kmod ## random calls into the driver: 1,000,000 on the stock kernel, 100,000 on the debug kernel
+	scripts/setup.sh vm
+	tests/vm/run --timeout 7200 -- tests/kmod-fuzz/run --calls 1000000 --seed $(SEED)
+	scripts/setup.sh debug-kernel
+	scripts/build-debug-kernel.sh
+	tests/vm/run --kernel debug --timeout 7200 -- tests/kmod-fuzz/run --calls 100000 --seed $(SEED)
 
 bench: ## how fast the simulator is: FCs per second on one core
 	scripts/setup.sh bench

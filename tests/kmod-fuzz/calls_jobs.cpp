@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Contexts and jobs, through ioctl.
+#include <cstdlib>
+#include <cstring>
+
+#include "program.h"
+#include "worker.hpp"
+
+namespace overtake::fuzz {
+
+namespace {
+
+constexpr uint32_t program_insns = 16;
+constexpr uint32_t lasting_fcs = 3000;
+
+} // namespace
+
+void Worker::context_create(File& file) {
+    const uint32_t slot = random_.below(context_slots);
+    if (file.contexts[slot])
+        context_destroy(file);
+    auto* create = arguments<drm_overtake_context_create>();
+    create->max_priority = random_.pick<uint32_t>({255, 254, 10});
+    create->core_limit = create->max_priority == OVERTAKE_PRIORITY_HIGH ? random_.below(4) : 0;
+    if (make(file.fd(),
+             {Kind::context_create, DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, create, sizeof(*create)}))
+        return;
+    file.priorities[slot] = create->max_priority;
+    file.contexts[slot] = create->context_id;
+}
+
+void Worker::context_destroy(File& file) {
+    const uint32_t first = random_.below(context_slots);
+    uint32_t slot = first;
+    for (uint32_t i = 0; i < context_slots && !file.contexts[slot]; i++)
+        slot = (first + i) % context_slots;
+    auto* destroy = arguments<drm_overtake_context_destroy>();
+    destroy->context_id = file.contexts[slot];
+    if (!make(file.fd(), {Kind::context_destroy, DRM_IOCTL_OVERTAKE_CONTEXT_DESTROY, destroy,
+                          sizeof(*destroy)}))
+        file.contexts[slot] = 0;
+}
+
+// What was seen by the CPU may have been pulled away meanwhile; then it is memory like any other.
+void Worker::write_program(File& file, uint32_t program, uint32_t data) {
+    auto* insns = reinterpret_cast<overtake_insn*>(window(file, program));
+    const uint32_t count = fuzz_program(random_.next() | 1, insns, program_insns,
+                                        window(file, data), file.buffers[data].size.load());
+    if (!count)
+        return; // a buffer too small for data
+    // A loop that ends by the watchdog only; an instruction with a field or two wrong.
+    if (random_.one_in(8)) {
+        insns[count - 1] = overtake_insn{};
+        insns[count - 1].opcode = OVERTAKE_OP_JUMP;
+        insns[count - 1].jump_target = random_.below(count);
+    }
+    if (random_.one_in(8))
+        mutate_bytes(reinterpret_cast<uint8_t*>(&insns[random_.below(count)]),
+                     sizeof(overtake_insn));
+    file.buffers[program].insns = count;
+}
+
+// A valid job, its tables in the thread's arena; mutated tables if the call is to be mutated.
+// @lasting: of so many FCs that it is still there a moment later.
+void Worker::fill_submit(File& file, drm_overtake_submit* submit, bool lasting) {
+    const uint32_t program = random_.below(program_slots);
+    const uint32_t data = program_slots + random_.below(data_slots);
+    const uint32_t context = random_.below(context_slots);
+    make_ready(file, program, OVERTAKE_MAP_READ);
+    make_ready(file, data, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+    if (!file.contexts[context])
+        plainly([&] { context_create(file); });
+    if (!file.buffers[program].insns || random_.one_in(3))
+        write_program(file, program, data);
+
+    const uint32_t insns = file.buffers[program].insns;
+    auto* fcs = reinterpret_cast<overtake_fc*>(fc_table(thread_));
+    const uint32_t fc_count = lasting ? lasting_fcs : 1 + random_.below(8);
+    for (uint32_t i = 0; i < fc_count; i++) {
+        fcs[i].first_insn = random_.below(insns + 1) % (insns ? insns : 1);
+        fcs[i].insn_count = 1;
+    }
+    if (!lasting && random_.one_in(2)) {
+        fcs[0] = {.first_insn = 0, .insn_count = insns ? insns : 1};
+    }
+
+    auto* bindings = reinterpret_cast<overtake_binding*>(binding_table(thread_));
+    bindings[0] = {.address = file.buffers[program].address,
+                   .length = file.buffers[program].size,
+                   .region = OVERTAKE_REGION_PROGRAM,
+                   .flags = OVERTAKE_MAP_READ};
+    bindings[1] = {.address = file.buffers[data].address,
+                   .length = file.buffers[data].size,
+                   .region = OVERTAKE_REGION_IO,
+                   .flags = OVERTAKE_MAP_READ | (file.buffers[data].flags & OVERTAKE_MAP_WRITE)};
+    uint32_t binding_count = 2;
+    for (; binding_count < 5 && random_.one_in(3); binding_count++) {
+        const Buffer& more = file.buffers[find_buffer(file, true, true)];
+        if (!more.address)
+            break;
+        bindings[binding_count] = {.address = more.address,
+                                   .length = 1 + random_.next() % (more.size + 1),
+                                   .region = OVERTAKE_REGION_IO + binding_count,
+                                   .flags = OVERTAKE_MAP_READ};
+        if (bindings[binding_count].length > more.size)
+            bindings[binding_count].length = more.size;
+    }
+
+    submit->fcs = reinterpret_cast<uint64_t>(fcs);
+    submit->bindings = reinterpret_cast<uint64_t>(bindings);
+    submit->tag = file.next_tag++;
+    submit->custom_id = static_cast<int64_t>(submit->tag);
+    submit->context_id = file.contexts[context];
+    if (!submit->context_id)
+        for (const auto& other : file.contexts)
+            if (other)
+                submit->context_id = other;
+    submit->fc_count = fc_count;
+    submit->binding_count = binding_count;
+    submit->core = random_.below(3);
+    submit->scratch_bytes = random_.one_in(4) ? random_.below(window_bytes) : 0;
+    submit->priority =
+        static_cast<uint16_t>(random_.pick<uint32_t>({0, 5, 10, file.priorities[context]}));
+    if (random_.one_in(3) && (file.buffers[data].flags & OVERTAKE_MAP_WRITE))
+        submit->result = file.buffers[data].address + file.buffers[data].size - result_bytes;
+    if (random_.one_in(8))
+        submit->deadline_ns = random_.pick<int64_t>({1, 5000000, OVERTAKE_DEADLINE_NEVER});
+
+    if (mutates() && random_.one_in(3))
+        mutate_bytes(reinterpret_cast<uint8_t*>(bindings), binding_count * sizeof(*bindings));
+    if (mutates() && random_.one_in(3))
+        mutate_bytes(reinterpret_cast<uint8_t*>(fcs), fc_count * sizeof(*fcs));
+}
+
+// Returns what was submitted, or refused.
+drm_overtake_submit Worker::submit(File& file, bool lasting) {
+    drm_overtake_submit filled = {};
+    fill_submit(file, &filled, lasting);
+    auto* submit = arguments<drm_overtake_submit>();
+    *submit = filled;
+    make(file.fd(), {Kind::submit, DRM_IOCTL_OVERTAKE_SUBMIT, submit, sizeof(*submit),
+                     offsetof(drm_overtake_submit, deadline_ns)});
+    return *submit;
+}
+
+// Of a job that is probably still there.
+void Worker::cancel(File& file) {
+    drm_overtake_submit submitted;
+    plainly([&] { submitted = submit(file, true); });
+    auto* cancel = arguments<drm_overtake_cancel>();
+    cancel->tag = submitted.tag;
+    cancel->context_id = submitted.context_id;
+    make(file.fd(), {Kind::cancel, DRM_IOCTL_OVERTAKE_CANCEL, cancel, sizeof(*cancel)});
+}
+
+void Worker::wait(File& file) {
+    drm_overtake_submit submitted = {};
+    if (random_.one_in(2))
+        plainly([&] { submitted = submit(file, false); });
+    auto* wait = arguments<drm_overtake_wait>();
+    wait->context_id = submitted.context_id;
+    const uint32_t first = random_.below(context_slots);
+    for (uint32_t i = 0; i < context_slots && !wait->context_id; i++)
+        wait->context_id = file.contexts[(first + i) % context_slots];
+    if (random_.one_in(2))
+        wait->tag = submitted.tag;
+    else
+        wait->flags = OVERTAKE_WAIT_ANY;
+    wait->deadline_ns =
+        random_.pick<int64_t>({1, 1000000, 50000000, 500000000, OVERTAKE_DEADLINE_NEVER});
+    if (!make(file.fd(), {Kind::wait, DRM_IOCTL_OVERTAKE_WAIT, wait, sizeof(*wait),
+                          offsetof(drm_overtake_wait, deadline_ns)}))
+        collected(wait->result.status);
+}
+
+// What jobs end with is the device's answer: 0 or minus one of its errors.
+void Worker::collected(int32_t status) {
+    const auto index = static_cast<uint32_t>(std::abs(static_cast<long>(status)));
+    process_.shared.jobs[index < error_count ? index : error_count - 1]++;
+}
+
+} // namespace overtake::fuzz

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Processes that inherit files and memory, that die at any moment, that are interrupted.
+#include <cerrno>
+#include <csignal>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "worker.hpp"
+
+namespace overtake::fuzz {
+
+// A child that goes on with all that this process has, and then ends in one of three ways.
+void Worker::fork_child() {
+    if (in_child_)
+        return;
+    log(Kind::fork, " ");
+    const uint32_t calls = random_.below(20);
+    const uint32_t end = random_.below(3);
+    const pid_t child = fork();
+    outcome(Kind::fork, child < 0 ? errno : 0);
+    if (!child) {
+        in_child_ = true;
+        ring_.open = false; // the parent's
+        for (uint32_t i = 0; i < calls; i++) {
+            mutate_ = random_.one_in(3);
+            call(random_.pick<Kind>({Kind::submit, Kind::uring_submit, Kind::wait, Kind::uring_reap,
+                                     Kind::bo_map, Kind::bo_unmap, Kind::close,
+                                     Kind::context_destroy, Kind::scribble, Kind::bo_mmap_offset,
+                                     Kind::prime_import}));
+        }
+        if (end == 0)
+            execl("/bin/true", "true", nullptr);
+        else if (end == 1)
+            raise(SIGKILL);
+        _exit(0);
+    }
+    if (child > 0)
+        while (waitpid(child, nullptr, 0) < 0 && errno == EINTR)
+            ;
+}
+
+// A client process, this one as well as any; the supervisor starts another in its place.
+void Worker::kill_somebody() {
+    if (in_child_ || !random_.one_in(4))
+        return;
+    const uint32_t victim = random_.below(process_.options.clients);
+    const pid_t pid = process_.shared.pids[victim];
+    log(Kind::kill, "client %u", victim);
+    if (pid > 0)
+        outcome(Kind::kill, kill(pid, SIGKILL) ? errno : 0);
+}
+
+// Its handler does nothing; what was waiting says EINTR.
+void Worker::signal_sibling() {
+    if (in_child_)
+        return;
+    log(Kind::signal, " ");
+    outcome(Kind::signal, kill(getpid(), SIGUSR1) ? errno : 0);
+}
+
+} // namespace overtake::fuzz

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// What leaves a file: dma-bufs and syncobjs.
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/dma-buf.h>
+#include <linux/sync_file.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "worker.hpp"
+
+namespace overtake::fuzz {
+
+namespace {
+
+int dma_buf_fd(uint32_t slot) {
+    return first_dma_buf_fd + static_cast<int>(slot);
+}
+
+// To the slot's fixed number, so that a seed determines it.
+void keep_fd(int fd, uint32_t slot) {
+    if (fd >= 0) {
+        dup3(fd, dma_buf_fd(slot), O_CLOEXEC);
+        close(fd);
+    }
+}
+
+} // namespace
+
+void Worker::prime_export(File& file) {
+    auto* prime = arguments<drm_prime_handle>();
+    prime->handle = file.buffers[find_buffer(file, true, random_.one_in(2))].handle;
+    prime->flags = random_.pick<uint32_t>({0, DRM_CLOEXEC, DRM_CLOEXEC | DRM_RDWR});
+    prime->fd = -1;
+    if (!make(file.fd(), {Kind::prime_export, DRM_IOCTL_PRIME_HANDLE_TO_FD, prime, sizeof(*prime)}))
+        keep_fd(prime->fd, random_.below(dma_buf_slots));
+}
+
+// Into whichever file: the one that exported it gets its own handle back.
+void Worker::prime_import(File& file) {
+    const uint32_t slot =
+        program_slots + data_slots + random_.below(buffer_count - program_slots - data_slots);
+    const uint32_t source = random_.below(dma_buf_slots);
+    Buffer& buffer = file.buffers[slot];
+    if (fcntl(dma_buf_fd(source), F_GETFD) < 0)
+        plainly([&] { prime_export(process_.world.files[random_.below(file_count)]); });
+    auto* prime = arguments<drm_prime_handle>();
+    const uint32_t first = random_.below(dma_buf_slots);
+    prime->fd = dma_buf_fd(source);
+    for (uint32_t i = 0; i < dma_buf_slots; i++)
+        if (fcntl(dma_buf_fd((first + i) % dma_buf_slots), F_GETFD) >= 0)
+            prime->fd = dma_buf_fd((first + i) % dma_buf_slots);
+    if (make(file.fd(), {Kind::prime_import, DRM_IOCTL_PRIME_FD_TO_HANDLE, prime, sizeof(*prime)}))
+        return;
+    if (buffer.handle && buffer.handle != prime->handle)
+        gem_close(file, slot);
+    buffer.size = page_bytes;
+    buffer.address = 0;
+    buffer.handle = prime->handle;
+}
+
+// What can be done to a dma-buf without its driver's ioctls.
+void Worker::dma_buf(File& file) {
+    const int fd = dma_buf_fd(random_.below(dma_buf_slots));
+    const uint32_t what = random_.below(6);
+    pollfd poll_for = {
+        .fd = fd, .events = static_cast<short>(random_.pick<int>({POLLIN, POLLOUT})), .revents = 0};
+    dma_buf_sync sync = {.flags = random_.below(8)};
+    dma_buf_export_sync_file export_sync = {.flags = 1 + random_.below(3), .fd = -1};
+    void* memory;
+    int ret = -1;
+    log(Kind::dma_buf, "fd %d, act %u, file %u", fd, what, file.index);
+    switch (what) {
+    case 0:
+        ret = close(fd);
+        break;
+    case 1:
+        ret = poll(&poll_for, 1, 1);
+        break;
+    case 2:
+        ret = ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
+        break;
+    case 3:
+        ret = ioctl(fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &export_sync);
+        if (!ret)
+            close(export_sync.fd);
+        break;
+    case 4:
+        ret = lseek(fd, 0, SEEK_END) < 0 ? -1 : 0;
+        break;
+    case 5:
+        memory = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        ret = memory == MAP_FAILED ? -1 : 0;
+        if (!ret) {
+            *static_cast<volatile uint8_t*>(memory) = 1;
+            munmap(memory, page_bytes);
+        }
+        break;
+    }
+    outcome(Kind::dma_buf, ret < 0 ? errno : 0);
+}
+
+void Worker::syncobj_create(File& file) {
+    const uint32_t slot = random_.below(syncobj_slots);
+    auto* create = arguments<drm_syncobj_create>();
+    create->flags = random_.below(2) ? DRM_SYNCOBJ_CREATE_SIGNALED : 0;
+    if (!make(file.fd(), {Kind::syncobj_create, DRM_IOCTL_SYNCOBJ_CREATE, create, sizeof(*create)}))
+        file.syncobjs[slot] = create->handle;
+}
+
+// Two of the file's syncobjs and two points, in the table that a call points to.
+struct SyncobjTable {
+    uint32_t handles[2];
+    uint64_t points[2];
+};
+
+static SyncobjTable* syncobj_table(File& file, uint32_t thread, Random& random) {
+    auto* table = reinterpret_cast<SyncobjTable*>(binding_table(thread) + 2048);
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t first = random.below(syncobj_slots);
+        table->handles[i] = file.syncobjs[first];
+        for (uint32_t n = 0; n < syncobj_slots && !table->handles[i]; n++)
+            table->handles[i] = file.syncobjs[(first + n) % syncobj_slots];
+        table->points[i] = random.below(8);
+    }
+    return table;
+}
+
+void Worker::syncobj_wait(Kind kind, File& file) {
+    SyncobjTable* table = syncobj_table(file, thread_, random_);
+    const uint32_t flags = random_.below(8);
+    const int64_t deadline = random_.pick<int64_t>({1, 1000000, 20000000});
+    if (kind == Kind::syncobj_wait) {
+        auto* wait = arguments<drm_syncobj_wait>();
+        wait->handles = reinterpret_cast<uint64_t>(table->handles);
+        wait->count_handles = 1 + random_.below(2);
+        wait->flags = flags & 3;
+        wait->timeout_nsec = deadline;
+        make(file.fd(), {kind, DRM_IOCTL_SYNCOBJ_WAIT, wait, sizeof(*wait),
+                         offsetof(drm_syncobj_wait, timeout_nsec)});
+    } else {
+        auto* wait = arguments<drm_syncobj_timeline_wait>();
+        wait->handles = reinterpret_cast<uint64_t>(table->handles);
+        wait->points = reinterpret_cast<uint64_t>(table->points);
+        wait->count_handles = 1 + random_.below(2);
+        wait->flags = flags;
+        wait->timeout_nsec = deadline;
+        make(file.fd(), {kind, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, wait, sizeof(*wait),
+                         offsetof(drm_syncobj_timeline_wait, timeout_nsec)});
+    }
+}
+
+void Worker::syncobj_array(Kind kind, File& file) {
+    SyncobjTable* table = syncobj_table(file, thread_, random_);
+    if (kind == Kind::syncobj_reset || kind == Kind::syncobj_signal) {
+        auto* array = arguments<drm_syncobj_array>();
+        array->handles = reinterpret_cast<uint64_t>(table->handles);
+        array->count_handles = 1 + random_.below(2);
+        make(file.fd(),
+             {kind,
+              kind == Kind::syncobj_reset ? DRM_IOCTL_SYNCOBJ_RESET : DRM_IOCTL_SYNCOBJ_SIGNAL,
+              array, sizeof(*array)});
+    } else {
+        auto* array = arguments<drm_syncobj_timeline_array>();
+        array->handles = reinterpret_cast<uint64_t>(table->handles);
+        array->points = reinterpret_cast<uint64_t>(table->points);
+        array->count_handles = 1 + random_.below(2);
+        array->flags = kind == Kind::syncobj_query ? random_.below(2) : 0;
+        make(file.fd(), {kind,
+                         kind == Kind::syncobj_query ? DRM_IOCTL_SYNCOBJ_QUERY
+                                                     : DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL,
+                         array, sizeof(*array)});
+    }
+}
+
+void Worker::syncobj(Kind kind, File& file) {
+    const SyncobjTable table = *syncobj_table(file, thread_, random_);
+    switch (kind) {
+    case Kind::syncobj_destroy: {
+        auto* destroy = arguments<drm_syncobj_destroy>();
+        destroy->handle = table.handles[0];
+        if (!make(file.fd(), {kind, DRM_IOCTL_SYNCOBJ_DESTROY, destroy, sizeof(*destroy)}))
+            for (auto& slot : file.syncobjs)
+                if (slot == table.handles[0])
+                    slot = 0;
+        return;
+    }
+    case Kind::syncobj_export: {
+        auto* share = arguments<drm_syncobj_handle>();
+        share->handle = table.handles[0];
+        share->flags = random_.below(2);
+        share->fd = -1;
+        if (!make(file.fd(), {kind, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, share, sizeof(*share)}))
+            keep_fd(share->fd, random_.below(dma_buf_slots));
+        return;
+    }
+    case Kind::syncobj_import: {
+        auto* share = arguments<drm_syncobj_handle>();
+        share->flags = random_.below(2);
+        share->handle = share->flags ? table.handles[0] : 0;
+        share->fd = dma_buf_fd(random_.below(dma_buf_slots));
+        if (!make(file.fd(), {kind, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, share, sizeof(*share)}) &&
+            !share->flags)
+            file.syncobjs[random_.below(syncobj_slots)] = share->handle;
+        return;
+    }
+    case Kind::syncobj_transfer: {
+        auto* transfer = arguments<drm_syncobj_transfer>();
+        transfer->src_handle = table.handles[0];
+        transfer->dst_handle = table.handles[1];
+        transfer->src_point = table.points[0];
+        transfer->dst_point = table.points[1];
+        make(file.fd(), {kind, DRM_IOCTL_SYNCOBJ_TRANSFER, transfer, sizeof(*transfer)});
+        return;
+    }
+    case Kind::syncobj_wait:
+    case Kind::syncobj_timeline_wait:
+        return syncobj_wait(kind, file);
+    case Kind::syncobj_create:
+        return syncobj_create(file);
+    default:
+        return syncobj_array(kind, file);
+    }
+}
+
+} // namespace overtake::fuzz

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What the fuzzer does, by kind: names, and what the interface documents each kind to answer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace overtake::fuzz {
+
+enum class Kind : uint32_t {
+    open,
+    close,
+    dup,
+    query,
+    bo_create,
+    bo_mmap_offset,
+    bo_map,
+    bo_unmap,
+    bo_wait,
+    context_create,
+    context_destroy,
+    submit,
+    cancel,
+    wait,
+    gem_close,
+    prime_export,
+    prime_import,
+    dma_buf,
+    syncobj_create,
+    syncobj_destroy,
+    syncobj_export,
+    syncobj_import,
+    syncobj_wait,
+    syncobj_reset,
+    syncobj_signal,
+    syncobj_timeline_wait,
+    syncobj_query,
+    syncobj_transfer,
+    syncobj_timeline_signal,
+    mmap,
+    munmap,
+    poll,
+    ring_open,
+    uring_submit,
+    uring_cancel,
+    uring_async_cancel,
+    uring_reap,
+    fdinfo,
+    garbage,
+    scribble,
+    fork,
+    kill,
+    signal,
+    count
+};
+
+constexpr std::size_t kind_count = static_cast<std::size_t>(Kind::count);
+
+struct KindInfo {
+    const char* name;
+    bool main;          // a fuzz run in which most of these are refused has tested nothing
+    const char* errors; // names of the documented errors, separated by blanks; "*": any
+};
+
+const KindInfo& info(Kind kind);
+
+// Whether @error (positive) is one that @kind is documented to answer with.
+bool is_documented(Kind kind, int error);
+
+} // namespace overtake::fuzz

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "reference_client.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+#include <overtake_accel.h>
+
+#include "program.h"
+#include "random.hpp"
+
+namespace overtake::fuzz {
+
+namespace {
+
+constexpr uint64_t data_bytes = 128 << 10;
+constexpr uint64_t result_at = data_bytes; // in the data buffer, behind what jobs may write
+
+struct ReferenceBuffer {
+    uint32_t handle;
+    uint64_t address;
+    uint8_t* bytes;
+};
+
+struct ReferenceClient {
+    uint64_t seed;
+    int fd;
+    uint32_t context;
+    ReferenceBuffer program;
+    ReferenceBuffer data;
+};
+
+[[noreturn]] void wrong(const ReferenceClient& client, uint64_t number, const char* what,
+                        long value) {
+    std::fprintf(stderr, "reference job %llu is wrong: %s is %ld (seed %llu)\n",
+                 static_cast<unsigned long long>(number), what, value,
+                 static_cast<unsigned long long>(client.seed));
+    std::exit(1);
+}
+
+// Nothing that this client asks for may be refused.
+void must(const ReferenceClient& client, uint64_t number, unsigned long request, void* arguments,
+          const char* name) {
+    while (ioctl(client.fd, request, arguments) < 0)
+        if (errno != EINTR)
+            wrong(client, number, name, errno);
+}
+
+ReferenceBuffer make_buffer(const ReferenceClient& client, uint64_t size, uint32_t flags) {
+    drm_overtake_bo_create create = {.size = size, .flags = 0, .handle = 0};
+    must(client, 0, DRM_IOCTL_OVERTAKE_BO_CREATE, &create, "BO_CREATE");
+    drm_overtake_bo_map map = {.handle = create.handle, .flags = flags, .address = 0};
+    must(client, 0, DRM_IOCTL_OVERTAKE_BO_MAP, &map, "BO_MAP");
+    drm_overtake_bo_mmap_offset offset = {.handle = create.handle, .pad = 0, .offset = 0};
+    must(client, 0, DRM_IOCTL_OVERTAKE_BO_MMAP_OFFSET, &offset, "BO_MMAP_OFFSET");
+    void* bytes = mmap(nullptr, create.size, PROT_READ | PROT_WRITE, MAP_SHARED, client.fd,
+                       static_cast<off_t>(offset.offset));
+    if (bytes == MAP_FAILED)
+        wrong(client, 0, "mmap", errno);
+    return {create.handle, map.address, static_cast<uint8_t*>(bytes)};
+}
+
+ReferenceClient make_client(const Options& options) {
+    ReferenceClient client = {};
+    client.seed = options.seed;
+    client.fd = open(options.device, O_RDWR | O_CLOEXEC);
+    if (client.fd < 0)
+        wrong(client, 0, options.device, errno);
+    drm_overtake_context_create create = {
+        .max_priority = OVERTAKE_PRIORITY_HIGH, .core_limit = 0, .flags = 0, .context_id = 0};
+    must(client, 0, DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, &create, "CONTEXT_CREATE");
+    client.context = create.context_id;
+    client.program = make_buffer(client, 4096, OVERTAKE_MAP_READ);
+    client.data = make_buffer(client, result_at + 4096, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+    return client;
+}
+
+void run_job(const ReferenceClient& client, uint64_t number) {
+    static std::vector<uint8_t> expected(data_bytes);
+    overtake_insn insn = {};
+    // Every opcode that computes, in turn.
+    auto opcode = static_cast<uint16_t>(1 + number % (OVERTAKE_OP_COUNT - 1));
+    if (opcode == OVERTAKE_OP_DELAY || opcode == OVERTAKE_OP_JUMP)
+        opcode = OVERTAKE_OP_CONV;
+    if (!fuzz_reference(mix({client.seed, number}) | 1, opcode, &insn, client.data.bytes,
+                        expected.data(), data_bytes))
+        wrong(client, number, "no such job: opcode", opcode);
+    std::memcpy(client.program.bytes, &insn, sizeof(insn));
+
+    overtake_fc fc = {.first_insn = 0, .insn_count = 1};
+    overtake_binding bindings[2] = {
+        {client.program.address, 4096, OVERTAKE_REGION_PROGRAM, OVERTAKE_MAP_READ},
+        {client.data.address, data_bytes, OVERTAKE_REGION_IO,
+         OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE},
+    };
+    drm_overtake_submit submit = {};
+    submit.fcs = reinterpret_cast<uint64_t>(&fc);
+    submit.bindings = reinterpret_cast<uint64_t>(bindings);
+    submit.result = client.data.address + result_at;
+    submit.tag = number;
+    submit.deadline_ns = OVERTAKE_DEADLINE_NEVER;
+    submit.context_id = client.context;
+    submit.fc_count = 1;
+    submit.binding_count = 2;
+    submit.priority = OVERTAKE_PRIORITY_HIGH;
+    must(client, number, DRM_IOCTL_OVERTAKE_SUBMIT, &submit, "SUBMIT");
+
+    drm_overtake_wait wait = {};
+    wait.tag = number;
+    wait.deadline_ns = OVERTAKE_DEADLINE_NEVER;
+    wait.context_id = client.context;
+    must(client, number, DRM_IOCTL_OVERTAKE_WAIT, &wait, "WAIT");
+    if (wait.result.status)
+        wrong(client, number, "status", wait.result.status);
+    if (wait.result.fcs_done != 1 || wait.result.tag != number)
+        wrong(client, number, "number of FCs done", wait.result.fcs_done);
+    if (std::memcmp(client.data.bytes + result_at, &wait.result, sizeof(wait.result)))
+        wrong(client, number, "result record, not what WAIT says: status", wait.result.status);
+    for (uint64_t i = 0; i < data_bytes; i++)
+        if (client.data.bytes[i] != expected[i])
+            wrong(client, number, "first wrong byte", static_cast<long>(i));
+}
+
+} // namespace
+
+void reference_client(const Options& options, Shared& shared, int request_fd) {
+    const ReferenceClient client = make_client(options);
+    uint64_t token;
+    while (read(request_fd, &token, sizeof(token)) == sizeof(token) && !shared.stop)
+        run_job(client, shared.references_right++);
+}
+
+} // namespace overtake::fuzz

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "report.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+namespace overtake::fuzz {
+
+namespace {
+
+constexpr uint64_t least_percent = 30; // of a main kind's calls that shall succeed
+constexpr uint64_t least_calls = 300;  // of fewer no share is computed
+
+uint64_t total(const std::atomic<uint64_t> (&counters)[error_count]) {
+    uint64_t sum = 0;
+    for (const auto& counter : counters)
+        sum += counter;
+    return sum;
+}
+
+std::string by_error(const std::atomic<uint64_t> (&counters)[error_count]) {
+    std::string text;
+    for (uint32_t error = 1; error < error_count; error++)
+        if (counters[error]) {
+            const char* name = strerrorname_np(static_cast<int>(error));
+            text.append(" ").append(name ? name : "?").append(" ");
+            text.append(std::to_string(counters[error]));
+        }
+    return text;
+}
+
+bool report_kind(const Shared& shared, std::size_t index) {
+    const KindInfo& kind = info(static_cast<Kind>(index));
+    const uint64_t succeeded = shared.succeeded[index];
+    const uint64_t made = succeeded + total(shared.refused[index]);
+    if (!made)
+        return true;
+    const uint64_t percent = 100 * succeeded / made;
+    std::printf("# %-24s %9llu %9llu %4llu %% %s\n", kind.name,
+                static_cast<unsigned long long>(made), static_cast<unsigned long long>(succeeded),
+                static_cast<unsigned long long>(percent), by_error(shared.refused[index]).c_str());
+    if (!kind.main || made < least_calls || percent >= least_percent)
+        return true;
+    std::printf("# too many refusals: %s\n", kind.name);
+    return false;
+}
+
+} // namespace
+
+bool report(const Options& options, const Shared& shared, int64_t seconds, uint32_t killed) {
+    bool right = true;
+    std::printf("# %-24s %9s %9s %6s %s\n", "call", "made", "succeeded", "", "refused with");
+    for (std::size_t index = 0; index < kind_count; index++)
+        right &= report_kind(shared, index);
+
+    const uint64_t jobs = total(shared.jobs);
+    std::printf("# jobs collected: %llu, right %llu,%s\n", static_cast<unsigned long long>(jobs),
+                static_cast<unsigned long long>(shared.jobs[0].load()),
+                by_error(shared.jobs).c_str());
+    if (jobs >= least_calls && 100 * shared.jobs[0] / jobs < least_percent) {
+        std::printf("# too many jobs fail\n");
+        right = false;
+    }
+    const uint64_t wanted = shared.calls / reference_interval;
+    std::printf(
+        "# %llu calls in %lld s (%lld a second), %u clients killed, %llu reference jobs right of "
+        "%llu, %u answers that are not documented\n",
+        static_cast<unsigned long long>(shared.calls.load()), static_cast<long long>(seconds),
+        static_cast<long long>(shared.calls) / (seconds ? seconds : 1), killed,
+        static_cast<unsigned long long>(shared.references_right.load()),
+        static_cast<unsigned long long>(wanted), shared.undocumented.load());
+    right &=
+        shared.calls >= options.calls && shared.references_right >= wanted && !shared.undocumented;
+    return right;
+}
+
+void print_stacks(const Shared& shared, uint32_t clients) {
+    namespace fs = std::filesystem;
+    for (uint32_t client = 0; client < clients; client++) {
+        const fs::path tasks = "/proc/" + std::to_string(shared.pids[client]) + "/task";
+        std::error_code error;
+        for (const auto& task : fs::directory_iterator(tasks, error)) {
+            std::ifstream stack(task.path() / "stack");
+            std::cerr << task.path().string() << ":\n" << stack.rdbuf() << "\n";
+        }
+    }
+}
+
+} // namespace overtake::fuzz

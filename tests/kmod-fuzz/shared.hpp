@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// What all processes of a fuzz run share: one anonymous mapping made by the supervisor. Everything
+// in it is atomic, as any process may be killed at any instruction.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "kinds.hpp"
+
+namespace overtake::fuzz {
+
+constexpr uint32_t max_clients = 16;
+constexpr uint32_t max_threads = 8;
+constexpr uint32_t error_count = 134;          // greater than any errno that a call may answer with
+constexpr uint32_t reference_interval = 10000; // calls between two reference jobs
+
+struct Options {
+    uint64_t seed = 1;
+    uint64_t calls = 20000;
+    uint32_t threads = 2;
+    uint32_t clients = 3;
+    const char* device = "/dev/accel/accel0";
+    const char* log = nullptr;
+
+    // With one of each, the sequence of calls depends on the seed and on nothing else.
+    bool is_replayable() const { return threads == 1 && clients == 1; }
+};
+
+struct Shared {
+    std::atomic<uint64_t> calls;                          // made in all
+    std::atomic<uint64_t> made[max_clients][max_threads]; // of each stream, over all its lives
+    std::atomic<int32_t> pids[max_clients];               // who may be killed
+    std::atomic<uint64_t> succeeded[kind_count];
+    std::atomic<uint64_t> refused[kind_count][error_count];
+    std::atomic<uint64_t> jobs[error_count]; // that were collected, by status
+    std::atomic<uint64_t> references_right;
+    std::atomic<uint32_t> undocumented; // errors that nothing documents
+    std::atomic<uint32_t> stop;         // the reference client's end
+};
+
+} // namespace overtake::fuzz

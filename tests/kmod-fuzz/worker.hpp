@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// One stream of calls: a thread of a client process.
+//
+// Call n of a stream is made from the numbers that (seed, client, thread, n) give and from the
+// World; what a call answers decides over no other call. So one stream alone is replayable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <liburing.h>
+#include <sys/types.h>
+
+#include <overtake_accel.h>
+
+#include "random.hpp"
+#include "shared.hpp"
+#include "world.hpp"
+
+namespace overtake::fuzz {
+
+// What is the same for all threads of a process.
+struct Process {
+    const Options& options;
+    Shared& shared;
+    World& world;
+    uint32_t client;
+    int log_fd;       // -1: none
+    int reference_fd; // a write asks the reference client for a job
+};
+
+class Worker {
+public:
+    Worker(Process& process, uint32_t thread);
+
+    // Makes calls until the run has made all of its.
+    void live();
+
+private:
+    struct Ring {
+        io_uring uring;
+        bool open = false;
+        uint32_t flags = 0;
+    };
+
+    // An ioctl about to be made. @deadline: offset in @arguments of a time that is relative so far.
+    struct Ioctl {
+        Kind kind;
+        unsigned long request;
+        void* arguments;
+        std::size_t size;
+        int deadline = -1;
+    };
+
+    // worker.cpp
+    void step();
+    void call(Kind kind);
+    void count_call();
+    void outcome(Kind kind, int error);
+    __attribute__((format(printf, 3, 4))) void log(Kind kind, const char* format, ...);
+    long make(int fd, Ioctl ioctl);
+
+    // Acts without mutations, for what only prepares the call that is meant.
+    template <typename Act>
+    void plainly(Act act) {
+        const bool mutate = mutate_;
+        mutate_ = false;
+        act();
+        mutate_ = mutate;
+    }
+    bool mutates() const { return mutate_; }
+    void mutate_bytes(uint8_t* bytes, std::size_t size);
+    void mutate_ioctl(int* fd, Ioctl* ioctl);
+
+    template <typename T>
+    T* arguments() { // zeroed, at the end of a page that nothing follows
+        auto* place = reinterpret_cast<T*>(arguments_end(thread_) - sizeof(T));
+        *place = T{};
+        return place;
+    }
+
+    // calls_files.cpp
+    void open_file(File& file);
+    void close_file(File& file);
+    void dup_file(File& file);
+    void query(File& file);
+    void poll_file(File& file);
+    void read_fdinfo(File& file);
+    void garbage(File& file);
+
+    // calls_buffers.cpp
+    void bo_create(File& file, uint32_t slot);
+    void bo_map(File& file, uint32_t slot, uint32_t flags);
+    void bo_unmap(File& file, uint32_t slot);
+    void bo_show(File& file, uint32_t slot);
+    void bo_hide(File& file, uint32_t slot);
+    void bo_wait(File& file);
+    void gem_close(File& file, uint32_t slot);
+    uint32_t find_buffer(File& file, bool exists, bool mapped);
+    void make_ready(File& file, uint32_t slot, uint32_t flags);
+    void scribble(File& file);
+
+    // calls_jobs.cpp
+    void context_create(File& file);
+    void context_destroy(File& file);
+    void write_program(File& file, uint32_t program, uint32_t data);
+    void fill_submit(File& file, drm_overtake_submit* submit, bool lasting);
+    drm_overtake_submit submit(File& file, bool lasting);
+    void cancel(File& file);
+    void wait(File& file);
+    void collected(int32_t status);
+
+    // calls_ring.cpp
+    void ring_open();
+    void ring_close();
+    void ring_issue(Kind kind, File& file, uint32_t op, const void* payload, std::size_t size,
+                    uint64_t user_data);
+    void ring_submit(File& file);
+    void ring_cancel(File& file);
+    void ring_async_cancel();
+    void ring_reap();
+
+    // calls_share.cpp
+    void prime_export(File& file);
+    void prime_import(File& file);
+    void dma_buf(File& file);
+    void syncobj(Kind kind, File& file);
+    void syncobj_create(File& file);
+    void syncobj_wait(Kind kind, File& file);
+    void syncobj_array(Kind kind, File& file);
+
+    // calls_processes.cpp
+    void fork_child();
+    void kill_somebody();
+    void signal_sibling();
+
+    Process& process_;
+    uint32_t thread_;
+    Random random_; // of the call being made
+    bool mutate_ = false;
+    bool in_child_ = false;
+    uint64_t number_ = 0;
+    Ring ring_;
+};
+
+} // namespace overtake::fuzz
