@@ -28,6 +28,9 @@ static inline void overtake_timer_setup(struct hrtimer *timer,
 	timer->function = function;
 }
 
+/* The namespace becomes a string in 6.13. */
+#define OVERTAKE_IMPORT_DMA_BUF	MODULE_IMPORT_NS(DMA_BUF)
+
 /* struct drm_driver has it until 6.13. */
 #define OVERTAKE_DRIVER_DATE	.date = "20261121",
 

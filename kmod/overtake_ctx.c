@@ -194,6 +194,7 @@ void overtake_context_kill(struct overtake_context *context)
 	if (!context->dead) {
 		context->dead = true;
 		list_del_init(&context->link);
+		overtake_jobs_end_blocked_locked(context);
 		overtake_jobs_forget_ended_locked(context, &forgotten);
 		overtake_host_stop_context_locked(device, context);
 		ovt_fw_kill_context(&device->fw, &context->fw, overtake_host_now(device));

@@ -221,12 +221,15 @@ static const struct file_operations overtake_fops = {
 };
 
 static const struct drm_driver overtake_driver = {
-	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM,
+	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM |
+			   DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
 	.open = overtake_client_open,
 	.postclose = overtake_client_close,
 	.show_fdinfo = overtake_client_fdinfo,
 	/* Without .dumb_create: buffers come from BO_CREATE, which has limits. */
 	.gem_create_object = overtake_gem_create_object,
+	.gem_prime_import = overtake_prime_import,
+	.prime_fd_to_handle = overtake_prime_fd_to_handle,
 	.ioctls = overtake_ioctls,
 	.num_ioctls = ARRAY_SIZE(overtake_ioctls),
 	.fops = &overtake_fops,
@@ -382,3 +385,4 @@ module_exit(overtake_exit);
 MODULE_DESCRIPTION("Overtake, a preempting software NPU");
 MODULE_AUTHOR("The Overtake authors");
 MODULE_LICENSE("GPL");
+OVERTAKE_IMPORT_DMA_BUF;

@@ -29,9 +29,11 @@
 #include "overtake_accel.h"
 #include "fw/fw.h"
 
+struct dma_buf;
 struct dma_fence;
 struct drm_printer;
 struct io_uring_cmd;
+struct iosys_map;
 struct core_directory;
 struct overtake_device;
 
@@ -119,6 +121,7 @@ struct overtake_settings {
  * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
+ * @ended: jobs that ended without the firmware, to be delivered
  * @contexts: contexts that are not dead
  * @files: open files
  * @live_contexts: contexts that the firmware knows
@@ -152,6 +155,7 @@ struct overtake_device {
 	u64 manual_ns;
 	u64 timer_ns;
 	struct rb_root_cached deadlines;
+	struct list_head ended;
 	struct list_head contexts;
 	u32 files;
 	u32 live_contexts;
@@ -247,6 +251,11 @@ struct overtake_bo {
 	struct overtake_client *client;
 };
 
+static inline struct overtake_bo *overtake_bo_of(const struct drm_gem_object *object)
+{
+	return container_of(to_drm_gem_shmem_obj(object), struct overtake_bo, shmem);
+}
+
 /**
  * struct overtake_mapping - a buffer in a client's address space, pinned and vmapped
  * @ref: held by the address space and by each job that names it
@@ -298,6 +307,15 @@ struct overtake_mapping *overtake_mapping_find(struct overtake_client *client, u
 					       u64 length);
 void overtake_mapping_put(struct overtake_mapping *mapping);
 void overtake_client_unmap_all(struct overtake_client *client);
+int overtake_client_charge_buffer(struct overtake_client *client, u64 size);
+
+/* overtake_prime.c */
+struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_buf *dmabuf);
+int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, int fd,
+				u32 *handle);
+bool overtake_bo_may_write(const struct overtake_client *client, struct drm_gem_object *object);
+int overtake_import_map(struct drm_gem_object *object, bool write, struct iosys_map *map);
+void overtake_import_unmap(struct drm_gem_object *object, bool write, struct iosys_map *map);
 
 /* overtake_uring.c */
 int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);

@@ -11,19 +11,15 @@
 #include <linux/iosys-map.h>
 #include <linux/slab.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_utils.h>
 
 #include "overtake_drv.h"
 
-static inline struct overtake_bo *to_overtake_bo(struct drm_gem_object *object)
-{
-	return container_of(to_drm_gem_shmem_obj(object), struct overtake_bo, shmem);
-}
-
 static void overtake_bo_free(struct drm_gem_object *object)
 {
-	struct overtake_client *client = to_overtake_bo(object)->client;
+	struct overtake_client *client = overtake_bo_of(object)->client;
 	u64 size = object->size;
 
 	drm_gem_shmem_object_free(object);
@@ -39,6 +35,24 @@ static enum drm_gem_object_status overtake_bo_status(struct drm_gem_object *obje
 	return to_drm_gem_shmem_obj(object)->pages ? DRM_GEM_OBJECT_RESIDENT : 0;
 }
 
+/*
+ * Through the device's file, whose client may have the buffer for reading only, or through that
+ * of a dma-buf, whose mode was checked.
+ */
+static int overtake_bo_mmap(struct drm_gem_object *object, struct vm_area_struct *vma)
+{
+	if (vma->vm_file->f_op == object->dev->driver->fops) {
+		struct drm_file *file = vma->vm_file->private_data;
+
+		if (!overtake_bo_may_write(file->driver_priv, object)) {
+			if (vma->vm_flags & VM_WRITE)
+				return -EACCES;
+			vm_flags_clear(vma, VM_MAYWRITE);
+		}
+	}
+	return drm_gem_shmem_object_mmap(object, vma);
+}
+
 static const struct drm_gem_object_funcs overtake_bo_funcs = {
 	.free = overtake_bo_free,
 	.print_info = drm_gem_shmem_object_print_info,
@@ -47,7 +61,7 @@ static const struct drm_gem_object_funcs overtake_bo_funcs = {
 	.get_sg_table = drm_gem_shmem_object_get_sg_table,
 	.vmap = drm_gem_shmem_object_vmap,
 	.vunmap = drm_gem_shmem_object_vunmap,
-	.mmap = drm_gem_shmem_object_mmap,
+	.mmap = overtake_bo_mmap,
 	.status = overtake_bo_status,
 	.vm_ops = &drm_gem_shmem_vm_ops,
 };
@@ -63,7 +77,7 @@ struct drm_gem_object *overtake_gem_create_object(struct drm_device *drm, size_t
 }
 
 /* Charges @client with one more buffer; undone by overtake_bo_free() of the buffer. */
-static int charge_buffer(struct overtake_client *client, u64 size)
+int overtake_client_charge_buffer(struct overtake_client *client, u64 size)
 {
 	int ret;
 
@@ -90,7 +104,7 @@ int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 	if (args->size > OVERTAKE_MAX_BUFFER_BYTES)
 		return -E2BIG;
 	size = PAGE_ALIGN(args->size);
-	ret = charge_buffer(client, size);
+	ret = overtake_client_charge_buffer(client, size);
 	if (ret)
 		return ret;
 	shmem = drm_gem_shmem_create(drm, size);
@@ -100,7 +114,7 @@ int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 		return PTR_ERR(shmem);
 	}
 	overtake_client_get(client);
-	to_overtake_bo(&shmem->base)->client = client;
+	overtake_bo_of(&shmem->base)->client = client;
 	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
 	if (!ret)
 		args->size = size;
@@ -129,7 +143,10 @@ static void mapping_release(struct kref *ref)
 	struct overtake_mapping *mapping = container_of(ref, struct overtake_mapping, ref);
 	struct iosys_map map = IOSYS_MAP_INIT_VADDR(mapping->base);
 
-	drm_gem_vunmap_unlocked(mapping->object, &map);
+	if (mapping->object->import_attach)
+		overtake_import_unmap(mapping->object, mapping->flags & OVERTAKE_MAP_WRITE, &map);
+	else
+		drm_gem_vunmap_unlocked(mapping->object, &map);
 	drm_gem_object_put(mapping->object);
 	kfree(mapping);
 }
@@ -171,7 +188,10 @@ static struct overtake_mapping *mapping_create(struct drm_gem_object *object, u3
 	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
 	if (!mapping)
 		return ERR_PTR(-ENOMEM);
-	ret = drm_gem_vmap_unlocked(object, &map);
+	if (object->import_attach)
+		ret = overtake_import_map(object, flags & OVERTAKE_MAP_WRITE, &map);
+	else
+		ret = drm_gem_vmap_unlocked(object, &map);
 	if (ret) {
 		kfree(mapping);
 		return ERR_PTR(ret);
@@ -230,7 +250,10 @@ int overtake_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	object = drm_gem_object_lookup(file, args->handle);
 	if (!object)
 		return -ENOENT;
-	mapping = mapping_create(object, args->flags);
+	if ((args->flags & OVERTAKE_MAP_WRITE) && !overtake_bo_may_write(client, object))
+		mapping = ERR_PTR(-EACCES);
+	else
+		mapping = mapping_create(object, args->flags);
 	drm_gem_object_put(object);
 	if (IS_ERR(mapping))
 		return PTR_ERR(mapping);

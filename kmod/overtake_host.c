@@ -241,6 +241,7 @@ static bool run_once(struct overtake_device *device)
 		more |= ovt_fw_advance(&device->fw, horizon_ns) == OVT_ADVANCE_EVENTS;
 	while (ovt_fw_pop_event(&device->fw, &event))
 		handle_event_locked(device, &event, &batch);
+	list_splice_tail_init(&device->ended, &batch);
 	ended = !list_empty(&batch);
 	if (ended)
 		device->delivering++;
@@ -271,6 +272,23 @@ void overtake_host_kick(struct overtake_device *device)
 		}
 	}
 	dma_fence_end_signalling(signalling);
+}
+
+/*
+ * overtake_host_kick_soon_locked - the same from under a fence's lock
+ *
+ * There nothing may be delivered: the timer does it as soon as interrupts are on again, or the
+ * resume after a suspend.  Under the device lock.
+ */
+void overtake_host_kick_soon_locked(struct overtake_device *device)
+{
+	u64 now_ns = ktime_get_ns();
+
+	lockdep_assert_held(&device->lock);
+	if (device->stopped || device->suspended)
+		return;
+	device->timer_ns = now_ns;
+	hrtimer_start(&device->timer, ns_to_ktime(now_ns), HRTIMER_MODE_ABS);
 }
 
 static void continue_work(struct work_struct *work)
@@ -539,7 +557,8 @@ static bool is_idle(struct overtake_device *device)
 	bool idle;
 
 	spin_lock_irq(&device->lock);
-	idle = !device->jobs_in_flight && !device->live_contexts && !device->delivering;
+	idle = !device->jobs_in_flight && !device->live_contexts && !device->delivering &&
+	       list_empty(&device->ended);
 	spin_unlock_irq(&device->lock);
 	return idle;
 }
@@ -580,7 +599,8 @@ static bool clock_is_settled(struct overtake_device *device)
 
 	spin_lock_irq(&device->lock);
 	settled = device->gone || !device->manual || !device->manual_ns ||
-		  (!device->delivering && ovt_fw_settled(&device->fw, device->manual_ns - 1));
+		  (!device->delivering && list_empty(&device->ended) &&
+		   ovt_fw_settled(&device->fw, device->manual_ns - 1));
 	spin_unlock_irq(&device->lock);
 	return settled;
 }
@@ -657,6 +677,7 @@ int overtake_host_init(struct overtake_device *device)
 	INIT_WORK(&device->continue_work, continue_work);
 	INIT_DELAYED_WORK(&device->backstop, backstop_work);
 	INIT_LIST_HEAD(&device->contexts);
+	INIT_LIST_HEAD(&device->ended);
 	device->deadlines = RB_ROOT_CACHED;
 	overtake_timer_setup(&device->timer, timer_fired);
 

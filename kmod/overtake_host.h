@@ -14,6 +14,7 @@ void overtake_host_resume(struct overtake_device *device);
 
 u64 overtake_host_now(struct overtake_device *device);
 void overtake_host_kick(struct overtake_device *device);
+void overtake_host_kick_soon_locked(struct overtake_device *device);
 void overtake_host_stop_context_locked(struct overtake_device *device,
 				       const struct overtake_context *context);
 bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, bool privileged);

@@ -8,8 +8,10 @@
  *				(overtake_job_create.c)
  *	NEW
  *	      overtake_job_publish()	lock reservations, reserve fence slots, then under the
- *					device lock: admission, SUBMIT.  Everything that can fail
- *					comes before SUBMIT, nothing fails after it
+ *					device lock: admission, the last thing that can fail
+ *	BLOCKED
+ *	      overtake_job_unblock()	the fences that it waits for are signalled: SUBMIT.  A job
+ *					without such fences passes through in the same breath
  *	IN_FLIGHT
  *	      ENDED event		overtake_job_ended_locked(): result final, result record
  *					written; the core touches the job's memory no more
@@ -18,16 +20,17 @@
  *	      WAIT			collects a job that came in through ioctl
  *
  * The firmware is the one terminal owner: a job in flight ends by the ENDED event and by
- * nothing else.  Cancel, deadline, kill -9, reset and removal of the device only make that event
- * come.  Job and firmware meet through CANCEL and KILL_CONTEXT, whose command slots are reserved
- * at admission, so asking for the end never fails either.
+ * nothing else.  A blocked job, of which it has not heard, is ended by the driver: it goes
+ * straight to device->ended, under the device lock.  Cancel, deadline, kill -9, reset and removal
+ * of the device only make that event come.  Job and firmware meet through CANCEL and KILL_CONTEXT,
+ * whose command slots are reserved at admission, so asking for the end never fails either.
  *
  * DOC: who holds a reference to a job
  *
  *	submitter		from creation to the end of its system call
- *	firmware		SUBMIT to delivery of ENDED
+ *	firmware		admission to delivery of the end
  *	CANCEL command		CANCEL to the CANCELLED event, which may come after ENDED
- *	context's tree (tag)	SUBMIT to collection by WAIT; io_uring: to the ENDED event; at the
+ *	context's tree (tag)	admission to collection by WAIT; io_uring: to its end; at the
  *				latest, the death of the context
  *	io_uring command	creation to completion of the command (in its pdu)
  *
@@ -44,6 +47,7 @@
  *
  *	io_uring's uring_lock -> client->lock -> dma_resv
  *	io_uring's uring_lock -> dma_resv -> device->lock -> (scheduler, timer, wait queue)
+ *	a fence's lock -> device->lock (overtake_sync.c)
  *
  * No user copy and no allocation under dma_resv, but for fence slots; fences are signalled and
  * commands completed outside device->lock.  device->lock is taken with interrupts off, since the
@@ -138,7 +142,8 @@ static int admit_locked(struct overtake_job *job)
 	return 0;
 }
 
-static void submit_locked(struct overtake_job *job)
+/* From here on the job is known, and will end.  Its two command slots are reserved. */
+static void publish_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 	struct overtake_context *context = job->context;
@@ -161,9 +166,19 @@ static void submit_locked(struct overtake_job *job)
 				       now_ns + device->settings.deadline_max_ns);
 	if (job->deadline_ns != OVT_TIME_NEVER)
 		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
-	job->state = OVERTAKE_JOB_IN_FLIGHT;
+	job->state = OVERTAKE_JOB_BLOCKED;
 	device->jobs_in_flight++;
 	atomic_inc(&context->undelivered);
+}
+
+/* The job arrives. */
+static void submit_locked(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	u64 now_ns = overtake_host_now(device);
+
+	lockdep_assert_held(&device->lock);
+	job->state = OVERTAKE_JOB_IN_FLIGHT;
 	trace_fc_submit(job, now_ns);
 	ovt_fw_submit(&device->fw, &job->fw, now_ns);
 }
@@ -191,6 +206,63 @@ static void add_fences(struct overtake_job *job)
 				   DMA_RESV_USAGE_READ);
 }
 
+/* Whether the job has to do with fences beyond its own. */
+static bool has_syncs(const struct overtake_job *job)
+{
+	return job->syncs.in_count || job->syncs.out_count;
+}
+
+/*
+ * Publishes a job whose reservations are locked.  Without other fences it arrives at once;
+ * otherwise it is published first, the syncobjs then get its fence, and it arrives at the
+ * earliest after that: whoever is told of its end finds them set.
+ */
+static int publish_reserved(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	bool signalling = dma_fence_begin_signalling();
+	int ret;
+
+	spin_lock_irq(&device->lock);
+	ret = admit_locked(job);
+	if (!ret) {
+		publish_locked(job);
+		if (!has_syncs(job))
+			submit_locked(job);
+	}
+	spin_unlock_irq(&device->lock);
+	if (!ret) {
+		add_fences(job);
+		overtake_syncs_attach(job);
+	}
+	dma_fence_end_signalling(signalling);
+	return ret;
+}
+
+static bool has_ended(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	bool ended;
+
+	spin_lock_irq(&device->lock);
+	ended = job->state == OVERTAKE_JOB_ENDED;
+	spin_unlock_irq(&device->lock);
+	return ended;
+}
+
+/* The job is published; from now on its fences move it on. */
+static void await_fences(struct overtake_job *job)
+{
+	bool signalling = dma_fence_begin_signalling();
+
+	overtake_syncs_arm(job);
+	overtake_job_unblock(job, 0); /* the submitter's share */
+	/* It may have ended, and taken its callbacks back, before all of them were there. */
+	if (has_ended(job))
+		overtake_syncs_disarm(job);
+	dma_fence_end_signalling(signalling);
+}
+
 /*
  * overtake_job_publish - hand a new job to the device
  *
@@ -200,31 +272,131 @@ static void add_fences(struct overtake_job *job)
  */
 int overtake_job_publish(struct overtake_job *job)
 {
-	struct overtake_device *device = overtake_job_device(job);
 	struct ww_acquire_ctx ticket;
-	bool signalling;
 	int ret;
 
 	ret = drm_gem_lock_reservations(job->objects, job->object_count, &ticket);
 	if (ret)
 		return ret;
 	ret = reserve_fence_slots(job);
-	if (ret)
-		goto unlock;
-	signalling = dma_fence_begin_signalling();
-	spin_lock_irq(&device->lock);
-	ret = admit_locked(job);
 	if (!ret)
-		submit_locked(job);
-	spin_unlock_irq(&device->lock);
+		ret = overtake_syncs_add_implicit(job);
 	if (!ret)
-		add_fences(job);
-	dma_fence_end_signalling(signalling);
-unlock:
+		ret = publish_reserved(job);
 	drm_gem_unlock_reservations(job->objects, job->object_count, &ticket);
-	if (!ret)
-		overtake_host_kick(device);
-	return ret;
+	if (ret)
+		return ret;
+	if (has_syncs(job))
+		await_fences(job);
+	overtake_host_kick(overtake_job_device(job));
+	return 0;
+}
+
+static s32 job_status(const struct overtake_job *job)
+{
+	switch (job->fw.status) {
+	case OVT_JOB_OK:
+		return 0;
+	case OVT_JOB_CANCELLED:
+		if (job->cancel_requested)
+			return job->cancel_status;
+		return overtake_job_device(job)->gone ? -ENODEV : -ECANCELED;
+	case OVT_JOB_FAULTED:
+		return -ENOEXEC;
+	case OVT_JOB_HUNG:
+		return -ETIMEDOUT;
+	case OVT_JOB_RESET:
+		break;
+	}
+	return overtake_job_device(job)->gone ? -ENODEV : -EIO;
+}
+
+static void fill_result(struct overtake_job *job, s32 status)
+{
+	job->result = (struct overtake_result){
+		.tag = job->tag,
+		.queued_ns = job->fw.arrival_ns,
+		.start_ns = job->fw.start_ns,
+		.end_ns = job->fw.end_ns,
+		.executed_ns = job->fw.executed_ns,
+		.preemptions = job->fw.preemptions,
+		.fcs_done = job->fw.done,
+		.core = job->fw.placed_core,
+		.status = status,
+		.fault = job->fw.fault,
+		.fault_insn = job->fw.fault_insn,
+	};
+	if (job->result_memory)
+		memcpy(job->result_memory, &job->result, sizeof(job->result));
+}
+
+/* The result is final: what the client can collect is put there, all else is let go. */
+static void ended_locked(struct overtake_job *job, s32 status, struct list_head *batch)
+{
+	struct overtake_context *context = job->context;
+
+	fill_result(job, status);
+	forget_deadline_locked(job);
+	job->state = OVERTAKE_JOB_ENDED;
+	overtake_job_device(job)->jobs_in_flight--;
+	list_add_tail(&job->batch_link, batch);
+	if (job->collectable && !context->dead) {
+		list_add_tail(&job->collect_link, &context->ended);
+	} else {
+		leave_tree_locked(job);
+		overtake_job_put(job);
+	}
+}
+
+/* A job that waits for fences ends; the firmware never hears of it. */
+static void end_blocked_locked(struct overtake_job *job, s32 status)
+{
+	struct overtake_device *device = overtake_job_device(job);
+
+	lockdep_assert_held(&device->lock);
+	job->cancel_requested = true;
+	job->fw.end_ns = overtake_host_now(device);
+	ovt_fw_unreserve(&device->fw, 2);
+	ended_locked(job, status, &device->ended);
+}
+
+/* The context dies: those of its jobs that wait for fences end. */
+void overtake_jobs_end_blocked_locked(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+	struct rb_node *node, *next;
+
+	lockdep_assert_held(&device->lock);
+	for (node = rb_first(&context->jobs); node; node = next) {
+		struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
+
+		next = rb_next(node); /* the job leaves the tree */
+		if (job->state == OVERTAKE_JOB_BLOCKED)
+			end_blocked_locked(job, device->gone ? -ENODEV : -ECANCELED);
+	}
+}
+
+/*
+ * overtake_job_unblock - a fence that the job waits for was signalled, with @error or 0
+ *
+ * The last one lets it arrive, the first that failed ends it.  Any context, under a fence's lock.
+ */
+void overtake_job_unblock(struct overtake_job *job, s32 error)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	unsigned long flags;
+
+	if (!atomic_dec_and_test(&job->syncs.pending) && !error)
+		return;
+	spin_lock_irqsave(&device->lock, flags);
+	if (job->state == OVERTAKE_JOB_BLOCKED) {
+		if (error)
+			end_blocked_locked(job, error);
+		else
+			submit_locked(job);
+		overtake_host_kick_soon_locked(device);
+	}
+	spin_unlock_irqrestore(&device->lock, flags);
 }
 
 /*
@@ -246,6 +418,10 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 	job->cancel_status = status;
 	if (job->state == OVERTAKE_JOB_NEW)
 		return; /* admission sees it */
+	if (job->state == OVERTAKE_JOB_BLOCKED) {
+		end_blocked_locked(job, status);
+		return;
+	}
 	overtake_job_get(job); /* the CANCEL command's */
 	ovt_fw_cancel(&device->fw, &job->fw, now_ns);
 }
@@ -278,7 +454,7 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 		return -ENOENT;
 	spin_lock_irq(&device->lock);
 	job = find_tag_locked(context, args->tag);
-	if (job && job->state == OVERTAKE_JOB_IN_FLIGHT && !context->dead) {
+	if (job && job->state != OVERTAKE_JOB_ENDED && !context->dead) {
 		overtake_job_cancel_locked(job, -ECANCELED, overtake_host_now(device));
 		ret = 0;
 	}
@@ -297,44 +473,6 @@ struct overtake_job *overtake_job_next_deadline(struct overtake_device *device)
 	return first ? rb_entry(first, struct overtake_job, deadline_node) : NULL;
 }
 
-static s32 job_status(const struct overtake_job *job)
-{
-	switch (job->fw.status) {
-	case OVT_JOB_OK:
-		return 0;
-	case OVT_JOB_CANCELLED:
-		if (job->cancel_requested)
-			return job->cancel_status;
-		return overtake_job_device(job)->gone ? -ENODEV : -ECANCELED;
-	case OVT_JOB_FAULTED:
-		return -ENOEXEC;
-	case OVT_JOB_HUNG:
-		return -ETIMEDOUT;
-	case OVT_JOB_RESET:
-		break;
-	}
-	return overtake_job_device(job)->gone ? -ENODEV : -EIO;
-}
-
-static void fill_result(struct overtake_job *job)
-{
-	job->result = (struct overtake_result){
-		.tag = job->tag,
-		.queued_ns = job->fw.arrival_ns,
-		.start_ns = job->fw.start_ns,
-		.end_ns = job->fw.end_ns,
-		.executed_ns = job->fw.executed_ns,
-		.preemptions = job->fw.preemptions,
-		.fcs_done = job->fw.done,
-		.core = job->fw.placed_core,
-		.status = job_status(job),
-		.fault = job->fw.fault,
-		.fault_insn = job->fw.fault_insn,
-	};
-	if (job->result_memory)
-		memcpy(job->result_memory, &job->result, sizeof(job->result));
-}
-
 /*
  * overtake_job_ended_locked - the firmware has let go of @job
  * @batch: takes the job, with the firmware's reference, for overtake_job_deliver()
@@ -342,22 +480,11 @@ static void fill_result(struct overtake_job *job)
 void overtake_job_ended_locked(struct overtake_job *job, struct list_head *batch)
 {
 	struct overtake_device *device = overtake_job_device(job);
-	struct overtake_context *context = job->context;
 
 	lockdep_assert_held(&device->lock);
-	fill_result(job);
-	forget_deadline_locked(job);
 	if (!job->cancel_requested)
 		ovt_fw_unreserve(&device->fw, 1);
-	job->state = OVERTAKE_JOB_ENDED;
-	device->jobs_in_flight--;
-	list_add_tail(&job->batch_link, batch);
-	if (job->collectable && !context->dead) {
-		list_add_tail(&job->collect_link, &context->ended);
-	} else {
-		leave_tree_locked(job);
-		overtake_job_put(job);
-	}
+	ended_locked(job, job_status(job), batch);
 }
 
 /* Tells everybody that @job has ended, and drops the firmware's reference. */
@@ -366,6 +493,7 @@ void overtake_job_deliver(struct overtake_job *job)
 	struct overtake_context *context = job->context;
 	struct io_uring_cmd *command;
 
+	overtake_syncs_disarm(job);
 	if (job->result.status)
 		dma_fence_set_error(job->fence, job->result.status);
 	dma_fence_signal(job->fence);
@@ -404,7 +532,7 @@ int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct overtake_job *job;
 	int ret;
 
-	job = overtake_job_create(file->driver_priv, data);
+	job = overtake_job_create(file, data);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	job->collectable = true;

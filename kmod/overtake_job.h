@@ -4,9 +4,11 @@
 #define OVERTAKE_JOB_H
 
 #include "overtake_drv.h"
+#include "overtake_sync.h"
 
 enum overtake_job_state {
 	OVERTAKE_JOB_NEW,		/* private to whoever submits it */
+	OVERTAKE_JOB_BLOCKED,		/* admitted; waits for fences */
 	OVERTAKE_JOB_IN_FLIGHT,		/* the firmware has it */
 	OVERTAKE_JOB_ENDED,		/* result final; to be delivered and collected */
 };
@@ -32,6 +34,7 @@ enum overtake_job_state {
  * @batch_link: in the list of ended jobs being delivered
  * @collect_link: in overtake_context.ended
  * @fence: signalled when the job has ended
+ * @syncs: fences that it waits for, and syncobjs that get @fence
  * @fcs: its FCs
  * @scratch: memory of its scratch region, or NULL
  * @charged_bytes: what its client was charged for it
@@ -64,6 +67,7 @@ struct overtake_job {
 	struct overtake_result *result_memory;
 	struct io_uring_cmd *command;
 	struct dma_fence *fence;
+	struct overtake_syncs syncs;
 
 	struct ovt_fc *fcs;
 	void *scratch;
@@ -83,8 +87,10 @@ static inline struct overtake_device *overtake_job_device(const struct overtake_
 	return job->context->client->device;
 }
 
-struct overtake_job *overtake_job_create(struct overtake_client *client,
+struct overtake_job *overtake_job_create(struct drm_file *file,
 					 const struct drm_overtake_submit *args);
+int overtake_job_charge(struct overtake_job *job, u64 bytes);
+bool overtake_fence_is_of(const struct dma_fence *fence, const struct overtake_device *device);
 int overtake_job_publish(struct overtake_job *job);
 void overtake_job_get(struct overtake_job *job);
 void overtake_job_put(struct overtake_job *job);
@@ -92,10 +98,12 @@ void overtake_job_put_sleeping(struct overtake_job *job);
 int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args);
 void overtake_job_cancel(struct overtake_job *job);
+void overtake_job_unblock(struct overtake_job *job, s32 error);
 
 /* For the host, under the device lock. */
 void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns);
 void overtake_job_ended_locked(struct overtake_job *job, struct list_head *batch);
+void overtake_jobs_end_blocked_locked(struct overtake_context *context);
 struct overtake_job *overtake_job_next_deadline(struct overtake_device *device);
 void overtake_jobs_forget_ended_locked(struct overtake_context *context,
 				       struct list_head *forgotten);

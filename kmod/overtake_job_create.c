@@ -19,6 +19,7 @@
 struct overtake_fence {
 	struct dma_fence base;
 	spinlock_t lock; /* the one of @base */
+	const struct overtake_device *device; /* a name only: it may be gone */
 };
 
 static const char *fence_driver_name(struct dma_fence *fence)
@@ -51,7 +52,7 @@ static const struct dma_fence_ops overtake_fence_ops = {
  * Each fence has a context of its own: jobs end out of order (priorities, cores, cancels), and a
  * reservation object lets a later fence of a context stand for the earlier ones.
  */
-static struct dma_fence *fence_create(void)
+static struct dma_fence *fence_create(const struct overtake_device *device)
 {
 	struct overtake_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
 
@@ -59,9 +60,17 @@ static struct dma_fence *fence_create(void)
 		return NULL;
 	__module_get(THIS_MODULE); /* the caller's file holds it too */
 	spin_lock_init(&fence->lock);
+	fence->device = device;
 	dma_fence_init(&fence->base, &overtake_fence_ops, &fence->lock,
 		       dma_fence_context_alloc(1), 1);
 	return &fence->base;
+}
+
+/* Whether @fence is that of a job of @device. */
+bool overtake_fence_is_of(const struct dma_fence *fence, const struct overtake_device *device)
+{
+	return fence->ops == &overtake_fence_ops &&
+	       container_of(fence, struct overtake_fence, base)->device == device;
 }
 
 void overtake_job_get(struct overtake_job *job)
@@ -78,6 +87,7 @@ static void job_free(struct overtake_job *job)
 		overtake_mapping_put(job->mappings[i]);
 	kvfree(job->scratch);
 	kvfree(job->fcs);
+	overtake_syncs_free(job);
 	dma_fence_put(job->fence);
 	overtake_client_uncharge(job->context->client, job->charged_bytes);
 	overtake_context_put(job->context);
@@ -118,7 +128,7 @@ void overtake_job_put_sleeping(struct overtake_job *job)
 /* What can be said without looking anything up. */
 static int check_args(struct overtake_device *device, const struct drm_overtake_submit *args)
 {
-	if (args->extensions || args->flags || args->deadline_ns < 0 || !args->fc_count ||
+	if (args->flags || args->deadline_ns < 0 || !args->fc_count ||
 	    !args->binding_count || args->core > device->settings.cores ||
 	    args->priority > OVERTAKE_PRIORITY_HIGH || args->result % 8)
 		return -EINVAL;
@@ -128,7 +138,8 @@ static int check_args(struct overtake_device *device, const struct drm_overtake_
 	return 0;
 }
 
-static int charge(struct overtake_job *job, u64 bytes)
+/* Given back with the job's memory. */
+int overtake_job_charge(struct overtake_job *job, u64 bytes)
 {
 	int ret = overtake_client_charge(job->context->client, bytes);
 
@@ -144,7 +155,7 @@ static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *
 	int ret;
 
 	BUILD_BUG_ON(sizeof(struct ovt_fc) != sizeof(struct overtake_fc));
-	ret = charge(job, bytes);
+	ret = overtake_job_charge(job, bytes);
 	if (ret)
 		return ret;
 	job->fcs = kvmalloc(bytes, GFP_KERNEL_ACCOUNT);
@@ -246,7 +257,7 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 
 	if (!bytes)
 		return 0;
-	ret = charge(job, bytes);
+	ret = overtake_job_charge(job, bytes);
 	if (ret)
 		return ret;
 	job->scratch = kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
@@ -258,14 +269,15 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 	return 0;
 }
 
-static int fill_job(struct overtake_job *job, const struct drm_overtake_submit *args)
+static int fill_job(struct overtake_job *job, struct drm_file *file,
+		    const struct drm_overtake_submit *args)
 {
 	int ret;
 
-	ret = charge(job, sizeof(*job));
+	ret = overtake_job_charge(job, sizeof(*job));
 	if (ret)
 		return ret;
-	job->fence = fence_create();
+	job->fence = fence_create(overtake_job_device(job));
 	if (!job->fence)
 		return -ENOMEM;
 	ret = copy_fcs(job, args);
@@ -275,6 +287,8 @@ static int fill_job(struct overtake_job *job, const struct drm_overtake_submit *
 		ret = bind_result(job, args->result);
 	if (!ret)
 		ret = add_scratch(job, args->scratch_bytes);
+	if (!ret)
+		ret = overtake_syncs_parse(job, file, args->extensions);
 	return ret;
 }
 
@@ -296,6 +310,7 @@ static struct overtake_job *job_alloc(struct overtake_context *context,
 	job->fw.priority = args->priority;
 	RB_CLEAR_NODE(&job->tag_node);
 	RB_CLEAR_NODE(&job->deadline_node);
+	atomic_set(&job->syncs.pending, 1);
 	INIT_LIST_HEAD(&job->batch_link);
 	INIT_LIST_HEAD(&job->collect_link);
 	return job;
@@ -303,13 +318,15 @@ static struct overtake_job *job_alloc(struct overtake_context *context,
 
 /*
  * overtake_job_create - a job from what a client asks for; nobody else knows it yet
+ * @file: whose handles it names
  * @args: a copy that the client cannot change any more
  *
  * Returns the job with one reference, or an error and nothing has changed.  May sleep.
  */
-struct overtake_job *overtake_job_create(struct overtake_client *client,
+struct overtake_job *overtake_job_create(struct drm_file *file,
 					 const struct drm_overtake_submit *args)
 {
+	struct overtake_client *client = file->driver_priv;
 	struct overtake_context *context;
 	struct overtake_job *job;
 	int ret;
@@ -329,7 +346,7 @@ struct overtake_job *overtake_job_create(struct overtake_client *client,
 		overtake_context_put(context);
 		return ERR_PTR(-ENOMEM);
 	}
-	ret = fill_job(job, args);
+	ret = fill_job(job, file, args);
 	if (ret) {
 		job_free(job);
 		return ERR_PTR(ret);

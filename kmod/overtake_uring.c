@@ -62,13 +62,13 @@ static int uring_error(int error)
 	return error == -ERESTARTSYS ? -EINTR : error;
 }
 
-static int uring_submit(struct overtake_client *client, struct io_uring_cmd *cmd,
+static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
 			const struct drm_overtake_submit *args, unsigned int issue_flags)
 {
 	struct overtake_job *job;
 	int ret;
 
-	job = overtake_job_create(client, args);
+	job = overtake_job_create(file, args);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	overtake_job_get(job); /* the command's */
@@ -129,7 +129,7 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		return -ENODEV;
 	switch (cmd->cmd_op) {
 	case OVERTAKE_URING_SUBMIT:
-		ret = uring_submit(client, cmd, (const void *)payload, issue_flags);
+		ret = uring_submit(file, cmd, (const void *)payload, issue_flags);
 		break;
 	case OVERTAKE_URING_CANCEL:
 		ret = uring_cancel(client, payload);

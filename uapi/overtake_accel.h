@@ -50,6 +50,8 @@ extern "C" {
 #define OVERTAKE_MAX_CLIENT_BYTES	(4ull << 30)	/* buffers and scratch of one open file */
 #define OVERTAKE_MAX_SCRATCH_BYTES	(256u << 20)
 
+#define OVERTAKE_MAX_SYNCS		32u	/* of a job, in and out each */
+
 #define DRM_OVERTAKE_QUERY		0x00
 #define DRM_OVERTAKE_BO_CREATE		0x01
 #define DRM_OVERTAKE_BO_MMAP_OFFSET	0x02
@@ -260,7 +262,8 @@ struct overtake_binding {
 /**
  * struct overtake_result - what became of a job
  * @tag: the job's tag
- * @queued_ns: device time of its arrival
+ * @queued_ns: device time of its arrival: of its submission, or when the last fence that it
+ *             waited for was signalled; 0 if it ended before
  * @start_ns: device time when its first FC started, 0 if none did
  * @end_ns: device time of its end
  * @executed_ns: device time that its FCs took
@@ -268,7 +271,7 @@ struct overtake_binding {
  * @fcs_done: FCs that ended
  * @core: core it ran on, from 1; 0 if it was never placed
  * @status: 0; -ECANCELED; -ENOEXEC bad instruction; -ETIMEDOUT watchdog; -ETIME deadline;
- *          -EIO reset; -ENODEV device gone
+ *          -EIO reset; -ENODEV device gone; or the error of a fence that the job waited for
  * @fault: OVERTAKE_FAULT_*
  * @fault_insn: index of the instruction that faulted
  */
@@ -286,6 +289,53 @@ struct overtake_result {
 	__u32 fault_insn;
 };
 
+#define OVERTAKE_EXTENSION_SYNC		1u	/* struct overtake_extension_sync */
+
+/**
+ * struct overtake_extension - head of whatever is chained to a job
+ * @next: in: user pointer to the next one, or 0
+ * @type: in: OVERTAKE_EXTENSION_*, each at most once in a chain; an unknown one is refused
+ * @pad: in: zero
+ */
+struct overtake_extension {
+	__u64 next;
+	__u32 type;
+	__u32 pad;
+};
+
+/**
+ * struct overtake_sync - a fence, by way of a syncobj
+ * @handle: in: syncobj handle (DRM_IOCTL_SYNCOBJ_*)
+ * @flags: in: zero
+ * @point: in: point of a timeline, or 0 for a binary syncobj
+ */
+struct overtake_sync {
+	__u32 handle;
+	__u32 flags;
+	__u64 point;
+};
+
+/**
+ * struct overtake_extension_sync - what a job waits for, and what waits for it
+ * @base: in: @type is OVERTAKE_EXTENSION_SYNC
+ * @in: in: user pointer to struct overtake_sync[@in_count]: fences that are signalled before the
+ *      job arrives; each must have been submitted (EINVAL)
+ * @out: in: user pointer to struct overtake_sync[@out_count]: get the job's fence
+ * @in_count: in: 0..OVERTAKE_MAX_SYNCS (E2BIG)
+ * @out_count: in: 0..OVERTAKE_MAX_SYNCS (E2BIG)
+ *
+ * Whatever handle does not exist: ENOENT.  If the call fails, no syncobj has changed.  A job
+ * that waits is in flight in every other respect: it can be cancelled, its deadline runs.  If a
+ * fence fails that it waits for, the job ends with that error and never runs.
+ */
+struct overtake_extension_sync {
+	struct overtake_extension base;
+	__u64 in;
+	__u64 out;
+	__u32 in_count;
+	__u32 out_count;
+};
+
 /**
  * struct drm_overtake_submit - submit a job; also the io_uring payload, 80 bytes
  * @fcs: in: user pointer to struct overtake_fc[@fc_count]
@@ -296,7 +346,7 @@ struct overtake_result {
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time at which the job ends with -ETIME, or 0
  *               for the device's default; no job is in flight for longer than the device's
  *               maximum (a minute unless its administrator chose another)
- * @extensions: in: zero
+ * @extensions: in: user pointer to the first struct overtake_extension of a chain, or 0
  * @context_id: in: context
  * @fc_count: in: 1..OVERTAKE_MAX_FCS
  * @binding_count: in: 1..OVERTAKE_MAX_BINDINGS

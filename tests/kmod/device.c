@@ -322,6 +322,15 @@ int advance_clock(unsigned int index, uint64_t now_ns)
 	return write_file(path, text);
 }
 
+void restart_clock(unsigned int index)
+{
+	char path[128];
+
+	debugfs_path(path, sizeof(path), index, "manual_clock");
+	check_equal(write_file(path, "0"), 0);
+	check_equal(write_file(path, "1"), 0);
+}
+
 uint64_t read_counter(const char *path)
 {
 	char text[64];

@@ -81,6 +81,8 @@ void sysfs_path(char *path, size_t size, unsigned int index, const char *name);
 int write_file(const char *path, const char *text); /* 0 or -errno */
 int read_file(const char *path, char *text, size_t size);
 int advance_clock(unsigned int index, uint64_t now_ns);
+/* A device with a manual clock and no open file begins again at time 0. */
+void restart_clock(unsigned int index);
 uint64_t read_counter(const char *path);
 /* Take the driver from device @index ("unbind"), or give it back ("bind"). */
 void device_bind(unsigned int index, const char *what);

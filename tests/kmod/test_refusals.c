@@ -85,7 +85,7 @@ SPOIL(binding_wraps, job->bindings[1].length = ~0ull)
 SPOIL(binding_writes_read_only, job->bindings[0].flags |= OVERTAKE_MAP_WRITE)
 
 static const struct submit_row submit_rows[] = {
-	{ "extensions are not zero", EINVAL, extensions },
+	{ "extensions at address 1", EFAULT, extensions },
 	{ "unknown flag", EINVAL, flags },
 	{ "no FC", EINVAL, no_fcs },
 	{ "an FC too many", E2BIG, too_many_fcs },

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Buffers of other drivers, and ours in other hands (PRIME, dma-buf).
+ *
+ * An import is a buffer like any other: counted and charged to the file that imported it, mapped by
+ * MAP, named by jobs.  A buffer that comes home (exported by this device, imported again) is the
+ * same object, charged to whoever created it.  Cores reach memory through the CPU, so an import
+ * must have CPU addresses; the CPU access that MAP begins lasts until no job needs the mapping.
+ *
+ * A dma-buf whose file is read-only stays so: whoever got the buffer by it can map it for reading
+ * only, into the device and into a process.
+ */
+#include <linux/dma-buf.h>
+#include <linux/iosys-map.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_prime.h>
+
+#include "overtake_drv.h"
+
+/*
+ * Whether @client may write to @object, as far as the way it came by it is concerned: it created
+ * it, or got it by a dma-buf that can be written to.  May sleep.
+ */
+bool overtake_bo_may_write(const struct overtake_client *client, struct drm_gem_object *object)
+{
+	bool may;
+
+	if (object->import_attach)
+		return object->import_attach->dmabuf->file->f_mode & FMODE_WRITE;
+	if (overtake_bo_of(object)->client == client)
+		return true;
+	mutex_lock(&object->dev->object_name_lock); /* keeps object->dma_buf */
+	may = object->dma_buf && (object->dma_buf->file->f_mode & FMODE_WRITE);
+	mutex_unlock(&object->dev->object_name_lock);
+	return may;
+}
+
+/* The buffer behind a dma-buf that this device exported, or NULL. */
+static struct drm_gem_object *own_object(struct drm_device *drm, struct dma_buf *dmabuf)
+{
+	struct drm_gem_object *object;
+
+	/* Every GEM export has this, and a GEM object behind it. */
+	if (dmabuf->ops->release != drm_gem_dmabuf_release)
+		return NULL;
+	object = dmabuf->priv;
+	return object->dev == drm ? object : NULL;
+}
+
+/*
+ * overtake_prime_import - the buffer of @dmabuf, with a reference for the caller
+ *
+ * Without a DMA mapping, of which cores have no use: nothing is bounced, and whatever memory the
+ * exporter can give CPU addresses for will do.
+ */
+struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_buf *dmabuf)
+{
+	struct drm_gem_object *object = own_object(drm, dmabuf);
+	struct dma_buf_attachment *attach;
+
+	if (object) {
+		drm_gem_object_get(object);
+		return object;
+	}
+	if (dmabuf->size > OVERTAKE_MAX_BUFFER_BYTES)
+		return ERR_PTR(-E2BIG);
+	attach = dma_buf_attach(dmabuf, drm->dev);
+	if (IS_ERR(attach))
+		return ERR_CAST(attach);
+	object = drm_gem_shmem_prime_import_sg_table(drm, attach, NULL);
+	if (IS_ERR(object)) {
+		dma_buf_detach(dmabuf, attach);
+		return object;
+	}
+	get_dma_buf(dmabuf); /* put with the attachment */
+	object->import_attach = attach;
+	object->resv = dmabuf->resv;
+	return object;
+}
+
+/* Charges an import once, to the file that it belongs to. */
+static int charge_import(struct overtake_client *client, struct drm_gem_object *object)
+{
+	struct overtake_bo *bo = overtake_bo_of(object);
+	int ret = 0;
+
+	mutex_lock(&client->lock);
+	if (object->import_attach && !bo->client) {
+		ret = overtake_client_charge_buffer(client, object->size);
+		if (!ret) {
+			overtake_client_get(client);
+			bo->client = client;
+		}
+	}
+	mutex_unlock(&client->lock);
+	return ret;
+}
+
+int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle)
+{
+	struct drm_gem_object *object;
+	int ret;
+
+	ret = drm_gem_prime_fd_to_handle(drm, file, fd, handle);
+	if (ret)
+		return ret;
+	object = drm_gem_object_lookup(file, *handle);
+	if (!object)
+		return -ENOENT; /* another thread closed it already */
+	ret = charge_import(file->driver_priv, object);
+	if (ret)
+		drm_gem_handle_delete(file, *handle);
+	drm_gem_object_put(object);
+	return ret;
+}
+
+/*
+ * overtake_import_map - CPU addresses of an import, and the right to use them
+ *
+ * Waits for whoever is at work on the buffer now.  Undone by overtake_import_unmap().
+ */
+int overtake_import_map(struct drm_gem_object *object, bool write, struct iosys_map *map)
+{
+	enum dma_data_direction direction = write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
+	struct dma_buf *dmabuf = object->import_attach->dmabuf;
+	int ret;
+
+	ret = dma_buf_vmap_unlocked(dmabuf, map);
+	if (ret)
+		return ret;
+	if (map->is_iomem) {
+		ret = -EOPNOTSUPP; /* cores use ordinary loads and stores */
+		goto unmap;
+	}
+	ret = dma_buf_begin_cpu_access(dmabuf, direction);
+	if (!ret)
+		return 0;
+unmap:
+	dma_buf_vunmap_unlocked(dmabuf, map);
+	return ret;
+}
+
+void overtake_import_unmap(struct drm_gem_object *object, bool write, struct iosys_map *map)
+{
+	struct dma_buf *dmabuf = object->import_attach->dmabuf;
+
+	dma_buf_end_cpu_access(dmabuf, write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE);
+	dma_buf_vunmap_unlocked(dmabuf, map);
+}

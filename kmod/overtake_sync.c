@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fences in and out of a job.
+ *
+ * DOC: what a job waits for
+ *
+ * Explicitly, the fences of syncobjs that its submitter names.  Implicitly, the fences of others
+ * than this device in the reservation objects of shared buffers (imported or exported): a job
+ * that reads waits for their writers, one that writes for their readers too.  Jobs of this
+ * device do not wait for each other unless told to: their order is the scheduler's.
+ *
+ * No thread waits.  Each fence has a callback; the last one, or one that failed, calls
+ * overtake_job_unblock() and the job arrives, or ends, in the instant of the signal.
+ * Callbacks hold no reference to the job: delivery of its end takes them back, and it always comes.
+ *
+ * DOC: why this cannot deadlock
+ *
+ * A job's fence is seen by others only when all that it waits for is known, so fences form no
+ * cycle.  From then on nothing fails and nothing is allocated: fences, chain nodes and reservation
+ * slots exist already.  And no job is in flight beyond its deadline, whoever it waits for.
+ *
+ * DOC: lock order
+ *
+ *	somebody's fence->lock -> device->lock	(callback; so never a fence under device->lock)
+ *	syncobj->lock				(attach; nothing is held)
+ */
+#include <linux/dma-fence.h>
+#include <linux/dma-fence-chain.h>
+#include <linux/dma-resv.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_gem.h>
+#include <drm/drm_syncobj.h>
+
+#include "overtake_job.h"
+
+struct overtake_in_fence {
+	struct dma_fence *fence;
+	struct dma_fence_cb callback;
+	struct overtake_job *job;
+};
+
+struct overtake_out_fence {
+	struct drm_syncobj *syncobj;
+	struct dma_fence_chain *chain; /* of a point of a timeline */
+	u64 point;
+};
+
+/* Takes over the reference to @fence when it succeeds. */
+static int add_in_fence(struct overtake_job *job, struct dma_fence *fence)
+{
+	struct overtake_syncs *syncs = &job->syncs;
+	struct overtake_in_fence *in;
+
+	if (syncs->in_count == syncs->in_room) {
+		u32 room = max(2 * syncs->in_room, 4u);
+
+		in = krealloc_array(syncs->in, room, sizeof(*in), GFP_KERNEL_ACCOUNT);
+		if (!in)
+			return -ENOMEM;
+		syncs->in = in;
+		syncs->in_room = room;
+	}
+	in = &syncs->in[syncs->in_count++];
+	in->fence = fence;
+	in->job = job;
+	INIT_LIST_HEAD(&in->callback.node);
+	return 0;
+}
+
+static int add_in_sync(struct overtake_job *job, struct drm_file *file,
+		       const struct overtake_sync *sync)
+{
+	struct dma_fence *fence;
+	int ret;
+
+	ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0, &fence);
+	if (ret)
+		return ret;
+	ret = add_in_fence(job, fence);
+	if (ret)
+		dma_fence_put(fence);
+	return ret;
+}
+
+static int add_out_sync(struct overtake_job *job, struct drm_file *file,
+			const struct overtake_sync *sync)
+{
+	struct overtake_out_fence *out = &job->syncs.out[job->syncs.out_count];
+
+	out->syncobj = drm_syncobj_find(file, sync->handle);
+	if (!out->syncobj)
+		return -ENOENT;
+	job->syncs.out_count++;
+	out->point = sync->point;
+	if (!sync->point)
+		return 0;
+	out->chain = dma_fence_chain_alloc();
+	return out->chain ? 0 : -ENOMEM;
+}
+
+typedef int (*add_sync_fn)(struct overtake_job *job, struct drm_file *file,
+			   const struct overtake_sync *sync);
+
+/* Calls @add for each of the client's @count syncs at @user. */
+static int add_syncs(struct overtake_job *job, struct drm_file *file, u64 user, u32 count,
+		     add_sync_fn add)
+{
+	const struct overtake_sync __user *from = u64_to_user_ptr(user);
+	struct overtake_sync sync;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < count; i++) {
+		if (copy_from_user(&sync, &from[i], sizeof(sync)))
+			return -EFAULT;
+		if (sync.flags)
+			return -EINVAL;
+		ret = add(job, file, &sync);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int parse_sync(struct overtake_job *job, struct drm_file *file,
+		      const struct overtake_extension_sync *sync)
+{
+	int ret;
+
+	if (sync->in_count > OVERTAKE_MAX_SYNCS || sync->out_count > OVERTAKE_MAX_SYNCS)
+		return -E2BIG;
+	ret = overtake_job_charge(job, sync->in_count * sizeof(*job->syncs.in) + sync->out_count *
+				  (sizeof(*job->syncs.out) + sizeof(struct dma_fence_chain)));
+	if (ret)
+		return ret;
+	if (sync->out_count) {
+		job->syncs.out = kcalloc(sync->out_count, sizeof(*job->syncs.out),
+					 GFP_KERNEL_ACCOUNT);
+		if (!job->syncs.out)
+			return -ENOMEM;
+	}
+	ret = add_syncs(job, file, sync->in, sync->in_count, add_in_sync);
+	if (!ret)
+		ret = add_syncs(job, file, sync->out, sync->out_count, add_out_sync);
+	return ret;
+}
+
+/*
+ * overtake_syncs_parse - read a chain of extensions, each byte once
+ *
+ * What was found stays with the job also after an error; the job's end frees it.  May sleep.
+ */
+int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file, u64 extensions)
+{
+	struct overtake_extension_sync sync;
+	bool seen = false;
+	int ret;
+
+	while (extensions) {
+		void __user *user = u64_to_user_ptr(extensions);
+
+		if (copy_from_user(&sync.base, user, sizeof(sync.base)))
+			return -EFAULT;
+		/* Each type once, so a chain that bites its tail comes to an end. */
+		if (sync.base.pad || sync.base.type != OVERTAKE_EXTENSION_SYNC || seen)
+			return -EINVAL;
+		seen = true;
+		if (copy_from_user((void *)&sync + sizeof(sync.base), user + sizeof(sync.base),
+				   sizeof(sync) - sizeof(sync.base)))
+			return -EFAULT;
+		ret = parse_sync(job, file, &sync);
+		if (ret)
+			return ret;
+		extensions = sync.base.next;
+	}
+	return 0;
+}
+
+static int add_foreign_fences(struct overtake_job *job, struct drm_gem_object *object, bool write)
+{
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	int ret;
+
+	dma_resv_for_each_fence(&cursor, object->resv, dma_resv_usage_rw(write), fence) {
+		if (overtake_fence_is_of(fence, overtake_job_device(job)) ||
+		    dma_fence_is_signaled(fence))
+			continue;
+		ret = add_in_fence(job, dma_fence_get(fence));
+		if (ret) {
+			dma_fence_put(fence);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* What shared buffers ask the job to wait for.  Their reservation objects are locked. */
+int overtake_syncs_add_implicit(struct overtake_job *job)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < job->object_count; i++) {
+		struct drm_gem_object *object = job->objects[i];
+
+		if (!object->import_attach && !READ_ONCE(object->dma_buf))
+			continue;
+		ret = add_foreign_fences(job, object, job->object_written[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* The syncobjs get the job's fence.  Nothing can fail any more. */
+void overtake_syncs_attach(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->syncs.out_count; i++) {
+		struct overtake_out_fence *out = &job->syncs.out[i];
+
+		if (out->point) {
+			drm_syncobj_add_point(out->syncobj, out->chain, job->fence, out->point);
+			out->chain = NULL;
+		} else {
+			drm_syncobj_replace_fence(out->syncobj, job->fence);
+		}
+	}
+}
+
+/* Of a fence that is signalled; the lock of one of those in it may be held. */
+static int fence_error(struct dma_fence *fence)
+{
+	return dma_fence_chain_contained(fence)->error;
+}
+
+static void in_fence_signalled(struct dma_fence *fence, struct dma_fence_cb *callback)
+{
+	struct overtake_in_fence *in = container_of(callback, struct overtake_in_fence, callback);
+
+	overtake_job_unblock(in->job, fence_error(in->fence));
+}
+
+/*
+ * overtake_syncs_arm - let the fences that the job waits for unblock it
+ *
+ * It may have ended before this returns; the caller's reference keeps it.  No lock is held.
+ */
+void overtake_syncs_arm(struct overtake_job *job)
+{
+	u32 i;
+
+	atomic_add(job->syncs.in_count, &job->syncs.pending);
+	for (i = 0; i < job->syncs.in_count; i++) {
+		struct overtake_in_fence *in = &job->syncs.in[i];
+
+		if (dma_fence_add_callback(in->fence, &in->callback, in_fence_signalled))
+			overtake_job_unblock(job, fence_error(in->fence));
+	}
+}
+
+/* When this returns no callback runs or will run.  Any number of times; no lock is held. */
+void overtake_syncs_disarm(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->syncs.in_count; i++)
+		dma_fence_remove_callback(job->syncs.in[i].fence, &job->syncs.in[i].callback);
+}
+
+void overtake_syncs_free(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->syncs.in_count; i++)
+		dma_fence_put(job->syncs.in[i].fence);
+	for (i = 0; i < job->syncs.out_count; i++) {
+		dma_fence_chain_free(job->syncs.out[i].chain);
+		drm_syncobj_put(job->syncs.out[i].syncobj);
+	}
+	kfree(job->syncs.in);
+	kfree(job->syncs.out);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Fences that a job waits for, and those that it gives.  See overtake_sync.c. */
+#ifndef OVERTAKE_SYNC_H
+#define OVERTAKE_SYNC_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+struct dma_fence;
+struct drm_file;
+struct overtake_in_fence;
+struct overtake_job;
+struct overtake_out_fence;
+
+/**
+ * struct overtake_syncs - a job's fences other than its own; part of the job
+ * @in: fences that it waits for, each with a reference
+ * @out: syncobjs that get its fence
+ * @in_count: entries of @in
+ * @in_room: entries that fit into @in
+ * @out_count: entries of @out
+ * @pending: fences not signalled yet, and one for the submitter until the job is published
+ */
+struct overtake_syncs {
+	struct overtake_in_fence *in;
+	struct overtake_out_fence *out;
+	u32 in_count;
+	u32 in_room;
+	u32 out_count;
+	atomic_t pending;
+};
+
+int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file, u64 extensions);
+int overtake_syncs_add_implicit(struct overtake_job *job);
+void overtake_syncs_attach(struct overtake_job *job);
+void overtake_syncs_arm(struct overtake_job *job);
+void overtake_syncs_disarm(struct overtake_job *job);
+void overtake_syncs_free(struct overtake_job *job);
+
+#endif
