@@ -80,14 +80,15 @@ uint32_t fuzz_program(uint64_t seed, struct overtake_insn *insns, uint32_t count
 
 static void compute(const struct random_job *job, const struct overtake_operand *out, uint8_t *data)
 {
+	uint32_t size = reference_element_bytes(job);
 	uint32_t y, x, c;
 
 	for (y = 0; y < out->height; y++)
 		for (x = 0; x < out->width; x++)
 			for (c = 0; c < out->channels; c++)
-				data[out->offset + (uint64_t)y * out->row_stride +
-				     (uint64_t)x * out->pixel_stride + c] =
-					(uint8_t)reference_element(job, y, x, c);
+				reference_element(job, y, x, c,
+						  data + out->offset + (uint64_t)y * out->row_stride +
+						  (uint64_t)x * out->pixel_stride + size * c);
 }
 
 int fuzz_reference(uint64_t seed, uint16_t opcode, struct overtake_insn *insn, uint8_t *data,

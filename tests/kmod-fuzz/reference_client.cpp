@@ -82,13 +82,9 @@ ReferenceClient make_client(const Options& options) {
     return client;
 }
 
-void run_job(const ReferenceClient& client, uint64_t number) {
+void run_job(const ReferenceClient& client, uint64_t number, uint16_t opcode) {
     static std::vector<uint8_t> expected(data_bytes);
     overtake_insn insn = {};
-    // Every opcode that computes, in turn.
-    auto opcode = static_cast<uint16_t>(1 + number % (OVERTAKE_OP_COUNT - 1));
-    if (opcode == OVERTAKE_OP_DELAY || opcode == OVERTAKE_OP_JUMP)
-        opcode = OVERTAKE_OP_CONV;
     if (!fuzz_reference(mix({client.seed, number}) | 1, opcode, &insn, client.data.bytes,
                         expected.data(), data_bytes))
         wrong(client, number, "no such job: opcode", opcode);
@@ -132,9 +128,13 @@ void run_job(const ReferenceClient& client, uint64_t number) {
 
 void reference_client(const Options& options, Shared& shared, int request_fd) {
     const ReferenceClient client = make_client(options);
-    uint64_t token;
-    while (read(request_fd, &token, sizeof(token)) == sizeof(token) && !shared.stop)
-        run_job(client, shared.references_right++);
+    uint64_t token, number = 0;
+    while (read(request_fd, &token, sizeof(token)) == sizeof(token) && !shared.stop) {
+        for (uint16_t opcode = 1; opcode < OVERTAKE_OP_COUNT; opcode++)
+            if (opcode != OVERTAKE_OP_DELAY && opcode != OVERTAKE_OP_JUMP)
+                run_job(client, number++, opcode);
+        shared.references_right++;
+    }
 }
 
 } // namespace overtake::fuzz

@@ -6,7 +6,7 @@
 
 namespace overtake::fuzz {
 
-// Runs one job of a known result, of every opcode in turn, for each token that can be read from
+// Runs a job of a known result of each opcode that computes, for each token that can be read from
 // @request_fd (an eventfd semaphore); returns when @shared.stop is set. Ends the process with
 // status 1 and says why when a job's status or bytes are wrong.
 void reference_client(const Options& options, Shared& shared, int request_fd);

@@ -67,7 +67,7 @@ bool report(const Options& options, const Shared& shared, int64_t seconds, uint3
     }
     const uint64_t wanted = shared.calls / reference_interval;
     std::printf(
-        "# %llu calls in %lld s (%lld a second), %u clients killed, %llu reference jobs right of "
+        "# %llu calls in %lld s (%lld a second), %u clients killed, %llu rounds of reference jobs right of "
         "%llu, %u answers that are not documented\n",
         static_cast<unsigned long long>(shared.calls.load()), static_cast<long long>(seconds),
         static_cast<long long>(shared.calls) / (seconds ? seconds : 1), killed,
