@@ -10,6 +10,8 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 
+#include <ovt_simd_port.h>
+
 #include "compat.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
@@ -56,6 +58,11 @@ static unsigned int deadline_max_given = 1;
 module_param_array(deadline_max_ms, uint, &deadline_max_given, 0444);
 MODULE_PARM_DESC(deadline_max_ms, "how long a job may be in flight whatever its deadline (60000)");
 
+static char *simd[MAX_DEVICES] = { "auto" };
+static unsigned int simd_given = 1;
+module_param_array(simd, charp, &simd_given, 0444);
+MODULE_PARM_DESC(simd, "auto: AVX2 where the CPU has it; or off: the same bytes, later (auto)");
+
 static bool manual_clock[MAX_DEVICES];
 static unsigned int manual_given = 1;
 module_param_array(manual_clock, bool, &manual_given, 0444);
@@ -79,6 +86,17 @@ static int parse_mode(const char *name, enum ovt_mode *result)
 	return 0;
 }
 
+static int parse_simd(const char *name, bool *result)
+{
+	if (!strcmp(name, "auto"))
+		*result = ovt_simd_supported();
+	else if (!strcmp(name, "off"))
+		*result = false;
+	else
+		return -EINVAL;
+	return 0;
+}
+
 /* The value of an array parameter for device @index. */
 #define OF_DEVICE(parameter, given, index)	((parameter)[min(index, max(given, 1u) - 1)])
 
@@ -92,6 +110,8 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 	settings->profile = ovt_profile_find(OF_DEVICE(profile, profile_given, index));
 	if (!settings->profile)
 		return dev_err_probe(dev, -EINVAL, "profile: not default or ideal\n");
+	if (parse_simd(OF_DEVICE(simd, simd_given, index), &settings->simd))
+		return dev_err_probe(dev, -EINVAL, "simd: not auto or off\n");
 	settings->watchdog_cycles = (u64)OF_DEVICE(watchdog_ms, watchdog_given, index) *
 				    settings->profile->clock_khz;
 	settings->queue_timeout_ns = (u64)OF_DEVICE(queue_timeout_ms, queue_timeout_given, index) *

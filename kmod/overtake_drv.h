@@ -86,6 +86,7 @@ struct overtake_core {
  * @watchdog_cycles: cycles that one FC may execute
  * @queue_timeout_ns: how long a job may be in flight by default
  * @deadline_max_ns: how long at most: others wait for its fence
+ * @simd: FCs are executed with AVX2 where that is possible
  * @manual_clock: which clock the device starts with
  */
 struct overtake_settings {
@@ -95,6 +96,7 @@ struct overtake_settings {
 	u64 watchdog_cycles;
 	u64 queue_timeout_ns;
 	u64 deadline_max_ns;
+	bool simd;
 	bool manual_clock;
 };
 
@@ -109,6 +111,7 @@ struct overtake_settings {
  * @fw: the firmware; every ovt_fw_* call is made under @lock
  * @hw: the cores; ovt_core_step() is called outside @lock by the core's thread
  * @fw_cores: the firmware's side of each core
+ * @simd: one per core, for the core's thread; NULL: none uses AVX2
  * @commands: memory of the firmware's command queue
  * @events: memory of the firmware's event queue
  * @gone: being removed: nothing is admitted any more, what ends, ends with -ENODEV
@@ -144,6 +147,7 @@ struct overtake_device {
 	struct ovt_fw fw;
 	struct ovt_core *hw;
 	struct ovt_fw_core *fw_cores;
+	struct ovt_simd_scratch *simd;
 	struct ovt_command *commands;
 	struct ovt_event *events;
 	bool gone;

@@ -546,6 +546,8 @@ static void boot_locked(struct overtake_device *device)
 	for (i = 0; i < device->settings.cores; i++) {
 		device->cores[i].limit_pushed = 0;
 		ovt_core_write(&device->hw[i], OVT_REG_NORMAL_FLOOR, device->cores[i].normal_floor);
+		if (device->simd)
+			ovt_core_use_simd(&device->hw[i], &device->simd[i]);
 	}
 	if (ovt_fw_reserve(&device->fw, device->settings.cores))
 		overtake_host_update_limits(device, device->settings.cores);
@@ -660,6 +662,7 @@ static void free_queues(struct drm_device *drm, void *data)
 {
 	struct overtake_device *device = data;
 
+	kvfree(device->simd);
 	kvfree(device->events);
 	kvfree(device->commands);
 	mutex_destroy(&device->clock_mutex);
@@ -690,6 +693,11 @@ int overtake_host_init(struct overtake_device *device)
 	if (drmm_add_action_or_reset(&device->drm, free_queues, device) || !device->cores ||
 	    !device->hw || !device->fw_cores || !device->commands || !device->events)
 		return -ENOMEM;
+	if (device->settings.simd) {
+		device->simd = kvcalloc(cores, sizeof(*device->simd), GFP_KERNEL);
+		if (!device->simd)
+			return -ENOMEM;
+	}
 	for (i = 0; i < cores; i++) {
 		device->cores[i].device = device;
 		device->cores[i].number = i + 1;

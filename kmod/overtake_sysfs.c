@@ -2,6 +2,7 @@
 /*
  * Attributes of the platform device; stable interface.
  *
+ *	simd			avx2 or off: how FCs are executed
  *	core_limit		one number per core, separated by blanks; writing one sets all
  *	coreN/core_limit	what the administrator set for core N (0 = nothing)
  *	coreN/core_limit_active	what is in force: the tightest of that and what contexts ask for
@@ -170,6 +171,12 @@ static ssize_t counter_show(struct device *dev, struct device_attribute *attribu
 
 #define COUNTER(field)	offsetof(struct drm_overtake_core_info, field)
 
+static ssize_t simd_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%s\n", device_of(dev)->settings.simd ? "avx2" : "off");
+}
+static DEVICE_ATTR_RO(simd);
+
 static const struct core_file core_files[] = {
 	{ __ATTR(core_limit, 0644, one_limit_show, one_limit_store) },
 	{ __ATTR(core_limit_active, 0444, limit_active_show, NULL) },
@@ -224,8 +231,13 @@ int overtake_sysfs_add(struct overtake_device *device)
 	if (ret)
 		goto remove;
 	ret = device_create_file(device->drm.dev, &dev_attr_normal_floor);
+	if (ret)
+		goto remove_limit;
+	ret = device_create_file(device->drm.dev, &dev_attr_simd);
 	if (!ret)
 		return 0;
+	device_remove_file(device->drm.dev, &dev_attr_normal_floor);
+remove_limit:
 	device_remove_file(device->drm.dev, &dev_attr_core_limit);
 remove:
 	remove_directories(device, i);
@@ -235,6 +247,7 @@ remove:
 /* Waits for readers and writers. */
 void overtake_sysfs_remove(struct overtake_device *device)
 {
+	device_remove_file(device->drm.dev, &dev_attr_simd);
 	device_remove_file(device->drm.dev, &dev_attr_normal_floor);
 	device_remove_file(device->drm.dev, &dev_attr_core_limit);
 	remove_directories(device, device->settings.cores);

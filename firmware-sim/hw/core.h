@@ -14,6 +14,7 @@
 #include "hw/decode.h"
 #include "hw/operators.h"
 #include "hw/profile.h"
+#include "hw/simd/simd.h"
 
 #define OVT_RING_ENTRIES	64u
 
@@ -114,6 +115,7 @@ struct ovt_exec {
 	u32 priced;		/* modelled cost known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
+	u32 vectors;		/* @insn is executed by its twin */
 	struct overtake_insn insn;
 	struct ovt_operands operands;
 	struct ovt_cursor cursor;
@@ -122,6 +124,7 @@ struct ovt_exec {
 struct ovt_core {
 	const struct ovt_profile *profile;
 	enum ovt_mode mode;
+	struct ovt_simd_scratch *simd;	/* of the host; NULL: scalar operators only */
 	u32 number;			/* from 1 */
 	u32 limit;
 	u32 limit_active;
@@ -141,6 +144,15 @@ struct ovt_core {
 
 void ovt_core_init(struct ovt_core *core, u32 number, const struct ovt_profile *profile,
 		   enum ovt_mode mode);
+
+/*
+ * Let a core execute by vectors what it can, the same bytes sooner.  Before its first FC, by a
+ * host for which ovt_simd_supported() holds; @scratch outlives the core.
+ */
+static inline void ovt_core_use_simd(struct ovt_core *core, struct ovt_simd_scratch *scratch)
+{
+	core->simd = scratch;
+}
 
 /* Fetch the head of @ring, which is not empty, and make it the running FC.  Firmware only. */
 void ovt_core_start(struct ovt_core *core, enum ovt_ring_index ring, u64 cycle_limit);

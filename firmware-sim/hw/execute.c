@@ -7,6 +7,7 @@
  * copied from the program once and only the copy is looked at, so a client that rewrites
  * its program meanwhile changes which valid instruction runs and nothing else.
  */
+#include <ovt_simd_port.h>
 #include "hw/core.h"
 
 /* Larger budgets than this are cut, so that no product of theirs overflows. */
@@ -107,8 +108,33 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 		return OVERTAKE_FAULT_NONE;
 	}
 	memset(&exec->cursor, 0, sizeof(exec->cursor));
+	exec->vectors = core->simd && ovt_simd_covers(&exec->insn);
 	exec->in_insn = 1;
 	return OVERTAKE_FAULT_NONE;
+}
+
+/*
+ * Goes on with the instruction; true at its end.  What uses vector registers is bounded, whatever
+ * the budget; while the host does not grant them, nothing is done and the budget counts as used up.
+ */
+static bool operate(struct ovt_core *core, s64 *work)
+{
+	struct ovt_exec *exec = &core->exec;
+	struct ovt_simd_section section;
+	s64 slice = *work < OVT_SIMD_SLICE ? *work : OVT_SIMD_SLICE;
+	s64 left = slice;
+	bool finished;
+
+	if (!exec->vectors)
+		return ovt_operator_run(&exec->insn, &exec->operands, &exec->cursor, work);
+	if (!ovt_simd_begin(&section)) {
+		*work = 0;
+		return false;
+	}
+	finished = ovt_simd_run(&exec->insn, &exec->operands, core->simd, &exec->cursor, &left);
+	ovt_simd_end(&section);
+	*work -= slice - left;
+	return finished;
 }
 
 enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
@@ -124,7 +150,7 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
 		if (fault)
 			return finish(exec, fault);
 		if (exec->in_insn) {
-			if (!ovt_operator_run(&exec->insn, &exec->operands, &exec->cursor, &work))
+			if (!operate(core, &work))
 				continue;
 			exec->in_insn = 0;
 			exec->pc++;

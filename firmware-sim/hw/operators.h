@@ -21,11 +21,15 @@
  * @y: next output row
  * @x: next output column
  * @c: next output channel
+ * @strip: twins (hw/simd/simd.h) only: how far they are with these
+ * @filled: twins only: their scratch holds the inputs of these
  */
 struct ovt_cursor {
 	u32 y;
 	u32 x;
 	u32 c;
+	u32 strip;
+	u32 filled;
 };
 
 /*

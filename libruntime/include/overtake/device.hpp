@@ -136,6 +136,9 @@ struct EmbeddedOptions {
     /// After so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never. Needs a core limit.
     unsigned normal_floor = 0;
     bool manual_clock = false;
+    /// AVX2 where the CPU has it: the same bytes, sooner.  OVERTAKE_SIMD=off in the environment turns
+    /// it off as well.
+    bool simd = true;
     std::uint64_t watchdog_cycles = 0;  ///< cycles one FC may execute, 0 = default (5e9)
     std::uint64_t queue_timeout_ns = 0; ///< device time a job may be in flight, 0 = default (10 s)
     /// Called as FCs end, in the order of device time per core, from the device's own threads and

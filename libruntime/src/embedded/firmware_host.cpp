@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <ovt_simd_port.h>
 
 #include "monotonic_clock.hpp"
 
@@ -55,6 +58,13 @@ ovt_mode firmware_mode(unsigned mode) {
     }
 }
 
+bool simd_wanted(const EmbeddedOptions& options) {
+    const char* environment = std::getenv("OVERTAKE_SIMD");
+    if (environment && std::string_view(environment) == "off")
+        return false;
+    return options.simd && ovt_simd_supported();
+}
+
 } // namespace
 
 FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
@@ -72,6 +82,11 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
     config_.events = events_.data();
     config_.event_count = event_count;
     ovt_fw_init(&firmware_, &config_);
+    if (simd_wanted(options_)) {
+        simd_.resize(options_.cores);
+        for (unsigned core = 0; core < options_.cores; core++)
+            ovt_core_use_simd(&silicon_[core], &simd_[core]);
+    }
     {
         const Lock lock(mutex_);
         ovt_fw_reserve(&firmware_, 2 * options_.cores);

@@ -79,6 +79,7 @@ private:
     const EmbeddedOptions options_;
     ovt_fw_config config_{};
     std::vector<ovt_core> silicon_;
+    std::vector<ovt_simd_scratch> simd_; ///< one per core; empty: scalar operators
     std::vector<ovt_fw_core> core_states_;
     std::vector<ovt_command> commands_;
     std::vector<ovt_event> events_;

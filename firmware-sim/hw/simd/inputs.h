@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The part of in[0] that a group of windows needs, made ready for multiplication: 16-bit
+ * elements, zero point subtracted, zeros where a window leaves the tensor.
+ */
+#ifndef OVT_HW_SIMD_INPUTS_H
+#define OVT_HW_SIMD_INPUTS_H
+
+#include "hw/simd/simd.h"
+
+/**
+ * struct ovt_simd_inputs - the layout of a group of @height x @width output pixels' windows
+ * @height: rows of output pixels of a group, at most
+ * @width: columns of output pixels of a group, at most
+ * @step_y: rows of inputs from one row of windows to the next
+ * @step_x: columns of inputs from one window to the next
+ * @sample_y: rows of the tensor from one row of inputs to the next
+ * @sample_x: columns of the tensor from one column of inputs to the next
+ * @extent_y: rows of inputs that a window spans
+ * @extent_x: columns of inputs that a window spans
+ * @channels: of the tensor, that a window sees
+ * @pixel: elements from one column of inputs to the next
+ * @row: elements from one row of inputs to the next, if the group is @width wide
+ */
+struct ovt_simd_inputs {
+	u32 height;
+	u32 width;
+	u32 step_y;
+	u32 step_x;
+	u32 sample_y;
+	u32 sample_x;
+	u32 extent_y;
+	u32 extent_x;
+	u32 channels;
+	u32 pixel;
+	u32 row;
+};
+
+/* False if the window of one pixel does not fit into the scratch. */
+bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+			  u32 channels);
+
+/* Rows and columns of output pixels in the group that begins at (@y, @x). */
+static inline u32 ovt_simd_group_height(const struct ovt_simd_inputs *inputs,
+					const struct overtake_insn *insn, u32 y)
+{
+	u32 left = insn->out.height - y;
+
+	return left < inputs->height ? left : inputs->height;
+}
+
+static inline u32 ovt_simd_group_width(const struct ovt_simd_inputs *inputs,
+				       const struct overtake_insn *insn, u32 x)
+{
+	u32 left = insn->out.width - x;
+
+	return left < inputs->width ? left : inputs->width;
+}
+
+/*
+ * Fills @scratch for the group at (@y, @x) with channels from @first_channel on.  Returns what
+ * that takes, in nanoseconds or less.
+ */
+s64 ovt_simd_inputs_fill(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+			 const struct ovt_operands *operands, u32 y, u32 x, u32 first_channel,
+			 struct ovt_simd_scratch *scratch);
+
+/* Where in @scratch the window of the group's pixel (@y, @x), counted from its first, begins. */
+static inline const s16 *ovt_simd_window(const struct ovt_simd_inputs *inputs,
+					 const struct ovt_simd_scratch *scratch, u32 y, u32 x)
+{
+	return scratch->inputs + y * inputs->step_y * inputs->row +
+	       x * inputs->step_x * inputs->pixel;
+}
+
+#endif

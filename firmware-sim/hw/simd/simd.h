@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The operators once more, with AVX2: the same bytes, sooner.
+ *
+ * The scalar operators (hw/operators.h) are the definition.  A twin covers an instruction or
+ * leaves it to them, and whoever begins an instruction ends it: the two order their units of
+ * work differently, so a cursor of one means nothing to the other.
+ *
+ * The files of this directory need a CPU with AVX2 and FMA and a host that lets them use its
+ * registers (<ovt_simd_port.h>): no other file may call them but between ovt_simd_begin() and
+ * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() sees to.
+ *
+ * What is read may change under them, as under the scalar operators: no address and no count
+ * depends on anything but the validated instruction and the cursor.
+ */
+#ifndef OVT_HW_SIMD_H
+#define OVT_HW_SIMD_H
+
+#include <ovt_port.h>
+#include "hw/decode.h"
+#include "hw/operators.h"
+
+/* Elements of the inputs as the twins multiply them: 16 bits, zero point subtracted. */
+#define OVT_SIMD_INPUTS		(64u * 1024u)
+
+/* Sums of a unit of work, at most. */
+#define OVT_SIMD_SUMS		96u
+
+/**
+ * struct ovt_simd_scratch - memory of a core's twins
+ * @inputs: the inputs of the units of work to come
+ * @sums: of the present unit of work
+ *
+ * 128 KiB and a little, aligned to 64 bytes, owned by the host; its contents mean nothing between
+ * two instructions.
+ */
+struct ovt_simd_scratch {
+	s16 inputs[OVT_SIMD_INPUTS + 64];
+	u32 sums[OVT_SIMD_SUMS];
+} __attribute__((aligned(64)));
+
+/*
+ * What a host has to bear at once: ovt_simd_run() called with this much work or less takes well
+ * below 200 us (see docs/operators.md).
+ */
+#define OVT_SIMD_SLICE		(64 * 1024)
+
+/* Whether there is a twin for a validated instruction.  Needs no AVX2. */
+bool ovt_simd_covers(const struct overtake_insn *insn);
+
+/*
+ * ovt_simd_run - execute part of a validated instruction that is covered
+ * @work: in: what to spend, at least 1; out: what is left, possibly below zero by one unit
+ *
+ * As ovt_operator_run(), but one of work is about a nanosecond, whatever the operator.  @scratch
+ * and @cursor stay with the instruction from its start, where @cursor is all zero, to its end.
+ */
+bool ovt_simd_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		  struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work);
+
+#endif

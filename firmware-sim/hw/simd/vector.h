@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Vectors of 256 bits, by the compiler's own types: <immintrin.h> does not build in a kernel. */
+#ifndef OVT_HW_SIMD_VECTOR_H
+#define OVT_HW_SIMD_VECTOR_H
+
+#include <ovt_port.h>
+
+/*
+ * From here on: a file that includes this one does so last, but for its like, and is called
+ * where the CPU is known to have both (hw/simd/simd.h).
+ */
+#pragma GCC target("avx2,fma")
+
+typedef s8 ovt_s8x16 __attribute__((vector_size(16)));
+typedef s16 ovt_s16x8 __attribute__((vector_size(16)));
+typedef s32 ovt_s32x4 __attribute__((vector_size(16)));
+typedef s64 ovt_s64x2 __attribute__((vector_size(16)));
+typedef s8 ovt_s8x32 __attribute__((vector_size(32)));
+typedef s16 ovt_s16x16 __attribute__((vector_size(32)));
+typedef s32 ovt_s32x8 __attribute__((vector_size(32)));
+typedef u32 ovt_u32x8 __attribute__((vector_size(32)));
+typedef s64 ovt_s64x4 __attribute__((vector_size(32)));
+typedef double ovt_f64x4 __attribute__((vector_size(32)));
+typedef float ovt_f32x8 __attribute__((vector_size(32)));
+
+/* What the compiler's builtins call the same. */
+typedef char ovt_c8x16 __attribute__((vector_size(16)));
+typedef char ovt_c8x32 __attribute__((vector_size(32)));
+typedef short ovt_i16x8 __attribute__((vector_size(16)));
+typedef short ovt_i16x16 __attribute__((vector_size(32)));
+typedef int ovt_i32x4 __attribute__((vector_size(16)));
+typedef int ovt_i32x8 __attribute__((vector_size(32)));
+typedef long long ovt_i64x2 __attribute__((vector_size(16)));
+typedef long long ovt_i64x4 __attribute__((vector_size(32)));
+
+/* A frame and registers of its own. */
+#define OVT_SIMD_NOINLINE	__attribute__((__noinline__))
+
+/* Loads and stores at any address. */
+#define OVT_DEFINE_UNALIGNED(type, name)						\
+	typedef type ovt_unaligned_##name __attribute__((aligned(1), may_alias));	\
+	static __always_inline type ovt_load_##name(const void *from)	\
+	{										\
+		return *(const ovt_unaligned_##name *)from;				\
+	}										\
+	static __always_inline void ovt_store_##name(void *to, type value)	\
+	{										\
+		*(ovt_unaligned_##name *)to = value;					\
+	}
+
+OVT_DEFINE_UNALIGNED(ovt_s8x16, s8x16)
+OVT_DEFINE_UNALIGNED(ovt_s16x8, s16x8)
+OVT_DEFINE_UNALIGNED(ovt_s8x32, s8x32)
+OVT_DEFINE_UNALIGNED(ovt_s16x16, s16x16)
+OVT_DEFINE_UNALIGNED(ovt_s32x8, s32x8)
+OVT_DEFINE_UNALIGNED(u64, u64)
+OVT_DEFINE_UNALIGNED(s32, s32)
+
+static __always_inline ovt_s16x16 ovt_broadcast_s16(s16 value)
+{
+	return (ovt_s16x16) { value, value, value, value, value, value, value, value,
+			     value, value, value, value, value, value, value, value };
+}
+
+static __always_inline ovt_s32x8 ovt_broadcast_s32(s32 value)
+{
+	return (ovt_s32x8) { value, value, value, value, value, value, value, value };
+}
+
+static __always_inline ovt_f64x4 ovt_broadcast_f64(double value)
+{
+	return (ovt_f64x4) { value, value, value, value };
+}
+
+/* 16 bytes as 16-bit elements. */
+static __always_inline ovt_s16x16 ovt_widen_s8(ovt_s8x16 bytes)
+{
+	return (ovt_s16x16)__builtin_ia32_pmovsxbw256((ovt_c8x16)bytes);
+}
+
+/* Products of 16-bit elements, neighbours added up. */
+static __always_inline ovt_u32x8 ovt_multiply_pairs(ovt_s16x16 a, ovt_s16x16 b)
+{
+	return (ovt_u32x8)__builtin_ia32_pmaddwd256((ovt_i16x16)a, (ovt_i16x16)b);
+}
+
+static __always_inline ovt_s32x4 ovt_low_half(ovt_u32x8 vector)
+{
+	return (ovt_s32x4)__builtin_ia32_extract128i256((ovt_i64x4)vector, 0);
+}
+
+static __always_inline ovt_s32x4 ovt_high_half(ovt_u32x8 vector)
+{
+	return (ovt_s32x4)__builtin_ia32_extract128i256((ovt_i64x4)vector, 1);
+}
+
+static __always_inline ovt_f64x4 ovt_to_f64(ovt_s32x4 vector)
+{
+	return __builtin_ia32_cvtdq2pd256((ovt_i32x4)vector);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* What hw/simd needs of its host, when the host is the kernel.  Not for hw/simd's own files. */
+#ifndef OVT_SIMD_PORT_H
+#define OVT_SIMD_PORT_H
+
+#include <ovt_port.h>
+#include <linux/fpu.h>
+#include <linux/sched.h>
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
+#include <asm/simd.h>
+
+/* Between ovt_simd_begin() and ovt_simd_end(): nothing to remember. */
+struct ovt_simd_section {
+};
+
+/* Whether the CPU has what hw/simd is compiled for, and its registers are switched with tasks. */
+static inline bool ovt_simd_supported(void)
+{
+	return boot_cpu_has(X86_FEATURE_AVX2) && boot_cpu_has(X86_FEATURE_FMA) &&
+	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+}
+
+/*
+ * Takes the vector registers; preemption is off until ovt_simd_end().  False while another task
+ * waits for the CPU: it goes first.
+ */
+static inline bool ovt_simd_begin(struct ovt_simd_section *section)
+{
+	if (need_resched() || !may_use_simd())
+		return false;
+	kernel_fpu_begin();
+	return true;
+}
+
+static inline void ovt_simd_end(struct ovt_simd_section *section)
+{
+	kernel_fpu_end();
+}
+
+#endif
