@@ -33,7 +33,7 @@ test_packages_6_12="linux-source-6.12"
 coverage_packages="gcovr"
 
 # What only benchmarks need beside the build.
-bench_packages="libbenchmark-dev"
+bench_packages="libbenchmark-dev libxnnpack-dev libcpuinfo-dev libpthreadpool-dev"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
 debug_kernel_packages_6_12="linux-source-6.12"

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "bench_layers.hpp"
+
+#include <ctime>
+
+#include <fmt/format.h>
+#include <immintrin.h>
+
+namespace overtake::bench {
+
+namespace {
+
+Layer convolution(const char* network, unsigned size, unsigned in, unsigned out, unsigned kernel,
+                  unsigned stride) {
+    return {network, size, size, in, out, kernel, stride, kernel / 2};
+}
+
+Layer depthwise(unsigned size, unsigned channels, unsigned stride) {
+    return {"MobileNetV2", size, size, channels, channels, 3, stride, 1, true};
+}
+
+} // namespace
+
+std::string Layer::name() const {
+    const std::string channels = depthwise ? fmt::format("depthwise {}", in_channels)
+                                           : fmt::format("{} to {}", in_channels, out_channels);
+    return fmt::format("{}x{}{} {}, {}x{}", kernel, kernel, stride > 1 ? "/2" : "", channels,
+                       in_height, in_width);
+}
+
+const std::vector<Layer> layers = {
+    convolution("ResNet-18", 224, 3, 64, 7, 2),
+    convolution("ResNet-18", 56, 64, 64, 3, 1),
+    convolution("ResNet-18", 56, 64, 128, 3, 2),
+    convolution("ResNet-18", 56, 64, 128, 1, 2),
+    convolution("ResNet-18", 28, 128, 128, 3, 1),
+    convolution("ResNet-18", 28, 128, 256, 3, 2),
+    convolution("ResNet-18", 28, 128, 256, 1, 2),
+    convolution("ResNet-18", 14, 256, 256, 3, 1),
+    convolution("ResNet-18", 14, 256, 512, 3, 2),
+    convolution("ResNet-18", 14, 256, 512, 1, 2),
+    convolution("ResNet-18", 7, 512, 512, 3, 1),
+    convolution("ResNet-18", 1, 512, 1000, 1, 1),
+    convolution("MobileNetV2", 224, 3, 32, 3, 2),
+    depthwise(112, 32, 1),
+    convolution("MobileNetV2", 112, 32, 16, 1, 1),
+    convolution("MobileNetV2", 112, 16, 96, 1, 1),
+    depthwise(112, 96, 2),
+    convolution("MobileNetV2", 56, 96, 24, 1, 1),
+    convolution("MobileNetV2", 56, 24, 144, 1, 1),
+    depthwise(56, 144, 1),
+    convolution("MobileNetV2", 56, 144, 24, 1, 1),
+    depthwise(56, 144, 2),
+    convolution("MobileNetV2", 28, 144, 32, 1, 1),
+    convolution("MobileNetV2", 28, 32, 192, 1, 1),
+    depthwise(28, 192, 1),
+    convolution("MobileNetV2", 28, 192, 32, 1, 1),
+    depthwise(28, 192, 2),
+    convolution("MobileNetV2", 14, 192, 64, 1, 1),
+    convolution("MobileNetV2", 14, 64, 384, 1, 1),
+    depthwise(14, 384, 1),
+    convolution("MobileNetV2", 14, 384, 64, 1, 1),
+    convolution("MobileNetV2", 14, 384, 96, 1, 1),
+    convolution("MobileNetV2", 14, 96, 576, 1, 1),
+    depthwise(14, 576, 1),
+    convolution("MobileNetV2", 14, 576, 96, 1, 1),
+    depthwise(14, 576, 2),
+    convolution("MobileNetV2", 7, 576, 160, 1, 1),
+    convolution("MobileNetV2", 7, 160, 960, 1, 1),
+    depthwise(7, 960, 1),
+    convolution("MobileNetV2", 7, 960, 160, 1, 1),
+    convolution("MobileNetV2", 7, 960, 320, 1, 1),
+    convolution("MobileNetV2", 7, 320, 1280, 1, 1),
+    convolution("MobileNetV2", 1, 1280, 1000, 1, 1),
+};
+
+double now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+unsigned long peak_loop(int rounds) {
+    constexpr int sums = 12;
+    __m256i sum[sums];
+    __m256i a = _mm256_set1_epi16(3), b = _mm256_set1_epi16(5);
+
+    for (__m256i& each : sum)
+        each = _mm256_setzero_si256();
+    for (int round = 0; round < rounds; round++) {
+        // Keeps the compiler from moving the product out of the loop.
+        __asm__ volatile("" : "+x"(a), "+x"(b));
+#pragma GCC unroll 12
+        for (int i = 0; i < sums; i++) {
+            __m256i product;
+            __asm__ volatile("vpmaddwd %2, %1, %0" : "=x"(product) : "x"(a), "x"(b));
+            sum[i] = _mm256_add_epi32(sum[i], product);
+        }
+    }
+    for (const __m256i& each : sum)
+        __asm__ volatile("" : : "x"(each));
+    return static_cast<unsigned long>(rounds) * sums * 16;
+}
+
+} // namespace overtake::bench

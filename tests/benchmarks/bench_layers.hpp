@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// The distinct convolutions of ResNet-18 and MobileNetV2 at 224 x 224.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace overtake::bench {
+
+struct Layer {
+    const char* network;
+    unsigned in_height, in_width, in_channels, out_channels, kernel, stride, pad;
+    bool depthwise = false;
+
+    unsigned out_height() const { return (in_height + 2 * pad - kernel) / stride + 1; }
+    unsigned out_width() const { return (in_width + 2 * pad - kernel) / stride + 1; }
+    double macs() const {
+        return static_cast<double>(out_height()) * out_width() * out_channels * kernel * kernel *
+               (depthwise ? 1 : in_channels);
+    }
+    std::string name() const;
+};
+
+extern const std::vector<Layer> layers;
+
+/// CPU time of this thread in nanoseconds: what else runs on the machine is not counted.
+double now_ns();
+
+/// Multiplies and adds within registers; returns the products.
+unsigned long peak_loop(int rounds);
+
+} // namespace overtake::bench

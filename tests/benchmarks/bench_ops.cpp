@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+//
+// How fast hw/simd computes the layers of ResNet-18 and MobileNetV2, beside what the CPU can do at
+// most and beside two libraries, on one thread:
+//
+//	bench_ops [--repetitions N] [--wide-peers]
+//
+// The peak is a loop of vpmaddwd and vpaddd over registers: no exact 8-bit product of AVX2 is
+// faster.  The libraries are limited to AVX2 as well; --wide-peers lets them use all that the CPU
+// has and prints only them (bench_ops calls itself so for one of its columns).
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench_layers.hpp"
+#include "bench_peers.hpp"
+
+extern "C" {
+#include <ovt_simd_port.h>
+
+#include "hw/operators.h"
+#include "hw/simd/simd.h"
+}
+
+using namespace overtake::bench;
+
+namespace {
+
+// Our own kernels: an instruction and the memory it needs.
+class Instruction {
+public:
+    explicit Instruction(const Layer& layer)
+        : input_(std::size_t{layer.in_height} * layer.in_width * padded(layer.in_channels)),
+          output_(std::size_t{layer.out_height()} * layer.out_width() * padded(layer.out_channels)),
+          scratch_(std::make_unique<ovt_simd_scratch>()) {
+        insn_.opcode = layer.depthwise ? OVERTAKE_OP_DEPTHWISE : OVERTAKE_OP_CONV;
+        insn_.groups = layer.depthwise ? 0 : 1;
+        shape(insn_.out, 3, layer.out_height(), layer.out_width(), layer.out_channels, 3);
+        shape(insn_.in[0], 4, layer.in_height, layer.in_width, layer.in_channels, -7);
+        insn_.kernel_height = insn_.kernel_width = static_cast<std::uint16_t>(layer.kernel);
+        insn_.stride_height = insn_.stride_width = static_cast<std::uint16_t>(layer.stride);
+        insn_.pad_top = insn_.pad_left = static_cast<std::uint16_t>(layer.pad);
+        insn_.clamp_min = -128;
+        insn_.clamp_max = 127;
+        insn_.weights_region = 1;
+        insn_.params_region = 5;
+        weights_.resize(ovt_insn_weights_bytes(&insn_));
+        params_.resize(ovt_insn_params_bytes(&insn_) / 4);
+        fill(layer);
+        bind(1, weights_.data(), weights_.size(), OVT_REGION_READ);
+        bind(3, output_.data(), output_.size(), OVT_REGION_READ | OVT_REGION_WRITE);
+        bind(4, input_.data(), input_.size(), OVT_REGION_READ);
+        bind(5, params_.data(), 4 * params_.size(), OVT_REGION_READ);
+        if (ovt_insn_check(&insn_, regions_, &operands_) != OVERTAKE_FAULT_NONE)
+            throw std::runtime_error("bench_ops: an instruction is not valid");
+    }
+
+    bool has_twin() const { return ovt_simd_covers(&insn_); }
+
+    void run_simd() {
+        ovt_simd_section section;
+        ovt_cursor cursor{};
+        bool finished = false;
+
+        while (!finished) {
+            std::int64_t work = OVT_SIMD_SLICE;
+            ovt_simd_begin(&section);
+            finished = ovt_simd_run(&insn_, &operands_, scratch_.get(), &cursor, &work);
+            ovt_simd_end(&section);
+        }
+    }
+
+    void run_scalar() {
+        ovt_cursor cursor{};
+        std::int64_t work = INT64_MAX;
+        ovt_operator_run(&insn_, &operands_, &cursor, &work);
+    }
+
+    const std::vector<std::int8_t>& output() const { return output_; }
+
+private:
+    static unsigned padded(unsigned channels) { return (channels + 7) / 8 * 8; }
+
+    static void shape(overtake_operand& operand, unsigned region, unsigned height, unsigned width,
+                      unsigned channels, int zero_point) {
+        operand.region = region;
+        operand.zero_point = zero_point;
+        operand.height = height;
+        operand.width = width;
+        operand.channels = channels;
+        operand.pixel_stride = padded(channels);
+        operand.row_stride = width * padded(channels);
+    }
+
+    void bind(unsigned region, void* base, std::size_t length, unsigned flags) {
+        regions_[region] = {static_cast<u8*>(base), length, flags, 0};
+    }
+
+    void fill(const Layer& layer) {
+        std::mt19937 random(1);
+        for (std::int8_t& value : input_)
+            value = static_cast<std::int8_t>(random());
+        for (std::int8_t& value : weights_)
+            value = static_cast<std::int8_t>(random());
+        const std::size_t channels = padded(layer.out_channels);
+        for (std::size_t channel = 0; channel < channels; channel++) {
+            params_[channel] = random() % 2000;
+            params_[channels + channel] = (1u << 23) + random() % (1u << 22);
+            params_[2 * channels + channel] = 36;
+        }
+    }
+
+    overtake_insn insn_{};
+    ovt_operands operands_{};
+    ovt_region regions_[OVERTAKE_MAX_REGIONS]{};
+    std::vector<std::int8_t> input_, output_, weights_;
+    std::vector<std::uint32_t> params_;
+    std::unique_ptr<ovt_simd_scratch> scratch_;
+};
+
+using Job = std::function<void()>;
+
+/// Median nanoseconds of a call of each job; they take turns, so that what disturbs one disturbs
+/// all. An empty job takes no time.
+std::vector<double> measure(const std::vector<Job>& jobs, int repetitions) {
+    std::vector<std::vector<double>> times(jobs.size());
+    std::vector<int> calls(jobs.size());
+
+    for (std::size_t i = 0; i < jobs.size(); i++) {
+        if (!jobs[i])
+            continue;
+        jobs[i]();
+        const double start = now_ns();
+        jobs[i]();
+        calls[i] = std::clamp(static_cast<int>(2e6 / (now_ns() - start)), 1, 1000);
+    }
+    for (int repetition = 0; repetition < repetitions; repetition++) {
+        for (std::size_t i = 0; i < jobs.size(); i++) {
+            if (!jobs[i])
+                continue;
+            const double start = now_ns();
+            for (int call = 0; call < calls[i]; call++)
+                jobs[i]();
+            times[i].push_back((now_ns() - start) / calls[i]);
+        }
+    }
+    std::vector<double> medians;
+    for (std::vector<double>& of_job : times) {
+        if (of_job.empty()) {
+            medians.push_back(0);
+            continue;
+        }
+        std::nth_element(of_job.begin(), of_job.begin() + of_job.size() / 2, of_job.end());
+        medians.push_back(of_job[of_job.size() / 2]);
+    }
+    return medians;
+}
+
+double rate(const Layer& layer, double ns) {
+    return ns > 0 ? layer.macs() / ns : 0;
+}
+
+/// Prints "xnnpack onednn" a line, for the parent's column.
+int run_wide_peers(int repetitions) {
+    start_peers(false);
+    for (const Layer& layer : layers) {
+        const Peers peers(layer);
+        const std::vector<double> ns =
+            measure({[&] { peers.run_xnnpack(); }, [&] { peers.run_onednn(); }}, repetitions);
+        fmt::print("{} {}\n", rate(layer, ns[0]), rate(layer, ns[1]));
+    }
+    return 0;
+}
+
+struct Rates {
+    double ours, scalar, xnnpack, onednn, wide_xnnpack, wide_onednn, peak;
+    double best_peer() const { return std::max(xnnpack, onednn); }
+};
+
+std::vector<std::pair<double, double>> ask_wide_peers(const std::string& program, int repetitions) {
+    std::vector<std::pair<double, double>> rates(layers.size());
+    const std::string command =
+        fmt::format("'{}' --wide-peers --repetitions {}", program, repetitions);
+    FILE* pipe = popen(command.c_str(), "r");
+
+    if (!pipe)
+        return rates;
+    for (auto& [xnnpack, onednn] : rates) {
+        if (std::fscanf(pipe, "%lf %lf", &xnnpack, &onednn) != 2)
+            break;
+    }
+    pclose(pipe);
+    return rates;
+}
+
+struct Mean {
+    double logarithm = 0;
+    int count = 0;
+    void add(double value) {
+        logarithm += std::log(value);
+        count++;
+    }
+    double value() const { return count ? std::exp(logarithm / count) : 0; }
+};
+
+Rates measure_layer(const Layer& layer, int repetitions) {
+    Instruction instruction(layer);
+    const Peers peers(layer);
+
+    instruction.run_scalar();
+    const std::vector<std::int8_t> expected = instruction.output();
+    Job twin;
+    if (instruction.has_twin()) {
+        twin = [&] { instruction.run_simd(); };
+        twin();
+    }
+    if (instruction.output() != expected)
+        throw std::runtime_error("bench_ops: AVX2 and scalar differ");
+    const std::vector<double> ns = measure({twin, [&] { peers.run_xnnpack(); },
+                                            [&] { peers.run_onednn(); }, [&] { peak_loop(20000); }},
+                                           repetitions);
+    const std::vector<double> scalar = measure({[&] { instruction.run_scalar(); }}, 3);
+    return {rate(layer, ns[0]),
+            rate(layer, scalar[0]),
+            rate(layer, ns[1]),
+            rate(layer, ns[2]),
+            0,
+            0,
+            static_cast<double>(peak_loop(20000)) / ns[3]};
+}
+
+void print_means(std::string_view what, const Mean& ours, const Mean& of_peak, const Mean& peer) {
+    fmt::print("geometric mean of {:<10} {:6.1f} GMAC/s, {:5.1f} % of the peak, {:5.1f} % of the "
+               "faster peer\n",
+               what, ours.value(), 100 * of_peak.value(), 100 * ours.value() / peer.value());
+}
+
+int run(const std::string& program, int repetitions) {
+    Mean ours[4], of_peak[4], peer[4]; // 1x1, 3x3, both, depthwise
+    double peak_sum = 0;
+
+    start_peers(true);
+    const auto wide = ask_wide_peers(program, repetitions);
+    fmt::print("| network | layer | GMAC/s | of the peak | scalar | XNNPACK qs8 | oneDNN int8 | "
+               "XNNPACK, no limit | oneDNN, no limit |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    for (std::size_t i = 0; i < layers.size(); i++) {
+        const Layer& layer = layers[i];
+        const Rates rates = measure_layer(layer, repetitions);
+        fmt::print("| {} | {} | {:.1f} | {:.0f} % | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n",
+                   layer.network, layer.name(), rates.ours, 100 * rates.ours / rates.peak,
+                   rates.scalar, rates.xnnpack, rates.onednn, wide[i].first, wide[i].second);
+        std::fflush(stdout);
+        peak_sum += rates.peak;
+        const auto add = [&](int kind) {
+            ours[kind].add(rates.ours);
+            of_peak[kind].add(rates.ours / rates.peak);
+            peer[kind].add(rates.best_peer());
+        };
+        if (layer.depthwise) {
+            add(3);
+        } else if (layer.kernel == 1 || layer.kernel == 3) {
+            add(layer.kernel == 1 ? 0 : 1);
+            add(2);
+        }
+    }
+    fmt::print("\npeak: {:.1f} GMAC/s (vpmaddwd and vpaddd over registers, mean over the run)\n",
+               peak_sum / static_cast<double>(layers.size()));
+    print_means("1x1", ours[0], of_peak[0], peer[0]);
+    print_means("3x3", ours[1], of_peak[1], peer[1]);
+    print_means("depthwise", ours[3], of_peak[3], peer[3]);
+    print_means("1x1 and 3x3", ours[2], of_peak[2], peer[2]);
+    const bool holds = of_peak[2].value() >= 0.6 && ours[2].value() >= 0.9 * peer[2].value();
+    fmt::print("goal (1x1 and 3x3: 60 % of the peak, 90 % of the faster peer): {}\n",
+               holds ? "holds" : "does NOT hold");
+    return holds ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    int repetitions = 15;
+    bool wide = false;
+
+    for (int i = 1; i < argc; i++) {
+        const std::string_view argument = argv[i];
+        if (argument == "--wide-peers") {
+            wide = true;
+        } else if (argument == "--repetitions" && i + 1 < argc) {
+            repetitions = std::max(1, std::atoi(argv[++i]));
+        } else {
+            fmt::print(stderr, "usage: bench_ops [--repetitions N] [--wide-peers]\n");
+            return 2;
+        }
+    }
+    if (!ovt_simd_supported()) {
+        fmt::print(stderr, "bench_ops: this CPU has no AVX2\n");
+        return 77;
+    }
+    try {
+        return wide ? run_wide_peers(repetitions) : run(argv[0], repetitions);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 2;
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// The same layers by XNNPACK (qs8: signed activations and weights, one scale) and by oneDNN
+// (unsigned activations, signed weights, a scale per output channel), on the calling thread.
+#pragma once
+
+#include <memory>
+
+#include "bench_layers.hpp"
+
+namespace overtake::bench {
+
+/// Before the first Peers: lets the libraries use AVX2 only, or all that the CPU has.
+void start_peers(bool avx2_only);
+
+class Peers {
+public:
+    explicit Peers(const Layer& layer);
+    ~Peers();
+    void run_xnnpack() const;
+    void run_onednn() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace overtake::bench
