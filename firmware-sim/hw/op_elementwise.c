@@ -2,6 +2,8 @@
 /* ADD to MIN, REQUANTISE and TABLE: arithmetic on the same element of the inputs. */
 #include "hw/operator_units.h"
 
+#define SCALING_WORK	4	/* of an element that is rounded and clamped */
+
 enum combination { SUM, DIFFERENCE, PRODUCT, GREATER, LESSER };
 
 /* An input whose dimensions are the output's or 1, from output element @at on. */
@@ -64,7 +66,7 @@ static inline s64 combine_run(const struct overtake_insn *insn,
 		out[i] = ovt_clamp(insn, ovt_round_shift(acc, insn->shift[0]) +
 					 insn->out.zero_point);
 	}
-	return count;
+	return (s64)SCALING_WORK * count;
 }
 
 s64 ovt_unit_add(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -108,7 +110,7 @@ s64 ovt_unit_requantise(const struct overtake_insn *insn, const struct ovt_opera
 		out[i] = ovt_clamp(insn, ovt_requantise(in[i] - insn->in[0].zero_point,
 							insn->multiplier[0], insn->shift[0]) +
 					 insn->out.zero_point);
-	return count;
+	return (s64)SCALING_WORK * count;
 }
 
 s64 ovt_unit_table(const struct overtake_insn *insn, const struct ovt_operands *operands,

@@ -5,6 +5,7 @@
  */
 #include "hw/operator_units.h"
 
+#define FLOAT_WORK	16	/* of an element */
 #define MANTISSA_BITS	23u
 #define EXPONENT_MAX	255u
 /* The value of an encoded number is mantissa * 2^(exponent - EXPONENT_BIAS). */
@@ -44,16 +45,12 @@ static s64 scale_float(u32 word, u32 multiplier, u32 shift)
 	u32 mantissa = word & ((1u << MANTISSA_BITS) - 1);
 	s64 value;
 
-	if (exponent == EXPONENT_MAX) {
+	/* Subnormal numbers need no case of their own: whatever their scale they round to 0. */
+	if (exponent == EXPONENT_MAX)
 		value = mantissa ? 0 : FAR;
-	} else {
-		if (exponent)
-			mantissa |= 1u << MANTISSA_BITS;
-		else
-			exponent = 1;	/* subnormal */
-		value = scale_magnitude((s64)mantissa * multiplier,
+	else
+		value = scale_magnitude((s64)(mantissa | 1u << MANTISSA_BITS) * multiplier,
 					(s32)exponent - EXPONENT_BIAS - (s32)shift);
-	}
 	return word >> 31 ? -value : value;
 }
 
@@ -67,7 +64,7 @@ s64 ovt_unit_quantise(const struct overtake_insn *insn, const struct ovt_operand
 	for (i = 0; i < count; i++, in += sizeof(u32))
 		out[i] = ovt_clamp(insn, scale_float(load_little_endian(in), insn->multiplier[0],
 						     insn->shift[0]) + insn->out.zero_point);
-	return count;
+	return (s64)FLOAT_WORK * count;
 }
 
 s64 ovt_unit_dequantise(const struct overtake_insn *insn, const struct ovt_operands *operands,

@@ -2,6 +2,8 @@
 /* COPY, PAD, PERMUTE, DEPTH_TO_SPACE and SPACE_TO_DEPTH: elements that change only their place. */
 #include "hw/operator_units.h"
 
+#define RUN_WORK	8	/* of going to the next pixel of a block */
+
 s64 ovt_unit_copy(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		  const struct ovt_cursor *at, u32 count)
 {
@@ -85,10 +87,10 @@ s64 ovt_unit_space_to_depth(const struct overtake_insn *insn, const struct ovt_o
 	u32 block = insn->kernel_height;
 	u32 inputs = insn->in[0].channels;
 	s8 *out = ovt_output_at(insn, operands, at);
-	u32 channel = at->c, left = count;
+	u32 channel = at->c, left = count, runs = 0;
 
 	/* From pixel to pixel of the block. */
-	while (left) {
+	for (; left; runs++) {
 		u32 place = channel / inputs, first = channel % inputs;
 		u32 run = inputs - first < left ? inputs - first : left;
 
@@ -98,5 +100,5 @@ s64 ovt_unit_space_to_depth(const struct overtake_insn *insn, const struct ovt_o
 		channel += run;
 		left -= run;
 	}
-	return count;
+	return count + (s64)RUN_WORK * runs;
 }

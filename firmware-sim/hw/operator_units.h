@@ -43,7 +43,7 @@ ovt_unit_function ovt_unit_quantise;
 ovt_unit_function ovt_unit_dequantise;
 ovt_unit_function ovt_unit_nv12;
 
-/* value / 2^shift rounded half to even; shift is taken into 1..62. */
+/* value / 2^shift rounded half to even; shift is taken into 1..62, value is within 2^62. */
 s64 ovt_round_shift(s64 value, u32 shift);
 
 /*
@@ -148,9 +148,8 @@ static inline u32 ovt_param(const struct ovt_operands *operands, u64 index)
 
 static inline s8 ovt_clamp(const struct overtake_insn *insn, s64 value)
 {
-	if (value < insn->clamp_min)
-		return (s8)insn->clamp_min;
-	return value > insn->clamp_max ? (s8)insn->clamp_max : (s8)value;
+	value = value < insn->clamp_min ? insn->clamp_min : value;
+	return (s8)(value > insn->clamp_max ? insn->clamp_max : value);
 }
 
 #endif

@@ -38,22 +38,17 @@ static const struct operator operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_NV12] = { ovt_unit_nv12, OVT_UNIT_CHANNELS },
 };
 
-/* The remainder is never negative, so it tells floor + 1 from floor for either sign. */
+/*
+ * Adds half, less one unit where the quotient is even, and rounds down: no branch, for what an
+ * element rounds to is as good as random.  Values are below 2^62, so is the half.
+ */
 s64 ovt_round_shift(s64 value, u32 shift)
 {
-	u64 remainder, half;
-	s64 quotient;
-
 	if (shift < OVERTAKE_SHIFT_MIN)
 		shift = OVERTAKE_SHIFT_MIN;
 	if (shift > OVERTAKE_SHIFT_MAX)
 		shift = OVERTAKE_SHIFT_MAX;
-	quotient = value >> shift;
-	remainder = (u64)value & ((1ull << shift) - 1);
-	half = 1ull << (shift - 1);
-	if (remainder > half || (remainder == half && (quotient & 1)))
-		quotient++;
-	return quotient;
+	return (value + (1ll << (shift - 1)) - 1 + (value >> shift & 1)) >> shift;
 }
 
 /* Parameters are data that a client may change at any time: out of range is not undefined. */

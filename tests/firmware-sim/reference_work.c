@@ -52,7 +52,13 @@ static u32 taps(const struct overtake_insn *insn, bool rows, u32 output)
 	return count;
 }
 
-static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 count)
+/* Pixels of a block that output channels @first to @first + @count come from. */
+static u32 block_pixels(const struct overtake_insn *insn, u32 first, u32 count)
+{
+	return (first + count - 1) / insn->in[0].channels - first / insn->in[0].channels + 1;
+}
+
+static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 c, u32 count)
 {
 	u64 positions = 1, elements;
 
@@ -76,8 +82,18 @@ static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 count)
 		elements = elements < 8 ? 8 : elements;
 		return elements * (insn->axes & 1 ? insn->in[0].height : 1) *
 		       (insn->axes & 2 ? insn->in[0].width : 1);
+	case OVERTAKE_OP_ADD:
+	case OVERTAKE_OP_SUB:
+	case OVERTAKE_OP_MUL:
+	case OVERTAKE_OP_MAX:
+	case OVERTAKE_OP_MIN:
+	case OVERTAKE_OP_REQUANTISE:
 	case OVERTAKE_OP_RESIZE_BILINEAR:
 		return 4ull * count;
+	case OVERTAKE_OP_QUANTISE:
+		return 16ull * count;
+	case OVERTAKE_OP_SPACE_TO_DEPTH:
+		return count + 8ull * block_pixels(insn, c, count);
 	case OVERTAKE_OP_NV12:
 		return 64;
 	default:
@@ -98,7 +114,7 @@ u64 reference_work(const struct random_job *job)
 				u64 each;
 
 				count = group - c % group < run ? group - c % group : run;
-				each = unit_work(insn, y, x, count);
+				each = unit_work(insn, y, x, c, count);
 				work += each < OVT_UNIT_WORK_MIN ? OVT_UNIT_WORK_MIN : each;
 			}
 	return work;

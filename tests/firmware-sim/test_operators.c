@@ -2,6 +2,7 @@
 /* Every operator against the reference, whole and in pieces. */
 #include "cmocka_all.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "hw/operators.h"
@@ -190,6 +191,92 @@ static void test_requantise_rounds_exactly(void **state)
 	}
 }
 
+/* BT.601 from its definition: luma 0.299, 0.587, 0.114; factors to 2^-13. */
+static s64 colour(u32 channel, s64 y, s64 u, s64 v, bool full)
+{
+	const long double kr = 0.299L, kb = 0.114L, kg = 1 - kr - kb;
+	long double chroma = full ? 1 : 255.0L / 224;
+	s64 luma = full ? 8192 * y : llroundl(8192 * 255.0L / 219) * (y - 16);
+	s64 sum = luma;
+
+	if (channel == 0)
+		sum += llroundl(8192 * 2 * (1 - kr) * chroma) * v;
+	if (channel == 1)
+		sum -= llroundl(8192 * 2 * (1 - kb) * kb / kg * chroma) * u +
+		       llroundl(8192 * 2 * (1 - kr) * kr / kg * chroma) * v;
+	if (channel == 2)
+		sum += llroundl(8192 * 2 * (1 - kb) * chroma) * u;
+	sum = llroundl(floorl((sum + 4096) / 8192.0L));
+	return sum < 0 ? 0 : sum > 255 ? 255 : sum;
+}
+
+#define SIDE 512u	/* of a picture with every pair of chroma values */
+
+static u8 luma_at(u32 y, u32 x)
+{
+	return (u8)(7 * y + 13 * x + (y / 2 ^ x / 2));
+}
+
+/* Nearest, so that every pixel keeps its own values; outputs are the colours minus 128. */
+static void picture_run(u8 *memory, u8 *out, bool full)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_NV12, .clamp_min = -128, .clamp_max = 127,
+		.flags = OVERTAKE_FLAG_NEAREST | (full ? OVERTAKE_FLAG_FULL_RANGE : 0),
+		.step_y = 1 << 20, .step_x = 1 << 20, .params_region = 3,
+		.out = { .region = 4, .height = SIDE, .width = SIDE, .channels = 3,
+			 .pixel_stride = 8, .row_stride = 8 * SIDE },
+		.in = { { .region = 1, .height = SIDE, .width = SIDE, .channels = 1,
+			  .pixel_stride = 1, .row_stride = SIDE },
+			{ .region = 2, .height = SIDE / 2, .width = SIDE / 2, .channels = 2,
+			  .pixel_stride = 2, .row_stride = SIDE } },
+	};
+	u32 params[24];
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS] = {
+		[1] = { memory, SIDE * SIDE, OVT_REGION_READ, 0 },
+		[2] = { memory + SIDE * SIDE, SIDE * SIDE / 2, OVT_REGION_READ, 0 },
+		[3] = { (u8 *)params, sizeof(params), OVT_REGION_READ, 0 },
+		[4] = { out, 8 * SIDE * SIDE, OVT_REGION_WRITE, 0 },
+	};
+	struct ovt_operands operands = { 0 };
+	struct ovt_cursor cursor = { 0 };
+	s64 work = INT64_MAX;
+
+	for (u32 i = 0; i < 8; i++) {
+		params[i] = (u32)-128;
+		params[8 + i] = 2;
+		params[16 + i] = 1;
+	}
+	assert_int_equal(ovt_insn_check(&insn, regions, &operands), OVERTAKE_FAULT_NONE);
+	assert_true(ovt_operator_run(&insn, &operands, &cursor, &work));
+}
+
+static void test_every_chroma_becomes_its_colour(void **state)
+{
+	u8 *memory = malloc(SIDE * SIDE * 3 / 2), *out = malloc(8 * SIDE * SIDE);
+
+	(void)state;
+	for (u32 i = 0; i < SIDE * SIDE; i++)
+		memory[i] = luma_at(i / SIDE, i % SIDE);
+	for (u32 i = 0; i < SIDE * SIDE / 4; i++) {
+		memory[SIDE * SIDE + 2 * i] = (u8)(i / (SIDE / 2));
+		memory[SIDE * SIDE + 2 * i + 1] = (u8)i;
+	}
+	for (u32 full = 0; full < 2; full++) {
+		picture_run(memory, out, full);
+		for (u32 i = 0; i < SIDE * SIDE; i++) {
+			u32 y = i / SIDE, x = i % SIDE;
+			s64 u = (s64)y / 2 - 128, v = (s64)x / 2 - 128;
+
+			for (u32 c = 0; c < 3; c++)
+				assert_int_equal((s8)out[8 * i + c] + 128,
+						 colour(c, luma_at(y, x), u, v, full));
+		}
+	}
+	free(memory);
+	free(out);
+}
+
 struct rounding_row {
 	const char *description;
 	s32 acc;
@@ -270,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_any_parameters_are_harmless),
 		cmocka_unit_test(test_requantise_rounds_exactly),
 		cmocka_unit_test(test_requantise_rows),
+		cmocka_unit_test(test_every_chroma_becomes_its_colour),
 	};
 
 	for (u16 i = 0; i < OVERTAKE_OP_COUNT; i++)

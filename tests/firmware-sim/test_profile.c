@@ -123,6 +123,88 @@ static void test_elementwise_operators_cost_their_traffic(void **state)
 	assert_cycles(&insn, 100);
 }
 
+static void test_transposed_convolutions_cost_the_taps_that_meet_an_output(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_TRANSPOSED_CONV, .groups = 1, .kernel_height = 4, .kernel_width = 4,
+		.stride_height = 2, .stride_width = 2,
+		.out = tensor(32, 32, 64), .in = { tensor(16, 16, 128) },
+	};
+
+	(void)state;
+	/* 32 * 32 * 64 * 2 * 2 * 128 / 256 */
+	assert_cycles(&insn, 131072);
+	insn.kernel_width = 3;
+	assert_cycles(&insn, 131072);
+	insn.groups = 4;
+	assert_cycles(&insn, 32768);
+}
+
+static void test_reductions_cost_their_input(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_REDUCE_SUM, .axes = OVERTAKE_AXIS_HEIGHT | OVERTAKE_AXIS_WIDTH,
+		.out = tensor(1, 1, 64), .in = { tensor(7, 7, 64) },
+	};
+
+	(void)state;
+	/* 3136 + 64 bytes / 32; 49 cycles of sums. */
+	assert_cycles(&insn, 100);
+	insn.opcode = OVERTAKE_OP_REDUCE_MAX;
+	assert_cycles(&insn, 100);
+	insn.opcode = OVERTAKE_OP_REDUCE_MIN;
+	assert_cycles(&insn, 100);
+}
+
+static void test_resizes_cost_what_they_look_at(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_RESIZE_BILINEAR,
+		.out = tensor(20, 20, 8), .in = { tensor(10, 10, 8) },
+	};
+
+	(void)state;
+	/* 3200 outputs of 4 products / 64; traffic 3200 + 800 bytes. */
+	assert_cycles(&insn, 200);
+	insn.opcode = OVERTAKE_OP_RESIZE_NEAREST;
+	assert_cycles(&insn, 125);
+	/* Of a large input at most 4 elements for each output. */
+	insn.in[0] = tensor(1000, 1000, 8);
+	assert_cycles(&insn, 500);
+}
+
+static void test_pictures_cost_their_pixels(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_NV12,
+		.out = tensor(16, 16, 3), .in = { tensor(1080, 1920, 1), tensor(540, 960, 2) },
+	};
+
+	(void)state;
+	/* 768 * 8 / 64 = 96; traffic 768 + 1024 + 2048 + 96 bytes / 32 = 123. */
+	assert_cycles(&insn, 123);
+	insn.flags = OVERTAKE_FLAG_GRAY;
+	insn.out = tensor(16, 16, 1);
+	insn.in[1] = tensor(0, 0, 0);
+	/* 256 + 1024 + 96 bytes / 32 */
+	assert_cycles(&insn, 43);
+}
+
+static void test_floats_cost_four_bytes(void **state)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_QUANTISE,
+		.out = tensor(8, 8, 16), .in = { tensor(8, 8, 16) },
+	};
+
+	(void)state;
+	/* 1024 + 4096 bytes / 32 */
+	assert_cycles(&insn, 160);
+	insn.opcode = OVERTAKE_OP_DEQUANTISE;
+	/* and a table of 1024 */
+	assert_cycles(&insn, 192);
+}
+
 static void test_delay_costs_what_it_says(void **state)
 {
 	struct overtake_insn insn = { .opcode = OVERTAKE_OP_DELAY, .delay_cycles = 1 };
@@ -184,6 +266,11 @@ int main(void)
 		cmocka_unit_test(test_matmul_with_one_row_costs_its_traffic),
 		cmocka_unit_test(test_window_operators_use_the_vector_unit),
 		cmocka_unit_test(test_elementwise_operators_cost_their_traffic),
+		cmocka_unit_test(test_transposed_convolutions_cost_the_taps_that_meet_an_output),
+		cmocka_unit_test(test_reductions_cost_their_input),
+		cmocka_unit_test(test_resizes_cost_what_they_look_at),
+		cmocka_unit_test(test_pictures_cost_their_pixels),
+		cmocka_unit_test(test_floats_cost_four_bytes),
 		cmocka_unit_test(test_delay_costs_what_it_says),
 		cmocka_unit_test(test_jump_is_never_free),
 		cmocka_unit_test(test_the_largest_cost_fits),
