@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean
+.PHONY: help fuzz-decoder setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -52,6 +52,10 @@ bench: ## how fast the simulator is: FCs per second on one core
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target simulator_benchmark
 	build/release/tests/simulator_benchmark
+
+SECONDS ?= 600
+fuzz-decoder: ## libFuzzer on the instruction decoder for SECONDS (600), under ASan and UBSan
+	SECONDS=$(SECONDS) scripts/fuzz-decoder.sh
 
 debug-kernel: ## Linux 6.12 with KASAN, lockdep, kmemleak and fault injection: build/debug-kernel
 	scripts/setup.sh debug-kernel

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages that a part of the project needs, and say which.
 #
-#   scripts/setup.sh build|kmod|vm|test|coverage|bench|debug-kernel|all
+#   scripts/setup.sh build|kmod|vm|test|coverage|bench|fuzz|debug-kernel|all
 #
 # Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
 # bookworm-backports (added here from the machine's own apt sources when it is not there yet);
@@ -34,6 +34,9 @@ coverage_packages="gcovr"
 
 # What only benchmarks need beside the build.
 bench_packages="libbenchmark-dev libxnnpack-dev libcpuinfo-dev libpthreadpool-dev"
+
+# libFuzzer and its sanitizers.
+fuzz_packages="clang libclang-rt-dev"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
 debug_kernel_packages_6_12="linux-source-6.12"
@@ -173,14 +176,15 @@ test)
 	;;
 coverage) packages="$build_packages $coverage_packages" packages_6_12= ;;
 bench) packages="$build_packages $bench_packages" packages_6_12= ;;
+fuzz) packages="$build_packages $fuzz_packages" packages_6_12= ;;
 debug-kernel) packages=$debug_kernel_packages packages_6_12=$debug_kernel_packages_6_12 ;;
 all)
 	packages="$build_packages $kmod_packages $vm_packages $test_packages $coverage_packages
-		$bench_packages $debug_kernel_packages"
+		$bench_packages $fuzz_packages $debug_kernel_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 *)
-	echo "usage: scripts/setup.sh build|kmod|vm|test|coverage|bench|debug-kernel|all" >&2
+	echo "usage: scripts/setup.sh build|kmod|vm|test|coverage|bench|fuzz|debug-kernel|all" >&2
 	exit 2
 	;;
 esac
