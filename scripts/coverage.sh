@@ -34,7 +34,7 @@ step test ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${J
 rm -rf "$build/report"
 mkdir "$build/report"
 step report gcovr --root . --filter 'firmware-sim/(hw|fw|sched)/' --filter 'firmware-sim/[^/]*$' \
-	--exclude 'firmware-sim/hw/(operators|op_.*|operator_units)\.[ch]' \
+	--exclude 'firmware-sim/hw/(simd/.*|operators|op_.*|operator_units|sampling)\.[ch]' \
 	--exclude-unreachable-branches --exclude-throw-branches \
 	--json-summary "$build/report/summary.json" --html-details "$build/report/index.html" \
 	"$build/firmware-sim" "$build/tests/firmware-sim"

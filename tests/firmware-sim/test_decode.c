@@ -811,7 +811,7 @@ static void test_mutated_instructions_stay_inside_their_regions(void **state)
 		u32 fault;
 
 		random_job_init(&job, (u16)random_between(&seed, 1, OVERTAKE_OP_COUNT - 1), &seed);
-		for (u32 n = random_between(&seed, 1, 3); n; n--)
+		for (u32 n = random_between(&seed, 1, 2); n; n--)
 			mutate_shape(&job.insn, &seed);
 		if (!random_between(&seed, 0, 2))
 			mutate_bytes(&job.insn, &seed);
