@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//
+// BatchNormalization, Add, Sub, Mul, Div.
+#include "importer.hpp"
+
+#include <cmath>
+
+namespace overtake::compiler {
+
+// out = in * scale + offset, for each channel.
+void Importer::add_affine(const Reference& input, std::vector<float> scale,
+                          std::vector<float> offset) {
+    Node node = new_node(Operator::depthwise);
+    node.weights = std::move(scale);
+    node.bias = std::move(offset);
+    finish_like(input, std::move(node));
+}
+
+void Importer::batch_normalization() {
+    const Attributes attributes(*node_);
+    const Reference input = variable_input(0);
+    if (attributes.integer("training_mode", 0) != 0 || node_->output_size() > 1)
+        refuse("is in training mode; export the model for inference");
+    const auto &scale = float_input(1), &bias = float_input(2), &mean = float_input(3),
+               &variance = float_input(4);
+    const std::size_t channels = value_of(input).channels;
+    if (input.shape[1] != value_of(input).channels)
+        refuse("normalises flattened features; export it before Flatten");
+    for (const auto* parameter : {&scale, &bias, &mean, &variance})
+        if (parameter->size() != channels)
+            refuse("its parameters do not have one element per channel");
+    const float epsilon = attributes.real("epsilon", 1e-5f);
+    std::vector<float> factor(channels), offset(channels);
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+        factor[channel] = scale[channel] / std::sqrt(variance[channel] + epsilon);
+        offset[channel] = bias[channel] - mean[channel] * factor[channel];
+    }
+    add_affine(input, std::move(factor), std::move(offset));
+}
+
+// Broadcasts a constant beside `other` to one element per channel.
+std::vector<float> Importer::per_channel(const Constant& constant, const Reference& other) const {
+    const Value& value = value_of(other);
+    if (constant.floats.empty())
+        refuse("its constant must be float32");
+    if (constant.floats.size() == 1)
+        return std::vector<float>(value.channels, constant.floats[0]);
+    Shape shape = constant.shape;
+    while (shape.size() < other.shape.size())
+        shape.insert(shape.begin(), 1);
+    const bool fits = shape.size() == other.shape.size() && shape[1] == other.shape[1] &&
+                      other.shape[1] == value.channels && constant.floats.size() == value.channels;
+    if (!fits)
+        refuse("a constant of shape " + to_text(constant.shape) + " beside a tensor of shape " +
+               to_text(other.shape) + " is not one number per channel, which is all it may be");
+    return constant.floats;
+}
+
+void Importer::affine() {
+    const std::string& type = node_->op_type();
+    const bool commutes = type == "Mul";
+    const int constant_index = commutes && is_constant(0) ? 0 : 1;
+    if (!is_constant(constant_index))
+        refuse("is supported with one constant operand only");
+    const Reference input = variable_input(1 - constant_index);
+    std::vector<float> operand = per_channel(constant_input(constant_index), input);
+    std::vector<float> scale(operand.size(), 1.0f), offset(operand.size(), 0.0f);
+    for (std::size_t channel = 0; channel < operand.size(); ++channel) {
+        if (type == "Mul")
+            scale[channel] = operand[channel];
+        else if (type == "Div")
+            scale[channel] = 1.0f / operand[channel];
+        else
+            offset[channel] = -operand[channel];
+    }
+    add_affine(input, std::move(scale), std::move(offset));
+}
+
+void Importer::add() {
+    if (is_constant(0) || is_constant(1)) {
+        const int constant_index = is_constant(0) ? 0 : 1;
+        const Reference input = variable_input(1 - constant_index);
+        std::vector<float> offset = per_channel(constant_input(constant_index), input);
+        std::vector<float> scale(offset.size(), 1.0f);
+        add_affine(input, std::move(scale), std::move(offset));
+        return;
+    }
+    const Reference left = variable_input(0), right = variable_input(1);
+    const Value &first = value_of(left), &second = value_of(right);
+    if (left.shape != right.shape || first.channels != second.channels ||
+        first.height != second.height || first.width != second.width)
+        refuse("operands of shapes " + to_text(left.shape) + " and " + to_text(right.shape) +
+               " differ; broadcasting is not supported");
+    Node node = new_node(Operator::add);
+    node.inputs = {right.value};
+    finish_like(left, std::move(node));
+}
+
+} // namespace overtake::compiler

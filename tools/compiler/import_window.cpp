@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// The window of convolutions and pools.
+#include "importer.hpp"
+
+#include <algorithm>
+
+namespace overtake::compiler {
+
+Window Importer::read_window(const std::vector<std::int64_t>& kernel, const Value& input) {
+    const Attributes attributes(*node_);
+    const auto strides = attributes.integers("strides", {1, 1});
+    auto pads = attributes.integers("pads", {0, 0, 0, 0});
+    const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
+    if (kernel.size() != 2 || strides.size() != 2 || pads.size() != 4)
+        refuse("only two-dimensional windows are supported");
+    if (std::ranges::any_of(kernel, [](auto size) { return size < 1 || size > max_window; }) ||
+        std::ranges::any_of(strides, [](auto size) { return size < 1 || size > max_window; }))
+        refuse("kernel and strides must lie in 1.." + std::to_string(max_window));
+    if (auto_pad == "VALID")
+        pads = {0, 0, 0, 0};
+    if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+        const std::int64_t sizes[2] = {input.height, input.width};
+        for (int axis = 0; axis < 2; ++axis) {
+            const std::int64_t outputs = (sizes[axis] + strides[axis] - 1) / strides[axis];
+            const std::int64_t total = std::max<std::int64_t>(
+                (outputs - 1) * strides[axis] + kernel[axis] - sizes[axis], 0);
+            pads[axis] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+        }
+    }
+    if (std::ranges::any_of(pads, [](auto pad) { return pad < 0; }))
+        refuse("negative padding is not supported");
+    if (pads[0] >= kernel[0] || pads[1] >= kernel[1])
+        refuse("padding as large as the kernel is not supported");
+    Window window;
+    window.kernel_height = static_cast<std::uint32_t>(kernel[0]);
+    window.kernel_width = static_cast<std::uint32_t>(kernel[1]);
+    window.stride_height = static_cast<std::uint32_t>(strides[0]);
+    window.stride_width = static_cast<std::uint32_t>(strides[1]);
+    window.pad_top = static_cast<std::uint32_t>(pads[0]);
+    window.pad_left = static_cast<std::uint32_t>(pads[1]);
+    return window;
+}
+
+// Every window has to overlap the tensor; that bounds the padding below and on the right.
+void Importer::check_window(const Window& window, const Value& input, const Value& output) const {
+    const std::int64_t last_row =
+        (std::int64_t{output.height} - 1) * window.stride_height - window.pad_top;
+    const std::int64_t last_column =
+        (std::int64_t{output.width} - 1) * window.stride_width - window.pad_left;
+    if (last_row >= input.height || last_column >= input.width)
+        refuse("a window lies wholly in the padding, which is not supported");
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// One import under way.  The methods are spread over import_*.cpp by subject; import.cpp has the
+// table of operators and what frames the nodes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph.hpp"
+#include "onnx_file.hpp"
+
+namespace overtake::compiler {
+
+using Shape = std::vector<std::int64_t>;
+
+constexpr std::int64_t max_dimension = 1 << 20;
+constexpr std::int64_t max_window = 65535; // 16 bits in an instruction
+
+/// What a tensor name of the file stands for.  Flatten and the like give a value a second name
+/// with another shape.
+struct Reference {
+    ValueId value;
+    Shape shape;
+};
+
+std::string to_text(const Shape& shape);
+std::size_t element_count(const Shape& shape);
+
+class Importer {
+public:
+    Importer(const std::string& path, const onnx::ModelProto& model) : path_(path), model_(model) {}
+
+    Graph run();
+
+private:
+    using Handler = void (Importer::*)();
+    static const std::map<std::string, Handler>& handlers();
+
+    // One handler for each operator; they work on node_.
+    void convolution();
+    void batch_normalization();
+    void relu();
+    void clip();
+    void pool();
+    void global_pool();
+    void add();
+    void affine();
+    void gemm();
+    void matrix_product();
+    void flatten();
+    void reshape();
+    void softmax();
+    void alias();
+    void constant();
+    void function();
+
+    [[noreturn]] void refuse(const std::string& reason) const;
+    std::string node_name() const;
+    bool has_input(int index) const;
+    const std::string& input_name(int index) const;
+    bool is_constant(int index) const;
+    const Constant& constant_input(int index) const;
+    const std::vector<float>& float_input(int index) const;
+    const Reference& variable_input(int index) const;
+    const Value& value_of(const Reference& reference) const {
+        return graph_.values[reference.value];
+    }
+    Shape output_shape() const;
+
+    ValueId add_value(const std::string& name, const Shape& shape);
+    Node new_node(Operator op) const;
+    void finish(Node node, ValueId output);
+    void finish_like(const Reference& input, Node node);
+    Window read_window(const std::vector<std::int64_t>& kernel, const Value& input);
+    void check_window(const Window& window, const Value& input, const Value& output) const;
+    void add_affine(const Reference& input, std::vector<float> scale, std::vector<float> offset);
+    std::vector<float> per_channel(const Constant& constant, const Reference& other) const;
+    void add_fully_connected(std::vector<float> weights, std::vector<float> bias);
+
+    void read_constants();
+    void read_inputs();
+    void read_shapes();
+    void read_outputs();
+    void check_softmax() const;
+
+    const std::string path_;
+    const onnx::ModelProto& model_;
+    const onnx::NodeProto* node_ = nullptr;
+    Graph graph_;
+    std::unordered_map<std::string, Constant> constants_;
+    std::unordered_map<std::string, Reference> references_;
+    std::unordered_map<std::string, Shape> shapes_;
+};
+
+} // namespace overtake::compiler
