@@ -13,6 +13,7 @@ Each output NAME becomes DIR/NAME.npy, the N results stacked along the first axi
 """
 
 import argparse
+import functools
 import pathlib
 import sys
 
@@ -280,7 +281,9 @@ OPERATORS = {
     "Identity": lambda attributes, data: data,
     "LeakyRelu": _leaky_relu,
     "MatMul": lambda attributes, left, right: left @ right,
+    "Max": lambda attributes, *tensors: functools.reduce(np.maximum, tensors),
     "MaxPool": _max_pool,
+    "Min": lambda attributes, *tensors: functools.reduce(np.minimum, tensors),
     "Mul": lambda attributes, left, right: left * right,
     "Relu": lambda attributes, data: np.maximum(data, 0),
     "Reshape": _reshape,

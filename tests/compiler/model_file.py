@@ -97,7 +97,17 @@ INSTRUCTION = [
     ("shift", "<u4", 2),
     ("delay_cycles", "<u8"),
     ("jump_target", "<u4"),
-    ("reserved", "<u4", 15),
+    ("dilation_height", "<u2"),
+    ("dilation_width", "<u2"),
+    ("start_y", "<i8"),
+    ("start_x", "<i8"),
+    ("step_y", "<u4"),
+    ("step_x", "<u4"),
+    ("pad_bottom", "<u2"),
+    ("pad_right", "<u2"),
+    ("fill", "<i4"),
+    ("axes", "<u4"),
+    ("reserved", "<u4", 5),
 ]
 assert np.dtype(INSTRUCTION).itemsize == 256
 

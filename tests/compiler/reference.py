@@ -10,7 +10,10 @@ import numpy as np
 
 PROGRAM, WEIGHTS, SCRATCH, IO = 0, 1, 2, 3
 CONV, DEPTHWISE, MATMUL, ADD, MAX_POOL, AVERAGE_POOL, TABLE, COPY = range(1, 9)
-COUNT_INCLUDE_PAD = 1
+SUB, MUL, MAX, MIN = range(11, 15)
+TRANSPOSED_CONV, RESIZE_NEAREST, RESIZE_BILINEAR = 16, 21, 22
+COUNT_INCLUDE_PAD, CLIP_PAD = 1, 2
+POSITION_BITS = 20
 
 
 def round_half_even(value, shift):
@@ -24,6 +27,11 @@ def round_half_even(value, shift):
 
 def wrap32(value):
     return ((value + 2**31) & 0xFFFFFFFF) - 2**31
+
+
+def _dilation(insn):
+    """0 stands for 1."""
+    return max(int(insn["dilation_height"]), 1), max(int(insn["dilation_width"]), 1)
 
 
 def round_up(channels):
@@ -78,20 +86,22 @@ class Machine:
         kernel = int(insn["kernel_height"]), int(insn["kernel_width"])
         stride = int(insn["stride_height"]), int(insn["stride_width"])
         pad = int(insn["pad_top"]), int(insn["pad_left"])
+        dilation = _dilation(insn)
         sizes = int(source["height"]), int(source["width"])
         outputs = int(out["height"]), int(out["width"])
         after = [
-            max((n - 1) * s + k - p - size, 0)
-            for n, s, k, p, size in zip(outputs, stride, kernel, pad, sizes)
+            max((n - 1) * s + (k - 1) * d + 1 - p - size, 0)
+            for n, s, k, d, p, size in zip(outputs, stride, kernel, dilation, pad, sizes)
         ]
         padded = np.pad(
             data, ((pad[0], after[0]), (pad[1], after[1]), (0, 0)), constant_values=fill
         )
-        rows = np.arange(outputs[0])[:, None] * stride[0] + np.arange(kernel[0])
-        columns = np.arange(outputs[1])[:, None] * stride[1] + np.arange(kernel[1])
+        rows = np.arange(outputs[0])[:, None] * stride[0] + np.arange(kernel[0]) * dilation[0]
+        columns = np.arange(outputs[1])[:, None] * stride[1] + np.arange(kernel[1]) * dilation[1]
         return padded[rows[:, None, :, None], columns[None, :, None, :]]
 
-    def _convolution(self, insn):
+    def _dense_weights(self, insn):
+        """(group, output, kernel row, kernel column, input)"""
         groups = int(insn["groups"])
         inputs = int(insn["in"][0]["channels"]) // groups
         outputs = int(insn["out"]["channels"]) // groups
@@ -102,11 +112,38 @@ class Machine:
         # (group, o / 8, o % 8, ky, kx, i / 2, i % 2) -> (group, o, ky, kx, i)
         weights = weights.transpose(0, 1, 5, 2, 3, 4, 6)
         weights = weights.reshape(groups, round_up(outputs), *kernel, 2 * pairs)
-        weights = weights[:, :outputs, :, :, :inputs].astype(np.int64)
+        return weights[:, :outputs, :, :, :inputs].astype(np.int64)
+
+    def _convolution(self, insn):
+        weights = self._dense_weights(insn)
+        groups, outputs, _, _, inputs = weights.shape
         windows = self._windows(insn, self._centred(insn["in"][0]), 0)
         windows = windows.reshape(*windows.shape[:4], groups, inputs)
         sums = np.einsum("yxklgi,gokli->yxgo", windows, weights, optimize=True)
         self._requantise_channels(insn, sums.reshape(*sums.shape[:2], groups * outputs))
+
+    def _transposed_convolution(self, insn):
+        """Scatters: every input adds its kernel to the outputs that it reaches."""
+        weights = self._dense_weights(insn)
+        groups, outputs, kernel_height, kernel_width, inputs = weights.shape
+        data = self._centred(insn["in"][0])
+        data = data.reshape(*data.shape[:2], groups, inputs)
+        dilation = _dilation(insn)
+        height, width = int(insn["out"]["height"]), int(insn["out"]["width"])
+        sums = np.zeros((height, width, groups, outputs), np.int64)
+        for ky in range(kernel_height):
+            rows = np.arange(data.shape[0]) * int(insn["stride_height"])
+            rows += ky * dilation[0] - int(insn["pad_top"])
+            inside_rows = (rows >= 0) & (rows < height)
+            for kx in range(kernel_width):
+                columns = np.arange(data.shape[1]) * int(insn["stride_width"])
+                columns += kx * dilation[1] - int(insn["pad_left"])
+                inside = (columns >= 0) & (columns < width)
+                part = np.einsum(
+                    "yxgi,goi->yxgo", data[inside_rows][:, inside], weights[:, :, ky, kx]
+                )
+                sums[np.ix_(rows[inside_rows], columns[inside])] += part
+        self._requantise_channels(insn, sums.reshape(height, width, groups * outputs))
 
     def _depthwise(self, insn):
         channels = int(insn["out"]["channels"])
@@ -121,10 +158,21 @@ class Machine:
         right = self._centred(insn["in"][1])[0]
         self._requantise_channels(insn, left @ right.T)
 
-    def _add(self, insn):
+    def _pair(self, insn):
+        """ADD, SUB, MAX and MIN of the scaled inputs; numpy broadcasts as the device does."""
         first, second = (self._centred(operand) for operand in insn["in"])
-        accumulator = first * int(insn["multiplier"][0]) + second * int(insn["multiplier"][1])
-        self._store(insn, round_half_even(accumulator, insn["shift"][0]))
+        first = first * int(insn["multiplier"][0])
+        second = second * int(insn["multiplier"][1])
+        combine = {ADD: np.add, SUB: np.subtract, MAX: np.maximum, MIN: np.minimum}
+        self._store(
+            insn, round_half_even(combine[int(insn["opcode"])](first, second), insn["shift"][0])
+        )
+
+    def _product(self, insn):
+        first, second = (self._centred(operand) for operand in insn["in"])
+        self._store(
+            insn, round_half_even(first * second * int(insn["multiplier"][0]), insn["shift"][0])
+        )
 
     def _max_pool(self, insn):
         windows = self._windows(insn, self._centred(insn["in"][0]), -(2**20))
@@ -135,11 +183,54 @@ class Machine:
         sums = self._windows(insn, data, 0).sum(axis=(2, 3))
         positions = int(insn["kernel_height"]) * int(insn["kernel_width"])
         counts = self._windows(insn, np.ones_like(data), 0).sum(axis=(2, 3))
-        if insn["flags"] & COUNT_INCLUDE_PAD:
+        if insn["flags"] & CLIP_PAD:
+            counts = self._counts_with_padding(insn)
+        elif insn["flags"] & COUNT_INCLUDE_PAD:
             counts[...] = positions
         multiplier, shift = self._words(insn, 2, positions).astype(np.int64)
         value = wrap32(sums) * multiplier[counts - 1]
         self._store(insn, round_half_even(value, shift[counts - 1]))
+
+    @staticmethod
+    def _counts_with_padding(insn):
+        """Positions of each window that lie above the end of the padding."""
+        counts = []
+        for size, outputs, kernel, stride, before, after in (
+            ("height", "height", "kernel_height", "stride_height", "pad_top", "pad_bottom"),
+            ("width", "width", "kernel_width", "stride_width", "pad_left", "pad_right"),
+        ):
+            end = int(insn["in"][0][size]) + int(insn[after])
+            first = np.arange(int(insn["out"][outputs])) * int(insn[stride]) - int(insn[before])
+            counts.append(np.minimum(first + int(insn[kernel]), end) - first)
+        return np.multiply.outer(*counts)[:, :, None]
+
+    @staticmethod
+    def _positions(insn, axis, size, outputs):
+        start, step = int(insn[f"start_{axis}"]), int(insn[f"step_{axis}"])
+        positions = start + np.arange(outputs, dtype=np.int64) * step
+        return np.clip(positions, 0, (size - 1) << POSITION_BITS)
+
+    def _resize(self, insn):
+        data = self._view(insn["in"][0]).astype(np.int64)
+        out = insn["out"]
+        rows = self._positions(insn, "y", data.shape[0], int(out["height"]))
+        columns = self._positions(insn, "x", data.shape[1], int(out["width"]))
+        first_row, first_column = rows >> POSITION_BITS, columns >> POSITION_BITS
+        if int(insn["opcode"]) == RESIZE_NEAREST:
+            self._view(out)[...] = data[np.ix_(first_row, first_column)]
+            return
+        next_row = np.minimum(first_row + 1, data.shape[0] - 1)
+        next_column = np.minimum(first_column + 1, data.shape[1] - 1)
+        # Eight bits of the fraction, weights of four neighbours in 1/65536.
+        below = (rows >> (POSITION_BITS - 8) & 255)[:, None, None]
+        right = (columns >> (POSITION_BITS - 8) & 255)[None, :, None]
+        total = (
+            data[np.ix_(first_row, first_column)] * (256 - below) * (256 - right)
+            + data[np.ix_(first_row, next_column)] * (256 - below) * right
+            + data[np.ix_(next_row, first_column)] * below * (256 - right)
+            + data[np.ix_(next_row, next_column)] * below * right
+        )
+        self._view(out)[...] = round_half_even(total, 16)
 
     def _table(self, insn):
         table = self._bytes(insn, 256)
@@ -154,7 +245,14 @@ class Machine:
             CONV: self._convolution,
             DEPTHWISE: self._depthwise,
             MATMUL: self._matrix_product,
-            ADD: self._add,
+            ADD: self._pair,
+            SUB: self._pair,
+            MAX: self._pair,
+            MIN: self._pair,
+            MUL: self._product,
+            TRANSPOSED_CONV: self._transposed_convolution,
+            RESIZE_NEAREST: self._resize,
+            RESIZE_BILINEAR: self._resize,
             MAX_POOL: self._max_pool,
             AVERAGE_POOL: self._average_pool,
             TABLE: self._table,

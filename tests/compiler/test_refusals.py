@@ -32,6 +32,17 @@ def conv(weights=(4, 3, 3, 3), **attributes):
     return one_node("Conv", constants={"w": ones(*weights)}, **attributes)
 
 
+def resize(scales=(1, 1, 2, 2), **attributes):
+    shape = tuple(int(size * s) for size, s in zip(IMAGE, scales))
+    constants = {"r": np.zeros(0, np.float32), "s": np.array(scales, np.float32)}
+    return one_node("Resize", output=shape, constants=constants, **attributes)
+
+
+def slice_of(starts, ends, axes, steps):
+    parts = {"s": starts, "e": ends, "a": axes, "p": steps}
+    return one_node("Slice", constants={name: np.array(p, np.int64) for name, p in parts.items()})
+
+
 def variable_weights():
     shapes = {"x": IMAGE, "w": (1, 3, 3, 3)}
     return model([node("Conv", ["x", "w"], ["y"])], shapes, {"y": UNKNOWN})
@@ -92,18 +103,47 @@ CASES = [
     ("symbolic height", unknown_shape(), ["'x'", "static shape"]),
     ("padding as large as the kernel", conv(pads=[3, 3, 3, 3]), ["(Conv)", "padding"]),
     ("window in the padding at the end", conv(pads=[0, 0, 6, 6]), ["(Conv)", "padding"]),
-    ("dilated pool", one_node("MaxPool", kernel_shape=[2, 2], dilations=[2, 2]),
-     ["(MaxPool)", "dilation"]),
+    ("strides larger than a transposed kernel",
+     one_node("ConvTranspose", constants={"w": ones(3, 4, 2, 2)}, strides=[3, 3]),
+     ["'my_convtranspose' (ConvTranspose)", "strides larger"]),
+    ("output padding that no input reaches",
+     one_node("ConvTranspose", constants={"w": ones(3, 4, 3, 3)}, strides=[2, 2],
+              output_padding=[1, 1]),
+     ["(ConvTranspose)", "no input reaches"]),
+    ("weights of a transposed convolution that do not fit",
+     one_node("ConvTranspose", output=(1, 8, 10, 10), constants={"w": ones(3, 4, 3, 3)}, group=2),
+     ["(ConvTranspose)", "3x4x3x3"]),
+    ("resized channels", resize(scales=(1, 2, 1, 1)), ["'my_resize' (Resize)", "height and width"]),
+    ("cubic resizing", resize(mode="cubic"), ["(Resize)", "'cubic'"]),
+    ("resized crop", resize(coordinate_transformation_mode="tf_half_pixel_for_nn"),
+     ["(Resize)", "tf_half_pixel_for_nn"]),
+    ("concat over the batch",
+     model([node("Concat", ["x", "z"], ["y"], axis=0)], {"x": IMAGE, "z": IMAGE},
+           {"y": (2, 3, 8, 8)}),
+     ["'my_concat' (Concat)", "batch"]),
+    ("concat with a constant",
+     one_node("Concat", output=(1, 6, 8, 8), constants={"c": ones(*IMAGE)}, axis=1),
+     ["(Concat)", "'c' is a constant"]),
+    ("backward slice", slice_of([-1], [0], [2], [-1]), ["'my_slice' (Slice)", "positive"]),
+    ("every second channel", slice_of([0], [3], [1], [2]), ["(Slice)", "channels"]),
+    ("empty slice", slice_of([4], [4], [2], [1]), ["(Slice)", "empty"]),
+    ("split of flattened features",
+     model([node("Flatten", ["x"], ["f"]), node("Split", ["f"], ["y", "z"], axis=1)],
+           {"x": IMAGE}, {"y": (1, 96), "z": (1, 96)}),
+     ["'my_split' (Split)", "flattened"]),
+    ("division by a tensor",
+     model([node("Div", ["x", "z"], ["y"])], {"x": IMAGE, "z": IMAGE}, {"y": IMAGE}),
+     ["'my_div' (Div)", "constant divisor"]),
+    ("maximum of three",
+     model([node("Max", ["x", "z", "x"], ["y"])], {"x": IMAGE, "z": IMAGE}, {"y": IMAGE}),
+     ["'my_max' (Max)", "two operands"]),
     ("three-dimensional pool", one_node("MaxPool", (1, 3, 8, 8, 8), (*UNKNOWN, None), kernel_shape=[2, 2, 2]),
      ["1x3x8x8x8"]),
-    ("broadcast between tensors",
-     model([node("Add", ["x", "z"], ["y"])], {"x": IMAGE, "z": (1, 3, 1, 1)}, {"y": IMAGE}),
-     ["'my_add' (Add)", "broadcasting"]),
+    ("broadcast of another rank",
+     model([node("Add", ["x", "z"], ["y"])], {"x": IMAGE, "z": (1, 8)}, {"y": IMAGE}),
+     ["'my_add' (Add)", "do not fit"]),
     ("constant that is not per channel", one_node("Mul", constants={"c": ones(8, 8)}),
      ["(Mul)", "per channel"]),
-    ("product of tensors",
-     model([node("Mul", ["x", "z"], ["y"])], {"x": IMAGE, "z": IMAGE}, {"y": IMAGE}),
-     ["(Mul)", "one constant operand"]),
     ("reshape that moves data",
      one_node("Reshape", constants={"s": np.array([1, 12, 4, 4], np.int64)}),
      ["'my_reshape' (Reshape)", "1x12x4x4"]),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "error.hpp"
+#include "float_operators.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -108,15 +109,16 @@ std::vector<float> cosine_similarities(const Graph& graph, const QuantisedGraph&
         for (std::size_t index = 0; index < graph.inputs.size(); ++index)
             if (program.places[graph.inputs[index]].bytes > 0)
                 memory.write(graph.inputs[index], sample[index]);
-        for (std::size_t index = 0; index < program.steps.size(); ++index) {
-            const Step& step = program.steps[index];
-            memory.execute(step.insn);
-            progress(++done / total);
-            const bool is_last =
-                index + 1 == program.steps.size() || program.steps[index + 1].node != step.node;
-            const ValueId output = graph.nodes[step.node].output;
-            if (is_last)
-                sums[step.node].add(memory.read(output), expected[output]);
+        // A node may have no steps: a view of what others wrote.
+        std::size_t step = 0;
+        for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+            const ValueId output = graph.nodes[index].output;
+            for (; step < program.steps.size() && program.steps[step].node == index; ++step) {
+                memory.execute(program.steps[step].insn);
+                progress(++done / total);
+            }
+            if (program.places[output].bytes > 0)
+                sums[index].add(memory.read(output), expected[output]);
         }
         for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
             const Node& node = graph.nodes[index];

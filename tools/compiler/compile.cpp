@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "compare.hpp"
+#include "concat.hpp"
 #include "error.hpp"
 #include "fold.hpp"
 #include "import.hpp"
@@ -65,7 +66,10 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                                 ? random_samples(graph, random_sample_count, options.seed)
                                 : read_samples(graph, options.calibration);
     const QuantisedGraph quantised = about(options.model, [&] {
-        return quantise(graph, calibrate(graph, samples, options.percentile, tell("calibrating")));
+        std::vector<Range> ranges =
+            calibrate(graph, samples, options.percentile, tell("calibrating"));
+        align_concats(graph, ranges);
+        return quantise(graph, ranges);
     });
     Program program = about(options.model, [&] {
         Program lowered = lower(graph, quantised);

@@ -31,8 +31,4 @@ private:
     std::vector<std::unique_ptr<Convolution>> convolutions_; // by node, null for other operators
 };
 
-/// Softmax along node.axis of value.shape.
-void softmax(const Node& node, const Value& value, const std::vector<float>& source,
-             std::vector<float>& target);
-
 } // namespace overtake::compiler

@@ -14,6 +14,8 @@ public:
 
     void run() {
         remove_unused();
+        fuse_gates();
+        remove_unused();
         uses_ = count_uses(graph_);
         producer_.assign(graph_.values.size(), std::nullopt);
         std::vector<Node> nodes = std::move(graph_.nodes);
@@ -41,6 +43,50 @@ private:
         graph_.nodes = std::move(kept);
     }
 
+    // x combined with a function of x is a function of x: SiLU is x * sigmoid(x).
+    void fuse_gates() {
+        std::vector<const Node*> writers(graph_.values.size());
+        for (Node& node : graph_.nodes) {
+            for (std::size_t gate = 0; gate < node.inputs.size() && is_binary(node); ++gate) {
+                const Node* writer = writers[node.inputs[gate]];
+                if (writer && writer->op == Operator::activation &&
+                    writer->inputs[0] == node.inputs[1 - gate])
+                    fuse_gate(node, *writer, gate);
+            }
+            writers[node.output] = &node;
+        }
+    }
+
+    static bool is_binary(const Node& node) { return binary_function(node.op) != nullptr; }
+
+    static float (*binary_function(Operator op))(float, float) {
+        switch (op) {
+        case Operator::add:
+            return [](float a, float b) { return a + b; };
+        case Operator::subtract:
+            return [](float a, float b) { return a - b; };
+        case Operator::multiply:
+            return [](float a, float b) { return a * b; };
+        case Operator::maximum:
+            return [](float a, float b) { return std::max(a, b); };
+        case Operator::minimum:
+            return [](float a, float b) { return std::min(a, b); };
+        default:
+            return nullptr;
+        }
+    }
+
+    static void fuse_gate(Node& node, const Node& writer, std::size_t gate) {
+        const auto combine = binary_function(node.op);
+        node.function = [combine, gate, function = writer.function, low = writer.clamp_low,
+                         high = writer.clamp_high](float x) {
+            const float y = std::clamp(function ? function(x) : x, low, high);
+            return gate == 0 ? combine(y, x) : combine(x, y);
+        };
+        node.op = Operator::activation;
+        node.inputs = {writer.inputs[0]};
+    }
+
     // The node that writes the value, if the value has one reader only.
     Node* sole_producer(ValueId value) {
         if (uses_[value] != 1 || !producer_[value])
@@ -60,7 +106,8 @@ private:
             return false;
         Node* producer = sole_producer(node.inputs[0]);
         if (!producer || producer->is_clamped() ||
-            (producer->op != Operator::convolution && producer->op != Operator::depthwise))
+            (producer->op != Operator::convolution && producer->op != Operator::depthwise &&
+             producer->op != Operator::transposed_convolution))
             return false;
         const std::size_t channels = node.bias.size();
         const std::size_t weights_each = producer->weights.size() / channels;
@@ -78,7 +125,8 @@ private:
         if (node.op != Operator::activation || node.function)
             return false;
         Node* producer = sole_producer(node.inputs[0]);
-        if (!producer || producer->op == Operator::copy || producer->op == Operator::softmax)
+        if (!producer || producer->op == Operator::softmax ||
+            (keeps_quantisation(*producer) && producer->op != Operator::max_pool))
             return false;
         // Not the intersection: clamping 5..6 to 0..1 gives 1.
         const float low = producer->clamp_low, high = producer->clamp_high;

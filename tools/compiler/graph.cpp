@@ -12,8 +12,24 @@ std::uint64_t multiply_accumulates(const Graph& graph, const Node& node) {
         return output.elements() * window * (graph.values[node.inputs[0]].channels / node.groups);
     case Operator::depthwise:
         return output.elements() * window;
+    case Operator::transposed_convolution:
+        return graph.values[node.inputs[0]].elements() * window * (output.channels / node.groups);
     default:
         return 0;
+    }
+}
+
+bool keeps_quantisation(const Node& node) {
+    switch (node.op) {
+    case Operator::max_pool:
+    case Operator::copy:
+    case Operator::concat:
+    case Operator::slice:
+    case Operator::resize_nearest:
+    case Operator::resize_bilinear:
+        return true;
+    default:
+        return false;
     }
 }
 

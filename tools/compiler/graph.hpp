@@ -8,6 +8,7 @@
 // other, on one thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,16 +34,32 @@ struct Value {
 enum class Operator {
     convolution, // weights (output channels, input channels / groups, kernel rows, columns), bias
     depthwise,   // weights (channels, kernel rows, columns), bias
-    add,
+    // weights (output channels, input channels / groups, kernel rows, columns), bias
+    transposed_convolution,
+    add, // these five: a dimension of an input is the output's or 1
+    subtract,
+    multiply,
+    maximum,
+    minimum,
     max_pool,
     average_pool,
     activation, // any function of one element
     copy,
+    concat, // inputs one behind the other along device_axis
+    slice,  // elements first + n * step of each axis
+    resize_nearest,
+    resize_bilinear,
     softmax, // on the CPU
 };
 
+/// Axes of a value, as indices into its (channels, height, width).
+constexpr std::size_t axis_channels = 0;
+constexpr std::size_t axis_height = 1;
+constexpr std::size_t axis_width = 2;
+
 /// Window of convolutions and pools, in elements.  Padding at the bottom and on the right
-/// follows from the output's shape.
+/// follows from the output's shape.  Output padding of a transposed convolution is that of a
+/// convolution in the other direction.
 struct Window {
     std::uint32_t kernel_height = 1;
     std::uint32_t kernel_width = 1;
@@ -50,6 +67,24 @@ struct Window {
     std::uint32_t stride_width = 1;
     std::uint32_t pad_top = 0;
     std::uint32_t pad_left = 0;
+    std::uint32_t dilation_height = 1;
+    std::uint32_t dilation_width = 1;
+
+    /// Rows (columns) from a window's first to its last.
+    std::uint32_t extent_height() const { return (kernel_height - 1) * dilation_height + 1; }
+    std::uint32_t extent_width() const { return (kernel_width - 1) * dilation_width + 1; }
+};
+
+/// Elements first, first + step, ... of one axis.
+struct Stretch {
+    std::uint32_t first = 0;
+    std::uint32_t step = 1;
+};
+
+/// Where the pixels of a resized axis lie on the input's: start + n * step, in pixels.
+struct Positions {
+    double start = 0;
+    double step = 1;
 };
 
 struct Node {
@@ -59,9 +94,15 @@ struct Node {
     std::vector<ValueId> inputs;
     ValueId output = 0;
     Window window;
-    std::uint32_t groups = 1;       // convolution
-    bool count_include_pad = false; // average_pool
-    int axis = -1;                  // softmax, an index into the ONNX shape
+    std::uint32_t groups = 1;       // convolution, transposed_convolution
+    bool count_include_pad = false; // average_pool: divide by the whole window,
+    bool clips_padding = false;     // but for what lies beyond this much padding
+    std::uint32_t pad_bottom = 0;
+    std::uint32_t pad_right = 0;
+    int axis = -1;                    // softmax, an index into the ONNX shape
+    std::size_t device_axis = 0;      // concat: axis_*
+    std::array<Stretch, 3> stretches; // slice: by axis_*
+    Positions rows, columns;          // resize
     std::vector<float> weights;
     std::vector<float> bias;              // one per output channel
     std::function<float(float)> function; // activation
@@ -83,7 +124,10 @@ struct Graph {
     std::vector<ValueId> outputs;
 };
 
-/// Multiply-accumulates of a convolution or depthwise convolution; 0 for anything else.
+/// Whether the node only moves elements, so that its output means what its first input means.
+bool keeps_quantisation(const Node& node);
+
+/// Multiply-accumulates of a convolution of any kind; 0 for anything else.
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node);
 
 /// "node 'conv1' (Conv)", for messages.

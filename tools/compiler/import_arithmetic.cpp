@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// BatchNormalization, Add, Sub, Mul, Div.
+// BatchNormalization, Add, Sub, Mul, Div, Max, Min.
 #include "importer.hpp"
 
 #include <cmath>
@@ -56,44 +56,69 @@ std::vector<float> Importer::per_channel(const Constant& constant, const Referen
     return constant.floats;
 }
 
-void Importer::affine() {
+// Both operands computed: each dimension of one is the output's or 1.
+void Importer::add_binary(Operator op) {
+    const Reference left = variable_input(0), right = variable_input(1);
+    const Shape shape = output_shape();
+    for (const Reference* operand : {&left, &right}) {
+        const bool is_flattened =
+            shape.size() == 2 && operand->shape[1] != value_of(*operand).channels;
+        if (operand->shape.size() != shape.size() || (is_flattened && left.shape != right.shape))
+            refuse("operands of shapes " + to_text(left.shape) + " and " + to_text(right.shape) +
+                   " do not fit each other");
+    }
+    Node node = new_node(op);
+    if (left.shape == right.shape) {
+        const Value &first = value_of(left), &second = value_of(right);
+        if (first.height != second.height || first.width != second.width)
+            refuse("operands are flattened from different shapes");
+        node.inputs = {right.value};
+        finish_like(left, std::move(node));
+        return;
+    }
+    node.inputs = {left.value, right.value};
+    finish(std::move(node), add_value(node_->output(0), shape));
+}
+
+// Sub, Mul, Div and Add; with a constant a scale and an offset for each channel.
+void Importer::arithmetic() {
     const std::string& type = node_->op_type();
-    const bool commutes = type == "Mul";
-    const int constant_index = commutes && is_constant(0) ? 0 : 1;
-    if (!is_constant(constant_index))
-        refuse("is supported with one constant operand only");
+    if (!is_constant(0) && !is_constant(1)) {
+        if (type == "Div")
+            refuse("is supported with a constant divisor only");
+        add_binary(type == "Add"   ? Operator::add
+                   : type == "Sub" ? Operator::subtract
+                                   : Operator::multiply);
+        return;
+    }
+    const int constant_index = is_constant(0) ? 0 : 1;
+    if (type == "Div" && constant_index == 0)
+        refuse("is supported with a constant divisor only");
     const Reference input = variable_input(1 - constant_index);
-    std::vector<float> operand = per_channel(constant_input(constant_index), input);
+    const std::vector<float> operand = per_channel(constant_input(constant_index), input);
     std::vector<float> scale(operand.size(), 1.0f), offset(operand.size(), 0.0f);
     for (std::size_t channel = 0; channel < operand.size(); ++channel) {
         if (type == "Mul")
             scale[channel] = operand[channel];
         else if (type == "Div")
             scale[channel] = 1.0f / operand[channel];
-        else
+        else if (type == "Add")
+            offset[channel] = operand[channel];
+        else if (constant_index == 1)
             offset[channel] = -operand[channel];
+        else
+            scale[channel] = -1.0f, offset[channel] = operand[channel];
     }
     add_affine(input, std::move(scale), std::move(offset));
 }
 
-void Importer::add() {
-    if (is_constant(0) || is_constant(1)) {
-        const int constant_index = is_constant(0) ? 0 : 1;
-        const Reference input = variable_input(1 - constant_index);
-        std::vector<float> offset = per_channel(constant_input(constant_index), input);
-        std::vector<float> scale(offset.size(), 1.0f);
-        add_affine(input, std::move(scale), std::move(offset));
-        return;
-    }
-    const Reference left = variable_input(0), right = variable_input(1);
-    const Value &first = value_of(left), &second = value_of(right);
-    if (left.shape != right.shape || first.channels != second.channels ||
-        first.height != second.height || first.width != second.width)
-        refuse("operands of shapes " + to_text(left.shape) + " and " + to_text(right.shape) +
-               " differ; broadcasting is not supported");
-    Node node = new_node(Operator::add);
-    node.inputs = {right.value};
-    finish_like(left, std::move(node));
+// Max and Min of two tensors.
+void Importer::extreme() {
+    if (node_->input_size() == 1)
+        return alias();
+    if (node_->input_size() != 2)
+        refuse("is supported with two operands only");
+    add_binary(node_->op_type() == "Max" ? Operator::maximum : Operator::minimum);
 }
 
 } // namespace overtake::compiler

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Conv.
+// Conv and ConvTranspose.
 #include "importer.hpp"
 
 #include <algorithm>
@@ -9,44 +9,33 @@
 
 namespace overtake::compiler {
 
+std::vector<float> Importer::convolution_bias(std::int64_t outputs) const {
+    if (!has_input(2))
+        return std::vector<float>(static_cast<std::size_t>(outputs), 0.0f);
+    const std::vector<float>& bias = float_input(2);
+    if (bias.size() != static_cast<std::size_t>(outputs))
+        refuse("the bias does not have one element per output channel");
+    return bias;
+}
+
 void Importer::convolution() {
-    const Attributes attributes(*node_);
     const Reference input = variable_input(0);
     const Shape& shape = constant_input(1).shape;
-    const std::vector<float>& weights = float_input(1);
     if (input.shape.size() != 4 || shape.size() != 4)
         refuse("only two-dimensional convolutions are supported");
-    const auto dilations = attributes.integers("dilations", {1, 1});
-    if (dilations.size() != 2 ||
-        std::ranges::any_of(dilations, [](auto size) { return size < 1 || size > max_window; }))
-        refuse("dilations must lie in 1.." + std::to_string(max_window));
-    const std::int64_t group_count = attributes.integer("group", 1);
+    const std::int64_t group_count = Attributes(*node_).integer("group", 1);
     const Value& data = value_of(input);
     if (group_count < 1 || data.channels != shape[1] * group_count || shape[0] % group_count != 0)
         refuse("weights of shape " + to_text(shape) + " do not fit " +
                std::to_string(data.channels) + " channels in " + std::to_string(group_count) +
                " groups");
-
-    // The device has no dilation: the kernel is stretched with zeros.
-    const std::int64_t rows = (shape[2] - 1) * dilations[0] + 1;
-    const std::int64_t columns = (shape[3] - 1) * dilations[1] + 1;
-    if (rows * columns * shape[1] > std::int64_t{OVERTAKE_MAX_KERNEL_ELEMENTS})
+    if (shape[1] * shape[2] * shape[3] > std::int64_t{OVERTAKE_MAX_KERNEL_ELEMENTS})
         refuse("its kernel has more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) +
                " elements");
     Node node = new_node(Operator::convolution);
-    node.window = read_window({rows, columns}, data);
-    node.weights.assign(static_cast<std::size_t>(shape[0] * shape[1] * rows * columns), 0.0f);
-    for (std::int64_t plane = 0; plane < shape[0] * shape[1]; ++plane)
-        for (std::int64_t y = 0; y < shape[2]; ++y)
-            for (std::int64_t x = 0; x < shape[3]; ++x)
-                node.weights[(plane * rows + y * dilations[0]) * columns + x * dilations[1]] =
-                    weights[(plane * shape[2] + y) * shape[3] + x];
-    node.bias.assign(static_cast<std::size_t>(shape[0]), 0.0f);
-    if (has_input(2)) {
-        node.bias = float_input(2);
-        if (node.bias.size() != static_cast<std::size_t>(shape[0]))
-            refuse("the bias does not have one element per output channel");
-    }
+    node.window = read_window({shape[2], shape[3]}, data);
+    node.weights = float_input(1);
+    node.bias = convolution_bias(shape[0]);
     node.groups = static_cast<std::uint32_t>(group_count);
     if (group_count > 1 && shape[1] == 1 && shape[0] == group_count) {
         node.op = Operator::depthwise;
@@ -55,6 +44,79 @@ void Importer::convolution() {
     node.inputs = {input.value};
     const ValueId output = add_value(node_->output(0), output_shape());
     check_window(node.window, value_of(input), graph_.values[output]);
+    finish(std::move(node), output);
+}
+
+// The padding in front of each axis, which also says where the output ends: every output row has to
+// lie between the first and the last that an input reaches.
+void Importer::read_transposed_padding(Window& window, const Value& input,
+                                       const Value& output) const {
+    const Attributes attributes(*node_);
+    auto pads = attributes.integers("pads", {0, 0, 0, 0});
+    const auto extra = attributes.integers("output_padding", {0, 0});
+    const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
+    const std::int64_t extents[2] = {window.extent_height(), window.extent_width()};
+    const std::int64_t strides[2] = {window.stride_height, window.stride_width};
+    const std::int64_t inputs[2] = {input.height, input.width};
+    const std::int64_t outputs[2] = {output.height, output.width};
+    if (pads.size() != 4 || extra.size() != 2)
+        refuse("only two-dimensional convolutions are supported");
+    for (int axis = 0; axis < 2; ++axis) {
+        const std::int64_t reached = (inputs[axis] - 1) * strides[axis] + extents[axis];
+        const std::int64_t total = std::max<std::int64_t>(reached + extra[axis] - outputs[axis], 0);
+        if (auto_pad == "VALID")
+            pads[axis] = 0;
+        else if (auto_pad != "NOTSET" || !attributes.integers("output_shape", {}).empty())
+            pads[axis] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+        else if (pads[axis] + pads[axis + 2] != total)
+            refuse("its pads do not give an output of shape " + to_text(output.shape));
+        if (strides[axis] > extents[axis])
+            refuse("strides larger than the kernel are not supported");
+        if (pads[axis] < 0 || pads[axis] >= extents[axis] || pads[axis] > max_window)
+            refuse("padding as large as the kernel is not supported");
+        if (outputs[axis] + pads[axis] > reached)
+            refuse("output padding that no input reaches is not supported");
+    }
+    window.pad_top = static_cast<std::uint32_t>(pads[0]);
+    window.pad_left = static_cast<std::uint32_t>(pads[1]);
+}
+
+// From (inputs, outputs of a group, kernel) to (outputs, inputs of a group, kernel).
+static std::vector<float> exchange_channels(const std::vector<float>& weights, const Shape& shape,
+                                            std::int64_t groups) {
+    const std::int64_t inputs = shape[0] / groups, outputs = shape[1];
+    const std::int64_t positions = shape[2] * shape[3];
+    std::vector<float> result(weights.size());
+    for (std::int64_t group = 0; group < groups; ++group)
+        for (std::int64_t i = 0; i < inputs; ++i)
+            for (std::int64_t o = 0; o < outputs; ++o)
+                std::copy_n(weights.begin() + ((group * inputs + i) * outputs + o) * positions,
+                            positions,
+                            result.begin() + ((group * outputs + o) * inputs + i) * positions);
+    return result;
+}
+
+void Importer::transposed_convolution() {
+    const Reference input = variable_input(0);
+    const Shape& shape = constant_input(1).shape;
+    if (input.shape.size() != 4 || shape.size() != 4)
+        refuse("only two-dimensional convolutions are supported");
+    const std::int64_t group_count = Attributes(*node_).integer("group", 1);
+    if (group_count < 1 || value_of(input).channels != shape[0] || shape[0] % group_count != 0)
+        refuse("weights of shape " + to_text(shape) + " do not fit " +
+               std::to_string(value_of(input).channels) + " channels in " +
+               std::to_string(group_count) + " groups");
+    if (shape[0] / group_count * shape[2] * shape[3] > std::int64_t{OVERTAKE_MAX_KERNEL_ELEMENTS})
+        refuse("its kernel has more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) +
+               " elements");
+    Node node = new_node(Operator::transposed_convolution);
+    node.window = read_taps({shape[2], shape[3]});
+    node.weights = exchange_channels(float_input(1), shape, group_count);
+    node.bias = convolution_bias(shape[1] * group_count);
+    node.groups = static_cast<std::uint32_t>(group_count);
+    node.inputs = {input.value};
+    const ValueId output = add_value(node_->output(0), output_shape());
+    read_transposed_padding(node.window, value_of(input), graph_.values[output]);
     finish(std::move(node), output);
 }
 

@@ -12,15 +12,24 @@ void Importer::pool() {
         refuse("only two-dimensional pools are supported");
     if (node_->output_size() > 1 && !node_->output(1).empty())
         refuse("the indices of its maxima are not supported");
-    for (std::int64_t dilation : attributes.integers("dilations", {1, 1}))
-        if (dilation != 1)
-            refuse("dilation is not supported");
     const bool is_average = node_->op_type() == "AveragePool";
     Node node = new_node(is_average ? Operator::average_pool : Operator::max_pool);
     node.window = read_window(attributes.integers("kernel_shape", {}), value_of(input));
     node.count_include_pad = is_average && attributes.integer("count_include_pad", 0) != 0;
-    if (node.count_include_pad && attributes.integer("ceil_mode", 0) != 0)
-        refuse("ceil_mode together with count_include_pad is not supported");
+    if (is_average && (node.window.dilation_height != 1 || node.window.dilation_width != 1))
+        refuse("dilation is not supported");
+    // What ceil_mode adds never counts, what pads says does.
+    const auto pads = attributes.integers("pads", {0, 0, 0, 0});
+    if (node.count_include_pad && attributes.integer("ceil_mode", 0) != 0) {
+        if (attributes.text("auto_pad", "NOTSET") != "NOTSET")
+            refuse("ceil_mode together with auto_pad is not supported");
+        if (pads[2] < 0 || pads[2] >= node.window.kernel_height || pads[3] < 0 ||
+            pads[3] >= node.window.kernel_width)
+            refuse("padding as large as the kernel is not supported");
+        node.clips_padding = true;
+        node.pad_bottom = static_cast<std::uint32_t>(pads[2]);
+        node.pad_right = static_cast<std::uint32_t>(pads[3]);
+    }
     node.inputs = {input.value};
     const ValueId output = add_value(node_->output(0), output_shape());
     check_window(node.window, value_of(input), graph_.values[output]);

@@ -7,16 +7,36 @@
 
 namespace overtake::compiler {
 
-Window Importer::read_window(const std::vector<std::int64_t>& kernel, const Value& input) {
+// What forward and transposed windows have in common: all but the padding.
+Window Importer::read_taps(const std::vector<std::int64_t>& kernel) const {
     const Attributes attributes(*node_);
     const auto strides = attributes.integers("strides", {1, 1});
+    const auto dilations = attributes.integers("dilations", {1, 1});
+    if (kernel.size() != 2 || strides.size() != 2 || dilations.size() != 2)
+        refuse("only two-dimensional windows are supported");
+    const auto outside = [](std::int64_t size) { return size < 1 || size > max_window; };
+    if (std::ranges::any_of(kernel, outside) || std::ranges::any_of(strides, outside) ||
+        std::ranges::any_of(dilations, outside))
+        refuse("kernel, strides and dilations must lie in 1.." + std::to_string(max_window));
+    Window window;
+    window.kernel_height = static_cast<std::uint32_t>(kernel[0]);
+    window.kernel_width = static_cast<std::uint32_t>(kernel[1]);
+    window.stride_height = static_cast<std::uint32_t>(strides[0]);
+    window.stride_width = static_cast<std::uint32_t>(strides[1]);
+    window.dilation_height = static_cast<std::uint32_t>(dilations[0]);
+    window.dilation_width = static_cast<std::uint32_t>(dilations[1]);
+    return window;
+}
+
+Window Importer::read_window(const std::vector<std::int64_t>& kernel, const Value& input) const {
+    const Attributes attributes(*node_);
+    Window window = read_taps(kernel);
     auto pads = attributes.integers("pads", {0, 0, 0, 0});
     const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
-    if (kernel.size() != 2 || strides.size() != 2 || pads.size() != 4)
+    const std::int64_t extents[2] = {window.extent_height(), window.extent_width()};
+    const std::int64_t strides[2] = {window.stride_height, window.stride_width};
+    if (pads.size() != 4)
         refuse("only two-dimensional windows are supported");
-    if (std::ranges::any_of(kernel, [](auto size) { return size < 1 || size > max_window; }) ||
-        std::ranges::any_of(strides, [](auto size) { return size < 1 || size > max_window; }))
-        refuse("kernel and strides must lie in 1.." + std::to_string(max_window));
     if (auto_pad == "VALID")
         pads = {0, 0, 0, 0};
     if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
@@ -24,19 +44,16 @@ Window Importer::read_window(const std::vector<std::int64_t>& kernel, const Valu
         for (int axis = 0; axis < 2; ++axis) {
             const std::int64_t outputs = (sizes[axis] + strides[axis] - 1) / strides[axis];
             const std::int64_t total = std::max<std::int64_t>(
-                (outputs - 1) * strides[axis] + kernel[axis] - sizes[axis], 0);
+                (outputs - 1) * strides[axis] + extents[axis] - sizes[axis], 0);
             pads[axis] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
         }
     }
     if (std::ranges::any_of(pads, [](auto pad) { return pad < 0; }))
         refuse("negative padding is not supported");
-    if (pads[0] >= kernel[0] || pads[1] >= kernel[1])
+    if (pads[0] >= extents[0] || pads[1] >= extents[1])
         refuse("padding as large as the kernel is not supported");
-    Window window;
-    window.kernel_height = static_cast<std::uint32_t>(kernel[0]);
-    window.kernel_width = static_cast<std::uint32_t>(kernel[1]);
-    window.stride_height = static_cast<std::uint32_t>(strides[0]);
-    window.stride_width = static_cast<std::uint32_t>(strides[1]);
+    if (pads[0] > max_window || pads[1] > max_window)
+        refuse("padding must lie in 0.." + std::to_string(max_window));
     window.pad_top = static_cast<std::uint32_t>(pads[0]);
     window.pad_left = static_cast<std::uint32_t>(pads[1]);
     return window;

@@ -4,6 +4,7 @@
 // table of operators and what frames the nodes.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -41,19 +42,24 @@ private:
 
     // One handler for each operator; they work on node_.
     void convolution();
+    void transposed_convolution();
     void batch_normalization();
     void relu();
     void clip();
     void pool();
     void global_pool();
-    void add();
-    void affine();
+    void arithmetic();
+    void extreme();
     void gemm();
     void matrix_product();
     void flatten();
     void reshape();
     void softmax();
     void alias();
+    void concat();
+    void slice();
+    void split();
+    void resize();
     void constant();
     void function();
 
@@ -74,8 +80,15 @@ private:
     Node new_node(Operator op) const;
     void finish(Node node, ValueId output);
     void finish_like(const Reference& input, Node node);
-    Window read_window(const std::vector<std::int64_t>& kernel, const Value& input);
+    Window read_window(const std::vector<std::int64_t>& kernel, const Value& input) const;
+    Window read_taps(const std::vector<std::int64_t>& kernel) const;
     void check_window(const Window& window, const Value& input, const Value& output) const;
+    std::size_t device_axis(const Reference& reference, std::int64_t axis) const;
+    void add_slice(const Reference& input, const std::array<Stretch, 3>& stretches,
+                   const std::string& name, const Shape& shape);
+    void read_transposed_padding(Window& window, const Value& input, const Value& output) const;
+    std::vector<float> convolution_bias(std::int64_t outputs) const;
+    void add_binary(Operator op);
     void add_affine(const Reference& input, std::vector<float> scale, std::vector<float> offset);
     std::vector<float> per_channel(const Constant& constant, const Reference& other) const;
     void add_fully_connected(std::vector<float> weights, std::vector<float> bias);

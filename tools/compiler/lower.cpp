@@ -1,96 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "lower.hpp"
 
-#include <algorithm>
 #include <array>
-#include <limits>
-#include <optional>
+#include <cmath>
 
 #include "error.hpp"
-#include "memory_plan.hpp"
-#include "overtake_accel.h"
+#include "pack.hpp"
+#include "place.hpp"
 
 namespace overtake::compiler {
 namespace {
-
-constexpr std::uint64_t scratch_alignment = 64;
-constexpr std::uint32_t block = OVERTAKE_WEIGHT_BLOCK;
-
-std::uint32_t round_up(std::uint32_t channels) {
-    return (channels + block - 1) / block * block;
-}
-
-Place dense_place(const Value& value) {
-    Place place;
-    place.pixel_stride = round_up(value.channels);
-    const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
-    place.bytes = row * value.height;
-    if (place.bytes > std::numeric_limits<std::uint32_t>::max())
-        throw CompileError("tensor '" + value.name + "'", "is larger than 4 GiB");
-    place.row_stride = static_cast<std::uint32_t>(row);
-    return place;
-}
-
-// Weights in tiles of 8 outputs by 2 inputs: [group][o / 8][ky][kx][i / 2][o % 8][i % 2].
-std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode& quantised,
-                                          std::uint32_t inputs_of_group) {
-    const std::uint32_t outputs = static_cast<std::uint32_t>(node.bias.size()) / node.groups;
-    const std::uint32_t positions = node.window.kernel_height * node.window.kernel_width;
-    constexpr std::size_t tile_inputs = OVERTAKE_WEIGHT_INPUTS;
-    const std::size_t input_blocks = (inputs_of_group + tile_inputs - 1) / tile_inputs;
-    const std::size_t output_blocks = round_up(outputs) / block;
-    std::vector<std::int8_t> packed(node.groups * output_blocks * positions * input_blocks *
-                                    OVERTAKE_WEIGHT_TILE);
-    std::size_t source = 0;
-    for (std::uint32_t group = 0; group < node.groups; ++group)
-        for (std::uint32_t o = 0; o < outputs; ++o)
-            for (std::uint32_t i = 0; i < inputs_of_group; ++i)
-                for (std::uint32_t position = 0; position < positions; ++position) {
-                    const std::size_t tile =
-                        ((group * output_blocks + o / block) * positions + position) *
-                            input_blocks +
-                        i / tile_inputs;
-                    packed[(tile * block + o % block) * tile_inputs + i % tile_inputs] =
-                        quantised.weights[source++];
-                }
-    return packed;
-}
-
-// [ky][kx][channels rounded up to 8]
-std::vector<std::int8_t> pack_depthwise(const Node& node, const QuantisedNode& quantised) {
-    const auto channels = static_cast<std::uint32_t>(node.bias.size());
-    const std::size_t positions = node.window.kernel_height * node.window.kernel_width;
-    std::vector<std::int8_t> packed(positions * round_up(channels));
-    for (std::uint32_t channel = 0; channel < channels; ++channel)
-        for (std::size_t position = 0; position < positions; ++position)
-            packed[position * round_up(channels) + channel] =
-                quantised.weights[channel * positions + position];
-    return packed;
-}
-
-// bias, multiplier, shift, each of `channels` rounded up to 8 words.
-std::vector<std::uint32_t> pack_parameters(const QuantisedNode& quantised) {
-    const std::size_t count = round_up(static_cast<std::uint32_t>(quantised.bias.size()));
-    std::vector<std::uint32_t> words(3 * count);
-    std::fill(words.begin() + static_cast<std::ptrdiff_t>(2 * count), words.end(),
-              OVERTAKE_SHIFT_MIN);
-    for (std::size_t channel = 0; channel < quantised.bias.size(); ++channel) {
-        words[channel] = static_cast<std::uint32_t>(quantised.bias[channel]);
-        words[count + channel] = quantised.requantise[channel].multiplier;
-        words[2 * count + channel] = quantised.requantise[channel].shift;
-    }
-    return words;
-}
-
-// multiplier, shift, for each number of positions from 1.
-std::vector<std::uint32_t> pack_average(const QuantisedNode& quantised) {
-    std::vector<std::uint32_t> words;
-    for (const FixedScale& scale : quantised.requantise)
-        words.push_back(scale.multiplier);
-    for (const FixedScale& scale : quantised.requantise)
-        words.push_back(scale.shift);
-    return words;
-}
 
 class Lowering {
 public:
@@ -98,80 +17,20 @@ public:
         : graph_(graph), quantised_(quantised) {}
 
     Program run() {
-        program_.places.resize(graph_.values.size());
-        place_io();
-        place_scratch();
-        for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
-            if (graph_.nodes[index].op != Operator::softmax)
+        place(graph_, program_);
+        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
+            const Node& node = graph_.nodes[index];
+            if (node.op == Operator::concat)
+                join(index);
+            else if (node.op == Operator::slice)
+                cut_out(index);
+            else if (node.op != Operator::softmax)
                 program_.steps.push_back({instruction(index), index});
+        }
         return std::move(program_);
     }
 
 private:
-    bool on_bpu(const Node& node) const { return node.op != Operator::softmax; }
-
-    // Values that cross the segment's border get regions of their own.
-    void place_io() {
-        std::vector<bool> read(graph_.values.size()), written(graph_.values.size()),
-            kept(graph_.values.size());
-        for (const Node& node : graph_.nodes) {
-            for (ValueId input : node.inputs)
-                (on_bpu(node) ? read : kept)[input] = true;
-            written[node.output] = on_bpu(node);
-        }
-        for (ValueId output : graph_.outputs)
-            kept[output] = true;
-        std::vector<bool> given(graph_.values.size());
-        for (ValueId input : graph_.inputs)
-            given[input] = true;
-        for (ValueId value = 0; value < graph_.values.size(); ++value) {
-            if (given[value] ? !read[value] : !(written[value] && kept[value]))
-                continue;
-            if (OVERTAKE_REGION_IO + program_.io.size() == OVERTAKE_MAX_REGIONS)
-                throw CompileError(graph_.name,
-                                   "more than " +
-                                       std::to_string(OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO) +
-                                       " inputs and outputs are not supported");
-            Place place = dense_place(graph_.values[value]);
-            place.region = OVERTAKE_REGION_IO + static_cast<std::uint32_t>(program_.io.size());
-            program_.places[value] = place;
-            program_.io.push_back({value, !given[value]});
-        }
-    }
-
-    void place_scratch() {
-        std::vector<Lifetime> lifetimes;
-        std::vector<ValueId> values;
-        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
-            const Node& node = graph_.nodes[index];
-            if (!on_bpu(node) || program_.places[node.output].bytes > 0)
-                continue;
-            program_.places[node.output] = dense_place(graph_.values[node.output]);
-            lifetimes.push_back({program_.places[node.output].bytes, index, last_use(node.output)});
-            values.push_back(node.output);
-        }
-        const MemoryPlan plan = plan_memory(lifetimes, scratch_alignment);
-        for (std::size_t index = 0; index < values.size(); ++index) {
-            program_.places[values[index]].region = OVERTAKE_REGION_SCRATCH;
-            program_.places[values[index]].offset = plan.offsets[index];
-        }
-        program_.scratch_bytes = plan.bytes;
-        if (plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)
-            throw CompileError(graph_.name, "needs " + std::to_string(plan.bytes) +
-                                                " bytes of scratch, more than " +
-                                                std::to_string(OVERTAKE_MAX_SCRATCH_BYTES) +
-                                                "; compile it for a smaller input");
-    }
-
-    std::size_t last_use(ValueId value) const {
-        std::size_t last = 0;
-        for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
-            if (std::ranges::find(graph_.nodes[index].inputs, value) !=
-                graph_.nodes[index].inputs.end())
-                last = index;
-        return last;
-    }
-
     overtake_operand operand(ValueId id) const {
         const Value& value = graph_.values[id];
         const Place& place = program_.places[id];
@@ -185,6 +44,67 @@ private:
         result.row_stride = place.row_stride;
         result.pixel_stride = place.pixel_stride;
         return result;
+    }
+
+    // The elements first + n * step of an operand, count of them by axis.
+    static overtake_operand part(overtake_operand whole, const std::array<Stretch, 3>& stretches,
+                                 const Value& value) {
+        const auto& [channels, rows, columns] = stretches;
+        whole.offset += channels.first + std::uint64_t{rows.first} * whole.row_stride +
+                        std::uint64_t{columns.first} * whole.pixel_stride;
+        whole.channels = value.channels;
+        whole.height = value.height;
+        whole.width = value.width;
+        whole.row_stride *= rows.step;
+        whole.pixel_stride *= columns.step;
+        return whole;
+    }
+
+    static bool is_same_place(const overtake_operand& a, const overtake_operand& b) {
+        return a.region == b.region && a.offset == b.offset;
+    }
+
+    void copy(const overtake_operand& from, const overtake_operand& to, std::size_t index) {
+        overtake_insn insn{};
+        insn.opcode = OVERTAKE_OP_COPY;
+        insn.in[0] = from;
+        insn.out = to;
+        program_.steps.push_back({insn, index});
+    }
+
+    // Copies into a concat's output what was not written there in the first place.
+    void join(std::size_t index) {
+        const Node& node = graph_.nodes[index];
+        std::array<Stretch, 3> stretches;
+        for (ValueId input : node.inputs) {
+            const Value& value = graph_.values[input];
+            const overtake_operand to = part(operand(node.output), stretches, value);
+            if (!is_same_place(operand(input), to))
+                copy(operand(input), to, index);
+            const std::uint32_t sizes[3] = {value.channels, value.height, value.width};
+            stretches[node.device_axis].first += sizes[node.device_axis];
+        }
+    }
+
+    // Copies a slice that is no view.  Where its last stretched pixel would leave a row, it comes
+    // column by column.
+    void cut_out(std::size_t index) {
+        const Node& node = graph_.nodes[index];
+        const overtake_operand whole = operand(node.inputs[0]), to = operand(node.output);
+        const overtake_operand from = part(whole, node.stretches, graph_.values[node.output]);
+        if (is_same_place(from, to))
+            return;
+        const bool fits = std::uint64_t{from.width} * from.pixel_stride <= from.row_stride;
+        if (fits || from.width == 1)
+            return copy(from, to, index);
+        for (std::uint32_t column = 0; column < from.width; ++column) {
+            overtake_operand source = from, target = to;
+            source.offset += std::uint64_t{column} * from.pixel_stride;
+            source.pixel_stride = whole.pixel_stride;
+            target.offset += std::uint64_t{column} * to.pixel_stride;
+            source.width = target.width = 1;
+            copy(source, target, index);
+        }
     }
 
     overtake_insn instruction(std::size_t index) {
@@ -210,8 +130,23 @@ private:
             set_weights(insn, pack_depthwise(node, quantised));
             set_parameters(insn, pack_parameters(quantised));
             break;
+        case Operator::transposed_convolution:
+            insn.opcode = OVERTAKE_OP_TRANSPOSED_CONV;
+            insn.groups = node.groups;
+            set_window(insn, node.window);
+            set_weights(insn, pack_convolution(node, quantised, insn.in[0].channels / node.groups));
+            set_parameters(insn, pack_parameters(quantised));
+            break;
+        case Operator::multiply:
+            insn.opcode = OVERTAKE_OP_MUL;
+            insn.multiplier[0] = quantised.requantise[0].multiplier;
+            insn.shift[0] = quantised.requantise[0].shift;
+            break;
         case Operator::add:
-            insn.opcode = OVERTAKE_OP_ADD;
+        case Operator::subtract:
+        case Operator::maximum:
+        case Operator::minimum:
+            insn.opcode = pair_opcode(node.op);
             insn.multiplier[0] = quantised.add_scales[0].multiplier;
             insn.multiplier[1] = quantised.add_scales[1].multiplier;
             insn.shift[0] = quantised.add_scales[0].shift;
@@ -223,6 +158,9 @@ private:
         case Operator::average_pool:
             insn.opcode = OVERTAKE_OP_AVERAGE_POOL;
             insn.flags = node.count_include_pad ? OVERTAKE_FLAG_COUNT_INCLUDE_PAD : 0;
+            insn.flags |= node.clips_padding ? OVERTAKE_FLAG_CLIP_PAD : 0;
+            insn.pad_bottom = static_cast<std::uint16_t>(node.pad_bottom);
+            insn.pad_right = static_cast<std::uint16_t>(node.pad_right);
             set_window(insn, node.window);
             set_parameters(insn, pack_average(quantised));
             break;
@@ -237,10 +175,43 @@ private:
             insn.opcode = OVERTAKE_OP_COPY;
             insn.clamp_min = insn.clamp_max = 0;
             break;
+        case Operator::resize_nearest:
+        case Operator::resize_bilinear:
+            insn.opcode = node.op == Operator::resize_nearest ? OVERTAKE_OP_RESIZE_NEAREST
+                                                              : OVERTAKE_OP_RESIZE_BILINEAR;
+            set_positions(insn, node);
+            insn.clamp_min = insn.clamp_max = 0;
+            break;
+        case Operator::concat:
+        case Operator::slice:
         case Operator::softmax:
             break;
         }
         return insn;
+    }
+
+    static std::uint16_t pair_opcode(Operator op) {
+        switch (op) {
+        case Operator::subtract:
+            return OVERTAKE_OP_SUB;
+        case Operator::maximum:
+            return OVERTAKE_OP_MAX;
+        case Operator::minimum:
+            return OVERTAKE_OP_MIN;
+        default:
+            return OVERTAKE_OP_ADD;
+        }
+    }
+
+    static void set_positions(overtake_insn& insn, const Node& node) {
+        const auto fixed = [](double pixels) {
+            return static_cast<std::int64_t>(
+                std::nearbyint(std::ldexp(pixels, OVERTAKE_POSITION_BITS)));
+        };
+        insn.start_y = fixed(node.rows.start);
+        insn.start_x = fixed(node.columns.start);
+        insn.step_y = static_cast<std::uint32_t>(fixed(node.rows.step));
+        insn.step_x = static_cast<std::uint32_t>(fixed(node.columns.step));
     }
 
     static void set_window(overtake_insn& insn, const Window& window) {
@@ -250,6 +221,10 @@ private:
         insn.stride_width = static_cast<std::uint16_t>(window.stride_width);
         insn.pad_top = static_cast<std::uint16_t>(window.pad_top);
         insn.pad_left = static_cast<std::uint16_t>(window.pad_left);
+        if (window.dilation_height != 1 || window.dilation_width != 1) {
+            insn.dilation_height = static_cast<std::uint16_t>(window.dilation_height);
+            insn.dilation_width = static_cast<std::uint16_t>(window.dilation_width);
+        }
     }
 
     void set_weights(overtake_insn& insn, const std::vector<std::int8_t>& weights) {

@@ -60,8 +60,8 @@ void quantise_weights(const Node& node, const Quantisation& input, const Quantis
     }
 }
 
-void quantise_add(const Quantisation& first, const Quantisation& second, const Quantisation& output,
-                  QuantisedNode& result) {
+void quantise_pair(const Quantisation& first, const Quantisation& second,
+                   const Quantisation& output, QuantisedNode& result) {
     const double scales[2] = {double{first.scale} / output.scale,
                               double{second.scale} / output.scale};
     const FixedScale greater = fixed_scale(std::max(scales[0], scales[1]));
@@ -91,8 +91,9 @@ void quantise_function(const Node& node, const Quantisation& input, const Quanti
     }
 }
 
-bool keeps_quantisation(Operator op) {
-    return op == Operator::max_pool || op == Operator::copy;
+void quantise_product(const Quantisation& first, const Quantisation& second,
+                      const Quantisation& output, QuantisedNode& result) {
+    result.requantise = {fixed_scale(double{first.scale} * second.scale / output.scale)};
 }
 
 } // namespace
@@ -122,7 +123,7 @@ QuantisedGraph quantise(const Graph& graph, const std::vector<Range>& ranges) {
     for (const Node& node : graph.nodes) {
         const Quantisation& input = result.values[node.inputs[0]];
         Quantisation& output = result.values[node.output];
-        if (keeps_quantisation(node.op))
+        if (keeps_quantisation(node))
             output = input;
         QuantisedNode quantised;
         quantised.clamp_min = output.nearest(node.clamp_low);
@@ -131,10 +132,17 @@ QuantisedGraph quantise(const Graph& graph, const std::vector<Range>& ranges) {
             switch (node.op) {
             case Operator::convolution:
             case Operator::depthwise:
+            case Operator::transposed_convolution:
                 quantise_weights(node, input, output, quantised);
                 break;
+            case Operator::multiply:
+                quantise_product(input, result.values[node.inputs[1]], output, quantised);
+                break;
             case Operator::add:
-                quantise_add(input, result.values[node.inputs[1]], output, quantised);
+            case Operator::subtract:
+            case Operator::maximum:
+            case Operator::minimum:
+                quantise_pair(input, result.values[node.inputs[1]], output, quantised);
                 break;
             case Operator::average_pool:
                 quantise_average(node, input, output, quantised);
@@ -144,6 +152,10 @@ QuantisedGraph quantise(const Graph& graph, const std::vector<Range>& ranges) {
                 break;
             case Operator::max_pool:
             case Operator::copy:
+            case Operator::concat:
+            case Operator::slice:
+            case Operator::resize_nearest:
+            case Operator::resize_bilinear:
             case Operator::softmax:
                 break;
             }

@@ -32,10 +32,11 @@ FixedScale fixed_scale(double real);
 
 /// What an instruction needs beyond the node.
 struct QuantisedNode {
-    std::vector<std::int8_t> weights;     // in the order of Node::weights
-    std::vector<std::int32_t> bias;       // one per output channel
-    std::vector<FixedScale> requantise;   // one per output channel; average_pool: per count from 1
-    std::array<FixedScale, 2> add_scales; // of the inputs, with one shift
+    std::vector<std::int8_t> weights; // in the order of Node::weights
+    std::vector<std::int32_t> bias;   // one per output channel
+    // One per output channel; average_pool: per count from 1; multiply: one.
+    std::vector<FixedScale> requantise;
+    std::array<FixedScale, 2> add_scales; // of the inputs of add and its like, with one shift
     std::array<std::uint8_t, 256> table;  // activation: by (unsigned char)q
     int clamp_min = -128;
     int clamp_max = 127;

@@ -6,32 +6,113 @@
 namespace overtake::compiler {
 namespace {
 
-// One axis of a windowed operator.  Operators without a window are windows of one.
+// One axis of an instruction: how its outputs find their inputs.
 struct Axis {
-    std::int64_t kernel, stride, pad, size;
+    std::int64_t extent; // of a window
+    std::int64_t stride;
+    std::int64_t pad;
+    std::int64_t size;  // of the input
+    std::int64_t start; // of a resize
+    std::int64_t step;
 };
 
+// The inputs that some outputs need, and what stands for `pad` and `start` in front of them.
 struct Span {
-    std::uint32_t first, count, pad;
+    std::uint32_t first, count;
+    std::uint16_t pad;
+    std::int64_t start;
 };
 
-// The input positions that outputs [first, first + count) read, and the padding in front of them.
-Span input_span(const Axis& axis, std::uint32_t first, std::uint32_t count) {
-    const std::int64_t begin = std::int64_t{first} * axis.stride - axis.pad;
-    const std::int64_t end =
-        (std::int64_t{first} + count - 1) * axis.stride - axis.pad + axis.kernel;
-    const std::int64_t from = std::max<std::int64_t>(begin, 0);
-    return {static_cast<std::uint32_t>(from),
-            static_cast<std::uint32_t>(std::min(end, axis.size) - from),
-            static_cast<std::uint32_t>(from - begin)};
+std::int64_t extent(std::uint16_t kernel, std::uint16_t dilation) {
+    return std::int64_t{kernel - 1} * std::max<std::int64_t>(dilation, 1) + 1;
 }
 
-bool has_window(const overtake_insn& insn) {
-    return insn.kernel_height > 0;
+Axis row_axis(const overtake_insn& insn) {
+    return {extent(insn.kernel_height, insn.dilation_height),
+            insn.stride_height,
+            insn.pad_top,
+            insn.in[0].height,
+            insn.start_y,
+            insn.step_y};
+}
+
+Axis column_axis(const overtake_insn& insn) {
+    return {extent(insn.kernel_width, insn.dilation_width),
+            insn.stride_width,
+            insn.pad_left,
+            insn.in[0].width,
+            insn.start_x,
+            insn.step_x};
+}
+
+Span make_span(std::int64_t first, std::int64_t last, std::int64_t pad, std::int64_t start) {
+    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last - first + 1),
+            static_cast<std::uint16_t>(pad), start};
+}
+
+// Windows over outputs [first, first + count).
+Span window_span(const Axis& axis, std::int64_t first, std::int64_t count) {
+    const std::int64_t begin = first * axis.stride - axis.pad;
+    const std::int64_t end = (first + count - 1) * axis.stride - axis.pad + axis.extent;
+    const std::int64_t from = std::max<std::int64_t>(begin, 0);
+    return make_span(from, std::min(end, axis.size) - 1, from - begin, 0);
+}
+
+// Input i reaches outputs i * stride - pad and the extent - 1 behind it.
+Span transposed_span(const Axis& axis, std::int64_t first, std::int64_t count) {
+    const std::int64_t reached = first + axis.pad - (axis.extent - 1);
+    const std::int64_t from = reached > 0 ? (reached + axis.stride - 1) / axis.stride : 0;
+    const std::int64_t last = std::min((first + count - 1 + axis.pad) / axis.stride, axis.size - 1);
+    return make_span(from, last, first + axis.pad - from * axis.stride, 0);
+}
+
+// Positions are clamped to the input, and a bilinear one needs its neighbour too.
+Span resize_span(const Axis& axis, std::int64_t first, std::int64_t count) {
+    const std::int64_t one = std::int64_t{1} << OVERTAKE_POSITION_BITS;
+    const std::int64_t start = axis.start + first * axis.step;
+    const auto pixel = [&](std::int64_t position) {
+        return std::clamp<std::int64_t>(position, 0, (axis.size - 1) * one) / one;
+    };
+    const std::int64_t from = pixel(start);
+    const std::int64_t last = std::min(pixel(start + (count - 1) * axis.step) + 1, axis.size - 1);
+    return make_span(from, last, 0, start - from * one);
+}
+
+Span input_span(const overtake_insn& insn, const Axis& axis, std::int64_t first,
+                std::int64_t count) {
+    switch (insn.opcode) {
+    case OVERTAKE_OP_CONV:
+    case OVERTAKE_OP_DEPTHWISE:
+    case OVERTAKE_OP_MAX_POOL:
+    case OVERTAKE_OP_AVERAGE_POOL:
+        return window_span(axis, first, count);
+    case OVERTAKE_OP_TRANSPOSED_CONV:
+        return transposed_span(axis, first, count);
+    case OVERTAKE_OP_RESIZE_NEAREST:
+    case OVERTAKE_OP_RESIZE_BILINEAR:
+        return resize_span(axis, first, count);
+    default: // an element of the input each, or one for all
+        if (axis.size == 1)
+            return make_span(0, 0, 0, 0);
+        return make_span(first, first + count - 1, 0, 0);
+    }
+}
+
+bool is_convolution(const overtake_insn& insn) {
+    return insn.opcode == OVERTAKE_OP_CONV || insn.opcode == OVERTAKE_OP_TRANSPOSED_CONV;
 }
 
 bool has_second_input(const overtake_insn& insn) {
-    return insn.opcode == OVERTAKE_OP_ADD;
+    switch (insn.opcode) {
+    case OVERTAKE_OP_ADD:
+    case OVERTAKE_OP_SUB:
+    case OVERTAKE_OP_MUL:
+    case OVERTAKE_OP_MAX:
+    case OVERTAKE_OP_MIN:
+        return true;
+    default:
+        return false;
+    }
 }
 
 void narrow_rows(overtake_operand& operand, std::uint32_t first, std::uint32_t count) {
@@ -70,39 +151,30 @@ std::vector<Element> slice(const Constants& constants, std::uint64_t offset, std
 
 overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint32_t count) {
     overtake_insn part = insn;
+    const Span span = input_span(insn, row_axis(insn), first, count);
     narrow_rows(part.out, first, count);
-    if (has_window(insn)) {
-        const Span span =
-            input_span({insn.kernel_height, insn.stride_height, insn.pad_top, insn.in[0].height},
-                       first, count);
-        narrow_rows(part.in[0], span.first, span.count);
-        part.pad_top = static_cast<std::uint16_t>(span.pad);
-        return part;
-    }
-    narrow_rows(part.in[0], first, count);
-    if (has_second_input(insn))
+    narrow_rows(part.in[0], span.first, span.count);
+    if (has_second_input(insn) && insn.in[1].height > 1)
         narrow_rows(part.in[1], first, count);
+    part.pad_top = span.pad;
+    part.start_y = span.start;
     return part;
 }
 
 overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::uint32_t count) {
     overtake_insn part = insn;
+    const Span span = input_span(insn, column_axis(insn), first, count);
     narrow_columns(part.out, first, count);
-    if (has_window(insn)) {
-        const Span span = input_span(
-            {insn.kernel_width, insn.stride_width, insn.pad_left, insn.in[0].width}, first, count);
-        narrow_columns(part.in[0], span.first, span.count);
-        part.pad_left = static_cast<std::uint16_t>(span.pad);
-        return part;
-    }
-    narrow_columns(part.in[0], first, count);
-    if (has_second_input(insn))
+    narrow_columns(part.in[0], span.first, span.count);
+    if (has_second_input(insn) && insn.in[1].width > 1)
         narrow_columns(part.in[1], first, count);
+    part.pad_left = span.pad;
+    part.start_x = span.start;
     return part;
 }
 
 std::uint32_t channel_step(const overtake_insn& insn) {
-    if (insn.opcode != OVERTAKE_OP_CONV || insn.groups == 1)
+    if (!is_convolution(insn) || insn.groups == 1)
         return OVERTAKE_CHANNEL_ALIGN;
     // Whole groups, where they begin and end at blocks of weights and of channels.
     const std::uint32_t inputs = insn.in[0].channels / insn.groups;
@@ -117,9 +189,10 @@ static overtake_insn narrow_all_channels(const overtake_insn& insn, std::uint32_
                                          std::uint32_t count) {
     overtake_insn part = insn;
     narrow_channels(part.out, first, count);
-    if (insn.opcode != OVERTAKE_OP_CONV) {
-        narrow_channels(part.in[0], first, count);
-        if (has_second_input(insn))
+    if (!is_convolution(insn)) {
+        if (insn.in[0].channels > 1)
+            narrow_channels(part.in[0], first, count);
+        if (has_second_input(insn) && insn.in[1].channels > 1)
             narrow_channels(part.in[1], first, count);
     } else if (insn.groups > 1) {
         const std::uint32_t outputs = insn.out.channels / insn.groups;
@@ -139,10 +212,10 @@ std::uint64_t channel_cut_cycles(const ovt_profile& profile, const overtake_insn
 overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::uint32_t count,
                            Constants& constants) {
     overtake_insn part = narrow_all_channels(insn, first, count);
-    const bool is_convolution = insn.opcode == OVERTAKE_OP_CONV;
+    const bool is_dense = is_convolution(insn);
     const bool is_depthwise = insn.opcode == OVERTAKE_OP_DEPTHWISE;
     const std::size_t positions = std::size_t{insn.kernel_height} * insn.kernel_width;
-    if (is_convolution && first > 0) { // blocks of output channels lie one behind the other
+    if (is_dense && first > 0) { // blocks of output channels lie one behind the other
         const overtake_insn before = narrow_all_channels(insn, 0, first);
         part.weights_offset += ovt_insn_weights_bytes(&before);
     }
@@ -150,7 +223,7 @@ overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::
         part.weights_offset = constants.append(std::span<const std::int8_t>(
             slice<std::int8_t>(constants, insn.weights_offset, positions,
                                round_up(insn.out.channels), first, round_up(count))));
-    if (is_convolution || is_depthwise)
+    if (is_dense || is_depthwise)
         part.params_offset = constants.append(std::span<const std::uint32_t>(
             slice<std::uint32_t>(constants, insn.params_offset, 3, round_up(insn.out.channels),
                                  first, round_up(count))));

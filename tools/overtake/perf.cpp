@@ -45,13 +45,29 @@ double us(std::uint64_t ns) {
     return static_cast<double>(ns) / 1000;
 }
 
+// Bytes of device memory that one request of the model needs, by what is in them.
+nlohmann::json memory(const Model& model) {
+    std::size_t scratch = 0;
+    std::size_t buffers = 0;
+    for (const Segment& segment : model.segments()) {
+        scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
+        for (const TensorBinding& binding : segment.bindings)
+            buffers += model.tensors()[binding.tensor].bytes;
+    }
+    return {{"program", model.program().size()},
+            {"weights", model.weights().size()},
+            {"scratch", scratch},
+            {"inputs_and_outputs", buffers}};
+}
+
 nlohmann::json report(const Model& model, const Device& device,
                       const std::vector<load::Request>& requests) {
     auto sorted = load::latencies(requests);
     nlohmann::json out = {{"model", model.name()},
                           {"backend", device.backend()},
                           {"requests", requests.size()},
-                          {"failed", requests.size() - sorted.size()}};
+                          {"failed", requests.size() - sorted.size()},
+                          {"memory_bytes", memory(model)}};
     if (sorted.empty())
         return out;
     std::uint64_t executed = 0;
@@ -77,6 +93,13 @@ void print(const nlohmann::json& result) {
     fmt::print("{} on {}: {} requests, {} failed\n", result["model"].get<std::string>(),
                result["backend"].get<std::string>(), result["requests"].get<std::size_t>(),
                result["failed"].get<std::size_t>());
+    const auto& bytes = result["memory_bytes"];
+    const auto kib = [&](const char* what) {
+        return (bytes[what].get<std::size_t>() + 1023) / 1024;
+    };
+    fmt::print(
+        "memory      program {} KiB, weights {} KiB, scratch {} KiB, inputs and outputs {} KiB\n",
+        kib("program"), kib("weights"), kib("scratch"), kib("inputs_and_outputs"));
     if (!result.contains("latency_us"))
         return;
     const auto& latency = result["latency_us"];

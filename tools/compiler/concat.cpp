@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "concat.hpp"
+
+#include <optional>
+
+namespace overtake::compiler {
+namespace {
+
+class Aligner {
+public:
+    Aligner(Graph& graph, std::vector<Range>& ranges)
+        : graph_(graph), ranges_(ranges), uses_(count_uses(graph)), writers_(graph.values.size()) {}
+
+    void run() {
+        for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
+            writers_[graph_.nodes[index].output] = index;
+        for (const Node& node : graph_.nodes)
+            if (node.op == Operator::concat)
+                give_range(node);
+        std::vector<Node> nodes = std::move(graph_.nodes);
+        graph_.nodes.clear();
+        for (Node& node : nodes) {
+            if (node.op == Operator::concat)
+                requantise_inputs(node);
+            if (keeps_quantisation(node))
+                ranges_[node.output] = ranges_[node.inputs[0]];
+            graph_.nodes.push_back(std::move(node));
+        }
+    }
+
+private:
+    static bool equal(Range a, Range b) { return a.low == b.low && a.high == b.high; }
+
+    // The value whose range decides what `value` means.
+    ValueId origin(ValueId value) const {
+        while (writers_[value] && keeps_quantisation(graph_.nodes[*writers_[value]]) &&
+               graph_.nodes[*writers_[value]].op != Operator::concat)
+            value = graph_.nodes[*writers_[value]].inputs[0];
+        return value;
+    }
+
+    // Whether nothing but one node reads the value, nor what it is moved from.
+    bool is_own(ValueId value) const {
+        for (;;) {
+            if (uses_[value] != 1 || !writers_[value])
+                return false;
+            const Node& writer = graph_.nodes[*writers_[value]];
+            if (!keeps_quantisation(writer) || writer.op == Operator::concat)
+                return true;
+            value = writer.inputs[0];
+        }
+    }
+
+    void give_range(const Node& node) {
+        for (ValueId input : node.inputs)
+            if (is_own(input))
+                ranges_[origin(input)] = ranges_[node.output];
+    }
+
+    void requantise_inputs(Node& node) {
+        const Range wanted = ranges_[node.output];
+        for (std::size_t number = 0; number < node.inputs.size(); ++number) {
+            ValueId& input = node.inputs[number];
+            if (equal(ranges_[input], wanted))
+                continue;
+            Node requantise;
+            requantise.name = node.name + ":" + std::to_string(number);
+            requantise.onnx_type = node.onnx_type;
+            requantise.op = Operator::activation;
+            requantise.inputs = {input};
+            requantise.output = graph_.values.size();
+            Value value = graph_.values[input];
+            value.name = requantise.name;
+            graph_.values.push_back(std::move(value));
+            ranges_.push_back(wanted);
+            input = requantise.output;
+            graph_.nodes.push_back(std::move(requantise));
+        }
+    }
+
+    Graph& graph_;
+    std::vector<Range>& ranges_;
+    const std::vector<std::size_t> uses_;
+    std::vector<std::optional<std::size_t>> writers_; // by value, index into nodes before run
+};
+
+} // namespace
+
+void align_concats(Graph& graph, std::vector<Range>& ranges) {
+    Aligner(graph, ranges).run();
+}
+
+} // namespace overtake::compiler

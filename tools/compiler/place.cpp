@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "place.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "error.hpp"
+#include "memory_plan.hpp"
+#include "overtake_accel.h"
+
+namespace overtake::compiler {
+namespace {
+
+constexpr std::uint64_t scratch_alignment = 64;
+
+std::uint32_t round_up(std::uint32_t channels) {
+    return (channels + OVERTAKE_CHANNEL_ALIGN - 1) / OVERTAKE_CHANNEL_ALIGN *
+           OVERTAKE_CHANNEL_ALIGN;
+}
+
+Place dense_place(const Value& value) {
+    Place place;
+    place.pixel_stride = round_up(value.channels);
+    const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
+    place.bytes = row * value.height;
+    if (place.bytes > std::numeric_limits<std::uint32_t>::max())
+        throw CompileError("tensor '" + value.name + "'", "is larger than 4 GiB");
+    place.row_stride = static_cast<std::uint32_t>(row);
+    return place;
+}
+
+// A value that lies inside another one: elements first + n * step of each axis of `whole`.
+struct View {
+    ValueId whole;
+    std::array<Stretch, 3> stretches;
+};
+
+class Placement {
+public:
+    Placement(const Graph& graph, Program& program)
+        : graph_(graph), program_(program), views_(graph.values.size()) {}
+
+    void run() {
+        program_.places.assign(graph_.values.size(), Place{});
+        place_io();
+        for (const Node& node : graph_.nodes)
+            if (node.op == Operator::slice)
+                view_slice(node);
+        for (const Node& node : graph_.nodes)
+            if (node.op == Operator::concat)
+                view_inputs(node);
+        place_scratch();
+        for (ValueId value = 0; value < graph_.values.size(); ++value)
+            if (views_[value])
+                resolve(value);
+    }
+
+private:
+    bool on_bpu(const Node& node) const { return node.op != Operator::softmax; }
+    bool is_io(ValueId value) const { return program_.places[value].bytes > 0; }
+
+    // Values that cross the segment's border get regions of their own.
+    void place_io() {
+        std::vector<bool> read(graph_.values.size()), written(graph_.values.size()),
+            kept(graph_.values.size());
+        for (const Node& node : graph_.nodes) {
+            for (ValueId input : node.inputs)
+                (on_bpu(node) ? read : kept)[input] = true;
+            written[node.output] = on_bpu(node);
+        }
+        for (ValueId output : graph_.outputs)
+            kept[output] = true;
+        std::vector<bool> given(graph_.values.size());
+        for (ValueId input : graph_.inputs)
+            given[input] = true;
+        for (ValueId value = 0; value < graph_.values.size(); ++value) {
+            if (given[value] ? !read[value] : !(written[value] && kept[value]))
+                continue;
+            if (OVERTAKE_REGION_IO + program_.io.size() == OVERTAKE_MAX_REGIONS)
+                throw CompileError(graph_.name,
+                                   "more than " +
+                                       std::to_string(OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO) +
+                                       " inputs and outputs are not supported");
+            Place place = dense_place(graph_.values[value]);
+            place.region = OVERTAKE_REGION_IO + static_cast<std::uint32_t>(program_.io.size());
+            program_.places[value] = place;
+            program_.io.push_back({value, !given[value]});
+        }
+    }
+
+    // Operators read channels in blocks, so a view begins at one; a row has to hold its pixels.
+    bool can_view(const View& view, const Value& part) const {
+        const Value& whole = graph_.values[view.whole];
+        return view.stretches[axis_channels].first % OVERTAKE_CHANNEL_ALIGN == 0 &&
+               (view.stretches[axis_width].step == 1 ||
+                std::uint64_t{part.width} * view.stretches[axis_width].step <=
+                    std::uint64_t{whole.width} * view.stretches[axis_height].step);
+    }
+
+    // What a slice shows stays where it is.
+    void view_slice(const Node& node) {
+        const View view{node.inputs[0], node.stretches};
+        if (!is_io(node.output) && can_view(view, graph_.values[node.output]))
+            views_[node.output] = view;
+    }
+
+    // What a concat joins is written where it belongs, unless it has a place already.
+    void view_inputs(const Node& node) {
+        std::uint32_t first = 0;
+        for (ValueId input : node.inputs) {
+            View view{node.output, {}};
+            view.stretches[node.device_axis].first = first;
+            const Value& part = graph_.values[input];
+            if (!is_io(input) && !views_[input] && can_view(view, part))
+                views_[input] = view;
+            const std::uint32_t sizes[3] = {part.channels, part.height, part.width};
+            first += sizes[node.device_axis];
+        }
+    }
+
+    ValueId root(ValueId value) const {
+        while (views_[value])
+            value = views_[value]->whole;
+        return value;
+    }
+
+    void place_scratch() {
+        std::vector<std::optional<Lifetime>> lives(graph_.values.size()); // by root
+        const auto extend = [&](ValueId value, std::size_t index) {
+            auto& life = lives[root(value)];
+            if (!life)
+                life = Lifetime{0, index, index};
+            life->last = index;
+        };
+        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
+            const Node& node = graph_.nodes[index];
+            if (!on_bpu(node))
+                continue;
+            extend(node.output, index);
+            for (ValueId input : node.inputs)
+                extend(input, index);
+        }
+        std::vector<Lifetime> lifetimes;
+        std::vector<ValueId> values;
+        for (ValueId value = 0; value < graph_.values.size(); ++value) {
+            if (!lives[value] || is_io(value))
+                continue;
+            program_.places[value] = dense_place(graph_.values[value]);
+            lives[value]->bytes = program_.places[value].bytes;
+            lifetimes.push_back(*lives[value]);
+            values.push_back(value);
+        }
+        const MemoryPlan plan = plan_memory(lifetimes, scratch_alignment);
+        for (std::size_t index = 0; index < values.size(); ++index) {
+            program_.places[values[index]].region = OVERTAKE_REGION_SCRATCH;
+            program_.places[values[index]].offset = plan.offsets[index];
+        }
+        program_.scratch_bytes = plan.bytes;
+        if (plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)
+            throw CompileError(graph_.name, "needs " + std::to_string(plan.bytes) +
+                                                " bytes of scratch, more than " +
+                                                std::to_string(OVERTAKE_MAX_SCRATCH_BYTES) +
+                                                "; compile it for a smaller input");
+    }
+
+    void resolve(ValueId value) {
+        const View& view = *views_[value];
+        if (views_[view.whole] && program_.places[view.whole].bytes == 0)
+            resolve(view.whole);
+        const Place& whole = program_.places[view.whole];
+        const auto& [channels, rows, columns] = view.stretches;
+        Place place = whole;
+        place.offset += channels.first + std::uint64_t{rows.first} * whole.row_stride +
+                        std::uint64_t{columns.first} * whole.pixel_stride;
+        place.row_stride = whole.row_stride * rows.step;
+        place.pixel_stride = whole.pixel_stride * columns.step;
+        program_.places[value] = place;
+    }
+
+    const Graph& graph_;
+    Program& program_;
+    std::vector<std::optional<View>> views_; // by value
+};
+
+} // namespace
+
+void place(const Graph& graph, Program& program) {
+    Placement(graph, program).run();
+}
+
+} // namespace overtake::compiler
