@@ -19,8 +19,9 @@ import float_reference
 import model_file
 import random_graphs
 import reference
+import small_models
 
-GRAPHS = 60
+GRAPHS = 150
 SAMPLES = 3
 
 
@@ -85,8 +86,28 @@ class Agreement(unittest.TestCase):
                 for name, wanted in network.run_images({"image": samples}).items():
                     self.assertGreaterEqual(cosine(device[name], wanted), 0.99, name)
 
+    def test_a_strided_depthwise_convolution_of_one_tap_is_no_scaling(self):
+        nodes = [
+            small_models.node("Conv", ["image", "v"], ["between"], name="first"),
+            small_models.node("Conv", ["between", "w"], ["y"], group=8, strides=[3, 2]),
+        ]
+        random = np.random.default_rng(1)
+        constants = {
+            "v": random.standard_normal((8, 3, 1, 1)).astype(np.float32),
+            "w": random.uniform(0.5, 1.5, (8, 1, 1, 1)).astype(np.float32),
+        }
+        model = small_models.model(nodes, {"image": (1, 3, 7, 7)}, {"y": (1, 8, 3, 4)}, constants)
+        onnx.save(model, str(self.directory / "model.onnx"))
+        samples = random.standard_normal((SAMPLES, 3, 7, 7)).astype(np.float32)
+        np.save(self.directory / "calibration.npy", samples)
+        path = self.compile("whole.ovm")
+        self.check_bits(path, samples)
+        wanted = float_reference.Network(model).run_images({"image": samples})["y"]
+        device = run(path, {"image": samples}, self.directory / "float")["y"]
+        self.assertGreaterEqual(cosine(device, wanted), 0.99)
+
     def test_splitting_changes_no_bit_and_keeps_the_limit(self):
-        for seed in range(0, GRAPHS, 2):
+        for seed in range(0, GRAPHS, 3):
             _, samples = self.make(seed)
             whole = run(self.compile("whole.ovm"), {"image": samples}, self.directory / "whole")
             smallest = self.smallest_limit()

@@ -99,9 +99,17 @@ private:
         producer.output = node.output;
     }
 
+    bool same_size(const Node& node) const {
+        const Value &in = graph_.values[node.inputs[0]], &out = graph_.values[node.output];
+        return in.height == out.height && in.width == out.width;
+    }
+
     bool merge_scaling(const Node& node) {
-        const bool scales =
-            node.op == Operator::depthwise && node.weights.size() == node.bias.size();
+        const Window& window = node.window;
+        const bool scales = node.op == Operator::depthwise &&
+                            node.weights.size() == node.bias.size() && window.stride_height == 1 &&
+                            window.stride_width == 1 && window.pad_top == 0 &&
+                            window.pad_left == 0 && same_size(node);
         if (!scales)
             return false;
         Node* producer = sole_producer(node.inputs[0]);
