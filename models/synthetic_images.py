@@ -1,5 +1,8 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Images without a camera: what calibrates the generated networks and what tests send through."""
+
+import argparse
 
 import numpy as np
 
@@ -24,3 +27,19 @@ def synthetic_images(count, height, width, random):
         image -= image.mean(axis=(1, 2), keepdims=True)
         image /= image.std(axis=(1, 2), keepdims=True)
     return images
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes synthetic images, float32, N x 3 x H x W.")
+    parser.add_argument("output", metavar="FILE.npy")
+    parser.add_argument("--input", default="224x224", metavar="HEIGHTxWIDTH")
+    parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    height, width = map(int, options.input.split("x"))
+    images = synthetic_images(options.count, height, width, np.random.default_rng(options.seed))
+    np.save(options.output, images)
+
+
+if __name__ == "__main__":
+    main()

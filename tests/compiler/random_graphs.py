@@ -76,6 +76,20 @@ class RandomGraph:
             attributes["ceil_mode"] = 1
         return {**attributes, "strides": stride, "kernel_shape": kernel}, tuple(sizes)
 
+    @staticmethod
+    def _all_have_taps(shape, attributes, sizes):
+        """A maximum needs an element."""
+        pads = attributes.get("pads")
+        if pads is None:
+            return False
+        for axis in range(2):
+            taps = np.arange(attributes["kernel_shape"][axis]) * attributes["dilations"][axis]
+            first = np.arange(sizes[axis]) * attributes["strides"][axis] - pads[axis]
+            places = first[:, None] + taps
+            if not ((places >= 0) & (places < shape[axis])).any(axis=1).all():
+                return False
+        return True
+
     def _dilation(self):
         """None three times in four."""
         if self.random.random() < 0.75:
@@ -259,6 +273,8 @@ class RandomGraph:
         if window is None:
             return
         attributes, sizes = window
+        if dilation != (1, 1) and not self._all_have_taps(shape[1:], attributes, sizes):
+            return
         if operator == "AveragePool" and "auto_pad" not in attributes:
             attributes["count_include_pad"] = int(self.random.integers(2))
         self.node(operator, [source], (shape[0], *sizes), **attributes)

@@ -74,9 +74,10 @@ void Importer::slice() {
             refuse("steps must be positive, and 1 along channels");
         if (first >= last)
             refuse("gives an empty tensor");
-        stretches[axis] = {static_cast<std::uint32_t>(first),
-                           static_cast<std::uint32_t>(steps[index])};
         shape[axis + 1] = (last - first + steps[index] - 1) / steps[index];
+        stretches[axis].first = static_cast<std::uint32_t>(first);
+        if (shape[axis + 1] > 1)
+            stretches[axis].step = static_cast<std::uint32_t>(steps[index]);
     }
     add_slice(input, stretches, node_->output(0), shape);
 }

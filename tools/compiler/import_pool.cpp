@@ -33,6 +33,7 @@ void Importer::pool() {
     node.inputs = {input.value};
     const ValueId output = add_value(node_->output(0), output_shape());
     check_window(node.window, value_of(input), graph_.values[output]);
+    check_taps(node.window, value_of(input), graph_.values[output]);
     finish(std::move(node), output);
 }
 

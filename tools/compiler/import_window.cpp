@@ -23,8 +23,9 @@ Window Importer::read_taps(const std::vector<std::int64_t>& kernel) const {
     window.kernel_width = static_cast<std::uint32_t>(kernel[1]);
     window.stride_height = static_cast<std::uint32_t>(strides[0]);
     window.stride_width = static_cast<std::uint32_t>(strides[1]);
-    window.dilation_height = static_cast<std::uint32_t>(dilations[0]);
-    window.dilation_width = static_cast<std::uint32_t>(dilations[1]);
+    // Of one tap there is nothing to dilate.
+    window.dilation_height = kernel[0] > 1 ? static_cast<std::uint32_t>(dilations[0]) : 1;
+    window.dilation_width = kernel[1] > 1 ? static_cast<std::uint32_t>(dilations[1]) : 1;
     return window;
 }
 
@@ -67,6 +68,26 @@ void Importer::check_window(const Window& window, const Value& input, const Valu
         (std::int64_t{output.width} - 1) * window.stride_width - window.pad_left;
     if (last_row >= input.height || last_column >= input.width)
         refuse("a window lies wholly in the padding, which is not supported");
+}
+
+// A pool has to have something in every window; only a dilated one can miss the tensor it covers.
+void Importer::check_taps(const Window& window, const Value& input, const Value& output) const {
+    const auto has_tap = [](std::int64_t first, std::uint32_t kernel, std::uint32_t dilation,
+                            std::uint32_t size) {
+        for (std::uint32_t tap = 0; tap < kernel; ++tap, first += dilation)
+            if (first >= 0 && first < size)
+                return true;
+        return false;
+    };
+    bool all = true;
+    for (std::int64_t y = 0; y < output.height; ++y)
+        all = all && has_tap(y * window.stride_height - window.pad_top, window.kernel_height,
+                             window.dilation_height, input.height);
+    for (std::int64_t x = 0; x < output.width; ++x)
+        all = all && has_tap(x * window.stride_width - window.pad_left, window.kernel_width,
+                             window.dilation_width, input.width);
+    if (!all)
+        refuse("all taps of a dilated window lie in the padding, which is not supported");
 }
 
 } // namespace overtake::compiler

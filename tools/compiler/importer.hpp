@@ -82,6 +82,7 @@ private:
     void finish_like(const Reference& input, Node node);
     Window read_window(const std::vector<std::int64_t>& kernel, const Value& input) const;
     Window read_taps(const std::vector<std::int64_t>& kernel) const;
+    void check_taps(const Window& window, const Value& input, const Value& output) const;
     void check_window(const Window& window, const Value& input, const Value& output) const;
     std::size_t device_axis(const Reference& reference, std::int64_t axis) const;
     void add_slice(const Reference& input, const std::array<Stretch, 3>& stretches,
