@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""The generated networks on the embedded device: every bit is the same with and without SIMD, whole
+and split into FCs, and the outputs stay close to float.
+
+ResNet-18 and MobileNetV2 run at their full size, the detector and the U-Net narrow and small.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(SOURCE / "tests/compiler"), str(SOURCE / "models")]
+
+import float_reference
+import overtake_command
+from overtake_command import cosine, fc_times, succeed
+from synthetic_images import synthetic_images
+
+MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
+
+
+class Networks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def generate(self, kind, size, width):
+        """Returns network and calibration images."""
+        path = self.folder / f"{kind}.onnx"
+        calibration = self.folder / f"{kind}_calibration.npy"
+        subprocess.run(
+            [sys.executable, "-B", SOURCE / "models/generate.py", kind, path, "--input", size,
+             "--width", str(width), "--samples", calibration],
+            check=True, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        return path, calibration
+
+    def compile(self, network, calibration, name, *options):
+        path = self.folder / name
+        succeed("compile", network, "--calibration", calibration, "-o", path, "-q", *options)
+        return path
+
+    def run_on(self, model, images, simd):
+        os.environ["OVERTAKE_SIMD"] = simd
+        self.addCleanup(os.environ.pop, "OVERTAKE_SIMD", None)
+        return overtake_command.run(model, {"image": images}, self.folder / f"simd-{simd}")
+
+    def assert_same(self, results, wanted):
+        self.assertEqual(results.keys(), wanted.keys())
+        for name, array in wanted.items():
+            np.testing.assert_array_equal(results[name], array, err_msg=name)
+
+    def check(self, network, calibration, least_cosine):
+        """Runs two unseen images; returns the outputs."""
+        shape = np.load(calibration, mmap_mode="r").shape
+        images = synthetic_images(2, *shape[2:], np.random.default_rng(7))
+        model = self.compile(network, calibration, "whole.ovm")
+        scalar = self.run_on(model, images, "off")
+        self.assert_same(self.run_on(model, images, "auto"), scalar)
+        limit = int(max(fc_times(model)) / 20)
+        split = self.compile(network, calibration, "split.ovm", "--max-time-per-fc", limit)
+        times = fc_times(split)
+        self.assertGreaterEqual(len(times), 20)
+        self.assertLessEqual(max(times), limit)
+        self.assert_same(self.run_on(split, images, "auto"), scalar)
+        wanted = float_reference.Network(network).run_images({"image": images})
+        for name, array in wanted.items():
+            likeness = cosine(scalar[name], array)
+            print(f"{network.stem} {name}: cosine {likeness:.4f}")
+            self.assertGreaterEqual(likeness, least_cosine, name)
+        for name, array in scalar.items():
+            self.assertTrue((array[0] != array[1]).any(), f"{name} does not depend on the image")
+
+    def test_resnet18_at_full_size(self):
+        self.check(MODELS / "resnet18.onnx", MODELS / "resnet18_calibration.npy", 0.99)
+
+    def test_mobilenetv2_at_full_size(self):
+        self.check(MODELS / "mobilenetv2.onnx", MODELS / "mobilenetv2_calibration.npy", 0.97)
+
+    def test_small_detector(self):
+        self.check(*self.generate("yolo", "96x128", 8), 0.97)
+
+    def test_small_unet(self):
+        self.check(*self.generate("unet", "64x96", 8), 0.99)
+
+
+if __name__ == "__main__":
+    unittest.main()
