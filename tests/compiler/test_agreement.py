@@ -21,7 +21,7 @@ import random_graphs
 import reference
 import small_models
 
-GRAPHS = 150
+GRAPHS = 100
 SAMPLES = 3
 
 

@@ -5,9 +5,14 @@
 // into one line on stderr and exit status 1.
 #pragma once
 
+#include <cstdint>
+
 #include <CLI/CLI.hpp>
 
 namespace overtake::command {
+
+/// How long run and perf let a request be in flight on an embedded device.
+constexpr std::uint64_t longest_run_ns = 600'000'000'000;
 
 void add_compile(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);

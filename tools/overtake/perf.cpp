@@ -117,6 +117,7 @@ int run_perf(const PerfOptions& options) {
     EmbeddedOptions embedded;
     embedded.cores = options.cores;
     embedded.mode = mode_number(options.mode);
+    embedded.queue_timeout_ns = longest_run_ns;
     auto device = open_device(options.device, embedded);
     auto model = Model::load(options.model);
     SessionOptions rights;

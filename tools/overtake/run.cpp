@@ -117,7 +117,10 @@ int run_model(const Options& options) {
     const std::size_t count = inputs.front().count;
     SessionOptions rights;
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
-    Session session(open_device(options.device), model, rights);
+    // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
+    EmbeddedOptions embedded;
+    embedded.queue_timeout_ns = longest_run_ns;
+    Session session(open_device(options.device, embedded), model, rights);
 
     Outputs outputs(*model);
     ProgressBar bar;
