@@ -143,7 +143,8 @@ static bool picture_shapes_fit(const struct overtake_insn *insn)
 {
 	const struct overtake_operand *luma = &insn->in[0], *chroma = &insn->in[1];
 
-	if (luma->channels != 1 || luma->pixel_stride != 1)
+	/* So it has one channel as well: a pixel is at least as long as its channels. */
+	if (luma->pixel_stride != 1)
 		return false;
 	if (insn->flags & OVERTAKE_FLAG_GRAY)
 		return insn->out.channels == 1;

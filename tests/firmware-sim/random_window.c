@@ -20,6 +20,19 @@ static u32 extent(u32 kernel, u32 dilation)
 	return (kernel - 1) * (dilation ? dilation : 1) + 1;
 }
 
+/* Now and then taps as far apart as they can be, of which hardly one meets the input. */
+static void far_taps(struct overtake_insn *insn, u64 *state)
+{
+	if (!random_between(state, 0, 7))
+		insn->dilation_height = (u16)(0xffff - random_between(state, 0, 3));
+	if (!random_between(state, 0, 7))
+		insn->dilation_width = (u16)(0xffff - random_between(state, 0, 3));
+	if (insn->opcode == OVERTAKE_OP_TRANSPOSED_CONV && !random_between(state, 0, 7))
+		insn->stride_height = (u16)(0xffff - random_between(state, 0, 3));
+	if (insn->opcode == OVERTAKE_OP_TRANSPOSED_CONV && !random_between(state, 0, 7))
+		insn->stride_width = insn->dilation_width ? insn->dilation_width : 0xffff;
+}
+
 /* A window, the output and in[0]. */
 static void random_window(struct random_job *job, u32 inputs, u32 outputs, u64 *state)
 {
@@ -29,12 +42,13 @@ static void random_window(struct random_job *job, u32 inputs, u32 outputs, u64 *
 
 	insn->kernel_height = (u16)random_between(state, 1, 4);
 	insn->kernel_width = (u16)random_between(state, 1, 4);
+	insn->stride_height = (u16)random_between(state, 1, 3);
+	insn->stride_width = (u16)random_between(state, 1, 3);
 	if (insn->opcode != OVERTAKE_OP_AVERAGE_POOL && !random_between(state, 0, 2)) {
 		insn->dilation_height = (u16)random_between(state, 0, 4);
 		insn->dilation_width = (u16)random_between(state, 0, 4);
+		far_taps(insn, state);
 	}
-	insn->stride_height = (u16)random_between(state, 1, 3);
-	insn->stride_width = (u16)random_between(state, 1, 3);
 	insn->pad_top = (u16)random_between(state, 0, extent(insn->kernel_height,
 							     insn->dilation_height) - 1);
 	insn->pad_left = (u16)random_between(state, 0, extent(insn->kernel_width,

@@ -374,7 +374,7 @@ static const struct field_row field_rows[] = {
 	{ "requantised rows differ", OP(REQUANTISE), AT(in[0].height), 3, FAULT(SHAPE) },
 	{ "quantised columns differ", OP(QUANTISE), AT(out.width), 3, FAULT(SHAPE) },
 	{ "dequantised channels differ", OP(DEQUANTISE), AT(in[0].channels), 11, FAULT(SHAPE) },
-	{ "luma of two channels", OP(NV12), AT(in[0].pixel_stride), 2, FAULT(FIELD) },
+	{ "luma of two channels", OP(NV12), AT(in[0].channels), 2, FAULT(FIELD) },
 	{ "chroma of one channel", OP(NV12), AT(in[1].channels), 1, FAULT(SHAPE) },
 	{ "chroma rows of another picture", OP(NV12), AT(in[1].height), 2, FAULT(SHAPE) },
 	{ "chroma columns of another picture", OP(NV12), AT(in[1].width), 2, FAULT(SHAPE) },
