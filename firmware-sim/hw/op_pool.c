@@ -25,35 +25,12 @@ s64 ovt_unit_max_pool(const struct overtake_insn *insn, const struct ovt_operand
 	return (s64)window.rows * window.columns * OVT_UNIT_CHANNELS;
 }
 
-/* Positions of one axis of a window up to @after behind the input: the window begins inside it. */
-static u32 clipped(u32 output, u32 stride, u32 pad, u32 kernel, u32 inputs, u32 after)
-{
-	s64 begin = (s64)((u64)output * stride) - pad;
-	s64 left = (s64)inputs + after - begin;
-
-	return left < kernel ? (u32)left : kernel;
-}
-
-/* How many positions of the window an average is over, at least 1. */
-static u32 positions_counted(const struct overtake_insn *insn, const struct ovt_cursor *at,
-			     u32 inside)
-{
-	if (insn->flags & OVERTAKE_FLAG_CLIP_PAD)
-		return clipped(at->y, insn->stride_height, insn->pad_top, insn->kernel_height,
-			       insn->in[0].height, insn->pad_bottom) *
-		       clipped(at->x, insn->stride_width, insn->pad_left, insn->kernel_width,
-			       insn->in[0].width, insn->pad_right);
-	if (insn->flags & OVERTAKE_FLAG_COUNT_INCLUDE_PAD)
-		return (u32)insn->kernel_height * insn->kernel_width;
-	return inside;
-}
-
 /* The divisors are multipliers that the compiler provides for each number of positions. */
 static void store_averages(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			   const struct ovt_cursor *at, u32 count, const s32 *sums, u32 inside)
 {
 	u32 kernel = (u32)insn->kernel_height * insn->kernel_width;
-	u32 entry = positions_counted(insn, at, inside) - 1;
+	u32 entry = ovt_positions_counted(insn, at, inside) - 1;
 	u32 multiplier = ovt_param(operands, entry);
 	u32 shift = ovt_param(operands, (u64)kernel + entry);
 	s8 *out = ovt_output_at(insn, operands, at);

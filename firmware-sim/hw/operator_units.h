@@ -109,6 +109,31 @@ static inline struct ovt_window ovt_window_at(const struct overtake_insn *insn,
 	return window;
 }
 
+/* Positions of one axis of a window up to @after behind the input: the window begins inside it. */
+static inline u32 ovt_clipped_axis(u32 output, u32 stride, u32 pad, u32 kernel, u32 inputs,
+				   u32 after)
+{
+	s64 begin = (s64)((u64)output * stride) - pad;
+	s64 left = (s64)inputs + after - begin;
+
+	return left < kernel ? (u32)left : kernel;
+}
+
+/* How many positions of the window an average is over, at least 1. */
+static inline u32 ovt_positions_counted(const struct overtake_insn *insn,
+					const struct ovt_cursor *at, u32 inside)
+{
+	if (insn->flags & OVERTAKE_FLAG_CLIP_PAD)
+		return ovt_clipped_axis(at->y, insn->stride_height, insn->pad_top,
+					insn->kernel_height, insn->in[0].height,
+					insn->pad_bottom) *
+		       ovt_clipped_axis(at->x, insn->stride_width, insn->pad_left,
+					insn->kernel_width, insn->in[0].width, insn->pad_right);
+	if (insn->flags & OVERTAKE_FLAG_COUNT_INCLUDE_PAD)
+		return (u32)insn->kernel_height * insn->kernel_width;
+	return inside;
+}
+
 static inline u64 ovt_element_offset(const struct overtake_operand *operand, u32 y, u32 x, u32 c)
 {
 	return (u64)y * operand->row_stride + (u64)x * operand->pixel_stride + c;

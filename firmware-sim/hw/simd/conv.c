@@ -46,12 +46,6 @@ struct conv_plan {
 	u32 strip;
 };
 
-/* Of a pixel: outputs 0..7 and 8..15. */
-struct conv_sums {
-	ovt_u32x8 low;
-	ovt_u32x8 high;
-};
-
 /* A unit of work. */
 struct conv_strip {
 	const s16 *windows[STRIP_PIXELS];
@@ -59,14 +53,7 @@ struct conv_strip {
 	const s8 *weights;
 	u32 pixels;
 	u32 count;	/* output channels, at most 16 */
-	struct conv_sums *sums;	/* of each pixel */
-};
-
-/* What the outputs of a unit of work need to be finished. */
-struct conv_outputs {
-	struct ovt_simd_range range;
-	struct ovt_simd_scales scales;
-	struct conv_sums bias;
+	struct ovt_simd_sums *sums;	/* of each pixel */
 };
 
 static bool plan(struct conv_plan *plan, const struct overtake_insn *insn)
@@ -76,7 +63,7 @@ static bool plan(struct conv_plan *plan, const struct overtake_insn *insn)
 
 	plan->group_inputs = insn->in[0].channels / insn->groups;
 	plan->group_outputs = insn->out.channels / insn->groups;
-	if (!ovt_simd_inputs_plan(&plan->inputs, insn, plan->group_inputs))
+	if (!ovt_simd_inputs_plan(&plan->inputs, insn, plan->group_inputs, 2))
 		return false;
 	pairs = plan->inputs.pixel / OVERTAKE_WEIGHT_INPUTS;
 	plan->run_pairs = pairs;
@@ -104,7 +91,7 @@ bool ovt_simd_conv_covers(const struct overtake_insn *insn)
 
 /* Adds a run to the sums of @pixels pixels times @vectors * 8 outputs. */
 static __always_inline void
-multiply_run(struct conv_sums *sums, const s16 *const *windows, u64 from, const s8 *weights,
+multiply_run(struct ovt_simd_sums *sums, const s16 *const *windows, u64 from, const s8 *weights,
 	     u64 block_bytes, u32 pairs, const u32 pixels, const u32 vectors)
 {
 	const s8 *end = weights + (u64)pairs * OVERTAKE_WEIGHT_TILE;
@@ -131,11 +118,11 @@ multiply_run(struct conv_sums *sums, const s16 *const *windows, u64 from, const 
 
 static __always_inline void
 multiply(struct conv_strip *strip, const struct conv_plan *plan,
-	 const struct conv_outputs *outputs, const u32 pixels, const u32 vectors)
+	 const struct ovt_simd_channels *outputs, const u32 pixels, const u32 vectors)
 {
 	u64 run_bytes = (u64)plan->run_pairs * OVERTAKE_WEIGHT_TILE;
 	const s8 *weights = strip->weights;
-	struct conv_sums sums[STRIP_PIXELS];
+	struct ovt_simd_sums sums[STRIP_PIXELS];
 	u32 p, y, x;
 
 #pragma GCC unroll 6
@@ -159,7 +146,7 @@ multiply(struct conv_strip *strip, const struct conv_plan *plan,
 /* A copy of multiply() for each shape: its sums stay in registers. */
 static __always_inline void
 multiply_pixels(struct conv_strip *strip, const struct conv_plan *plan,
-		const struct conv_outputs *outputs, const u32 vectors)
+		const struct ovt_simd_channels *outputs, const u32 vectors)
 {
 	switch (strip->pixels) {
 	case 1:
@@ -184,19 +171,19 @@ multiply_pixels(struct conv_strip *strip, const struct conv_plan *plan,
 }
 
 static OVT_SIMD_NOINLINE void multiply_8(struct conv_strip *strip, const struct conv_plan *plan,
-					 const struct conv_outputs *outputs)
+					 const struct ovt_simd_channels *outputs)
 {
 	multiply_pixels(strip, plan, outputs, 1);
 }
 
 static OVT_SIMD_NOINLINE void multiply_16(struct conv_strip *strip, const struct conv_plan *plan,
-					  const struct conv_outputs *outputs)
+					  const struct ovt_simd_channels *outputs)
 {
 	multiply_pixels(strip, plan, outputs, 2);
 }
 
 static void run_strip(struct conv_strip *strip, const struct conv_plan *plan,
-		      const struct conv_outputs *outputs)
+		      const struct ovt_simd_channels *outputs)
 {
 	u32 p;
 
@@ -204,33 +191,9 @@ static void run_strip(struct conv_strip *strip, const struct conv_plan *plan,
 		multiply_16(strip, plan, outputs);
 	else
 		multiply_8(strip, plan, outputs);
-	for (p = 0; p < strip->pixels; p++) {
-		const struct conv_sums *sums = &strip->sums[p];
-
-		ovt_simd_store(strip->outputs[p],
-			       ovt_simd_requantise(sums->low, sums->high, &outputs->scales,
-						   &outputs->range),
+	for (p = 0; p < strip->pixels; p++)
+		ovt_simd_store(strip->outputs[p], ovt_simd_requantise(&strip->sums[p], outputs),
 			       strip->count);
-	}
-}
-
-/* Parameters of @count outputs from @channel on; those behind them are not read. */
-static OVT_SIMD_NOINLINE void
-load_outputs(struct conv_outputs *outputs, const struct overtake_insn *insn,
-	     const struct ovt_operands *operands, u32 channel, u32 count)
-{
-	u64 array = ((u64)insn->out.channels + 7) / 8 * 8 * sizeof(u32);
-	const u8 *params = operands->params + (u64)channel * sizeof(u32);
-	u32 words[3][OVT_SIMD_OUTPUTS] = { { 0 } };
-	u32 i;
-
-	for (i = 0; i < 3; i++)
-		memcpy(words[i], params + i * array, count * sizeof(u32));
-	outputs->bias.low = (ovt_u32x8)ovt_load_s32x8(words[0]);
-	outputs->bias.high = (ovt_u32x8)ovt_load_s32x8(&words[0][VECTOR_OUTPUTS]);
-	ovt_simd_scale_8(&outputs->scales.factors[0], words[1], words[2]);
-	ovt_simd_scale_8(&outputs->scales.factors[2], &words[1][VECTOR_OUTPUTS],
-			 &words[2][VECTOR_OUTPUTS]);
 }
 
 /* The pixels from @first on, counted through the group's rows. */
@@ -267,13 +230,12 @@ run_block(const struct conv_plan *plan, const struct overtake_insn *insn,
 	u32 width = ovt_simd_group_width(&plan->inputs, insn, cursor->x);
 	u32 pixels = ovt_simd_group_height(&plan->inputs, insn, cursor->y) * width;
 	u32 strips = (pixels + plan->strip - 1) / plan->strip;
-	struct conv_outputs outputs;
+	struct ovt_simd_channels outputs;
 	struct conv_strip strip;
 
-	ovt_simd_range_init(&outputs.range, insn);
-	load_outputs(&outputs, insn, operands, cursor->c, count);
+	ovt_simd_channels_load(&outputs, insn, operands, cursor->c, count);
 	strip.count = count;
-	strip.sums = (struct conv_sums *)scratch->sums;
+	strip.sums = (struct ovt_simd_sums *)scratch->sums;
 	strip.weights = (const s8 *)operands->weights +
 			(group * blocks + first_output / VECTOR_OUTPUTS) * plan->block_bytes;
 	do {

@@ -21,7 +21,7 @@ static u32 extent(u32 kernel, u16 dilation)
 }
 
 bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
-			  u32 channels)
+			  u32 channels, u32 align)
 {
 	bool one_row = insn->kernel_height == 1;
 	bool one_column = insn->kernel_width == 1;
@@ -34,7 +34,7 @@ bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_
 	inputs->extent_y = extent(insn->kernel_height, insn->dilation_height);
 	inputs->extent_x = extent(insn->kernel_width, insn->dilation_width);
 	inputs->channels = channels;
-	inputs->pixel = channels + channels % 2;
+	inputs->pixel = (channels + align - 1) / align * align;
 	if (inputs->extent_y > OVT_SIMD_INPUTS || inputs->extent_x > OVT_SIMD_INPUTS ||
 	    (u64)inputs->extent_y * inputs->extent_x * inputs->pixel > OVT_SIMD_INPUTS)
 		return false;
@@ -80,16 +80,16 @@ static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct ov
 {
 	ovt_s16x16 zero_point = ovt_broadcast_s16((s16)insn->in[0].zero_point);
 	u64 pixel_stride = (u64)insn->in[0].pixel_stride * inputs->sample_x;
-	u32 x;
+	u32 x, c;
 
-	if (pixel_stride == inputs->channels) {
+	if (pixel_stride == inputs->channels && pixel_stride == inputs->pixel) {
 		convert(to, from, count * pixel_stride, count * pixel_stride, zero_point);
 		return;
 	}
 	for (x = 0; x < count; x++) {
 		convert(to, from, inputs->channels, readable, zero_point);
-		if (inputs->pixel != inputs->channels)
-			to[inputs->channels] = 0;
+		for (c = inputs->channels; c < inputs->pixel; c++)
+			to[c] = 0;
 		to += inputs->pixel;
 		from += pixel_stride;
 	}

@@ -36,9 +36,14 @@ struct ovt_simd_inputs {
 	u32 row;
 };
 
-/* False if the window of one pixel does not fit into the scratch. */
+/*
+ * ovt_simd_inputs_plan - lay out windows that see @channels channels
+ * @align: elements that a column of inputs is a multiple of: 2 or OVT_SIMD_OUTPUTS
+ *
+ * False if the window of one pixel does not fit into the scratch.
+ */
 bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
-			  u32 channels);
+			  u32 channels, u32 align);
 
 /* Rows and columns of output pixels in the group that begins at (@y, @x). */
 static inline u32 ovt_simd_group_height(const struct ovt_simd_inputs *inputs,
@@ -58,8 +63,8 @@ static inline u32 ovt_simd_group_width(const struct ovt_simd_inputs *inputs,
 }
 
 /*
- * Fills @scratch for the group at (@y, @x) with channels from @first_channel on.  Returns what
- * that takes, in nanoseconds or less.
+ * Fills @scratch for the group at (@y, @x) with channels from @first_channel on; what aligns a
+ * column is 0.  Returns what that takes, in nanoseconds or less.
  */
 s64 ovt_simd_inputs_fill(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			 const struct ovt_operands *operands, u32 y, u32 x, u32 first_channel,

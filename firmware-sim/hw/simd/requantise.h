@@ -29,6 +29,27 @@ struct ovt_simd_scales {
 	ovt_f64x4 factors[4];
 };
 
+/* Sums of a pixel: outputs 0..7 and 8..15. */
+struct ovt_simd_sums {
+	ovt_u32x8 low;
+	ovt_u32x8 high;
+};
+
+/* What 16 output channels need to be finished. */
+struct ovt_simd_channels {
+	struct ovt_simd_range range;
+	struct ovt_simd_scales scales;
+	struct ovt_simd_sums bias;
+};
+
+/*
+ * ovt_simd_channels_load - parameters of CONV, DEPTHWISE, MATMUL
+ *
+ * Of @count channels, at most 16, from @first on; those of others are not read.
+ */
+void ovt_simd_channels_load(struct ovt_simd_channels *channels, const struct overtake_insn *insn,
+			    const struct ovt_operands *operands, u32 first, u32 count);
+
 static __always_inline void
 ovt_simd_range_init(struct ovt_simd_range *range, const struct overtake_insn *insn)
 {
@@ -68,14 +89,21 @@ ovt_simd_scale_8(ovt_f64x4 *factors, const u32 *multipliers, const u32 *shifts)
 				      ovt_high_half((ovt_u32x8)shift));
 }
 
+/* What has been added to OVT_ROUNDING_BIAS, in the instruction's range. */
+static __always_inline ovt_f64x4
+ovt_simd_clamp(ovt_f64x4 rounded, const struct ovt_simd_range *range)
+{
+	return __builtin_ia32_minpd256(__builtin_ia32_maxpd256(rounded, range->least),
+				       range->greatest);
+}
+
 static __always_inline ovt_f64x4
 ovt_simd_round(ovt_s32x4 sums, ovt_f64x4 factors, const struct ovt_simd_range *range)
 {
-	ovt_f64x4 scaled = __builtin_ia32_vfmaddpd256(ovt_to_f64(sums), factors,
-						      ovt_broadcast_f64(OVT_ROUNDING_BIAS));
+	ovt_f64x4 rounded = __builtin_ia32_vfmaddpd256(ovt_to_f64(sums), factors,
+						       ovt_broadcast_f64(OVT_ROUNDING_BIAS));
 
-	return __builtin_ia32_minpd256(__builtin_ia32_maxpd256(scaled, range->least),
-				       range->greatest);
+	return ovt_simd_clamp(rounded, range);
 }
 
 /* Low words of both: elements 0 1 4 5 | 2 3 6 7. */
@@ -101,16 +129,17 @@ ovt_simd_pack(const ovt_f64x4 *rounded, const struct ovt_simd_range *range)
 	return (ovt_s8x16)__builtin_ia32_punpcklwd128((ovt_i16x8)low, (ovt_i16x8)high);
 }
 
-/* Sums of outputs 0..15, in order, to their bytes. */
+/* Sums of outputs 0..15 to their bytes. */
 static __always_inline ovt_s8x16
-ovt_simd_requantise(ovt_u32x8 low, ovt_u32x8 high, const struct ovt_simd_scales *scales,
-		    const struct ovt_simd_range *range)
+ovt_simd_requantise(const struct ovt_simd_sums *sums, const struct ovt_simd_channels *channels)
 {
+	const ovt_f64x4 *factors = channels->scales.factors;
+	const struct ovt_simd_range *range = &channels->range;
 	ovt_f64x4 rounded[4] = {
-		ovt_simd_round(ovt_low_half(low), scales->factors[0], range),
-		ovt_simd_round(ovt_high_half(low), scales->factors[1], range),
-		ovt_simd_round(ovt_low_half(high), scales->factors[2], range),
-		ovt_simd_round(ovt_high_half(high), scales->factors[3], range),
+		ovt_simd_round(ovt_low_half(sums->low), factors[0], range),
+		ovt_simd_round(ovt_high_half(sums->low), factors[1], range),
+		ovt_simd_round(ovt_low_half(sums->high), factors[2], range),
+		ovt_simd_round(ovt_high_half(sums->high), factors[3], range),
 	};
 
 	return ovt_simd_pack(rounded, range);

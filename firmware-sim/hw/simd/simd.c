@@ -2,17 +2,31 @@
 /* Which instructions have a twin.  Compiled as all else: no vectors here. */
 #include "hw/simd/twins.h"
 
-typedef bool covers_function(const struct overtake_insn *insn);
-typedef bool run_function(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			  struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work);
-
 struct twin {
-	covers_function *covers;
-	run_function *run;
+	ovt_simd_covers_function *covers;
+	ovt_simd_run_function *run;
 };
+
+static bool always(const struct overtake_insn *insn)
+{
+	(void)insn;
+	return true;
+}
 
 static const struct twin twins[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_CONV] = { ovt_simd_conv_covers, ovt_simd_conv },
+	[OVERTAKE_OP_DEPTHWISE] = { ovt_simd_depthwise_covers, ovt_simd_depthwise },
+	[OVERTAKE_OP_MATMUL] = { ovt_simd_matmul_covers, ovt_simd_matmul },
+	[OVERTAKE_OP_ADD] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_SUB] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_MUL] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_MAX] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_MIN] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_REQUANTISE] = { ovt_simd_combine_covers, ovt_simd_combine },
+	[OVERTAKE_OP_MAX_POOL] = { always, ovt_simd_max_pool },
+	[OVERTAKE_OP_AVERAGE_POOL] = { always, ovt_simd_average_pool },
+	[OVERTAKE_OP_TABLE] = { always, ovt_simd_table },
+	[OVERTAKE_OP_RESIZE_BILINEAR] = { always, ovt_simd_resize_bilinear },
 };
 
 static const struct twin *twin_of(const struct overtake_insn *insn)

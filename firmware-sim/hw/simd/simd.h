@@ -25,18 +25,24 @@
 
 /* Sums of a unit of work, at most. */
 #define OVT_SIMD_SUMS		96u
+/* Taps of a window whose weights DEPTHWISE keeps. */
+#define OVT_SIMD_TAPS		128u
 
 /**
  * struct ovt_simd_scratch - memory of a core's twins
  * @inputs: the inputs of the units of work to come
  * @sums: of the present unit of work
+ * @weights: of 16 channels: pairs of taps, widened and interleaved
+ * @taps: where in a window the pairs of taps are
  *
- * 128 KiB and a little, aligned to 64 bytes, owned by the host; its contents mean nothing between
+ * 133 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between
  * two instructions.
  */
 struct ovt_simd_scratch {
 	s16 inputs[OVT_SIMD_INPUTS + 64];
 	u32 sums[OVT_SIMD_SUMS];
+	s16 weights[OVT_SIMD_TAPS / 2 * 32];
+	u32 taps[OVT_SIMD_TAPS];
 } __attribute__((aligned(64)));
 
 /*

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* One twin per opcode, or per few: as ovt_simd_covers() and ovt_simd_run(), of these opcodes. */
+/* One pair of functions per opcode, or per few: what ovt_simd_covers() and ovt_simd_run() do. */
 #ifndef OVT_HW_SIMD_TWINS_H
 #define OVT_HW_SIMD_TWINS_H
 
 #include "hw/simd/simd.h"
 
-bool ovt_simd_conv_covers(const struct overtake_insn *insn);
-bool ovt_simd_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		   struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work);
+typedef bool ovt_simd_covers_function(const struct overtake_insn *insn);
+typedef bool ovt_simd_run_function(const struct overtake_insn *insn,
+				   const struct ovt_operands *operands,
+				   struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor,
+				   s64 *work);
+
+ovt_simd_covers_function ovt_simd_conv_covers;
+ovt_simd_run_function ovt_simd_conv;
+ovt_simd_covers_function ovt_simd_depthwise_covers;
+ovt_simd_run_function ovt_simd_depthwise;
+ovt_simd_covers_function ovt_simd_matmul_covers;
+ovt_simd_run_function ovt_simd_matmul;
+ovt_simd_run_function ovt_simd_max_pool;
+ovt_simd_run_function ovt_simd_average_pool;
+ovt_simd_covers_function ovt_simd_combine_covers;
+ovt_simd_run_function ovt_simd_combine;
+ovt_simd_run_function ovt_simd_table;
+ovt_simd_run_function ovt_simd_resize_bilinear;
 
 #endif

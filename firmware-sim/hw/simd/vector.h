@@ -14,6 +14,7 @@
 typedef s8 ovt_s8x16 __attribute__((vector_size(16)));
 typedef s16 ovt_s16x8 __attribute__((vector_size(16)));
 typedef s32 ovt_s32x4 __attribute__((vector_size(16)));
+typedef u32 ovt_u32x4 __attribute__((vector_size(16)));
 typedef s64 ovt_s64x2 __attribute__((vector_size(16)));
 typedef s8 ovt_s8x32 __attribute__((vector_size(32)));
 typedef s16 ovt_s16x16 __attribute__((vector_size(32)));
@@ -52,6 +53,7 @@ OVT_DEFINE_UNALIGNED(ovt_s8x16, s8x16)
 OVT_DEFINE_UNALIGNED(ovt_s16x8, s16x8)
 OVT_DEFINE_UNALIGNED(ovt_s8x32, s8x32)
 OVT_DEFINE_UNALIGNED(ovt_s16x16, s16x16)
+OVT_DEFINE_UNALIGNED(ovt_s32x4, s32x4)
 OVT_DEFINE_UNALIGNED(ovt_s32x8, s32x8)
 OVT_DEFINE_UNALIGNED(u64, u64)
 OVT_DEFINE_UNALIGNED(s32, s32)
@@ -76,6 +78,12 @@ static __always_inline ovt_f64x4 ovt_broadcast_f64(double value)
 static __always_inline ovt_s16x16 ovt_widen_s8(ovt_s8x16 bytes)
 {
 	return (ovt_s16x16)__builtin_ia32_pmovsxbw256((ovt_c8x16)bytes);
+}
+
+/* 8 elements of 16 bits as 32-bit ones. */
+static __always_inline ovt_u32x8 ovt_widen_s16(ovt_s32x4 words)
+{
+	return (ovt_u32x8)__builtin_ia32_pmovsxwd256((ovt_i16x8)words);
 }
 
 /* Products of 16-bit elements, neighbours added up. */

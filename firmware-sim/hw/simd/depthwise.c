@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * DEPTHWISE.
+ *
+ * As CONV, outputs are computed in groups of pixels whose inputs fit into the scratch, here of up
+ * to 64 channels.  Two taps of 16 channels are interleaved, inputs as well as weights, so that one
+ * multiplication adds both to 8 sums.
+ */
+#include "hw/operator_units.h"
+#include "hw/simd/inputs.h"
+#include "hw/simd/requantise.h"
+#include "hw/simd/twins.h"
+
+/* Channels of the scratch: a few lines of cache of a pixel, and a group of many pixels. */
+#define GROUP_CHANNELS	64u
+#define STRIP_PIXELS	2u
+/* 16-bit elements of a pair of taps of 16 channels. */
+#define PAIR_WEIGHTS	32u
+
+/* The channels from @first on that share a filling of the scratch. */
+static u32 group_channels(const struct overtake_insn *insn, u32 first)
+{
+	u32 left = insn->out.channels - first;
+
+	return left < GROUP_CHANNELS ? left : GROUP_CHANNELS;
+}
+
+/* The last group may be narrower; its layout is the same. */
+static bool plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn)
+{
+	return (u32)insn->kernel_height * insn->kernel_width <= OVT_SIMD_TAPS &&
+	       ovt_simd_inputs_plan(inputs, insn, group_channels(insn, 0), OVT_SIMD_OUTPUTS);
+}
+
+bool ovt_simd_depthwise_covers(const struct overtake_insn *insn)
+{
+	struct ovt_simd_inputs ignored;
+
+	return plan(&ignored, insn);
+}
+
+/* Weights of @tap of 16 channels from @channel on, as far as there are: zeros behind them. */
+static ovt_s16x16 load_tap(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			   u32 tap, u32 channel)
+{
+	u64 padded = ((u64)insn->out.channels + 7) / 8 * 8;
+	const u8 *from = operands->weights + tap * padded + channel;
+
+	if (padded - channel >= 16)
+		return ovt_widen_s8(ovt_load_s8x16(from));
+	return ovt_widen_s8((ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(from), 0 });
+}
+
+/* Of 16 channels: elements 0..3 and 8..11 of both, then 4..7 and 12..15. */
+static __always_inline ovt_s16x16 interleave_low(ovt_s16x16 a, ovt_s16x16 b)
+{
+	return (ovt_s16x16)__builtin_ia32_punpcklwd256((ovt_i16x16)a, (ovt_i16x16)b);
+}
+
+static __always_inline ovt_s16x16 interleave_high(ovt_s16x16 a, ovt_s16x16 b)
+{
+	return (ovt_s16x16)__builtin_ia32_punpckhwd256((ovt_i16x16)a, (ovt_i16x16)b);
+}
+
+static u32 tap_offset(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+		      u32 tap)
+{
+	u32 y = tap / insn->kernel_width * ovt_dilation(insn->dilation_height);
+	u32 x = tap % insn->kernel_width * ovt_dilation(insn->dilation_width);
+
+	return y * inputs->row + x * inputs->pixel;
+}
+
+/* The scratch's weights and taps; returns the pairs of taps.  An odd tap's partner weighs 0. */
+static OVT_SIMD_NOINLINE u32
+prepare_taps(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+	     const struct ovt_operands *operands, u32 channel, struct ovt_simd_scratch *scratch)
+{
+	u32 taps = (u32)insn->kernel_height * insn->kernel_width;
+	s16 *to = scratch->weights;
+	u32 tap;
+
+	for (tap = 0; tap < taps; tap += 2, to += PAIR_WEIGHTS) {
+		ovt_s16x16 first = load_tap(insn, operands, tap, channel);
+		ovt_s16x16 second = { 0 };
+
+		scratch->taps[tap] = tap_offset(inputs, insn, tap);
+		scratch->taps[tap + 1] = scratch->taps[tap];
+		if (tap + 1 < taps) {
+			second = load_tap(insn, operands, tap + 1, channel);
+			scratch->taps[tap + 1] = tap_offset(inputs, insn, tap + 1);
+		}
+		ovt_store_s16x16(to, interleave_low(first, second));
+		ovt_store_s16x16(to + PAIR_WEIGHTS / 2, interleave_high(first, second));
+	}
+	return (taps + 1) / 2;
+}
+
+/* Sums of @pixels windows, without their bias. */
+static __always_inline void
+multiply(const struct ovt_simd_scratch *scratch, const s16 *const *windows, u32 pairs,
+	 struct ovt_simd_sums *results, const u32 pixels)
+{
+	struct ovt_simd_sums sums[STRIP_PIXELS] = { 0 };
+	const s16 *weights = scratch->weights;
+	u32 i, p;
+
+	for (i = 0; i < pairs; i++, weights += PAIR_WEIGHTS) {
+		ovt_s16x16 low = ovt_load_s16x16(weights);
+		ovt_s16x16 high = ovt_load_s16x16(weights + PAIR_WEIGHTS / 2);
+		u32 first = scratch->taps[2 * i], second = scratch->taps[2 * i + 1];
+
+#pragma GCC unroll 2
+		for (p = 0; p < pixels; p++) {
+			ovt_s16x16 a = ovt_load_s16x16(windows[p] + first);
+			ovt_s16x16 b = ovt_load_s16x16(windows[p] + second);
+
+			sums[p].low += ovt_multiply_pairs(interleave_low(a, b), low);
+			sums[p].high += ovt_multiply_pairs(interleave_high(a, b), high);
+		}
+	}
+#pragma GCC unroll 2
+	for (p = 0; p < pixels; p++) {
+		ovt_i64x4 low = (ovt_i64x4)sums[p].low, high = (ovt_i64x4)sums[p].high;
+
+		results[p].low = (ovt_u32x8)__builtin_ia32_permti256(low, high, 0x20);
+		results[p].high = (ovt_u32x8)__builtin_ia32_permti256(low, high, 0x31);
+	}
+}
+
+static OVT_SIMD_NOINLINE void multiply_one(const struct ovt_simd_scratch *scratch,
+					   const s16 *const *windows, u32 pairs,
+					   struct ovt_simd_sums *results)
+{
+	multiply(scratch, windows, pairs, results, 1);
+}
+
+static OVT_SIMD_NOINLINE void multiply_two(const struct ovt_simd_scratch *scratch,
+					   const s16 *const *windows, u32 pairs,
+					   struct ovt_simd_sums *results)
+{
+	multiply(scratch, windows, pairs, results, 2);
+}
+
+/* The @count channels at the cursor of one row of the group. */
+static void run_row(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+		    const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+		    const struct ovt_cursor *cursor, const struct ovt_simd_channels *channels,
+		    u32 pairs, u32 count)
+{
+	u32 width = ovt_simd_group_width(inputs, insn, cursor->x);
+	struct ovt_cursor at = { .y = cursor->y + cursor->strip, .x = cursor->x, .c = cursor->c };
+	s8 *out = ovt_output_at(insn, operands, &at);
+	struct ovt_simd_sums sums[STRIP_PIXELS];
+	u32 x, p;
+
+	for (x = 0; x < width; x += STRIP_PIXELS) {
+		u32 pixels = width - x < STRIP_PIXELS ? 1 : STRIP_PIXELS;
+		const s16 *windows[STRIP_PIXELS];
+
+		windows[0] = ovt_simd_window(inputs, scratch, cursor->strip, x) +
+			     cursor->c % GROUP_CHANNELS;
+		windows[1] = windows[0] + inputs->step_x * inputs->pixel;
+		if (pixels == 2)
+			multiply_two(scratch, windows, pairs, sums);
+		else
+			multiply_one(scratch, windows, pairs, sums);
+		for (p = 0; p < pixels; p++, out += insn->out.pixel_stride) {
+			sums[p].low += channels->bias.low;
+			sums[p].high += channels->bias.high;
+			ovt_simd_store(out, ovt_simd_requantise(&sums[p], channels), count);
+		}
+	}
+}
+
+/* Rows of the group, until they or the work are used up: true if they are. */
+static bool run_rows(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+		     const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+		     struct ovt_cursor *cursor, u32 count, s64 *work)
+{
+	u32 width = ovt_simd_group_width(inputs, insn, cursor->x);
+	u32 pairs = prepare_taps(inputs, insn, operands, cursor->c, scratch);
+	struct ovt_simd_channels channels;
+
+	ovt_simd_channels_load(&channels, insn, operands, cursor->c, count);
+	*work -= 20 + 4 * pairs;
+	do {
+		run_row(inputs, insn, operands, scratch, cursor, &channels, pairs, count);
+		*work -= 10 + (s64)width * (8 + 2 * pairs);
+		if (++cursor->strip == ovt_simd_group_height(inputs, insn, cursor->y)) {
+			cursor->strip = 0;
+			return true;
+		}
+	} while (*work > 0);
+	return false;
+}
+
+static bool advance(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+		    struct ovt_cursor *cursor, u32 count)
+{
+	cursor->c += count;
+	if (cursor->c < insn->out.channels && cursor->c % GROUP_CHANNELS)
+		return true;
+	cursor->filled = 0;
+	if (cursor->c < insn->out.channels)
+		return true;
+	cursor->c = 0;
+	cursor->x += ovt_simd_group_width(inputs, insn, cursor->x);
+	if (cursor->x < insn->out.width)
+		return true;
+	cursor->x = 0;
+	cursor->y += ovt_simd_group_height(inputs, insn, cursor->y);
+	return cursor->y < insn->out.height;
+}
+
+bool ovt_simd_depthwise(const struct overtake_insn *insn, const struct ovt_operands *operands,
+			struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
+{
+	struct ovt_simd_inputs inputs;
+
+	if (!plan(&inputs, insn))
+		return true;
+	do {
+		u32 left = insn->out.channels - cursor->c;
+		u32 count = left < OVT_SIMD_OUTPUTS ? left : OVT_SIMD_OUTPUTS;
+
+		if (!cursor->filled) {
+			inputs.channels = group_channels(insn, cursor->c);
+			*work -= ovt_simd_inputs_fill(&inputs, insn, operands, cursor->y, cursor->x,
+						      cursor->c, scratch);
+			cursor->filled = 1;
+			continue;
+		}
+		if (run_rows(&inputs, insn, operands, scratch, cursor, count, work) &&
+		    !advance(&inputs, insn, cursor, count))
+			return true;
+	} while (*work > 0);
+	return false;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * ADD to MIN and REQUANTISE of inputs of the output's shape, 16 elements at once.
+ *
+ * In doubles: an input times its multiplier / 2^shift needs 33 bits, a sum of two 34 bits, a
+ * product of both inputs 40 bits.  All are exact; they are rounded once (hw/simd/requantise.h).
+ */
+#include "hw/operator_units.h"
+#include "hw/simd/pixels.h"
+#include "hw/simd/requantise.h"
+#include "hw/simd/twins.h"
+
+#define VECTORS		4u	/* of 4 doubles */
+
+struct factors {
+	ovt_f64x4 scale[2];
+	ovt_s16x16 zero_point[2];
+	struct ovt_simd_range range;
+	u32 opcode;
+};
+
+static bool same_shape(const struct overtake_operand *a, const struct overtake_operand *b)
+{
+	return a->height == b->height && a->width == b->width && a->channels == b->channels;
+}
+
+bool ovt_simd_combine_covers(const struct overtake_insn *insn)
+{
+	return same_shape(&insn->in[0], &insn->out) &&
+	       (insn->opcode == OVERTAKE_OP_REQUANTISE || same_shape(&insn->in[1], &insn->out));
+}
+
+static ovt_f64x4 scale_of(u32 multiplier, u32 shift)
+{
+	u32 multipliers[8] = { multiplier }, shifts[8] = { shift };
+	ovt_f64x4 factors[2];
+
+	ovt_simd_scale_8(factors, multipliers, shifts);
+	return ovt_broadcast_f64(factors[0][0]);
+}
+
+static void load_factors(struct factors *factors, const struct overtake_insn *insn)
+{
+	u32 i;
+
+	factors->opcode = insn->opcode;
+	ovt_simd_range_init(&factors->range, insn);
+	for (i = 0; i < 2; i++) {
+		factors->scale[i] = scale_of(insn->multiplier[i], insn->shift[0]);
+		factors->zero_point[i] = ovt_broadcast_s16((s16)insn->in[i].zero_point);
+	}
+	if (insn->opcode == OVERTAKE_OP_MUL)
+		factors->scale[1] = ovt_broadcast_f64(1.0);
+}
+
+/* 16 elements from @from on, exactly @count of them read, times their scale. */
+static __always_inline void load_scaled(ovt_f64x4 *values, const s8 *from, u32 count,
+					const struct factors *factors, u32 index)
+{
+	ovt_s16x16 words = ovt_widen_s8(ovt_simd_load_exactly(from, count)) -
+			   factors->zero_point[index];
+	ovt_u32x8 low = ovt_widen_s16(ovt_low_half((ovt_u32x8)words));
+	ovt_u32x8 high = ovt_widen_s16(ovt_high_half((ovt_u32x8)words));
+
+	values[0] = ovt_to_f64(ovt_low_half(low)) * factors->scale[index];
+	values[1] = ovt_to_f64(ovt_high_half(low)) * factors->scale[index];
+	values[2] = ovt_to_f64(ovt_low_half(high)) * factors->scale[index];
+	values[3] = ovt_to_f64(ovt_high_half(high)) * factors->scale[index];
+}
+
+static __always_inline ovt_f64x4 combine(ovt_f64x4 a, ovt_f64x4 b, u32 opcode)
+{
+	switch (opcode) {
+	case OVERTAKE_OP_ADD:
+		return a + b;
+	case OVERTAKE_OP_SUB:
+		return a - b;
+	case OVERTAKE_OP_MUL:
+		return a * b;
+	case OVERTAKE_OP_MAX:
+		return __builtin_ia32_maxpd256(a, b);
+	case OVERTAKE_OP_MIN:
+		return __builtin_ia32_minpd256(a, b);
+	default:
+		return a;
+	}
+}
+
+static __always_inline void combine_run(const struct factors *factors, const s8 *a, const s8 *b,
+					s8 *out, u32 elements, const u32 opcode)
+{
+	u32 done, i;
+
+	for (done = 0; done < elements; done += 16) {
+		u32 count = elements - done < 16 ? elements - done : 16;
+		ovt_f64x4 first[VECTORS], second[VECTORS] = { 0 };
+
+		load_scaled(first, a + done, count, factors, 0);
+		if (opcode != OVERTAKE_OP_REQUANTISE)
+			load_scaled(second, b + done, count, factors, 1);
+#pragma GCC unroll 4
+		for (i = 0; i < VECTORS; i++)
+			first[i] = ovt_simd_clamp(combine(first[i], second[i], opcode) +
+						  ovt_broadcast_f64(OVT_ROUNDING_BIAS),
+						  &factors->range);
+		ovt_simd_store(out + done, ovt_simd_pack(first, &factors->range), count);
+	}
+}
+
+/* A copy of combine_run() for each opcode. */
+static OVT_SIMD_NOINLINE void run(const struct factors *factors, const s8 *a, const s8 *b, s8 *out,
+				  u32 elements)
+{
+	switch (factors->opcode) {
+	case OVERTAKE_OP_ADD:
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_ADD);
+		break;
+	case OVERTAKE_OP_SUB:
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_SUB);
+		break;
+	case OVERTAKE_OP_MUL:
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MUL);
+		break;
+	case OVERTAKE_OP_MAX:
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MAX);
+		break;
+	case OVERTAKE_OP_MIN:
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_MIN);
+		break;
+	default:
+		combine_run(factors, a, b, out, elements, OVERTAKE_OP_REQUANTISE);
+		break;
+	}
+}
+
+bool ovt_simd_combine(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		      struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
+{
+	bool two = insn->opcode != OVERTAKE_OP_REQUANTISE;
+	struct factors factors;
+	bool more;
+
+	(void)scratch;
+	load_factors(&factors, insn);
+	do {
+		struct ovt_simd_run part = ovt_simd_run_at(insn, cursor, two);
+		const s8 *a = ovt_input_at(insn, operands, 0, cursor->y, cursor->x, cursor->c);
+		const s8 *b = two ? ovt_input_at(insn, operands, 1, cursor->y, cursor->x,
+						 cursor->c) : a;
+
+		run(&factors, a, b, ovt_output_at(insn, operands, cursor), part.elements);
+		*work -= 20 + part.elements;
+		more = ovt_simd_run_next(insn, cursor, &part);
+	} while (more && *work > 0);
+	return !more;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * MATMUL.
+ *
+ * in[0] is taken to the scratch in groups of pixels, as for CONV with a kernel of 1 x 1, zeros
+ * behind its channels; 16 products of a pixel and of a row of in[1] are added up at once, for 2
+ * pixels and 4 rows.
+ */
+#include "hw/operator_units.h"
+#include "hw/simd/inputs.h"
+#include "hw/simd/requantise.h"
+#include "hw/simd/twins.h"
+
+#define STRIP_PIXELS	2u
+#define STRIP_ROWS	4u
+/* Products in a nanosecond, on a CPU that is not fast. */
+#define PRODUCTS_PER_NS	16
+
+/* The rows of in[1] that make up outputs, as many as there are. */
+struct matmul_rows {
+	const s8 *rows[OVT_SIMD_OUTPUTS];
+	u32 depth;
+	u64 readable;	/* bytes of a row: channels rounded up to 8 */
+	ovt_s16x16 zero_point;
+};
+
+/* The same outputs as a convolution: only what hw/simd/inputs.h looks at. */
+static bool plan(struct ovt_simd_inputs *inputs, struct overtake_insn *as_conv,
+		 const struct overtake_insn *insn)
+{
+	*as_conv = *insn;
+	as_conv->kernel_height = 1;
+	as_conv->kernel_width = 1;
+	as_conv->stride_height = 1;
+	as_conv->stride_width = 1;
+	if (!ovt_simd_inputs_plan(inputs, as_conv, insn->in[0].channels, OVT_SIMD_OUTPUTS))
+		return false;
+	/* Each row of in[0] has a matrix of its own. */
+	if (insn->in[1].height != 1)
+		inputs->height = 1;
+	return true;
+}
+
+bool ovt_simd_matmul_covers(const struct overtake_insn *insn)
+{
+	struct overtake_insn as_conv;
+	struct ovt_simd_inputs ignored;
+
+	return plan(&ignored, &as_conv, insn);
+}
+
+/* 16 elements of a row from @k on; what lies behind its channels meets zeros. */
+static __always_inline ovt_s16x16 load_row(const struct matmul_rows *rows, const s8 *row, u32 k)
+{
+	ovt_s8x16 bytes;
+
+	if (rows->readable - k >= 16)
+		bytes = ovt_load_s8x16(row + k);
+	else
+		bytes = (ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(row + k), 0 };
+	return ovt_widen_s8(bytes) - rows->zero_point;
+}
+
+/* Totals of four vectors. */
+static __always_inline ovt_s32x4 add_up(const ovt_u32x8 *sums)
+{
+	ovt_i32x8 low = __builtin_ia32_phaddd256((ovt_i32x8)sums[0], (ovt_i32x8)sums[1]);
+	ovt_i32x8 high = __builtin_ia32_phaddd256((ovt_i32x8)sums[2], (ovt_i32x8)sums[3]);
+	ovt_u32x8 all = (ovt_u32x8)__builtin_ia32_phaddd256(low, high);
+
+	/* Sums wrap, so they are added as unsigned numbers. */
+	return (ovt_s32x4)((ovt_u32x4)ovt_low_half(all) + (ovt_u32x4)ovt_high_half(all));
+}
+
+/* @pixels pixels times 4 rows from @first on, into words @first.. of their sums. */
+static __always_inline void
+multiply(const struct matmul_rows *rows, const s16 *const *windows, u32 first,
+	 struct ovt_simd_sums *results, const u32 pixels)
+{
+	ovt_u32x8 sums[STRIP_PIXELS][STRIP_ROWS] = { 0 };
+	u32 k, p, r;
+
+	for (k = 0; k < rows->depth; k += 16) {
+#pragma GCC unroll 4
+		for (r = 0; r < STRIP_ROWS; r++) {
+			ovt_s16x16 row = load_row(rows, rows->rows[first + r], k);
+
+#pragma GCC unroll 2
+			for (p = 0; p < pixels; p++)
+				sums[p][r] += ovt_multiply_pairs(ovt_load_s16x16(windows[p] + k),
+								 row);
+		}
+	}
+#pragma GCC unroll 2
+	for (p = 0; p < pixels; p++)
+		ovt_store_s32x4((s32 *)&results[p] + first, add_up(sums[p]));
+}
+
+static OVT_SIMD_NOINLINE void multiply_one(const struct matmul_rows *rows,
+					   const s16 *const *windows, struct ovt_simd_sums *sums)
+{
+	u32 r;
+
+	for (r = 0; r < OVT_SIMD_OUTPUTS; r += STRIP_ROWS)
+		multiply(rows, windows, r, sums, 1);
+}
+
+static OVT_SIMD_NOINLINE void multiply_two(const struct matmul_rows *rows,
+					   const s16 *const *windows, struct ovt_simd_sums *sums)
+{
+	u32 r;
+
+	for (r = 0; r < OVT_SIMD_OUTPUTS; r += STRIP_ROWS)
+		multiply(rows, windows, r, sums, 2);
+}
+
+/* Of @count outputs; the others repeat the last. */
+static void
+find_rows(struct matmul_rows *rows, const struct overtake_insn *insn,
+	  const struct ovt_operands *operands, const struct ovt_cursor *cursor, u32 count)
+{
+	u32 batch = insn->in[1].height == 1 ? 0 : cursor->y;
+	u32 i;
+
+	rows->depth = insn->in[0].channels;
+	rows->readable = ((u64)insn->in[1].channels + 7) / 8 * 8;
+	rows->zero_point = ovt_broadcast_s16((s16)insn->in[1].zero_point);
+	for (i = 0; i < OVT_SIMD_OUTPUTS; i++)
+		rows->rows[i] = ovt_input_at(insn, operands, 1, batch,
+					     cursor->c + (i < count ? i : count - 1), 0);
+}
+
+/* Two pixels, from the group's pixel @first on, or its last. */
+static void run_strip(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+		      const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+		      const struct ovt_cursor *cursor, const struct matmul_rows *rows,
+		      const struct ovt_simd_channels *channels, u32 first, u32 pixels, u32 count)
+{
+	u32 width = ovt_simd_group_width(inputs, insn, cursor->x);
+	struct ovt_simd_sums *sums = (struct ovt_simd_sums *)scratch->sums;
+	const s16 *windows[STRIP_PIXELS];
+	u32 p;
+
+	for (p = 0; p < pixels; p++)
+		windows[p] = ovt_simd_window(inputs, scratch, (first + p) / width,
+					     (first + p) % width);
+	if (pixels == 2)
+		multiply_two(rows, windows, sums);
+	else
+		multiply_one(rows, windows, sums);
+	for (p = 0; p < pixels; p++) {
+		struct ovt_cursor at = { .y = cursor->y + (first + p) / width,
+					 .x = cursor->x + (first + p) % width, .c = cursor->c };
+
+		sums[p].low += channels->bias.low;
+		sums[p].high += channels->bias.high;
+		ovt_simd_store(ovt_output_at(insn, operands, &at),
+			       ovt_simd_requantise(&sums[p], channels), count);
+	}
+}
+
+/* Strips of the outputs at the cursor, until they or the work are used up: true if they are. */
+static OVT_SIMD_NOINLINE bool
+run_outputs(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+	    const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+	    struct ovt_cursor *cursor, u32 count, s64 *work)
+{
+	u32 pixels = ovt_simd_group_width(inputs, insn, cursor->x) *
+		     ovt_simd_group_height(inputs, insn, cursor->y);
+	struct ovt_simd_channels channels;
+	struct matmul_rows rows;
+
+	ovt_simd_channels_load(&channels, insn, operands, cursor->c, count);
+	find_rows(&rows, insn, operands, cursor, count);
+	do {
+		u32 first = cursor->strip * STRIP_PIXELS;
+		u32 strip = pixels - first < STRIP_PIXELS ? 1 : STRIP_PIXELS;
+
+		run_strip(inputs, insn, operands, scratch, cursor, &rows, &channels, first, strip,
+			  count);
+		*work -= 40 + (s64)strip * rows.depth * OVT_SIMD_OUTPUTS / PRODUCTS_PER_NS;
+		cursor->strip++;
+		if (first + strip == pixels) {
+			cursor->strip = 0;
+			return true;
+		}
+	} while (*work > 0);
+	return false;
+}
+
+static bool advance(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+		    struct ovt_cursor *cursor, u32 count)
+{
+	cursor->c += count;
+	if (cursor->c < insn->out.channels)
+		return true;
+	cursor->c = 0;
+	cursor->filled = 0;
+	cursor->x += ovt_simd_group_width(inputs, insn, cursor->x);
+	if (cursor->x < insn->out.width)
+		return true;
+	cursor->x = 0;
+	cursor->y += ovt_simd_group_height(inputs, insn, cursor->y);
+	return cursor->y < insn->out.height;
+}
+
+bool ovt_simd_matmul(const struct overtake_insn *insn, const struct ovt_operands *operands,
+		     struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
+{
+	struct ovt_simd_inputs inputs;
+	struct overtake_insn as_conv;
+
+	if (!plan(&inputs, &as_conv, insn))
+		return true;
+	do {
+		u32 left = insn->out.channels - cursor->c;
+		u32 count = left < OVT_SIMD_OUTPUTS ? left : OVT_SIMD_OUTPUTS;
+
+		if (!cursor->filled) {
+			*work -= ovt_simd_inputs_fill(&inputs, &as_conv, operands, cursor->y,
+						      cursor->x, 0, scratch);
+			cursor->filled = 1;
+			continue;
+		}
+		if (run_outputs(&inputs, insn, operands, scratch, cursor, count, work) &&
+		    !advance(&inputs, insn, cursor, count))
+			return true;
+	} while (*work > 0);
+	return false;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Twins that go through the output as the scalar operators do: channels, then pixels, then rows. */
+#ifndef OVT_HW_SIMD_PIXELS_H
+#define OVT_HW_SIMD_PIXELS_H
+
+#include "hw/operators.h"
+#include "hw/simd/vector.h"
+
+/* False past the last pixel. */
+static inline bool ovt_simd_next(const struct overtake_insn *insn, struct ovt_cursor *cursor,
+				 u32 count)
+{
+	cursor->c += count;
+	if (cursor->c < insn->out.channels)
+		return true;
+	cursor->c = 0;
+	if (++cursor->x < insn->out.width)
+		return true;
+	cursor->x = 0;
+	return ++cursor->y < insn->out.height;
+}
+
+/*
+ * struct ovt_simd_run - elements that follow each other in out and in all inputs
+ * @elements: how many from the cursor on, at most 4096
+ * @length: of the run that they are part of: a pixel's, or a whole row's if no tensor has padding
+ */
+struct ovt_simd_run {
+	u32 elements;
+	u32 length;
+};
+
+#define OVT_SIMD_RUN_ELEMENTS	4096u
+
+/* Inputs have the output's shape; a row's bytes are below 2^32 as row strides are. */
+static inline struct ovt_simd_run ovt_simd_run_at(const struct overtake_insn *insn,
+						  const struct ovt_cursor *cursor, bool two_inputs)
+{
+	u32 channels = insn->out.channels;
+	bool dense = insn->out.pixel_stride == channels && insn->in[0].pixel_stride == channels &&
+		     (!two_inputs || insn->in[1].pixel_stride == channels);
+	struct ovt_simd_run run = { .length = dense ? insn->out.width * channels : channels };
+
+	run.elements = run.length - cursor->c;
+	if (run.elements > OVT_SIMD_RUN_ELEMENTS)
+		run.elements = OVT_SIMD_RUN_ELEMENTS;
+	return run;
+}
+
+/* False past the last pixel.  In a row that is one run, @c goes beyond a pixel. */
+static inline bool ovt_simd_run_next(const struct overtake_insn *insn, struct ovt_cursor *cursor,
+				     const struct ovt_simd_run *run)
+{
+	cursor->c += run->elements;
+	if (cursor->c < run->length)
+		return true;
+	cursor->c = 0;
+	cursor->x += run->length / insn->out.channels;
+	if (cursor->x < insn->out.width)
+		return true;
+	cursor->x = 0;
+	return ++cursor->y < insn->out.height;
+}
+
+/* 8 or, where @readable allows, 16 bytes from @from on, zeros behind them. */
+static __always_inline ovt_s8x16 ovt_simd_load_channels(const s8 *from, u64 readable)
+{
+	if (readable >= 16)
+		return ovt_load_s8x16(from);
+	return (ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(from), 0 };
+}
+
+/* Exactly @count bytes, at most 16, zeros behind them. */
+static __always_inline ovt_s8x16 ovt_simd_load_exactly(const s8 *from, u32 count)
+{
+	s8 bytes[16] = { 0 };
+
+	if (count == 16)
+		return ovt_load_s8x16(from);
+	memcpy(bytes, from, count);
+	return ovt_load_s8x16(bytes);
+}
+
+#endif
