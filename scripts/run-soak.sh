@@ -4,6 +4,7 @@
 #
 #   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
+#   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
 #   - tests/soak/run-all, in the VM, for what is long by nature
 #
 # The last line is "N passed, M failed", counted in runs.
@@ -34,6 +35,8 @@ soak debug-kernel tests/vm/run --kernel debug --timeout 7200 -- tests/vm/suites
 for round in $(seq "$rounds"); do
 	soak "round-$round" tests/vm/run --timeout 900 -- tests/vm/suites
 done
+soak networks-embedded scripts/prepare-networks.sh resnet18 mobilenetv2 yolo unet
+soak networks tests/vm/run --timeout 7200 -- tests/models/run-kernel yolo unet
 if [ -e tests/soak/run-all ]; then
 	soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
 fi
