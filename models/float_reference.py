@@ -188,6 +188,12 @@ def _transposed_convolution(attributes, data, weights, bias=None):
     return result if bias is None else result + bias.reshape(1, -1, 1, 1)
 
 
+def _reduce_mean(attributes, data):
+    axes = attributes.get("axes")
+    axes = None if axes is None else tuple(axes)
+    return data.mean(axis=axes, keepdims=bool(attributes.get("keepdims", 1)))
+
+
 def _concat(attributes, *tensors):
     return np.concatenate(tensors, axis=attributes["axis"])
 
@@ -285,6 +291,7 @@ OPERATORS = {
     "MaxPool": _max_pool,
     "Min": lambda attributes, *tensors: functools.reduce(np.minimum, tensors),
     "Mul": lambda attributes, left, right: left * right,
+    "ReduceMean": _reduce_mean,
     "Relu": lambda attributes, data: np.maximum(data, 0),
     "Reshape": _reshape,
     "Resize": _resize,

@@ -292,9 +292,10 @@ class RandomGraph:
     def head(self, source, shape):
         """Flattened or pooled features and a matrix; sometimes a softmax."""
         if self.random.random() < 0.5:
-            operator = self.pick("GlobalAveragePool", "GlobalMaxPool")
+            operator = self.pick("GlobalAveragePool", "GlobalMaxPool", "ReduceMean")
+            axes = {"axes": self.pick([2, 3], [-1, -2])} if operator == "ReduceMean" else {}
             shape = (shape[0], 1, 1)
-            source = self.node(operator, [source], shape)
+            source = self.node(operator, [source], shape, **axes)
         features = int(np.prod(shape))
         flat = self.node("Flatten", [source], None)
         outputs = int(self.random.integers(2, 20))

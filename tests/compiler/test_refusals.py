@@ -134,6 +134,7 @@ CASES = [
      model([node("Flatten", ["x"], ["f"]), node("Split", ["f"], ["y", "z"], axis=1)],
            {"x": IMAGE}, {"y": (1, 96), "z": (1, 96)}),
      ["'my_split' (Split)", "flattened"]),
+    ("mean over channels", one_node("ReduceMean", axes=[1]), ["'my_reducemean' (ReduceMean)", "mean"]),
     ("division by a tensor",
      model([node("Div", ["x", "z"], ["y"])], {"x": IMAGE, "z": IMAGE}, {"y": IMAGE}),
      ["'my_div' (Div)", "constant divisor"]),

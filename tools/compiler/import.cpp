@@ -35,6 +35,7 @@ const std::map<std::string, Importer::Handler>& Importer::handlers() {
         {"MaxPool", &Importer::pool},
         {"Min", &Importer::extreme},
         {"Mul", &Importer::arithmetic},
+        {"ReduceMean", &Importer::reduce_mean},
         {"Relu", &Importer::relu},
         {"Reshape", &Importer::reshape},
         {"Resize", &Importer::resize},

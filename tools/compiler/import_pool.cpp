@@ -3,6 +3,8 @@
 // MaxPool, AveragePool and their global forms.
 #include "importer.hpp"
 
+#include <algorithm>
+
 namespace overtake::compiler {
 
 void Importer::pool() {
@@ -37,17 +39,35 @@ void Importer::pool() {
     finish(std::move(node), output);
 }
 
-void Importer::global_pool() {
+void Importer::add_global_pool(Operator op, const Shape& shape) {
     const Reference input = variable_input(0);
     const Value& data = value_of(input);
     if (input.shape.size() != 4 || data.height > max_window || data.width > max_window)
         refuse("only two-dimensional pools of at most 65535 rows and columns are supported");
-    Node node =
-        new_node(node_->op_type() == "GlobalMaxPool" ? Operator::max_pool : Operator::average_pool);
+    Node node = new_node(op);
     node.window.kernel_height = data.height;
     node.window.kernel_width = data.width;
     node.inputs = {input.value};
-    finish(std::move(node), add_value(node_->output(0), {1, input.shape[1], 1, 1}));
+    finish(std::move(node), add_value(node_->output(0), shape));
+}
+
+void Importer::global_pool() {
+    const bool is_max = node_->op_type() == "GlobalMaxPool";
+    const Shape shape = variable_input(0).shape;
+    add_global_pool(is_max ? Operator::max_pool : Operator::average_pool,
+                    {1, shape.size() > 1 ? shape[1] : 0, 1, 1});
+}
+
+// The mean over height and width is a global pool.
+void Importer::reduce_mean() {
+    auto axes = Attributes(*node_).integers("axes", {});
+    const auto rank = static_cast<std::int64_t>(variable_input(0).shape.size());
+    for (std::int64_t& axis : axes)
+        axis += axis < 0 ? rank : 0;
+    std::ranges::sort(axes);
+    if (axes != std::vector<std::int64_t>{2, 3})
+        refuse("only the mean over height and width is supported");
+    add_global_pool(Operator::average_pool, output_shape());
 }
 
 } // namespace overtake::compiler

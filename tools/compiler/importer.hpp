@@ -48,6 +48,7 @@ private:
     void clip();
     void pool();
     void global_pool();
+    void reduce_mean();
     void arithmetic();
     void extreme();
     void gemm();
@@ -90,6 +91,7 @@ private:
     void read_transposed_padding(Window& window, const Value& input, const Value& output) const;
     std::vector<float> convolution_bias(std::int64_t outputs) const;
     void add_binary(Operator op);
+    void add_global_pool(Operator op, const Shape& shape);
     void add_affine(const Reference& input, std::vector<float> scale, std::vector<float> offset);
     std::vector<float> per_channel(const Constant& constant, const Reference& other) const;
     void add_fully_connected(std::vector<float> weights, std::vector<float> bias);
