@@ -8,6 +8,7 @@
 #include <drm/drm_print.h>
 
 #include "overtake_drv.h"
+#include "overtake_faults.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 
@@ -60,13 +61,14 @@ int overtake_client_open(struct drm_device *drm, struct drm_file *file)
 	struct overtake_client *client;
 	int ret = 0;
 
-	client = kzalloc(struct_size(client, busy_ns, device->settings.cores), GFP_KERNEL_ACCOUNT);
+	client = kzalloc(struct_size(client, usage, device->settings.cores), GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return -ENOMEM;
 	kref_init(&client->ref);
 	client->device = device;
 	client->id = file->client_id;
 	client->tgid = task_tgid_nr(current);
+	get_task_comm(client->comm, current->group_leader);
 	mutex_init(&client->lock);
 	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
 	mt_init(&client->space);
@@ -176,6 +178,7 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	INIT_LIST_HEAD(&context->ended);
 	init_waitqueue_head(&context->wait);
 	ovt_fw_context_init(&context->fw);
+	overtake_offence_init(context);
 	return context;
 }
 
@@ -350,7 +353,7 @@ void overtake_client_fdinfo(struct drm_printer *printer, struct drm_file *file)
 	for (core = 0; core < device->settings.cores; core++) {
 		for (ring = 0; ring < OVT_RING_COUNT; ring++) {
 			spin_lock_irq(&device->lock);
-			busy_ns = client->busy_ns[core][ring];
+			busy_ns = client->usage[core].busy_ns[ring];
 			spin_unlock_irq(&device->lock);
 			drm_printf(printer, "drm-engine-core%u-%s:\t%llu ns\n", core + 1,
 				   rings[ring], busy_ns);

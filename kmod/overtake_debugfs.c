@@ -7,13 +7,17 @@
  *	clock		device time; with the manual clock, writing an absolute time in ns steps it
  *	manual_clock	1 = manual clock; writable while no file is open
  *	reset		write a core's number to reset it
+ *	inject		faults to come and faults that were; write KIND:FC joined by '+' to inject
+ *			KIND into the FCth FC from now (overtake_inject.c), nothing to inject none
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "overtake_drv.h"
 #include "overtake_host.h"
+#include "overtake_inject.h"
 #include "overtake_job.h"
 
 static u64 device_time(struct overtake_device *device)
@@ -91,6 +95,9 @@ static void show_jobs_locked(struct seq_file *file, struct overtake_context *con
 		   context->client->id, context->id, context->job_count,
 		   atomic64_read(&context->client->bytes),
 		   atomic_read(&context->client->buffers));
+	if (context->offences)
+		seq_printf(file, "  offences %u, first at %llu%s\n", context->offences,
+			   context->offence_ns, context->banned ? ", banned" : "");
 	for (node = rb_first(&context->jobs); node; node = rb_next(node)) {
 		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 
@@ -174,6 +181,43 @@ static const struct file_operations stats_fops = {
 	.release = single_release,
 };
 
+static int inject_show(struct seq_file *file, void *unused)
+{
+	overtake_inject_show(file->private, file);
+	return 0;
+}
+
+static int inject_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, inject_show, inode->i_private);
+}
+
+static ssize_t inject_write(struct file *file, const char __user *user, size_t length,
+			    loff_t *offset)
+{
+	struct overtake_device *device = ((struct seq_file *)file->private_data)->private;
+	char *text;
+	int ret;
+
+	if (length > PAGE_SIZE)
+		return -EINVAL;
+	text = memdup_user_nul(user, length);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	ret = overtake_inject_plan(device, text);
+	kfree(text);
+	return ret ? ret : length;
+}
+
+static const struct file_operations inject_fops = {
+	.owner = THIS_MODULE,
+	.open = inject_open,
+	.read = seq_read,
+	.write = inject_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
 /* DRM removes the directory with the device. */
 void overtake_debugfs_add(struct overtake_device *device)
 {
@@ -184,4 +228,5 @@ void overtake_debugfs_add(struct overtake_device *device)
 	debugfs_create_file("clock", 0600, root, device, &clock_fops);
 	debugfs_create_file("manual_clock", 0600, root, device, &manual_fops);
 	debugfs_create_file("reset", 0200, root, device, &reset_fops);
+	debugfs_create_file("inject", 0600, root, device, &inject_fops);
 }

@@ -15,6 +15,7 @@
 #include "compat.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
+#include "overtake_inject.h"
 #include "overtake_job.h"
 #include "overtake_pm.h"
 
@@ -62,6 +63,22 @@ static char *simd[MAX_DEVICES] = { "auto" };
 static unsigned int simd_given = 1;
 module_param_array(simd, charp, &simd_given, 0444);
 MODULE_PARM_DESC(simd, "auto: AVX2 where the CPU has it; or off: the same bytes, later (auto)");
+
+static unsigned int ban_offences[MAX_DEVICES] = { 64 };
+static unsigned int ban_offences_given = 1;
+module_param_array(ban_offences, uint, &ban_offences_given, 0444);
+MODULE_PARM_DESC(ban_offences,
+		 "a context is banned when so many of its jobs fault or hang; 0 = never (64)");
+
+static unsigned int ban_window_ms[MAX_DEVICES] = { 10000 };
+static unsigned int ban_window_given = 1;
+module_param_array(ban_window_ms, uint, &ban_window_given, 0444);
+MODULE_PARM_DESC(ban_window_ms, "within how much device time (10000)");
+
+static char *inject[MAX_DEVICES] = { "" };
+static unsigned int inject_given = 1;
+module_param_array(inject, charp, &inject_given, 0400);
+MODULE_PARM_DESC(inject, "faults to inject, KIND:FC joined by '+'; see overtake_inject.c (none)");
 
 static bool manual_clock[MAX_DEVICES];
 static unsigned int manual_given = 1;
@@ -122,6 +139,10 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 	    !settings->deadline_max_ns)
 		return dev_err_probe(dev, -EINVAL,
 				     "watchdog_ms, queue_timeout_ms, deadline_max_ms: not 0\n");
+	settings->ban_offences = OF_DEVICE(ban_offences, ban_offences_given, index);
+	settings->ban_window_ns = (u64)OF_DEVICE(ban_window_ms, ban_window_given, index) *
+				  NSEC_PER_MSEC;
+	settings->inject = OF_DEVICE(inject, inject_given, index);
 	settings->manual_clock = OF_DEVICE(manual_clock, manual_given, index);
 	return 0;
 }
@@ -260,6 +281,19 @@ static const struct drm_driver overtake_driver = {
 	.minor = 0,
 };
 
+/* What the module parameter asks for. */
+static int inject_faults(struct overtake_device *device)
+{
+	char *text = kstrdup(device->settings.inject, GFP_KERNEL);
+	int ret;
+
+	if (!text)
+		return -ENOMEM;
+	ret = overtake_inject_plan(device, text);
+	kfree(text);
+	return ret ? dev_err_probe(device->drm.dev, ret, "inject: not KIND:FC+KIND:FC\n") : 0;
+}
+
 static int overtake_probe(struct platform_device *platform)
 {
 	struct overtake_device *device;
@@ -273,6 +307,9 @@ static int overtake_probe(struct platform_device *platform)
 	if (ret)
 		return ret;
 	ret = overtake_host_init(device);
+	if (ret)
+		return ret;
+	ret = inject_faults(device);
 	if (ret)
 		return ret;
 	platform_set_drvdata(platform, device);

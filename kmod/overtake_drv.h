@@ -17,6 +17,7 @@
 #include <linux/maple_tree.h>
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -36,6 +37,9 @@ struct io_uring_cmd;
 struct iosys_map;
 struct core_directory;
 struct overtake_device;
+struct overtake_history;
+struct overtake_inject;
+struct overtake_snapshot;
 
 /* Last references may go in any context; what they free may sleep, so it is freed here. */
 extern struct workqueue_struct *overtake_free_workqueue;
@@ -62,6 +66,10 @@ extern struct workqueue_struct *overtake_workqueue;
  * @step_histogram: [n] counts steps below 2^n ns; written by @thread
  * @seen_steps: @steps at the backstop's last look
  * @stuck: looks in a row that saw no step of an FC that should be executing
+ * @executing: @thread has the FC that runs; device lock
+ * @injected: faults injected into that FC, BIT(enum overtake_injection); device lock, or
+ *	@thread while it executes
+ * @hangs: FCs ended by the watchdog; device lock
  */
 struct overtake_core {
 	struct overtake_device *device;
@@ -76,6 +84,9 @@ struct overtake_core {
 	u64 step_histogram[OVERTAKE_STEP_BUCKETS];
 	u64 seen_steps;
 	u32 stuck;
+	bool executing;
+	u32 injected;
+	u64 hangs;
 };
 
 /**
@@ -87,6 +98,9 @@ struct overtake_core {
  * @queue_timeout_ns: how long a job may be in flight by default
  * @deadline_max_ns: how long at most: others wait for its fence
  * @simd: FCs are executed with AVX2 where that is possible
+ * @ban_offences: jobs of a context that may end by their own fault, 0 = any number
+ * @ban_window_ns: within how much device time
+ * @inject: faults to be injected, as text
  * @manual_clock: which clock the device starts with
  */
 struct overtake_settings {
@@ -97,6 +111,9 @@ struct overtake_settings {
 	u64 queue_timeout_ns;
 	u64 deadline_max_ns;
 	bool simd;
+	u32 ban_offences;
+	u64 ban_window_ns;
+	const char *inject;
 	bool manual_clock;
 };
 
@@ -131,6 +148,13 @@ struct overtake_settings {
  * @jobs_in_flight: jobs between SUBMIT and ENDED
  * @delivering: batches of ended jobs being delivered
  * @timer_lateness_ns: greatest delay of @timer
+ * @looked_ns: device time of the backstop's last look
+ * @lost_interrupts: wake-ups and interrupts that the backstop made up for
+ * @spurious_interrupts: wake-ups of cores that had nothing to execute
+ * @bans: contexts that were banned
+ * @history: what happened lately
+ * @inject: faults on demand
+ * @snapshot: what a core looked like when it was reset, to be dumped
  * @idle: woken when one of the counts above falls, or time was stepped
  * @continue_work: goes on where one batch of events was not enough for the timer
  * @backstop: looks for cores that make no progress
@@ -166,6 +190,13 @@ struct overtake_device {
 	u32 jobs_in_flight;
 	u32 delivering;
 	u64 timer_lateness_ns;
+	u64 looked_ns;
+	u64 lost_interrupts;
+	u64 spurious_interrupts;
+	u64 bans;
+	struct overtake_history *history;
+	struct overtake_inject *inject;
+	struct overtake_snapshot *snapshot;
 
 	struct hrtimer timer;
 	wait_queue_head_t idle;
@@ -177,11 +208,24 @@ struct overtake_device {
 #define to_overtake_device(dev)	container_of(dev, struct overtake_device, drm)
 
 /**
+ * struct overtake_usage - what an open file had of a core
+ * @jobs: jobs that ended
+ * @fcs: FCs that ended, of each ring
+ * @busy_ns: device time that they took
+ */
+struct overtake_usage {
+	u64 jobs;
+	u64 fcs[OVT_RING_COUNT];
+	u64 busy_ns[OVT_RING_COUNT];
+};
+
+/**
  * struct overtake_client - an open file
  * @ref: held by the file, by each of its buffers and by each context
  * @device: held by a drm_device reference
  * @id: DRM's client id, in trace events
  * @tgid: process that opened the file, in trace events
+ * @comm: its name then
  * @lock: protects @contexts, @space, @mapped and @next_address
  * @contexts: contexts by id
  * @space: mappings by device address, one page granularity
@@ -189,13 +233,14 @@ struct overtake_device {
  * @next_address: device addresses are never used twice
  * @bytes: memory charged to the file
  * @buffers: buffers charged to the file
- * @busy_ns: device time that its FCs took
+ * @usage: what it had of each core
  */
 struct overtake_client {
 	struct kref ref;
 	struct overtake_device *device;
 	u64 id;
 	u32 tgid;
+	char comm[TASK_COMM_LEN];
 	struct mutex lock; /* see above */
 	struct xarray contexts;
 	struct maple_tree space;
@@ -204,7 +249,7 @@ struct overtake_client {
 	atomic64_t bytes;
 	atomic_t buffers;
 	u32 job_count; /* device lock */
-	u64 busy_ns[][OVT_RING_COUNT]; /* of each core; device lock */
+	struct overtake_usage usage[]; /* of each core; device lock */
 };
 
 /**
@@ -224,6 +269,10 @@ struct overtake_client {
  * @collectable_count: of them, those that WAIT can collect
  * @undelivered: jobs admitted whose end has not been told yet; atomic
  * @wait: woken when a job has ended, or the context is dead
+ * @offences: jobs that ended by their own fault since @offence_ns; see overtake_faults.c
+ * @offence_ns: device time of the first of them
+ * @banned: nothing is admitted any more, since there were too many
+ * @ban_work: ends what is in flight then
  * @free_work: frees it when the last reference has gone, in whatever context that was
  */
 struct overtake_context {
@@ -242,6 +291,10 @@ struct overtake_context {
 	u32 collectable_count;
 	atomic_t undelivered;
 	wait_queue_head_t wait;
+	u32 offences;
+	u64 offence_ns;
+	bool banned;
+	struct work_struct ban_work;
 	struct work_struct free_work;
 };
 

@@ -33,7 +33,11 @@
 #include <drm/drm_managed.h>
 
 #include "compat.h"
+#include "overtake_coredump.h"
+#include "overtake_faults.h"
+#include "overtake_history.h"
 #include "overtake_host.h"
+#include "overtake_inject.h"
 #include "overtake_job.h"
 #include "overtake_trace.h"
 
@@ -54,6 +58,8 @@
  * machine that was suspended or starved must not look like a stuck core.
  */
 #define BACKSTOP_LOOKS		20u
+/* ... and after so many its thread is woken once more. */
+#define LOST_LOOKS		2u
 
 /* How long a suspend waits for FCs that run. */
 #define SUSPEND_TIMEOUT		(5 * HZ)
@@ -153,7 +159,30 @@ bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, boo
 /* An FC has ended: its time is its client's, as it is the core's. */
 static void count_busy_locked(struct overtake_job *job, const struct ovt_event *event)
 {
-	job->context->client->busy_ns[event->core - 1][event->ring] += event->duration_ns;
+	struct overtake_usage *usage = &job->context->client->usage[event->core - 1];
+
+	usage->fcs[event->ring]++;
+	usage->busy_ns[event->ring] += event->duration_ns;
+}
+
+static void start_core_locked(struct overtake_device *device, u32 number)
+{
+	struct overtake_core *core = &device->cores[number - 1];
+
+	overtake_inject_start_locked(device, number);
+	if (device->gone)
+		abort_core_locked(device, number);
+	if (!overtake_is_injected(core, OVERTAKE_INJECT_LOST_WAKEUP))
+		wake_up_process(core->thread);
+}
+
+/* A job has ended by a fault of some kind. */
+static void count_fault_locked(struct overtake_device *device, const struct ovt_event *event)
+{
+	if (event->type == OVT_EVENT_HUNG)
+		device->cores[event->core - 1].hangs++;
+	overtake_offence_locked(to_overtake_job(event->job)->context, event->job->fault,
+				event->time_ns);
 }
 
 static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event,
@@ -161,14 +190,13 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 {
 	struct overtake_job *job = event->job ? to_overtake_job(event->job) : NULL;
 
+	overtake_history_note_locked(device, event);
 	switch (event->type) {
 	case OVT_EVENT_ARRIVED:
 		break;
 	case OVT_EVENT_STARTED:
 		trace_fc_start(device->index, job, event);
-		if (device->gone)
-			abort_core_locked(device, event->core);
-		wake_up_process(device->cores[event->core - 1].thread);
+		start_core_locked(device, event->core);
 		break;
 	case OVT_EVENT_PREEMPTED:
 		trace_fc_preempt(device->index, job, event);
@@ -180,9 +208,12 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	case OVT_EVENT_FAULT:
 	case OVT_EVENT_HUNG:
 		count_busy_locked(job, event);
+		count_fault_locked(device, event);
 		trace_fc_done(device->index, job, event, event->job->fault);
 		break;
 	case OVT_EVENT_ENDED:
+		if (event->core)
+			job->context->client->usage[event->core - 1].jobs++;
 		overtake_job_ended_locked(job, batch);
 		break;
 	case OVT_EVENT_CANCELLED:
@@ -194,15 +225,22 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	}
 }
 
-static void set_timer_locked(struct overtake_device *device)
+/* When there is something to do next, OVT_TIME_NEVER if nothing is known. */
+static u64 next_instant_locked(struct overtake_device *device)
 {
 	struct overtake_job *job = overtake_job_next_deadline(device);
 	u64 next_ns = ovt_fw_next(&device->fw);
 
+	return job ? min(job->deadline_ns, next_ns) : next_ns;
+}
+
+static void set_timer_locked(struct overtake_device *device)
+{
+	u64 next_ns;
+
 	if (device->manual || device->stopped || device->suspended)
 		return;
-	if (job && job->deadline_ns < next_ns)
-		next_ns = job->deadline_ns;
+	next_ns = next_instant_locked(device);
 	/* An early or needless call does no harm, so a timer is never taken back. */
 	if (next_ns == OVT_TIME_NEVER || next_ns >= KTIME_MAX)
 		return;
@@ -321,7 +359,9 @@ static void note_step(struct overtake_core *core, u64 ns)
 static enum ovt_step timed_step(struct overtake_core *core)
 {
 	u64 start_ns = ktime_get_ns();
-	enum ovt_step step = ovt_core_step(&core->device->hw[core->number - 1], STEP_CYCLES);
+	/* What is to be reset in its middle shall have one. */
+	u64 cycles = overtake_is_injected(core, OVERTAKE_INJECT_RESET) ? 1 : STEP_CYCLES;
+	enum ovt_step step = ovt_core_step(&core->device->hw[core->number - 1], cycles);
 
 	note_step(core, ktime_get_ns() - start_ns);
 	return step;
@@ -331,25 +371,38 @@ static enum ovt_step timed_step(struct overtake_core *core)
 static void report(struct overtake_core *core, enum ovt_step step)
 {
 	struct overtake_device *device = core->device;
+	bool lost = false;
 
 	spin_lock_irq(&device->lock);
-	if (step == OVT_STEP_FINISHED)
+	if (step == OVT_STEP_FINISHED) {
+		if (device->hw[core->number - 1].exec.fault == OVERTAKE_FAULT_WATCHDOG)
+			overtake_coredump_take_locked(device, core->number, "watchdog");
+		core->executing = false;
+		lost = overtake_is_injected(core, OVERTAKE_INJECT_LOST_INTERRUPT);
 		ovt_fw_executed(&device->fw, core->number, overtake_host_now(device));
-	else
+	} else {
 		ovt_fw_priced(&device->fw, core->number);
+	}
 	spin_unlock_irq(&device->lock);
-	overtake_host_kick(device);
+	if (!lost)
+		overtake_host_kick(device);
 }
 
 static void execute_fc(struct overtake_core *core)
 {
 	bool signalling = dma_fence_begin_signalling();
+	bool reset = overtake_is_injected(core, OVERTAKE_INJECT_RESET);
 	enum ovt_step step;
 
+	if (overtake_is_injected(core, OVERTAKE_INJECT_STUCK))
+		overtake_inject_stuck(core);
 	do {
 		step = timed_step(core);
 		if (step != OVT_STEP_MORE)
 			report(core, step);
+		else if (reset)
+			overtake_host_reset_core(core->device, core->number);
+		reset = false;
 		cond_resched();
 	} while (step != OVT_STEP_FINISHED);
 	dma_fence_end_signalling(signalling);
@@ -366,16 +419,35 @@ static bool core_is_runnable(struct overtake_core *core)
 	return runnable;
 }
 
+/* True if there is an FC to execute.  @woken: and somebody said so. */
+static bool take_fc(struct overtake_core *core, bool woken)
+{
+	struct overtake_device *device = core->device;
+	bool runnable;
+
+	spin_lock_irq(&device->lock);
+	runnable = ovt_fw_runnable(&device->fw, core->number) &&
+		   !overtake_is_injected(core, OVERTAKE_INJECT_LOST_WAKEUP);
+	core->executing = runnable;
+	if (woken && !runnable)
+		device->spurious_interrupts++;
+	spin_unlock_irq(&device->lock);
+	return runnable;
+}
+
 static int core_thread(void *data)
 {
 	struct overtake_core *core = data;
+	bool woken = false;
 
 	for (;;) {
 		/* Before the look: pairs with wake_up_process(), whose wake-up must not be lost. */
 		set_current_state(TASK_IDLE);
-		if (core_is_runnable(core)) {
+		woken = woken && !kthread_should_stop() && !kthread_should_park();
+		if (take_fc(core, woken)) {
 			__set_current_state(TASK_RUNNING);
 			execute_fc(core);
+			woken = false;
 			continue;
 		}
 		if (kthread_should_stop())
@@ -383,9 +455,11 @@ static int core_thread(void *data)
 		if (kthread_should_park()) {
 			__set_current_state(TASK_RUNNING);
 			kthread_parkme();
+			woken = false;
 			continue;
 		}
 		schedule();
+		woken = true;
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
@@ -402,6 +476,34 @@ static bool core_is_stuck(struct overtake_core *core)
 	return core->stuck >= BACKSTOP_LOOKS;
 }
 
+/* Nobody has told the core's thread, or it has not heard. */
+static void recover_wakeup(struct overtake_core *core)
+{
+	struct overtake_device *device = core->device;
+
+	spin_lock_irq(&device->lock);
+	core->injected &= ~BIT(OVERTAKE_INJECT_LOST_WAKEUP);
+	if (!core->executing && ovt_fw_runnable(&device->fw, core->number) &&
+	    wake_up_process(core->thread))
+		device->lost_interrupts++;
+	spin_unlock_irq(&device->lock);
+}
+
+/* What was due at the last look already: of that nobody has told us. */
+static void recover_interrupt(struct overtake_device *device)
+{
+	bool lost;
+
+	spin_lock_irq(&device->lock);
+	lost = !device->manual && next_instant_locked(device) <= device->looked_ns;
+	if (lost)
+		device->lost_interrupts++;
+	device->looked_ns = overtake_host_now(device);
+	spin_unlock_irq(&device->lock);
+	if (lost)
+		overtake_host_kick(device);
+}
+
 /*
  * Against mistakes of ours, not of clients: a lost wake-up, a lost timer, a core that does not
  * execute.  Clients that execute for too long are the firmware's watchdog's business.
@@ -415,14 +517,17 @@ static void backstop_work(struct work_struct *work)
 	for (i = 0; i < device->settings.cores; i++) {
 		struct overtake_core *core = &device->cores[i];
 
-		if (!core_is_stuck(core))
+		if (!core_is_stuck(core)) {
+			if (core->stuck == LOST_LOOKS)
+				recover_wakeup(core);
 			continue;
+		}
 		drm_err(&device->drm, "core %u makes no progress: reset\n", core->number);
 		core->stuck = 0;
 		wake_up_process(core->thread);
 		overtake_host_reset_core(device, core->number);
 	}
-	overtake_host_kick(device);
+	recover_interrupt(device);
 	queue_delayed_work(overtake_workqueue, &device->backstop, BACKSTOP_PERIOD);
 }
 
@@ -510,7 +615,9 @@ int overtake_host_reset_core(struct overtake_device *device, u32 core)
 	if (!core || core > device->settings.cores)
 		return -EINVAL;
 	spin_lock_irq(&device->lock);
-	if (device->settings.mode != OVT_MODE_FUNCTIONAL && ovt_fw_runnable(&device->fw, core)) {
+	overtake_coredump_take_locked(device, core, "reset");
+	if ((device->manual || device->settings.mode != OVT_MODE_FUNCTIONAL) &&
+	    ovt_fw_runnable(&device->fw, core)) {
 		device->cores[core - 1].aborts++;
 		abort_core_locked(device, core);
 	} else if (ovt_fw_reserve(&device->fw, 1)) {
@@ -543,6 +650,8 @@ static void boot_locked(struct overtake_device *device)
 	lockdep_assert_held(&device->lock);
 	ovt_fw_init(&device->fw, &config);
 	device->manual_ns = 0;
+	device->looked_ns = 0;
+	overtake_history_clear_locked(device);
 	for (i = 0; i < device->settings.cores; i++) {
 		device->cores[i].limit_pushed = 0;
 		ovt_core_write(&device->hw[i], OVT_REG_NORMAL_FLOOR, device->cores[i].normal_floor);
@@ -672,6 +781,7 @@ static void free_queues(struct drm_device *drm, void *data)
 int overtake_host_init(struct overtake_device *device)
 {
 	u32 cores = device->settings.cores;
+	int ret;
 	u32 i;
 
 	spin_lock_init(&device->lock);
@@ -702,6 +812,13 @@ int overtake_host_init(struct overtake_device *device)
 		device->cores[i].device = device;
 		device->cores[i].number = i + 1;
 	}
+	ret = overtake_history_init(device);
+	if (!ret)
+		ret = overtake_inject_init(device);
+	if (!ret)
+		ret = overtake_coredump_init(device);
+	if (ret)
+		return ret;
 	device->manual = device->settings.manual_clock;
 	spin_lock_irq(&device->lock);
 	boot_locked(device);
@@ -766,6 +883,7 @@ void overtake_host_stop(struct overtake_device *device)
 	cancel_delayed_work_sync(&device->backstop);
 	cancel_work_sync(&device->continue_work);
 	stop_threads(device);
+	overtake_coredump_stop(device);
 }
 
 /* Asks for no start of any FC; -EBUSY without room for the commands. */

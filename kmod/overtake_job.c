@@ -129,6 +129,8 @@ static int admit_locked(struct overtake_job *job)
 		return -ENODEV;
 	if (context->dead)
 		return -ENOENT;
+	if (context->banned)
+		return -ESHUTDOWN;
 	if (job->cancel_requested)
 		return -ECANCELED;
 	if (find_tag_locked(context, job->tag))

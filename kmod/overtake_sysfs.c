@@ -10,6 +10,13 @@
  *				after so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never
  *	coreN/busy_ns, fcs_high, fcs_normal, preemptions, faults, resets
  *				counters, as in struct drm_overtake_core_info
+ *	coreN/hangs		FCs ended by the watchdog
+ *	coreN/limit		core_limit under the name that users of boards know
+ *	coreN/ratio, queue, fc_time, users
+ *				overtake_usage.c
+ *	bans			contexts banned since the device was bound: overtake_faults.c
+ *	lost_interrupts		wake-ups and interrupts that the backstop made up for
+ *	spurious_interrupts	wake-ups of a core that had nothing to execute
  *
  * Limits: 0 = no preemption, n = a HIGH FC waits for at most n NORMAL FCs.
  */
@@ -21,12 +28,14 @@
 
 #include "overtake_drv.h"
 #include "overtake_host.h"
+#include "overtake_usage.h"
 
 /* One file of a core's directory. */
 struct core_file {
 	struct device_attribute attribute;
 	u32 core;
 	size_t offset; /* counters: of the value in struct drm_overtake_core_info */
+	ssize_t (*table)(struct overtake_device *device, u32 core, char *text);
 };
 
 #define to_core_file(attr)	container_of(attr, struct core_file, attribute)
@@ -35,8 +44,8 @@ struct core_file {
 struct core_directory {
 	char name[16];
 	struct attribute_group group;
-	struct core_file files[9];
-	struct attribute *list[10];
+	struct core_file files[15];
+	struct attribute *list[16];
 };
 
 static struct overtake_device *device_of(struct device *dev)
@@ -169,6 +178,24 @@ static ssize_t counter_show(struct device *dev, struct device_attribute *attribu
 	return sysfs_emit(text, "%llu\n", *(u64 *)((u8 *)&info + file->offset));
 }
 
+static ssize_t hangs_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	struct overtake_device *device = device_of(dev);
+	u64 hangs;
+
+	spin_lock_irq(&device->lock);
+	hangs = device->cores[to_core_file(attribute)->core - 1].hangs;
+	spin_unlock_irq(&device->lock);
+	return sysfs_emit(text, "%llu\n", hangs);
+}
+
+static ssize_t table_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	const struct core_file *file = to_core_file(attribute);
+
+	return file->table(device_of(dev), file->core, text);
+}
+
 #define COUNTER(field)	offsetof(struct drm_overtake_core_info, field)
 
 static ssize_t simd_show(struct device *dev, struct device_attribute *attribute, char *text)
@@ -187,6 +214,60 @@ static const struct core_file core_files[] = {
 	{ __ATTR(preemptions, 0444, counter_show, NULL), .offset = COUNTER(preemptions) },
 	{ __ATTR(faults, 0444, counter_show, NULL), .offset = COUNTER(faults) },
 	{ __ATTR(resets, 0444, counter_show, NULL), .offset = COUNTER(resets) },
+	{ __ATTR(hangs, 0444, hangs_show, NULL) },
+	{ __ATTR(limit, 0644, one_limit_show, one_limit_store) },
+	{ __ATTR(ratio, 0444, table_show, NULL), .table = overtake_usage_ratio },
+	{ __ATTR(queue, 0444, table_show, NULL), .table = overtake_usage_queue },
+	{ __ATTR(fc_time, 0444, table_show, NULL), .table = overtake_usage_fc_time },
+	{ __ATTR(users, 0444, table_show, NULL), .table = overtake_usage_users },
+};
+
+/* A counter of the whole device. */
+struct device_file {
+	struct device_attribute attribute;
+	size_t offset; /* of the value in struct overtake_device */
+};
+
+static ssize_t device_counter_show(struct device *dev, struct device_attribute *attribute,
+				   char *text)
+{
+	const struct device_file *file = container_of(attribute, struct device_file, attribute);
+	struct overtake_device *device = device_of(dev);
+	u64 value;
+
+	spin_lock_irq(&device->lock);
+	value = *(u64 *)((u8 *)device + file->offset);
+	spin_unlock_irq(&device->lock);
+	return sysfs_emit(text, "%llu\n", value);
+}
+
+static struct device_file bans = {
+	__ATTR(bans, 0444, device_counter_show, NULL),
+	offsetof(struct overtake_device, bans),
+};
+
+static struct device_file lost_interrupts = {
+	__ATTR(lost_interrupts, 0444, device_counter_show, NULL),
+	offsetof(struct overtake_device, lost_interrupts),
+};
+
+static struct device_file spurious_interrupts = {
+	__ATTR(spurious_interrupts, 0444, device_counter_show, NULL),
+	offsetof(struct overtake_device, spurious_interrupts),
+};
+
+static struct attribute *device_attributes[] = {
+	&dev_attr_core_limit.attr,
+	&dev_attr_normal_floor.attr,
+	&dev_attr_simd.attr,
+	&bans.attribute.attr,
+	&lost_interrupts.attribute.attr,
+	&spurious_interrupts.attribute.attr,
+	NULL
+};
+
+static const struct attribute_group device_group = {
+	.attrs = device_attributes,
 };
 
 static void fill_directory(struct core_directory *directory, u32 core)
@@ -227,18 +308,9 @@ int overtake_sysfs_add(struct overtake_device *device)
 		if (ret)
 			goto remove;
 	}
-	ret = device_create_file(device->drm.dev, &dev_attr_core_limit);
-	if (ret)
-		goto remove;
-	ret = device_create_file(device->drm.dev, &dev_attr_normal_floor);
-	if (ret)
-		goto remove_limit;
-	ret = device_create_file(device->drm.dev, &dev_attr_simd);
+	ret = device_add_group(device->drm.dev, &device_group);
 	if (!ret)
 		return 0;
-	device_remove_file(device->drm.dev, &dev_attr_normal_floor);
-remove_limit:
-	device_remove_file(device->drm.dev, &dev_attr_core_limit);
 remove:
 	remove_directories(device, i);
 	return ret;
@@ -247,8 +319,6 @@ remove:
 /* Waits for readers and writers. */
 void overtake_sysfs_remove(struct overtake_device *device)
 {
-	device_remove_file(device->drm.dev, &dev_attr_simd);
-	device_remove_file(device->drm.dev, &dev_attr_normal_floor);
-	device_remove_file(device->drm.dev, &dev_attr_core_limit);
+	device_remove_group(device->drm.dev, &device_group);
 	remove_directories(device, device->settings.cores);
 }

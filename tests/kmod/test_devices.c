@@ -16,7 +16,7 @@
 
 #define THREE	"devices=3 cores=1,2,4 mode=functional,timed,both profile=default,ideal,default " \
 		"watchdog_ms=1000,2,50 queue_timeout_ms=10000,7000"
-#define LOADED3	"devices=3 cores=2,1,3 mode=functional,both,functional watchdog_ms=2"
+#define LOADED3	"devices=3 cores=2,1,3 mode=functional,both,functional watchdog_ms=2 ban_offences=0"
 #define TIMED	"cores=2 mode=timed profile=ideal"
 #define PLAIN	"cores=2 mode=functional"
 #define MS	1000000ull

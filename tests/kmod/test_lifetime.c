@@ -14,8 +14,8 @@
 #include "load.h"
 #include "ring.h"
 
-#define LOADED		"cores=2 mode=functional profile=default watchdog_ms=2"
-#define LOADED_BOTH	"cores=2 mode=both profile=default watchdog_ms=5"
+#define LOADED		"cores=2 mode=functional profile=default watchdog_ms=2 ban_offences=0"
+#define LOADED_BOTH	"cores=2 mode=both profile=default watchdog_ms=5 ban_offences=0"
 #define TIMED		"cores=2 mode=timed profile=ideal"
 #define MS		1000000ull
 #define NEVER		OVERTAKE_DEADLINE_NEVER

@@ -16,8 +16,8 @@
 
 #define TIMED	"cores=2 mode=timed profile=ideal watchdog_ms=60000"
 #define MANUAL	"cores=1 mode=timed profile=ideal manual_clock=1"
-#define LOADED	"cores=2 mode=functional watchdog_ms=2"
-#define LOADED_BOTH "cores=2 mode=both watchdog_ms=5"
+#define LOADED	"cores=2 mode=functional watchdog_ms=2 ban_offences=0"
+#define LOADED_BOTH "cores=2 mode=both watchdog_ms=5 ban_offences=0"
 #define THREE	"devices=3 cores=1,2,3 mode=timed,functional,both profile=ideal"
 #define TRACING	"/sys/kernel/tracing/"
 #define MS	1000000ull

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Faults on demand, so that what happens after a fault can be tested.  Root only.
+ *
+ * A fault is planned for the Nth FC that starts on the device from then on, in text: "KIND:N",
+ * several joined by '+'; by the module parameter "inject", or any time through debugfs.
+ *
+ *	stuck		the core takes no step any more; a reset, or the backstop's, frees it
+ *	endless		the program runs into the watchdog
+ *	descriptor	the descriptor names instructions that the program has not got
+ *	instruction	the first instruction that the core fetches is none
+ *	lost-wakeup	the core is not told of the FC
+ *	lost-interrupt	nobody is told that the FC is executed
+ *	spurious	every core is woken, and is told to be done, without having anything to do
+ *	reset		the core is reset in the middle of the FC
+ *
+ * All of it is done here and in the host, with the core's registers and descriptors; the firmware
+ * does not know.  It meets each fault as it would meet the real one.
+ */
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "overtake_host.h"
+#include "overtake_inject.h"
+
+static const char * const kind_names[] = {
+	[OVERTAKE_INJECT_STUCK] = "stuck",
+	[OVERTAKE_INJECT_ENDLESS] = "endless",
+	[OVERTAKE_INJECT_DESCRIPTOR] = "descriptor",
+	[OVERTAKE_INJECT_INSTRUCTION] = "instruction",
+	[OVERTAKE_INJECT_LOST_WAKEUP] = "lost-wakeup",
+	[OVERTAKE_INJECT_LOST_INTERRUPT] = "lost-interrupt",
+	[OVERTAKE_INJECT_SPURIOUS] = "spurious",
+	[OVERTAKE_INJECT_RESET] = "reset",
+};
+
+/* No opcode is all ones. */
+static const struct overtake_insn no_insn = { .opcode = 0xffff };
+
+int overtake_inject_init(struct overtake_device *device)
+{
+	BUILD_BUG_ON(ARRAY_SIZE(kind_names) != OVERTAKE_INJECTIONS);
+	device->inject = drmm_kzalloc(&device->drm, struct_size(device->inject, regions,
+								device->settings.cores),
+				      GFP_KERNEL);
+	return device->inject ? 0 : -ENOMEM;
+}
+
+static int parse_one(char *text, enum overtake_injection *kind, u64 *fcs)
+{
+	char *name = strsep(&text, ":");
+	int index = match_string(kind_names, ARRAY_SIZE(kind_names), name);
+	int ret;
+
+	if (index < 0 || !text)
+		return -EINVAL;
+	ret = kstrtou64(text, 0, fcs);
+	if (ret)
+		return ret;
+	*kind = index;
+	return *fcs ? 0 : -EINVAL;
+}
+
+/* Replaces what was planned; none if @text, which is changed, is empty.  All or nothing. */
+int overtake_inject_plan(struct overtake_device *device, char *text)
+{
+	struct overtake_inject plan = { 0 };
+	char *one;
+
+	text = strim(text);
+	if (!*text)
+		text = NULL;
+	while ((one = strsep(&text, "+"))) {
+		int ret;
+
+		if (plan.planned_count == OVERTAKE_INJECT_PLANNED)
+			return -ENOSPC;
+		ret = parse_one(one, &plan.planned[plan.planned_count].kind,
+				&plan.planned[plan.planned_count].fcs_left);
+		if (ret)
+			return ret;
+		plan.planned_count++;
+	}
+	spin_lock_irq(&device->lock);
+	memcpy(device->inject->planned, plan.planned, sizeof(plan.planned));
+	device->inject->planned_count = plan.planned_count;
+	spin_unlock_irq(&device->lock);
+	return 0;
+}
+
+void overtake_inject_show(struct overtake_device *device, struct seq_file *file)
+{
+	const struct overtake_inject *inject = device->inject;
+	u32 i;
+
+	spin_lock_irq(&device->lock);
+	for (i = 0; i < inject->planned_count; i++)
+		seq_printf(file, "planned %s:%llu\n", kind_names[inject->planned[i].kind],
+			   inject->planned[i].fcs_left);
+	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
+		seq_printf(file, "injected %s %llu\n", kind_names[i], inject->injected[i]);
+	spin_unlock_irq(&device->lock);
+}
+
+static void spoil_descriptor(struct ovt_exec *exec)
+{
+	exec->descriptor.first_insn = U32_MAX;
+	exec->pc = U32_MAX;
+}
+
+/* The program is placed so that its instruction pc is no_insn, and there is no other. */
+static void spoil_instruction(struct ovt_exec *exec, struct ovt_region *regions)
+{
+	size_t offset = (size_t)exec->pc * sizeof(no_insn);
+
+	memcpy(regions, exec->descriptor.regions, OVERTAKE_MAX_REGIONS * sizeof(*regions));
+	regions[OVERTAKE_REGION_PROGRAM].base = (u8 *)((uintptr_t)&no_insn - offset);
+	regions[OVERTAKE_REGION_PROGRAM].length = offset + sizeof(no_insn);
+	exec->descriptor.regions = regions;
+}
+
+/* Interrupts that nobody has asked for. */
+static void raise_spurious(struct overtake_device *device)
+{
+	u32 core;
+
+	for (core = 1; core <= device->settings.cores; core++) {
+		if (device->fw_cores[core - 1].running)
+			continue;
+		wake_up_process(device->cores[core - 1].thread);
+		ovt_fw_executed(&device->fw, core, overtake_host_now(device));
+	}
+}
+
+static void inject(struct overtake_device *device, struct overtake_core *core,
+		   enum overtake_injection kind)
+{
+	struct ovt_exec *exec = &device->hw[core->number - 1].exec;
+
+	drm_dbg(&device->drm, "core %u: %s injected\n", core->number, kind_names[kind]);
+	device->inject->injected[kind]++;
+	core->injected |= BIT(kind);
+	switch (kind) {
+	case OVERTAKE_INJECT_ENDLESS:
+		exec->cycle_limit = 0;
+		break;
+	case OVERTAKE_INJECT_DESCRIPTOR:
+		spoil_descriptor(exec);
+		break;
+	case OVERTAKE_INJECT_INSTRUCTION:
+		spoil_instruction(exec, device->inject->regions[core->number - 1]);
+		break;
+	case OVERTAKE_INJECT_SPURIOUS:
+		raise_spurious(device);
+		break;
+	default:
+		break; /* the host looks at core->injected where it matters */
+	}
+}
+
+/* An FC starts on @core (from 1); its thread has not been told of it yet. */
+void overtake_inject_start_locked(struct overtake_device *device, u32 core)
+{
+	struct overtake_inject *plan = device->inject;
+	u32 i, kept = 0;
+
+	lockdep_assert_held(&device->lock);
+	device->cores[core - 1].injected = 0;
+	for (i = 0; i < plan->planned_count; i++) {
+		if (--plan->planned[i].fcs_left)
+			plan->planned[kept++] = plan->planned[i];
+		else
+			inject(device, &device->cores[core - 1], plan->planned[i].kind);
+	}
+	plan->planned_count = kept;
+}
+
+/* By the core's thread: no step until it is told to stop, which it looks for: nobody calls. */
+void overtake_inject_stuck(struct overtake_core *core)
+{
+	struct ovt_exec *exec = &core->device->hw[core->number - 1].exec;
+
+	while (!ovt_load_acquire(&exec->abort))
+		schedule_timeout_idle(1);
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+/* What remains of a fault: a dump that names it, and contexts that are banned for too many. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "load.h"
+#include "ring.h"
+
+#define TWO		"cores=2 mode=functional watchdog_ms=2"
+#define TWO_MANUAL	"cores=2 mode=timed manual_clock=1"
+#define MANUAL		"cores=1 mode=timed profile=ideal manual_clock=1 ban_offences=3 " \
+			"ban_window_ms=1000 watchdog_ms=5"
+#define DEFAULTS	"cores=1 mode=functional"
+#define MS		1000000ull
+#define NEVER		OVERTAKE_DEADLINE_NEVER
+#define DUMPS		"/sys/class/devcoredump"
+
+/* The directory of a dump of device overtake.0, in @path; false if there is none. */
+static bool find_dump(char *path, size_t size)
+{
+	struct dirent *entry;
+	bool found = false;
+	DIR *directory = opendir(DUMPS);
+
+	if (!directory)
+		check_skip("this kernel keeps no device dumps");
+	while (!found && (entry = readdir(directory))) {
+		char link[320], target[320];
+		ssize_t length;
+
+		if (strncmp(entry->d_name, "devcd", 5))
+			continue;
+		snprintf(link, sizeof(link), DUMPS "/%s/failing_device", entry->d_name);
+		length = readlink(link, target, sizeof(target) - 1);
+		if (length < 0)
+			continue;
+		target[length] = 0;
+		found = strstr(target, "overtake.0") != NULL;
+		snprintf(path, size, DUMPS "/%s/data", entry->d_name);
+	}
+	closedir(directory);
+	return found;
+}
+
+static void clear_dump(void)
+{
+	char path[320];
+
+	while (find_dump(path, sizeof(path)))
+		if (write_file(path, "1"))
+			usleep(1000); /* it is on its way out */
+}
+
+/* Waits for the dump, which is written after the job has ended. */
+static char *read_dump(void)
+{
+	static char text[65536];
+	char path[320] = "";
+	unsigned int attempt;
+	ssize_t got = 0, length = 0;
+	int fd;
+
+	for (attempt = 0; attempt < 5000 && !find_dump(path, sizeof(path)); attempt++)
+		usleep(1000);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	check_message(fd >= 0, "no dump of overtake.0");
+	while (length < (ssize_t)sizeof(text) - 1 &&
+	       (got = read(fd, text + length, sizeof(text) - 1 - (size_t)length)) > 0)
+		length += got;
+	check_equal(got, 0);
+	text[length] = 0;
+	close(fd);
+	return text;
+}
+
+/* @line, as a whole line, somewhere in section @section. */
+static void check_line(const char *text, const char *section, const char *line)
+{
+	char header[64], wanted[256];
+	const char *start, *end, *at;
+
+	snprintf(header, sizeof(header), "== %s ==\n", section);
+	start = strstr(text, header);
+	check_message(start, "no section %s in\n%.300s", section, text);
+	start += strlen(header) - 1;
+	end = strstr(start, "\n== ");
+	snprintf(wanted, sizeof(wanted), "\n%s\n", line);
+	at = strstr(start, wanted);
+	check_message(at && (!end || at < end), "no \"%s\" in section %s:\n%.800s", line, section,
+		      start);
+}
+
+static void check_dump(struct client *client, const char *reason, uint64_t tag, unsigned int pc,
+		       const struct overtake_insn *insn)
+{
+	char *text = read_dump(), line[256];
+	uint32_t words[8];
+
+	check(!strncmp(text, "== device ==\ndriver: overtake\ndevice: overtake.0\n", 48));
+	snprintf(line, sizeof(line), "reason: %s", reason);
+	check_line(text, "device", line);
+	check_line(text, "device", "cores: 2");
+	snprintf(line, sizeof(line), "tag: %llu", (unsigned long long)tag);
+	check_line(text, "guilty", line);
+	snprintf(line, sizeof(line), "context: %u", client->context);
+	check_line(text, "guilty", line);
+	snprintf(line, sizeof(line), "pid: %d", getpid());
+	check_line(text, "guilty", line);
+	check_line(text, "guilty", "comm: a culprit");
+	check_line(text, "guilty", "core: 2");
+	check_line(text, "guilty", "ring: normal");
+	check_line(text, "guilty", "priority: 7");
+	check_line(text, "guilty", "fc_index: 1");
+	check_line(text, "guilty", "fc_count: 3");
+	snprintf(line, sizeof(line), "pc: %u", pc);
+	check_line(text, "guilty", line);
+	memcpy(words, insn, sizeof(words));
+	snprintf(line, sizeof(line), "%08x %08x %08x %08x %08x %08x %08x %08x", words[0], words[1],
+		 words[2], words[3], words[4], words[5], words[6], words[7]);
+	check_line(text, "instruction", line);
+	check_line(text, "registers", "ID: 0x2");
+	check_line(text, "registers", "BAD_ACCESS: 0x0");
+}
+
+/* Rows of the table of ring @name, of which we know client, context, tag and FC. */
+static void check_ring(const char *text, const char *name, const struct client *client,
+		       const uint64_t (*expected)[2], unsigned int count)
+{
+	char header[160];
+	unsigned int i;
+	const char *at;
+
+	snprintf(header, sizeof(header), "== ring %s ==\nposition sequence client context tag "
+		 "fc_index first_insn insn_count cancelled\n", name);
+	at = strstr(text, header);
+	check_message(at, "no table of ring %s in\n%s", name, text);
+	at += strlen(header);
+	for (i = 0; *at && *at != '='; i++, at = strchr(at, '\n') + 1) {
+		unsigned long long position, sequence, owner, tag;
+		unsigned int context, fc;
+
+		check_equal(sscanf(at, "%llu %llu %llu %u %llu %u", &position, &sequence, &owner,
+				   &context, &tag, &fc), 6);
+		check_message(i < count, "ring %s has more:\n%.300s", name, at);
+		check_equal(context, client->context);
+		check_equal(tag, expected[i][0]);
+		check_equal(fc, expected[i][1]);
+	}
+	check_equal(i, count);
+}
+
+/* What waits in the rings then, and what had happened. */
+static void check_dump_surroundings(const struct client *client)
+{
+	static const uint64_t normal[][2] = { { 55, 2 }, { 56, 0 }, { 56, 1 }, { 56, 2 } };
+	static const uint64_t high[][2] = { { 900, 0 } };
+	static const char *const events[] = {
+		"arrived", "arrived", "arrived", "started", "done", "started",
+	};
+	char *text = read_dump(), *at;
+	unsigned int i;
+
+	check_ring(text, "normal", client, normal, 4);
+	check_ring(text, "high", client, high, 1);
+	at = strstr(text, "== events ==\ntime_ns event core ring client context tag fc_index\n");
+	check(at);
+	at = strchr(strchr(at, '\n') + 1, '\n') + 1;
+	for (i = 0; i < 6; i++, at = strchr(at, '\n') + 1) {
+		char event[16];
+
+		check_equal(sscanf(at, "%*u %15s 2", event), 1);
+		check_message(!strcmp(event, events[i]), "event %u is %s, not %s", i, event,
+			      events[i]);
+	}
+	check_equal(*at, 0);
+}
+
+/* FC 1 of 3 of job @tag jumps to itself; another job waits behind it, and one in HIGH. */
+static void submit_culprit(struct client *client, uint64_t tag)
+{
+	struct job job;
+
+	put_copy(client, 0, 8192, 0, 4096);
+	put_jump(client, 1, 1);
+	put_copy(client, 2, 8192, 0, 4096);
+	put_copy(client, 3, 8192, 0, 4096);
+	put_copy(client, 4, 8192, 0, 4096);
+	job_init(&job, client, tag, 0, 3);
+	job.submit.priority = 7;
+	job.submit.core = 2;
+	check_equal(job_submit(client, &job), 0);
+	job_init(&job, client, tag + 1, 2, 3);
+	job.submit.priority = 7;
+	job.submit.core = 2;
+	check_equal(job_submit(client, &job), 0);
+}
+
+static void collect_culprit(struct client *client, uint64_t tag, int status)
+{
+	struct overtake_result result;
+
+	check_equal(job_wait(client, tag, NEVER, &result), 0);
+	check_equal(result.status, status);
+	check_equal(job_wait(client, tag + 1, NEVER, &result), 0);
+	check_equal(result.status, 0);
+}
+
+static void hang_is_dumped(void)
+{
+	struct overtake_insn jump = { .opcode = OVERTAKE_OP_JUMP, .jump_target = 1 };
+	struct client client;
+
+	clear_dump();
+	check_equal(prctl(PR_SET_NAME, "a culprit"), 0);
+	client = client_open(0, 254);
+	submit_culprit(&client, 77);
+	collect_culprit(&client, 77, -ETIMEDOUT);
+	check_dump(&client, "watchdog", 77, 1, &jump);
+	/* The kernel keeps the first one until somebody clears it. */
+	submit_culprit(&client, 99);
+	collect_culprit(&client, 99, -ETIMEDOUT);
+	check_dump(&client, "watchdog", 77, 1, &jump);
+	clear_dump();
+	client_close(&client);
+}
+
+/* Waits for what the step sets off. */
+static void *step_clock(void *argument)
+{
+	(void)argument;
+	return (void *)(intptr_t)advance_clock(0, 1 * MS);
+}
+
+static void reset_is_dumped(void)
+{
+	struct overtake_insn jump = { .opcode = OVERTAKE_OP_JUMP, .jump_target = 1 };
+	char path[128], text[4096];
+	struct client client;
+	pthread_t thread;
+	struct job job;
+	void *ret;
+
+	clear_dump();
+	check_equal(prctl(PR_SET_NAME, "a culprit"), 0);
+	client = client_open(0, 255);
+	debugfs_path(path, sizeof(path), 0, "inject");
+	check_equal(write_file(path, "stuck:2"), 0);
+	submit_culprit(&client, 55);
+	job_init(&job, &client, 900, 0, 1);
+	job.submit.priority = 255;
+	job.submit.core = 2;
+	check_equal(job_submit(&client, &job), 0);
+	/* All that was at 0 is seen now, in its order. */
+	check_equal(pthread_create(&thread, NULL, step_clock, NULL), 0);
+	do {
+		check_equal(read_file(path, text, sizeof(text)), 0);
+	} while (!strstr(text, "injected stuck 1"));
+	debugfs_path(path, sizeof(path), 0, "reset");
+	check_equal(write_file(path, "2"), 0);
+	pthread_join(thread, &ret);
+	check_equal((intptr_t)ret, 0);
+	check_equal(advance_clock(0, 2 * MS), 0);
+	collect_culprit(&client, 55, -EIO);
+	check_dump(&client, "reset", 55, 1, &jump);
+	check_dump_surroundings(&client);
+	clear_dump();
+	client_close(&client);
+}
+
+static uint64_t bans(void)
+{
+	char path[128];
+
+	sysfs_path(path, sizeof(path), 0, "bans");
+	return read_counter(path);
+}
+
+/* Three FCs: good, faulty, endless; each takes no more than 5 ms. */
+static void put_programs(struct client *client)
+{
+	struct overtake_insn bad = { .opcode = 0xffff };
+
+	put_delay(client, 0, 1000);
+	put_insn(client, 1, &bad);
+	put_jump(client, 2, 2);
+}
+
+static int submit_one(struct client *client, uint64_t tag, uint32_t which)
+{
+	struct job job;
+
+	job_init(&job, client, tag, which, 1);
+	return job_submit(client, &job);
+}
+
+/* The result of a job that is over when the clock has gone on by 10 ms. */
+static struct overtake_result run_one(struct client *client, uint64_t tag, uint32_t which)
+{
+	static uint64_t now_ns;
+	struct overtake_result result;
+
+	check_equal(submit_one(client, tag, which), 0);
+	now_ns += 10 * MS;
+	check_equal(advance_clock(0, now_ns), 0);
+	check_equal(job_wait(client, tag, 0, &result), 0);
+	if (!tag) /* the caller wants a second to pass */
+		check_equal(advance_clock(0, now_ns += 1000 * MS), 0);
+	return result;
+}
+
+static void check_banned(struct client *client)
+{
+	struct overtake_result result;
+	struct completion completion;
+	struct io_uring ring;
+	struct job job;
+
+	check_equal(submit_one(client, 500, 0), -ESHUTDOWN);
+	ring_open_default(&ring);
+	job_init(&job, client, 501, 0, 1);
+	ring_submit_job(&ring, client, &job);
+	completion = ring_reap(&ring);
+	check_equal(completion.status, -ESHUTDOWN);
+	io_uring_queue_exit(&ring);
+	check_equal(job_wait(client, 500, 0, &result), -ENOENT);
+}
+
+/* Faults and hangs count alike; neighbours are not concerned. */
+static void offenders_are_banned(void)
+{
+	struct client client = client_open(0, 254), other = client_open(0, 254);
+	uint32_t banned = client.context;
+	char path[128], text[8192];
+
+	put_programs(&client);
+	put_programs(&other);
+	check_equal(run_one(&client, 1, 1).status, -ENOEXEC);
+	check_equal(run_one(&client, 2, 2).status, -ETIMEDOUT);
+	check_equal(run_one(&client, 3, 0).status, 0);
+	check_equal(bans(), 0);
+	check_equal(run_one(&client, 4, 1).status, -ENOEXEC);
+	check_equal(bans(), 1);
+	check_banned(&client);
+	check_equal(run_one(&other, 1, 0).status, 0);
+	check_equal(context_create(client.fd, 254, 0, &client.context), 0);
+	check_equal(run_one(&client, 1, 0).status, 0);
+	debugfs_path(path, sizeof(path), 0, "state");
+	check_equal(read_file(path, text, sizeof(text)), 0);
+	check(strstr(text, "  offences 3, first at 0, banned\n") || strstr(text, ", banned\n"));
+	check_equal(context_destroy(client.fd, banned), 0);
+	check_equal(bans(), 1);
+	client_close(&client);
+	client_close(&other);
+}
+
+/* What was in flight when it was banned ends so; at most one FC had started by then. */
+static void banned_jobs_end(void)
+{
+	struct client client = client_open(0, 255);
+	struct overtake_result result;
+	unsigned int started = 0;
+	uint64_t tag;
+
+	put_programs(&client);
+	for (tag = 1; tag <= 3; tag++)
+		check_equal(submit_one(&client, tag, 1), 0);
+	for (; tag <= 300; tag++)
+		check_equal(submit_one(&client, tag, 0), 0);
+	check_equal(advance_clock(0, 10), 0); /* a fault takes 1 ns */
+	/* The ban's own work may take a moment; device time stands still meanwhile. */
+	while (submit_one(&client, 301, 0) != -ESHUTDOWN)
+		check(false);
+	check_equal(bans(), 1);
+	check_equal(context_destroy(client.fd, 4711), -ENOENT);
+	check_equal(advance_clock(0, 100 * MS), 0);
+	for (tag = 1; tag <= 300; tag++) {
+		check_equal(job_wait(&client, tag, 0, &result), 0);
+		check_equal(result.status, tag <= 3 ? -ENOEXEC : -ESHUTDOWN);
+		started += tag > 3 && result.start_ns;
+	}
+	check_message(started <= 1, "%u jobs of a banned context started", started);
+	client_close(&client);
+	wait_until_forgotten();
+}
+
+/* Offences further apart than the window, resets and kills are none. */
+static void others_are_not_banned(void)
+{
+	struct client client = client_open(0, 255);
+	struct overtake_result result;
+	char path[128];
+	unsigned int i;
+
+	put_programs(&client);
+	check_equal(run_one(&client, 1, 1).status, -ENOEXEC);
+	check_equal(run_one(&client, 2, 1).status, -ENOEXEC);
+	check_equal(run_one(&client, 0, 0).status, 0); /* and a second */
+	check_equal(run_one(&client, 1, 1).status, -ENOEXEC);
+	check_equal(run_one(&client, 2, 1).status, -ENOEXEC);
+	check_equal(run_one(&client, 0, 0).status, 0);
+	debugfs_path(path, sizeof(path), 0, "inject");
+	for (i = 0; i < 5; i++) {
+		check_equal(write_file(path, "reset:1"), 0);
+		result = run_one(&client, 10 + i, 0);
+		check_equal(result.status, -EIO);
+		check_equal(result.fault, OVERTAKE_FAULT_RESET);
+	}
+	check_equal(run_one(&client, 1, 0).status, 0);
+	check_equal(bans(), 0);
+	client_close(&client);
+}
+
+/* As the manual says: the 64th within 10 s. */
+static void default_is_as_documented(void)
+{
+	struct client client = client_open(0, 254);
+	struct overtake_result result;
+	uint64_t tag;
+
+	put_programs(&client);
+	for (tag = 1; tag <= 64; tag++) {
+		check_equal(bans(), 0);
+		check_equal(submit_one(&client, tag, 1), 0);
+		check_equal(job_wait(&client, tag, NEVER, &result), 0);
+		check_equal(result.status, -ENOEXEC);
+	}
+	check_equal(bans(), 1);
+	check_banned(&client);
+	client_close(&client);
+}
+
+const struct test_case reported_cases[] = {
+	{ "dump-hang-is-dumped", TWO, hang_is_dumped },
+	{ "dump-reset-is-dumped", TWO_MANUAL, reset_is_dumped },
+	{ "ban-offenders-are-banned", MANUAL, offenders_are_banned },
+	{ "ban-jobs-in-flight-end", MANUAL " ", banned_jobs_end },
+	{ "ban-others-are-not-banned", MANUAL "  ", others_are_not_banned },
+	{ "ban-default-is-as-documented", DEFAULTS, default_is_as_documented },
+	{ 0 },
+};
