@@ -46,6 +46,10 @@ static void ban_work(struct work_struct *work)
 	while (cancel_some(context))
 		overtake_host_kick(device);
 	overtake_host_kick(device);
+	/* Only now: who sees the count also sees what the ban does. */
+	spin_lock_irq(&device->lock);
+	device->bans++;
+	spin_unlock_irq(&device->lock);
 	overtake_context_put(context);
 }
 
@@ -76,7 +80,6 @@ void overtake_offence_locked(struct overtake_context *context, u32 fault, u64 no
 	if (++context->offences < settings->ban_offences)
 		return;
 	context->banned = true;
-	device->bans++;
 	kref_get(&context->ref); /* the work item's */
 	queue_work(overtake_workqueue, &context->ban_work);
 }
