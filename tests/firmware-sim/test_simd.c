@@ -107,10 +107,243 @@ static void test_random_cases_equal_scalar(void **state)
 	free(scratch);
 }
 
+/* A region of exactly @size bytes with anything in it. */
+static void bind_anything(struct random_job *job, u32 region, u64 size, u32 flags, u64 *seed)
+{
+	u8 *base = malloc(size);
+
+	assert_non_null(base);
+	for (u64 i = 0; i < size; i++)
+		base[i] = (u8)(random_next(seed) >> 40);
+	job->regions[region] = (struct ovt_region){ .base = base, .length = size, .flags = flags };
+}
+
+static void place_dense(struct random_job *job, struct overtake_operand *operand, u32 region,
+			u32 height, u32 width, u32 channels, u64 *seed)
+{
+	operand->region = region;
+	operand->zero_point = (s32)random_between(seed, 0, 255) - 128;
+	operand->height = height;
+	operand->width = width;
+	operand->channels = channels;
+	operand->pixel_stride = (channels + 7) / 8 * 8 + 8 * (random_between(seed, 0, 3) == 0);
+	operand->row_stride = width * operand->pixel_stride;
+	bind_anything(job, region, (u64)(height - 1) * operand->row_stride +
+				   (u64)(width - 1) * operand->pixel_stride + (channels + 7) / 8 * 8,
+		      OVT_REGION_READ | (region == JOB_OUT ? OVT_REGION_WRITE : 0), seed);
+}
+
+/* Inputs that make @outputs windows, the last of them perhaps beyond the end. */
+static u32 inputs_for(u32 outputs, u32 stride, u32 pad, u32 extent, u64 *seed)
+{
+	s64 inputs = (s64)(outputs - 1) * stride + extent - 2 * (s64)pad;
+	s64 least = (s64)(outputs - 1) * stride - pad + 1;
+
+	if (random_between(seed, 0, 1))
+		inputs += pad;
+	if (inputs < least)
+		inputs = least;
+	return inputs > 1 ? (u32)inputs : 1;
+}
+
+static void place_window(struct random_job *job, u32 inputs, u32 outputs, u64 *seed)
+{
+	struct overtake_insn *insn = &job->insn;
+	bool dilates = insn->opcode != OVERTAKE_OP_AVERAGE_POOL && !random_between(seed, 0, 2);
+	u32 height = random_between(seed, 1, 30), width = random_between(seed, 1, 70);
+	u32 extent_y, extent_x;
+
+	insn->kernel_height = (u16)random_between(seed, 1, 5);
+	insn->kernel_width = random_between(seed, 0, 1) ? insn->kernel_height :
+			     (u16)random_between(seed, 1, 7);
+	insn->stride_height = (u16)random_between(seed, 1, 3);
+	insn->stride_width = (u16)random_between(seed, 1, 3);
+	insn->dilation_height = dilates ? (u16)random_between(seed, 0, 4) : 0;
+	insn->dilation_width = dilates ? (u16)random_between(seed, 0, 4) : 0;
+	extent_y = (insn->kernel_height - 1u) * ovt_dilation(insn->dilation_height) + 1;
+	extent_x = (insn->kernel_width - 1u) * ovt_dilation(insn->dilation_width) + 1;
+	insn->pad_top = (u16)random_between(seed, 0, extent_y - 1);
+	insn->pad_left = (u16)random_between(seed, 0, extent_x - 1);
+	place_dense(job, &insn->out, JOB_OUT, height, width, outputs, seed);
+	place_dense(job, &insn->in[0], JOB_IN0,
+		    inputs_for(height, insn->stride_height, insn->pad_top, extent_y, seed),
+		    inputs_for(width, insn->stride_width, insn->pad_left, extent_x, seed), inputs,
+		    seed);
+}
+
+/*
+ * Shapes that fill a scratch several times, with parameters that may be anything, as a client may
+ * leave them.
+ */
+static void large_job_init(struct random_job *job, u16 opcode, u64 *seed)
+{
+	static const u32 groups[] = { 1, 1, 2, 3 };
+	struct overtake_insn *insn = &job->insn;
+	u32 channels = random_between(seed, 1, 150);
+
+	memset(job, 0, sizeof(*job));
+	insn->opcode = opcode;
+	insn->clamp_min = (s16)((s32)random_between(seed, 0, 100) - 128);
+	insn->clamp_max = (s16)((s32)random_between(seed, 0, 100) + 27);
+	insn->weights_region = JOB_WEIGHTS;
+	insn->params_region = JOB_PARAMS;
+	switch (opcode) {
+	case OVERTAKE_OP_CONV:
+		insn->groups = groups[random_between(seed, 0, 3)];
+		place_window(job, random_between(seed, 1, 90) * insn->groups,
+			     random_between(seed, 1, 50) * insn->groups, seed);
+		break;
+	case OVERTAKE_OP_MATMUL:
+		insn->weights_region = 0;
+		place_dense(job, &insn->out, JOB_OUT, random_between(seed, 1, 12),
+			    random_between(seed, 1, 12), random_between(seed, 1, 60), seed);
+		channels = random_between(seed, 1, 6000);
+		place_dense(job, &insn->in[0], JOB_IN0, insn->out.height, insn->out.width, channels,
+			    seed);
+		place_dense(job, &insn->in[1], JOB_IN1,
+			    random_between(seed, 0, 1) ? 1 : insn->out.height, insn->out.channels,
+			    channels, seed);
+		break;
+	default:
+		place_window(job, channels, channels, seed);
+		break;
+	}
+	if (opcode == OVERTAKE_OP_MAX_POOL) {
+		insn->in[0].zero_point = insn->out.zero_point;
+		insn->params_region = 0;
+	}
+	if (ovt_insn_weights_bytes(insn))
+		bind_anything(job, JOB_WEIGHTS, ovt_insn_weights_bytes(insn), OVT_REGION_READ, seed);
+	else
+		insn->weights_region = 0;
+	if (ovt_insn_params_bytes(insn))
+		bind_anything(job, JOB_PARAMS, ovt_insn_params_bytes(insn), OVT_REGION_READ, seed);
+}
+
+static void test_large_cases_equal_scalar(void **state)
+{
+	static const u16 large[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE, OVERTAKE_OP_MATMUL,
+				     OVERTAKE_OP_MAX_POOL, OVERTAKE_OP_AVERAGE_POOL };
+	struct ovt_simd_scratch *scratch = new_scratch();
+	u32 covered = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 150; i++) {
+		u64 seed = 0x2545f4914f6cdd1dull + i;
+		struct random_job job;
+
+		large_job_init(&job, large[i % 5], &seed);
+		covered += check_case(&job, scratch, i % 2 ? INT64_MAX : 3000);
+		random_job_free(&job);
+	}
+	print_message("%u large cases, AVX2 equal to scalar\n", covered);
+	assert_true(covered > 140);
+	free(scratch);
+}
+
+/* What a case costs, in the twin's own work. */
+static s64 total_work(const struct random_job *job, const struct ovt_operands *operands,
+		      struct ovt_simd_scratch *scratch)
+{
+	struct ovt_cursor cursor = { 0 };
+	struct ovt_simd_section section;
+	s64 work = INT64_MAX;
+
+	assert_true(ovt_simd_begin(&section));
+	assert_true(ovt_simd_run(&job->insn, operands, scratch, &cursor, &work));
+	ovt_simd_end(&section);
+	return INT64_MAX - work;
+}
+
+static void test_resumed_at_every_budget_equals_not_resumed(void **state)
+{
+	struct ovt_simd_scratch *scratch = new_scratch();
+	u32 runs = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 10 * OPCODES; i++) {
+		u64 seed = 0x9e3779b97f4a7c15ull + i;
+		struct ovt_operands operands = { 0 };
+		struct random_job job;
+		s64 total;
+
+		random_job_init(&job, opcodes[i % OPCODES], &seed);
+		assert_int_equal(ovt_insn_check(&job.insn, job.regions, &operands), 0);
+		total = ovt_simd_covers(&job.insn) ? total_work(&job, &operands, scratch) : 0;
+		for (s64 budget = 1; total < 3000 && budget <= total; budget++, runs++)
+			assert_true(check_case(&job, scratch, budget));
+		random_job_free(&job);
+	}
+	print_message("%u runs with every budget up to a case's whole work\n", runs);
+	assert_true(runs > 10000);
+	free(scratch);
+}
+
+/* A process may round as it likes; it finds its rounding as it was. */
+static void test_rounding_of_the_process_does_not_matter(void **state)
+{
+	const u32 upwards = 0x5f80;
+	struct ovt_simd_scratch *scratch = new_scratch();
+	u32 before = __builtin_ia32_stmxcsr();
+
+	(void)state;
+	for (u32 i = 0; i < 20 * OPCODES; i++) {
+		u64 seed = 0xda942042e4dd58b5ull + i;
+		struct random_job job;
+
+		random_job_init(&job, opcodes[i % OPCODES], &seed);
+		__builtin_ia32_ldmxcsr(upwards);
+		check_case(&job, scratch, INT64_MAX);
+		assert_int_equal(__builtin_ia32_stmxcsr() & ~0x3fu, upwards);
+		__builtin_ia32_ldmxcsr(before);
+		random_job_free(&job);
+	}
+	free(scratch);
+}
+
+/* They are left to the scalar operators. */
+static void test_what_does_not_fit_is_not_covered(void **state)
+{
+	struct overtake_insn insn = { .opcode = OVERTAKE_OP_CONV, .groups = 1,
+				      .kernel_height = 2, .kernel_width = 2, .stride_height = 1,
+				      .stride_width = 1 };
+
+	(void)state;
+	insn.in[0].channels = OVT_SIMD_INPUTS / 4;
+	insn.in[0].height = insn.in[0].width = 2;
+	insn.out.channels = insn.out.height = insn.out.width = 1;
+	assert_true(ovt_simd_covers(&insn));
+	insn.in[0].channels++;
+	assert_false(ovt_simd_covers(&insn));
+	insn.in[0].channels = 1;
+	insn.dilation_height = insn.dilation_width = 0xffff;
+	assert_false(ovt_simd_covers(&insn));
+	insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_DEPTHWISE, .kernel_height = 8,
+				       .kernel_width = 16, .stride_height = 1, .stride_width = 1 };
+	insn.in[0].channels = insn.out.channels = insn.out.height = insn.out.width = 1;
+	assert_true(ovt_simd_covers(&insn));
+	insn.kernel_width = 17;
+	assert_false(ovt_simd_covers(&insn));
+	insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_ADD };
+	insn.out.channels = insn.out.height = insn.out.width = 2;
+	insn.in[0] = insn.in[1] = insn.out;
+	assert_true(ovt_simd_covers(&insn));
+	insn.in[1].channels = 1;
+	assert_false(ovt_simd_covers(&insn));
+	insn.opcode = OVERTAKE_OP_COPY;
+	assert_false(ovt_simd_covers(&insn));
+	insn.opcode = 0xffff;
+	assert_false(ovt_simd_covers(&insn));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_cases_equal_scalar),
+		cmocka_unit_test(test_large_cases_equal_scalar),
+		cmocka_unit_test(test_resumed_at_every_budget_equals_not_resumed),
+		cmocka_unit_test(test_rounding_of_the_process_does_not_matter),
+		cmocka_unit_test(test_what_does_not_fit_is_not_covered),
 	};
 
 	if (!ovt_simd_supported()) {

@@ -5,7 +5,8 @@
  *	kmod_tests [--list] [NAME-OR-PREFIX...]
  *
  * Needs root and OVERTAKE_KO, the path of overtake.ko.  The module is loaded with the parameters that
- * a case asks for, and taken away at the end: an rmmod that fails is a failure.
+ * a case asks for and those of KMOD_PARAMETERS (simd=off), and taken away at the end: an rmmod that
+ * fails is a failure.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,6 +81,8 @@ static int unload(void)
 static int load(const char *parameters)
 {
 	const char *path = getenv("OVERTAKE_KO");
+	const char *more = getenv("KMOD_PARAMETERS");
+	char all[512];
 	int fd, ret;
 
 	if (!path)
@@ -87,7 +90,8 @@ static int load(const char *parameters)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	ret = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
+	snprintf(all, sizeof(all), "%s %s", parameters, more ? more : "");
+	ret = syscall(SYS_finit_module, fd, all, 0) ? -errno : 0;
 	close(fd);
 	if (!ret) {
 		is_loaded = true;
