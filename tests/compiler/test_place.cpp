@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//
+// Where values lie: what a concat joins and a slice shows is not moved if it need not be.  That the
+// result computes the same is test_agreement.py's.
+#include "place.hpp"
+
+#include <gtest/gtest.h>
+
+#include "concat.hpp"
+#include "lower.hpp"
+
+using namespace overtake::compiler;
+
+namespace {
+
+constexpr std::uint32_t size = 4;
+
+// Grows a graph of values of size x size pixels whose input has 8 channels.
+struct Builder {
+    Graph graph;
+
+    Builder() { graph.inputs = {value(8)}; }
+
+    ValueId value(std::uint32_t channels) {
+        const std::string name = std::to_string(graph.values.size());
+        graph.values.push_back({name, {1, channels, size, size}, channels, size, size});
+        return graph.values.size() - 1;
+    }
+
+    Node& node(Operator op, const std::vector<ValueId>& inputs, std::uint32_t channels) {
+        Node node;
+        node.name = std::to_string(graph.nodes.size());
+        node.op = op;
+        node.inputs = inputs;
+        node.output = value(channels);
+        graph.nodes.push_back(node);
+        return graph.nodes.back();
+    }
+
+    ValueId convolution(ValueId input, std::uint32_t channels) {
+        Node& added = node(Operator::convolution, {input}, channels);
+        added.weights.assign(std::size_t{channels} * graph.values[input].channels, 0.1f);
+        added.bias.assign(channels, 0.0f);
+        return added.output;
+    }
+
+    ValueId slice(ValueId input, std::uint32_t first, std::uint32_t channels) {
+        Node& added = node(Operator::slice, {input}, channels);
+        added.stretches[axis_channels].first = first;
+        return added.output;
+    }
+
+    Program lowered(ValueId output) {
+        graph.outputs = {output};
+        std::vector<Range> ranges(graph.values.size(), Range{-1, 1});
+        align_concats(graph, ranges);
+        Program program = lower(graph, quantise(graph, ranges));
+        check_steps(graph, program);
+        return program;
+    }
+};
+
+std::size_t count(const Program& program, unsigned opcode) {
+    std::size_t steps = 0;
+    for (const Step& step : program.steps)
+        steps += step.insn.opcode == opcode;
+    return steps;
+}
+
+} // namespace
+
+TEST(Place, WhatAConcatJoinsIsWrittenWhereItBelongs) {
+    Builder builder;
+    const ValueId left = builder.convolution(0, 16), right = builder.convolution(0, 24);
+    const ValueId both = builder.node(Operator::concat, {left, right}, 40).output;
+    const Program program = builder.lowered(builder.convolution(both, 8));
+    EXPECT_EQ(program.steps.size(), 3u);
+    EXPECT_EQ(count(program, OVERTAKE_OP_CONV), 3u);
+    EXPECT_EQ(program.places[left].offset, program.places[both].offset);
+    EXPECT_EQ(program.places[right].offset, program.places[both].offset + 16);
+    EXPECT_EQ(program.places[right].pixel_stride, 40u);
+    EXPECT_EQ(program.scratch_bytes, 40u * size * size) << "the parts need no memory of their own";
+}
+
+TEST(Place, WhatBeginsAmidABlockOfChannelsIsCopied) {
+    Builder builder;
+    const ValueId left = builder.convolution(0, 12), right = builder.convolution(0, 8);
+    const ValueId both = builder.node(Operator::concat, {left, right}, 20).output;
+    const Program program = builder.lowered(builder.convolution(both, 8));
+    EXPECT_EQ(count(program, OVERTAKE_OP_COPY), 1u);
+    EXPECT_EQ(program.places[left].offset, program.places[both].offset);
+}
+
+TEST(Place, AValueThatIsJoinedTwiceIsCopiedOnce) {
+    Builder builder;
+    const ValueId once = builder.convolution(0, 8);
+    const ValueId twice = builder.node(Operator::concat, {once, once}, 16).output;
+    const Program program = builder.lowered(builder.convolution(twice, 8));
+    EXPECT_EQ(count(program, OVERTAKE_OP_COPY), 1u);
+}
+
+TEST(Place, ASliceIsAViewWhereItBeginsAtABlockOfChannels) {
+    Builder builder;
+    const ValueId whole = builder.convolution(0, 24);
+    const ValueId part = builder.slice(whole, 8, 11);
+    const Program program = builder.lowered(builder.convolution(part, 8));
+    EXPECT_EQ(program.steps.size(), 2u);
+    EXPECT_EQ(program.places[part].offset, program.places[whole].offset + 8);
+    EXPECT_EQ(program.places[part].pixel_stride, 24u);
+}
+
+TEST(Place, ASliceAmidABlockOrOutOfTheDeviceIsCopied) {
+    Builder amid;
+    const ValueId part = amid.slice(amid.convolution(0, 24), 3, 11);
+    EXPECT_EQ(count(amid.lowered(amid.convolution(part, 8)), OVERTAKE_OP_COPY), 1u);
+    Builder output;
+    EXPECT_EQ(
+        count(output.lowered(output.slice(output.convolution(0, 24), 8, 8)), OVERTAKE_OP_COPY), 1u);
+}
+
+TEST(Place, AnInputIsNotMovedIntoAConcatButCopied) {
+    Builder builder;
+    const ValueId made = builder.convolution(0, 8);
+    const ValueId both = builder.node(Operator::concat, {0, made}, 16).output;
+    const Program program = builder.lowered(builder.convolution(both, 8));
+    EXPECT_EQ(count(program, OVERTAKE_OP_COPY), 1u);
+}
+
+TEST(Concat, WhatOthersReadTooIsRequantisedAndWhatNobodyElseReadsIsMadeRight) {
+    Builder builder;
+    const ValueId own = builder.convolution(0, 8), shared = builder.convolution(0, 8);
+    const ValueId both = builder.node(Operator::concat, {own, shared}, 16).output;
+    builder.graph.outputs = {both, builder.convolution(shared, 8)};
+    std::vector<Range> ranges(builder.graph.values.size(), Range{-1, 1});
+    ranges[both] = {-2, 3};
+    align_concats(builder.graph, ranges);
+    EXPECT_EQ(ranges[own].high, 3);
+    EXPECT_EQ(ranges[shared].high, 1);
+    std::size_t requantised = 0;
+    for (const Node& node : builder.graph.nodes)
+        requantised += node.op == Operator::activation && node.inputs[0] == shared;
+    EXPECT_EQ(requantised, 1u);
+    const QuantisedGraph quantised = quantise(builder.graph, ranges);
+    for (const Node& node : builder.graph.nodes)
+        for (ValueId input : node.inputs)
+            if (node.op == Operator::concat) {
+                EXPECT_EQ(quantised.values[input].scale, quantised.values[both].scale);
+                EXPECT_EQ(quantised.values[input].zero_point, quantised.values[both].zero_point);
+            }
+}
