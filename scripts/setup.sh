@@ -26,8 +26,9 @@ vm_packages="busybox-static cpio xz-utils kmod python3 bpftrace"
 vm_packages_6_12="qemu-system-x86"
 
 # Networks and pictures for the tests, the checker of the protocol model (spin), and the kernel's own
-# style checker from its source.
-test_packages="libonnx-testdata python3-pil fonts-dejavu-core fonts-liberation sparse spin xz-utils"
+# style checker from its source; a C library for a 32-bit client.
+test_packages="libonnx-testdata python3-pil fonts-dejavu-core fonts-liberation sparse spin xz-utils
+	gcc-multilib libc6-dev-i386"
 test_packages_6_12="linux-source-6.12"
 
 coverage_packages="gcovr"

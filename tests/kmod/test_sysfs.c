@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+/* What sysfs shows of each core, under the names that users of boards know, beside a known run. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "device.h"
+#include "load.h"
+
+#define MANUAL	"cores=2 mode=timed profile=ideal manual_clock=1"
+#define MS	1000000ull
+#define SECOND	1000000000ull
+
+static void read_core(unsigned int core, const char *name, char *text, size_t size)
+{
+	char path[128], file[64];
+
+	snprintf(file, sizeof(file), "core%u/%s", core, name);
+	sysfs_path(path, sizeof(path), 0, file);
+	check_message(!read_file(path, text, size), "%s cannot be read", path);
+}
+
+static uint64_t core_number(unsigned int core, const char *name)
+{
+	char text[4096], *end;
+	uint64_t value;
+
+	read_core(core, name, text, sizeof(text));
+	value = strtoull(text, &end, 10);
+	check_message(end != text && !strcmp(end, "\n"), "core%u/%s is \"%s\"", core, name, text);
+	return value;
+}
+
+static void submit(struct client *client, uint64_t tag, uint32_t first, uint32_t count,
+		   unsigned int priority, unsigned int core)
+{
+	struct job job;
+
+	job_init(&job, client, tag, first, count);
+	job.submit.priority = (uint16_t)priority;
+	job.submit.core = (uint16_t)core;
+	job.submit.deadline_ns = OVERTAKE_DEADLINE_NEVER;
+	check_equal(job_submit(client, &job), 0);
+}
+
+/* Busy for 250 ms of a second, then for 2 s, then idle. */
+static void ratio_is_of_the_last_window(void)
+{
+	struct client client = client_open(0, 254);
+
+	put_delay(&client, 0, 250 * MS);
+	put_delay(&client, 1, 800 * MS);
+	check_equal(advance_clock(0, 5 * SECOND), 0);
+	core_number(1, "ratio"); /* a window begins */
+	submit(&client, 1, 0, 1, 0, 1);
+	check_equal(advance_clock(0, 5 * SECOND + 100 * MS), 0);
+	check_equal(core_number(1, "ratio"), 0); /* of the one before */
+	check_equal(advance_clock(0, 6 * SECOND), 0);
+	check_equal(core_number(1, "ratio"), 25);
+	check_equal(core_number(2, "ratio"), 0);
+	/* In the middle of an FC: what has passed of it counts. */
+	submit(&client, 2, 1, 1, 0, 1);
+	submit(&client, 3, 1, 1, 0, 1);
+	check_equal(advance_clock(0, 7 * SECOND), 0);
+	check_equal(core_number(1, "ratio"), 100);
+	check_equal(advance_clock(0, 8 * SECOND), 0);
+	check_equal(core_number(1, "ratio"), 60);
+	check_equal(advance_clock(0, 20 * SECOND), 0);
+	check_equal(core_number(1, "ratio"), 0);
+	client_close(&client);
+}
+
+static void queue_is_what_is_unfinished(void)
+{
+	struct client client = client_open(0, 255);
+
+	put_delay(&client, 0, 10);
+	put_delay(&client, 1, 10);
+	put_delay(&client, 2, 10);
+	check_equal(core_number(1, "queue"), 0);
+	submit(&client, 1, 0, 3, 0, 1);
+	submit(&client, 2, 0, 2, 255, 1);
+	submit(&client, 3, 0, 1, 0, 2);
+	check_equal(advance_clock(0, 5), 0);
+	check_equal(core_number(1, "queue"), 5); /* one of them runs */
+	check_equal(core_number(2, "queue"), 1);
+	check_equal(advance_clock(0, 25), 0);
+	check_equal(core_number(1, "queue"), 3);
+	check_equal(core_number(2, "queue"), 0);
+	check_equal(job_cancel(&client, 2), 0);
+	check_equal(advance_clock(0, 100), 0);
+	check_equal(core_number(1, "queue"), 0);
+	client_close(&client);
+}
+
+static void fc_time_lists_the_last_fcs(void)
+{
+	struct overtake_insn bad = { .opcode = 0xffff };
+	char text[4096], expected[4096];
+	struct client client = client_open(0, 255);
+	unsigned int length, i;
+	uint64_t start;
+
+	put_delay(&client, 0, 30);
+	put_delay(&client, 1, 40);
+	put_insn(&client, 2, &bad);
+	check_equal(advance_clock(0, 1000), 0);
+	submit(&client, 11, 0, 2, 7, 1);
+	submit(&client, 12, 0, 1, 255, 1);
+	submit(&client, 13, 2, 1, 9, 1);
+	check_equal(advance_clock(0, 2000), 0);
+	read_core(1, "fc_time", text, sizeof(text));
+	snprintf(expected, sizeof(expected),
+		 "index id fc group prio start_ns end_ns run_ns fault\n"
+		 "1 11 0 %d 7 1000 1030 30 0\n"
+		 "2 11 1 %d 7 1030 1070 40 0\n"
+		 "3 12 0 %d 255 1070 1100 30 0\n"
+		 "4 13 0 %d 9 1100 1101 1 %u\n",
+		 getpid(), getpid(), getpid(), getpid(), OVERTAKE_FAULT_OPCODE);
+	check_message(!strcmp(text, expected), "fc_time is\n%snot\n%s", text, expected);
+	read_core(2, "fc_time", text, sizeof(text));
+	check(!strcmp(text, "index id fc group prio start_ns end_ns run_ns fault\n"));
+	/* A hundred more: the last 24 are there, and fit. */
+	for (i = 0; i < 50; i++)
+		submit(&client, 100 + i, 0, 2, 0, 1);
+	check_equal(advance_clock(0, 1000000), 0);
+	length = (unsigned int)snprintf(expected, sizeof(expected),
+					"index id fc group prio start_ns end_ns run_ns fault\n");
+	for (i = 80; i < 104; i++) {
+		unsigned int since = i - 4;	/* FCs of the hundred before it */
+
+		start = 2000 + since / 2 * 70 + since % 2 * 30;
+		length += (unsigned int)snprintf(expected + length, sizeof(expected) - length,
+						 "%u %u %u %d 0 %llu %llu %u 0\n", i + 1,
+						 100 + since / 2, since % 2, getpid(),
+						 (unsigned long long)start,
+						 (unsigned long long)start + (since % 2 ? 40 : 30),
+						 since % 2 ? 40 : 30);
+	}
+	read_core(1, "fc_time", text, sizeof(text));
+	check_message(!strcmp(text, expected), "fc_time is\n%snot\n%s", text, expected);
+	client_close(&client);
+}
+
+static void limit_is_core_limit(void)
+{
+	char path[128];
+
+	sysfs_path(path, sizeof(path), 0, "core1/limit");
+	check_equal(write_file(path, "3"), 0);
+	check_equal(core_number(1, "limit"), 3);
+	check_equal(core_number(1, "core_limit"), 3);
+	check_equal(core_number(2, "limit"), 0);
+	sysfs_path(path, sizeof(path), 0, "core_limit");
+	check_equal(write_file(path, "0"), 0);
+	check_equal(core_number(1, "limit"), 0);
+	sysfs_path(path, sizeof(path), 0, "core1/limit");
+	check_equal(write_file(path, "many"), -EINVAL);
+}
+
+/* The line of process @pid, or NULL. */
+static const char *user_line(const char *text, int pid)
+{
+	char start[16];
+	const char *at;
+
+	snprintf(start, sizeof(start), "\n%d ", pid);
+	at = strstr(text, start);
+	return at ? at + 1 : NULL;
+}
+
+static void check_user(unsigned int core, int pid, uint64_t jobs, uint64_t fcs, uint64_t time_ns)
+{
+	char text[4096], expected[128];
+	const char *line;
+
+	read_core(core, "users", text, sizeof(text));
+	line = user_line(text, pid);
+	check_message(line, "no process %d in\n%s", pid, text);
+	snprintf(expected, sizeof(expected), "%d %llu %llu %llu kmod_tests\n", pid,
+		 (unsigned long long)jobs, (unsigned long long)fcs, (unsigned long long)time_ns);
+	check_message(!strncmp(line, expected, strlen(expected)), "\"%.40s\" is not \"%s\"", line,
+		      expected);
+}
+
+/* Two files of one process are one user; one that has closed its file is none. */
+static void users_are_processes(void)
+{
+	struct client first = client_open(0, 255), second = client_open(0, 255);
+	int started[2], end[2], status;
+	char text[4096], byte;
+	pid_t child;
+
+	check(!pipe(started) && !pipe(end));
+	put_delay(&first, 0, 100);
+	put_delay(&first, 1, 50);
+	put_delay(&second, 0, 7);
+	child = fork();
+	if (!child) {
+		struct client client = client_open(0, 254);
+
+		put_delay(&client, 0, 1000);
+		submit(&client, 1, 0, 1, 0, 2);
+		check_equal(write(started[1], "", 1), 1);
+		check_equal(read(end[0], &byte, 1), 1);
+		_exit(0);
+	}
+	check_equal(read(started[0], &byte, 1), 1);
+	submit(&first, 1, 0, 2, 0, 1);
+	submit(&second, 1, 0, 1, 255, 1);
+	submit(&second, 2, 0, 1, 255, 2);
+	check_equal(advance_clock(0, 100000), 0);
+	check_user(1, getpid(), 2, 3, 157);
+	check_user(2, getpid(), 1, 1, 7);
+	check_user(1, child, 0, 0, 0);
+	check_user(2, child, 1, 1, 1000);
+	check_equal(write(end[1], "", 1), 1);
+	check_equal(waitpid(child, &status, 0), child);
+	check_equal(status, 0);
+	read_core(2, "users", text, sizeof(text));
+	check(!user_line(text, child));
+	check(!strncmp(text, "pid jobs fcs time_ns name\n", 26));
+	client_close(&second);
+	client_close(&first);
+	wait_until_forgotten();
+	read_core(1, "users", text, sizeof(text));
+	check(!strcmp(text, "pid jobs fcs time_ns name\n"));
+}
+
+/* What the counters say is what the query says; all under the device's class directory, too. */
+static void counters_agree(void)
+{
+	struct drm_overtake_core_info info;
+	struct client client = client_open(0, 255);
+	struct stat by_class, by_bus;
+	char path[128], text[64];
+	unsigned int core;
+
+	put_delay(&client, 0, 10);
+	put_jump(&client, 1, 1);
+	submit(&client, 1, 0, 1, 255, 1);
+	submit(&client, 2, 0, 1, 0, 1);
+	submit(&client, 3, 1, 1, 0, 2); /* hangs */
+	check_equal(advance_clock(0, 100 * SECOND), 0);
+	for (core = 1; core <= 2; core++) {
+		device_query_core(client.fd, core, &info);
+		check_equal(core_number(core, "busy_ns"), info.busy_ns);
+		check_equal(core_number(core, "fcs_high"), info.fcs_high);
+		check_equal(core_number(core, "fcs_normal"), info.fcs_normal);
+		check_equal(core_number(core, "faults"), info.faults);
+		check_equal(core_number(core, "resets"), info.resets);
+		check_equal(core_number(core, "hangs"), core - 1);
+	}
+	sysfs_path(path, sizeof(path), 0, "core1/fc_time");
+	check(!stat(path, &by_bus));
+	snprintf(text, sizeof(text), "/sys/class/accel");
+	check(!access(text, F_OK));
+	for (core = 0; core < 64; core++) {
+		snprintf(path, sizeof(path), "/sys/class/accel/accel%u/device/core1/fc_time", core);
+		if (!stat(path, &by_class))
+			break;
+	}
+	check_message(core < 64, "/sys/class/accel/accelN/device has no core1");
+	check_equal(by_class.st_ino, by_bus.st_ino);
+	client_close(&client);
+}
+
+const struct test_case sysfs_cases[] = {
+	{ "sysfs-ratio-is-of-the-last-window", MANUAL, ratio_is_of_the_last_window },
+	{ "sysfs-queue-is-what-is-unfinished", MANUAL " ", queue_is_what_is_unfinished },
+	{ "sysfs-fc-time-lists-the-last-fcs", MANUAL "  ", fc_time_lists_the_last_fcs },
+	{ "sysfs-limit-is-core-limit", MANUAL, limit_is_core_limit },
+	{ "sysfs-users-are-processes", MANUAL " ", users_are_processes },
+	{ "sysfs-counters-agree", MANUAL "  ", counters_agree },
+	{ 0 },
+};
