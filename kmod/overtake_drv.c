@@ -254,9 +254,44 @@ static const struct drm_ioctl_desc overtake_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(OVERTAKE_WAIT, overtake_wait_ioctl, 0),
 };
 
+/*
+ * DRM's own calls are for the files of displays, but for those that it lets files of render nodes
+ * make; it does not count an accelerator's file among these.  Some of the others follow a pointer to
+ * the display's owner, which an accelerator's file does not have (GET_MAGIC, GET_UNIQUE).
+ */
+static bool ioctl_is_allowed(unsigned int cmd)
+{
+	unsigned int flags;
+
+	return !drm_ioctl_flags(DRM_IOCTL_NR(cmd), &flags) || (flags & DRM_RENDER_ALLOW);
+}
+
+static long overtake_ioctl(struct file *file, unsigned int cmd, unsigned long argument)
+{
+	return ioctl_is_allowed(cmd) ? drm_ioctl(file, cmd, argument) : -EACCES;
+}
+
+#ifdef CONFIG_COMPAT
+static long overtake_compat_ioctl(struct file *file, unsigned int cmd, unsigned long argument)
+{
+	return ioctl_is_allowed(cmd) ? drm_compat_ioctl(file, cmd, argument) : -EACCES;
+}
+#else
+#define overtake_compat_ioctl	NULL
+#endif
+
+/* DRM_ACCEL_FOPS, with ioctls of our own. */
 static const struct file_operations overtake_fops = {
 	.owner = THIS_MODULE,
-	DRM_ACCEL_FOPS,
+	.open = accel_open,
+	.release = drm_release,
+	.unlocked_ioctl = overtake_ioctl,
+	.compat_ioctl = overtake_compat_ioctl,
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
 	.show_fdinfo = drm_show_fdinfo,
 	.uring_cmd = overtake_uring_cmd,
 };

@@ -29,6 +29,8 @@ extern const struct test_case uring_cases[];
 extern const struct test_case hostile_cases[];
 extern const struct test_case lifetime_cases[];
 extern const struct test_case usage_cases[];
+extern const struct test_case finding_cases[];
+extern const struct test_case fail_nth_cases[];
 extern const struct test_case device_cases[];
 extern const struct test_case power_cases[];
 extern const struct test_case share_cases[];

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "fail_nth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "device.h"
+
+#define FAIL_NTH	"/proc/thread-self/fail-nth"
+
+static void set_knob(const char *directory, const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", directory, name);
+	check_message(!write_file(path, value), "%s cannot be written", path);
+}
+
+void fail_nth_need(void)
+{
+	if (access(FAIL_NTH, W_OK))
+		check_skip("this kernel has no fault injection");
+	set_knob("failslab", "ignore-gfp-wait", "N");
+	set_knob("failslab", "verbose", "0");
+	set_knob("fail_page_alloc", "ignore-gfp-wait", "N");
+	set_knob("fail_page_alloc", "ignore-gfp-highmem", "N");
+	set_knob("fail_page_alloc", "min-order", "0");
+	set_knob("fail_page_alloc", "verbose", "0");
+	set_knob("fail_usercopy", "verbose", "0");
+}
+
+/*
+ * The file is open for the whole test, so that only the system call under test is counted.  Reading
+ * and writing it copy to and from user memory, too: a fault left over may hit them.
+ */
+void fail_nth_set(int fd, int nth)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%d", nth);
+	ssize_t written;
+
+	do {
+		written = pwrite(fd, text, (size_t)length, 0);
+	} while (written < 0 && errno == EFAULT);
+	check_message(written == length, "fail-nth: %s", strerror(errno));
+}
+
+/* Whether some of the count is left, i.e. no failure was injected. */
+bool fail_nth_is_left(int fd)
+{
+	char text[16] = "";
+	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (got < 0 && errno == EFAULT)
+		return true;
+	check_message(got > 0, "fail-nth: %s", strerror(errno));
+	return atoi(text);
+}
+
+int fail_nth_open(void)
+{
+	int fd = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
+
+	check_message(fd >= 0, "%s: %s", FAIL_NTH, strerror(errno));
+	return fd;
+}

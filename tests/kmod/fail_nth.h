@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fault injection: the @nth attempt of this thread to get memory (slab or page) or to copy to or from
+ * user memory fails, once.
+ */
+#ifndef KMOD_FAIL_NTH_H
+#define KMOD_FAIL_NTH_H
+
+#include <stdbool.h>
+
+/* Switches the injections on; skips the test case where the kernel has none. */
+void fail_nth_need(void);
+/* What counts this thread's attempts; a file descriptor for the functions below. */
+int fail_nth_open(void);
+/* Counts from now on; 0 stops it. */
+void fail_nth_set(int fd, int nth);
+/* Whether some of the count is left, i.e. no failure was injected. */
+bool fail_nth_is_left(int fd);
+
+#endif
