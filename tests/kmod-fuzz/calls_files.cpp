@@ -14,6 +14,9 @@ namespace overtake::fuzz {
 
 namespace {
 
+constexpr uint32_t first_syncobj_table = _IOC_NR(DRM_IOCTL_SYNCOBJ_WAIT);
+constexpr uint32_t last_syncobj_table = _IOC_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL);
+
 void forget(File& file) {
     for (Buffer& buffer : file.buffers) {
         buffer.handle = 0;
@@ -90,7 +93,10 @@ void Worker::read_fdinfo(File& file) {
 // let through either.
 void Worker::garbage(File& file) {
     const uint32_t size = 8 * random_.below(16);
-    const unsigned long request = _IOC(random_.below(4), DRM_IOCTL_BASE, random_.below(256), size);
+    uint32_t number = random_.below(256);
+    if (number >= first_syncobj_table && number <= last_syncobj_table)
+        number = 0; // allocates whatever it is asked to; see stay_modest()
+    const unsigned long request = _IOC(random_.below(4), DRM_IOCTL_BASE, number, size);
     uint8_t* place = arguments_end(thread_) - 128;
     for (uint32_t i = 0; i < 128; i++)
         place[i] = random_.one_in(2) ? 0 : static_cast<uint8_t>(random_.next());

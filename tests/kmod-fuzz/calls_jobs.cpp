@@ -11,7 +11,7 @@ namespace overtake::fuzz {
 namespace {
 
 constexpr uint32_t program_insns = 16;
-constexpr uint32_t lasting_fcs = 3000;
+constexpr uint32_t lasting_fcs = 1000;
 
 } // namespace
 
@@ -125,6 +125,9 @@ void Worker::fill_submit(File& file, drm_overtake_submit* submit, bool lasting) 
         submit->result = file.buffers[data].address + file.buffers[data].size - result_bytes;
     if (random_.one_in(8))
         submit->deadline_ns = random_.pick<int64_t>({1, 5000000, OVERTAKE_DEADLINE_NEVER});
+
+    if (random_.one_in(4))
+        submit->extensions = sync_extension(file);
 
     if (mutates() && random_.one_in(3))
         mutate_bytes(reinterpret_cast<uint8_t*>(bindings), binding_count * sizeof(*bindings));

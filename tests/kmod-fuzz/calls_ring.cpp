@@ -16,6 +16,11 @@ constexpr uint32_t ring_entries = 64;
 constexpr uint32_t usual_flags = IORING_SETUP_SQE128 | IORING_SETUP_CQE32;
 constexpr uint64_t cancel_mark = 1ull << 63; // in user_data: not a job
 
+bool is_job_status(int error) {
+    return !error || error == ENOEXEC || error == ETIMEDOUT || error == ETIME || error == EIO ||
+           error == ECANCELED;
+}
+
 } // namespace
 
 void Worker::ring_close() {
@@ -139,14 +144,24 @@ void Worker::ring_reap() {
     const int ret = io_uring_get_events(&ring_.uring);
     outcome(Kind::uring_reap, ret < 0 ? -ret : 0);
     while (!io_uring_peek_cqe(&ring_.uring, &cqe)) {
-        const bool is_cancel = cqe->user_data & cancel_mark;
-        if (cqe->user_data == cancel_mark) {
-            io_uring_cqe_seen(&ring_.uring, cqe);
-            continue;
-        }
-        outcome(is_cancel ? Kind::uring_cancel : Kind::uring_submit, cqe->res < 0 ? -cqe->res : 0);
+        const uint64_t user_data = cqe->user_data;
+        const int error = cqe->res < 0 ? -cqe->res : 0;
         io_uring_cqe_seen(&ring_.uring, cqe);
+        if (user_data == cancel_mark)
+            continue;
+        if (user_data & cancel_mark)
+            outcome(Kind::uring_cancel, error);
+        else if (is_job_status(error))
+            completed(error);
+        else
+            outcome(Kind::uring_submit, error);
     }
+}
+
+// The command was accepted, and this is what its job ended with.
+void Worker::completed(int error) {
+    outcome(Kind::uring_submit, 0);
+    collected(-error);
 }
 
 } // namespace overtake::fuzz

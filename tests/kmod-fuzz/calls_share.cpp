@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <linux/sync_file.h>
+#include <linux/udmabuf.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -64,7 +65,7 @@ void Worker::prime_import(File& file) {
 // What can be done to a dma-buf without its driver's ioctls.
 void Worker::dma_buf(File& file) {
     const int fd = dma_buf_fd(random_.below(dma_buf_slots));
-    const uint32_t what = random_.below(6);
+    const uint32_t what = random_.below(7);
     pollfd poll_for = {
         .fd = fd, .events = static_cast<short>(random_.pick<int>({POLLIN, POLLOUT})), .revents = 0};
     dma_buf_sync sync = {.flags = random_.below(8)};
@@ -91,6 +92,8 @@ void Worker::dma_buf(File& file) {
         ret = lseek(fd, 0, SEEK_END) < 0 ? -1 : 0;
         break;
     case 5:
+        return foreign_dma_buf(random_.below(dma_buf_slots));
+    case 6:
         memory = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         ret = memory == MAP_FAILED ? -1 : 0;
         if (!ret) {
@@ -100,6 +103,20 @@ void Worker::dma_buf(File& file) {
         break;
     }
     outcome(Kind::dma_buf, ret < 0 ? errno : 0);
+}
+
+// Memory that is not the driver's, where the kernel has udmabuf.
+void Worker::foreign_dma_buf(uint32_t slot) {
+    const int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+    const int memory = memfd_create("fuzz", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    udmabuf_create create = {};
+    create.memfd = static_cast<uint32_t>(memory);
+    create.size = page_bytes * (1 + random_.below(32));
+    if (device >= 0 && memory >= 0 && !ftruncate(memory, static_cast<off_t>(create.size)) &&
+        !fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK))
+        keep_fd(ioctl(device, UDMABUF_CREATE, &create), slot);
+    close(device);
+    close(memory);
 }
 
 void Worker::syncobj_create(File& file) {
@@ -126,6 +143,33 @@ static SyncobjTable* syncobj_table(File& file, uint32_t thread, Random& random) 
         table->points[i] = random.below(8);
     }
     return table;
+}
+
+// A chain of one extension, or 0: what a job waits for and what waits for it. Now and then the
+// chain is longer than it may be, or bites its own tail.
+uint64_t Worker::sync_extension(File& file) {
+    struct Chain {
+        overtake_extension_sync extension;
+        overtake_sync in, out;
+    };
+    const SyncobjTable table = *syncobj_table(file, thread_, random_);
+    auto* chain = reinterpret_cast<Chain*>(binding_table(thread_) + 3072);
+    if (!table.handles[0])
+        return 0;
+    *chain = Chain{};
+    chain->extension.base.type = OVERTAKE_EXTENSION_SYNC;
+    chain->in = {.handle = table.handles[0], .flags = 0, .point = 0};
+    chain->out = {
+        .handle = table.handles[1], .flags = 0, .point = random_.below(2) * table.points[1]};
+    chain->extension.in = reinterpret_cast<uint64_t>(&chain->in);
+    chain->extension.out = reinterpret_cast<uint64_t>(&chain->out);
+    chain->extension.in_count = random_.one_in(3);
+    chain->extension.out_count = 1;
+    if (mutates() && random_.one_in(2))
+        mutate_bytes(reinterpret_cast<uint8_t*>(chain), sizeof(*chain));
+    if (mutates() && random_.one_in(8))
+        chain->extension.base.next = reinterpret_cast<uint64_t>(chain);
+    return reinterpret_cast<uint64_t>(chain);
 }
 
 void Worker::syncobj_wait(Kind kind, File& file) {
@@ -176,6 +220,8 @@ void Worker::syncobj_array(Kind kind, File& file) {
 }
 
 void Worker::syncobj(Kind kind, File& file) {
+    if (!file.syncobjs[random_.below(syncobj_slots)])
+        plainly([&] { syncobj_create(file); });
     const SyncobjTable table = *syncobj_table(file, thread_, random_);
     switch (kind) {
     case Kind::syncobj_destroy: {

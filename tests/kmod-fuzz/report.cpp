@@ -66,13 +66,14 @@ bool report(const Options& options, const Shared& shared, int64_t seconds, uint3
         right = false;
     }
     const uint64_t wanted = shared.calls / reference_interval;
-    std::printf(
-        "# %llu calls in %lld s (%lld a second), %u clients killed, %llu rounds of reference jobs right of "
-        "%llu, %u answers that are not documented\n",
-        static_cast<unsigned long long>(shared.calls.load()), static_cast<long long>(seconds),
-        static_cast<long long>(shared.calls) / (seconds ? seconds : 1), killed,
-        static_cast<unsigned long long>(shared.references_right.load()),
-        static_cast<unsigned long long>(wanted), shared.undocumented.load());
+    std::printf("# %llu calls in %lld s (%lld a second), %u clients killed, %llu rounds of "
+                "reference jobs right of "
+                "%llu, %u answers that are not documented\n",
+                static_cast<unsigned long long>(shared.calls.load()),
+                static_cast<long long>(seconds),
+                static_cast<long long>(shared.calls) / (seconds ? seconds : 1), killed,
+                static_cast<unsigned long long>(shared.references_right.load()),
+                static_cast<unsigned long long>(wanted), shared.undocumented.load());
     right &=
         shared.calls >= options.calls && shared.references_right >= wanted && !shared.undocumented;
     return right;

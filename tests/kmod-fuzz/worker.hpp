@@ -118,6 +118,7 @@ private:
     void ring_cancel(File& file);
     void ring_async_cancel();
     void ring_reap();
+    void completed(int error);
 
     // calls_share.cpp
     void prime_export(File& file);
@@ -127,6 +128,8 @@ private:
     void syncobj_create(File& file);
     void syncobj_wait(Kind kind, File& file);
     void syncobj_array(Kind kind, File& file);
+    uint64_t sync_extension(File& file);
+    void foreign_dma_buf(uint32_t slot);
 
     // calls_processes.cpp
     void fork_child();
