@@ -34,6 +34,44 @@ void fail_nth_need(void)
 	set_knob("fail_usercopy", "verbose", "0");
 }
 
+/* Where function @name of the kernel begins, and where the one behind it. */
+static void find_function(const char *name, unsigned long long *start, unsigned long long *end)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "r");
+	unsigned long long address;
+	char symbol[256];
+
+	check(symbols);
+	*start = 0;
+	while (fscanf(symbols, "%llx %*c %255s%*[^\n]", &address, symbol) == 2)
+		if (!strcmp(symbol, name))
+			*start = address;
+	check_message(*start, "the kernel has no %s", name);
+	rewind(symbols);
+	*end = ~0ull;
+	while (fscanf(symbols, "%llx %*c %255s%*[^\n]", &address, symbol) == 2)
+		if (address > *start && address < *end)
+			*end = address;
+	fclose(symbols);
+}
+
+void fail_nth_spare(const char *name)
+{
+	static const char *const directories[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+	unsigned long long start = 0, end = 0;
+	char text[32];
+	unsigned int i;
+
+	if (name)
+		find_function(name, &start, &end);
+	for (i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		snprintf(text, sizeof(text), "%#llx", start);
+		set_knob(directories[i], "reject-start", text);
+		snprintf(text, sizeof(text), "%#llx", end);
+		set_knob(directories[i], "reject-end", text);
+	}
+}
+
 /*
  * The file is open for the whole test, so that only the system call under test is counted.  Reading
  * and writing it copy to and from user memory, too: a fault left over may hit them.

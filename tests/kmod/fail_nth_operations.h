@@ -21,9 +21,6 @@ struct subject {
 	unsigned long variant;
 };
 
-/* In a variant: memory that another driver fails to get is EINVAL to it. */
-#define OF_ANOTHER_DRIVER	(1ul << 31)
-
 /**
  * struct operation - what is made to fail
  * @name: in reports

@@ -122,7 +122,7 @@ static int run_import(struct subject *subject)
 
 static void prepare_foreign(struct subject *subject)
 {
-	struct foreign foreign = udmabuf_create(subject->variant & ~OF_ANOTHER_DRIVER);
+	struct foreign foreign = udmabuf_create(subject->variant);
 
 	munmap(foreign.data, foreign.size);
 	subject->other = foreign.fd;
@@ -245,10 +245,8 @@ const struct operation share_operations[] = {
 	{ "PRIME import by another file", prepare_export, run_import, 1 },
 	{ "PRIME import of a page of udmabuf", prepare_foreign, run_import_foreign, 4096 },
 	{ "PRIME import of 256 KiB of udmabuf", prepare_foreign, run_import_foreign, 256 << 10 },
-	{ "BO_MAP of an import", prepare_map_foreign, run_map_foreign,
-	  65536 | OF_ANOTHER_DRIVER },
-	{ "BO_MAP of a large import", prepare_map_foreign, run_map_foreign,
-	  (256 << 10) | OF_ANOTHER_DRIVER },
+	{ "BO_MAP of an import", prepare_map_foreign, run_map_foreign, 65536 },
+	{ "BO_MAP of a large import", prepare_map_foreign, run_map_foreign, 256 << 10 },
 	{ "SUBMIT on an import", prepare_submit_on_foreign, run_submit, 65536 },
 	{ "poll of a dma-buf", prepare_export, run_poll, 0 },
 	{ "SYNCOBJ_CREATE", NULL, run_syncobj_create, 0 },
