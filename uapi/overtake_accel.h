@@ -271,7 +271,8 @@ struct overtake_binding {
  * @fcs_done: FCs that ended
  * @core: core it ran on, from 1; 0 if it was never placed
  * @status: 0; -ECANCELED; -ENOEXEC bad instruction; -ETIMEDOUT watchdog; -ETIME deadline;
- *          -EIO reset; -ENODEV device gone; or the error of a fence that the job waited for
+ *          -EIO reset; -ESHUTDOWN context banned; -ENODEV device gone; or the error of a
+ *          fence that the job waited for
  * @fault: OVERTAKE_FAULT_*
  * @fault_insn: index of the instruction that faulted
  */
@@ -357,6 +358,9 @@ struct overtake_extension_sync {
  *
  * Through ioctl the job is collected by WAIT; through io_uring its CQE carries the
  * status in res and the executed nanoseconds in res2, and nothing is left to collect.
+ *
+ * Fails with ESHUTDOWN when the context is banned, because too many of its jobs ended by
+ * their own fault: it takes no job any more, another context does.
  */
 struct drm_overtake_submit {
 	__u64 fcs;
