@@ -30,6 +30,7 @@ extern const struct test_case hostile_cases[];
 extern const struct test_case lifetime_cases[];
 extern const struct test_case usage_cases[];
 extern const struct test_case finding_cases[];
+extern const struct test_case soak_cases[];
 extern const struct test_case fail_nth_cases[];
 extern const struct test_case device_cases[];
 extern const struct test_case power_cases[];
