@@ -21,6 +21,9 @@ struct subject {
 	unsigned long variant;
 };
 
+/* In a variant: memory that Linux itself fails to get for this call is EINVAL to it. */
+#define LINUX_SAYS_EINVAL	(1ul << 31)
+
 /**
  * struct operation - what is made to fail
  * @name: in reports

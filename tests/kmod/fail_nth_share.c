@@ -178,7 +178,7 @@ static void prepare_submit_synced(struct subject *subject)
 	put_delay(&subject->client, 0, 1);
 	job_init(&subject->job, &subject->client, TAG, 0, 1);
 	sync_chain_init(&subject->chain, &subject->job);
-	while (subject->chain.sync.in_count < subject->variant)
+	while (subject->chain.sync.in_count < (subject->variant & ~LINUX_SAYS_EINVAL))
 		sync_chain_in(&subject->chain, subject->syncobjs[0], 0);
 	sync_chain_out(&subject->chain, subject->syncobjs[1], 7);
 }
@@ -255,7 +255,7 @@ const struct operation share_operations[] = {
 	{ "SUBMIT with one fence", prepare_submit_synced, run_submit, 1 },
 	{ "SUBMIT with 32 fences", prepare_submit_synced, run_submit, 32 },
 	{ "syncobj export", prepare_syncobj_export, run_syncobj_export, 0 },
-	{ "sync_file export", prepare_syncobj_export, run_syncobj_export, 1 },
+	{ "sync_file export", prepare_syncobj_export, run_syncobj_export, 1 | LINUX_SAYS_EINVAL },
 	{ "syncobj import", prepare_syncobj_import, run_syncobj_import, 0 },
 	{ "sync_file import", prepare_syncobj_import, run_syncobj_import, 1 },
 	{ "SYNCOBJ_TIMELINE_WAIT", prepare_syncobj_export, run_syncobj_wait, 0 },
@@ -375,7 +375,11 @@ const struct operation whole_operations[] = {
 	{ "a client's life with io_uring", NULL, run_life, 4096 | LIFE_WITH_RING },
 	{ "a client's life with syncobjs", NULL, run_life, 65536 | LIFE_WITH_SYNCOBJS },
 	{ "a client's life with an import", NULL, run_life, 65536 | LIFE_WITH_IMPORT },
+	{ "a client's life with io_uring and syncobjs", NULL, run_life,
+	  65536 | LIFE_WITH_RING | LIFE_WITH_SYNCOBJS },
 	{ "a client's life with all of it", NULL, run_life,
 	  (256 << 10) | LIFE_WITH_RING | LIFE_WITH_SYNCOBJS | LIFE_WITH_IMPORT },
+	{ "a client's life with all of it and 1 MiB", NULL, run_life,
+	  (1 << 20) | LIFE_WITH_RING | LIFE_WITH_SYNCOBJS | LIFE_WITH_IMPORT },
 	{ 0 },
 };
