@@ -5,7 +5,8 @@
 #   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
-#   - tests/soak/run-all, in the VM, for what is long by nature
+#   - every operation with its n-th allocation or user copy failing: tests/kmod/run-fail-nth
+#   - tests/soak/run-all on both kernels: kill -9 and unbind under load, many times
 #
 # The last line is "N passed, M failed", counted in runs.
 set -u
@@ -37,9 +38,9 @@ for round in $(seq "$rounds"); do
 done
 soak networks-embedded scripts/prepare-networks.sh resnet18 mobilenetv2 yolo unet
 soak networks tests/vm/run --timeout 7200 -- tests/models/run-kernel yolo unet
-if [ -e tests/soak/run-all ]; then
-	soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
-fi
+soak fail-nth tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-fail-nth
+soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
+soak long-runs-debug tests/vm/run --kernel debug --timeout 14400 -- tests/soak/run-all
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
