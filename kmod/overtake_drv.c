@@ -256,8 +256,8 @@ static const struct drm_ioctl_desc overtake_ioctls[] = {
 
 /*
  * DRM's own calls are for the files of displays, but for those that it lets files of render nodes
- * make; it does not count an accelerator's file among these.  Some of the others follow a pointer to
- * the display's owner, which an accelerator's file does not have (GET_MAGIC, GET_UNIQUE).
+ * make; it does not count an accelerator's file among these.  Some of the others follow a pointer
+ * to the display's owner, which an accelerator's file does not have (GET_MAGIC, GET_UNIQUE).
  */
 static bool ioctl_is_allowed(unsigned int cmd)
 {

@@ -88,8 +88,8 @@ int64_t monotonic_ns() {
 }
 
 // Not what only proves that memory is finite, nor what DRM's own calls get wrong in Linux 6.12: it
-// warns of syncobj tables of more than 4 MiB, and a TRANSFER with unknown flags leaks a syncobj, whose
-// fences then hold the module for ever.
+// warns of syncobj tables of more than 4 MiB, and a TRANSFER with unknown flags leaks a syncobj,
+// whose fences then hold the module for ever.
 void stay_modest(Kind kind, void* arguments) {
     const auto limit = [](auto& value, uint64_t least, uint64_t greatest) {
         if (value > least && value <= greatest)

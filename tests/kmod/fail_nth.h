@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fault injection: the @nth attempt of this thread to get memory (slab or page) or to copy to or from
- * user memory fails, once.
+ * Fault injection: the @nth attempt of this thread to get memory (slab or page) or to copy to or
+ * from user memory fails, once.
  */
 #ifndef KMOD_FAIL_NTH_H
 #define KMOD_FAIL_NTH_H
@@ -11,8 +11,8 @@
 /* Switches the injections on; skips the test case where the kernel has none. */
 void fail_nth_need(void);
 /*
- * Nothing is counted, and nothing fails, while function @name of the kernel is on the stack; NULL: no
- * such function.  For what Linux itself does not survive.
+ * Nothing is counted, and nothing fails, while function @name of the kernel is on the stack; NULL:
+ * no such function.  For what Linux itself does not survive.
  */
 void fail_nth_spare(const char *name);
 /* What counts this thread's attempts; a file descriptor for the functions below. */

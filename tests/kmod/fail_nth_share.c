@@ -47,7 +47,7 @@ static void prepare_ring_cancel(struct subject *subject)
 		     sizeof(cancel), TAG + 1);
 }
 
-/* Hands the command in and waits for what it completes with; -EAGAIN if the ring did not take it. */
+/* Hands the command in and waits for its completion; -EAGAIN if the ring did not take it. */
 static int run_ring(struct subject *subject)
 {
 	struct io_uring_cqe *cqe;
@@ -167,7 +167,7 @@ static int run_syncobj_create(struct subject *subject)
 	return device_ioctl(subject->client.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
 }
 
-/* The job waits for one syncobj, which is signalled unless @variant, and sets a point of another. */
+/* The job waits @variant times for a syncobj that is signalled, and sets a point of another. */
 static void prepare_submit_synced(struct subject *subject)
 {
 	int fd = subject->client.fd;

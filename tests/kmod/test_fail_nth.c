@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Each operation with its first, second, third ... attempt to get memory or to copy to or from user
- * memory failing, until it succeeds without a failure. Whatever failed: the error is a documented one,
- * the client goes on working, and after its end the device knows nothing of it any more.
+ * memory failing, until it succeeds without a failure.  Whatever failed: the error is a documented
+ * one, the client goes on working, and after its end the device knows nothing of it any more.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -86,7 +86,8 @@ static bool attempt(const struct operation *operation, int fail_nth, int nth)
 	fail_nth_set(fail_nth, 0);
 	check_message(!ret || !left, "%s: %s, although nothing was made to fail", operation->name,
 		      strerror(-ret));
-	check_message(is_documented(operation, ret), "%s, failure %d: %s", operation->name, nth, strerror(-ret));
+	check_message(is_documented(operation, ret), "%s, failure %d: %s", operation->name, nth,
+		      strerror(-ret));
 	check_usable(&subject);
 	subject_close(&subject);
 	return left;
@@ -153,8 +154,8 @@ static int driver_write(const char *what)
 }
 
 /*
- * With or without its files in debugfs.  A device without a node, for which the kernel had no memory, is
- * no failure of the probe to Linux; probed again it has one.
+ * With or without its files in debugfs.  A device without a node, for which the kernel had no
+ * memory, is no failure of the probe to Linux; probed again it has one.
  */
 static void check_device_works(void)
 {
@@ -182,9 +183,9 @@ static void probing(void)
 	/* Linux 6.12 does not survive that one: it puts a device that is an error pointer. */
 	fail_nth_spare("drm_sysfs_minor_alloc");
 	fail_nth = fail_nth_open();
-	check_equal(write_file("/dev/kmsg",
-			       "overtake-test: expect probe with driver overtake failed with error -12"),
-		    0);
+	/* What reads the kernel log after us shall not take that for a complaint. */
+	check_equal(write_file("/dev/kmsg", "overtake-test: expect "
+			       "probe with driver overtake failed with error -12"), 0);
 	while (!left) {
 		check_message(++nth < ATTEMPTS, "probe never succeeds");
 		fail_nth_set(fail_nth, nth);

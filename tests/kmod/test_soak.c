@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kill -9 of a client in each of the states that a client can be in.  However often: nothing is stuck,
- * nothing is left, a neighbour's jobs stay right, and the machine has as much memory as before.
+ * kill -9 of a client in each of the states that a client can be in.  However often: nothing is
+ * stuck, nothing is left, a neighbour's jobs stay right, and the machine has as much memory as before.
  */
 #include <errno.h>
 #include <stdio.h>

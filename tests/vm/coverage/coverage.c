@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Which basic blocks of overtake.ko were executed, for a module compiled with
- * -fsanitize-coverage=trace-pc: its compiler calls __sanitizer_cov_trace_pc() at the beginning of each.
- * No kernel of a distribution has KCOV, which would define it.
+ * -fsanitize-coverage=trace-pc: each begins with a call of __sanitizer_cov_trace_pc().  No kernel
+ * of a distribution has KCOV, which would define it.
  *
- * Stays loaded while overtake.ko comes and goes, anywhere in memory, and remembers offsets into its two
- * text areas.  /sys/kernel/debug/overtake_coverage: a line "text OFFSET" or "init OFFSET" for each
- * return address, hexadecimal; and where the areas and sections of the last load were.
+ * Stays loaded while overtake.ko comes and goes, anywhere in memory, and remembers offsets into its
+ * two text areas.  /sys/kernel/debug/overtake_coverage: a line "text OFFSET" or "init OFFSET" for
+ * each return address, hexadecimal; and where the areas of the last load were ("base").
  */
 #include <linux/bitmap.h>
 #include <linux/debugfs.h>
