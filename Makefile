@@ -51,6 +51,12 @@ fuzz-kernel: build kmod ## random calls into the driver: 1,000,000 on the stock 
 	scripts/build-debug-kernel.sh
 	tests/vm/run --kernel debug --timeout 7200 -- tests/kmod-fuzz/run --calls 100000 --seed $(SEED)
 
+bench-ops: ## GMAC/s of AVX2 on the layers of ResNet-18 and MobileNetV2, beside two libraries
+	scripts/setup.sh bench
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target bench_ops
+	build/release/tests/bench_ops
+
 bench: ## how fast the simulator is: FCs per second on one core
 	scripts/setup.sh bench
 	cmake --preset release

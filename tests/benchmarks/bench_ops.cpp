@@ -40,7 +40,8 @@ namespace {
 // Our own kernels: an instruction and the memory it needs.
 class Instruction {
 public:
-    explicit Instruction(const Layer& layer)
+    /// Weights of 7 bits are those that AVX2 can multiply as bytes without saturating.
+    Instruction(const Layer& layer, int weight_bits)
         : input_(std::size_t{layer.in_height} * layer.in_width * padded(layer.in_channels)),
           output_(std::size_t{layer.out_height()} * layer.out_width() * padded(layer.out_channels)),
           scratch_(std::make_unique<ovt_simd_scratch>()) {
@@ -57,16 +58,16 @@ public:
         insn_.params_region = 5;
         weights_.resize(ovt_insn_weights_bytes(&insn_));
         params_.resize(ovt_insn_params_bytes(&insn_) / 4);
-        fill(layer);
+        fill(layer, weight_bits);
         bind(1, weights_.data(), weights_.size(), OVT_REGION_READ);
         bind(3, output_.data(), output_.size(), OVT_REGION_READ | OVT_REGION_WRITE);
         bind(4, input_.data(), input_.size(), OVT_REGION_READ);
         bind(5, params_.data(), 4 * params_.size(), OVT_REGION_READ);
         if (ovt_insn_check(&insn_, regions_, &operands_) != OVERTAKE_FAULT_NONE)
             throw std::runtime_error("bench_ops: an instruction is not valid");
+        if (!ovt_simd_covers(&insn_))
+            throw std::runtime_error("bench_ops: a layer has no twin");
     }
-
-    bool has_twin() const { return ovt_simd_covers(&insn_); }
 
     void run_simd() {
         ovt_simd_section section;
@@ -107,12 +108,13 @@ private:
         regions_[region] = {static_cast<u8*>(base), length, flags, 0};
     }
 
-    void fill(const Layer& layer) {
+    void fill(const Layer& layer, int weight_bits) {
         std::mt19937 random(1);
         for (std::int8_t& value : input_)
             value = static_cast<std::int8_t>(random());
         for (std::int8_t& value : weights_)
-            value = static_cast<std::int8_t>(random());
+            value =
+                static_cast<std::int8_t>(static_cast<std::int8_t>(random()) >> (8 - weight_bits));
         const std::size_t channels = padded(layer.out_channels);
         for (std::size_t channel = 0; channel < channels; channel++) {
             params_[channel] = random() % 2000;
@@ -130,6 +132,8 @@ private:
 };
 
 using Job = std::function<void()>;
+
+constexpr int peak_rounds = 20000;
 
 /// Median nanoseconds of a call of each job; they take turns, so that what disturbs one disturbs
 /// all. An empty job takes no time.
@@ -184,7 +188,7 @@ int run_wide_peers(int repetitions) {
 }
 
 struct Rates {
-    double ours, scalar, xnnpack, onednn, wide_xnnpack, wide_onednn, peak;
+    double ours, ours_narrow, scalar, xnnpack, onednn, peak;
     double best_peer() const { return std::max(xnnpack, onednn); }
 };
 
@@ -214,76 +218,104 @@ struct Mean {
     double value() const { return count ? std::exp(logarithm / count) : 0; }
 };
 
-Rates measure_layer(const Layer& layer, int repetitions) {
-    Instruction instruction(layer);
-    const Peers peers(layer);
-
+/// Runs it once each way and compares.
+void verify(Instruction& instruction) {
     instruction.run_scalar();
     const std::vector<std::int8_t> expected = instruction.output();
-    Job twin;
-    if (instruction.has_twin()) {
-        twin = [&] { instruction.run_simd(); };
-        twin();
-    }
+    instruction.run_simd();
     if (instruction.output() != expected)
         throw std::runtime_error("bench_ops: AVX2 and scalar differ");
-    const std::vector<double> ns = measure({twin, [&] { peers.run_xnnpack(); },
-                                            [&] { peers.run_onednn(); }, [&] { peak_loop(20000); }},
-                                           repetitions);
-    const std::vector<double> scalar = measure({[&] { instruction.run_scalar(); }}, 3);
-    return {rate(layer, ns[0]),
-            rate(layer, scalar[0]),
-            rate(layer, ns[1]),
-            rate(layer, ns[2]),
-            0,
-            0,
-            static_cast<double>(peak_loop(20000)) / ns[3]};
 }
 
-void print_means(std::string_view what, const Mean& ours, const Mean& of_peak, const Mean& peer) {
-    fmt::print("geometric mean of {:<10} {:6.1f} GMAC/s, {:5.1f} % of the peak, {:5.1f} % of the "
-               "faster peer\n",
-               what, ours.value(), 100 * of_peak.value(), 100 * ours.value() / peer.value());
+Rates measure_layer(const Layer& layer, int repetitions) {
+    Instruction instruction(layer, 8), narrow(layer, 7);
+    const Peers peers(layer);
+
+    verify(instruction);
+    verify(narrow);
+    const std::vector<double> ns = measure(
+        {[&] { instruction.run_simd(); }, [&] { narrow.run_simd(); }, [&] { peers.run_xnnpack(); },
+         [&] { peers.run_onednn(); }, [&] { peak_loop(peak_rounds); }},
+        repetitions);
+    const std::vector<double> scalar = measure({[&] { instruction.run_scalar(); }}, 3);
+    return {rate(layer, ns[0]),     rate(layer, ns[1]),
+            rate(layer, scalar[0]), rate(layer, ns[2]),
+            rate(layer, ns[3]),     static_cast<double>(peak_loop(peak_rounds)) / ns[4]};
+}
+
+/// Geometric means of a kind of layers.
+struct Means {
+    Mean ours, narrow, of_peak, xnnpack, onednn, peer;
+    void add(const Rates& rates) {
+        ours.add(rates.ours);
+        narrow.add(rates.ours_narrow);
+        of_peak.add(rates.ours / rates.peak);
+        xnnpack.add(rates.xnnpack);
+        onednn.add(rates.onednn);
+        peer.add(rates.best_peer());
+    }
+    void print(std::string_view what) const {
+        fmt::print("| {} | {:.1f} | {:.0f} % | {:.1f} | | {:.1f} | {:.1f} | | |\n", what,
+                   ours.value(), 100 * of_peak.value(), narrow.value(), xnnpack.value(),
+                   onednn.value());
+    }
+};
+
+void print_row(const Layer& layer, const Rates& rates, const std::pair<double, double>& wide) {
+    fmt::print(
+        "| {} {} | {:.1f} | {:.0f} % | {:.1f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n",
+        layer.network, layer.name(), rates.ours, 100 * rates.ours / rates.peak, rates.ours_narrow,
+        rates.scalar, rates.xnnpack, rates.onednn, wide.first, wide.second);
+    std::fflush(stdout);
+}
+
+bool judge(const Means& means) {
+    const double exact = means.ours.value() / means.xnnpack.value();
+    const double any = means.ours.value() / means.peer.value();
+    const double narrow = means.narrow.value() / means.peer.value();
+    const bool peak_holds = means.of_peak.value() >= 0.6;
+    const auto holds = [](bool value) { return value ? "holds" : "does NOT hold"; };
+
+    fmt::print("1x1 and 3x3, geometric mean, weights of 8 bits: {:.0f} % of the peak; {:.0f} % of "
+               "XNNPACK; {:.0f} % of the faster of both, whose sums saturate\n",
+               100 * means.of_peak.value(), 100 * exact, 100 * any);
+    fmt::print("1x1 and 3x3, geometric mean, weights of 7 bits, which nobody's sums saturate: "
+               "{:.0f} % of the faster of both\n",
+               100 * narrow);
+    fmt::print("goal: at least 60 % of the peak: {}; at least 90 % of the faster peer: {} for "
+               "weights of 7 bits, {} for weights of 8 bits\n",
+               holds(peak_holds), holds(narrow >= 0.9), holds(any >= 0.9));
+    return peak_holds && narrow >= 0.9 && any >= 0.9;
 }
 
 int run(const std::string& program, int repetitions) {
-    Mean ours[4], of_peak[4], peer[4]; // 1x1, 3x3, both, depthwise
+    Means pointwise, three, both, depthwise;
     double peak_sum = 0;
 
     start_peers(true);
     const auto wide = ask_wide_peers(program, repetitions);
-    fmt::print("| network | layer | GMAC/s | of the peak | scalar | XNNPACK qs8 | oneDNN int8 | "
-               "XNNPACK, no limit | oneDNN, no limit |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    fmt::print(
+        "| layer | GMAC/s | of the peak | 7-bit weights | scalar | XNNPACK qs8 | oneDNN u8s8 | "
+        "XNNPACK, no limit | oneDNN, no limit |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     for (std::size_t i = 0; i < layers.size(); i++) {
         const Layer& layer = layers[i];
         const Rates rates = measure_layer(layer, repetitions);
-        fmt::print("| {} | {} | {:.1f} | {:.0f} % | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n",
-                   layer.network, layer.name(), rates.ours, 100 * rates.ours / rates.peak,
-                   rates.scalar, rates.xnnpack, rates.onednn, wide[i].first, wide[i].second);
-        std::fflush(stdout);
+        print_row(layer, rates, wide[i]);
         peak_sum += rates.peak;
-        const auto add = [&](int kind) {
-            ours[kind].add(rates.ours);
-            of_peak[kind].add(rates.ours / rates.peak);
-            peer[kind].add(rates.best_peer());
-        };
         if (layer.depthwise) {
-            add(3);
+            depthwise.add(rates);
         } else if (layer.kernel == 1 || layer.kernel == 3) {
-            add(layer.kernel == 1 ? 0 : 1);
-            add(2);
+            (layer.kernel == 1 ? pointwise : three).add(rates);
+            both.add(rates);
         }
     }
+    pointwise.print("geometric mean, 1x1");
+    three.print("geometric mean, 3x3");
+    depthwise.print("geometric mean, depthwise");
+    both.print("geometric mean, 1x1 and 3x3");
     fmt::print("\npeak: {:.1f} GMAC/s (vpmaddwd and vpaddd over registers, mean over the run)\n",
                peak_sum / static_cast<double>(layers.size()));
-    print_means("1x1", ours[0], of_peak[0], peer[0]);
-    print_means("3x3", ours[1], of_peak[1], peer[1]);
-    print_means("depthwise", ours[3], of_peak[3], peer[3]);
-    print_means("1x1 and 3x3", ours[2], of_peak[2], peer[2]);
-    const bool holds = of_peak[2].value() >= 0.6 && ours[2].value() >= 0.9 * peer[2].value();
-    fmt::print("goal (1x1 and 3x3: 60 % of the peak, 90 % of the faster peer): {}\n",
-               holds ? "holds" : "does NOT hold");
-    return holds ? 0 : 1;
+    return judge(both) ? 0 : 1;
 }
 
 } // namespace

@@ -82,6 +82,28 @@ static bool check_case(const struct random_job *job, struct ovt_simd_scratch *sc
 	return true;
 }
 
+/*
+ * Makes the weights of a CONV such that bytes can be multiplied exactly: the magnitudes of a pair add
+ * up to 128 at most, and often to just that.
+ */
+static void narrow_weights(struct random_job *job, u64 *seed)
+{
+	struct ovt_region *weights = &job->regions[JOB_WEIGHTS];
+
+	if (job->insn.opcode != OVERTAKE_OP_CONV)
+		return;
+	for (u64 i = job->insn.weights_offset; i + 1 < weights->length; i += 2) {
+		u32 first = random_between(seed, 0, 128);
+		u32 second = random_between(seed, 0, 2) ? 128 - first : random_between(seed, 0, 63);
+
+		if (first + second > 128)
+			first = 128 - second;
+		weights->base[i] = (u8)(first > 127 || random_next(seed) >> 63 ? -first : first);
+		weights->base[i + 1] =
+			(u8)(second > 127 || random_next(seed) >> 63 ? -second : second);
+	}
+}
+
 static void test_random_cases_equal_scalar(void **state)
 {
 	struct ovt_simd_scratch *scratch = new_scratch();
@@ -94,6 +116,8 @@ static void test_random_cases_equal_scalar(void **state)
 		u32 which = i % OPCODES;
 
 		random_job_init(&job, opcodes[which], &seed);
+		if (seed % 2)
+			narrow_weights(&job, &seed);
 		if (check_case(&job, scratch, i % 2 ? INT64_MAX : 1 + i % 500)) {
 			cases[which]++;
 			covered++;
@@ -233,6 +257,8 @@ static void test_large_cases_equal_scalar(void **state)
 		struct random_job job;
 
 		large_job_init(&job, large[i % 5], &seed);
+		if (seed % 2)
+			narrow_weights(&job, &seed);
 		covered += check_case(&job, scratch, i % 2 ? INT64_MAX : 3000);
 		random_job_free(&job);
 	}
@@ -268,6 +294,8 @@ static void test_resumed_at_every_budget_equals_not_resumed(void **state)
 		s64 total;
 
 		random_job_init(&job, opcodes[i % OPCODES], &seed);
+		if (i / OPCODES % 2)
+			narrow_weights(&job, &seed);
 		assert_int_equal(ovt_insn_check(&job.insn, job.regions, &operands), 0);
 		total = ovt_simd_covers(&job.insn) ? total_work(&job, &operands, scratch) : 0;
 		for (s64 budget = 1; total < 3000 && budget <= total; budget++, runs++)
@@ -296,6 +324,47 @@ static void test_rounding_of_the_process_does_not_matter(void **state)
 		check_case(&job, scratch, INT64_MAX);
 		assert_int_equal(__builtin_ia32_stmxcsr() & ~0x3fu, upwards);
 		__builtin_ia32_ldmxcsr(before);
+		random_job_free(&job);
+	}
+	free(scratch);
+}
+
+/* The greatest inputs times pairs of weights around what bytes can be multiplied with exactly. */
+static void test_weights_are_bytes_only_where_that_is_exact(void **state)
+{
+	static const s8 pairs[][2] = { { 64, 64 }, { 64, 65 }, { -64, -64 }, { -65, -64 },
+				       { 127, 1 }, { 127, 2 }, { -128, 0 }, { -128, -1 },
+				       { 127, 127 }, { -128, -128 } };
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	for (u32 i = 0; i < 2 * sizeof(pairs) / sizeof(pairs[0]); i++) {
+		u64 seed = 0x9e3779b97f4a7c15ull + i;
+		struct random_job job = { .insn = { .opcode = OVERTAKE_OP_CONV, .groups = 1,
+						    .kernel_height = 1, .kernel_width = 1,
+						    .stride_height = 1, .stride_width = 1,
+						    .clamp_min = -128, .clamp_max = 127,
+						    .weights_region = JOB_WEIGHTS,
+						    .params_region = JOB_PARAMS } };
+		u32 *params;
+
+		place_dense(&job, &job.insn.out, JOB_OUT, 4, 5, 16, &seed);
+		place_dense(&job, &job.insn.in[0], JOB_IN0, 4, 5, 8, &seed);
+		bind_anything(&job, JOB_WEIGHTS, ovt_insn_weights_bytes(&job.insn),
+			      OVT_REGION_READ, &seed);
+		bind_anything(&job, JOB_PARAMS, ovt_insn_params_bytes(&job.insn), OVT_REGION_READ,
+			      &seed);
+		memset(job.regions[JOB_IN0].base, 127, job.regions[JOB_IN0].length);
+		for (u64 byte = 0; byte < job.regions[JOB_WEIGHTS].length; byte++)
+			job.regions[JOB_WEIGHTS].base[byte] = (u8)pairs[i / 2][(byte + i) % 2];
+		params = (u32 *)job.regions[JOB_PARAMS].base;
+		for (u32 output = 0; output < 16; output++) {
+			params[output] = 0;
+			params[16 + output] = 1u << 23;
+			/* 8 products of 255 * 128 are 127 and less. */
+			params[32 + output] = 23 + 11;
+		}
+		assert_true(check_case(&job, scratch, INT64_MAX));
 		random_job_free(&job);
 	}
 	free(scratch);
@@ -343,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_large_cases_equal_scalar),
 		cmocka_unit_test(test_resumed_at_every_budget_equals_not_resumed),
 		cmocka_unit_test(test_rounding_of_the_process_does_not_matter),
+		cmocka_unit_test(test_weights_are_bytes_only_where_that_is_exact),
 		cmocka_unit_test(test_what_does_not_fit_is_not_covered),
 	};
 

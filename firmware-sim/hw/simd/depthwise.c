@@ -158,7 +158,7 @@ static void run_row(const struct ovt_simd_inputs *inputs, const struct overtake_
 		u32 pixels = width - x < STRIP_PIXELS ? 1 : STRIP_PIXELS;
 		const s16 *windows[STRIP_PIXELS];
 
-		windows[0] = ovt_simd_window(inputs, scratch, cursor->strip, x) +
+		windows[0] = scratch->inputs + ovt_simd_window(inputs, cursor->strip, x) +
 			     cursor->c % GROUP_CHANNELS;
 		windows[1] = windows[0] + inputs->step_x * inputs->pixel;
 		if (pixels == 2)
@@ -227,7 +227,7 @@ bool ovt_simd_depthwise(const struct overtake_insn *insn, const struct ovt_opera
 		if (!cursor->filled) {
 			inputs.channels = group_channels(insn, cursor->c);
 			*work -= ovt_simd_inputs_fill(&inputs, insn, operands, cursor->y, cursor->x,
-						      cursor->c, scratch);
+						      cursor->c, scratch->inputs);
 			cursor->filled = 1;
 			continue;
 		}

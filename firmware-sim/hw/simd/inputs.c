@@ -34,6 +34,7 @@ bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_
 	inputs->extent_y = extent(insn->kernel_height, insn->dilation_height);
 	inputs->extent_x = extent(insn->kernel_width, insn->dilation_width);
 	inputs->channels = channels;
+	inputs->size = sizeof(s16);
 	inputs->pixel = (channels + align - 1) / align * align;
 	if (inputs->extent_y > OVT_SIMD_INPUTS || inputs->extent_x > OVT_SIMD_INPUTS ||
 	    (u64)inputs->extent_y * inputs->extent_x * inputs->pixel > OVT_SIMD_INPUTS)
@@ -48,50 +49,79 @@ bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_
 	return true;
 }
 
+void ovt_simd_inputs_as_bytes(struct ovt_simd_inputs *bytes, const struct ovt_simd_inputs *words)
+{
+	*bytes = *words;
+	bytes->size = sizeof(u8);
+	bytes->pixel = (words->channels + 3) / 4 * 4;
+	bytes->row = words->row / words->pixel * bytes->pixel;
+}
+
+/* How bytes of a tensor become elements. */
+struct conversion {
+	ovt_s16x16 zero_point;
+	u8 outside;	/* each byte of an element that weighs nothing */
+	u32 size;
+};
+
+static __always_inline void convert_16(u8 *to, ovt_s8x16 bytes, const struct conversion *how)
+{
+	if (how->size == sizeof(u8))
+		ovt_store_s8x16(to, bytes ^ (s8)-128);
+	else
+		ovt_store_s16x16(to, ovt_widen_s8(bytes) - how->zero_point);
+}
+
+static __always_inline ovt_s8x16 load_8(const s8 *from)
+{
+	return (ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(from), 0 };
+}
+
 /* Up to 15 elements behind @count are written as well, with no meaning. */
-static void convert(s16 *to, const s8 *from, u64 count, u64 readable, ovt_s16x16 zero_point)
+static void convert(u8 *to, const s8 *from, u64 count, u64 readable, const struct conversion *how)
 {
 	u64 done = 0;
 
 	while (done < count) {
 		u64 left = readable - done;
-		ovt_s8x16 bytes = { 0 };
+		u64 word = 0;
 
 		if (left >= 16) {
-			bytes = ovt_load_s8x16(from + done);
-			left = 16;
-		} else if (left >= 8) {
-			bytes = (ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(from + done), 0 };
-			left = 8;
-		} else {
-			u64 word = 0;
-
-			memcpy(&word, from + done, left);
-			bytes = (ovt_s8x16)(ovt_s64x2) { (s64)word, 0 };
+			convert_16(to + done * how->size, ovt_load_s8x16(from + done), how);
+			done += 16;
+			continue;
 		}
-		ovt_store_s16x16(to + done, ovt_widen_s8(bytes) - zero_point);
+		if (left > 8)
+			left = 8;
+		if (left == 8)
+			word = ovt_load_u64(from + done);
+		else
+			memcpy(&word, from + done, left);
+		convert_16(to + done * how->size, (ovt_s8x16)(ovt_s64x2) { (s64)word, 0 }, how);
 		done += left;
 	}
 }
 
 /* Pixels of one row that lie in the tensor, from left to right: each covers the last's excess. */
 static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
-			   const s8 *from, u32 count, u64 readable, s16 *to)
+			   const s8 *from, u32 count, u64 readable, u8 *to,
+			   const struct conversion *how)
 {
-	ovt_s16x16 zero_point = ovt_broadcast_s16((s16)insn->in[0].zero_point);
 	u64 pixel_stride = (u64)insn->in[0].pixel_stride * inputs->sample_x;
-	u32 x, c;
+	u32 used = inputs->channels * how->size, pixel = inputs->pixel * how->size;
+	u32 x, rest;
 
 	if (pixel_stride == inputs->channels && pixel_stride == inputs->pixel) {
-		convert(to, from, count * pixel_stride, count * pixel_stride, zero_point);
+		convert(to, from, count * pixel_stride, count * pixel_stride, how);
 		return;
 	}
-	for (x = 0; x < count; x++) {
-		convert(to, from, inputs->channels, readable, zero_point);
-		for (c = inputs->channels; c < inputs->pixel; c++)
-			to[c] = 0;
-		to += inputs->pixel;
-		from += pixel_stride;
+	for (x = 0; x < count; x++, to += pixel, from += pixel_stride) {
+		if (inputs->channels <= 8 && readable >= 8)
+			convert_16(to, load_8(from), how);
+		else
+			convert(to, from, inputs->channels, readable, how);
+		for (rest = used; rest < pixel; rest++)
+			to[rest] = how->outside;
 	}
 }
 
@@ -108,46 +138,52 @@ static u32 samples_below(s64 first, u32 sample, s64 limit, u32 count)
 
 static void fill_row(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 		     const struct ovt_operands *operands, u32 y, s64 first_x, u32 columns,
-		     u32 first_channel, s16 *to)
+		     u32 first_channel, u8 *to, const struct conversion *how)
 {
 	u64 padded = ((u64)insn->in[0].channels + 7) / 8 * 8;
+	u64 pixel = (u64)inputs->pixel * how->size;
 	u32 before = samples_below(first_x, inputs->sample_x, 0, columns);
 	u32 inside = samples_below(first_x, inputs->sample_x, insn->in[0].width, columns) - before;
 	u32 after = columns - before - inside;
 
-	memset(to, 0, (u64)before * inputs->pixel * sizeof(*to));
-	to += before * inputs->pixel;
+	memset(to, how->outside, before * pixel);
+	to += before * pixel;
 	if (inside) {
 		u32 x = (u32)(first_x + (s64)before * inputs->sample_x);
 
 		convert_pixels(inputs, insn,
 			       ovt_input_at(insn, operands, 0, y, x, first_channel), inside,
-			       padded - first_channel, to);
+			       padded - first_channel, to, how);
 	}
-	memset(to + inside * inputs->pixel, 0, (u64)after * inputs->pixel * sizeof(*to));
+	memset(to + inside * pixel, how->outside, after * pixel);
 }
 
 s64 ovt_simd_inputs_fill(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			 const struct ovt_operands *operands, u32 y, u32 x, u32 first_channel,
-			 struct ovt_simd_scratch *scratch)
+			 void *to)
 {
-	u32 height = ovt_simd_group_height(inputs, insn, y);
-	u32 width = ovt_simd_group_width(inputs, insn, x);
-	u32 rows = (height - 1) * inputs->step_y + inputs->extent_y;
-	u32 columns = (width - 1) * inputs->step_x + inputs->extent_x;
+	u32 rows = (ovt_simd_group_height(inputs, insn, y) - 1) * inputs->step_y + inputs->extent_y;
+	u32 columns = (ovt_simd_group_width(inputs, insn, x) - 1) * inputs->step_x +
+		      inputs->extent_x;
 	s64 first_y = (s64)((u64)y * insn->stride_height) - insn->pad_top;
 	s64 first_x = (s64)((u64)x * insn->stride_width) - insn->pad_left;
-	s16 *to = scratch->inputs;
+	u32 row_bytes = inputs->row * inputs->size;
+	struct conversion how = {
+		.zero_point = ovt_broadcast_s16((s16)insn->in[0].zero_point),
+		.outside = inputs->size == sizeof(u8) ? (u8)(insn->in[0].zero_point + 128) : 0,
+		.size = inputs->size,
+	};
+	u8 *at = to;
 	u32 row;
 
-	for (row = 0; row < rows; row++, to += inputs->row) {
-		s64 at = first_y + (s64)row * inputs->sample_y;
+	for (row = 0; row < rows; row++, at += row_bytes) {
+		s64 from = first_y + (s64)row * inputs->sample_y;
 
-		if (at < 0 || at >= insn->in[0].height)
-			memset(to, 0, inputs->row * sizeof(*to));
+		if (from < 0 || from >= insn->in[0].height)
+			memset(at, how.outside, row_bytes);
 		else
-			fill_row(inputs, insn, operands, (u32)at, first_x, columns, first_channel,
-				 to);
+			fill_row(inputs, insn, operands, (u32)from, first_x, columns,
+				 first_channel, at, &how);
 	}
 	return (s64)rows * (20 + (s64)columns * (2 + inputs->pixel / 16));
 }

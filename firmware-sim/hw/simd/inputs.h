@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The part of in[0] that a group of windows needs, made ready for multiplication: 16-bit
- * elements, zero point subtracted, zeros where a window leaves the tensor.
+ * elements, zero point subtracted, zeros where a window leaves the tensor.  Or unsigned bytes, 128
+ * added, zero points where it leaves the tensor.
  */
 #ifndef OVT_HW_SIMD_INPUTS_H
 #define OVT_HW_SIMD_INPUTS_H
@@ -21,6 +22,7 @@
  * @channels: of the tensor, that a window sees
  * @pixel: elements from one column of inputs to the next
  * @row: elements from one row of inputs to the next, if the group is @width wide
+ * @size: bytes of an element
  */
 struct ovt_simd_inputs {
 	u32 height;
@@ -34,6 +36,7 @@ struct ovt_simd_inputs {
 	u32 channels;
 	u32 pixel;
 	u32 row;
+	u32 size;
 };
 
 /*
@@ -44,6 +47,9 @@ struct ovt_simd_inputs {
  */
 bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			  u32 channels, u32 align);
+
+/* The layout of the same groups as bytes, a column a multiple of 4 of them. */
+void ovt_simd_inputs_as_bytes(struct ovt_simd_inputs *bytes, const struct ovt_simd_inputs *words);
 
 /* Rows and columns of output pixels in the group that begins at (@y, @x). */
 static inline u32 ovt_simd_group_height(const struct ovt_simd_inputs *inputs,
@@ -63,19 +69,17 @@ static inline u32 ovt_simd_group_width(const struct ovt_simd_inputs *inputs,
 }
 
 /*
- * Fills @scratch for the group at (@y, @x) with channels from @first_channel on; what aligns a
- * column is 0.  Returns what that takes, in nanoseconds or less.
+ * Fills @to for the group at (@y, @x) with channels from @first_channel on; what aligns a column
+ * weighs nothing, as what is outside the tensor.  Returns what that takes, in nanoseconds or less.
  */
 s64 ovt_simd_inputs_fill(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			 const struct ovt_operands *operands, u32 y, u32 x, u32 first_channel,
-			 struct ovt_simd_scratch *scratch);
+			 void *to);
 
-/* Where in @scratch the window of the group's pixel (@y, @x), counted from its first, begins. */
-static inline const s16 *ovt_simd_window(const struct ovt_simd_inputs *inputs,
-					 const struct ovt_simd_scratch *scratch, u32 y, u32 x)
+/* Where the window of the group's pixel (@y, @x), counted from its first, begins: in elements. */
+static inline u32 ovt_simd_window(const struct ovt_simd_inputs *inputs, u32 y, u32 x)
 {
-	return scratch->inputs + y * inputs->step_y * inputs->row +
-	       x * inputs->step_x * inputs->pixel;
+	return y * inputs->step_y * inputs->row + x * inputs->step_x * inputs->pixel;
 }
 
 #endif

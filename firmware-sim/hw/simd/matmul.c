@@ -142,8 +142,8 @@ static void run_strip(const struct ovt_simd_inputs *inputs, const struct overtak
 	u32 p;
 
 	for (p = 0; p < pixels; p++)
-		windows[p] = ovt_simd_window(inputs, scratch, (first + p) / width,
-					     (first + p) % width);
+		windows[p] = scratch->inputs + ovt_simd_window(inputs, (first + p) / width,
+							       (first + p) % width);
 	if (pixels == 2)
 		multiply_two(rows, windows, sums);
 	else
@@ -218,7 +218,7 @@ bool ovt_simd_matmul(const struct overtake_insn *insn, const struct ovt_operands
 
 		if (!cursor->filled) {
 			*work -= ovt_simd_inputs_fill(&inputs, &as_conv, operands, cursor->y,
-						      cursor->x, 0, scratch);
+						      cursor->x, 0, scratch->inputs);
 			cursor->filled = 1;
 			continue;
 		}

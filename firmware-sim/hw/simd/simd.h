@@ -23,6 +23,10 @@
 /* Elements of the inputs as the twins multiply them: 16 bits, zero point subtracted. */
 #define OVT_SIMD_INPUTS		(64u * 1024u)
 
+/* The same as bytes: 3 channels and more, rounded up to 4. */
+#define OVT_SIMD_BYTES		(OVT_SIMD_INPUTS * 4u / 3u)
+/* Weights of 16 outputs of CONV, if they are multiplied as bytes. */
+#define OVT_SIMD_PACKED		(96u * 1024u)
 /* Sums of a unit of work, at most. */
 #define OVT_SIMD_SUMS		96u
 /* Taps of a window whose weights DEPTHWISE keeps. */
@@ -31,15 +35,21 @@
 /**
  * struct ovt_simd_scratch - memory of a core's twins
  * @inputs: the inputs of the units of work to come
+ * @bytes: the same as bytes
+ * @packed: CONV: weights of 16 outputs that can be multiplied as bytes
+ * @totals: CONV: sums of these weights, of each output
  * @sums: of the present unit of work
- * @weights: of 16 channels: pairs of taps, widened and interleaved
- * @taps: where in a window the pairs of taps are
+ * @weights: DEPTHWISE: of 16 channels: pairs of taps, widened and interleaved
+ * @taps: DEPTHWISE: where in a window the pairs of taps are
  *
- * 133 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between
- * two instructions.
+ * 314 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
+ * instructions.
  */
 struct ovt_simd_scratch {
 	s16 inputs[OVT_SIMD_INPUTS + 64];
+	u8 bytes[OVT_SIMD_BYTES / 64 * 64 + 128];
+	s8 packed[OVT_SIMD_PACKED];
+	u32 totals[16];
 	u32 sums[OVT_SIMD_SUMS];
 	s16 weights[OVT_SIMD_TAPS / 2 * 32];
 	u32 taps[OVT_SIMD_TAPS];

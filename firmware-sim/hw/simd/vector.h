@@ -102,6 +102,12 @@ static __always_inline ovt_s32x4 ovt_high_half(ovt_u32x8 vector)
 	return (ovt_s32x4)__builtin_ia32_extract128i256((ovt_i64x4)vector, 1);
 }
 
+static __always_inline ovt_c8x32 ovt_join(ovt_s32x4 low, ovt_s32x4 high)
+{
+	return (ovt_c8x32)(ovt_s32x8) { low[0], low[1], low[2], low[3],
+					high[0], high[1], high[2], high[3] };
+}
+
 static __always_inline ovt_f64x4 ovt_to_f64(ovt_s32x4 vector)
 {
 	return __builtin_ia32_cvtdq2pd256((ovt_i32x4)vector);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* How CONV is cut into units of work, for both ways to multiply. */
+#ifndef OVT_HW_SIMD_CONV_H
+#define OVT_HW_SIMD_CONV_H
+
+#include "hw/simd/inputs.h"
+#include "hw/simd/requantise.h"
+
+#define OVT_STRIP_PIXELS	6u
+
+/**
+ * struct ovt_conv_run - what of a window follows itself in scratch and weights
+ * @length: of a run: pairs of inputs (words), or four at a time (bytes)
+ * @rows: rows of runs in a window
+ * @columns: runs in such a row
+ * @row_step: elements of the scratch from one row of runs to the next
+ * @column_step: elements of the scratch from one run of a row to the next
+ */
+struct ovt_conv_run {
+	u32 length;
+	u32 rows;
+	u32 columns;
+	u32 row_step;
+	u32 column_step;
+};
+
+/**
+ * struct ovt_conv_plan - how an instruction is cut
+ * @inputs: the layout of the inputs as words
+ * @bytes: as bytes
+ * @words_run: runs of a window of words
+ * @bytes_run: of a window of bytes
+ * @group_inputs: input channels of a group
+ * @group_outputs: output channels of a group
+ * @block_bytes: weights of 8 outputs
+ * @strip: pixels of a strip, at most
+ */
+struct ovt_conv_plan {
+	struct ovt_simd_inputs inputs;
+	struct ovt_simd_inputs bytes;
+	struct ovt_conv_run words_run;
+	struct ovt_conv_run bytes_run;
+	u32 group_inputs;
+	u32 group_outputs;
+	u64 block_bytes;
+	u32 strip;
+};
+
+/**
+ * struct ovt_conv_strip - a unit of work
+ * @windows: of each pixel, in the scratch
+ * @outputs: of each pixel
+ * @weights: of the first 8 outputs
+ * @pixels: how many
+ * @count: output channels, at most 16
+ * @sums: of each pixel
+ */
+struct ovt_conv_strip {
+	const u8 *windows[OVT_STRIP_PIXELS];
+	s8 *outputs[OVT_STRIP_PIXELS];
+	const s8 *weights;
+	u32 pixels;
+	u32 count;
+	struct ovt_simd_sums *sums;
+};
+
+/* Pixels of a strip of bytes, at most. */
+#define OVT_BYTES_PIXELS	5u
+
+/* Whether the weights of 16 outputs fit into the scratch, packed. */
+bool ovt_conv_packs(const struct ovt_conv_plan *plan);
+
+/*
+ * ovt_conv_pack - copy the weights of @count outputs for multiplication as bytes
+ *
+ * False if there are some for which that would not be exact.  See hw/simd/conv_bytes.c.
+ */
+bool ovt_conv_pack(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+		   struct ovt_simd_scratch *scratch);
+
+/* The sums of a strip of packed weights; @zero is what has been added to each input. */
+void ovt_conv_multiply_bytes(struct ovt_conv_strip *strip, const struct ovt_conv_plan *plan,
+			     const struct ovt_simd_channels *outputs,
+			     const struct ovt_simd_scratch *scratch, s32 zero);
+
+#endif
