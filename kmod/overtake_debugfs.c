@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "overtake_core.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
@@ -56,7 +57,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(manual_fops, manual_get, manual_set, "%llu\n");
 
 static int reset_set(void *data, u64 value)
 {
-	return value > OVERTAKE_MAX_CORES ? -EINVAL : overtake_host_reset_core(data, value);
+	return value > OVERTAKE_MAX_CORES ? -EINVAL : overtake_core_reset(data, value);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
 

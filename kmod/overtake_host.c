@@ -10,9 +10,8 @@
  * command was queued (overtake_host_kick()), after a core has executed an FC (its thread), when the
  * timer fires.
  *
- * A core's thread sleeps until a STARTED event wakes it, executes the FC in bounded steps outside
- * all locks, and reports.  Between steps it gives up the CPU if another task wants it; an abort
- * (reset, killed context) is seen at the next instruction or unit of work.
+ * A core's thread (overtake_core.c) sleeps until a STARTED event wakes it, executes the FC outside
+ * all locks, and reports.
  *
  * An event batch is at most OVERTAKE_EVENTS long, so the lock is held for a bounded time; where one
  * batch is not enough, callers in process context go round again, and the timer hands over to
@@ -25,14 +24,13 @@
  * last instant before now, so that all that arrives at one instant is seen together.
  */
 #include <linux/dma-fence.h>
-#include <linux/kthread.h>
-#include <linux/log2.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include <drm/drm_managed.h>
 
 #include "compat.h"
+#include "overtake_core.h"
 #include "overtake_coredump.h"
 #include "overtake_faults.h"
 #include "overtake_history.h"
@@ -49,20 +47,6 @@
 
 /* Deadlines that one round carries out. */
 #define EXPIRE_AT_ONCE		64u
-
-/* Cycles of a step: at 256 multiply-accumulates a cycle, far below a millisecond of scalar code. */
-#define STEP_CYCLES		256u
-
-#define BACKSTOP_PERIOD		HZ
-/* A core is reset after so many looks in a row that saw no step.  Counted, not timed: a
- * machine that was suspended or starved must not look like a stuck core.
- */
-#define BACKSTOP_LOOKS		20u
-/* ... and after so many its thread is woken once more. */
-#define LOST_LOOKS		2u
-
-/* How long a suspend waits for FCs that run. */
-#define SUSPEND_TIMEOUT		(5 * HZ)
 
 /* Caller holds the device lock. */
 u64 overtake_host_now(struct overtake_device *device)
@@ -109,15 +93,6 @@ static void context_killed_locked(struct overtake_context *context)
 	context->client->device->live_contexts--;
 	wake_up_all(&context->wait);
 	overtake_context_put(context);
-}
-
-/*
- * Stops what @core executes, by its register.  Commands wait their turn in device time, and that
- * may stand still until the FC that is to be stopped has been priced.
- */
-static void abort_core_locked(struct overtake_device *device, u32 core)
-{
-	ovt_core_write(&device->hw[core - 1], OVT_REG_CONTROL, OVT_CONTROL_ABORT);
 }
 
 /*
@@ -171,7 +146,7 @@ static void start_core_locked(struct overtake_device *device, u32 number)
 
 	overtake_inject_start_locked(device, number);
 	if (device->gone)
-		abort_core_locked(device, number);
+		overtake_core_abort_locked(device, number);
 	if (!overtake_is_injected(core, OVERTAKE_INJECT_LOST_WAKEUP))
 		wake_up_process(core->thread);
 }
@@ -226,7 +201,7 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 }
 
 /* When there is something to do next, OVT_TIME_NEVER if nothing is known. */
-static u64 next_instant_locked(struct overtake_device *device)
+u64 overtake_host_next_locked(struct overtake_device *device)
 {
 	struct overtake_job *job = overtake_job_next_deadline(device);
 	u64 next_ns = ovt_fw_next(&device->fw);
@@ -240,7 +215,7 @@ static void set_timer_locked(struct overtake_device *device)
 
 	if (device->manual || device->stopped || device->suspended)
 		return;
-	next_ns = next_instant_locked(device);
+	next_ns = overtake_host_next_locked(device);
 	/* An early or needless call does no harm, so a timer is never taken back. */
 	if (next_ns == OVT_TIME_NEVER || next_ns >= KTIME_MAX)
 		return;
@@ -346,191 +321,6 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static void note_step(struct overtake_core *core, u64 ns)
-{
-	u32 bucket = ns ? ilog2(ns) + 1 : 0;
-
-	WRITE_ONCE(core->steps, core->steps + 1);
-	if (ns > core->max_step_ns)
-		WRITE_ONCE(core->max_step_ns, ns);
-	core->step_histogram[min(bucket, OVERTAKE_STEP_BUCKETS - 1)]++;
-}
-
-static enum ovt_step timed_step(struct overtake_core *core)
-{
-	u64 start_ns = ktime_get_ns();
-	/* What is to be reset in its middle shall have one. */
-	u64 cycles = overtake_is_injected(core, OVERTAKE_INJECT_RESET) ? 1 : STEP_CYCLES;
-	enum ovt_step step = ovt_core_step(&core->device->hw[core->number - 1], cycles);
-
-	note_step(core, ktime_get_ns() - start_ns);
-	return step;
-}
-
-/* The FC that runs is executed, or (mode both) its cost is known. */
-static void report(struct overtake_core *core, enum ovt_step step)
-{
-	struct overtake_device *device = core->device;
-	bool lost = false;
-
-	spin_lock_irq(&device->lock);
-	if (step == OVT_STEP_FINISHED) {
-		if (device->hw[core->number - 1].exec.fault == OVERTAKE_FAULT_WATCHDOG)
-			overtake_coredump_take_locked(device, core->number, "watchdog");
-		core->executing = false;
-		lost = overtake_is_injected(core, OVERTAKE_INJECT_LOST_INTERRUPT);
-		ovt_fw_executed(&device->fw, core->number, overtake_host_now(device));
-	} else {
-		ovt_fw_priced(&device->fw, core->number);
-	}
-	spin_unlock_irq(&device->lock);
-	if (!lost)
-		overtake_host_kick(device);
-}
-
-static void execute_fc(struct overtake_core *core)
-{
-	bool signalling = dma_fence_begin_signalling();
-	bool reset = overtake_is_injected(core, OVERTAKE_INJECT_RESET);
-	enum ovt_step step;
-
-	if (overtake_is_injected(core, OVERTAKE_INJECT_STUCK))
-		overtake_inject_stuck(core);
-	do {
-		step = timed_step(core);
-		if (step != OVT_STEP_MORE)
-			report(core, step);
-		else if (reset)
-			overtake_host_reset_core(core->device, core->number);
-		reset = false;
-		cond_resched();
-	} while (step != OVT_STEP_FINISHED);
-	dma_fence_end_signalling(signalling);
-}
-
-static bool core_is_runnable(struct overtake_core *core)
-{
-	struct overtake_device *device = core->device;
-	bool runnable;
-
-	spin_lock_irq(&device->lock);
-	runnable = ovt_fw_runnable(&device->fw, core->number);
-	spin_unlock_irq(&device->lock);
-	return runnable;
-}
-
-/* True if there is an FC to execute.  @woken: and somebody said so. */
-static bool take_fc(struct overtake_core *core, bool woken)
-{
-	struct overtake_device *device = core->device;
-	bool runnable;
-
-	spin_lock_irq(&device->lock);
-	runnable = ovt_fw_runnable(&device->fw, core->number) &&
-		   !overtake_is_injected(core, OVERTAKE_INJECT_LOST_WAKEUP);
-	core->executing = runnable;
-	if (woken && !runnable)
-		device->spurious_interrupts++;
-	spin_unlock_irq(&device->lock);
-	return runnable;
-}
-
-static int core_thread(void *data)
-{
-	struct overtake_core *core = data;
-	bool woken = false;
-
-	for (;;) {
-		/* Before the look: pairs with wake_up_process(), whose wake-up must not be lost. */
-		set_current_state(TASK_IDLE);
-		woken = woken && !kthread_should_stop() && !kthread_should_park();
-		if (take_fc(core, woken)) {
-			__set_current_state(TASK_RUNNING);
-			execute_fc(core);
-			woken = false;
-			continue;
-		}
-		if (kthread_should_stop())
-			break;
-		if (kthread_should_park()) {
-			__set_current_state(TASK_RUNNING);
-			kthread_parkme();
-			woken = false;
-			continue;
-		}
-		schedule();
-		woken = true;
-	}
-	__set_current_state(TASK_RUNNING);
-	return 0;
-}
-
-/* True if an FC should be executing and @core has taken no step since the last look. */
-static bool core_is_stuck(struct overtake_core *core)
-{
-	u64 steps = READ_ONCE(core->steps);
-	bool stuck = core_is_runnable(core) && steps == core->seen_steps;
-
-	core->seen_steps = steps;
-	core->stuck = stuck ? core->stuck + 1 : 0;
-	return core->stuck >= BACKSTOP_LOOKS;
-}
-
-/* Nobody has told the core's thread, or it has not heard. */
-static void recover_wakeup(struct overtake_core *core)
-{
-	struct overtake_device *device = core->device;
-
-	spin_lock_irq(&device->lock);
-	core->injected &= ~BIT(OVERTAKE_INJECT_LOST_WAKEUP);
-	if (!core->executing && ovt_fw_runnable(&device->fw, core->number) &&
-	    wake_up_process(core->thread))
-		device->lost_interrupts++;
-	spin_unlock_irq(&device->lock);
-}
-
-/* What was due at the last look already: of that nobody has told us. */
-static void recover_interrupt(struct overtake_device *device)
-{
-	bool lost;
-
-	spin_lock_irq(&device->lock);
-	lost = !device->manual && next_instant_locked(device) <= device->looked_ns;
-	if (lost)
-		device->lost_interrupts++;
-	device->looked_ns = overtake_host_now(device);
-	spin_unlock_irq(&device->lock);
-	if (lost)
-		overtake_host_kick(device);
-}
-
-/*
- * Against mistakes of ours, not of clients: a lost wake-up, a lost timer, a core that does not
- * execute.  Clients that execute for too long are the firmware's watchdog's business.
- */
-static void backstop_work(struct work_struct *work)
-{
-	struct overtake_device *device =
-		container_of(to_delayed_work(work), struct overtake_device, backstop);
-	u32 i;
-
-	for (i = 0; i < device->settings.cores; i++) {
-		struct overtake_core *core = &device->cores[i];
-
-		if (!core_is_stuck(core)) {
-			if (core->stuck == LOST_LOOKS)
-				recover_wakeup(core);
-			continue;
-		}
-		drm_err(&device->drm, "core %u makes no progress: reset\n", core->number);
-		core->stuck = 0;
-		wake_up_process(core->thread);
-		overtake_host_reset_core(device, core->number);
-	}
-	recover_interrupt(device);
-	queue_delayed_work(overtake_workqueue, &device->backstop, BACKSTOP_PERIOD);
-}
-
 /*
  * overtake_host_update_limits - tell the cores which core limit is in force
  * @slots: command slots that the caller reserved for it; all are used or given back
@@ -602,29 +392,6 @@ int overtake_host_set_normal_floor(struct overtake_device *device, u32 core, u32
 		ovt_fw_normal_floor(&device->fw, i + 1, floor, overtake_host_now(device));
 	}
 unlock:
-	spin_unlock_irq(&device->lock);
-	overtake_host_kick(device);
-	return ret;
-}
-
-/* The job whose FC runs on @core ends with -EIO; all others go on. */
-int overtake_host_reset_core(struct overtake_device *device, u32 core)
-{
-	int ret = 0;
-
-	if (!core || core > device->settings.cores)
-		return -EINVAL;
-	spin_lock_irq(&device->lock);
-	overtake_coredump_take_locked(device, core, "reset");
-	if ((device->manual || device->settings.mode != OVT_MODE_FUNCTIONAL) &&
-	    ovt_fw_runnable(&device->fw, core)) {
-		device->cores[core - 1].aborts++;
-		abort_core_locked(device, core);
-	} else if (ovt_fw_reserve(&device->fw, 1)) {
-		ovt_fw_reset(&device->fw, core, overtake_host_now(device));
-	} else {
-		ret = -EBUSY;
-	}
 	spin_unlock_irq(&device->lock);
 	overtake_host_kick(device);
 	return ret;
@@ -788,7 +555,7 @@ int overtake_host_init(struct overtake_device *device)
 	mutex_init(&device->clock_mutex);
 	init_waitqueue_head(&device->idle);
 	INIT_WORK(&device->continue_work, continue_work);
-	INIT_DELAYED_WORK(&device->backstop, backstop_work);
+	overtake_backstop_init(device);
 	INIT_LIST_HEAD(&device->contexts);
 	INIT_LIST_HEAD(&device->ended);
 	device->deadlines = RB_ROOT_CACHED;
@@ -826,34 +593,14 @@ int overtake_host_init(struct overtake_device *device)
 	return 0;
 }
 
-static void stop_threads(struct overtake_device *device)
-{
-	u32 i;
-
-	for (i = 0; i < device->settings.cores; i++) {
-		if (device->cores[i].thread)
-			kthread_stop(device->cores[i].thread);
-	}
-}
-
 /* Powers the cores on. */
 int overtake_host_start(struct overtake_device *device)
 {
-	u32 i;
+	int ret = overtake_cores_start(device);
 
-	for (i = 0; i < device->settings.cores; i++) {
-		struct overtake_core *core = &device->cores[i];
-		struct task_struct *thread;
-
-		thread = kthread_run(core_thread, core, "overtake%u/%u", device->index, i + 1);
-		if (IS_ERR(thread)) {
-			stop_threads(device);
-			return PTR_ERR(thread);
-		}
-		core->thread = thread;
-	}
-	queue_delayed_work(overtake_workqueue, &device->backstop, BACKSTOP_PERIOD);
-	return 0;
+	if (!ret)
+		overtake_backstop_start(device);
+	return ret;
 }
 
 /* From here on nothing is admitted; ends all that is in flight, with -ENODEV, and waits for it. */
@@ -865,7 +612,7 @@ void overtake_host_go(struct overtake_device *device)
 	device->gone = true;
 	for (core = 1; core <= device->settings.cores; core++)
 		if (ovt_fw_runnable(&device->fw, core))
-			abort_core_locked(device, core);
+			overtake_core_abort_locked(device, core);
 	spin_unlock_irq(&device->lock);
 	wake_up_all(&device->idle);
 	overtake_contexts_kill_all(device);
@@ -882,125 +629,6 @@ void overtake_host_stop(struct overtake_device *device)
 	hrtimer_cancel(&device->timer);
 	cancel_delayed_work_sync(&device->backstop);
 	cancel_work_sync(&device->continue_work);
-	stop_threads(device);
+	overtake_cores_stop(device);
 	overtake_coredump_stop(device);
-}
-
-/* Asks for no start of any FC; -EBUSY without room for the commands. */
-static int hold(struct overtake_device *device)
-{
-	int ret = 0;
-
-	spin_lock_irq(&device->lock);
-	/* The manual clock stands still anyway: nothing starts that has not started. */
-	if (!device->manual) {
-		/* HOLD, and RELEASE, which must not fail. */
-		if (ovt_fw_reserve(&device->fw, 2)) {
-			ovt_fw_hold(&device->fw, overtake_host_now(device));
-			device->held = true;
-		} else {
-			ret = -EBUSY;
-		}
-	}
-	spin_unlock_irq(&device->lock);
-	overtake_host_kick(device);
-	return ret;
-}
-
-static void release(struct overtake_device *device)
-{
-	spin_lock_irq(&device->lock);
-	if (device->held)
-		ovt_fw_release(&device->fw, overtake_host_now(device));
-	device->held = false;
-	spin_unlock_irq(&device->lock);
-	overtake_host_kick(device);
-}
-
-/* No core runs an FC; with the manual clock, none has an FC left to execute. */
-static bool cores_are_quiet(struct overtake_device *device)
-{
-	bool quiet = true;
-	u32 core;
-
-	spin_lock_irq(&device->lock);
-	for (core = 1; core <= device->settings.cores && quiet; core++)
-		quiet = device->held ? !device->fw_cores[core - 1].running :
-			!ovt_fw_runnable(&device->fw, core);
-	spin_unlock_irq(&device->lock);
-	return quiet;
-}
-
-static void unpark_threads(struct overtake_device *device, u32 count)
-{
-	while (count--)
-		kthread_unpark(device->cores[count].thread);
-}
-
-static int park_threads(struct overtake_device *device)
-{
-	u32 i;
-
-	for (i = 0; i < device->settings.cores; i++) {
-		int ret = kthread_park(device->cores[i].thread);
-
-		if (ret) {
-			unpark_threads(device, i);
-			return ret;
-		}
-	}
-	return 0;
-}
-
-static void stop_timers(struct overtake_device *device)
-{
-	spin_lock_irq(&device->lock);
-	device->suspended = true;
-	spin_unlock_irq(&device->lock);
-	hrtimer_cancel(&device->timer);
-	cancel_delayed_work_sync(&device->backstop);
-	cancel_work_sync(&device->continue_work);
-}
-
-static void start_timers(struct overtake_device *device)
-{
-	spin_lock_irq(&device->lock);
-	device->suspended = false;
-	spin_unlock_irq(&device->lock);
-	queue_delayed_work(overtake_workqueue, &device->backstop, BACKSTOP_PERIOD);
-}
-
-/*
- * overtake_host_suspend - let what runs end, start nothing more, stop threads and timers
- *
- * -EBUSY when an FC takes too long, and then the device goes on.  Process context; nobody calls
- * overtake_host_stop() meanwhile.
- */
-int overtake_host_suspend(struct overtake_device *device)
-{
-	int ret = hold(device);
-
-	if (ret)
-		return ret;
-	if (!wait_event_timeout(device->idle, cores_are_quiet(device), SUSPEND_TIMEOUT)) {
-		ret = -EBUSY;
-		goto release;
-	}
-	ret = park_threads(device);
-	if (ret)
-		goto release;
-	stop_timers(device);
-	return 0;
-
-release:
-	release(device);
-	return ret;
-}
-
-/* What waited is chosen from now, and now is when device time goes on. */
-void overtake_host_resume(struct overtake_device *device)
-{
-	start_timers(device);
-	unpark_threads(device, device->settings.cores);
-	release(device);
 }

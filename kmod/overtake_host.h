@@ -9,10 +9,9 @@ int overtake_host_init(struct overtake_device *device);
 int overtake_host_start(struct overtake_device *device);
 void overtake_host_go(struct overtake_device *device);
 void overtake_host_stop(struct overtake_device *device);
-int overtake_host_suspend(struct overtake_device *device);
-void overtake_host_resume(struct overtake_device *device);
 
 u64 overtake_host_now(struct overtake_device *device);
+u64 overtake_host_next_locked(struct overtake_device *device);
 void overtake_host_kick(struct overtake_device *device);
 void overtake_host_kick_soon_locked(struct overtake_device *device);
 void overtake_host_stop_context_locked(struct overtake_device *device,
@@ -21,7 +20,6 @@ bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, boo
 void overtake_host_update_limits(struct overtake_device *device, u32 slots);
 int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit);
 int overtake_host_set_normal_floor(struct overtake_device *device, u32 core, u32 floor);
-int overtake_host_reset_core(struct overtake_device *device, u32 core);
 int overtake_host_set_manual(struct overtake_device *device, bool manual);
 int overtake_host_advance_clock(struct overtake_device *device, u64 target_ns);
 

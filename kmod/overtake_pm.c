@@ -18,20 +18,141 @@
  * There is no runtime suspend: an idle core costs nothing.
  */
 #include <linux/device.h>
+#include <linux/kthread.h>
 #include <linux/pm.h>
 
-#include "overtake_drv.h"
+#include "overtake_core.h"
 #include "overtake_host.h"
 #include "overtake_pm.h"
 
+/* How long a suspend waits for FCs that run. */
+#define SUSPEND_TIMEOUT		(5 * HZ)
+
+/* Asks for no start of any FC; -EBUSY without room for the commands. */
+static int hold(struct overtake_device *device)
+{
+	int ret = 0;
+
+	spin_lock_irq(&device->lock);
+	/* The manual clock stands still anyway: nothing starts that has not started. */
+	if (!device->manual) {
+		/* HOLD, and RELEASE, which must not fail. */
+		if (ovt_fw_reserve(&device->fw, 2)) {
+			ovt_fw_hold(&device->fw, overtake_host_now(device));
+			device->held = true;
+		} else {
+			ret = -EBUSY;
+		}
+	}
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	return ret;
+}
+
+static void release(struct overtake_device *device)
+{
+	spin_lock_irq(&device->lock);
+	if (device->held)
+		ovt_fw_release(&device->fw, overtake_host_now(device));
+	device->held = false;
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+}
+
+/* No core runs an FC; with the manual clock, none has an FC left to execute. */
+static bool cores_are_quiet(struct overtake_device *device)
+{
+	bool quiet = true;
+	u32 core;
+
+	spin_lock_irq(&device->lock);
+	for (core = 1; core <= device->settings.cores && quiet; core++)
+		quiet = device->held ? !device->fw_cores[core - 1].running :
+			!ovt_fw_runnable(&device->fw, core);
+	spin_unlock_irq(&device->lock);
+	return quiet;
+}
+
+static void unpark_threads(struct overtake_device *device, u32 count)
+{
+	while (count--)
+		kthread_unpark(device->cores[count].thread);
+}
+
+static int park_threads(struct overtake_device *device)
+{
+	u32 i;
+
+	for (i = 0; i < device->settings.cores; i++) {
+		int ret = kthread_park(device->cores[i].thread);
+
+		if (ret) {
+			unpark_threads(device, i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static void stop_timers(struct overtake_device *device)
+{
+	spin_lock_irq(&device->lock);
+	device->suspended = true;
+	spin_unlock_irq(&device->lock);
+	hrtimer_cancel(&device->timer);
+	cancel_delayed_work_sync(&device->backstop);
+	cancel_work_sync(&device->continue_work);
+}
+
+static void start_timers(struct overtake_device *device)
+{
+	spin_lock_irq(&device->lock);
+	device->suspended = false;
+	spin_unlock_irq(&device->lock);
+	overtake_backstop_start(device);
+}
+
+/*
+ * Lets what runs end, starts nothing more, stops threads and timers.  -EBUSY when an FC takes too
+ * long, and then the device goes on.  Nobody calls overtake_host_stop() meanwhile.
+ */
+static int suspend(struct overtake_device *device)
+{
+	int ret = hold(device);
+
+	if (ret)
+		return ret;
+	if (!wait_event_timeout(device->idle, cores_are_quiet(device), SUSPEND_TIMEOUT)) {
+		ret = -EBUSY;
+		goto release;
+	}
+	ret = park_threads(device);
+	if (ret)
+		goto release;
+	stop_timers(device);
+	return 0;
+
+release:
+	release(device);
+	return ret;
+}
+
+/* What waited is chosen from now, and now is when device time goes on. */
+static void resume(struct overtake_device *device)
+{
+	start_timers(device);
+	unpark_threads(device, device->settings.cores);
+	release(device);
+}
+
 static int overtake_suspend(struct device *dev)
 {
-	return overtake_host_suspend(dev_get_drvdata(dev));
+	return suspend(dev_get_drvdata(dev));
 }
 
 static int overtake_resume(struct device *dev)
 {
-	overtake_host_resume(dev_get_drvdata(dev));
+	resume(dev_get_drvdata(dev));
 	return 0;
 }
 

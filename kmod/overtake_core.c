@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The threads that execute FCs, one per core, and what looks after them.
+ *
+ * A thread sleeps until a STARTED event wakes it, executes the FC in bounded steps outside all
+ * locks, and reports.  Between steps it gives up the CPU if another task wants it; an abort (reset,
+ * killed context) is seen at the next instruction or unit of work.
+ */
+#include <linux/dma-fence.h>
+#include <linux/kthread.h>
+#include <linux/log2.h>
+#include <linux/sched.h>
+
+#include <drm/drm_print.h>
+
+#include "overtake_core.h"
+#include "overtake_coredump.h"
+#include "overtake_host.h"
+#include "overtake_inject.h"
+
+/* Cycles of a step: at 256 multiply-accumulates a cycle, far below a millisecond of scalar code. */
+#define STEP_CYCLES		256u
+
+#define BACKSTOP_PERIOD		HZ
+/* A core is reset after so many looks in a row that saw no step.  Counted, not timed: a
+ * machine that was suspended or starved must not look like a stuck core.
+ */
+#define BACKSTOP_LOOKS		20u
+/* ... and after so many its thread is woken once more. */
+#define LOST_LOOKS		2u
+
+/*
+ * Stops what @core executes, by its register.  Commands wait their turn in device time, and that
+ * may stand still until the FC that is to be stopped has been priced.
+ */
+void overtake_core_abort_locked(struct overtake_device *device, u32 core)
+{
+	ovt_core_write(&device->hw[core - 1], OVT_REG_CONTROL, OVT_CONTROL_ABORT);
+}
+
+static void note_step(struct overtake_core *core, u64 ns)
+{
+	u32 bucket = ns ? ilog2(ns) + 1 : 0;
+
+	WRITE_ONCE(core->steps, core->steps + 1);
+	if (ns > core->max_step_ns)
+		WRITE_ONCE(core->max_step_ns, ns);
+	core->step_histogram[min(bucket, OVERTAKE_STEP_BUCKETS - 1)]++;
+}
+
+static enum ovt_step timed_step(struct overtake_core *core)
+{
+	u64 start_ns = ktime_get_ns();
+	/* What is to be reset in its middle shall have one. */
+	u64 cycles = overtake_is_injected(core, OVERTAKE_INJECT_RESET) ? 1 : STEP_CYCLES;
+	enum ovt_step step = ovt_core_step(&core->device->hw[core->number - 1], cycles);
+
+	note_step(core, ktime_get_ns() - start_ns);
+	return step;
+}
+
+/* The FC that runs is executed, or (mode both) its cost is known. */
+static void report(struct overtake_core *core, enum ovt_step step)
+{
+	struct overtake_device *device = core->device;
+	bool lost = false;
+
+	spin_lock_irq(&device->lock);
+	if (step == OVT_STEP_FINISHED) {
+		if (device->hw[core->number - 1].exec.fault == OVERTAKE_FAULT_WATCHDOG)
+			overtake_coredump_take_locked(device, core->number, "watchdog");
+		core->executing = false;
+		lost = overtake_is_injected(core, OVERTAKE_INJECT_LOST_INTERRUPT);
+		ovt_fw_executed(&device->fw, core->number, overtake_host_now(device));
+	} else {
+		ovt_fw_priced(&device->fw, core->number);
+	}
+	spin_unlock_irq(&device->lock);
+	if (!lost)
+		overtake_host_kick(device);
+}
+
+static void execute_fc(struct overtake_core *core)
+{
+	bool signalling = dma_fence_begin_signalling();
+	bool reset = overtake_is_injected(core, OVERTAKE_INJECT_RESET);
+	enum ovt_step step;
+
+	if (overtake_is_injected(core, OVERTAKE_INJECT_STUCK))
+		overtake_inject_stuck(core);
+	do {
+		step = timed_step(core);
+		if (step != OVT_STEP_MORE)
+			report(core, step);
+		else if (reset)
+			overtake_core_reset(core->device, core->number);
+		reset = false;
+		cond_resched();
+	} while (step != OVT_STEP_FINISHED);
+	dma_fence_end_signalling(signalling);
+}
+
+static bool core_is_runnable(struct overtake_core *core)
+{
+	struct overtake_device *device = core->device;
+	bool runnable;
+
+	spin_lock_irq(&device->lock);
+	runnable = ovt_fw_runnable(&device->fw, core->number);
+	spin_unlock_irq(&device->lock);
+	return runnable;
+}
+
+/* True if there is an FC to execute.  @woken: and somebody said so. */
+static bool take_fc(struct overtake_core *core, bool woken)
+{
+	struct overtake_device *device = core->device;
+	bool runnable;
+
+	spin_lock_irq(&device->lock);
+	runnable = ovt_fw_runnable(&device->fw, core->number) &&
+		   !overtake_is_injected(core, OVERTAKE_INJECT_LOST_WAKEUP);
+	core->executing = runnable;
+	if (woken && !runnable)
+		device->spurious_interrupts++;
+	spin_unlock_irq(&device->lock);
+	return runnable;
+}
+
+static int core_thread(void *data)
+{
+	struct overtake_core *core = data;
+	bool woken = false;
+
+	for (;;) {
+		/* Before the look: pairs with wake_up_process(), whose wake-up must not be lost. */
+		set_current_state(TASK_IDLE);
+		woken = woken && !kthread_should_stop() && !kthread_should_park();
+		if (take_fc(core, woken)) {
+			__set_current_state(TASK_RUNNING);
+			execute_fc(core);
+			woken = false;
+			continue;
+		}
+		if (kthread_should_stop())
+			break;
+		if (kthread_should_park()) {
+			__set_current_state(TASK_RUNNING);
+			kthread_parkme();
+			woken = false;
+			continue;
+		}
+		schedule();
+		woken = true;
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+/* The job whose FC runs on @core ends with -EIO; all others go on. */
+int overtake_core_reset(struct overtake_device *device, u32 core)
+{
+	int ret = 0;
+
+	if (!core || core > device->settings.cores)
+		return -EINVAL;
+	spin_lock_irq(&device->lock);
+	overtake_coredump_take_locked(device, core, "reset");
+	if ((device->manual || device->settings.mode != OVT_MODE_FUNCTIONAL) &&
+	    ovt_fw_runnable(&device->fw, core)) {
+		device->cores[core - 1].aborts++;
+		overtake_core_abort_locked(device, core);
+	} else if (ovt_fw_reserve(&device->fw, 1)) {
+		ovt_fw_reset(&device->fw, core, overtake_host_now(device));
+	} else {
+		ret = -EBUSY;
+	}
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	return ret;
+}
+
+/* True if an FC should be executing and @core has taken no step since the last look. */
+static bool core_is_stuck(struct overtake_core *core)
+{
+	u64 steps = READ_ONCE(core->steps);
+	bool stuck = core_is_runnable(core) && steps == core->seen_steps;
+
+	core->seen_steps = steps;
+	core->stuck = stuck ? core->stuck + 1 : 0;
+	return core->stuck >= BACKSTOP_LOOKS;
+}
+
+/* Nobody has told the core's thread, or it has not heard. */
+static void recover_wakeup(struct overtake_core *core)
+{
+	struct overtake_device *device = core->device;
+
+	spin_lock_irq(&device->lock);
+	core->injected &= ~BIT(OVERTAKE_INJECT_LOST_WAKEUP);
+	if (!core->executing && ovt_fw_runnable(&device->fw, core->number) &&
+	    wake_up_process(core->thread))
+		device->lost_interrupts++;
+	spin_unlock_irq(&device->lock);
+}
+
+/*
+ * What was due at the last look already: of that nobody has told us.  The manual clock tells of
+ * nothing: whatever is due is done by whoever steps it, or here.
+ */
+static void recover_interrupt(struct overtake_device *device)
+{
+	bool due;
+
+	spin_lock_irq(&device->lock);
+	due = device->manual || overtake_host_next_locked(device) <= device->looked_ns;
+	if (due && !device->manual)
+		device->lost_interrupts++;
+	device->looked_ns = overtake_host_now(device);
+	spin_unlock_irq(&device->lock);
+	if (due)
+		overtake_host_kick(device);
+}
+
+/*
+ * Against mistakes of ours, not of clients: a lost wake-up, a lost timer, a core that does not
+ * execute.  Clients that execute for too long are the firmware's watchdog's business.
+ */
+static void backstop_work(struct work_struct *work)
+{
+	struct overtake_device *device =
+		container_of(to_delayed_work(work), struct overtake_device, backstop);
+	u32 i;
+
+	for (i = 0; i < device->settings.cores; i++) {
+		struct overtake_core *core = &device->cores[i];
+
+		if (!core_is_stuck(core)) {
+			if (core->stuck == LOST_LOOKS)
+				recover_wakeup(core);
+			continue;
+		}
+		drm_err(&device->drm, "core %u makes no progress: reset\n", core->number);
+		core->stuck = 0;
+		wake_up_process(core->thread);
+		overtake_core_reset(device, core->number);
+	}
+	recover_interrupt(device);
+	queue_delayed_work(overtake_workqueue, &device->backstop, BACKSTOP_PERIOD);
+}
+
+void overtake_backstop_init(struct overtake_device *device)
+{
+	INIT_DELAYED_WORK(&device->backstop, backstop_work);
+}
+
+void overtake_backstop_start(struct overtake_device *device)
+{
+	queue_delayed_work(overtake_workqueue, &device->backstop, BACKSTOP_PERIOD);
+}
+
+void overtake_cores_stop(struct overtake_device *device)
+{
+	u32 i;
+
+	for (i = 0; i < device->settings.cores; i++) {
+		if (device->cores[i].thread)
+			kthread_stop(device->cores[i].thread);
+	}
+}
+
+/* Powers the cores on. */
+int overtake_cores_start(struct overtake_device *device)
+{
+	u32 i;
+
+	for (i = 0; i < device->settings.cores; i++) {
+		struct overtake_core *core = &device->cores[i];
+		struct task_struct *thread;
+
+		thread = kthread_run(core_thread, core, "overtake%u/%u", device->index, i + 1);
+		if (IS_ERR(thread)) {
+			overtake_cores_stop(device);
+			return PTR_ERR(thread);
+		}
+		core->thread = thread;
+	}
+	return 0;
+}
