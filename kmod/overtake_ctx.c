@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Clients (open files) and contexts (their queues). */
 #include <linux/capability.h>
+#include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -47,7 +48,7 @@ int overtake_client_charge(struct overtake_client *client, u64 bytes)
 	if (atomic64_add_return(bytes, &client->bytes) <= OVERTAKE_MAX_CLIENT_BYTES)
 		return 0;
 	atomic64_sub(bytes, &client->bytes);
-	return -ENOSPC;
+	return overtake_refuse(client, OVERTAKE_LIMIT_CLIENT_BYTES, -ENOSPC);
 }
 
 void overtake_client_uncharge(struct overtake_client *client, u64 bytes)
@@ -70,6 +71,7 @@ int overtake_client_open(struct drm_device *drm, struct drm_file *file)
 	client->tgid = task_tgid_nr(current);
 	get_task_comm(client->comm, current->group_leader);
 	mutex_init(&client->lock);
+	init_waitqueue_head(&client->wait);
 	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
 	mt_init(&client->space);
 	xa_init(&client->mapped);
@@ -148,7 +150,7 @@ static int context_start(struct overtake_context *context)
 		ret = -ENODEV;
 	} else if (!overtake_host_reserve_locked(device, context_slots(context) + limit_slots,
 						 overtake_context_is_privileged(context))) {
-		ret = -ENOSPC;
+		ret = overtake_refuse(context->client, OVERTAKE_LIMIT_COMMANDS, -ENOSPC);
 	} else {
 		kref_get(&context->ref); /* the firmware's */
 		device->live_contexts++;
@@ -248,7 +250,7 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 	ret = xa_alloc(&client->contexts, &context->id, NULL,
 		       XA_LIMIT(1, OVERTAKE_MAX_CONTEXTS), GFP_KERNEL_ACCOUNT);
 	if (ret == -EBUSY)
-		ret = -ENOSPC;
+		ret = overtake_refuse(client, OVERTAKE_LIMIT_CONTEXTS, -ENOSPC);
 	if (!ret) {
 		ret = context_start(context);
 		if (ret)
@@ -339,6 +341,28 @@ void overtake_client_close(struct drm_device *drm, struct drm_file *file)
 	spin_unlock_irq(&device->lock);
 	overtake_host_kick(device);
 	overtake_client_put(client);
+}
+
+/*
+ * Readable while a job can be collected by WAIT, of whichever context.  A device that has gone is
+ * an error and a hang-up, whatever else there is.
+ */
+__poll_t overtake_poll(struct file *filp, struct poll_table_struct *table)
+{
+	struct drm_file *file = filp->private_data;
+	struct overtake_client *client = file->driver_priv;
+	struct overtake_device *device = client->device;
+	__poll_t events = 0;
+
+	poll_wait(filp, &client->wait, table);
+	poll_wait(filp, &device->removal, table);
+	spin_lock_irq(&device->lock);
+	if (client->ended_count)
+		events |= EPOLLIN | EPOLLRDNORM;
+	if (device->gone)
+		events |= EPOLLERR | EPOLLHUP;
+	spin_unlock_irq(&device->lock);
+	return events;
 }
 
 /* Key names are interface: Documentation/gpu/drm-usage-stats.rst. */

@@ -235,6 +235,8 @@ static int query_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 		return query_device(device, args);
 	case OVERTAKE_QUERY_CORES:
 		return query_cores(device, args);
+	case OVERTAKE_QUERY_LIMITS:
+		return overtake_query_limits(file->driver_priv, args);
 	default:
 		return -EINVAL;
 	}
@@ -287,7 +289,7 @@ static const struct file_operations overtake_fops = {
 	.release = drm_release,
 	.unlocked_ioctl = overtake_ioctl,
 	.compat_ioctl = overtake_compat_ioctl,
-	.poll = drm_poll,
+	.poll = overtake_poll,
 	.read = drm_read,
 	.llseek = noop_llseek,
 	.mmap = drm_gem_mmap,

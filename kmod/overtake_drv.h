@@ -156,6 +156,8 @@ struct overtake_settings {
  * @inject: faults on demand
  * @snapshot: what a core looked like when it was reset, to be dumped
  * @idle: woken when one of the counts above falls, or time was stepped
+ * @removal: for poll(): woken when the device goes away
+ * @cancels: CANCEL commands that the firmware has not answered yet
  * @continue_work: goes on where one batch of events was not enough for the timer
  * @backstop: looks for cores that make no progress
  * @clock_mutex: one writer of the manual clock at a time; taken outside @lock
@@ -189,6 +191,7 @@ struct overtake_device {
 	u32 live_contexts;
 	u32 jobs_in_flight;
 	u32 delivering;
+	u32 cancels;
 	u64 timer_lateness_ns;
 	u64 looked_ns;
 	u64 lost_interrupts;
@@ -200,6 +203,7 @@ struct overtake_device {
 
 	struct hrtimer timer;
 	wait_queue_head_t idle;
+	wait_queue_head_t removal;
 	struct work_struct continue_work;
 	struct delayed_work backstop;
 	struct mutex clock_mutex; /* serialises steps of the manual clock */
@@ -233,6 +237,10 @@ struct overtake_usage {
  * @next_address: device addresses are never used twice
  * @bytes: memory charged to the file
  * @buffers: buffers charged to the file
+ * @refused: by limit: calls that failed because of it, and when the last one did
+ * @ended_count: jobs that WAIT can collect at once; device lock
+ * @wait: for poll(): woken when one more can be collected
+ * @job_count: jobs of all contexts, as overtake_context.job_count; device lock
  * @usage: what it had of each core
  */
 struct overtake_client {
@@ -248,6 +256,12 @@ struct overtake_client {
 	u64 next_address;
 	atomic64_t bytes;
 	atomic_t buffers;
+	struct {
+		atomic64_t count;
+		atomic64_t time_ns;
+	} refused[OVERTAKE_LIMIT_COUNT];
+	u32 ended_count; /* device lock */
+	wait_queue_head_t wait;
 	u32 job_count; /* device lock */
 	struct overtake_usage usage[]; /* of each core; device lock */
 };
@@ -299,13 +313,31 @@ struct overtake_context {
 };
 
 /**
+ * struct overtake_users - the jobs that read, or that write, a buffer; see overtake_fence.c
+ * @context: dma_fence context of their fences
+ * @seqno: of the last one; reservation lock
+ * @lock: protects @uses
+ * @uses: fences in order of @seqno, from the oldest whose job has not ended
+ */
+struct overtake_users {
+	u64 context;
+	u64 seqno;
+	spinlock_t lock; /* see above */
+	struct list_head uses;
+};
+
+/**
  * struct overtake_bo - a buffer
  * @shmem: the memory
  * @client: whom it is charged to; NULL until charged
+ * @readers: jobs in flight that read it only
+ * @writers: jobs in flight that may write it
  */
 struct overtake_bo {
 	struct drm_gem_shmem_object shmem;
 	struct overtake_client *client;
+	struct overtake_users readers;
+	struct overtake_users writers;
 };
 
 static inline struct overtake_bo *overtake_bo_of(const struct drm_gem_object *object)
@@ -339,6 +371,7 @@ void overtake_client_put(struct overtake_client *client);
 int overtake_client_charge(struct overtake_client *client, u64 bytes);
 void overtake_client_uncharge(struct overtake_client *client, u64 bytes);
 void overtake_client_fdinfo(struct drm_printer *printer, struct drm_file *file);
+__poll_t overtake_poll(struct file *file, struct poll_table_struct *table);
 
 struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id);
 void overtake_context_put(struct overtake_context *context);
@@ -365,6 +398,10 @@ struct overtake_mapping *overtake_mapping_find(struct overtake_client *client, u
 void overtake_mapping_put(struct overtake_mapping *mapping);
 void overtake_client_unmap_all(struct overtake_client *client);
 int overtake_client_charge_buffer(struct overtake_client *client, u64 size);
+
+/* overtake_limits.c */
+int overtake_refuse(struct overtake_client *client, u32 limit, int error);
+int overtake_query_limits(struct overtake_client *client, struct drm_overtake_query *args);
 
 /* overtake_prime.c */
 struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_buf *dmabuf);

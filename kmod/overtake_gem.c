@@ -16,6 +16,7 @@
 #include <drm/drm_utils.h>
 
 #include "overtake_drv.h"
+#include "overtake_fence.h"
 
 static void overtake_bo_free(struct drm_gem_object *object)
 {
@@ -73,6 +74,8 @@ struct drm_gem_object *overtake_gem_create_object(struct drm_device *drm, size_t
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
 	bo->shmem.base.funcs = &overtake_bo_funcs;
+	overtake_users_init(&bo->readers);
+	overtake_users_init(&bo->writers);
 	return &bo->shmem.base;
 }
 
@@ -83,7 +86,7 @@ int overtake_client_charge_buffer(struct overtake_client *client, u64 size)
 
 	if (atomic_inc_return(&client->buffers) > OVERTAKE_MAX_BUFFERS) {
 		atomic_dec(&client->buffers);
-		return -ENOSPC;
+		return overtake_refuse(client, OVERTAKE_LIMIT_BUFFERS, -ENOSPC);
 	}
 	ret = overtake_client_charge(client, size);
 	if (ret)
@@ -102,7 +105,7 @@ int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 	if (args->flags || args->handle || !args->size)
 		return -EINVAL;
 	if (args->size > OVERTAKE_MAX_BUFFER_BYTES)
-		return -E2BIG;
+		return overtake_refuse(client, OVERTAKE_LIMIT_BUFFER_BYTES, -E2BIG);
 	size = PAGE_ALIGN(args->size);
 	ret = overtake_client_charge_buffer(client, size);
 	if (ret)

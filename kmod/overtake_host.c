@@ -14,8 +14,8 @@
  * all locks, and reports.
  *
  * An event batch is at most OVERTAKE_EVENTS long, so the lock is held for a bounded time; where one
- * batch is not enough, callers in process context go round again, and the timer hands over to
- * a work item.
+ * batch is not enough, callers in process context go round again, a bounded number of times; then
+ * they, and the timer at once, hand over to a work item.
  *
  * DOC: device time
  *
@@ -39,11 +39,11 @@
 #include "overtake_job.h"
 #include "overtake_trace.h"
 
-/* Command slots: two for each job in flight.  Powers of two. */
-#define OVERTAKE_COMMANDS	65536u
+/* A power of two. */
 #define OVERTAKE_EVENTS		256u
-/* Of them, those that no ordinary client gets. */
-#define OVERTAKE_COMMANDS_KEPT	4096u
+
+/* Batches of events that a system call carries out on behalf of others. */
+#define KICK_ROUNDS		8u
 
 /* Deadlines that one round carries out. */
 #define EXPIRE_AT_ONCE		64u
@@ -123,10 +123,10 @@ void overtake_host_stop_context_locked(struct overtake_device *device,
  */
 bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, bool privileged)
 {
-	u32 kept = privileged ? 0 : OVERTAKE_COMMANDS_KEPT;
+	u32 room = privileged ? OVERTAKE_COMMANDS : OVERTAKE_CLIENT_COMMANDS;
 
 	lockdep_assert_held(&device->lock);
-	if (device->fw.commands_reserved + slots + kept > OVERTAKE_COMMANDS)
+	if (device->fw.commands_reserved + slots > room)
 		return false;
 	return ovt_fw_reserve(&device->fw, slots);
 }
@@ -192,6 +192,7 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 		overtake_job_ended_locked(job, batch);
 		break;
 	case OVT_EVENT_CANCELLED:
+		device->cancels--;
 		overtake_job_put(job);
 		break;
 	case OVT_EVENT_KILLED:
@@ -272,14 +273,16 @@ static bool run_once(struct overtake_device *device)
 /*
  * overtake_host_kick - let the device take notice of what was queued
  *
- * Process context, or interrupts: then what does not fit into one round is left to a work item.
+ * Any context.  What does not fit into a bounded number of rounds is left to a work item: in
+ * interrupts one, in process context a few, since the work may be other clients'.
  */
 void overtake_host_kick(struct overtake_device *device)
 {
 	bool signalling = dma_fence_begin_signalling();
+	u32 rounds = in_task() ? KICK_ROUNDS : 1;
 
 	while (run_once(device)) {
-		if (!in_task()) {
+		if (!--rounds) {
 			queue_work(overtake_workqueue, &device->continue_work);
 			break;
 		}
@@ -429,14 +432,20 @@ static void boot_locked(struct overtake_device *device)
 		overtake_host_update_limits(device, device->settings.cores);
 }
 
-/* No job in flight, no context known to the firmware, nothing being delivered. */
+/* No job in flight, no context or command known to the firmware, nothing being delivered. */
+static bool is_idle_locked(struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	return !device->jobs_in_flight && !device->live_contexts && !device->delivering &&
+	       !device->cancels && list_empty(&device->ended);
+}
+
 static bool is_idle(struct overtake_device *device)
 {
 	bool idle;
 
 	spin_lock_irq(&device->lock);
-	idle = !device->jobs_in_flight && !device->live_contexts && !device->delivering &&
-	       list_empty(&device->ended);
+	idle = is_idle_locked(device);
 	spin_unlock_irq(&device->lock);
 	return idle;
 }
@@ -458,7 +467,7 @@ int overtake_host_set_manual(struct overtake_device *device, bool manual)
 	spin_lock_irq(&device->lock);
 	if (!ret && device->gone)
 		ret = -ENODEV;
-	if (!ret && (device->files || device->live_contexts || device->delivering))
+	if (!ret && (device->files || !is_idle_locked(device)))
 		ret = -EBUSY;
 	if (!ret && device->manual != manual) {
 		device->manual = manual;
@@ -554,6 +563,7 @@ int overtake_host_init(struct overtake_device *device)
 	spin_lock_init(&device->lock);
 	mutex_init(&device->clock_mutex);
 	init_waitqueue_head(&device->idle);
+	init_waitqueue_head(&device->removal);
 	INIT_WORK(&device->continue_work, continue_work);
 	overtake_backstop_init(device);
 	INIT_LIST_HEAD(&device->contexts);
@@ -615,6 +625,7 @@ void overtake_host_go(struct overtake_device *device)
 			overtake_core_abort_locked(device, core);
 	spin_unlock_irq(&device->lock);
 	wake_up_all(&device->idle);
+	wake_up_all(&device->removal);
 	overtake_contexts_kill_all(device);
 	/* Ends by itself: nothing waits to start, and what runs is stopped at its next step. */
 	wait_event(device->idle, is_idle(device));

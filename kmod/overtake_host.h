@@ -5,6 +5,11 @@
 
 #include "overtake_drv.h"
 
+/* Command slots: two for each job in flight.  Powers of two. */
+#define OVERTAKE_COMMANDS		65536u
+/* Of them, those that ordinary clients get. */
+#define OVERTAKE_CLIENT_COMMANDS	(OVERTAKE_COMMANDS - 4096u)
+
 int overtake_host_init(struct overtake_device *device);
 int overtake_host_start(struct overtake_device *device);
 void overtake_host_go(struct overtake_device *device);

@@ -8,7 +8,9 @@
  *				(overtake_job_create.c)
  *	NEW
  *	      overtake_job_publish()	lock reservations, reserve fence slots, then under the
- *					device lock: admission, the last thing that can fail
+ *					device lock: admission, the last thing that can fail.
+ *					Then buffers and syncobjs get their fences.  Who wants to
+ *					cancel the job meanwhile leaves it to the submitter
  *	BLOCKED
  *	      overtake_job_unblock()	the fences that it waits for are signalled: SUBMIT.  A job
  *					without such fences passes through in the same breath
@@ -35,8 +37,9 @@
  *	io_uring command	creation to completion of the command (in its pdu)
  *
  * A job holds its context (which holds client, device), its mappings (which hold buffers), its
- * fence.  The fence is an allocation of its own: reservation objects keep it long after the job
- * has gone.  Where the last reference goes in atomic context, a work item frees the memory.
+ * fences.  These are allocations of their own (overtake_fence.c): reservation objects and syncobjs
+ * keep them long after the job has gone.  Where the last reference goes in atomic context, a work
+ * item frees the memory.
  *
  * DOC: who completes an io_uring command
  *
@@ -62,9 +65,11 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
+#include <linux/poll.h>
 
 #include <drm/drm_gem.h>
 
+#include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_trace.h"
@@ -135,12 +140,13 @@ static int admit_locked(struct overtake_job *job)
 		return -ECANCELED;
 	if (find_tag_locked(context, job->tag))
 		return -EEXIST;
-	if (context->job_count >= OVERTAKE_MAX_JOBS ||
-	    context->client->job_count >= OVERTAKE_MAX_CLIENT_JOBS)
-		return -ENOSPC;
+	if (context->job_count >= OVERTAKE_MAX_JOBS)
+		return overtake_refuse(context->client, OVERTAKE_LIMIT_CONTEXT_JOBS, -ENOSPC);
+	if (context->client->job_count >= OVERTAKE_MAX_CLIENT_JOBS)
+		return overtake_refuse(context->client, OVERTAKE_LIMIT_CLIENT_JOBS, -ENOSPC);
 	/* SUBMIT and one CANCEL */
 	if (!overtake_host_reserve_locked(device, 2, overtake_context_is_privileged(context)))
-		return -ENOSPC;
+		return overtake_refuse(context->client, OVERTAKE_LIMIT_COMMANDS, -ENOSPC);
 	return 0;
 }
 
@@ -168,7 +174,6 @@ static void publish_locked(struct overtake_job *job)
 				       now_ns + device->settings.deadline_max_ns);
 	if (job->deadline_ns != OVT_TIME_NEVER)
 		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
-	job->state = OVERTAKE_JOB_BLOCKED;
 	device->jobs_in_flight++;
 	atomic_inc(&context->undelivered);
 }
@@ -183,115 +188,6 @@ static void submit_locked(struct overtake_job *job)
 	job->state = OVERTAKE_JOB_IN_FLIGHT;
 	trace_fc_submit(job, now_ns);
 	ovt_fw_submit(&device->fw, &job->fw, now_ns);
-}
-
-static int reserve_fence_slots(struct overtake_job *job)
-{
-	u32 i;
-	int ret;
-
-	for (i = 0; i < job->object_count; i++) {
-		ret = dma_resv_reserve_fences(job->objects[i]->resv, 1);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-static void add_fences(struct overtake_job *job)
-{
-	u32 i;
-
-	for (i = 0; i < job->object_count; i++)
-		dma_resv_add_fence(job->objects[i]->resv, job->fence,
-				   job->object_written[i] ? DMA_RESV_USAGE_WRITE :
-				   DMA_RESV_USAGE_READ);
-}
-
-/* Whether the job has to do with fences beyond its own. */
-static bool has_syncs(const struct overtake_job *job)
-{
-	return job->syncs.in_count || job->syncs.out_count;
-}
-
-/*
- * Publishes a job whose reservations are locked.  Without other fences it arrives at once;
- * otherwise it is published first, the syncobjs then get its fence, and it arrives at the
- * earliest after that: whoever is told of its end finds them set.
- */
-static int publish_reserved(struct overtake_job *job)
-{
-	struct overtake_device *device = overtake_job_device(job);
-	bool signalling = dma_fence_begin_signalling();
-	int ret;
-
-	spin_lock_irq(&device->lock);
-	ret = admit_locked(job);
-	if (!ret) {
-		publish_locked(job);
-		if (!has_syncs(job))
-			submit_locked(job);
-	}
-	spin_unlock_irq(&device->lock);
-	if (!ret) {
-		add_fences(job);
-		overtake_syncs_attach(job);
-	}
-	dma_fence_end_signalling(signalling);
-	return ret;
-}
-
-static bool has_ended(struct overtake_job *job)
-{
-	struct overtake_device *device = overtake_job_device(job);
-	bool ended;
-
-	spin_lock_irq(&device->lock);
-	ended = job->state == OVERTAKE_JOB_ENDED;
-	spin_unlock_irq(&device->lock);
-	return ended;
-}
-
-/* The job is published; from now on its fences move it on. */
-static void await_fences(struct overtake_job *job)
-{
-	bool signalling = dma_fence_begin_signalling();
-
-	overtake_syncs_arm(job);
-	overtake_job_unblock(job, 0); /* the submitter's share */
-	/* It may have ended, and taken its callbacks back, before all of them were there. */
-	if (has_ended(job))
-		overtake_syncs_disarm(job);
-	dma_fence_end_signalling(signalling);
-}
-
-/*
- * overtake_job_publish - hand a new job to the device
- *
- * Returns 0, and the job will end; or an error, and it never ran and nothing refers to it but the
- * caller (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ECANCELED cancelled meanwhile,
- * -ENODEV, -ENOMEM, -EINTR).  May sleep.
- */
-int overtake_job_publish(struct overtake_job *job)
-{
-	struct ww_acquire_ctx ticket;
-	int ret;
-
-	ret = drm_gem_lock_reservations(job->objects, job->object_count, &ticket);
-	if (ret)
-		return ret;
-	ret = reserve_fence_slots(job);
-	if (!ret)
-		ret = overtake_syncs_add_implicit(job);
-	if (!ret)
-		ret = publish_reserved(job);
-	drm_gem_unlock_reservations(job->objects, job->object_count, &ticket);
-	if (ret)
-		return ret;
-	if (has_syncs(job))
-		await_fences(job);
-	overtake_host_kick(overtake_job_device(job));
-	return 0;
 }
 
 static s32 job_status(const struct overtake_job *job)
@@ -344,6 +240,7 @@ static void ended_locked(struct overtake_job *job, s32 status, struct list_head 
 	list_add_tail(&job->batch_link, batch);
 	if (job->collectable && !context->dead) {
 		list_add_tail(&job->collect_link, &context->ended);
+		context->client->ended_count++;
 	} else {
 		leave_tree_locked(job);
 		overtake_job_put(job);
@@ -362,43 +259,133 @@ static void end_blocked_locked(struct overtake_job *job, s32 status)
 	ended_locked(job, status, &device->ended);
 }
 
-/* The context dies: those of its jobs that wait for fences end. */
-void overtake_jobs_end_blocked_locked(struct overtake_context *context)
+static int reserve_fence_slots(struct overtake_job *job)
 {
-	struct overtake_device *device = context->client->device;
-	struct rb_node *node, *next;
+	u32 i;
+	int ret;
 
-	lockdep_assert_held(&device->lock);
-	for (node = rb_first(&context->jobs); node; node = next) {
-		struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
-
-		next = rb_next(node); /* the job leaves the tree */
-		if (job->state == OVERTAKE_JOB_BLOCKED)
-			end_blocked_locked(job, device->gone ? -ENODEV : -ECANCELED);
+	for (i = 0; i < job->object_count; i++) {
+		ret = dma_resv_reserve_fences(job->objects[i]->resv, 1);
+		if (ret)
+			return ret;
 	}
+	return 0;
+}
+
+/* Its buffers show that it uses them. */
+static void begin_uses(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->object_count; i++)
+		overtake_use_begin(job->uses[i], job->objects[i], job->object_written[i]);
 }
 
 /*
- * overtake_job_unblock - a fence that the job waits for was signalled, with @error or 0
- *
- * The last one lets it arrive, the first that failed ends it.  Any context, under a fence's lock.
+ * Makes a job known whose reservations are locked: to the device, to its buffers, to syncobjs.  It
+ * cannot end before finish_publication(), so whoever is told of its end finds all of them set.
  */
-void overtake_job_unblock(struct overtake_job *job, s32 error)
+static int publish_reserved(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
-	unsigned long flags;
+	int ret;
 
-	if (!atomic_dec_and_test(&job->syncs.pending) && !error)
-		return;
-	spin_lock_irqsave(&device->lock, flags);
-	if (job->state == OVERTAKE_JOB_BLOCKED) {
-		if (error)
-			end_blocked_locked(job, error);
-		else
-			submit_locked(job);
-		overtake_host_kick_soon_locked(device);
+	spin_lock_irq(&device->lock);
+	ret = admit_locked(job);
+	if (!ret)
+		publish_locked(job);
+	spin_unlock_irq(&device->lock);
+	if (ret)
+		return ret;
+	begin_uses(job);
+	overtake_syncs_attach(job);
+	return 0;
+}
+
+/* From here on the job moves on by itself: it arrives now, or when its fences are signalled. */
+static void finish_publication(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+
+	overtake_syncs_arm(job);
+	spin_lock_irq(&device->lock);
+	job->state = OVERTAKE_JOB_BLOCKED;
+	if (job->cancel_requested)
+		end_blocked_locked(job, job->cancel_status);
+	else if (atomic_dec_and_test(&job->syncs.pending))
+		submit_locked(job);
+	spin_unlock_irq(&device->lock);
+}
+
+/*
+ * overtake_job_trylock - lock the reservations of a job's buffers, without waiting for anybody
+ *
+ * True if all of them are locked; overtake_job_publish() unlocks them.
+ */
+bool overtake_job_trylock(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->object_count; i++) {
+		if (!dma_resv_trylock(job->objects[i]->resv)) {
+			while (i--)
+				dma_resv_unlock(job->objects[i]->resv);
+			return false;
+		}
 	}
-	spin_unlock_irqrestore(&device->lock, flags);
+	job->reservations_locked = true;
+	return true;
+}
+
+static int lock_reservations(struct overtake_job *job, struct ww_acquire_ctx *ticket)
+{
+	if (job->reservations_locked)
+		return 0;
+	return drm_gem_lock_reservations(job->objects, job->object_count, ticket);
+}
+
+static void unlock_reservations(struct overtake_job *job, struct ww_acquire_ctx *ticket)
+{
+	u32 i;
+
+	if (!job->reservations_locked) {
+		drm_gem_unlock_reservations(job->objects, job->object_count, ticket);
+		return;
+	}
+	for (i = 0; i < job->object_count; i++)
+		dma_resv_unlock(job->objects[i]->resv);
+	job->reservations_locked = false;
+}
+
+/*
+ * overtake_job_publish - hand a new job to the device
+ *
+ * Returns 0, and the job will end; or an error, and it never ran and nothing refers to it but the
+ * caller (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ECANCELED cancelled meanwhile,
+ * -ENODEV, -ENOMEM, -EINTR).  May sleep.
+ */
+int overtake_job_publish(struct overtake_job *job)
+{
+	struct ww_acquire_ctx ticket;
+	bool signalling;
+	int ret;
+
+	ret = lock_reservations(job, &ticket);
+	if (ret)
+		return ret;
+	ret = reserve_fence_slots(job);
+	if (!ret)
+		ret = overtake_syncs_add_implicit(job);
+	signalling = dma_fence_begin_signalling();
+	if (!ret)
+		ret = publish_reserved(job);
+	unlock_reservations(job, &ticket);
+	if (!ret)
+		finish_publication(job);
+	dma_fence_end_signalling(signalling);
+	if (!ret)
+		overtake_host_kick(overtake_job_device(job));
+	return ret;
 }
 
 /*
@@ -419,13 +406,53 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 	job->cancel_requested = true;
 	job->cancel_status = status;
 	if (job->state == OVERTAKE_JOB_NEW)
-		return; /* admission sees it */
+		return; /* its submitter sees it, before it arrives */
 	if (job->state == OVERTAKE_JOB_BLOCKED) {
 		end_blocked_locked(job, status);
 		return;
 	}
 	overtake_job_get(job); /* the CANCEL command's */
+	device->cancels++;
 	ovt_fw_cancel(&device->fw, &job->fw, now_ns);
+}
+
+/* The context dies: those of its jobs that wait for fences end. */
+void overtake_jobs_end_blocked_locked(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+	struct rb_node *node, *next;
+
+	lockdep_assert_held(&device->lock);
+	for (node = rb_first(&context->jobs); node; node = next) {
+		struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
+
+		next = rb_next(node); /* the job leaves the tree */
+		if (job->state != OVERTAKE_JOB_NEW && job->state != OVERTAKE_JOB_BLOCKED)
+			continue;
+		overtake_job_cancel_locked(job, device->gone ? -ENODEV : -ECANCELED,
+					   overtake_host_now(device));
+	}
+}
+
+/*
+ * overtake_job_unblock - a fence that the job waits for was signalled, with @error or 0
+ *
+ * The last one lets it arrive, the first that failed ends it.  Any context, under a fence's lock.
+ */
+void overtake_job_unblock(struct overtake_job *job, s32 error)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	unsigned long flags;
+
+	if (!atomic_dec_and_test(&job->syncs.pending) && !error)
+		return;
+	spin_lock_irqsave(&device->lock, flags);
+	if (error)
+		overtake_job_cancel_locked(job, error, overtake_host_now(device));
+	else if (job->state == OVERTAKE_JOB_BLOCKED)
+		submit_locked(job);
+	overtake_host_kick_soon_locked(device);
+	spin_unlock_irqrestore(&device->lock, flags);
 }
 
 /* For a caller that has a reference and no lock. */
@@ -494,8 +521,11 @@ void overtake_job_deliver(struct overtake_job *job)
 {
 	struct overtake_context *context = job->context;
 	struct io_uring_cmd *command;
+	u32 i;
 
 	overtake_syncs_disarm(job);
+	for (i = 0; i < job->object_count; i++)
+		overtake_use_end(job->uses[i], job->result.status);
 	if (job->result.status)
 		dma_fence_set_error(job->fence, job->result.status);
 	dma_fence_signal(job->fence);
@@ -504,6 +534,7 @@ void overtake_job_deliver(struct overtake_job *job)
 		overtake_uring_ended(job, command);
 	atomic_dec(&context->undelivered);
 	wake_up_all(&context->wait);
+	wake_up_interruptible_poll(&context->client->wait, EPOLLIN | EPOLLRDNORM);
 	overtake_job_put(job);
 }
 
@@ -514,8 +545,10 @@ void overtake_jobs_forget_ended_locked(struct overtake_context *context,
 	struct overtake_job *job;
 
 	lockdep_assert_held(&context->client->device->lock);
-	list_for_each_entry(job, &context->ended, collect_link)
+	list_for_each_entry(job, &context->ended, collect_link) {
 		leave_tree_locked(job);
+		context->client->ended_count--;
+	}
 	list_splice_tail_init(&context->ended, forgotten);
 }
 
@@ -577,6 +610,7 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 		ret = device->gone ? -ENODEV : -ENOENT;
 	} else if (job) {
 		list_del_init(&job->collect_link);
+		context->client->ended_count--;
 		leave_tree_locked(job);
 		*found = job;
 		ret = 0;

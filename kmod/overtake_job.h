@@ -7,7 +7,7 @@
 #include "overtake_sync.h"
 
 enum overtake_job_state {
-	OVERTAKE_JOB_NEW,		/* private to whoever submits it */
+	OVERTAKE_JOB_NEW,		/* its submitter is not done with it */
 	OVERTAKE_JOB_BLOCKED,		/* admitted; waits for fences */
 	OVERTAKE_JOB_IN_FLIGHT,		/* the firmware has it */
 	OVERTAKE_JOB_ENDED,		/* result final; to be delivered and collected */
@@ -42,7 +42,9 @@ enum overtake_job_state {
  * @object_count: entries of @objects
  * @mappings: the memory that it names, each with a reference
  * @objects: the buffers of @mappings, each once, held by them
+ * @uses: their fences in the reservation objects of @objects
  * @object_written: the job may write that buffer
+ * @reservations_locked: between overtake_job_trylock() and overtake_job_publish(); the submitter's
  * @free_work: frees it when the last reference has gone in atomic context
  */
 struct overtake_job {
@@ -76,7 +78,9 @@ struct overtake_job {
 	u32 object_count;
 	struct overtake_mapping *mappings[OVERTAKE_MAX_REGIONS];
 	struct drm_gem_object *objects[OVERTAKE_MAX_REGIONS];
+	struct overtake_use *uses[OVERTAKE_MAX_REGIONS];
 	bool object_written[OVERTAKE_MAX_REGIONS];
+	bool reservations_locked;
 	struct work_struct free_work;
 };
 
@@ -90,7 +94,7 @@ static inline struct overtake_device *overtake_job_device(const struct overtake_
 struct overtake_job *overtake_job_create(struct drm_file *file,
 					 const struct drm_overtake_submit *args);
 int overtake_job_charge(struct overtake_job *job, u64 bytes);
-bool overtake_fence_is_of(const struct dma_fence *fence, const struct overtake_device *device);
+bool overtake_job_trylock(struct overtake_job *job);
 int overtake_job_publish(struct overtake_job *job);
 void overtake_job_get(struct overtake_job *job);
 void overtake_job_put(struct overtake_job *job);

@@ -6,7 +6,6 @@
  * back.  The life of a job is in overtake_job.c.
  */
 #include <linux/dma-fence.h>
-#include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -14,64 +13,8 @@
 
 #include <drm/drm_gem.h>
 
+#include "overtake_fence.h"
 #include "overtake_job.h"
-
-struct overtake_fence {
-	struct dma_fence base;
-	spinlock_t lock; /* the one of @base */
-	const struct overtake_device *device; /* a name only: it may be gone */
-};
-
-static const char *fence_driver_name(struct dma_fence *fence)
-{
-	return "overtake";
-}
-
-static const char *fence_timeline_name(struct dma_fence *fence)
-{
-	return "job";
-}
-
-/*
- * A fence may outlive every file of the device: in a sync_file, or in the reservation object of a
- * buffer that another driver holds.  So it holds the module, for its names and for this function.
- */
-static void fence_release(struct dma_fence *fence)
-{
-	dma_fence_free(fence);
-	module_put(THIS_MODULE);
-}
-
-static const struct dma_fence_ops overtake_fence_ops = {
-	.get_driver_name = fence_driver_name,
-	.get_timeline_name = fence_timeline_name,
-	.release = fence_release,
-};
-
-/*
- * Each fence has a context of its own: jobs end out of order (priorities, cores, cancels), and a
- * reservation object lets a later fence of a context stand for the earlier ones.
- */
-static struct dma_fence *fence_create(const struct overtake_device *device)
-{
-	struct overtake_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
-
-	if (!fence)
-		return NULL;
-	__module_get(THIS_MODULE); /* the caller's file holds it too */
-	spin_lock_init(&fence->lock);
-	fence->device = device;
-	dma_fence_init(&fence->base, &overtake_fence_ops, &fence->lock,
-		       dma_fence_context_alloc(1), 1);
-	return &fence->base;
-}
-
-/* Whether @fence is that of a job of @device. */
-bool overtake_fence_is_of(const struct dma_fence *fence, const struct overtake_device *device)
-{
-	return fence->ops == &overtake_fence_ops &&
-	       container_of(fence, struct overtake_fence, base)->device == device;
-}
 
 void overtake_job_get(struct overtake_job *job)
 {
@@ -83,6 +26,8 @@ static void job_free(struct overtake_job *job)
 {
 	u32 i;
 
+	for (i = 0; i < job->object_count; i++)
+		overtake_use_free(job->uses[i]);
 	for (i = 0; i < job->mapping_count; i++)
 		overtake_mapping_put(job->mappings[i]);
 	kvfree(job->scratch);
@@ -126,15 +71,20 @@ void overtake_job_put_sleeping(struct overtake_job *job)
 }
 
 /* What can be said without looking anything up. */
-static int check_args(struct overtake_device *device, const struct drm_overtake_submit *args)
+static int check_args(struct overtake_client *client, const struct drm_overtake_submit *args)
 {
+	struct overtake_device *device = client->device;
+
 	if (args->flags || args->deadline_ns < 0 || !args->fc_count ||
 	    !args->binding_count || args->core > device->settings.cores ||
 	    args->priority > OVERTAKE_PRIORITY_HIGH || args->result % 8)
 		return -EINVAL;
-	if (args->fc_count > OVERTAKE_MAX_FCS || args->binding_count > OVERTAKE_MAX_BINDINGS ||
-	    args->scratch_bytes > OVERTAKE_MAX_SCRATCH_BYTES)
-		return -E2BIG;
+	if (args->fc_count > OVERTAKE_MAX_FCS)
+		return overtake_refuse(client, OVERTAKE_LIMIT_FCS, -E2BIG);
+	if (args->binding_count > OVERTAKE_MAX_BINDINGS)
+		return overtake_refuse(client, OVERTAKE_LIMIT_BINDINGS, -E2BIG);
+	if (args->scratch_bytes > OVERTAKE_MAX_SCRATCH_BYTES)
+		return overtake_refuse(client, OVERTAKE_LIMIT_SCRATCH_BYTES, -E2BIG);
 	return 0;
 }
 
@@ -269,6 +219,22 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 	return 0;
 }
 
+/* A fence for each of its buffers. */
+static int add_uses(struct overtake_job *job)
+{
+	int ret = overtake_job_charge(job, job->object_count * sizeof(struct overtake_use));
+	u32 i;
+
+	if (ret)
+		return ret;
+	for (i = 0; i < job->object_count; i++) {
+		job->uses[i] = overtake_use_alloc(overtake_job_device(job));
+		if (!job->uses[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int fill_job(struct overtake_job *job, struct drm_file *file,
 		    const struct drm_overtake_submit *args)
 {
@@ -277,7 +243,7 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 	ret = overtake_job_charge(job, sizeof(*job));
 	if (ret)
 		return ret;
-	job->fence = fence_create(overtake_job_device(job));
+	job->fence = overtake_fence_create(overtake_job_device(job));
 	if (!job->fence)
 		return -ENOMEM;
 	ret = copy_fcs(job, args);
@@ -285,6 +251,8 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 		ret = bind_regions(job, args);
 	if (!ret)
 		ret = bind_result(job, args->result);
+	if (!ret)
+		ret = add_uses(job);
 	if (!ret)
 		ret = add_scratch(job, args->scratch_bytes);
 	if (!ret)
@@ -331,7 +299,7 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
 	struct overtake_job *job;
 	int ret;
 
-	ret = check_args(client->device, args);
+	ret = check_args(client, args);
 	if (ret)
 		return ERR_PTR(ret);
 	context = overtake_context_find(client, args->context_id);

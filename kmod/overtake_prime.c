@@ -104,6 +104,8 @@ int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, i
 	int ret;
 
 	ret = drm_gem_prime_fd_to_handle(drm, file, fd, handle);
+	if (ret == -E2BIG)
+		return overtake_refuse(file->driver_priv, OVERTAKE_LIMIT_BUFFER_BYTES, ret);
 	if (ret)
 		return ret;
 	object = drm_gem_object_lookup(file, *handle);

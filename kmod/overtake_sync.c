@@ -33,6 +33,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_syncobj.h>
 
+#include "overtake_fence.h"
 #include "overtake_job.h"
 
 struct overtake_in_fence {
@@ -130,7 +131,7 @@ static int parse_sync(struct overtake_job *job, struct drm_file *file,
 	int ret;
 
 	if (sync->in_count > OVERTAKE_MAX_SYNCS || sync->out_count > OVERTAKE_MAX_SYNCS)
-		return -E2BIG;
+		return overtake_refuse(job->context->client, OVERTAKE_LIMIT_SYNCS, -E2BIG);
 	ret = overtake_job_charge(job, sync->in_count * sizeof(*job->syncs.in) + sync->out_count *
 				  (sizeof(*job->syncs.out) + sizeof(struct dma_fence_chain)));
 	if (ret)
@@ -248,7 +249,7 @@ static void in_fence_signalled(struct dma_fence *fence, struct dma_fence_cb *cal
 /*
  * overtake_syncs_arm - let the fences that the job waits for unblock it
  *
- * It may have ended before this returns; the caller's reference keeps it.  No lock is held.
+ * The submitter has not finished: it has not ended when this returns.  No lock is held.
  */
 void overtake_syncs_arm(struct overtake_job *job)
 {

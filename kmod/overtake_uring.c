@@ -62,15 +62,33 @@ static int uring_error(int error)
 	return error == -ERESTARTSYS ? -EINTR : error;
 }
 
+/* What may be zeroed in the system call of somebody who wants not to be held up. */
+#define INLINE_SCRATCH_BYTES	(16u << 20)
+
+/*
+ * Where the ring asks not to be held up (IO_URING_F_NONBLOCK), what may take long is left to a
+ * worker of io_uring: reservations that somebody holds, perhaps another driver that waits for its
+ * hardware, and a large scratch.  What is left is bounded by the limits of a job: copies from the
+ * client's memory, and allocations as io_uring's own.  -EAGAIN comes before anything has been
+ * consumed; io_uring copies the SQE then.
+ */
 static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
 			const struct drm_overtake_submit *args, unsigned int issue_flags)
 {
+	bool nonblock = issue_flags & IO_URING_F_NONBLOCK;
 	struct overtake_job *job;
 	int ret;
 
+	if (nonblock && args->scratch_bytes > INLINE_SCRATCH_BYTES &&
+	    args->scratch_bytes <= OVERTAKE_MAX_SCRATCH_BYTES)
+		return -EAGAIN;
 	job = overtake_job_create(file, args);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
+	if (nonblock && !overtake_job_trylock(job)) {
+		overtake_job_put_sleeping(job);
+		return -EAGAIN;
+	}
 	overtake_job_get(job); /* the command's */
 	io_uring_cmd_to_pdu(cmd, struct uring_pdu)->job = job;
 	job->command = cmd;

@@ -71,6 +71,7 @@ extern "C" {
 
 #define OVERTAKE_QUERY_DEVICE		0u	/* struct drm_overtake_device_info */
 #define OVERTAKE_QUERY_CORES		1u	/* struct drm_overtake_core_info[core_count] */
+#define OVERTAKE_QUERY_LIMITS		2u	/* struct drm_overtake_limit[] */
 
 /**
  * struct drm_overtake_query - read one topic
@@ -144,6 +145,39 @@ struct drm_overtake_core_info {
 	__u64 preemptions;
 	__u64 faults;
 	__u64 resets;
+};
+
+/*
+ * Limits, in the order of OVERTAKE_QUERY_LIMITS; those to come are added at the end.  E2BIG: one
+ * call asks for more than any may; ENOSPC: with all that is there already it would be too much.
+ */
+#define OVERTAKE_LIMIT_CONTEXTS		0u	/* of the file; ENOSPC */
+#define OVERTAKE_LIMIT_CONTEXT_JOBS	1u	/* of one context, not yet collected; ENOSPC */
+#define OVERTAKE_LIMIT_CLIENT_JOBS	2u	/* of the file, not yet collected; ENOSPC */
+#define OVERTAKE_LIMIT_BUFFERS		3u	/* of the file, imports too; ENOSPC */
+#define OVERTAKE_LIMIT_CLIENT_BYTES	4u	/* of the file: buffers, jobs, scratch; ENOSPC */
+#define OVERTAKE_LIMIT_COMMANDS		5u	/* of the device: two a job in flight; ENOSPC */
+#define OVERTAKE_LIMIT_BUFFER_BYTES	6u	/* of one buffer; E2BIG */
+#define OVERTAKE_LIMIT_FCS		7u	/* of one job; E2BIG */
+#define OVERTAKE_LIMIT_BINDINGS		8u	/* of one job; E2BIG */
+#define OVERTAKE_LIMIT_SCRATCH_BYTES	9u	/* of one job; E2BIG */
+#define OVERTAKE_LIMIT_SYNCS		10u	/* of one job, in or out; E2BIG */
+#define OVERTAKE_LIMIT_COUNT		11u
+
+/**
+ * struct drm_overtake_limit - a limit, and how near the file is to it
+ * @value: out: the most there may be
+ * @used: out: how many there are now; 0 for what is asked of a single call.  Of
+ *        OVERTAKE_LIMIT_CONTEXT_JOBS, in the context that has most
+ * @refused: out: calls of this file that failed because of it
+ * @refused_ns: out: CLOCK_MONOTONIC time of the last one, 0 if none: after an error, the limit
+ *              with the latest time is the one that was exceeded
+ */
+struct drm_overtake_limit {
+	__u64 value;
+	__u64 used;
+	__u64 refused;
+	__u64 refused_ns;
 };
 
 /**

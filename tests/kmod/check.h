@@ -40,6 +40,8 @@ extern const struct test_case reported_cases[];
 extern const struct test_case simd_cases[];
 extern const struct test_case sysfs_cases[];
 extern const struct test_case client_cases[];
+extern const struct test_case limit_cases[];
+extern const struct test_case isolation_cases[];
 
 /* Ends the test case. */
 __attribute__((noreturn, format(printf, 3, 4)))

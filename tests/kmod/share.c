@@ -111,21 +111,52 @@ void foreign_destroy(struct foreign *foreign)
 		close(foreign->vgem);
 }
 
-uint32_t vgem_fence_attach(const struct foreign *foreign, bool write)
+uint32_t vgem_handle_fence_attach(int vgem, uint32_t handle, bool write)
 {
 	struct drm_vgem_fence_attach attach = {
-		.handle = foreign->handle, .flags = write ? VGEM_FENCE_WRITE : 0,
+		.handle = handle, .flags = write ? VGEM_FENCE_WRITE : 0,
 	};
 
-	check_equal(device_ioctl(foreign->vgem, DRM_IOCTL_VGEM_FENCE_ATTACH, &attach), 0);
+	check_equal(device_ioctl(vgem, DRM_IOCTL_VGEM_FENCE_ATTACH, &attach), 0);
 	return attach.out_fence;
+}
+
+void vgem_handle_fence_signal(int vgem, uint32_t fence)
+{
+	struct drm_vgem_fence_signal signal = { .fence = fence };
+
+	check_equal(device_ioctl(vgem, DRM_IOCTL_VGEM_FENCE_SIGNAL, &signal), 0);
+}
+
+uint32_t vgem_fence_attach(const struct foreign *foreign, bool write)
+{
+	return vgem_handle_fence_attach(foreign->vgem, foreign->handle, write);
 }
 
 void vgem_fence_signal(const struct foreign *foreign, uint32_t fence)
 {
-	struct drm_vgem_fence_signal signal = { .fence = fence };
+	vgem_handle_fence_signal(foreign->vgem, fence);
+}
 
-	check_equal(device_ioctl(foreign->vgem, DRM_IOCTL_VGEM_FENCE_SIGNAL, &signal), 0);
+unsigned int count_device_fences(uint64_t size)
+{
+	FILE *file = fopen("/sys/kernel/debug/dma_buf/bufinfo", "r");
+	unsigned long long bytes;
+	unsigned int count = 0;
+	bool found = false;
+	char line[512];
+
+	if (!file)
+		check_skip("this kernel does not show dma-bufs");
+	while (fgets(line, sizeof(line), file)) {
+		/* A buffer's line begins with its size. */
+		if (line[0] >= '0' && line[0] <= '9' && sscanf(line, "%llu", &bytes) == 1)
+			found = bytes == size;
+		else if (found && strstr(line, "overtake buffer seq"))
+			count++;
+	}
+	fclose(file);
+	return count;
 }
 
 int try_prime_export(int fd, uint32_t handle, uint32_t flags, int *dmabuf)

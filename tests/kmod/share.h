@@ -28,6 +28,13 @@ int vgem_open(void);
 uint32_t vgem_fence_attach(const struct foreign *foreign, bool write);
 void vgem_fence_signal(const struct foreign *foreign, uint32_t fence);
 
+/* The same for a handle of vgem's, which may be an import. */
+uint32_t vgem_handle_fence_attach(int vgem, uint32_t handle, bool write);
+void vgem_handle_fence_signal(int vgem, uint32_t fence);
+
+/* Fences of this driver that a dma-buf of @size bytes (of which there is one) has not outlived. */
+unsigned int count_device_fences(uint64_t size);
+
 int try_prime_export(int fd, uint32_t handle, uint32_t flags, int *dmabuf);
 int prime_export(int fd, uint32_t handle, uint32_t flags);
 int try_prime_import(int fd, int dmabuf, uint32_t *handle);

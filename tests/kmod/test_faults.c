@@ -14,6 +14,7 @@
 #include "fail_nth.h"
 #include "load.h"
 #include "ring.h"
+#include "share.h"
 #include "snapshot.h"
 
 #define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
@@ -131,6 +132,29 @@ static void undo_submit(struct client *client)
 	check_equal(result.status, -ECANCELED);
 }
 
+static struct sync_chain fences;
+
+/* Waits for one that is signalled already, and gives its own to a syncobj and to a timeline. */
+static void prepare_submit_fences(struct client *client)
+{
+	prepare_submit(client);
+	sync_chain_init(&fences, &job);
+	sync_chain_in(&fences, syncobj_create(client->fd), 0);
+	sync_chain_out(&fences, syncobj_create(client->fd), 0);
+	sync_chain_out(&fences, syncobj_create(client->fd), 3);
+	syncobj_signal(client->fd, fences.in[0].handle);
+}
+
+static int run_submit_fences(struct client *client)
+{
+	int ret = job_submit(client, &job);
+
+	if (ret)
+		check(!syncobj_is_set(client->fd, fences.out[0].handle) &&
+		      !syncobj_is_set(client->fd, fences.out[1].handle));
+	return ret;
+}
+
 static void prepare_ring(struct client *client)
 {
 	prepare_submit(client);
@@ -168,6 +192,7 @@ static const struct operation operations[] = {
 	{ "BO_MAP", prepare_map, run_map, undo_map },
 	{ "CONTEXT_CREATE", NULL, run_context, undo_context },
 	{ "SUBMIT", prepare_submit, run_submit, undo_submit },
+	{ "SUBMIT with fences", prepare_submit_fences, run_submit_fences, undo_submit },
 	{ "SUBMIT through io_uring", prepare_ring, run_ring, undo_ring },
 };
 

@@ -90,5 +90,20 @@ TEST(KernelDevice, FallsBackToIoctlWhereIoUringIsForbidden) {
     expect_error(EPERM, "use ioctl", [&] { open_kernel(path, WayIn::io_uring); });
 }
 
+TEST(KernelDevice, RefusalNamesTheLimitAndTheRemedy) {
+    const char* path = std::getenv("OVERTAKE_TEST_DEVICE");
+    if (!path)
+        GTEST_SKIP() << "SKIPPED: OVERTAKE_TEST_DEVICE names no device node";
+    const auto device = open_kernel(path);
+    expect_error(E2BIG, "1073741824 bytes of a buffer: use several buffers",
+                 [&] { device->create_buffer(OVERTAKE_MAX_BUFFER_BYTES + 1); });
+    std::vector<std::unique_ptr<Queue>> queues;
+    expect_error(ENOSPC, "64 queues (64 in use): close one", [&] {
+        while (true)
+            queues.push_back(device->create_queue());
+    });
+    EXPECT_EQ(queues.size(), 64u);
+}
+
 } // namespace
 } // namespace overtake::test

@@ -30,7 +30,8 @@ KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOption
                                       "cap_sys_nice+ep PROGRAM) or ask for at most 254",
                                       file_->path()));
     if (code != 0)
-        throw Error(code, fmt::format("{}: create queue: {}", file_->path(), std::strerror(code)));
+        throw Error(code, fmt::format("{}: create queue: {}{}", file_->path(), std::strerror(code),
+                                      file_->limit_exceeded(code)));
     id_ = create.context_id;
 }
 

@@ -29,6 +29,10 @@ public:
     /// The same, throwing Error: "path: what: reason".
     void call(unsigned long request, void* argument, const char* what) const;
 
+    /// What to add to the text of an error: the limit that the driver says was exceeded, how much
+    /// of it is used, and the remedy.  Empty for errors that do not come from a limit.
+    std::string limit_exceeded(int code) const;
+
     drm_overtake_device_info info() const;
     std::vector<drm_overtake_core_info> cores() const;
 

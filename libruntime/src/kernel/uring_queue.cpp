@@ -158,8 +158,9 @@ void UringQueue::settle(std::span<const std::uint32_t> batch) {
     const Slot slot = slots_[*refused];
     for (auto behind = refused; behind != batch.end(); ++behind)
         withdraw(*behind);
-    throw Error(-slot.result, fmt::format("{}: job {} refused: {}", context_.file().path(),
-                                          slot.tag, std::strerror(-slot.result)));
+    throw Error(-slot.result, fmt::format("{}: job {} refused: {}{}", context_.file().path(),
+                                          slot.tag, std::strerror(-slot.result),
+                                          context_.file().limit_exceeded(-slot.result)));
 }
 
 void UringQueue::withdraw(std::uint32_t slot) {

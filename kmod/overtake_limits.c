@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a client may have at most, and which limit it was that refused it.
+ *
+ * The limits themselves are constants of the interface; each is checked where the thing that it
+ * counts is made, before anything is allocated.  Whoever refuses says so here.
+ */
+#include <linux/uaccess.h>
+
+#include <drm/drm_print.h>
+
+#include "overtake_drv.h"
+#include "overtake_host.h"
+
+static const struct {
+	const char *name;
+	u64 value;
+} limits[OVERTAKE_LIMIT_COUNT] = {
+	[OVERTAKE_LIMIT_CONTEXTS] = { "contexts", OVERTAKE_MAX_CONTEXTS },
+	[OVERTAKE_LIMIT_CONTEXT_JOBS] = { "jobs of a context", OVERTAKE_MAX_JOBS },
+	[OVERTAKE_LIMIT_CLIENT_JOBS] = { "jobs of a client", OVERTAKE_MAX_CLIENT_JOBS },
+	[OVERTAKE_LIMIT_BUFFERS] = { "buffers", OVERTAKE_MAX_BUFFERS },
+	[OVERTAKE_LIMIT_CLIENT_BYTES] = { "bytes of a client", OVERTAKE_MAX_CLIENT_BYTES },
+	[OVERTAKE_LIMIT_COMMANDS] = { "commands of the device", OVERTAKE_CLIENT_COMMANDS },
+	[OVERTAKE_LIMIT_BUFFER_BYTES] = { "bytes of a buffer", OVERTAKE_MAX_BUFFER_BYTES },
+	[OVERTAKE_LIMIT_FCS] = { "FCs of a job", OVERTAKE_MAX_FCS },
+	[OVERTAKE_LIMIT_BINDINGS] = { "bindings of a job", OVERTAKE_MAX_BINDINGS },
+	[OVERTAKE_LIMIT_SCRATCH_BYTES] = { "scratch of a job", OVERTAKE_MAX_SCRATCH_BYTES },
+	[OVERTAKE_LIMIT_SYNCS] = { "syncs of a job", OVERTAKE_MAX_SYNCS },
+};
+
+/*
+ * overtake_refuse - note that @client is refused because of @limit (OVERTAKE_LIMIT_*)
+ *
+ * Returns @error, for the caller to return.  Any context, any lock.
+ */
+int overtake_refuse(struct overtake_client *client, u32 limit, int error)
+{
+	atomic64_inc(&client->refused[limit].count);
+	atomic64_set(&client->refused[limit].time_ns, ktime_get_ns());
+	drm_dbg_ratelimited(&client->device->drm, "client %llu exceeds the limit of %llu %s\n",
+			    client->id, limits[limit].value, limits[limit].name);
+	return error;
+}
+
+static u64 used(struct overtake_client *client, u32 limit)
+{
+	struct overtake_device *device = client->device;
+	struct overtake_context *context;
+	unsigned long id;
+	u64 count = 0;
+
+	switch (limit) {
+	case OVERTAKE_LIMIT_BUFFERS:
+		return atomic_read(&client->buffers);
+	case OVERTAKE_LIMIT_CLIENT_BYTES:
+		return atomic64_read(&client->bytes);
+	case OVERTAKE_LIMIT_CLIENT_JOBS:
+		return READ_ONCE(client->job_count);
+	case OVERTAKE_LIMIT_COMMANDS:
+		return READ_ONCE(device->fw.commands_reserved);
+	case OVERTAKE_LIMIT_CONTEXTS:
+	case OVERTAKE_LIMIT_CONTEXT_JOBS:
+		mutex_lock(&client->lock);
+		xa_for_each(&client->contexts, id, context)
+			count = limit == OVERTAKE_LIMIT_CONTEXTS ? count + 1 :
+				max(count, (u64)READ_ONCE(context->job_count));
+		mutex_unlock(&client->lock);
+		return count;
+	default:
+		return 0;
+	}
+}
+
+/* OVERTAKE_QUERY_LIMITS of DRM_IOCTL_OVERTAKE_QUERY. */
+int overtake_query_limits(struct overtake_client *client, struct drm_overtake_query *args)
+{
+	struct drm_overtake_limit rows[OVERTAKE_LIMIT_COUNT];
+	u64 size = min_t(u64, args->size, sizeof(rows));
+	u32 i;
+
+	args->size = sizeof(rows);
+	if (!size)
+		return 0;
+	for (i = 0; i < OVERTAKE_LIMIT_COUNT; i++)
+		rows[i] = (struct drm_overtake_limit){
+			.value = limits[i].value,
+			.used = used(client, i),
+			.refused = atomic64_read(&client->refused[i].count),
+			.refused_ns = atomic64_read(&client->refused[i].time_ns),
+		};
+	return copy_to_user(u64_to_user_ptr(args->data), rows, size) ? -EFAULT : 0;
+}

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a client may have at most: each limit is reached, the next call fails with the documented
+ * error, the limit is named by OVERTAKE_QUERY_LIMITS, and what is given back can be had again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "ring.h"
+#include "share.h"
+
+#define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
+#define FUNCTIONAL	"cores=2 mode=functional profile=ideal"
+#define NEVER		OVERTAKE_DEADLINE_NEVER
+#define MS		1000000ull
+#define MIB		(1ull << 20)
+
+static void query_limits(int fd, struct drm_overtake_limit *limits)
+{
+	struct drm_overtake_query query = {
+		.topic = OVERTAKE_QUERY_LIMITS,
+		.size = OVERTAKE_LIMIT_COUNT * sizeof(*limits),
+		.data = (uintptr_t)limits,
+	};
+
+	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
+	check_equal(query.size, OVERTAKE_LIMIT_COUNT * sizeof(*limits));
+}
+
+/* The limit that refused last, as a client finds it; OVERTAKE_LIMIT_COUNT if none ever did. */
+static uint32_t limit_exceeded(int fd)
+{
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+	uint32_t i, latest = OVERTAKE_LIMIT_COUNT;
+
+	query_limits(fd, limits);
+	for (i = 0; i < OVERTAKE_LIMIT_COUNT; i++)
+		if (limits[i].refused_ns && (latest == OVERTAKE_LIMIT_COUNT ||
+					     limits[i].refused_ns > limits[latest].refused_ns))
+			latest = i;
+	return latest;
+}
+
+static uint64_t used(int fd, uint32_t limit)
+{
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+
+	query_limits(fd, limits);
+	return limits[limit].used;
+}
+
+static uint64_t refused(int fd, uint32_t limit)
+{
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+
+	query_limits(fd, limits);
+	return limits[limit].refused;
+}
+
+static void limits_are_told(void)
+{
+	static const uint64_t values[OVERTAKE_LIMIT_COUNT] = {
+		[OVERTAKE_LIMIT_CONTEXTS] = OVERTAKE_MAX_CONTEXTS,
+		[OVERTAKE_LIMIT_CONTEXT_JOBS] = OVERTAKE_MAX_JOBS,
+		[OVERTAKE_LIMIT_CLIENT_JOBS] = OVERTAKE_MAX_CLIENT_JOBS,
+		[OVERTAKE_LIMIT_BUFFERS] = OVERTAKE_MAX_BUFFERS,
+		[OVERTAKE_LIMIT_CLIENT_BYTES] = OVERTAKE_MAX_CLIENT_BYTES,
+		[OVERTAKE_LIMIT_BUFFER_BYTES] = OVERTAKE_MAX_BUFFER_BYTES,
+		[OVERTAKE_LIMIT_FCS] = OVERTAKE_MAX_FCS,
+		[OVERTAKE_LIMIT_BINDINGS] = OVERTAKE_MAX_BINDINGS,
+		[OVERTAKE_LIMIT_SCRATCH_BYTES] = OVERTAKE_MAX_SCRATCH_BYTES,
+		[OVERTAKE_LIMIT_SYNCS] = OVERTAKE_MAX_SYNCS,
+	};
+	struct client client = client_open(0, 254);
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT], part[2];
+	struct drm_overtake_query query = { .topic = OVERTAKE_QUERY_LIMITS };
+	uint32_t i;
+
+	query_limits(client.fd, limits);
+	for (i = 0; i < OVERTAKE_LIMIT_COUNT; i++) {
+		if (i != OVERTAKE_LIMIT_COMMANDS)
+			check_equal(limits[i].value, values[i]);
+		check_equal(limits[i].refused, 0);
+		check_equal(limits[i].refused_ns, 0);
+	}
+	check_equal(limits[OVERTAKE_LIMIT_CONTEXTS].used, 1);
+	check_equal(limits[OVERTAKE_LIMIT_BUFFERS].used, 2);
+	check_equal(limits[OVERTAKE_LIMIT_CLIENT_BYTES].used, 2 * 65536);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_COUNT);
+	/* The size is negotiated as for all topics. */
+	check_equal(device_ioctl(client.fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
+	check_equal(query.size, sizeof(limits));
+	memset(part, 0xee, sizeof(part));
+	query.size = sizeof(part[0]);
+	query.data = (uintptr_t)part;
+	check_equal(device_ioctl(client.fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
+	check_equal(part[0].value, OVERTAKE_MAX_CONTEXTS);
+	check_equal(part[1].value, 0xeeeeeeeeeeeeeeeeull);
+	client_close(&client);
+}
+
+static void limit_of_contexts(void)
+{
+	struct client client = client_open(0, 254);
+	uint32_t id, i;
+
+	for (i = 1; i < OVERTAKE_MAX_CONTEXTS; i++)
+		check_equal(context_create(client.fd, 254, 0, &id), 0);
+	check_equal(context_create(client.fd, 254, 0, &id), -ENOSPC);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CONTEXTS);
+	check_equal(used(client.fd, OVERTAKE_LIMIT_CONTEXTS), OVERTAKE_MAX_CONTEXTS);
+	check_equal(context_destroy(client.fd, 7), 0);
+	check_equal(context_create(client.fd, 254, 0, &id), 0);
+	check_equal(id, 7);
+	client_close(&client);
+}
+
+/* Submits until the driver refuses; how many it took. */
+static uint32_t submit_until_refused(const struct client *client, uint64_t tag)
+{
+	uint32_t count = 0;
+	struct job job;
+	int ret;
+
+	job_init(&job, client, tag, 0, 1);
+	job.submit.deadline_ns = NEVER;
+	while (!(ret = device_ioctl(client->fd, DRM_IOCTL_OVERTAKE_SUBMIT, &job.submit))) {
+		job.submit.tag++;
+		count++;
+	}
+	check_equal(ret, -ENOSPC);
+	return count;
+}
+
+static void limits_of_jobs(void)
+{
+	struct overtake_result result;
+	uint32_t first, contexts;
+	struct client client;
+
+	restart_clock(0);
+	client = client_open(0, 254);
+	first = client.context;
+	put_delay(&client, 0, 1);
+	check_equal(submit_until_refused(&client, 1), OVERTAKE_MAX_JOBS);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CONTEXT_JOBS);
+	check_equal(used(client.fd, OVERTAKE_LIMIT_CONTEXT_JOBS), OVERTAKE_MAX_JOBS);
+	for (contexts = 1; contexts < OVERTAKE_MAX_CLIENT_JOBS / OVERTAKE_MAX_JOBS; contexts++) {
+		check_equal(context_create(client.fd, 254, 0, &client.context), 0);
+		check_equal(submit_until_refused(&client, 1), OVERTAKE_MAX_JOBS);
+	}
+	check_equal(context_create(client.fd, 254, 0, &client.context), 0);
+	check_equal(submit_until_refused(&client, 1), 0);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CLIENT_JOBS);
+	check_equal(used(client.fd, OVERTAKE_LIMIT_CLIENT_JOBS), OVERTAKE_MAX_CLIENT_JOBS);
+	/* Ended is not enough: a job counts until it is collected. */
+	check_equal(job_cancel(&(struct client){ .fd = client.fd, .context = first }, 5), 0);
+	check_equal(advance_clock(0, MS), 0);
+	check_equal(submit_until_refused(&client, 1), 0);
+	client.context = first;
+	check_equal(job_wait(&client, 5, 0, &result), 0);
+	check_equal(submit_until_refused(&client, 100000), 1);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CONTEXT_JOBS);
+	client_close(&client);
+	restart_clock(0); /* returns when all of them have gone */
+}
+
+/* What ordinary clients can queue leaves room for those who may be HIGH. */
+static void limit_of_the_devices_commands(void)
+{
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+	struct client high, clients[4];
+	uint32_t i, j, total = 0;
+	struct job job;
+
+	restart_clock(0);
+	high = client_open(0, 255);
+	put_delay(&high, 0, 1);
+	query_limits(high.fd, limits);
+	for (i = 0; i < 4; i++) {
+		clients[i] = client_open(0, 254);
+		put_delay(&clients[i], 0, 1);
+		for (j = 0; j < OVERTAKE_MAX_CLIENT_JOBS / OVERTAKE_MAX_JOBS; j++) {
+			uint32_t id;
+
+			if (j && context_create(clients[i].fd, 254, 0, &id))
+				break;
+			clients[i].context = j ? id : clients[i].context;
+			total += submit_until_refused(&clients[i], 1);
+		}
+	}
+	check(total < 4 * OVERTAKE_MAX_CLIENT_JOBS);
+	check(2 * total <= limits[OVERTAKE_LIMIT_COMMANDS].value);
+	check(2 * total > limits[OVERTAKE_LIMIT_COMMANDS].value - 256);
+	check_equal(limit_exceeded(clients[3].fd), OVERTAKE_LIMIT_COMMANDS);
+	job_init(&job, &high, 1, 0, 1);
+	job.submit.priority = 255;
+	check_equal(job_submit(&high, &job), 0);
+	/* Whoever goes gives back what he had. */
+	client_close(&clients[0]);
+	check_equal(advance_clock(0, MS), 0);
+	job_init(&job, &clients[3], 77777, 0, 1);
+	query_limits(clients[3].fd, limits);
+	check_message(!job_submit(&clients[3], &job), "refused by limit %u; %llu commands in use",
+		      limit_exceeded(clients[3].fd),
+		      (unsigned long long)limits[OVERTAKE_LIMIT_COMMANDS].used);
+	for (i = 1; i < 4; i++)
+		client_close(&clients[i]);
+	client_close(&high);
+	restart_clock(0);
+}
+
+static int create(const struct client *client, uint64_t size, uint32_t *handle)
+{
+	struct drm_overtake_bo_create args = { .size = size };
+	int ret = device_ioctl(client->fd, DRM_IOCTL_OVERTAKE_BO_CREATE, &args);
+
+	*handle = args.handle;
+	return ret;
+}
+
+static void limits_of_memory(void)
+{
+	struct client client = client_open(0, 254);
+	uint32_t handle, last = 0, i;
+	struct job job;
+
+	check_equal(create(&client, OVERTAKE_MAX_BUFFER_BYTES + 1, &handle), -E2BIG);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_BUFFER_BYTES);
+	for (i = 0; i < 3; i++)
+		check_equal(create(&client, OVERTAKE_MAX_BUFFER_BYTES, &last), 0);
+	check_equal(create(&client, OVERTAKE_MAX_BUFFER_BYTES, &handle), -ENOSPC);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CLIENT_BYTES);
+	check_equal(create(&client, OVERTAKE_MAX_BUFFER_BYTES - 64 * MIB, &handle), 0);
+	/* Scratch is charged to the same account. */
+	put_delay(&client, 0, 1);
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.scratch_bytes = 64 * MIB;
+	check_equal(job_submit(&client, &job), -ENOSPC);
+	check_equal(refused(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES), 2);
+	job.submit.scratch_bytes = OVERTAKE_MAX_SCRATCH_BYTES + 1;
+	check_equal(job_submit(&client, &job), -E2BIG);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_SCRATCH_BYTES);
+	check_equal(close_handle(client.fd, last), 0);
+	job.submit.scratch_bytes = MIB;
+	check_equal(job_submit(&client, &job), 0);
+	check(used(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES) > 3 * OVERTAKE_MAX_BUFFER_BYTES - 64 * MIB);
+	client_close(&client);
+}
+
+static void limit_of_buffers(void)
+{
+	struct client client = client_open(0, 254);
+	uint32_t handle, i;
+
+	for (i = 2; i < OVERTAKE_MAX_BUFFERS; i++)
+		check_equal(create(&client, 1, &handle), 0);
+	check_equal(create(&client, 1, &handle), -ENOSPC);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_BUFFERS);
+	check_equal(used(client.fd, OVERTAKE_LIMIT_BUFFERS), OVERTAKE_MAX_BUFFERS);
+	check_equal(close_handle(client.fd, client.data.handle + 1), 0);
+	check_equal(create(&client, 1, &handle), 0);
+	client_close(&client);
+}
+
+static void limits_of_one_job(void)
+{
+	struct client client = client_open(0, 254);
+	uint32_t sync = syncobj_create(client.fd);
+	struct sync_chain chain;
+	struct job job;
+
+	put_delay(&client, 0, 1);
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.fc_count = OVERTAKE_MAX_FCS + 1;
+	check_equal(job_submit(&client, &job), -E2BIG);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_FCS);
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.binding_count = OVERTAKE_MAX_BINDINGS + 1;
+	check_equal(job_submit(&client, &job), -E2BIG);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_BINDINGS);
+	job_init(&job, &client, 1, 0, 1);
+	sync_chain_init(&chain, &job);
+	chain.sync.in_count = OVERTAKE_MAX_SYNCS + 1;
+	check_equal(job_submit(&client, &job), -E2BIG);
+	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_SYNCS);
+	chain.sync.in_count = 0;
+	while (chain.sync.out_count < OVERTAKE_MAX_SYNCS)
+		sync_chain_out(&chain, sync, 1 + chain.sync.out_count);
+	check_equal(job_submit(&client, &job), 0);
+	client_close(&client);
+}
+
+#define CGROUPS	"/tmp/cgroups"
+
+/* Memory that this process's group is charged for, bytes. */
+static uint64_t charged_to_group(void)
+{
+	return read_counter(CGROUPS "/clients/memory.current");
+}
+
+static void memory_is_charged_to_the_caller(void)
+{
+	const uint32_t scratch = 64u << 20;
+	struct overtake_result result;
+	struct client client;
+	uint64_t before;
+	char text[32];
+	struct job job;
+
+	mkdir(CGROUPS, 0700);
+	if (mount("cgroup", CGROUPS, "cgroup2", 0, NULL) && errno != EBUSY)
+		check_skip("this kernel has no control groups");
+	if (write_file(CGROUPS "/cgroup.subtree_control", "+memory"))
+		check_skip("this kernel has no memory controller");
+	mkdir(CGROUPS "/clients", 0700);
+	snprintf(text, sizeof(text), "%d", getpid());
+	check_equal(write_file(CGROUPS "/clients/cgroup.procs", text), 0);
+	restart_clock(0);
+	client = client_open(0, 254);
+	put_delay(&client, 0, MS);
+	before = charged_to_group();
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.scratch_bytes = scratch;
+	check_equal(job_submit(&client, &job), 0);
+	check(charged_to_group() >= before + scratch);
+	check_equal(advance_clock(0, 2 * MS), 0);
+	check_equal(job_wait(&client, 1, 0, &result), 0);
+	check(charged_to_group() < before + scratch / 2);
+	client_close(&client);
+	check_equal(write_file(CGROUPS "/cgroup.procs", text), 0);
+	umount2(CGROUPS, MNT_DETACH);
+}
+
+/* What poll() says at once. */
+static short polled(int fd)
+{
+	struct pollfd file = { .fd = fd, .events = POLLIN };
+
+	check(poll(&file, 1, 0) >= 0);
+	return file.revents;
+}
+
+static void poll_tells_what_can_be_collected(void)
+{
+	struct overtake_result result;
+	struct client client;
+	struct job job;
+
+	restart_clock(0);
+	client = client_open(0, 254);
+	put_delay(&client, 0, MS);
+	check_equal(polled(client.fd), 0);
+	job_init(&job, &client, 1, 0, 1);
+	check_equal(job_submit(&client, &job), 0);
+	job_init(&job, &client, 2, 0, 1);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(polled(client.fd), 0);
+	check_equal(advance_clock(0, 3 * MS), 0);
+	check_equal(polled(client.fd), POLLIN);
+	check_equal(job_wait(&client, 2, 0, &result), 0);
+	check_equal(polled(client.fd), POLLIN);
+	check_equal(job_wait(&client, 1, 0, &result), 0);
+	check_equal(polled(client.fd), 0);
+	/* A context that is destroyed takes its uncollected jobs along. */
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(advance_clock(0, 6 * MS), 0);
+	check_equal(polled(client.fd), POLLIN);
+	check_equal(context_destroy(client.fd, client.context), 0);
+	check_equal(polled(client.fd), 0);
+	client_close(&client);
+}
+
+static void poll_wakes_up(void)
+{
+	struct client client = client_open(0, 254);
+	struct pollfd file = { .fd = client.fd, .events = POLLIN };
+	struct overtake_result result;
+	struct completion completion;
+	struct io_uring ring;
+	struct job job;
+
+	put_delay(&client, 0, 100 * MS);
+	job_init(&job, &client, 1, 0, 1);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(poll(&file, 1, -1), 1);
+	check_equal(job_wait(&client, 1, 0, &result), 0);
+	/* One that came by io_uring has nothing to collect. */
+	ring_open_default(&ring);
+	job_init(&job, &client, 2, 0, 1);
+	ring_submit_job(&ring, &client, &job);
+	completion = ring_reap(&ring);
+	check_equal(completion.status, 0);
+	check_equal(polled(client.fd), 0);
+	io_uring_queue_exit(&ring);
+	client_close(&client);
+}
+
+static void poll_tells_that_the_device_has_gone(void)
+{
+	struct client client = client_open(0, 254);
+	struct pollfd file = { .fd = client.fd, .events = POLLIN };
+	pid_t child = fork();
+
+	if (!child) {
+		device_bind(0, "unbind");
+		_exit(0);
+	}
+	/* Nothing is in flight: only the removal itself can wake it. */
+	check_equal(poll(&file, 1, -1), 1);
+	check(file.revents & POLLHUP && file.revents & POLLERR);
+	client_close(&client);
+	device_bind(0, "bind");
+}
+
+/* A CANCEL that the firmware has not answered when its file is closed and the clock is switched. */
+static void clock_switch_loses_no_cancel(void)
+{
+	char path[128];
+	uint32_t i;
+
+	debugfs_path(path, sizeof(path), 0, "manual_clock");
+	for (i = 0; i < 200; i++) {
+		struct client client = client_open(0, 254);
+		struct job job;
+
+		put_delay(&client, 0, 1 + i % 50 * 1000);
+		job_init(&job, &client, 1, 0, 1);
+		check_equal(job_submit(&client, &job), 0);
+		(void)job_cancel(&client, 1); /* in time or not */
+		client_close(&client);
+		check_equal(write_file(path, i % 2 ? "0" : "1"), 0);
+	}
+	/* A lost one would hold a job, that its client, and that the device and the module. */
+	module_use(NULL);
+	module_use("cores=2 mode=timed profile=ideal");
+}
+
+const struct test_case limit_cases[] = {
+	{ "limits-are-told", FUNCTIONAL, limits_are_told },
+	{ "limits-contexts", FUNCTIONAL, limit_of_contexts },
+	{ "limits-memory", FUNCTIONAL, limits_of_memory },
+	{ "limits-buffers", FUNCTIONAL, limit_of_buffers },
+	{ "limits-one-job", FUNCTIONAL, limits_of_one_job },
+	{ "limits-jobs", MANUAL, limits_of_jobs },
+	{ "limits-commands-of-the-device", MANUAL, limit_of_the_devices_commands },
+	{ "limits-memory-is-charged-to-the-caller", MANUAL, memory_is_charged_to_the_caller },
+	{ "poll-tells-what-can-be-collected", MANUAL, poll_tells_what_can_be_collected },
+	{ "poll-wakes-up", "cores=2 mode=timed profile=ideal", poll_wakes_up },
+	{ "clock-switch-loses-no-cancel", "cores=2 mode=timed profile=ideal",
+	  clock_switch_loses_no_cancel },
+	{ "poll-tells-that-the-device-has-gone", FUNCTIONAL,
+	  poll_tells_that_the_device_has_gone },
+	{ 0 },
+};
