@@ -474,6 +474,8 @@ u32 ovt_insn_check(const struct overtake_insn *insn, const struct ovt_region *re
 	const struct opcode_rule *rule;
 	u32 uses, fault;
 
+	/* Not even under speculation are the operands of another instruction used with this one. */
+	memset(operands, 0, sizeof(*operands));
 	if (insn->opcode >= OVERTAKE_OP_COUNT)
 		return OVERTAKE_FAULT_OPCODE;
 	rule = &opcode_rules[ovt_index_nospec((u32)insn->opcode, OVERTAKE_OP_COUNT)];

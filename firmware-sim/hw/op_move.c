@@ -3,6 +3,9 @@
 #include "hw/operator_units.h"
 
 #define RUN_WORK	8	/* of going to the next pixel of a block */
+/* Elements as far apart as this are each in another cache line, perhaps on another page. */
+#define FAR_STEP	64
+#define FAR_WORK	16
 
 s64 ovt_unit_copy(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		  const struct ovt_cursor *at, u32 count)
@@ -44,13 +47,14 @@ s64 ovt_unit_pad(const struct overtake_insn *insn, const struct ovt_operands *op
 	return count;
 }
 
-/* Elements that are @step bytes apart. */
-static void gather(s8 *out, const s8 *in, u64 step, u32 count)
+/* Elements that are @step bytes apart.  Returns the work. */
+static s64 gather(s8 *out, const s8 *in, u64 step, u32 count)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++, in += step)
 		out[i] = *in;
+	return step < FAR_STEP ? count : (s64)FAR_WORK * count;
 }
 
 s64 ovt_unit_permute(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -62,9 +66,8 @@ s64 ovt_unit_permute(const struct overtake_insn *insn, const struct ovt_operands
 	u64 offset = at->y * (u64)strides[insn->axes & 3] +
 		     at->x * (u64)strides[insn->axes >> 2 & 3] + at->c * step;
 
-	gather(ovt_output_at(insn, operands, at), (const s8 *)operands->in[0] + offset, step,
-	       count);
-	return count;
+	return gather(ovt_output_at(insn, operands, at), (const s8 *)operands->in[0] + offset, step,
+		      count);
 }
 
 s64 ovt_unit_depth_to_space(const struct overtake_insn *insn, const struct ovt_operands *operands,
@@ -75,10 +78,9 @@ s64 ovt_unit_depth_to_space(const struct overtake_insn *insn, const struct ovt_o
 	bool crd = insn->flags & OVERTAKE_FLAG_CRD;
 	u32 channel = crd ? at->c * block * block + place : place * insn->out.channels + at->c;
 
-	gather(ovt_output_at(insn, operands, at),
-	       ovt_input_at(insn, operands, 0, at->y / block, at->x / block, channel),
-	       crd ? (u64)block * block : 1, count);
-	return count;
+	return gather(ovt_output_at(insn, operands, at),
+		      ovt_input_at(insn, operands, 0, at->y / block, at->x / block, channel),
+		      crd ? (u64)block * block : 1, count);
 }
 
 s64 ovt_unit_space_to_depth(const struct overtake_insn *insn, const struct ovt_operands *operands,

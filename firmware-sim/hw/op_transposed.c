@@ -7,9 +7,12 @@
  */
 #include "hw/operator_units.h"
 
+/* What finding the taps of a unit takes: divisions, some twenty of them at most. */
+#define FIND_WORK	128
+
 /*
  * Taps of one axis: @count of them from @tap on every @tap_step, which bring inputs from @input on
- * backwards every @input_step.  @looked_at taps were tried to find the first.
+ * backwards every @input_step.
  */
 struct reach {
 	u32 tap;
@@ -17,48 +20,60 @@ struct reach {
 	u32 input;
 	u32 input_step;
 	u32 count;
-	u32 looked_at;
 };
 
-static u32 greatest_divisor(u32 a, u32 b)
+/*
+ * Greatest common divisor of @a and @modulus by Euclid's algorithm, extended: *@inverse * @a leaves
+ * it as the rest of a division by @modulus, and is between -@modulus and @modulus.
+ */
+static u32 greatest_divisor(u32 a, u32 modulus, s32 *inverse)
 {
-	while (b) {
-		u32 rest = a % b;
+	u32 last = modulus;
+	s32 factor = 1;
 
-		a = b;
-		b = rest;
+	*inverse = 0;
+	while (a) {
+		u32 quotient = last / a, rest = last % a;
+		s32 next = *inverse - (s32)quotient * factor;
+
+		last = a;
+		a = rest;
+		*inverse = factor;
+		factor = next;
 	}
-	return a;
+	return last;
 }
 
 /* Positions are below 2^32 + 2^16; strides, dilations and kernels below 2^16. */
 static struct reach reach_of(u32 output, u32 stride, u32 pad, u32 kernel, u32 dilation, u32 inputs)
 {
-	u32 divisor = greatest_divisor(stride, dilation);
+	s32 inverse;
+	u32 divisor = greatest_divisor(dilation, stride, &inverse);
 	u64 position = (u64)output + pad;
 	u64 beyond = (u64)inputs * stride;
-	struct reach reach = { .tap_step = stride / divisor, .input_step = dilation / divisor };
-	u64 last, end;
-	u32 tap = 0;
+	u32 period = stride / divisor;
+	struct reach reach = { .tap_step = period, .input_step = dilation / divisor };
+	u64 tap = 0, last = position / dilation;
+	u32 residue;
 
+	if (position % divisor)
+		return reach;
 	/* Taps before this one bring what lies behind the input. */
 	if (position >= beyond)
-		tap = (u32)((position - beyond) / dilation < kernel ?
-			    (position - beyond) / dilation + 1 : kernel);
-	end = tap + reach.tap_step < kernel ? tap + reach.tap_step : kernel;
-	for (; tap < end; tap++, reach.looked_at++) {
-		if ((u64)tap * dilation > position)
-			return reach;
-		if ((position - (u64)tap * dilation) % stride == 0)
-			break;
-	}
-	if (tap >= end)
-		return reach;
+		tap = (position - beyond) / dilation + 1;
+	/* The first from there on, of those whose distance to the position is whole strides. */
+	inverse %= (s32)period;
+	if (inverse < 0)
+		inverse += (s32)period;
+	residue = (u32)(position / divisor % period * (u32)inverse % period);
+	tap += (residue + period - (u32)(tap % period)) % period;
 	/* The last tap is the kernel's last one or brings an input at 0 or after it. */
-	last = position / dilation < kernel - 1u ? position / dilation : kernel - 1u;
-	reach.tap = tap;
-	reach.input = (u32)((position - (u64)tap * dilation) / stride);
-	reach.count = (u32)(last - tap) / reach.tap_step + 1;
+	last = last < kernel - 1u ? last : kernel - 1u;
+	if (tap > last)
+		return reach;
+	reach.tap = (u32)tap;
+	reach.input = (u32)((position - tap * dilation) / stride);
+	reach.count = (u32)(last - tap) / period + 1;
 	return reach;
 }
 
@@ -80,8 +95,6 @@ s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_
 					insn->kernel_width, ovt_dilation(insn->dilation_width),
 					insn->in[0].width);
 	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
-	s64 work = (s64)rows.count * columns.count * group_inputs * OVT_UNIT_CHANNELS;
-	s64 looked_at = (s64)rows.looked_at + columns.looked_at;
 	u32 y, x;
 
 	for (y = 0; y < rows.count; y++) {
@@ -100,5 +113,6 @@ s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_
 		}
 	}
 	ovt_store_sums(insn, operands, at, count, sums);
-	return work > looked_at ? work : looked_at;
+	return FIND_WORK +
+	       (s64)rows.count * columns.count * group_inputs * OVT_UNIT_CHANNELS;
 }

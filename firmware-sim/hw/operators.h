@@ -5,8 +5,9 @@
  * 8 * OVERTAKE_MAX_KERNEL_ELEMENTS elementary operations.
  *
  * What a unit counts bounds what it takes the host: windows and reductions count 8 channels even
- * where there are fewer, an element that is rounded counts as 4, one made of a float as 16, a pixel
- * of a picture as 64, and no unit counts less than OVT_UNIT_WORK_MIN.
+ * where there are fewer, an element that is rounded counts as 4, one made of a float or gathered
+ * from afar as 16, a pixel of a picture as 64, finding the taps of a transposed convolution as 128,
+ * and no unit counts less than OVT_UNIT_WORK_MIN.
  */
 #ifndef OVT_HW_OPERATORS_H
 #define OVT_HW_OPERATORS_H

@@ -33,6 +33,17 @@ static void far_taps(struct overtake_insn *insn, u64 *state)
 		insn->stride_width = insn->dilation_width ? insn->dilation_width : 0xffff;
 }
 
+/* Now and then so many taps that a period of those that reach an output fits in, and more. */
+static void long_kernel(struct overtake_insn *insn, u64 *state)
+{
+	if (insn->opcode != OVERTAKE_OP_TRANSPOSED_CONV || random_between(state, 0, 3))
+		return;
+	insn->kernel_height = (u16)random_between(state, 1, 90);
+	insn->kernel_width = 1;
+	insn->stride_height = (u16)random_between(state, 1, 60);
+	insn->dilation_height = (u16)random_between(state, 0, 60);
+}
+
 /* A window, the output and in[0]. */
 static void random_window(struct random_job *job, u32 inputs, u32 outputs, u64 *state)
 {
@@ -49,14 +60,15 @@ static void random_window(struct random_job *job, u32 inputs, u32 outputs, u64 *
 		insn->dilation_width = (u16)random_between(state, 0, 4);
 		far_taps(insn, state);
 	}
+	long_kernel(insn, state);
 	insn->pad_top = (u16)random_between(state, 0, extent(insn->kernel_height,
 							     insn->dilation_height) - 1);
 	insn->pad_left = (u16)random_between(state, 0, extent(insn->kernel_width,
 							      insn->dilation_width) - 1);
 	random_output(job, height, width, outputs, state);
 	if (insn->opcode == OVERTAKE_OP_TRANSPOSED_CONV) {
-		random_input(job, 0, random_between(state, 1, 4), random_between(state, 1, 4),
-			     inputs, state);
+		random_input(job, 0, random_between(state, 1, insn->kernel_height > 4 ? 50 : 4),
+			     random_between(state, 1, 4), inputs, state);
 		return;
 	}
 	random_input(job, 0,

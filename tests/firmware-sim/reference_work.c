@@ -58,6 +58,28 @@ static u32 block_pixels(const struct overtake_insn *insn, u32 first, u32 count)
 	return (first + count - 1) / insn->in[0].channels - first / insn->in[0].channels + 1;
 }
 
+/* Elements a cache line or more apart count more. */
+static u64 gathered_work(u64 step, u32 count)
+{
+	return step >= 64 ? 16ull * count : count;
+}
+
+/* Bytes between elements of in[0] that follow each other along the output's channels. */
+static u64 gathered_step(const struct overtake_insn *insn)
+{
+	if (insn->opcode == OVERTAKE_OP_DEPTH_TO_SPACE)
+		return insn->flags & OVERTAKE_FLAG_CRD ?
+		       (u64)insn->kernel_height * insn->kernel_height : 1;
+	switch (insn->axes >> 4 & 3) {
+	case 0:
+		return insn->in[0].row_stride;
+	case 1:
+		return insn->in[0].pixel_stride;
+	default:
+		return 1;
+	}
+}
+
 static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 c, u32 count)
 {
 	u64 positions = 1, elements;
@@ -66,8 +88,9 @@ static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 c, u32 
 		positions = (u64)taps(insn, true, y) * taps(insn, false, x);
 
 	switch (insn->opcode) {
-	case OVERTAKE_OP_CONV:
 	case OVERTAKE_OP_TRANSPOSED_CONV:
+		return 128 + positions * 8 * (insn->in[0].channels / insn->groups);
+	case OVERTAKE_OP_CONV:
 		return positions * 8 * (insn->in[0].channels / insn->groups);
 	case OVERTAKE_OP_DEPTHWISE:
 	case OVERTAKE_OP_MAX_POOL:
@@ -94,6 +117,9 @@ static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 c, u32 
 		return 16ull * count;
 	case OVERTAKE_OP_SPACE_TO_DEPTH:
 		return count + 8ull * block_pixels(insn, c, count);
+	case OVERTAKE_OP_PERMUTE:
+	case OVERTAKE_OP_DEPTH_TO_SPACE:
+		return gathered_work(gathered_step(insn), count);
 	case OVERTAKE_OP_NV12:
 		return 64;
 	default:

@@ -277,6 +277,58 @@ static void test_every_chroma_becomes_its_colour(void **state)
 	free(out);
 }
 
+#define FAR_STRIDE	65521u	/* a prime: any tap may be the one */
+
+/* An output that @tap alone reaches, of as many taps as there can be. */
+static s8 reached_by(u32 tap, u32 dilation, u32 pad, s8 *weights, const u32 *params)
+{
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_TRANSPOSED_CONV, .clamp_min = -128, .clamp_max = 127,
+		.kernel_height = FAR_STRIDE, .kernel_width = 1, .stride_height = FAR_STRIDE,
+		.stride_width = 1, .dilation_height = (u16)dilation, .pad_top = (u16)pad,
+		.groups = 1, .weights_region = 1, .params_region = 2,
+		.in = { { .region = 3, .height = 0xffff, .width = 1, .channels = 1,
+			  .pixel_stride = 8, .row_stride = 8 } },
+		.out = { .region = 4, .height = 1, .width = 1, .channels = 1, .pixel_stride = 8,
+			 .row_stride = 8 },
+	};
+	static s8 in[8 * 0xffff];
+	s8 out[8] = { 0 };
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS] = {
+		[1] = { (u8 *)weights, 16 * FAR_STRIDE, OVT_REGION_READ, 0 },
+		[2] = { (u8 *)params, 96, OVT_REGION_READ, 0 },
+		[3] = { (u8 *)in, sizeof(in), OVT_REGION_READ, 0 },
+		[4] = { (u8 *)out, sizeof(out), OVT_REGION_WRITE, 0 },
+	};
+	struct ovt_operands operands = { 0 };
+	struct ovt_cursor cursor = { 0 };
+	s64 work = INT64_MAX;
+
+	memset(in, 1, sizeof(in));
+	weights[16 * tap] = 5;
+	assert_int_equal(ovt_insn_check(&insn, regions, &operands), OVERTAKE_FAULT_NONE);
+	assert_true(ovt_operator_run(&insn, &operands, &cursor, &work));
+	weights[16 * tap] = 0;
+	/* Finding a tap counts the same wherever it is. */
+	assert_int_equal(INT64_MAX - work, 128 + 8);
+	return out[0];
+}
+
+static void test_transposed_finds_the_only_tap(void **state)
+{
+	s8 *weights = calloc(FAR_STRIDE, 16);
+	u32 params[24] = { [8] = 2, [16] = 1 };
+
+	(void)state;
+	assert_non_null(weights);
+	for (u32 pad = 0; pad < FAR_STRIDE; pad += 257) {
+		assert_int_equal(reached_by(pad, 1, pad, weights, params), 5);
+		if (pad % 2 == 0)
+			assert_int_equal(reached_by(pad / 2, 2, pad, weights, params), 5);
+	}
+	free(weights);
+}
+
 struct rounding_row {
 	const char *description;
 	s32 acc;
@@ -358,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_requantise_rounds_exactly),
 		cmocka_unit_test(test_requantise_rows),
 		cmocka_unit_test(test_every_chroma_becomes_its_colour),
+		cmocka_unit_test(test_transposed_finds_the_only_tap),
 	};
 
 	for (u16 i = 0; i < OVERTAKE_OP_COUNT; i++)
