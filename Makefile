@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help fuzz-decoder setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean
+.PHONY: help fuzz-decoder setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -51,10 +51,11 @@ fuzz-kernel: build kmod ## random calls into the driver: 1,000,000 on the stock 
 	scripts/build-debug-kernel.sh
 	tests/vm/run --kernel debug --timeout 7200 -- tests/kmod-fuzz/run --calls 100000 --seed $(SEED)
 
-bench-ops: ## GMAC/s of AVX2 on the layers of ResNet-18 and MobileNetV2, beside two libraries
+bench-ops: ## GMAC/s of AVX2 on layers of ResNet-18 and MobileNetV2, beside two libraries
 	scripts/setup.sh bench
 	cmake --preset release
-	cmake --build --preset release -j $(JOBS) --target bench_ops
+	cmake --build --preset release -j $(JOBS) --target bench_ops bench_slices
+	build/release/tests/bench_slices
 	build/release/tests/bench_ops
 
 bench: ## how fast the simulator is: FCs per second on one core

@@ -59,7 +59,7 @@ struct ovt_simd_scratch {
  * What a host has to bear at once: ovt_simd_run() called with this much work or less takes well
  * below 200 us (see docs/operators.md).
  */
-#define OVT_SIMD_SLICE		(64 * 1024)
+#define OVT_SIMD_SLICE		(16 * 1024)
 
 /* Whether there is a twin for a validated instruction.  Needs no AVX2. */
 bool ovt_simd_covers(const struct overtake_insn *insn);
