@@ -4,10 +4,10 @@
  *
  * A job's own fence has a context of its own, since jobs end in any order (priorities, cores,
  * cancels).  In a reservation object such fences would pile up, one for each job in flight, and
- * each submission looks at all of them.  So what a buffer's reservation object gets is another fence: of
- * the buffer's readers or of its writers, numbered in the order of submission.  Number n is
- * signalled when all of the first n jobs have ended, so each stands for its predecessors, and the
- * reservation object keeps one of either kind, however many jobs there are.  Whoever waits for a
+ * each submission looks at all of them.  So what a buffer's reservation object gets is another
+ * fence: of the buffer's readers or of its writers, numbered in the order of submission.  Number n
+ * is signalled when all of the first n jobs have ended, so each stands for its predecessors, and
+ * the reservation object keeps one of either kind, however many jobs there are.  Whoever waits for a
  * buffer waits for all of its users so far, and the last number says just that.
  *
  * Each of these jobs has a deadline, so the fence is signalled in bounded time; it is not held up
