@@ -282,7 +282,7 @@ static void print_guilty(struct drm_printer *printer, const struct guilty *guilt
 	drm_printf(printer, "client: %llu\n", guilty->client);
 	drm_printf(printer, "context: %u\n", guilty->context);
 	drm_printf(printer, "pid: %u\n", guilty->pid);
-	drm_printf(printer, "comm: %s\n", guilty->comm);
+	drm_printf(printer, "comm: %*pE\n", (int)strlen(guilty->comm), guilty->comm);
 	drm_printf(printer, "priority: %u\n", guilty->priority);
 	drm_printf(printer, "fc_index: %u\n", guilty->fc_index);
 	drm_printf(printer, "fc_count: %u\n", guilty->fc_count);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module, its devices, what user space opens, and queries. */
+#include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/platform_device.h>
@@ -339,6 +340,10 @@ static int overtake_probe(struct platform_device *platform)
 	device = devm_drm_dev_alloc(&platform->dev, &overtake_driver, struct overtake_device, drm);
 	if (IS_ERR(device))
 		return PTR_ERR(device);
+	/* Cores are reached by no bus, so no memory of an exporter is out of their reach. */
+	ret = dma_coerce_mask_and_coherent(&platform->dev, DMA_BIT_MASK(64));
+	if (ret)
+		return ret;
 	device->index = platform->id;
 	ret = read_settings(&platform->dev, device->index, &device->settings);
 	if (ret)
@@ -471,6 +476,8 @@ static void __exit overtake_exit(void)
 	/* Last references to jobs, contexts and through them devices may be on their way. */
 	destroy_workqueues();
 	rcu_barrier();
+	/* Who released the last fence, and so let go of the module, may not have left it yet. */
+	synchronize_rcu_tasks();
 }
 
 module_init(overtake_init);

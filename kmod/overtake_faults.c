@@ -21,14 +21,15 @@ static bool cancel_some(struct overtake_context *context)
 {
 	struct overtake_device *device = context->client->device;
 	u32 left = CANCELLED_AT_ONCE;
-	struct rb_node *node;
+	struct rb_node *node, *next;
 	u64 now_ns;
 
 	spin_lock_irq(&device->lock);
 	now_ns = overtake_host_now(device);
-	for (node = rb_first(&context->jobs); node && left; node = rb_next(node)) {
+	for (node = rb_first(&context->jobs); node && left; node = next) {
 		struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 
+		next = rb_next(node); /* the job may leave the tree */
 		if (job->cancel_requested || job->state == OVERTAKE_JOB_ENDED)
 			continue;
 		overtake_job_cancel_locked(job, -ESHUTDOWN, now_ns);

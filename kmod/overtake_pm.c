@@ -15,6 +15,10 @@
  * counts executed cycles only.  With the manual clock device time stands still as ever; an FC that
  * is in its middle is so after the resume.
  *
+ * Fences of jobs that stay in flight are not signalled before the resume.  Another driver that has
+ * such a fence and waits for it in its own suspend waits in vain: what that driver does then, its
+ * suspend fails or it resets its hardware, is the price of jobs that survive the night.
+ *
  * There is no runtime suspend: an idle core costs nothing.
  */
 #include <linux/device.h>

@@ -218,8 +218,8 @@ static const struct core_file core_files[] = {
 	{ __ATTR(limit, 0644, one_limit_show, one_limit_store) },
 	{ __ATTR(ratio, 0444, table_show, NULL), .table = overtake_usage_ratio },
 	{ __ATTR(queue, 0444, table_show, NULL), .table = overtake_usage_queue },
-	{ __ATTR(fc_time, 0444, table_show, NULL), .table = overtake_usage_fc_time },
-	{ __ATTR(users, 0444, table_show, NULL), .table = overtake_usage_users },
+	{ __ATTR(fc_time, 0400, table_show, NULL), .table = overtake_usage_fc_time },
+	{ __ATTR(users, 0400, table_show, NULL), .table = overtake_usage_users },
 };
 
 /* A counter of the whole device. */

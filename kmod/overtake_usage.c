@@ -6,6 +6,9 @@
  *	queue		FCs that run, are committed or wait in a ring
  *	fc_time		the last FCs that ended, oldest first
  *	users		who had FCs on the core: processes that opened the files that are open
+ *
+ * The last two tell of other clients what is theirs: tags, which may be addresses, and how long
+ * each of their FCs took.  They are root's to read.
  */
 #include <linux/slab.h>
 #include <linux/sysfs.h>
@@ -138,10 +141,11 @@ ssize_t overtake_usage_users(struct overtake_device *device, u32 core, char *tex
 		return -ENOMEM;
 	count = collect_users(device, core, users);
 	length = sysfs_emit(text, "pid jobs fcs time_ns name\n");
+	/* A process chooses its name: what would begin another line is shown as an escape. */
 	for (i = 0; i < count; i++)
-		length += sysfs_emit_at(text, length, "%u %llu %llu %llu %s\n", users[i].pid,
+		length += sysfs_emit_at(text, length, "%u %llu %llu %llu %*pE\n", users[i].pid,
 					users[i].jobs, users[i].fcs, users[i].busy_ns,
-					users[i].comm);
+					(int)strlen(users[i].comm), users[i].comm);
 	kfree(users);
 	return length;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -232,6 +233,42 @@ static void users_are_processes(void)
 	check(!strcmp(text, "pid jobs fcs time_ns name\n"));
 }
 
+/* A process chooses its name: it makes one row, whatever the name. */
+static void a_name_forges_no_row(void)
+{
+	char text[4096], expected[128];
+	struct client client;
+
+	check_equal(prctl(PR_SET_NAME, "x\n1 9 9 9 sshd"), 0);
+	client = client_open(0, 254);
+	read_core(1, "users", text, sizeof(text));
+	snprintf(expected, sizeof(expected), "pid jobs fcs time_ns name\n%d 0 0 0 x\\n1 9 9 9 sshd\n",
+		 getpid());
+	check_message(!strcmp(text, expected), "users is\n%snot\n%s", text, expected);
+	client_close(&client);
+}
+
+/* Who does what when is a matter of root's: tags may be addresses, times tell of computations. */
+static void clients_are_shown_to_root_only(void)
+{
+	static const char *const names[] = { "core1/fc_time", "core2/users" };
+	struct client client = client_open(0, 254);
+	char path[128], text[4096];
+	struct stat status;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		sysfs_path(path, sizeof(path), 0, names[i]);
+		check(!stat(path, &status));
+		check_equal(status.st_mode & 07777, 0400);
+		check_equal(status.st_uid, 0);
+		check_equal(seteuid(65534), 0);
+		check_equal(read_file(path, text, sizeof(text)), -EACCES);
+		check_equal(seteuid(0), 0);
+	}
+	client_close(&client);
+}
+
 /* What the counters say is what the query says; all under the device's class directory, too. */
 static void counters_agree(void)
 {
@@ -276,6 +313,8 @@ const struct test_case sysfs_cases[] = {
 	{ "sysfs-fc-time-lists-the-last-fcs", MANUAL "  ", fc_time_lists_the_last_fcs },
 	{ "sysfs-limit-is-core-limit", MANUAL, limit_is_core_limit },
 	{ "sysfs-users-are-processes", MANUAL " ", users_are_processes },
+	{ "sysfs-a-name-forges-no-row", MANUAL "  ", a_name_forges_no_row },
+	{ "sysfs-clients-are-shown-to-root-only", MANUAL "  ", clients_are_shown_to_root_only },
 	{ "sysfs-counters-agree", MANUAL "  ", counters_agree },
 	{ 0 },
 };
