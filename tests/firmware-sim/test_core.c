@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* A core by itself: its registers, the steps of an FC, and FCs whose cost the host states. */
 #include "cmocka_all.h"
+#include <ovt_simd_port.h>
 #include "hw/core.h"
 
 #define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
@@ -483,6 +484,59 @@ static void a_stated_cost_is_charged_within_the_watchdogs_limit(void **state)
 	}
 }
 
+/* Half of each byte, from the start of the memory to its middle: it has a twin; COPY has none. */
+static void requantise(struct bench *bench, u32 at, u32 count)
+{
+	struct overtake_insn *insn = &bench->program[at];
+
+	copy(bench, at, count);
+	insn->opcode = OVERTAKE_OP_REQUANTISE;
+	insn->multiplier[0] = 1;
+	insn->shift[0] = 1;
+	insn->clamp_min = -128;
+	insn->clamp_max = 127;
+}
+
+/* Returns the steps of as little as possible that a REQUANTISE and a COPY back took. */
+static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
+{
+	u32 steps = 1;
+
+	for (u32 i = 0; i < MEMORY_BYTES; i++)
+		bench->memory[i] = (u8)(i * 7 + i / 256);
+	requantise(bench, 0, 9000);
+	copy(bench, 1, 9000);
+	bench->program[1].in[0].offset = MEMORY_BYTES / 2;
+	bench->program[1].out.offset = 0;
+	if (scratch)
+		ovt_core_use_simd(&bench->core, scratch);
+	start_fc(bench, 0, 2);
+	while (ovt_core_step(&bench->core, 1) == OVT_STEP_MORE) {
+		if (bench->core.exec.in_insn)
+			assert_int_equal(bench->core.exec.vectors,
+					 scratch && bench->core.exec.pc == 0);
+		steps++;
+	}
+	assert_int_equal(bench->core.exec.fault, OVERTAKE_FAULT_NONE);
+	return steps;
+}
+
+static void vectors_give_the_same_bytes_in_steps(void **state)
+{
+	static struct ovt_simd_scratch scratch;
+	static u8 expected[MEMORY_BYTES];
+	struct bench *bench = bench_new(OVT_MODE_FUNCTIONAL);
+
+	(void)state;
+	if (!ovt_simd_supported())
+		skip();
+	assert_true(run_with(bench, NULL) > 6);
+	memcpy(expected, bench->memory, sizeof(expected));
+	bench = bench_new(OVT_MODE_FUNCTIONAL);
+	assert_true(run_with(bench, &scratch) > 6);
+	assert_memory_equal(bench->memory, expected, sizeof(expected));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -502,6 +556,7 @@ int main(void)
 		cmocka_unit_test(mode_both_tells_the_cost_before_it_computes),
 		cmocka_unit_test(mode_timed_computes_nothing),
 		cmocka_unit_test(a_stated_cost_is_charged_within_the_watchdogs_limit),
+		cmocka_unit_test(vectors_give_the_same_bytes_in_steps),
 	};
 
 	return cmocka_run_group_tests_name("core", tests, NULL, NULL);
