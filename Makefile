@@ -30,7 +30,7 @@ demo: build ## predict what preemption buys, then boot a VM, load the driver and
 	scripts/setup.sh vm
 	scripts/demo.sh measure
 
-test: build kmod ## every quick test, with totals (under 15 minutes on two cores)
+test: build kmod ## every quick test, with totals (under 20 minutes on two cores)
 	scripts/setup.sh test
 	scripts/run-tests.sh
 

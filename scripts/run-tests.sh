@@ -58,7 +58,7 @@ phase_harness()
 
 phase_vm()
 {
-	scripts/prepare-networks.sh && tests/vm/run --timeout 600 -- tests/vm/suites
+	scripts/prepare-networks.sh && tests/vm/run --timeout 1800 -- tests/vm/suites
 }
 
 # count PATTERN LOG
