@@ -345,6 +345,12 @@ static inline struct overtake_bo *overtake_bo_of(const struct drm_gem_object *ob
 	return container_of(to_drm_gem_shmem_obj(object), struct overtake_bo, shmem);
 }
 
+/* A buffer of this device always is; an import is soon after it has a handle. */
+static inline bool overtake_bo_is_charged(const struct drm_gem_object *object)
+{
+	return smp_load_acquire(&overtake_bo_of(object)->client); /* with charge_import() */
+}
+
 /**
  * struct overtake_mapping - a buffer in a client's address space, pinned and vmapped
  * @ref: held by the address space and by each job that names it
@@ -408,8 +414,8 @@ struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_
 int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, int fd,
 				u32 *handle);
 bool overtake_bo_may_write(const struct overtake_client *client, struct drm_gem_object *object);
-int overtake_import_map(struct drm_gem_object *object, bool write, struct iosys_map *map);
-void overtake_import_unmap(struct drm_gem_object *object, bool write, struct iosys_map *map);
+int overtake_import_map(struct drm_gem_object *object, struct iosys_map *map);
+void overtake_import_unmap(struct drm_gem_object *object, struct iosys_map *map);
 
 /* overtake_uring.c */
 int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);

@@ -147,7 +147,7 @@ static void mapping_release(struct kref *ref)
 	struct iosys_map map = IOSYS_MAP_INIT_VADDR(mapping->base);
 
 	if (mapping->object->import_attach)
-		overtake_import_unmap(mapping->object, mapping->flags & OVERTAKE_MAP_WRITE, &map);
+		overtake_import_unmap(mapping->object, &map);
 	else
 		drm_gem_vunmap_unlocked(mapping->object, &map);
 	drm_gem_object_put(mapping->object);
@@ -192,7 +192,7 @@ static struct overtake_mapping *mapping_create(struct drm_gem_object *object, u3
 	if (!mapping)
 		return ERR_PTR(-ENOMEM);
 	if (object->import_attach)
-		ret = overtake_import_map(object, flags & OVERTAKE_MAP_WRITE, &map);
+		ret = overtake_import_map(object, &map);
 	else
 		ret = drm_gem_vmap_unlocked(object, &map);
 	if (ret) {
@@ -253,7 +253,9 @@ int overtake_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	object = drm_gem_object_lookup(file, args->handle);
 	if (!object)
 		return -ENOENT;
-	if ((args->flags & OVERTAKE_MAP_WRITE) && !overtake_bo_may_write(client, object))
+	if (!overtake_bo_is_charged(object))
+		mapping = ERR_PTR(-ENOENT);
+	else if ((args->flags & OVERTAKE_MAP_WRITE) && !overtake_bo_may_write(client, object))
 		mapping = ERR_PTR(-EACCES);
 	else
 		mapping = mapping_create(object, args->flags);

@@ -52,9 +52,9 @@
  *	io_uring's uring_lock -> dma_resv -> device->lock -> (scheduler, timer, wait queue)
  *	a fence's lock -> device->lock (overtake_sync.c)
  *
- * No user copy and no allocation under dma_resv, but for fence slots; fences are signalled and
- * commands completed outside device->lock.  device->lock is taken with interrupts off, since the
- * device's timer takes it.
+ * No user copy under dma_resv, and no allocation but of what is counted there: fence slots, room
+ * for the fences found.  Fences are signalled and commands completed outside device->lock.
+ * device->lock is taken with interrupts off, since the device's timer takes it.
  *
  * DOC: barriers
  *
@@ -447,6 +447,8 @@ void overtake_job_unblock(struct overtake_job *job, s32 error)
 	if (!atomic_dec_and_test(&job->syncs.pending) && !error)
 		return;
 	spin_lock_irqsave(&device->lock, flags);
+	if (!error && job->context->banned)
+		error = -ESHUTDOWN; /* before the ban has come to it */
 	if (error)
 		overtake_job_cancel_locked(job, error, overtake_host_now(device));
 	else if (job->state == OVERTAKE_JOB_BLOCKED)

@@ -41,7 +41,7 @@ enum overtake_job_state {
  * @mapping_count: entries of @mappings
  * @object_count: entries of @objects
  * @mappings: the memory that it names, each with a reference
- * @objects: the buffers of @mappings, each once, held by them
+ * @objects: the buffers of @mappings, one for each reservation object, held by them
  * @uses: their fences in the reservation objects of @objects
  * @object_written: the job may write that buffer
  * @reservations_locked: between overtake_job_trylock() and overtake_job_publish(); the submitter's

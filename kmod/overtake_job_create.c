@@ -121,14 +121,19 @@ static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *
 	return 0;
 }
 
-/* Takes over the reference to @mapping.  @written: the job's fence excludes readers too. */
+/*
+ * Takes over the reference to @mapping.  @written: the job's fence excludes readers too.
+ *
+ * Several objects may have one reservation object: a buffer that was imported twice, or one of an
+ * exporter whose buffers share it.  It can be locked once, and one of them stands for all.
+ */
 static void add_mapping(struct overtake_job *job, struct overtake_mapping *mapping, bool written)
 {
 	u32 i;
 
 	job->mappings[job->mapping_count++] = mapping;
 	for (i = 0; i < job->object_count; i++)
-		if (job->objects[i] == mapping->object)
+		if (job->objects[i]->resv == mapping->object->resv)
 			break;
 	if (i == job->object_count)
 		job->objects[job->object_count++] = mapping->object;

@@ -52,8 +52,8 @@ static struct drm_gem_object *own_object(struct drm_device *drm, struct dma_buf 
 /*
  * overtake_prime_import - the buffer of @dmabuf, with a reference for the caller
  *
- * Without a DMA mapping, of which cores have no use: nothing is bounced, and whatever memory the
- * exporter can give CPU addresses for will do.
+ * Cores have no use for a DMA mapping, and this asks for none (attaching makes one if the exporter
+ * moves its buffers): whatever memory the exporter can give CPU addresses for will do.
  */
 struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_buf *dmabuf)
 {
@@ -66,6 +66,9 @@ struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_
 	}
 	if (dmabuf->size > OVERTAKE_MAX_BUFFER_BYTES)
 		return ERR_PTR(-E2BIG);
+	/* The exporter vouches for no more than its size, and a mapping has whole pages. */
+	if (!PAGE_ALIGNED(dmabuf->size))
+		return ERR_PTR(-EINVAL);
 	attach = dma_buf_attach(dmabuf, drm->dev);
 	if (IS_ERR(attach))
 		return ERR_CAST(attach);
@@ -80,7 +83,10 @@ struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_
 	return object;
 }
 
-/* Charges an import once, to the file that it belongs to. */
+/*
+ * Charges an import once, to the file that it belongs to.  Its handle is known to the client's
+ * other threads already: MAP refuses an import that is not charged.
+ */
 static int charge_import(struct overtake_client *client, struct drm_gem_object *object)
 {
 	struct overtake_bo *bo = overtake_bo_of(object);
@@ -91,7 +97,7 @@ static int charge_import(struct overtake_client *client, struct drm_gem_object *
 		ret = overtake_client_charge_buffer(client, object->size);
 		if (!ret) {
 			overtake_client_get(client);
-			bo->client = client;
+			smp_store_release(&bo->client, client); /* for overtake_bo_is_charged() */
 		}
 	}
 	mutex_unlock(&client->lock);
@@ -121,11 +127,12 @@ int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, i
 /*
  * overtake_import_map - CPU addresses of an import, and the right to use them
  *
- * Waits for whoever is at work on the buffer now.  Undone by overtake_import_unmap().
+ * Waits for whoever is at work on the buffer now.  Undone by overtake_import_unmap().  For both
+ * directions, also where a mapping is for reading only: exporters may map a buffer for DMA once,
+ * for the direction that is asked for first (udmabuf), and the next mapping may be for writing.
  */
-int overtake_import_map(struct drm_gem_object *object, bool write, struct iosys_map *map)
+int overtake_import_map(struct drm_gem_object *object, struct iosys_map *map)
 {
-	enum dma_data_direction direction = write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
 	struct dma_buf *dmabuf = object->import_attach->dmabuf;
 	int ret;
 
@@ -136,7 +143,7 @@ int overtake_import_map(struct drm_gem_object *object, bool write, struct iosys_
 		ret = -EOPNOTSUPP; /* cores use ordinary loads and stores */
 		goto unmap;
 	}
-	ret = dma_buf_begin_cpu_access(dmabuf, direction);
+	ret = dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
 	if (!ret)
 		return 0;
 unmap:
@@ -144,10 +151,10 @@ unmap:
 	return ret;
 }
 
-void overtake_import_unmap(struct drm_gem_object *object, bool write, struct iosys_map *map)
+void overtake_import_unmap(struct drm_gem_object *object, struct iosys_map *map)
 {
 	struct dma_buf *dmabuf = object->import_attach->dmabuf;
 
-	dma_buf_end_cpu_access(dmabuf, write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE);
+	dma_buf_end_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
 	dma_buf_vunmap_unlocked(dmabuf, map);
 }

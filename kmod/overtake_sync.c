@@ -5,9 +5,14 @@
  * DOC: what a job waits for
  *
  * Explicitly, the fences of syncobjs that its submitter names.  Implicitly, the fences of others
- * than this device in the reservation objects of shared buffers (imported or exported): a job
- * that reads waits for their writers, one that writes for their readers too.  Jobs of this
- * device do not wait for each other unless told to: their order is the scheduler's.
+ * than this device in the reservation objects of its buffers: a job that reads waits for their
+ * writers, one that writes for their readers too.  Only a shared buffer has such, but a buffer may
+ * be shared still when neither its handle nor what GEM knows of its dma-buf is there any more, so
+ * each is looked at.  Jobs of this device do not wait for each other unless told to: their order is
+ * the scheduler's.
+ *
+ * The error of an explicit fence is the job's.  That of an implicit one is not: it would be found
+ * or not by chance, since a fence that was signalled before the submission is not looked at.
  *
  * No thread waits.  Each fence has a callback; the last one, or one that failed, calls
  * overtake_job_unblock() and the job arrives, or ends, in the instant of the signal.
@@ -22,7 +27,7 @@
  * DOC: lock order
  *
  *	somebody's fence->lock -> device->lock	(callback; so never a fence under device->lock)
- *	syncobj->lock				(attach; nothing is held)
+ *	dma_resv -> syncobj->lock		(attach)
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-fence-chain.h>
@@ -40,6 +45,8 @@ struct overtake_in_fence {
 	struct dma_fence *fence;
 	struct dma_fence_cb callback;
 	struct overtake_job *job;
+	bool implicit;
+	bool armed; /* had @callback at least once */
 };
 
 struct overtake_out_fence {
@@ -48,25 +55,41 @@ struct overtake_out_fence {
 	u64 point;
 };
 
-/* Takes over the reference to @fence when it succeeds. */
-static int add_in_fence(struct overtake_job *job, struct dma_fence *fence)
+static int grow_in(struct overtake_job *job)
 {
 	struct overtake_syncs *syncs = &job->syncs;
+	u32 room = max(2 * syncs->in_room, 4u);
 	struct overtake_in_fence *in;
+	int ret;
+
+	ret = overtake_job_charge(job, (room - syncs->in_room) * sizeof(*in));
+	if (ret)
+		return ret;
+	in = krealloc_array(syncs->in, room, sizeof(*in), GFP_KERNEL_ACCOUNT);
+	if (!in)
+		return -ENOMEM;
+	syncs->in = in;
+	syncs->in_room = room;
+	return 0;
+}
+
+/* Takes over the reference to @fence when it succeeds. */
+static int add_in_fence(struct overtake_job *job, struct dma_fence *fence, bool implicit)
+{
+	struct overtake_syncs *syncs = &job->syncs;
+	int ret;
 
 	if (syncs->in_count == syncs->in_room) {
-		u32 room = max(2 * syncs->in_room, 4u);
-
-		in = krealloc_array(syncs->in, room, sizeof(*in), GFP_KERNEL_ACCOUNT);
-		if (!in)
-			return -ENOMEM;
-		syncs->in = in;
-		syncs->in_room = room;
+		ret = grow_in(job);
+		if (ret)
+			return ret;
 	}
-	in = &syncs->in[syncs->in_count++];
-	in->fence = fence;
-	in->job = job;
-	INIT_LIST_HEAD(&in->callback.node);
+	/* The entry may move yet: what has to stay where it is begins in overtake_syncs_arm(). */
+	syncs->in[syncs->in_count++] = (struct overtake_in_fence){
+		.fence = fence,
+		.job = job,
+		.implicit = implicit,
+	};
 	return 0;
 }
 
@@ -79,7 +102,7 @@ static int add_in_sync(struct overtake_job *job, struct drm_file *file,
 	ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0, &fence);
 	if (ret)
 		return ret;
-	ret = add_in_fence(job, fence);
+	ret = add_in_fence(job, fence, false);
 	if (ret)
 		dma_fence_put(fence);
 	return ret;
@@ -132,8 +155,8 @@ static int parse_sync(struct overtake_job *job, struct drm_file *file,
 
 	if (sync->in_count > OVERTAKE_MAX_SYNCS || sync->out_count > OVERTAKE_MAX_SYNCS)
 		return overtake_refuse(job->context->client, OVERTAKE_LIMIT_SYNCS, -E2BIG);
-	ret = overtake_job_charge(job, sync->in_count * sizeof(*job->syncs.in) + sync->out_count *
-				  (sizeof(*job->syncs.out) + sizeof(struct dma_fence_chain)));
+	ret = overtake_job_charge(job, sync->out_count * (sizeof(*job->syncs.out) +
+							  sizeof(struct dma_fence_chain)));
 	if (ret)
 		return ret;
 	if (sync->out_count) {
@@ -189,7 +212,7 @@ static int add_foreign_fences(struct overtake_job *job, struct drm_gem_object *o
 		if (overtake_fence_is_of(fence, overtake_job_device(job)) ||
 		    dma_fence_is_signaled(fence))
 			continue;
-		ret = add_in_fence(job, dma_fence_get(fence));
+		ret = add_in_fence(job, dma_fence_get(fence), true);
 		if (ret) {
 			dma_fence_put(fence);
 			return ret;
@@ -198,18 +221,14 @@ static int add_foreign_fences(struct overtake_job *job, struct drm_gem_object *o
 	return 0;
 }
 
-/* What shared buffers ask the job to wait for.  Their reservation objects are locked. */
+/* What its buffers ask the job to wait for.  Their reservation objects are locked. */
 int overtake_syncs_add_implicit(struct overtake_job *job)
 {
 	u32 i;
 	int ret;
 
 	for (i = 0; i < job->object_count; i++) {
-		struct drm_gem_object *object = job->objects[i];
-
-		if (!object->import_attach && !READ_ONCE(object->dma_buf))
-			continue;
-		ret = add_foreign_fences(job, object, job->object_written[i]);
+		ret = add_foreign_fences(job, job->objects[i], job->object_written[i]);
 		if (ret)
 			return ret;
 	}
@@ -233,17 +252,17 @@ void overtake_syncs_attach(struct overtake_job *job)
 	}
 }
 
-/* Of a fence that is signalled; the lock of one of those in it may be held. */
-static int fence_error(struct dma_fence *fence)
+/* What a fence that is signalled says to the job; the lock of one of those in it may be held. */
+static int fence_error(const struct overtake_in_fence *in)
 {
-	return dma_fence_chain_contained(fence)->error;
+	return in->implicit ? 0 : dma_fence_chain_contained(in->fence)->error;
 }
 
 static void in_fence_signalled(struct dma_fence *fence, struct dma_fence_cb *callback)
 {
 	struct overtake_in_fence *in = container_of(callback, struct overtake_in_fence, callback);
 
-	overtake_job_unblock(in->job, fence_error(in->fence));
+	overtake_job_unblock(in->job, fence_error(in));
 }
 
 /*
@@ -259,18 +278,25 @@ void overtake_syncs_arm(struct overtake_job *job)
 	for (i = 0; i < job->syncs.in_count; i++) {
 		struct overtake_in_fence *in = &job->syncs.in[i];
 
-		if (dma_fence_add_callback(in->fence, &in->callback, in_fence_signalled))
-			overtake_job_unblock(job, fence_error(in->fence));
+		in->armed = !dma_fence_add_callback(in->fence, &in->callback, in_fence_signalled);
+		if (!in->armed)
+			overtake_job_unblock(job, fence_error(in));
 	}
 }
 
-/* When this returns no callback runs or will run.  Any number of times; no lock is held. */
+/*
+ * When this returns no callback runs or will run.  Any number of times; no lock is held.
+ *
+ * It may run in the timer's interrupt.  A fence that was signalled when it was armed is left alone:
+ * the lock of DRM's stub, which always is, is taken elsewhere with interrupts on.
+ */
 void overtake_syncs_disarm(struct overtake_job *job)
 {
-	u32 i;
+	struct overtake_in_fence *in;
 
-	for (i = 0; i < job->syncs.in_count; i++)
-		dma_fence_remove_callback(job->syncs.in[i].fence, &job->syncs.in[i].callback);
+	for (in = job->syncs.in; in < job->syncs.in + job->syncs.in_count; in++)
+		if (in->armed)
+			dma_fence_remove_callback(in->fence, &in->callback);
 }
 
 void overtake_syncs_free(struct overtake_job *job)

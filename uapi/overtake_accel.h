@@ -213,7 +213,8 @@ struct drm_overtake_bo_mmap_offset {
  * @flags: in: OVERTAKE_MAP_READ, or with OVERTAKE_MAP_WRITE
  * @address: out: device address of its first byte, never 0
  *
- * A second MAP of a mapped buffer fails with EEXIST.
+ * A second MAP of a mapped buffer fails with EEXIST; one with OVERTAKE_MAP_WRITE of a buffer that
+ * came by a dma-buf for reading only, with EACCES.
  */
 struct drm_overtake_bo_map {
 	__u32 handle;
@@ -306,7 +307,7 @@ struct overtake_binding {
  * @core: core it ran on, from 1; 0 if it was never placed
  * @status: 0; -ECANCELED; -ENOEXEC bad instruction; -ETIMEDOUT watchdog; -ETIME deadline;
  *          -EIO reset; -ESHUTDOWN context banned; -ENODEV device gone; or the error of a
- *          fence that the job waited for
+ *          fence that the job was told to wait for (struct overtake_extension_sync)
  * @fault: OVERTAKE_FAULT_*
  * @fault_insn: index of the instruction that faulted
  */
