@@ -30,8 +30,9 @@ struct ovt_region {
 /**
  * struct ovt_operands - pointers of a validated instruction
  *
- * Only what the opcode uses is set.  Every access that the operator makes through them
- * stays inside the regions.
+ * Only what the opcode uses is set, the rest is NULL.  Every access that the operator makes through
+ * them stays inside the regions; under speculation a loop may go a little beyond its end, so what
+ * is next to a region has to be its client's own or not mapped.
  */
 struct ovt_operands {
 	u8 *out;

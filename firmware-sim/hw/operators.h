@@ -2,7 +2,8 @@
 /*
  * The operators, resumable.  A unit of work is a run of channels of one output pixel: up to 8
  * (convolutions, MATMUL, pools, reductions, NV12) or up to 4096 (the others), hence at most
- * 8 * OVERTAKE_MAX_KERNEL_ELEMENTS elementary operations.
+ * 8 * OVERTAKE_MAX_KERNEL_ELEMENTS elementary operations.  A unit is not interrupted: the largest,
+ * windows and reductions of 2^17 rows each on a page of its own, take milliseconds.
  *
  * What a unit counts bounds what it takes the host: windows and reductions count 8 channels even
  * where there are fewer, an element that is rounded counts as 4, one made of a float or gathered

@@ -46,6 +46,8 @@ static u64 run_simd(const struct random_job *job, const struct ovt_operands *ope
 		ovt_simd_end(&section);
 		assert_true(work < budget);
 		assert_true(finished || work <= 0);
+		/* No unit counts more than that, and what prepares for it. */
+		assert_true(budget == INT64_MAX || work > -(s64)(OVT_SIMD_UNIT + 512));
 		calls++;
 	}
 	return calls;
@@ -389,9 +391,23 @@ static void test_what_does_not_fit_is_not_covered(void **state)
 	assert_false(ovt_simd_covers(&insn));
 	insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_DEPTHWISE, .kernel_height = 8,
 				       .kernel_width = 16, .stride_height = 1, .stride_width = 1 };
-	insn.in[0].channels = insn.out.channels = insn.out.height = insn.out.width = 1;
+	insn.out.height = insn.out.width = 1;
+	insn.in[0].channels = insn.out.channels = 16;
 	assert_true(ovt_simd_covers(&insn));
 	insn.kernel_width = 17;
+	assert_false(ovt_simd_covers(&insn));
+	insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_MAX_POOL, .kernel_height = 1500,
+				       .kernel_width = 1, .stride_height = 1, .stride_width = 1 };
+	insn.in[0].channels = insn.out.channels = insn.out.height = insn.out.width = 1;
+	assert_true(ovt_simd_covers(&insn));
+	insn.kernel_height = 1600;
+	assert_false(ovt_simd_covers(&insn));
+	insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_MATMUL };
+	insn.out.channels = insn.out.height = insn.out.width = 2;
+	insn.in[0].channels = 32768;
+	insn.in[1].height = 1;
+	assert_true(ovt_simd_covers(&insn));
+	insn.in[0].channels++;
 	assert_false(ovt_simd_covers(&insn));
 	insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_ADD };
 	insn.out.channels = insn.out.height = insn.out.width = 2;
@@ -405,6 +421,107 @@ static void test_what_does_not_fit_is_not_covered(void **state)
 	assert_false(ovt_simd_covers(&insn));
 }
 
+struct gap_row {
+	const char *description;
+	u16 opcode;
+	u16 kernel;
+	u16 stride;
+	u16 dilation;
+	u32 channels;
+	u32 outputs;
+	bool covered;
+};
+
+static const struct gap_row gap_rows[] = {
+	{ "CONV, taps next to each other", OVERTAKE_OP_CONV, 2, 1, 1, 1, 8, true },
+	{ "CONV, taps far apart", OVERTAKE_OP_CONV, 2, 1, 180, 1, 8, false },
+	{ "CONV, taps apart, but many outputs", OVERTAKE_OP_CONV, 2, 1, 16, 128, 128, true },
+	{ "CONV, windows far apart", OVERTAKE_OP_CONV, 2, 100, 1, 1, 8, false },
+	{ "CONV, only samples far apart", OVERTAKE_OP_CONV, 1, 100, 1, 1, 8, true },
+	{ "DEPTHWISE, taps next to each other", OVERTAKE_OP_DEPTHWISE, 2, 1, 1, 16, 16, true },
+	{ "DEPTHWISE, every second pixel", OVERTAKE_OP_DEPTHWISE, 3, 2, 1, 16, 16, true },
+	{ "DEPTHWISE, taps far apart", OVERTAKE_OP_DEPTHWISE, 2, 1, 62, 16, 16, false },
+};
+
+/* What lies between the taps would be filled in for nothing. */
+static void test_wide_gaps_are_not_covered(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < sizeof(gap_rows) / sizeof(gap_rows[0]); i++) {
+		const struct gap_row *row = &gap_rows[i];
+		struct overtake_insn insn = {
+			.opcode = row->opcode, .kernel_height = row->kernel,
+			.kernel_width = row->kernel, .stride_height = row->stride,
+			.stride_width = row->stride, .dilation_height = row->dilation,
+			.dilation_width = row->dilation, .out = { .height = 48, .width = 48 },
+		};
+
+		insn.groups = row->opcode == OVERTAKE_OP_CONV;
+		insn.in[0].channels = row->channels;
+		insn.in[0].pixel_stride = (row->channels + 7) / 8 * 8;
+		insn.out.channels = row->outputs;
+		if (ovt_simd_covers(&insn) != row->covered)
+			fail_msg("%s", row->description);
+	}
+}
+
+/* Rows, windows and groups that are as long as they may be. */
+static void long_job_init(struct random_job *job, u16 opcode, u64 *seed)
+{
+	struct overtake_insn *insn = &job->insn;
+	bool tall = random_between(seed, 0, 1);
+	u32 outputs = random_between(seed, 1, 12000), extent;
+
+	memset(job, 0, sizeof(*job));
+	*insn = (struct overtake_insn){ .opcode = opcode, .clamp_min = -128, .clamp_max = 127,
+					.kernel_height = 1, .kernel_width = 1, .stride_height = 1,
+					.stride_width = 1, .weights_region = JOB_WEIGHTS,
+					.params_region = JOB_PARAMS };
+	insn->groups = opcode == OVERTAKE_OP_CONV;
+	extent = random_between(seed, 1, opcode == OVERTAKE_OP_DEPTHWISE ? 128 : 1400);
+	if (opcode == OVERTAKE_OP_MAX_POOL) {
+		outputs = outputs / 100 + 1;
+		insn->params_region = 0;
+	} else if (random_between(seed, 0, 1)) {
+		extent = 1;
+	}
+	if (opcode == OVERTAKE_OP_CONV && extent > 1)
+		outputs = outputs / 100 + 1;
+	*(tall ? &insn->kernel_height : &insn->kernel_width) = (u16)extent;
+	extent += outputs - 1;
+	place_dense(job, &insn->out, JOB_OUT, tall ? outputs : 1, tall ? 1 : outputs, 3, seed);
+	place_dense(job, &insn->in[0], JOB_IN0, tall ? extent : 1, tall ? 1 : extent, 3, seed);
+	insn->in[0].zero_point = insn->out.zero_point;
+	if (opcode == OVERTAKE_OP_MAX_POOL)
+		insn->weights_region = 0;
+	else
+		bind_anything(job, JOB_WEIGHTS, ovt_insn_weights_bytes(insn), OVT_REGION_READ, seed);
+	if (insn->params_region)
+		bind_anything(job, JOB_PARAMS, ovt_insn_params_bytes(insn), OVT_REGION_READ, seed);
+}
+
+/* Each call ends with the unit in which its budget of 1 ends: run_simd() looks at what it took. */
+static void test_units_of_long_cases_are_bounded(void **state)
+{
+	static const u16 opcodes_of_windows[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE,
+						  OVERTAKE_OP_MAX_POOL };
+	struct ovt_simd_scratch *scratch = new_scratch();
+	u32 covered = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 60; i++) {
+		u64 seed = 0x9fb21c651e98df25ull + i;
+		struct random_job job;
+
+		long_job_init(&job, opcodes_of_windows[i % 3], &seed);
+		covered += check_case(&job, scratch, 1);
+		random_job_free(&job);
+	}
+	print_message("%u long cases in units\n", covered);
+	assert_true(covered > 40);
+	free(scratch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +531,8 @@ int main(void)
 		cmocka_unit_test(test_rounding_of_the_process_does_not_matter),
 		cmocka_unit_test(test_weights_are_bytes_only_where_that_is_exact),
 		cmocka_unit_test(test_what_does_not_fit_is_not_covered),
+		cmocka_unit_test(test_wide_gaps_are_not_covered),
+		cmocka_unit_test(test_units_of_long_cases_are_bounded),
 	};
 
 	if (!ovt_simd_supported()) {

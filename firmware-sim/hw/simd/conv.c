@@ -17,6 +17,8 @@
 #define UNIT_PRODUCTS	(1u << 20)
 /* Products in a nanosecond, on a CPU that is not fast. */
 #define PRODUCTS_PER_NS	32
+/* Of loading what 16 outputs are scaled by. */
+#define BLOCK_WORK	60
 /* Fewer pixels are not worth packing weights for. */
 #define PACK_PIXELS	16u
 
@@ -62,9 +64,10 @@ static bool plan(struct ovt_conv_plan *plan, const struct overtake_insn *insn)
 
 bool ovt_simd_conv_covers(const struct overtake_insn *insn)
 {
-	struct ovt_conv_plan ignored;
+	struct ovt_conv_plan cut;
 
-	return plan(&ignored, insn);
+	return plan(&cut, insn) && ovt_simd_inputs_pay(&cut.inputs, insn, cut.group_outputs,
+						       cut.group_inputs);
 }
 
 /* Adds a run to the sums of @pixels pixels times @vectors * 8 outputs. */
@@ -280,6 +283,8 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	u32 most = packed && plan->strip > OVT_BYTES_PIXELS ? OVT_BYTES_PIXELS : plan->strip;
 	u32 pixels = group_pixels(plan, insn, cursor);
 	u32 strips = (pixels + most - 1) / most;
+	s64 pixel_work = 10 + ovt_simd_store_work(insn) +
+			 (s64)plan->block_bytes / PRODUCTS_PER_NS;
 	struct ovt_simd_channels outputs;
 	struct ovt_conv_strip strip = {
 		.count = count,
@@ -287,6 +292,7 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		.weights = weights_at(plan, operands, cursor),
 	};
 
+	*work -= BLOCK_WORK;
 	ovt_simd_channels_load(&outputs, insn, operands, cursor->c, count);
 	if (count <= VECTOR_OUTPUTS)
 		repeat_factors(&outputs);
@@ -295,7 +301,7 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 
 		strip.pixels = (u32)((u64)pixels * (cursor->strip + 1) / strips) - first;
 		run_strip(&strip, plan, insn, operands, scratch, cursor, &outputs, first);
-		*work -= 20 + strip.pixels * (10 + (s64)plan->block_bytes / PRODUCTS_PER_NS);
+		*work -= 20 + strip.pixels * pixel_work;
 		if (++cursor->strip == strips) {
 			cursor->strip = 0;
 			return true;

@@ -14,6 +14,8 @@
 /* Channels of the scratch: a few lines of cache of a pixel, and a group of many pixels. */
 #define GROUP_CHANNELS	64u
 #define STRIP_PIXELS	2u
+/* Of loading what 16 channels are scaled by. */
+#define BLOCK_WORK	60
 /* 16-bit elements of a pair of taps of 16 channels. */
 #define PAIR_WEIGHTS	32u
 
@@ -25,18 +27,30 @@ static u32 group_channels(const struct overtake_insn *insn, u32 first)
 	return left < GROUP_CHANNELS ? left : GROUP_CHANNELS;
 }
 
-/* The last group may be narrower; its layout is the same. */
+/* Of one pixel of 16 channels. */
+static u32 pixel_work(const struct overtake_insn *insn)
+{
+	u32 pairs = ((u32)insn->kernel_height * insn->kernel_width + 1) / 2;
+
+	return 8 + 2 * pairs + ovt_simd_store_work(insn);
+}
+
+/* A row of a group is a unit of work.  The last group may be narrower; its layout is the same. */
 static bool plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn)
 {
-	return (u32)insn->kernel_height * insn->kernel_width <= OVT_SIMD_TAPS &&
-	       ovt_simd_inputs_plan(inputs, insn, group_channels(insn, 0), OVT_SIMD_OUTPUTS);
+	if ((u32)insn->kernel_height * insn->kernel_width > OVT_SIMD_TAPS ||
+	    !ovt_simd_inputs_plan(inputs, insn, group_channels(insn, 0), OVT_SIMD_OUTPUTS))
+		return false;
+	ovt_simd_inputs_narrow(inputs, OVT_SIMD_UNIT / 2 / pixel_work(insn));
+	return true;
 }
 
 bool ovt_simd_depthwise_covers(const struct overtake_insn *insn)
 {
-	struct ovt_simd_inputs ignored;
+	struct ovt_simd_inputs inputs;
 
-	return plan(&ignored, insn);
+	return plan(&inputs, insn) &&
+	       ovt_simd_inputs_pay(&inputs, insn, group_channels(insn, 0), 1);
 }
 
 /* Weights of @tap of 16 channels from @channel on, as far as there are: zeros behind them. */
@@ -180,13 +194,14 @@ static bool run_rows(const struct ovt_simd_inputs *inputs, const struct overtake
 {
 	u32 width = ovt_simd_group_width(inputs, insn, cursor->x);
 	u32 pairs = prepare_taps(inputs, insn, operands, cursor->c, scratch);
+	s64 row_work = 10 + (s64)width * pixel_work(insn);
 	struct ovt_simd_channels channels;
 
 	ovt_simd_channels_load(&channels, insn, operands, cursor->c, count);
-	*work -= 20 + 4 * pairs;
+	*work -= BLOCK_WORK + 4 * pairs;
 	do {
 		run_row(inputs, insn, operands, scratch, cursor, &channels, pairs, count);
-		*work -= 10 + (s64)width * (8 + 2 * pairs);
+		*work -= row_work;
 		if (++cursor->strip == ovt_simd_group_height(inputs, insn, cursor->y)) {
 			cursor->strip = 0;
 			return true;

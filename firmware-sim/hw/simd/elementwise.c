@@ -11,6 +11,8 @@
 #include "hw/simd/twins.h"
 
 #define VECTORS		4u	/* of 4 doubles */
+/* Of beginning a run: three tensors may each be on another page. */
+#define RUN_WORK	80
 
 struct factors {
 	ovt_f64x4 scale[2];
@@ -149,7 +151,7 @@ bool ovt_simd_combine(const struct overtake_insn *insn, const struct ovt_operand
 						 cursor->c) : a;
 
 		run(&factors, a, b, ovt_output_at(insn, operands, cursor), part.elements);
-		*work -= 20 + part.elements;
+		*work -= RUN_WORK + part.elements;
 		more = ovt_simd_run_next(insn, cursor, &part);
 	} while (more && *work > 0);
 	return !more;

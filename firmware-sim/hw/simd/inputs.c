@@ -3,6 +3,14 @@
 #include "hw/simd/inputs.h"
 #include "hw/simd/vector.h"
 
+/* Of going to the next row of inputs. */
+#define ROW_WORK		20
+/* Elements that are converted, and later multiplied, at once. */
+#define LANES			16u
+/* What the scalar operators take, on a CPU that is not fast: a unit of 8 outputs, and products. */
+#define UNIT_NS			32
+#define SCALAR_PRODUCTS_PER_NS	2
+
 /* Outputs whose windows of @extent, @step apart, fit into @room; 0 if none does. */
 static u32 windows_in(u64 room, u32 extent, u32 step, u32 wanted)
 {
@@ -18,6 +26,83 @@ static u32 windows_in(u64 room, u32 extent, u32 step, u32 wanted)
 static u32 extent(u32 kernel, u16 dilation)
 {
 	return (kernel - 1) * ovt_dilation(dilation) + 1;
+}
+
+/* Elements of a column that are written: the last group of channels may be narrower. */
+static u32 written(const struct ovt_simd_inputs *inputs)
+{
+	u32 rounded = (inputs->channels + LANES - 1) / LANES * LANES;
+
+	return rounded < inputs->pixel ? rounded : inputs->pixel;
+}
+
+static u32 column_work(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn)
+{
+	u64 apart = (u64)insn->in[0].pixel_stride * inputs->sample_x;
+
+	return 2 + inputs->pixel / 16 + (written(inputs) - inputs->channels) +
+	       ovt_simd_far_work(apart);
+}
+
+static u64 fill_work(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+		     u64 rows, u64 columns)
+{
+	u64 apart = (u64)insn->in[0].row_stride * inputs->sample_y;
+
+	return rows * (ROW_WORK + ovt_simd_far_work(apart) +
+		       columns * column_work(inputs, insn));
+}
+
+static u32 columns_of(const struct ovt_simd_inputs *inputs, u32 width)
+{
+	return (width - 1) * inputs->step_x + inputs->extent_x;
+}
+
+static u32 rows_of(const struct ovt_simd_inputs *inputs, u32 height)
+{
+	return (height - 1) * inputs->step_y + inputs->extent_y;
+}
+
+void ovt_simd_inputs_narrow(struct ovt_simd_inputs *inputs, u32 width)
+{
+	if (inputs->width <= width)
+		return;
+	inputs->width = width;
+	inputs->height = 1;
+	inputs->row = columns_of(inputs, width) * inputs->pixel;
+}
+
+/* Fewer pixels, so that filling is a unit of work: false if one is too many. */
+static bool shrink(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn)
+{
+	u64 row = fill_work(inputs, insn, 1, columns_of(inputs, inputs->width));
+	u32 room = OVT_SIMD_UNIT / inputs->extent_y;
+	u32 fixed = (u32)fill_work(inputs, insn, 1, 0);
+	u32 width;
+
+	inputs->height = windows_in(OVT_SIMD_UNIT / row, inputs->extent_y, inputs->step_y,
+				    inputs->height);
+	if (inputs->height)
+		return true;
+	inputs->height = 1;
+	if (room < fixed)
+		return false;
+	width = windows_in((room - fixed) / column_work(inputs, insn), inputs->extent_x,
+			   inputs->step_x, inputs->width);
+	if (width)
+		ovt_simd_inputs_narrow(inputs, width);
+	return width > 0;
+}
+
+bool ovt_simd_inputs_pay(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+			 u32 outputs, u32 products)
+{
+	u64 taps = (u64)insn->kernel_height * insn->kernel_width;
+	u64 units = (u64)inputs->height * inputs->width * ((outputs + 7ull) / 8);
+	u64 scalar = units * (UNIT_NS + taps * products * 8 / SCALAR_PRODUCTS_PER_NS);
+
+	return fill_work(inputs, insn, rows_of(inputs, inputs->height),
+			 columns_of(inputs, inputs->width)) <= scalar;
 }
 
 bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
@@ -41,12 +126,12 @@ bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_
 		return false;
 	inputs->width = windows_in(OVT_SIMD_INPUTS / ((u64)inputs->extent_y * inputs->pixel),
 				   inputs->extent_x, inputs->step_x, insn->out.width);
-	inputs->row = ((inputs->width - 1) * inputs->step_x + inputs->extent_x) * inputs->pixel;
+	inputs->row = columns_of(inputs, inputs->width) * inputs->pixel;
 	inputs->height = 1;
 	if (inputs->width == insn->out.width)
 		inputs->height = windows_in(OVT_SIMD_INPUTS / inputs->row, inputs->extent_y,
 					    inputs->step_y, insn->out.height);
-	return true;
+	return shrink(inputs, insn);
 }
 
 void ovt_simd_inputs_as_bytes(struct ovt_simd_inputs *bytes, const struct ovt_simd_inputs *words)
@@ -109,6 +194,7 @@ static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct ov
 {
 	u64 pixel_stride = (u64)insn->in[0].pixel_stride * inputs->sample_x;
 	u32 used = inputs->channels * how->size, pixel = inputs->pixel * how->size;
+	u32 end = written(inputs) * how->size;
 	u32 x, rest;
 
 	if (pixel_stride == inputs->channels && pixel_stride == inputs->pixel) {
@@ -120,7 +206,7 @@ static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct ov
 			convert_16(to, load_8(from), how);
 		else
 			convert(to, from, inputs->channels, readable, how);
-		for (rest = used; rest < pixel; rest++)
+		for (rest = used; rest < end; rest++)
 			to[rest] = how->outside;
 	}
 }
@@ -162,9 +248,8 @@ s64 ovt_simd_inputs_fill(const struct ovt_simd_inputs *inputs, const struct over
 			 const struct ovt_operands *operands, u32 y, u32 x, u32 first_channel,
 			 void *to)
 {
-	u32 rows = (ovt_simd_group_height(inputs, insn, y) - 1) * inputs->step_y + inputs->extent_y;
-	u32 columns = (ovt_simd_group_width(inputs, insn, x) - 1) * inputs->step_x +
-		      inputs->extent_x;
+	u32 rows = rows_of(inputs, ovt_simd_group_height(inputs, insn, y));
+	u32 columns = columns_of(inputs, ovt_simd_group_width(inputs, insn, x));
 	s64 first_y = (s64)((u64)y * insn->stride_height) - insn->pad_top;
 	s64 first_x = (s64)((u64)x * insn->stride_width) - insn->pad_left;
 	u32 row_bytes = inputs->row * inputs->size;
@@ -185,5 +270,5 @@ s64 ovt_simd_inputs_fill(const struct ovt_simd_inputs *inputs, const struct over
 			fill_row(inputs, insn, operands, (u32)from, first_x, columns,
 				 first_channel, at, &how);
 	}
-	return (s64)rows * (20 + (s64)columns * (2 + inputs->pixel / 16));
+	return (s64)fill_work(inputs, insn, rows, columns);
 }

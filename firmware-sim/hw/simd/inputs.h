@@ -43,10 +43,22 @@ struct ovt_simd_inputs {
  * ovt_simd_inputs_plan - lay out windows that see @channels channels
  * @align: elements that a column of inputs is a multiple of: 2 or OVT_SIMD_OUTPUTS
  *
- * False if the window of one pixel does not fit into the scratch.
+ * False if the window of one pixel does not fit into the scratch, or fills it with more than
+ * OVT_SIMD_UNIT of work.  No group does.
  */
 bool ovt_simd_inputs_plan(struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
 			  u32 channels, u32 align);
+
+/*
+ * Whether filling takes less than the scalar operators do for the outputs that it is for: @outputs
+ * of each pixel, @products in each for a tap.  Much of what dilated or far strided windows span is
+ * not multiplied at all.
+ */
+bool ovt_simd_inputs_pay(const struct ovt_simd_inputs *inputs, const struct overtake_insn *insn,
+			 u32 outputs, u32 products);
+
+/* Makes groups no wider than @width, at least 1. */
+void ovt_simd_inputs_narrow(struct ovt_simd_inputs *inputs, u32 width);
 
 /* The layout of the same groups as bytes, a column a multiple of 4 of them. */
 void ovt_simd_inputs_as_bytes(struct ovt_simd_inputs *bytes, const struct ovt_simd_inputs *words);

@@ -15,6 +15,10 @@
 #define STRIP_ROWS	4u
 /* Products in a nanosecond, on a CPU that is not fast. */
 #define PRODUCTS_PER_NS	16
+/* Of loading what 16 outputs are scaled by, and finding their rows of in[1]. */
+#define BLOCK_WORK	60
+/* A unit of work is of one pixel from this many channels on; there is none of twice as many. */
+#define LONG_ROW	(OVT_SIMD_UNIT * PRODUCTS_PER_NS / OVT_SIMD_OUTPUTS / STRIP_PIXELS)
 
 /* The rows of in[1] that make up outputs, as many as there are. */
 struct matmul_rows {
@@ -44,9 +48,10 @@ static bool plan(struct ovt_simd_inputs *inputs, struct overtake_insn *as_conv,
 bool ovt_simd_matmul_covers(const struct overtake_insn *insn)
 {
 	struct overtake_insn as_conv;
-	struct ovt_simd_inputs ignored;
+	struct ovt_simd_inputs inputs;
 
-	return plan(&ignored, &as_conv, insn);
+	return insn->in[0].channels <= LONG_ROW * STRIP_PIXELS && plan(&inputs, &as_conv, insn) &&
+	       ovt_simd_inputs_pay(&inputs, &as_conv, insn->out.channels, insn->in[0].channels);
 }
 
 /* 16 elements of a row from @k on; what lies behind its channels meets zeros. */
@@ -167,18 +172,22 @@ run_outputs(const struct ovt_simd_inputs *inputs, const struct overtake_insn *in
 {
 	u32 pixels = ovt_simd_group_width(inputs, insn, cursor->x) *
 		     ovt_simd_group_height(inputs, insn, cursor->y);
+	s64 pixel_work = (s64)insn->in[0].channels * OVT_SIMD_OUTPUTS / PRODUCTS_PER_NS +
+			 ovt_simd_store_work(insn);
 	struct ovt_simd_channels channels;
 	struct matmul_rows rows;
 
+	*work -= BLOCK_WORK;
 	ovt_simd_channels_load(&channels, insn, operands, cursor->c, count);
 	find_rows(&rows, insn, operands, cursor, count);
 	do {
-		u32 first = cursor->strip * STRIP_PIXELS;
-		u32 strip = pixels - first < STRIP_PIXELS ? 1 : STRIP_PIXELS;
+		u32 most = rows.depth > LONG_ROW ? 1 : STRIP_PIXELS;
+		u32 first = cursor->strip * most;
+		u32 strip = pixels - first < most ? 1 : most;
 
 		run_strip(inputs, insn, operands, scratch, cursor, &rows, &channels, first, strip,
 			  count);
-		*work -= 40 + (s64)strip * rows.depth * OVT_SIMD_OUTPUTS / PRODUCTS_PER_NS;
+		*work -= 40 + strip * pixel_work;
 		cursor->strip++;
 		if (first + strip == pixels) {
 			cursor->strip = 0;

@@ -7,10 +7,45 @@
 
 /* Bytes of either sign that 16 bits can add up. */
 #define ADDENDS	255u
+/* Of going to the next row of a window. */
+#define ROW_WORK	20
+/* In rows of so many pixels it is the first window alone that finds them cached nowhere. */
+#define WIDE		64u
 
 static u64 padded_channels(const struct overtake_insn *insn)
 {
 	return ((u64)insn->in[0].channels + 7) / 8 * 8;
+}
+
+/* What a unit of an instruction takes. */
+struct costs {
+	u32 store;
+	u32 row;
+	u32 position;
+};
+
+static struct costs costs_of(const struct overtake_insn *insn)
+{
+	u64 apart = (u64)insn->in[0].pixel_stride * ovt_dilation(insn->dilation_width);
+	struct costs costs = { .store = ovt_simd_store_work(insn), .row = ROW_WORK,
+			       .position = 1 + ovt_simd_far_work(apart) };
+
+	if (insn->in[0].width < WIDE)
+		costs.row += ovt_simd_far_work(insn->in[0].row_stride);
+	return costs;
+}
+
+/* Of @rows x @columns positions. */
+static s64 window_work(const struct costs *costs, u32 rows, u32 columns)
+{
+	return (s64)rows * (costs->row + (s64)columns * costs->position);
+}
+
+bool ovt_simd_pool_covers(const struct overtake_insn *insn)
+{
+	struct costs costs = costs_of(insn);
+
+	return window_work(&costs, insn->kernel_height, insn->kernel_width) <= OVT_SIMD_UNIT;
 }
 
 static OVT_SIMD_NOINLINE ovt_s8x16
@@ -46,6 +81,7 @@ bool ovt_simd_max_pool(const struct overtake_insn *insn, const struct ovt_operan
 {
 	ovt_c8x16 least = broadcast_s8((s8)insn->clamp_min);
 	ovt_c8x16 most = broadcast_s8((s8)insn->clamp_max);
+	struct costs costs = costs_of(insn);
 	bool more;
 
 	(void)scratch;
@@ -58,7 +94,7 @@ bool ovt_simd_max_pool(const struct overtake_insn *insn, const struct ovt_operan
 		result = __builtin_ia32_pmaxsb128(result, least);
 		result = __builtin_ia32_pminsb128(result, most);
 		ovt_simd_store(ovt_output_at(insn, operands, cursor), (ovt_s8x16)result, count);
-		*work -= 20 + (s64)window.rows * (4 + window.columns);
+		*work -= 20 + costs.store + window_work(&costs, window.rows, window.columns);
 		more = ovt_simd_next(insn, cursor, count);
 	} while (more && *work > 0);
 	return !more;
@@ -118,6 +154,7 @@ bool ovt_simd_average_pool(const struct overtake_insn *insn, const struct ovt_op
 			   struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
 {
 	struct ovt_simd_channels channels;
+	struct costs costs = costs_of(insn);
 	bool more;
 
 	(void)scratch;
@@ -135,7 +172,7 @@ bool ovt_simd_average_pool(const struct overtake_insn *insn, const struct ovt_op
 		add_window(insn, operands, &window, cursor->c, &sums);
 		ovt_simd_store(ovt_output_at(insn, operands, cursor),
 			       ovt_simd_requantise(&sums, &channels), count);
-		*work -= 30 + (s64)window.rows * (4 + window.columns);
+		*work -= 30 + costs.store + window_work(&costs, window.rows, window.columns);
 		more = ovt_simd_next(insn, cursor, count);
 	} while (more && *work > 0);
 	return !more;

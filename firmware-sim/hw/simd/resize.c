@@ -11,6 +11,8 @@
 #include "hw/simd/twins.h"
 
 #define RUN_CHANNELS	8u
+/* Of beginning a pixel: its corners may be on five pages with it. */
+#define PIXEL_WORK	80
 
 /* Weights of pairs: the second's is the fraction. */
 static __always_inline ovt_s16x16 pair_weights(u32 fraction)
@@ -118,7 +120,7 @@ bool ovt_simd_resize_bilinear(const struct overtake_insn *insn,
 		find_corners(&corners, insn, operands, cursor);
 		blend_run(&corners, ovt_output_at(insn, operands, &pixel), cursor->c,
 			  cursor->c + count);
-		*work -= 30 + count;
+		*work -= PIXEL_WORK + count;
 		more = ovt_simd_next(insn, cursor, count);
 	} while (more && *work > 0);
 	return !more;

@@ -23,8 +23,8 @@ static const struct twin twins[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_MAX] = { ovt_simd_combine_covers, ovt_simd_combine },
 	[OVERTAKE_OP_MIN] = { ovt_simd_combine_covers, ovt_simd_combine },
 	[OVERTAKE_OP_REQUANTISE] = { ovt_simd_combine_covers, ovt_simd_combine },
-	[OVERTAKE_OP_MAX_POOL] = { always, ovt_simd_max_pool },
-	[OVERTAKE_OP_AVERAGE_POOL] = { always, ovt_simd_average_pool },
+	[OVERTAKE_OP_MAX_POOL] = { ovt_simd_pool_covers, ovt_simd_max_pool },
+	[OVERTAKE_OP_AVERAGE_POOL] = { ovt_simd_pool_covers, ovt_simd_average_pool },
 	[OVERTAKE_OP_TABLE] = { always, ovt_simd_table },
 	[OVERTAKE_OP_RESIZE_BILINEAR] = { always, ovt_simd_resize_bilinear },
 };

@@ -57,9 +57,29 @@ struct ovt_simd_scratch {
 
 /*
  * What a host has to bear at once: ovt_simd_run() called with this much work or less takes well
- * below 200 us (see docs/operators.md).
+ * below 200 us (docs/operators.md), for it exceeds it by less than a unit of OVT_SIMD_UNIT.  What
+ * bounds the units: groups are made small enough to be filled (hw/simd/inputs.h) and strips
+ * short enough to be multiplied; windows of pools, windows of CONV and DEPTHWISE, and rows of
+ * MATMUL that are larger have no twin.  What is cached nowhere counts: see OVT_SIMD_FAR_WORK.
  */
 #define OVT_SIMD_SLICE		(16 * 1024)
+/* The most that one unit counts. */
+#define OVT_SIMD_UNIT		(32 * 1024)
+
+/* Pixels or rows this many bytes apart are on a page of their own soon: misses of cache and TLB. */
+#define OVT_SIMD_FAR		1024u
+#define OVT_SIMD_FAR_WORK	30
+
+static inline u32 ovt_simd_far_work(u64 bytes_apart)
+{
+	return bytes_apart < OVT_SIMD_FAR ? 0 : OVT_SIMD_FAR_WORK;
+}
+
+/* What storing to a pixel of out takes more than to its neighbour in the cache. */
+static inline u32 ovt_simd_store_work(const struct overtake_insn *insn)
+{
+	return ovt_simd_far_work(insn->out.row_stride / insn->out.width);
+}
 
 /* Whether there is a twin for a validated instruction.  Needs no AVX2. */
 bool ovt_simd_covers(const struct overtake_insn *insn);

@@ -10,6 +10,9 @@
 #include "hw/simd/pixels.h"
 #include "hw/simd/twins.h"
 
+/* Of beginning a run: both tensors may be on another page. */
+#define RUN_WORK	60
+
 struct table {
 	ovt_c8x32 parts[2][8];
 };
@@ -83,7 +86,7 @@ bool ovt_simd_table(const struct overtake_insn *insn, const struct ovt_operands 
 		look_up_run(&table,
 			    ovt_input_at(insn, operands, 0, cursor->y, cursor->x, cursor->c),
 			    ovt_output_at(insn, operands, cursor), part.elements);
-		*work -= 20 + part.elements;
+		*work -= RUN_WORK + part.elements;
 		more = ovt_simd_run_next(insn, cursor, &part);
 	} while (more && *work > 0);
 	return !more;
