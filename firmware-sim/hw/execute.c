@@ -141,6 +141,7 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
 {
 	struct ovt_exec *exec = &core->exec;
 	u64 end = (u64)exec->descriptor.first_insn + exec->descriptor.insn_count;
+	struct ovt_simd_section section;
 	s64 work_per_cycle = core->profile->macs_per_cycle;
 	s64 work = (s64)(budget < BUDGET_MAX ? budget : BUDGET_MAX) * work_per_cycle;
 
@@ -158,8 +159,16 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
 		}
 		if (exec->pc >= end)
 			return finish_pass(core, exec);
+		/*
+		 * Whether there is a twin is code of hw/simd, too: the compiler may have used
+		 * vector registers for it, which are somebody else's outside of a section.
+		 */
+		if (core->simd && !ovt_simd_begin(&section))
+			return OVT_STEP_MORE;
 		work -= FETCH_CYCLES * work_per_cycle;
 		fault = begin_insn(core, exec);
+		if (core->simd)
+			ovt_simd_end(&section);
 		if (fault)
 			return finish(exec, fault);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Which instructions have a twin.  Compiled as all else: no vectors here. */
+/* Which instructions have a twin.  Compiled as all else; what it calls is not. */
 #include "hw/simd/twins.h"
 
 struct twin {

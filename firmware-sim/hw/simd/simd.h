@@ -81,7 +81,7 @@ static inline u32 ovt_simd_store_work(const struct overtake_insn *insn)
 	return ovt_simd_far_work(insn->out.row_stride / insn->out.width);
 }
 
-/* Whether there is a twin for a validated instruction.  Needs no AVX2. */
+/* Whether there is a twin for an instruction.  Inside a section too: its code may use vectors. */
 bool ovt_simd_covers(const struct overtake_insn *insn);
 
 /*
