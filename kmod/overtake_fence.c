@@ -7,8 +7,8 @@
  * each submission looks at all of them.  So what a buffer's reservation object gets is another
  * fence: of the buffer's readers or of its writers, numbered in the order of submission.  Number n
  * is signalled when all of the first n jobs have ended, so each stands for its predecessors, and
- * the reservation object keeps one of either kind, however many jobs there are.  Whoever waits for a
- * buffer waits for all of its users so far, and the last number says just that.
+ * the reservation object keeps one of either kind, however many jobs there are.  Whoever waits for
+ * a buffer waits for all of its users so far, and the last number says just that.
  *
  * Each of these jobs has a deadline, so the fence is signalled in bounded time; it is not held up
  * by jobs that come later.
