@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Processes that inherit files and memory, that die at any moment, that are interrupted.
+// Processes that inherit files and memory, that die at any moment, that are interrupted; devices
+// that misbehave.
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +60,23 @@ void Worker::signal_sibling() {
         return;
     log(Kind::signal, " ");
     outcome(Kind::signal, kill(getpid(), SIGUSR1) ? errno : 0);
+}
+
+// The device misbehaves at one of the next FCs, whoever it belongs to.
+void Worker::inject_fault() {
+    if (!process_.options.inject)
+        return;
+    const char* kind =
+        random_.pick<const char*>({"endless", "descriptor", "instruction", "lost-wakeup",
+                                   "lost-interrupt", "spurious", "reset"});
+    char text[64];
+    const int length = std::snprintf(text, sizeof(text), "%s:%u", kind, 1 + random_.below(200));
+    log(Kind::inject, "%s", text);
+    const int fd = open(process_.options.inject, O_WRONLY | O_CLOEXEC);
+    const bool planned = fd >= 0 && write(fd, text, static_cast<size_t>(length)) == length;
+    outcome(Kind::inject, planned ? 0 : errno);
+    if (fd >= 0)
+        close(fd);
 }
 
 } // namespace overtake::fuzz

@@ -23,7 +23,7 @@ constexpr KindInfo kinds[kind_count] = {
     {"BO_WAIT", true, "EINVAL ENOENT ETIMEDOUT"},
     {"CONTEXT_CREATE", true, "EINVAL ENOSPC EPERM ENOMEM"},
     {"CONTEXT_DESTROY", true, "EINVAL ENOENT"},
-    {"SUBMIT", true, "EINVAL E2BIG ENOENT EPERM EACCES EEXIST ENOSPC ENOMEM ECANCELED"},
+    {"SUBMIT", true, "EINVAL E2BIG ENOENT EPERM EACCES EEXIST ENOSPC ENOMEM ECANCELED ESHUTDOWN"},
     {"CANCEL", true, "EINVAL ENOENT"},
     {"WAIT", true, "EINVAL ENOENT ETIMEDOUT"},
     {"GEM_CLOSE", true, "EINVAL ENOENT"},
@@ -57,6 +57,7 @@ constexpr KindInfo kinds[kind_count] = {
     {"fork", false, "EAGAIN ENOMEM"},
     {"kill", false, "ESRCH"},
     {"signal", false, "ESRCH"},
+    {"fault on demand", false, ""},
 };
 
 } // namespace

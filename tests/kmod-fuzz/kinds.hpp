@@ -51,6 +51,7 @@ enum class Kind : uint32_t {
     fork,
     kill,
     signal,
+    inject,
     count
 };
 

@@ -34,7 +34,7 @@ constexpr int stuck_seconds = 240; // without a single call: something hangs
 
 Options parse(int argc, char** argv) {
     Options options;
-    static std::string device = options.device, log;
+    static std::string device = options.device, log, inject;
     CLI::App app("Random calls into the driver: valid, mutated, noise.", "overtake-fuzz-uapi");
     app.add_option("--seed", options.seed, "what all random choices follow from (1)");
     app.add_option("--calls", options.calls, "how many calls to make in all (20000)");
@@ -42,7 +42,11 @@ Options parse(int argc, char** argv) {
         ->check(CLI::Range(1u, max_threads));
     app.add_option("--clients", options.clients, "client processes (3)")
         ->check(CLI::Range(1u, max_clients));
+    app.add_option("--reference-interval", options.reference_interval,
+                   "calls between two rounds of reference jobs (10000)")
+        ->check(CLI::PositiveNumber);
     app.add_option("--device", device, "device node (/dev/accel/accel0)");
+    app.add_option("--inject", inject, "debugfs file through which to plan faults of the device");
     app.add_option("--log", log, "file to write each call to before it is made");
     try {
         app.parse(argc, argv);
@@ -51,6 +55,7 @@ Options parse(int argc, char** argv) {
     }
     options.device = device.c_str();
     options.log = log.empty() ? nullptr : log.c_str();
+    options.inject = inject.empty() ? nullptr : inject.c_str();
     return options;
 }
 
@@ -193,7 +198,7 @@ private:
         if (!reference_)
             return;
         // What has been asked for is answered first.
-        const uint64_t asked = shared_.calls / reference_interval;
+        const uint64_t asked = shared_.calls / options_.reference_interval;
         for (int i = 0; !failed_ && shared_.references_right < asked && i < stuck_seconds * 100;
              i++)
             usleep(10000);

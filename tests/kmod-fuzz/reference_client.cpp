@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "reference_client.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -82,14 +83,7 @@ ReferenceClient make_client(const Options& options) {
     return client;
 }
 
-void run_job(const ReferenceClient& client, uint64_t number, uint16_t opcode) {
-    static std::vector<uint8_t> expected(data_bytes);
-    overtake_insn insn = {};
-    if (!fuzz_reference(mix({client.seed, number}) | 1, opcode, &insn, client.data.bytes,
-                        expected.data(), data_bytes))
-        wrong(client, number, "no such job: opcode", opcode);
-    std::memcpy(client.program.bytes, &insn, sizeof(insn));
-
+overtake_result submit_and_wait(const ReferenceClient& client, uint64_t number) {
     overtake_fc fc = {.first_insn = 0, .insn_count = 1};
     overtake_binding bindings[2] = {
         {client.program.address, 4096, OVERTAKE_REGION_PROGRAM, OVERTAKE_MAP_READ},
@@ -113,15 +107,58 @@ void run_job(const ReferenceClient& client, uint64_t number, uint16_t opcode) {
     wait.deadline_ns = OVERTAKE_DEADLINE_NEVER;
     wait.context_id = client.context;
     must(client, number, DRM_IOCTL_OVERTAKE_WAIT, &wait, "WAIT");
-    if (wait.result.status)
-        wrong(client, number, "status", wait.result.status);
-    if (wait.result.fcs_done != 1 || wait.result.tag != number)
-        wrong(client, number, "number of FCs done", wait.result.fcs_done);
-    if (std::memcmp(client.data.bytes + result_at, &wait.result, sizeof(wait.result)))
-        wrong(client, number, "result record, not what WAIT says: status", wait.result.status);
-    for (uint64_t i = 0; i < data_bytes; i++)
-        if (client.data.bytes[i] != expected[i])
-            wrong(client, number, "first wrong byte", static_cast<long>(i));
+    return wait.result;
+}
+
+// Says of a wrong buffer what tells a wrong sum from a stranger's write.
+void check_bytes(const ReferenceClient& client, uint64_t number, const overtake_insn& insn,
+                 const std::vector<uint8_t>& expected) {
+    uint64_t first = data_bytes, last = 0, count = 0;
+    for (uint64_t i = 0; i < data_bytes; i++) {
+        if (client.data.bytes[i] == expected[i])
+            continue;
+        first = std::min(first, i);
+        last = i;
+        count++;
+    }
+    if (!count)
+        return;
+    std::fprintf(stderr, "opcode %u: %llu bytes of %llu..%llu differ; the output is at %llu\n",
+                 insn.opcode, static_cast<unsigned long long>(count),
+                 static_cast<unsigned long long>(first), static_cast<unsigned long long>(last),
+                 static_cast<unsigned long long>(insn.out.offset));
+    for (uint64_t i = first; i < std::min(first + 32, data_bytes); i++)
+        std::fprintf(stderr, "%02x %02x%c", client.data.bytes[i], expected[i],
+                     i % 8 == 7 ? '\n' : ' ');
+    wrong(client, number, "first wrong byte", static_cast<long>(first));
+}
+
+// What a planned fault of the device does to a job.
+bool is_hit_by_fault(int32_t status) {
+    return status == -EIO || status == -ETIMEDOUT || status == -ENOEXEC;
+}
+
+// Where the device has faults on demand, a job that one of them hit is run again.
+void run_job(const ReferenceClient& client, uint64_t number, uint16_t opcode, bool has_faults) {
+    static std::vector<uint8_t> expected(data_bytes);
+    overtake_result result;
+    overtake_insn insn = {};
+    uint32_t attempts = has_faults ? 100 : 1;
+    do {
+        if (!fuzz_reference(mix({client.seed, number}) | 1, opcode, &insn, client.data.bytes,
+                            expected.data(), data_bytes))
+            wrong(client, number, "no such job: opcode", opcode);
+        std::memcpy(client.program.bytes, &insn, sizeof(insn));
+        result = submit_and_wait(client, number);
+    } while (--attempts && is_hit_by_fault(result.status));
+
+    if (result.status)
+        wrong(client, number, "status", result.status);
+    if (result.fcs_done != 1 || result.tag != number)
+        wrong(client, number, "number of FCs done", result.fcs_done);
+    if (std::memcmp(client.data.bytes + result_at, &result, sizeof(result)))
+        wrong(client, number, "result record, not what WAIT says: status", result.status);
+    check_bytes(client, number, insn, expected);
 }
 
 } // namespace
@@ -132,7 +169,7 @@ void reference_client(const Options& options, Shared& shared, int request_fd) {
     while (read(request_fd, &token, sizeof(token)) == sizeof(token) && !shared.stop) {
         for (uint16_t opcode = 1; opcode < OVERTAKE_OP_COUNT; opcode++)
             if (opcode != OVERTAKE_OP_DELAY && opcode != OVERTAKE_OP_JUMP)
-                run_job(client, number++, opcode);
+                run_job(client, number++, opcode, options.inject);
         shared.references_right++;
     }
 }

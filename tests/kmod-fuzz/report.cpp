@@ -65,7 +65,7 @@ bool report(const Options& options, const Shared& shared, int64_t seconds, uint3
         std::printf("# too many jobs fail\n");
         right = false;
     }
-    const uint64_t wanted = shared.calls / reference_interval;
+    const uint64_t wanted = shared.calls / options.reference_interval;
     std::printf("# %llu calls in %lld s (%lld a second), %u clients killed, %llu rounds of "
                 "reference jobs right of "
                 "%llu, %u answers that are not documented\n",

@@ -13,15 +13,16 @@ namespace overtake::fuzz {
 constexpr uint32_t max_clients = 16;
 constexpr uint32_t max_threads = 8;
 constexpr uint32_t error_count = 134;          // greater than any errno that a call may answer with
-constexpr uint32_t reference_interval = 10000; // calls between two reference jobs
 
 struct Options {
     uint64_t seed = 1;
     uint64_t calls = 20000;
     uint32_t threads = 2;
     uint32_t clients = 3;
+    uint64_t reference_interval = 10000; // calls between two rounds of reference jobs
     const char* device = "/dev/accel/accel0";
     const char* log = nullptr;
+    const char* inject = nullptr; // where faults are planned; none are without it
 
     // With one of each, the sequence of calls depends on the seed and on nothing else.
     bool is_replayable() const { return threads == 1 && clients == 1; }

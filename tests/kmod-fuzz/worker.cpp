@@ -62,6 +62,7 @@ constexpr Weight weights[] = {
     {Kind::fork, 1},
     {Kind::kill, 1},
     {Kind::signal, 6},
+    {Kind::inject, 4},
 };
 
 constexpr uint32_t weight_sum = [] {
@@ -211,6 +212,8 @@ void Worker::call(Kind kind) {
         return kill_somebody();
     case Kind::signal:
         return signal_sibling();
+    case Kind::inject:
+        return inject_fault();
     default:
         return syncobj(kind, file);
     }
@@ -220,7 +223,7 @@ void Worker::call(Kind kind) {
 void Worker::count_call() {
     const uint64_t calls = ++process_.shared.calls;
     const uint64_t one = 1;
-    if (calls % reference_interval == 0 &&
+    if (calls % process_.options.reference_interval == 0 &&
         write(process_.reference_fd, &one, sizeof(one)) != sizeof(one))
         std::perror("reference client");
 }

@@ -135,6 +135,7 @@ private:
     void fork_child();
     void kill_somebody();
     void signal_sibling();
+    void inject_fault();
 
     Process& process_;
     uint32_t thread_;
