@@ -324,10 +324,14 @@ int advance_clock(unsigned int index, uint64_t now_ns)
 
 void restart_clock(unsigned int index)
 {
+	int attempt, ret = -EBUSY;
 	char path[128];
 
 	debugfs_path(path, sizeof(path), index, "manual_clock");
-	check_equal(write_file(path, "0"), 0);
+	/* The kernel closes the files of a ring that has gone a moment after its process has. */
+	for (attempt = 0; attempt < 500 && (ret = write_file(path, "0")) == -EBUSY; attempt++)
+		usleep(10000);
+	check_equal(ret, 0);
 	check_equal(write_file(path, "1"), 0);
 }
 

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -442,6 +445,70 @@ static void closed_file_ends_blocked_jobs(void)
 	check_equal(sync_file_status(sync_file), -ECANCELED);
 	close(sync_file);
 	client_close(&other);
+}
+
+/* The device goes away under a job that waits. */
+static void unbind_ends_blocked_jobs(void)
+{
+	struct overtake_result result;
+	struct pair pair;
+	int sync_file;
+
+	pair_open(&pair, 0);
+	pair.second.submit.result = pair.client.data.address + RESULT_OFFSET;
+	pair_submit(&pair);
+	sync_file = syncobj_to_sync_file(pair.client.fd, pair.done);
+	device_bind(0, "unbind");
+	check_equal(sync_file_status(sync_file), -ENODEV);
+	memcpy(&result, pair.client.data.data + RESULT_OFFSET, sizeof(result));
+	check_equal(result.tag, 2);
+	check_equal(result.status, -ENODEV);
+	check_equal(result.queued_ns, 0);
+	close(sync_file);
+	client_close(&pair.client);
+	device_bind(0, "bind");
+}
+
+/* A file descriptor of another process. */
+static int take_fd(pid_t process, int number)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, process, 0);
+	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+
+	check_message(pidfd >= 0 && fd >= 0, "pidfd: %s", strerror(errno));
+	close(pidfd);
+	return fd;
+}
+
+static void kill_ends_blocked_jobs(void)
+{
+	struct pollfd file = { .events = POLLIN };
+	int pipes[2], number, status;
+	pid_t child;
+
+	restart_clock(0);
+	check_equal(pipe(pipes), 0);
+	child = fork();
+	if (!child) {
+		struct pair pair;
+
+		pair_prepare(&pair, 0, 5 * MS);
+		pair_submit(&pair);
+		number = syncobj_to_sync_file(pair.client.fd, pair.done);
+		if (write(pipes[1], &number, sizeof(number)) == sizeof(number))
+			pause();
+		_exit(1);
+	}
+	close(pipes[1]);
+	check_equal(read(pipes[0], &number, sizeof(number)), sizeof(number));
+	close(pipes[0]);
+	file.fd = take_fd(child, number);
+	check_equal(poll(&file, 1, 0), 0);
+	check_equal(kill(child, SIGKILL), 0);
+	check_equal(waitpid(child, &status, 0), child);
+	check_equal(poll(&file, 1, -1), 1);
+	check_equal(sync_file_status(file.fd), -ECANCELED);
+	close(file.fd);
 }
 
 static void uring_job_waits_for_a_fence(void)
@@ -897,6 +964,8 @@ const struct test_case share_cases[] = {
 	{ "fence-destroyed-context-ends-blocked-jobs", MANUAL,
 	  destroyed_context_ends_blocked_jobs },
 	{ "fence-closed-file-ends-blocked-jobs", MANUAL, closed_file_ends_blocked_jobs },
+	{ "fence-kill-ends-blocked-jobs", MANUAL, kill_ends_blocked_jobs },
+	{ "fence-unbind-ends-blocked-jobs", MANUAL, unbind_ends_blocked_jobs },
 	{ "fence-abandoned-ring-ends-a-blocked-job", MANUAL, abandoned_ring_ends_a_blocked_job },
 	{ "fence-sync-file-is-told", MANUAL, sync_file_is_told },
 	{ "fence-long-chain-fails-as-a-whole", MANUAL, long_chain_fails_as_a_whole },
