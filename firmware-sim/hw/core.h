@@ -95,6 +95,9 @@ enum ovt_step {
 	OVT_STEP_FINISHED,	/* nothing left to execute: report with ovt_fw_executed() */
 };
 
+/* Who executes an instruction: settled before its first step, kept to its last. */
+enum ovt_twin { OVT_TWIN_NONE, OVT_TWIN_ASK, OVT_TWIN_RUN };
+
 /**
  * struct ovt_exec - the FC that a core executes
  *
@@ -115,7 +118,7 @@ struct ovt_exec {
 	u32 priced;		/* modelled cost known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
-	u32 vectors;		/* @insn is executed by its twin */
+	enum ovt_twin twin;	/* of @insn */
 	struct overtake_insn insn;
 	struct ovt_operands operands;
 	struct ovt_cursor cursor;

@@ -108,7 +108,7 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 		return OVERTAKE_FAULT_NONE;
 	}
 	memset(&exec->cursor, 0, sizeof(exec->cursor));
-	exec->vectors = core->simd && ovt_simd_covers(&exec->insn);
+	exec->twin = core->simd ? OVT_TWIN_ASK : OVT_TWIN_NONE;
 	exec->in_insn = 1;
 	return OVERTAKE_FAULT_NONE;
 }
@@ -116,6 +116,9 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 /*
  * Goes on with the instruction; true at its end.  What uses vector registers is bounded, whatever
  * the budget; while the host does not grant them, nothing is done and the budget counts as used up.
+ *
+ * Whether there is a twin is asked inside a section, once: that code is hw/simd's, too, and outside
+ * the vector registers are somebody else's.
  */
 static bool operate(struct ovt_core *core, s64 *work)
 {
@@ -123,15 +126,19 @@ static bool operate(struct ovt_core *core, s64 *work)
 	struct ovt_simd_section section;
 	s64 slice = *work < OVT_SIMD_SLICE ? *work : OVT_SIMD_SLICE;
 	s64 left = slice;
-	bool finished;
+	bool finished = false;
 
-	if (!exec->vectors)
+	if (exec->twin == OVT_TWIN_NONE)
 		return ovt_operator_run(&exec->insn, &exec->operands, &exec->cursor, work);
 	if (!ovt_simd_begin(&section)) {
 		*work = 0;
 		return false;
 	}
-	finished = ovt_simd_run(&exec->insn, &exec->operands, core->simd, &exec->cursor, &left);
+	if (exec->twin == OVT_TWIN_ASK)
+		exec->twin = ovt_simd_covers(&exec->insn) ? OVT_TWIN_RUN : OVT_TWIN_NONE;
+	if (exec->twin == OVT_TWIN_RUN)
+		finished = ovt_simd_run(&exec->insn, &exec->operands, core->simd, &exec->cursor,
+					&left);
 	ovt_simd_end(&section);
 	*work -= slice - left;
 	return finished;
@@ -141,7 +148,6 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
 {
 	struct ovt_exec *exec = &core->exec;
 	u64 end = (u64)exec->descriptor.first_insn + exec->descriptor.insn_count;
-	struct ovt_simd_section section;
 	s64 work_per_cycle = core->profile->macs_per_cycle;
 	s64 work = (s64)(budget < BUDGET_MAX ? budget : BUDGET_MAX) * work_per_cycle;
 
@@ -159,16 +165,8 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
 		}
 		if (exec->pc >= end)
 			return finish_pass(core, exec);
-		/*
-		 * Whether there is a twin is code of hw/simd, too: the compiler may have used
-		 * vector registers for it, which are somebody else's outside of a section.
-		 */
-		if (core->simd && !ovt_simd_begin(&section))
-			return OVT_STEP_MORE;
 		work -= FETCH_CYCLES * work_per_cycle;
 		fault = begin_insn(core, exec);
-		if (core->simd)
-			ovt_simd_end(&section);
 		if (fault)
 			return finish(exec, fault);
 	}

@@ -501,6 +501,7 @@ static void requantise(struct bench *bench, u32 at, u32 count)
 static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
 {
 	u32 steps = 1;
+	u32 steps_of_twin = 0;
 
 	for (u32 i = 0; i < MEMORY_BYTES; i++)
 		bench->memory[i] = (u8)(i * 7 + i / 256);
@@ -512,11 +513,13 @@ static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
 		ovt_core_use_simd(&bench->core, scratch);
 	start_fc(bench, 0, 2);
 	while (ovt_core_step(&bench->core, 1) == OVT_STEP_MORE) {
-		if (bench->core.exec.in_insn)
-			assert_int_equal(bench->core.exec.vectors,
-					 scratch && bench->core.exec.pc == 0);
+		if (bench->core.exec.in_insn && bench->core.exec.twin == OVT_TWIN_RUN) {
+			assert_int_equal(bench->core.exec.pc, 0);
+			steps_of_twin++;
+		}
 		steps++;
 	}
+	assert_int_equal(!!scratch, !!steps_of_twin);
 	assert_int_equal(bench->core.exec.fault, OVERTAKE_FAULT_NONE);
 	return steps;
 }
