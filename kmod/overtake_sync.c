@@ -288,7 +288,7 @@ void overtake_syncs_arm(struct overtake_job *job)
  * When this returns no callback runs or will run.  Any number of times; no lock is held.
  *
  * It may run in the timer's interrupt.  A fence that was signalled when it was armed is left alone:
- * the lock of DRM's stub, which always is, is taken elsewhere with interrupts on.
+ * so is that of dma_fence_get_stub(), whose lock Linux takes elsewhere with interrupts on.
  */
 void overtake_syncs_disarm(struct overtake_job *job)
 {

@@ -30,11 +30,12 @@
 #include "overtake_host.h"
 #include "overtake_usage.h"
 
-/* One file of a core's directory. */
+/* One file of a core's directory, or a setting of all cores. */
 struct core_file {
 	struct device_attribute attribute;
-	u32 core;
-	size_t offset; /* counters: of the value in struct drm_overtake_core_info */
+	u32 core; /* from 1; 0 = all */
+	size_t offset; /* counters: in struct drm_overtake_core_info; settings: in overtake_core */
+	int (*set)(struct overtake_device *device, u32 core, u32 value);
 	ssize_t (*table)(struct overtake_device *device, u32 core, char *text);
 };
 
@@ -53,58 +54,38 @@ static struct overtake_device *device_of(struct device *dev)
 	return dev_get_drvdata(dev);
 }
 
-static u32 administrator_limit(struct overtake_device *device, u32 core)
+/* What the administrator set, of one core or of all. */
+static ssize_t setting_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
-	u32 limit;
-
-	spin_lock_irq(&device->lock);
-	limit = device->cores[core - 1].limit;
-	spin_unlock_irq(&device->lock);
-	return limit;
-}
-
-static ssize_t core_limit_show(struct device *dev, struct device_attribute *attribute, char *text)
-{
+	const struct core_file *file = to_core_file(attribute);
 	struct overtake_device *device = device_of(dev);
+	u32 first = file->core ?: 1;
+	u32 last = file->core ?: device->settings.cores;
 	int length = 0;
 	u32 core;
 
-	for (core = 1; core <= device->settings.cores; core++)
-		length += sysfs_emit_at(text, length, "%s%u", core > 1 ? " " : "",
-					administrator_limit(device, core));
+	for (core = first; core <= last; core++) {
+		u32 value;
+
+		spin_lock_irq(&device->lock);
+		value = *(u32 *)((u8 *)&device->cores[core - 1] + file->offset);
+		spin_unlock_irq(&device->lock);
+		length += sysfs_emit_at(text, length, "%s%u", core > first ? " " : "", value);
+	}
 	return length + sysfs_emit_at(text, length, "\n");
 }
 
-static ssize_t store_limit(struct overtake_device *device, u32 core, const char *text,
-			   size_t length)
+static ssize_t setting_store(struct device *dev, struct device_attribute *attribute,
+			     const char *text, size_t length)
 {
-	u32 limit;
+	const struct core_file *file = to_core_file(attribute);
+	u32 value;
 	int ret;
 
-	ret = kstrtou32(text, 0, &limit);
+	ret = kstrtou32(text, 0, &value);
 	if (!ret)
-		ret = overtake_host_set_limit(device, core, limit);
+		ret = file->set(device_of(dev), file->core, value);
 	return ret ? ret : length;
-}
-
-static ssize_t core_limit_store(struct device *dev, struct device_attribute *attribute,
-				const char *text, size_t length)
-{
-	return store_limit(device_of(dev), 0, text, length);
-}
-static DEVICE_ATTR_RW(core_limit);
-
-static ssize_t one_limit_show(struct device *dev, struct device_attribute *attribute, char *text)
-{
-	u32 core = to_core_file(attribute)->core;
-
-	return sysfs_emit(text, "%u\n", administrator_limit(device_of(dev), core));
-}
-
-static ssize_t one_limit_store(struct device *dev, struct device_attribute *attribute,
-			       const char *text, size_t length)
-{
-	return store_limit(device_of(dev), to_core_file(attribute)->core, text, length);
 }
 
 static ssize_t limit_active_show(struct device *dev, struct device_attribute *attribute, char *text)
@@ -113,60 +94,6 @@ static ssize_t limit_active_show(struct device *dev, struct device_attribute *at
 
 	overtake_core_info(device_of(dev), to_core_file(attribute)->core, &info);
 	return sysfs_emit(text, "%u\n", info.core_limit);
-}
-
-static u32 normal_floor(struct overtake_device *device, u32 core)
-{
-	u32 floor;
-
-	spin_lock_irq(&device->lock);
-	floor = device->cores[core - 1].normal_floor;
-	spin_unlock_irq(&device->lock);
-	return floor;
-}
-
-static ssize_t store_floor(struct overtake_device *device, u32 core, const char *text,
-			   size_t length)
-{
-	u32 floor;
-	int ret;
-
-	ret = kstrtou32(text, 0, &floor);
-	if (!ret)
-		ret = overtake_host_set_normal_floor(device, core, floor);
-	return ret ? ret : length;
-}
-
-static ssize_t normal_floor_show(struct device *dev, struct device_attribute *attribute, char *text)
-{
-	struct overtake_device *device = device_of(dev);
-	int length = 0;
-	u32 core;
-
-	for (core = 1; core <= device->settings.cores; core++)
-		length += sysfs_emit_at(text, length, "%s%u", core > 1 ? " " : "",
-					normal_floor(device, core));
-	return length + sysfs_emit_at(text, length, "\n");
-}
-
-static ssize_t normal_floor_store(struct device *dev, struct device_attribute *attribute,
-				  const char *text, size_t length)
-{
-	return store_floor(device_of(dev), 0, text, length);
-}
-static DEVICE_ATTR_RW(normal_floor);
-
-static ssize_t one_floor_show(struct device *dev, struct device_attribute *attribute, char *text)
-{
-	u32 core = to_core_file(attribute)->core;
-
-	return sysfs_emit(text, "%u\n", normal_floor(device_of(dev), core));
-}
-
-static ssize_t one_floor_store(struct device *dev, struct device_attribute *attribute,
-			       const char *text, size_t length)
-{
-	return store_floor(device_of(dev), to_core_file(attribute)->core, text, length);
 }
 
 static ssize_t counter_show(struct device *dev, struct device_attribute *attribute, char *text)
@@ -197,6 +124,12 @@ static ssize_t table_show(struct device *dev, struct device_attribute *attribute
 }
 
 #define COUNTER(field)	offsetof(struct drm_overtake_core_info, field)
+#define SETTING(name, field, setter)				\
+	{							\
+		__ATTR(name, 0644, setting_show, setting_store),	\
+		.offset = offsetof(struct overtake_core, field),	\
+		.set = setter,					\
+	}
 
 static ssize_t simd_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
@@ -205,9 +138,9 @@ static ssize_t simd_show(struct device *dev, struct device_attribute *attribute,
 static DEVICE_ATTR_RO(simd);
 
 static const struct core_file core_files[] = {
-	{ __ATTR(core_limit, 0644, one_limit_show, one_limit_store) },
+	SETTING(core_limit, limit, overtake_host_set_limit),
 	{ __ATTR(core_limit_active, 0444, limit_active_show, NULL) },
-	{ __ATTR(normal_floor, 0644, one_floor_show, one_floor_store) },
+	SETTING(normal_floor, normal_floor, overtake_host_set_normal_floor),
 	{ __ATTR(busy_ns, 0444, counter_show, NULL), .offset = COUNTER(busy_ns) },
 	{ __ATTR(fcs_high, 0444, counter_show, NULL), .offset = COUNTER(fcs_high) },
 	{ __ATTR(fcs_normal, 0444, counter_show, NULL), .offset = COUNTER(fcs_normal) },
@@ -215,12 +148,16 @@ static const struct core_file core_files[] = {
 	{ __ATTR(faults, 0444, counter_show, NULL), .offset = COUNTER(faults) },
 	{ __ATTR(resets, 0444, counter_show, NULL), .offset = COUNTER(resets) },
 	{ __ATTR(hangs, 0444, hangs_show, NULL) },
-	{ __ATTR(limit, 0644, one_limit_show, one_limit_store) },
+	SETTING(limit, limit, overtake_host_set_limit),
 	{ __ATTR(ratio, 0444, table_show, NULL), .table = overtake_usage_ratio },
 	{ __ATTR(queue, 0444, table_show, NULL), .table = overtake_usage_queue },
 	{ __ATTR(fc_time, 0400, table_show, NULL), .table = overtake_usage_fc_time },
 	{ __ATTR(users, 0400, table_show, NULL), .table = overtake_usage_users },
 };
+
+static struct core_file all_limits = SETTING(core_limit, limit, overtake_host_set_limit);
+static struct core_file all_floors =
+	SETTING(normal_floor, normal_floor, overtake_host_set_normal_floor);
 
 /* A counter of the whole device. */
 struct device_file {
@@ -257,8 +194,8 @@ static struct device_file spurious_interrupts = {
 };
 
 static struct attribute *device_attributes[] = {
-	&dev_attr_core_limit.attr,
-	&dev_attr_normal_floor.attr,
+	&all_limits.attribute.attr,
+	&all_floors.attribute.attr,
 	&dev_attr_simd.attr,
 	&bans.attribute.attr,
 	&lost_interrupts.attribute.attr,

@@ -57,28 +57,23 @@ void ovt_multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weigh
 s64 ovt_unit_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		  const struct ovt_cursor *at, u32 count)
 {
-	u32 group_inputs = insn->in[0].channels / insn->groups;
-	u32 group_outputs = insn->out.channels / insn->groups;
-	u32 group = at->c / group_outputs;
-	u64 block = (u64)group * ((group_outputs + 7ull) / 8) + at->c % group_outputs / 8;
-	u64 pixel_weights = (group_inputs + 1ull) / OVERTAKE_WEIGHT_INPUTS * OVERTAKE_WEIGHT_TILE;
-	u64 row_weights = pixel_weights * insn->kernel_width;
-	const s8 *weights = (const s8 *)operands->weights +
-			    block * insn->kernel_height * row_weights;
+	struct ovt_block_weights block = ovt_block_weights_at(insn, operands, at);
 	struct ovt_window window = ovt_window_at(insn, at);
 	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
 	u32 y, x;
 
-	weights += window.kernel_y * row_weights + window.kernel_x * pixel_weights;
-	for (y = 0; y < window.rows; y++, weights += row_weights) {
+	for (y = 0; y < window.rows; y++) {
+		const s8 *weights = block.weights + (window.kernel_y + y) * block.row +
+				    window.kernel_x * block.tap;
+
 		for (x = 0; x < window.columns; x++)
 			ovt_multiply_pixel(sums, ovt_tap_at(insn, operands, &window, y, x,
-							    group * group_inputs),
-					   insn->in[0].zero_point, weights + x * pixel_weights,
-					   group_inputs);
+							    block.first_input),
+					   insn->in[0].zero_point, weights + x * block.tap,
+					   block.inputs);
 	}
 	ovt_store_sums(insn, operands, at, count, sums);
-	return (s64)window.rows * window.columns * group_inputs * OVT_UNIT_CHANNELS;
+	return (s64)window.rows * window.columns * block.inputs * OVT_UNIT_CHANNELS;
 }
 
 s64 ovt_unit_depthwise(const struct overtake_insn *insn, const struct ovt_operands *operands,

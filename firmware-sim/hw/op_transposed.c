@@ -80,14 +80,7 @@ static struct reach reach_of(u32 output, u32 stride, u32 pad, u32 kernel, u32 di
 s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
 			     const struct ovt_cursor *at, u32 count)
 {
-	u32 group_inputs = insn->in[0].channels / insn->groups;
-	u32 group_outputs = insn->out.channels / insn->groups;
-	u32 group = at->c / group_outputs;
-	u64 block = (u64)group * ((group_outputs + 7ull) / 8) + at->c % group_outputs / 8;
-	u64 pixel_weights = (group_inputs + 1ull) / OVERTAKE_WEIGHT_INPUTS * OVERTAKE_WEIGHT_TILE;
-	u64 row_weights = pixel_weights * insn->kernel_width;
-	const s8 *weights = (const s8 *)operands->weights +
-			    block * insn->kernel_height * row_weights;
+	struct ovt_block_weights block = ovt_block_weights_at(insn, operands, at);
 	struct reach rows = reach_of(at->y, insn->stride_height, insn->pad_top,
 				     insn->kernel_height, ovt_dilation(insn->dilation_height),
 				     insn->in[0].height);
@@ -105,14 +98,14 @@ s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_
 			const s8 *in = ovt_input_at(insn, operands, 0,
 						    rows.input - y * rows.input_step,
 						    columns.input - x * columns.input_step,
-						    group * group_inputs);
+						    block.first_input);
 
 			ovt_multiply_pixel(sums, in, insn->in[0].zero_point,
-					   weights + ky * row_weights + kx * pixel_weights,
-					   group_inputs);
+					   block.weights + ky * block.row + kx * block.tap,
+					   block.inputs);
 		}
 	}
 	ovt_store_sums(insn, operands, at, count, sums);
 	return FIND_WORK +
-	       (s64)rows.count * columns.count * group_inputs * OVT_UNIT_CHANNELS;
+	       (s64)rows.count * columns.count * block.inputs * OVT_UNIT_CHANNELS;
 }

@@ -53,6 +53,42 @@ s64 ovt_round_shift(s64 value, u32 shift);
 void ovt_store_sums(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		    const struct ovt_cursor *at, u32 count, const u32 *sums);
 
+/**
+ * struct ovt_block_weights - CONV's and TRANSPOSED_CONV's weights of a block of 8 outputs
+ * @weights: of the first tap
+ * @row: bytes from one row of taps to the next
+ * @tap: bytes from one tap to the next
+ * @first_input: first input channel of the block's group
+ * @inputs: input channels of the group
+ */
+struct ovt_block_weights {
+	const s8 *weights;
+	u64 row;
+	u64 tap;
+	u32 first_input;
+	u32 inputs;
+};
+
+static inline struct ovt_block_weights ovt_block_weights_at(const struct overtake_insn *insn,
+							    const struct ovt_operands *operands,
+							    const struct ovt_cursor *at)
+{
+	u32 outputs = insn->out.channels / insn->groups;
+	u32 inputs = insn->in[0].channels / insn->groups;
+	u32 group = at->c / outputs;
+	u64 block = (u64)group * ((outputs + 7ull) / 8) + at->c % outputs / 8;
+	u64 tap = (inputs + 1ull) / OVERTAKE_WEIGHT_INPUTS * OVERTAKE_WEIGHT_TILE;
+	u64 row = tap * insn->kernel_width;
+
+	return (struct ovt_block_weights){
+		.weights = (const s8 *)operands->weights + block * insn->kernel_height * row,
+		.row = row,
+		.tap = tap,
+		.first_input = group * inputs,
+		.inputs = inputs,
+	};
+}
+
 /* Adds @inputs elements of one pixel times [i / 2][8 o][2 i] to 8 sums. */
 void ovt_multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weights, u32 inputs);
 

@@ -35,6 +35,7 @@ extern const struct test_case fail_nth_cases[];
 extern const struct test_case device_cases[];
 extern const struct test_case power_cases[];
 extern const struct test_case share_cases[];
+extern const struct test_case fence_cases[];
 extern const struct test_case injected_cases[];
 extern const struct test_case reported_cases[];
 extern const struct test_case simd_cases[];

@@ -335,6 +335,12 @@ void restart_clock(unsigned int index)
 	check_equal(write_file(path, "1"), 0);
 }
 
+struct client client_open_at_zero(void)
+{
+	restart_clock(0);
+	return client_open(0, 254);
+}
+
 uint64_t read_counter(const char *path)
 {
 	char text[64];

@@ -83,6 +83,8 @@ int read_file(const char *path, char *text, size_t size);
 int advance_clock(unsigned int index, uint64_t now_ns);
 /* A device with a manual clock and no open file begins again at time 0. */
 void restart_clock(unsigned int index);
+/* A client of device 0, whose manual clock begins again. */
+struct client client_open_at_zero(void);
 uint64_t read_counter(const char *path);
 /* Take the driver from device @index ("unbind"), or give it back ("bind"). */
 void device_bind(unsigned int index, const char *what);

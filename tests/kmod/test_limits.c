@@ -146,8 +146,7 @@ static void limits_of_jobs(void)
 	uint32_t first, contexts;
 	struct client client;
 
-	restart_clock(0);
-	client = client_open(0, 254);
+	client = client_open_at_zero();
 	first = client.context;
 	put_delay(&client, 0, 1);
 	check_equal(submit_until_refused(&client, 1), OVERTAKE_MAX_JOBS);
@@ -324,8 +323,7 @@ static void memory_is_charged_to_the_caller(void)
 	mkdir(CGROUPS "/clients", 0700);
 	snprintf(text, sizeof(text), "%d", getpid());
 	check_equal(write_file(CGROUPS "/clients/cgroup.procs", text), 0);
-	restart_clock(0);
-	client = client_open(0, 254);
+	client = client_open_at_zero();
 	put_delay(&client, 0, MS);
 	before = charged_to_group();
 	job_init(&job, &client, 1, 0, 1);
@@ -355,8 +353,7 @@ static void poll_tells_what_can_be_collected(void)
 	struct client client;
 	struct job job;
 
-	restart_clock(0);
-	client = client_open(0, 254);
+	client = client_open_at_zero();
 	put_delay(&client, 0, MS);
 	check_equal(polled(client.fd), 0);
 	job_init(&job, &client, 1, 0, 1);

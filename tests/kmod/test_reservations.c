@@ -30,8 +30,7 @@ static void foreign_fences_outlive_the_handle(void)
 	int dmabuf, vgem;
 	struct job job;
 
-	restart_clock(0);
-	client = client_open(0, 254);
+	client = client_open_at_zero();
 	put_delay(&client, 0, MS);
 	buffer = buffer_create(client.fd, SIZE, READ_WRITE);
 	dmabuf = prime_export(client.fd, buffer.handle, DRM_RDWR | DRM_CLOEXEC);

@@ -322,12 +322,7 @@ static bool advance(const struct ovt_conv_plan *plan, const struct overtake_insn
 	if (cursor->c < insn->out.channels)
 		return true;
 	cursor->c = 0;
-	cursor->x += ovt_simd_group_width(&plan->inputs, insn, cursor->x);
-	if (cursor->x < insn->out.width)
-		return true;
-	cursor->x = 0;
-	cursor->y += ovt_simd_group_height(&plan->inputs, insn, cursor->y);
-	return cursor->y < insn->out.height;
+	return ovt_simd_next_group(&plan->inputs, insn, cursor);
 }
 
 static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,

@@ -220,12 +220,7 @@ static bool advance(const struct ovt_simd_inputs *inputs, const struct overtake_
 	if (cursor->c < insn->out.channels)
 		return true;
 	cursor->c = 0;
-	cursor->x += ovt_simd_group_width(inputs, insn, cursor->x);
-	if (cursor->x < insn->out.width)
-		return true;
-	cursor->x = 0;
-	cursor->y += ovt_simd_group_height(inputs, insn, cursor->y);
-	return cursor->y < insn->out.height;
+	return ovt_simd_next_group(inputs, insn, cursor);
 }
 
 bool ovt_simd_depthwise(const struct overtake_insn *insn, const struct ovt_operands *operands,

@@ -80,6 +80,18 @@ static inline u32 ovt_simd_group_width(const struct ovt_simd_inputs *inputs,
 	return left < inputs->width ? left : inputs->width;
 }
 
+/* Moves @cursor to the next group's pixels; false past the last. */
+static inline bool ovt_simd_next_group(const struct ovt_simd_inputs *inputs,
+				       const struct overtake_insn *insn, struct ovt_cursor *cursor)
+{
+	cursor->x += ovt_simd_group_width(inputs, insn, cursor->x);
+	if (cursor->x < insn->out.width)
+		return true;
+	cursor->x = 0;
+	cursor->y += ovt_simd_group_height(inputs, insn, cursor->y);
+	return cursor->y < insn->out.height;
+}
+
 /*
  * Fills @to for the group at (@y, @x) with channels from @first_channel on; what aligns a column
  * weighs nothing, as what is outside the tensor.  Returns what that takes, in nanoseconds or less.
