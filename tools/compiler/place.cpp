@@ -155,6 +155,8 @@ private:
         for (std::size_t index = 0; index < values.size(); ++index) {
             program_.places[values[index]].region = OVERTAKE_REGION_SCRATCH;
             program_.places[values[index]].offset = plan.offsets[index];
+            program_.scratch.push_back({values[index], plan.offsets[index], lifetimes[index].bytes,
+                                        lifetimes[index].first, lifetimes[index].last});
         }
         program_.scratch_bytes = plan.bytes;
         if (plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)

@@ -41,6 +41,16 @@ struct Place {
     std::uint64_t bytes = 0;
 };
 
+/// Where a value lies in the scratch region from the node that writes it to its last reader
+/// (indices into Graph::nodes).
+struct ScratchUse {
+    ValueId value;
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::size_t first_node;
+    std::size_t last_node;
+};
+
 /// An instruction and the node (index into Graph::nodes) it belongs to.
 struct Step {
     overtake_insn insn;
@@ -66,7 +76,8 @@ struct Program {
     std::vector<IoRegion> io;
     Constants constants;
     std::uint64_t scratch_bytes = 0;
-    std::vector<FunctionCall> fcs; // cover all steps in order
+    std::vector<ScratchUse> scratch; // of the values that are no part of another
+    std::vector<FunctionCall> fcs;   // cover all steps in order
 };
 
 } // namespace overtake::compiler

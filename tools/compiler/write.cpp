@@ -128,6 +128,33 @@ node_reports(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const 
     return reports;
 }
 
+std::vector<fbs::FcShare> fc_shares(const Program& program, const ovt_profile& profile) {
+    std::vector<fbs::FcShare> shares;
+    for (std::uint32_t fc = 0; fc < program.fcs.size(); ++fc) {
+        const FunctionCall& call = program.fcs[fc];
+        std::map<std::size_t, fbs::FcShare> by_node; // nodes are in the order of execution
+        for (std::uint32_t index = 0; index < call.step_count; ++index) {
+            const Step& step = program.steps[call.first_step + index];
+            const fbs::FcShare& share = by_node[step.node];
+            by_node[step.node] = {fc, static_cast<std::uint32_t>(step.node), share.insn_count() + 1,
+                                  share.cycles() + ovt_insn_cycles(&profile, &step.insn)};
+        }
+        for (const auto& [node, share] : by_node)
+            shares.push_back(share);
+    }
+    return shares;
+}
+
+std::vector<flatbuffers::Offset<fbs::ScratchUse>>
+scratch_uses(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const Program& program) {
+    std::vector<flatbuffers::Offset<fbs::ScratchUse>> uses;
+    for (const ScratchUse& use : program.scratch)
+        uses.push_back(fbs::CreateScratchUseDirect(
+            builder, graph.values[use.value].name.c_str(), use.offset, use.bytes,
+            static_cast<std::uint32_t>(use.first_node), static_cast<std::uint32_t>(use.last_node)));
+    return uses;
+}
+
 flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& builder,
                                                 const ovt_profile& profile) {
     return fbs::CreateProfileDirect(
@@ -168,6 +195,8 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     const auto output_vector = builder.CreateVector(outputs);
     const auto segment_vector = builder.CreateVector(segments);
     const auto nodes = builder.CreateVector(node_reports(builder, graph, program, facts));
+    const auto scratch = builder.CreateVector(scratch_uses(builder, graph, program));
+    const auto shares = builder.CreateVectorOfStructs(fc_shares(program, *facts.profile));
     const auto code =
         aligned_bytes(builder, instructions.data(), instructions.size() * sizeof(overtake_insn));
     const auto weights =
@@ -186,6 +215,8 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     model.add_program(code);
     model.add_weights(weights);
     model.add_nodes(nodes);
+    model.add_scratch(scratch);
+    model.add_fc_shares(shares);
     fbs::FinishModelBuffer(builder, model.Finish());
     return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

@@ -3,15 +3,16 @@
 // overtake compile: an ONNX network becomes a model file.
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "compile.hpp"
+#include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "progress.hpp"
+#include "report_files.hpp"
 #include "summary.hpp"
 
 namespace overtake::command {
@@ -20,25 +21,9 @@ namespace {
 struct Options {
     compiler::CompileOptions compile;
     std::string output;
+    std::string report;
     bool quiet = false;
 };
-
-// The file appears whole or not at all.
-void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
-    const std::string partial = path + ".partial";
-    std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    std::error_code error;
-    if (file)
-        std::filesystem::rename(partial, path, error);
-    if (!file || error) {
-        std::error_code ignored;
-        std::filesystem::remove(partial, ignored);
-        throw Error(EIO, path + ": cannot be written; is its directory writable?");
-    }
-}
 
 int run_compile(const Options& options) {
     const std::string output =
@@ -54,14 +39,22 @@ int run_compile(const Options& options) {
         bytes = compiler::compile(
             options.compile, [&](const std::string& what, double done) { bar.show(what, done); });
     }
-    write_file(output, bytes);
+    write_file(output, [&](std::ostream& file) {
+        file.write(reinterpret_cast<const char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+    });
     if (options.compile.calibration.empty())
         fmt::print(stderr,
                    "overtake: {}: calibrated with random noise, so accuracy is not to be trusted; "
                    "give samples with --calibration\n",
                    options.compile.model);
+    if (options.quiet && options.report.empty())
+        return 0;
+    const nlohmann::ordered_json summary = summarise(bytes);
+    if (!options.report.empty())
+        write_report(options.report, std::filesystem::path(output).stem(), summary);
     if (!options.quiet)
-        fmt::print("{}: {}\n", output, one_line_summary(summarise(bytes)));
+        fmt::print("{}: {}\n", output, one_line_summary(summary));
     return 0;
 }
 
@@ -92,6 +85,8 @@ void add_compile(CLI::App& app, int& status) {
         ->capture_default_str();
     command->add_option("--seed", options->compile.seed, "Of the noise used without --calibration")
         ->capture_default_str();
+    command->add_option("--report", options->report,
+                        "FILE.html, FILE.json, FILE.txt, or a directory for all three");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     command->callback([options, &status] { status = run_compile(*options); });
 }

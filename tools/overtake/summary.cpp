@@ -84,9 +84,44 @@ Json nodes(const fbs::Model& model) {
                         {"processor", node->on_bpu() ? "BPU" : "CPU"},
                         {"macs", node->macs()},
                         {"bytes", node->bytes()},
+                        {"cycles", node->cycles()},
                         {"us", microseconds(node->cycles(), *model.profile())},
                         {"cosine", node->cosine()}});
     return json;
+}
+
+Json fc_shares(const fbs::Model& model) {
+    Json json = Json::array();
+    if (!model.fc_shares())
+        return json;
+    for (const fbs::FcShare* share : *model.fc_shares())
+        json.push_back({{"fc", share->fc()},
+                        {"node", share->node()},
+                        {"insn_count", share->insn_count()},
+                        {"us", microseconds(share->cycles(), *model.profile())}});
+    return json;
+}
+
+Json scratch(const fbs::Model& model) {
+    Json json = Json::array();
+    if (!model.scratch())
+        return json;
+    for (const fbs::ScratchUse* use : *model.scratch())
+        json.push_back({{"name", text(use->name())},
+                        {"offset", use->offset()},
+                        {"bytes", use->bytes()},
+                        {"first_node", use->first_node()},
+                        {"last_node", use->last_node()}});
+    return json;
+}
+
+// Inputs, outputs and what else crosses the border of a segment, each once.
+std::uint64_t boundary_bytes(const fbs::Model& model) {
+    std::uint64_t bytes = 0;
+    for (const fbs::Tensor* tensor : *model.tensors())
+        if (tensor->height() > 0)
+            bytes += tensor->bytes();
+    return bytes;
 }
 
 Json profile(const fbs::Profile& profile) {
@@ -112,10 +147,12 @@ nlohmann::ordered_json summarise(std::span<const std::byte> file) {
                  {"inputs", tensors(model, *model.inputs())},
                  {"outputs", tensors(model, *model.outputs())},
                  {"segments", Json::array()},
-                 {"nodes", nodes(model)}};
+                 {"nodes", nodes(model)},
+                 {"fc_shares", fc_shares(model)},
+                 {"scratch", scratch(model)}};
     double us = 0, longest = 0;
     std::size_t fcs = 0;
-    std::uint64_t scratch = 0, macs = 0;
+    std::uint64_t most_scratch = 0, macs = 0;
     for (const fbs::Segment* part : *model.segments()) {
         const Json& entry = json["segments"].emplace_back(segment(model, *part));
         if (entry["processor"] != "BPU")
@@ -123,7 +160,7 @@ nlohmann::ordered_json summarise(std::span<const std::byte> file) {
         us += entry["us"].get<double>();
         longest = std::max(longest, entry["longest_fc_us"].get<double>());
         fcs += entry["fc_count"].get<std::size_t>();
-        scratch = std::max(scratch, entry["scratch_bytes"].get<std::uint64_t>());
+        most_scratch = std::max(most_scratch, entry["scratch_bytes"].get<std::uint64_t>());
     }
     for (const Json& node : json["nodes"])
         macs += node["macs"].get<std::uint64_t>();
@@ -134,7 +171,9 @@ nlohmann::ordered_json summarise(std::span<const std::byte> file) {
                      {"macs", macs},
                      {"program_bytes", model.program()->size()},
                      {"weights_bytes", model.weights()->size()},
-                     {"scratch_bytes", scratch}};
+                     {"scratch_bytes", most_scratch},
+                     {"tensor_bytes", boundary_bytes(model)},
+                     {"file_bytes", file.size()}};
     return json;
 }
 

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "picture.hpp"
+#include "report.hpp"
+#include "style.hpp"
+
+namespace overtake::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A cosine similarity below this is marked.
+constexpr double low_cosine = 0.99;
+
+std::string name_of(const Json& json) {
+    return escaped(json["name"].get<std::string>());
+}
+
+std::uint64_t count_of(const Json& json, const char* key) {
+    return json[key].get<std::uint64_t>();
+}
+
+std::string cosine(double value) {
+    return fmt::format("<span{}>{:.5f}</span>", value < low_cosine ? " class=\"low\"" : "", value);
+}
+
+std::string tile(const std::string& figure, const std::string& what) {
+    return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", figure, what);
+}
+
+std::string section(const std::string& title, const std::string& explanation,
+                    const std::string& contents) {
+    return fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}</section>\n", title, explanation,
+                       contents);
+}
+
+const Json* least_similar(const Json& summary) {
+    const Json* least = nullptr;
+    for (const Json& node : summary["nodes"])
+        if (!least || node["cosine"].get<double>() < (*least)["cosine"].get<double>())
+            least = &node;
+    return least;
+}
+
+std::string tiles(const Json& summary) {
+    const Json& total = summary["total"];
+    const std::size_t nodes = summary["nodes"].size();
+    const auto on_bpu =
+        static_cast<std::size_t>(std::ranges::count(summary["nodes"], "BPU", [](const Json& node) {
+            return node["processor"].get<std::string>();
+        }));
+    const std::uint64_t fcs = count_of(total, "fc_count");
+    std::string html = "<div class=\"tiles\">\n";
+    html += tile(duration(total["us"].get<double>()), "modelled time on the BPU");
+    html += tile(fmt::format("{} FC{}", grouped(fcs), fcs == 1 ? "" : "s"),
+                 "longest " + duration(total["longest_fc_us"].get<double>()));
+    html += tile(fmt::format("{:.1f} M", static_cast<double>(count_of(total, "macs")) / 1e6),
+                 "multiply-accumulates");
+    html += tile(fmt::format("{} of {}", on_bpu, nodes), "nodes on the BPU, the others on the CPU");
+    if (!summary["nodes"].empty()) {
+        html += tile(cosine(summary["nodes"].back()["cosine"].get<double>()),
+                     "cosine similarity to float, last node");
+        const Json& least = *least_similar(summary);
+        html += tile(cosine(least["cosine"].get<double>()), "the least, at " + name_of(least));
+    }
+    html += tile(bytes(count_of(total, "weights_bytes")), "weights and tables");
+    html += tile(bytes(count_of(total, "scratch_bytes")), "scratch memory of a request");
+    return html + "</div>\n";
+}
+
+std::string legend(const Json& summary) {
+    const auto operators = operator_times(summary);
+    std::string html = "<div class=\"legend\">";
+    for (std::size_t index = 0; index < operators.size() && index < 7; ++index)
+        if (operators[index].us > 0)
+            html += fmt::format("<span><i class=\"{}\"></i>{}</span>",
+                                colour_class(operators, operators[index].type),
+                                escaped(operators[index].type));
+    if (operators.size() > 7 && operators[7].us > 0)
+        html += "<span><i class=\"c7\"></i>others</span>";
+    return html + "<span><i class=\"overhead\"></i>cost of the FC itself</span></div>\n";
+}
+
+std::string fc_section(const Json& summary) {
+    const auto limit = summary["max_time_per_fc_us"].get<std::uint64_t>();
+    const std::string chart = fc_chart(summary);
+    if (chart.empty())
+        return "";
+    const std::string limited = limit == 0 ? "max_time_per_fc is 0: each BPU segment is one FC"
+                                           : fmt::format("No FC is longer than max_time_per_fc, {}",
+                                                         duration(double(limit)));
+    return section("Function calls",
+                   "An FC is never interrupted once it has started, so the longest one bounds how "
+                   "long a request of priority 255 waits on its core. " +
+                       limited + ".",
+                   chart + legend(summary));
+}
+
+std::string time_section(const Json& summary) {
+    const std::string strip = time_strip(summary);
+    if (strip.empty())
+        return "";
+    const double total = summary["total"]["us"].get<double>();
+    const auto operators = operator_times(summary);
+    std::string rows;
+    for (const OperatorTime& entry : operators)
+        rows += fmt::format(
+            "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} "
+            "%</td><td class=\"part\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></td></tr>\n",
+            escaped(entry.type), entry.nodes, duration(entry.us), entry.us / total * 100,
+            colour_class(operators, entry.type), entry.us / total * 100);
+    return section("Where the time goes",
+                   "One inference on the BPU from left to right; the marks below are the borders "
+                   "of FCs.",
+                   strip +
+                       "<table><tr><th>operator</th><th class=\"n\">nodes</th><th "
+                       "class=\"n\">time</th><th class=\"n\">part</th><th></th></tr>\n" +
+                       rows + "</table>\n");
+}
+
+// "3" or "3 to 7": the FCs that a node has a share in.
+std::map<std::size_t, std::string> fcs_by_node(const Json& summary) {
+    std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> ranges;
+    for (const Json& share : summary["fc_shares"]) {
+        const auto fc = count_of(share, "fc");
+        const auto [entry, is_new] =
+            ranges.emplace(share["node"].get<std::size_t>(), std::pair(fc, fc));
+        if (!is_new)
+            entry->second.second = fc;
+    }
+    std::map<std::size_t, std::string> texts;
+    for (const auto& [node, range] : ranges)
+        texts[node] = range.first == range.second
+                          ? std::to_string(range.first)
+                          : fmt::format("{}&ndash;{}", range.first, range.second);
+    return texts;
+}
+
+std::string node_section(const Json& summary) {
+    const auto operators = operator_times(summary);
+    const auto fcs = fcs_by_node(summary);
+    double longest = 1e-9;
+    for (const Json& node : summary["nodes"])
+        longest = std::max(longest, node["us"].get<double>());
+    std::string rows;
+    std::size_t index = 0;
+    for (const Json& node : summary["nodes"]) {
+        const auto type = node["type"].get<std::string>();
+        const bool on_bpu = node["processor"] == "BPU";
+        const double us = node["us"].get<double>();
+        const auto fc = fcs.find(index);
+        rows += fmt::format(
+            "<tr><td class=\"n\">{}</td><td class=\"name\">{}</td><td>{}</td><td><span "
+            "class=\"on{}\">{}</span></td><td class=\"n\">{:.2f}</td><td class=\"n\">{:.1f}</td>"
+            "<td class=\"n\">{}</td><td class=\"part\"><i class=\"{}\" "
+            "style=\"width:{:.1f}%\"></i></td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
+            "</tr>\n",
+            index, name_of(node), escaped(type), on_bpu ? "" : " cpu", on_bpu ? "BPU" : "CPU",
+            static_cast<double>(count_of(node, "macs")) / 1e6,
+            static_cast<double>(count_of(node, "bytes")) / 1024,
+            on_bpu ? duration(us) : std::string("&ndash;"), colour_class(operators, type),
+            us / longest * 100, fc == fcs.end() ? "&ndash;" : fc->second,
+            cosine(node["cosine"].get<double>()));
+        ++index;
+    }
+    return section(
+        "Nodes",
+        fmt::format("In the order in which they run. Cosine similarity is that of a node's output "
+                    "to float over calibration samples; below {} it is marked. A node that others "
+                    "read where it lies takes no time.",
+                    low_cosine),
+        "<table><tr><th class=\"n\">#</th><th>node</th><th>operator</th><th>on</th>"
+        "<th class=\"n\">MMAC</th><th class=\"n\">KiB moved</th><th class=\"n\">time</th><th></th>"
+        "<th class=\"n\">FCs</th><th class=\"n\">cosine</th></tr>\n" +
+            rows + "</table>\n");
+}
+
+std::string memory_section(const Json& summary) {
+    const Json& total = summary["total"];
+    std::uint64_t all = 0;
+    std::string rows;
+    const std::pair<const char*, const char*> parts[] = {
+        {"weights_bytes", "weights, tables and requantisation, shared by all requests"},
+        {"program_bytes", "program, shared by all requests"},
+        {"scratch_bytes", "scratch of a request"},
+        {"tensor_bytes", "inputs, outputs and what passes between segments, of a request"}};
+    for (const auto& [key, what] : parts)
+        all += count_of(total, key);
+    for (const auto& [key, what] : parts) {
+        const double part = static_cast<double>(count_of(total, key)) /
+                            static_cast<double>(std::max<std::uint64_t>(all, 1)) * 100;
+        rows += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"part\"><i "
+                            "class=\"c0\" style=\"width:{:.1f}%\"></i></td></tr>\n",
+                            what, bytes(count_of(total, key)), part);
+    }
+    rows += fmt::format("<tr><td><b>device memory with one request</b></td><td "
+                        "class=\"n\"><b>{}</b></td><td></td></tr>\n",
+                        bytes(all));
+    return section("Memory",
+                   "Scratch memory: each block is a tensor, as wide as the nodes between its "
+                   "writer and its last reader and as high as its bytes.",
+                   memory_map(summary) + "<table>\n" + rows + "</table>\n");
+}
+
+std::string tensor_section(const Json& summary) {
+    std::string rows;
+    for (const char* kind : {"inputs", "outputs"})
+        for (const Json& tensor : summary[kind]) {
+            std::string device = "&ndash;", scale = "&ndash;", zero = "&ndash;";
+            if (tensor["on_device"].get<bool>()) {
+                const Json& layout = tensor["layout"];
+                device = fmt::format("int8 {} &times; {} &times; {}, strides {} and {}",
+                                     count_of(layout, "height"), count_of(layout, "width"),
+                                     count_of(layout, "channels"), count_of(layout, "row_stride"),
+                                     count_of(layout, "pixel_stride"));
+                scale = fmt::format("{:.6g}", tensor["scale"].get<double>());
+                zero = std::to_string(tensor["zero_point"].get<int>());
+            }
+            rows += fmt::format(
+                "<tr><td>{}</td><td class=\"name\">{}</td><td>{} {}</td><td>{}</td><td "
+                "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+                std::string(kind, 0, std::string_view(kind).size() - 1), name_of(tensor),
+                fmt::join(tensor["shape"].get<std::vector<std::uint64_t>>(), " &times; "),
+                tensor["data_type"].get<std::string>(), device, scale, zero,
+                bytes(count_of(tensor, "bytes")));
+        }
+    return section("Inputs and outputs",
+                   "On the device a tensor is height &times; width &times; channels with the "
+                   "channels innermost; a value is scale &times; (q &minus; zero point).",
+                   "<table><tr><th></th><th>name</th><th>shape</th><th>on the device</th>"
+                   "<th class=\"n\">scale</th><th class=\"n\">zero point</th>"
+                   "<th class=\"n\">size</th></tr>\n" +
+                       rows + "</table>\n");
+}
+
+std::string segment_section(const Json& summary) {
+    std::string rows;
+    std::size_t index = 0;
+    for (const Json& segment : summary["segments"]) {
+        const bool on_bpu = segment["processor"] == "BPU";
+        const std::string what = on_bpu ? fmt::format("{} FCs", segment["fcs"].size())
+                                        : fmt::format("{} operators", segment["ops"].size());
+        rows += fmt::format("<tr><td class=\"n\">{}</td><td><span class=\"on{}\">{}</span></td>"
+                            "<td>{}</td><td class=\"n\">{}</td></tr>\n",
+                            index++, on_bpu ? "" : " cpu", on_bpu ? "BPU" : "CPU", what,
+                            on_bpu ? duration(segment["us"].get<double>()) : "&ndash;");
+    }
+    return section("Segments",
+                   "What runs on which processor, one after the other. CPU segments have no "
+                   "modelled time.",
+                   "<table><tr><th class=\"n\">#</th><th>on</th><th>holds</th>"
+                   "<th class=\"n\">time</th></tr>\n" +
+                       rows + "</table>\n");
+}
+
+std::string profile_section(const Json& summary) {
+    std::string rows;
+    for (const auto& [key, value] : summary["profile"].items()) {
+        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        rows += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td></tr>\n", escaped(key),
+                            escaped(text));
+    }
+    return section("Profile", "The device whose cycle model all times come from.",
+                   "<table>" + rows + "</table>\n");
+}
+
+} // namespace
+
+std::string html(const Json& summary) {
+    const std::string name = name_of(summary);
+    std::string page = fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<title>{} &ndash; compiled</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n"
+        "<h1>{}</h1>\n<p class=\"lead\">Compiled for profile &ldquo;{}&rdquo; ({} MHz), "
+        "max_time_per_fc {} &micro;s, by {}, instruction set {}</p>\n",
+        name, style, name, name_of(summary["profile"]),
+        count_of(summary["profile"], "clock_khz") / 1000, count_of(summary, "max_time_per_fc_us"),
+        escaped(summary["producer"].get<std::string>()),
+        escaped(summary["isa_version"].get<std::string>()));
+    page += tiles(summary) + fc_section(summary) + time_section(summary);
+    page += segment_section(summary) + node_section(summary) + memory_section(summary);
+    page += tensor_section(summary) + profile_section(summary);
+    return page + "</main>\n</body>\n</html>\n";
+}
+
+} // namespace overtake::report

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "picture.hpp"
+#include "report.hpp"
+
+namespace overtake::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Text {
+public:
+    template <typename... Arguments>
+    void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+        fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    }
+
+    std::string take() { return std::move(text_); }
+
+private:
+    std::string text_;
+};
+
+void add_totals(Text& text, const Json& summary) {
+    const Json& total = summary["total"];
+    const auto count = [&](const char* key) { return total[key].get<std::uint64_t>(); };
+    text.add("{}  (written by {}, instruction set {})\n", summary["name"].get<std::string>(),
+             summary["producer"].get<std::string>(), summary["isa_version"].get<std::string>());
+    text.add("profile  {}, {} MHz; max_time_per_fc {} us\n",
+             summary["profile"]["name"].get<std::string>(),
+             summary["profile"]["clock_khz"].get<unsigned>() / 1000,
+             summary["max_time_per_fc_us"].get<unsigned>());
+    text.add("time     {:.1f} us modelled in {} FC{}, the longest {:.1f} us\n",
+             total["us"].get<double>(), count("fc_count"), count("fc_count") == 1 ? "" : "s",
+             total["longest_fc_us"].get<double>());
+    text.add("work     {:.1f} MMAC, {} instructions\n", static_cast<double>(count("macs")) / 1e6,
+             count("insn_count"));
+    text.add("memory   weights {}, program {}, scratch {}, tensors {}; file {}\n",
+             bytes(count("weights_bytes")), bytes(count("program_bytes")),
+             bytes(count("scratch_bytes")), bytes(count("tensor_bytes")),
+             bytes(count("file_bytes")));
+}
+
+void add_tensor(Text& text, const char* what, const Json& tensor) {
+    text.add("{:<8} {}  {} {}", what, tensor["name"].get<std::string>(),
+             fmt::join(tensor["shape"].get<std::vector<std::uint32_t>>(), "x"),
+             tensor["data_type"].get<std::string>());
+    if (tensor["on_device"].get<bool>()) {
+        const Json& layout = tensor["layout"];
+        text.add("; on the device int8 {} x {} x {}, strides {} {}, scale {:.6g}, zero point {}",
+                 layout["height"].get<unsigned>(), layout["width"].get<unsigned>(),
+                 layout["channels"].get<unsigned>(), layout["row_stride"].get<unsigned>(),
+                 layout["pixel_stride"].get<unsigned>(), tensor["scale"].get<double>(),
+                 tensor["zero_point"].get<int>());
+    }
+    text.add(", {} bytes\n", tensor["bytes"].get<std::uint64_t>());
+}
+
+// A bar of one line, as long as the FC relative to `most`.
+std::string bar(double us, double most) {
+    constexpr double length = 30;
+    return std::string(static_cast<std::size_t>(us / std::max(most, 1e-9) * length + 0.5), '#');
+}
+
+void add_segment(Text& text, std::size_t index, const Json& segment) {
+    if (segment["processor"] == "CPU") {
+        text.add("\nsegment {}: CPU\n", index);
+        for (const Json& op : segment["ops"])
+            text.add("  {} {}\n", op["type"].get<std::string>(), op["name"].get<std::string>());
+        return;
+    }
+    text.add("\nsegment {}: BPU, {} FCs, {:.1f} us, scratch {} bytes\n", index,
+             segment["fc_count"].get<std::size_t>(), segment["us"].get<double>(),
+             segment["scratch_bytes"].get<std::uint64_t>());
+    text.add("  {:>5} {:>10} {:>12} {:>12} {:>12}\n", "FC", "first insn", "instructions", "cycles",
+             "us");
+    std::size_t number = 0;
+    for (const Json& fc : segment["fcs"])
+        text.add("  {:>5} {:>10} {:>12} {:>12} {:>12.1f}  {}\n", number++,
+                 fc["first_insn"].get<std::uint32_t>(), fc["insn_count"].get<std::uint32_t>(),
+                 fc["cycles"].get<std::uint64_t>(), fc["us"].get<double>(),
+                 bar(fc["us"].get<double>(), segment["longest_fc_us"].get<double>()));
+}
+
+void add_nodes(Text& text, const Json& nodes) {
+    text.add("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9}\n", "node", "operator", "on", "MMAC",
+             "KiB", "us", "cosine");
+    for (const Json& node : nodes)
+        text.add("{:<32} {:<20} {:<4} {:>10.2f} {:>10.1f} {:>10.1f} {:>9.5f}\n",
+                 node["name"].get<std::string>(), node["type"].get<std::string>(),
+                 node["processor"].get<std::string>(),
+                 static_cast<double>(node["macs"].get<std::uint64_t>()) / 1e6,
+                 static_cast<double>(node["bytes"].get<std::uint64_t>()) / 1024,
+                 node["us"].get<double>(), node["cosine"].get<double>());
+}
+
+void add_memory(Text& text, const Json& summary) {
+    if (summary["scratch"].empty())
+        return;
+    text.add("\n{:<32} {:>12} {:>12} {:>12} {:>12}\n", "in scratch memory", "offset", "bytes",
+             "first node", "last node");
+    for (const Json& use : summary["scratch"])
+        text.add("{:<32} {:>12} {:>12} {:>12} {:>12}\n", use["name"].get<std::string>(),
+                 use["offset"].get<std::uint64_t>(), use["bytes"].get<std::uint64_t>(),
+                 use["first_node"].get<std::uint64_t>(), use["last_node"].get<std::uint64_t>());
+}
+
+} // namespace
+
+std::string text(const Json& summary) {
+    Text text;
+    add_totals(text, summary);
+    for (const Json& tensor : summary["inputs"])
+        add_tensor(text, "input", tensor);
+    for (const Json& tensor : summary["outputs"])
+        add_tensor(text, "output", tensor);
+    std::size_t index = 0;
+    for (const Json& segment : summary["segments"])
+        add_segment(text, index++, segment);
+    add_nodes(text, summary["nodes"]);
+    add_memory(text, summary);
+    return text.take();
+}
+
+} // namespace overtake::report
