@@ -271,6 +271,28 @@ def _resize(attributes, data, region=None, scales=None, sizes=None):
     return result
 
 
+def _per_channel(attributes, data, parameter):
+    """Shapes a scale or zero point, one or one a channel, so that it broadcasts."""
+    if parameter.size == 1:
+        return parameter.reshape(())
+    shape = [1] * data.ndim
+    shape[attributes.get("axis", 1)] = -1
+    return parameter.reshape(shape)
+
+
+def _quantize(attributes, data, scale, zero=np.uint8(0)):
+    """Rounds half to even, adds the zero point, saturates to its type."""
+    limits = np.iinfo(zero.dtype)
+    steps = np.rint(data / _per_channel(attributes, data, scale))
+    steps = steps + _per_channel(attributes, data, zero).astype(np.float32)
+    return np.clip(steps, limits.min, limits.max).astype(zero.dtype)
+
+
+def _dequantize(attributes, data, scale, zero=np.uint8(0)):
+    steps = data.astype(np.int64) - _per_channel(attributes, data, zero).astype(np.int64)
+    return steps.astype(np.float32) * _per_channel(attributes, data, scale)
+
+
 OPERATORS = {
     "Add": lambda attributes, left, right: left + right,
     "AveragePool": _average_pool,
@@ -279,6 +301,7 @@ OPERATORS = {
     "Concat": _concat,
     "Conv": _convolution,
     "ConvTranspose": _transposed_convolution,
+    "DequantizeLinear": _dequantize,
     "Div": lambda attributes, left, right: left / right,
     "Flatten": _flatten,
     "Gemm": _gemm,
@@ -291,6 +314,7 @@ OPERATORS = {
     "MaxPool": _max_pool,
     "Min": lambda attributes, *tensors: functools.reduce(np.minimum, tensors),
     "Mul": lambda attributes, left, right: left * right,
+    "QuantizeLinear": _quantize,
     "ReduceMean": _reduce_mean,
     "Relu": lambda attributes, data: np.maximum(data, 0),
     "Reshape": _reshape,
@@ -312,6 +336,8 @@ def evaluate(operator, attributes, inputs):
     """
     result = OPERATORS[operator](attributes, *inputs)
     if isinstance(result, tuple):
+        return result
+    if operator in ("QuantizeLinear", "DequantizeLinear"):
         return result
     return np.ascontiguousarray(result, dtype=np.result_type(inputs[0]))
 

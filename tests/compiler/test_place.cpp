@@ -52,9 +52,9 @@ struct Builder {
 
     Program lowered(ValueId output) {
         graph.outputs = {output};
-        std::vector<Range> ranges(graph.values.size(), Range{-1, 1});
-        align_concats(graph, ranges);
-        Program program = lower(graph, quantise(graph, ranges));
+        std::vector<Quantisation> quantisations(graph.values.size(), {1.0f / 128, 0});
+        align_concats(graph, quantisations);
+        Program program = lower(graph, quantise(graph, quantisations));
         check_steps(graph, program);
         return program;
     }
@@ -131,16 +131,16 @@ TEST(Concat, WhatOthersReadTooIsRequantisedAndWhatNobodyElseReadsIsMadeRight) {
     const ValueId own = builder.convolution(0, 8), shared = builder.convolution(0, 8);
     const ValueId both = builder.node(Operator::concat, {own, shared}, 16).output;
     builder.graph.outputs = {both, builder.convolution(shared, 8)};
-    std::vector<Range> ranges(builder.graph.values.size(), Range{-1, 1});
-    ranges[both] = {-2, 3};
-    align_concats(builder.graph, ranges);
-    EXPECT_EQ(ranges[own].high, 3);
-    EXPECT_EQ(ranges[shared].high, 1);
+    std::vector<Quantisation> quantisations(builder.graph.values.size(), {1.0f / 128, 0});
+    quantisations[both] = {5.0f / 256, -26};
+    align_concats(builder.graph, quantisations);
+    EXPECT_EQ(quantisations[own], quantisations[both]);
+    EXPECT_EQ(quantisations[shared], (Quantisation{1.0f / 128, 0}));
     std::size_t requantised = 0;
     for (const Node& node : builder.graph.nodes)
         requantised += node.op == Operator::activation && node.inputs[0] == shared;
     EXPECT_EQ(requantised, 1u);
-    const QuantisedGraph quantised = quantise(builder.graph, ranges);
+    const QuantisedGraph quantised = quantise(builder.graph, quantisations);
     for (const Node& node : builder.graph.nodes)
         for (ValueId input : node.inputs)
             if (node.op == Operator::concat) {

@@ -77,7 +77,8 @@ TEST(Quantisation, RoundsHalfToEvenAndSaturates) {
 TEST(Quantise, ZeroIsExactInEveryRange) {
     Graph graph = pixel_convolution(1, {1}, {0});
     for (const Range range : {Range{-1, 3}, Range{0, 7}, Range{2, 9}, Range{-9, -2}, Range{0, 0}}) {
-        const QuantisedGraph quantised = quantise(graph, {range, range});
+        const QuantisedGraph quantised =
+            quantise(graph, choose_quantisations(graph, {range, range}));
         const Quantisation& values = quantised.values[0];
         EXPECT_EQ(values.real(values.nearest(0)), 0.0f);
         const float span = 255 * values.scale;
@@ -95,7 +96,8 @@ TEST(Quantise, AccumulatorsCannotOverflowWhateverTheInput) {
                 weight = normal(random);
             std::fill(weights.begin() + inputs, weights.end(), 1.0f); // all of them greatest
             Graph graph = pixel_convolution(inputs, weights, {size, -size});
-            const QuantisedGraph quantised = quantise(graph, {{-1, 1}, {-size, size}});
+            const QuantisedGraph quantised =
+                quantise(graph, choose_quantisations(graph, {{-1, 1}, {-size, size}}));
             for (std::size_t output : {0, 1})
                 EXPECT_LT(greatest_accumulator(quantised.nodes[0], inputs, output), 1ll << 31)
                     << inputs << " inputs, bias " << size;
@@ -104,7 +106,7 @@ TEST(Quantise, AccumulatorsCannotOverflowWhateverTheInput) {
 
 TEST(Quantise, WeightsOfZeroGiveTheBias) {
     Graph graph = pixel_convolution(2, {0, 0}, {3});
-    const QuantisedGraph quantised = quantise(graph, {{0, 1}, {0, 3}});
+    const QuantisedGraph quantised = quantise(graph, choose_quantisations(graph, {{0, 1}, {0, 3}}));
     const QuantisedNode& node = quantised.nodes[0];
     const double output = std::ldexp(double(node.bias[0]) * node.requantise[0].multiplier,
                                      -int(node.requantise[0].shift)) *

@@ -41,7 +41,9 @@ Graph chain(std::uint32_t size, std::uint32_t channels, std::size_t length) {
 }
 
 Program lowered(const Graph& graph) {
-    return lower(graph, quantise(graph, std::vector<Range>(graph.values.size(), {-1, 1})));
+    return lower(graph,
+                 quantise(graph, choose_quantisations(
+                                     graph, std::vector<Range>(graph.values.size(), {-1, 1}))));
 }
 
 std::uint64_t outputs_of(const Program& program) {

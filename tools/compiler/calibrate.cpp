@@ -139,11 +139,14 @@ Samples read_samples(const Graph& graph, const std::vector<std::string>& specifi
 Samples random_samples(const Graph& graph, std::size_t count, unsigned seed) {
     std::mt19937 generator(seed);
     std::normal_distribution<float> noise;
+    std::uniform_int_distribution<int> byte(-128, 127);
     Samples samples(count);
     for (FloatValues& sample : samples)
         for (ValueId id : graph.inputs) {
             std::vector<float> data(graph.values[id].elements());
-            std::ranges::generate(data, [&] { return noise(generator); });
+            const auto& given = graph.values[id].given;
+            std::ranges::generate(
+                data, [&] { return given ? given->real(byte(generator)) : noise(generator); });
             sample.push_back(std::move(data));
         }
     return samples;

@@ -19,7 +19,8 @@ using Samples = std::vector<FloatValues>;
 /// equally many.  Throws CompileError.
 Samples read_samples(const Graph& graph, const std::vector<std::string>& specifications);
 
-/// `count` samples of standard normal noise, the same for the same seed.
+/// `count` samples of noise, the same for the same seed: standard normal, or uniform over what an
+/// input's given quantisation holds.
 Samples random_samples(const Graph& graph, std::size_t count, unsigned seed);
 
 /// The interval of the values that a tensor takes.

@@ -66,10 +66,11 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                                 ? random_samples(graph, random_sample_count, options.seed)
                                 : read_samples(graph, options.calibration);
     const QuantisedGraph quantised = about(options.model, [&] {
-        std::vector<Range> ranges =
+        const std::vector<Range> ranges =
             calibrate(graph, samples, options.percentile, tell("calibrating"));
-        align_concats(graph, ranges);
-        return quantise(graph, ranges);
+        std::vector<Quantisation> quantisations = choose_quantisations(graph, ranges);
+        align_concats(graph, quantisations);
+        return quantise(graph, std::move(quantisations));
     });
     Program program = about(options.model, [&] {
         Program lowered = lower(graph, quantised);

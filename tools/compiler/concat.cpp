@@ -8,30 +8,29 @@ namespace {
 
 class Aligner {
 public:
-    Aligner(Graph& graph, std::vector<Range>& ranges)
-        : graph_(graph), ranges_(ranges), uses_(count_uses(graph)), writers_(graph.values.size()) {}
+    Aligner(Graph& graph, std::vector<Quantisation>& quantisations)
+        : graph_(graph), quantisations_(quantisations), uses_(count_uses(graph)),
+          writers_(graph.values.size()) {}
 
     void run() {
         for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
             writers_[graph_.nodes[index].output] = index;
         for (const Node& node : graph_.nodes)
             if (node.op == Operator::concat)
-                give_range(node);
+                give_quantisation(node);
         std::vector<Node> nodes = std::move(graph_.nodes);
         graph_.nodes.clear();
         for (Node& node : nodes) {
             if (node.op == Operator::concat)
                 requantise_inputs(node);
             if (keeps_quantisation(node))
-                ranges_[node.output] = ranges_[node.inputs[0]];
+                quantisations_[node.output] = quantisations_[node.inputs[0]];
             graph_.nodes.push_back(std::move(node));
         }
     }
 
 private:
-    static bool equal(Range a, Range b) { return a.low == b.low && a.high == b.high; }
-
-    // The value whose range decides what `value` means.
+    // The value whose quantisation decides what `value` means.
     ValueId origin(ValueId value) const {
         while (writers_[value] && keeps_quantisation(graph_.nodes[*writers_[value]]) &&
                graph_.nodes[*writers_[value]].op != Operator::concat)
@@ -51,17 +50,17 @@ private:
         }
     }
 
-    void give_range(const Node& node) {
+    void give_quantisation(const Node& node) {
         for (ValueId input : node.inputs)
-            if (is_own(input))
-                ranges_[origin(input)] = ranges_[node.output];
+            if (is_own(input) && !graph_.values[origin(input)].given)
+                quantisations_[origin(input)] = quantisations_[node.output];
     }
 
     void requantise_inputs(Node& node) {
-        const Range wanted = ranges_[node.output];
+        const Quantisation wanted = quantisations_[node.output];
         for (std::size_t number = 0; number < node.inputs.size(); ++number) {
             ValueId& input = node.inputs[number];
-            if (equal(ranges_[input], wanted))
+            if (quantisations_[input] == wanted)
                 continue;
             Node requantise;
             requantise.name = node.name + ":" + std::to_string(number);
@@ -72,22 +71,22 @@ private:
             Value value = graph_.values[input];
             value.name = requantise.name;
             graph_.values.push_back(std::move(value));
-            ranges_.push_back(wanted);
+            quantisations_.push_back(wanted);
             input = requantise.output;
             graph_.nodes.push_back(std::move(requantise));
         }
     }
 
     Graph& graph_;
-    std::vector<Range>& ranges_;
+    std::vector<Quantisation>& quantisations_;
     const std::vector<std::size_t> uses_;
     std::vector<std::optional<std::size_t>> writers_; // by value, index into nodes before run
 };
 
 } // namespace
 
-void align_concats(Graph& graph, std::vector<Range>& ranges) {
-    Aligner(graph, ranges).run();
+void align_concats(Graph& graph, std::vector<Quantisation>& quantisations) {
+    Aligner(graph, quantisations).run();
 }
 
 } // namespace overtake::compiler

@@ -2,6 +2,7 @@
 #include "fold.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace overtake::compiler {
@@ -99,6 +100,11 @@ private:
         producer.output = node.output;
     }
 
+    // What the model rounds to a quantisation that it gives has to stay.
+    bool is_rounded(const Node& producer) const {
+        return graph_.values[producer.output].given.has_value();
+    }
+
     bool same_size(const Node& node) const {
         const Value &in = graph_.values[node.inputs[0]], &out = graph_.values[node.output];
         return in.height == out.height && in.width == out.width;
@@ -113,7 +119,7 @@ private:
         if (!scales)
             return false;
         Node* producer = sole_producer(node.inputs[0]);
-        if (!producer || producer->is_clamped() ||
+        if (!producer || producer->is_clamped() || is_rounded(*producer) ||
             (producer->op != Operator::convolution && producer->op != Operator::depthwise &&
              producer->op != Operator::transposed_convolution))
             return false;
@@ -122,6 +128,8 @@ private:
         for (std::size_t channel = 0; channel < channels; ++channel) {
             for (std::size_t index = 0; index < weights_each; ++index)
                 producer->weights[channel * weights_each + index] *= node.weights[channel];
+            if (!producer->weight_scales.empty())
+                producer->weight_scales[channel] *= std::abs(node.weights[channel]);
             producer->bias[channel] =
                 producer->bias[channel] * node.weights[channel] + node.bias[channel];
         }
@@ -133,8 +141,10 @@ private:
         if (node.op != Operator::activation || node.function)
             return false;
         Node* producer = sole_producer(node.inputs[0]);
-        if (!producer || producer->op == Operator::softmax ||
+        if (!producer || producer->op == Operator::softmax || is_rounded(*producer) ||
             (keeps_quantisation(*producer) && producer->op != Operator::max_pool))
+            return false;
+        if (keeps_quantisation(*producer) && graph_.values[node.output].given)
             return false;
         // Not the intersection: clamping 5..6 to 0..1 gives 1.
         const float low = producer->clamp_low, high = producer->clamp_high;

@@ -13,8 +13,11 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "quantisation.hpp"
 
 namespace overtake::compiler {
 
@@ -27,6 +30,8 @@ struct Value {
     std::uint32_t channels = 0;
     std::uint32_t height = 0;
     std::uint32_t width = 0;
+    // By the model or the input's type: not to be calibrated.
+    std::optional<Quantisation> given = std::nullopt;
 
     std::size_t elements() const { return std::size_t{channels} * height * width; }
 };
@@ -105,6 +110,7 @@ struct Node {
     Positions rows, columns;          // resize
     std::vector<float> weights;
     std::vector<float> bias;              // one per output channel
+    std::vector<float> weight_scales;     // one per output channel, if the model gives them
     std::function<float(float)> function; // activation
     // The output is clamped to [clamp_low, clamp_high].
     float clamp_low = -std::numeric_limits<float>::infinity();

@@ -132,13 +132,15 @@ Graph Importer::run() {
         (this->*handler->second)();
     }
     read_outputs();
+    apply_given_tensors();
     check_softmax();
     return std::move(graph_);
 }
 
 Graph import_onnx(const std::string& path) {
-    const onnx::ModelProto model = load_onnx(path);
-    return Importer(path, model).run();
+    GivenScales given;
+    const onnx::ModelProto model = load_onnx(path, given);
+    return Importer(path, model, given).run();
 }
 
 } // namespace overtake::compiler

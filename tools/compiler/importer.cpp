@@ -104,8 +104,29 @@ Node Importer::new_node(Operator op) const {
 
 void Importer::finish(Node node, ValueId output) {
     node.output = output;
+    apply_given_weights(node);
     references_[node_->output(0)] = {output, graph_.values[output].shape};
     graph_.nodes.push_back(std::move(node));
+}
+
+// Scales of a constant are those of the node's outputs if there are as many; whether the weights
+// are multiples of them, quantisation sees.
+void Importer::apply_given_weights(Node& node) const {
+    if (node_->input_size() < 2 || node.weights.empty())
+        return;
+    const auto found = given_.weights.find(node_->input(1));
+    if (found == given_.weights.end())
+        return;
+    if (found->second.size() == node.bias.size())
+        node.weight_scales = found->second;
+    else if (found->second.size() == 1)
+        node.weight_scales.assign(node.bias.size(), found->second[0]);
+}
+
+void Importer::apply_given_tensors() {
+    for (Value& value : graph_.values)
+        if (const auto found = given_.tensors.find(value.name); found != given_.tensors.end())
+            value.given = found->second;
 }
 
 // For operators whose output has the shape of `input`, flattened or not.

@@ -12,6 +12,7 @@
 
 #include "graph.hpp"
 #include "onnx_file.hpp"
+#include "prequantised.hpp"
 
 namespace overtake::compiler {
 
@@ -32,7 +33,8 @@ std::size_t element_count(const Shape& shape);
 
 class Importer {
 public:
-    Importer(const std::string& path, const onnx::ModelProto& model) : path_(path), model_(model) {}
+    Importer(const std::string& path, const onnx::ModelProto& model, const GivenScales& given)
+        : path_(path), model_(model), given_(given) {}
 
     Graph run();
 
@@ -101,9 +103,12 @@ private:
     void read_shapes();
     void read_outputs();
     void check_softmax() const;
+    void apply_given_weights(Node& node) const;
+    void apply_given_tensors();
 
     const std::string path_;
     const onnx::ModelProto& model_;
+    const GivenScales& given_;
     const onnx::NodeProto* node_ = nullptr;
     Graph graph_;
     std::unordered_map<std::string, Constant> constants_;

@@ -73,7 +73,7 @@ void set_batch_to_one(onnx::ModelProto& model) {
 
 } // namespace
 
-onnx::ModelProto load_onnx(const std::string& path) {
+onnx::ModelProto load_onnx(const std::string& path, GivenScales& given) {
     onnx::ModelProto model = parse(path);
     const int opset = default_opset(model, path);
     if (opset < oldest_opset || opset > newest_opset)
@@ -84,7 +84,10 @@ onnx::ModelProto load_onnx(const std::string& path) {
         set_batch_to_one(model);
         if (opset < target_opset)
             model = onnx::version_conversion::ConvertVersion(model, target_opset);
+        given = remove_quantisation(model, path);
         onnx::shape_inference::InferShapes(model);
+    } catch (const CompileError&) {
+        throw;
     } catch (const std::exception& error) {
         throw CompileError(path, "libonnx refuses it: " + one_line(error.what()));
     }

@@ -10,12 +10,14 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "prequantised.hpp"
+
 namespace overtake::compiler {
 
 /// Reads `path`, checks it, raises opsets below 13 to 13 (13 to 17 mean the same for every
-/// operator that import knows), sets a symbolic batch to 1 and infers shapes.
-/// Throws CompileError naming the file.
-onnx::ModelProto load_onnx(const std::string& path);
+/// operator that import knows), sets a symbolic batch to 1, makes a quantised model a float one
+/// with `given` scales, and infers shapes.  Throws CompileError naming the file.
+onnx::ModelProto load_onnx(const std::string& path, GivenScales& given);
 
 /// A constant of the model.  Exactly one of the two vectors is filled.
 struct Constant {

@@ -14,6 +14,8 @@ constexpr double weight_max = 127.0;
 // |bias| and the sum of |products| each stay below half of what 32 bits hold.
 constexpr double accumulator_half = 1 << 30;
 constexpr double activation_span = 255.0;
+// What float32 makes of a whole number of steps, in steps.
+constexpr double weight_tolerance = 1e-3;
 
 Quantisation from_range(Range range) {
     const double low = std::min(range.low, 0.0f), high = std::max(range.high, 0.0f);
@@ -43,6 +45,25 @@ double weight_scale(const float* weights, std::size_t count, float bias, double 
     return scale > 0 ? scale : 1.0;
 }
 
+// The step that the model gives, if all weights are whole multiples that 8 bits hold and no input
+// can make the accumulator overflow.
+std::optional<double> given_weight_scale(const Node& node, std::size_t channel, std::size_t each,
+                                         double input_scale) {
+    if (node.weight_scales.empty() || !(node.weight_scales[channel] > 0))
+        return std::nullopt;
+    const double scale = node.weight_scales[channel];
+    double sum = std::abs(double{node.bias[channel]}) / (input_scale * scale) + 1;
+    for (std::size_t index = channel * each; index < (channel + 1) * each; ++index) {
+        const double steps = node.weights[index] / scale, whole = std::nearbyint(steps);
+        if (std::abs(steps - whole) > weight_tolerance || whole < -128 || whole > weight_max)
+            return std::nullopt;
+        sum += activation_span * std::abs(whole);
+    }
+    if (sum >= 2 * accumulator_half)
+        return std::nullopt;
+    return scale;
+}
+
 void quantise_weights(const Node& node, const Quantisation& input, const Quantisation& output,
                       QuantisedNode& result) {
     const std::size_t channels = node.bias.size();
@@ -50,10 +71,12 @@ void quantise_weights(const Node& node, const Quantisation& input, const Quantis
     result.weights.resize(node.weights.size());
     for (std::size_t channel = 0; channel < channels; ++channel) {
         const float* weights = node.weights.data() + channel * each;
-        const double scale = weight_scale(weights, each, node.bias[channel], input.scale);
+        const double scale =
+            given_weight_scale(node, channel, each, input.scale)
+                .value_or(weight_scale(weights, each, node.bias[channel], input.scale));
         for (std::size_t index = 0; index < each; ++index)
             result.weights[channel * each + index] = static_cast<std::int8_t>(
-                std::clamp(std::nearbyint(weights[index] / scale), -weight_max, weight_max));
+                std::clamp(std::nearbyint(weights[index] / scale), -128.0, weight_max));
         result.bias.push_back(
             static_cast<std::int32_t>(std::nearbyint(node.bias[channel] / (scale * input.scale))));
         result.requantise.push_back(fixed_scale(scale * input.scale / output.scale));
@@ -116,10 +139,17 @@ FixedScale fixed_scale(double real) {
             static_cast<std::uint32_t>(kept)};
 }
 
-QuantisedGraph quantise(const Graph& graph, const std::vector<Range>& ranges) {
+std::vector<Quantisation> choose_quantisations(const Graph& graph,
+                                               const std::vector<Range>& ranges) {
+    std::vector<Quantisation> result;
+    for (ValueId id = 0; id < graph.values.size(); ++id)
+        result.push_back(graph.values[id].given.value_or(from_range(ranges[id])));
+    return result;
+}
+
+QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values) {
     QuantisedGraph result;
-    for (const Range& range : ranges)
-        result.values.push_back(from_range(range));
+    result.values = std::move(values);
     for (const Node& node : graph.nodes) {
         const Quantisation& input = result.values[node.inputs[0]];
         Quantisation& output = result.values[node.output];

@@ -7,18 +7,9 @@
 
 #include "calibrate.hpp"
 #include "graph.hpp"
+#include "quantisation.hpp"
 
 namespace overtake::compiler {
-
-/// An int8 element q stands for scale * (q - zero_point).
-struct Quantisation {
-    float scale = 1.0f;
-    int zero_point = 0;
-
-    float real(int q) const { return scale * static_cast<float>(q - zero_point); }
-    /// The nearest q, ties to even, saturated to int8; infinities saturate.
-    int nearest(float real) const;
-};
 
 /// A positive real number as multiplier / 2^shift, as the instruction set wants it.
 struct FixedScale {
@@ -47,8 +38,14 @@ struct QuantisedGraph {
     std::vector<QuantisedNode> nodes;
 };
 
-/// Per-tensor asymmetric activations over `ranges`, per-channel symmetric weights.  Accumulators
-/// cannot overflow, whatever the input.  Throws CompileError.
-QuantisedGraph quantise(const Graph& graph, const std::vector<Range>& ranges);
+/// The quantisation of each value, by ValueId: what the graph gives, otherwise asymmetric over the
+/// value's range.  Zero is always exact.
+std::vector<Quantisation> choose_quantisations(const Graph& graph,
+                                               const std::vector<Range>& ranges);
+
+/// Per-tensor activations as `values` says, by ValueId; per-channel symmetric weights, with the
+/// scales that the model gives where its weights are multiples of them.  Accumulators cannot
+/// overflow, whatever the input.  Throws CompileError.
+QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values);
 
 } // namespace overtake::compiler

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: MIT
+"""Models that come quantised, QDQ and QOperator, compute what ONNX defines, with their own scales."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import small_models
+from overtake_command import SOURCE, info, overtake, run, succeed
+
+import float_reference
+import quantise_model
+
+GLYPHS = SOURCE / "models/glyphs"
+POINT = 0.01
+STYLES = [(s, a) for s in ("qdq", "qoperator") for a in ("uint8", "int8")]
+
+
+def accuracy(probabilities, labels):
+    return float((probabilities.argmax(axis=1) == labels).mean())
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+
+    def compile(self, model, *arguments):
+        path = small_models.save(model, self.directory / "model.onnx")
+        succeed("compile", path, *arguments)
+        return path.with_suffix(".ovm")
+
+    def refusal(self, model):
+        path = small_models.save(model, self.directory / "refused.onnx")
+        result = overtake("compile", path)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertFalse(path.with_suffix(".ovm").exists())
+        return result.stderr
+
+
+class Glyphs(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.images = np.load(GLYPHS / "heldout_images.npy").astype(np.float32)
+        cls.labels = np.load(GLYPHS / "heldout_labels.npy")
+        cls.model = onnx.load(str(GLYPHS / "glyphs.onnx"))
+        cls.samples = np.load(GLYPHS / "calibration.npy").astype(np.float32)
+        network = float_reference.Network(cls.model)
+        cls.float_result = network.run_images({"image": cls.images})["probabilities"]
+        cls.quantised = {
+            style: quantise_model.quantise(cls.model, cls.samples, *style) for style in STYLES
+        }
+        defined = float_reference.Network(cls.quantised["qdq", "uint8"])
+        cls.defined = defined.run_images({"image": cls.images})["probabilities"]
+
+    def results(self):
+        for style, model in self.quantised.items():
+            path = self.compile(model)
+            yield style, run(path, {"image": self.images}, self.directory)["probabilities"]
+
+    def test_accuracy_is_within_a_point_of_float(self):
+        wanted = accuracy(self.float_result, self.labels) - POINT
+        for style, result in self.results():
+            with self.subTest(style=style):
+                self.assertGreaterEqual(accuracy(result, self.labels), wanted)
+
+    def test_results_are_what_onnx_defines(self):
+        """Float sums round otherwise than integers do, once in many thousand elements."""
+        for style, result in self.results():
+            with self.subTest(style=style):
+                differs = ~np.isclose(result, self.defined, rtol=1e-4, atol=1e-7).all(axis=1)
+                self.assertLess(differs.mean(), 0.02)
+                np.testing.assert_array_equal(
+                    result.argmax(axis=1)[~differs], self.defined.argmax(axis=1)[~differs]
+                )
+
+    def test_samples_change_nothing(self):
+        path = self.compile(self.quantised["qdq", "int8"])
+        without = run(path, {"image": self.images[:8]}, self.directory)["probabilities"]
+        path = self.compile(
+            self.quantised["qdq", "int8"], "--calibration", GLYPHS / "calibration.npy"
+        )
+        given = run(path, {"image": self.images[:8]}, self.directory)["probabilities"]
+        np.testing.assert_array_equal(without, given)
+
+    def test_the_input_has_the_scale_that_the_model_gives(self):
+        for style, model in self.quantised.items():
+            with self.subTest(style=style):
+                (tensor,) = info(self.compile(model))["inputs"]
+                self.assertEqual(tensor["scale"], 1.0)
+                self.assertEqual(tensor["zero_point"], -128)
+
+
+def round_trip(nodes, constants, shape=(1, 8, 4, 4), outputs=None):
+    return small_models.model(
+        nodes, {"x": shape}, outputs or {"y": shape},
+        {"s": np.float32(0.5), "z": np.int8(3), **constants},
+    )
+
+
+def quantize(source, target, scale="s", zero="z"):
+    return small_models.node("QuantizeLinear", [source, scale, zero], [target], name=f"q_{target}")
+
+
+def dequantize(source, target, scale="s", zero="z", **attributes):
+    return small_models.node(
+        "DequantizeLinear", [source, scale, zero], [target], name=f"dq_{target}", **attributes
+    )
+
+
+class Small(Case):
+    def assert_defined(self, model, x, steps=0.0):
+        """Every element is what ONNX says, or off by `steps` where a sum was near a half."""
+        wanted = float_reference.Network(model).run({"x": x})["y"]
+        got = run(self.compile(model), {"x": x}, self.directory)["y"]
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=steps + 1e-6)
+        return got
+
+    def sample(self, shape=(1, 8, 4, 4), size=40.0):
+        return np.random.default_rng(1).normal(0, size, shape).astype(np.float32)
+
+    def test_what_a_tensor_is_rounded_to_stays(self):
+        """A Relu behind a rounding is not merged into what is before it."""
+        nodes = [
+            quantize("x", "a"), dequantize("a", "b"), dequantize("w", "v", "one", "zero"),
+            small_models.node("Conv", ["b", "v"], ["c"], kernel_shape=[1, 1]),
+            quantize("c", "d", "coarse", "zero"), dequantize("d", "e", "coarse", "zero"),
+            small_models.node("Relu", ["e"], ["f"]),
+            quantize("f", "g", "fine", "low"), dequantize("g", "y", "fine", "low"),
+        ]
+        weights = np.eye(8, dtype=np.int8).reshape(8, 8, 1, 1)
+        model = round_trip(nodes, {
+            "w": weights, "one": np.float32(1), "coarse": np.float32(4), "zero": np.int8(0),
+            "fine": np.float32(1), "low": np.int8(-128),
+        })
+        got = self.assert_defined(model, self.sample())
+        self.assertGreater(len(np.unique(got)), 4)
+        self.assertTrue((got % 4 == 0).all())
+
+    def test_weights_have_the_scale_that_the_model_gives(self):
+        steps = np.random.default_rng(2).integers(-3, 4, (8, 8, 1, 1)).astype(np.int8)
+        scales = np.linspace(0.1, 0.8, 8).astype(np.float32)
+        nodes = [
+            quantize("x", "a"), dequantize("a", "b"),
+            dequantize("w", "v", "ws", "wz", axis=0),
+            small_models.node("Conv", ["b", "v"], ["c"], kernel_shape=[1, 1]),
+            quantize("c", "d"), dequantize("d", "y"),
+        ]
+        model = round_trip(nodes, {"w": steps, "ws": scales, "wz": np.zeros(8, np.int8)})
+        self.assert_defined(model, self.sample(size=10))
+
+    def test_unsigned_weights_with_any_zero_point(self):
+        steps = np.random.default_rng(3).integers(0, 256, (8, 8, 1, 1)).astype(np.uint8)
+        for zero in (128, 100):
+            nodes = [
+                quantize("x", "a"), dequantize("a", "b"), dequantize("w", "v", "ws", "wz"),
+                small_models.node("Conv", ["b", "v"], ["c"], kernel_shape=[1, 1]),
+                quantize("c", "d"), dequantize("d", "y"),
+            ]
+            model = round_trip(
+                nodes, {"w": steps, "ws": np.float32(0.004), "wz": np.uint8(zero)}
+            )
+            # 255 - 100 is no int8: such weights are rounded once more.
+            self.assert_defined(model, self.sample(), steps=0 if zero == 128 else 1.0)
+
+    def test_concat_of_tensors_with_other_scales_rounds_as_defined(self):
+        nodes = [
+            quantize("x", "a"), dequantize("a", "b"),
+            small_models.node("Relu", ["b"], ["c"]),
+            quantize("c", "d", "fine", "low"), dequantize("d", "e", "fine", "low"),
+            small_models.node("Concat", ["b", "e"], ["f"], axis=1),
+            quantize("f", "g", "wide", "z"), dequantize("g", "y", "wide", "z"),
+        ]
+        model = round_trip(
+            nodes,
+            {"fine": np.float32(0.3), "low": np.int8(-128), "wide": np.float32(0.75)},
+            outputs={"y": (1, 16, 4, 4)},
+        )
+        self.assert_defined(model, self.sample(), steps=0.75)
+
+    def test_quantised_inputs_and_outputs_are_float_ones(self):
+        constants = {"s": np.float32(0.5), "z": np.uint8(7), "t": np.float32(1), "v": np.uint8(0)}
+        graph = helper.make_graph(
+            [
+                helper.make_node("DequantizeLinear", ["x", "s", "z"], ["b"]),
+                helper.make_node("Relu", ["b"], ["c"]),
+                helper.make_node("QuantizeLinear", ["c", "t", "v"], ["y"]),
+            ],
+            "bytes",
+            [helper.make_tensor_value_info("x", TensorProto.UINT8, (1, 8, 4, 4))],
+            [helper.make_tensor_value_info("y", TensorProto.UINT8, (1, 8, 4, 4))],
+            [numpy_helper.from_array(np.asarray(a), n) for n, a in constants.items()],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+        model.ir_version = 7
+        x = np.arange(128, dtype=np.float32).reshape(1, 8, 4, 4) / 2 - 3.5
+        got = run(self.compile(model), {"x": x}, self.directory)["y"]
+        np.testing.assert_array_equal(got, np.rint(np.maximum(x, 0)))
+
+    def test_a_constant_that_is_quantised_in_the_model(self):
+        weights = np.random.default_rng(4).normal(0, 1, (8, 8, 1, 1)).astype(np.float32)
+        nodes = [
+            quantize("x", "a"), dequantize("a", "b"),
+            quantize("w", "wq", "ws", "wz"), dequantize("wq", "v", "ws", "wz"),
+            small_models.node("Conv", ["b", "v"], ["c"], kernel_shape=[1, 1]),
+            quantize("c", "d"), dequantize("d", "y"),
+        ]
+        model = round_trip(nodes, {"w": weights, "ws": np.float32(0.02), "wz": np.int8(0)})
+        self.assert_defined(model, self.sample(size=5))
+
+
+class Refusals(Case):
+    def test_scales_made_at_run_time(self):
+        nodes = [
+            small_models.node("DynamicQuantizeLinear", ["x"], ["a", "s", "z"]),
+            small_models.node("DequantizeLinear", ["a", "s", "z"], ["y"]),
+        ]
+        stderr = self.refusal(small_models.model(nodes, {"x": (1, 8, 4, 4)}, {"y": (1, 8, 4, 4)}))
+        self.assertIn("node 'my_dynamicquantizelinear' (DynamicQuantizeLinear)", stderr)
+        self.assertIn("at run time", stderr)
+
+    def test_activations_with_a_scale_for_each_channel(self):
+        nodes = [
+            small_models.node("QuantizeLinear", ["x", "m", "n"], ["a"], axis=1),
+            small_models.node("DequantizeLinear", ["a", "m", "n"], ["y"], axis=1),
+        ]
+        model = round_trip(nodes, {"m": np.ones(8, np.float32), "n": np.zeros(8, np.int8)})
+        self.assertIn("one scale for each channel", self.refusal(model))
+
+    def test_a_scale_that_means_nothing(self):
+        for scale in (0.0, -1.0, np.inf, np.nan):
+            with self.subTest(scale=scale):
+                model = round_trip([quantize("x", "a"), dequantize("a", "y")], {})
+                model.graph.initializer[0].CopyFrom(
+                    numpy_helper.from_array(np.float32(scale), "s")
+                )
+                self.assertIn("means nothing", self.refusal(model))
+
+    def test_reading_with_another_scale(self):
+        model = round_trip(
+            [quantize("x", "a"), dequantize("a", "y", "t")], {"t": np.float32(0.25)}
+        )
+        self.assertIn("another scale or zero point", self.refusal(model))
+
+    def test_scales_that_are_computed(self):
+        nodes = [
+            small_models.node("GlobalMaxPool", ["x"], ["s2"]),
+            quantize("x", "a", "s2"), dequantize("a", "y", "s2"),
+        ]
+        self.assertIn("must be a float32 constant", self.refusal(round_trip(nodes, {})))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: MIT
+#include "prequantised.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "error.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+using onnx::NodeProto;
+using onnx::TensorProto;
+
+// A constant tensor of integers.
+struct Integers {
+    int type;
+    std::vector<std::int64_t> shape;
+    std::vector<std::int32_t> data;
+};
+
+// Where an operator over quantised tensors has what: an operand is three inputs, the tensor, its
+// scale and its zero point.
+struct QuantisedOperator {
+    const char* float_type;
+    std::vector<int> operands; // first of the three
+    int output_scale;          // the zero point is behind it
+    int bias = -1;
+};
+
+const std::map<std::string, QuantisedOperator>& quantised_operators() {
+    static const std::map<std::string, QuantisedOperator> table = {
+        {"QLinearConv", {"Conv", {0, 3}, 6, 8}},
+        {"QLinearMatMul", {"MatMul", {0, 3}, 6}},
+        {"QGemm", {"Gemm", {0, 3}, 7, 6}},
+        {"QLinearAdd", {"Add", {0, 3}, 6}},
+        {"QLinearMul", {"Mul", {0, 3}, 6}},
+        {"QLinearSigmoid", {"Sigmoid", {0}, 3}},
+        {"QLinearLeakyRelu", {"LeakyRelu", {0}, 3}},
+        {"QLinearAveragePool", {"AveragePool", {0}, 3}},
+        {"QLinearGlobalAveragePool", {"GlobalAveragePool", {0}, 3}},
+    };
+    return table;
+}
+
+// Operators that give out elements of their first input (Concat: of all) as they are, whatever
+// these stand for.
+bool moves_elements(const std::string& type) {
+    static const std::set<std::string> types = {
+        "Concat",       "DepthToSpace", "Dropout", "Expand",    "Flatten",
+        "Gather",       "Identity",     "MaxPool", "Reshape",   "Slice",
+        "SpaceToDepth", "Split",        "Squeeze", "Transpose", "Unsqueeze"};
+    return types.contains(type);
+}
+
+// And those that keep to the range of their first input.
+bool keeps_range(const std::string& type) {
+    return moves_elements(type) || type == "Resize";
+}
+
+bool is_byte(int type) {
+    return type == TensorProto::INT8 || type == TensorProto::UINT8;
+}
+
+class Remover {
+public:
+    Remover(onnx::ModelProto& model, const std::string& path)
+        : graph_(*model.mutable_graph()), path_(path) {}
+
+    GivenScales run() {
+        if (!is_quantised())
+            return {};
+        read_constants();
+        for (const NodeProto& node : graph_.node()) {
+            node_ = &node;
+            rewrite();
+        }
+        rename_outputs();
+        graph_.mutable_node()->Clear();
+        for (NodeProto& node : nodes_)
+            *graph_.add_node() = std::move(node);
+        remove_unused_constants();
+        forget_types();
+        return std::move(scales_);
+    }
+
+private:
+    [[noreturn]] void refuse(const std::string& reason) const {
+        const std::string& name = node_->name().empty() ? node_->output(0) : node_->name();
+        throw CompileError(path_, "node '" + name + "' (" + node_->op_type() + "): " + reason);
+    }
+
+    bool is_quantised() const {
+        return std::ranges::any_of(graph_.node(), [](const NodeProto& node) {
+            return node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear" ||
+                   node.op_type() == "DynamicQuantizeLinear" || node.op_type() == "ConvInteger" ||
+                   node.op_type() == "MatMulInteger" ||
+                   quantised_operators().contains(node.op_type()) ||
+                   node.op_type().starts_with("QLinear");
+        });
+    }
+
+    void read_constants() {
+        for (const TensorProto& tensor : graph_.initializer())
+            constants_[tensor.name()] = &tensor;
+        for (const NodeProto& node : graph_.node())
+            if (node.op_type() == "Constant")
+                for (const auto& attribute : node.attribute())
+                    if (attribute.name() == "value")
+                        constants_[node.output(0)] = &attribute.t();
+        for (const auto& input : graph_.input())
+            if (!constants_.contains(input.name()))
+                inputs_.insert(input.name());
+    }
+
+    void rewrite() {
+        const std::string& type = node_->op_type();
+        if (type == "QuantizeLinear")
+            quantize();
+        else if (type == "DequantizeLinear")
+            dequantize();
+        else if (type == "DynamicQuantizeLinear" || type == "ConvInteger" ||
+                 type == "MatMulInteger")
+            refuse("computes its scales at run time, which the device cannot; quantise the model "
+                   "statically");
+        else if (type == "QLinearConcat")
+            concat();
+        else if (const auto found = quantised_operators().find(type);
+                 found != quantised_operators().end())
+            dequantise_operator(found->second);
+        else if (type.starts_with("QLinear"))
+            refuse("the operator is not supported");
+        else
+            keep();
+    }
+
+    std::string real_name(const std::string& name) const {
+        const auto found = renamed_.find(name);
+        return found == renamed_.end() ? name : found->second;
+    }
+
+    // The tensor that a quantised one stands for; both have the same name.
+    const Quantisation* quantised(const std::string& name) const {
+        const auto found = quantised_.find(real_name(name));
+        return found == quantised_.end() ? nullptr : &found->second;
+    }
+
+    void keep() {
+        NodeProto node = *node_;
+        const auto raw = std::ranges::find_if(
+            node_->input(), [&](const std::string& name) { return raw_.contains(name); });
+        const std::optional<Quantisation> kept = kept_quantisation();
+        if (raw != node_->input().end() && !(kept && moves_elements(node.op_type())))
+            refuse("works on the 8-bit tensor '" + *raw +
+                   "' itself; only operators that move elements may");
+        for (const std::string& output : node_->output()) {
+            if (kept)
+                mark(output, *kept);
+            if (raw != node_->input().end())
+                raw_.insert(output);
+        }
+        for (std::string& input : *node.mutable_input())
+            input = real_name(input);
+        nodes_.push_back(std::move(node));
+    }
+
+    // What the output means if it means what the inputs do.
+    std::optional<Quantisation> kept_quantisation() const {
+        if (node_->input_size() == 0 || !keeps_range(node_->op_type()) ||
+            !quantised(node_->input(0)))
+            return std::nullopt;
+        const Quantisation first = *quantised(node_->input(0));
+        if (node_->op_type() == "Concat")
+            for (const std::string& name : node_->input())
+                if (!quantised(name) || *quantised(name) != first)
+                    return std::nullopt;
+        return first;
+    }
+
+    void mark(const std::string& name, const Quantisation& quantisation) {
+        if (!name.empty())
+            quantised_[name] = scales_.tensors[name] = quantisation;
+    }
+
+    const std::string& input(int index) const {
+        if (index >= node_->input_size() || node_->input(index).empty())
+            refuse("input " + std::to_string(index) + " is missing");
+        return node_->input(index);
+    }
+
+    const TensorProto* constant(const std::string& name) const {
+        const auto found = constants_.find(name);
+        return found == constants_.end() ? nullptr : found->second;
+    }
+
+    std::vector<float> floats(int index) const {
+        const TensorProto* tensor = constant(input(index));
+        if (!tensor || tensor->data_type() != TensorProto::FLOAT)
+            refuse("input '" + input(index) + "' must be a float32 constant");
+        return elements<float>(*tensor, tensor->float_data());
+    }
+
+    template <typename Element, typename Repeated>
+    std::vector<Element> elements(const TensorProto& tensor, const Repeated& repeated) const {
+        std::size_t count = 1;
+        for (std::int64_t size : tensor.dims())
+            if (size < 0 || __builtin_mul_overflow(count, static_cast<std::size_t>(size), &count))
+                refuse("constant '" + tensor.name() + "' has an impossible shape");
+        std::vector<Element> result;
+        if (tensor.has_raw_data()) {
+            const std::string& raw = tensor.raw_data();
+            result.resize(raw.size() / sizeof(Element));
+            if (!result.empty())
+                std::memcpy(result.data(), raw.data(), result.size() * sizeof(Element));
+        } else {
+            result.assign(repeated.begin(), repeated.end());
+        }
+        if (result.size() != count)
+            refuse("constant '" + tensor.name() +
+                   "' has more or fewer elements than its shape says");
+        return result;
+    }
+
+    Integers integers(const TensorProto& tensor) const {
+        Integers result{tensor.data_type(), {tensor.dims().begin(), tensor.dims().end()}, {}};
+        const auto fill = [&]<typename Element>(Element) {
+            const auto data = elements<Element>(tensor, tensor.int32_data());
+            result.data.assign(data.begin(), data.end());
+        };
+        if (tensor.data_type() == TensorProto::INT8)
+            fill(std::int8_t{});
+        else if (tensor.data_type() == TensorProto::UINT8)
+            fill(std::uint8_t{});
+        else if (tensor.data_type() == TensorProto::INT32)
+            fill(std::int32_t{});
+        else
+            refuse("constant '" + tensor.name() + "' is none of int8, uint8, int32");
+        return result;
+    }
+
+    // An integer constant, as it stands or made by QuantizeLinear.
+    std::optional<Integers> integer_constant(const std::string& name) const {
+        if (const auto found = folded_.find(name); found != folded_.end())
+            return found->second;
+        if (const TensorProto* tensor = constant(name))
+            return integers(*tensor);
+        return std::nullopt;
+    }
+
+    // Zero points of `scale_index`'s tensor and their type.
+    Integers zero_points(int scale_index, std::size_t count, int otherwise) const {
+        const int index = scale_index + 1;
+        if (index >= node_->input_size() || node_->input(index).empty())
+            return {otherwise, {}, std::vector<std::int32_t>(count, 0)};
+        const auto zeros = integer_constant(node_->input(index));
+        if (!zeros || zeros->data.size() != count)
+            refuse("input '" + node_->input(index) +
+                   "' must be a constant with as many elements as there are scales");
+        return *zeros;
+    }
+
+    float positive(float scale) const {
+        if (!(scale > 0) || !std::isfinite(scale))
+            refuse("a scale of " + std::to_string(scale) + " means nothing");
+        return scale;
+    }
+
+    // What one scale and zero point say of an activation, as signed bytes.
+    Quantisation activation(int scale_index, int otherwise = TensorProto::UINT8) const {
+        const std::vector<float> scale = floats(scale_index);
+        if (scale.size() != 1)
+            refuse("a tensor that is computed has one scale for each channel; quantise it with "
+                   "one for all");
+        const Integers zero = zero_points(scale_index, 1, otherwise);
+        if (!is_byte(zero.type))
+            refuse("quantises to something else than 8 bits");
+        const int shift = zero.type == TensorProto::UINT8 ? 128 : 0;
+        return {positive(scale[0]), zero.data[0] - shift};
+    }
+
+    std::int64_t attribute(const char* name, std::int64_t otherwise) const {
+        for (const auto& given : node_->attribute())
+            if (given.name() == name)
+                return given.i();
+        return otherwise;
+    }
+
+    // How many elements lie behind each other with the same scale.
+    std::size_t inner_size(const std::vector<std::int64_t>& shape, std::size_t scales,
+                           std::int64_t axis) const {
+        const auto rank = static_cast<std::int64_t>(shape.size());
+        axis += axis < 0 ? rank : 0;
+        if (axis < 0 || axis >= rank ||
+            shape[static_cast<std::size_t>(axis)] != static_cast<std::int64_t>(scales))
+            refuse("its scales do not fit the axis of the tensor");
+        std::size_t inner = 1;
+        for (auto index = static_cast<std::size_t>(axis) + 1; index < shape.size(); ++index)
+            inner *= static_cast<std::size_t>(shape[index]);
+        return inner;
+    }
+
+    void add_float_constant(const std::string& name, const std::vector<std::int64_t>& shape,
+                            const std::vector<float>& data) {
+        TensorProto tensor;
+        tensor.set_name(name);
+        tensor.set_data_type(TensorProto::FLOAT);
+        for (std::int64_t size : shape)
+            tensor.add_dims(size);
+        tensor.set_raw_data(data.data(), data.size() * sizeof(float));
+        added_.push_back(std::move(tensor));
+    }
+
+    // Makes the constant `name` of integers, with scales at `scale_index`.
+    void dequantise_constant(const std::string& name, const Integers& constant, int scale_index,
+                             std::int64_t axis) {
+        const std::vector<float> scales = floats(scale_index);
+        const Integers zeros = zero_points(scale_index, scales.size(), constant.type);
+        const std::size_t inner =
+            scales.size() == 1 ? 1 : inner_size(constant.shape, scales.size(), axis);
+        std::vector<float> data(constant.data.size());
+        for (std::size_t index = 0; index < data.size(); ++index) {
+            const std::size_t channel = index / inner % scales.size();
+            data[index] =
+                positive(scales[channel]) *
+                static_cast<float>(std::int64_t{constant.data[index]} - zeros.data[channel]);
+        }
+        add_float_constant(name, constant.shape, data);
+        if (is_byte(constant.type))
+            scales_.weights[name] = scales;
+    }
+
+    void quantize() {
+        if (constant(input(0)))
+            return quantize_constant();
+        const Quantisation quantisation = activation(1);
+        const std::string source = real_name(input(0));
+        const std::string& target = node_->output(0);
+        raw_.insert(target);
+        // An input that is quantised first thing need not be anything else.
+        if (inputs_.contains(source) && !quantised_.contains(source))
+            mark(source, quantisation);
+        if (const Quantisation* same = quantised(source); same && *same == quantisation)
+            renamed_[target] = source;
+        else
+            round(source, target, quantisation);
+    }
+
+    // target = what 8 bits of `quantisation` hold of source.
+    void round(const std::string& source, const std::string& target,
+               const Quantisation& quantisation) {
+        add_float_constant(target + ":low", {}, {quantisation.real(-128)});
+        add_float_constant(target + ":high", {}, {quantisation.real(127)});
+        NodeProto clip;
+        clip.set_op_type("Clip");
+        clip.set_name(node_->name().empty() ? target : node_->name());
+        clip.add_input(source);
+        clip.add_input(target + ":low");
+        clip.add_input(target + ":high");
+        clip.add_output(target);
+        nodes_.push_back(std::move(clip));
+        mark(target, quantisation);
+    }
+
+    void quantize_constant() {
+        const TensorProto& tensor = *constant(input(0));
+        if (tensor.data_type() != TensorProto::FLOAT)
+            refuse("quantises a constant that is not float32");
+        const std::vector<float> data = elements<float>(tensor, tensor.float_data());
+        const std::vector<float> scales = floats(1);
+        const Integers zeros = zero_points(1, scales.size(), TensorProto::UINT8);
+        if (!is_byte(zeros.type))
+            refuse("quantises to something else than 8 bits");
+        Integers result{zeros.type, {tensor.dims().begin(), tensor.dims().end()}, {}};
+        const std::size_t inner =
+            scales.size() == 1 ? 1 : inner_size(result.shape, scales.size(), attribute("axis", 1));
+        const double low = zeros.type == TensorProto::UINT8 ? 0 : -128, high = low + 255;
+        for (std::size_t index = 0; index < data.size(); ++index) {
+            const std::size_t channel = index / inner % scales.size();
+            result.data.push_back(static_cast<std::int32_t>(
+                std::clamp(std::nearbyint(double{data[index]} / positive(scales[channel])) +
+                               zeros.data[channel],
+                           low, high)));
+        }
+        folded_[node_->output(0)] = std::move(result);
+    }
+
+    void dequantize() {
+        const std::string& target = node_->output(0);
+        if (const auto constant = integer_constant(input(0)))
+            return dequantise_constant(target, *constant, 1, attribute("axis", 1));
+        renamed_[target] = operand(0);
+    }
+
+    // The float tensor of an operand that is computed.
+    std::string operand(int index) {
+        const std::string name = real_name(input(index));
+        if (!quantised_.contains(name) && inputs_.contains(name))
+            mark(name, activation(index + 1, input_type(name)));
+        const Quantisation* made = quantised(name);
+        if (!made)
+            refuse("input '" + name + "' is not a quantised tensor");
+        const bool has_zero = index + 2 < node_->input_size() && !node_->input(index + 2).empty();
+        const Quantisation read = activation(index + 1);
+        if (made->scale != read.scale || (has_zero && *made != read))
+            refuse("reads tensor '" + name + "' with another scale or zero point than it has");
+        return name;
+    }
+
+    int input_type(const std::string& name) const {
+        for (const auto& input : graph_.input())
+            if (input.name() == name)
+                return input.type().tensor_type().elem_type();
+        return TensorProto::UINT8;
+    }
+
+    // The axis of an operator's weights that its outputs are along.
+    std::int64_t weights_axis() const {
+        if (node_->op_type() == "QLinearConv")
+            return 0;
+        if (node_->op_type() == "QGemm" && attribute("transB", 0) != 0)
+            return 0;
+        return 1;
+    }
+
+    NodeProto float_node(const char* type) const {
+        NodeProto node;
+        node.set_op_type(type);
+        node.set_name(node_->name());
+        for (const auto& attribute : node_->attribute())
+            if (attribute.name() != "channels_last")
+                *node.add_attribute() = attribute;
+        if (attribute("channels_last", 0) != 0)
+            refuse("has its channels last; export it with channels first");
+        return node;
+    }
+
+    void dequantise_operator(const QuantisedOperator& about) {
+        const std::string& target = node_->output(0);
+        NodeProto node = float_node(about.float_type);
+        for (int index : about.operands) {
+            const auto constant = integer_constant(input(index));
+            if (constant) {
+                const std::string name = target + ":" + std::to_string(index);
+                dequantise_constant(name, *constant, index + 1, weights_axis());
+                node.add_input(name);
+            } else {
+                node.add_input(operand(index));
+            }
+        }
+        if (about.bias >= 0 && about.bias < node_->input_size() &&
+            !node_->input(about.bias).empty())
+            node.add_input(float_bias(about));
+        node.add_output(target + ":real");
+        nodes_.push_back(std::move(node));
+        raw_.insert(target);
+        round(target + ":real", target, activation(about.output_scale));
+    }
+
+    // A bias counts steps of the product of the operands' scales.
+    std::string float_bias(const QuantisedOperator& about) {
+        const auto bias = integer_constant(input(about.bias));
+        if (!bias || bias->type != TensorProto::INT32)
+            refuse("its bias must be an int32 constant");
+        const float input_scale = activation(about.operands[0] + 1).scale;
+        const std::vector<float> scales = floats(about.operands[1] + 1);
+        if (scales.size() != 1 && scales.size() != bias->data.size())
+            refuse("its weights do not have one scale for each output");
+        std::vector<float> data(bias->data.size());
+        for (std::size_t index = 0; index < data.size(); ++index)
+            data[index] = static_cast<float>(
+                double{input_scale} * scales[scales.size() == 1 ? 0 : index] * bias->data[index]);
+        const std::string name = node_->output(0) + ":bias";
+        add_float_constant(name, bias->shape, data);
+        return name;
+    }
+
+    // Scale and zero point of the output come first here.
+    void concat() {
+        const std::string& target = node_->output(0);
+        NodeProto node = float_node("Concat");
+        for (int index = 2; index + 2 < node_->input_size(); index += 3)
+            node.add_input(operand(index));
+        node.add_output(target + ":real");
+        nodes_.push_back(std::move(node));
+        raw_.insert(target);
+        round(target + ":real", target, activation(0));
+    }
+
+    // The model's outputs keep their names.
+    void rename_outputs() {
+        for (const auto& output : graph_.output()) {
+            const std::string source = real_name(output.name());
+            if (source == output.name())
+                continue;
+            NodeProto identity;
+            identity.set_op_type("Identity");
+            identity.set_name(output.name());
+            identity.add_input(source);
+            identity.add_output(output.name());
+            nodes_.push_back(std::move(identity));
+            if (const Quantisation* given = quantised(source))
+                scales_.tensors[output.name()] = *given;
+        }
+    }
+
+    void remove_unused_constants() {
+        for (TensorProto& tensor : added_)
+            *graph_.add_initializer() = std::move(tensor);
+        std::set<std::string> used;
+        for (const NodeProto& node : graph_.node())
+            used.insert(node.input().begin(), node.input().end());
+        for (const auto& output : graph_.output())
+            used.insert(output.name());
+        auto* constants = graph_.mutable_initializer();
+        for (int index = constants->size() - 1; index >= 0; --index)
+            if (!used.contains(constants->Get(index).name()))
+                constants->DeleteSubrange(index, 1);
+        auto* nodes = graph_.mutable_node();
+        for (int index = nodes->size() - 1; index >= 0; --index)
+            if (nodes->Get(index).op_type() == "Constant" &&
+                !used.contains(nodes->Get(index).output(0)))
+                nodes->DeleteSubrange(index, 1);
+    }
+
+    // Types were inferred of the quantised model.
+    void forget_types() {
+        const auto set_float = [](auto& info) {
+            auto* type = info.mutable_type()->mutable_tensor_type();
+            if (is_byte(type->elem_type()))
+                type->set_elem_type(TensorProto::FLOAT);
+        };
+        for (auto& info : *graph_.mutable_input())
+            set_float(info);
+        for (auto& info : *graph_.mutable_output())
+            set_float(info);
+        for (auto& info : *graph_.mutable_value_info())
+            set_float(info);
+    }
+
+    onnx::GraphProto& graph_;
+    const std::string path_;
+    const NodeProto* node_ = nullptr;
+    std::map<std::string, const TensorProto*> constants_;
+    std::map<std::string, Integers> folded_; // constants that a QuantizeLinear makes
+    std::set<std::string> inputs_;
+    std::map<std::string, std::string> renamed_;
+    std::map<std::string, Quantisation> quantised_; // by name in the float model
+    std::set<std::string> raw_; // tensors of bytes, by name in the quantised model
+    std::vector<NodeProto> nodes_;
+    std::vector<TensorProto> added_;
+    GivenScales scales_;
+};
+
+} // namespace
+
+GivenScales remove_quantisation(onnx::ModelProto& model, const std::string& path) {
+    return Remover(model, path).run();
+}
+
+} // namespace overtake::compiler
