@@ -236,13 +236,24 @@ uint64_t syncobj_point(int fd, uint32_t handle)
 	return point;
 }
 
-static int wait_now(int fd, uint32_t handle, uint64_t point)
+static int wait_until(int fd, uint32_t handle, uint64_t point, int64_t deadline)
 {
 	struct drm_syncobj_timeline_wait wait = {
 		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point, .count_handles = 1,
+		.timeout_nsec = deadline,
 	};
 
 	return device_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait);
+}
+
+static int wait_now(int fd, uint32_t handle, uint64_t point)
+{
+	return wait_until(fd, handle, point, 0);
+}
+
+void syncobj_wait(int fd, uint32_t handle, uint64_t point)
+{
+	check_equal(wait_until(fd, handle, point, INT64_MAX), 0);
 }
 
 bool syncobj_is_signalled(int fd, uint32_t handle, uint64_t point)

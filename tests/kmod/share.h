@@ -45,6 +45,8 @@ int close_handle(int fd, uint32_t handle);
 
 uint32_t syncobj_create(int fd);
 uint64_t syncobj_point(int fd, uint32_t handle);	/* last signalled point */
+/* Results and the fences of buffers are told before a job's own fence is signalled. */
+void syncobj_wait(int fd, uint32_t handle, uint64_t point);
 bool syncobj_is_signalled(int fd, uint32_t handle, uint64_t point);
 bool syncobj_is_set(int fd, uint32_t handle);		/* has a fence, signalled or not */
 void syncobj_signal(int fd, uint32_t handle);

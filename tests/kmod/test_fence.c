@@ -446,6 +446,7 @@ static void long_chain_runs_in_order(void)
 		check(result.start_ns >= previous_ns);
 		previous_ns = result.end_ns;
 	}
+	syncobj_wait(client.fd, timeline, CHAIN_LENGTH);
 	check_equal(syncobj_point(client.fd, timeline), CHAIN_LENGTH);
 	client_close(&client);
 }

@@ -454,8 +454,10 @@ static void pipeline_without_a_copy(void)
 	}
 	for (frame = 0; frame < FRAMES; frame++) {
 		begin_frame(&client, &stages[frame % 2], frame, exposed[frame % 2], done);
-		if (frame)
+		if (frame) {
 			finish_frame(&stages[(frame - 1) % 2], consumer, frame - 1);
+			syncobj_wait(client.fd, done, frame);
+		}
 		check_equal(syncobj_point(client.fd, done), frame);
 	}
 	finish_frame(&stages[(frame - 1) % 2], consumer, frame - 1);
@@ -463,6 +465,7 @@ static void pipeline_without_a_copy(void)
 		check_equal(job_wait(&client, frame, NEVER, &result), 0);
 		check_equal(result.status, 0);
 	}
+	syncobj_wait(client.fd, done, FRAMES);
 	check_equal(syncobj_point(client.fd, done), FRAMES);
 	for (i = 0; i < 2; i++) {
 		check_no_copy(&stages[i]);
