@@ -3,11 +3,12 @@
 // How fast hw/simd computes the layers of ResNet-18 and MobileNetV2, beside what the CPU can do at
 // most and beside two libraries, on one thread:
 //
-//	bench_ops [--repetitions N] [--wide-peers]
+//	bench_ops [--repetitions N] [--only LAYER] [--wide-peers]
 //
 // The peak is a loop of vpmaddwd and vpaddd over registers: no exact 8-bit product of AVX2 is
 // faster.  The libraries are limited to AVX2 as well; --wide-peers lets them use all that the CPU
-// has and prints only them (bench_ops calls itself so for one of its columns).
+// has and prints only them (bench_ops calls itself so for one of its columns).  --only leaves out
+// the layers whose names do not contain LAYER.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -288,20 +289,24 @@ bool judge(const Means& means) {
     return peak_holds && narrow >= 0.9 && any >= 0.9;
 }
 
-int run(const std::string& program, int repetitions) {
+int run(const std::string& program, int repetitions, const std::string& only) {
     Means pointwise, three, both, depthwise;
     double peak_sum = 0;
+    int measured = 0;
 
     start_peers(true);
-    const auto wide = ask_wide_peers(program, repetitions);
+    const auto wide = ask_wide_peers(program, only.empty() ? repetitions : 1);
     fmt::print(
         "| layer | GMAC/s | of the peak | 7-bit weights | scalar | XNNPACK qs8 | oneDNN u8s8 | "
         "XNNPACK, no limit | oneDNN, no limit |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     for (std::size_t i = 0; i < layers.size(); i++) {
         const Layer& layer = layers[i];
+        if (layer.name().find(only) == std::string::npos)
+            continue;
         const Rates rates = measure_layer(layer, repetitions);
         print_row(layer, rates, wide[i]);
         peak_sum += rates.peak;
+        measured++;
         if (layer.depthwise) {
             depthwise.add(rates);
         } else if (layer.kernel == 1 || layer.kernel == 3) {
@@ -314,7 +319,7 @@ int run(const std::string& program, int repetitions) {
     depthwise.print("geometric mean, depthwise");
     both.print("geometric mean, 1x1 and 3x3");
     fmt::print("\npeak: {:.1f} GMAC/s (vpmaddwd and vpaddd over registers, mean over the run)\n",
-               peak_sum / static_cast<double>(layers.size()));
+               peak_sum / measured);
     return judge(both) ? 0 : 1;
 }
 
@@ -323,6 +328,7 @@ int run(const std::string& program, int repetitions) {
 int main(int argc, char** argv) {
     int repetitions = 15;
     bool wide = false;
+    std::string only;
 
     for (int i = 1; i < argc; i++) {
         const std::string_view argument = argv[i];
@@ -330,8 +336,11 @@ int main(int argc, char** argv) {
             wide = true;
         } else if (argument == "--repetitions" && i + 1 < argc) {
             repetitions = std::max(1, std::atoi(argv[++i]));
+        } else if (argument == "--only" && i + 1 < argc) {
+            only = argv[++i];
         } else {
-            fmt::print(stderr, "usage: bench_ops [--repetitions N] [--wide-peers]\n");
+            fmt::print(stderr,
+                       "usage: bench_ops [--repetitions N] [--only LAYER] [--wide-peers]\n");
             return 2;
         }
     }
@@ -340,7 +349,7 @@ int main(int argc, char** argv) {
         return 77;
     }
     try {
-        return wide ? run_wide_peers(repetitions) : run(argv[0], repetitions);
+        return wide ? run_wide_peers(repetitions) : run(argv[0], repetitions, only);
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
         return 2;

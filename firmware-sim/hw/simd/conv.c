@@ -3,10 +3,9 @@
  * CONV.
  *
  * Outputs are computed in groups of pixels whose inputs fit into the scratch (hw/simd/inputs.h).
- * A unit of work is a strip of up to 6 pixels of a group times 16 output channels: the weights
- * [i / 2][8 o][2 i] are widened to 16 bits as they are read, a pair of inputs is broadcast, and
- * one multiplication adds 2 inputs to each of 8 outputs.  12 sums, 2 vectors of weights, the pair
- * and a product are all the registers there are.  Sums wrap, so their order does not matter.
+ * A unit of work is a strip of up to 6 pixels of a group times 16 output channels.  It is
+ * multiplied as bytes (hw/simd/conv_bytes.c) where the weights allow it and there are pixels
+ * enough to make that worth while, else as words (hw/simd/conv_words.c).
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv.h"
@@ -70,167 +69,70 @@ bool ovt_simd_conv_covers(const struct overtake_insn *insn)
 						       cut.group_inputs);
 }
 
-/* Adds a run to the sums of @pixels pixels times @vectors * 8 outputs. */
-static __always_inline void
-multiply_run(struct ovt_simd_sums *sums, const u8 *const *windows, u64 from, const s8 *weights,
-	     u64 block_bytes, u32 pairs, const u32 pixels, const u32 vectors)
+/* The first 8 outputs come twice, for two pixels at once, in the order of both their sums. */
+static void repeat_outputs(struct ovt_simd_channels *outputs)
 {
-	const s8 *end = weights + (u64)pairs * OVERTAKE_WEIGHT_TILE;
-	u64 at = from * sizeof(s16);
+	ovt_f64x4 *factors = outputs->scales.factors;
+	ovt_i64x4 low = (ovt_i64x4)outputs->single.low, high = (ovt_i64x4)outputs->single.high;
+	ovt_i64x4 first = __builtin_ia32_permti256(low, high, 0x20);
 
-	for (; weights != end; weights += OVERTAKE_WEIGHT_TILE, at += sizeof(s32)) {
-		ovt_s16x16 low = ovt_widen_s8(ovt_load_s8x16(weights));
-		ovt_s16x16 high = { 0 };
-		u32 p;
-
-		if (vectors == 2)
-			high = ovt_widen_s8(ovt_load_s8x16(weights + block_bytes));
-#pragma GCC unroll 6
-		for (p = 0; p < pixels; p++) {
-			s32 pair = ovt_load_s32(windows[p] + at);
-			ovt_s16x16 inputs = (ovt_s16x16)ovt_broadcast_s32(pair);
-
-			sums[p].low += ovt_multiply_pairs(inputs, low);
-			if (vectors == 2)
-				sums[p].high += ovt_multiply_pairs(inputs, high);
-		}
-	}
+	outputs->single.low = (ovt_f32x8)first;
+	outputs->single.high = (ovt_f32x8)first;
+	outputs->bias = ovt_simd_in_order(outputs->bias.low, outputs->bias.high);
+	outputs->bias.high = outputs->bias.low;
+	/* See ovt_simd_requantise_double(): low, high, low, high. */
+	factors[2] = factors[1];
+	factors[3] = factors[1];
+	factors[1] = factors[0];
 }
 
-static __always_inline void
-multiply(struct ovt_conv_strip *strip, const struct ovt_conv_plan *plan,
-	 const struct ovt_simd_channels *outputs, const u32 pixels, const u32 vectors)
-{
-	const struct ovt_conv_run *run = &plan->words_run;
-	u64 run_bytes = (u64)run->length * OVERTAKE_WEIGHT_TILE;
-	const s8 *weights = strip->weights;
-	struct ovt_simd_sums sums[OVT_STRIP_PIXELS];
-	u32 p, y, x;
+/* The next pixel of a group, counted through its rows. */
+struct walk {
+	const u8 *window;
+	s8 *output;
+	u32 x;
+	u32 width;
+	u32 window_step;
+	u32 output_step;
+	u64 next_row_window;	/* from the pixel behind a row to the next one's first */
+	s64 next_row_output;
+};
 
-#pragma GCC unroll 6
-	for (p = 0; p < pixels; p++)
-		sums[p] = outputs->bias;
-	for (y = 0; y < run->rows; y++) {
-		u64 from = (u64)y * run->row_step;
-
-		for (x = 0; x < run->columns; x++) {
-			multiply_run(sums, strip->windows, from, weights, plan->block_bytes,
-				     run->length, pixels, vectors);
-			weights += run_bytes;
-			from += run->column_step;
-		}
-	}
-#pragma GCC unroll 6
-	for (p = 0; p < pixels; p++)
-		strip->sums[p] = sums[p];
-}
-
-/* A copy of multiply() for each shape: its sums stay in registers. */
-static __always_inline void
-multiply_pixels(struct ovt_conv_strip *strip, const struct ovt_conv_plan *plan,
-		const struct ovt_simd_channels *outputs, const u32 vectors)
-{
-	switch (strip->pixels) {
-	case 1:
-		multiply(strip, plan, outputs, 1, vectors);
-		break;
-	case 2:
-		multiply(strip, plan, outputs, 2, vectors);
-		break;
-	case 3:
-		multiply(strip, plan, outputs, 3, vectors);
-		break;
-	case 4:
-		multiply(strip, plan, outputs, 4, vectors);
-		break;
-	case 5:
-		multiply(strip, plan, outputs, 5, vectors);
-		break;
-	default:
-		multiply(strip, plan, outputs, 6, vectors);
-		break;
-	}
-}
-
-static OVT_SIMD_NOINLINE void multiply_8(struct ovt_conv_strip *strip,
-					 const struct ovt_conv_plan *plan,
-					 const struct ovt_simd_channels *outputs)
-{
-	multiply_pixels(strip, plan, outputs, 1);
-}
-
-static OVT_SIMD_NOINLINE void multiply_16(struct ovt_conv_strip *strip,
-					  const struct ovt_conv_plan *plan,
-					  const struct ovt_simd_channels *outputs)
-{
-	multiply_pixels(strip, plan, outputs, 2);
-}
-
-/* The factors of 8 outputs come twice, for two pixels at once. */
-static void repeat_factors(struct ovt_simd_channels *outputs)
-{
-	outputs->scales.factors[2] = outputs->scales.factors[0];
-	outputs->scales.factors[3] = outputs->scales.factors[1];
-}
-
-static void store_8(s8 *out, u64 bytes, u32 count)
-{
-	if (count == VECTOR_OUTPUTS)
-		ovt_store_u64(out, bytes);
-	else
-		memcpy(out, &bytes, count);
-}
-
-static void store_strip_8(const struct ovt_conv_strip *strip,
-			  const struct ovt_simd_channels *outputs)
-{
-	u32 p;
-
-	for (p = 0; p < strip->pixels; p += 2) {
-		u32 second = p + 1 < strip->pixels ? p + 1 : p;
-		struct ovt_simd_sums sums = { strip->sums[p].low, strip->sums[second].low };
-		ovt_s64x2 bytes = (ovt_s64x2)ovt_simd_requantise(&sums, outputs);
-
-		store_8(strip->outputs[p], (u64)bytes[0], strip->count);
-		store_8(strip->outputs[second], (u64)bytes[1], strip->count);
-	}
-}
-
-static void store_strip_16(const struct ovt_conv_strip *strip,
-			   const struct ovt_simd_channels *outputs)
-{
-	u32 p;
-
-	for (p = 0; p < strip->pixels; p++)
-		ovt_simd_store(strip->outputs[p], ovt_simd_requantise(&strip->sums[p], outputs),
-			       strip->count);
-}
-
-/* The pixels from @first on, counted through the group's rows. */
-static void place_strip(struct ovt_conv_strip *strip, const struct ovt_simd_inputs *inputs,
-			const struct overtake_insn *insn, const struct ovt_operands *operands,
-			const void *elements, const struct ovt_cursor *at, u32 first)
+/* From pixel @first on of the group at @at, whose outputs these are. */
+static void walk_from(struct walk *walk, const struct ovt_simd_inputs *inputs,
+		      const struct overtake_insn *insn, const struct ovt_operands *operands,
+		      const void *elements, const struct ovt_cursor *at, u32 first)
 {
 	u32 width = ovt_simd_group_width(inputs, insn, at->x);
-	u32 window_step = inputs->step_x * inputs->pixel * inputs->size;
-	u32 y = first / width;
-	u32 x = first % width;
-	u32 p = 0;
+	u32 y = first / width, x = first % width;
+	struct ovt_cursor pixel = { .y = at->y + y, .x = at->x + x, .c = at->c };
 
-	while (p < strip->pixels) {
-		struct ovt_cursor pixel = { .y = at->y + y, .x = at->x + x, .c = at->c };
-		const u8 *window = (const u8 *)elements +
-				   (u64)ovt_simd_window(inputs, y, x) * inputs->size;
-		s8 *output = ovt_output_at(insn, operands, &pixel);
+	walk->window = (const u8 *)elements + (u64)ovt_simd_window(inputs, y, x) * inputs->size;
+	walk->output = ovt_output_at(insn, operands, &pixel);
+	walk->x = x;
+	walk->width = width;
+	walk->window_step = inputs->step_x * inputs->pixel * inputs->size;
+	walk->output_step = insn->out.pixel_stride;
+	walk->next_row_window = (u64)ovt_simd_window(inputs, 1, 0) * inputs->size -
+				(u64)width * walk->window_step;
+	walk->next_row_output = (s64)insn->out.row_stride -
+				(s64)((u64)width * walk->output_step);
+}
 
-		for (; p < strip->pixels && x < width; p++, x++) {
-			strip->windows[p] = window;
-			strip->outputs[p] = output;
-			window += window_step;
-			output += insn->out.pixel_stride;
+static void place_strip(struct ovt_conv_strip *strip, struct walk *walk)
+{
+	u32 p;
+
+	for (p = 0; p < strip->pixels; p++) {
+		strip->windows[p] = walk->window;
+		strip->outputs[p] = walk->output;
+		walk->window += walk->window_step;
+		walk->output += walk->output_step;
+		if (++walk->x == walk->width) {
+			walk->x = 0;
+			walk->window += walk->next_row_window;
+			walk->output += walk->next_row_output;
 		}
-		x = 0;
-		y++;
 	}
 }
 
@@ -251,56 +153,57 @@ static const s8 *weights_at(const struct ovt_conv_plan *plan, const struct ovt_o
 	return (const s8 *)operands->weights + (group * blocks + block) * plan->block_bytes;
 }
 
-static void run_strip(struct ovt_conv_strip *strip, const struct ovt_conv_plan *plan,
-		      const struct overtake_insn *insn, const struct ovt_operands *operands,
-		      struct ovt_simd_scratch *scratch, const struct ovt_cursor *cursor,
-		      const struct ovt_simd_channels *outputs, u32 first)
+static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan *plan,
+		       const struct overtake_insn *insn, const struct ovt_operands *operands,
+		       const struct ovt_simd_scratch *scratch, const struct ovt_cursor *cursor,
+		       u32 count)
 {
-	if (cursor->filled & PACKED) {
-		place_strip(strip, &plan->bytes, insn, operands, scratch->bytes, cursor, first);
-		ovt_conv_multiply_bytes(strip, plan, outputs, scratch,
-					insn->in[0].zero_point + 128);
-	} else {
-		place_strip(strip, &plan->inputs, insn, operands, scratch->inputs, cursor, first);
-		if (strip->count > VECTOR_OUTPUTS)
-			multiply_16(strip, plan, outputs);
-		else
-			multiply_8(strip, plan, outputs);
-	}
-	if (strip->count > VECTOR_OUTPUTS)
-		store_strip_16(strip, outputs);
-	else
-		store_strip_8(strip, outputs);
+	u64 products = (u64)insn->kernel_height * insn->kernel_width * plan->group_inputs;
+
+	ovt_simd_channels_load(&block->channels, insn, operands, cursor->c, count,
+			       products * 255 * 128);
+	if (count <= VECTOR_OUTPUTS)
+		repeat_outputs(&block->channels);
+	block->start = block->channels.bias;
+	block->weights = weights_at(plan, operands, cursor);
+	block->block_bytes = plan->block_bytes;
+	block->count = count;
+	if (cursor->filled & PACKED)
+		ovt_conv_start_bytes(block, scratch, insn->in[0].zero_point + 128);
+	else if (count > VECTOR_OUTPUTS)
+		block->start = ovt_simd_in_order(block->start.low, block->start.high);
 }
 
-/* Strips of the 16 outputs at the cursor, until they or the work are used up: true if they are. */
+/* Strips of the outputs at the cursor, until they or the work are used up: true if they are. */
 static OVT_SIMD_NOINLINE bool
 run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	  const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 	  struct ovt_cursor *cursor, u32 count, s64 *work)
 {
-	bool packed = cursor->filled & PACKED;
-	u32 most = packed && plan->strip > OVT_BYTES_PIXELS ? OVT_BYTES_PIXELS : plan->strip;
-	u32 pixels = group_pixels(plan, insn, cursor);
-	u32 strips = (pixels + most - 1) / most;
-	s64 pixel_work = 10 + ovt_simd_store_work(insn) +
-			 (s64)plan->block_bytes / PRODUCTS_PER_NS;
-	struct ovt_simd_channels outputs;
-	struct ovt_conv_strip strip = {
-		.count = count,
-		.sums = (struct ovt_simd_sums *)scratch->sums,
-		.weights = weights_at(plan, operands, cursor),
-	};
+	const bool packed = cursor->filled & PACKED;
+	const u32 pixels = group_pixels(plan, insn, cursor);
+	const u32 strips = (pixels + plan->strip - 1) / plan->strip;
+	/* The first strips are one pixel longer. */
+	const u32 each = pixels / strips, longer = pixels % strips;
+	const s64 pixel_work = 10 + ovt_simd_store_work(insn) +
+			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
+	const u32 done = cursor->strip < longer ? cursor->strip : longer;
+	struct ovt_conv_strip strip = { .sums = (struct ovt_simd_sums *)scratch->sums };
+	struct ovt_conv_block block;
+	struct walk walk;
 
 	*work -= BLOCK_WORK;
-	ovt_simd_channels_load(&outputs, insn, operands, cursor->c, count);
-	if (count <= VECTOR_OUTPUTS)
-		repeat_factors(&outputs);
+	load_block(&block, plan, insn, operands, scratch, cursor, count);
+	walk_from(&walk, packed ? &plan->bytes : &plan->inputs, insn, operands,
+		  packed ? (const void *)scratch->bytes : scratch->inputs, cursor,
+		  cursor->strip * each + done);
 	do {
-		u32 first = (u32)((u64)pixels * cursor->strip / strips);
-
-		strip.pixels = (u32)((u64)pixels * (cursor->strip + 1) / strips) - first;
-		run_strip(&strip, plan, insn, operands, scratch, cursor, &outputs, first);
+		strip.pixels = each + (cursor->strip < longer);
+		place_strip(&strip, &walk);
+		if (packed)
+			ovt_conv_bytes(&strip, &plan->bytes_run, &block, scratch);
+		else
+			ovt_conv_words(&strip, &plan->words_run, &block);
 		*work -= 20 + strip.pixels * pixel_work;
 		if (++cursor->strip == strips) {
 			cursor->strip = 0;

@@ -47,25 +47,38 @@ struct ovt_conv_plan {
 };
 
 /**
+ * struct ovt_conv_block - 16 output channels, or 8
+ * @channels: how their sums are finished; if there are 8 at most, those come twice
+ * @start: what a pixel's sums begin with
+ * @weights: of the first 8, as the client has them
+ * @block_bytes: from them to those of the second 8
+ * @count: output channels, at most 16
+ */
+struct ovt_conv_block {
+	struct ovt_simd_channels channels;
+	struct ovt_simd_sums start;
+	const s8 *weights;
+	u64 block_bytes;
+	u32 count;
+};
+
+/**
  * struct ovt_conv_strip - a unit of work
  * @windows: of each pixel, in the scratch
  * @outputs: of each pixel
- * @weights: of the first 8 outputs
  * @pixels: how many
- * @count: output channels, at most 16
- * @sums: of each pixel
+ * @sums: room for those of each pixel
  */
 struct ovt_conv_strip {
 	const u8 *windows[OVT_STRIP_PIXELS];
 	s8 *outputs[OVT_STRIP_PIXELS];
-	const s8 *weights;
 	u32 pixels;
-	u32 count;
 	struct ovt_simd_sums *sums;
 };
 
-/* Pixels of a strip of bytes, at most. */
-#define OVT_BYTES_PIXELS	5u
+/* The outputs of a strip: of the words that the windows are. */
+void ovt_conv_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+		    const struct ovt_conv_block *block);
 
 /* Whether the weights of 16 outputs fit into the scratch, packed. */
 bool ovt_conv_packs(const struct ovt_conv_plan *plan);
@@ -73,14 +86,17 @@ bool ovt_conv_packs(const struct ovt_conv_plan *plan);
 /*
  * ovt_conv_pack - copy the weights of @count outputs for multiplication as bytes
  *
- * False if there are some for which that would not be exact.  See hw/simd/conv_bytes.c.
+ * False if there are too many for which that would not be exact.  See hw/simd/conv_pack.c.
  */
 bool ovt_conv_pack(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 		   struct ovt_simd_scratch *scratch);
 
-/* The sums of a strip of packed weights; @zero is what has been added to each input. */
-void ovt_conv_multiply_bytes(struct ovt_conv_strip *strip, const struct ovt_conv_plan *plan,
-			     const struct ovt_simd_channels *outputs,
-			     const struct ovt_simd_scratch *scratch, s32 zero);
+/* What the sums of @block begin with if @zero has been added to each input. */
+void ovt_conv_start_bytes(struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
+			  s32 zero);
+
+/* The outputs of a strip: of packed weights, and of the bytes that the windows are. */
+void ovt_conv_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+		    const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch);
 
 #endif

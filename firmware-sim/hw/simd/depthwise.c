@@ -110,12 +110,12 @@ prepare_taps(const struct ovt_simd_inputs *inputs, const struct overtake_insn *i
 	return (taps + 1) / 2;
 }
 
-/* Sums of @pixels windows, without their bias. */
+/* Sums of @pixels windows. */
 static __always_inline void
 multiply(const struct ovt_simd_scratch *scratch, const s16 *const *windows, u32 pairs,
-	 struct ovt_simd_sums *results, const u32 pixels)
+	 const struct ovt_simd_sums *bias, struct ovt_simd_sums *results, const u32 pixels)
 {
-	struct ovt_simd_sums sums[STRIP_PIXELS] = { 0 };
+	struct ovt_simd_sums sums[STRIP_PIXELS] = { *bias, *bias };
 	const s16 *weights = scratch->weights;
 	u32 i, p;
 
@@ -134,26 +134,38 @@ multiply(const struct ovt_simd_scratch *scratch, const s16 *const *windows, u32 
 		}
 	}
 #pragma GCC unroll 2
-	for (p = 0; p < pixels; p++) {
-		ovt_i64x4 low = (ovt_i64x4)sums[p].low, high = (ovt_i64x4)sums[p].high;
-
-		results[p].low = (ovt_u32x8)__builtin_ia32_permti256(low, high, 0x20);
-		results[p].high = (ovt_u32x8)__builtin_ia32_permti256(low, high, 0x31);
-	}
+	for (p = 0; p < pixels; p++)
+		results[p] = sums[p];
 }
 
 static OVT_SIMD_NOINLINE void multiply_one(const struct ovt_simd_scratch *scratch,
 					   const s16 *const *windows, u32 pairs,
+					   const struct ovt_simd_sums *bias,
 					   struct ovt_simd_sums *results)
 {
-	multiply(scratch, windows, pairs, results, 1);
+	multiply(scratch, windows, pairs, bias, results, 1);
 }
 
 static OVT_SIMD_NOINLINE void multiply_two(const struct ovt_simd_scratch *scratch,
 					   const s16 *const *windows, u32 pairs,
+					   const struct ovt_simd_sums *bias,
 					   struct ovt_simd_sums *results)
 {
-	multiply(scratch, windows, pairs, results, 2);
+	multiply(scratch, windows, pairs, bias, results, 2);
+}
+
+/* One pixel or two. */
+static __always_inline void
+store_pixels(s8 *out, u32 stride, struct ovt_simd_sums *sums, u32 pixels,
+	     const struct ovt_simd_channels *channels, u32 count)
+{
+	struct ovt_simd_sums *last = &sums[pixels - 1];
+	ovt_s8x32 bytes;
+
+	bytes = ovt_simd_requantise_2(&sums[0], last, channels);
+	ovt_simd_store(out, ovt_simd_first(bytes), count);
+	if (pixels == STRIP_PIXELS)
+		ovt_simd_store(out + stride, ovt_simd_second(bytes), count);
 }
 
 /* The @count channels at the cursor of one row of the group. */
@@ -166,7 +178,7 @@ static void run_row(const struct ovt_simd_inputs *inputs, const struct overtake_
 	struct ovt_cursor at = { .y = cursor->y + cursor->strip, .x = cursor->x, .c = cursor->c };
 	s8 *out = ovt_output_at(insn, operands, &at);
 	struct ovt_simd_sums sums[STRIP_PIXELS];
-	u32 x, p;
+	u32 x;
 
 	for (x = 0; x < width; x += STRIP_PIXELS) {
 		u32 pixels = width - x < STRIP_PIXELS ? 1 : STRIP_PIXELS;
@@ -176,14 +188,11 @@ static void run_row(const struct ovt_simd_inputs *inputs, const struct overtake_
 			     cursor->c % GROUP_CHANNELS;
 		windows[1] = windows[0] + inputs->step_x * inputs->pixel;
 		if (pixels == 2)
-			multiply_two(scratch, windows, pairs, sums);
+			multiply_two(scratch, windows, pairs, &channels->bias, sums);
 		else
-			multiply_one(scratch, windows, pairs, sums);
-		for (p = 0; p < pixels; p++, out += insn->out.pixel_stride) {
-			sums[p].low += channels->bias.low;
-			sums[p].high += channels->bias.high;
-			ovt_simd_store(out, ovt_simd_requantise(&sums[p], channels), count);
-		}
+			multiply_one(scratch, windows, pairs, &channels->bias, sums);
+		store_pixels(out, insn->out.pixel_stride, sums, pixels, channels, count);
+		out += (u64)pixels * insn->out.pixel_stride;
 	}
 }
 
@@ -197,7 +206,8 @@ static bool run_rows(const struct ovt_simd_inputs *inputs, const struct overtake
 	s64 row_work = 10 + (s64)width * pixel_work(insn);
 	struct ovt_simd_channels channels;
 
-	ovt_simd_channels_load(&channels, insn, operands, cursor->c, count);
+	ovt_simd_channels_load(&channels, insn, operands, cursor->c, count,
+			       (u64)insn->kernel_height * insn->kernel_width * 255 * 128);
 	*work -= BLOCK_WORK + 4 * pairs;
 	do {
 		run_row(inputs, insn, operands, scratch, cursor, &channels, pairs, count);

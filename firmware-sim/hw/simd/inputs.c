@@ -162,10 +162,49 @@ static __always_inline ovt_s8x16 load_8(const s8 *from)
 	return (ovt_s8x16)(ovt_s64x2) { (s64)ovt_load_u64(from), 0 };
 }
 
+/* Whole vectors of a long run of bytes; returns how many were done. */
+static u64 convert_bytes(u8 *to, const s8 *from, u64 count)
+{
+	const ovt_s8x32 sign = ovt_broadcast_s8(-128);
+	u64 done;
+
+	for (done = 0; done + 64 <= count; done += 64) {
+		ovt_s8x32 first = ovt_load_s8x32(from + done);
+		ovt_s8x32 second = ovt_load_s8x32(from + done + 32);
+
+		ovt_store_s8x32(to + done, first ^ sign);
+		ovt_store_s8x32(to + done + 32, second ^ sign);
+	}
+	return done;
+}
+
+/*
+ * Columns of 3 or 4 channels, 8 bytes apart, to bytes: 8 at a time, as many as make whole vectors.
+ * Returns how many.
+ */
+static u32 convert_narrow(u8 *to, const s8 *from, u32 columns, u32 channels,
+			  const struct conversion *how)
+{
+	const ovt_s32x8 kept = ovt_broadcast_s32(channels == 3 ? 0x00ffffff : -1);
+	const ovt_s32x8 added = (ovt_s32x8)ovt_broadcast_s8(-128) & kept;
+	const ovt_s32x8 outside = (ovt_s32x8)ovt_broadcast_s8((s8)how->outside) & ~kept;
+	u32 done;
+
+	for (done = 0; done + 8 <= columns; done += 8, from += 64, to += 32) {
+		ovt_f32x8 first = (ovt_f32x8)ovt_load_s8x32(from);
+		ovt_f32x8 second = (ovt_f32x8)ovt_load_s8x32(from + 32);
+		ovt_i64x4 low = (ovt_i64x4)__builtin_ia32_shufps256(first, second, 0x88);
+		ovt_s32x8 bytes = (ovt_s32x8)__builtin_ia32_permdi256(low, 0xd8);
+
+		ovt_store_s8x32(to, (ovt_s8x32)(((bytes & kept) ^ added) | outside));
+	}
+	return done;
+}
+
 /* Up to 15 elements behind @count are written as well, with no meaning. */
 static void convert(u8 *to, const s8 *from, u64 count, u64 readable, const struct conversion *how)
 {
-	u64 done = 0;
+	u64 done = how->size == sizeof(u8) ? convert_bytes(to, from, count) : 0;
 
 	while (done < count) {
 		u64 left = readable - done;
@@ -195,13 +234,18 @@ static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct ov
 	u64 pixel_stride = (u64)insn->in[0].pixel_stride * inputs->sample_x;
 	u32 used = inputs->channels * how->size, pixel = inputs->pixel * how->size;
 	u32 end = written(inputs) * how->size;
-	u32 x, rest;
+	u32 x = 0, rest;
 
 	if (pixel_stride == inputs->channels && pixel_stride == inputs->pixel) {
 		convert(to, from, count * pixel_stride, count * pixel_stride, how);
 		return;
 	}
-	for (x = 0; x < count; x++, to += pixel, from += pixel_stride) {
+	if (pixel == 4 && how->size == sizeof(u8) && pixel_stride == 8 && readable >= 8) {
+		x = convert_narrow(to, from, count, inputs->channels, how);
+		to += x * pixel;
+		from += x * pixel_stride;
+	}
+	for (; x < count; x++, to += pixel, from += pixel_stride) {
 		if (inputs->channels <= 8 && readable >= 8)
 			convert_16(to, load_8(from), how);
 		else

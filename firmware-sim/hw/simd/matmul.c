@@ -77,7 +77,13 @@ static __always_inline ovt_s32x4 add_up(const ovt_u32x8 *sums)
 	return (ovt_s32x4)((ovt_u32x4)ovt_low_half(all) + (ovt_u32x4)ovt_high_half(all));
 }
 
-/* @pixels pixels times 4 rows from @first on, into words @first.. of their sums. */
+/* Where the sums of 4 outputs from @first on are: see struct ovt_simd_sums. */
+static __always_inline u32 packed_at(u32 first)
+{
+	return first % 8 * 2 + first / 8 * 4;
+}
+
+/* @pixels pixels times 4 rows from @first on, into these words of their sums. */
 static __always_inline void
 multiply(const struct matmul_rows *rows, const s16 *const *windows, u32 first,
 	 struct ovt_simd_sums *results, const u32 pixels)
@@ -98,7 +104,7 @@ multiply(const struct matmul_rows *rows, const s16 *const *windows, u32 first,
 	}
 #pragma GCC unroll 2
 	for (p = 0; p < pixels; p++)
-		ovt_store_s32x4((s32 *)&results[p] + first, add_up(sums[p]));
+		ovt_store_s32x4((s32 *)&results[p] + packed_at(first), add_up(sums[p]));
 }
 
 static OVT_SIMD_NOINLINE void multiply_one(const struct matmul_rows *rows,
@@ -156,11 +162,12 @@ static void run_strip(const struct ovt_simd_inputs *inputs, const struct overtak
 	for (p = 0; p < pixels; p++) {
 		struct ovt_cursor at = { .y = cursor->y + (first + p) / width,
 					 .x = cursor->x + (first + p) % width, .c = cursor->c };
+		ovt_s8x32 bytes;
 
 		sums[p].low += channels->bias.low;
 		sums[p].high += channels->bias.high;
-		ovt_simd_store(ovt_output_at(insn, operands, &at),
-			       ovt_simd_requantise(&sums[p], channels), count);
+		bytes = ovt_simd_requantise_2(&sums[p], &sums[p], channels);
+		ovt_simd_store(ovt_output_at(insn, operands, &at), ovt_simd_first(bytes), count);
 	}
 }
 
@@ -178,7 +185,8 @@ run_outputs(const struct ovt_simd_inputs *inputs, const struct overtake_insn *in
 	struct matmul_rows rows;
 
 	*work -= BLOCK_WORK;
-	ovt_simd_channels_load(&channels, insn, operands, cursor->c, count);
+	ovt_simd_channels_load(&channels, insn, operands, cursor->c, count,
+			       (u64)insn->in[0].channels * 255 * 255);
 	find_rows(&rows, insn, operands, cursor, count);
 	do {
 		u32 most = rows.depth > LONG_ROW ? 1 : STRIP_PIXELS;

@@ -170,8 +170,9 @@ bool ovt_simd_average_pool(const struct overtake_insn *insn, const struct ovt_op
 
 		load_scale(&channels, insn, operands, cursor, positions);
 		add_window(insn, operands, &window, cursor->c, &sums);
+		sums = ovt_simd_in_order(sums.low, sums.high);
 		ovt_simd_store(ovt_output_at(insn, operands, cursor),
-			       ovt_simd_requantise(&sums, &channels), count);
+			       ovt_simd_requantise_double(&sums, &channels), count);
 		*work -= 30 + costs.store + window_work(&costs, window.rows, window.columns);
 		more = ovt_simd_next(insn, cursor, count);
 	} while (more && *work > 0);

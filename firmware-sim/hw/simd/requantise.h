@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Requantisation of 16 sums at once, exact.
+ * Requantisation of 16 sums at once, exact, in one of two ways.
  *
  * A sum (32 bits) and multiplier / 2^shift (24 bits and an exponent) are exact as doubles.  One
  * fused multiply-add to 1.5 * 2^52 rounds their exact product once, to an integer, ties to even:
  * the doubles around that number are the integers.  What exceeds them is rounded more coarsely and
  * clamped, for which that does not matter.  The low word of the clamped double is the result.
+ *
+ * Sums of at most 2^24 are exact as floats too, as multiplier / 2^shift always is.  So the same is
+ * done with floats and 1.5 * 2^23 where no sum can be larger and no factor exceeds 1/2: the product
+ * is at most 2^23, what it is added to 1.5 * 2^23 is positive, and positive floats compare as
+ * their bits do.  Products below 2^22 make integers between 2^23 and 2^24, whose bits count them
+ * up; larger ones make bits that are 2^22 away at least, which packing saturates.
  */
 #ifndef OVT_HW_SIMD_REQUANTISE_H
 #define OVT_HW_SIMD_REQUANTISE_H
@@ -16,6 +22,11 @@
 #define OVT_SIMD_OUTPUTS	16u
 /* Even, so that adding it keeps ties even; an output's zero point would not and comes later. */
 #define OVT_ROUNDING_BIAS	6755399441055744.0
+
+/* Bits of 1.5 * 2^23, the same for floats. */
+#define OVT_SINGLE_BIAS_BITS	0x4b400000
+/* Whole numbers up to this are exact as floats. */
+#define OVT_SINGLE_MAX		(1u << 24)
 
 /* The range of the result, shared by the outputs of an instruction. */
 struct ovt_simd_range {
@@ -29,26 +40,56 @@ struct ovt_simd_scales {
 	ovt_f64x4 factors[4];
 };
 
-/* Sums of a pixel: outputs 0..7 and 8..15. */
+/*
+ * Sums of a pixel, in the order in which they are packed: outputs 0..3 and 8..11, then 4..7 and
+ * 12..15.
+ */
 struct ovt_simd_sums {
 	ovt_u32x8 low;
 	ovt_u32x8 high;
 };
 
-/* What 16 output channels need to be finished. */
+/* Sums of outputs 0..7 and of 8..15 as they are packed. */
+static __always_inline struct ovt_simd_sums ovt_simd_in_order(ovt_u32x8 first, ovt_u32x8 second)
+{
+	ovt_i64x4 a = (ovt_i64x4)first, b = (ovt_i64x4)second;
+
+	return (struct ovt_simd_sums){ (ovt_u32x8)__builtin_ia32_permti256(a, b, 0x20),
+				       (ovt_u32x8)__builtin_ia32_permti256(a, b, 0x31) };
+}
+
+/* To requantise with floats: factors in the order of the sums. */
+struct ovt_simd_single {
+	ovt_f32x8 low;
+	ovt_f32x8 high;
+	ovt_u32x8 zero;		/* bits that make 0, less the zero point */
+	ovt_s8x32 least;
+	ovt_s8x32 greatest;
+};
+
+/*
+ * struct ovt_simd_channels - what 16 output channels need to be finished
+ * @factors_fit: floats are exact where sums are at most OVT_SINGLE_MAX
+ * @sums_fit: and all are
+ */
 struct ovt_simd_channels {
 	struct ovt_simd_range range;
 	struct ovt_simd_scales scales;
 	struct ovt_simd_sums bias;
+	struct ovt_simd_single single;
+	bool factors_fit;
+	bool sums_fit;
 };
 
 /*
  * ovt_simd_channels_load - parameters of CONV, DEPTHWISE, MATMUL
+ * @most: the magnitude of what is added to an output's bias, at most
  *
  * Of @count channels, at most 16, from @first on; those of others are not read.
  */
 void ovt_simd_channels_load(struct ovt_simd_channels *channels, const struct overtake_insn *insn,
-			    const struct ovt_operands *operands, u32 first, u32 count);
+			    const struct ovt_operands *operands, u32 first, u32 count,
+			    u64 most);
 
 static __always_inline void
 ovt_simd_range_init(struct ovt_simd_range *range, const struct overtake_insn *insn)
@@ -70,23 +111,38 @@ static __always_inline ovt_f64x4 ovt_simd_factors(ovt_s32x4 multipliers, ovt_s32
 	return ovt_to_f64(multipliers) * (ovt_f64x4)powers;
 }
 
-/* Of 8 outputs: @multipliers and @shifts as the client has them. */
+/* As the client has them, in range; as unsigned numbers: so does the scalar code. */
+static __always_inline ovt_i32x8 ovt_simd_multipliers(const u32 *multipliers)
+{
+	return (ovt_i32x8)ovt_load_s32x8(multipliers) & (int)OVERTAKE_MULTIPLIER_MAX;
+}
+
+static __always_inline ovt_i32x8 ovt_simd_shifts(const u32 *shifts)
+{
+	ovt_i32x8 shift = (ovt_i32x8)ovt_load_s32x8(shifts);
+
+	shift = __builtin_ia32_pmaxud256(shift, (ovt_i32x8)ovt_broadcast_s32(OVERTAKE_SHIFT_MIN));
+	return __builtin_ia32_pminud256(shift, (ovt_i32x8)ovt_broadcast_s32(OVERTAKE_SHIFT_MAX));
+}
+
+/* Of 8 outputs. */
 static __always_inline void
 ovt_simd_scale_8(ovt_f64x4 *factors, const u32 *multipliers, const u32 *shifts)
 {
-	ovt_i32x8 multiplier = (ovt_i32x8)ovt_load_s32x8(multipliers);
-	ovt_i32x8 shift = (ovt_i32x8)ovt_load_s32x8(shifts);
+	ovt_u32x8 multiplier = (ovt_u32x8)ovt_simd_multipliers(multipliers);
+	ovt_u32x8 shift = (ovt_u32x8)ovt_simd_shifts(shifts);
 
-	multiplier &= (int)OVERTAKE_MULTIPLIER_MAX;
-	/* As unsigned numbers: so does the scalar code. */
-	shift = __builtin_ia32_pmaxud256(shift,
-					 (ovt_i32x8)ovt_broadcast_s32(OVERTAKE_SHIFT_MIN));
-	shift = __builtin_ia32_pminud256(shift,
-					 (ovt_i32x8)ovt_broadcast_s32(OVERTAKE_SHIFT_MAX));
-	factors[0] = ovt_simd_factors(ovt_low_half((ovt_u32x8)multiplier),
-				      ovt_low_half((ovt_u32x8)shift));
-	factors[1] = ovt_simd_factors(ovt_high_half((ovt_u32x8)multiplier),
-				      ovt_high_half((ovt_u32x8)shift));
+	factors[0] = ovt_simd_factors(ovt_low_half(multiplier), ovt_low_half(shift));
+	factors[1] = ovt_simd_factors(ovt_high_half(multiplier), ovt_high_half(shift));
+}
+
+/* Of 8 outputs: as a float each is exact. */
+static __always_inline ovt_f32x8
+ovt_simd_single_factors(const u32 *multipliers, const u32 *shifts)
+{
+	ovt_i32x8 powers = (127 - ovt_simd_shifts(shifts)) << 23;
+
+	return __builtin_ia32_cvtdq2ps256(ovt_simd_multipliers(multipliers)) * (ovt_f32x8)powers;
 }
 
 /* What has been added to OVT_ROUNDING_BIAS, in the instruction's range. */
@@ -129,20 +185,74 @@ ovt_simd_pack(const ovt_f64x4 *rounded, const struct ovt_simd_range *range)
 	return (ovt_s8x16)__builtin_ia32_punpcklwd128((ovt_i16x8)low, (ovt_i16x8)high);
 }
 
-/* Sums of outputs 0..15 to their bytes. */
+/* Sums to the bytes of outputs 0..15. */
 static __always_inline ovt_s8x16
-ovt_simd_requantise(const struct ovt_simd_sums *sums, const struct ovt_simd_channels *channels)
+ovt_simd_requantise_double(const struct ovt_simd_sums *sums,
+			   const struct ovt_simd_channels *channels)
 {
 	const ovt_f64x4 *factors = channels->scales.factors;
 	const struct ovt_simd_range *range = &channels->range;
 	ovt_f64x4 rounded[4] = {
 		ovt_simd_round(ovt_low_half(sums->low), factors[0], range),
-		ovt_simd_round(ovt_high_half(sums->low), factors[1], range),
-		ovt_simd_round(ovt_low_half(sums->high), factors[2], range),
+		ovt_simd_round(ovt_low_half(sums->high), factors[1], range),
+		ovt_simd_round(ovt_high_half(sums->low), factors[2], range),
 		ovt_simd_round(ovt_high_half(sums->high), factors[3], range),
 	};
 
 	return ovt_simd_pack(rounded, range);
+}
+
+/* Sums of 8 outputs to words; beyond the range of the result they may be as far as they like. */
+static __always_inline ovt_i32x8
+ovt_simd_single_round(ovt_u32x8 sums, ovt_f32x8 factors, const struct ovt_simd_single *single)
+{
+	const ovt_f32x8 bias = (ovt_f32x8)ovt_broadcast_s32(OVT_SINGLE_BIAS_BITS);
+	ovt_f32x8 rounded = __builtin_ia32_vfmaddps256(__builtin_ia32_cvtdq2ps256((ovt_i32x8)sums),
+						       factors, bias);
+
+	return (ovt_i32x8)((ovt_u32x8)rounded - single->zero);
+}
+
+static __always_inline ovt_i16x16
+ovt_simd_single_words(const struct ovt_simd_sums *sums, const struct ovt_simd_single *single)
+{
+	return __builtin_ia32_packssdw256(ovt_simd_single_round(sums->low, single->low, single),
+					  ovt_simd_single_round(sums->high, single->high, single));
+}
+
+/* Sums of two pixels to the bytes of their outputs 0..15, where floats are exact. */
+static __always_inline ovt_s8x32
+ovt_simd_requantise_single(const struct ovt_simd_sums *first, const struct ovt_simd_sums *second,
+			   const struct ovt_simd_single *single)
+{
+	ovt_c8x32 bytes = __builtin_ia32_packsswb256(ovt_simd_single_words(first, single),
+						     ovt_simd_single_words(second, single));
+
+	bytes = (ovt_c8x32)__builtin_ia32_permdi256((ovt_i64x4)bytes, 0xd8);
+	bytes = __builtin_ia32_pmaxsb256(bytes, (ovt_c8x32)single->least);
+	return (ovt_s8x32)__builtin_ia32_pminsb256(bytes, (ovt_c8x32)single->greatest);
+}
+
+/* Either way. */
+static __always_inline ovt_s8x32
+ovt_simd_requantise_2(const struct ovt_simd_sums *first, const struct ovt_simd_sums *second,
+		      const struct ovt_simd_channels *channels)
+{
+	if (channels->sums_fit)
+		return ovt_simd_requantise_single(first, second, &channels->single);
+	return (ovt_s8x32)ovt_join((ovt_s32x4)ovt_simd_requantise_double(first, channels),
+				   (ovt_s32x4)ovt_simd_requantise_double(second, channels));
+}
+
+/* Bytes of the first pixel and of the second. */
+static __always_inline ovt_s8x16 ovt_simd_first(ovt_s8x32 bytes)
+{
+	return (ovt_s8x16)ovt_low_half((ovt_u32x8)bytes);
+}
+
+static __always_inline ovt_s8x16 ovt_simd_second(ovt_s8x32 bytes)
+{
+	return (ovt_s8x16)ovt_high_half((ovt_u32x8)bytes);
 }
 
 /* @count outputs, at most 16. */

@@ -27,6 +27,8 @@
 #define OVT_SIMD_BYTES		(OVT_SIMD_INPUTS * 4u / 3u)
 /* Weights of 16 outputs of CONV, if they are multiplied as bytes. */
 #define OVT_SIMD_PACKED		(96u * 1024u)
+/* Of them, 64 each, that are multiplied in two parts. */
+#define OVT_SIMD_EXTRAS		(OVT_SIMD_PACKED / 64u / 4u)
 /* Sums of a unit of work, at most. */
 #define OVT_SIMD_SUMS		96u
 /* Taps of a window whose weights DEPTHWISE keeps. */
@@ -36,21 +38,25 @@
  * struct ovt_simd_scratch - memory of a core's twins
  * @inputs: the inputs of the units of work to come
  * @bytes: the same as bytes
- * @packed: CONV: weights of 16 outputs that can be multiplied as bytes
+ * @packed: CONV: weights of 16 outputs that can be multiplied as bytes, and second parts of some
+ * @extra_at: CONV: which inputs these are for: where in a window of bytes
+ * @extras: CONV: how many
  * @totals: CONV: sums of these weights, of each output
  * @sums: of the present unit of work
  * @weights: DEPTHWISE: of 16 channels: pairs of taps, widened and interleaved
  * @taps: DEPTHWISE: where in a window the pairs of taps are
  *
- * 314 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
+ * 339 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
  * instructions.
  */
 struct ovt_simd_scratch {
 	s16 inputs[OVT_SIMD_INPUTS + 64];
 	u8 bytes[OVT_SIMD_BYTES / 64 * 64 + 128];
-	s8 packed[OVT_SIMD_PACKED];
-	u32 totals[16];
-	u32 sums[OVT_SIMD_SUMS];
+	s8 packed[OVT_SIMD_PACKED + OVT_SIMD_EXTRAS * 64u];
+	u32 extra_at[OVT_SIMD_EXTRAS];
+	u32 extras;
+	u32 totals[16] __attribute__((aligned(64)));
+	u32 sums[OVT_SIMD_SUMS] __attribute__((aligned(64)));
 	s16 weights[OVT_SIMD_TAPS / 2 * 32];
 	u32 taps[OVT_SIMD_TAPS];
 } __attribute__((aligned(64)));

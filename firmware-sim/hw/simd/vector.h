@@ -37,6 +37,12 @@ typedef long long ovt_i64x4 __attribute__((vector_size(32)));
 /* A frame and registers of its own. */
 #define OVT_SIMD_NOINLINE	__attribute__((__noinline__))
 
+/* What memory held before is not kept in a register. */
+static __always_inline void ovt_simd_reload(void)
+{
+	__asm__ volatile("" : : : "memory");
+}
+
 /* Loads and stores at any address. */
 #define OVT_DEFINE_UNALIGNED(type, name)						\
 	typedef type ovt_unaligned_##name __attribute__((aligned(1), may_alias));	\
@@ -57,6 +63,11 @@ OVT_DEFINE_UNALIGNED(ovt_s32x4, s32x4)
 OVT_DEFINE_UNALIGNED(ovt_s32x8, s32x8)
 OVT_DEFINE_UNALIGNED(u64, u64)
 OVT_DEFINE_UNALIGNED(s32, s32)
+
+static __always_inline ovt_s8x32 ovt_broadcast_s8(s8 value)
+{
+	return (ovt_s8x32) { 0 } + value;
+}
 
 static __always_inline ovt_s16x16 ovt_broadcast_s16(s16 value)
 {
@@ -104,8 +115,9 @@ static __always_inline ovt_s32x4 ovt_high_half(ovt_u32x8 vector)
 
 static __always_inline ovt_c8x32 ovt_join(ovt_s32x4 low, ovt_s32x4 high)
 {
-	return (ovt_c8x32)(ovt_s32x8) { low[0], low[1], low[2], low[3],
-					high[0], high[1], high[2], high[3] };
+	ovt_i64x4 both = (ovt_i64x4)__builtin_ia32_si256_si((ovt_i32x4)low);
+
+	return (ovt_c8x32)__builtin_ia32_insert128i256(both, (ovt_i64x2)high, 1);
 }
 
 static __always_inline ovt_f64x4 ovt_to_f64(ovt_s32x4 vector)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* From the sums of a strip of CONV, in registers, to its outputs. */
+#ifndef OVT_HW_SIMD_CONV_FINISH_H
+#define OVT_HW_SIMD_CONV_FINISH_H
+
+#include "hw/simd/conv.h"
+
+/* strip->sums, with doubles; of 16 outputs, or of 8, which are the low sums. */
+void ovt_conv_finish_double_16(const struct ovt_conv_strip *strip,
+			       const struct ovt_conv_block *block);
+void ovt_conv_finish_double_8(const struct ovt_conv_strip *strip,
+			      const struct ovt_conv_block *block);
+
+static __always_inline void ovt_conv_store_8(s8 *out, u64 bytes, u32 count)
+{
+	if (count == OVERTAKE_WEIGHT_BLOCK)
+		ovt_store_u64(out, bytes);
+	else
+		memcpy(out, &bytes, count);
+}
+
+/* Two pixels' 8 outputs, as they are packed, into the order of memory. */
+static __always_inline ovt_s64x2 ovt_conv_pixels_of_8(ovt_s8x16 bytes)
+{
+	return (ovt_s64x2)__builtin_ia32_pshufd((ovt_i32x4)bytes, 0xd8);
+}
+
+/* Whether all sums are small enough for floats, which is often so even if they need not be. */
+static __always_inline bool
+ovt_conv_all_small(const struct ovt_simd_sums *sums, const u32 pixels, const u32 vectors)
+{
+	const ovt_u32x8 most = (ovt_u32x8)ovt_broadcast_s32(OVT_SINGLE_MAX);
+	ovt_u32x8 bits = { 0 };
+	u32 p;
+
+	/* Beyond: below -2^24, or 2^24 and above. */
+#pragma GCC unroll 6
+	for (p = 0; p < pixels; p++) {
+		bits |= sums[p].low + most;
+		if (vectors == 2)
+			bits |= sums[p].high + most;
+	}
+	return __builtin_ia32_ptestz256((ovt_i64x4)bits, (ovt_i64x4)~(2 * most - 1));
+}
+
+static __always_inline bool
+ovt_conv_single_fits(const struct ovt_conv_block *block, const struct ovt_simd_sums *sums,
+		     const u32 pixels, const u32 vectors)
+{
+	if (block->channels.sums_fit)
+		return true;
+	return block->channels.factors_fit && ovt_conv_all_small(sums, pixels, vectors);
+}
+
+static __always_inline void
+ovt_conv_finish_16(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+		   const struct ovt_simd_sums *sums, const u32 pixels)
+{
+	u32 p;
+
+	if (!ovt_conv_single_fits(block, sums, pixels, 2)) {
+#pragma GCC unroll 6
+		for (p = 0; p < pixels; p++)
+			strip->sums[p] = sums[p];
+		ovt_conv_finish_double_16(strip, block);
+		return;
+	}
+#pragma GCC unroll 6
+	for (p = 0; p < pixels; p += 2) {
+		const u32 second = p + 1 < pixels ? p + 1 : p;
+		ovt_s8x32 bytes = ovt_simd_requantise_single(&sums[p], &sums[second],
+							     &block->channels.single);
+
+		ovt_simd_store(strip->outputs[p], ovt_simd_first(bytes), block->count);
+		if (second != p)
+			ovt_simd_store(strip->outputs[second], ovt_simd_second(bytes),
+				       block->count);
+	}
+}
+
+static __always_inline void
+ovt_conv_finish_8(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+		  const struct ovt_simd_sums *sums, const u32 pixels)
+{
+	u32 p, i;
+
+	if (!ovt_conv_single_fits(block, sums, pixels, 1)) {
+#pragma GCC unroll 6
+		for (p = 0; p < pixels; p++)
+			strip->sums[p].low = sums[p].low;
+		ovt_conv_finish_double_8(strip, block);
+		return;
+	}
+#pragma GCC unroll 2
+	for (p = 0; p < pixels; p += 4) {
+		const u32 last = pixels - 1, count = pixels - p < 4 ? pixels - p : 4;
+		struct ovt_simd_sums pairs[2] = {
+			{ sums[p].low, sums[p + 1 < last ? p + 1 : last].low },
+			{ sums[p + 2 < last ? p + 2 : last].low,
+			  sums[p + 3 < last ? p + 3 : last].low },
+		};
+		ovt_s8x32 bytes = ovt_simd_requantise_single(&pairs[0], &pairs[1],
+							     &block->channels.single);
+		ovt_s64x2 first = ovt_conv_pixels_of_8(ovt_simd_first(bytes));
+		ovt_s64x2 second = ovt_conv_pixels_of_8(ovt_simd_second(bytes));
+		const u64 each[4] = { (u64)first[0], (u64)first[1], (u64)second[0],
+				      (u64)second[1] };
+
+#pragma GCC unroll 4
+		for (i = 0; i < count; i++)
+			ovt_conv_store_8(strip->outputs[p + i], each[i], block->count);
+	}
+}
+
+#endif

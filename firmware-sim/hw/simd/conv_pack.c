@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The weights of CONV, checked and copied, for multiplication as bytes (hw/simd/conv_bytes.c).
+ *
+ * Four inputs of each output follow each other, a quad: [quad][8 o][4 i] for 8 outputs.  For 16,
+ * a quad's first vector is of outputs 0..3 and 8..11, its second of 4..7 and 12..15: the order of
+ * struct ovt_simd_sums.
+ *
+ * In 16 bits, weights w0 and w1 of two inputs of 0..255 add up without saturation if their positive
+ * parts add up to 128 at most and their negative ones to -128 at least.  A quad that has others is
+ * split into two that fulfil it: w limited to -64..64, and what is left of it.  Second parts follow
+ * the last quad, with their inputs in extra_at.  More than a quarter of them do not pay.
+ *
+ * The client may change its weights at any time: what is multiplied is the copy that was checked.
+ */
+#include "hw/operator_units.h"
+#include "hw/simd/conv.h"
+
+#define PAIR_MAX	128
+#define LIMIT		64
+#define INPUTS_AT_ONCE	4u
+/* Weights of 8 outputs and 4 inputs. */
+#define QUAD_BYTES	(OVERTAKE_WEIGHT_BLOCK * INPUTS_AT_ONCE)
+/* Quads whose weights add up in 16 bits. */
+#define CHUNK_QUADS	64u
+
+/* What is being packed, of @vectors * 8 outputs. */
+struct packing {
+	struct ovt_simd_scratch *scratch;
+	u64 block_bytes;
+	u32 quads;	/* in all */
+	u32 vectors;
+};
+
+/* The same number of quads of one tap. */
+struct chunk {
+	const s8 *from;
+	s8 *to;
+	u32 quads;
+	u32 pairs;	/* that there are: the last quad may have one only */
+	u32 at;		/* of its first input, in a window of bytes */
+};
+
+bool ovt_conv_packs(const struct ovt_conv_plan *plan)
+{
+	const struct ovt_conv_run *run = &plan->bytes_run;
+	u64 quads = (u64)run->length * run->rows * run->columns;
+
+	/* With fewer channels most of what is multiplied would be alignment. */
+	return plan->group_inputs >= 3 && quads * QUAD_BYTES * 2 <= OVT_SIMD_PACKED;
+}
+
+static __always_inline ovt_c8x32 largest(ovt_c8x32 a, ovt_c8x32 b)
+{
+	return __builtin_ia32_pmaxsb256(a, b);
+}
+
+static __always_inline ovt_c8x32 least(ovt_c8x32 a, ovt_c8x32 b)
+{
+	return __builtin_ia32_pminsb256(a, b);
+}
+
+/* Sums of neighbours. */
+static __always_inline ovt_i16x16 add_pairs(ovt_c8x32 bytes)
+{
+	return __builtin_ia32_pmaddubsw256((ovt_c8x32)ovt_broadcast_s8(1), bytes);
+}
+
+static __always_inline ovt_u32x8 add_words(ovt_i16x16 words)
+{
+	return ovt_multiply_pairs((ovt_s16x16)words, ovt_broadcast_s16(1));
+}
+
+/* Two tiles [8 o][2 i] of 8 outputs, or of two blocks, to their quad: one vector or two. */
+static __always_inline void load_quad(const s8 *from, u64 block_bytes, bool two_pairs,
+				      const u32 vectors, ovt_c8x32 *quad)
+{
+	ovt_s8x16 a = ovt_load_s8x16(from), b = { 0 }, c = { 0 }, d = { 0 };
+	ovt_i16x16 first, second;
+	ovt_i16x8 low, high;
+
+	if (two_pairs)
+		b = ovt_load_s8x16(from + OVERTAKE_WEIGHT_TILE);
+	if (vectors == 1) {
+		low = __builtin_ia32_punpcklwd128((ovt_i16x8)a, (ovt_i16x8)b);
+		high = __builtin_ia32_punpckhwd128((ovt_i16x8)a, (ovt_i16x8)b);
+		quad[0] = ovt_join((ovt_s32x4)low, (ovt_s32x4)high);
+		return;
+	}
+	c = ovt_load_s8x16(from + block_bytes);
+	if (two_pairs)
+		d = ovt_load_s8x16(from + block_bytes + OVERTAKE_WEIGHT_TILE);
+	first = (ovt_i16x16)ovt_join((ovt_s32x4)a, (ovt_s32x4)c);
+	second = (ovt_i16x16)ovt_join((ovt_s32x4)b, (ovt_s32x4)d);
+	quad[0] = (ovt_c8x32)__builtin_ia32_punpcklwd256(first, second);
+	quad[1] = (ovt_c8x32)__builtin_ia32_punpckhwd256(first, second);
+}
+
+/* Whether a vector of a quad has pairs that could saturate. */
+static __always_inline ovt_i16x16 beyond(ovt_c8x32 weights)
+{
+	const ovt_c8x32 zeros = { 0 };
+	ovt_i16x16 positive = add_pairs(largest(weights, zeros));
+	ovt_i16x16 negative = add_pairs(least(weights, zeros));
+
+	return (positive > (ovt_i16x16)ovt_broadcast_s16(PAIR_MAX)) |
+	       (negative < (ovt_i16x16)ovt_broadcast_s16(-PAIR_MAX));
+}
+
+/* Splits the quads of a chunk that need it; false if there are too many. */
+static bool split(const struct packing *packing, const struct chunk *chunk)
+{
+	const ovt_c8x32 most = (ovt_c8x32)ovt_broadcast_s8(LIMIT);
+	const ovt_c8x32 fewest = (ovt_c8x32)ovt_broadcast_s8(-LIMIT);
+	const u32 stride = packing->vectors * QUAD_BYTES;
+	struct ovt_simd_scratch *scratch = packing->scratch;
+	u32 quad, vector;
+
+	for (quad = 0; quad < chunk->quads; quad++) {
+		s8 *at = chunk->to + quad * stride;
+		s8 *extra = scratch->packed + (packing->quads + scratch->extras) * stride;
+		ovt_i16x16 any = beyond((ovt_c8x32)ovt_load_s8x32(at));
+
+		if (packing->vectors == 2)
+			any |= beyond((ovt_c8x32)ovt_load_s8x32(at + QUAD_BYTES));
+		if (!__builtin_ia32_pmovmskb256((ovt_c8x32)any))
+			continue;
+		if (scratch->extras >= packing->quads / 4)
+			return false;
+		for (vector = 0; vector < packing->vectors; vector++) {
+			ovt_c8x32 weights = (ovt_c8x32)ovt_load_s8x32(at + vector * QUAD_BYTES);
+			ovt_c8x32 limited = largest(least(weights, most), fewest);
+
+			ovt_store_s8x32(at + vector * QUAD_BYTES, (ovt_s8x32)limited);
+			ovt_store_s8x32(extra + vector * QUAD_BYTES,
+					(ovt_s8x32)weights - (ovt_s8x32)limited);
+		}
+		scratch->extra_at[scratch->extras++] = chunk->at + quad * INPUTS_AT_ONCE;
+	}
+	return true;
+}
+
+/* Copies a chunk; true if it has weights that may have to be split. */
+static __always_inline bool copy(const struct packing *packing, const struct chunk *chunk,
+				 const u32 vectors)
+{
+	ovt_c8x32 most = { 0 }, fewest = { 0 }, quad[2];
+	ovt_i16x16 sums[2] = { { 0 } };
+	const s8 *from = chunk->from;
+	s8 *to = chunk->to;
+	ovt_c8x32 wide;
+	u32 i, v;
+
+	for (i = 0; i < chunk->quads; i++, from += 2 * OVERTAKE_WEIGHT_TILE) {
+		load_quad(from, packing->block_bytes, 2 * i + 1 < chunk->pairs, vectors, quad);
+#pragma GCC unroll 2
+		for (v = 0; v < vectors; v++, to += QUAD_BYTES) {
+			ovt_store_s8x32(to, (ovt_s8x32)quad[v]);
+			most = largest(most, quad[v]);
+			fewest = least(fewest, quad[v]);
+			sums[v] = (ovt_i16x16)((ovt_s16x16)sums[v] +
+					       (ovt_s16x16)add_pairs(quad[v]));
+		}
+	}
+	for (v = 0; v < vectors; v++) {
+		u32 *totals = &packing->scratch->totals[v * OVERTAKE_WEIGHT_BLOCK];
+		ovt_u32x8 before = (ovt_u32x8)ovt_load_s32x8(totals);
+
+		ovt_store_s32x8(totals, (ovt_s32x8)(before + add_words(sums[v])));
+	}
+	wide = (ovt_c8x32)(((ovt_s8x32)most > LIMIT) | ((ovt_s8x32)fewest < -LIMIT));
+	return __builtin_ia32_pmovmskb256(wide);
+}
+
+static OVT_SIMD_NOINLINE bool pack_chunk(const struct packing *packing, const struct chunk *chunk)
+{
+	bool wide = packing->vectors == 2 ? copy(packing, chunk, 2) : copy(packing, chunk, 1);
+
+	return !wide || split(packing, chunk);
+}
+
+/* One tap: what the copies of it begin with is moved on. */
+static bool pack_tap(const struct packing *packing, struct chunk *next, u32 quads, u32 pairs)
+{
+	u32 stride = packing->vectors * QUAD_BYTES;
+	u32 done;
+
+	for (done = 0; done < quads; done += next->quads) {
+		next->quads = quads - done < CHUNK_QUADS ? quads - done : CHUNK_QUADS;
+		next->pairs = pairs - 2 * done;
+		if (!pack_chunk(packing, next))
+			return false;
+		next->from += (u64)next->quads * 2 * OVERTAKE_WEIGHT_TILE;
+		next->to += next->quads * stride;
+		next->at += next->quads * INPUTS_AT_ONCE;
+	}
+	/* There was no second pair behind the last. */
+	if (pairs % 2)
+		next->from -= OVERTAKE_WEIGHT_TILE;
+	return true;
+}
+
+OVT_SIMD_NOINLINE bool
+ovt_conv_pack(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+	      struct ovt_simd_scratch *scratch)
+{
+	const struct ovt_conv_run *run = &plan->bytes_run;
+	u32 quads = plan->bytes.pixel / INPUTS_AT_ONCE;
+	u32 taps_of_run = run->length / quads;
+	struct packing packing = {
+		.scratch = scratch,
+		.block_bytes = plan->block_bytes,
+		.quads = run->length * run->rows * run->columns,
+		.vectors = count > OVERTAKE_WEIGHT_BLOCK ? 2 : 1,
+	};
+	struct chunk chunk = { .from = weights, .to = scratch->packed };
+	u32 y, x, tap;
+
+	scratch->extras = 0;
+	memset(scratch->totals, 0, sizeof(scratch->totals));
+	for (y = 0; y < run->rows; y++) {
+		for (x = 0; x < run->columns; x++) {
+			chunk.at = y * run->row_step + x * run->column_step;
+			for (tap = 0; tap < taps_of_run; tap++) {
+				if (!pack_tap(&packing, &chunk, quads,
+					      plan->inputs.pixel / OVERTAKE_WEIGHT_INPUTS))
+					return false;
+			}
+		}
+	}
+	return true;
+}
