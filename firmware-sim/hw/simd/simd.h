@@ -46,7 +46,7 @@
  * @weights: DEPTHWISE: of 16 channels: pairs of taps, widened and interleaved
  * @taps: DEPTHWISE: where in a window the pairs of taps are
  *
- * 339 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
+ * 340 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
  * instructions.
  */
 struct ovt_simd_scratch {
