@@ -44,7 +44,10 @@ class Glyphs(unittest.TestCase):
         return run(model, {"image": self.images}, self.directory)["probabilities"]
 
     def test_int8_accuracy_is_within_a_point_of_float(self):
-        for arguments in ([], ["--percentile", "99.99"]):
+        for arguments in (
+            [], ["--no-bias-correction"], ["--percentile", "99.9"],
+            *(["--calibration-method", m] for m in ("min-max", "percentile", "kl", "best")),
+        ):
             with self.subTest(arguments=arguments):
                 result = self.run_heldout(self.compile(*arguments))
                 self.assertEqual(result.shape, (len(self.labels), 16))

@@ -2,37 +2,44 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
-#include "float_executor.hpp"
 #include "graph.hpp"
+#include "histogram.hpp"
+#include "samples.hpp"
 
 namespace overtake::compiler {
 
-/// Samples, each holding one array for each input of the graph.
-using Samples = std::vector<FloatValues>;
-
-/// Reads samples for `graph`.  Each specification is [INPUT=]FILE.npy or [INPUT=]DIRECTORY of .npy
-/// files (taken in the order of their names); the input's name may be left out if there is
-/// only one.  An array holds one sample, or several along a leading axis.  All inputs need
-/// equally many.  Throws CompileError.
-Samples read_samples(const Graph& graph, const std::vector<std::string>& specifications);
-
-/// `count` samples of noise, the same for the same seed: standard normal, or uniform over what an
-/// input's given quantisation holds.
-Samples random_samples(const Graph& graph, std::size_t count, unsigned seed);
-
-/// The interval of the values that a tensor takes.
-struct Range {
-    float low;
-    float high;
+/// How a tensor's range follows from the values it takes.
+enum class CalibrationMethod {
+    min_max,    ///< all of them
+    percentile, ///< all but the least and greatest few
+    kl,         ///< Kullback-Leibler divergence: see Histogram::least_divergence()
+    best,       ///< of these three, what leaves the outputs nearest to float
 };
 
-/// Runs the graph over the samples and returns the range of each value, by ValueId.  A percentile
-/// below 100 leaves out the (100 - percentile) % least and greatest elements.
-/// `progress` is called with 0..1.  Throws CompileError if a value is not finite.
-std::vector<Range> calibrate(const Graph& graph, const Samples& samples, double percentile,
-                             const std::function<void(double)>& progress);
+/// What every value of a graph looks like over the samples.  Constant once made.
+class Calibration {
+public:
+    /// Runs the graph over the samples, twice unless min_max is all that is asked for.  `progress`
+    /// is called with 0..1.  Throws CompileError if a value is not finite.
+    Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
+                const std::function<void(double)>& progress);
+
+    /// The range of each value, by ValueId, by a method that it was made for; not by best, which
+    /// looks at more than one value.  A percentile leaves out the (100 - percentile) % least and
+    /// greatest elements.
+    std::vector<Range> ranges(CalibrationMethod method, double percentile) const;
+
+    /// The mean of each channel, by ValueId.
+    const std::vector<std::vector<double>>& channel_means() const { return means_; }
+
+private:
+    static void add_means(const Value& value, const std::vector<float>& data, std::size_t samples,
+                          std::vector<double>& means);
+
+    std::vector<Histogram> histograms_;
+    std::vector<std::vector<double>> means_;
+};
 
 } // namespace overtake::compiler

@@ -50,6 +50,73 @@ auto about(const std::string& model, const Step& step) {
     }
 }
 
+Samples samples_for(const Graph& graph, const CompileOptions& options) {
+    if (!options.calibration.empty())
+        return read_samples(graph, options.inputs, options.calibration);
+    const bool is_given = std::ranges::all_of(
+        graph.inputs, [&](ValueId id) { return graph.values[id].given.has_value(); });
+    if (!is_given && options.warn)
+        options.warn(options.model + ": calibrated with random noise, so accuracy is not to be "
+                                     "trusted; give samples with --calibration");
+    return random_samples(graph, random_sample_count, options.seed);
+}
+
+// A graph in integers, and its program, whole.
+struct Candidate {
+    Graph graph;
+    QuantisedGraph quantised;
+    Program program;
+};
+
+Candidate candidate(const Graph& graph, const Calibration& calibration, CalibrationMethod method,
+                    const CompileOptions& options) {
+    Candidate result{graph, {}, {}};
+    std::vector<Quantisation> quantisations =
+        choose_quantisations(graph, calibration.ranges(method, options.percentile));
+    align_concats(result.graph, quantisations);
+    ChannelMeans means;
+    if (options.corrects_bias)
+        means = calibration.channel_means();
+    means.resize(options.corrects_bias ? quantisations.size() : 0);
+    result.quantised = quantise(result.graph, std::move(quantisations), means);
+    result.program = lower(result.graph, result.quantised);
+    check_steps(result.graph, result.program);
+    return result;
+}
+
+// How near the outputs come to float, at their worst.
+float worst_output(const Candidate& of, const Samples& samples,
+                   const std::function<void(double)>& progress) {
+    const std::vector<float> cosines =
+        cosine_similarities(of.graph, of.quantised, of.program, samples, progress);
+    float worst = 1;
+    for (std::size_t index = 0; index < of.graph.nodes.size(); ++index)
+        if (std::ranges::count(of.graph.outputs, of.graph.nodes[index].output) > 0)
+            worst = std::min(worst, cosines[index]);
+    return worst;
+}
+
+Candidate best_candidate(const Graph& graph, const Calibration& calibration, const Samples& samples,
+                         const CompileOptions& options,
+                         const std::function<void(double)>& progress) {
+    constexpr CalibrationMethod methods[] = {CalibrationMethod::min_max,
+                                             CalibrationMethod::percentile, CalibrationMethod::kl};
+    Candidate best;
+    float best_score = -2;
+    double done = 0;
+    for (CalibrationMethod method : methods) {
+        Candidate next = candidate(graph, calibration, method, options);
+        const float score = worst_output(
+            next, samples, [&](double part) { progress((done + part) / std::size(methods)); });
+        done += 1;
+        if (score > best_score) {
+            best_score = score;
+            best = std::move(next);
+        }
+    }
+    return best;
+}
+
 } // namespace
 
 std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress& progress) {
@@ -60,22 +127,15 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
         };
     };
     const ovt_profile& profile = find_profile(options.profile);
-    Graph graph = import_onnx(options.model);
-    fold(graph);
-    const Samples samples = options.calibration.empty()
-                                ? random_samples(graph, random_sample_count, options.seed)
-                                : read_samples(graph, options.calibration);
-    const QuantisedGraph quantised = about(options.model, [&] {
-        const std::vector<Range> ranges =
-            calibrate(graph, samples, options.percentile, tell("calibrating"));
-        std::vector<Quantisation> quantisations = choose_quantisations(graph, ranges);
-        align_concats(graph, quantisations);
-        return quantise(graph, std::move(quantisations));
-    });
-    Program program = about(options.model, [&] {
-        Program lowered = lower(graph, quantised);
-        check_steps(graph, lowered);
-        return lowered;
+    Graph imported = import_onnx(options.model);
+    fold(imported);
+    const Samples samples = samples_for(imported, options);
+    auto [graph, quantised, program] = about(options.model, [&] {
+        const Calibration calibration(imported, samples, options.method, tell("calibrating"));
+        return options.method == CalibrationMethod::best
+                   ? best_candidate(imported, calibration, some_of(imported, samples), options,
+                                    tell("choosing ranges"))
+                   : candidate(imported, calibration, options.method, options);
     });
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);

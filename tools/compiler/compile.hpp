@@ -8,15 +8,23 @@
 #include <string>
 #include <vector>
 
+#include "calibrate.hpp"
+#include "inputs.hpp"
+
 namespace overtake::compiler {
 
 struct CompileOptions {
     std::string model;                    ///< path of the ONNX file
-    std::vector<std::string> calibration; ///< [INPUT=]FILE.npy or directory; none = random noise
-    double percentile = 100.0;            ///< of calibration values to cover, in (50, 100]
+    std::vector<std::string> calibration; ///< [INPUT=]FILE or directory; none = random noise
+    CalibrationMethod method = CalibrationMethod::min_max;
+    double percentile = 99.99;            ///< of calibration values to cover, in (50, 100]
+    bool corrects_bias = true;            ///< see quantise()
+    std::vector<InputOptions> inputs;     ///< of those that are more than plain tensors
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment
     std::string profile = "default";
     unsigned seed = 1; ///< of the random calibration
+    /// Called with what the user ought to know about a model that compiles all the same.
+    std::function<void(const std::string&)> warn = {};
 };
 
 /// Called with what is being done and how much of it, 0..1.

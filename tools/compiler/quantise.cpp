@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "error.hpp"
 #include "overtake_isa.h"
@@ -64,21 +65,50 @@ std::optional<double> given_weight_scale(const Node& node, std::size_t channel, 
     return scale;
 }
 
+// How much greater the output's mean is than it should be because weights were rounded to `steps`
+// of `scale`: the sum of each weight's error times the mean of what it multiplies.  Padding is not
+// looked at.
+double mean_shift(const Node& node, std::size_t channel, std::span<const std::int8_t> steps,
+                  double scale, const std::vector<double>& means) {
+    const std::size_t positions = std::size_t{node.window.kernel_height} * node.window.kernel_width;
+    const std::size_t inputs = steps.size() / positions;
+    const std::size_t outputs_each = node.bias.size() / node.groups;
+    const std::size_t first =
+        node.op == Operator::depthwise ? channel : channel / outputs_each * inputs;
+    // A kernel that covers flattened features may stand for them all.
+    if (first + inputs > means.size())
+        return 0;
+    double shift = 0;
+    for (std::size_t index = 0; index < steps.size(); ++index)
+        shift += (scale * steps[index] - node.weights[channel * steps.size() + index]) *
+                 means[first + index / positions];
+    // Each output of a transposed convolution is reached by one position in stride * stride.
+    if (node.op == Operator::transposed_convolution)
+        shift /= static_cast<double>(std::uint64_t{node.window.stride_height} *
+                                     node.window.stride_width);
+    return shift;
+}
+
 void quantise_weights(const Node& node, const Quantisation& input, const Quantisation& output,
-                      QuantisedNode& result) {
+                      const std::vector<double>& means, QuantisedNode& result) {
     const std::size_t channels = node.bias.size();
     const std::size_t each = node.weights.size() / channels;
     result.weights.resize(node.weights.size());
     for (std::size_t channel = 0; channel < channels; ++channel) {
         const float* weights = node.weights.data() + channel * each;
+        const auto given = given_weight_scale(node, channel, each, input.scale);
         const double scale =
-            given_weight_scale(node, channel, each, input.scale)
-                .value_or(weight_scale(weights, each, node.bias[channel], input.scale));
+            given.value_or(weight_scale(weights, each, node.bias[channel], input.scale));
         for (std::size_t index = 0; index < each; ++index)
             result.weights[channel * each + index] = static_cast<std::int8_t>(
                 std::clamp(std::nearbyint(weights[index] / scale), -128.0, weight_max));
-        result.bias.push_back(
-            static_cast<std::int32_t>(std::nearbyint(node.bias[channel] / (scale * input.scale))));
+        double bias = node.bias[channel];
+        if (!given && !means.empty())
+            bias -=
+                mean_shift(node, channel, std::span(result.weights).subspan(channel * each, each),
+                           scale, means);
+        result.bias.push_back(static_cast<std::int32_t>(std::clamp(
+            std::nearbyint(bias / (scale * input.scale)), -accumulator_half, accumulator_half)));
         result.requantise.push_back(fixed_scale(scale * input.scale / output.scale));
     }
 }
@@ -147,7 +177,9 @@ std::vector<Quantisation> choose_quantisations(const Graph& graph,
     return result;
 }
 
-QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values) {
+QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values,
+                        const ChannelMeans& means) {
+    static const std::vector<double> no_means;
     QuantisedGraph result;
     result.values = std::move(values);
     for (const Node& node : graph.nodes) {
@@ -163,7 +195,8 @@ QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values) {
             case Operator::convolution:
             case Operator::depthwise:
             case Operator::transposed_convolution:
-                quantise_weights(node, input, output, quantised);
+                quantise_weights(node, input, output,
+                                 means.empty() ? no_means : means[node.inputs[0]], quantised);
                 break;
             case Operator::multiply:
                 quantise_product(input, result.values[node.inputs[1]], output, quantised);

@@ -43,9 +43,15 @@ struct QuantisedGraph {
 std::vector<Quantisation> choose_quantisations(const Graph& graph,
                                                const std::vector<Range>& ranges);
 
+/// Mean of each channel, by ValueId; empty where none is known.
+using ChannelMeans = std::vector<std::vector<double>>;
+
 /// Per-tensor activations as `values` says, by ValueId; per-channel symmetric weights, with the
 /// scales that the model gives where its weights are multiples of them.  Accumulators cannot
-/// overflow, whatever the input.  Throws CompileError.
-QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values);
+/// overflow, whatever the input.  With `means` (of the float values) each bias makes up for the
+/// shift that rounding the weights gives the mean of a channel; weights on given scales are exact
+/// and their bias stays.  Throws CompileError.
+QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values,
+                        const ChannelMeans& means = {});
 
 } // namespace overtake::compiler

@@ -3,6 +3,7 @@
 // overtake compile: an ONNX network becomes a model file.
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -33,21 +34,21 @@ int run_compile(const Options& options) {
     std::error_code error;
     if (std::filesystem::equivalent(output, options.compile.model, error))
         throw Error(EINVAL, output + ": is the ONNX file itself; name another with -o");
+    std::vector<std::string> warnings;
     std::vector<std::uint8_t> bytes;
     {
+        compiler::CompileOptions asked = options.compile;
+        asked.warn = [&](const std::string& warning) { warnings.push_back(warning); };
         ProgressBar bar;
         bytes = compiler::compile(
-            options.compile, [&](const std::string& what, double done) { bar.show(what, done); });
+            asked, [&](const std::string& what, double done) { bar.show(what, done); });
     }
     write_file(output, [&](std::ostream& file) {
         file.write(reinterpret_cast<const char*>(bytes.data()),
                    static_cast<std::streamsize>(bytes.size()));
     });
-    if (options.compile.calibration.empty())
-        fmt::print(stderr,
-                   "overtake: {}: calibrated with random noise, so accuracy is not to be trusted; "
-                   "give samples with --calibration\n",
-                   options.compile.model);
+    for (const std::string& warning : warnings)
+        fmt::print(stderr, "overtake: {}\n", warning);
     if (options.quiet && options.report.empty())
         return 0;
     const nlohmann::ordered_json summary = summarise(bytes);
@@ -73,14 +74,32 @@ void add_compile(CLI::App& app, int& status) {
         ->check(CLI::Range(0u, 4294967295u))
         ->capture_default_str();
     command
-        ->add_option("--calibration", options->compile.calibration,
-                     "[INPUT=]FILE.npy or directory of .npy files with samples; once per input")
+        ->add_option(
+            "--calibration", options->compile.calibration,
+            "[INPUT=]FILE (.npy, .png, .jpg) or directory of such, with samples; once per input")
         ->allow_extra_args(false);
+    const std::map<std::string, compiler::CalibrationMethod> methods = {
+        {"min-max", compiler::CalibrationMethod::min_max},
+        {"percentile", compiler::CalibrationMethod::percentile},
+        {"kl", compiler::CalibrationMethod::kl},
+        {"best", compiler::CalibrationMethod::best}};
+    auto* method = command
+                       ->add_option("--calibration-method", options->compile.method,
+                                    "How ranges follow from the samples: min-max (default), "
+                                    "percentile, kl, or best: what leaves outputs nearest to float")
+                       ->transform(CLI::CheckedTransformer(methods).description(""));
     command
         ->add_option("--percentile", options->compile.percentile,
-                     "Part of each tensor's calibration values that its range covers")
+                     "Part of each tensor's calibration values that its range covers; chooses the "
+                     "method percentile")
         ->check(CLI::Range(90.0, 100.0))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->each([options, method](const std::string&) {
+            if (method->count() == 0)
+                options->compile.method = compiler::CalibrationMethod::percentile;
+        });
+    command->add_flag("!--no-bias-correction", options->compile.corrects_bias,
+                      "Leave biases as they are rather than make up for rounded weights");
     command->add_option("--profile", options->compile.profile, "Device the FC times are for")
         ->capture_default_str();
     command->add_option("--seed", options->compile.seed, "Of the noise used without --calibration")

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "histogram.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace overtake::compiler;
+
+namespace {
+
+Histogram of(const std::vector<float>& data) {
+    Histogram histogram;
+    EXPECT_TRUE(histogram.look(data));
+    histogram.count(data);
+    return histogram;
+}
+
+std::vector<float> normal(std::size_t count, float size) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> distribution(0, size);
+    std::vector<float> data(count);
+    for (float& element : data)
+        element = distribution(random);
+    return data;
+}
+
+} // namespace
+
+TEST(Histogram, MinMaxIsWhatWasSeen) {
+    const Histogram histogram = of({-2, 0.5f, 7});
+    EXPECT_EQ(histogram.min_max().low, -2);
+    EXPECT_EQ(histogram.min_max().high, 7);
+}
+
+TEST(Histogram, WhatIsNotFiniteIsNoticed) {
+    Histogram histogram;
+    EXPECT_FALSE(histogram.look({1, INFINITY}));
+    EXPECT_FALSE(histogram.look({NAN}));
+}
+
+TEST(Histogram, PercentileLeavesOutThatPartAtEachEnd) {
+    std::vector<float> data(10001);
+    for (std::size_t index = 0; index < data.size(); ++index)
+        data[index] = static_cast<float>(index) - 5000;
+    const Range range = of(data).percentile(99);
+    EXPECT_NEAR(range.low, -4900, 4);
+    EXPECT_NEAR(range.high, 4900, 4);
+    const Range all = of(data).percentile(100);
+    EXPECT_NEAR(all.low, -5000, 3);
+    EXPECT_NEAR(all.high, 5000, 3);
+}
+
+TEST(Histogram, DivergenceCutsOffALoneOutlier) {
+    std::vector<float> data = normal(100000, 1);
+    data.push_back(100);
+    const Range range = of(data).least_divergence();
+    EXPECT_LT(range.high, 20);
+    EXPECT_GT(range.high, 3);
+    EXPECT_LT(range.low, -3);
+}
+
+TEST(Histogram, DivergenceKeepsWhatIsFull) {
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> uniform(-1, 3);
+    std::vector<float> data(100000);
+    for (float& element : data)
+        element = uniform(random);
+    const Range range = of(data).least_divergence();
+    EXPECT_GT(range.high, 2.9f);
+    EXPECT_LT(range.low, -0.99f);
+}
+
+TEST(Histogram, DivergenceDoesNotCountZeros) {
+    std::vector<float> data = normal(20000, 1);
+    const Range without = of(data).least_divergence();
+    data.resize(1000000, 0.0f);
+    const Range with = of(data).least_divergence();
+    EXPECT_EQ(without.low, with.low);
+    EXPECT_EQ(without.high, with.high);
+}
+
+TEST(Histogram, OneValueOnlyHasARange) {
+    for (float value : {0.0f, 3.0f, -2.0f}) {
+        const Range range = of(std::vector<float>(100, value)).least_divergence();
+        EXPECT_LE(range.low, value);
+        EXPECT_GE(range.high, value);
+        const Range rest = of(std::vector<float>(100, value)).percentile(99.9);
+        EXPECT_LE(rest.low, value);
+        EXPECT_GE(rest.high, value);
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "samples.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include "error.hpp"
+#include "image.hpp"
+#include "npy.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+std::vector<std::string> files_of(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error))
+        return {path};
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(path, error))
+        if (entry.path().extension() == ".npy" || is_image_name(entry.path()))
+            files.push_back(entry.path());
+    if (error)
+        throw CompileError(path, error.message());
+    if (files.empty())
+        throw CompileError(
+            path, "no .npy, .png or .jpg file in this directory; name one that has samples");
+    std::ranges::sort(files);
+    return files;
+}
+
+// One picture as the network's input wants it.
+std::vector<float> picture(const Value& input, const InputOptions& options,
+                           const std::string& path) {
+    const std::size_t rank = input.shape.size();
+    const auto size = [&](std::size_t axis) {
+        return rank == 4 ? static_cast<std::uint32_t>(input.shape[axis]) : 0;
+    };
+    const bool last = options.channels_last;
+    const std::uint32_t channels = size(last ? 3 : 1);
+    if (channels != 1 && channels != 3)
+        throw CompileError(path, "is a picture, but input '" + input.name +
+                                     "' has not one or three channels; give it .npy files");
+    const bool is_bgr = options.trained == InputKind::bgr;
+    const Colours colours = channels == 1 ? Colours::gray : is_bgr ? Colours::bgr : Colours::rgb;
+    return to_values(resize(read_image(path), size(last ? 1 : 2), size(last ? 2 : 3)), colours,
+                     last);
+}
+
+// Appends the samples of one file, each of the input's elements.
+void append_samples(const Value& input, const InputOptions& options, const std::string& path,
+                    FloatValues& samples) {
+    if (is_image_name(path)) {
+        samples.push_back(picture(input, options, path));
+        return;
+    }
+    const Array array = read_npy(path);
+    const std::vector<std::size_t> one(input.shape.begin() + 1, input.shape.end());
+    const bool is_single = array.shape == one;
+    const bool has_axis = array.shape.size() == one.size() + 1 &&
+                          std::equal(one.begin(), one.end(), array.shape.begin() + 1);
+    if (!is_single && !has_axis) {
+        std::string wanted = "N";
+        for (std::size_t size : one)
+            wanted.append("x").append(std::to_string(size));
+        throw CompileError(path, "does not hold samples of input '" + input.name +
+                                     "'; it needs the shape " + wanted);
+    }
+    for (std::size_t start = 0; start < array.data.size(); start += input.elements())
+        samples.emplace_back(array.data.begin() + static_cast<std::ptrdiff_t>(start),
+                             array.data.begin() +
+                                 static_cast<std::ptrdiff_t>(start + input.elements()));
+}
+
+// NAME=PATH, or a path alone.  A path may hold '=' when it exists as it stands.
+std::pair<std::string, std::string> parse_specification(const Graph& graph,
+                                                        const std::string& specification) {
+    const std::size_t equals = specification.find('=');
+    std::error_code error;
+    if (equals != std::string::npos && !std::filesystem::exists(specification, error))
+        return {specification.substr(0, equals), specification.substr(equals + 1)};
+    if (graph.inputs.size() != 1)
+        throw CompileError("--calibration " + specification,
+                           "the model has several inputs; write INPUT=PATH for each");
+    return {graph.values[graph.inputs[0]].name, specification};
+}
+
+} // namespace
+
+Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
+                     const std::vector<std::string>& specifications) {
+    std::map<std::string, FloatValues> by_input;
+    for (const std::string& specification : specifications) {
+        const auto [name, path] = parse_specification(graph, specification);
+        const auto input = std::ranges::find_if(
+            graph.inputs, [&](ValueId id) { return graph.values[id].name == name; });
+        if (input == graph.inputs.end())
+            throw CompileError("--calibration " + specification,
+                               "the model has no input '" + name + "'");
+        for (const std::string& file : files_of(path))
+            append_samples(graph.values[*input], options_of(inputs, name), file, by_input[name]);
+    }
+    Samples samples;
+    for (ValueId id : graph.inputs) {
+        const std::string& name = graph.values[id].name;
+        FloatValues& arrays = by_input[name];
+        if (samples.empty())
+            samples.resize(arrays.size());
+        if (arrays.empty() || arrays.size() != samples.size())
+            throw CompileError("--calibration", "input '" + name + "' has " +
+                                                    std::to_string(arrays.size()) +
+                                                    " samples; every input needs equally many, "
+                                                    "at least one");
+        for (std::size_t index = 0; index < samples.size(); ++index)
+            samples[index].push_back(std::move(arrays[index]));
+    }
+    return samples;
+}
+
+Samples random_samples(const Graph& graph, std::size_t count, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> noise;
+    std::uniform_int_distribution<int> byte(-128, 127);
+    Samples samples(count);
+    for (FloatValues& sample : samples)
+        for (ValueId id : graph.inputs) {
+            std::vector<float> data(graph.values[id].elements());
+            const auto& given = graph.values[id].given;
+            std::ranges::generate(
+                data, [&] { return given ? given->real(byte(generator)) : noise(generator); });
+            sample.push_back(std::move(data));
+        }
+    return samples;
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Calibration samples: files in, arrays in the order of the graph's inputs out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "float_executor.hpp"
+#include "graph.hpp"
+#include "inputs.hpp"
+
+namespace overtake::compiler {
+
+/// Samples, each holding one array for each input of the graph.
+using Samples = std::vector<FloatValues>;
+
+/// Reads samples for `graph`.  Each specification is [INPUT=]FILE or [INPUT=]DIRECTORY of files
+/// (taken in the order of their names); the input's name may be left out if there is only one.
+/// A .npy array holds one sample, or several along a leading axis; a .png or .jpg is one sample,
+/// stretched to the input's size, with values 0..255 in the colours that `inputs` says the network
+/// was trained on (else RGB, or gray for one channel).  Samples are before normalisation: `inputs`
+/// says what they become.  All inputs need equally many.  Throws CompileError.
+Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
+                     const std::vector<std::string>& specifications);
+
+/// `count` samples of noise, the same for the same seed: standard normal, or uniform over what an
+/// input's given quantisation holds.
+Samples random_samples(const Graph& graph, std::size_t count, unsigned seed);
+
+} // namespace overtake::compiler
