@@ -3,10 +3,28 @@
 // The distinct convolutions of ResNet-18 and MobileNetV2 at 224 x 224.
 #pragma once
 
+#include <cstddef>
+#include <new>
 #include <string>
 #include <vector>
 
 namespace overtake::bench {
+
+/// Everybody's tensors begin on a page, as the device's buffers do.
+template <typename T> struct PageAllocator {
+    using value_type = T;
+    static constexpr std::align_val_t page{4096};
+
+    PageAllocator() = default;
+    template <typename U> PageAllocator(const PageAllocator<U>&) {}
+    T* allocate(std::size_t count) {
+        return static_cast<T*>(::operator new(count * sizeof(T), page));
+    }
+    void deallocate(T* memory, std::size_t) { ::operator delete(memory, page); }
+    bool operator==(const PageAllocator&) const { return true; }
+};
+
+template <typename T> using Buffer = std::vector<T, PageAllocator<T>>;
 
 struct Layer {
     const char* network;

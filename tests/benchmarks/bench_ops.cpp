@@ -89,7 +89,7 @@ public:
         ovt_operator_run(&insn_, &operands_, &cursor, &work);
     }
 
-    const std::vector<std::int8_t>& output() const { return output_; }
+    const Buffer<std::int8_t>& output() const { return output_; }
 
 private:
     static unsigned padded(unsigned channels) { return (channels + 7) / 8 * 8; }
@@ -127,8 +127,8 @@ private:
     overtake_insn insn_{};
     ovt_operands operands_{};
     ovt_region regions_[OVERTAKE_MAX_REGIONS]{};
-    std::vector<std::int8_t> input_, output_, weights_;
-    std::vector<std::uint32_t> params_;
+    Buffer<std::int8_t> input_, output_, weights_;
+    Buffer<std::uint32_t> params_;
     std::unique_ptr<ovt_simd_scratch> scratch_;
 };
 
@@ -222,7 +222,7 @@ struct Mean {
 /// Runs it once each way and compares.
 void verify(Instruction& instruction) {
     instruction.run_scalar();
-    const std::vector<std::int8_t> expected = instruction.output();
+    const Buffer<std::int8_t> expected = instruction.output();
     instruction.run_simd();
     if (instruction.output() != expected)
         throw std::runtime_error("bench_ops: AVX2 and scalar differ");

@@ -37,8 +37,8 @@ void start_peers(bool avx2_only) {
 }
 
 struct Peers::State {
-    std::vector<std::int8_t> input, output, weights;
-    std::vector<std::int32_t> bias;
+    Buffer<std::int8_t> input, output, weights;
+    Buffer<std::int32_t> bias;
     xnn_operator_t xnnpack = nullptr;
 
     dnnl::engine engine{dnnl::engine::kind::cpu, 0};

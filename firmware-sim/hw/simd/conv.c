@@ -19,13 +19,13 @@
 /* Of loading what 16 outputs are scaled by. */
 #define BLOCK_WORK	60
 /* Fewer pixels are not worth packing weights for. */
-#define PACK_PIXELS	16u
+#define PACK_PIXELS	8u
 
 /* ovt_cursor.filled: what the scratch holds for the cursor's outputs. */
 #define FILLED_WORDS	(1u << 0)
 #define FILLED_BYTES	(1u << 1)
 #define PACKED		(1u << 2)
-/* Of the instruction: it has weights that cannot be packed. */
+/* Of the instruction: it has weights that cannot be, or are not, packed. */
 #define WIDE		(1u << 3)
 
 static void plan_run(struct ovt_conv_run *run, const struct ovt_simd_inputs *inputs,
@@ -104,7 +104,7 @@ static void walk_from(struct walk *walk, const struct ovt_simd_inputs *inputs,
 		      const void *elements, const struct ovt_cursor *at, u32 first)
 {
 	u32 width = ovt_simd_group_width(inputs, insn, at->x);
-	u32 y = first / width, x = first % width;
+	u32 y = first ? first / width : 0, x = first - y * width;
 	struct ovt_cursor pixel = { .y = at->y + y, .x = at->x + x, .c = at->c };
 
 	walk->window = (const u8 *)elements + (u64)ovt_simd_window(inputs, y, x) * inputs->size;
@@ -143,12 +143,26 @@ static u32 group_pixels(const struct ovt_conv_plan *plan, const struct overtake_
 	       ovt_simd_group_width(&plan->inputs, insn, cursor->x);
 }
 
-static const s8 *weights_at(const struct ovt_conv_plan *plan, const struct ovt_operands *operands,
-			    const struct ovt_cursor *cursor)
+/* Whether the group at the cursor is one pixel whose window is spread. */
+static bool is_single(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+		      const struct ovt_cursor *cursor)
+{
+	return group_pixels(plan, insn, cursor) == 1 && ovt_conv_single_fits(&plan->words_run);
+}
+
+/* The group of channels that output @channel is of. */
+static u32 group_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+		    u32 channel)
+{
+	return insn->groups == 1 ? 0 : channel / plan->group_outputs;
+}
+
+static const s8 *weights_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+			    const struct ovt_operands *operands, const struct ovt_cursor *cursor)
 {
 	u64 blocks = (plan->group_outputs + VECTOR_OUTPUTS - 1ull) / VECTOR_OUTPUTS;
-	u32 group = cursor->c / plan->group_outputs;
-	u32 block = cursor->c % plan->group_outputs / VECTOR_OUTPUTS;
+	u32 group = group_at(plan, insn, cursor->c);
+	u32 block = (cursor->c - group * plan->group_outputs) / VECTOR_OUTPUTS;
 
 	return (const s8 *)operands->weights + (group * blocks + block) * plan->block_bytes;
 }
@@ -165,7 +179,7 @@ static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan 
 	if (count <= VECTOR_OUTPUTS)
 		repeat_outputs(&block->channels);
 	block->start = block->channels.bias;
-	block->weights = weights_at(plan, operands, cursor);
+	block->weights = weights_at(plan, insn, operands, cursor);
 	block->block_bytes = plan->block_bytes;
 	block->count = count;
 	if (cursor->filled & PACKED)
@@ -181,10 +195,13 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	  struct ovt_cursor *cursor, u32 count, s64 *work)
 {
 	const bool packed = cursor->filled & PACKED;
+	const bool single = !packed && is_single(plan, insn, cursor);
 	const u32 pixels = group_pixels(plan, insn, cursor);
-	const u32 strips = (pixels + plan->strip - 1) / plan->strip;
+	const u32 most = plan->strip;
+	const u32 strips = pixels <= most ? 1 : (pixels + most - 1) / most;
 	/* The first strips are one pixel longer. */
-	const u32 each = pixels / strips, longer = pixels % strips;
+	const u32 each = strips == 1 ? pixels : pixels / strips;
+	const u32 longer = pixels - each * strips;
 	const s64 pixel_work = 10 + ovt_simd_store_work(insn) +
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
 	const u32 done = cursor->strip < longer ? cursor->strip : longer;
@@ -201,7 +218,9 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		strip.pixels = each + (cursor->strip < longer);
 		place_strip(&strip, &walk);
 		if (packed)
-			ovt_conv_bytes(&strip, &plan->bytes_run, &block, scratch);
+			ovt_conv_bytes(&strip, &block, scratch);
+		else if (single)
+			ovt_conv_single(&strip, &plan->words_run, &block, scratch);
 		else
 			ovt_conv_words(&strip, &plan->words_run, &block);
 		*work -= 20 + strip.pixels * pixel_work;
@@ -219,7 +238,8 @@ static bool advance(const struct ovt_conv_plan *plan, const struct overtake_insn
 {
 	cursor->c += count;
 	cursor->filled &= ~PACKED;
-	if (cursor->c % plan->group_outputs)
+	if (cursor->c - group_at(plan, insn, cursor->c - count) * plan->group_outputs <
+	    plan->group_outputs)
 		return true;
 	cursor->filled &= WIDE;
 	if (cursor->c < insn->out.channels)
@@ -232,7 +252,8 @@ static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *in
 		const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		struct ovt_cursor *cursor)
 {
-	u32 first_channel = cursor->c / plan->group_outputs * plan->group_inputs;
+	u32 first_channel = group_at(plan, insn, cursor->c) * plan->group_inputs;
+	s64 work;
 
 	if (cursor->filled & PACKED) {
 		cursor->filled |= FILLED_BYTES;
@@ -240,8 +261,13 @@ static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *in
 					    first_channel, scratch->bytes);
 	}
 	cursor->filled |= FILLED_WORDS;
-	return ovt_simd_inputs_fill(&plan->inputs, insn, operands, cursor->y, cursor->x,
+	work = ovt_simd_inputs_fill(&plan->inputs, insn, operands, cursor->y, cursor->x,
 				    first_channel, scratch->inputs);
+	if (is_single(plan, insn, cursor)) {
+		ovt_conv_single_spread(&plan->words_run, scratch);
+		work += (s64)plan->block_bytes / PRODUCTS_PER_NS;
+	}
+	return work;
 }
 
 /* Decides how the outputs at the cursor are multiplied; false if that is decided. */
@@ -249,6 +275,8 @@ static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *i
 		 const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		 struct ovt_cursor *cursor, u32 count, s64 *work)
 {
+	const s8 *weights = weights_at(plan, insn, operands, cursor);
+
 	if (cursor->filled & (PACKED | WIDE))
 		return false;
 	if (!ovt_conv_packs(plan) || group_pixels(plan, insn, cursor) < PACK_PIXELS) {
@@ -256,8 +284,7 @@ static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *i
 		return false;
 	}
 	*work -= 20 + (s64)plan->block_bytes / PRODUCTS_PER_NS * 2;
-	cursor->filled |= ovt_conv_pack(plan, weights_at(plan, operands, cursor), count, scratch) ?
-			  PACKED : WIDE;
+	cursor->filled |= ovt_conv_pack(plan, weights, count, scratch) ? PACKED : WIDE;
 	return true;
 }
 
@@ -269,7 +296,8 @@ bool ovt_simd_conv(const struct overtake_insn *insn, const struct ovt_operands *
 	if (!plan(&cut, insn))
 		return true;
 	do {
-		u32 left = cut.group_outputs - cursor->c % cut.group_outputs;
+		u32 group = group_at(&cut, insn, cursor->c);
+		u32 left = (group + 1) * cut.group_outputs - cursor->c;
 		u32 count = left < OVT_SIMD_OUTPUTS ? left : OVT_SIMD_OUTPUTS;
 
 		if (pack(&cut, insn, operands, scratch, cursor, count, work))

@@ -80,6 +80,16 @@ struct ovt_conv_strip {
 void ovt_conv_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 		    const struct ovt_conv_block *block);
 
+/* Whether the windows of one pixel fit into the scratch, spread for ovt_conv_single(). */
+bool ovt_conv_single_fits(const struct ovt_conv_run *run);
+
+/* Spreads the words of the scratch, in the place of packed weights. */
+void ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scratch *scratch);
+
+/* The outputs of a strip of one pixel, whose window has been spread. */
+void ovt_conv_single(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+		     const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch);
+
 /* Whether the weights of 16 outputs fit into the scratch, packed. */
 bool ovt_conv_packs(const struct ovt_conv_plan *plan);
 
@@ -96,7 +106,7 @@ void ovt_conv_start_bytes(struct ovt_conv_block *block, const struct ovt_simd_sc
 			  s32 zero);
 
 /* The outputs of a strip: of packed weights, and of the bytes that the windows are. */
-void ovt_conv_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-		    const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch);
+void ovt_conv_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+		    const struct ovt_simd_scratch *scratch);
 
 #endif

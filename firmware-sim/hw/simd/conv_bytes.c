@@ -52,35 +52,25 @@ add_quad(struct ovt_simd_sums *sums, const u8 *const *windows, u64 at, const s8 
 }
 
 static __always_inline void
-multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-	 const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
-	 const u32 pixels, const u32 vectors)
+multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+	 const struct ovt_simd_scratch *scratch, const u32 pixels, const u32 vectors)
 {
-	const u64 run_bytes = (u64)run->length * vectors * QUAD_BYTES;
 	const s8 *weights = scratch->packed;
+	const u32 *at = scratch->quad_at;
+	const u32 *end = at + scratch->quads;
 	struct ovt_simd_sums sums[OVT_STRIP_PIXELS];
 	const u8 *windows[OVT_STRIP_PIXELS];
-	u32 p, y, x, i;
+	u32 p;
 
 #pragma GCC unroll 6
 	for (p = 0; p < pixels; p++) {
 		windows[p] = strip->windows[p];
 		sums[p] = block->start;
 	}
-	for (y = 0; y < run->rows; y++) {
-		for (x = 0; x < run->columns; x++) {
-			u64 at = (u64)y * run->row_step + (u64)x * run->column_step;
-			const s8 *end = weights + run_bytes;
-
-			do {
-				add_quad(sums, windows, at, weights, pixels, vectors);
-				at += INPUTS_AT_ONCE;
-				weights += vectors * QUAD_BYTES;
-			} while (weights != end);
-		}
-	}
-	for (i = 0; i < scratch->extras; i++, weights += vectors * QUAD_BYTES)
-		add_quad(sums, windows, scratch->extra_at[i], weights, pixels, vectors);
+	do {
+		add_quad(sums, windows, *at, weights, pixels, vectors);
+		weights += vectors * QUAD_BYTES;
+	} while (++at != end);
 	if (vectors == 2)
 		ovt_conv_finish_16(strip, block, sums, pixels);
 	else
@@ -89,53 +79,50 @@ multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 
 /* A copy of multiply() for each shape: its sums stay in registers. */
 static __always_inline void
-multiply_pixels(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-		const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
-		const u32 vectors)
+multiply_pixels(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+		const struct ovt_simd_scratch *scratch, const u32 vectors)
 {
 	switch (strip->pixels) {
 	case 1:
-		multiply(strip, run, block, scratch, 1, vectors);
+		multiply(strip, block, scratch, 1, vectors);
 		break;
 	case 2:
-		multiply(strip, run, block, scratch, 2, vectors);
+		multiply(strip, block, scratch, 2, vectors);
 		break;
 	case 3:
-		multiply(strip, run, block, scratch, 3, vectors);
+		multiply(strip, block, scratch, 3, vectors);
 		break;
 	case 4:
-		multiply(strip, run, block, scratch, 4, vectors);
+		multiply(strip, block, scratch, 4, vectors);
 		break;
 	case 5:
-		multiply(strip, run, block, scratch, 5, vectors);
+		multiply(strip, block, scratch, 5, vectors);
 		break;
 	default:
-		multiply(strip, run, block, scratch, 6, vectors);
+		multiply(strip, block, scratch, 6, vectors);
 		break;
 	}
 }
 
 static OVT_SIMD_NOINLINE void multiply_8(const struct ovt_conv_strip *strip,
-					 const struct ovt_conv_run *run,
 					 const struct ovt_conv_block *block,
 					 const struct ovt_simd_scratch *scratch)
 {
-	multiply_pixels(strip, run, block, scratch, 1);
+	multiply_pixels(strip, block, scratch, 1);
 }
 
 static OVT_SIMD_NOINLINE void multiply_16(const struct ovt_conv_strip *strip,
-					  const struct ovt_conv_run *run,
 					  const struct ovt_conv_block *block,
 					  const struct ovt_simd_scratch *scratch)
 {
-	multiply_pixels(strip, run, block, scratch, 2);
+	multiply_pixels(strip, block, scratch, 2);
 }
 
-void ovt_conv_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-		    const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch)
+void ovt_conv_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+		    const struct ovt_simd_scratch *scratch)
 {
 	if (block->count > OVERTAKE_WEIGHT_BLOCK)
-		multiply_16(strip, run, block, scratch);
+		multiply_16(strip, block, scratch);
 	else
-		multiply_8(strip, run, block, scratch);
+		multiply_8(strip, block, scratch);
 }

@@ -27,3 +27,12 @@ OVT_SIMD_NOINLINE void ovt_conv_finish_double_8(const struct ovt_conv_strip *str
 		ovt_conv_store_8(strip->outputs[second], (u64)pixels[1], block->count);
 	}
 }
+
+OVT_SIMD_NOINLINE void ovt_conv_store_some(const struct ovt_conv_strip *strip, u32 count)
+{
+	const s8 *bytes = (const s8 *)strip->sums;
+	u32 p;
+
+	for (p = 0; p < strip->pixels; p++)
+		memcpy(strip->outputs[p], bytes + p / 2 * sizeof(*strip->sums) + p % 2 * 16, count);
+}

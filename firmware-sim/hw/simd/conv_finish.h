@@ -11,6 +11,9 @@ void ovt_conv_finish_double_16(const struct ovt_conv_strip *strip,
 void ovt_conv_finish_double_8(const struct ovt_conv_strip *strip,
 			      const struct ovt_conv_block *block);
 
+/* The bytes that strip->sums holds, 16 for each of two pixels: the first @count of them. */
+void ovt_conv_store_some(const struct ovt_conv_strip *strip, u32 count);
+
 static __always_inline void ovt_conv_store_8(s8 *out, u64 bytes, u32 count)
 {
 	if (count == OVERTAKE_WEIGHT_BLOCK)
@@ -44,8 +47,8 @@ ovt_conv_all_small(const struct ovt_simd_sums *sums, const u32 pixels, const u32
 }
 
 static __always_inline bool
-ovt_conv_single_fits(const struct ovt_conv_block *block, const struct ovt_simd_sums *sums,
-		     const u32 pixels, const u32 vectors)
+ovt_conv_floats_fit(const struct ovt_conv_block *block, const struct ovt_simd_sums *sums,
+		    const u32 pixels, const u32 vectors)
 {
 	if (block->channels.sums_fit)
 		return true;
@@ -56,25 +59,33 @@ static __always_inline void
 ovt_conv_finish_16(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
 		   const struct ovt_simd_sums *sums, const u32 pixels)
 {
+	ovt_s8x32 bytes[OVT_STRIP_PIXELS / 2];
 	u32 p;
 
-	if (!ovt_conv_single_fits(block, sums, pixels, 2)) {
+	if (!ovt_conv_floats_fit(block, sums, pixels, 2)) {
 #pragma GCC unroll 6
 		for (p = 0; p < pixels; p++)
 			strip->sums[p] = sums[p];
 		ovt_conv_finish_double_16(strip, block);
 		return;
 	}
-#pragma GCC unroll 6
+#pragma GCC unroll 3
+	for (p = 0; p < pixels; p += 2)
+		bytes[p / 2] = ovt_simd_requantise_single(&sums[p],
+							  &sums[p + 1 < pixels ? p + 1 : p],
+							  &block->channels.single);
+	if (block->count != OVT_SIMD_OUTPUTS) {
+#pragma GCC unroll 3
+		for (p = 0; p < pixels; p += 2)
+			ovt_store_s8x32(&strip->sums[p / 2], bytes[p / 2]);
+		ovt_conv_store_some(strip, block->count);
+		return;
+	}
+#pragma GCC unroll 3
 	for (p = 0; p < pixels; p += 2) {
-		const u32 second = p + 1 < pixels ? p + 1 : p;
-		ovt_s8x32 bytes = ovt_simd_requantise_single(&sums[p], &sums[second],
-							     &block->channels.single);
-
-		ovt_simd_store(strip->outputs[p], ovt_simd_first(bytes), block->count);
-		if (second != p)
-			ovt_simd_store(strip->outputs[second], ovt_simd_second(bytes),
-				       block->count);
+		ovt_store_s8x16(strip->outputs[p], ovt_simd_first(bytes[p / 2]));
+		if (p + 1 < pixels)
+			ovt_store_s8x16(strip->outputs[p + 1], ovt_simd_second(bytes[p / 2]));
 	}
 }
 
@@ -84,7 +95,7 @@ ovt_conv_finish_8(const struct ovt_conv_strip *strip, const struct ovt_conv_bloc
 {
 	u32 p, i;
 
-	if (!ovt_conv_single_fits(block, sums, pixels, 1)) {
+	if (!ovt_conv_floats_fit(block, sums, pixels, 1)) {
 #pragma GCC unroll 6
 		for (p = 0; p < pixels; p++)
 			strip->sums[p].low = sums[p].low;

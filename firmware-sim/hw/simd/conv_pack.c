@@ -9,7 +9,7 @@
  * In 16 bits, weights w0 and w1 of two inputs of 0..255 add up without saturation if their positive
  * parts add up to 128 at most and their negative ones to -128 at least.  A quad that has others is
  * split into two that fulfil it: w limited to -64..64, and what is left of it.  Second parts follow
- * the last quad, with their inputs in extra_at.  More than a quarter of them do not pay.
+ * the last quad.  More than a quarter of them do not pay.
  *
  * The client may change its weights at any time: what is multiplied is the copy that was checked.
  */
@@ -28,7 +28,7 @@
 struct packing {
 	struct ovt_simd_scratch *scratch;
 	u64 block_bytes;
-	u32 quads;	/* in all */
+	u32 quads;	/* in all, but for second parts */
 	u32 vectors;
 };
 
@@ -36,6 +36,7 @@ struct packing {
 struct chunk {
 	const s8 *from;
 	s8 *to;
+	u32 *to_at;
 	u32 quads;
 	u32 pairs;	/* that there are: the last quad may have one only */
 	u32 at;		/* of its first input, in a window of bytes */
@@ -118,14 +119,14 @@ static bool split(const struct packing *packing, const struct chunk *chunk)
 
 	for (quad = 0; quad < chunk->quads; quad++) {
 		s8 *at = chunk->to + quad * stride;
-		s8 *extra = scratch->packed + (packing->quads + scratch->extras) * stride;
+		s8 *extra = scratch->packed + scratch->quads * stride;
 		ovt_i16x16 any = beyond((ovt_c8x32)ovt_load_s8x32(at));
 
 		if (packing->vectors == 2)
 			any |= beyond((ovt_c8x32)ovt_load_s8x32(at + QUAD_BYTES));
 		if (!__builtin_ia32_pmovmskb256((ovt_c8x32)any))
 			continue;
-		if (scratch->extras >= packing->quads / 4)
+		if (scratch->quads >= packing->quads + packing->quads / 4)
 			return false;
 		for (vector = 0; vector < packing->vectors; vector++) {
 			ovt_c8x32 weights = (ovt_c8x32)ovt_load_s8x32(at + vector * QUAD_BYTES);
@@ -135,7 +136,7 @@ static bool split(const struct packing *packing, const struct chunk *chunk)
 			ovt_store_s8x32(extra + vector * QUAD_BYTES,
 					(ovt_s8x32)weights - (ovt_s8x32)limited);
 		}
-		scratch->extra_at[scratch->extras++] = chunk->at + quad * INPUTS_AT_ONCE;
+		scratch->quad_at[scratch->quads++] = chunk->at + quad * INPUTS_AT_ONCE;
 	}
 	return true;
 }
@@ -152,6 +153,7 @@ static __always_inline bool copy(const struct packing *packing, const struct chu
 	u32 i, v;
 
 	for (i = 0; i < chunk->quads; i++, from += 2 * OVERTAKE_WEIGHT_TILE) {
+		chunk->to_at[i] = chunk->at + i * INPUTS_AT_ONCE;
 		load_quad(from, packing->block_bytes, 2 * i + 1 < chunk->pairs, vectors, quad);
 #pragma GCC unroll 2
 		for (v = 0; v < vectors; v++, to += QUAD_BYTES) {
@@ -192,6 +194,7 @@ static bool pack_tap(const struct packing *packing, struct chunk *next, u32 quad
 			return false;
 		next->from += (u64)next->quads * 2 * OVERTAKE_WEIGHT_TILE;
 		next->to += next->quads * stride;
+		next->to_at += next->quads;
 		next->at += next->quads * INPUTS_AT_ONCE;
 	}
 	/* There was no second pair behind the last. */
@@ -213,10 +216,10 @@ ovt_conv_pack(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 		.quads = run->length * run->rows * run->columns,
 		.vectors = count > OVERTAKE_WEIGHT_BLOCK ? 2 : 1,
 	};
-	struct chunk chunk = { .from = weights, .to = scratch->packed };
+	struct chunk chunk = { .from = weights, .to = scratch->packed, .to_at = scratch->quad_at };
 	u32 y, x, tap;
 
-	scratch->extras = 0;
+	scratch->quads = packing.quads;
 	memset(scratch->totals, 0, sizeof(scratch->totals));
 	for (y = 0; y < run->rows; y++) {
 		for (x = 0; x < run->columns; x++) {

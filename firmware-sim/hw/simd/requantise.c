@@ -38,24 +38,49 @@ static void load_single(struct ovt_simd_single *single, const struct overtake_in
 	single->greatest = ovt_broadcast_s8((s8)insn->clamp_max);
 }
 
+/* As the client has them. */
+struct params {
+	u32 biases[OVT_SIMD_OUTPUTS];
+	u32 multipliers[OVT_SIMD_OUTPUTS];
+	u32 shifts[OVT_SIMD_OUTPUTS];
+};
+
+/* All 16 of each, the arrays @array apart. */
+static void copy_params(struct params *to, const u32 *from, u64 array)
+{
+	u32 i;
+
+	for (i = 0; i < OVT_SIMD_OUTPUTS; i += 8) {
+		ovt_store_s32x8(to->biases + i, ovt_load_s32x8(from + i));
+		ovt_store_s32x8(to->multipliers + i, ovt_load_s32x8(from + array + i));
+		ovt_store_s32x8(to->shifts + i, ovt_load_s32x8(from + 2 * array + i));
+	}
+}
+
 void ovt_simd_channels_load(struct ovt_simd_channels *channels, const struct overtake_insn *insn,
 			    const struct ovt_operands *operands, u32 first, u32 count,
 			    u64 most)
 {
-	u64 array = ((u64)insn->out.channels + 7) / 8 * 8 * sizeof(u32);
-	const u8 *params = operands->params + (u64)first * sizeof(u32);
-	u32 words[3][OVT_SIMD_OUTPUTS] = { { 0 } };
-	u32 half = OVT_SIMD_OUTPUTS / 2;
-	u32 i;
+	const u64 array = ((u64)insn->out.channels + 7) / 8 * 8;
+	const u32 *params = (const u32 *)operands->params + first;
+	const u32 half = OVT_SIMD_OUTPUTS / 2;
+	struct params words;
 
-	for (i = 0; i < 3; i++)
-		memcpy(words[i], params + i * array, count * sizeof(u32));
+	if (count == OVT_SIMD_OUTPUTS) {
+		copy_params(&words, params, array);
+	} else {
+		memset(&words, 0, sizeof(words));
+		memcpy(words.biases, params, count * sizeof(u32));
+		memcpy(words.multipliers, params + array, count * sizeof(u32));
+		memcpy(words.shifts, params + 2 * array, count * sizeof(u32));
+	}
 	ovt_simd_range_init(&channels->range, insn);
-	channels->bias = ovt_simd_in_order((ovt_u32x8)ovt_load_s32x8(words[0]),
-					   (ovt_u32x8)ovt_load_s32x8(&words[0][half]));
-	ovt_simd_scale_8(&channels->scales.factors[0], words[1], words[2]);
-	ovt_simd_scale_8(&channels->scales.factors[2], &words[1][half], &words[2][half]);
-	load_single(&channels->single, insn, words[1], words[2]);
+	channels->bias = ovt_simd_in_order((ovt_u32x8)ovt_load_s32x8(words.biases),
+					   (ovt_u32x8)ovt_load_s32x8(words.biases + half));
+	ovt_simd_scale_8(&channels->scales.factors[0], words.multipliers, words.shifts);
+	ovt_simd_scale_8(&channels->scales.factors[2], words.multipliers + half,
+			 words.shifts + half);
+	load_single(&channels->single, insn, words.multipliers, words.shifts);
 	channels->factors_fit = factors_fit(&channels->single);
 	channels->sums_fit = channels->factors_fit && sums_fit(&channels->bias, most);
 }
