@@ -12,6 +12,8 @@
 #include "device.h"
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
+/* A sweep does what it does once for each failure, on a kernel that checks every access. */
+#define SWEEP_SECONDS	1800
 
 static void set_knob(const char *directory, const char *name, const char *value)
 {
@@ -25,6 +27,7 @@ void fail_nth_need(void)
 {
 	if (access(FAIL_NTH, W_OK))
 		check_skip("this kernel has no fault injection");
+	alarm(SWEEP_SECONDS);
 	set_knob("failslab", "ignore-gfp-wait", "N");
 	set_knob("failslab", "verbose", "0");
 	set_knob("fail_page_alloc", "ignore-gfp-wait", "N");
