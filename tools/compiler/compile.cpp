@@ -50,12 +50,13 @@ auto about(const std::string& model, const Step& step) {
     }
 }
 
-Samples samples_for(const Graph& graph, const CompileOptions& options) {
+Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
+                    bool comes_quantised, const CompileOptions& options) {
     if (!options.calibration.empty())
-        return read_samples(graph, options.inputs, options.calibration);
-    const bool is_given = std::ranges::all_of(
-        graph.inputs, [&](ValueId id) { return graph.values[id].given.has_value(); });
-    if (!is_given && options.warn)
+        return read_samples(graph, inputs, options.calibration);
+    if (options.needs_given_scales && !comes_quantised)
+        throw CompileError(options.model, "gives no scales; calibrate it");
+    if (!comes_quantised && !options.wants_noise && options.warn)
         options.warn(options.model + ": calibrated with random noise, so accuracy is not to be "
                                      "trusted; give samples with --calibration");
     return random_samples(graph, random_sample_count, options.seed);
@@ -128,8 +129,12 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     };
     const ovt_profile& profile = find_profile(options.profile);
     Graph imported = import_onnx(options.model);
+    const bool comes_quantised = std::ranges::all_of(
+        imported.inputs, [&](ValueId id) { return imported.values[id].given.has_value(); });
+    std::vector<InputOptions> inputs = options.inputs;
+    about(options.model, [&] { apply_input_options(imported, inputs); });
     fold(imported);
-    const Samples samples = samples_for(imported, options);
+    const Samples samples = samples_for(imported, inputs, comes_quantised, options);
     auto [graph, quantised, program] = about(options.model, [&] {
         const Calibration calibration(imported, samples, options.method, tell("calibrating"));
         return options.method == CalibrationMethod::best

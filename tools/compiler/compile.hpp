@@ -20,6 +20,8 @@ struct CompileOptions {
     double percentile = 99.99;            ///< of calibration values to cover, in (50, 100]
     bool corrects_bias = true;            ///< see quantise()
     std::vector<InputOptions> inputs;     ///< of those that are more than plain tensors
+    bool wants_noise = false;             ///< random calibration is what is asked for
+    bool needs_given_scales = false;      ///< the model must come quantised
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment
     std::string profile = "default";
     unsigned seed = 1; ///< of the random calibration

@@ -23,6 +23,10 @@ namespace overtake::compiler {
 
 using ValueId = std::size_t;
 
+/// What programs hand in and get back: numbers, quantised on the way, or bytes as they are.  A
+/// uint8 is kept as the int8 below it by 128; nv12 is a picture's luma plane and its chroma plane.
+enum class UserType { float32, int8, uint8, nv12 };
+
 /// One tensor.  `shape` is what ONNX says: (1, channels, height, width) or (1, features).
 struct Value {
     std::string name;
@@ -32,6 +36,7 @@ struct Value {
     std::uint32_t width = 0;
     // By the model or the input's type: not to be calibrated.
     std::optional<Quantisation> given = std::nullopt;
+    UserType user_type = UserType::float32;
 
     std::size_t elements() const { return std::size_t{channels} * height * width; }
 };

@@ -2,7 +2,9 @@
 #include "samples.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -13,13 +15,18 @@
 namespace overtake::compiler {
 namespace {
 
-std::vector<std::string> files_of(const std::string& path) {
+bool says_its_type(const std::filesystem::path& path) {
+    return path.extension() == ".npy" || is_image_name(path);
+}
+
+std::vector<std::string> files_of(const std::string& path, const InputOptions& options) {
     std::error_code error;
     if (!std::filesystem::is_directory(path, error))
         return {path};
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(path, error))
-        if (entry.path().extension() == ".npy" || is_image_name(entry.path()))
+        if (entry.is_regular_file() &&
+            (options.raw != RawType::none || says_its_type(entry.path())))
             files.push_back(entry.path());
     if (error)
         throw CompileError(path, error.message());
@@ -42,10 +49,35 @@ std::vector<float> picture(const Value& input, const InputOptions& options,
     if (channels != 1 && channels != 3)
         throw CompileError(path, "is a picture, but input '" + input.name +
                                      "' has not one or three channels; give it .npy files");
+    const Image image = read_image(path);
+    if (!options.stretches &&
+        (image.height != size(last ? 1 : 2) || image.width != size(last ? 2 : 3)))
+        throw CompileError(path, "has " + std::to_string(image.width) + " x " +
+                                     std::to_string(image.height) +
+                                     " pixels, which is not the input's size");
     const bool is_bgr = options.trained == InputKind::bgr;
     const Colours colours = channels == 1 ? Colours::gray : is_bgr ? Colours::bgr : Colours::rgb;
-    return to_values(resize(read_image(path), size(last ? 1 : 2), size(last ? 2 : 3)), colours,
-                     last);
+    return to_values(resize(image, size(last ? 1 : 2), size(last ? 2 : 3)), colours, last);
+}
+
+// The elements of one sample, one behind the other and nothing else.
+std::vector<float> raw_sample(const Value& input, RawType type, const std::string& path) {
+    const std::size_t each = type == RawType::uint8 ? 1 : sizeof(float);
+    std::ifstream file(path, std::ios::binary);
+    std::vector<char> bytes(input.elements() * each + 1);
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (static_cast<std::size_t>(file.gcount()) != input.elements() * each)
+        throw CompileError(path, "does not hold " + std::to_string(input.elements()) +
+                                     " elements of " + std::to_string(each) +
+                                     " bytes, a sample of input '" + input.name + "'");
+    std::vector<float> sample(input.elements());
+    if (type == RawType::float32)
+        std::memcpy(sample.data(), bytes.data(), sample.size() * sizeof(float));
+    else
+        std::ranges::transform(bytes.begin(), bytes.end() - 1, sample.begin(), [](char byte) {
+            return static_cast<float>(static_cast<unsigned char>(byte));
+        });
+    return sample;
 }
 
 // Appends the samples of one file, each of the input's elements.
@@ -53,6 +85,10 @@ void append_samples(const Value& input, const InputOptions& options, const std::
                     FloatValues& samples) {
     if (is_image_name(path)) {
         samples.push_back(picture(input, options, path));
+        return;
+    }
+    if (options.raw != RawType::none && !says_its_type(path)) {
+        samples.push_back(raw_sample(input, options.raw, path));
         return;
     }
     const Array array = read_npy(path);
@@ -98,8 +134,13 @@ Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs
         if (input == graph.inputs.end())
             throw CompileError("--calibration " + specification,
                                "the model has no input '" + name + "'");
-        for (const std::string& file : files_of(path))
-            append_samples(graph.values[*input], options_of(inputs, name), file, by_input[name]);
+        const InputOptions& options = options_of(inputs, name);
+        FloatValues read;
+        for (const std::string& file : files_of(path, options))
+            append_samples(graph.values[*input], options, file, read);
+        for (std::vector<float>& sample : read)
+            by_input[name].push_back(
+                to_graph_input(graph.values[*input], options, std::move(sample)));
     }
     Samples samples;
     for (ValueId id : graph.inputs) {

@@ -36,6 +36,20 @@ public:
     const std::vector<flatbuffers::Offset<fbs::Tensor>>& offsets() const { return offsets_; }
 
 private:
+    static fbs::DataType data_type(const Value& value) {
+        switch (value.user_type) {
+        case UserType::int8:
+            return fbs::DataType::Int8;
+        case UserType::uint8:
+            return fbs::DataType::UInt8;
+        case UserType::nv12:
+            return fbs::DataType::Nv12;
+        case UserType::float32:
+            break;
+        }
+        return fbs::DataType::Float32;
+    }
+
     flatbuffers::Offset<fbs::Tensor> make(ValueId id) {
         const Value& value = graph_.values[id];
         const Place& place = program_.places[id];
@@ -46,7 +60,7 @@ private:
         fbs::TensorBuilder tensor(builder_);
         tensor.add_name(name);
         tensor.add_shape(dimensions);
-        tensor.add_data_type(fbs::DataType::Float32);
+        tensor.add_data_type(data_type(value));
         tensor.add_bytes(on_device ? place.bytes : value.elements() * sizeof(float));
         if (on_device) {
             tensor.add_height(value.height);

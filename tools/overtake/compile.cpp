@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "compile.hpp"
+#include "configuration.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "progress.hpp"
@@ -21,10 +22,32 @@ namespace {
 
 struct Options {
     compiler::CompileOptions compile;
+    std::string configuration;
     std::string output;
     std::string report;
     bool quiet = false;
 };
+
+// What the file says, but for what is on the command line as well.
+void apply_configuration(const CLI::App& command, Options& options) {
+    if (options.configuration.empty()) {
+        if (options.compile.model.empty())
+            throw CLI::RequiredError("MODEL or --config");
+        return;
+    }
+    compiler::Configuration file = compiler::read_configuration(options.configuration);
+    if (command.count("--max-time-per-fc") > 0)
+        file.compile.max_time_per_fc_us = options.compile.max_time_per_fc_us;
+    if (command.count("--profile") > 0)
+        file.compile.profile = options.compile.profile;
+    options.compile = std::move(file.compile);
+    if (options.output.empty()) {
+        options.output = file.output;
+        std::filesystem::create_directories(std::filesystem::path(file.output).parent_path());
+    }
+    if (options.report.empty())
+        options.report = file.report;
+}
 
 int run_compile(const Options& options) {
     const std::string output =
@@ -64,8 +87,12 @@ int run_compile(const Options& options) {
 void add_compile(CLI::App& app, int& status) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("compile", "Compile an ONNX network to a model file (.ovm)");
-    command->add_option("MODEL", options->compile.model, "ONNX file, float32, opset 7 to 17")
-        ->required();
+    command->add_option("MODEL", options->compile.model,
+                        "ONNX file, opset 7 to 17: float32, QDQ or QOperator");
+    auto* file = command->add_option(
+        "-c,--config", options->configuration,
+        "YAML file with hb_mapper's keys instead of MODEL; -o, --report, --max-time-per-fc and "
+        "--profile go before what it says");
     command->add_option("-o,--output", options->output,
                         "Model file to write; default: MODEL with the suffix .ovm");
     command
@@ -107,7 +134,13 @@ void add_compile(CLI::App& app, int& status) {
     command->add_option("--report", options->report,
                         "FILE.html, FILE.json, FILE.txt, or a directory for all three");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
-    command->callback([options, &status] { status = run_compile(*options); });
+    for (const char* name : {"MODEL", "--calibration", "--calibration-method", "--percentile",
+                             "--no-bias-correction", "--seed"})
+        file->excludes(command->get_option(name));
+    command->callback([options, command, &status] {
+        apply_configuration(*command, *options);
+        status = run_compile(*options);
+    });
 }
 
 } // namespace overtake::command

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "model_generated.h"
+#include "overtake/model.hpp"
 #include "overtake_isa.h"
 
 namespace overtake::command {
@@ -22,18 +23,21 @@ double microseconds(std::uint64_t cycles, const fbs::Profile& profile) {
 }
 
 Json tensor(const fbs::Tensor& tensor) {
-    Json json = {{"name", text(tensor.name())}, {"shape", Json::array()}, {"data_type", "float32"}};
+    Json json = {{"name", text(tensor.name())},
+                 {"shape", Json::array()},
+                 {"data_type", name_of(static_cast<DataType>(tensor.data_type()))}};
     for (std::uint32_t size : *tensor.shape())
         json["shape"].push_back(size);
     json["bytes"] = tensor.bytes();
     json["on_device"] = tensor.height() > 0;
     if (tensor.height() > 0) {
-        json["layout"] = {{"type", "int8 NHWC"},
-                          {"height", tensor.height()},
-                          {"width", tensor.width()},
-                          {"channels", tensor.channels()},
-                          {"row_stride", tensor.row_stride()},
-                          {"pixel_stride", tensor.pixel_stride()}};
+        json["layout"] = {
+            {"type", tensor.data_type() == fbs::DataType::Nv12 ? "NV12" : "int8 NHWC"},
+            {"height", tensor.height()},
+            {"width", tensor.width()},
+            {"channels", tensor.channels()},
+            {"row_stride", tensor.row_stride()},
+            {"pixel_stride", tensor.pixel_stride()}};
         json["scale"] = tensor.scale();
         json["zero_point"] = tensor.zero_point();
     }

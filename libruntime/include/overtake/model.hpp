@@ -22,14 +22,21 @@ namespace overtake {
 /// Of the model file; a reader refuses a version whose upper half differs.
 constexpr std::uint32_t model_file_version = 1u << 16;
 
-enum class DataType : std::uint8_t { float32 = 1, int8 = 2, int64 = 3 };
+/// A uint8 is kept as the int8 below it by 128.  nv12 is a camera's picture: rows of luma, then
+/// half as many of chroma (U, V), bytes without padding; its shape is {1, 1, rows of both, width}.
+enum class DataType : std::uint8_t { float32 = 1, int8 = 2, int64 = 3, uint8 = 4, nv12 = 5 };
+
+/// "float32", "uint8", ...
+const char* name_of(DataType type) noexcept;
 
 /// A tensor of a model.
 ///
 /// In device memory it is int8, height x width x channels, channels innermost and padded to 8:
 /// element (y, x, c) is byte y * row_stride + x * pixel_stride + c, and its value is
-/// scale * (q - zero_point).  With height 0 it is not in device memory but a dense row-major
-/// array of data_type.  Users see either as a dense row-major array of `shape`.
+/// scale * (q - zero_point); nv12 has no padding.  Inputs of bytes are handed in as bytes (of
+/// set_input() the numbers that the bytes are), whatever these stand for.  With height 0 it is not
+/// in device memory but a dense row-major array of data_type.  Users see either as a dense
+/// row-major array of `shape`.
 struct Tensor {
     std::string_view name;            ///< lives as long as the model
     std::vector<std::uint32_t> shape; ///< ONNX: {1, channels, height, width} or {1, features}

@@ -19,6 +19,22 @@ struct Model::Contents {
     ModelContents model;
 };
 
+const char* name_of(DataType type) noexcept {
+    switch (type) {
+    case DataType::float32:
+        return "float32";
+    case DataType::int8:
+        return "int8";
+    case DataType::int64:
+        return "int64";
+    case DataType::uint8:
+        return "uint8";
+    case DataType::nv12:
+        return "nv12";
+    }
+    return "?";
+}
+
 std::size_t Tensor::elements() const noexcept {
     std::size_t count = 1;
     for (const std::uint32_t dimension : shape)

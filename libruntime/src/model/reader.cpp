@@ -130,8 +130,14 @@ private:
                 fmt::format("[{}] is not {}x{}x{} (height, width, channels) of one sample",
                             fmt::join(tensor.shape, ", "), tensor.height, tensor.width,
                             tensor.channels));
-        const std::uint64_t padded = round_up(tensor.channels, OVERTAKE_CHANNEL_ALIGN);
-        require(tensor.pixel_stride % OVERTAKE_CHANNEL_ALIGN == 0 && tensor.pixel_stride >= padded,
+        const bool is_picture = tensor.data_type == DataType::nv12;
+        require(!is_picture || (tensor.channels == 1 && tensor.pixel_stride == 1 &&
+                                tensor.height % 3 == 0 && tensor.width % 2 == 0),
+                place, "no NV12 picture");
+        const std::uint64_t padded =
+            is_picture ? 1 : round_up(tensor.channels, OVERTAKE_CHANNEL_ALIGN);
+        require(is_picture || (tensor.pixel_stride % OVERTAKE_CHANNEL_ALIGN == 0 &&
+                               tensor.pixel_stride >= padded),
                 place + ".pixel_stride",
                 fmt::format("{} for {} channels", tensor.pixel_stride, tensor.channels));
         require(tensor.row_stride >= std::uint64_t{tensor.width} * tensor.pixel_stride,

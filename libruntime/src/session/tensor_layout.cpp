@@ -26,12 +26,33 @@ void for_each_element(const Tensor& tensor, Visit visit) {
                 visit(index++, y * tensor.row_stride + x * tensor.pixel_stride + c);
 }
 
+/// What the bytes of a tensor count, as its user sees it.
+struct Steps {
+    float scale;
+    float zero_point;
+    unsigned flip; // bits in which the bytes in memory differ
+};
+
+Steps user_steps(const Tensor& tensor) {
+    switch (tensor.data_type) {
+    case DataType::int8:
+        return {1, 0, 0};
+    case DataType::uint8:
+        return {1, -128, 0};
+    case DataType::nv12:
+        return {1, -128, 0x80};
+    default:
+        return {tensor.scale, static_cast<float>(tensor.zero_point), 0};
+    }
+}
+
 } // namespace
 
 void to_device(const Tensor& tensor, std::span<const float> values, std::span<std::byte> out) {
-    const auto zero_point = static_cast<float>(tensor.zero_point);
+    const Steps steps = user_steps(tensor);
     for_each_element(tensor, [&](std::size_t index, std::size_t offset) {
-        out[offset] = static_cast<std::byte>(quantise(values[index], tensor.scale, zero_point));
+        const std::int8_t q = quantise(values[index], steps.scale, steps.zero_point);
+        out[offset] = static_cast<std::byte>(static_cast<std::uint8_t>(q) ^ steps.flip);
     });
 }
 

@@ -11,7 +11,7 @@
 namespace overtake {
 
 /// q = value / scale rounded half to even, plus the zero point, saturated; not-a-number becomes the
-/// zero point.  `values` has tensor.elements() entries, `out` tensor.bytes bytes; padding
+/// zero point.  Of a tensor of bytes the values are the bytes.  `values` has tensor.elements() entries, `out` tensor.bytes bytes; padding
 /// is left as it is.
 void to_device(const Tensor& tensor, std::span<const float> values, std::span<std::byte> out);
 

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT
+"""overtake compile --config: every key works or is refused with its line and the reason."""
+
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import numpy as np
+from PIL import Image
+
+import small_models
+from overtake_command import SOURCE, fc_times, info, overtake, run, succeed
+
+GLYPHS = SOURCE / "models/glyphs"
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+
+    def write(self, **groups):
+        """Writes groups of keys, each in the form of YAML's `key: value` lines."""
+        lines = []
+        for group, keys in groups.items():
+            lines.append(f"{group}:")
+            lines += [f"  {key}: {value}" for key, value in keys.items()]
+        path = self.directory / "config.yaml"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def refusal(self, path, *arguments):
+        result = overtake("compile", "--config", path, *arguments)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        return result.stderr
+
+
+class Glyphs(Case):
+    """The trained network, copied beside the configuration."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("glyphs.onnx", "calibration.npy"):
+            shutil.copy(GLYPHS / name, self.directory)
+
+    def config(self, calibration=None, compiler=None, inputs=None, **model):
+        return self.write(
+            model_parameters={"onnx_model": "glyphs.onnx", **model},
+            input_parameters=inputs or {"input_name": "image"},
+            calibration_parameters={"cal_data_dir": "calibration.npy", **(calibration or {})},
+            compiler_parameters=compiler or {"compile_mode": "latency"},
+        )
+
+    def compile(self, *arguments, **keys):
+        succeed("compile", "--config", self.config(**keys), *arguments)
+        (path,) = (self.directory / keys.get("working_dir", "model_output")).glob("*.ovm")
+        return path
+
+    def by_options(self, *arguments):
+        path = self.directory / "by_options.ovm"
+        succeed(
+            "compile", self.directory / "glyphs.onnx", "-o", path,
+            "--calibration", self.directory / "calibration.npy", *arguments,
+        )
+        return path.read_bytes()
+
+    def test_it_compiles_what_the_options_compile(self):
+        for calibration, arguments in (
+            ({}, []),
+            ({"calibration_type": "max"}, ["--calibration-method", "min-max"]),
+            ({"calibration_type": "kl"}, ["--calibration-method", "kl"]),
+            ({"calibration_type": "default"}, ["--calibration-method", "best"]),
+            (
+                {"calibration_type": "max", "max_percentile": 0.999},
+                ["--percentile", "99.9"],
+            ),
+            ({"bias_correction": False}, ["--no-bias-correction"]),
+        ):
+            with self.subTest(calibration=calibration):
+                path = self.compile(calibration=calibration)
+                self.assertEqual(path.name, "glyphs.ovm")
+                self.assertEqual(path.read_bytes(), self.by_options(*arguments))
+
+    def test_optimize_levels(self):
+        for level, arguments in (
+            ("O0", ["--no-bias-correction"]), ("O1", []), ("O2", []),
+            ("O3", ["--calibration-method", "best"]),
+        ):
+            with self.subTest(level=level):
+                path = self.compile(compiler={"optimize_level": level})
+                self.assertEqual(path.read_bytes(), self.by_options(*arguments))
+
+    def test_file_names(self):
+        path = self.compile(working_dir="here/and_there", output_model_file_prefix="digits")
+        self.assertEqual(path, self.directory / "here/and_there/digits.ovm")
+
+    def test_debug_writes_reports(self):
+        path = self.compile(compiler={"debug": True})
+        for suffix in (".html", ".json", ".txt"):
+            self.assertTrue(path.with_suffix(suffix).exists())
+
+    def test_the_command_line_goes_before_the_file(self):
+        wanted = self.directory / "mine.ovm"
+        succeed("compile", "-c", self.config(), "-o", wanted, "--max-time-per-fc", "2")
+        self.assertGreater(len(fc_times(wanted)), 1)
+        self.assertFalse((self.directory / "model_output").exists())
+
+    def test_noise_is_calibrated_with_only_if_asked(self):
+        path = self.write(
+            model_parameters={"onnx_model": "glyphs.onnx"},
+            calibration_parameters={"calibration_type": "skip"},
+        )
+        result = overtake("compile", "-c", path)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_scales_of_the_model_must_be_there_to_be_loaded(self):
+        path = self.write(
+            model_parameters={"onnx_model": "glyphs.onnx"},
+            calibration_parameters={"calibration_type": "load"},
+        )
+        self.assertIn("gives no scales", self.refusal(path))
+
+    def test_raw_files(self):
+        samples = np.load(GLYPHS / "calibration.npy")
+        (self.directory / "raw").mkdir()
+        for index, sample in enumerate(samples):
+            sample.astype(np.float32).tofile(self.directory / f"raw/{index:03}.bin")
+        keys = {"cal_data_dir": "raw", "cal_data_type": "float32"}
+        self.assertEqual(self.compile(calibration=keys).read_bytes(), self.by_options())
+        for index, sample in enumerate(samples):
+            sample.tofile(self.directory / f"raw/{index:03}.bin")
+        keys["cal_data_type"] = "uint8"
+        self.assertEqual(self.compile(calibration=keys).read_bytes(), self.by_options())
+        (self.directory / "raw/000.bin").write_bytes(b"short")
+        self.assertIn("raw/000.bin: does not hold 576", self.refusal(self.config(keys)))
+
+    def test_gray_pictures_of_bytes(self):
+        keys = {"input_type_train": "gray", "input_type_rt": "gray"}
+        path = self.compile(inputs=keys)
+        (tensor,) = info(path)["inputs"]
+        self.assertEqual(tensor["data_type"], "uint8")
+        self.assertEqual((tensor["scale"], tensor["zero_point"]), (1, -128))
+        images = np.load(GLYPHS / "heldout_images.npy")[:20].astype(np.float32)
+        got = run(path, {"image": images}, self.directory)["probabilities"]
+        labels = np.load(GLYPHS / "heldout_labels.npy")[:20]
+        self.assertGreaterEqual((got.argmax(axis=1) == labels).mean(), 0.95)
+
+
+class Pictures(Case):
+    """y = relu(x) of three channels, fed with pictures."""
+
+    def compile(self, trained, given, **normalisation):
+        small_models.save(small_models.relu((1, 3, 8, 12)), self.directory / "relu.onnx")
+        (self.directory / "images").mkdir(exist_ok=True)
+        self.pixels = np.random.default_rng(1).integers(0, 256, (8, 12, 3), np.uint8)
+        self.pixels[0, 0], self.pixels[0, 1] = 0, 255
+        Image.fromarray(self.pixels).save(self.directory / "images/a.png")
+        path = self.write(
+            model_parameters={"onnx_model": "relu.onnx"},
+            input_parameters={
+                "input_type_train": trained, "input_type_rt": given, **normalisation,
+            },
+            calibration_parameters={"cal_data_dir": "images"},
+        )
+        succeed("compile", "-c", path)
+        return self.directory / "model_output/relu.ovm"
+
+    def run_pixels(self, path, pixels):
+        x = pixels.transpose(2, 0, 1)[None].astype(np.float32)
+        return run(path, {"x": x}, self.directory)["y"][0].transpose(1, 2, 0)
+
+    def test_a_whole_mean_and_one_scale_cost_nothing(self):
+        path = self.compile(
+            "rgb", "rgb", norm_type="data_mean_and_scale", mean_value=100, scale_value=0.5
+        )
+        (tensor,) = info(path)["inputs"]
+        self.assertEqual((tensor["scale"], tensor["zero_point"]), (0.5, -28))
+        self.assertEqual(len(info(path)["nodes"]), 1)
+        got = self.run_pixels(path, self.pixels)
+        wanted = np.maximum((self.pixels.astype(np.float32) - 100) * 0.5, 0)
+        np.testing.assert_allclose(got, wanted, atol=0.5)
+
+    def test_means_and_scales_of_channels(self):
+        path = self.compile(
+            "rgb", "rgb", norm_type="data_mean_and_scale",
+            mean_value="123.675 116.28 103.53", scale_value="[0.0171, 0.0175, 0.0174]",
+        )
+        self.assertEqual(info(path)["nodes"][0]["type"], "Normalise")
+        mean, scale = np.array([123.675, 116.28, 103.53]), np.array([0.0171, 0.0175, 0.0174])
+        got = self.run_pixels(path, self.pixels)
+        np.testing.assert_allclose(got, np.maximum((self.pixels - mean) * scale, 0), atol=0.03)
+
+    def test_red_and_blue_change_places(self):
+        for trained, given in (("rgb", "bgr"), ("bgr", "rgb")):
+            with self.subTest(given=given):
+                path = self.compile(trained, given, norm_type="data_mean", mean_value="10, 20, 30")
+                seen = self.pixels if given == "rgb" else self.pixels[..., ::-1]
+                wanted = np.maximum(seen[..., ::-1] - np.array([10.0, 20, 30]), 0)
+                np.testing.assert_allclose(self.run_pixels(path, seen), wanted, atol=0.6)
+
+    def test_pixels_beyond_a_byte_saturate(self):
+        path = self.compile("rgb", "rgb")
+        wild = np.full((8, 12, 3), 300.0)
+        wild[0] = -7
+        np.testing.assert_array_equal(
+            self.run_pixels(path, wild), np.clip(wild, 0, 255)
+        )
+
+
+class Refusals(Case):
+    def assert_refused(self, text, line, *reasons):
+        path = self.directory / "config.yaml"
+        path.write_text(text)
+        stderr = self.refusal(path)
+        self.assertIn(f"overtake: {path}:{line}: ", stderr)
+        for reason in reasons:
+            self.assertIn(reason, stderr)
+
+    def test_unknown_keys_name_the_nearest(self):
+        for group, key, nearest in (
+            ("compiler_parameters", "max_time_per_fcs", "max_time_per_fc"),
+            ("compiler_parameters", "optimise_level", "optimize_level"),
+            ("model_parameters", "onxx_model", "onnx_model"),
+            ("input_parameters", "mean_values", "mean_value"),
+            ("calibration_parameters", "calibration_typ", "calibration_type"),
+        ):
+            with self.subTest(key=key):
+                self.assert_refused(
+                    f"# a comment\n{group}:\n  {key}: 1\n", 3,
+                    f"{key}: is no key of {group}; did you mean {nearest}?",
+                )
+        self.assert_refused("model_params:\n  a: 1\n", 1, "did you mean model_parameters?")
+        self.assert_refused("compiler_parameters:\n  xyzzy: 1\n", 2, "is no key of compiler_p")
+
+    def test_a_key_in_the_wrong_group(self):
+        self.assert_refused(
+            "model_parameters:\n  core_num: 1\n", 2, "it belongs to compiler_parameters"
+        )
+
+    def test_values_that_do_not_fit(self):
+        for group, key, value, reason in (
+            ("compiler_parameters", "core_num", "2", "a job runs on one core"),
+            ("compiler_parameters", "core_num", "many", "no whole number"),
+            ("compiler_parameters", "compile_mode", "bandwidth", "only latency"),
+            ("compiler_parameters", "compile_mode", "fast", "none of balance, bandwidth, latency"),
+            ("compiler_parameters", "max_time_per_fc", "999", "0 or 1000..4294967295"),
+            ("compiler_parameters", "max_time_per_fc", "4294967296", "no whole number"),
+            ("compiler_parameters", "optimize_level", "O4", "none of o0, o1, o2, o3"),
+            ("compiler_parameters", "debug", "maybe", "none of false, true"),
+            ("compiler_parameters", "jobs", "8", "one thread"),
+            ("compiler_parameters", "input_source", '{"x": "pyramid"}', "only ddr"),
+            ("compiler_parameters", "debug", "", "is empty"),
+            ("model_parameters", "caffe_model", "a.caffemodel", "only ONNX"),
+            ("model_parameters", "output_nodes", "a;b", "extract_model"),
+            ("model_parameters", "remove_node_type", "Quantize", "8 bits"),
+            ("model_parameters", "layer_out_dump", "True", "not written"),
+            ("calibration_parameters", "max_percentile", "1.5", "no number in 0.5..1"),
+            ("calibration_parameters", "calibration_type", "guess", "none of default, kl"),
+            ("calibration_parameters", "per_channel", "True", "one scale"),
+            ("input_parameters", "input_batch", "4", "one sample"),
+        ):
+            with self.subTest(key=key, value=value):
+                self.assert_refused(f"{group}:\n  {key}: {value}\n", 2, f"{key}: ", reason)
+
+    def test_keys_that_do_not_go_together(self):
+        model = "model_parameters:\n  onnx_model: m.onnx\n"
+        for text, line, reason in (
+            ("input_parameters:\n  input_type_train: rgb\n  mean_value: 1\n", 5, "has no effect"),
+            ("input_parameters:\n  norm_type: data_mean\n", 4, "needs mean_value"),
+            (
+                "input_parameters:\n  norm_type: data_scale\n  scale_value: 2\n", 4,
+                "is for pictures",
+            ),
+            ("input_parameters:\n  input_type_rt: yuv444\n", 4, "only nv12"),
+            ("input_parameters:\n  input_type_train: yuv444\n", 4, "not supported"),
+            (
+                "input_parameters:\n  input_name: a;b\n  input_type_rt: int8\n", 5,
+                "1 parts for 2 inputs",
+            ),
+            (
+                "calibration_parameters:\n  calibration_type: kl\n  max_percentile: 0.9\n", 5,
+                "belongs to calibration_type max",
+            ),
+            (
+                "calibration_parameters:\n  calibration_type: skip\n  cal_data_dir: x\n", 5,
+                "has no effect",
+            ),
+        ):
+            with self.subTest(text=text):
+                self.assert_refused(model + text, line, reason)
+
+    def test_a_key_twice(self):
+        self.assert_refused(
+            "compiler_parameters:\n  debug: True\n  debug: False\n", 3, "stands here twice"
+        )
+
+    def test_what_is_no_yaml(self):
+        self.assert_refused("model_parameters:\n  a: [1\n", 3)
+        self.assert_refused("just words\n", 1)
+
+    def test_files_that_are_not_there(self):
+        self.assertIn("cannot be read", self.refusal(self.directory / "none.yaml"))
+        path = self.write(model_parameters={"march": "default"})
+        self.assertIn("names no model", self.refusal(path))
+
+    def test_options_that_the_file_says(self):
+        path = self.write(model_parameters={"onnx_model": "m.onnx"})
+        for arguments in (["m.onnx"], ["--calibration", "x"], ["--percentile", "99"]):
+            result = overtake("compile", "--config", path, *arguments)
+            self.assertEqual(result.returncode, 2)
+        self.assertEqual(overtake("compile").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

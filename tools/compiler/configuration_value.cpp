@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "configuration_value.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "error.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+// Letters to insert, remove or exchange.
+std::size_t edit_distance(const std::string& left, const std::string& right) {
+    std::vector<std::size_t> row(right.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        std::size_t diagonal = row[0]++;
+        for (std::size_t j = 0; j < right.size(); ++j) {
+            const std::size_t exchanged = diagonal + (left[i] != right[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({exchanged, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
+std::string trimmed(const std::string& text) {
+    const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
+    const auto first = std::ranges::find_if_not(text, is_space);
+    const auto last =
+        std::find_if_not(text.rbegin(), std::string::const_reverse_iterator(first), is_space);
+    return {first, last.base()};
+}
+
+} // namespace
+
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
+    std::string nearest;
+    std::size_t least = std::max<std::size_t>(name.size() / 2, 2) + 1;
+    for (const std::string& candidate : known)
+        if (const std::size_t distance = edit_distance(name, candidate); distance < least) {
+            least = distance;
+            nearest = candidate;
+        }
+    return nearest;
+}
+
+void ConfigurationValue::refuse(const std::string& reason) const {
+    throw CompileError(path_ + ":" + std::to_string(line_), key_ + ": " + reason);
+}
+
+std::string ConfigurationValue::text() const {
+    if (!node_.IsScalar())
+        refuse("must be a single value");
+    const std::string text = trimmed(node_.Scalar());
+    if (text.empty())
+        refuse("is empty; leave the key out for its default");
+    return text;
+}
+
+std::string ConfigurationValue::word() const {
+    std::string text = this->text();
+    std::ranges::transform(text, text.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+bool ConfigurationValue::truth() const {
+    return choice<bool>({{"true", true}, {"false", false}});
+}
+
+std::int64_t ConfigurationValue::whole(std::int64_t low, std::int64_t high) const {
+    std::istringstream stream(text());
+    std::int64_t number = 0;
+    if (!(stream >> number) || !stream.eof() || number < low || number > high)
+        refuse(fmt::format("'{}' is no whole number in {}..{}", text(), low, high));
+    return number;
+}
+
+double ConfigurationValue::real(double low, double high) const {
+    std::istringstream stream(text());
+    double number = 0;
+    if (!(stream >> number) || !stream.eof() || !(number >= low && number <= high))
+        refuse(fmt::format("'{}' is no number in {}..{}", text(), low, high));
+    return number;
+}
+
+std::vector<ConfigurationValue> ConfigurationValue::parts() const {
+    std::vector<ConfigurationValue> result;
+    const auto add = [&](const YAML::Node& node) {
+        const int line = node.Mark().line < 0 ? line_ : node.Mark().line + 1;
+        result.emplace_back(path_, key_, line, node);
+    };
+    if (node_.IsSequence()) {
+        for (const YAML::Node& node : node_)
+            add(node);
+        return result;
+    }
+    std::istringstream stream(text());
+    for (std::string part; std::getline(stream, part, ';');)
+        if (!trimmed(part).empty())
+            result.emplace_back(path_, key_, line_, YAML::Node(trimmed(part)));
+    return result;
+}
+
+std::vector<float> ConfigurationValue::numbers() const {
+    std::string all;
+    if (node_.IsSequence())
+        for (const YAML::Node& node : node_)
+            all += (node.IsScalar() ? node.Scalar() : "?") + " ";
+    else
+        all = text();
+    std::ranges::replace(all, ',', ' ');
+    std::istringstream stream(all);
+    std::vector<float> result;
+    for (std::string word; stream >> word;) {
+        std::istringstream number(word);
+        float value = 0;
+        if (!(number >> value) || !number.eof() || !std::isfinite(value))
+            refuse(fmt::format("'{}' is no number", word));
+        result.push_back(value);
+    }
+    return result;
+}
+
+std::vector<std::int64_t> ConfigurationValue::shape() const {
+    std::istringstream stream(word());
+    std::vector<std::int64_t> result;
+    for (std::string size; std::getline(stream, size, 'x');)
+        result.push_back(
+            ConfigurationValue(path_, key_, line_, YAML::Node(trimmed(size))).whole(1, 1 << 20));
+    return result;
+}
+
+} // namespace overtake::compiler
