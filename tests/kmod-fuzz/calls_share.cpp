@@ -72,6 +72,10 @@ void Worker::dma_buf(File& file) {
     dma_buf_export_sync_file export_sync = {.flags = 1 + random_.below(3), .fd = -1};
     void* memory;
     int ret = -1;
+    // Linux 6.12's udmabuf maps in the first direction it is asked for and unmaps in both, which
+    // checkers of the DMA API do not like.
+    if (sync.flags & DMA_BUF_SYNC_RW)
+        sync.flags |= DMA_BUF_SYNC_RW;
     log(Kind::dma_buf, "fd %d, act %u, file %u", fd, what, file.index);
     switch (what) {
     case 0:
