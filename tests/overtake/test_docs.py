@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the documentation of the simulator shows is true: its scenarios run, the commands in it print
+"""What the documentation shows is true: its scenarios run, the commands in it print
 what stands below them, and the bundled scenarios are what `sim --list` calls them.
 
-A block that begins with "```json" is a whole scenario. A block whose first line begins with "$ " is a
+A block that begins with "```json" is a whole scenario, one that begins with "```yaml" a file whose name
+is in its first line. A block whose first line begins with "$ " is a
 session: each command (continued by lines that begin with "> ") is run and must print the lines that
 follow it, where a line "[...]" stands for any number of lines.
 """
@@ -12,6 +13,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -19,7 +21,7 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 SCENARIOS = SOURCE / "scenarios"
-PAGES = [SOURCE / "docs/scenarios.md", SOURCE / "docs/what-if.md"]
+PAGES = [SOURCE / f"docs/{name}.md" for name in ("scenarios", "what-if", "configuration")]
 MAN_PAGE = SOURCE / "docs/man/overtake-sim.1"
 ELISION = "[...]"
 
@@ -69,6 +71,12 @@ class Docs(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
         for path in SCENARIOS.glob("*.json"):
             (self.directory / path.name).write_bytes(path.read_bytes())
+        shutil.copytree(SOURCE / "models/glyphs", self.directory / "glyphs")
+        for page in PAGES:
+            for _, language, lines in blocks(page):
+                if language == "yaml":
+                    name = lines[0].removeprefix("# ")
+                    (self.directory / name).write_text("\n".join(lines))
 
     def overtake(self, *arguments):
         return subprocess.run(

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "compare.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "error.hpp"
 #include "float_operators.hpp"
+#include "nv12.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -27,9 +29,21 @@ public:
 
     void write(ValueId id, const std::vector<float>& data) {
         const Quantisation& quantisation = quantised_.values[id];
+        if (graph_.values[id].user_type == UserType::nv12)
+            return write_picture(id, data);
         visit(id, [&](std::uint8_t& element, std::size_t index) {
             element = static_cast<std::uint8_t>(quantisation.nearest(data[index]));
         });
+    }
+
+    void write_picture(ValueId id, const std::vector<float>& data) {
+        const Value& value = graph_.values[id];
+        const Quantisation& quantisation = quantised_.values[id]; // of bytes less 128
+        std::vector<float> pixels;
+        for (float real : data)
+            pixels.push_back(static_cast<float>(quantisation.nearest(real) + 128));
+        const auto bytes = to_nv12(pixels, value.height, value.width, value.picture_flags);
+        std::ranges::copy(bytes, bytes_[program_.places[id].region].begin());
     }
 
     std::vector<float> read(ValueId id) {

@@ -37,6 +37,7 @@ struct Value {
     // By the model or the input's type: not to be calibrated.
     std::optional<Quantisation> given = std::nullopt;
     UserType user_type = UserType::float32;
+    std::uint32_t picture_flags = 0; // nv12: OVERTAKE_FLAG_* of its conversion
 
     std::size_t elements() const { return std::size_t{channels} * height * width; }
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "error.hpp"
+#include "nv12.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -103,21 +104,44 @@ void apply_picture(Graph& graph, std::size_t index, const InputOptions& options)
     const bool is_uniform = std::ranges::count(mean, mean[0]) == std::ssize(mean) &&
                             std::ranges::count(scale, scale[0]) == std::ssize(scale);
     const bool is_whole = mean[0] == std::nearbyint(mean[0]) && mean[0] >= 0 && mean[0] <= 255;
-    if (is_uniform && is_whole && !exchanges_colours(options) && !network.given &&
-        options.given != InputKind::nv12) {
+    if (is_uniform && is_whole && !exchanges_colours(options) && !network.given) {
         graph.values[network_input].given = {scale[0], byte_zero + static_cast<int>(mean[0])};
         graph.values[network_input].user_type = UserType::uint8;
         return;
     }
     Value picture = network;
     picture.given = {1.0f, byte_zero};
-    picture.user_type = options.given == InputKind::nv12 ? UserType::nv12 : UserType::uint8;
+    picture.user_type = UserType::uint8;
     Node node = normalising_node(picture, options, mean, scale);
     graph.values[network_input].name += ":normalised";
     node.inputs = {graph.values.size()};
     node.output = network_input;
     graph.inputs[index] = graph.values.size();
     graph.values.push_back(std::move(picture));
+    graph.nodes.insert(graph.nodes.begin(), std::move(node));
+}
+
+// Puts the conversion in front of a picture of bytes: what its bytes mean stays, so that in float
+// it is a copy.
+void convert_nv12(Graph& graph, std::size_t index, const InputOptions& options) {
+    const ValueId converted = graph.inputs[index];
+    Value camera = graph.values[converted];
+    camera.user_type = UserType::nv12;
+    camera.picture_flags = options.full_range ? OVERTAKE_FLAG_FULL_RANGE : 0;
+    if (options.trained == InputKind::bgr)
+        camera.picture_flags |= OVERTAKE_FLAG_BGR;
+    if (options.trained == InputKind::gray)
+        camera.picture_flags |= OVERTAKE_FLAG_GRAY;
+    graph.values[converted].name += ":converted";
+    graph.values[converted].user_type = UserType::float32;
+    Node node;
+    node.name = camera.name + ":nv12";
+    node.onnx_type = "Nv12";
+    node.op = Operator::copy;
+    node.inputs = {graph.values.size()};
+    node.output = converted;
+    graph.inputs[index] = graph.values.size();
+    graph.values.push_back(std::move(camera));
     graph.nodes.insert(graph.nodes.begin(), std::move(node));
 }
 
@@ -141,8 +165,11 @@ void apply_input_options(Graph& graph, std::vector<InputOptions>& all) {
         if (input == graph.inputs.end())
             refuse(options.name, "is no input of the model");
         check(graph.values[*input], options);
+        const auto index = static_cast<std::size_t>(input - graph.inputs.begin());
         if (is_picture(options.given))
-            apply_picture(graph, static_cast<std::size_t>(input - graph.inputs.begin()), options);
+            apply_picture(graph, index, options);
+        if (options.given == InputKind::nv12)
+            convert_nv12(graph, index, options);
         else if (options.given == InputKind::int8)
             graph.values[*input].user_type = UserType::int8;
     }
@@ -155,6 +182,9 @@ std::vector<float> to_graph_input(const Value& input, const InputOptions& option
     if (exchanges_colours(options))
         std::swap_ranges(sample.begin(), sample.begin() + std::ssize(sample) / colour_channels,
                          sample.end() - std::ssize(sample) / colour_channels);
+    if (input.user_type == UserType::nv12)
+        sample = from_nv12(to_nv12(sample, input.height, input.width, input.picture_flags),
+                           input.height, input.width, input.picture_flags);
     for (float& element : sample)
         element = input.given->real(
             static_cast<int>(std::clamp(std::nearbyint(element), 0.0f, 255.0f)) + byte_zero);

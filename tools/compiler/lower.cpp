@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "error.hpp"
+#include "nv12.hpp"
 #include "pack.hpp"
 #include "place.hpp"
 
@@ -172,6 +173,10 @@ private:
             insn.clamp_min = insn.clamp_max = 0;
             break;
         case Operator::copy:
+            if (graph_.values[node.inputs[0]].user_type == UserType::nv12) {
+                set_nv12(insn, graph_.values[node.inputs[0]]);
+                break;
+            }
             insn.opcode = OVERTAKE_OP_COPY;
             insn.clamp_min = insn.clamp_max = 0;
             break;
@@ -188,6 +193,18 @@ private:
             break;
         }
         return insn;
+    }
+
+    // Pixel by pixel, so that each is exactly what its bytes say.
+    void set_nv12(overtake_insn& insn, const Value& picture) {
+        const Nv12Planes planes = nv12_planes(picture, insn.in[0].region, insn.in[0].offset);
+        insn.opcode = OVERTAKE_OP_NV12;
+        insn.flags = static_cast<std::uint16_t>(picture.picture_flags | OVERTAKE_FLAG_NEAREST);
+        insn.in[0] = planes.luma;
+        if (!(picture.picture_flags & OVERTAKE_FLAG_GRAY))
+            insn.in[1] = planes.chroma;
+        insn.step_y = insn.step_x = 1u << OVERTAKE_POSITION_BITS;
+        set_parameters(insn, nv12_parameters(insn.out.zero_point));
     }
 
     static std::uint16_t pair_opcode(Operator op) {

@@ -21,6 +21,12 @@ std::uint32_t round_up(std::uint32_t channels) {
 
 Place dense_place(const Value& value) {
     Place place;
+    if (value.user_type == UserType::nv12) {
+        place.pixel_stride = 1;
+        place.row_stride = value.width;
+        place.bytes = std::uint64_t{value.height} * value.width * 3 / 2;
+        return place;
+    }
     place.pixel_stride = round_up(value.channels);
     const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
     place.bytes = row * value.height;

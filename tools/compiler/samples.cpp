@@ -11,6 +11,7 @@
 #include "error.hpp"
 #include "image.hpp"
 #include "npy.hpp"
+#include "nv12.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -122,6 +123,18 @@ std::pair<std::string, std::string> parse_specification(const Graph& graph,
     return {graph.values[graph.inputs[0]].name, specification};
 }
 
+// Random bytes as the picture that they are.
+std::vector<float> noisy_picture(const Value& input, std::mt19937& generator) {
+    std::uniform_int_distribution<int> byte(0, 255);
+    const std::size_t area = std::size_t{input.height} * input.width;
+    std::vector<std::uint8_t> bytes(area + area / 2);
+    std::ranges::generate(bytes, [&] { return static_cast<std::uint8_t>(byte(generator)); });
+    std::vector<float> pixels = from_nv12(bytes, input.height, input.width, input.picture_flags);
+    for (float& pixel : pixels)
+        pixel = input.given->real(static_cast<int>(pixel) - 128);
+    return pixels;
+}
+
 } // namespace
 
 Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
@@ -170,6 +183,8 @@ Samples random_samples(const Graph& graph, std::size_t count, unsigned seed) {
             const auto& given = graph.values[id].given;
             std::ranges::generate(
                 data, [&] { return given ? given->real(byte(generator)) : noise(generator); });
+            if (graph.values[id].user_type == UserType::nv12)
+                data = noisy_picture(graph.values[id], generator);
             sample.push_back(std::move(data));
         }
     return samples;

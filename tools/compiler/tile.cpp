@@ -151,6 +151,11 @@ std::vector<Element> slice(const Constants& constants, std::uint64_t offset, std
 
 overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint32_t count) {
     overtake_insn part = insn;
+    if (insn.opcode == OVERTAKE_OP_NV12) { // chroma cannot be cut everywhere; it looks elsewhere
+        narrow_rows(part.out, first, count);
+        part.start_y += std::int64_t{first} * insn.step_y;
+        return part;
+    }
     const Span span = input_span(insn, row_axis(insn), first, count);
     narrow_rows(part.out, first, count);
     narrow_rows(part.in[0], span.first, span.count);
@@ -163,6 +168,11 @@ overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint
 
 overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::uint32_t count) {
     overtake_insn part = insn;
+    if (insn.opcode == OVERTAKE_OP_NV12) {
+        narrow_columns(part.out, first, count);
+        part.start_x += std::int64_t{first} * insn.step_x;
+        return part;
+    }
     const Span span = input_span(insn, column_axis(insn), first, count);
     narrow_columns(part.out, first, count);
     narrow_columns(part.in[0], span.first, span.count);

@@ -54,7 +54,9 @@ private:
         const Value& value = graph_.values[id];
         const Place& place = program_.places[id];
         const bool on_device = place.bytes > 0;
-        const std::vector<std::uint32_t> shape(value.shape.begin(), value.shape.end());
+        std::vector<std::uint32_t> shape(value.shape.begin(), value.shape.end());
+        if (value.user_type == UserType::nv12)
+            shape = {1, 1, value.height * 3 / 2, value.width};
         const auto name = builder_.CreateString(value.name);
         const auto dimensions = builder_.CreateVector(shape);
         fbs::TensorBuilder tensor(builder_);
@@ -70,6 +72,10 @@ private:
             tensor.add_pixel_stride(place.pixel_stride);
             tensor.add_scale(quantised_.values[id].scale);
             tensor.add_zero_point(quantised_.values[id].zero_point);
+        }
+        if (on_device && value.user_type == UserType::nv12) {
+            tensor.add_height(value.height * 3 / 2);
+            tensor.add_channels(1);
         }
         return tensor.Finish();
     }
