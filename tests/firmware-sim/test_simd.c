@@ -372,6 +372,187 @@ static void test_weights_are_bytes_only_where_that_is_exact(void **state)
 	free(scratch);
 }
 
+/* A CONV of 1 x 1 with anything in it; its sums are of the size of the outputs. */
+static void pointwise_init(struct random_job *job, u32 height, u32 width, u32 inputs, u32 outputs,
+			   u64 *seed)
+{
+	u32 padded = (outputs + 7) / 8 * 8;
+	u32 *params;
+
+	memset(job, 0, sizeof(*job));
+	job->insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_CONV, .groups = 1,
+					    .kernel_height = 1, .kernel_width = 1,
+					    .stride_height = 1, .stride_width = 1,
+					    .clamp_min = -128, .clamp_max = 127,
+					    .weights_region = JOB_WEIGHTS,
+					    .params_region = JOB_PARAMS };
+	place_dense(job, &job->insn.out, JOB_OUT, height, width, outputs, seed);
+	place_dense(job, &job->insn.in[0], JOB_IN0, height, width, inputs, seed);
+	bind_anything(job, JOB_WEIGHTS, ovt_insn_weights_bytes(&job->insn), OVT_REGION_READ, seed);
+	bind_anything(job, JOB_PARAMS, ovt_insn_params_bytes(&job->insn), OVT_REGION_READ, seed);
+	params = (u32 *)job->regions[JOB_PARAMS].base;
+	for (u32 output = 0; output < padded; output++) {
+		params[output] = (u32)random_between(seed, 0, 2000) - 1000;
+		params[padded + output] = (u32)random_between(seed, 1u << 22, 1u << 23);
+		params[2 * padded + output] = 23 + (u32)random_between(seed, 8, 14);
+	}
+}
+
+#define SPLIT_INPUTS	64u
+#define SPLIT_QUADS	(SPLIT_INPUTS / 4)
+
+/*
+ * Weights of which @wide groups of 4 inputs have a pair that bytes would saturate with, the others
+ * just not.
+ */
+static void few_wide_weights(struct random_job *job, u32 wide, u64 *seed)
+{
+	s8 *weights = (s8 *)job->regions[JOB_WEIGHTS].base;
+
+	for (u64 byte = 0; byte < job->regions[JOB_WEIGHTS].length; byte++)
+		weights[byte] = byte / 2 % 2 ? 64 : -64;
+	for (u32 i = 0; i < wide; i++) {
+		/* [8 o][2 i] follow each other for pairs of inputs. */
+		u32 quad = (i * 5 + 3) % SPLIT_QUADS;
+		s8 *pair = weights + (u64)(2 * quad + random_between(seed, 0, 1)) * 16 +
+			   random_between(seed, 0, 7) * 2;
+		s8 sign = random_between(seed, 0, 1) ? 1 : -1;
+
+		pair[0] = (s8)(sign * (s32)random_between(seed, 65, 127));
+		pair[1] = (s8)(sign * (s32)random_between(seed, 64, 127));
+	}
+}
+
+/* What the scratch holds afterwards tells how they were multiplied. */
+static void test_weights_that_would_saturate_are_split(void **state)
+{
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	for (u32 i = 0; i < 14; i++) {
+		u64 seed = 0x9e3779b97f4a7c15ull + i;
+		u32 wide = i / 2, outputs = i % 2 ? 16 : 8;
+		struct random_job job;
+
+		pointwise_init(&job, 5, 6, SPLIT_INPUTS, outputs, &seed);
+		memset(job.regions[JOB_IN0].base, i % 4 / 2 ? 127 : 125,
+		       job.regions[JOB_IN0].length);
+		few_wide_weights(&job, wide, &seed);
+		assert_true(check_case(&job, scratch, INT64_MAX));
+		/* As bytes, or as words, two inputs a step. */
+		if (wide <= SPLIT_QUADS / 4)
+			assert_int_equal(scratch->steps, SPLIT_QUADS + wide);
+		else
+			assert_int_equal(scratch->steps, SPLIT_INPUTS / 2);
+		random_job_free(&job);
+	}
+	free(scratch);
+}
+
+/* Pairs, an odd one and none beside it; factors as large as they can be. */
+static void test_one_pixel_equals_scalar(void **state)
+{
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	for (u32 i = 0; i < 300; i++) {
+		u64 seed = 0xda942042e4dd58b5ull + i;
+		u32 inputs = random_between(&seed, 1, i % 3 ? 40 : 2500);
+		struct random_job job;
+
+		pointwise_init(&job, 1, 1, inputs, random_between(&seed, 1, 40), &seed);
+		if (i % 4 == 3) {
+			job.insn.in[0].zero_point = i % 8 == 3 ? 127 : -128;
+			memset(job.regions[JOB_IN0].base, i % 8 == 3 ? -128 : 127,
+			       job.regions[JOB_IN0].length);
+			memset(job.regions[JOB_WEIGHTS].base, i % 16 < 8 ? -128 : 127,
+			       job.regions[JOB_WEIGHTS].length);
+		}
+		assert_true(check_case(&job, scratch, i % 2 ? INT64_MAX : 1));
+		random_job_free(&job);
+	}
+	free(scratch);
+}
+
+static u32 edge_bias(u64 *seed)
+{
+	u32 near = (u32)random_between(seed, 0, 4000) - 2000;
+
+	switch (random_between(seed, 0, 5)) {
+	case 0:
+		return near + (1u << 24);
+	case 1:
+		return near - (1u << 24);
+	case 2:
+		return (u32)random_next(seed);
+	case 3:
+		return near * 1000;
+	default:
+		return near;
+	}
+}
+
+/* Powers of two make ties; neighbours of theirs products that are next to a tie. */
+static u32 edge_multiplier(u64 *seed)
+{
+	u32 power = 1u << random_between(seed, 0, 23);
+
+	switch (random_between(seed, 0, 3)) {
+	case 0:
+		return power - 1;
+	case 1:
+		return (power + 1) & OVERTAKE_MULTIPLIER_MAX;
+	default:
+		return power;
+	}
+}
+
+/* Factors of 1/2, which floats are used up to, and around it; some of any other size. */
+static u32 edge_shift(u32 multiplier, u64 *seed)
+{
+	u32 shift = (u32)random_between(seed, 0, 12);
+
+	if (!random_between(seed, 0, 5))
+		return random_between(seed, 1, 62);
+	while (multiplier >>= 1)
+		shift++;
+	return shift < 1 ? 1 : shift;
+}
+
+/* Where floats take the place of doubles, and where they just do not: see hw/simd/requantise.h. */
+static void test_rounding_at_its_edges_equals_scalar(void **state)
+{
+	static const u16 of_sums[] = { OVERTAKE_OP_CONV, OVERTAKE_OP_DEPTHWISE,
+				       OVERTAKE_OP_MATMUL };
+	struct ovt_simd_scratch *scratch = new_scratch();
+	u32 covered = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 6000; i++) {
+		u64 seed = 0x2545f4914f6cdd1dull + i;
+		struct random_job job;
+		u8 *params;
+		u32 padded;
+
+		random_job_init(&job, of_sums[i % 3], &seed);
+		padded = (job.insn.out.channels + 7) / 8 * 8;
+		params = job.regions[JOB_PARAMS].base + job.insn.params_offset;
+		for (u32 output = 0; output < padded; output++) {
+			u32 multiplier = edge_multiplier(&seed);
+			u32 words[3] = { edge_bias(&seed), multiplier,
+					 edge_shift(multiplier, &seed) };
+
+			for (u32 word = 0; word < 3; word++)
+				memcpy(params + 4 * (word * padded + output), &words[word], 4);
+		}
+		covered += check_case(&job, scratch, INT64_MAX);
+		random_job_free(&job);
+	}
+	print_message("%u cases at the edges of rounding\n", covered);
+	assert_true(covered > 5000);
+	free(scratch);
+}
+
 /* They are left to the scalar operators. */
 static void test_what_does_not_fit_is_not_covered(void **state)
 {
@@ -530,6 +711,9 @@ int main(void)
 		cmocka_unit_test(test_resumed_at_every_budget_equals_not_resumed),
 		cmocka_unit_test(test_rounding_of_the_process_does_not_matter),
 		cmocka_unit_test(test_weights_are_bytes_only_where_that_is_exact),
+		cmocka_unit_test(test_weights_that_would_saturate_are_split),
+		cmocka_unit_test(test_one_pixel_equals_scalar),
+		cmocka_unit_test(test_rounding_at_its_edges_equals_scalar),
 		cmocka_unit_test(test_what_does_not_fit_is_not_covered),
 		cmocka_unit_test(test_wide_gaps_are_not_covered),
 		cmocka_unit_test(test_units_of_long_cases_are_bounded),

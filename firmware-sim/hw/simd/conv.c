@@ -4,8 +4,8 @@
  *
  * Outputs are computed in groups of pixels whose inputs fit into the scratch (hw/simd/inputs.h).
  * A unit of work is a strip of up to 6 pixels of a group times 16 output channels.  It is
- * multiplied as bytes (hw/simd/conv_bytes.c) where the weights allow it and there are pixels
- * enough to make that worth while, else as words (hw/simd/conv_words.c).
+ * multiplied as bytes where the weights allow it, else as words; they are packed for that
+ * (hw/simd/conv_packed.c) where there are pixels enough to make it worth while.
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv.h"
@@ -18,15 +18,17 @@
 #define PRODUCTS_PER_NS	32
 /* Of loading what 16 outputs are scaled by. */
 #define BLOCK_WORK	60
-/* Fewer pixels are not worth packing weights for. */
-#define PACK_PIXELS	8u
+/* Fewer pixels are not worth packing weights for, as bytes and as words. */
+#define BYTES_PIXELS	8u
+#define WORDS_PIXELS	24u
 
 /* ovt_cursor.filled: what the scratch holds for the cursor's outputs. */
 #define FILLED_WORDS	(1u << 0)
 #define FILLED_BYTES	(1u << 1)
-#define PACKED		(1u << 2)
-/* Of the instruction: it has weights that cannot be, or are not, packed. */
-#define WIDE		(1u << 3)
+#define PACKED_WORDS	(1u << 2)
+#define PACKED_BYTES	(1u << 3)
+/* Of the instruction: it has weights that cannot be, or are not, packed as bytes. */
+#define WIDE		(1u << 4)
 
 static void plan_run(struct ovt_conv_run *run, const struct ovt_simd_inputs *inputs,
 		     const struct overtake_insn *insn, u32 at_once)
@@ -182,7 +184,7 @@ static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan 
 	block->weights = weights_at(plan, insn, operands, cursor);
 	block->block_bytes = plan->block_bytes;
 	block->count = count;
-	if (cursor->filled & PACKED)
+	if (cursor->filled & PACKED_BYTES)
 		ovt_conv_start_bytes(block, scratch, insn->in[0].zero_point + 128);
 	else if (count > VECTOR_OUTPUTS)
 		block->start = ovt_simd_in_order(block->start.low, block->start.high);
@@ -194,8 +196,9 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	  const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 	  struct ovt_cursor *cursor, u32 count, s64 *work)
 {
-	const bool packed = cursor->filled & PACKED;
-	const bool single = !packed && is_single(plan, insn, cursor);
+	const bool bytes = cursor->filled & PACKED_BYTES;
+	const bool words = cursor->filled & PACKED_WORDS;
+	const bool single = !bytes && is_single(plan, insn, cursor);
 	const u32 pixels = group_pixels(plan, insn, cursor);
 	const u32 most = plan->strip;
 	const u32 strips = pixels <= most ? 1 : (pixels + most - 1) / most;
@@ -211,14 +214,16 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 
 	*work -= BLOCK_WORK;
 	load_block(&block, plan, insn, operands, scratch, cursor, count);
-	walk_from(&walk, packed ? &plan->bytes : &plan->inputs, insn, operands,
-		  packed ? (const void *)scratch->bytes : scratch->inputs, cursor,
+	walk_from(&walk, bytes ? &plan->bytes : &plan->inputs, insn, operands,
+		  bytes ? (const void *)scratch->bytes : scratch->inputs, cursor,
 		  cursor->strip * each + done);
 	do {
 		strip.pixels = each + (cursor->strip < longer);
 		place_strip(&strip, &walk);
-		if (packed)
-			ovt_conv_bytes(&strip, &block, scratch);
+		if (bytes)
+			ovt_conv_packed_bytes(&strip, &block, scratch);
+		else if (words)
+			ovt_conv_packed_words(&strip, &block, scratch);
 		else if (single)
 			ovt_conv_single(&strip, &plan->words_run, &block, scratch);
 		else
@@ -237,7 +242,7 @@ static bool advance(const struct ovt_conv_plan *plan, const struct overtake_insn
 		    struct ovt_cursor *cursor, u32 count)
 {
 	cursor->c += count;
-	cursor->filled &= ~PACKED;
+	cursor->filled &= ~(PACKED_BYTES | PACKED_WORDS);
 	if (cursor->c - group_at(plan, insn, cursor->c - count) * plan->group_outputs <
 	    plan->group_outputs)
 		return true;
@@ -255,7 +260,7 @@ static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *in
 	u32 first_channel = group_at(plan, insn, cursor->c) * plan->group_inputs;
 	s64 work;
 
-	if (cursor->filled & PACKED) {
+	if (cursor->filled & PACKED_BYTES) {
 		cursor->filled |= FILLED_BYTES;
 		return ovt_simd_inputs_fill(&plan->bytes, insn, operands, cursor->y, cursor->x,
 					    first_channel, scratch->bytes);
@@ -270,21 +275,35 @@ static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *in
 	return work;
 }
 
-/* Decides how the outputs at the cursor are multiplied; false if that is decided. */
+/*
+ * Packs the weights of the outputs at the cursor, or decides that they are not; false if nothing
+ * is left to do.  Those that bytes do not fit are packed as words then.
+ */
 static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		 const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		 struct ovt_cursor *cursor, u32 count, s64 *work)
 {
 	const s8 *weights = weights_at(plan, insn, operands, cursor);
+	u32 pixels = group_pixels(plan, insn, cursor);
+	u32 *filled = &cursor->filled;
 
-	if (cursor->filled & (PACKED | WIDE))
+	if (*filled & (PACKED_BYTES | PACKED_WORDS))
 		return false;
-	if (!ovt_conv_packs(plan) || group_pixels(plan, insn, cursor) < PACK_PIXELS) {
-		cursor->filled |= WIDE;
-		return false;
+	if (!(*filled & WIDE)) {
+		if (pixels >= BYTES_PIXELS && ovt_conv_bytes_fit(plan)) {
+			/* As much as if all were split. */
+			*work -= 20 + (s64)plan->block_bytes / PRODUCTS_PER_NS * 6;
+			*filled |= ovt_conv_pack_bytes(plan, weights, count, scratch) ?
+				   PACKED_BYTES : WIDE;
+			return true;
+		}
+		*filled |= WIDE;
 	}
-	*work -= 20 + (s64)plan->block_bytes / PRODUCTS_PER_NS * 2;
-	cursor->filled |= ovt_conv_pack(plan, weights, count, scratch) ? PACKED : WIDE;
+	if (pixels < WORDS_PIXELS || !ovt_conv_words_fit(plan))
+		return false;
+	*work -= 20 + (s64)plan->block_bytes / PRODUCTS_PER_NS;
+	ovt_conv_pack_words(plan, weights, count, scratch);
+	*filled |= PACKED_WORDS;
 	return true;
 }
 
@@ -299,10 +318,12 @@ bool ovt_simd_conv(const struct overtake_insn *insn, const struct ovt_operands *
 		u32 group = group_at(&cut, insn, cursor->c);
 		u32 left = (group + 1) * cut.group_outputs - cursor->c;
 		u32 count = left < OVT_SIMD_OUTPUTS ? left : OVT_SIMD_OUTPUTS;
+		bool bytes;
 
 		if (pack(&cut, insn, operands, scratch, cursor, count, work))
 			continue;
-		if (!(cursor->filled & (cursor->filled & PACKED ? FILLED_BYTES : FILLED_WORDS))) {
+		bytes = cursor->filled & PACKED_BYTES;
+		if (!(cursor->filled & (bytes ? FILLED_BYTES : FILLED_WORDS))) {
 			*work -= fill(&cut, insn, operands, scratch, cursor);
 			continue;
 		}

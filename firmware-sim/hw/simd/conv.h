@@ -90,23 +90,30 @@ void ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scra
 void ovt_conv_single(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 		     const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch);
 
-/* Whether the weights of 16 outputs fit into the scratch, packed. */
-bool ovt_conv_packs(const struct ovt_conv_plan *plan);
+/* Whether the weights of 16 outputs are few enough to be packed as bytes; as words. */
+bool ovt_conv_bytes_fit(const struct ovt_conv_plan *plan);
+bool ovt_conv_words_fit(const struct ovt_conv_plan *plan);
 
 /*
- * ovt_conv_pack - copy the weights of @count outputs for multiplication as bytes
+ * ovt_conv_pack_bytes - copy the weights of @count outputs for multiplication as bytes
  *
  * False if there are too many for which that would not be exact.  See hw/simd/conv_pack.c.
  */
-bool ovt_conv_pack(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
-		   struct ovt_simd_scratch *scratch);
+bool ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+			 struct ovt_simd_scratch *scratch);
+
+/* As words. */
+void ovt_conv_pack_words(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+			 struct ovt_simd_scratch *scratch);
 
 /* What the sums of @block begin with if @zero has been added to each input. */
 void ovt_conv_start_bytes(struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
 			  s32 zero);
 
-/* The outputs of a strip: of packed weights, and of the bytes that the windows are. */
-void ovt_conv_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
-		    const struct ovt_simd_scratch *scratch);
+/* The outputs of a strip: of packed weights, and of the bytes, or words, that the windows are. */
+void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+			   const struct ovt_simd_scratch *scratch);
+void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+			   const struct ovt_simd_scratch *scratch);
 
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The weights of CONV, checked and copied, for multiplication as bytes (hw/simd/conv_bytes.c).
+ * The weights of CONV, copied for many pixels (hw/simd/conv_packed.c).
  *
- * Four inputs of each output follow each other, a quad: [quad][8 o][4 i] for 8 outputs.  For 16,
- * a quad's first vector is of outputs 0..3 and 8..11, its second of 4..7 and 12..15: the order of
- * struct ovt_simd_sums.
+ * As words they are only widened: [pair][8 o][2 i] for 8 outputs, or both blocks of 16 in turns.
+ *
+ * As bytes they are checked, for not all can be multiplied so.  Four inputs of each output follow
+ * each other, a quad: [quad][8 o][4 i] for 8 outputs.  For 16, a quad's first vector is of outputs
+ * 0..3 and 8..11, its second of 4..7 and 12..15: the order of struct ovt_simd_sums.
  *
  * In 16 bits, weights w0 and w1 of two inputs of 0..255 add up without saturation if their positive
  * parts add up to 128 at most and their negative ones to -128 at least.  A quad that has others is
@@ -21,10 +23,15 @@
 #define INPUTS_AT_ONCE	4u
 /* Weights of 8 outputs and 4 inputs. */
 #define QUAD_BYTES	(OVERTAKE_WEIGHT_BLOCK * INPUTS_AT_ONCE)
+/* And 2 inputs, as words. */
+#define PAIR_BYTES	(OVERTAKE_WEIGHT_TILE * 2u)
 /* Quads whose weights add up in 16 bits. */
 #define CHUNK_QUADS	64u
 
-/* What is being packed, of @vectors * 8 outputs. */
+/* Of packed words: what does not stay in the cache next to the inputs is widened each time. */
+#define WORDS_MAX	(20u * 1024u)
+
+/* What is being packed as bytes, of @vectors * 8 outputs. */
 struct packing {
 	struct ovt_simd_scratch *scratch;
 	u64 block_bytes;
@@ -42,13 +49,21 @@ struct chunk {
 	u32 at;		/* of its first input, in a window of bytes */
 };
 
-bool ovt_conv_packs(const struct ovt_conv_plan *plan)
+static u64 steps_of(const struct ovt_conv_run *run)
 {
-	const struct ovt_conv_run *run = &plan->bytes_run;
-	u64 quads = (u64)run->length * run->rows * run->columns;
+	return (u64)run->length * run->rows * run->columns;
+}
 
+bool ovt_conv_bytes_fit(const struct ovt_conv_plan *plan)
+{
 	/* With fewer channels most of what is multiplied would be alignment. */
-	return plan->group_inputs >= 3 && quads * QUAD_BYTES * 2 <= OVT_SIMD_PACKED;
+	return plan->group_inputs >= 3 &&
+	       steps_of(&plan->bytes_run) * QUAD_BYTES * 2 <= OVT_SIMD_PACKED;
+}
+
+bool ovt_conv_words_fit(const struct ovt_conv_plan *plan)
+{
+	return steps_of(&plan->words_run) * PAIR_BYTES * 2 <= WORDS_MAX;
 }
 
 static __always_inline ovt_c8x32 largest(ovt_c8x32 a, ovt_c8x32 b)
@@ -119,14 +134,14 @@ static bool split(const struct packing *packing, const struct chunk *chunk)
 
 	for (quad = 0; quad < chunk->quads; quad++) {
 		s8 *at = chunk->to + quad * stride;
-		s8 *extra = scratch->packed + scratch->quads * stride;
+		s8 *extra = scratch->packed + scratch->steps * stride;
 		ovt_i16x16 any = beyond((ovt_c8x32)ovt_load_s8x32(at));
 
 		if (packing->vectors == 2)
 			any |= beyond((ovt_c8x32)ovt_load_s8x32(at + QUAD_BYTES));
 		if (!__builtin_ia32_pmovmskb256((ovt_c8x32)any))
 			continue;
-		if (scratch->quads >= packing->quads + packing->quads / 4)
+		if (scratch->steps >= packing->quads + packing->quads / 4)
 			return false;
 		for (vector = 0; vector < packing->vectors; vector++) {
 			ovt_c8x32 weights = (ovt_c8x32)ovt_load_s8x32(at + vector * QUAD_BYTES);
@@ -136,7 +151,7 @@ static bool split(const struct packing *packing, const struct chunk *chunk)
 			ovt_store_s8x32(extra + vector * QUAD_BYTES,
 					(ovt_s8x32)weights - (ovt_s8x32)limited);
 		}
-		scratch->quad_at[scratch->quads++] = chunk->at + quad * INPUTS_AT_ONCE;
+		scratch->step_at[scratch->steps++] = chunk->at + quad * INPUTS_AT_ONCE;
 	}
 	return true;
 }
@@ -204,8 +219,8 @@ static bool pack_tap(const struct packing *packing, struct chunk *next, u32 quad
 }
 
 OVT_SIMD_NOINLINE bool
-ovt_conv_pack(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
-	      struct ovt_simd_scratch *scratch)
+ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+		    struct ovt_simd_scratch *scratch)
 {
 	const struct ovt_conv_run *run = &plan->bytes_run;
 	u32 quads = plan->bytes.pixel / INPUTS_AT_ONCE;
@@ -213,13 +228,13 @@ ovt_conv_pack(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 	struct packing packing = {
 		.scratch = scratch,
 		.block_bytes = plan->block_bytes,
-		.quads = run->length * run->rows * run->columns,
+		.quads = (u32)steps_of(run),
 		.vectors = count > OVERTAKE_WEIGHT_BLOCK ? 2 : 1,
 	};
-	struct chunk chunk = { .from = weights, .to = scratch->packed, .to_at = scratch->quad_at };
+	struct chunk chunk = { .from = weights, .to = scratch->packed, .to_at = scratch->step_at };
 	u32 y, x, tap;
 
-	scratch->quads = packing.quads;
+	scratch->steps = packing.quads;
 	memset(scratch->totals, 0, sizeof(scratch->totals));
 	for (y = 0; y < run->rows; y++) {
 		for (x = 0; x < run->columns; x++) {
@@ -232,4 +247,35 @@ ovt_conv_pack(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 		}
 	}
 	return true;
+}
+
+OVT_SIMD_NOINLINE void
+ovt_conv_pack_words(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+		    struct ovt_simd_scratch *scratch)
+{
+	const struct ovt_conv_run *run = &plan->words_run;
+	const bool two = count > OVERTAKE_WEIGHT_BLOCK;
+	u32 *at = scratch->step_at;
+	s8 *to = scratch->packed;
+	u32 y, x, pair;
+
+	for (y = 0; y < run->rows; y++) {
+		for (x = 0; x < run->columns; x++) {
+			u32 from = (y * run->row_step + x * run->column_step) * sizeof(s16);
+
+			for (pair = 0; pair < run->length; pair++) {
+				ovt_store_s16x16(to, ovt_widen_s8(ovt_load_s8x16(weights)));
+				to += PAIR_BYTES;
+				if (two) {
+					const s8 *second = weights + plan->block_bytes;
+
+					ovt_store_s16x16(to, ovt_widen_s8(ovt_load_s8x16(second)));
+					to += PAIR_BYTES;
+				}
+				weights += OVERTAKE_WEIGHT_TILE;
+				*at++ = from + pair * sizeof(s32);
+			}
+		}
+	}
+	scratch->steps = (u32)steps_of(run);
 }

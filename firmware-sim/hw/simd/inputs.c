@@ -178,25 +178,62 @@ static u64 convert_bytes(u8 *to, const s8 *from, u64 count)
 	return done;
 }
 
-/*
- * Columns of 3 or 4 channels, 8 bytes apart, to bytes: 8 at a time, as many as make whole vectors.
- * Returns how many.
- */
+/* The same of words. */
+static u64 convert_words(s16 *to, const s8 *from, u64 count, ovt_s16x16 zero_point)
+{
+	u64 done;
+
+	for (done = 0; done + 32 <= count; done += 32) {
+		ovt_s8x16 first = ovt_load_s8x16(from + done);
+		ovt_s8x16 second = ovt_load_s8x16(from + done + 16);
+
+		ovt_store_s16x16(to + done, ovt_widen_s8(first) - zero_point);
+		ovt_store_s16x16(to + done + 16, ovt_widen_s8(second) - zero_point);
+	}
+	return done;
+}
+
+/* The first 4 bytes of 8 columns, 8 bytes apart. */
+static __always_inline ovt_s32x8 load_narrow(const s8 *from)
+{
+	ovt_f32x8 first = (ovt_f32x8)ovt_load_s8x32(from);
+	ovt_f32x8 second = (ovt_f32x8)ovt_load_s8x32(from + 32);
+	ovt_i64x4 low = (ovt_i64x4)__builtin_ia32_shufps256(first, second, 0x88);
+
+	return (ovt_s32x8)__builtin_ia32_permdi256(low, 0xd8);
+}
+
+/* 4 columns to words: what is no channel becomes 0. */
+static __always_inline void store_narrow_words(s16 *to, ovt_s32x4 columns, ovt_s32x4 kept,
+					       ovt_s16x16 zero_point)
+{
+	ovt_s16x16 words = ovt_widen_s8((ovt_s8x16)columns) - zero_point;
+
+	ovt_store_s16x16(to, words & ovt_widen_s8((ovt_s8x16)kept));
+}
+
+/* Columns of @channels 3 or 4, 8 bytes apart: as many as make whole vectors.  Returns how many. */
 static u32 convert_narrow(u8 *to, const s8 *from, u32 columns, u32 channels,
 			  const struct conversion *how)
 {
 	const ovt_s32x8 kept = ovt_broadcast_s32(channels == 3 ? 0x00ffffff : -1);
 	const ovt_s32x8 added = (ovt_s32x8)ovt_broadcast_s8(-128) & kept;
 	const ovt_s32x8 outside = (ovt_s32x8)ovt_broadcast_s8((s8)how->outside) & ~kept;
+	const ovt_s32x4 kept_half = ovt_low_half((ovt_u32x8)kept);
 	u32 done;
 
-	for (done = 0; done + 8 <= columns; done += 8, from += 64, to += 32) {
-		ovt_f32x8 first = (ovt_f32x8)ovt_load_s8x32(from);
-		ovt_f32x8 second = (ovt_f32x8)ovt_load_s8x32(from + 32);
-		ovt_i64x4 low = (ovt_i64x4)__builtin_ia32_shufps256(first, second, 0x88);
-		ovt_s32x8 bytes = (ovt_s32x8)__builtin_ia32_permdi256(low, 0xd8);
+	for (done = 0; done + 8 <= columns; done += 8, from += 64, to += 32 * how->size) {
+		ovt_s32x8 bytes = load_narrow(from);
+		s16 *words = (s16 *)to;
 
-		ovt_store_s8x32(to, (ovt_s8x32)(((bytes & kept) ^ added) | outside));
+		if (how->size == sizeof(u8)) {
+			ovt_store_s8x32(to, (ovt_s8x32)(((bytes & kept) ^ added) | outside));
+			continue;
+		}
+		store_narrow_words(words, ovt_low_half((ovt_u32x8)bytes), kept_half,
+				   how->zero_point);
+		store_narrow_words(words + 16, ovt_high_half((ovt_u32x8)bytes), kept_half,
+				   how->zero_point);
 	}
 	return done;
 }
@@ -204,7 +241,8 @@ static u32 convert_narrow(u8 *to, const s8 *from, u32 columns, u32 channels,
 /* Up to 15 elements behind @count are written as well, with no meaning. */
 static void convert(u8 *to, const s8 *from, u64 count, u64 readable, const struct conversion *how)
 {
-	u64 done = how->size == sizeof(u8) ? convert_bytes(to, from, count) : 0;
+	u64 done = how->size == sizeof(u8) ? convert_bytes(to, from, count) :
+		   convert_words((s16 *)to, from, count, how->zero_point);
 
 	while (done < count) {
 		u64 left = readable - done;
@@ -240,7 +278,7 @@ static void convert_pixels(const struct ovt_simd_inputs *inputs, const struct ov
 		convert(to, from, count * pixel_stride, count * pixel_stride, how);
 		return;
 	}
-	if (pixel == 4 && how->size == sizeof(u8) && pixel_stride == 8 && readable >= 8) {
+	if (inputs->pixel == 4 && inputs->channels >= 3 && pixel_stride == 8 && readable >= 8) {
 		x = convert_narrow(to, from, count, inputs->channels, how);
 		to += x * pixel;
 		from += x * pixel_stride;

@@ -38,9 +38,9 @@
  * struct ovt_simd_scratch - memory of a core's twins
  * @inputs: the inputs of the units of work to come
  * @bytes: the same as bytes
- * @packed: CONV: weights of 16 outputs that can be multiplied as bytes, and second parts of some
- * @quad_at: CONV: which inputs each 4 of these are for: where in a window of bytes
- * @quads: CONV: how many, second parts with them
+ * @packed: CONV: weights of 16 outputs as bytes, and second parts of some; or as words
+ * @step_at: CONV: the inputs that each vector or two of these multiply: where in a window, in bytes
+ * @steps: CONV: how many
  * @totals: CONV: sums of these weights, of each output
  * @sums: of the present unit of work
  * @weights: DEPTHWISE: of 16 channels: pairs of taps, widened and interleaved
@@ -53,8 +53,8 @@ struct ovt_simd_scratch {
 	s16 inputs[OVT_SIMD_INPUTS + 64];
 	u8 bytes[OVT_SIMD_BYTES / 64 * 64 + 128];
 	s8 packed[OVT_SIMD_PACKED + OVT_SIMD_EXTRAS * 64u];
-	u32 quad_at[OVT_SIMD_PACKED / 64u + OVT_SIMD_EXTRAS];
-	u32 quads;
+	u32 step_at[OVT_SIMD_PACKED / 64u + OVT_SIMD_EXTRAS];
+	u32 steps;
 	u32 totals[16] __attribute__((aligned(64)));
 	u32 sums[OVT_SIMD_SUMS] __attribute__((aligned(64)));
 	s16 weights[OVT_SIMD_TAPS / 2 * 32];

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * CONV of weights that have been packed (hw/simd/conv_pack.c): bytes or words.
+ *
+ * Bytes: AVX2 multiplies 32 unsigned bytes by 32 signed ones and adds up neighbours, in 16 bits and
+ * saturating, which no weights that have been packed so make happen.  Inputs have 128 added, so
+ * they are 0..255.  The sum of the weights times what was added to the inputs (128 and their zero
+ * point) is subtracted.  A step is four inputs of each output.
+ *
+ * Words: one multiplication adds 2 inputs to each of 8 outputs, which is a step.
+ */
+#include "hw/operator_units.h"
+#include "hw/simd/conv_finish.h"
+
+#define VECTOR_BYTES	32u
+
+void ovt_conv_start_bytes(struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
+			  s32 zero)
+{
+	const ovt_u32x8 added = (ovt_u32x8)ovt_broadcast_s32(zero);
+	const u32 *totals = scratch->totals;
+
+	block->start.low -= (ovt_u32x8)ovt_load_s32x8(totals) * added;
+	block->start.high -= (ovt_u32x8)ovt_load_s32x8(totals + OVERTAKE_WEIGHT_BLOCK) * added;
+}
+
+static __always_inline ovt_u32x8 product(ovt_s32x8 inputs, const s8 *weights, const bool words)
+{
+	ovt_s8x32 vector = ovt_load_s8x32(weights);
+
+	if (words)
+		return ovt_multiply_pairs((ovt_s16x16)inputs, (ovt_s16x16)vector);
+	return ovt_multiply_pairs((ovt_s16x16)__builtin_ia32_pmaddubsw256((ovt_c8x32)inputs,
+									  (ovt_c8x32)vector),
+				  ovt_broadcast_s16(1));
+}
+
+/* Adds the products of a step of @pixels pixels' inputs. */
+static __always_inline void
+add_step(struct ovt_simd_sums *sums, const u8 *const *windows, u64 at, const s8 *weights,
+	 const u32 pixels, const u32 vectors, const bool words)
+{
+	u32 p;
+
+#pragma GCC unroll 6
+	for (p = 0; p < pixels; p++) {
+		ovt_s32x8 inputs = ovt_broadcast_s32(ovt_load_s32(windows[p] + at));
+
+		sums[p].low += product(inputs, weights, words);
+		if (vectors == 2)
+			sums[p].high += product(inputs, weights + VECTOR_BYTES, words);
+		/* There are no registers for weights: each product reads them from memory. */
+		ovt_simd_reload();
+	}
+}
+
+static __always_inline void
+multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+	 const struct ovt_simd_scratch *scratch, const u32 pixels, const u32 vectors,
+	 const bool words)
+{
+	const s8 *weights = scratch->packed;
+	const u32 *at = scratch->step_at;
+	const u32 *end = at + scratch->steps;
+	struct ovt_simd_sums sums[OVT_STRIP_PIXELS];
+	const u8 *windows[OVT_STRIP_PIXELS];
+	u32 p;
+
+#pragma GCC unroll 6
+	for (p = 0; p < pixels; p++) {
+		windows[p] = strip->windows[p];
+		sums[p] = block->start;
+	}
+	do {
+		add_step(sums, windows, *at, weights, pixels, vectors, words);
+		weights += vectors * VECTOR_BYTES;
+	} while (++at != end);
+	if (vectors == 1) {
+		ovt_conv_finish_8(strip, block, sums, pixels);
+		return;
+	}
+	if (words) {
+#pragma GCC unroll 6
+		for (p = 0; p < pixels; p++)
+			sums[p] = ovt_simd_in_order(sums[p].low, sums[p].high);
+	}
+	ovt_conv_finish_16(strip, block, sums, pixels);
+}
+
+/* A copy of multiply() for each shape: its sums stay in registers. */
+static __always_inline void
+multiply_pixels(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+		const struct ovt_simd_scratch *scratch, const u32 vectors, const bool words)
+{
+	switch (strip->pixels) {
+	case 1:
+		multiply(strip, block, scratch, 1, vectors, words);
+		break;
+	case 2:
+		multiply(strip, block, scratch, 2, vectors, words);
+		break;
+	case 3:
+		multiply(strip, block, scratch, 3, vectors, words);
+		break;
+	case 4:
+		multiply(strip, block, scratch, 4, vectors, words);
+		break;
+	case 5:
+		multiply(strip, block, scratch, 5, vectors, words);
+		break;
+	default:
+		multiply(strip, block, scratch, 6, vectors, words);
+		break;
+	}
+}
+
+static OVT_SIMD_NOINLINE void bytes_8(const struct ovt_conv_strip *strip,
+				      const struct ovt_conv_block *block,
+				      const struct ovt_simd_scratch *scratch)
+{
+	multiply_pixels(strip, block, scratch, 1, false);
+}
+
+static OVT_SIMD_NOINLINE void bytes_16(const struct ovt_conv_strip *strip,
+				       const struct ovt_conv_block *block,
+				       const struct ovt_simd_scratch *scratch)
+{
+	multiply_pixels(strip, block, scratch, 2, false);
+}
+
+static OVT_SIMD_NOINLINE void words_8(const struct ovt_conv_strip *strip,
+				      const struct ovt_conv_block *block,
+				      const struct ovt_simd_scratch *scratch)
+{
+	multiply_pixels(strip, block, scratch, 1, true);
+}
+
+static OVT_SIMD_NOINLINE void words_16(const struct ovt_conv_strip *strip,
+				       const struct ovt_conv_block *block,
+				       const struct ovt_simd_scratch *scratch)
+{
+	multiply_pixels(strip, block, scratch, 2, true);
+}
+
+void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+			   const struct ovt_simd_scratch *scratch)
+{
+	if (block->count > OVERTAKE_WEIGHT_BLOCK)
+		bytes_16(strip, block, scratch);
+	else
+		bytes_8(strip, block, scratch);
+}
+
+void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+			   const struct ovt_simd_scratch *scratch)
+{
+	if (block->count > OVERTAKE_WEIGHT_BLOCK)
+		words_16(strip, block, scratch);
+	else
+		words_8(strip, block, scratch);
+}
