@@ -19,8 +19,8 @@
 #include "overtake_inject.h"
 
 /*
- * Cycles of a step: at 256 multiply-accumulates a cycle, tens of microseconds of scalar code, and up
- * to one unit of work more: that is milliseconds if its 2^17 taps are on as many pages.
+ * Cycles of a step: at 256 multiply-accumulates a cycle, tens of microseconds of scalar code, and
+ * up to one unit of work more: that is milliseconds if its 2^17 taps are on as many pages.
  */
 #define STEP_CYCLES		256u
 

@@ -8,7 +8,7 @@
  * (hw/simd/conv_packed.c) where there are pixels enough to make it worth while.
  */
 #include "hw/operator_units.h"
-#include "hw/simd/conv.h"
+#include "hw/simd/conv_walk.h"
 #include "hw/simd/twins.h"
 
 #define VECTOR_OUTPUTS	OVERTAKE_WEIGHT_BLOCK
@@ -88,56 +88,6 @@ static void repeat_outputs(struct ovt_simd_channels *outputs)
 	factors[1] = factors[0];
 }
 
-/* The next pixel of a group, counted through its rows. */
-struct walk {
-	const u8 *window;
-	s8 *output;
-	u32 x;
-	u32 width;
-	u32 window_step;
-	u32 output_step;
-	u64 next_row_window;	/* from the pixel behind a row to the next one's first */
-	s64 next_row_output;
-};
-
-/* From pixel @first on of the group at @at, whose outputs these are. */
-static void walk_from(struct walk *walk, const struct ovt_simd_inputs *inputs,
-		      const struct overtake_insn *insn, const struct ovt_operands *operands,
-		      const void *elements, const struct ovt_cursor *at, u32 first)
-{
-	u32 width = ovt_simd_group_width(inputs, insn, at->x);
-	u32 y = first ? first / width : 0, x = first - y * width;
-	struct ovt_cursor pixel = { .y = at->y + y, .x = at->x + x, .c = at->c };
-
-	walk->window = (const u8 *)elements + (u64)ovt_simd_window(inputs, y, x) * inputs->size;
-	walk->output = ovt_output_at(insn, operands, &pixel);
-	walk->x = x;
-	walk->width = width;
-	walk->window_step = inputs->step_x * inputs->pixel * inputs->size;
-	walk->output_step = insn->out.pixel_stride;
-	walk->next_row_window = (u64)ovt_simd_window(inputs, 1, 0) * inputs->size -
-				(u64)width * walk->window_step;
-	walk->next_row_output = (s64)insn->out.row_stride -
-				(s64)((u64)width * walk->output_step);
-}
-
-static void place_strip(struct ovt_conv_strip *strip, struct walk *walk)
-{
-	u32 p;
-
-	for (p = 0; p < strip->pixels; p++) {
-		strip->windows[p] = walk->window;
-		strip->outputs[p] = walk->output;
-		walk->window += walk->window_step;
-		walk->output += walk->output_step;
-		if (++walk->x == walk->width) {
-			walk->x = 0;
-			walk->window += walk->next_row_window;
-			walk->output += walk->next_row_output;
-		}
-	}
-}
-
 static u32 group_pixels(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 			const struct ovt_cursor *cursor)
 {
@@ -171,8 +121,7 @@ static const s8 *weights_at(const struct ovt_conv_plan *plan, const struct overt
 
 static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan *plan,
 		       const struct overtake_insn *insn, const struct ovt_operands *operands,
-		       const struct ovt_simd_scratch *scratch, const struct ovt_cursor *cursor,
-		       u32 count)
+		       const struct ovt_cursor *cursor, u32 count)
 {
 	u64 products = (u64)insn->kernel_height * insn->kernel_width * plan->group_inputs;
 
@@ -184,10 +133,31 @@ static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan 
 	block->weights = weights_at(plan, insn, operands, cursor);
 	block->block_bytes = plan->block_bytes;
 	block->count = count;
-	if (cursor->filled & PACKED_BYTES)
-		ovt_conv_start_bytes(block, scratch, insn->in[0].zero_point + 128);
-	else if (count > VECTOR_OUTPUTS)
+	/* Words are finished in another order than they are multiplied. */
+	if (!(cursor->filled & PACKED_BYTES) && count > VECTOR_OUTPUTS)
 		block->start = ovt_simd_in_order(block->start.low, block->start.high);
+}
+
+static void run_strip(const struct ovt_conv_plan *plan, const struct ovt_conv_strip *strip,
+		      const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
+		      u32 filled, bool single)
+{
+	if (filled & PACKED_BYTES)
+		ovt_conv_packed_bytes(strip, &plan->bytes_run, block, scratch);
+	else if (filled & PACKED_WORDS)
+		ovt_conv_packed_words(strip, &plan->words_run, block, scratch);
+	else if (single)
+		ovt_conv_single(strip, &plan->words_run, block, scratch);
+	else
+		ovt_conv_words(strip, &plan->words_run, block);
+}
+
+/* Whether rows of taps outside the tensor can be left out. */
+static bool skips_rows(const struct overtake_insn *insn, bool bytes, bool single)
+{
+	u32 rows = insn->kernel_height;
+
+	return rows > 1 && !single && (!bytes || rows <= OVT_SIMD_TAP_ROWS);
 }
 
 /* Strips of the outputs at the cursor, until they or the work are used up: true if they are. */
@@ -197,44 +167,35 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	  struct ovt_cursor *cursor, u32 count, s64 *work)
 {
 	const bool bytes = cursor->filled & PACKED_BYTES;
-	const bool words = cursor->filled & PACKED_WORDS;
 	const bool single = !bytes && is_single(plan, insn, cursor);
 	const u32 pixels = group_pixels(plan, insn, cursor);
-	const u32 most = plan->strip;
-	const u32 strips = pixels <= most ? 1 : (pixels + most - 1) / most;
-	/* The first strips are one pixel longer. */
-	const u32 each = strips == 1 ? pixels : pixels / strips;
-	const u32 longer = pixels - each * strips;
+	const s32 zero = insn->in[0].zero_point + 128;
 	const s64 pixel_work = 10 + ovt_simd_store_work(insn) +
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
-	const u32 done = cursor->strip < longer ? cursor->strip : longer;
 	struct ovt_conv_strip strip = { .sums = (struct ovt_simd_sums *)scratch->sums };
 	struct ovt_conv_block block;
-	struct walk walk;
+	struct ovt_conv_walk walk;
 
 	*work -= BLOCK_WORK;
-	load_block(&block, plan, insn, operands, scratch, cursor, count);
-	walk_from(&walk, bytes ? &plan->bytes : &plan->inputs, insn, operands,
-		  bytes ? (const void *)scratch->bytes : scratch->inputs, cursor,
-		  cursor->strip * each + done);
+	load_block(&block, plan, insn, operands, cursor, count);
+	ovt_conv_walk_from(&walk, bytes ? &plan->bytes : &plan->inputs, insn, operands,
+			   bytes ? (const void *)scratch->bytes : scratch->inputs, cursor,
+			   skips_rows(insn, bytes, single));
+	if (bytes)
+		ovt_conv_start_bytes(&block, scratch, zero, walk.first_row, walk.end_row);
 	do {
-		strip.pixels = each + (cursor->strip < longer);
-		place_strip(&strip, &walk);
-		if (bytes)
-			ovt_conv_packed_bytes(&strip, &block, scratch);
-		else if (words)
-			ovt_conv_packed_words(&strip, &block, scratch);
-		else if (single)
-			ovt_conv_single(&strip, &plan->words_run, &block, scratch);
-		else
-			ovt_conv_words(&strip, &plan->words_run, &block);
-		*work -= 20 + strip.pixels * pixel_work;
-		if (++cursor->strip == strips) {
-			cursor->strip = 0;
-			return true;
+		if (walk.done == walk.end) {
+			ovt_conv_walk_on(&walk);
+			if (bytes)
+				ovt_conv_start_bytes(&block, scratch, zero, walk.first_row,
+						     walk.end_row);
 		}
-	} while (*work > 0);
-	return false;
+		ovt_conv_place_strip(&strip, &walk, plan->strip);
+		run_strip(plan, &strip, &block, scratch, cursor->filled, single);
+		*work -= 20 + strip.pixels * pixel_work;
+	} while (walk.done < pixels && *work > 0);
+	cursor->strip = walk.done < pixels ? walk.done : 0;
+	return !cursor->strip;
 }
 
 /* Past the outputs of a group of channels the scratch has to be filled anew. */

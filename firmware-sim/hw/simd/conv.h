@@ -49,7 +49,7 @@ struct ovt_conv_plan {
 /**
  * struct ovt_conv_block - 16 output channels, or 8
  * @channels: how their sums are finished; if there are 8 at most, those come twice
- * @start: what a pixel's sums begin with
+ * @start: what a pixel's sums begin with, for the rows of taps of the strip
  * @weights: of the first 8, as the client has them
  * @block_bytes: from them to those of the second 8
  * @count: output channels, at most 16
@@ -67,12 +67,16 @@ struct ovt_conv_block {
  * @windows: of each pixel, in the scratch
  * @outputs: of each pixel
  * @pixels: how many
+ * @first_row: of the rows of taps to multiply
+ * @end_row: behind the last of them
  * @sums: room for those of each pixel
  */
 struct ovt_conv_strip {
 	const u8 *windows[OVT_STRIP_PIXELS];
 	s8 *outputs[OVT_STRIP_PIXELS];
 	u32 pixels;
+	u32 first_row;
+	u32 end_row;
 	struct ovt_simd_sums *sums;
 };
 
@@ -106,14 +110,19 @@ bool ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u3
 void ovt_conv_pack_words(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 			 struct ovt_simd_scratch *scratch);
 
-/* What the sums of @block begin with if @zero has been added to each input. */
+/*
+ * What the sums of @block begin with if @zero has been added to each input and rows of taps from
+ * @first_row to before @end_row are multiplied.
+ */
 void ovt_conv_start_bytes(struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
-			  s32 zero);
+			  s32 zero, u32 first_row, u32 end_row);
 
 /* The outputs of a strip: of packed weights, and of the bytes, or words, that the windows are. */
-void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+			   const struct ovt_conv_block *block,
 			   const struct ovt_simd_scratch *scratch);
-void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+			   const struct ovt_conv_block *block,
 			   const struct ovt_simd_scratch *scratch);
 
 #endif

@@ -9,9 +9,9 @@
  * 0..3 and 8..11, its second of 4..7 and 12..15: the order of struct ovt_simd_sums.
  *
  * In 16 bits, weights w0 and w1 of two inputs of 0..255 add up without saturation if their positive
- * parts add up to 128 at most and their negative ones to -128 at least.  A quad that has others is
- * split into two that fulfil it: w limited to -64..64, and what is left of it.  Second parts follow
- * the last quad.  More than a quarter of them do not pay.
+ * parts add up to 128 at most and their negative ones to -128 at least.  A vector that has others is
+ * split into two that fulfil it: w limited to -64..64, and what is left of it.  Where more than 3
+ * of 10 are split, words are faster.
  *
  * The client may change its weights at any time: what is multiplied is the copy that was checked.
  */
@@ -34,8 +34,10 @@
 /* What is being packed as bytes, of @vectors * 8 outputs. */
 struct packing {
 	struct ovt_simd_scratch *scratch;
+	u32 *totals;	/* of the rows of taps so far */
+	u32 *extras;	/* likewise */
 	u64 block_bytes;
-	u32 quads;	/* in all, but for second parts */
+	u32 quads;	/* in all */
 	u32 vectors;
 };
 
@@ -112,7 +114,12 @@ static __always_inline void load_quad(const s8 *from, u64 block_bytes, bool two_
 	quad[1] = (ovt_c8x32)__builtin_ia32_punpckhwd256(first, second);
 }
 
-/* Whether a vector of a quad has pairs that could saturate. */
+static __always_inline bool any(ovt_i16x16 words)
+{
+	return !__builtin_ia32_ptestz256((ovt_i64x4)words, (ovt_i64x4)words);
+}
+
+/* Which pairs of a vector could saturate. */
 static __always_inline ovt_i16x16 beyond(ovt_c8x32 weights)
 {
 	const ovt_c8x32 zeros = { 0 };
@@ -123,35 +130,46 @@ static __always_inline ovt_i16x16 beyond(ovt_c8x32 weights)
 	       (negative < (ovt_i16x16)ovt_broadcast_s16(-PAIR_MAX));
 }
 
-/* Splits the quads of a chunk that need it; false if there are too many. */
-static bool split(const struct packing *packing, const struct chunk *chunk)
+/* Splits a vector of a step, @which of its one or two; false if there are too many. */
+static bool split_vector(const struct packing *packing, s8 *at, u32 which, u32 inputs_at)
 {
 	const ovt_c8x32 most = (ovt_c8x32)ovt_broadcast_s8(LIMIT);
 	const ovt_c8x32 fewest = (ovt_c8x32)ovt_broadcast_s8(-LIMIT);
-	const u32 stride = packing->vectors * QUAD_BYTES;
 	struct ovt_simd_scratch *scratch = packing->scratch;
-	u32 quad, vector;
+	ovt_c8x32 weights = (ovt_c8x32)ovt_load_s8x32(at);
+	ovt_c8x32 limited = largest(least(weights, most), fewest);
+	u32 extra = packing->extras[which];
 
-	for (quad = 0; quad < chunk->quads; quad++) {
-		s8 *at = chunk->to + quad * stride;
-		s8 *extra = scratch->packed + scratch->steps * stride;
-		ovt_i16x16 any = beyond((ovt_c8x32)ovt_load_s8x32(at));
+	if (extra >= packing->quads * 3 / 10)
+		return false;
+	ovt_store_s8x32(at, (ovt_s8x32)limited);
+	ovt_store_s8x32(&scratch->extra[which][extra * QUAD_BYTES],
+			(ovt_s8x32)weights - (ovt_s8x32)limited);
+	scratch->extra_at[which][extra] = inputs_at;
+	packing->extras[which]++;
+	return true;
+}
 
-		if (packing->vectors == 2)
-			any |= beyond((ovt_c8x32)ovt_load_s8x32(at + QUAD_BYTES));
-		if (!__builtin_ia32_pmovmskb256((ovt_c8x32)any))
+/* Splits the vectors of a chunk that need it; false if there are too many. */
+static __always_inline bool
+split(const struct packing *packing, const struct chunk *chunk, const u32 vectors)
+{
+	s8 *at = chunk->to;
+	u32 quad;
+
+	for (quad = 0; quad < chunk->quads; quad++, at += vectors * QUAD_BYTES) {
+		u32 inputs_at = chunk->at + quad * INPUTS_AT_ONCE;
+		ovt_i16x16 first = beyond((ovt_c8x32)ovt_load_s8x32(at));
+		ovt_i16x16 second = { 0 };
+
+		if (vectors == 2)
+			second = beyond((ovt_c8x32)ovt_load_s8x32(at + QUAD_BYTES));
+		if (!any(first | second))
 			continue;
-		if (scratch->steps >= packing->quads + packing->quads / 4)
+		if (any(first) && !split_vector(packing, at, 0, inputs_at))
 			return false;
-		for (vector = 0; vector < packing->vectors; vector++) {
-			ovt_c8x32 weights = (ovt_c8x32)ovt_load_s8x32(at + vector * QUAD_BYTES);
-			ovt_c8x32 limited = largest(least(weights, most), fewest);
-
-			ovt_store_s8x32(at + vector * QUAD_BYTES, (ovt_s8x32)limited);
-			ovt_store_s8x32(extra + vector * QUAD_BYTES,
-					(ovt_s8x32)weights - (ovt_s8x32)limited);
-		}
-		scratch->step_at[scratch->steps++] = chunk->at + quad * INPUTS_AT_ONCE;
+		if (any(second) && !split_vector(packing, at + QUAD_BYTES, 1, inputs_at))
+			return false;
 	}
 	return true;
 }
@@ -180,7 +198,7 @@ static __always_inline bool copy(const struct packing *packing, const struct chu
 		}
 	}
 	for (v = 0; v < vectors; v++) {
-		u32 *totals = &packing->scratch->totals[v * OVERTAKE_WEIGHT_BLOCK];
+		u32 *totals = packing->totals + v * OVERTAKE_WEIGHT_BLOCK;
 		ovt_u32x8 before = (ovt_u32x8)ovt_load_s32x8(totals);
 
 		ovt_store_s32x8(totals, (ovt_s32x8)(before + add_words(sums[v])));
@@ -191,9 +209,9 @@ static __always_inline bool copy(const struct packing *packing, const struct chu
 
 static OVT_SIMD_NOINLINE bool pack_chunk(const struct packing *packing, const struct chunk *chunk)
 {
-	bool wide = packing->vectors == 2 ? copy(packing, chunk, 2) : copy(packing, chunk, 1);
-
-	return !wide || split(packing, chunk);
+	if (packing->vectors == 2)
+		return !copy(packing, chunk, 2) || split(packing, chunk, 2);
+	return !copy(packing, chunk, 1) || split(packing, chunk, 1);
 }
 
 /* One tap: what the copies of it begin with is moved on. */
@@ -218,6 +236,19 @@ static bool pack_tap(const struct packing *packing, struct chunk *next, u32 quad
 	return true;
 }
 
+/* Row @y of taps is added to those before. */
+static void next_row(struct packing *packing, u32 y)
+{
+	struct ovt_simd_scratch *scratch = packing->scratch;
+
+	if (y < OVT_SIMD_TAP_ROWS) {
+		packing->totals = scratch->totals[y + 1];
+		packing->extras = scratch->extras[y + 1];
+		memcpy(packing->totals, scratch->totals[y], sizeof(scratch->totals[y]));
+		memcpy(packing->extras, scratch->extras[y], sizeof(scratch->extras[y]));
+	}
+}
+
 OVT_SIMD_NOINLINE bool
 ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 		    struct ovt_simd_scratch *scratch)
@@ -235,8 +266,10 @@ ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 cou
 	u32 y, x, tap;
 
 	scratch->steps = packing.quads;
-	memset(scratch->totals, 0, sizeof(scratch->totals));
+	memset(scratch->totals[0], 0, sizeof(scratch->totals[0]));
+	memset(scratch->extras[0], 0, sizeof(scratch->extras[0]));
 	for (y = 0; y < run->rows; y++) {
+		next_row(&packing, y);
 		for (x = 0; x < run->columns; x++) {
 			chunk.at = y * run->row_step + x * run->column_step;
 			for (tap = 0; tap < taps_of_run; tap++) {

@@ -14,14 +14,24 @@
 
 #define VECTOR_BYTES	32u
 
+/* Of what is kept by rows of taps, where the one up to this row is. */
+static u32 rows_at(u32 end_row)
+{
+	return end_row < OVT_SIMD_TAP_ROWS ? end_row : OVT_SIMD_TAP_ROWS;
+}
+
 void ovt_conv_start_bytes(struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
-			  s32 zero)
+			  s32 zero, u32 first_row, u32 end_row)
 {
 	const ovt_u32x8 added = (ovt_u32x8)ovt_broadcast_s32(zero);
-	const u32 *totals = scratch->totals;
+	const u32 *before = scratch->totals[first_row];
+	const u32 *all = scratch->totals[rows_at(end_row)];
+	ovt_u32x8 low = (ovt_u32x8)ovt_load_s32x8(all) - (ovt_u32x8)ovt_load_s32x8(before);
+	ovt_u32x8 high = (ovt_u32x8)ovt_load_s32x8(all + 8) -
+			 (ovt_u32x8)ovt_load_s32x8(before + 8);
 
-	block->start.low -= (ovt_u32x8)ovt_load_s32x8(totals) * added;
-	block->start.high -= (ovt_u32x8)ovt_load_s32x8(totals + OVERTAKE_WEIGHT_BLOCK) * added;
+	block->start.low = block->channels.bias.low - low * added;
+	block->start.high = block->channels.bias.high - high * added;
 }
 
 static __always_inline ovt_u32x8 product(ovt_s32x8 inputs, const s8 *weights, const bool words)
@@ -54,14 +64,60 @@ add_step(struct ovt_simd_sums *sums, const u8 *const *windows, u64 at, const s8 
 	}
 }
 
+/* Those of a strip. */
+struct steps {
+	const s8 *weights;
+	const u32 *at;
+	const u32 *end;
+	const u32 *first_extras;
+	const u32 *end_extras;
+	const struct ovt_simd_scratch *scratch;
+};
+
+/* Adds the products of second parts of a step's first vectors, or of its second ones. */
+static __always_inline void
+add_extras(struct ovt_simd_sums *sums, const u8 *const *windows, const struct steps *steps,
+	   const u32 pixels, const u32 which)
+{
+	u32 extra = steps->first_extras[which], end = steps->end_extras[which], p;
+	const s8 *weights = &steps->scratch->extra[which][extra * VECTOR_BYTES];
+
+	for (; extra < end; extra++, weights += VECTOR_BYTES) {
+		u64 at = steps->scratch->extra_at[which][extra];
+
+#pragma GCC unroll 6
+		for (p = 0; p < pixels; p++) {
+			ovt_s32x8 inputs = ovt_broadcast_s32(ovt_load_s32(windows[p] + at));
+			ovt_u32x8 *sum = which ? &sums[p].high : &sums[p].low;
+
+			*sum += product(inputs, weights, false);
+		}
+	}
+}
+
+static struct steps steps_of(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+			     const struct ovt_conv_block *block,
+			     const struct ovt_simd_scratch *scratch)
+{
+	u32 step_bytes = block->count > OVERTAKE_WEIGHT_BLOCK ? 2 * VECTOR_BYTES : VECTOR_BYTES;
+	u32 row = run->columns * run->length;
+	u32 first = strip->first_row * row;
+
+	return (struct steps){ .weights = scratch->packed + (u64)first * step_bytes,
+			       .at = scratch->step_at + first,
+			       .end = scratch->step_at + strip->end_row * row,
+			       .first_extras = scratch->extras[rows_at(strip->first_row)],
+			       .end_extras = scratch->extras[rows_at(strip->end_row)],
+			       .scratch = scratch };
+}
+
 static __always_inline void
 multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
-	 const struct ovt_simd_scratch *scratch, const u32 pixels, const u32 vectors,
-	 const bool words)
+	 const struct steps *steps, const u32 pixels, const u32 vectors, const bool words)
 {
-	const s8 *weights = scratch->packed;
-	const u32 *at = scratch->step_at;
-	const u32 *end = at + scratch->steps;
+	const s8 *weights = steps->weights;
+	const u32 *at = steps->at;
+	const u32 *end = steps->end;
 	struct ovt_simd_sums sums[OVT_STRIP_PIXELS];
 	const u8 *windows[OVT_STRIP_PIXELS];
 	u32 p;
@@ -75,6 +131,10 @@ multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
 		add_step(sums, windows, *at, weights, pixels, vectors, words);
 		weights += vectors * VECTOR_BYTES;
 	} while (++at != end);
+	if (!words)
+		add_extras(sums, windows, steps, pixels, 0);
+	if (!words && vectors == 2)
+		add_extras(sums, windows, steps, pixels, 1);
 	if (vectors == 1) {
 		ovt_conv_finish_8(strip, block, sums, pixels);
 		return;
@@ -90,72 +150,78 @@ multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
 /* A copy of multiply() for each shape: its sums stay in registers. */
 static __always_inline void
 multiply_pixels(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
-		const struct ovt_simd_scratch *scratch, const u32 vectors, const bool words)
+		const struct steps *steps, const u32 vectors, const bool words)
 {
 	switch (strip->pixels) {
 	case 1:
-		multiply(strip, block, scratch, 1, vectors, words);
+		multiply(strip, block, steps, 1, vectors, words);
 		break;
 	case 2:
-		multiply(strip, block, scratch, 2, vectors, words);
+		multiply(strip, block, steps, 2, vectors, words);
 		break;
 	case 3:
-		multiply(strip, block, scratch, 3, vectors, words);
+		multiply(strip, block, steps, 3, vectors, words);
 		break;
 	case 4:
-		multiply(strip, block, scratch, 4, vectors, words);
+		multiply(strip, block, steps, 4, vectors, words);
 		break;
 	case 5:
-		multiply(strip, block, scratch, 5, vectors, words);
+		multiply(strip, block, steps, 5, vectors, words);
 		break;
 	default:
-		multiply(strip, block, scratch, 6, vectors, words);
+		multiply(strip, block, steps, 6, vectors, words);
 		break;
 	}
 }
 
 static OVT_SIMD_NOINLINE void bytes_8(const struct ovt_conv_strip *strip,
 				      const struct ovt_conv_block *block,
-				      const struct ovt_simd_scratch *scratch)
+				      const struct steps *steps)
 {
-	multiply_pixels(strip, block, scratch, 1, false);
+	multiply_pixels(strip, block, steps, 1, false);
 }
 
 static OVT_SIMD_NOINLINE void bytes_16(const struct ovt_conv_strip *strip,
 				       const struct ovt_conv_block *block,
-				       const struct ovt_simd_scratch *scratch)
+				       const struct steps *steps)
 {
-	multiply_pixels(strip, block, scratch, 2, false);
+	multiply_pixels(strip, block, steps, 2, false);
 }
 
 static OVT_SIMD_NOINLINE void words_8(const struct ovt_conv_strip *strip,
 				      const struct ovt_conv_block *block,
-				      const struct ovt_simd_scratch *scratch)
+				      const struct steps *steps)
 {
-	multiply_pixels(strip, block, scratch, 1, true);
+	multiply_pixels(strip, block, steps, 1, true);
 }
 
 static OVT_SIMD_NOINLINE void words_16(const struct ovt_conv_strip *strip,
 				       const struct ovt_conv_block *block,
-				       const struct ovt_simd_scratch *scratch)
+				       const struct steps *steps)
 {
-	multiply_pixels(strip, block, scratch, 2, true);
+	multiply_pixels(strip, block, steps, 2, true);
 }
 
-void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+			   const struct ovt_conv_block *block,
 			   const struct ovt_simd_scratch *scratch)
 {
+	const struct steps steps = steps_of(strip, run, block, scratch);
+
 	if (block->count > OVERTAKE_WEIGHT_BLOCK)
-		bytes_16(strip, block, scratch);
+		bytes_16(strip, block, &steps);
 	else
-		bytes_8(strip, block, scratch);
+		bytes_8(strip, block, &steps);
 }
 
-void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
+void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+			   const struct ovt_conv_block *block,
 			   const struct ovt_simd_scratch *scratch)
 {
+	const struct steps steps = steps_of(strip, run, block, scratch);
+
 	if (block->count > OVERTAKE_WEIGHT_BLOCK)
-		words_16(strip, block, scratch);
+		words_16(strip, block, &steps);
 	else
-		words_8(strip, block, scratch);
+		words_8(strip, block, &steps);
 }

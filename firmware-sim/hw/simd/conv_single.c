@@ -13,6 +13,8 @@
 
 /* Two tiles, and a vector of inputs. */
 #define STEP_BYTES	(2u * OVERTAKE_WEIGHT_TILE)
+/* What the CPU does not foresee: a block's weights are a page or two. */
+#define AHEAD_BYTES	1024u
 /* Steps whose sums stay below 2^31. */
 #define CHUNK_STEPS	128u
 
@@ -96,12 +98,14 @@ multiply(const struct ovt_conv_block *block, const s8 *inputs, u64 pairs, struct
 		chunk = steps < CHUNK_STEPS ? steps : CHUNK_STEPS;
 		for (i = 0; i < chunk; i++, weights += STEP_BYTES, inputs += STEP_BYTES) {
 			ovt_s16x16 words = ovt_load_s16x16(inputs);
+			const s8 *second = weights + block->block_bytes;
 
+			__builtin_prefetch(weights + AHEAD_BYTES);
 			add_tiles(&sums[0], (ovt_c8x32)ovt_load_s8x32(weights), words);
-			if (vectors == 2)
-				add_tiles(&sums[1],
-					  (ovt_c8x32)ovt_load_s8x32(weights + block->block_bytes),
-					  words);
+			if (vectors == 2) {
+				__builtin_prefetch(second + AHEAD_BYTES);
+				add_tiles(&sums[1], (ovt_c8x32)ovt_load_s8x32(second), words);
+			}
 		}
 		add_scaled(&totals[0], &sums[0]);
 		add_scaled(&totals[1], &sums[1]);

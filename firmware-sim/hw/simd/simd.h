@@ -27,8 +27,10 @@
 #define OVT_SIMD_BYTES		(OVT_SIMD_INPUTS * 4u / 3u)
 /* Weights of 16 outputs of CONV, if they are multiplied as bytes. */
 #define OVT_SIMD_PACKED		(96u * 1024u)
-/* Of them, 64 each, that are multiplied in two parts. */
-#define OVT_SIMD_EXTRAS		(OVT_SIMD_PACKED / 64u / 4u)
+/* Of them, 32 each, that are multiplied in two parts: of each of two kinds. */
+#define OVT_SIMD_EXTRAS		(OVT_SIMD_PACKED / 64u * 3u / 10u)
+/* Rows of taps of CONV that can be left out where they are outside the tensor. */
+#define OVT_SIMD_TAP_ROWS	8u
 /* Sums of a unit of work, at most. */
 #define OVT_SIMD_SUMS		96u
 /* Taps of a window whose weights DEPTHWISE keeps. */
@@ -38,24 +40,31 @@
  * struct ovt_simd_scratch - memory of a core's twins
  * @inputs: the inputs of the units of work to come
  * @bytes: the same as bytes
- * @packed: CONV: weights of 16 outputs as bytes, and second parts of some; or as words
+ * @packed: CONV: weights of 16 outputs, as bytes or words
  * @step_at: CONV: the inputs that each vector or two of these multiply: where in a window, in bytes
  * @steps: CONV: how many
- * @totals: CONV: sums of these weights, of each output
+ * @extra: CONV: second parts of some bytes, of a step's first vectors and of its second ones
+ * @extra_at: CONV: the inputs that they multiply
+ * @extras: CONV: how many there are of the first 0, 1, ... rows of taps, the last of all
+ * @totals: CONV: sums of these weights, of each output: of the first 0, 1, ... rows of taps, the
+ *          last of all
  * @sums: of the present unit of work
  * @weights: DEPTHWISE: of 16 channels: pairs of taps, widened and interleaved
  * @taps: DEPTHWISE: where in a window the pairs of taps are
  *
- * 340 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
+ * 353 KiB, aligned to 64 bytes, owned by the host; its contents mean nothing between two
  * instructions.
  */
 struct ovt_simd_scratch {
 	s16 inputs[OVT_SIMD_INPUTS + 64];
 	u8 bytes[OVT_SIMD_BYTES / 64 * 64 + 128];
-	s8 packed[OVT_SIMD_PACKED + OVT_SIMD_EXTRAS * 64u];
-	u32 step_at[OVT_SIMD_PACKED / 64u + OVT_SIMD_EXTRAS];
+	s8 packed[OVT_SIMD_PACKED];
+	u32 step_at[OVT_SIMD_PACKED / 64u];
 	u32 steps;
-	u32 totals[16] __attribute__((aligned(64)));
+	s8 extra[2][OVT_SIMD_EXTRAS * 32u];
+	u32 extra_at[2][OVT_SIMD_EXTRAS];
+	u32 extras[OVT_SIMD_TAP_ROWS + 1][2];
+	u32 totals[OVT_SIMD_TAP_ROWS + 1][16] __attribute__((aligned(64)));
 	u32 sums[OVT_SIMD_SUMS] __attribute__((aligned(64)));
 	s16 weights[OVT_SIMD_TAPS / 2 * 32];
 	u32 taps[OVT_SIMD_TAPS];
