@@ -182,6 +182,19 @@ const SpoiltField spoilt_fields[] = {
     {"tensors[1]", [](ModelSpec& m) { m.tensors[1].width = 0; }},
     {"tensors[1].data_type", [](ModelSpec& m) { m.tensors[1].data_type = 0; }},
     {"tensors[1].data_type", [](ModelSpec& m) { m.tensors[1].data_type = 77; }},
+    {"tensors[1]: no NV12 picture", [](ModelSpec& m) { m.tensors[1].data_type = 5; }},
+    {"tensors[0].bytes",
+     [](ModelSpec& m) {
+         m.tensors[0] = {"camera", {1, 1, 6, 8}, 6, 8, 1, 8, 1, 1, 0, 47, 5};
+     }},
+    {"tensors[0].row_stride",
+     [](ModelSpec& m) {
+         m.tensors[0] = {"camera", {1, 1, 6, 8}, 6, 8, 1, 7, 1, 1, 0, 48, 5};
+     }},
+    {"tensors[0].shape",
+     [](ModelSpec& m) {
+         m.tensors[0] = {"camera", {1, 3, 4, 8}, 6, 8, 1, 8, 1, 1, 0, 48, 5};
+     }},
     {"tensors[1].bytes", [](ModelSpec& m) { m.tensors[1].bytes--; }},
     {"tensors[1].bytes", [](ModelSpec& m) { m.tensors[1].bytes = ~0ull; }},
     {"tensors[1].pixel_stride", [](ModelSpec& m) { m.tensors[1].pixel_stride = 4; }},

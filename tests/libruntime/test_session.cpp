@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <thread>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -100,6 +101,27 @@ TEST_P(SessionTest, QuantisationRoundsHalfToEvenAndSaturates) {
     ASSERT_TRUE(task.wait(patience()));
     EXPECT_EQ(task.output(1),
               (std::vector<float>{0.0f, 4.0f, 0.0f, -4.0f, 252.0f, -258.0f, 0.0f, 2.0f}));
+}
+
+TEST_P(SessionTest, InputsOfBytesAreBytesWhateverTheyStandFor) {
+    SKIP_WITHOUT(device);
+    // A byte q stands for 0.5 * (q + 3).
+    for (const auto& [type, input, wanted] :
+         {std::tuple{DataType::uint8, std::vector<float>{0, 255, 128, 300},
+                     std::vector<float>{-62.5f, 65.0f, 1.5f, 65.0f}},
+          std::tuple{DataType::int8, std::vector<float>{-128, 127, 0, -300},
+                     std::vector<float>{-62.5f, 65.0f, 1.5f, -62.5f}}}) {
+        ModelSpec spec = copy_and_softmax(2, 2, 1);
+        spec.tensors[0].data_type = static_cast<std::uint8_t>(type);
+        for (std::size_t tensor : {0, 1}) {
+            spec.tensors[tensor].scale = 0.5f;
+            spec.tensors[tensor].zero_point = -3;
+        }
+        Session session(device, load(spec));
+        Task task = session.submit(input);
+        ASSERT_TRUE(task.wait(patience()));
+        EXPECT_EQ(task.output(1), wanted) << name_of(type);
+    }
 }
 
 TEST_P(SessionTest, DeviceBuffersHaveTheDocumentedLayout) {
