@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help fuzz-decoder setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean bench bench-ops
+.PHONY: help conformance fuzz-decoder setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -63,6 +63,10 @@ bench: ## how fast the simulator is: FCs per second on one core
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target simulator_benchmark
 	build/release/tests/simulator_benchmark
+
+conformance: build ## ONNX's own test models: pass, refused by name, wrong or crash for each operator
+	scripts/setup.sh test
+	OVERTAKE=$(CURDIR)/build/bin/overtake /usr/bin/python3 -B tests/compiler/conformance.py
 
 SECONDS ?= 600
 fuzz-decoder: ## libFuzzer on the instruction decoder for SECONDS (600), under ASan and UBSan

@@ -14,6 +14,7 @@ Each output NAME becomes DIR/NAME.npy, the N results stacked along the first axi
 
 import argparse
 import functools
+import math
 import pathlib
 import sys
 
@@ -271,6 +272,14 @@ def _resize(attributes, data, region=None, scales=None, sizes=None):
     return result
 
 
+def _pad(attributes, data, pads, value=0):
+    count = data.ndim
+    widths = [(int(pads[axis]), int(pads[axis + count])) for axis in range(count)]
+    mode = attributes.get("mode", "constant")
+    extra = {"constant_values": value} if mode == "constant" else {}
+    return np.pad(data, widths, mode=mode, **extra)
+
+
 def _per_channel(attributes, data, parameter):
     """Shapes a scale or zero point, one or one a channel, so that it broadcasts."""
     if parameter.size == 1:
@@ -303,7 +312,9 @@ OPERATORS = {
     "ConvTranspose": _transposed_convolution,
     "DequantizeLinear": _dequantize,
     "Div": lambda attributes, left, right: left / right,
+    "Erf": lambda attributes, data: np.vectorize(math.erf, otypes=[np.float32])(data),
     "Flatten": _flatten,
+    "Gather": lambda attributes, data, index: np.take(data, index, axis=attributes.get("axis", 0)),
     "Gemm": _gemm,
     "GlobalAveragePool": lambda attributes, data: data.mean(axis=(2, 3), keepdims=True),
     "GlobalMaxPool": lambda attributes, data: data.max(axis=(2, 3), keepdims=True),
@@ -314,6 +325,8 @@ OPERATORS = {
     "MaxPool": _max_pool,
     "Min": lambda attributes, *tensors: functools.reduce(np.minimum, tensors),
     "Mul": lambda attributes, left, right: left * right,
+    "Pad": _pad,
+    "Pow": lambda attributes, left, right: left**right,
     "QuantizeLinear": _quantize,
     "ReduceMean": _reduce_mean,
     "Relu": lambda attributes, data: np.maximum(data, 0),
@@ -323,8 +336,10 @@ OPERATORS = {
     "Slice": _slice,
     "Softmax": _softmax,
     "Split": _split,
+    "Sqrt": lambda attributes, data: np.sqrt(data),
     "Sub": lambda attributes, left, right: left - right,
     "Tanh": lambda attributes, data: np.tanh(data),
+    "Transpose": lambda attributes, data: data.transpose(attributes["perm"]),
 }
 
 

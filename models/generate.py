@@ -31,7 +31,7 @@ import numpy as np
 import onnx
 
 import seeded_network
-from architectures import demo, mobilenetv2, resnet18, unet, yolo
+from architectures import demo, mobilenetv2, resnet18, unet, vit, yolo
 from synthetic_images import synthetic_images
 
 PROBE_STREAM, WEIGHT_STREAM, SAMPLE_STREAM = range(3)
@@ -52,6 +52,7 @@ KINDS = {
     "mobilenetv2": Kind(mobilenetv2.build, 224, 224, mobilenetv2.FULL_WIDTH),
     "resnet18": Kind(resnet18.build, 224, 224, 64),
     "unet": Kind(unet.build, 256, 256, 32),
+    "vit": Kind(vit.build, 224, 224, vit.FULL_WIDTH),
     # Its pools leave little variation within one image.
     "yolo": Kind(yolo.build, 320, 320, 16, probes=4),
 }
@@ -77,7 +78,7 @@ def main():
     width = options.width or kind.width
     if width % 8 or width < 8 or min(size) < 32:
         parser.error("--width must be a multiple of 8, --input at least 32 x 32")
-    granule = {"unet": 16, "yolo": 32}.get(options.kind, 1)
+    granule = {"unet": 16, "vit": 16, "yolo": 32}.get(options.kind, 1)
     if any(length % granule for length in size):
         parser.error(f"--input of {options.kind} must be multiples of {granule}")
 

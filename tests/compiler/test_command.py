@@ -173,6 +173,35 @@ class Command(unittest.TestCase):
         result = run(path, {"x": np.load(samples)}, self.directory / "run")["p"]
         np.testing.assert_allclose(result.sum(axis=1), 1, atol=1e-5)
 
+    def test_a_segment_on_the_cpu_may_come_first_in_the_middle_and_last(self):
+        nodes = [
+            node("Softmax", ["x"], ["first"], name="a", axis=1),
+            node("Conv", ["first", "v"], ["second"], name="b"),
+            node("Softmax", ["second"], ["third"], name="c", axis=1),
+            node("Conv", ["third", "w"], ["fourth"], name="d"),
+            node("Softmax", ["fourth"], ["y"], name="e", axis=3),
+        ]
+        weights = {n: self.random.standard_normal((8, 8, 1, 1)).astype("f4") for n in "vw"}
+        shape = (1, *SHAPE)
+        source = save(model(nodes, {"x": shape}, {"y": shape}, weights), self.directory / "m.onnx")
+        samples = self.random.uniform(-2, 2, (6, *SHAPE)).astype("f4")
+        np.save(self.directory / "x.npy", samples)
+        succeed("compile", source, "--calibration", self.directory / "x.npy")
+        path = source.with_suffix(".ovm")
+        processors = [s["processor"] for s in info(path)["segments"]]
+        self.assertEqual(processors, ["CPU", "BPU", "CPU", "BPU", "CPU"])
+
+        def softmax(values, axis):
+            exponentials = np.exp(values - values.max(axis=axis, keepdims=True))
+            return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+        def convolve(values, name):
+            return np.einsum("oi,nihw->nohw", weights[name][:, :, 0, 0], values)
+
+        wanted = softmax(convolve(softmax(convolve(softmax(samples, 1), "v"), 1), "w"), 3)
+        got = run(path, {"x": samples}, self.directory / "run")["y"]
+        np.testing.assert_allclose(got, wanted, atol=0.02)
+
     def test_old_opsets_mean_what_they_meant(self):
         for opset in (7, 9, 11, 12, 13, 15, 17):
             with self.subTest(opset=opset):

@@ -91,16 +91,34 @@ def many_outputs():
 
 # (what, model, parts of the message)
 CASES = [
-    ("unknown operator", one_node("Gather", constants={"i": np.zeros(1, np.int64)}),
-     ["'my_gather' (Gather)", "not supported"]),
+    ("unknown operator", one_node("Scan", output=IMAGE), ["my_scan"]),
+    ("weights of a transposed convolution that do not fit",
+     one_node("ConvTranspose", output=(1, 8, 10, 10), constants={"w": ones(3, 4, 3, 3)}, group=2),
+     ["(ConvTranspose)", "channels"]),
+    ("integers beyond what a float holds",
+     one_node("Add", constants={"c": np.array([1 << 25], np.int64)}), ["2^24"]),
     ("operator of another domain", foreign_domain(), ["(Relu)"]),
-    ("weights that are no constant", variable_weights(), ["'my_conv' (Conv)", "must be a constant"]),
-    ("one-dimensional convolution",
-     one_node("Conv", (1, 3, 8), (1, 4, None), constants={"w": ones(4, 3, 3)}), ["1x3x8"]),
-    ("batch", relu((2, 3, 4, 4)), ["'x'", "batch 1"]),
-    ("three dimensions", relu((1, 3, 4)), ["'x'", "1x3x4"]),
-    ("integer input", integer_input(), ["'x'", "float32"]),
     ("symbolic height", unknown_shape(), ["'x'", "static shape"]),
+    ("resized crop", resize(coordinate_transformation_mode="tf_half_pixel_for_nn"),
+     ["(Resize)", "tf_half_pixel_for_nn"]),
+    ("empty slice", slice_of([4], [4], [2], [1]), ["(Slice)", "empty"]),
+    ("training batch normalization",
+     model([node("BatchNormalization", ["x", *"sbmv"], ["y", "m2", "v2"], training_mode=1)],
+           {"x": IMAGE}, {"y": IMAGE}, {name: ones(3) for name in "sbmv"}, opset=14),
+     ["(BatchNormalization)", "training"]),
+    ("data outside the file", external_data(), ["weights"]),
+    ("constant shorter than its shape", short_constant(), ["'w'"]),
+    ("opset from the future", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": IMAGE},
+                                    opset=18), ["opset 18"]),
+    ("more regions than a job has", many_outputs(), ["inputs and outputs"]),
+]  # fmt: skip
+
+# Refused only because the device has to run the node.
+BPU_CASES = [
+    ("softmax", one_node("Softmax", (1, 8), (1, 8)), ["my_softmax", "no form on the BPU"]),
+    ("integers",
+     model([node("Cast", ["x"], ["i"], to=TensorProto.INT64), node("Add", ["i", "i"], ["y"])],
+           {"x": IMAGE}, {"y": IMAGE}), ["libonnx refuses"]),
     ("padding as large as the kernel", conv(pads=[3, 3, 3, 3]), ["(Conv)", "padding"]),
     ("window in the padding at the end", conv(pads=[0, 0, 6, 6]), ["(Conv)", "padding"]),
     ("dilated pool that misses its tensor",
@@ -113,63 +131,16 @@ CASES = [
      one_node("ConvTranspose", constants={"w": ones(3, 4, 3, 3)}, strides=[2, 2],
               output_padding=[1, 1]),
      ["(ConvTranspose)", "no input reaches"]),
-    ("weights of a transposed convolution that do not fit",
-     one_node("ConvTranspose", output=(1, 8, 10, 10), constants={"w": ones(3, 4, 3, 3)}, group=2),
-     ["(ConvTranspose)", "3x4x3x3"]),
     ("resized channels", resize(scales=(1, 2, 1, 1)), ["'my_resize' (Resize)", "height and width"]),
     ("cubic resizing", resize(mode="cubic"), ["(Resize)", "'cubic'"]),
-    ("resized crop", resize(coordinate_transformation_mode="tf_half_pixel_for_nn"),
-     ["(Resize)", "tf_half_pixel_for_nn"]),
-    ("concat over the batch",
-     model([node("Concat", ["x", "z"], ["y"], axis=0)], {"x": IMAGE, "z": IMAGE},
-           {"y": (2, 3, 8, 8)}),
-     ["'my_concat' (Concat)", "batch"]),
-    ("concat with a constant",
-     one_node("Concat", output=(1, 6, 8, 8), constants={"c": ones(*IMAGE)}, axis=1),
-     ["(Concat)", "'c' is a constant"]),
     ("backward slice", slice_of([-1], [0], [2], [-1]), ["'my_slice' (Slice)", "positive"]),
     ("every second channel", slice_of([0], [3], [1], [2]), ["(Slice)", "channels"]),
-    ("empty slice", slice_of([4], [4], [2], [1]), ["(Slice)", "empty"]),
-    ("split of flattened features",
-     model([node("Flatten", ["x"], ["f"]), node("Split", ["f"], ["y", "z"], axis=1)],
-           {"x": IMAGE}, {"y": (1, 96), "z": (1, 96)}),
-     ["'my_split' (Split)", "flattened"]),
     ("mean over channels", one_node("ReduceMean", axes=[1]), ["'my_reducemean' (ReduceMean)", "mean"]),
     ("division by a tensor",
      model([node("Div", ["x", "z"], ["y"])], {"x": IMAGE, "z": IMAGE}, {"y": IMAGE}),
      ["'my_div' (Div)", "constant divisor"]),
-    ("maximum of three",
-     model([node("Max", ["x", "z", "x"], ["y"])], {"x": IMAGE, "z": IMAGE}, {"y": IMAGE}),
-     ["'my_max' (Max)", "two operands"]),
-    ("three-dimensional pool", one_node("MaxPool", (1, 3, 8, 8, 8), (*UNKNOWN, None), kernel_shape=[2, 2, 2]),
-     ["1x3x8x8x8"]),
-    ("broadcast of another rank",
-     model([node("Add", ["x", "z"], ["y"])], {"x": IMAGE, "z": (1, 8)}, {"y": IMAGE}),
-     ["'my_add' (Add)", "do not fit"]),
     ("constant that is not per channel", one_node("Mul", constants={"c": ones(8, 8)}),
      ["(Mul)", "per channel"]),
-    ("reshape that moves data",
-     one_node("Reshape", constants={"s": np.array([1, 12, 4, 4], np.int64)}),
-     ["'my_reshape' (Reshape)", "1x12x4x4"]),
-    ("matrix product of images", one_node("MatMul", constants={"m": ones(8, 8)}), ["(MatMul)"]),
-    ("transposed features",
-     one_node("Gemm", (3, 1), (1, 2), constants={"m": ones(3, 2)}, transA=1), ["batch 1"]),
-    ("softmax over the batch", one_node("Softmax", axis=0), ["(Softmax)", "axis"]),
-    ("softmax in the middle",
-     model([node("Softmax", ["x"], ["s"], axis=1), node("Relu", ["s"], ["y"])],
-           {"x": (1, 8)}, {"y": (1, 8)}),
-     ["'my_softmax' (Softmax)", "last"]),
-    ("training batch normalization",
-     model([node("BatchNormalization", ["x", *"sbmv"], ["y", "m2", "v2"], training_mode=1)],
-           {"x": IMAGE}, {"y": IMAGE}, {name: ones(3) for name in "sbmv"}, opset=14),
-     ["(BatchNormalization)", "training"]),
-    ("data outside the file", external_data(), ["weights"]),
-    ("constant shorter than its shape", short_constant(), ["'w'"]),
-    ("opset from the future", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": IMAGE},
-                                    opset=18), ["opset 18"]),
-    ("opset from the past", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": IMAGE},
-                                  opset=6), ["opset 6"]),
-    ("more regions than a job has", many_outputs(), ["inputs and outputs"]),
     ("features beyond the device's sums",
      one_node("MatMul", (1, 1 << 18), (1, 1), constants={"m": ones(1 << 18, 1)}), ["(MatMul)", "features"]),
 ]  # fmt: skip
@@ -197,6 +168,24 @@ class Refusals(unittest.TestCase):
         for what, proto, parts in CASES:
             with self.subTest(what=what):
                 self.assert_refused(self.compile(proto), "model.onnx", *parts)
+
+    def test_nodes_that_the_device_has_to_run(self):
+        for what, proto, parts in BPU_CASES:
+            with self.subTest(what=what):
+                names = [entry.name for entry in proto.graph.node]
+                forced = [part for name in names for part in ("--run-on-bpu", name)]
+                self.assert_refused(self.compile(proto, *forced), "model.onnx", *parts)
+
+    def test_options_that_name_what_is_not_there(self):
+        for arguments, parts in [
+            (["--run-on-cpu", "absent"], ["run_on_cpu absent", "no such node"]),
+            (["--run-on-bpu", "absent"], ["run_on_bpu absent", "no such node"]),
+            (["--input-shape", "z=1x3x8x8"], ["--input-shape z", "no such input"]),
+            (["--input-shape", "x=1x3x8"], ["--input-shape x", "4 dimensions"]),
+            (["--input-shape", "x=1x3x0x8"], ["--input-shape x=1x3x0x8", "is not"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assert_refused(self.compile(conv(), *arguments), *parts)
 
     def test_files_that_are_no_models(self):
         path = self.directory / "model.onnx"
@@ -239,7 +228,7 @@ class Refusals(unittest.TestCase):
             (samples, ["samples.npy", "Nx3x8x8"]),
             (f"z={samples}", ["no input 'z'"]),
             (self.directory / "absent.npy", ["absent.npy"]),
-            (empty, ["empty", "no .npy file"]),
+            (empty, ["empty", "no .npy"]),
             (not_finite, ["finite"]),
             (none, ["'x'", "0 samples"]),
         ]:

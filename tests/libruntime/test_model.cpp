@@ -41,7 +41,7 @@ std::uint64_t read_everything(const Model& model) {
         for (const TensorBinding& binding : segment.bindings)
             sum += model.tensors()[binding.tensor].bytes;
         for (const CpuOp& op : segment.cpu_ops)
-            sum += model.tensors()[op.input].shape.at(static_cast<std::size_t>(op.axis));
+            sum += model.tensors()[op.inputs.at(0)].shape.at(0) + op.integers.size();
     }
     for (const std::byte byte : model.weights())
         sum += static_cast<std::uint64_t>(byte);
@@ -75,7 +75,7 @@ TEST(Model, SaysWhatItsFileSays) {
     EXPECT_EQ(model->segments()[0].fcs.size(), 2u);
     EXPECT_EQ(model->segments()[0].fc_cycles[1], 300u);
     EXPECT_FALSE(model->segments()[1].on_bpu());
-    EXPECT_EQ(model->segments()[1].cpu_ops[0].axis, 1);
+    EXPECT_EQ(model->segments()[1].cpu_ops[0].integers, std::vector<std::int64_t>{1});
     EXPECT_EQ(model->program().size(), 2 * sizeof(overtake_insn));
     EXPECT_THROW(model->input(1), Error);
     EXPECT_THROW(model->output(2), Error);
@@ -111,7 +111,7 @@ const SpoiltField spoilt_fields[] = {
     {"version", [](ModelSpec& m) { m.version = 2u << 16; }},
     {"isa_version", [](ModelSpec& m) { m.isa_version = 0; }},
     {"program", [](ModelSpec& m) { m.program_bytes_cut = 1; }},
-    {"program", [](ModelSpec& m) { m.program.clear(); }},
+    {"segments[0].bpu.fcs[0]", [](ModelSpec& m) { m.program.clear(); }},
     {"inputs", [](ModelSpec& m) { m.inputs.clear(); }},
     {"inputs[0]", [](ModelSpec& m) { m.inputs = {3}; }},
     {"inputs[1]",
@@ -151,14 +151,14 @@ const SpoiltField spoilt_fields[] = {
     {"segments[0].bpu.bindings: tensor 0 is an input",
      [](ModelSpec& m) { m.segments[0].bindings[0] = fbs::Binding(3, 0, true); }},
     {"segments[1].cpu.ops", [](ModelSpec& m) { m.segments[1].ops.clear(); }},
-    {"segments[1].cpu.ops[0].type", [](ModelSpec& m) { m.segments[1].ops[0].type = 9; }},
+    {"segments[1].cpu.ops[0].type", [](ModelSpec& m) { m.segments[1].ops[0].type = 99; }},
     {"segments[1].cpu.ops[0].inputs", [](ModelSpec& m) { m.segments[1].ops[0].inputs.clear(); }},
     {"segments[1].cpu.ops[0].inputs[0]", [](ModelSpec& m) { m.segments[1].ops[0].inputs = {7}; }},
     {"segments[1].cpu.ops[0].outputs",
      [](ModelSpec& m) {
          m.segments[1].ops[0].outputs = {2, 2};
      }},
-    {"segments[1].cpu.ops[0].outputs[0]", [](ModelSpec& m) { m.segments[1].ops[0].outputs = {1}; }},
+    {"segments[1].cpu.ops[0].outputs[0]", [](ModelSpec& m) { m.segments[1].ops[0].outputs = {0}; }},
     {"segments[1].cpu.ops[0].axis", [](ModelSpec& m) { m.segments[1].ops[0].axis = 4; }},
     {"segments[1].cpu.ops[0].axis", [](ModelSpec& m) { m.segments[1].ops[0].axis = -5; }},
     {"segments[1].cpu.ops[0]",

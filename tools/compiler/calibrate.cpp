@@ -8,7 +8,8 @@ namespace overtake::compiler {
 
 Calibration::Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
                          const std::function<void(double)>& progress)
-    : histograms_(graph.values.size()), means_(graph.values.size()) {
+    : on_device_(device_values(graph)), histograms_(graph.values.size()),
+      means_(graph.values.size()) {
     FloatExecutor executor(graph);
     const int passes = method == CalibrationMethod::min_max ? 1 : 2;
     double done = 0;
@@ -16,6 +17,8 @@ Calibration::Calibration(const Graph& graph, const Samples& samples, Calibration
         for (const FloatValues& sample : samples) {
             const FloatValues& values = executor.run(sample);
             for (ValueId id = 0; id < values.size(); ++id) {
+                if (!on_device_[id])
+                    continue;
                 if (pass == 1)
                     histograms_[id].count(values[id]);
                 else if (!histograms_[id].look(values[id]))
@@ -38,14 +41,20 @@ void Calibration::add_means(const Value& value, const std::vector<float>& data, 
     for (std::size_t channel = 0; channel < value.channels; ++channel) {
         double sum = 0;
         for (std::size_t pixel = 0; pixel < pixels; ++pixel)
-            sum += data[channel * pixels + pixel];
+            sum += data[value.order == Order::rows ? pixel * value.channels + channel
+                                                   : channel * pixels + pixel];
         means[channel] += sum / static_cast<double>(pixels * samples);
     }
 }
 
 std::vector<Range> Calibration::ranges(CalibrationMethod method, double percentile) const {
     std::vector<Range> result;
-    for (const Histogram& histogram : histograms_)
+    for (ValueId id = 0; id < histograms_.size(); ++id) {
+        const Histogram& histogram = histograms_[id];
+        if (!on_device_[id]) {
+            result.push_back({0, 0});
+            continue;
+        }
         switch (method) {
         case CalibrationMethod::min_max:
         case CalibrationMethod::best:
@@ -58,6 +67,7 @@ std::vector<Range> Calibration::ranges(CalibrationMethod method, double percenti
             result.push_back(histogram.least_divergence());
             break;
         }
+    }
     return result;
 }
 

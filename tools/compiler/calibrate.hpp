@@ -38,6 +38,7 @@ private:
     static void add_means(const Value& value, const std::vector<float>& data, std::size_t samples,
                           std::vector<double>& means);
 
+    std::vector<bool> on_device_; // what the CPU alone sees needs no range
     std::vector<Histogram> histograms_;
     std::vector<std::vector<double>> means_;
 };

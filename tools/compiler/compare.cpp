@@ -6,34 +6,39 @@
 #include <cmath>
 
 #include "error.hpp"
-#include "float_operators.hpp"
 #include "nv12.hpp"
+#include "place.hpp"
 
 namespace overtake::compiler {
 namespace {
 
-// The regions of one job, in host memory.
+// What a model's tasks have in memory: a buffer for every value that crosses a border, in the
+// device's form or in float, and the regions of the job that runs.
 class Memory {
 public:
     Memory(const Graph& graph, const QuantisedGraph& quantised, const Program& program)
-        : graph_(graph), quantised_(quantised), program_(program) {
-        bytes_[OVERTAKE_REGION_WEIGHTS] = program.constants.bytes();
-        bytes_[OVERTAKE_REGION_SCRATCH].resize(program.scratch_bytes);
-        for (std::size_t index = 0; index < program.io.size(); ++index)
-            bytes_[OVERTAKE_REGION_IO + index].resize(
-                program.places[program.io[index].value].bytes);
-        for (std::size_t region = 0; region < bytes_.size(); ++region)
-            regions_[region] = {bytes_[region].data(), bytes_[region].size(),
-                                OVT_REGION_READ | OVT_REGION_WRITE, 0};
+        : graph_(graph), quantised_(quantised), program_(program), on_device_(device_values(graph)),
+          bytes_(graph.values.size()), reals_(graph.values.size()),
+          constants_(program.constants.bytes()) {
+        for (ValueId id = 0; id < graph.values.size(); ++id)
+            if (on_device_[id])
+                bytes_[id].resize(dense_place(graph.values[id]).bytes);
+            else
+                reals_[id] = graph.values[id].constant;
     }
 
     void write(ValueId id, const std::vector<float>& data) {
+        if (!on_device_[id]) {
+            reals_[id] = data;
+            return;
+        }
         const Quantisation& quantisation = quantised_.values[id];
         if (graph_.values[id].user_type == UserType::nv12)
             return write_picture(id, data);
-        visit(id, [&](std::uint8_t& element, std::size_t index) {
-            element = static_cast<std::uint8_t>(quantisation.nearest(data[index]));
-        });
+        visit(id, dense_place(graph_.values[id]), bytes_[id].data(),
+              [&](std::uint8_t& element, std::size_t index) {
+                  element = static_cast<std::uint8_t>(quantisation.nearest(data[index]));
+              });
     }
 
     void write_picture(ValueId id, const std::vector<float>& data) {
@@ -43,16 +48,31 @@ public:
         for (float real : data)
             pixels.push_back(static_cast<float>(quantisation.nearest(real) + 128));
         const auto bytes = to_nv12(pixels, value.height, value.width, value.picture_flags);
-        std::ranges::copy(bytes, bytes_[program_.places[id].region].begin());
+        std::ranges::copy(bytes, bytes_[id].begin());
     }
 
+    /// Of a value that crosses a border, or that is the input of a segment on the CPU.
     std::vector<float> read(ValueId id) {
-        const Quantisation& quantisation = quantised_.values[id];
-        std::vector<float> data(graph_.values[id].elements());
-        visit(id, [&](std::uint8_t& element, std::size_t index) {
-            data[index] = quantisation.real(static_cast<std::int8_t>(element));
-        });
-        return data;
+        if (!on_device_[id])
+            return reals_[id];
+        return read_at(id, dense_place(graph_.values[id]), bytes_[id].data());
+    }
+
+    void enter(const ProgramSegment& segment) {
+        segment_ = &segment;
+        scratch_.assign(segment.scratch_bytes, 0);
+        regions_ = {};
+        bind(OVERTAKE_REGION_WEIGHTS, constants_);
+        bind(OVERTAKE_REGION_SCRATCH, scratch_);
+        for (std::size_t index = 0; index < segment.io.size(); ++index)
+            bind(OVERTAKE_REGION_IO + index, bytes_[segment.io[index].value]);
+    }
+
+    /// A value of the entered segment, which has just been written.
+    std::vector<float> read_here(ValueId id) {
+        const Place& place = segment_->places[id];
+        return read_at(id, place,
+                       static_cast<std::uint8_t*>(regions_[place.region].base) + place.offset);
     }
 
     void execute(const overtake_insn& insn) {
@@ -65,25 +85,37 @@ public:
     }
 
 private:
+    void bind(std::size_t region, std::vector<std::uint8_t>& bytes) {
+        regions_[region] = {bytes.data(), bytes.size(), OVT_REGION_READ | OVT_REGION_WRITE, 0};
+    }
+
+    std::vector<float> read_at(ValueId id, const Place& place, std::uint8_t* base) {
+        const Quantisation& quantisation = quantised_.values[id];
+        std::vector<float> data(graph_.values[id].elements());
+        visit(id, place, base, [&](std::uint8_t& element, std::size_t index) {
+            data[index] = quantisation.real(static_cast<std::int8_t>(element));
+        });
+        return data;
+    }
+
     // Every element in device memory with its index in ONNX's order.
     template <typename Function>
-    void visit(ValueId id, const Function& function) {
-        const Value& value = graph_.values[id];
-        const Place& place = program_.places[id];
-        std::uint8_t* base = bytes_[place.region].data() + place.offset;
-        std::size_t index = 0;
-        for (std::uint32_t channel = 0; channel < value.channels; ++channel)
-            for (std::uint32_t y = 0; y < value.height; ++y)
-                for (std::uint32_t x = 0; x < value.width; ++x)
-                    function(base[std::uint64_t{y} * place.row_stride +
-                                  std::uint64_t{x} * place.pixel_stride + channel],
-                             index++);
+    void visit(ValueId id, const Place& place, std::uint8_t* base, const Function& function) {
+        for_each_element(graph_.values[id], [&](auto channel, auto y, auto x, std::size_t index) {
+            function(base[std::uint64_t{y} * place.row_stride +
+                          std::uint64_t{x} * place.pixel_stride + channel],
+                     index);
+        });
     }
 
     const Graph& graph_;
     const QuantisedGraph& quantised_;
     const Program& program_;
-    std::array<std::vector<std::uint8_t>, OVERTAKE_MAX_REGIONS> bytes_;
+    const std::vector<bool> on_device_;
+    std::vector<std::vector<std::uint8_t>> bytes_; // by value
+    std::vector<std::vector<float>> reals_;        // by value
+    std::vector<std::uint8_t> constants_, scratch_;
+    const ProgramSegment* segment_ = nullptr;
     std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions_{};
 };
 
@@ -107,46 +139,89 @@ struct Similarity {
     }
 };
 
+class Comparison {
+public:
+    Comparison(const Graph& graph, const QuantisedGraph& quantised, const Program& program,
+               const std::function<void(double)>& step_done)
+        : graph_(graph), program_(program), step_done_(step_done),
+          memory_(graph, quantised, program), executor_(graph), sums_(graph.nodes.size()) {
+        for (const Node& node : graph.nodes)
+            kernels_.push_back(node.on_bpu() ? cpu::Kernel{}
+                                             : cpu::make_kernel(cpu_operation(graph, node)));
+    }
+
+    void run(const FloatValues& sample) {
+        const FloatValues& expected = executor_.run(sample);
+        for (std::size_t index = 0; index < graph_.inputs.size(); ++index)
+            memory_.write(graph_.inputs[index], sample[index]);
+        for (const ProgramSegment& segment : program_.segments)
+            if (segment.on_bpu)
+                run_bpu(segment, expected);
+            else
+                for (std::size_t index = 0; index < segment.node_count; ++index)
+                    run_cpu(segment.first_node + index, expected);
+    }
+
+    std::vector<float> cosines() const {
+        std::vector<float> cosines;
+        for (const Similarity& sum : sums_)
+            cosines.push_back(sum.cosine());
+        return cosines;
+    }
+
+private:
+    // A node may have no steps: a view of what others wrote.
+    void run_bpu(const ProgramSegment& segment, const FloatValues& expected) {
+        memory_.enter(segment);
+        std::size_t step = segment.first_step;
+        for (std::size_t index = segment.first_node;
+             index < segment.first_node + segment.node_count; ++index) {
+            for (; step < segment.first_step + segment.step_count &&
+                   program_.steps[step].node == index;
+                 ++step) {
+                memory_.execute(program_.steps[step].insn);
+                step_done_(1);
+            }
+            const ValueId output = graph_.nodes[index].output;
+            sums_[index].add(memory_.read_here(output), expected[output]);
+        }
+    }
+
+    void run_cpu(std::size_t index, const FloatValues& expected) {
+        const Node& node = graph_.nodes[index];
+        std::vector<std::vector<float>> values;
+        for (ValueId input : node.inputs)
+            values.push_back(memory_.read(input));
+        std::vector<float> result(graph_.values[node.output].elements());
+        kernels_[index](cpu::Inputs(values.begin(), values.end()), result);
+        sums_[index].add(result, expected[node.output]);
+        memory_.write(node.output, result);
+    }
+
+    const Graph& graph_;
+    const Program& program_;
+    const std::function<void(double)>& step_done_;
+    Memory memory_;
+    FloatExecutor executor_;
+    std::vector<cpu::Kernel> kernels_; // by node, of those on the CPU
+    std::vector<Similarity> sums_;     // by node
+};
+
 } // namespace
 
 std::vector<float> cosine_similarities(const Graph& graph, const QuantisedGraph& quantised,
                                        const Program& program, const Samples& samples,
                                        const std::function<void(double)>& progress) {
-    std::vector<Similarity> sums(graph.nodes.size());
-    FloatExecutor executor(graph);
-    Memory memory(graph, quantised, program);
     const double total =
         static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));
     double done = 0;
-    for (const FloatValues& sample : samples) {
-        const FloatValues& expected = executor.run(sample);
-        for (std::size_t index = 0; index < graph.inputs.size(); ++index)
-            if (program.places[graph.inputs[index]].bytes > 0)
-                memory.write(graph.inputs[index], sample[index]);
-        // A node may have no steps: a view of what others wrote.
-        std::size_t step = 0;
-        for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
-            const ValueId output = graph.nodes[index].output;
-            for (; step < program.steps.size() && program.steps[step].node == index; ++step) {
-                memory.execute(program.steps[step].insn);
-                progress(++done / total);
-            }
-            if (program.places[output].bytes > 0)
-                sums[index].add(memory.read(output), expected[output]);
-        }
-        for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
-            const Node& node = graph.nodes[index];
-            if (node.op != Operator::softmax || program.places[node.inputs[0]].bytes == 0)
-                continue;
-            std::vector<float> result(graph.values[node.output].elements());
-            softmax(node, graph.values[node.output], memory.read(node.inputs[0]), result);
-            sums[index].add(result, expected[node.output]);
-        }
-    }
-    std::vector<float> cosines;
-    for (const Similarity& sum : sums)
-        cosines.push_back(sum.cosine());
-    return cosines;
+    const std::function<void(double)> step_done = [&](double steps) {
+        progress((done += steps) / total);
+    };
+    Comparison comparison(graph, quantised, program, step_done);
+    for (const FloatValues& sample : samples)
+        comparison.run(sample);
+    return comparison.cosines();
 }
 
 } // namespace overtake::compiler

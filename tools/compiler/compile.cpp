@@ -10,6 +10,7 @@
 #include "fold.hpp"
 #include "import.hpp"
 #include "lower.hpp"
+#include "segments.hpp"
 #include "split.hpp"
 #include "write.hpp"
 
@@ -128,12 +129,13 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
         };
     };
     const ovt_profile& profile = find_profile(options.profile);
-    Graph imported = import_onnx(options.model);
+    Graph imported = import_onnx(options.model, options.import);
     const bool comes_quantised = std::ranges::all_of(
         imported.inputs, [&](ValueId id) { return imported.values[id].given.has_value(); });
     std::vector<InputOptions> inputs = options.inputs;
     about(options.model, [&] { apply_input_options(imported, inputs); });
     fold(imported);
+    order_by_segments(imported);
     const Samples samples = samples_for(imported, inputs, comes_quantised, options);
     auto [graph, quantised, program] = about(options.model, [&] {
         const Calibration calibration(imported, samples, options.method, tell("calibrating"));

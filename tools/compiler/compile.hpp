@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate.hpp"
+#include "import.hpp"
 #include "inputs.hpp"
 
 namespace overtake::compiler {
@@ -25,6 +26,7 @@ struct CompileOptions {
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment
     std::string profile = "default";
     unsigned seed = 1; ///< of the random calibration
+    ImportOptions import;
     /// Called with what the user ought to know about a model that compiles all the same.
     std::function<void(const std::string&)> warn = {};
 };

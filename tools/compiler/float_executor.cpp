@@ -22,6 +22,10 @@ dnnl::memory::dims image(const Value& value) {
     return {1, value.channels, value.height, value.width};
 }
 
+Tag tag_of(const Value& value) {
+    return value.order == Order::rows ? Tag::nhwc : Tag::nchw;
+}
+
 } // namespace
 
 // One prepared oneDNN primitive with its weights in the order it likes.
@@ -74,8 +78,8 @@ struct FloatExecutor::Convolution {
                                                  dnnl::algorithm::deconvolution_direct);
         else
             prepare<dnnl::convolution_forward>(node, in, out, dnnl::algorithm::convolution_direct);
-        user_source = {image(in), f32, Tag::nchw};
-        user_target = {image(out), f32, Tag::nchw};
+        user_source = {image(in), f32, tag_of(in)};
+        user_target = {image(out), f32, tag_of(out)};
         bias = dnnl::memory({{out.channels}, f32, Tag::x}, engine());
         std::ranges::copy(node.bias, static_cast<float*>(bias.get_data_handle()));
     }
@@ -98,7 +102,12 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
     values_.resize(graph.values.size());
     for (ValueId value : graph.inputs)
         values_[value].resize(graph.values[value].elements());
+    for (ValueId value = 0; value < graph.values.size(); ++value)
+        if (graph.values[value].is_constant())
+            values_[value] = graph.values[value].constant;
     for (const Node& node : graph.nodes) {
+        kernels_.push_back(node.on_bpu() ? cpu::Kernel{}
+                                         : cpu::make_kernel(cpu_operation(graph, node)));
         const Value& out = graph.values[node.output];
         values_[node.output].resize(out.elements());
         const bool is_convolution = node.op == Operator::convolution ||
@@ -112,11 +121,20 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
 
 FloatExecutor::~FloatExecutor() = default;
 
+cpu::Inputs FloatExecutor::inputs_of(const Node& node) const {
+    cpu::Inputs inputs;
+    for (ValueId input : node.inputs)
+        inputs.emplace_back(values_[input]);
+    return inputs;
+}
+
 void FloatExecutor::run_node(std::size_t index) {
     const Node& node = graph_.nodes[index];
     std::vector<float>& out = values_[node.output];
     if (convolutions_[index]) {
         convolutions_[index]->run(values_[node.inputs[0]], out);
+    } else if (kernels_[index]) {
+        kernels_[index](inputs_of(node), out);
     } else {
         std::vector<FloatTensor> inputs;
         for (ValueId input : node.inputs)

@@ -8,7 +8,7 @@
 
 namespace overtake::compiler {
 
-/// Every value of a graph for one sample, by ValueId; elements ordered channels, height, width.
+/// Every value of a graph for one sample, by ValueId; elements in ONNX's order.
 using FloatValues = std::vector<std::vector<float>>;
 
 /// Runs a graph in float32; convolutions through oneDNN.  Not thread-safe; the graph outlives it
@@ -25,10 +25,12 @@ public:
 private:
     struct Convolution;
     void run_node(std::size_t index);
+    cpu::Inputs inputs_of(const Node& node) const;
 
     const Graph& graph_;
     FloatValues values_;
     std::vector<std::unique_ptr<Convolution>> convolutions_; // by node, null for other operators
+    std::vector<cpu::Kernel> kernels_;                       // by node, of those on the CPU
 };
 
 } // namespace overtake::compiler

@@ -8,20 +8,6 @@
 namespace overtake::compiler {
 namespace {
 
-std::size_t element(const Value& value, std::size_t channel, std::size_t y, std::size_t x) {
-    return (channel * value.height + y) * value.width + x;
-}
-
-// Calls function(channel, y, x, index) for every element in ONNX's order.
-template <typename Function>
-void for_each(const Value& value, const Function& function) {
-    std::size_t index = 0;
-    for (std::uint32_t channel = 0; channel < value.channels; ++channel)
-        for (std::uint32_t y = 0; y < value.height; ++y)
-            for (std::uint32_t x = 0; x < value.width; ++x)
-                function(channel, y, x, index++);
-}
-
 void run_pool(const Node& node, const FloatTensor& in, const Value& value,
               std::vector<float>& out) {
     const Window& window = node.window;
@@ -29,7 +15,7 @@ void run_pool(const Node& node, const FloatTensor& in, const Value& value,
     // Positions below and to the right that count although nothing is there.
     const std::int64_t last_row = node.clips_padding ? height + node.pad_bottom : 1ll << 40;
     const std::int64_t last_column = node.clips_padding ? width + node.pad_right : 1ll << 40;
-    for_each(value, [&](auto channel, auto y, auto x, std::size_t index) {
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         float maximum = -std::numeric_limits<float>::infinity();
         double sum = 0;
         std::int64_t inside = 0, counted = 0;
@@ -43,8 +29,8 @@ void run_pool(const Node& node, const FloatTensor& in, const Value& value,
                 counted += row < last_row && column < last_column;
                 if (row < 0 || row >= height || column < 0 || column >= width)
                     continue;
-                const float here = in.data[element(in.value, channel, static_cast<std::size_t>(row),
-                                                   static_cast<std::size_t>(column))];
+                const float here = in.data[in.value.index(channel, static_cast<std::size_t>(row),
+                                                          static_cast<std::size_t>(column))];
                 maximum = std::max(maximum, here);
                 sum += here;
                 ++inside;
@@ -60,10 +46,10 @@ void run_binary(const std::vector<FloatTensor>& inputs, const Value& value, std:
     const auto operand = [](const FloatTensor& tensor, std::size_t channel, std::size_t y,
                             std::size_t x) {
         const Value& shape = tensor.value;
-        return tensor.data[element(shape, shape.channels == 1 ? 0 : channel,
-                                   shape.height == 1 ? 0 : y, shape.width == 1 ? 0 : x)];
+        return tensor.data[shape.index(shape.channels == 1 ? 0 : channel, shape.height == 1 ? 0 : y,
+                                       shape.width == 1 ? 0 : x)];
     };
-    for_each(value, [&](auto channel, auto y, auto x, std::size_t index) {
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         out[index] = function(operand(inputs[0], channel, y, x), operand(inputs[1], channel, y, x));
     });
 }
@@ -72,9 +58,9 @@ void run_concat(const Node& node, const std::vector<FloatTensor>& inputs, const 
                 std::vector<float>& out) {
     std::size_t first[3] = {};
     for (const FloatTensor& input : inputs) {
-        for_each(input.value, [&](auto channel, auto y, auto x, std::size_t index) {
-            out[element(value, first[axis_channels] + channel, first[axis_height] + y,
-                        first[axis_width] + x)] = input.data[index];
+        for_each_element(input.value, [&](auto channel, auto y, auto x, std::size_t index) {
+            out[value.index(first[axis_channels] + channel, first[axis_height] + y,
+                            first[axis_width] + x)] = input.data[index];
         });
         const std::size_t sizes[3] = {input.value.channels, input.value.height, input.value.width};
         first[node.device_axis] += sizes[node.device_axis];
@@ -86,9 +72,9 @@ void run_slice(const Node& node, const FloatTensor& in, const Value& value,
     const auto source = [&](std::size_t axis, std::size_t position) {
         return node.stretches[axis].first + position * node.stretches[axis].step;
     };
-    for_each(value, [&](auto channel, auto y, auto x, std::size_t index) {
-        out[index] = in.data[element(in.value, source(axis_channels, channel),
-                                     source(axis_height, y), source(axis_width, x))];
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+        out[index] = in.data[in.value.index(source(axis_channels, channel), source(axis_height, y),
+                                            source(axis_width, x))];
     });
 }
 
@@ -107,11 +93,11 @@ Between between(const Positions& positions, std::uint32_t output, std::uint32_t 
 
 void run_resize(const Node& node, const FloatTensor& in, const Value& value,
                 std::vector<float>& out) {
-    for_each(value, [&](auto channel, auto y, auto x, std::size_t index) {
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         const Between row = between(node.rows, y, in.value.height);
         const Between column = between(node.columns, x, in.value.width);
         const auto pixel = [&](std::size_t r, std::size_t c) {
-            return in.data[element(in.value, channel, r, c)];
+            return in.data[in.value.index(channel, r, c)];
         };
         const auto mix = [](float a, float b, float fraction) { return a + (b - a) * fraction; };
         out[index] = node.op == Operator::resize_nearest
@@ -124,30 +110,30 @@ void run_resize(const Node& node, const FloatTensor& in, const Value& value,
     });
 }
 
-} // namespace
-
-// (outer, axis, inner) of the ONNX shape.
-void softmax(const Node& node, const Value& value, const std::vector<float>& source,
-             std::vector<float>& target) {
-    std::size_t inner = 1;
-    for (std::size_t axis = static_cast<std::size_t>(node.axis) + 1; axis < value.shape.size();
-         ++axis)
-        inner *= static_cast<std::size_t>(value.shape[axis]);
-    const auto length = static_cast<std::size_t>(value.shape[static_cast<std::size_t>(node.axis)]);
-    for (std::size_t start = 0; start < source.size(); start += length * inner)
-        for (std::size_t offset = 0; offset < inner; ++offset) {
-            const float* in = source.data() + start + offset;
-            float* out = target.data() + start + offset;
-            float maximum = in[0];
-            for (std::size_t i = 1; i < length; ++i)
-                maximum = std::max(maximum, in[i * inner]);
-            float sum = 0;
-            for (std::size_t i = 0; i < length; ++i)
-                sum += out[i * inner] = std::exp(in[i * inner] - maximum);
-            for (std::size_t i = 0; i < length; ++i)
-                out[i * inner] /= sum;
-        }
+void run_matrix_product(const std::vector<FloatTensor>& inputs, const Value& value,
+                        std::vector<float>& out) {
+    const Value &left = inputs[0].value, &right = inputs[1].value;
+    for_each_element(value, [&](auto column, auto y, auto x, std::size_t index) {
+        double sum = 0;
+        for (std::uint32_t k = 0; k < left.channels; ++k)
+            sum += double{inputs[0].data[left.index(k, y, x)]} *
+                   inputs[1].data[right.index(k, right.height > 1 ? y : 0, column)];
+        out[index] = static_cast<float>(sum);
+    });
 }
+
+void run_permute(const Node& node, const FloatTensor& in, const Value& value,
+                 std::vector<float>& out) {
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+        std::size_t source[3] = {};
+        source[node.axes[0]] = y;
+        source[node.axes[1]] = x;
+        source[node.axes[2]] = channel;
+        out[index] = in.data[in.value.index(source[2], source[0], source[1])];
+    });
+}
+
+} // namespace
 
 void run_float(const Node& node, const std::vector<FloatTensor>& inputs, const Value& value,
                std::vector<float>& out) {
@@ -183,6 +169,7 @@ void run_float(const Node& node, const std::vector<FloatTensor>& inputs, const V
             out = in.data;
         break;
     case Operator::copy:
+    case Operator::reshape:
         out = in.data;
         break;
     case Operator::concat:
@@ -195,8 +182,13 @@ void run_float(const Node& node, const std::vector<FloatTensor>& inputs, const V
     case Operator::resize_bilinear:
         run_resize(node, in, value, out);
         break;
-    case Operator::softmax:
-        softmax(node, value, in.data, out);
+    case Operator::matrix_product:
+        run_matrix_product(inputs, value, out);
+        break;
+    case Operator::permute:
+        run_permute(node, in, value, out);
+        break;
+    case Operator::cpu: // the executor's
         break;
     }
 }

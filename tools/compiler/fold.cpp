@@ -141,7 +141,7 @@ private:
         if (node.op != Operator::activation || node.function)
             return false;
         Node* producer = sole_producer(node.inputs[0]);
-        if (!producer || producer->op == Operator::softmax || is_rounded(*producer) ||
+        if (!producer || !producer->on_bpu() || is_rounded(*producer) ||
             (keeps_quantisation(*producer) && producer->op != Operator::max_pool))
             return false;
         if (keeps_quantisation(*producer) && graph_.values[node.output].given)

@@ -14,6 +14,8 @@ std::uint64_t multiply_accumulates(const Graph& graph, const Node& node) {
         return output.elements() * window;
     case Operator::transposed_convolution:
         return graph.values[node.inputs[0]].elements() * window * (output.channels / node.groups);
+    case Operator::matrix_product:
+        return output.elements() * graph.values[node.inputs[0]].channels;
     default:
         return 0;
     }
@@ -25,6 +27,8 @@ bool keeps_quantisation(const Node& node) {
     case Operator::copy:
     case Operator::concat:
     case Operator::slice:
+    case Operator::permute:
+    case Operator::reshape:
     case Operator::resize_nearest:
     case Operator::resize_bilinear:
         return true;
@@ -35,6 +39,30 @@ bool keeps_quantisation(const Node& node) {
 
 std::string describe(const Node& node) {
     return "node '" + node.name + "' (" + node.onnx_type + ")";
+}
+
+cpu::Operation cpu_operation(const Graph& graph, const Node& node) {
+    // The CPU's scalars have one dimension.
+    const auto shape_of = [&](ValueId id) {
+        const auto& shape = graph.values[id].shape;
+        return shape.empty() ? cpu::Shape{1} : cpu::Shape(shape.begin(), shape.end());
+    };
+    cpu::Operation operation{
+        node.cpu.type, node.cpu.integers, node.cpu.reals, {}, shape_of(node.output)};
+    for (ValueId input : node.inputs)
+        operation.inputs.push_back(shape_of(input));
+    return operation;
+}
+
+std::vector<bool> device_values(const Graph& graph) {
+    std::vector<bool> touched(graph.values.size());
+    for (const Node& node : graph.nodes)
+        if (node.on_bpu()) {
+            touched[node.output] = true;
+            for (ValueId input : node.inputs)
+                touched[input] = true;
+        }
+    return touched;
 }
 
 std::vector<std::size_t> count_uses(const Graph& graph) {

@@ -2,10 +2,12 @@
 //
 // The compiler's intermediate representation: a float network of device-shaped operators.
 //
-// Batch is 1 throughout.  A value's elements are ordered channels, height, width, as in ONNX;
-// flattened values keep their three dimensions, so flattening needs no node.  Nodes are in
-// topological order.  Passes (import, fold, calibrate, quantise, lower) run on it one after the
-// other, on one thread.
+// A value has any shape.  One that the device may hold has three dimensions there as well, and an
+// order that says how its elements, row-major in ONNX, run through them; flattened values keep
+// their three dimensions, so flattening needs no node.  A node belongs to the device or, with
+// Operator::cpu, to the CPU.  Nodes are in topological order, and those of one segment stand
+// together once order_by_segments() has run.  Passes (import, fold, order, calibrate, quantise,
+// lower) run on it one after the other, on one thread.
 #pragma once
 
 #include <array>
@@ -17,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/operation.hpp"
 #include "quantisation.hpp"
 
 namespace overtake::compiler {
@@ -27,7 +30,7 @@ using ValueId = std::size_t;
 /// uint8 is kept as the int8 below it by 128; nv12 is a picture's luma plane and its chroma plane.
 enum class UserType { float32, int8, uint8, nv12 };
 
-/// One tensor.  `shape` is what ONNX says: (1, channels, height, width) or (1, features).
+/// One tensor.  `shape` is what ONNX says.  Without channels the device cannot hold it.
 struct Value {
     std::string name;
     std::vector<std::int64_t> shape;
@@ -38,9 +41,34 @@ struct Value {
     std::optional<Quantisation> given = std::nullopt;
     UserType user_type = UserType::float32;
     std::uint32_t picture_flags = 0; // nv12: OVERTAKE_FLAG_* of its conversion
+    Order order =
+        Order::planes; // of the elements: channels, height, width or height, width, channels
+    std::vector<float> constant = {}; // all elements; read by the CPU only
 
-    std::size_t elements() const { return std::size_t{channels} * height * width; }
+    bool is_constant() const { return !constant.empty(); }
+    bool fits_device() const { return channels > 0 && !is_constant(); }
+    std::size_t elements() const {
+        std::size_t count = 1;
+        for (std::int64_t size : shape)
+            count *= static_cast<std::size_t>(size);
+        return count;
+    }
+    /// Where an element stands in ONNX's order.
+    std::size_t index(std::size_t channel, std::size_t y, std::size_t x) const {
+        if (order == Order::rows)
+            return (y * width + x) * channels + channel;
+        return (channel * height + y) * width + x;
+    }
 };
+
+/// Calls function(channel, y, x, index in ONNX's order) for every element.
+template <typename Function>
+void for_each_element(const Value& value, const Function& function) {
+    for (std::uint32_t channel = 0; channel < value.channels; ++channel)
+        for (std::uint32_t y = 0; y < value.height; ++y)
+            for (std::uint32_t x = 0; x < value.width; ++x)
+                function(channel, y, x, value.index(channel, y, x));
+}
 
 enum class Operator {
     convolution, // weights (output channels, input channels / groups, kernel rows, columns), bias
@@ -60,7 +88,11 @@ enum class Operator {
     slice,  // elements first + n * step of each axis
     resize_nearest,
     resize_bilinear,
-    softmax, // on the CPU
+    matrix_product, // pixels of the first input times pixels of the second: (rows, k) x (columns,
+                    // k)
+    permute,        // axes exchanged as Node::axes says
+    reshape,        // the same bytes in other dimensions
+    cpu,            // what Node::cpu says, on the CPU
 };
 
 /// Axes of a value, as indices into its (channels, height, width).
@@ -98,6 +130,13 @@ struct Positions {
     double step = 1;
 };
 
+/// An operator of the CPU but for its shapes, which are its values' own.
+struct CpuForm {
+    CpuOpType type = CpuOpType::dequantize;
+    std::vector<std::int64_t> integers;
+    std::vector<float> reals;
+};
+
 struct Node {
     std::string name;
     std::string onnx_type;
@@ -110,10 +149,11 @@ struct Node {
     bool clips_padding = false;     // but for what lies beyond this much padding
     std::uint32_t pad_bottom = 0;
     std::uint32_t pad_right = 0;
-    int axis = -1;                    // softmax, an index into the ONNX shape
-    std::size_t device_axis = 0;      // concat: axis_*
-    std::array<Stretch, 3> stretches; // slice: by axis_*
-    Positions rows, columns;          // resize
+    CpuForm cpu;                                 // cpu
+    std::array<std::size_t, 3> axes = {0, 1, 2}; // permute: of height, width, channels, the input's
+    std::size_t device_axis = 0;                 // concat: axis_*
+    std::array<Stretch, 3> stretches;            // slice: by axis_*
+    Positions rows, columns;                     // resize
     std::vector<float> weights;
     std::vector<float> bias;              // one per output channel
     std::vector<float> weight_scales;     // one per output channel, if the model gives them
@@ -122,6 +162,7 @@ struct Node {
     float clamp_low = -std::numeric_limits<float>::infinity();
     float clamp_high = std::numeric_limits<float>::infinity();
 
+    bool on_bpu() const { return op != Operator::cpu; }
     bool is_clamped() const {
         return clamp_low > -std::numeric_limits<float>::infinity() ||
                clamp_high < std::numeric_limits<float>::infinity();
@@ -144,6 +185,12 @@ std::uint64_t multiply_accumulates(const Graph& graph, const Node& node);
 
 /// "node 'conv1' (Conv)", for messages.
 std::string describe(const Node& node);
+
+/// The operator of a node on the CPU.
+cpu::Operation cpu_operation(const Graph& graph, const Node& node);
+
+/// By value: whether a node of the device reads or writes it.
+std::vector<bool> device_values(const Graph& graph);
 
 /// How many nodes read the value, plus one if it is an output of the graph.
 std::vector<std::size_t> count_uses(const Graph& graph);

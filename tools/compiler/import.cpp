@@ -4,50 +4,254 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "crossings.hpp"
 #include "error.hpp"
 #include "importer.hpp"
 
 namespace overtake::compiler {
 
-const std::map<std::string, Importer::Handler>& Importer::handlers() {
-    static const std::map<std::string, Handler> table = {
-        {"Add", &Importer::arithmetic},
-        {"AveragePool", &Importer::pool},
-        {"BatchNormalization", &Importer::batch_normalization},
-        {"Clip", &Importer::clip},
-        {"Constant", &Importer::constant},
-        {"Concat", &Importer::concat},
-        {"Conv", &Importer::convolution},
-        {"ConvTranspose", &Importer::transposed_convolution},
-        {"Div", &Importer::arithmetic},
-        {"Dropout", &Importer::alias},
-        {"Elu", &Importer::function},
-        {"Flatten", &Importer::flatten},
-        {"Gemm", &Importer::gemm},
-        {"GlobalAveragePool", &Importer::global_pool},
-        {"GlobalMaxPool", &Importer::global_pool},
-        {"HardSigmoid", &Importer::function},
-        {"HardSwish", &Importer::function},
-        {"Identity", &Importer::alias},
-        {"LeakyRelu", &Importer::function},
-        {"MatMul", &Importer::matrix_product},
-        {"Max", &Importer::extreme},
-        {"MaxPool", &Importer::pool},
-        {"Min", &Importer::extreme},
-        {"Mul", &Importer::arithmetic},
-        {"ReduceMean", &Importer::reduce_mean},
-        {"Relu", &Importer::relu},
-        {"Reshape", &Importer::reshape},
-        {"Resize", &Importer::resize},
-        {"Sigmoid", &Importer::function},
-        {"Slice", &Importer::slice},
-        {"Softmax", &Importer::softmax},
-        {"Split", &Importer::split},
-        {"Squeeze", &Importer::reshape},
-        {"Sub", &Importer::arithmetic},
-        {"Tanh", &Importer::function},
+// What goes where, and what the table of supported operators says of it.
+const std::map<std::string, Importer::Entry>& Importer::operators() {
+    static const std::map<std::string, Entry> table = {
+        {"Abs",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Acos",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Acosh",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Add",
+         {&Importer::arithmetic, &Importer::cpu_binary,
+          "of one order, or a constant per channel; broadcasting per device dimension",
+          "broadcasting"}},
+        {"And", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"ArgMax", {nullptr, &Importer::cpu_arg_reduce, "", "any shape"}},
+        {"ArgMin", {nullptr, &Importer::cpu_arg_reduce, "", "any shape"}},
+        {"Asin",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Asinh",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Atan",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Atanh",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"AveragePool",
+         {&Importer::pool, &Importer::cpu_pool, "1 or 2 axes, batch 1; no indices",
+          "any number of axes; no indices"}},
+        {"BatchNormalization",
+         {&Importer::batch_normalization, &Importer::cpu_batch_normalization, "constant parameters",
+          "constant parameters"}},
+        {"Cast", {nullptr, &Importer::cpu_cast, "", "numbers and truth values, held as float32"}},
+        {"Ceil",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Celu",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Clip",
+         {&Importer::clip, &Importer::cpu_clip,
+          "any shape with three device dimensions; constant bounds", "constant bounds"}},
+        {"Concat",
+         {&Importer::concat, &Importer::cpu_concat, "along a device dimension", "any shape"}},
+        {"Constant", {nullptr, nullptr, "", "numbers", &Importer::constant}},
+        {"ConstantOfShape",
+         {nullptr, nullptr, "", "a constant shape", &Importer::constant_of_shape}},
+        {"Conv",
+         {&Importer::convolution, &Importer::cpu_convolution,
+          "1 or 2 axes, batch 1, constant weights", "any number of axes"}},
+        {"ConvTranspose",
+         {&Importer::transposed_convolution, &Importer::cpu_convolution,
+          "1 or 2 axes, batch 1, constant weights, strides within the kernel",
+          "any number of axes"}},
+        {"Cos",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Cosh",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"DepthToSpace", {nullptr, &Importer::cpu_depth_to_space, "", "any shape"}},
+        {"Div",
+         {&Importer::arithmetic, &Importer::cpu_binary, "by a constant per channel",
+          "broadcasting"}},
+        {"Dropout", {nullptr, &Importer::alias, "", "another name, no work"}},
+        {"Elu",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Equal", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"Erf",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Exp",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Expand", {nullptr, &Importer::cpu_expand, "", "a constant shape"}},
+        {"Flatten", {nullptr, &Importer::flatten, "", "another name, no work"}},
+        {"Floor",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Gather", {nullptr, &Importer::cpu_gather, "", "any shape"}},
+        {"GatherElements", {nullptr, &Importer::cpu_gather_elements, "", "any shape"}},
+        {"Gemm",
+         {&Importer::gemm, &Importer::cpu_gemm, "rows times a constant matrix", "any matrices"}},
+        {"GlobalAveragePool",
+         {&Importer::global_pool, &Importer::cpu_global_pool, "1 or 2 axes, batch 1",
+          "any number of axes"}},
+        {"GlobalMaxPool",
+         {&Importer::global_pool, &Importer::cpu_global_pool, "1 or 2 axes, batch 1",
+          "any number of axes"}},
+        {"Greater", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"GreaterOrEqual", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"HardSigmoid",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"HardSwish",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Identity", {nullptr, &Importer::alias, "", "another name, no work"}},
+        {"InstanceNormalization",
+         {nullptr, &Importer::cpu_instance_normalization, "", "any shape"}},
+        {"IsInf", {nullptr, &Importer::cpu_unary, "", "any shape"}},
+        {"IsNaN", {nullptr, &Importer::cpu_unary, "", "any shape"}},
+        {"LayerNormalization", {nullptr, &Importer::cpu_layer_normalization, "", "one output"}},
+        {"LeakyRelu",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Less", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"LessOrEqual", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"Log",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"LogSoftmax", {nullptr, &Importer::cpu_softmax, "", "any axis"}},
+        {"MatMul",
+         {&Importer::matrix_product, &Importer::cpu_matrix_product,
+          "rows times a constant matrix, or two computed ones of one rank; 32768 factors",
+          "any shape"}},
+        {"Max",
+         {&Importer::extreme, &Importer::cpu_binary,
+          "of two tensors; broadcasting per device dimension", "any number; broadcasting"}},
+        {"MaxPool",
+         {&Importer::pool, &Importer::cpu_pool, "1 or 2 axes, batch 1; no indices",
+          "any number of axes; no indices"}},
+        {"Mean", {nullptr, &Importer::cpu_binary, "", "any number; broadcasting"}},
+        {"Min",
+         {&Importer::extreme, &Importer::cpu_binary,
+          "of two tensors; broadcasting per device dimension", "any number; broadcasting"}},
+        {"Mod", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"Mul",
+         {&Importer::arithmetic, &Importer::cpu_binary,
+          "of one order, or a constant per channel; broadcasting per device dimension",
+          "broadcasting"}},
+        {"Neg",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"NonMaxSuppression",
+         {nullptr, &Importer::cpu_non_max_suppression, "",
+          "constant limits; rows of -1 fill the output"}},
+        {"Not", {nullptr, &Importer::cpu_unary, "", "any shape"}},
+        {"Or", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"PRelu", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"Pad", {nullptr, &Importer::cpu_pad, "", "constant pads; constant, edge, reflect, wrap"}},
+        {"Pow", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"Range", {nullptr, nullptr, "", "constants", &Importer::range_constant}},
+        {"Reciprocal",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"ReduceL1", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceL2", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceLogSum", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceLogSumExp", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceMax", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceMean",
+         {&Importer::reduce_mean, &Importer::cpu_reduce, "over height and width, batch 1",
+          "constant axes"}},
+        {"ReduceMin", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceProd", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceSum", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceSumSquare", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"Relu",
+         {&Importer::relu, &Importer::cpu_unary, "any shape with three device dimensions",
+          "any shape"}},
+        {"Reshape", {nullptr, &Importer::reshape, "", "another name, no work; a constant shape"}},
+        {"Resize",
+         {&Importer::resize, &Importer::cpu_resize, "height and width, batch 1; nearest, linear",
+          "any axes; nearest, linear, cubic"}},
+        {"Round",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Selu",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Shape", {nullptr, nullptr, "", "a constant", &Importer::shape_constant}},
+        {"Shrink",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Sigmoid",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Sign",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Sin",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Sinh",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Size", {nullptr, nullptr, "", "a constant", &Importer::shape_constant}},
+        {"Slice",
+         {&Importer::slice, &Importer::cpu_slice,
+          "along device dimensions; constant bounds; forwards", "constant bounds"}},
+        {"Softmax", {nullptr, &Importer::cpu_softmax, "", "any axis"}},
+        {"Softplus",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Softsign",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"SpaceToDepth", {nullptr, &Importer::cpu_depth_to_space, "", "any shape"}},
+        {"Split",
+         {&Importer::split, &Importer::cpu_split, "along a device dimension; constant sizes",
+          "constant sizes"}},
+        {"Sqrt",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Squeeze", {nullptr, &Importer::squeeze, "", "another name, no work"}},
+        {"Sub",
+         {&Importer::arithmetic, &Importer::cpu_binary,
+          "of one order, or a constant per channel; broadcasting per device dimension",
+          "broadcasting"}},
+        {"Sum", {nullptr, &Importer::cpu_binary, "", "any number; broadcasting"}},
+        {"Tan",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Tanh",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"ThresholdedRelu",
+         {&Importer::function, &Importer::cpu_unary,
+          "any shape with three device dimensions; a table", "any shape"}},
+        {"Tile", {nullptr, &Importer::cpu_tile, "", "constant repeats"}},
+        {"TopK", {nullptr, &Importer::cpu_top_k, "", "a constant number"}},
+        {"Transpose",
+         {&Importer::transpose, &Importer::cpu_transpose, "of device dimensions", "any shape"}},
+        {"Unsqueeze", {nullptr, &Importer::unsqueeze, "", "another name, no work"}},
+        {"Where", {nullptr, &Importer::cpu_where, "", "broadcasting"}},
+        {"Xor", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
     };
     return table;
+}
+
+std::vector<SupportedOperator> Importer::supported() {
+    std::vector<SupportedOperator> result;
+    for (const auto& [type, entry] : operators())
+        result.push_back({type, entry.on_bpu, entry.on_cpu});
+    return result;
 }
 
 void Importer::read_constants() {
@@ -62,14 +266,22 @@ void Importer::read_inputs() {
         if (constants_.contains(input.name()))
             continue;
         const std::string place = "input '" + input.name() + "' ";
-        if (input.type().tensor_type().elem_type() != onnx::TensorProto::FLOAT)
-            throw CompileError(path_, place + "is not float32; export the model in float32");
+        const int type = input.type().tensor_type().elem_type();
+        const bool is_real = type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE;
+        const bool is_integer = type == onnx::TensorProto::INT64 ||
+                                type == onnx::TensorProto::INT32 || type == onnx::TensorProto::BOOL;
+        if (!input.type().has_tensor_type() || (!is_real && !is_integer))
+            throw CompileError(path_, place +
+                                          "is neither of reals nor of integers or truth values; "
+                                          "export the model in float32");
+        types_[input.name()] = type;
         const auto shape = static_shape(input);
         if (!shape)
-            throw CompileError(path_, place + "has no static shape; export the model with one");
-        const ValueId value = add_value(input.name(), *shape);
+            throw CompileError(path_, place + "has no static shape; give one with --input-shape " +
+                                          input.name() + "=...");
+        const ValueId value = add_host_value(input.name(), *shape);
         graph_.inputs.push_back(value);
-        references_[input.name()] = {value, *shape};
+        references_[input.name()] = {value, *shape, is_integer};
     }
     if (graph_.inputs.empty())
         throw CompileError(path_, "the model has no inputs; there is nothing to run");
@@ -84,39 +296,116 @@ void Importer::read_shapes() {
 
 // Each output gets a value of its own that some node writes.
 void Importer::read_outputs() {
+    onnx::NodeProto identity;
+    identity.set_op_type("Identity");
+    node_ = &identity;
     for (const auto& output : model_.graph().output()) {
-        const auto found = references_.find(output.name());
-        if (found == references_.end())
-            throw CompileError(path_, "output '" + output.name() +
-                                          "' is a constant; fold constants before export");
-        Reference reference = found->second;
-        const bool is_written = std::ranges::any_of(
-            graph_.nodes, [&](const Node& node) { return node.output == reference.value; });
-        if (!is_written ||
-            std::ranges::find(graph_.outputs, reference.value) != graph_.outputs.end()) {
-            Node node;
-            node.name = output.name();
-            node.onnx_type = "Identity";
-            node.op = Operator::copy;
-            node.inputs = {reference.value};
-            graph_.values.push_back(value_of(reference));
-            node.output = reference.value = graph_.values.size() - 1;
+        identity.set_name(output.name());
+        identity.clear_input();
+        identity.clear_output();
+        identity.add_input(output.name());
+        identity.add_output(output.name());
+        parts_ = 0;
+        const Reference reference = cpu_input(0);
+        const Value& value = value_of(reference);
+        const bool is_flat =
+            reference.shape.size() == 2 && reference.shape[0] == 1 && is_on_device(reference.value);
+        const bool is_own =
+            writer_of(reference.value) &&
+            std::ranges::find(graph_.outputs, reference.value) == graph_.outputs.end();
+        ValueId id = reference.value;
+        if (is_own && (value.shape == reference.shape || (is_flat && !is_read_by_cpu(id)))) {
+            graph_.values[id].shape = reference.shape;
+        } else if (value.shape == reference.shape && value.fits_device()) {
+            Node node = new_node(Operator::copy);
+            node.inputs = {id};
+            graph_.values.push_back(value);
+            node.output = id = graph_.values.size() - 1;
             graph_.nodes.push_back(std::move(node));
+        } else {
+            id = value.shape == reference.shape
+                     ? cpu_node({CpuOpType::dequantize, {}, {}}, {reference}, reference.shape).value
+                     : with_own_shape(reference);
         }
-        graph_.values[reference.value].name = output.name();
-        graph_.values[reference.value].shape = reference.shape;
-        graph_.outputs.push_back(reference.value);
+        graph_.values[id].name = output.name();
+        graph_.outputs.push_back(id);
     }
 }
 
-// The CPU segment comes after the BPU segment; nothing goes back.
-void Importer::check_softmax() const {
-    for (const Node& node : graph_.nodes)
-        if (node.op == Operator::softmax)
-            for (const Node& reader : graph_.nodes)
-                if (std::ranges::find(reader.inputs, node.output) != reader.inputs.end())
-                    throw CompileError(path_,
-                                       describe(node) + ": is supported as the last operator only");
+bool Importer::is_read_by_cpu(ValueId value) const {
+    return std::ranges::any_of(graph_.nodes, [&](const Node& node) {
+        return !node.on_bpu() && std::ranges::find(node.inputs, value) != node.inputs.end();
+    });
+}
+
+bool Importer::has_constant_inputs_only() const {
+    bool any = false;
+    for (int index = 0; index < node_->input_size(); ++index)
+        if (has_input(index)) {
+            any = true;
+            if (!is_constant(index))
+                return false;
+        }
+    return any;
+}
+
+bool Importer::has_integers() const {
+    return std::ranges::any_of(node_->input(), [&](const std::string& name) {
+        const auto found = references_.find(name);
+        return found != references_.end() && found->second.integer;
+    });
+}
+
+// What a refused attempt has left is taken back.
+bool Importer::try_bpu(const Entry& entry, std::string& reason) {
+    const std::size_t nodes = graph_.nodes.size(), values = graph_.values.size();
+    const auto reordered = reordered_;
+    const std::vector<Value> before = graph_.values; // an order may have been settled
+    try {
+        (this->*entry.bpu)();
+        return true;
+    } catch (const CompileError& error) {
+        reason = error.what();
+    }
+    graph_.nodes.resize(nodes);
+    graph_.values = before;
+    graph_.values.resize(values);
+    reordered_ = reordered;
+    std::erase_if(copied_, [&](const auto& copied) { return copied.second >= values; });
+    return false;
+}
+
+void Importer::import_node(int number) {
+    node_ = &model_.graph().node(number);
+    parts_ = 0;
+    const auto found = operators().find(node_->op_type());
+    if (found == operators().end() || !(node_->domain().empty() || node_->domain() == "ai.onnx"))
+        refuse("the operator is not supported");
+    const Entry& entry = found->second;
+    if (entry.constant)
+        return (this->*entry.constant)();
+    if (has_constant_inputs_only())
+        return fold_constant(entry);
+    const auto named = [&](const std::vector<std::string>& names) {
+        return std::ranges::find(names, node_name()) != names.end();
+    };
+    const bool wants_bpu = named(options_.run_on_bpu);
+    const bool wants_cpu = named(options_.run_on_cpu) || (on_cpu_.contains(number) && !wants_bpu);
+    const std::size_t before = graph_.nodes.size();
+    std::string reason;
+    if (entry.bpu && !has_integers() && !(wants_cpu && entry.cpu) && try_bpu(entry, reason)) {
+        placements_.back() = Placement::bpu;
+        return;
+    }
+    if (wants_bpu && entry.bpu && !reason.empty())
+        throw CompileError(reason, "and it is to run on the BPU");
+    if (wants_bpu && !entry.bpu && entry.cpu && graph_.nodes.size() == before)
+        refuse("has no form on the BPU, where it is to run");
+    if (!entry.cpu)
+        throw CompileError(reason, "and it has no form on the CPU");
+    (this->*entry.cpu)();
+    if (graph_.nodes.size() > before)
+        placements_.back() = Placement::cpu;
 }
 
 Graph Importer::run() {
@@ -124,23 +413,43 @@ Graph Importer::run() {
     read_constants();
     read_inputs();
     read_shapes();
-    for (const auto& node : model_.graph().node()) {
-        node_ = &node;
-        const auto handler = handlers().find(node.op_type());
-        if (handler == handlers().end() || !(node.domain().empty() || node.domain() == "ai.onnx"))
-            refuse("the operator is not supported");
-        (this->*handler->second)();
+    for (int number = 0; number < model_.graph().node_size(); ++number) {
+        placements_.push_back(Placement::nowhere);
+        import_node(number);
     }
     read_outputs();
     apply_given_tensors();
-    check_softmax();
     return std::move(graph_);
 }
 
-Graph import_onnx(const std::string& path) {
+std::vector<SupportedOperator> supported_operators() {
+    return Importer::supported();
+}
+
+namespace {
+
+void check_names(const onnx::ModelProto& model, const std::string& path,
+                 const std::vector<std::string>& names, const char* option) {
+    for (const std::string& name : names)
+        if (std::ranges::none_of(model.graph().node(), [&](const onnx::NodeProto& node) {
+                return node.name() == name || (node.output_size() > 0 && node.output(0) == name);
+            }))
+            throw CompileError(std::string(option) + " " + name, path + " has no such node");
+}
+
+} // namespace
+
+Graph import_onnx(const std::string& path, const ImportOptions& options) {
     GivenScales given;
-    const onnx::ModelProto model = load_onnx(path, given);
-    return Importer(path, model, given).run();
+    const onnx::ModelProto model = load_onnx(path, given, options.input_shapes);
+    check_names(model, path, options.run_on_cpu, "run_on_cpu");
+    check_names(model, path, options.run_on_bpu, "run_on_bpu");
+    Importer first(path, model, given, options);
+    Graph graph = first.run();
+    const std::set<int> on_cpu = cheaper_on_cpu(model, first.placements());
+    if (on_cpu.empty())
+        return graph;
+    return Importer(path, model, given, options, on_cpu).run();
 }
 
 } // namespace overtake::compiler

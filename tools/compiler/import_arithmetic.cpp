@@ -24,7 +24,8 @@ void Importer::batch_normalization() {
     const auto &scale = float_input(1), &bias = float_input(2), &mean = float_input(3),
                &variance = float_input(4);
     const std::size_t channels = value_of(input).channels;
-    if (input.shape[1] != value_of(input).channels)
+    const bool is_planes = value_of(input).order == Order::planes || input.shape.size() == 2;
+    if (input.shape.size() < 2 || !is_planes || input.shape[1] != value_of(input).channels)
         refuse("normalises flattened features; export it before Flatten");
     for (const auto* parameter : {&scale, &bias, &mean, &variance})
         if (parameter->size() != channels)
@@ -48,8 +49,10 @@ std::vector<float> Importer::per_channel(const Constant& constant, const Referen
     Shape shape = constant.shape;
     while (shape.size() < other.shape.size())
         shape.insert(shape.begin(), 1);
-    const bool fits = shape.size() == other.shape.size() && shape[1] == other.shape[1] &&
-                      other.shape[1] == value.channels && constant.floats.size() == value.channels;
+    const std::size_t axis = value.order == Order::rows ? other.shape.size() - 1 : 1;
+    const bool fits = shape.size() == other.shape.size() && axis < shape.size() &&
+                      shape[axis] == other.shape[axis] && other.shape[axis] == value.channels &&
+                      constant.floats.size() == value.channels;
     if (!fits)
         refuse("a constant of shape " + to_text(constant.shape) + " beside a tensor of shape " +
                to_text(other.shape) + " is not one number per channel, which is all it may be");
@@ -58,26 +61,34 @@ std::vector<float> Importer::per_channel(const Constant& constant, const Referen
 
 // Both operands computed: each dimension of one is the output's or 1.
 void Importer::add_binary(Operator op) {
-    const Reference left = variable_input(0), right = variable_input(1);
-    const Shape shape = output_shape();
-    for (const Reference* operand : {&left, &right}) {
-        const bool is_flattened =
-            shape.size() == 2 && operand->shape[1] != value_of(*operand).channels;
-        if (operand->shape.size() != shape.size() || (is_flattened && left.shape != right.shape))
-            refuse("operands of shapes " + to_text(left.shape) + " and " + to_text(right.shape) +
-                   " do not fit each other");
-    }
+    Reference operands[2] = {variable_input(0), variable_input(1)};
+    const Shape shape = broadcast_shape(operands[0].shape, operands[1].shape);
+    const Value first = value_of(operands[0]), second = value_of(operands[1]);
+    const bool is_alike = operands[0].shape == operands[1].shape && first.order == second.order &&
+                          first.fits_device() && first.channels == second.channels &&
+                          first.height == second.height && first.width == second.width;
     Node node = new_node(op);
-    if (left.shape == right.shape) {
-        const Value &first = value_of(left), &second = value_of(right);
-        if (first.height != second.height || first.width != second.width)
-            refuse("operands are flattened from different shapes");
-        node.inputs = {right.value};
-        finish_like(left, std::move(node));
+    if (is_alike) { // flattened or not
+        node.inputs = {operands[1].value};
+        finish_like(operands[0], std::move(node));
         return;
     }
-    node.inputs = {left.value, right.value};
-    finish(std::move(node), add_value(node_->output(0), shape));
+    const Order order = operands[0].shape == shape ? first.order : second.order;
+    for (Reference& operand : operands) {
+        while (operand.shape.size() < shape.size())
+            operand.shape.insert(operand.shape.begin(), 1);
+        node.inputs.push_back(in_order(operand, order));
+    }
+    const ValueId output = add_value(node_->output(0), shape, order);
+    const Value& out = graph_.values[output];
+    for (ValueId input : node.inputs) {
+        const Value& in = graph_.values[input];
+        if ((in.channels != 1 && in.channels != out.channels) ||
+            (in.height != 1 && in.height != out.height) || (in.width != 1 && in.width != out.width))
+            refuse("operands of shapes " + to_text(operands[0].shape) + " and " +
+                   to_text(operands[1].shape) + " do not fit each other on the device");
+    }
+    finish(std::move(node), output);
 }
 
 // Sub, Mul, Div and Add; with a constant a scale and an offset for each channel.
@@ -95,6 +106,9 @@ void Importer::arithmetic() {
     if (type == "Div" && constant_index == 0)
         refuse("is supported with a constant divisor only");
     const Reference input = variable_input(1 - constant_index);
+    if (broadcast_shape(input.shape, constant_input(constant_index).shape) != input.shape)
+        refuse("a constant of shape " + to_text(constant_input(constant_index).shape) +
+               " makes a tensor of shape " + to_text(input.shape) + " larger");
     const std::vector<float> operand = per_channel(constant_input(constant_index), input);
     std::vector<float> scale(operand.size(), 1.0f), offset(operand.size(), 0.0f);
     for (std::size_t channel = 0; channel < operand.size(); ++channel) {

@@ -19,9 +19,11 @@ std::vector<float> Importer::convolution_bias(std::int64_t outputs) const {
 }
 
 void Importer::convolution() {
-    const Reference input = variable_input(0);
-    const Shape& shape = constant_input(1).shape;
-    if (input.shape.size() != 4 || shape.size() != 4)
+    const Reference input = image_input(0);
+    Shape shape = constant_input(1).shape;
+    if (input.shape.size() == 3 && shape.size() == 3)
+        shape.insert(shape.begin() + 2, 1);
+    if (shape.size() != 4)
         refuse("only two-dimensional convolutions are supported");
     const std::int64_t group_count = Attributes(*node_).integer("group", 1);
     const Value& data = value_of(input);
@@ -52,8 +54,8 @@ void Importer::convolution() {
 void Importer::read_transposed_padding(Window& window, const Value& input,
                                        const Value& output) const {
     const Attributes attributes(*node_);
-    auto pads = attributes.integers("pads", {0, 0, 0, 0});
-    const auto extra = attributes.integers("output_padding", {0, 0});
+    auto pads = spatial_attribute("pads", 0, input.shape);
+    const auto extra = spatial_attribute("output_padding", 0, input.shape);
     const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
     const std::int64_t extents[2] = {window.extent_height(), window.extent_width()};
     const std::int64_t strides[2] = {window.stride_height, window.stride_width};
@@ -97,9 +99,11 @@ static std::vector<float> exchange_channels(const std::vector<float>& weights, c
 }
 
 void Importer::transposed_convolution() {
-    const Reference input = variable_input(0);
-    const Shape& shape = constant_input(1).shape;
-    if (input.shape.size() != 4 || shape.size() != 4)
+    const Reference input = image_input(0);
+    Shape shape = constant_input(1).shape;
+    if (input.shape.size() == 3 && shape.size() == 3)
+        shape.insert(shape.begin() + 2, 1);
+    if (shape.size() != 4)
         refuse("only two-dimensional convolutions are supported");
     const std::int64_t group_count = Attributes(*node_).integer("group", 1);
     if (group_count < 1 || value_of(input).channels != shape[0] || shape[0] % group_count != 0)
@@ -110,7 +114,7 @@ void Importer::transposed_convolution() {
         refuse("its kernel has more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) +
                " elements");
     Node node = new_node(Operator::transposed_convolution);
-    node.window = read_taps({shape[2], shape[3]});
+    node.window = read_taps({shape[2], shape[3]}, input.shape);
     node.weights = exchange_channels(float_input(1), shape, group_count);
     node.bias = convolution_bias(shape[1] * group_count);
     node.groups = static_cast<std::uint32_t>(group_count);

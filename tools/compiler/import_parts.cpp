@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts of tensors: Concat, Slice, Split.
+// Parts of tensors on the device: Concat, Slice, Split.
 #include "importer.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <numeric>
+#include "layout.hpp"
 
 namespace overtake::compiler {
 
-// An ONNX axis as one of a value's.  Flattened features have channels only, if anything.
-std::size_t Importer::device_axis(const Reference& reference, std::int64_t axis) const {
-    const auto rank = static_cast<std::int64_t>(reference.shape.size());
-    axis += axis < 0 ? rank : 0;
-    if (axis < 0 || axis >= rank)
-        refuse("its axis lies outside the tensor");
-    if (axis == 0)
-        refuse("over the batch is not supported");
-    if (rank == 2 && reference.shape[1] != value_of(reference).channels)
-        refuse("over flattened features is not supported");
-    return static_cast<std::size_t>(axis - 1);
+// An ONNX axis as one of a value's (axis_channels, ...).
+std::size_t Importer::device_axis(const Value& value, std::size_t axis) const {
+    constexpr std::size_t numbers[3] = {axis_height, axis_width, axis_channels};
+    if (const auto axes = device_axes(value))
+        for (std::size_t k = 0; k < 3; ++k)
+            if ((*axes)[k] == static_cast<int>(axis))
+                return numbers[k];
+    refuse("its axis is none of the device's for a tensor of shape " + to_text(value.shape));
 }
 
 void Importer::concat() {
@@ -28,83 +23,72 @@ void Importer::concat() {
         references_[node_->output(0)] = first;
         return;
     }
+    const std::size_t axis = axis_of(Attributes(*node_).integer("axis", 0), first.shape.size());
+    const Order order = value_of(first).order;
     Node node = new_node(Operator::concat);
-    const std::int64_t axis = Attributes(*node_).integer("axis", 0);
+    Shape shape = first.shape;
+    shape[axis] = 0;
     for (int index = 0; index < node_->input_size(); ++index) {
         const Reference input = variable_input(index);
-        node.device_axis = device_axis(input, axis);
-        node.inputs.push_back(input.value);
+        if (input.shape.size() != shape.size())
+            refuse("its inputs differ in rank");
+        node.inputs.push_back(in_order(input, order));
+        shape[axis] += input.shape[axis];
     }
-    finish(std::move(node), add_value(node_->output(0), output_shape()));
+    const ValueId output = add_value(node_->output(0), shape, order);
+    node.device_axis = device_axis(graph_.values[output], axis);
+    for (ValueId input : node.inputs)
+        if (device_axis(graph_.values[input], axis) != node.device_axis)
+            refuse("its inputs lie differently on the device");
+    finish(std::move(node), output);
 }
 
-void Importer::add_slice(const Reference& input, const std::array<Stretch, 3>& stretches,
+void Importer::add_slice(ValueId input, const std::array<Stretch, 3>& stretches,
                          const std::string& name, const Shape& shape) {
     Node node = new_node(Operator::slice);
-    node.inputs = {input.value};
+    node.inputs = {input};
     node.stretches = stretches;
-    node.output = add_value(name, shape);
+    node.output = add_value(name, shape, graph_.values[input].order);
     references_[name] = {node.output, shape};
     graph_.nodes.push_back(std::move(node));
 }
 
 void Importer::slice() {
     const Reference input = variable_input(0);
-    const auto &starts = constant_input(1).integers, &ends = constant_input(2).integers;
-    std::vector<std::int64_t> axes(starts.size()), steps(starts.size(), 1);
-    std::iota(axes.begin(), axes.end(), 0);
-    if (has_input(3))
-        axes = constant_input(3).integers;
-    if (has_input(4))
-        steps = constant_input(4).integers;
-    if (ends.size() != starts.size() || axes.size() != starts.size() ||
-        steps.size() != starts.size())
-        refuse("starts, ends, axes and steps must be int64 constants of one length");
+    const ValueId source = in_order(input, value_of(input).order);
     std::array<Stretch, 3> stretches;
     Shape shape = input.shape;
-    for (std::size_t index = 0; index < starts.size(); ++index) {
-        const std::size_t axis = device_axis(input, axes[index]);
-        const std::int64_t size = input.shape[axis + 1];
-        const auto clamp = [&](std::int64_t position) {
-            return std::clamp<std::int64_t>(position < 0 ? position + size : position, 0, size);
-        };
-        const std::int64_t first = clamp(starts[index]), last = clamp(ends[index]);
-        if (steps[index] < 1 || steps[index] > max_window ||
-            (axis == axis_channels && steps[index] != 1))
+    for (const SlicedAxis& sliced : sliced_axes(input.shape)) {
+        shape[sliced.axis] = sliced.count;
+        if (sliced.first == 0 && sliced.step == 1 && sliced.count == input.shape[sliced.axis])
+            continue;
+        const std::size_t axis = device_axis(graph_.values[source], sliced.axis);
+        if (sliced.step < 1 || sliced.step > max_window ||
+            (axis == axis_channels && sliced.step != 1))
             refuse("steps must be positive, and 1 along channels");
-        if (first >= last)
-            refuse("gives an empty tensor");
-        shape[axis + 1] = (last - first + steps[index] - 1) / steps[index];
-        stretches[axis].first = static_cast<std::uint32_t>(first);
-        if (shape[axis + 1] > 1)
-            stretches[axis].step = static_cast<std::uint32_t>(steps[index]);
+        stretches[axis].first = static_cast<std::uint32_t>(sliced.first);
+        if (sliced.count > 1)
+            stretches[axis].step = static_cast<std::uint32_t>(sliced.step);
     }
-    add_slice(input, stretches, node_->output(0), shape);
+    add_slice(source, stretches, node_->output(0), shape);
 }
 
 void Importer::split() {
     const Reference input = variable_input(0);
-    const std::int64_t onnx_axis = Attributes(*node_).integer("axis", 0);
-    const std::size_t axis = device_axis(input, onnx_axis);
-    const std::int64_t size = input.shape[axis + 1];
-    const int outputs = node_->output_size();
-    std::vector<std::int64_t> sizes(static_cast<std::size_t>(outputs), size / outputs);
-    if (has_input(1))
-        sizes = constant_input(1).integers;
-    if (sizes.size() != static_cast<std::size_t>(outputs) ||
-        std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != size)
-        refuse("its parts do not add up to " + std::to_string(size));
+    const std::size_t onnx_axis =
+        axis_of(Attributes(*node_).integer("axis", 0), input.shape.size());
+    const ValueId source = in_order(input, value_of(input).order);
+    const std::size_t axis = device_axis(graph_.values[source], onnx_axis);
+    const std::vector<std::int64_t> sizes = split_sizes(input.shape[onnx_axis]);
     std::int64_t first = 0;
-    for (int index = 0; index < outputs; ++index) {
+    for (int index = 0; index < node_->output_size(); ++index) {
         const std::int64_t count = sizes[static_cast<std::size_t>(index)];
-        if (count < 1)
-            refuse("gives an empty tensor");
         std::array<Stretch, 3> stretches;
         stretches[axis].first = static_cast<std::uint32_t>(first);
         Shape shape = input.shape;
-        shape[axis + 1] = count;
+        shape[onnx_axis] = count;
         if (!node_->output(index).empty())
-            add_slice(input, stretches, node_->output(index), shape);
+            add_slice(source, stretches, node_->output(index), shape);
         first += count;
     }
 }

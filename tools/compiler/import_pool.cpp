@@ -9,19 +9,17 @@ namespace overtake::compiler {
 
 void Importer::pool() {
     const Attributes attributes(*node_);
-    const Reference input = variable_input(0);
-    if (input.shape.size() != 4)
-        refuse("only two-dimensional pools are supported");
+    const Reference input = image_input(0);
     if (node_->output_size() > 1 && !node_->output(1).empty())
         refuse("the indices of its maxima are not supported");
     const bool is_average = node_->op_type() == "AveragePool";
     Node node = new_node(is_average ? Operator::average_pool : Operator::max_pool);
-    node.window = read_window(attributes.integers("kernel_shape", {}), value_of(input));
+    node.window = read_window(spatial_attribute("kernel_shape", 1, input.shape), value_of(input));
     node.count_include_pad = is_average && attributes.integer("count_include_pad", 0) != 0;
     if (is_average && (node.window.dilation_height != 1 || node.window.dilation_width != 1))
         refuse("dilation is not supported");
     // What ceil_mode adds never counts, what pads says does.
-    const auto pads = attributes.integers("pads", {0, 0, 0, 0});
+    const auto pads = spatial_attribute("pads", 0, input.shape);
     if (node.count_include_pad && attributes.integer("ceil_mode", 0) != 0) {
         if (attributes.text("auto_pad", "NOTSET") != "NOTSET")
             refuse("ceil_mode together with auto_pad is not supported");
@@ -39,35 +37,33 @@ void Importer::pool() {
     finish(std::move(node), output);
 }
 
-void Importer::add_global_pool(Operator op, const Shape& shape) {
-    const Reference input = variable_input(0);
+void Importer::add_global_pool(Operator op, bool keeps_dimensions) {
+    const Reference input = image_input(0);
     const Value& data = value_of(input);
-    if (input.shape.size() != 4 || data.height > max_window || data.width > max_window)
-        refuse("only two-dimensional pools of at most 65535 rows and columns are supported");
+    if (data.height > max_window || data.width > max_window)
+        refuse("pools of more than 65535 rows or columns are not supported");
     Node node = new_node(op);
     node.window.kernel_height = data.height;
     node.window.kernel_width = data.width;
     node.inputs = {input.value};
+    Shape shape = {1, data.channels};
+    if (keeps_dimensions)
+        shape.resize(input.shape.size(), 1);
     finish(std::move(node), add_value(node_->output(0), shape));
 }
 
 void Importer::global_pool() {
-    const bool is_max = node_->op_type() == "GlobalMaxPool";
-    const Shape shape = variable_input(0).shape;
-    add_global_pool(is_max ? Operator::max_pool : Operator::average_pool,
-                    {1, shape.size() > 1 ? shape[1] : 0, 1, 1});
+    add_global_pool(
+        node_->op_type() == "GlobalMaxPool" ? Operator::max_pool : Operator::average_pool, true);
 }
 
 // The mean over height and width is a global pool.
 void Importer::reduce_mean() {
-    auto axes = Attributes(*node_).integers("axes", {});
-    const auto rank = static_cast<std::int64_t>(variable_input(0).shape.size());
-    for (std::int64_t& axis : axes)
-        axis += axis < 0 ? rank : 0;
-    std::ranges::sort(axes);
-    if (axes != std::vector<std::int64_t>{2, 3})
+    const Reference input = variable_input(0);
+    const auto axes = reduced_axes(input.shape.size());
+    if (input.shape.size() != 4 || axes != std::vector<std::int64_t>{2, 3})
         refuse("only the mean over height and width is supported");
-    add_global_pool(Operator::average_pool, output_shape());
+    add_global_pool(Operator::average_pool, Attributes(*node_).integer("keepdims", 1) != 0);
 }
 
 } // namespace overtake::compiler

@@ -11,17 +11,15 @@
 #include "overtake_isa.h"
 
 namespace overtake::compiler {
-namespace {
-
-constexpr double fixed_one = 1 << OVERTAKE_POSITION_BITS;
 
 // The two numbers of ONNX's coordinate transformation for one axis.
-std::optional<Positions> positions_of(const std::string& mode, double scale, std::uint32_t inputs,
-                                      std::uint32_t outputs) {
+std::optional<Positions> resize_positions(const std::string& mode, double scale,
+                                          std::int64_t inputs, std::int64_t outputs) {
+    const auto from = static_cast<double>(inputs), to = static_cast<double>(outputs);
     if (mode == "asymmetric")
         return Positions{0, 1 / scale};
     if (mode == "align_corners")
-        return Positions{0, outputs > 1 ? (inputs - 1.0) / (outputs - 1.0) : 0.0};
+        return Positions{0, outputs > 1 ? (from - 1.0) / (to - 1.0) : 0.0};
     if (mode == "pytorch_half_pixel" && outputs == 1)
         return Positions{0, 0};
     if (mode == "half_pixel" || mode == "pytorch_half_pixel")
@@ -29,19 +27,21 @@ std::optional<Positions> positions_of(const std::string& mode, double scale, std
     return std::nullopt;
 }
 
-std::optional<std::int64_t> nearest(const std::string& mode, double position) {
+std::int64_t round_position(const std::string& mode, double position) {
     // What is exact on paper is a half or a whole here too, whatever the last bits say.
     constexpr double hair = 1e-9;
-    if (mode == "floor")
-        return static_cast<std::int64_t>(std::floor(position + hair));
     if (mode == "ceil")
         return static_cast<std::int64_t>(std::ceil(position - hair));
     if (mode == "round_prefer_floor")
         return static_cast<std::int64_t>(std::ceil(position - 0.5 - hair));
     if (mode == "round_prefer_ceil")
         return static_cast<std::int64_t>(std::floor(position + 0.5 + hair));
-    return std::nullopt;
+    return static_cast<std::int64_t>(std::floor(position + hair));
 }
+
+namespace {
+
+constexpr double fixed_one = 1 << OVERTAKE_POSITION_BITS;
 
 // Fixed-point positions that, rounded down, give ONNX's choice for every output.
 std::optional<Positions> nearest_positions(const std::string& mode, const Positions& exact,
@@ -51,10 +51,8 @@ std::optional<Positions> nearest_positions(const std::string& mode, const Positi
     std::int64_t low = std::numeric_limits<std::int64_t>::min();
     std::int64_t high = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t output = 0; output < outputs; ++output) {
-        const auto choice = nearest(mode, exact.start + output * exact.step);
-        if (!choice)
-            return std::nullopt;
-        const std::int64_t index = std::clamp<std::int64_t>(*choice, 0, std::int64_t{inputs} - 1);
+        const std::int64_t choice = round_position(mode, exact.start + output * exact.step);
+        const std::int64_t index = std::clamp<std::int64_t>(choice, 0, std::int64_t{inputs} - 1);
         const std::int64_t begin = index * one - std::int64_t{output} * step;
         if (index > 0)
             low = std::max(low, begin);
@@ -72,7 +70,7 @@ std::optional<Positions> nearest_positions(const std::string& mode, const Positi
 
 void Importer::resize() {
     const Attributes attributes(*node_);
-    const Reference input = variable_input(0);
+    const Reference input = image_input(0);
     const Shape shape = output_shape();
     const bool is_image = input.shape.size() == 4 && shape.size() == 4;
     if (!is_image || shape[0] != input.shape[0] || shape[1] != input.shape[1])
@@ -92,7 +90,7 @@ void Importer::resize() {
         const auto outputs = static_cast<std::uint32_t>(shape[axis]);
         const double scale =
             has_scales ? double{float_input(2)[axis]} : static_cast<double>(outputs) / inputs;
-        auto positions = positions_of(transformation, scale, inputs, outputs);
+        auto positions = resize_positions(transformation, scale, inputs, outputs);
         if (!positions)
             refuse("coordinate transformation '" + transformation + "' is not supported");
         if (positions->step * fixed_one > double{OVERTAKE_STEP_MAX})

@@ -7,11 +7,27 @@
 
 namespace overtake::compiler {
 
+// An attribute with a number (pads: two) for each spatial axis, as one of images: a signal (1, C,
+// W) is an image of one row.
+std::vector<std::int64_t> Importer::spatial_attribute(const std::string& name, std::int64_t neutral,
+                                                      const Shape& image) const {
+    const bool is_pads = name == "pads";
+    const bool is_signal = image.size() == 3;
+    const std::size_t axes = is_signal ? 1 : 2;
+    auto numbers = Attributes(*node_).integers(
+        name, std::vector<std::int64_t>(is_pads ? 2 * axes : axes, neutral));
+    if (!is_signal)
+        return numbers;
+    if (is_pads && numbers.size() == 2)
+        return {0, numbers[0], 0, numbers[1]};
+    numbers.insert(numbers.begin(), neutral);
+    return numbers;
+}
+
 // What forward and transposed windows have in common: all but the padding.
-Window Importer::read_taps(const std::vector<std::int64_t>& kernel) const {
-    const Attributes attributes(*node_);
-    const auto strides = attributes.integers("strides", {1, 1});
-    const auto dilations = attributes.integers("dilations", {1, 1});
+Window Importer::read_taps(const std::vector<std::int64_t>& kernel, const Shape& image) const {
+    const auto strides = spatial_attribute("strides", 1, image);
+    const auto dilations = spatial_attribute("dilations", 1, image);
     if (kernel.size() != 2 || strides.size() != 2 || dilations.size() != 2)
         refuse("only two-dimensional windows are supported");
     const auto outside = [](std::int64_t size) { return size < 1 || size > max_window; };
@@ -31,8 +47,8 @@ Window Importer::read_taps(const std::vector<std::int64_t>& kernel) const {
 
 Window Importer::read_window(const std::vector<std::int64_t>& kernel, const Value& input) const {
     const Attributes attributes(*node_);
-    Window window = read_taps(kernel);
-    auto pads = attributes.integers("pads", {0, 0, 0, 0});
+    Window window = read_taps(kernel, input.shape);
+    auto pads = spatial_attribute("pads", 0, input.shape);
     const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
     const std::int64_t extents[2] = {window.extent_height(), window.extent_width()};
     const std::int64_t strides[2] = {window.stride_height, window.stride_width};

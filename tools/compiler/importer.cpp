@@ -3,10 +3,13 @@
 // What every operator's import works with: names, constants, values, nodes.
 #include "importer.hpp"
 
+#include <onnx/shape_inference/implementation.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "error.hpp"
+#include "layout.hpp"
 
 namespace overtake::compiler {
 
@@ -19,6 +22,18 @@ std::size_t element_count(const Shape& shape) {
     for (std::int64_t size : shape)
         count *= static_cast<std::size_t>(size);
     return count;
+}
+
+std::vector<float> reals_of(const Constant& constant) {
+    if (!constant.integers.empty())
+        return {constant.integers.begin(), constant.integers.end()};
+    return constant.floats;
+}
+
+std::vector<std::int64_t> integers_of(const Constant& constant) {
+    if (constant.integers.empty())
+        return {constant.floats.begin(), constant.floats.end()};
+    return constant.integers;
 }
 
 void Importer::refuse(const std::string& reason) const {
@@ -66,30 +81,81 @@ const Reference& Importer::variable_input(int index) const {
     return found->second;
 }
 
-Shape Importer::output_shape() const {
+Shape Importer::output_shape() {
+    if (!shapes_.contains(node_->output(0)))
+        infer_shape();
     const auto found = shapes_.find(node_->output(0));
     if (found == shapes_.end())
         refuse("the shape of its output is not known before run time; export static shapes");
     return found->second;
 }
 
-// Makes a value of ONNX shape (1, C, H, W) or (1, C).
-ValueId Importer::add_value(const std::string& name, const Shape& shape) {
-    const std::string place = "tensor '" + name + "' of shape " + to_text(shape);
-    if (shape.size() != 2 && shape.size() != 4)
-        throw CompileError(path_, place + " is neither (1, C, H, W) nor (1, features)");
-    if (shape[0] != 1)
-        throw CompileError(path_, place + " has a batch; export the model with batch 1");
-    for (std::int64_t size : shape)
-        if (size < 1 || size > max_dimension)
-            throw CompileError(path_, place + " has a dimension outside 1.." +
-                                          std::to_string(max_dimension));
+// With the constants and shapes that import has found meanwhile, libonnx may know more.
+void Importer::infer_shape() {
+    onnx::ModelProto model;
+    model.set_ir_version(8);
+    for (const auto& import : model_.opset_import())
+        *model.add_opset_import() = import;
+    auto& graph = *model.mutable_graph();
+    graph.set_name("node");
+    *graph.add_node() = *node_;
+    std::set<std::string> known;
+    for (int index = 0; index < node_->input_size(); ++index) {
+        const std::string& name = node_->input(index);
+        if (name.empty() || !known.insert(name).second)
+            continue;
+        if (is_constant(index)) {
+            write_constant(constant_input(index), name, *graph.add_initializer());
+        } else if (const auto found = references_.find(name); found != references_.end()) {
+            auto& input = *graph.add_input();
+            input.set_name(name);
+            auto& type = *input.mutable_type()->mutable_tensor_type();
+            type.set_elem_type(types_.contains(name) ? types_.at(name)
+                                                     : int{onnx::TensorProto::FLOAT});
+            type.mutable_shape();
+            for (std::int64_t size : found->second.shape)
+                type.mutable_shape()->add_dim()->set_dim_value(size);
+        }
+    }
+    for (const std::string& name : node_->output())
+        graph.add_output()->set_name(name);
+    try {
+        onnx::shape_inference::InferShapes(model);
+    } catch (const std::exception&) {
+        return; // whoever wanted the shape says so
+    }
+    for (const auto& output : model.graph().output())
+        if (const auto shape = static_shape(output))
+            shapes_[output.name()] = *shape;
+}
+
+// A value for the device, in the order that the node gives.
+Value Importer::laid_out(const std::string& name, const Shape& shape, Order order) const {
     Value value{name, shape};
-    value.channels = static_cast<std::uint32_t>(shape[1]);
-    value.height = shape.size() == 4 ? static_cast<std::uint32_t>(shape[2]) : 1;
-    value.width = shape.size() == 4 ? static_cast<std::uint32_t>(shape[3]) : 1;
-    if (std::uint64_t{value.height} * value.width * (value.channels + 7ull) >= 1ull << 31)
-        throw CompileError(path_, place + " is larger than 2 GiB");
+    if (!lay_out(value, order))
+        refuse("a tensor of shape " + to_text(shape) + " has no form on the device");
+    return value;
+}
+
+ValueId Importer::add_value(const std::string& name, const Shape& shape, Order order) {
+    graph_.values.push_back(laid_out(name, shape, order));
+    return graph_.values.size() - 1;
+}
+
+// A value that the CPU or the user makes.  In which order the device has it, its first reader there
+// says.
+ValueId Importer::add_host_value(const std::string& name, const Shape& shape) {
+    const std::string place = "tensor '" + name + "' of shape " + to_text(shape);
+    std::uint64_t elements = 1;
+    for (std::int64_t size : shape)
+        if (size < 1 || size > 1ll << 31 ||
+            (elements *= static_cast<std::uint64_t>(size)) > 1ull << 31)
+            throw CompileError(path_, place + " is empty or has more than 2^31 elements");
+    if (shape.size() > 8)
+        throw CompileError(path_, place + " has more than 8 dimensions");
+    Value value{name, shape};
+    if (!lay_out(value, shape.size() == 4 && shape[0] == 1 ? Order::planes : Order::rows))
+        value.channels = value.height = value.width = 0;
     graph_.values.push_back(std::move(value));
     return graph_.values.size() - 1;
 }
@@ -132,10 +198,13 @@ void Importer::apply_given_tensors() {
 // For operators whose output has the shape of `input`, flattened or not.
 void Importer::finish_like(const Reference& input, Node node) {
     const Shape shape = input.shape;
+    if (!value_of(input).fits_device())
+        refuse("a tensor of shape " + to_text(shape) + " has no form on the device");
     node.inputs.insert(node.inputs.begin(), input.value);
     Value value = value_of(input);
     value.name = node_->output(0);
     value.shape = shape;
+    value.given.reset();
     graph_.values.push_back(std::move(value));
     finish(std::move(node), graph_.values.size() - 1);
 }

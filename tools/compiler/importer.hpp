@@ -6,11 +6,15 @@
 
 #include <array>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "crossings.hpp"
 #include "graph.hpp"
+#include "import.hpp"
 #include "onnx_file.hpp"
 #include "prequantised.hpp"
 
@@ -26,21 +30,55 @@ constexpr std::int64_t max_window = 65535; // 16 bits in an instruction
 struct Reference {
     ValueId value;
     Shape shape;
+    bool integer = false; // integers or truth values, held as reals
+};
+
+/// Elements first, first + step, ... of one axis of ONNX.
+struct SlicedAxis {
+    std::size_t axis;
+    std::int64_t first, step, count;
 };
 
 std::string to_text(const Shape& shape);
 std::size_t element_count(const Shape& shape);
+std::vector<float> reals_of(const Constant& constant);
+std::vector<std::int64_t> integers_of(const Constant& constant);
+std::optional<Positions> resize_positions(const std::string& mode, double scale,
+                                          std::int64_t inputs, std::int64_t outputs);
+/// Which input a mode of Resize chooses, before it is clamped.  Unknown modes round to the floor.
+std::int64_t round_position(const std::string& mode, double position);
 
 class Importer {
 public:
-    Importer(const std::string& path, const onnx::ModelProto& model, const GivenScales& given)
-        : path_(path), model_(model), given_(given) {}
+    /// `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
+    Importer(const std::string& path, const onnx::ModelProto& model, const GivenScales& given,
+             const ImportOptions& options, std::set<int> on_cpu = {})
+        : path_(path), model_(model), given_(given), options_(options), on_cpu_(std::move(on_cpu)) {
+    }
 
     Graph run();
+    /// By node of the file; after run().
+    const std::vector<Placement>& placements() const { return placements_; }
+    static std::vector<SupportedOperator> supported();
 
 private:
     using Handler = void (Importer::*)();
-    static const std::map<std::string, Handler>& handlers();
+    // How an operator gets into the graph; null where it cannot.
+    struct Entry {
+        Handler bpu = nullptr;
+        Handler cpu = nullptr;
+        const char* on_bpu = ""; // what the device wants, for people
+        const char* on_cpu = "";
+        Handler constant = nullptr; // for those that only make constants
+    };
+    static const std::map<std::string, Entry>& operators();
+
+    void import_node(int number);
+    bool try_bpu(const Entry& entry, std::string& reason);
+    void fold_constant(const Entry& entry);
+    bool has_constant_inputs_only() const;
+    bool has_integers() const;
+    void infer_shape();
 
     // One handler for each operator; they work on node_.
     void convolution();
@@ -51,20 +89,59 @@ private:
     void pool();
     void global_pool();
     void reduce_mean();
+    void transpose();
     void arithmetic();
     void extreme();
     void gemm();
     void matrix_product();
     void flatten();
     void reshape();
-    void softmax();
     void alias();
     void concat();
     void slice();
     void split();
     void resize();
-    void constant();
     void function();
+
+    // The same for the CPU.
+    void cpu_unary();
+    void cpu_binary();
+    void cpu_where();
+    void cpu_clip();
+    void cpu_cast();
+    void cpu_batch_normalization();
+    void cpu_transpose();
+    void cpu_slice();
+    void cpu_split();
+    void cpu_expand();
+    void cpu_tile();
+    void cpu_depth_to_space();
+    void cpu_gather();
+    void cpu_gather_elements();
+    void cpu_concat();
+    void cpu_pad();
+    void cpu_resize();
+    void cpu_softmax();
+    void cpu_layer_normalization();
+    void cpu_instance_normalization();
+    void cpu_reduce();
+    void cpu_global_pool();
+    void cpu_arg_reduce();
+    void cpu_top_k();
+    void cpu_non_max_suppression();
+    void cpu_matrix_product();
+    void cpu_gemm();
+    void cpu_convolution();
+    void cpu_pool();
+
+    // Those that give a tensor another name or shape, wherever it is.
+    void squeeze();
+    void unsqueeze();
+    // And those that are constants once shapes are known.
+    void constant();
+    void shape_constant();
+    void constant_of_shape();
+    void range_constant();
 
     [[noreturn]] void refuse(const std::string& reason) const;
     std::string node_name() const;
@@ -77,23 +154,60 @@ private:
     const Value& value_of(const Reference& reference) const {
         return graph_.values[reference.value];
     }
-    Shape output_shape() const;
+    Shape output_shape();
 
-    ValueId add_value(const std::string& name, const Shape& shape);
+    // For the CPU.  What is made with cpu_node() has no name in the file until finish_cpu().
+    Reference cpu_input(int index);
+    Reference cpu_constant(const Shape& shape, std::vector<float> elements);
+    Reference cpu_node(const CpuForm& form, const std::vector<Reference>& inputs,
+                       const Shape& shape);
+    ValueId with_own_shape(const Reference& reference);
+    void finish_cpu(const Reference& result, int output = 0);
+    Reference cpu_view(const Reference& input, std::int64_t offset, std::vector<std::int64_t> steps,
+                       const Shape& shape);
+    Reference cpu_product(Reference left, Reference right);
+    Shape broadcast_shape(const Shape& left, const Shape& right) const;
+    std::size_t axis_of(std::int64_t axis, std::size_t rank) const;
+    std::vector<std::int64_t> permutation(std::size_t rank) const;
+    std::vector<SlicedAxis> sliced_axes(const Shape& shape) const;
+    std::vector<std::int64_t> split_sizes(std::int64_t size) const;
+    std::vector<std::int64_t> reduced_axes(std::size_t rank) const;
+    Shape reduced_shape(const Shape& shape, const std::vector<std::int64_t>& axes) const;
+    std::vector<std::int64_t> padding_of(const std::vector<std::int64_t>& extents,
+                                         const std::vector<std::int64_t>& strides,
+                                         const Shape& sizes, const Shape& counts,
+                                         bool is_given) const;
+
+    // For the device.
+    ValueId add_host_value(const std::string& name, const Shape& shape);
+    ValueId add_value(const std::string& name, const Shape& shape, Order order = Order::planes);
+    Value laid_out(const std::string& name, const Shape& shape, Order order) const;
+    ValueId in_order(const Reference& reference, Order order);
+    ValueId reshaped(const Reference& reference, Order order);
+    ValueId transposed_matrix(const Reference& reference);
+    ValueId add_permute(ValueId from, Value to, const std::array<std::size_t, 3>& axes);
+    bool is_on_device(ValueId value) const;
+    bool is_read_by_cpu(ValueId value) const;
+    const Node* writer_of(ValueId value) const;
+    Reference image_input(int index);
+    std::vector<std::int64_t> spatial_attribute(const std::string& name, std::int64_t neutral,
+                                                const Shape& image) const;
+    void add_rows_product(const Reference& input, std::vector<float> weights,
+                          std::vector<float> bias);
     Node new_node(Operator op) const;
     void finish(Node node, ValueId output);
     void finish_like(const Reference& input, Node node);
     Window read_window(const std::vector<std::int64_t>& kernel, const Value& input) const;
-    Window read_taps(const std::vector<std::int64_t>& kernel) const;
+    Window read_taps(const std::vector<std::int64_t>& kernel, const Shape& image) const;
     void check_taps(const Window& window, const Value& input, const Value& output) const;
     void check_window(const Window& window, const Value& input, const Value& output) const;
-    std::size_t device_axis(const Reference& reference, std::int64_t axis) const;
-    void add_slice(const Reference& input, const std::array<Stretch, 3>& stretches,
-                   const std::string& name, const Shape& shape);
+    std::size_t device_axis(const Value& value, std::size_t axis) const;
+    void add_slice(ValueId input, const std::array<Stretch, 3>& stretches, const std::string& name,
+                   const Shape& shape);
     void read_transposed_padding(Window& window, const Value& input, const Value& output) const;
     std::vector<float> convolution_bias(std::int64_t outputs) const;
     void add_binary(Operator op);
-    void add_global_pool(Operator op, const Shape& shape);
+    void add_global_pool(Operator op, bool keeps_dimensions);
     void add_affine(const Reference& input, std::vector<float> scale, std::vector<float> offset);
     std::vector<float> per_channel(const Constant& constant, const Reference& other) const;
     void add_fully_connected(std::vector<float> weights, std::vector<float> bias);
@@ -102,18 +216,24 @@ private:
     void read_inputs();
     void read_shapes();
     void read_outputs();
-    void check_softmax() const;
     void apply_given_weights(Node& node) const;
     void apply_given_tensors();
 
     const std::string path_;
     const onnx::ModelProto& model_;
     const GivenScales& given_;
+    const ImportOptions& options_;
+    const std::set<int> on_cpu_;
+    std::vector<Placement> placements_;
     const onnx::NodeProto* node_ = nullptr;
     Graph graph_;
     std::unordered_map<std::string, Constant> constants_;
     std::unordered_map<std::string, Reference> references_;
     std::unordered_map<std::string, Shape> shapes_;
+    std::unordered_map<std::string, int> types_; // of TensorProto
+    std::map<std::pair<ValueId, Order>, ValueId> reordered_;
+    std::map<std::pair<ValueId, Shape>, ValueId> copied_; // on the CPU, for another shape
+    int parts_ = 0;                                       // of the node at hand
 };
 
 } // namespace overtake::compiler

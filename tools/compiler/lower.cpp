@@ -8,6 +8,7 @@
 #include "nv12.hpp"
 #include "pack.hpp"
 #include "place.hpp"
+#include "segments.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -18,23 +19,41 @@ public:
         : graph_(graph), quantised_(quantised) {}
 
     Program run() {
-        place(graph_, program_);
-        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
-            const Node& node = graph_.nodes[index];
-            if (node.op == Operator::concat)
-                join(index);
-            else if (node.op == Operator::slice)
-                cut_out(index);
-            else if (node.op != Operator::softmax)
-                program_.steps.push_back({instruction(index), index});
+        for (const NodeRange& range : segments_of(graph_)) {
+            ProgramSegment segment;
+            segment.on_bpu = range.on_bpu;
+            segment.first_node = range.first;
+            segment.node_count = range.count;
+            if (range.on_bpu)
+                lower_segment(segment);
+            program_.segments.push_back(std::move(segment));
         }
         return std::move(program_);
     }
 
 private:
+    void lower_segment(ProgramSegment& segment) {
+        place(graph_, segment);
+        places_ = &segment.places;
+        segment.first_step = program_.steps.size();
+        for (std::size_t index = segment.first_node;
+             index < segment.first_node + segment.node_count; ++index) {
+            const Node& node = graph_.nodes[index];
+            if (node.op == Operator::concat)
+                join(index);
+            else if (node.op == Operator::slice)
+                cut_out(index);
+            else if (node.op == Operator::reshape)
+                reshape(index);
+            else
+                program_.steps.push_back({instruction(index), index});
+        }
+        segment.step_count = program_.steps.size() - segment.first_step;
+    }
+
     overtake_operand operand(ValueId id) const {
         const Value& value = graph_.values[id];
-        const Place& place = program_.places[id];
+        const Place& place = (*places_)[id];
         overtake_operand result{};
         result.region = place.region;
         result.zero_point = quantised_.values[id].zero_point;
@@ -106,6 +125,32 @@ private:
             source.width = target.width = 1;
             copy(source, target, index);
         }
+    }
+
+    // An operand seen with other dimensions: rows and columns run together, or a pixel's channels
+    // become a row of pixels.  The operand is dense.
+    static overtake_operand seen_as(overtake_operand whole, const overtake_operand& shape) {
+        if (whole.channels != shape.channels)
+            whole.row_stride = whole.pixel_stride, whole.pixel_stride = shape.channels;
+        else
+            whole.row_stride = shape.width * whole.pixel_stride;
+        whole.height = shape.height;
+        whole.width = shape.width;
+        whole.channels = shape.channels;
+        return whole;
+    }
+
+    void reshape(std::size_t index) {
+        const Node& node = graph_.nodes[index];
+        const overtake_operand from = operand(node.inputs[0]), to = operand(node.output);
+        if (from.channels >= to.channels)
+            copy(seen_as(from, to), to, index);
+        else
+            copy(from, seen_as(to, from), index);
+    }
+
+    static std::uint32_t axes_of(const Node& node) {
+        return static_cast<std::uint32_t>(node.axes[0] | node.axes[1] << 2 | node.axes[2] << 4);
     }
 
     overtake_insn instruction(std::size_t index) {
@@ -187,9 +232,19 @@ private:
             set_positions(insn, node);
             insn.clamp_min = insn.clamp_max = 0;
             break;
+        case Operator::matrix_product:
+            insn.opcode = OVERTAKE_OP_MATMUL;
+            set_parameters(insn, pack_parameters(quantised));
+            break;
+        case Operator::permute:
+            insn.opcode = OVERTAKE_OP_PERMUTE;
+            insn.axes = axes_of(node);
+            insn.clamp_min = insn.clamp_max = 0;
+            break;
         case Operator::concat:
         case Operator::slice:
-        case Operator::softmax:
+        case Operator::reshape:
+        case Operator::cpu:
             break;
         }
         return insn;
@@ -257,6 +312,7 @@ private:
     const Graph& graph_;
     const QuantisedGraph& quantised_;
     Program program_;
+    const std::vector<Place>* places_ = nullptr; // of the segment being lowered
 };
 
 } // namespace
@@ -267,23 +323,26 @@ Program lower(const Graph& graph, const QuantisedGraph& quantised) {
 
 void check_steps(const Graph& graph, const Program& program) {
     static std::uint8_t anywhere[1]; // addresses are computed and never followed
-    std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions{};
-    const auto bind = [&](std::uint32_t region, std::uint64_t bytes, std::uint32_t access) {
-        regions[region] = {anywhere, bytes, access, 0};
-    };
-    bind(OVERTAKE_REGION_WEIGHTS, program.constants.bytes().size(), OVT_REGION_READ);
-    bind(OVERTAKE_REGION_SCRATCH, program.scratch_bytes, OVT_REGION_READ | OVT_REGION_WRITE);
-    for (std::size_t index = 0; index < program.io.size(); ++index)
-        bind(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
-             program.places[program.io[index].value].bytes,
-             program.io[index].writable ? OVT_REGION_READ | OVT_REGION_WRITE : OVT_REGION_READ);
-    for (const Step& step : program.steps) {
-        ovt_operands operands{};
-        const std::uint32_t fault = ovt_insn_check(&step.insn, regions.data(), &operands);
-        if (fault != OVERTAKE_FAULT_NONE)
-            throw CompileError(describe(graph.nodes[step.node]),
-                               "exceeds the device's limits (fault " + std::to_string(fault) +
-                                   "); make the operator smaller");
+    for (const ProgramSegment& segment : program.segments) {
+        std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions{};
+        const auto bind = [&](std::uint32_t region, std::uint64_t bytes, std::uint32_t access) {
+            regions[region] = {anywhere, bytes, access, 0};
+        };
+        bind(OVERTAKE_REGION_WEIGHTS, program.constants.bytes().size(), OVT_REGION_READ);
+        bind(OVERTAKE_REGION_SCRATCH, segment.scratch_bytes, OVT_REGION_READ | OVT_REGION_WRITE);
+        for (std::size_t index = 0; index < segment.io.size(); ++index)
+            bind(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
+                 segment.places[segment.io[index].value].bytes,
+                 segment.io[index].writable ? OVT_REGION_READ | OVT_REGION_WRITE : OVT_REGION_READ);
+        for (std::size_t index = 0; index < segment.step_count; ++index) {
+            const Step& step = program.steps[segment.first_step + index];
+            ovt_operands operands{};
+            const std::uint32_t fault = ovt_insn_check(&step.insn, regions.data(), &operands);
+            if (fault != OVERTAKE_FAULT_NONE)
+                throw CompileError(describe(graph.nodes[step.node]),
+                                   "exceeds the device's limits (fault " + std::to_string(fault) +
+                                       "); make the operator smaller");
+        }
     }
 }
 

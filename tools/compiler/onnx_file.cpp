@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "onnx_file.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -12,11 +14,12 @@
 #include <onnx/version_converter/convert.h>
 
 #include "error.hpp"
+#include "layer_norm.hpp"
 
 namespace overtake::compiler {
 namespace {
 
-constexpr int oldest_opset = 7;
+constexpr int oldest_opset = 6;
 constexpr int target_opset = 13;
 constexpr int newest_opset = 17;
 
@@ -61,8 +64,29 @@ int default_opset(const onnx::ModelProto& model, const std::string& path) {
     throw CompileError(path, "names no opset; export it again with opset 13");
 }
 
-void set_batch_to_one(onnx::ModelProto& model) {
+using Shapes = std::map<std::string, std::vector<std::int64_t>>;
+
+// The shapes that the user gives, and a batch of 1 where none is.
+void set_input_shapes(onnx::ModelProto& model, const Shapes& shapes, const std::string& path) {
+    for (const auto& [name, shape] : shapes)
+        if (std::ranges::none_of(model.graph().input(),
+                                 [&](const auto& input) { return input.name() == name; }))
+            throw CompileError("--input-shape " + name, path + " has no such input");
     for (auto& input : *model.mutable_graph()->mutable_input()) {
+        if (const auto given = shapes.find(input.name());
+            given != shapes.end() && input.type().has_tensor_type()) {
+            auto* dimensions = input.mutable_type()->mutable_tensor_type()->mutable_shape();
+            const bool fits = dimensions->dim_size() == 0 ||
+                              dimensions->dim_size() == static_cast<int>(given->second.size());
+            if (!fits)
+                throw CompileError("--input-shape " + input.name(),
+                                   path + ": the input has " +
+                                       std::to_string(dimensions->dim_size()) + " dimensions");
+            dimensions->clear_dim();
+            for (std::int64_t size : given->second)
+                dimensions->add_dim()->set_dim_value(size);
+            continue;
+        }
         if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape())
             continue;
         auto* shape = input.mutable_type()->mutable_tensor_type()->mutable_shape();
@@ -71,21 +95,66 @@ void set_batch_to_one(onnx::ModelProto& model) {
     }
 }
 
+std::string external_entry(const onnx::TensorProto& tensor, const std::string& key) {
+    for (const auto& entry : tensor.external_data())
+        if (entry.key() == key)
+            return entry.value();
+    return "";
+}
+
+// Constants that lie in files beside the model's, nowhere else.
+void read_external_data(onnx::ModelProto& model, const std::string& path) {
+    for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+        if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
+            continue;
+        const std::string what = "constant '" + tensor.name() + "' ";
+        const std::filesystem::path location = external_entry(tensor, "location");
+        if (location.empty() || location.is_absolute() ||
+            std::ranges::find(location, std::filesystem::path("..")) != location.end())
+            throw CompileError(path, what + "lies outside the model's directory");
+        const auto number = [&](const char* key) {
+            const std::string text = external_entry(tensor, key);
+            return text.empty() ? 0ull : std::strtoull(text.c_str(), nullptr, 10);
+        };
+        const auto file_path = std::filesystem::path(path).parent_path() / location;
+        std::error_code error;
+        const std::uint64_t size = std::filesystem::file_size(file_path, error);
+        const std::uint64_t offset = number("offset");
+        const std::uint64_t length =
+            number("length") > 0 || error ? number("length") : size - offset;
+        if (error || offset > size || length > size - offset)
+            throw CompileError(path, what + "lies in " + location.string() +
+                                         ", which does not hold it; is the file beside the model?");
+        std::ifstream file(file_path, std::ios::binary);
+        std::string data(length, '\0');
+        file.seekg(static_cast<std::streamoff>(offset));
+        if (!file.read(data.data(), static_cast<std::streamsize>(length)))
+            throw CompileError(path, what + "cannot be read from " + location.string());
+        tensor.set_raw_data(std::move(data));
+        tensor.clear_external_data();
+        tensor.set_data_location(onnx::TensorProto::DEFAULT);
+    }
+}
+
 } // namespace
 
-onnx::ModelProto load_onnx(const std::string& path, GivenScales& given) {
+onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
+                           const Shapes& input_shapes) {
     onnx::ModelProto model = parse(path);
     const int opset = default_opset(model, path);
     if (opset < oldest_opset || opset > newest_opset)
         throw CompileError(path, "opset " + std::to_string(opset) +
                                      " is not supported; export it with opset 13 to 17");
     try {
+        read_external_data(model, path);
         onnx::checker::check_model(model);
-        set_batch_to_one(model);
+        set_input_shapes(model, input_shapes, path);
         if (opset < target_opset)
             model = onnx::version_conversion::ConvertVersion(model, target_opset);
         given = remove_quantisation(model, path);
         onnx::shape_inference::InferShapes(model);
+        recognise_layer_normalization(model);
+        remove_dead_nodes(model);
     } catch (const CompileError&) {
         throw;
     } catch (const std::exception& error) {
@@ -121,14 +190,52 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& place
             target.assign(repeated.begin(), repeated.end());
         }
     };
-    if (tensor.data_type() == onnx::TensorProto::FLOAT)
+    // Of another type than it is kept in.
+    const auto convert = [&](auto element, auto& target, const auto& repeated) {
+        std::vector<decltype(element)> read;
+        fill(read, repeated);
+        target.assign(read.begin(), read.end());
+    };
+    switch (tensor.data_type()) {
+    case onnx::TensorProto::FLOAT:
         fill(constant.floats, tensor.float_data());
-    else if (tensor.data_type() == onnx::TensorProto::INT64)
+        break;
+    case onnx::TensorProto::DOUBLE:
+        convert(double{}, constant.floats, tensor.double_data());
+        break;
+    case onnx::TensorProto::INT64:
         fill(constant.integers, tensor.int64_data());
-    else
-        throw CompileError(place,
-                           what + "is neither float32 nor int64; export the model in float32");
+        break;
+    case onnx::TensorProto::INT32:
+        convert(std::int32_t{}, constant.integers, tensor.int32_data());
+        break;
+    case onnx::TensorProto::UINT8:
+        convert(std::uint8_t{}, constant.integers, tensor.int32_data());
+        break;
+    case onnx::TensorProto::INT8:
+        convert(std::int8_t{}, constant.integers, tensor.int32_data());
+        break;
+    case onnx::TensorProto::BOOL:
+        convert(std::uint8_t{}, constant.integers, tensor.int32_data());
+        break;
+    default:
+        throw CompileError(place, what + "is of type " +
+                                      onnx::TensorProto::DataType_Name(tensor.data_type()) +
+                                      ", which is not supported; export the model in float32");
+    }
     return constant;
+}
+
+void write_constant(const Constant& constant, const std::string& name, onnx::TensorProto& tensor) {
+    tensor.set_name(name);
+    for (std::int64_t size : constant.shape)
+        tensor.add_dims(size);
+    const bool is_integer = !constant.integers.empty();
+    tensor.set_data_type(is_integer ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT);
+    if (is_integer)
+        tensor.mutable_int64_data()->Assign(constant.integers.begin(), constant.integers.end());
+    else
+        tensor.mutable_float_data()->Assign(constant.floats.begin(), constant.floats.end());
 }
 
 std::optional<std::vector<std::int64_t>> static_shape(const onnx::ValueInfoProto& info) {

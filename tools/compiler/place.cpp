@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "error.hpp"
 #include "memory_plan.hpp"
@@ -19,23 +20,6 @@ std::uint32_t round_up(std::uint32_t channels) {
            OVERTAKE_CHANNEL_ALIGN;
 }
 
-Place dense_place(const Value& value) {
-    Place place;
-    if (value.user_type == UserType::nv12) {
-        place.pixel_stride = 1;
-        place.row_stride = value.width;
-        place.bytes = std::uint64_t{value.height} * value.width * 3 / 2;
-        return place;
-    }
-    place.pixel_stride = round_up(value.channels);
-    const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
-    place.bytes = row * value.height;
-    if (place.bytes > std::numeric_limits<std::uint32_t>::max())
-        throw CompileError("tensor '" + value.name + "'", "is larger than 4 GiB");
-    place.row_stride = static_cast<std::uint32_t>(row);
-    return place;
-}
-
 // A value that lies inside another one: elements first + n * step of each axis of `whole`.
 struct View {
     ValueId whole;
@@ -44,16 +28,21 @@ struct View {
 
 class Placement {
 public:
-    Placement(const Graph& graph, Program& program)
-        : graph_(graph), program_(program), views_(graph.values.size()) {}
+    Placement(const Graph& graph, ProgramSegment& segment)
+        : graph_(graph), segment_(segment),
+          nodes_(std::span(graph.nodes).subspan(segment.first_node, segment.node_count)),
+          views_(graph.values.size()), dense_(graph.values.size()) {}
 
     void run() {
-        program_.places.assign(graph_.values.size(), Place{});
+        segment_.places.assign(graph_.values.size(), Place{});
         place_io();
-        for (const Node& node : graph_.nodes)
+        for (const Node& node : nodes_)
+            if (node.op == Operator::reshape)
+                dense_[node.inputs[0]] = dense_[node.output] = true;
+        for (const Node& node : nodes_)
             if (node.op == Operator::slice)
                 view_slice(node);
-        for (const Node& node : graph_.nodes)
+        for (const Node& node : nodes_)
             if (node.op == Operator::concat)
                 view_inputs(node);
         place_scratch();
@@ -63,42 +52,44 @@ public:
     }
 
 private:
-    bool on_bpu(const Node& node) const { return node.op != Operator::softmax; }
-    bool is_io(ValueId value) const { return program_.places[value].bytes > 0; }
+    bool is_io(ValueId value) const {
+        return segment_.places[value].bytes > 0 &&
+               segment_.places[value].region != OVERTAKE_REGION_SCRATCH;
+    }
 
     // Values that cross the segment's border get regions of their own.
     void place_io() {
         std::vector<bool> read(graph_.values.size()), written(graph_.values.size()),
             kept(graph_.values.size());
-        for (const Node& node : graph_.nodes) {
+        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
+            const Node& node = graph_.nodes[index];
+            const bool is_here = index - segment_.first_node < segment_.node_count;
             for (ValueId input : node.inputs)
-                (on_bpu(node) ? read : kept)[input] = true;
-            written[node.output] = on_bpu(node);
+                (is_here ? read : kept)[input] = true;
+            written[node.output] = is_here;
         }
         for (ValueId output : graph_.outputs)
             kept[output] = true;
-        std::vector<bool> given(graph_.values.size());
-        for (ValueId input : graph_.inputs)
-            given[input] = true;
         for (ValueId value = 0; value < graph_.values.size(); ++value) {
-            if (given[value] ? !read[value] : !(written[value] && kept[value]))
+            if (written[value] ? !kept[value] : !read[value])
                 continue;
-            if (OVERTAKE_REGION_IO + program_.io.size() == OVERTAKE_MAX_REGIONS)
+            if (OVERTAKE_REGION_IO + segment_.io.size() == OVERTAKE_MAX_REGIONS)
                 throw CompileError(graph_.name,
                                    "more than " +
                                        std::to_string(OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO) +
                                        " inputs and outputs are not supported");
             Place place = dense_place(graph_.values[value]);
-            place.region = OVERTAKE_REGION_IO + static_cast<std::uint32_t>(program_.io.size());
-            program_.places[value] = place;
-            program_.io.push_back({value, !given[value]});
+            place.region = OVERTAKE_REGION_IO + static_cast<std::uint32_t>(segment_.io.size());
+            segment_.places[value] = place;
+            segment_.io.push_back({value, written[value]});
         }
     }
 
     // Operators read channels in blocks, so a view begins at one; a row has to hold its pixels.
-    bool can_view(const View& view, const Value& part) const {
+    bool can_view(const View& view, ValueId id) const {
+        const Value& part = graph_.values[id];
         const Value& whole = graph_.values[view.whole];
-        return view.stretches[axis_channels].first % OVERTAKE_CHANNEL_ALIGN == 0 &&
+        return !dense_[id] && view.stretches[axis_channels].first % OVERTAKE_CHANNEL_ALIGN == 0 &&
                (view.stretches[axis_width].step == 1 ||
                 std::uint64_t{part.width} * view.stretches[axis_width].step <=
                     std::uint64_t{whole.width} * view.stretches[axis_height].step);
@@ -107,7 +98,7 @@ private:
     // What a slice shows stays where it is.
     void view_slice(const Node& node) {
         const View view{node.inputs[0], node.stretches};
-        if (!is_io(node.output) && can_view(view, graph_.values[node.output]))
+        if (!is_io(node.output) && can_view(view, node.output))
             views_[node.output] = view;
     }
 
@@ -118,7 +109,7 @@ private:
             View view{node.output, {}};
             view.stretches[node.device_axis].first = first;
             const Value& part = graph_.values[input];
-            if (!is_io(input) && !views_[input] && can_view(view, part))
+            if (!is_io(input) && !views_[input] && can_view(view, input))
                 views_[input] = view;
             const std::uint32_t sizes[3] = {part.channels, part.height, part.width};
             first += sizes[node.device_axis];
@@ -139,10 +130,8 @@ private:
                 life = Lifetime{0, index, index};
             life->last = index;
         };
-        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
-            const Node& node = graph_.nodes[index];
-            if (!on_bpu(node))
-                continue;
+        for (std::size_t index = 0; index < nodes_.size(); ++index) {
+            const Node& node = nodes_[index];
             extend(node.output, index);
             for (ValueId input : node.inputs)
                 extend(input, index);
@@ -152,19 +141,20 @@ private:
         for (ValueId value = 0; value < graph_.values.size(); ++value) {
             if (!lives[value] || is_io(value))
                 continue;
-            program_.places[value] = dense_place(graph_.values[value]);
-            lives[value]->bytes = program_.places[value].bytes;
+            segment_.places[value] = dense_place(graph_.values[value]);
+            lives[value]->bytes = segment_.places[value].bytes;
             lifetimes.push_back(*lives[value]);
             values.push_back(value);
         }
         const MemoryPlan plan = plan_memory(lifetimes, scratch_alignment);
         for (std::size_t index = 0; index < values.size(); ++index) {
-            program_.places[values[index]].region = OVERTAKE_REGION_SCRATCH;
-            program_.places[values[index]].offset = plan.offsets[index];
-            program_.scratch.push_back({values[index], plan.offsets[index], lifetimes[index].bytes,
-                                        lifetimes[index].first, lifetimes[index].last});
+            segment_.places[values[index]].region = OVERTAKE_REGION_SCRATCH;
+            segment_.places[values[index]].offset = plan.offsets[index];
+            segment_.scratch.push_back({values[index], plan.offsets[index], lifetimes[index].bytes,
+                                        segment_.first_node + lifetimes[index].first,
+                                        segment_.first_node + lifetimes[index].last});
         }
-        program_.scratch_bytes = plan.bytes;
+        segment_.scratch_bytes = plan.bytes;
         if (plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)
             throw CompileError(graph_.name, "needs " + std::to_string(plan.bytes) +
                                                 " bytes of scratch, more than " +
@@ -174,27 +164,46 @@ private:
 
     void resolve(ValueId value) {
         const View& view = *views_[value];
-        if (views_[view.whole] && program_.places[view.whole].bytes == 0)
+        if (views_[view.whole] && segment_.places[view.whole].bytes == 0)
             resolve(view.whole);
-        const Place& whole = program_.places[view.whole];
+        const Place& whole = segment_.places[view.whole];
         const auto& [channels, rows, columns] = view.stretches;
         Place place = whole;
         place.offset += channels.first + std::uint64_t{rows.first} * whole.row_stride +
                         std::uint64_t{columns.first} * whole.pixel_stride;
         place.row_stride = whole.row_stride * rows.step;
         place.pixel_stride = whole.pixel_stride * columns.step;
-        program_.places[value] = place;
+        segment_.places[value] = place;
     }
 
     const Graph& graph_;
-    Program& program_;
+    ProgramSegment& segment_;
+    const std::span<const Node> nodes_;
     std::vector<std::optional<View>> views_; // by value
+    std::vector<bool> dense_;                // by value: a reshape looks at its bytes
 };
 
 } // namespace
 
-void place(const Graph& graph, Program& program) {
-    Placement(graph, program).run();
+Place dense_place(const Value& value) {
+    Place place;
+    if (value.user_type == UserType::nv12) {
+        place.pixel_stride = 1;
+        place.row_stride = value.width;
+        place.bytes = std::uint64_t{value.height} * value.width * 3 / 2;
+        return place;
+    }
+    place.pixel_stride = round_up(value.channels);
+    const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
+    place.bytes = row * value.height;
+    if (place.bytes > std::numeric_limits<std::uint32_t>::max())
+        throw CompileError("tensor '" + value.name + "'", "is larger than 4 GiB");
+    place.row_stride = static_cast<std::uint32_t>(row);
+    return place;
+}
+
+void place(const Graph& graph, ProgramSegment& segment) {
+    Placement(graph, segment).run();
 }
 
 } // namespace overtake::compiler

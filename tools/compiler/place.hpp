@@ -6,10 +6,13 @@
 
 namespace overtake::compiler {
 
-/// Gives every value of the BPU segment its place: those that cross its border get regions of their
-/// own, the others share the scratch region in turns.  What a slice or a concat can see or show
-/// where it lies is not moved: its place is a part of another value's.  Fills `places`, `io` and
-/// `scratch_bytes` of the program; throws CompileError for what exceeds the device.
-void place(const Graph& graph, Program& program);
+/// How a value that crosses a segment's border lies in its own buffer; without region and offset.
+Place dense_place(const Value& value);
+
+/// Gives every value of a BPU segment its place: those that cross its border get regions of their
+/// own, the others share the scratch region in turns.  What a slice, a concat or a reshape can see
+/// or show where it lies is not moved: its place is a part of another value's.  Fills `places`,
+/// `io` and `scratch_bytes` of the segment; throws CompileError for what exceeds the device.
+void place(const Graph& graph, ProgramSegment& segment);
 
 } // namespace overtake::compiler

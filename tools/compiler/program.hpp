@@ -70,14 +70,24 @@ struct FunctionCall {
     std::uint64_t cycles;
 };
 
-struct Program {
-    std::vector<Place> places; // by ValueId; those without bytes are not in device memory
-    std::vector<Step> steps;
+/// What runs on one processor before the other has its turn.  On the BPU it is one job.
+struct ProgramSegment {
+    bool on_bpu = false;
+    std::size_t first_node = 0, node_count = 0; // in Graph::nodes
+    // The BPU's alone:
+    std::vector<Place> places; // by ValueId; those without bytes are not in this job's memory
     std::vector<IoRegion> io;
-    Constants constants;
     std::uint64_t scratch_bytes = 0;
     std::vector<ScratchUse> scratch; // of the values that are no part of another
-    std::vector<FunctionCall> fcs;   // cover all steps in order
+    std::size_t first_step = 0, step_count = 0;
+    std::size_t first_fc = 0, fc_count = 0;
+};
+
+struct Program {
+    std::vector<ProgramSegment> segments; // cover all nodes, steps and FCs in order
+    std::vector<Step> steps;
+    Constants constants;
+    std::vector<FunctionCall> fcs;
 };
 
 } // namespace overtake::compiler

@@ -149,6 +149,16 @@ void quantise_product(const Quantisation& first, const Quantisation& second,
     result.requantise = {fixed_scale(double{first.scale} * second.scale / output.scale)};
 }
 
+// One multiplier for every column; nothing is added.
+void quantise_matrix_product(const Graph& graph, const Node& node, const Quantisation& first,
+                             const Quantisation& second, const Quantisation& output,
+                             QuantisedNode& result) {
+    const std::uint32_t columns = graph.values[node.output].channels;
+    result.bias.assign(columns, 0);
+    result.requantise.assign(columns,
+                             fixed_scale(double{first.scale} * second.scale / output.scale));
+}
+
 } // namespace
 
 int Quantisation::nearest(float real) const {
@@ -185,6 +195,10 @@ QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values,
     for (const Node& node : graph.nodes) {
         const Quantisation& input = result.values[node.inputs[0]];
         Quantisation& output = result.values[node.output];
+        if (!node.on_bpu()) {
+            result.nodes.emplace_back();
+            continue;
+        }
         if (keeps_quantisation(node))
             output = input;
         QuantisedNode quantised;
@@ -219,7 +233,13 @@ QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values,
             case Operator::slice:
             case Operator::resize_nearest:
             case Operator::resize_bilinear:
-            case Operator::softmax:
+            case Operator::permute:
+            case Operator::reshape:
+            case Operator::cpu:
+                break;
+            case Operator::matrix_product:
+                quantise_matrix_product(graph, node, input, result.values[node.inputs[1]], output,
+                                        quantised);
                 break;
             }
         } catch (const CompileError& error) {

@@ -93,7 +93,9 @@ void append_samples(const Value& input, const InputOptions& options, const std::
         return;
     }
     const Array array = read_npy(path);
-    const std::vector<std::size_t> one(input.shape.begin() + 1, input.shape.end());
+    // Of what has no batch, a sample is the whole.
+    const bool has_batch = !input.shape.empty() && input.shape[0] == 1;
+    const std::vector<std::size_t> one(input.shape.begin() + has_batch, input.shape.end());
     const bool is_single = array.shape == one;
     const bool has_axis = array.shape.size() == one.size() + 1 &&
                           std::equal(one.begin(), one.end(), array.shape.begin() + 1);

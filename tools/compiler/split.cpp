@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <optional>
+#include <span>
 
 #include "error.hpp"
 #include "overtake_accel.h"
@@ -38,12 +40,15 @@ struct Cut {
 
 class Splitter {
 public:
-    Splitter(Program& program, const ovt_profile& profile, std::uint64_t max_cycles)
-        : program_(program), profile_(profile), max_cycles_(max_cycles),
-          queue_(program.steps.begin(), program.steps.end()) {}
+    // Appends pieces and FCs to `steps` and `fcs`; constants go into `constants`.
+    Splitter(Constants& constants, std::vector<Step>& steps, std::vector<FunctionCall>& fcs,
+             const ovt_profile& profile, std::uint64_t max_cycles)
+        : constants_(constants), steps_(steps), fcs_(fcs), profile_(profile),
+          max_cycles_(max_cycles) {}
 
     // False if a smallest piece does not fit.
-    bool run() {
+    bool run(std::span<const Step> steps) {
+        queue_.assign(steps.begin(), steps.end());
         open();
         while (!queue_.empty()) {
             const Step step = queue_.front();
@@ -64,7 +69,6 @@ public:
         }
         if (count_ > 0)
             close();
-        program_.steps = std::move(steps_);
         return true;
     }
 
@@ -87,7 +91,7 @@ private:
     }
 
     void close() {
-        program_.fcs.push_back({static_cast<std::uint32_t>(steps_.size()) - count_, count_, used_});
+        fcs_.push_back({static_cast<std::uint32_t>(steps_.size()) - count_, count_, used_});
     }
 
     std::optional<Cut> cut_to_fit(const Step& step, std::uint64_t room) {
@@ -137,10 +141,9 @@ private:
     }
 
     Cut make_channels(const Step& step, const ChannelCut& cut) {
-        Constants& constants = program_.constants;
         const std::uint32_t rest = step.insn.out.channels - cut.count;
-        return {{cut_channels(step.insn, 0, cut.count, constants), step.node},
-                {{cut_channels(step.insn, cut.count, rest, constants), step.node}},
+        return {{cut_channels(step.insn, 0, cut.count, constants_), step.node},
+                {{cut_channels(step.insn, cut.count, rest, constants_), step.node}},
                 cut.cycles};
     }
 
@@ -170,11 +173,12 @@ private:
         return cut;
     }
 
-    Program& program_;
+    Constants& constants_;
+    std::vector<Step>& steps_;
+    std::vector<FunctionCall>& fcs_;
     const ovt_profile& profile_;
     const std::uint64_t max_cycles_;
     std::deque<Step> queue_;
-    std::vector<Step> steps_;
     std::uint32_t count_ = 0; // steps in the open FC
     std::uint64_t used_ = 0;  // cycles of the open FC
 };
@@ -200,14 +204,21 @@ std::uint64_t smallest_piece(const overtake_insn& insn, const ovt_profile& profi
     return dearest;
 }
 
-void join_all(Program& program, const ovt_profile& profile) {
-    if (program.steps.empty())
-        return;
-    FunctionCall fc{0, static_cast<std::uint32_t>(program.steps.size()),
-                    profile.fc_overhead_cycles};
-    for (const Step& step : program.steps)
-        fc.cycles += ovt_insn_cycles(&profile, &step.insn);
-    program.fcs.push_back(fc);
+// Replaces the steps by their pieces and makes the FCs, segment by segment.
+bool split_segments(Program& program, const ovt_profile& profile, std::uint64_t max_cycles) {
+    std::vector<Step> pieces;
+    for (ProgramSegment& segment : program.segments) {
+        const std::span<const Step> steps =
+            std::span(program.steps).subspan(segment.first_step, segment.step_count);
+        segment.first_step = pieces.size();
+        segment.first_fc = program.fcs.size();
+        if (!Splitter(program.constants, pieces, program.fcs, profile, max_cycles).run(steps))
+            return false;
+        segment.step_count = pieces.size() - segment.first_step;
+        segment.fc_count = program.fcs.size() - segment.first_fc;
+    }
+    program.steps = std::move(pieces);
+    return true;
 }
 
 } // namespace
@@ -222,21 +233,24 @@ std::uint64_t smallest_max_cycles(const Program& program, const ovt_profile& pro
 void split(const Graph& graph, Program& program, const ovt_profile& profile,
            std::uint64_t max_cycles) {
     program.fcs.clear();
-    if (max_cycles == 0)
-        return join_all(program, profile);
+    if (max_cycles == 0) {
+        split_segments(program, profile, std::numeric_limits<std::uint64_t>::max());
+        return;
+    }
     const std::uint64_t smallest = smallest_max_cycles(program, profile);
-    if (max_cycles < smallest || !Splitter(program, profile, max_cycles).run()) {
+    if (max_cycles < smallest || !split_segments(program, profile, max_cycles)) {
         const std::uint64_t microseconds =
             (smallest * 1000 + profile.clock_khz - 1) / profile.clock_khz;
         throw CompileError("--max-time-per-fc", "is below the smallest piece of '" + graph.name +
                                                     "'; the smallest possible value is " +
                                                     std::to_string(microseconds));
     }
-    if (program.fcs.size() > OVERTAKE_MAX_FCS)
-        throw CompileError("--max-time-per-fc", "gives " + std::to_string(program.fcs.size()) +
-                                                    " FCs, more than a job may have (" +
-                                                    std::to_string(OVERTAKE_MAX_FCS) +
-                                                    "); choose a greater value");
+    for (const ProgramSegment& segment : program.segments)
+        if (segment.fc_count > OVERTAKE_MAX_FCS)
+            throw CompileError("--max-time-per-fc", "gives " + std::to_string(segment.fc_count) +
+                                                        " FCs, more than a job may have (" +
+                                                        std::to_string(OVERTAKE_MAX_FCS) +
+                                                        "); choose a greater value");
 }
 
 } // namespace overtake::compiler

@@ -115,6 +115,11 @@ bool has_second_input(const overtake_insn& insn) {
     }
 }
 
+// Its second input has a row for each row, or one for all, and a pixel for each output channel.
+bool is_matrix_product(const overtake_insn& insn) {
+    return insn.opcode == OVERTAKE_OP_MATMUL;
+}
+
 void narrow_rows(overtake_operand& operand, std::uint32_t first, std::uint32_t count) {
     operand.offset += std::uint64_t{first} * operand.row_stride;
     operand.height = count;
@@ -128,6 +133,19 @@ void narrow_columns(overtake_operand& operand, std::uint32_t first, std::uint32_
 void narrow_channels(overtake_operand& operand, std::uint32_t first, std::uint32_t count) {
     operand.offset += first;
     operand.channels = count;
+}
+
+// Of a permutation: what becomes axis `axis` (0 rows, 1 columns, 2 channels) of the output.
+void narrow_permuted(const overtake_insn& insn, overtake_operand& input, unsigned axis,
+                     std::uint32_t first, std::uint32_t count) {
+    switch (insn.axes >> 2 * axis & 3) {
+    case 0:
+        return narrow_rows(input, first, count);
+    case 1:
+        return narrow_columns(input, first, count);
+    default:
+        return narrow_channels(input, first, count);
+    }
 }
 
 std::uint32_t round_up(std::uint32_t channels) {
@@ -156,10 +174,14 @@ overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint
         part.start_y += std::int64_t{first} * insn.step_y;
         return part;
     }
-    const Span span = input_span(insn, row_axis(insn), first, count);
     narrow_rows(part.out, first, count);
+    if (insn.opcode == OVERTAKE_OP_PERMUTE) {
+        narrow_permuted(insn, part.in[0], 0, first, count);
+        return part;
+    }
+    const Span span = input_span(insn, row_axis(insn), first, count);
     narrow_rows(part.in[0], span.first, span.count);
-    if (has_second_input(insn) && insn.in[1].height > 1)
+    if ((has_second_input(insn) || is_matrix_product(insn)) && insn.in[1].height > 1)
         narrow_rows(part.in[1], first, count);
     part.pad_top = span.pad;
     part.start_y = span.start;
@@ -173,8 +195,12 @@ overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::u
         part.start_x += std::int64_t{first} * insn.step_x;
         return part;
     }
-    const Span span = input_span(insn, column_axis(insn), first, count);
     narrow_columns(part.out, first, count);
+    if (insn.opcode == OVERTAKE_OP_PERMUTE) {
+        narrow_permuted(insn, part.in[0], 1, first, count);
+        return part;
+    }
+    const Span span = input_span(insn, column_axis(insn), first, count);
     narrow_columns(part.in[0], span.first, span.count);
     if (has_second_input(insn) && insn.in[1].width > 1)
         narrow_columns(part.in[1], first, count);
@@ -199,7 +225,11 @@ static overtake_insn narrow_all_channels(const overtake_insn& insn, std::uint32_
                                          std::uint32_t count) {
     overtake_insn part = insn;
     narrow_channels(part.out, first, count);
-    if (!is_convolution(insn)) {
+    if (insn.opcode == OVERTAKE_OP_PERMUTE) {
+        narrow_permuted(insn, part.in[0], 2, first, count);
+    } else if (is_matrix_product(insn)) {
+        narrow_columns(part.in[1], first, count);
+    } else if (!is_convolution(insn)) {
         if (insn.in[0].channels > 1)
             narrow_channels(part.in[0], first, count);
         if (has_second_input(insn) && insn.in[1].channels > 1)
@@ -233,7 +263,7 @@ overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::
         part.weights_offset = constants.append(std::span<const std::int8_t>(
             slice<std::int8_t>(constants, insn.weights_offset, positions,
                                round_up(insn.out.channels), first, round_up(count))));
-    if (is_dense || is_depthwise)
+    if (is_dense || is_depthwise || is_matrix_product(insn))
         part.params_offset = constants.append(std::span<const std::uint32_t>(
             slice<std::uint32_t>(constants, insn.params_offset, 3, round_up(insn.out.channels),
                                  first, round_up(count))));

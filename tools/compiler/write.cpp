@@ -5,6 +5,7 @@
 
 #include "model_generated.h"
 #include "overtake_isa.h"
+#include "place.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -15,8 +16,9 @@ constexpr std::uint32_t format_version = 1u << 16;
 class TensorTable {
 public:
     TensorTable(flatbuffers::FlatBufferBuilder& builder, const Graph& graph,
-                const QuantisedGraph& quantised, const Program& program)
-        : builder_(builder), graph_(graph), quantised_(quantised), program_(program) {}
+                const QuantisedGraph& quantised)
+        : builder_(builder), graph_(graph), quantised_(quantised),
+          on_device_(device_values(graph)) {}
 
     // The number of a value's tensor; made at the first use.
     std::uint32_t number(ValueId id) {
@@ -52,12 +54,15 @@ private:
 
     flatbuffers::Offset<fbs::Tensor> make(ValueId id) {
         const Value& value = graph_.values[id];
-        const Place& place = program_.places[id];
-        const bool on_device = place.bytes > 0;
+        const bool on_device = on_device_[id];
+        const Place place = on_device ? dense_place(value) : Place{};
         std::vector<std::uint32_t> shape(value.shape.begin(), value.shape.end());
+        if (shape.empty())
+            shape = {1};
         if (value.user_type == UserType::nv12)
             shape = {1, 1, value.height * 3 / 2, value.width};
         const auto name = builder_.CreateString(value.name);
+        const auto data = builder_.CreateVector(value.constant);
         const auto dimensions = builder_.CreateVector(shape);
         fbs::TensorBuilder tensor(builder_);
         tensor.add_name(name);
@@ -72,46 +77,55 @@ private:
             tensor.add_pixel_stride(place.pixel_stride);
             tensor.add_scale(quantised_.values[id].scale);
             tensor.add_zero_point(quantised_.values[id].zero_point);
+            tensor.add_order(static_cast<fbs::Order>(value.order));
         }
         if (on_device && value.user_type == UserType::nv12) {
             tensor.add_height(value.height * 3 / 2);
             tensor.add_channels(1);
         }
+        if (value.is_constant())
+            tensor.add_data(data);
         return tensor.Finish();
     }
 
     flatbuffers::FlatBufferBuilder& builder_;
     const Graph& graph_;
     const QuantisedGraph& quantised_;
-    const Program& program_;
+    const std::vector<bool> on_device_;
     std::map<ValueId, std::uint32_t> numbers_;
     std::vector<flatbuffers::Offset<fbs::Tensor>> offsets_;
 };
 
 flatbuffers::Offset<fbs::Segment> bpu_segment(flatbuffers::FlatBufferBuilder& builder,
-                                              const Program& program, TensorTable& tensors) {
+                                              const Program& program, const ProgramSegment& segment,
+                                              TensorTable& tensors) {
     std::vector<fbs::Fc> fcs;
-    for (const FunctionCall& fc : program.fcs)
+    for (std::size_t index = 0; index < segment.fc_count; ++index) {
+        const FunctionCall& fc = program.fcs[segment.first_fc + index];
         fcs.emplace_back(fc.first_step, fc.step_count, fc.cycles);
+    }
     std::vector<fbs::Binding> bindings;
-    for (std::size_t index = 0; index < program.io.size(); ++index)
+    for (std::size_t index = 0; index < segment.io.size(); ++index)
         bindings.emplace_back(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
-                              tensors.number(program.io[index].value), program.io[index].writable);
-    const auto segment = fbs::CreateBpuSegmentDirect(
-        builder, &fcs, &bindings, static_cast<std::uint32_t>(program.scratch_bytes));
-    return fbs::CreateSegment(builder, segment);
+                              tensors.number(segment.io[index].value), segment.io[index].writable);
+    const auto bpu = fbs::CreateBpuSegmentDirect(builder, &fcs, &bindings,
+                                                 static_cast<std::uint32_t>(segment.scratch_bytes));
+    return fbs::CreateSegment(builder, bpu);
 }
 
 flatbuffers::Offset<fbs::Segment> cpu_segment(flatbuffers::FlatBufferBuilder& builder,
-                                              const Graph& graph, TensorTable& tensors) {
+                                              const Graph& graph, const ProgramSegment& segment,
+                                              TensorTable& tensors) {
     std::vector<flatbuffers::Offset<fbs::CpuOp>> ops;
-    for (const Node& node : graph.nodes) {
-        if (node.op != Operator::softmax)
-            continue;
+    for (std::size_t index = 0; index < segment.node_count; ++index) {
+        const Node& node = graph.nodes[segment.first_node + index];
         const auto inputs = tensors.numbers(node.inputs);
         const auto outputs = tensors.numbers({node.output});
-        ops.push_back(fbs::CreateCpuOpDirect(builder, fbs::CpuOpType::Softmax, node.name.c_str(),
-                                             &inputs, &outputs, node.axis));
+        const bool has_axis = node.cpu.type == CpuOpType::softmax;
+        ops.push_back(fbs::CreateCpuOpDirect(builder, static_cast<fbs::CpuOpType>(node.cpu.type),
+                                             node.name.c_str(), &inputs, &outputs,
+                                             has_axis ? static_cast<int>(node.cpu.integers[0]) : -1,
+                                             &node.cpu.integers, &node.cpu.reals));
     }
     return fbs::CreateSegment(builder, 0, fbs::CreateCpuSegmentDirect(builder, &ops));
 }
@@ -141,7 +155,7 @@ node_reports(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const 
     for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
         const Node& node = graph.nodes[index];
         reports.push_back(fbs::CreateNodeReportDirect(
-            builder, node.name.c_str(), node.onnx_type.c_str(), node.op != Operator::softmax,
+            builder, node.name.c_str(), node.onnx_type.c_str(), node.on_bpu(),
             multiply_accumulates(graph, node), costs[index].bytes, costs[index].cycles,
             facts.cosines[index]));
     }
@@ -168,10 +182,12 @@ std::vector<fbs::FcShare> fc_shares(const Program& program, const ovt_profile& p
 std::vector<flatbuffers::Offset<fbs::ScratchUse>>
 scratch_uses(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const Program& program) {
     std::vector<flatbuffers::Offset<fbs::ScratchUse>> uses;
-    for (const ScratchUse& use : program.scratch)
-        uses.push_back(fbs::CreateScratchUseDirect(
-            builder, graph.values[use.value].name.c_str(), use.offset, use.bytes,
-            static_cast<std::uint32_t>(use.first_node), static_cast<std::uint32_t>(use.last_node)));
+    for (const ProgramSegment& segment : program.segments)
+        for (const ScratchUse& use : segment.scratch)
+            uses.push_back(fbs::CreateScratchUseDirect(
+                builder, graph.values[use.value].name.c_str(), use.offset, use.bytes,
+                static_cast<std::uint32_t>(use.first_node),
+                static_cast<std::uint32_t>(use.last_node)));
     return uses;
 }
 
@@ -193,16 +209,15 @@ aligned_bytes(flatbuffers::FlatBufferBuilder& builder, const void* data, std::si
 std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
                                     const Program& program, const ModelFacts& facts) {
     flatbuffers::FlatBufferBuilder builder(program.constants.bytes().size() + (1 << 16));
-    TensorTable tensors(builder, graph, quantised, program);
+    TensorTable tensors(builder, graph, quantised);
     const auto inputs = tensors.numbers(graph.inputs);
     const auto outputs = tensors.numbers(graph.outputs);
     std::vector<flatbuffers::Offset<fbs::Segment>> segments;
-    if (!program.steps.empty())
-        segments.push_back(bpu_segment(builder, program, tensors));
-    if (program.steps.size() == 0 || std::ranges::any_of(graph.nodes, [](const Node& node) {
-            return node.op == Operator::softmax;
-        }))
-        segments.push_back(cpu_segment(builder, graph, tensors));
+    for (const ProgramSegment& segment : program.segments)
+        if (!segment.on_bpu)
+            segments.push_back(cpu_segment(builder, graph, segment, tensors));
+        else if (segment.fc_count > 0) // views alone need nobody to run them
+            segments.push_back(bpu_segment(builder, program, segment, tensors));
     std::vector<overtake_insn> instructions;
     for (const Step& step : program.steps)
         instructions.push_back(step.insn);

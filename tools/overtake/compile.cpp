@@ -25,6 +25,8 @@ struct Options {
     std::string configuration;
     std::string output;
     std::string report;
+    std::vector<std::string> input_shapes;
+    bool lists_operators = false;
     bool quiet = false;
 };
 
@@ -82,13 +84,42 @@ int run_compile(const Options& options) {
     return 0;
 }
 
+// NAME=1x3x224x224
+void read_input_shapes(const std::vector<std::string>& arguments, compiler::ImportOptions& import) {
+    for (const std::string& argument : arguments) {
+        const std::size_t equals = argument.rfind('=');
+        std::vector<std::int64_t> shape;
+        bool is_sound = equals != std::string::npos && equals > 0;
+        for (std::size_t at = equals + 1; is_sound && at <= argument.size();) {
+            const std::size_t end = std::min(argument.find('x', at), argument.size());
+            const std::string size = argument.substr(at, end - at);
+            is_sound = !size.empty() && size.size() < 10 &&
+                       size.find_first_not_of("0123456789") == std::string::npos;
+            shape.push_back(is_sound ? std::stoll(size) : 0);
+            is_sound = is_sound && shape.back() > 0;
+            at = end + 1;
+        }
+        if (!is_sound)
+            throw Error(EINVAL, "--input-shape " + argument + ": is not NAME=1x3x224x224");
+        import.input_shapes[argument.substr(0, equals)] = shape;
+    }
+}
+
+int print_supported_operators() {
+    fmt::print("{:<24} {:<62} {}\n", "operator", "on the BPU", "on the CPU");
+    for (const auto& entry : compiler::supported_operators())
+        fmt::print("{:<24} {:<62} {}\n", entry.type, entry.on_bpu.empty() ? "-" : entry.on_bpu,
+                   entry.on_cpu.empty() ? "-" : entry.on_cpu);
+    return 0;
+}
+
 } // namespace
 
 void add_compile(CLI::App& app, int& status) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("compile", "Compile an ONNX network to a model file (.ovm)");
     command->add_option("MODEL", options->compile.model,
-                        "ONNX file, opset 7 to 17: float32, QDQ or QOperator");
+                        "ONNX file, opset 6 to 17: float32, QDQ or QOperator");
     auto* file = command->add_option(
         "-c,--config", options->configuration,
         "YAML file with hb_mapper's keys instead of MODEL; -o, --report, --max-time-per-fc and "
@@ -133,12 +164,31 @@ void add_compile(CLI::App& app, int& status) {
         ->capture_default_str();
     command->add_option("--report", options->report,
                         "FILE.html, FILE.json, FILE.txt, or a directory for all three");
+    command
+        ->add_option("--input-shape", options->input_shapes,
+                     "NAME=1x3x224x224: shape of an input whose own has symbols; once per input")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--run-on-cpu", options->compile.import.run_on_cpu,
+                     "Node that the CPU shall run; may be given several times")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--run-on-bpu", options->compile.import.run_on_bpu,
+                     "Node that is refused if the device cannot run it; may be given several times")
+        ->allow_extra_args(false);
+    command->add_flag("--supported-ops", options->lists_operators,
+                      "Print which operators of ONNX run where, and nothing else");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     for (const char* name : {"MODEL", "--calibration", "--calibration-method", "--percentile",
                              "--no-bias-correction", "--seed"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
+        if (options->lists_operators) {
+            status = print_supported_operators();
+            return;
+        }
         apply_configuration(*command, *options);
+        read_input_shapes(options->input_shapes, options->compile.import);
         status = run_compile(*options);
     });
 }

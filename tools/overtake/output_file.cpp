@@ -29,8 +29,7 @@ bool replaceable(const std::string& path) {
 } // namespace
 
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-    const std::string target =
-        replaceable(path) ? fmt::format("{}.{}.part", path, getpid()) : path;
+    const std::string target = replaceable(path) ? fmt::format("{}.{}.part", path, getpid()) : path;
     errno = 0;
     std::ofstream file(target, std::ios::binary);
     if (!file)

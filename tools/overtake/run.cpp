@@ -38,12 +38,13 @@ struct Input {
     }
 };
 
-// One sample, with or without the batch axis of 1, or several along axis 0.
+// One sample, with or without an axis of 1 in front, or several along that axis.
 Input read_input(const Tensor& tensor, const std::string& path) {
     const compiler::Array array = compiler::read_npy(path);
     const std::vector<std::size_t> shape(tensor.shape.begin(), tensor.shape.end());
-    const std::vector<std::size_t> sample(shape.begin() + 1, shape.end());
-    const bool has_axis = array.shape.size() == shape.size() &&
+    // Of what has no batch, a sample is the whole.
+    const std::vector<std::size_t> sample(shape.begin() + (shape[0] == 1), shape.end());
+    const bool has_axis = array.shape.size() == sample.size() + 1 &&
                           std::equal(sample.begin(), sample.end(), array.shape.begin() + 1);
     if (!has_axis && array.shape != sample)
         throw Error(EINVAL,

@@ -29,6 +29,9 @@ enum class DataType : std::uint8_t { float32 = 1, int8 = 2, int64 = 3, uint8 = 4
 /// "float32", "uint8", ...
 const char* name_of(DataType type) noexcept;
 
+/// In which order a user's elements lie: channels, height, width or height, width, channels.
+enum class Order : std::uint8_t { planes = 0, rows = 1 };
+
 /// A tensor of a model.
 ///
 /// In device memory it is int8, height x width x channels, channels innermost and padded to 8:
@@ -39,7 +42,7 @@ const char* name_of(DataType type) noexcept;
 /// row-major array of `shape`.
 struct Tensor {
     std::string_view name;            ///< lives as long as the model
-    std::vector<std::uint32_t> shape; ///< ONNX: {1, channels, height, width} or {1, features}
+    std::vector<std::uint32_t> shape; ///< as in ONNX; a scalar's is {1}
     DataType data_type;               ///< as the user sees it
     std::uint32_t height;
     std::uint32_t width;
@@ -48,9 +51,12 @@ struct Tensor {
     std::uint32_t pixel_stride; ///< bytes
     float scale;
     std::int32_t zero_point;
-    std::size_t bytes; ///< of its buffer, in device or host memory
+    std::size_t bytes;           ///< of its buffer, in device or host memory
+    Order order;                 ///< of a device tensor's elements in its shape
+    std::span<const float> data; ///< of a constant; lives as long as the model
 
     bool on_device() const noexcept { return height != 0; }
+    bool is_constant() const noexcept { return !data.empty(); }
     /// elements as the user sees them: the product of shape
     std::size_t elements() const noexcept;
 };
@@ -62,15 +68,36 @@ struct TensorBinding {
     bool writable;
 };
 
-enum class CpuOpType : std::uint8_t { softmax = 1, dequantize = 2 };
+enum class CpuOpType : std::uint8_t {
+    softmax = 1,
+    dequantize = 2, ///< a copy
+    unary = 3,
+    binary = 4,
+    select = 5,
+    view = 6,
+    gather = 7,
+    gather_elements = 8,
+    concat = 9,
+    pad = 10,
+    interpolate = 11,
+    log_softmax = 12,
+    normalize = 13,
+    reduce = 14,
+    top_k = 15,
+    non_max_suppression = 16,
+    matrix_product = 17,
+    convolution = 18,
+    pool = 19,
+};
 
-/// One operator that runs on the CPU; tensor numbers.
+/// One operator that runs on the CPU, in float32; tensor numbers.
 struct CpuOp {
     CpuOpType type;
     std::string_view name;
-    std::uint32_t input;
+    std::vector<std::uint32_t> inputs;
     std::uint32_t output;
-    int axis; ///< of the input's shape, 0..rank-1
+    std::vector<std::int64_t> integers; ///< the operator's own parameters
+    std::vector<float> reals;
 };
 
 /// A maximal run of operators on one kind of processor: exactly one of the two sides is filled.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cpu/operation.hpp"
 #include "model/structure.hpp"
 #include "overtake/device.hpp"
 
@@ -35,7 +36,8 @@ public:
         read_header();
         for (flatbuffers::uoffset_t i = 0; i < root_.tensors()->size(); i++)
             read_tensor(*root_.tensors()->Get(i), i);
-        state_.assign(contents_.tensors.size(), TensorState::unset);
+        for (const Tensor& tensor : contents_.tensors)
+            state_.push_back(tensor.is_constant() ? TensorState::constant : TensorState::unset);
         read_inputs();
         require(root_.segments()->size() != 0, "segments", "none");
         for (flatbuffers::uoffset_t i = 0; i < root_.segments()->size(); i++)
@@ -46,7 +48,7 @@ public:
     }
 
 private:
-    enum class TensorState { unset, input, written };
+    enum class TensorState { unset, constant, input, written };
 
     void require(bool condition, const std::string& field, const std::string& reason) const {
         if (!condition)
@@ -66,8 +68,7 @@ private:
         contents_.max_time_per_fc_us = root_.max_time_per_fc_us();
         contents_.program = bytes(root_.program(), "program");
         contents_.weights = bytes(root_.weights(), "weights");
-        require(!contents_.program.empty() && contents_.program.size() % sizeof(overtake_insn) == 0,
-                "program",
+        require(contents_.program.size() % sizeof(overtake_insn) == 0, "program",
                 fmt::format("{} bytes are no whole number of instructions of {} bytes",
                             contents_.program.size(), sizeof(overtake_insn)));
     }
@@ -93,6 +94,11 @@ private:
         tensor.scale = from.scale();
         tensor.zero_point = from.zero_point();
         tensor.bytes = from.bytes();
+        tensor.order = static_cast<Order>(from.order());
+        require(from.order() >= fbs::Order::MIN && from.order() <= fbs::Order::MAX,
+                place + ".order", fmt::format("no order {}", static_cast<int>(from.order())));
+        if (from.data())
+            tensor.data = {from.data()->data(), from.data()->size()};
         check_shape(tensor, place);
         require(from.data_type() >= fbs::DataType::MIN && from.data_type() <= fbs::DataType::MAX,
                 place + ".data_type",
@@ -118,18 +124,31 @@ private:
         }
     }
 
+    static std::uint64_t count(const std::vector<std::uint32_t>& shape) {
+        unsigned __int128 product = 1; // of three dimensions below 2^32
+        for (const std::uint32_t dimension : shape)
+            product *= dimension;
+        return product > ~0ull ? ~0ull : static_cast<std::uint64_t>(product);
+    }
+
+    static std::vector<std::uint32_t> without_ones(std::vector<std::uint32_t> shape) {
+        std::erase(shape, 1u);
+        return shape;
+    }
+
     void check_device_tensor(const Tensor& tensor, const std::string& place) const {
         require(tensor.width != 0 && tensor.channels != 0, place, "no width or no channels");
-        const bool image = tensor.shape.size() == 4 && tensor.shape[0] == 1 &&
-                           tensor.shape[1] == tensor.channels && tensor.shape[2] == tensor.height &&
-                           tensor.shape[3] == tensor.width;
-        const bool features = tensor.shape.size() == 2 && tensor.shape[0] == 1 &&
-                              tensor.shape[1] == tensor.channels && tensor.height == 1 &&
-                              tensor.width == 1;
-        require(image || features, place + ".shape",
+        const bool is_rows = tensor.order == Order::rows;
+        const std::vector<std::uint32_t> own =
+            is_rows ? std::vector{tensor.height, tensor.width, tensor.channels}
+                    : std::vector{tensor.channels, tensor.height, tensor.width};
+        const std::vector<std::uint32_t> wanted = without_ones(tensor.shape);
+        const bool is_flat = wanted.size() <= 1 && tensor.elements() == count(own);
+        require(is_flat || wanted == without_ones(own), place + ".shape",
                 fmt::format("[{}] is not {}x{}x{} (height, width, channels) of one sample",
                             fmt::join(tensor.shape, ", "), tensor.height, tensor.width,
                             tensor.channels));
+        require(!tensor.is_constant(), place + ".data", "is a constant in device memory");
         const bool is_picture = tensor.data_type == DataType::nv12;
         require(!is_picture || (tensor.channels == 1 && tensor.pixel_stride == 1 &&
                                 tensor.height % 3 == 0 && tensor.width % 2 == 0),
@@ -160,6 +179,8 @@ private:
                 "tensors in host memory are float32");
         require(tensor.bytes == tensor.elements() * sizeof(float), place + ".bytes",
                 fmt::format("{} for {} float32", tensor.bytes, tensor.elements()));
+        require(!tensor.is_constant() || tensor.data.size() == tensor.elements(), place + ".data",
+                fmt::format("{} elements for {}", tensor.data.size(), tensor.elements()));
     }
 
     std::uint32_t tensor_number(std::uint32_t number, const std::string& place) const {
@@ -254,6 +275,8 @@ private:
     void mark_written(std::uint32_t number, const std::string& place) {
         require(state_[number] != TensorState::input, place,
                 fmt::format("tensor {} is an input of the model and would be overwritten", number));
+        require(state_[number] != TensorState::constant, place,
+                fmt::format("tensor {} is a constant and would be overwritten", number));
         state_[number] = TensorState::written;
     }
 
@@ -265,29 +288,39 @@ private:
     }
 
     CpuOp read_cpu_op(const fbs::CpuOp& from, const std::string& place) {
-        require(from.type() >= fbs::CpuOpType::MIN && from.type() <= fbs::CpuOpType::MAX,
-                place + ".type", fmt::format("no operator {}", static_cast<int>(from.type())));
-        require(from.inputs() && from.inputs()->size() == 1, place + ".inputs",
-                "needs exactly one");
-        require(from.outputs() && from.outputs()->size() == 1, place + ".outputs",
-                "needs exactly one");
         CpuOp op{};
         op.type = static_cast<CpuOpType>(from.type());
+        require(cpu::name_of(op.type) != nullptr, place + ".type",
+                fmt::format("no operator {}", static_cast<int>(from.type())));
+        require(from.inputs() && from.inputs()->size() >= 1, place + ".inputs", "none");
+        require(from.outputs() && from.outputs()->size() == 1, place + ".outputs",
+                "needs exactly one");
         op.name = view(from.name());
-        op.input = tensor_number(from.inputs()->Get(0), place + ".inputs[0]");
         op.output = tensor_number(from.outputs()->Get(0), place + ".outputs[0]");
-        const Tensor& input = contents_.tensors[op.input];
-        const Tensor& output = contents_.tensors[op.output];
-        require(!output.on_device(), place + ".outputs[0]", "is in device memory");
-        require(op.input != op.output, place, "reads what it writes");
-        require(input.shape == output.shape, place, "input and output differ in shape");
-        const int rank = static_cast<int>(input.shape.size());
-        require(from.axis() >= -rank && from.axis() < rank, place + ".axis",
-                fmt::format("{} for {} dimensions", from.axis(), rank));
-        op.axis = from.axis() < 0 ? from.axis() + rank : from.axis();
-        require_value(op.input, place + ".inputs[0]");
+        for (const std::uint32_t number : *from.inputs()) {
+            const std::string here = fmt::format("{}.inputs[{}]", place, op.inputs.size());
+            op.inputs.push_back(tensor_number(number, here));
+            require_value(number, here);
+            require(number != op.output, place, "reads what it writes");
+        }
+        if (from.integers())
+            op.integers.assign(from.integers()->begin(), from.integers()->end());
+        else if (from.type() == fbs::CpuOpType::Softmax)
+            op.integers = {read_axis(from, op, place)};
+        if (from.reals())
+            op.reals.assign(from.reals()->begin(), from.reals()->end());
+        const std::string reason = cpu::check(cpu::operation_of(contents_.tensors, op));
+        require(reason.empty(), place, reason);
         mark_written(op.output, place + ".outputs[0]");
         return op;
+    }
+
+    std::int64_t read_axis(const fbs::CpuOp& from, const CpuOp& op,
+                           const std::string& place) const {
+        const int rank = static_cast<int>(contents_.tensors[op.inputs[0]].shape.size());
+        require(from.axis() >= -rank && from.axis() < rank, place + ".axis",
+                fmt::format("{} for {} dimensions", from.axis(), rank));
+        return from.axis() < 0 ? from.axis() + rank : from.axis();
     }
 
     /// What one upload and one task need together.

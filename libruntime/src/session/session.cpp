@@ -14,11 +14,9 @@ Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Mode
       queue(device->create_queue(
           {.max_priority = options.max_priority, .core_limit = options.core_limit})) {
     for (const Segment& segment : model->segments()) {
-        auto& operators = softmaxes.emplace_back(segment.cpu_ops.size());
-        for (std::size_t i = 0; i < segment.cpu_ops.size(); i++)
-            if (segment.cpu_ops[i].type == CpuOpType::softmax)
-                operators[i].emplace(model->tensors()[segment.cpu_ops[i].input].shape,
-                                     segment.cpu_ops[i].axis);
+        std::vector<cpu::Kernel>& made = kernels.emplace_back();
+        for (const CpuOp& op : segment.cpu_ops)
+            made.push_back(cpu::make_kernel(cpu::operation_of(model->tensors(), op)));
     }
 }
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cpu/operation.hpp"
 #include "overtake/session.hpp"
-#include "session/cpu_operators.hpp"
 #include "session/upload.hpp"
 
 namespace overtake {
@@ -25,9 +25,9 @@ struct Session::State {
     /// concerned on.  False at the deadline.
     bool progress(std::int64_t deadline_ns);
 
-    std::shared_ptr<const Upload> upload;                       ///< device and model
-    std::vector<std::vector<std::optional<Softmax>>> softmaxes; ///< [segment][operator]
-    std::unordered_map<std::uint64_t, Task::State*> running;    ///< by tag of the job in flight
+    std::shared_ptr<const Upload> upload;                    ///< device and model
+    std::vector<std::vector<cpu::Kernel>> kernels;           ///< [segment][operator]
+    std::unordered_map<std::uint64_t, Task::State*> running; ///< by tag of the job in flight
     std::uint64_t next_tag = 1;
     std::unique_ptr<Queue> queue; ///< last, so that it is the first to go
 };
@@ -57,6 +57,8 @@ struct Task::State {
     const Model& model() const noexcept { return *session->upload->model; }
     /// Dense values of a tensor, read from wherever it is.
     std::vector<float> values(std::uint32_t tensor) const;
+    /// The same in place where it is in host memory; otherwise they are put into `copy`.
+    std::span<const float> view(std::uint32_t tensor, std::vector<float>& copy) const;
 
     std::shared_ptr<Session::State> session;
     std::vector<TensorStorage> storage;                  ///< by tensor number
@@ -75,6 +77,7 @@ private:
     void run_on();
     void submit_segment(const Segment& segment);
     void run_cpu_segment(const Segment& segment);
+    void run_cpu_op(const CpuOp& op, const cpu::Kernel& kernel);
     void end(std::int32_t status);
 };
 

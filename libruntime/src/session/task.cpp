@@ -22,7 +22,7 @@ void Task::State::create_storage() {
         TensorStorage& place = storage.emplace_back();
         if (tensor.on_device())
             place.device = session->upload->device->create_buffer(tensor.bytes);
-        else
+        else if (!tensor.is_constant())
             place.host.resize(tensor.elements());
     }
 }
@@ -48,11 +48,23 @@ void Task::State::create_bindings() {
 std::vector<float> Task::State::values(std::uint32_t number) const {
     const Tensor& tensor = model().tensors()[number];
     const TensorStorage& place = storage[number];
+    if (tensor.is_constant())
+        return {tensor.data.begin(), tensor.data.end()};
     if (!place.device)
         return place.host;
     std::vector<float> values(tensor.elements());
     from_device(tensor, place.device_bytes(tensor), values);
     return values;
+}
+
+std::span<const float> Task::State::view(std::uint32_t number, std::vector<float>& copy) const {
+    const Tensor& tensor = model().tensors()[number];
+    if (tensor.is_constant())
+        return tensor.data;
+    if (!tensor.on_device())
+        return storage[number].host;
+    copy = values(number);
+    return copy;
 }
 
 // Life
@@ -119,15 +131,23 @@ void Task::State::submit_segment(const Segment& bpu) {
 }
 
 void Task::State::run_cpu_segment(const Segment& cpu) {
-    for (std::size_t i = 0; i < cpu.cpu_ops.size(); i++) {
-        const CpuOp& op = cpu.cpu_ops[i];
-        std::vector<float> in = values(op.input);
-        std::vector<float>& out = storage[op.output].host;
-        if (op.type == CpuOpType::softmax)
-            session->softmaxes[segment][i]->run(in, out);
-        else
-            out = std::move(in);
+    for (std::size_t i = 0; i < cpu.cpu_ops.size(); i++)
+        run_cpu_op(cpu.cpu_ops[i], session->kernels[segment][i]);
+}
+
+void Task::State::run_cpu_op(const CpuOp& op, const cpu::Kernel& kernel) {
+    std::vector<std::vector<float>> copies(op.inputs.size());
+    cpu::Inputs inputs;
+    for (std::size_t i = 0; i < op.inputs.size(); i++)
+        inputs.push_back(view(op.inputs[i], copies[i]));
+    const Tensor& output = model().tensors()[op.output];
+    if (!output.on_device()) {
+        kernel(inputs, storage[op.output].host);
+        return;
     }
+    std::vector<float> values(output.elements());
+    kernel(inputs, values);
+    to_device(output, values, storage[op.output].device_bytes(output));
 }
 
 void Task::State::job_ended(const Completion& completion) {

@@ -20,6 +20,13 @@ std::int8_t quantise(float value, float scale, float zero_point) {
 template <typename Visit>
 void for_each_element(const Tensor& tensor, Visit visit) {
     std::size_t index = 0;
+    if (tensor.order == Order::rows) {
+        for (std::size_t y = 0; y < tensor.height; y++)
+            for (std::size_t x = 0; x < tensor.width; x++)
+                for (std::size_t c = 0; c < tensor.channels; c++)
+                    visit(index++, y * tensor.row_stride + x * tensor.pixel_stride + c);
+        return;
+    }
     for (std::size_t c = 0; c < tensor.channels; c++)
         for (std::size_t y = 0; y < tensor.height; y++)
             for (std::size_t x = 0; x < tensor.width; x++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Operators that run on the CPU, on oneDNN.
+// Softmax on oneDNN.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "session/cpu_operators.hpp"
+#include "cpu/softmax.hpp"
 
 #include <cerrno>
 #include <string>

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators of the CPU: float32 in and out, dense row-major arrays of any rank.  One table serves
+// the runtime (CPU segments), the model reader (checks) and the compiler (float execution), so all
+// three mean the same.  Integers and truth values are held as float32, exact up to 2^24.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "overtake/model.hpp"
+
+namespace overtake::cpu {
+
+using Shape = std::vector<std::uint32_t>; // 1..8 dimensions, each at least 1
+using Inputs = std::vector<std::span<const float>>;
+
+/// One operator with everything known before it runs.  What `integers` and `reals` mean is said
+/// beside each operator's check.
+struct Operation {
+    CpuOpType type;
+    std::vector<std::int64_t> integers;
+    std::vector<float> reals;
+    std::vector<Shape> inputs;
+    Shape output;
+};
+
+/// Computes the output from arrays of exactly the operation's shapes.  Throws Error where data make
+/// it impossible (an index that leaves its tensor).  One thread at a time.
+using Kernel = std::function<void(const Inputs&, std::span<float>)>;
+
+/// What an operator of a model is.
+Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op);
+
+/// Why the operation is unsound, or nothing.  What passes cannot leave its arrays, whatever the
+/// data.
+std::string check(const Operation& operation);
+
+/// The operation has passed check().  Throws Error ENOMEM.
+Kernel make_kernel(const Operation& operation);
+
+/// "Softmax", ...; null for a number that is no operator.
+const char* name_of(CpuOpType type);
+
+// Numbers in Operation::integers.
+
+enum class Unary : std::int64_t {
+    identity,
+    absolute,
+    negate,
+    exponential,
+    logarithm,
+    square_root,
+    reciprocal,
+    error_function,
+    tangent_hyperbolic,
+    sigmoid,
+    floor,
+    ceiling,
+    round,
+    sign,
+    sine,
+    cosine,
+    tangent,
+    arc_sine,
+    arc_cosine,
+    arc_tangent,
+    sine_hyperbolic,
+    cosine_hyperbolic,
+    area_sine,
+    area_cosine,
+    area_tangent,
+    relu,
+    clip,
+    leaky_relu,
+    elu,
+    celu,
+    selu,
+    softplus,
+    softsign,
+    hard_sigmoid,
+    hard_swish,
+    thresholded_relu,
+    shrink,
+    gelu,
+    mish,
+    logical_not,
+    is_nan,
+    is_infinite,
+    truncate,
+    truth,
+    count // one behind the last
+};
+
+enum class Binary : std::int64_t {
+    add,
+    subtract,
+    multiply,
+    divide,
+    power,
+    maximum,
+    minimum,
+    integer_divide,
+    modulo,
+    floating_modulo,
+    equal,
+    less,
+    less_or_equal,
+    greater,
+    greater_or_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    parametric_relu,
+    count
+};
+
+enum class Reduction : std::int64_t {
+    sum,
+    mean,
+    maximum,
+    minimum,
+    product,
+    sum_of_squares,
+    l1,
+    l2,
+    log_sum,
+    log_sum_exp,
+    first_greatest,
+    last_greatest,
+    first_least,
+    last_least,
+    count
+};
+
+enum class Padding : std::int64_t { constant, edge, reflect, wrap, count };
+
+/// The function of one element; `reals` are its parameters (missing ones count as 0).
+std::function<float(float)> unary_function(Unary function, const std::vector<float>& reals);
+
+// What the operators' files give the table.
+
+std::size_t elements(const Shape& shape);
+/// Elements in front of, along and behind an axis.
+struct Extents {
+    std::size_t outer, length, inner;
+};
+Extents around(const Shape& shape, std::size_t axis);
+/// Row-major strides, 0 where `shape` has 1 and `target` (of at least its rank) does not.
+std::vector<std::size_t> broadcast_strides(const Shape& shape, const Shape& target);
+/// Empty if the shapes do not fit each other.
+Shape broadcast(const Shape& left, const Shape& right);
+
+} // namespace overtake::cpu

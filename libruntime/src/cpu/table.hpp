@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// What each file of operators gives the table in operation.cpp.
+#pragma once
+
+#include "cpu/operation.hpp"
+
+namespace overtake::cpu {
+
+struct Entry {
+    CpuOpType type;
+    const char* name;
+    std::string (*check)(const Operation&);
+    Kernel (*make)(const Operation&);
+};
+
+std::span<const Entry> elementwise_operators();
+std::span<const Entry> movement_operators();
+std::span<const Entry> reduction_operators();
+std::span<const Entry> selection_operators();
+std::span<const Entry> product_operators();
+std::span<const Entry> pool_operators();
+
+} // namespace overtake::cpu

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace overtake::compiler {
+
+/// Where a node of the file went.
+enum class Placement { nowhere, bpu, cpu }; // nowhere: folded, or only another name
+
+/// Nodes on the device that cost next to nothing and whose neighbours are on the CPU rather than on
+/// the device: left where they are they would only make data cross.  Cheap nodes that hang together
+/// are looked at as one.  Numbers of nodes of the file.
+std::set<int> cheaper_on_cpu(const onnx::ModelProto& model,
+                             const std::vector<Placement>& placements);
+
+} // namespace overtake::compiler

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+namespace overtake::compiler {
+
+/// Exporters before opset 17 write LayerNormalization as (x - mean) / sqrt(mean of squares +
+/// epsilon); the divisions become that operator again.
+void recognise_layer_normalization(onnx::ModelProto& model);
+
+/// Drops nodes whose outputs nobody reads.
+void remove_dead_nodes(onnx::ModelProto& model);
+
+} // namespace overtake::compiler
