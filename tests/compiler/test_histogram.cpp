@@ -72,6 +72,21 @@ TEST(Histogram, DivergenceKeepsWhatIsFull) {
     EXPECT_LT(range.low, -0.99f);
 }
 
+TEST(Histogram, LeastErrorOfANormalDistributionIsNearFourDeviations) {
+    const Range range = of(normal(300000, 2)).least_error();
+    EXPECT_NEAR(range.low, -7.8f, 0.6f); // 3.9 for 8 bits
+    EXPECT_NEAR(range.high, 7.8f, 0.6f);
+}
+
+TEST(Histogram, LeastErrorCutsOneEndAlone) {
+    std::vector<float> data = normal(1000000, 1);
+    data.push_back(30);
+    const Range range = of(data).least_error();
+    EXPECT_LT(range.high, 25);
+    EXPECT_GT(range.high, 3);
+    EXPECT_LT(range.low, -3);
+}
+
 TEST(Histogram, DivergenceDoesNotCountZeros) {
     std::vector<float> data = normal(20000, 1);
     const Range without = of(data).least_divergence();

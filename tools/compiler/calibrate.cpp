@@ -63,6 +63,9 @@ std::vector<Range> Calibration::ranges(CalibrationMethod method, double percenti
         case CalibrationMethod::percentile:
             result.push_back(histogram.percentile(percentile));
             break;
+        case CalibrationMethod::mse:
+            result.push_back(histogram.least_error());
+            break;
         case CalibrationMethod::kl:
             result.push_back(histogram.least_divergence());
             break;

@@ -15,7 +15,8 @@ enum class CalibrationMethod {
     min_max,    ///< all of them
     percentile, ///< all but the least and greatest few
     kl,         ///< Kullback-Leibler divergence: see Histogram::least_divergence()
-    best,       ///< of these three, what leaves the outputs nearest to float
+    mse,        ///< mean squared error: see Histogram::least_error()
+    best,       ///< of these four, what leaves the outputs nearest to float
 };
 
 /// What every value of a graph looks like over the samples.  Constant once made.

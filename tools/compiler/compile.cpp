@@ -102,7 +102,8 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration, con
                          const CompileOptions& options,
                          const std::function<void(double)>& progress) {
     constexpr CalibrationMethod methods[] = {CalibrationMethod::min_max,
-                                             CalibrationMethod::percentile, CalibrationMethod::kl};
+                                             CalibrationMethod::percentile, CalibrationMethod::kl,
+                                             CalibrationMethod::mse};
     Candidate best;
     float best_score = -2;
     double done = 0;

@@ -118,4 +118,43 @@ Range Histogram::least_divergence() const {
     return best;
 }
 
+// Of all elements, each taken for the middle of its bin: a step has an error of a twelfth of its
+// square.
+double Histogram::squared_error(double low, double high) const {
+    const double bin_size = (double{high_} - low_) / static_cast<double>(value_bins);
+    const double step = (high - low) / levels;
+    double sum = 0;
+    for (std::size_t bin = 0; bin < value_bins; ++bin) {
+        const double value = low_ + (static_cast<double>(bin) + 0.5) * bin_size;
+        const double beyond = std::max({0.0, low - value, value - high});
+        sum += static_cast<double>(bins_[bin]) * (beyond > 0 ? beyond * beyond : step * step / 12);
+    }
+    return sum;
+}
+
+Range Histogram::least_error() const {
+    constexpr int cuts = 64, rounds = 2;
+    // Zero is in every range that is quantised.
+    const double low = std::min(low_, 0.0f), high = std::max(high_, 0.0f);
+    double best_low = low, best_high = high;
+    double least = squared_error(low, high);
+    const auto look = [&](double candidate_low, double candidate_high) {
+        const double error = squared_error(candidate_low, candidate_high);
+        if (error < least) {
+            least = error;
+            best_low = candidate_low;
+            best_high = candidate_high;
+        }
+    };
+    for (int round = 0; round < rounds && high > low; ++round)
+        for (int cut = 1; cut < cuts; ++cut) {
+            const double kept = 1.0 - double(cut) / cuts;
+            if (round == 0)
+                look(low * kept, high * kept);
+            look(low * kept, best_high);
+            look(best_low, high * kept);
+        }
+    return {static_cast<float>(best_low), static_cast<float>(best_high)};
+}
+
 } // namespace overtake::compiler

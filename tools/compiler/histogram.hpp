@@ -29,7 +29,11 @@ public:
     /// Cuts both ends off where what 8 bits make of the rest tells least from the whole.
     Range least_divergence() const;
 
+    /// Cuts each end off where rounding and saturating together give the least squared error.
+    Range least_error() const;
+
 private:
+    double squared_error(double low, double high) const;
     float greatest() const;
 
     float low_ = std::numeric_limits<float>::infinity();

@@ -140,12 +140,14 @@ void add_compile(CLI::App& app, int& status) {
         {"min-max", compiler::CalibrationMethod::min_max},
         {"percentile", compiler::CalibrationMethod::percentile},
         {"kl", compiler::CalibrationMethod::kl},
+        {"mse", compiler::CalibrationMethod::mse},
         {"best", compiler::CalibrationMethod::best}};
-    auto* method = command
-                       ->add_option("--calibration-method", options->compile.method,
-                                    "How ranges follow from the samples: min-max (default), "
-                                    "percentile, kl, or best: what leaves outputs nearest to float")
-                       ->transform(CLI::CheckedTransformer(methods).description(""));
+    auto* method =
+        command
+            ->add_option("--calibration-method", options->compile.method,
+                         "How ranges follow from the samples: min-max (default), "
+                         "percentile, kl, mse, or best: what leaves outputs nearest to float")
+            ->transform(CLI::CheckedTransformer(methods).description(""));
     command
         ->add_option("--percentile", options->compile.percentile,
                      "Part of each tensor's calibration values that its range covers; chooses the "
