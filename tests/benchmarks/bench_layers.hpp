@@ -11,12 +11,14 @@
 namespace overtake::bench {
 
 /// Everybody's tensors begin on a page, as the device's buffers do.
-template <typename T> struct PageAllocator {
+template <typename T>
+struct PageAllocator {
     using value_type = T;
     static constexpr std::align_val_t page{4096};
 
     PageAllocator() = default;
-    template <typename U> PageAllocator(const PageAllocator<U>&) {}
+    template <typename U>
+    PageAllocator(const PageAllocator<U>&) {}
     T* allocate(std::size_t count) {
         return static_cast<T*>(::operator new(count * sizeof(T), page));
     }
@@ -24,7 +26,8 @@ template <typename T> struct PageAllocator {
     bool operator==(const PageAllocator&) const { return true; }
 };
 
-template <typename T> using Buffer = std::vector<T, PageAllocator<T>>;
+template <typename T>
+using Buffer = std::vector<T, PageAllocator<T>>;
 
 struct Layer {
     const char* network;

@@ -303,11 +303,12 @@ struct Means {
 };
 
 void print_row(const Layer& layer, const Rates& rates, const std::pair<double, double>& wide) {
-    fmt::print(
-        "| {} {} | {:.1f} | {:.0f} % | {:.1f} | {:.1f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} "
-        "|\n",
-        layer.network, layer.name(), rates.ours, 100 * rates.ours / rates.peak, rates.ours_normal,
-        rates.ours_narrow, rates.scalar, rates.xnnpack, rates.onednn, wide.first, wide.second);
+    fmt::print("| {} {} | {:.1f} | {:.0f} % | {:.1f} | {:.1f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} "
+               "| {:.1f} "
+               "|\n",
+               layer.network, layer.name(), rates.ours, 100 * rates.ours / rates.peak,
+               rates.ours_normal, rates.ours_narrow, rates.scalar, rates.xnnpack, rates.onednn,
+               wide.first, wide.second);
     std::fflush(stdout);
 }
 
@@ -320,17 +321,18 @@ bool judge(const Means& means) {
     const auto holds = [](bool value) { return value ? "holds" : "does NOT hold"; };
 
     fmt::print("1x1 and 3x3, geometric means:\n");
-    fmt::print("- weights of 8 bits, any: {:.0f} % of the peak; {:.0f} % of XNNPACK, which is exact "
-               "too; {:.0f} % of oneDNN, which is not\n",
-               100 * means.of_peak.value(), 100 * exact,
-               100 * means.ours.value() / means.onednn.value());
+    fmt::print(
+        "- weights of 8 bits, any: {:.0f} % of the peak; {:.0f} % of XNNPACK, which is exact "
+        "too; {:.0f} % of oneDNN, which is not\n",
+        100 * means.of_peak.value(), 100 * exact, 100 * means.ours.value() / means.onednn.value());
     fmt::print("- weights of 8 bits, normal: {:.0f} % of XNNPACK, {:.0f} % of oneDNN\n",
                100 * means.normal.value() / xnnpack,
                100 * means.normal.value() / means.onednn.value());
     fmt::print("- weights of 7 bits, all exact: {:.0f} % of the faster of both\n", 100 * narrow);
-    fmt::print("goal: at least 60 % of the peak: {}; at least 90 % of the faster peer that is exact: "
-               "{} for weights of 8 bits, {} for weights of 7 bits\n",
-               holds(peak_holds), holds(exact >= 0.9), holds(narrow >= 0.9));
+    fmt::print(
+        "goal: at least 60 % of the peak: {}; at least 90 % of the faster peer that is exact: "
+        "{} for weights of 8 bits, {} for weights of 7 bits\n",
+        holds(peak_holds), holds(exact >= 0.9), holds(narrow >= 0.9));
     return peak_holds && exact >= 0.9 && narrow >= 0.9;
 }
 

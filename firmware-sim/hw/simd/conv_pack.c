@@ -9,9 +9,9 @@
  * 0..3 and 8..11, its second of 4..7 and 12..15: the order of struct ovt_simd_sums.
  *
  * In 16 bits, weights w0 and w1 of two inputs of 0..255 add up without saturation if their positive
- * parts add up to 128 at most and their negative ones to -128 at least.  A vector that has others is
- * split into two that fulfil it: w limited to -64..64, and what is left of it.  Where more than 3
- * of 10 are split, words are faster.
+ * parts add up to 128 at most and their negative ones to -128 at least.  A vector that has others
+ * is split into two that fulfil it: w limited to -64..64, and what is left of it.  Where more than
+ * 3 of 10 are split, words are faster.
  *
  * The client may change its weights at any time: what is multiplied is the copy that was checked.
  */
