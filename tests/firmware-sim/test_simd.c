@@ -434,18 +434,19 @@ static void test_weights_that_would_saturate_are_split(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
-	for (u32 i = 0; i < 14; i++) {
+	for (u32 i = 0; i < 28; i++) {
 		u64 seed = 0x9e3779b97f4a7c15ull + i;
-		u32 wide = i / 2, outputs = i % 2 ? 16 : 8;
+		u32 wide = i / 4, outputs = i % 2 ? 16 : 8;
+		bool many = i % 4 / 2;
 		struct random_job job;
 
-		pointwise_init(&job, 5, 6, SPLIT_INPUTS, outputs, &seed);
-		memset(job.regions[JOB_IN0].base, i % 4 / 2 ? 127 : 125,
+		pointwise_init(&job, many ? 12 : 5, 12, SPLIT_INPUTS, outputs, &seed);
+		memset(job.regions[JOB_IN0].base, i % 8 / 4 ? 127 : 125,
 		       job.regions[JOB_IN0].length);
 		few_wide_weights(&job, wide, &seed);
 		assert_true(check_case(&job, scratch, INT64_MAX));
 		/* As bytes, or as words, two inputs a step. */
-		if (wide <= SPLIT_QUADS * 3 / 10) {
+		if (wide <= SPLIT_QUADS * (many ? 3 : 1) / 10) {
 			assert_int_equal(scratch->steps, SPLIT_QUADS);
 			assert_int_equal(scratch->extras[1][0], wide);
 			assert_int_equal(scratch->extras[1][1], 0);

@@ -138,14 +138,28 @@ static void load_block(struct ovt_conv_block *block, const struct ovt_conv_plan 
 		block->start = ovt_simd_in_order(block->start.low, block->start.high);
 }
 
+/* The rows of taps that the walk has come to. */
+static void load_rows(struct ovt_conv_block *block, const struct ovt_conv_plan *plan,
+		      const struct overtake_insn *insn, const struct ovt_simd_scratch *scratch,
+		      const struct ovt_conv_walk *walk, u32 filled)
+{
+	block->first_row = walk->first_row;
+	block->end_row = walk->end_row;
+	if (filled & PACKED_BYTES)
+		ovt_conv_load_bytes(block, &plan->bytes_run, scratch,
+				    insn->in[0].zero_point + 128);
+	else if (filled & PACKED_WORDS)
+		ovt_conv_load_steps(block, &plan->words_run, scratch);
+}
+
 static void run_strip(const struct ovt_conv_plan *plan, const struct ovt_conv_strip *strip,
 		      const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
 		      u32 filled, bool single)
 {
 	if (filled & PACKED_BYTES)
-		ovt_conv_packed_bytes(strip, &plan->bytes_run, block, scratch);
+		ovt_conv_packed_bytes(strip, block);
 	else if (filled & PACKED_WORDS)
-		ovt_conv_packed_words(strip, &plan->words_run, block, scratch);
+		ovt_conv_packed_words(strip, block);
 	else if (single)
 		ovt_conv_single(strip, &plan->words_run, block, scratch);
 	else
@@ -169,7 +183,6 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	const bool bytes = cursor->filled & PACKED_BYTES;
 	const bool single = !bytes && is_single(plan, insn, cursor);
 	const u32 pixels = group_pixels(plan, insn, cursor);
-	const s32 zero = insn->in[0].zero_point + 128;
 	const s64 pixel_work = 10 + ovt_simd_store_work(insn) +
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
 	struct ovt_conv_strip strip = { .sums = (struct ovt_simd_sums *)scratch->sums };
@@ -181,14 +194,11 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	ovt_conv_walk_from(&walk, bytes ? &plan->bytes : &plan->inputs, insn, operands,
 			   bytes ? (const void *)scratch->bytes : scratch->inputs, cursor,
 			   skips_rows(insn, bytes, single));
-	if (bytes)
-		ovt_conv_start_bytes(&block, scratch, zero, walk.first_row, walk.end_row);
+	load_rows(&block, plan, insn, scratch, &walk, cursor->filled);
 	do {
 		if (walk.done == walk.end) {
 			ovt_conv_walk_on(&walk);
-			if (bytes)
-				ovt_conv_start_bytes(&block, scratch, zero, walk.first_row,
-						     walk.end_row);
+			load_rows(&block, plan, insn, scratch, &walk, cursor->filled);
 		}
 		ovt_conv_place_strip(&strip, &walk, plan->strip);
 		run_strip(plan, &strip, &block, scratch, cursor->filled, single);
@@ -254,7 +264,7 @@ static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *i
 		if (pixels >= BYTES_PIXELS && ovt_conv_bytes_fit(plan)) {
 			/* As much as if all were split. */
 			*work -= 20 + (s64)plan->block_bytes / PRODUCTS_PER_NS * 6;
-			*filled |= ovt_conv_pack_bytes(plan, weights, count, scratch) ?
+			*filled |= ovt_conv_pack_bytes(plan, weights, count, pixels, scratch) ?
 				   PACKED_BYTES : WIDE;
 			return true;
 		}

@@ -47,9 +47,32 @@ struct ovt_conv_plan {
 };
 
 /**
+ * struct ovt_conv_steps - packed weights of some rows of taps
+ * @weights: of the first step
+ * @at: what of a window it multiplies
+ * @end: behind the last step's
+ * @extra: second parts of bytes, of the first vectors and of the second ones of steps
+ * @extra_at: what they multiply
+ * @extra_end: behind the last's
+ * @has_extras: whether there are any
+ */
+struct ovt_conv_steps {
+	const s8 *weights;
+	const u32 *at;
+	const u32 *end;
+	const s8 *extra[2];
+	const u32 *extra_at[2];
+	const u32 *extra_end[2];
+	bool has_extras;
+};
+
+/**
  * struct ovt_conv_block - 16 output channels, or 8
  * @channels: how their sums are finished; if there are 8 at most, those come twice
- * @start: what a pixel's sums begin with, for the rows of taps of the strip
+ * @start: what a pixel's sums begin with
+ * @steps: packed weights
+ * @first_row: of the rows of taps that these are for
+ * @end_row: behind the last of them
  * @weights: of the first 8, as the client has them
  * @block_bytes: from them to those of the second 8
  * @count: output channels, at most 16
@@ -57,6 +80,9 @@ struct ovt_conv_plan {
 struct ovt_conv_block {
 	struct ovt_simd_channels channels;
 	struct ovt_simd_sums start;
+	struct ovt_conv_steps steps;
+	u32 first_row;
+	u32 end_row;
 	const s8 *weights;
 	u64 block_bytes;
 	u32 count;
@@ -67,16 +93,12 @@ struct ovt_conv_block {
  * @windows: of each pixel, in the scratch
  * @outputs: of each pixel
  * @pixels: how many
- * @first_row: of the rows of taps to multiply
- * @end_row: behind the last of them
  * @sums: room for those of each pixel
  */
 struct ovt_conv_strip {
 	const u8 *windows[OVT_STRIP_PIXELS];
 	s8 *outputs[OVT_STRIP_PIXELS];
 	u32 pixels;
-	u32 first_row;
-	u32 end_row;
 	struct ovt_simd_sums *sums;
 };
 
@@ -100,29 +122,27 @@ bool ovt_conv_words_fit(const struct ovt_conv_plan *plan);
 
 /*
  * ovt_conv_pack_bytes - copy the weights of @count outputs for multiplication as bytes
+ * @pixels: of the group
  *
  * False if there are too many for which that would not be exact.  See hw/simd/conv_pack.c.
  */
 bool ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
-			 struct ovt_simd_scratch *scratch);
+			 u32 pixels, struct ovt_simd_scratch *scratch);
 
 /* As words. */
 void ovt_conv_pack_words(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
 			 struct ovt_simd_scratch *scratch);
 
-/*
- * What the sums of @block begin with if @zero has been added to each input and rows of taps from
- * @first_row to before @end_row are multiplied.
- */
-void ovt_conv_start_bytes(struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
-			  s32 zero, u32 first_row, u32 end_row);
+/* The steps of @block->first_row to before @end_row, of bytes or words of windows like @run. */
+void ovt_conv_load_steps(struct ovt_conv_block *block, const struct ovt_conv_run *run,
+			 const struct ovt_simd_scratch *scratch);
 
-/* The outputs of a strip: of packed weights, and of the bytes, or words, that the windows are. */
-void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-			   const struct ovt_conv_block *block,
-			   const struct ovt_simd_scratch *scratch);
-void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-			   const struct ovt_conv_block *block,
-			   const struct ovt_simd_scratch *scratch);
+/* Of bytes: their second parts too, and what sums begin with if @zero was added to each input. */
+void ovt_conv_load_bytes(struct ovt_conv_block *block, const struct ovt_conv_run *run,
+			 const struct ovt_simd_scratch *scratch, s32 zero);
+
+/* The outputs of a strip: of the block's steps, and of the bytes or words that the windows are. */
+void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block);
+void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block);
 
 #endif

@@ -10,8 +10,8 @@
  *
  * In 16 bits, weights w0 and w1 of two inputs of 0..255 add up without saturation if their positive
  * parts add up to 128 at most and their negative ones to -128 at least.  A vector that has others
- * is split into two that fulfil it: w limited to -64..64, and what is left of it.  Where more than
- * 3 of 10 are split, words are faster.
+ * is split into two that fulfil it: w limited to -64..64, and what is left of it.  Where that is so
+ * of too many, words are faster.
  *
  * The client may change its weights at any time: what is multiplied is the copy that was checked.
  */
@@ -28,6 +28,8 @@
 /* Quads whose weights add up in 16 bits. */
 #define CHUNK_QUADS	64u
 
+/* From here on 3 of 10 vectors may be split, and 1 of 10 below: splitting takes time, too. */
+#define MANY_PIXELS	128u
 /* Of packed words: what does not stay in the cache next to the inputs is widened each time. */
 #define WORDS_MAX	(20u * 1024u)
 
@@ -37,7 +39,7 @@ struct packing {
 	u32 *totals;	/* of the rows of taps so far */
 	u32 *extras;	/* likewise */
 	u64 block_bytes;
-	u32 quads;	/* in all */
+	u32 split_max;	/* of the vectors of a kind */
 	u32 vectors;
 };
 
@@ -140,7 +142,7 @@ static bool split_vector(const struct packing *packing, s8 *at, u32 which, u32 i
 	ovt_c8x32 limited = largest(least(weights, most), fewest);
 	u32 extra = packing->extras[which];
 
-	if (extra >= packing->quads * 3 / 10)
+	if (extra >= packing->split_max)
 		return false;
 	ovt_store_s8x32(at, (ovt_s8x32)limited);
 	ovt_store_s8x32(&scratch->extra[which][extra * QUAD_BYTES],
@@ -250,7 +252,7 @@ static void next_row(struct packing *packing, u32 y)
 }
 
 OVT_SIMD_NOINLINE bool
-ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count,
+ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 count, u32 pixels,
 		    struct ovt_simd_scratch *scratch)
 {
 	const struct ovt_conv_run *run = &plan->bytes_run;
@@ -259,13 +261,13 @@ ovt_conv_pack_bytes(const struct ovt_conv_plan *plan, const s8 *weights, u32 cou
 	struct packing packing = {
 		.scratch = scratch,
 		.block_bytes = plan->block_bytes,
-		.quads = (u32)steps_of(run),
+		.split_max = (u32)steps_of(run) * (pixels < MANY_PIXELS ? 1 : 3) / 10,
 		.vectors = count > OVERTAKE_WEIGHT_BLOCK ? 2 : 1,
 	};
 	struct chunk chunk = { .from = weights, .to = scratch->packed, .to_at = scratch->step_at };
 	u32 y, x, tap;
 
-	scratch->steps = packing.quads;
+	scratch->steps = (u32)steps_of(run);
 	memset(scratch->totals[0], 0, sizeof(scratch->totals[0]));
 	memset(scratch->extras[0], 0, sizeof(scratch->extras[0]));
 	for (y = 0; y < run->rows; y++) {

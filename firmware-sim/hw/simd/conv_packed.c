@@ -20,18 +20,42 @@ static u32 rows_at(u32 end_row)
 	return end_row < OVT_SIMD_TAP_ROWS ? end_row : OVT_SIMD_TAP_ROWS;
 }
 
-void ovt_conv_start_bytes(struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
-			  s32 zero, u32 first_row, u32 end_row)
+void ovt_conv_load_steps(struct ovt_conv_block *block, const struct ovt_conv_run *run,
+			 const struct ovt_simd_scratch *scratch)
+{
+	u32 step_bytes = block->count > OVERTAKE_WEIGHT_BLOCK ? 2 * VECTOR_BYTES : VECTOR_BYTES;
+	u32 row = run->columns * run->length;
+	struct ovt_conv_steps *steps = &block->steps;
+
+	steps->weights = scratch->packed + (u64)block->first_row * row * step_bytes;
+	steps->at = scratch->step_at + (u64)block->first_row * row;
+	steps->end = scratch->step_at + (u64)block->end_row * row;
+}
+
+void ovt_conv_load_bytes(struct ovt_conv_block *block, const struct ovt_conv_run *run,
+			 const struct ovt_simd_scratch *scratch, s32 zero)
 {
 	const ovt_u32x8 added = (ovt_u32x8)ovt_broadcast_s32(zero);
-	const u32 *before = scratch->totals[first_row];
-	const u32 *all = scratch->totals[rows_at(end_row)];
+	const u32 first = rows_at(block->first_row), last = rows_at(block->end_row);
+	const u32 *before = scratch->totals[first], *all = scratch->totals[last];
 	ovt_u32x8 low = (ovt_u32x8)ovt_load_s32x8(all) - (ovt_u32x8)ovt_load_s32x8(before);
 	ovt_u32x8 high = (ovt_u32x8)ovt_load_s32x8(all + 8) -
 			 (ovt_u32x8)ovt_load_s32x8(before + 8);
+	struct ovt_conv_steps *steps = &block->steps;
+	u32 i;
 
 	block->start.low = block->channels.bias.low - low * added;
 	block->start.high = block->channels.bias.high - high * added;
+	ovt_conv_load_steps(block, run, scratch);
+	steps->has_extras = false;
+	for (i = 0; i < 2; i++) {
+		u32 extra = scratch->extras[first][i], end = scratch->extras[last][i];
+
+		steps->extra[i] = scratch->extra[i] + extra * VECTOR_BYTES;
+		steps->extra_at[i] = scratch->extra_at[i] + extra;
+		steps->extra_end[i] = scratch->extra_at[i] + end;
+		steps->has_extras |= extra != end;
+	}
 }
 
 static __always_inline ovt_u32x8 product(ovt_s32x8 inputs, const s8 *weights, const bool words)
@@ -64,30 +88,19 @@ add_step(struct ovt_simd_sums *sums, const u8 *const *windows, u64 at, const s8 
 	}
 }
 
-/* Those of a strip. */
-struct steps {
-	const s8 *weights;
-	const u32 *at;
-	const u32 *end;
-	const u32 *first_extras;
-	const u32 *end_extras;
-	const struct ovt_simd_scratch *scratch;
-};
-
 /* Adds the products of second parts of a step's first vectors, or of its second ones. */
 static __always_inline void
-add_extras(struct ovt_simd_sums *sums, const u8 *const *windows, const struct steps *steps,
-	   const u32 pixels, const u32 which)
+add_extras(struct ovt_simd_sums *sums, const u8 *const *windows,
+	   const struct ovt_conv_steps *steps, const u32 pixels, const u32 which)
 {
-	u32 extra = steps->first_extras[which], end = steps->end_extras[which], p;
-	const s8 *weights = &steps->scratch->extra[which][extra * VECTOR_BYTES];
+	const s8 *weights = steps->extra[which];
+	const u32 *at = steps->extra_at[which];
+	u32 p;
 
-	for (; extra < end; extra++, weights += VECTOR_BYTES) {
-		u64 at = steps->scratch->extra_at[which][extra];
-
+	for (; at != steps->extra_end[which]; at++, weights += VECTOR_BYTES) {
 #pragma GCC unroll 6
 		for (p = 0; p < pixels; p++) {
-			ovt_s32x8 inputs = ovt_broadcast_s32(ovt_load_s32(windows[p] + at));
+			ovt_s32x8 inputs = ovt_broadcast_s32(ovt_load_s32(windows[p] + *at));
 			ovt_u32x8 *sum = which ? &sums[p].high : &sums[p].low;
 
 			*sum += product(inputs, weights, false);
@@ -95,26 +108,11 @@ add_extras(struct ovt_simd_sums *sums, const u8 *const *windows, const struct st
 	}
 }
 
-static struct steps steps_of(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-			     const struct ovt_conv_block *block,
-			     const struct ovt_simd_scratch *scratch)
-{
-	u32 step_bytes = block->count > OVERTAKE_WEIGHT_BLOCK ? 2 * VECTOR_BYTES : VECTOR_BYTES;
-	u32 row = run->columns * run->length;
-	u32 first = strip->first_row * row;
-
-	return (struct steps){ .weights = scratch->packed + (u64)first * step_bytes,
-			       .at = scratch->step_at + first,
-			       .end = scratch->step_at + strip->end_row * row,
-			       .first_extras = scratch->extras[rows_at(strip->first_row)],
-			       .end_extras = scratch->extras[rows_at(strip->end_row)],
-			       .scratch = scratch };
-}
-
 static __always_inline void
 multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
-	 const struct steps *steps, const u32 pixels, const u32 vectors, const bool words)
+	 const u32 pixels, const u32 vectors, const bool words)
 {
+	const struct ovt_conv_steps *steps = &block->steps;
 	const s8 *weights = steps->weights;
 	const u32 *at = steps->at;
 	const u32 *end = steps->end;
@@ -131,10 +129,11 @@ multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
 		add_step(sums, windows, *at, weights, pixels, vectors, words);
 		weights += vectors * VECTOR_BYTES;
 	} while (++at != end);
-	if (!words)
+	if (!words && steps->has_extras) {
 		add_extras(sums, windows, steps, pixels, 0);
-	if (!words && vectors == 2)
-		add_extras(sums, windows, steps, pixels, 1);
+		if (vectors == 2)
+			add_extras(sums, windows, steps, pixels, 1);
+	}
 	if (vectors == 1) {
 		ovt_conv_finish_8(strip, block, sums, pixels);
 		return;
@@ -150,78 +149,66 @@ multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
 /* A copy of multiply() for each shape: its sums stay in registers. */
 static __always_inline void
 multiply_pixels(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block,
-		const struct steps *steps, const u32 vectors, const bool words)
+		const u32 vectors, const bool words)
 {
 	switch (strip->pixels) {
 	case 1:
-		multiply(strip, block, steps, 1, vectors, words);
+		multiply(strip, block, 1, vectors, words);
 		break;
 	case 2:
-		multiply(strip, block, steps, 2, vectors, words);
+		multiply(strip, block, 2, vectors, words);
 		break;
 	case 3:
-		multiply(strip, block, steps, 3, vectors, words);
+		multiply(strip, block, 3, vectors, words);
 		break;
 	case 4:
-		multiply(strip, block, steps, 4, vectors, words);
+		multiply(strip, block, 4, vectors, words);
 		break;
 	case 5:
-		multiply(strip, block, steps, 5, vectors, words);
+		multiply(strip, block, 5, vectors, words);
 		break;
 	default:
-		multiply(strip, block, steps, 6, vectors, words);
+		multiply(strip, block, 6, vectors, words);
 		break;
 	}
 }
 
 static OVT_SIMD_NOINLINE void bytes_8(const struct ovt_conv_strip *strip,
-				      const struct ovt_conv_block *block,
-				      const struct steps *steps)
+				      const struct ovt_conv_block *block)
 {
-	multiply_pixels(strip, block, steps, 1, false);
+	multiply_pixels(strip, block, 1, false);
 }
 
 static OVT_SIMD_NOINLINE void bytes_16(const struct ovt_conv_strip *strip,
-				       const struct ovt_conv_block *block,
-				       const struct steps *steps)
+				       const struct ovt_conv_block *block)
 {
-	multiply_pixels(strip, block, steps, 2, false);
+	multiply_pixels(strip, block, 2, false);
 }
 
 static OVT_SIMD_NOINLINE void words_8(const struct ovt_conv_strip *strip,
-				      const struct ovt_conv_block *block,
-				      const struct steps *steps)
+				      const struct ovt_conv_block *block)
 {
-	multiply_pixels(strip, block, steps, 1, true);
+	multiply_pixels(strip, block, 1, true);
 }
 
 static OVT_SIMD_NOINLINE void words_16(const struct ovt_conv_strip *strip,
-				       const struct ovt_conv_block *block,
-				       const struct steps *steps)
+				       const struct ovt_conv_block *block)
 {
-	multiply_pixels(strip, block, steps, 2, true);
+	multiply_pixels(strip, block, 2, true);
 }
 
-void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-			   const struct ovt_conv_block *block,
-			   const struct ovt_simd_scratch *scratch)
+void ovt_conv_packed_bytes(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block)
 {
-	const struct steps steps = steps_of(strip, run, block, scratch);
-
 	if (block->count > OVERTAKE_WEIGHT_BLOCK)
-		bytes_16(strip, block, &steps);
+		bytes_16(strip, block);
 	else
-		bytes_8(strip, block, &steps);
+		bytes_8(strip, block);
 }
 
-void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-			   const struct ovt_conv_block *block,
-			   const struct ovt_simd_scratch *scratch)
+void ovt_conv_packed_words(const struct ovt_conv_strip *strip, const struct ovt_conv_block *block)
 {
-	const struct steps steps = steps_of(strip, run, block, scratch);
-
 	if (block->count > OVERTAKE_WEIGHT_BLOCK)
-		words_16(strip, block, &steps);
+		words_16(strip, block);
 	else
-		words_8(strip, block, &steps);
+		words_8(strip, block);
 }

@@ -88,8 +88,6 @@ void ovt_conv_place_strip(struct ovt_conv_strip *strip, struct ovt_conv_walk *wa
 	u32 p;
 
 	strip->pixels = strip_pixels(walk->end - walk->done, most);
-	strip->first_row = walk->first_row;
-	strip->end_row = walk->end_row;
 	walk->done += strip->pixels;
 	for (p = 0; p < strip->pixels; p++) {
 		strip->windows[p] = walk->window;

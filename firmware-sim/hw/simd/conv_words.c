@@ -42,14 +42,14 @@ multiply(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 	 const struct ovt_conv_block *block, const u32 pixels, const u32 vectors)
 {
 	u64 run_bytes = (u64)run->length * OVERTAKE_WEIGHT_TILE;
-	const s8 *weights = block->weights + strip->first_row * run->columns * run_bytes;
+	const s8 *weights = block->weights + block->first_row * run->columns * run_bytes;
 	struct ovt_simd_sums sums[OVT_STRIP_PIXELS];
 	u32 p, y, x;
 
 #pragma GCC unroll 6
 	for (p = 0; p < pixels; p++)
 		sums[p] = block->start;
-	for (y = strip->first_row; y < strip->end_row; y++) {
+	for (y = block->first_row; y < block->end_row; y++) {
 		u64 from = (u64)y * run->row_step;
 
 		for (x = 0; x < run->columns; x++) {
