@@ -59,6 +59,16 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
           "any shape with three device dimensions; constant bounds", "constant bounds"}},
         {"Concat",
          {&Importer::concat, &Importer::cpu_concat, "along a device dimension", "any shape"}},
+        {"ConcatFromSequence",
+         {nullptr, nullptr, "", "a sequence known here", &Importer::concat_from_sequence}},
+        {"SequenceAt", {nullptr, nullptr, "", "a constant position", &Importer::sequence_at}},
+        {"SequenceConstruct", {nullptr, nullptr, "", "known here", &Importer::sequence_construct}},
+        {"SequenceEmpty", {nullptr, nullptr, "", "known here", &Importer::sequence_construct}},
+        {"SequenceErase", {nullptr, nullptr, "", "a constant position", &Importer::sequence_erase}},
+        {"SequenceInsert",
+         {nullptr, nullptr, "", "a constant position", &Importer::sequence_insert}},
+        {"SequenceLength", {nullptr, nullptr, "", "a constant", &Importer::sequence_length}},
+        {"SplitToSequence", {nullptr, nullptr, "", "constant sizes", &Importer::split_to_sequence}},
         {"Constant", {nullptr, nullptr, "", "numbers", &Importer::constant}},
         {"ConstantOfShape",
          {nullptr, nullptr, "", "a constant shape", &Importer::constant_of_shape}},
@@ -382,8 +392,13 @@ void Importer::import_node(int number) {
     if (found == operators().end() || !(node_->domain().empty() || node_->domain() == "ai.onnx"))
         refuse("the operator is not supported");
     const Entry& entry = found->second;
-    if (entry.constant)
-        return (this->*entry.constant)();
+    if (entry.constant) {
+        const std::size_t first = graph_.nodes.size();
+        (this->*entry.constant)();
+        if (graph_.nodes.size() > first)
+            placements_.back() = Placement::cpu;
+        return;
+    }
     if (has_constant_inputs_only())
         return fold_constant(entry);
     const auto named = [&](const std::vector<std::string>& names) {

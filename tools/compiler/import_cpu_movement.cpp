@@ -90,7 +90,10 @@ void Importer::cpu_split() {
 
 void Importer::cpu_expand() {
     const Reference input = cpu_input(0);
-    const Shape shape = broadcast_shape(input.shape, integers_of(constant_input(1)));
+    // Shapes are static: one that is computed has to be the one that the model declares.
+    const bool is_declared = !is_constant(1) && shapes_.contains(node_->output(0));
+    const Shape shape =
+        broadcast_shape(input.shape, is_declared ? output_shape() : integers_of(constant_input(1)));
     const auto from = steps_of(input.shape);
     std::vector<std::int64_t> steps(shape.size(), 0);
     const std::size_t added = shape.size() - input.shape.size();

@@ -137,6 +137,17 @@ private:
     // Those that give a tensor another name or shape, wherever it is.
     void squeeze();
     void unsqueeze();
+    // Those of sequences.
+    void sequence_construct();
+    void sequence_insert();
+    void sequence_erase();
+    void sequence_at();
+    void sequence_length();
+    void concat_from_sequence();
+    void split_to_sequence();
+    std::vector<Reference>& sequence_input();
+    std::size_t sequence_position(int index, std::size_t limit) const;
+
     // And those that are constants once shapes are known.
     void constant();
     void shape_constant();
@@ -233,7 +244,8 @@ private:
     std::unordered_map<std::string, int> types_; // of TensorProto
     std::map<std::pair<ValueId, Order>, ValueId> reordered_;
     std::map<std::pair<ValueId, Shape>, ValueId> copied_; // on the CPU, for another shape
-    int parts_ = 0;                                       // of the node at hand
+    std::unordered_map<std::string, std::vector<Reference>> sequences_;
+    int parts_ = 0; // of the node at hand
 };
 
 } // namespace overtake::compiler
