@@ -102,6 +102,9 @@ class Command(unittest.TestCase):
         self.assertAlmostEqual(nodes, (cycles - overhead) * 1000 / profile["clock_khz"])
         for entry in summary["nodes"]:
             self.assertGreaterEqual(entry["cosine"], 0.99)
+            # Of vectors that differ little: error^2 is about 2 (1 - cosine), or more by their lengths.
+            self.assertGreaterEqual(entry["error"] ** 2, 0.99 * 2 * (1 - entry["cosine"]) - 1e-6)
+            self.assertLess(entry["error"], 0.2)
         self.assertIn("y/out", succeed("info", path))
 
     def test_info_refuses_what_is_no_model_file(self):

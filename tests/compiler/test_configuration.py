@@ -108,6 +108,14 @@ class Glyphs(Case):
         self.assertEqual(info(wanted)["max_time_per_fc_us"], 1000)
         self.assertFalse((self.directory / "model_output").exists())
 
+    def test_nodes_are_placed(self):
+        placed = info(self.compile(calibration={"run_on_cpu": "pool1;residual"}))["nodes"]
+        on_cpu = {node["name"] for node in placed if node["processor"] == "CPU"}
+        self.assertLessEqual({"pool1", "residual"}, on_cpu)
+        self.assertNotIn("conv1", on_cpu)
+        config = self.config(calibration={"run_on_bpu": "probabilities"})
+        self.assertIn("probabilities", self.refusal(config))
+
     def test_noise_is_calibrated_with_only_if_asked(self):
         path = self.write(
             model_parameters={"onnx_model": "glyphs.onnx"},

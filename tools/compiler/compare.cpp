@@ -137,6 +137,14 @@ struct Similarity {
         return left == 0 || right == 0 ? 0.0f
                                        : static_cast<float>(product / std::sqrt(left * right));
     }
+
+    // Of the left against the right.
+    float error() const {
+        const double difference = std::max(left - 2 * product + right, 0.0);
+        if (right == 0)
+            return difference == 0 ? 0.0f : 1.0f;
+        return static_cast<float>(std::sqrt(difference / right));
+    }
 };
 
 class Comparison {
@@ -162,11 +170,11 @@ public:
                     run_cpu(segment.first_node + index, expected);
     }
 
-    std::vector<float> cosines() const {
-        std::vector<float> cosines;
+    std::vector<Nearness> nearness() const {
+        std::vector<Nearness> result;
         for (const Similarity& sum : sums_)
-            cosines.push_back(sum.cosine());
-        return cosines;
+            result.push_back({sum.cosine(), sum.error()});
+        return result;
     }
 
 private:
@@ -209,9 +217,9 @@ private:
 
 } // namespace
 
-std::vector<float> cosine_similarities(const Graph& graph, const QuantisedGraph& quantised,
-                                       const Program& program, const Samples& samples,
-                                       const std::function<void(double)>& progress) {
+std::vector<Nearness> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
+                                         const Program& program, const Samples& samples,
+                                         const std::function<void(double)>& progress) {
     const double total =
         static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));
     double done = 0;
@@ -221,7 +229,7 @@ std::vector<float> cosine_similarities(const Graph& graph, const QuantisedGraph&
     Comparison comparison(graph, quantised, program, step_done);
     for (const FloatValues& sample : samples)
         comparison.run(sample);
-    return comparison.cosines();
+    return comparison.nearness();
 }
 
 } // namespace overtake::compiler

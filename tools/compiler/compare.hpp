@@ -10,11 +10,16 @@
 
 namespace overtake::compiler {
 
+/// How near a node's output comes to float, over all samples.
+struct Nearness {
+    float cosine; ///< similarity; 1 where both are zero
+    float error;  ///< root mean square of the difference over that of float
+};
+
 /// Runs the program with the device's own operators and the graph in float over `samples`, and
-/// returns the cosine similarity of each node's output, by node; 1 where both are zero.
-/// `progress` is called with 0..1.
-std::vector<float> cosine_similarities(const Graph& graph, const QuantisedGraph& quantised,
-                                       const Program& program, const Samples& samples,
-                                       const std::function<void(double)>& progress);
+/// compares the output of each node, by node.  `progress` is called with 0..1.
+std::vector<Nearness> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
+                                         const Program& program, const Samples& samples,
+                                         const std::function<void(double)>& progress);
 
 } // namespace overtake::compiler

@@ -89,12 +89,12 @@ Candidate candidate(const Graph& graph, const Calibration& calibration, Calibrat
 // How near the outputs come to float, at their worst.
 float worst_output(const Candidate& of, const Samples& samples,
                    const std::function<void(double)>& progress) {
-    const std::vector<float> cosines =
-        cosine_similarities(of.graph, of.quantised, of.program, samples, progress);
+    const std::vector<Nearness> nearness =
+        compare_with_float(of.graph, of.quantised, of.program, samples, progress);
     float worst = 1;
     for (std::size_t index = 0; index < of.graph.nodes.size(); ++index)
         if (std::ranges::count(of.graph.outputs, of.graph.nodes[index].output) > 0)
-            worst = std::min(worst, cosines[index]);
+            worst = std::min(worst, nearness[index].cosine);
     return worst;
 }
 
@@ -149,7 +149,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);
     ModelFacts facts{&profile, options.max_time_per_fc_us, {}};
-    facts.cosines = cosine_similarities(graph, quantised, program, some_of(graph, samples),
+    facts.nearness = compare_with_float(graph, quantised, program, some_of(graph, samples),
                                         tell("comparing with float"));
     return serialise(graph, quantised, program, facts);
 }

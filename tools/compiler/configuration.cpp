@@ -62,6 +62,13 @@ private:
         };
     }
 
+    static Apply names(std::vector<std::string> ImportOptions::*list) {
+        return [list](Reader& r, const Value& v) {
+            for (const Value& part : v.parts())
+                (r.result_.compile.import.*list).push_back(part.text());
+        };
+    }
+
     static const std::map<std::string, Group>& groups() {
         static const std::map<std::string, Group> table = {
             {"model_parameters", model_keys()},
@@ -158,8 +165,8 @@ private:
              }},
             {"per_channel", only(false, "a tensor that is computed has one scale; weights have one "
                                         "for each channel as it is")},
-            {"run_on_cpu", refused("nodes are placed by the compiler")},
-            {"run_on_bpu", refused("nodes are placed by the compiler")},
+            {"run_on_cpu", names(&ImportOptions::run_on_cpu)},
+            {"run_on_bpu", names(&ImportOptions::run_on_bpu)},
             {"bias_correction", [](Reader& r, const Value& v) { r.corrects_bias_ = v.truth(); }},
             {"optimization", refused("there are no further ways of quantising")},
             {"quant_config", refused("is a file of another tool; say the same with the keys here")},
@@ -350,6 +357,9 @@ private:
                                           " inputs; add input_name");
         for (std::size_t index = 0; index < input_count_; ++index)
             result_.compile.inputs.push_back(input_options(index));
+        for (const InputOptions& input : result_.compile.inputs)
+            if (!input.name.empty() && !input.shape.empty())
+                result_.compile.import.input_shapes[input.name] = input.shape;
     }
 
     InputOptions input_options(std::size_t index) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "compare.hpp"
 #include "program.hpp"
 #include "quantise.hpp"
 
@@ -13,7 +14,7 @@ namespace overtake::compiler {
 struct ModelFacts {
     const ovt_profile* profile;
     std::uint32_t max_time_per_fc_us;
-    std::vector<float> cosines; // by node
+    std::vector<Nearness> nearness; // by node
 };
 
 /// The bytes of a model file (libruntime/model.fbs).

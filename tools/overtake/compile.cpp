@@ -181,8 +181,9 @@ void add_compile(CLI::App& app, int& status) {
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which operators of ONNX run where, and nothing else");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
-    for (const char* name : {"MODEL", "--calibration", "--calibration-method", "--percentile",
-                             "--no-bias-correction", "--seed"})
+    for (const char* name :
+         {"MODEL", "--calibration", "--calibration-method", "--percentile", "--no-bias-correction",
+          "--seed", "--input-shape", "--run-on-cpu", "--run-on-bpu"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         if (options->lists_operators) {

@@ -90,7 +90,8 @@ Json nodes(const fbs::Model& model) {
                         {"bytes", node->bytes()},
                         {"cycles", node->cycles()},
                         {"us", microseconds(node->cycles(), *model.profile())},
-                        {"cosine", node->cosine()}});
+                        {"cosine", node->cosine()},
+                        {"error", node->error()}});
     return json;
 }
 

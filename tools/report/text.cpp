@@ -89,15 +89,16 @@ void add_segment(Text& text, std::size_t index, const Json& segment) {
 }
 
 void add_nodes(Text& text, const Json& nodes) {
-    text.add("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9}\n", "node", "operator", "on", "MMAC",
-             "KiB", "us", "cosine");
+    text.add("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9} {:>8}\n", "node", "operator", "on",
+             "MMAC", "KiB", "us", "cosine", "error");
     for (const Json& node : nodes)
-        text.add("{:<32} {:<20} {:<4} {:>10.2f} {:>10.1f} {:>10.1f} {:>9.5f}\n",
+        text.add("{:<32} {:<20} {:<4} {:>10.2f} {:>10.1f} {:>10.1f} {:>9.5f} {:>7.3f}%\n",
                  node["name"].get<std::string>(), node["type"].get<std::string>(),
                  node["processor"].get<std::string>(),
                  static_cast<double>(node["macs"].get<std::uint64_t>()) / 1e6,
                  static_cast<double>(node["bytes"].get<std::uint64_t>()) / 1024,
-                 node["us"].get<double>(), node["cosine"].get<double>());
+                 node["us"].get<double>(), node["cosine"].get<double>(),
+                 100 * node["error"].get<double>());
 }
 
 void add_memory(Text& text, const Json& summary) {
