@@ -43,7 +43,7 @@ MODULE_PARM_DESC(mode, "functional, timed or both, for each device (functional)"
 static char *profile[MAX_DEVICES] = { "default" };
 static unsigned int profile_given = 1;
 module_param_array(profile, charp, &profile_given, 0444);
-MODULE_PARM_DESC(profile, "numbers of each device: default or ideal (default)");
+MODULE_PARM_DESC(profile, "numbers of each device, by name (default)");
 
 static unsigned int watchdog_ms[MAX_DEVICES] = { 1000 };
 static unsigned int watchdog_given = 1;
@@ -127,7 +127,7 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 		return dev_err_probe(dev, -EINVAL, "mode: not functional, timed or both\n");
 	settings->profile = ovt_profile_find(OF_DEVICE(profile, profile_given, index));
 	if (!settings->profile)
-		return dev_err_probe(dev, -EINVAL, "profile: not default or ideal\n");
+		return dev_err_probe(dev, -EINVAL, "profile: not built in\n");
 	if (parse_simd(OF_DEVICE(simd, simd_given, index), &settings->simd))
 		return dev_err_probe(dev, -EINVAL, "simd: not auto or off\n");
 	settings->watchdog_cycles = (u64)OF_DEVICE(watchdog_ms, watchdog_given, index) *

@@ -4,7 +4,7 @@
 #include "hw/decode.h"
 
 #define NS_PER_MS	1000000u
-#define PROFILE_COUNT	2u
+#define PROFILE_COUNT	4u
 
 static const struct ovt_profile profiles[PROFILE_COUNT] = {
 	{
@@ -22,6 +22,24 @@ static const struct ovt_profile profiles[PROFILE_COUNT] = {
 		.macs_per_cycle = 256,
 		.vector_per_cycle = 64,
 		.bytes_per_cycle = 32,
+	},
+	{
+		.name = "ethos-u65-512",
+		.clock_khz = 1000000,
+		.macs_per_cycle = 512,
+		.vector_per_cycle = 64,
+		.bytes_per_cycle = 32,
+		.insn_overhead_cycles = 200,
+		.fc_overhead_cycles = 1000,
+	},
+	{
+		.name = "rk3588-core",
+		.clock_khz = 1000000,
+		.macs_per_cycle = 1024,
+		.vector_per_cycle = 64,
+		.bytes_per_cycle = 32,
+		.insn_overhead_cycles = 200,
+		.fc_overhead_cycles = 1000,
 	},
 };
 
@@ -65,34 +83,44 @@ static u32 taps_reaching(const struct overtake_insn *insn)
 #define PICTURE_OPERATIONS	8
 
 /* At most 2^40 outputs of 2^17 products each. */
-static u64 arithmetic_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn)
+static u64 operations(const struct overtake_insn *insn)
 {
 	u64 outputs = elements(&insn->out);
 	u32 positions = (u32)insn->kernel_height * insn->kernel_width;
 
 	switch (insn->opcode) {
 	case OVERTAKE_OP_CONV:
-		return divide_up(outputs * positions * (insn->in[0].channels / insn->groups),
-				 profile->macs_per_cycle);
+		return outputs * positions * (insn->in[0].channels / insn->groups);
 	case OVERTAKE_OP_TRANSPOSED_CONV:
-		return divide_up(outputs * taps_reaching(insn) *
-				 (insn->in[0].channels / insn->groups), profile->macs_per_cycle);
+		return outputs * taps_reaching(insn) * (insn->in[0].channels / insn->groups);
 	case OVERTAKE_OP_MATMUL:
-		return divide_up(outputs * insn->in[0].channels, profile->macs_per_cycle);
+		return outputs * insn->in[0].channels;
 	case OVERTAKE_OP_DEPTHWISE:
 	case OVERTAKE_OP_MAX_POOL:
 	case OVERTAKE_OP_AVERAGE_POOL:
-		return divide_up(outputs * positions, profile->vector_per_cycle);
+		return outputs * positions;
 	case OVERTAKE_OP_REDUCE_SUM:
 	case OVERTAKE_OP_REDUCE_MAX:
 	case OVERTAKE_OP_REDUCE_MIN:
-		return divide_up(elements(&insn->in[0]), profile->vector_per_cycle);
+		return elements(&insn->in[0]);
 	case OVERTAKE_OP_RESIZE_BILINEAR:
-		return divide_up(outputs * BILINEAR_OPERATIONS, profile->vector_per_cycle);
+		return outputs * BILINEAR_OPERATIONS;
 	case OVERTAKE_OP_NV12:
-		return divide_up(outputs * PICTURE_OPERATIONS, profile->vector_per_cycle);
+		return outputs * PICTURE_OPERATIONS;
 	default:
-		return divide_up(outputs, profile->vector_per_cycle);
+		return outputs;
+	}
+}
+
+static u32 operations_per_cycle(const struct ovt_profile *profile, u32 opcode)
+{
+	switch (opcode) {
+	case OVERTAKE_OP_CONV:
+	case OVERTAKE_OP_TRANSPOSED_CONV:
+	case OVERTAKE_OP_MATMUL:
+		return profile->macs_per_cycle;
+	default:
+		return profile->vector_per_cycle;
 	}
 }
 
@@ -115,25 +143,79 @@ static u64 input_bytes(const struct overtake_insn *insn, u32 index)
 }
 
 /* Every tensor once: an unused operand has no elements. */
-static u64 traffic_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn)
+static u64 output_bytes(const struct overtake_insn *insn)
 {
-	u64 output = elements(&insn->out) *
-		     (insn->opcode == OVERTAKE_OP_DEQUANTISE ? sizeof(u32) : 1);
-	u64 bytes = output + input_bytes(insn, 0) + input_bytes(insn, 1) +
-		    ovt_insn_weights_bytes(insn) + ovt_insn_params_bytes(insn);
+	return elements(&insn->out) * (insn->opcode == OVERTAKE_OP_DEQUANTISE ? sizeof(u32) : 1);
+}
 
-	return divide_up(bytes, profile->bytes_per_cycle);
+static u64 constant_bytes(const struct overtake_insn *insn)
+{
+	return ovt_insn_weights_bytes(insn) + ovt_insn_params_bytes(insn);
+}
+
+static u64 slower_part(const struct ovt_profile *profile, const struct overtake_insn *insn)
+{
+	u64 bytes = output_bytes(insn) + input_bytes(insn, 0) + input_bytes(insn, 1) +
+		    constant_bytes(insn);
+	u64 arithmetic = divide_up(operations(insn), operations_per_cycle(profile, insn->opcode));
+	u64 traffic = divide_up(bytes, profile->bytes_per_cycle);
+
+	return (arithmetic > traffic ? arithmetic : traffic) + profile->insn_overhead_cycles;
+}
+
+static u32 whole_blocks(u32 channels, u32 block)
+{
+	return (channels + block - 1) / block * block;
+}
+
+/* A convolution multiplies what fills its tiles of weights up, too.  At most 2^57 here as well. */
+static u64 operations_in_tiles(const struct overtake_insn *insn)
+{
+	struct overtake_insn filled = *insn;
+
+	if (insn->opcode == OVERTAKE_OP_CONV || insn->opcode == OVERTAKE_OP_TRANSPOSED_CONV) {
+		filled.out.channels = insn->groups *
+			whole_blocks(insn->out.channels / insn->groups, OVERTAKE_WEIGHT_BLOCK);
+		filled.in[0].channels = insn->groups *
+			whole_blocks(insn->in[0].channels / insn->groups, OVERTAKE_WEIGHT_INPUTS);
+	}
+	return operations(&filled);
+}
+
+/* At most 2^63 for a count of at most 2^57. */
+static u64 at_rate(u64 count, u32 rate)
+{
+	u64 whole = count >> OVT_COST_BITS;
+	u64 rest = count & ((1u << OVT_COST_BITS) - 1);
+
+	return whole * rate + (rest * rate >> OVT_COST_BITS);
+}
+
+static u64 measured(const struct ovt_insn_cost *cost, const struct overtake_insn *insn)
+{
+	return cost->fixed_cycles + at_rate(operations_in_tiles(insn), cost->per_operation) +
+	       at_rate(elements(&insn->out), cost->per_output) +
+	       at_rate(input_bytes(insn, 0) + input_bytes(insn, 1), cost->per_input_byte) +
+	       at_rate(constant_bytes(insn), cost->per_constant_byte);
+}
+
+static bool was_measured(const struct ovt_insn_cost *cost)
+{
+	return cost->fixed_cycles || cost->per_operation || cost->per_output ||
+	       cost->per_input_byte || cost->per_constant_byte;
 }
 
 u64 ovt_insn_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn)
 {
-	u64 arithmetic, traffic, cycles;
+	const struct ovt_insn_cost *cost = profile->costs ? &profile->costs[insn->opcode] : NULL;
+	u64 cycles;
 
 	if (insn->opcode == OVERTAKE_OP_DELAY)
 		return insn->delay_cycles;
-	arithmetic = arithmetic_cycles(profile, insn);
-	traffic = traffic_cycles(profile, insn);
-	cycles = (arithmetic > traffic ? arithmetic : traffic) + profile->insn_overhead_cycles;
+	if (cost && was_measured(cost))
+		cycles = measured(cost, insn);
+	else
+		cycles = slower_part(profile, insn);
 	return cycles ? cycles : 1;
 }
 

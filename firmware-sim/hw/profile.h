@@ -11,6 +11,32 @@
 #include <ovt_port.h>
 #include "overtake_isa.h"
 
+/*
+ * Rates of struct ovt_insn_cost are in 2^-OVT_COST_BITS cycles and at most OVT_COST_MAX, so
+ * that no sum overflows.
+ */
+#define OVT_COST_BITS	16
+#define OVT_COST_MAX	(1u << 22)
+
+/**
+ * struct ovt_insn_cost - what one opcode costs on a device that was measured
+ * @fixed_cycles: of every instruction, at most 2^32 - 1
+ * @per_operation: for each multiply-accumulate or other operation of the arithmetic table in
+ *	docs/isa.md; those of CONV and TRANSPOSED_CONV with whole tiles of weights
+ * @per_output: for each element of the output
+ * @per_input_byte: for each byte read from inputs
+ * @per_constant_byte: for each byte of weights, table and parameters
+ *
+ * The sum of all.  All zeroes: the opcode was not measured.
+ */
+struct ovt_insn_cost {
+	u32 fixed_cycles;
+	u32 per_operation;
+	u32 per_output;
+	u32 per_input_byte;
+	u32 per_constant_byte;
+};
+
 /**
  * struct ovt_profile - the numbers of a device
  * @name: stable, as users give it
@@ -20,6 +46,8 @@
  * @bytes_per_cycle: memory traffic per cycle
  * @insn_overhead_cycles: fixed cost of an instruction other than DELAY
  * @fc_overhead_cycles: fixed cost of an FC
+ * @costs: NULL, or by opcode (OVERTAKE_OP_COUNT of them) what replaces the formula of the
+ *	numbers above where it was measured; outlives the profile
  */
 struct ovt_profile {
 	const char *name;
@@ -29,17 +57,18 @@ struct ovt_profile {
 	u32 bytes_per_cycle;
 	u32 insn_overhead_cycles;
 	u32 fc_overhead_cycles;
+	const struct ovt_insn_cost *costs;
 };
 
-/* "default" models a small NPU; "ideal" has no overheads, for exact scenarios. */
+/* Those built in, with their sources: docs/profiles.md. */
 const struct ovt_profile *ovt_profile_find(const char *name);
 const struct ovt_profile *ovt_profile_at(u32 index);	/* NULL past the last */
 
 /*
  * ovt_insn_cycles - cycles that @insn occupies a core
  *
- * The slower of arithmetic and memory traffic, plus the overhead.  @insn has passed
- * ovt_insn_check().  At least 1.
+ * The slower of arithmetic and memory traffic, plus the overhead; or the sum of @profile's
+ * costs of its opcode.  @insn has passed ovt_insn_check().  At least 1.
  */
 u64 ovt_insn_cycles(const struct ovt_profile *profile, const struct overtake_insn *insn);
 

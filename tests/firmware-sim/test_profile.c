@@ -2,6 +2,7 @@
 /* The cycle model, against figures worked out by hand. */
 #include "cmocka_all.h"
 
+#include "hw/decode.h"
 #include "hw/profile.h"
 
 static struct overtake_operand tensor(u32 height, u32 width, u32 channels)
@@ -51,7 +52,7 @@ static void test_profiles_are_listed(void **state)
 				 ovt_profile_at(count));
 		count++;
 	}
-	assert_int_equal(count, 2);
+	assert_int_equal(count, 4);
 	assert_null(ovt_profile_at(~0u));
 	assert_null(ovt_profile_find("no such device"));
 	assert_null(ovt_profile_find(""));
@@ -239,6 +240,55 @@ static void test_the_largest_cost_fits(void **state)
 	assert_int_equal(ovt_insn_cycles(profile("ideal"), &insn), 1ull << (57 - 8));
 }
 
+/* A count at 1.5 cycles, one at a quarter, and what was not measured by the formula. */
+static void test_measured_costs_replace_the_formula(void **state)
+{
+	const struct ovt_insn_cost costs[OVERTAKE_OP_COUNT] = {
+		[OVERTAKE_OP_ADD] = { 100, 1u << 16, 1u << 15, 1u << 14, 0 },
+		[OVERTAKE_OP_CONV] = { 0, 1u << 16, 0, 0, 1u << 16 },
+	};
+	struct ovt_profile device = *profile("default");
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_ADD,
+		.out = tensor(10, 10, 8),
+		.in = { tensor(10, 10, 8), tensor(10, 10, 8) },
+	};
+
+	(void)state;
+	device.costs = costs;
+	assert_int_equal(ovt_insn_cycles(&device, &insn), 100 + 800 + 400 + 400);
+	insn.opcode = OVERTAKE_OP_SUB;
+	assert_int_equal(ovt_insn_cycles(&device, &insn),
+			 ovt_insn_cycles(profile("default"), &insn));
+	/* 3 and 5 channels fill tiles of 2 and 8. */
+	insn = (struct overtake_insn){
+		.opcode = OVERTAKE_OP_CONV,
+		.kernel_height = 1, .kernel_width = 1, .groups = 1,
+		.out = tensor(4, 4, 5),
+		.in = { tensor(4, 4, 3) },
+	};
+	assert_int_equal(ovt_insn_cycles(&device, &insn),
+			 4 * 4 * 8 * 4 + ovt_insn_weights_bytes(&insn) +
+			 ovt_insn_params_bytes(&insn));
+}
+
+static void test_measured_costs_do_not_overflow(void **state)
+{
+	struct ovt_insn_cost costs[OVERTAKE_OP_COUNT] = { 0 };
+	struct ovt_profile device = *profile("ideal");
+	struct overtake_insn insn = {
+		.opcode = OVERTAKE_OP_MATMUL,
+		.out = tensor(1u << 15, 1u << 15, 1u << 10),
+		.in = { tensor(1u << 15, 1u << 15, OVERTAKE_MAX_KERNEL_ELEMENTS),
+			tensor(1, 1u << 10, OVERTAKE_MAX_KERNEL_ELEMENTS) },
+	};
+
+	(void)state;
+	costs[OVERTAKE_OP_MATMUL].per_operation = OVT_COST_MAX;
+	device.costs = costs;
+	assert_int_equal(ovt_insn_cycles(&device, &insn), 1ull << 63);
+}
+
 static void test_time_is_rounded_up_and_does_not_overflow(void **state)
 {
 	struct ovt_profile slow = { .clock_khz = 700000 };
@@ -274,6 +324,8 @@ int main(void)
 		cmocka_unit_test(test_delay_costs_what_it_says),
 		cmocka_unit_test(test_jump_is_never_free),
 		cmocka_unit_test(test_the_largest_cost_fits),
+		cmocka_unit_test(test_measured_costs_replace_the_formula),
+		cmocka_unit_test(test_measured_costs_do_not_overflow),
 		cmocka_unit_test(test_time_is_rounded_up_and_does_not_overflow),
 	};
 

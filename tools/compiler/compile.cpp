@@ -10,6 +10,7 @@
 #include "fold.hpp"
 #include "import.hpp"
 #include "lower.hpp"
+#include "profile.hpp"
 #include "segments.hpp"
 #include "split.hpp"
 #include "write.hpp"
@@ -17,19 +18,12 @@
 namespace overtake::compiler {
 namespace {
 
+// Shorter FCs would cost more than they bring; boards have the same bound.
+constexpr std::uint32_t least_max_time_us = 1000;
 constexpr std::size_t random_sample_count = 4;
 // The device's operators are exact and slow: as many samples are compared as fit in this.
 constexpr std::uint64_t compared_macs = 1ull << 31;
 constexpr std::size_t compared_samples = 16;
-
-const ovt_profile& find_profile(const std::string& name) {
-    if (const ovt_profile* profile = ovt_profile_find(name.c_str()))
-        return *profile;
-    std::string known;
-    for (u32 index = 0; const ovt_profile* profile = ovt_profile_at(index); ++index)
-        known += (known.empty() ? "" : ", ") + std::string(profile->name);
-    throw CompileError("--profile " + name, "is not known; there are " + known);
-}
 
 Samples some_of(const Graph& graph, const Samples& samples) {
     std::uint64_t macs = 1;
@@ -129,7 +123,11 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                 progress(what, done);
         };
     };
-    const ovt_profile& profile = find_profile(options.profile);
+    if (options.max_time_per_fc_us > 0 && options.max_time_per_fc_us < least_max_time_us)
+        throw CompileError("--max-time-per-fc " + std::to_string(options.max_time_per_fc_us),
+                           "is not 0 (off) or 1000..4294967295 microseconds");
+    const std::shared_ptr<const DeviceProfile> device = find_profile(options.profile);
+    const ovt_profile& profile = device->numbers;
     Graph imported = import_onnx(options.model, options.import);
     const bool comes_quantised = std::ranges::all_of(
         imported.inputs, [&](ValueId id) { return imported.values[id].given.has_value(); });

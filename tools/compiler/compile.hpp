@@ -23,9 +23,9 @@ struct CompileOptions {
     std::vector<InputOptions> inputs;     ///< of those that are more than plain tensors
     bool wants_noise = false;             ///< random calibration is what is asked for
     bool needs_given_scales = false;      ///< the model must come quantised
-    std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment
-    std::string profile = "default";
-    unsigned seed = 1; ///< of the random calibration
+    std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment; or from 1000
+    std::string profile = "default";      ///< built-in name or path of a profile file
+    unsigned seed = 1;                    ///< of the random calibration
     ImportOptions import;
     /// Called with what the user ought to know about a model that compiles all the same.
     std::function<void(const std::string&)> warn = {};

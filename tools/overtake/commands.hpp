@@ -14,6 +14,7 @@ namespace overtake::command {
 /// How long run and perf let a request be in flight on an embedded device.
 constexpr std::uint64_t longest_run_ns = 600'000'000'000;
 
+void add_calibrate(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);

@@ -160,7 +160,9 @@ void add_compile(CLI::App& app, int& status) {
         });
     command->add_flag("!--no-bias-correction", options->compile.corrects_bias,
                       "Leave biases as they are rather than make up for rounded weights");
-    command->add_option("--profile", options->compile.profile, "Device the FC times are for")
+    command
+        ->add_option("--profile", options->compile.profile,
+                     "Device the FC times are for: a built-in profile or a file")
         ->capture_default_str();
     command->add_option("--seed", options->compile.seed, "Of the noise used without --calibration")
         ->capture_default_str();

@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
     overtake::command::add_run(app, status);
     overtake::command::add_perf(app, status);
     overtake::command::add_sim(app, status);
+    overtake::command::add_calibrate(app, status);
     overtake::command::add_demo(app, status);
     return flushed(parse_and_run(app, argc, argv, status));
 }

@@ -25,13 +25,13 @@ h2 { font-size: 17px; margin: 0 0 4px; }
 section { background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
   padding: 18px 20px; margin: 0 0 18px; overflow-x: auto; }
 section > p { color: var(--soft); margin: 0 0 12px; max-width: 75ch; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(190px, 1fr));
+.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr));
   gap: 12px; margin: 0 0 18px; }
 .tile { background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
   padding: 12px 16px; }
 .tile b { display: block; font-size: 23px; font-weight: 600; font-variant-numeric: tabular-nums;
   letter-spacing: -0.01em; }
-.tile span { color: var(--soft); font-size: 13px; display: block; }
+.tile > span { color: var(--soft); font-size: 13px; display: block; }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
 th { text-align: left; color: var(--soft); font-weight: 600; white-space: nowrap; }
 th, td { padding: 4px 10px 4px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
@@ -49,6 +49,7 @@ td.name { overflow-wrap: anywhere; }
   margin-right: 6px; }
 svg { display: block; width: 100%; height: auto; }
 svg text { font-size: 12px; fill: var(--soft); }
+.halo { paint-order: stroke; stroke: var(--card); stroke-width: 5px; }
 .grid { stroke: var(--rule); stroke-width: 1; }
 .limit { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 6 4; }
 .border { stroke: var(--soft); stroke-width: 1; }

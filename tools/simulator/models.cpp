@@ -157,12 +157,11 @@ Models read_models(const Place& place, Kind kind, const std::filesystem::path& d
 }
 
 std::vector<std::uint64_t> modelled_ns(const Model& model, const overtake::Segment& segment) {
-    const ovt_profile* profile = ovt_profile_find(std::string(model.profile_name()).c_str());
-    if (profile == nullptr)
-        throw Error(EINVAL, fmt::format("profile {} is not known here", model.profile_name()));
+    ovt_profile profile{};
+    profile.clock_khz = model.clock_khz();
     std::vector<std::uint64_t> times;
     for (const std::uint64_t cycles : segment.fc_cycles)
-        times.push_back(ovt_cycles_to_ns(profile, cycles));
+        times.push_back(ovt_cycles_to_ns(&profile, cycles));
     return times;
 }
 

@@ -126,6 +126,8 @@ public:
     std::string_view name() const noexcept;
     /// Profile that the FC costs were computed with.
     std::string_view profile_name() const noexcept;
+    /// Clock of that profile: cycles per millisecond, not 0.
+    std::uint32_t clock_khz() const noexcept;
     /// The limit it was split under, microseconds; 0 = not split.
     std::uint32_t max_time_per_fc_us() const noexcept;
 

@@ -63,6 +63,10 @@ std::string_view Model::profile_name() const noexcept {
     return contents_->model.profile_name;
 }
 
+std::uint32_t Model::clock_khz() const noexcept {
+    return contents_->model.clock_khz;
+}
+
 std::uint32_t Model::max_time_per_fc_us() const noexcept {
     return contents_->model.max_time_per_fc_us;
 }

@@ -65,6 +65,8 @@ private:
                             root_.isa_version() & 0xffff, OVERTAKE_ISA_VERSION >> 16));
         contents_.name = view(root_.name());
         contents_.profile_name = view(root_.profile()->name());
+        contents_.clock_khz = root_.profile()->clock_khz();
+        require(contents_.clock_khz != 0, "profile.clock_khz", "0");
         contents_.max_time_per_fc_us = root_.max_time_per_fc_us();
         contents_.program = bytes(root_.program(), "program");
         contents_.weights = bytes(root_.weights(), "weights");

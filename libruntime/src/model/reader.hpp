@@ -17,6 +17,7 @@ namespace overtake {
 struct ModelContents {
     std::string_view name;
     std::string_view profile_name;
+    std::uint32_t clock_khz = 0;
     std::uint32_t max_time_per_fc_us = 0;
     std::vector<Tensor> tensors;
     std::vector<std::uint32_t> inputs;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// The device that times are modelled for: one that is built in, or one that a file describes.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "firmware.hpp"
+
+namespace overtake::compiler {
+
+/// Owns what its ovt_profile points to.  Constant once made, so it may be shared between threads.
+struct DeviceProfile {
+    DeviceProfile() = default;
+    DeviceProfile(const DeviceProfile&) = delete;
+    DeviceProfile& operator=(const DeviceProfile&) = delete;
+
+    std::string name;
+    std::string source;  ///< where the numbers come from, for people
+    ovt_profile numbers; ///< its name and costs point into this
+    std::array<ovt_insn_cost, OVERTAKE_OP_COUNT> costs{};
+};
+
+/// A built-in profile by its name, or else a profile file (docs/profiles.md), YAML or JSON, by its
+/// path.  Throws CompileError: which names there are, or line and key of what is wrong.
+std::shared_ptr<const DeviceProfile> find_profile(const std::string& name_or_path);
+
+/// The text of a profile file that reads back as the same profile.
+std::string profile_file(const DeviceProfile& profile);
+
+} // namespace overtake::compiler

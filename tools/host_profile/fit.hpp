@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace overtake::host_profile {
+
+/// Of one instruction: 1, operations, output elements, input bytes, constant bytes.
+constexpr std::size_t feature_count = 5;
+using Features = std::array<double, feature_count>;
+
+struct Observation {
+    Features features;
+    double ns;
+};
+
+/// Coefficients >= 0 with the least sum of squares of relative errors
+/// (features * coefficients / ns - 1), by trying every set of features that may be left out.
+/// `observations` is not empty.
+Features fit(std::span<const Observation> observations);
+
+double estimate(const Features& features, const Features& coefficients);
+
+/// The smallest value that at least `percent` of the values do not exceed; 0 of none.
+double percentile(std::vector<double> values, double percent);
+
+} // namespace overtake::host_profile

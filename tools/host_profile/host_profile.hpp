@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// A profile of the machine that this runs on: how long its embedded device, in functional mode,
+// takes for each kind of instruction.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "profile.hpp"
+
+namespace overtake::host_profile {
+
+/// How far the model is from what was measured, as a part of the measured time.
+struct Errors {
+    double median = 0;
+    double p95 = 0;
+    std::size_t count = 0;
+};
+
+struct HostProfile {
+    std::shared_ptr<const compiler::DeviceProfile> profile;
+    Errors errors; ///< over the measured instructions
+};
+
+/// Measures with the median of `runs` runs; a cycle of the profile is a nanosecond.  Takes seconds
+/// of one CPU, which should have nothing else to do.  Throws Error.
+HostProfile measure_host(const std::string& name, unsigned runs,
+                         const std::function<void(double)>& progress = {});
+
+/// Modelled against measured time of each FC.
+Errors compare(const std::vector<double>& modelled_ns, const std::vector<double>& measured_ns);
+
+} // namespace overtake::host_profile

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "measure.hpp"
+
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "fit.hpp"
+#include "overtake/session.hpp"
+
+namespace overtake::host_profile {
+namespace {
+
+constexpr std::uint64_t longest_run_ns = 600'000'000'000;
+
+// FCs as they end; one job is in flight at a time, so they come in the order of the model.
+struct Recorder {
+    std::mutex mutex;
+    std::vector<FcRecord> records;
+
+    static void record(void* context, const FcRecord& record) {
+        auto& recorder = *static_cast<Recorder*>(context);
+        const std::lock_guard lock(recorder.mutex);
+        recorder.records.push_back(record);
+    }
+
+    std::vector<FcRecord> take() {
+        const std::lock_guard lock(mutex);
+        return std::exchange(records, {});
+    }
+};
+
+std::size_t fc_count(const Model& model) {
+    std::size_t count = 0;
+    for (const Segment& segment : model.segments())
+        count += segment.fcs.size();
+    return count;
+}
+
+void fill_with_noise(Task& task, const Model& model) {
+    std::mt19937 generator(1);
+    std::normal_distribution<float> noise;
+    for (std::size_t input = 0; input < model.inputs().size(); ++input) {
+        std::vector<float> values(model.input(input).elements());
+        for (float& value : values)
+            value = noise(generator);
+        task.set_input(input, values);
+    }
+}
+
+} // namespace
+
+FcTimes measure(const std::shared_ptr<const Model>& model, unsigned runs,
+                const std::function<void(double)>& progress) {
+    Recorder recorder;
+    EmbeddedOptions options;
+    options.cores = 1;
+    options.queue_timeout_ns = longest_run_ns;
+    options.on_fc = Recorder::record;
+    options.on_fc_context = &recorder;
+    Session session(open_embedded(options), model);
+    Task task = session.create_task();
+    fill_with_noise(task, *model);
+
+    const std::size_t count = fc_count(*model);
+    std::vector<std::vector<double>> times(count);
+    std::vector<double> totals;
+    for (unsigned run = 0; run <= runs; ++run) {
+        task.start();
+        task.wait();
+        if (task.status() != 0)
+            throw Error(-task.status(), std::string(model->name()) + ": cannot be run");
+        const std::vector<FcRecord> records = recorder.take();
+        if (records.size() != count)
+            throw Error(EIO,
+                        std::string(model->name()) + ": ran another number of FCs than it has");
+        if (run == 0 || count == 0)
+            continue;
+        for (std::size_t index = 0; index < count; ++index)
+            times[index].push_back(
+                static_cast<double>(records[index].end_ns - records[index].start_ns));
+        totals.push_back(static_cast<double>(records.back().end_ns - records.front().start_ns));
+        if (progress)
+            progress(static_cast<double>(run) / runs);
+    }
+    FcTimes result;
+    for (std::vector<double>& each : times)
+        result.fcs_ns.push_back(percentile(std::move(each), 50));
+    result.total_ns = percentile(std::move(totals), 50);
+    return result;
+}
+
+} // namespace overtake::host_profile

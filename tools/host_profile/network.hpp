@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "graph.hpp"
+
+namespace overtake::host_profile {
+
+/// A network whose layers are of the kinds and shapes that real ones have, several of each; its
+/// weights are seeded and bell-shaped, as trained ones are.  It computes nothing of use.
+compiler::Graph layers_of_every_kind();
+
+/// `length` activations of 64 bytes, one behind the other: next to no work.
+compiler::Graph tiny_instructions(std::size_t length);
+
+} // namespace overtake::host_profile
