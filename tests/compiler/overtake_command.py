@@ -16,6 +16,10 @@ sys.path.insert(0, str(SOURCE / "models"))
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
+# The default device at a thousandth of its clock: small networks are split at limits that are allowed.
+SLOW = SOURCE / "tests/compiler/slow-device.yaml"
+
+
 def overtake(*arguments):
     """Returns the finished process with text output."""
     command = [BINARY, *map(str, arguments)]

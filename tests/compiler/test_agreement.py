@@ -13,7 +13,7 @@ import unittest
 import numpy as np
 import onnx
 
-from overtake_command import cosine, fc_times, overtake, run, succeed
+from overtake_command import SLOW, cosine, fc_times, overtake, run, succeed
 
 import float_reference
 import model_file
@@ -50,11 +50,11 @@ class Agreement(unittest.TestCase):
 
     def smallest_limit(self):
         refused = overtake(
-            "compile", self.directory / "model.onnx", "--max-time-per-fc", 1,
+            "compile", self.directory / "model.onnx", "--max-time-per-fc", 1000, "--profile", SLOW,
             "-o", self.directory / "small.ovm",
         )  # fmt: skip
         if refused.returncode == 0:
-            return 1
+            return 1000
         return int(re.search(r"smallest possible value is (\d+)", refused.stderr)[1])
 
     def check_bits(self, path, reals):
@@ -113,7 +113,9 @@ class Agreement(unittest.TestCase):
             smallest = self.smallest_limit()
             for limit in (smallest, smallest + 1, 2 * smallest):
                 with self.subTest(seed=seed, limit=limit):
-                    path = self.compile("split.ovm", "--max-time-per-fc", limit)
+                    path = self.compile(
+                        "split.ovm", "--max-time-per-fc", limit, "--profile", SLOW
+                    )
                     self.assertLessEqual(max(fc_times(path)), limit)
                     self.check_bits(path, samples[:1])
                     split = run(path, {"image": samples}, self.directory / "split")

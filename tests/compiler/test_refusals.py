@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from overtake_command import overtake, succeed
+from overtake_command import SLOW, overtake, succeed
 from small_models import model, node, ones, relu, save
 
 IMAGE = (1, 3, 8, 8)
@@ -243,11 +243,44 @@ class Refusals(unittest.TestCase):
         proto = model(
             [node("GlobalAveragePool", ["x"], ["y"])], {"x": (1, 8, 256, 256)}, {"y": UNKNOWN}
         )
-        result = self.compile(proto, "--max-time-per-fc", 2)
+        result = self.compile(proto, "--max-time-per-fc", 1000, "--profile", SLOW)
         self.assert_refused(result, "--max-time-per-fc", "smallest possible value is ")
         smallest = int(result.stderr.rsplit(" ", 1)[1])
-        self.assert_refused(self.compile(proto, "--max-time-per-fc", smallest - 1), str(smallest))
-        succeed("compile", self.directory / "model.onnx", "--max-time-per-fc", smallest)
+        self.assert_refused(
+            self.compile(proto, "--max-time-per-fc", smallest - 1, "--profile", SLOW), str(smallest)
+        )
+        succeed(
+            "compile", self.directory / "model.onnx", "--max-time-per-fc", smallest,
+            "--profile", SLOW,
+        )  # fmt: skip
+
+    def test_limits_of_no_board(self):
+        for limit in (1, 999):
+            self.assert_refused(
+                self.compile(conv(), "--max-time-per-fc", limit), str(limit), "1000..4294967295"
+            )
+
+    def test_profile_files(self):
+        good = SLOW.read_text(encoding="utf-8")
+        for change, parts in [
+            (("clock_khz", "clock_mhz"), [":5:", "'clock_mhz'", "'clock_khz'"]),
+            (("clock_khz: 1000", "clock_khz: 0"), [":5:", "'clock_khz'", "1..4294967295"]),
+            (("clock_khz: 1000", "clock_khz: 1.5"), [":5:", "'clock_khz'", "whole number"]),
+            (("clock_khz: 1000\n", ""), ["'clock_khz' is missing"]),
+            (("name: slow", "name: [slow]"), [":3:", "'name'"]),
+            (("source", "name"), [":4:", "'name'", "twice"]),
+            (("name: slow", "name: 'slow"), ["bad.yaml:"]),
+            (("fc_over", "instructions: {CONVOLVE: {fixed_cycles: 1}}\nfc_over"),
+             [":10:", "'CONVOLVE'", "'CONV'"]),
+            (("fc_over", "instructions: {CONV: {fixed_cycles: 0}}\nfc_over"),
+             [":10:", "'fixed_cycles'"]),
+            (("fc_over", "instructions: {CONV: {fixed_cycles: 1, per_output: 65}}\nfc_over"),
+             [":10:", "'per_output'", "0..64"]),
+        ]:  # fmt: skip
+            with self.subTest(change=change):
+                path = self.directory / "bad.yaml"
+                path.write_text(good.replace(*change), encoding="utf-8")
+                self.assert_refused(self.compile(conv(), "--profile", path), "bad.yaml", *parts)
 
 
 if __name__ == "__main__":

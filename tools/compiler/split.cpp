@@ -151,7 +151,8 @@ private:
     std::optional<Cut> by_pixels(const Step& step, std::uint64_t room) {
         const std::uint32_t height = step.insn.out.height, width = step.insn.out.width;
         const Step row{cut_rows(step.insn, 0, 1), step.node};
-        const std::uint32_t count = greatest(width - 1, [&](std::uint32_t columns) {
+        // All of them, too: cut out, they leave inputs behind that no window reads.
+        const std::uint32_t count = greatest(width, [&](std::uint32_t columns) {
             return cost(cut_columns(row.insn, 0, columns)) <= room;
         });
         std::optional<Cut> cut;

@@ -24,8 +24,8 @@ struct HostProfile {
     Errors errors; ///< over the measured instructions
 };
 
-/// Measures with the median of `runs` runs; a cycle of the profile is a nanosecond.  Takes seconds
-/// of one CPU, which should have nothing else to do.  Throws Error.
+/// Measures with the fastest of `runs` runs; a cycle of the profile is a nanosecond.  Takes seconds
+/// of one CPU, which should have little else to do.  Throws Error.
 HostProfile measure_host(const std::string& name, unsigned runs,
                          const std::function<void(double)>& progress = {});
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "measure.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <random>
 #include <utility>
 
-#include "fit.hpp"
 #include "overtake/session.hpp"
 
 namespace overtake::host_profile {
@@ -63,31 +63,33 @@ FcTimes measure(const std::shared_ptr<const Model>& model, unsigned runs,
     fill_with_noise(task, *model);
 
     const std::size_t count = fc_count(*model);
-    std::vector<std::vector<double>> times(count);
-    std::vector<double> totals;
+    FcTimes best;
     for (unsigned run = 0; run <= runs; ++run) {
         task.start();
         task.wait();
         if (task.status() != 0)
             throw Error(-task.status(), std::string(model->name()) + ": cannot be run");
         const std::vector<FcRecord> records = recorder.take();
-        if (records.size() != count)
-            throw Error(EIO,
-                        std::string(model->name()) + ": ran another number of FCs than it has");
-        if (run == 0 || count == 0)
-            continue;
-        for (std::size_t index = 0; index < count; ++index)
-            times[index].push_back(
-                static_cast<double>(records[index].end_ns - records[index].start_ns));
-        totals.push_back(static_cast<double>(records.back().end_ns - records.front().start_ns));
+        if (records.size() != count || count == 0)
+            throw Error(EIO, std::string(model->name()) + ": has no FCs, or not all of them ran");
+        FcTimes times;
+        for (const FcRecord& record : records)
+            times.fcs_ns.push_back(static_cast<double>(record.end_ns - record.start_ns));
+        times.total_ns = static_cast<double>(records.back().end_ns - records.front().start_ns);
+        if (run == 1)
+            best = times;
+        if (run > 1)
+            best.keep_faster(times);
         if (progress)
             progress(static_cast<double>(run) / runs);
     }
-    FcTimes result;
-    for (std::vector<double>& each : times)
-        result.fcs_ns.push_back(percentile(std::move(each), 50));
-    result.total_ns = percentile(std::move(totals), 50);
-    return result;
+    return best;
+}
+
+void FcTimes::keep_faster(const FcTimes& other) {
+    for (std::size_t index = 0; index < fcs_ns.size(); ++index)
+        fcs_ns[index] = std::min(fcs_ns[index], other.fcs_ns[index]);
+    total_ns = std::min(total_ns, other.total_ns);
 }
 
 } // namespace overtake::host_profile

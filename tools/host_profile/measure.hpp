@@ -9,13 +9,17 @@
 
 namespace overtake::host_profile {
 
+/// The fastest of several runs: what it takes when nobody else wants the CPU.
 struct FcTimes {
-    std::vector<double> fcs_ns; ///< median of each FC, counted through all segments
-    double total_ns = 0;        ///< median from the first FC's begin to the last one's end
+    std::vector<double> fcs_ns; ///< each FC by itself, counted through all segments
+    double total_ns = 0;        ///< from the first FC's begin to the last one's end
+
+    /// Takes the smaller of each time; both are of the same model.
+    void keep_faster(const FcTimes& other);
 };
 
-/// Runs a model `runs` times (after one that does not count) on noise, on one embedded core in
-/// functional mode.  `progress` is called with 0..1.  Throws Error.
+/// Runs a model `runs` times, at least once (after one that does not count), on noise, on one
+/// embedded core in functional mode.  `progress` is called with 0..1.  Throws Error.
 FcTimes measure(const std::shared_ptr<const Model>& model, unsigned runs,
                 const std::function<void(double)>& progress = {});
 

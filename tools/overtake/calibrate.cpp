@@ -82,7 +82,7 @@ void add_calibrate(CLI::App& app, int& status) {
     command->add_option("-o,--output", options->output,
                         "Profile file to write, for overtake compile --profile");
     command->add_option("--name", options->name, "Name of the profile")->capture_default_str();
-    command->add_option("--runs", options->runs, "Runs that medians are of")
+    command->add_option("--runs", options->runs, "Runs; the fastest counts")
         ->check(CLI::Range(1u, 100000u))
         ->capture_default_str();
     command->add_option(

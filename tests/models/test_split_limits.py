@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""The generated networks at their full size under real limits: no FC is longer than
+max_time_per_fc, all but the last fill nine tenths of it, and not one bit of the outputs changes."""
+
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(SOURCE / "tests/compiler"), str(SOURCE / "models")]
+
+from overtake_command import fc_times, info, run, succeed
+from synthetic_images import synthetic_images
+
+MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
+LIMITS = (1000, 2000, 5000)
+MOST_ADDED = 1.02  # modelled time of the split network against the whole one
+
+
+class SplitLimits(unittest.TestCase):
+    def compile(self, name, folder, *options):
+        path = folder / "model.ovm"
+        calibration = MODELS / f"{name}_calibration.npy"
+        succeed("compile", MODELS / f"{name}.onnx", "--calibration", calibration, "-o", path,
+                "-q", *options)  # fmt: skip
+        return path
+
+    def check(self, name):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            shape = np.load(MODELS / f"{name}_calibration.npy", mmap_mode="r").shape
+            image = {"image": synthetic_images(1, *shape[2:], np.random.default_rng(7))}
+            whole = self.compile(name, folder)
+            wanted = run(whole, image, folder / "whole")
+            whole_us = info(whole)["total"]["us"]
+            self.assertEqual(len(fc_times(whole)), 1)
+            for limit in LIMITS:
+                with self.subTest(network=name, limit=limit):
+                    split = self.compile(name, folder, "--max-time-per-fc", limit)
+                    times = fc_times(split)
+                    print(f"{name} at {limit} us: {len(times)} FCs, {sum(times):.1f} us, "
+                          f"longest {max(times):.1f}, least but the last "
+                          f"{min(times[:-1], default=0):.1f}")  # fmt: skip
+                    self.assertGreaterEqual(len(times), whole_us / limit)
+                    self.assertLessEqual(max(times), limit)
+                    for us in times[:-1]:
+                        self.assertGreaterEqual(us, 0.9 * limit)
+                    self.assertLessEqual(sum(times), MOST_ADDED * whole_us)
+                    got = run(split, image, folder / f"split{limit}")
+                    self.assertEqual(got.keys(), wanted.keys())
+                    for output, values in wanted.items():
+                        np.testing.assert_array_equal(got[output], values, err_msg=output)
+
+    def test_resnet18(self):
+        self.check("resnet18")
+
+    def test_mobilenetv2(self):
+        self.check("mobilenetv2")
+
+    def test_yolo(self):
+        self.check("yolo")
+
+    def test_unet(self):
+        self.check("unet")
+
+
+if __name__ == "__main__":
+    unittest.main()
