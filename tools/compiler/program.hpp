@@ -5,7 +5,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "firmware.hpp"
@@ -16,20 +20,36 @@ namespace overtake::compiler {
 /// Contents of the weights region: weights, tables and requantisation parameters.
 class Constants {
 public:
-    /// Appends at a multiple of 64 bytes; returns the offset.
+    /// Appends at a multiple of 64 bytes, unless the same bytes are there as the elements of an
+    /// earlier call; returns the offset.
     template <typename Element>
     std::uint64_t append(std::span<const Element> elements) {
+        const std::string_view wanted(reinterpret_cast<const char*>(elements.data()),
+                                      elements.size_bytes());
+        const std::size_t hash = std::hash<std::string_view>{}(wanted);
+        const auto [first, last] = known_.equal_range(hash);
+        for (auto known = first; known != last; ++known)
+            if (at(known->second, wanted.size()) == wanted)
+                return known->second;
+        const std::string copy(wanted); // may be a part of bytes_, which is about to move
         bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
         const std::uint64_t offset = bytes_.size();
-        const auto* first = reinterpret_cast<const std::uint8_t*>(elements.data());
-        bytes_.insert(bytes_.end(), first, first + elements.size_bytes());
+        bytes_.insert(bytes_.end(), copy.begin(), copy.end());
+        known_.emplace(hash, offset);
         return offset;
     }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
 
 private:
+    // `size` bytes from there on, or as many as there are.
+    std::string_view at(std::uint64_t offset, std::size_t size) const {
+        return std::string_view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size())
+            .substr(offset, size);
+    }
+
     static constexpr std::size_t alignment = 64;
     std::vector<std::uint8_t> bytes_;
+    std::unordered_multimap<std::size_t, std::uint64_t> known_; // offsets by hash
 };
 
 /// Where a value lies in device memory.

@@ -76,7 +76,8 @@ int run_compile(const Options& options) {
         fmt::print(stderr, "overtake: {}\n", warning);
     if (options.quiet && options.report.empty())
         return 0;
-    const nlohmann::ordered_json summary = summarise(bytes);
+    const nlohmann::ordered_json summary =
+        summarise(*Model::from_bytes(std::as_bytes(std::span(bytes)), output));
     if (!options.report.empty())
         write_report(options.report, std::filesystem::path(output).stem(), summary);
     if (!options.quiet)

@@ -17,19 +17,30 @@ namespace {
 
 struct Options {
     std::string model;
+    std::string name;
     std::string report;
     bool json = false;
 };
 
 int run_info(const Options& options) {
-    const auto model = Model::load(options.model);
-    const nlohmann::ordered_json summary = summarise(model->file());
-    if (!options.report.empty())
-        write_report(options.report, std::filesystem::path(options.model).stem(), summary);
-    else if (options.json)
-        fmt::print("{}\n", summary.dump(2));
-    else
-        fmt::print("{}", report::text(summary));
+    auto models = Model::load_all(options.model);
+    if (!options.name.empty())
+        models = {Model::load(options.model, options.name)};
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const auto& model : models)
+        list.push_back(summarise(*model));
+    if (!options.report.empty()) {
+        for (const auto& summary : list)
+            write_report(options.report,
+                         models.size() == 1 ? std::filesystem::path(options.model).stem().string()
+                                            : summary["name"].get<std::string>(),
+                         summary);
+    } else if (options.json) {
+        fmt::print("{}\n", (list.size() == 1 ? list[0] : list).dump(2));
+    } else {
+        for (std::size_t index = 0; index < list.size(); ++index)
+            fmt::print("{}{}", index == 0 ? "" : "\n\n", report::text(list[index]));
+    }
     return 0;
 }
 
@@ -39,6 +50,7 @@ void add_info(CLI::App& app, int& status) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("info", "What a model file holds: tensors, FCs, nodes");
     command->add_option("MODEL", options->model, "Compiled model (.ovm)")->required();
+    command->add_option("--model-name", options->name, "Only this model of a pack");
     command->add_flag("--json", options->json, "Print JSON");
     command->add_option("--report", options->report,
                         "Write FILE.html, FILE.json, FILE.txt, or all three into a directory");

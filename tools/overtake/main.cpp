@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
     overtake::command::add_compile(app, status);
     overtake::command::add_info(app, status);
     overtake::command::add_run(app, status);
+    overtake::command::add_pack(app, status);
     overtake::command::add_perf(app, status);
     overtake::command::add_sim(app, status);
     overtake::command::add_calibrate(app, status);

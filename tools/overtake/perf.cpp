@@ -20,6 +20,7 @@ namespace {
 
 struct PerfOptions {
     std::string model;
+    std::string name;
     std::string device = "auto";
     std::string mode = "functional";
     unsigned cores = 2;
@@ -119,7 +120,7 @@ int run_perf(const PerfOptions& options) {
     embedded.mode = mode_number(options.mode);
     embedded.queue_timeout_ns = longest_run_ns;
     auto device = open_device(options.device, embedded);
-    auto model = Model::load(options.model);
+    auto model = Model::load(options.model, options.name);
     SessionOptions rights;
     rights.max_priority = std::max(options.load.task.priority, 254u);
     rights.core_limit = options.core_limit;
@@ -153,6 +154,7 @@ void add_perf(CLI::App& app, int& status) {
     auto* command =
         app.add_subcommand("perf", "Load a device with a model; latency and throughput");
     command->add_option("MODEL", options->model, "Compiled model (.ovm)")->required();
+    command->add_option("--model-name", options->name, "Which model of a pack");
     command->add_option("--device", options->device,
                         "auto, embedded, kernel or a path like /dev/accel/accel0");
     command->add_option("--mode", options->mode, "Embedded device: how cores spend an FC's time")

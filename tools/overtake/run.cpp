@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake run: samples in .npy files through a model, outputs into .npy files.
+// overtake run: samples in files through a model, outputs into .npy files.  A compiled model runs
+// on a device; a network as ONNX has it runs in float on the CPU, so that the two can be compared.
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <filesystem>
-#include <map>
 #include <memory>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <sys/resource.h>
 
 #include "commands.hpp"
-#include "npy.hpp"
+#include "compile.hpp"
+#include "float_executor.hpp"
+#include "fold.hpp"
+#include "import.hpp"
 #include "overtake/session.hpp"
 #include "progress.hpp"
+#include "run_samples.hpp"
 
 namespace overtake::command {
 namespace {
@@ -22,140 +27,174 @@ constexpr std::size_t tasks_in_flight = 4;
 
 struct Options {
     std::string model;
+    std::string name;
     std::string device = "auto";
     std::vector<std::string> inputs;
+    std::vector<std::string> calibration;
+    Normalisation normalisation;
     std::string output_directory;
     TaskOptions task;
+    bool quiet = false;
 };
 
-// The samples of one input, one behind the other.
-struct Input {
-    std::vector<float> data;
-    std::size_t count = 0;
-
-    std::span<const float> sample(std::size_t index, std::size_t elements) const {
-        return std::span(data).subspan(index * elements, elements);
+std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> numbers) {
+    std::vector<Port> ports;
+    for (const std::uint32_t number : numbers) {
+        const Tensor& tensor = model.tensors()[number];
+        ports.push_back({std::string(tensor.name), {tensor.shape.begin(), tensor.shape.end()}});
     }
-};
-
-// One sample, with or without an axis of 1 in front, or several along that axis.
-Input read_input(const Tensor& tensor, const std::string& path) {
-    const compiler::Array array = compiler::read_npy(path);
-    const std::vector<std::size_t> shape(tensor.shape.begin(), tensor.shape.end());
-    // Of what has no batch, a sample is the whole.
-    const std::vector<std::size_t> sample(shape.begin() + (shape[0] == 1), shape.end());
-    const bool has_axis = array.shape.size() == sample.size() + 1 &&
-                          std::equal(sample.begin(), sample.end(), array.shape.begin() + 1);
-    if (!has_axis && array.shape != sample)
-        throw Error(EINVAL,
-                    fmt::format("{}: has the shape {}, but input '{}' needs Nx{}", path,
-                                fmt::join(array.shape, "x"), tensor.name, fmt::join(sample, "x")));
-    return {array.data, has_axis ? array.shape[0] : 1};
+    return ports;
 }
 
-std::vector<Input> read_inputs(const Model& model, const std::vector<std::string>& arguments) {
-    std::map<std::string, std::string> files;
-    for (const std::string& argument : arguments) {
-        const std::size_t equals = argument.find('=');
-        if (equals == std::string::npos || equals == 0)
-            throw Error(EINVAL, fmt::format("--input {}: is not NAME=FILE.npy", argument));
-        if (!files.emplace(argument.substr(0, equals), argument.substr(equals + 1)).second)
-            throw Error(EINVAL, fmt::format("--input {}: the input is given twice", argument));
+std::vector<Port> ports_of(const compiler::Graph& graph,
+                           const std::vector<compiler::ValueId>& ids) {
+    std::vector<Port> ports;
+    for (const compiler::ValueId id : ids) {
+        const compiler::Value& value = graph.values[id];
+        ports.push_back({value.name, {value.shape.begin(), value.shape.end()}});
     }
-    std::vector<Input> inputs;
-    for (std::size_t index = 0; index < model.inputs().size(); ++index) {
-        const Tensor& tensor = model.input(index);
-        const auto file = files.find(std::string(tensor.name));
-        if (file == files.end())
-            throw Error(EINVAL, fmt::format("--input: '{0}' is missing; add --input {0}=FILE.npy",
-                                            tensor.name));
-        inputs.push_back(read_input(tensor, file->second));
-        files.erase(file);
-        if (inputs.back().count != inputs.front().count)
-            throw Error(EINVAL,
-                        fmt::format("--input {}: has {} samples, the first input has {}",
-                                    tensor.name, inputs.back().count, inputs.front().count));
-    }
-    if (!files.empty())
-        throw Error(EINVAL,
-                    fmt::format("--input {}: the model has no such input; see overtake info",
-                                files.begin()->first));
-    return inputs;
+    return ports;
 }
 
-// Values of every output, samples one behind the other.
-class Outputs {
+// What a run took, for its last line.
+class Measure {
 public:
-    explicit Outputs(const Model& model) : model_(model), data_(model.outputs().size()) {}
-
-    void append(const Task& task) {
-        for (std::size_t index = 0; index < data_.size(); ++index) {
-            const std::vector<float> values = task.output(index);
-            data_[index].insert(data_[index].end(), values.begin(), values.end());
-        }
-    }
-
-    void write(const std::filesystem::path& directory, std::size_t count) const {
-        std::filesystem::create_directories(directory);
-        for (std::size_t index = 0; index < data_.size(); ++index) {
-            const Tensor& tensor = model_.output(index);
-            std::string name(tensor.name);
-            std::ranges::replace(name, '/', '_');
-            std::vector<std::size_t> shape(tensor.shape.begin(), tensor.shape.end());
-            shape[0] *= count;
-            compiler::write_npy(directory / (name + ".npy"), shape, data_[index]);
-        }
+    void print(const Options& options, const std::string& what, std::size_t count) const {
+        if (options.quiet)
+            return;
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin_;
+        rusage usage{};
+        getrusage(RUSAGE_SELF, &usage); // ru_maxrss is in KiB
+        fmt::print("{}: {} sample{} {}, {:.2f} ms each, peak memory {} MiB\n", options.model, count,
+                   count == 1 ? "" : "s", what, taken.count() * 1e3 / static_cast<double>(count),
+                   (usage.ru_maxrss + 1023) / 1024);
     }
 
 private:
-    const Model& model_;
-    std::vector<std::vector<float>> data_;
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-int run_model(const Options& options) {
-    const auto model = Model::load(options.model);
-    const std::vector<Input> inputs = read_inputs(*model, options.inputs);
+int run_on_device(const Options& options, const std::shared_ptr<const Model>& model) {
+    const auto inputs =
+        read_inputs(ports_of(*model, model->inputs()), options.inputs, options.normalisation);
     const std::size_t count = inputs.front().count;
     SessionOptions rights;
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
-    Session session(open_device(options.device, embedded), model, rights);
+    const auto device = open_device(options.device, embedded);
+    Session session(device, model, rights);
 
-    Outputs outputs(*model);
-    ProgressBar bar;
-    std::deque<Task> running; // oldest first
-    const auto collect = [&] {
-        running.front().wait();
-        outputs.append(running.front());
-        running.pop_front();
-    };
-    for (std::size_t index = 0; index < count; ++index) {
-        std::vector<std::span<const float>> sample;
-        for (std::size_t input = 0; input < inputs.size(); ++input)
-            sample.push_back(inputs[input].sample(index, model->input(input).elements()));
-        if (running.size() == tasks_in_flight)
+    OutputSamples outputs(ports_of(*model, model->outputs()));
+    const Measure measure;
+    {
+        ProgressBar bar;
+        std::deque<Task> running; // oldest first
+        const auto collect = [&] {
+            running.front().wait();
+            for (std::size_t index = 0; index < model->outputs().size(); ++index)
+                outputs.append(index, running.front().output(index));
+            running.pop_front();
+        };
+        for (std::size_t index = 0; index < count; ++index) {
+            std::vector<std::span<const float>> sample;
+            for (const InputSamples& input : inputs)
+                sample.push_back(input.sample(index));
+            if (running.size() == tasks_in_flight)
+                collect();
+            running.push_back(session.submit(sample, options.task));
+            bar.show("running", static_cast<double>(index) / static_cast<double>(count));
+        }
+        while (!running.empty())
             collect();
-        running.push_back(session.submit(sample, options.task));
-        bar.show("running", static_cast<double>(index) / static_cast<double>(count));
     }
-    while (!running.empty())
-        collect();
+    measure.print(options, fmt::format("in int8 on {}", device->backend()), count);
     outputs.write(options.output_directory, count);
     return 0;
+}
+
+int run_in_float(const Options& options) {
+    compiler::Graph graph = compiler::import_onnx(options.model);
+    compiler::fold(graph);
+    const auto inputs =
+        read_inputs(ports_of(graph, graph.inputs), options.inputs, options.normalisation);
+    const std::size_t count = inputs.front().count;
+    OutputSamples outputs(ports_of(graph, graph.outputs));
+    compiler::FloatExecutor executor(graph);
+    const Measure measure;
+    {
+        ProgressBar bar;
+        for (std::size_t index = 0; index < count; ++index) {
+            compiler::FloatValues sample;
+            for (const InputSamples& input : inputs) {
+                const std::span<const float> values = input.sample(index);
+                sample.emplace_back(values.begin(), values.end());
+            }
+            const compiler::FloatValues& values = executor.run(sample);
+            for (std::size_t output = 0; output < graph.outputs.size(); ++output)
+                outputs.append(output, values[graph.outputs[output]]);
+            bar.show("running", static_cast<double>(index) / static_cast<double>(count));
+        }
+    }
+    measure.print(options, "in float on the CPU", count);
+    outputs.write(options.output_directory, count);
+    return 0;
+}
+
+int run_model(const Options& options) {
+    if (std::filesystem::path(options.model).extension() != ".onnx") {
+        if (!options.calibration.empty())
+            throw Error(EINVAL, "--calibration: is for .onnx files; " + options.model +
+                                    " is compiled already");
+        return run_on_device(options, Model::load(options.model, options.name));
+    }
+    if (options.calibration.empty())
+        return run_in_float(options);
+    compiler::CompileOptions compile;
+    compile.model = options.model;
+    compile.calibration = options.calibration;
+    std::vector<std::uint8_t> bytes;
+    {
+        ProgressBar bar;
+        bytes = compiler::compile(
+            compile, [&](const std::string& what, double done) { bar.show(what, done); });
+    }
+    return run_on_device(options,
+                         Model::from_bytes(std::as_bytes(std::span(bytes)), options.model));
+}
+
+void add_task_options(CLI::App& command, Options& options) {
+    command
+        .add_option("--device", options.device,
+                    "auto, embedded, kernel or a path like /dev/accel/accel0")
+        ->capture_default_str();
+    command
+        .add_option("--priority", options.task.priority,
+                    "0..254 NORMAL, 255 HIGH (kernel device: needs CAP_SYS_NICE)")
+        ->check(CLI::Range(0, 255))
+        ->capture_default_str();
+    command
+        .add_option("--custom-id", options.task.custom_id,
+                    "Breaks ties inside one priority: the smaller goes first")
+        ->capture_default_str();
+    command.add_option("--core", options.task.core, "Core, from 1; 0 = any")->capture_default_str();
 }
 
 } // namespace
 
 void add_run(CLI::App& app, int& status) {
     auto options = std::make_shared<Options>();
-    auto* command = app.add_subcommand("run", "Run a model on samples in .npy files");
-    command->add_option("MODEL", options->model, "Compiled model (.ovm)")->required();
+    auto* command =
+        app.add_subcommand("run", "Run a model on samples: compiled on a device, ONNX in float");
+    command
+        ->add_option("MODEL", options->model,
+                     "Compiled model (.ovm), or a network (.onnx) to run in float on the CPU")
+        ->required();
     command
         ->add_option("--input", options->inputs,
-                     "NAME=FILE.npy, once per input; several samples along axis 0 run one after "
-                     "the other")
+                     "NAME=FILE, once per input: .npy (several samples along axis 0 run one after "
+                     "the other), .png or .jpg")
         ->allow_extra_args(false)
         ->required();
     command
@@ -163,20 +202,22 @@ void add_run(CLI::App& app, int& status) {
                      "Directory for OUTPUT.npy; slashes in names become underscores")
         ->required();
     command
-        ->add_option("--device", options->device,
-                     "auto, embedded, kernel or a path like /dev/accel/accel0")
-        ->capture_default_str();
+        ->add_option(
+            "--calibration", options->calibration,
+            "[INPUT=]FILE or directory: compile the .onnx in memory with these samples and "
+            "run it in int8")
+        ->allow_extra_args(false);
     command
-        ->add_option("--priority", options->task.priority,
-                     "0..254 NORMAL, 255 HIGH (kernel device: needs CAP_SYS_NICE)")
-        ->check(CLI::Range(0, 255))
-        ->capture_default_str();
-    command
-        ->add_option("--custom-id", options->task.custom_id,
-                     "Breaks ties inside one priority: the smaller goes first")
-        ->capture_default_str();
-    command->add_option("--core", options->task.core, "Core, from 1; 0 = any")
-        ->capture_default_str();
+        ->add_option("--mean", options->normalisation.mean,
+                     "Taken off the pixels (0..255) of pictures: a number, or one a channel")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command->add_option("--scale", options->normalisation.scale, "What they are multiplied by then")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    add_task_options(*command, *options);
+    command->add_option("--model-name", options->name, "Which model of a pack");
+    command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     command->callback([options, &status] { status = run_model(*options); });
 }
 

@@ -141,8 +141,8 @@ Json profile(const fbs::Profile& profile) {
 
 } // namespace
 
-nlohmann::ordered_json summarise(std::span<const std::byte> file) {
-    const fbs::Model& model = *fbs::GetModel(file.data());
+nlohmann::ordered_json summarise(const Model& loaded) {
+    const auto& model = *static_cast<const fbs::Model*>(loaded.table());
     Json json = {{"name", text(model.name())},
                  {"producer", text(model.producer())},
                  {"isa_version",
@@ -175,15 +175,11 @@ nlohmann::ordered_json summarise(std::span<const std::byte> file) {
                      {"insn_count", model.program()->size() / sizeof(overtake_insn)},
                      {"macs", macs},
                      {"program_bytes", model.program()->size()},
-                     {"weights_bytes", model.weights()->size()},
+                     {"weights_bytes", loaded.weights().size()},
                      {"scratch_bytes", most_scratch},
                      {"tensor_bytes", boundary_bytes(model)},
-                     {"file_bytes", file.size()}};
+                     {"file_bytes", loaded.file().size()}};
     return json;
-}
-
-nlohmann::ordered_json summarise(const std::vector<std::uint8_t>& file) {
-    return summarise(std::as_bytes(std::span(file)));
 }
 
 std::string one_line_summary(const nlohmann::ordered_json& summary) {

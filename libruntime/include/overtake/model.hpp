@@ -114,8 +114,12 @@ struct Segment {
 
 class Model {
 public:
-    /// Maps the file and verifies all of it that this library relies on.
-    static std::shared_ptr<const Model> load(const std::string& path);
+    /// Maps the file and verifies all of it that this library relies on.  Of a file of several
+    /// models (overtake pack) it takes the one called `name`; EINVAL, naming them, if there is none
+    /// such, or if several leave open which is meant by no name.
+    static std::shared_ptr<const Model> load(const std::string& path, std::string_view name = {});
+    /// All models of a file, which share its mapping and, on a device, its weights.
+    static std::vector<std::shared_ptr<const Model>> load_all(const std::string& path);
     /// The same for bytes in memory, which are copied; `name` stands for the path in errors.
     static std::shared_ptr<const Model> from_bytes(std::span<const std::byte> bytes,
                                                    const std::string& name = "model");
@@ -141,8 +145,11 @@ public:
     std::span<const std::byte> program() const noexcept;
     std::span<const std::byte> weights() const noexcept;
 
-    /// The whole verified file, for readers of what is not in this class (reports).
+    /// The whole verified file.
     std::span<const std::byte> file() const noexcept;
+    /// The model's own table (overtake.fbs.Model of model.fbs) in it, for readers of what is not in
+    /// this class (reports).
+    const void* table() const noexcept;
 
 private:
     struct Contents;

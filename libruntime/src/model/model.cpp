@@ -7,15 +7,18 @@
 
 #include "model/file_bytes.hpp"
 #include "model/reader.hpp"
+#include "model/structure.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake {
 
 struct Model::Contents {
-    Contents(FileBytes bytes, const std::string& name)
-        : file(std::move(bytes)), model(read_model(file.span(), name)) {}
+    Contents(std::shared_ptr<const FileBytes> bytes, const fbs::Model& root,
+             const flatbuffers::Vector<std::uint8_t>& weights, const std::string& path)
+        : file(std::move(bytes)), table(&root), model(read_model(root, weights, path)) {}
 
-    FileBytes file;
+    std::shared_ptr<const FileBytes> file; ///< shared by the models of a pack
+    const fbs::Model* table;
     ModelContents model;
 };
 
@@ -42,15 +45,46 @@ std::size_t Tensor::elements() const noexcept {
     return count;
 }
 
-std::shared_ptr<const Model> Model::load(const std::string& path) {
-    return std::shared_ptr<const Model>(
-        new Model(std::make_unique<Contents>(FileBytes::map(path), path)));
+std::vector<std::shared_ptr<const Model>> Model::load_all(const std::string& path) {
+    const auto file = std::make_shared<const FileBytes>(FileBytes::map(path));
+    std::vector<std::shared_ptr<const Model>> models;
+    const auto add = [&](const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights) {
+        models.emplace_back(new Model(std::make_unique<Contents>(file, root, weights, path)));
+    };
+    if (is_pack(file->span())) {
+        const fbs::ModelPack& pack = verified_pack(file->span(), path);
+        for (const fbs::Model* root : *pack.models())
+            add(*root, *pack.weights());
+        if (models.empty())
+            throw Error(EINVAL, path + ": models: none");
+    } else {
+        const fbs::Model& root = verified_root(file->span(), path);
+        add(root, *root.weights());
+    }
+    return models;
+}
+
+std::shared_ptr<const Model> Model::load(const std::string& path, std::string_view name) {
+    const auto models = load_all(path);
+    if (name.empty() && models.size() == 1)
+        return models.front();
+    std::string names;
+    for (const auto& model : models) {
+        if (!name.empty() && model->name() == name)
+            return model;
+        names += (names.empty() ? "" : ", ") + std::string(model->name());
+    }
+    throw Error(EINVAL, name.empty()
+                            ? fmt::format("{}: holds several models; name one of {}", path, names)
+                            : fmt::format("{}: holds no model '{}' but {}", path, name, names));
 }
 
 std::shared_ptr<const Model> Model::from_bytes(std::span<const std::byte> bytes,
                                                const std::string& name) {
+    auto file = std::make_shared<const FileBytes>(FileBytes::copy(bytes, name));
+    const fbs::Model& root = verified_root(file->span(), name);
     return std::shared_ptr<const Model>(
-        new Model(std::make_unique<Contents>(FileBytes::copy(bytes, name), name)));
+        new Model(std::make_unique<Contents>(std::move(file), root, *root.weights(), name)));
 }
 
 Model::Model(std::unique_ptr<Contents> contents) : contents_(std::move(contents)) {}
@@ -111,7 +145,10 @@ std::span<const std::byte> Model::weights() const noexcept {
     return contents_->model.weights;
 }
 std::span<const std::byte> Model::file() const noexcept {
-    return contents_->file.span();
+    return contents_->file->span();
+}
+const void* Model::table() const noexcept {
+    return contents_->table;
 }
 
 } // namespace overtake

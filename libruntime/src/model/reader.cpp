@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "cpu/operation.hpp"
-#include "model/structure.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake {
@@ -29,8 +28,9 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 /// Reads and checks one file, part by part; a part relies on those before it.
 class Reader {
 public:
-    Reader(std::span<const std::byte> file, const std::string& path)
-        : path_(path), root_(verified_root(file, path)) {}
+    Reader(const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights,
+           const std::string& path)
+        : path_(path), root_(root), weights_(weights) {}
 
     ModelContents read() {
         read_header();
@@ -69,7 +69,7 @@ private:
         require(contents_.clock_khz != 0, "profile.clock_khz", "0");
         contents_.max_time_per_fc_us = root_.max_time_per_fc_us();
         contents_.program = bytes(root_.program(), "program");
-        contents_.weights = bytes(root_.weights(), "weights");
+        contents_.weights = bytes(&weights_, "weights");
         require(contents_.program.size() % sizeof(overtake_insn) == 0, "program",
                 fmt::format("{} bytes are no whole number of instructions of {} bytes",
                             contents_.program.size(), sizeof(overtake_insn)));
@@ -337,14 +337,16 @@ private:
 
     const std::string& path_;
     const fbs::Model& root_;
+    const flatbuffers::Vector<std::uint8_t>& weights_;
     ModelContents contents_;
     std::vector<TensorState> state_; ///< at this point of the reading, which is the running order
 };
 
 } // namespace
 
-ModelContents read_model(std::span<const std::byte> file, const std::string& path) {
-    return Reader(file, path).read();
+ModelContents read_model(const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights,
+                         const std::string& path) {
+    return Reader(root, weights, path).read();
 }
 
 } // namespace overtake

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model_generated.h"
 #include "overtake/model.hpp"
 
 namespace overtake {
@@ -27,8 +28,10 @@ struct ModelContents {
     std::span<const std::byte> weights;
 };
 
-/// `file` is aligned to 64 bytes and outlives the result; `path` is for messages.
+/// The root has passed verified_root() or verified_pack(), is in a file that is aligned to 64 bytes
+/// and outlives the result; `weights` are the model's own or its pack's; `path` is for messages.
 /// Throws Error EINVAL naming the field or the offset, and the reason.
-ModelContents read_model(std::span<const std::byte> file, const std::string& path);
+ModelContents read_model(const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights,
+                         const std::string& path);
 
 } // namespace overtake

@@ -11,6 +11,7 @@ namespace overtake {
 
 namespace {
 
+constexpr const char* pack_identifier = "OVP1";
 constexpr std::size_t smallest_file = 2 * sizeof(flatbuffers::uoffset_t);
 constexpr flatbuffers::uoffset_t deepest_table = 8;
 constexpr flatbuffers::uoffset_t most_tables = 1'000'000;
@@ -119,6 +120,23 @@ const fbs::Model& verified_root(std::span<const std::byte> file, const std::stri
                          " is damaged (an offset or a size leaves the file, or a required field "
                          "is missing); compile the model again");
     return *fbs::GetModel(bytes);
+}
+
+bool is_pack(std::span<const std::byte> file) {
+    return file.size() >= smallest_file &&
+           flatbuffers::BufferHasIdentifier(file.data(), pack_identifier);
+}
+
+const fbs::ModelPack& verified_pack(std::span<const std::byte> file, const std::string& path) {
+    if (file.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+        refuse(path, fmt::format("offset 0: {} bytes are too many for a model file", file.size()));
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.data());
+    flatbuffers::Verifier verifier(bytes, file.size(), deepest_table, most_tables);
+    if (!verifier.VerifyBuffer<fbs::ModelPack>(pack_identifier))
+        refuse(path, fmt::format("offset {}: the pack is damaged (an offset or a size leaves the "
+                                 "file, or a required field is missing); make it again",
+                                 flatbuffers::ReadScalar<std::uint32_t>(bytes)));
+    return *flatbuffers::GetRoot<fbs::ModelPack>(bytes);
 }
 
 } // namespace overtake

@@ -10,11 +10,24 @@ namespace overtake {
 
 namespace {
 
-std::unique_ptr<Buffer> filled_buffer(Device& device, std::span<const std::byte> bytes) {
+std::shared_ptr<Buffer> filled_buffer(Device& device, std::span<const std::byte> bytes) {
     if (bytes.empty())
         return nullptr;
-    std::unique_ptr<Buffer> buffer = device.create_buffer(bytes.size());
+    std::shared_ptr<Buffer> buffer = device.create_buffer(bytes.size());
     std::memcpy(buffer->data(), bytes.data(), bytes.size());
+    return buffer;
+}
+
+// Weights that lie at the same place, of models of one pack, are uploaded once.
+std::shared_ptr<Buffer> shared_weights(Device& device, std::span<const std::byte> weights) {
+    using Key = std::pair<const Device*, const std::byte*>;
+    static std::map<Key, std::weak_ptr<Buffer>> buffers;
+
+    std::erase_if(buffers, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<Buffer>& known = buffers[Key(&device, weights.data())];
+    std::shared_ptr<Buffer> buffer = known.lock();
+    if (!buffer)
+        known = buffer = filled_buffer(device, weights);
     return buffer;
 }
 
@@ -36,7 +49,7 @@ std::shared_ptr<const Upload> upload_once(const std::shared_ptr<Device>& device,
     upload->device = device;
     upload->model = model;
     upload->program = filled_buffer(*device, model->program());
-    upload->weights = filled_buffer(*device, model->weights());
+    upload->weights = shared_weights(*device, model->weights()); // under the same lock
     known = upload;
     return upload;
 }

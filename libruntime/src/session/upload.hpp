@@ -14,8 +14,8 @@ namespace overtake {
 struct Upload {
     std::shared_ptr<Device> device;
     std::shared_ptr<const Model> model;
-    std::unique_ptr<Buffer> program;
-    std::unique_ptr<Buffer> weights; ///< null if the model has none
+    std::shared_ptr<Buffer> program;
+    std::shared_ptr<Buffer> weights; ///< shared by the models of a pack; null if the model has none
 };
 
 /// The one upload of this pair that lives, or a new one.  Thread safe.
