@@ -69,7 +69,8 @@ std::map<std::string, std::string> files_by_name(const std::vector<std::string>&
     for (const std::string& argument : arguments) {
         const std::size_t equals = argument.find('=');
         if (equals == std::string::npos || equals == 0)
-            throw Error(EINVAL, fmt::format("--input {}: is not NAME=FILE.npy (or a .png, a .jpg)", argument));
+            throw Error(EINVAL, fmt::format("--input {}: is not NAME=FILE.npy (or a .png, a .jpg)",
+                                            argument));
         if (!files.emplace(argument.substr(0, equals), argument.substr(equals + 1)).second)
             throw Error(EINVAL, fmt::format("--input {}: the input is given twice", argument));
     }
