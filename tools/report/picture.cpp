@@ -147,6 +147,11 @@ std::string duration(double us) {
     return us < 10'000'000 ? fmt::format("{:.1f} ms", us / 1e3) : fmt::format("{:.1f} s", us / 1e6);
 }
 
+std::string device_type(const Json& tensor) {
+    const auto layout = tensor["layout"]["type"].get<std::string>();
+    return layout.substr(0, layout.find(' '));
+}
+
 std::vector<OperatorTime> operator_times(const Json& summary) {
     std::map<std::string, OperatorTime> by_type;
     for (const Json& node : summary["nodes"]) {
@@ -215,7 +220,7 @@ std::string fc_chart(const Json& summary) {
     }
     if (limit > 0 && limit <= range)
         svg += line("limit", left, y_of(limit), right, y_of(limit)) +
-               label(right, y_of(limit) - 5, "end",
+               label(right, y_of(limit) - 7, "end",
                      fmt::format("max_time_per_fc {}", duration(limit)));
     const std::size_t step = std::max<std::size_t>(
         1, static_cast<std::size_t>(tick_step(static_cast<double>(shown.size()), 16)));

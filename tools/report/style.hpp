@@ -49,7 +49,6 @@ td.name { overflow-wrap: anywhere; }
   margin-right: 6px; }
 svg { display: block; width: 100%; height: auto; }
 svg text { font-size: 12px; fill: var(--soft); }
-.halo { paint-order: stroke; stroke: var(--card); stroke-width: 5px; }
 .grid { stroke: var(--rule); stroke-width: 1; }
 .limit { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 6 4; }
 .border { stroke: var(--soft); stroke-width: 1; }

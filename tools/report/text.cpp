@@ -53,11 +53,11 @@ void add_tensor(Text& text, const char* what, const Json& tensor) {
              tensor["data_type"].get<std::string>());
     if (tensor["on_device"].get<bool>()) {
         const Json& layout = tensor["layout"];
-        text.add("; on the device int8 {} x {} x {}, strides {} {}, scale {:.6g}, zero point {}",
-                 layout["height"].get<unsigned>(), layout["width"].get<unsigned>(),
-                 layout["channels"].get<unsigned>(), layout["row_stride"].get<unsigned>(),
-                 layout["pixel_stride"].get<unsigned>(), tensor["scale"].get<double>(),
-                 tensor["zero_point"].get<int>());
+        text.add("; on the device {} {} x {} x {}, strides {} {}, scale {:.6g}, zero point {}",
+                 device_type(tensor), layout["height"].get<unsigned>(),
+                 layout["width"].get<unsigned>(), layout["channels"].get<unsigned>(),
+                 layout["row_stride"].get<unsigned>(), layout["pixel_stride"].get<unsigned>(),
+                 tensor["scale"].get<double>(), tensor["zero_point"].get<int>());
     }
     text.add(", {} bytes\n", tensor["bytes"].get<std::uint64_t>());
 }
