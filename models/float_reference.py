@@ -272,7 +272,9 @@ def _resize(attributes, data, region=None, scales=None, sizes=None):
     return result
 
 
-def _pad(attributes, data, pads, value=0):
+def _pad(attributes, data, pads=None, value=0):
+    if pads is None:  # opset 10 and before
+        pads, value = attributes["pads"], attributes.get("value", 0)
     count = data.ndim
     widths = [(int(pads[axis]), int(pads[axis + count])) for axis in range(count)]
     mode = attributes.get("mode", "constant")
@@ -339,7 +341,7 @@ OPERATORS = {
     "Sqrt": lambda attributes, data: np.sqrt(data),
     "Sub": lambda attributes, left, right: left - right,
     "Tanh": lambda attributes, data: np.tanh(data),
-    "Transpose": lambda attributes, data: data.transpose(attributes["perm"]),
+    "Transpose": lambda attributes, data: data.transpose(attributes.get("perm")),
 }
 
 

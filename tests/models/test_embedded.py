@@ -64,17 +64,18 @@ class Networks(unittest.TestCase):
         for name, array in wanted.items():
             np.testing.assert_array_equal(results[name], array, err_msg=name)
 
-    def check(self, network, calibration, least_cosine):
+    def check(self, network, calibration, least_cosine, *options):
         """Runs two unseen images; returns the outputs."""
         shape = np.load(calibration, mmap_mode="r").shape
         images = synthetic_images(2, *shape[2:], np.random.default_rng(7))
-        model = self.compile(network, calibration, "whole.ovm")
+        model = self.compile(network, calibration, "whole.ovm", *options)
         scalar = self.run_on(model, images, "off")
         self.assert_same(self.run_on(model, images, "auto"), scalar)
         limit = max(1000, int(max(fc_times(model)) * 1000 / 20))
         split = self.compile(
-            network, calibration, "split.ovm", "--max-time-per-fc", limit, "--profile", SLOW
-        )
+            network, calibration, "split.ovm", "--max-time-per-fc", limit, "--profile", SLOW,
+            *options,
+        )  # fmt: skip
         times = fc_times(split)
         self.assertGreaterEqual(len(times), 20)
         self.assertLessEqual(max(times), limit)
@@ -108,7 +109,7 @@ class Networks(unittest.TestCase):
 
     def test_small_detector(self):
         # Deep, narrow and random: rounding to 8 bits adds up more than in a trained network.
-        self.check(*self.generate("yolo", "96x128", 8), 0.7)
+        self.check(*self.generate("yolo", "96x128", 8), 0.75, "--calibration-method", "best")
         self.check_bits(self.folder / "yolo.onnx", self.folder / "yolo_calibration.npy")
 
     def test_small_unet(self):
