@@ -227,14 +227,19 @@ static void test_jump_is_never_free(void **state)
 }
 
 /* The largest that the decoder accepts: 2^40 outputs of 2^17 products. */
-static void test_the_largest_cost_fits(void **state)
+static struct overtake_insn largest_insn(void)
 {
-	struct overtake_insn insn = {
+	return (struct overtake_insn){
 		.opcode = OVERTAKE_OP_MATMUL,
 		.out = tensor(1u << 15, 1u << 15, 1u << 10),
 		.in = { tensor(1u << 15, 1u << 15, OVERTAKE_MAX_KERNEL_ELEMENTS),
 			tensor(1, 1u << 10, OVERTAKE_MAX_KERNEL_ELEMENTS) },
 	};
+}
+
+static void test_the_largest_cost_fits(void **state)
+{
+	struct overtake_insn insn = largest_insn();
 
 	(void)state;
 	assert_int_equal(ovt_insn_cycles(profile("ideal"), &insn), 1ull << (57 - 8));
@@ -276,12 +281,7 @@ static void test_measured_costs_do_not_overflow(void **state)
 {
 	struct ovt_insn_cost costs[OVERTAKE_OP_COUNT] = { 0 };
 	struct ovt_profile device = *profile("ideal");
-	struct overtake_insn insn = {
-		.opcode = OVERTAKE_OP_MATMUL,
-		.out = tensor(1u << 15, 1u << 15, 1u << 10),
-		.in = { tensor(1u << 15, 1u << 15, OVERTAKE_MAX_KERNEL_ELEMENTS),
-			tensor(1, 1u << 10, OVERTAKE_MAX_KERNEL_ELEMENTS) },
-	};
+	struct overtake_insn insn = largest_insn();
 
 	(void)state;
 	costs[OVERTAKE_OP_MATMUL].per_operation = OVT_COST_MAX;
