@@ -19,10 +19,10 @@
 #include "overtake_inject.h"
 
 /*
- * Cycles of a step: at 256 multiply-accumulates a cycle, tens of microseconds of scalar code, and
- * up to one unit of work more: that is milliseconds if its 2^17 taps are on as many pages.
+ * Multiply-accumulates of a step, which is tens of microseconds of scalar code, and up to one unit
+ * of work more: that is milliseconds if its 2^17 taps are on as many pages.
  */
-#define STEP_CYCLES		256u
+#define STEP_MACS		65536u
 
 #define BACKSTOP_PERIOD		HZ
 /* A core is reset after so many looks in a row that saw no step.  Counted, not timed: a
@@ -53,10 +53,15 @@ static void note_step(struct overtake_core *core, u64 ns)
 
 static enum ovt_step timed_step(struct overtake_core *core)
 {
+	struct ovt_core *hw = &core->device->hw[core->number - 1];
 	u64 start_ns = ktime_get_ns();
+	u64 cycles = max(STEP_MACS / hw->profile->macs_per_cycle, 1u);
+	enum ovt_step step;
+
 	/* What is to be reset in its middle shall have one. */
-	u64 cycles = overtake_is_injected(core, OVERTAKE_INJECT_RESET) ? 1 : STEP_CYCLES;
-	enum ovt_step step = ovt_core_step(&core->device->hw[core->number - 1], cycles);
+	if (overtake_is_injected(core, OVERTAKE_INJECT_RESET))
+		cycles = 1;
+	step = ovt_core_step(hw, cycles);
 
 	note_step(core, ktime_get_ns() - start_ns);
 	return step;

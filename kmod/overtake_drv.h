@@ -137,7 +137,7 @@ struct overtake_settings {
  * @suspended: no timer is armed and no thread runs
  * @manual: device time is @manual_ns, stepped through debugfs
  * @manual_ns: device time while the clock is manual
- * @draining: somebody waits for a context to die; see overtake_host_horizon()
+ * @draining: somebody waits for a context to die; see horizon_locked() in overtake_host.c
  * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
@@ -145,7 +145,7 @@ struct overtake_settings {
  * @contexts: contexts that are not dead
  * @files: open files
  * @live_contexts: contexts that the firmware knows
- * @jobs_in_flight: jobs between SUBMIT and ENDED
+ * @jobs_in_flight: jobs that were admitted and have not ended
  * @delivering: batches of ended jobs being delivered
  * @timer_lateness_ns: greatest delay of @timer
  * @looked_ns: device time of the backstop's last look

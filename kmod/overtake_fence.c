@@ -139,40 +139,29 @@ void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object,
 			   write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
 }
 
-/* The oldest use, if its job has ended, off the list; its reference is the caller's. */
-static struct overtake_use *take_ended(struct overtake_users *users)
-{
-	struct overtake_use *use;
-	unsigned long flags;
-
-	spin_lock_irqsave(&users->lock, flags);
-	use = list_first_entry_or_null(&users->uses, struct overtake_use, link);
-	if (use && use->ended)
-		list_del_init(&use->link);
-	else
-		use = NULL;
-	spin_unlock_irqrestore(&users->lock, flags);
-	return use;
-}
-
 /*
  * overtake_use_end - the job has ended, with @status; signals whatever that completes
  *
- * The caller's job holds the buffer.  Any context.
+ * Signals with the lock held, so that they come in the order of their numbers, and so that none
+ * that another CPU has taken off the list is still to be signalled when this returns.  The caller's
+ * job holds the buffer.  Any context; device->lock is not held, as callbacks may take it.
  */
 void overtake_use_end(struct overtake_use *use, s32 status)
 {
 	struct overtake_users *users = use->users;
-	struct overtake_use *ended;
+	struct overtake_use *oldest, *next;
 	unsigned long flags;
 
 	if (status)
 		dma_fence_set_error(&use->fence.base, status);
 	spin_lock_irqsave(&users->lock, flags);
 	use->ended = true;
-	spin_unlock_irqrestore(&users->lock, flags);
-	while ((ended = take_ended(users))) {
-		dma_fence_signal(&ended->fence.base);
-		dma_fence_put(&ended->fence.base);
+	list_for_each_entry_safe(oldest, next, &users->uses, link) {
+		if (!oldest->ended)
+			break;
+		list_del_init(&oldest->link);
+		dma_fence_signal(&oldest->fence.base);
+		dma_fence_put(&oldest->fence.base);
 	}
+	spin_unlock_irqrestore(&users->lock, flags);
 }

@@ -318,43 +318,29 @@ static void finish_publication(struct overtake_job *job)
 }
 
 /*
- * overtake_job_trylock - lock the reservations of a job's buffers, without waiting for anybody
- *
- * True if all of them are locked; overtake_job_publish() unlocks them.
+ * Locks the reservations as drm_gem_lock_reservations() does, whatever signals are pending.  In a
+ * system call of io_uring any task work counts as one, and a submission must not fail for that.
  */
-bool overtake_job_trylock(struct overtake_job *job)
+static void lock_reservations_uninterruptible(struct overtake_job *job,
+					      struct ww_acquire_ctx *ticket)
 {
+	u32 contended = job->object_count; /* none */
 	u32 i;
 
+	ww_acquire_init(ticket, &reservation_ww_class);
 	for (i = 0; i < job->object_count; i++) {
-		if (!dma_resv_trylock(job->objects[i]->resv)) {
-			while (i--)
-				dma_resv_unlock(job->objects[i]->resv);
-			return false;
-		}
+		if (i == contended || !dma_resv_lock(job->objects[i]->resv, ticket))
+			continue;
+		/* -EDEADLK: an older ticket holds it.  Give way, wait for it, and start again. */
+		if (contended < job->object_count && contended > i)
+			dma_resv_unlock(job->objects[contended]->resv);
+		contended = i;
+		while (i--)
+			dma_resv_unlock(job->objects[i]->resv);
+		dma_resv_lock_slow(job->objects[contended]->resv, ticket);
+		/* The loop goes on with 0. */
 	}
-	job->reservations_locked = true;
-	return true;
-}
-
-static int lock_reservations(struct overtake_job *job, struct ww_acquire_ctx *ticket)
-{
-	if (job->reservations_locked)
-		return 0;
-	return drm_gem_lock_reservations(job->objects, job->object_count, ticket);
-}
-
-static void unlock_reservations(struct overtake_job *job, struct ww_acquire_ctx *ticket)
-{
-	u32 i;
-
-	if (!job->reservations_locked) {
-		drm_gem_unlock_reservations(job->objects, job->object_count, ticket);
-		return;
-	}
-	for (i = 0; i < job->object_count; i++)
-		dma_resv_unlock(job->objects[i]->resv);
-	job->reservations_locked = false;
+	ww_acquire_done(ticket);
 }
 
 /*
@@ -362,15 +348,19 @@ static void unlock_reservations(struct overtake_job *job, struct ww_acquire_ctx 
  *
  * Returns 0, and the job will end; or an error, and it never ran and nothing refers to it but the
  * caller (-EEXIST tag in use, -ENOSPC, -ENOENT context dead, -ECANCELED cancelled meanwhile,
- * -ENODEV, -ENOMEM, -EINTR).  May sleep.
+ * -ENODEV, -ENOMEM; -EINTR only if @interruptible).  May sleep, until others let go of the buffers'
+ * reservations.
  */
-int overtake_job_publish(struct overtake_job *job)
+int overtake_job_publish(struct overtake_job *job, bool interruptible)
 {
 	struct ww_acquire_ctx ticket;
 	bool signalling;
-	int ret;
+	int ret = 0;
 
-	ret = lock_reservations(job, &ticket);
+	if (interruptible)
+		ret = drm_gem_lock_reservations(job->objects, job->object_count, &ticket);
+	else
+		lock_reservations_uninterruptible(job, &ticket);
 	if (ret)
 		return ret;
 	ret = reserve_fence_slots(job);
@@ -379,7 +369,7 @@ int overtake_job_publish(struct overtake_job *job)
 	signalling = dma_fence_begin_signalling();
 	if (!ret)
 		ret = publish_reserved(job);
-	unlock_reservations(job, &ticket);
+	drm_gem_unlock_reservations(job->objects, job->object_count, &ticket);
 	if (!ret)
 		finish_publication(job);
 	dma_fence_end_signalling(signalling);
@@ -573,7 +563,7 @@ int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	job->collectable = true;
-	ret = overtake_job_publish(job);
+	ret = overtake_job_publish(job, true);
 	overtake_job_put_sleeping(job);
 	return ret;
 }

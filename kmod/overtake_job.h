@@ -44,7 +44,6 @@ enum overtake_job_state {
  * @objects: the buffers of @mappings, one for each reservation object, held by them
  * @uses: their fences in the reservation objects of @objects
  * @object_written: the job may write that buffer
- * @reservations_locked: between overtake_job_trylock() and overtake_job_publish(); the submitter's
  * @free_work: frees it when the last reference has gone in atomic context
  */
 struct overtake_job {
@@ -80,7 +79,6 @@ struct overtake_job {
 	struct drm_gem_object *objects[OVERTAKE_MAX_REGIONS];
 	struct overtake_use *uses[OVERTAKE_MAX_REGIONS];
 	bool object_written[OVERTAKE_MAX_REGIONS];
-	bool reservations_locked;
 	struct work_struct free_work;
 };
 
@@ -94,8 +92,7 @@ static inline struct overtake_device *overtake_job_device(const struct overtake_
 struct overtake_job *overtake_job_create(struct drm_file *file,
 					 const struct drm_overtake_submit *args);
 int overtake_job_charge(struct overtake_job *job, u64 bytes);
-bool overtake_job_trylock(struct overtake_job *job);
-int overtake_job_publish(struct overtake_job *job);
+int overtake_job_publish(struct overtake_job *job, bool interruptible);
 void overtake_job_get(struct overtake_job *job);
 void overtake_job_put(struct overtake_job *job);
 void overtake_job_put_sleeping(struct overtake_job *job);

@@ -56,47 +56,31 @@ static void copy_payload(const struct io_uring_cmd *cmd, u64 *payload)
 		payload[i] = READ_ONCE(source[i]);
 }
 
-/* A signal must not show in a CQE as the kernel's own restart code. */
-static int uring_error(int error)
-{
-	return error == -ERESTARTSYS ? -EINTR : error;
-}
-
-/* What may be zeroed in the system call of somebody who wants not to be held up. */
-#define INLINE_SCRATCH_BYTES	(16u << 20)
-
 /*
- * Where the ring asks not to be held up (IO_URING_F_NONBLOCK), what may take long is left to a
- * worker of io_uring: reservations that somebody holds, perhaps another driver that waits for its
- * hardware, and a large scratch.  What is left is bounded by the limits of a job: copies from the
- * client's memory, and allocations as io_uring's own.  -EAGAIN comes before anything has been
- * consumed; io_uring copies the SQE then.
+ * A submission is complete when its system call returns: the arrays have been read, the fences are
+ * where others look for them, a refusal has been posted.  So it is not left to a worker of
+ * io_uring, also where the ring asks not to be held up (IO_URING_F_NONBLOCK): a client could not
+ * tell when it may use its arrays again, a consumer would not find the fence of a job submitted
+ * before, and CANCEL would miss it.  It waits as the ioctl does, for reservations and for a scratch
+ * to be zeroed; a client that prefers a worker asks for it with IOSQE_ASYNC.
  */
 static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
 			const struct drm_overtake_submit *args, unsigned int issue_flags)
 {
-	bool nonblock = issue_flags & IO_URING_F_NONBLOCK;
 	struct overtake_job *job;
 	int ret;
 
-	if (nonblock && args->scratch_bytes > INLINE_SCRATCH_BYTES &&
-	    args->scratch_bytes <= OVERTAKE_MAX_SCRATCH_BYTES)
-		return -EAGAIN;
 	job = overtake_job_create(file, args);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
-	if (nonblock && !overtake_job_trylock(job)) {
-		overtake_job_put_sleeping(job);
-		return -EAGAIN;
-	}
 	overtake_job_get(job); /* the command's */
 	io_uring_cmd_to_pdu(cmd, struct uring_pdu)->job = job;
 	job->command = cmd;
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 	/* From here on the command is completed by whoever takes it, even for an error. */
-	ret = overtake_job_publish(job);
+	ret = overtake_job_publish(job, false);
 	if (ret && xchg(&job->command, NULL))
-		finish_command(cmd, uring_error(ret), 0, issue_flags);
+		finish_command(cmd, ret, 0, issue_flags);
 	overtake_job_put_sleeping(job);
 	return -EIOCBQUEUED;
 }

@@ -47,7 +47,7 @@ extern "C" {
 #define OVERTAKE_MAX_CLIENT_JOBS	8192u	/* the same, per open file */
 #define OVERTAKE_MAX_BUFFERS		4096u	/* per open file */
 #define OVERTAKE_MAX_BUFFER_BYTES	(1ull << 30)
-#define OVERTAKE_MAX_CLIENT_BYTES	(4ull << 30)	/* buffers and scratch of one open file */
+#define OVERTAKE_MAX_CLIENT_BYTES	(4ull << 30)	/* all memory of one open file */
 #define OVERTAKE_MAX_SCRATCH_BYTES	(256u << 20)
 
 #define OVERTAKE_MAX_SYNCS		32u	/* of a job, in and out each */
@@ -168,7 +168,8 @@ struct drm_overtake_core_info {
  * struct drm_overtake_limit - a limit, and how near the file is to it
  * @value: out: the most there may be
  * @used: out: how many there are now; 0 for what is asked of a single call.  Of
- *        OVERTAKE_LIMIT_CONTEXT_JOBS, in the context that has most
+ *        OVERTAKE_LIMIT_CONTEXT_JOBS, in the context that has most; of OVERTAKE_LIMIT_COMMANDS, of
+ *        all clients of the device together
  * @refused: out: calls of this file that failed because of it
  * @refused_ns: out: CLOCK_MONOTONIC time of the last one, 0 if none: after an error, the limit
  *              with the latest time is the one that was exceeded

@@ -246,6 +246,29 @@ void random_job_free(struct random_job *job)
 	free(job->dense);
 }
 
+void random_job_narrow_weights(struct random_job *job, u64 *seed)
+{
+	static const u32 wide_of_1000[] = { 0, 0, 3, 10 };
+	struct ovt_region *weights = &job->regions[JOB_WEIGHTS];
+	u32 wide = wide_of_1000[random_between(seed, 0, 3)];
+
+	if (job->insn.opcode != OVERTAKE_OP_CONV)
+		return;
+	for (u64 i = job->insn.weights_offset; i + 1 < weights->length; i += 2) {
+		bool stays = random_between(seed, 0, 999) < wide;
+		u32 first = random_between(seed, 0, 128);
+		u32 second = random_between(seed, 0, 2) ? 128 - first : random_between(seed, 0, 63);
+
+		if (first + second > 128)
+			first = 128 - second;
+		if (stays)
+			continue;
+		weights->base[i] = (u8)(first > 127 || random_next(seed) >> 63 ? -first : first);
+		weights->base[i + 1] =
+			(u8)(second > 127 || random_next(seed) >> 63 ? -second : second);
+	}
+}
+
 u8 *random_job_copy_output(const struct random_job *job)
 {
 	const struct ovt_region *region = &job->regions[JOB_OUT];

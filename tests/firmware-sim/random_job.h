@@ -36,6 +36,12 @@ bool random_job_is_exact(u16 opcode);
 void random_job_init(struct random_job *job, u16 opcode, u64 *state);
 void random_job_free(struct random_job *job);
 
+/*
+ * Of CONV: makes most pairs of weights such that they can be multiplied as bytes: all, or all but a few
+ * in a thousand.  Random ones hardly ever can.
+ */
+void random_job_narrow_weights(struct random_job *job, u64 *seed);
+
 /* A heap copy of what the output region holds. */
 u8 *random_job_copy_output(const struct random_job *job);
 

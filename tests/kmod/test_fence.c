@@ -352,6 +352,7 @@ static void uring_job_waits_for_a_fence(void)
 static void uring_blocked_job_is_cancelled(void)
 {
 	struct completion completion;
+	bool cancelled;
 	struct io_uring ring;
 	struct pair pair;
 
@@ -361,9 +362,12 @@ static void uring_blocked_job_is_cancelled(void)
 	ring_submit_job(&ring, &pair.client, &pair.second);
 	ring_cancel_job(&ring, &pair.client, 2, 77);
 	completion = ring_reap(&ring);
-	check_equal(completion.user_data, completion.status ? 2 : 77);
+	cancelled = completion.user_data == 2;
+	check_equal(completion.user_data, cancelled ? 2 : 77);
+	check_equal(completion.status, cancelled ? -ECANCELED : 0);
 	completion = ring_reap(&ring);
-	check_equal(completion.user_data, completion.status ? 2 : 77);
+	check_equal(completion.user_data, cancelled ? 77 : 2);
+	check_equal(completion.status, cancelled ? 0 : -ECANCELED);
 	check(syncobj_is_signalled(pair.client.fd, pair.done, 0));
 	io_uring_queue_exit(&ring);
 	client_close(&pair.client);

@@ -421,7 +421,7 @@ static int unprivileged(struct scene *scene, int (*attempt)(struct scene *scene)
 	check_equal(pipe(pipes), 0);
 	child = fork();
 	if (!child) {
-		/* The file was opened by root: open it anew without the right. */
+		/* The file that root opened stays as it is. */
 		check_equal(setresuid(65534, 65534, 65534), 0);
 		outcome = attempt(scene);
 		_exit(write(pipes[1], &outcome, sizeof(outcome)) != sizeof(outcome));

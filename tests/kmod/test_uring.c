@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The way in through io_uring. */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -398,6 +399,69 @@ static void linked_submission_works(void)
 	client_close(&client);
 }
 
+/*
+ * Nothing is left to a worker: what the submission names may go, and CANCEL finds the job.  Its
+ * scratch takes a while to zero.
+ */
+static void large_submission_is_complete_when_it_returns(void)
+{
+	struct client client = client_open(0, 254);
+	struct io_uring ring;
+	struct job job;
+
+	ring_open_default(&ring);
+	put_delay(&client, 0, 900 * MS);
+	job_init(&job, &client, 5, 0, 1);
+	job.submit.scratch_bytes = 32u << 20;
+	ring_prepare(&ring, client.fd, OVERTAKE_URING_SUBMIT, &job.submit, sizeof(job.submit), 5);
+	check_equal(io_uring_submit(&ring), 1);
+	memset(&job, 0xff, sizeof(job));
+	check_equal(job_cancel(&client, 5), 0);
+	check_equal(ring_reap(&ring).status, -ECANCELED);
+	io_uring_queue_exit(&ring);
+	client_close(&client);
+}
+
+#define CONTENDED_JOBS	400u
+
+static void submit_and_forget(struct client *client, uint64_t first_tag)
+{
+	struct io_uring ring;
+	uint64_t tag;
+
+	ring_open_default(&ring);
+	for (tag = first_tag; tag < first_tag + CONTENDED_JOBS; tag++) {
+		struct job job;
+
+		job_init(&job, client, tag, 0, 1);
+		ring_prepare(&ring, client->fd, OVERTAKE_URING_SUBMIT, &job.submit,
+			     sizeof(job.submit), tag);
+		check_equal(io_uring_submit(&ring), 1);
+		memset(&job, 0xff, sizeof(job));
+		check_equal(ring_reap(&ring).status, 0);
+	}
+	io_uring_queue_exit(&ring);
+}
+
+static void *submit_and_forget_too(void *client)
+{
+	submit_and_forget(client, 1000000);
+	return NULL;
+}
+
+/* Also while another thread holds the reservations of the same buffers. */
+static void contended_submissions_are_complete_when_they_return(void)
+{
+	struct client client = client_open(0, 254);
+	pthread_t thread;
+
+	put_delay(&client, 0, 1);
+	check_equal(pthread_create(&thread, NULL, submit_and_forget_too, &client), 0);
+	submit_and_forget(&client, 1);
+	check_equal(pthread_join(thread, NULL), 0);
+	client_close(&client);
+}
+
 const struct test_case uring_cases[] = {
 	{ "uring-fault-shows-in-the-completion", FUNCTIONAL, fault_shows_in_the_completion },
 	{ "uring-refusal-completes-in-submission", FUNCTIONAL, refusal_completes_in_submission },
@@ -410,6 +474,10 @@ const struct test_case uring_cases[] = {
 	{ "uring-unknown-commands-are-refused", FUNCTIONAL, unknown_commands_are_refused },
 	{ "uring-polled-rings-are-refused", FUNCTIONAL, polled_rings_are_refused },
 	{ "uring-linked-submission-works", FUNCTIONAL, linked_submission_works },
+	{ "uring-contended-submissions-are-complete-when-they-return", FUNCTIONAL,
+	  contended_submissions_are_complete_when_they_return },
+	{ "uring-large-submission-is-complete-when-it-returns", TIMED,
+	  large_submission_is_complete_when_it_returns },
 	{ "uring-job-ends-with-a-completion", TIMED, job_ends_with_a_completion },
 	{ "uring-tag-in-use-is-refused-late-and-cleanly", TIMED,
 	  tag_in_use_is_refused_late_and_cleanly },

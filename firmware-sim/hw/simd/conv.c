@@ -16,6 +16,10 @@
 #define UNIT_PRODUCTS	(1u << 20)
 /* Products in a nanosecond, on a CPU that is not fast. */
 #define PRODUCTS_PER_NS	32
+/* Weights come from memory, if each is used once: bytes in a nanosecond, on a busy machine. */
+#define WEIGHTS_PER_NS	8
+/* Weights of a unit of work at most. */
+#define UNIT_WEIGHTS	(OVT_SIMD_UNIT * WEIGHTS_PER_NS)
 /* Of loading what 16 outputs are scaled by. */
 #define BLOCK_WORK	60
 /* Fewer pixels are not worth packing weights for, as bytes and as words. */
@@ -63,12 +67,24 @@ static bool plan(struct ovt_conv_plan *plan, const struct overtake_insn *insn)
 	return true;
 }
 
+/* Outputs of a unit of work: fewer of those that have many weights. */
+static u32 unit_outputs(const struct ovt_conv_plan *plan)
+{
+	return plan->block_bytes > UNIT_WEIGHTS / 2 ? VECTOR_OUTPUTS : OVT_SIMD_OUTPUTS;
+}
+
+/* Of reading the weights of so many outputs. */
+static s64 weights_work(const struct ovt_conv_plan *plan)
+{
+	return (s64)plan->block_bytes * (unit_outputs(plan) / VECTOR_OUTPUTS) / WEIGHTS_PER_NS;
+}
+
 bool ovt_simd_conv_covers(const struct overtake_insn *insn)
 {
 	struct ovt_conv_plan cut;
 
-	return plan(&cut, insn) && ovt_simd_inputs_pay(&cut.inputs, insn, cut.group_outputs,
-						       cut.group_inputs);
+	return plan(&cut, insn) && cut.block_bytes <= UNIT_WEIGHTS &&
+	       ovt_simd_inputs_pay(&cut.inputs, insn, cut.group_outputs, cut.group_inputs);
 }
 
 /* The first 8 outputs come twice, for two pixels at once, in the order of both their sums. */
@@ -174,6 +190,11 @@ static bool skips_rows(const struct overtake_insn *insn, bool bytes, bool single
 	return rows > 1 && !single && (!bytes || rows <= OVT_SIMD_TAP_ROWS);
 }
 
+static s64 max_work(s64 a, s64 b)
+{
+	return a > b ? a : b;
+}
+
 /* Strips of the outputs at the cursor, until they or the work are used up: true if they are. */
 static OVT_SIMD_NOINLINE bool
 run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
@@ -185,6 +206,8 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	const u32 pixels = group_pixels(plan, insn, cursor);
 	const s64 pixel_work = 10 + ovt_simd_store_work(insn) +
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
+	/* The first strip reads the weights, if they are not packed: may be all it waits for. */
+	s64 least = cursor->filled & (PACKED_BYTES | PACKED_WORDS) ? 0 : weights_work(plan);
 	struct ovt_conv_strip strip = { .sums = (struct ovt_simd_sums *)scratch->sums };
 	struct ovt_conv_block block;
 	struct ovt_conv_walk walk;
@@ -202,7 +225,8 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		}
 		ovt_conv_place_strip(&strip, &walk, plan->strip);
 		run_strip(plan, &strip, &block, scratch, cursor->filled, single);
-		*work -= 20 + strip.pixels * pixel_work;
+		*work -= max_work(least, 20 + strip.pixels * pixel_work);
+		least = 0;
 	} while (walk.done < pixels && *work > 0);
 	cursor->strip = walk.done < pixels ? walk.done : 0;
 	return !cursor->strip;
@@ -272,7 +296,7 @@ static bool pack(const struct ovt_conv_plan *plan, const struct overtake_insn *i
 	}
 	if (pixels < WORDS_PIXELS || !ovt_conv_words_fit(plan))
 		return false;
-	*work -= 20 + (s64)plan->block_bytes / PRODUCTS_PER_NS;
+	*work -= 20 + weights_work(plan);
 	ovt_conv_pack_words(plan, weights, count, scratch);
 	*filled |= PACKED_WORDS;
 	return true;
@@ -288,7 +312,7 @@ bool ovt_simd_conv(const struct overtake_insn *insn, const struct ovt_operands *
 	do {
 		u32 group = group_at(&cut, insn, cursor->c);
 		u32 left = (group + 1) * cut.group_outputs - cursor->c;
-		u32 count = left < OVT_SIMD_OUTPUTS ? left : OVT_SIMD_OUTPUTS;
+		u32 count = left < unit_outputs(&cut) ? left : unit_outputs(&cut);
 		bool bytes;
 
 		if (pack(&cut, insn, operands, scratch, cursor, count, work))

@@ -45,8 +45,9 @@ void ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scra
 			}
 		}
 	}
-	/* The partner of an odd one. */
-	ovt_store_s32x4(to, (ovt_s32x4) { 0 });
+	/* The partner of an odd one.  An even number may fill the memory to its end. */
+	if (pairs_of(run) % 2)
+		ovt_store_s32x4(to, (ovt_s32x4) { 0 });
 }
 
 /* Outputs 0..3 and 4..7, each of even and of odd pairs. */
