@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "float_operators.hpp"
@@ -16,6 +17,15 @@ constexpr auto f32 = dnnl::memory::data_type::f32;
 dnnl::engine& engine() {
     static dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
     return cpu;
+}
+
+// Convolutions are a small part of what a compilation does.  Threads of oneDNN that wait for the
+// next one spin, and on a busy machine that takes several times as long as all the rest.  oneDNN
+// brings OpenMP along, whichever it was built with.
+void use_one_thread() {
+    using SetThreads = void (*)(int);
+    if (const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
+        set(1);
 }
 
 dnnl::memory::dims image(const Value& value) {
@@ -99,6 +109,7 @@ struct FloatExecutor::Convolution {
 };
 
 FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
+    use_one_thread();
     values_.resize(graph.values.size());
     for (ValueId value : graph.inputs)
         values_[value].resize(graph.values[value].elements());
