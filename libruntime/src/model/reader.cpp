@@ -138,6 +138,15 @@ private:
         return shape;
     }
 
+    // Rows take all dimensions but the last two as one.
+    static std::vector<std::uint32_t> leading_joined(std::vector<std::uint32_t> shape) {
+        while (shape.size() > 3) {
+            shape[1] *= shape[0]; // below 2^32: the elements have been counted
+            shape.erase(shape.begin());
+        }
+        return shape;
+    }
+
     void check_device_tensor(const Tensor& tensor, const std::string& place) const {
         require(tensor.width != 0 && tensor.channels != 0, place, "no width or no channels");
         const bool is_rows = tensor.order == Order::rows;
@@ -145,8 +154,10 @@ private:
             is_rows ? std::vector{tensor.height, tensor.width, tensor.channels}
                     : std::vector{tensor.channels, tensor.height, tensor.width};
         const std::vector<std::uint32_t> wanted = without_ones(tensor.shape);
+        const bool is_joined =
+            is_rows && without_ones(leading_joined(tensor.shape)) == without_ones(own);
         const bool is_flat = wanted.size() <= 1 && tensor.elements() == count(own);
-        require(is_flat || wanted == without_ones(own), place + ".shape",
+        require(is_flat || is_joined || wanted == without_ones(own), place + ".shape",
                 fmt::format("[{}] is not {}x{}x{} (height, width, channels) of one sample",
                             fmt::join(tensor.shape, ", "), tensor.height, tensor.width,
                             tensor.channels));
