@@ -135,12 +135,33 @@ BPU_CASES = [
     ("cubic resizing", resize(mode="cubic"), ["(Resize)", "'cubic'"]),
     ("backward slice", slice_of([-1], [0], [2], [-1]), ["'my_slice' (Slice)", "positive"]),
     ("every second channel", slice_of([0], [3], [1], [2]), ["(Slice)", "channels"]),
-    ("mean over channels", one_node("ReduceMean", axes=[1]), ["'my_reducemean' (ReduceMean)", "mean"]),
+    ("sum of too many elements",
+     one_node("ReduceSum", (1, 3, 512, 512), (1, 1, 1, 1), keepdims=1),
+     ["'my_reducesum' (ReduceSum)", "131072"]),
+    ("reduction of a part of a dimension",
+     one_node("ReduceMax", (2, 3, 8, 8), (2, 1, 8, 8), axes=[1]), ["(ReduceMax)", "one dimension"]),
+    ("padding that cuts off everything",
+     one_node("Pad", constants={"p": np.array([0, 0, -9, 0, 0, 0, 0, 0], np.int64)}),
+     ["'my_pad' (Pad)", "more than there is"]),
+    ("padding with infinity",
+     one_node("Pad", constants={"p": np.array([0, 0, 1, 0, 0, 0, 1, 0], np.int64),
+                                "v": np.float32(-np.inf)}), ["(Pad)", "8 bits"]),
+    ("mirrored channels",
+     one_node("Pad", constants={"p": np.array([0, 1, 0, 0, 0, 0, 0, 0], np.int64)}, mode="reflect"),
+     ["(Pad)", "channels"]),
+    ("blocks that do not fit", one_node("DepthToSpace", blocksize=2), ["(DepthToSpace)", "block size"]),
+    ("positions that are computed",
+     model([node("Cast", ["z"], ["i"], to=TensorProto.INT64, name="cast"),
+            node("Gather", ["x", "i"], ["y"])], {"x": IMAGE, "z": (2,)}, {"y": (2, 3, 8, 8)}),
+     ["no form on the BPU"]),
+    ("slopes above and below 1",
+     one_node("PRelu", constants={"c": np.array([[[0.5]], [[1.5]], [[2]]], np.float32)}),
+     ["(PRelu)", "slopes"]),
     ("division by a tensor",
      model([node("Div", ["x", "z"], ["y"])], {"x": IMAGE, "z": IMAGE}, {"y": IMAGE}),
-     ["'my_div' (Div)", "constant divisor"]),
-    ("constant that is not per channel", one_node("Mul", constants={"c": ones(8, 8)}),
-     ["(Mul)", "per channel"]),
+     ["'my_div' (Div)", "constant"]),
+    ("constant that is not finite",
+     one_node("Mul", constants={"c": np.full((8, 8), np.nan, np.float32)}), ["(Mul)", "finite"]),
     ("features beyond the device's sums",
      one_node("MatMul", (1, 1 << 18), (1, 1), constants={"m": ones(1 << 18, 1)}), ["(MatMul)", "features"]),
 ]  # fmt: skip
@@ -229,12 +250,18 @@ class Refusals(unittest.TestCase):
             (f"z={samples}", ["no input 'z'"]),
             (self.directory / "absent.npy", ["absent.npy"]),
             (empty, ["empty", "no .npy"]),
-            (not_finite, ["finite"]),
+            (not_finite, ["infinity", "samples"]),
             (none, ["'x'", "0 samples"]),
         ]:
             with self.subTest(argument=argument):
                 result = self.compile(conv(), "--calibration", argument)
                 self.assert_refused(result, *parts)
+
+    def test_infinite_values_name_the_node_and_a_remedy(self):
+        samples = self.directory / "samples.npy"
+        np.save(samples, np.zeros((1, 3, 8, 8), np.float32))
+        result = self.compile(one_node("Log"), "--calibration", samples)
+        self.assert_refused(result, "'my_log' (Log)", "infinity", "--run-on-cpu")
 
     def test_profile(self):
         self.assert_refused(self.compile(conv(), "--profile", "fast"), "fast", "default")

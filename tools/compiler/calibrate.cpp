@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "calibrate.hpp"
 
+#include <algorithm>
+
 #include "error.hpp"
 #include "float_executor.hpp"
 
 namespace overtake::compiler {
+
+namespace {
+
+// 8 bits have a range.
+[[noreturn]] void refuse_infinity(const Graph& graph, ValueId id) {
+    const auto writer =
+        std::ranges::find_if(graph.nodes, [&](const Node& node) { return node.output == id; });
+    if (writer == graph.nodes.end())
+        throw CompileError("tensor '" + graph.values[id].name + "'",
+                           "holds NaN or infinity in the calibration samples, which 8 bits cannot; "
+                           "take those samples out");
+    throw CompileError(
+        describe(*writer),
+        "gives NaN or infinity on the calibration samples, which 8 bits cannot hold; "
+        "clip its input in the model, or run it and what reads it on the CPU with "
+        "--run-on-cpu");
+}
+
+} // namespace
 
 Calibration::Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
                          const std::function<void(double)>& progress)
@@ -22,8 +43,7 @@ Calibration::Calibration(const Graph& graph, const Samples& samples, Calibration
                 if (pass == 1)
                     histograms_[id].count(values[id]);
                 else if (!histograms_[id].look(values[id]))
-                    throw CompileError("tensor '" + graph.values[id].name + "'",
-                                       "is not finite on the calibration samples; check them");
+                    refuse_infinity(graph, id);
                 else
                     add_means(graph.values[id], values[id], samples.size(), means_[id]);
             }

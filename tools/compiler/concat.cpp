@@ -16,12 +16,12 @@ public:
         for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
             writers_[graph_.nodes[index].output] = index;
         for (const Node& node : graph_.nodes)
-            if (node.op == Operator::concat)
+            if (gathers_quantisation(node))
                 give_quantisation(node);
         std::vector<Node> nodes = std::move(graph_.nodes);
         graph_.nodes.clear();
         for (Node& node : nodes) {
-            if (node.op == Operator::concat)
+            if (gathers_quantisation(node))
                 requantise_inputs(node);
             if (keeps_quantisation(node))
                 quantisations_[node.output] = quantisations_[node.inputs[0]];
@@ -33,7 +33,7 @@ private:
     // The value whose quantisation decides what `value` means.
     ValueId origin(ValueId value) const {
         while (writers_[value] && keeps_quantisation(graph_.nodes[*writers_[value]]) &&
-               graph_.nodes[*writers_[value]].op != Operator::concat)
+               !gathers_quantisation(graph_.nodes[*writers_[value]]))
             value = graph_.nodes[*writers_[value]].inputs[0];
         return value;
     }
@@ -44,7 +44,7 @@ private:
             if (uses_[value] != 1 || !writers_[value])
                 return false;
             const Node& writer = graph_.nodes[*writers_[value]];
-            if (!keeps_quantisation(writer) || writer.op == Operator::concat)
+            if (!keeps_quantisation(writer) || gathers_quantisation(writer))
                 return true;
             value = writer.inputs[0];
         }

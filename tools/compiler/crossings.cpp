@@ -5,14 +5,14 @@
 #include <string>
 
 namespace overtake::compiler {
-namespace {
-
 bool is_expensive(const std::string& type) {
     static const std::set<std::string> types = {
         "Conv",        "ConvTranspose",     "Gemm",         "MatMul", "MaxPool",
         "AveragePool", "GlobalAveragePool", "GlobalMaxPool"};
     return types.contains(type);
 }
+
+namespace {
 
 class Neighbours {
 public:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <string>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -10,6 +11,14 @@ namespace overtake::compiler {
 
 /// Where a node of the file went.
 enum class Placement { nowhere, bpu, cpu }; // nowhere: folded, or only another name
+
+/// Whether an operator of that type computes so much that the device should, even if its data have
+/// to come there for it.
+bool is_expensive(const std::string& type);
+
+/// Whether an operator of that type computes so much that the device should, even if its data have
+/// to come there for it.
+bool is_expensive(const std::string& type);
 
 /// Nodes on the device that cost next to nothing and whose neighbours are on the CPU rather than on
 /// the device: left where they are they would only make data cross.  Cheap nodes that hang together

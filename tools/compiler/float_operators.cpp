@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "overtake_isa.h"
+
 namespace overtake::compiler {
 namespace {
 
@@ -110,15 +112,15 @@ void run_resize(const Node& node, const FloatTensor& in, const Value& value,
     });
 }
 
-void run_matrix_product(const std::vector<FloatTensor>& inputs, const Value& value,
-                        std::vector<float>& out) {
+void run_matrix_product(const Node& node, const std::vector<FloatTensor>& inputs,
+                        const Value& value, std::vector<float>& out) {
     const Value &left = inputs[0].value, &right = inputs[1].value;
     for_each_element(value, [&](auto column, auto y, auto x, std::size_t index) {
         double sum = 0;
         for (std::uint32_t k = 0; k < left.channels; ++k)
             sum += double{inputs[0].data[left.index(k, y, x)]} *
                    inputs[1].data[right.index(k, right.height > 1 ? y : 0, column)];
-        out[index] = static_cast<float>(sum);
+        out[index] = static_cast<float>(sum * node.factor);
     });
 }
 
@@ -130,6 +132,96 @@ void run_permute(const Node& node, const FloatTensor& in, const Value& value,
         source[node.axes[1]] = x;
         source[node.axes[2]] = channel;
         out[index] = in.data[in.value.index(source[2], source[0], source[1])];
+    });
+}
+
+// Where a padded position lies in the tensor; -1 outside.
+std::int64_t padded_source(Padding::Mode mode, std::int64_t position, std::int64_t size) {
+    if (position >= 0 && position < size)
+        return position;
+    switch (mode) {
+    case Padding::Mode::edge:
+        return std::clamp<std::int64_t>(position, 0, size - 1);
+    case Padding::Mode::reflect:
+        return position < 0 ? -position : 2 * (size - 1) - position;
+    default:
+        return -1;
+    }
+}
+
+void run_pad(const Node& node, const FloatTensor& in, const Value& value, std::vector<float>& out) {
+    const auto& [mode, fill, front] = node.padding;
+    const std::uint32_t sizes[3] = {in.value.channels, in.value.height, in.value.width};
+    const auto source = [&](std::size_t axis, std::uint32_t position) {
+        return padded_source(mode, std::int64_t{position} - front[axis], sizes[axis]);
+    };
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+        const std::int64_t c = source(axis_channels, channel), row = source(axis_height, y),
+                           column = source(axis_width, x);
+        out[index] =
+            std::min({c, row, column}) < 0
+                ? fill
+                : in.data[in.value.index(static_cast<std::size_t>(c), static_cast<std::size_t>(row),
+                                         static_cast<std::size_t>(column))];
+    });
+}
+
+void run_depth_to_space(const Node& node, const FloatTensor& in, const Value& value,
+                        std::vector<float>& out) {
+    const std::uint32_t block = node.window.kernel_height;
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+        const std::uint32_t place = y % block * block + x % block;
+        const std::uint32_t source =
+            node.channel_major ? channel * block * block + place : place * value.channels + channel;
+        out[index] = in.data[in.value.index(source, y / block, x / block)];
+    });
+}
+
+void run_space_to_depth(const Node& node, const FloatTensor& in, const Value& value,
+                        std::vector<float>& out) {
+    const std::uint32_t block = node.window.kernel_height;
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+        const std::uint32_t place = channel / in.value.channels;
+        out[index] = in.data[in.value.index(channel % in.value.channels, y * block + place / block,
+                                            x * block + place % block)];
+    });
+}
+
+void run_reduce(const Node& node, const FloatTensor& in, const Value& value,
+                std::vector<float>& out) {
+    std::vector<double> results(out.size());
+    std::vector<bool> begun(out.size());
+    for_each_element(in.value, [&](auto channel, auto y, auto x, std::size_t index) {
+        const auto kept = [&](std::uint32_t axis, std::uint32_t position) {
+            return node.reduced_axes & axis ? 0 : position;
+        };
+        const std::size_t target =
+            value.index(kept(OVERTAKE_AXIS_CHANNELS, channel), kept(OVERTAKE_AXIS_HEIGHT, y),
+                        kept(OVERTAKE_AXIS_WIDTH, x));
+        const double element = in.data[index];
+        double& result = results[target];
+        if (!begun[target])
+            result = element;
+        else if (node.reduction == ReduceKind::maximum)
+            result = std::max(result, element);
+        else if (node.reduction == ReduceKind::minimum)
+            result = std::min(result, element);
+        else
+            result += element;
+        begun[target] = true;
+    });
+    const double count = node.reduction == ReduceKind::mean
+                             ? static_cast<double>(in.data.size()) / static_cast<double>(out.size())
+                             : 1.0;
+    for (std::size_t index = 0; index < out.size(); ++index)
+        out[index] = static_cast<float>(results[index] / count);
+}
+
+void run_broadcast(const FloatTensor& in, const Value& value, std::vector<float>& out) {
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+        out[index] =
+            in.data[in.value.index(in.value.channels == 1 ? 0 : channel,
+                                   in.value.height == 1 ? 0 : y, in.value.width == 1 ? 0 : x)];
     });
 }
 
@@ -183,10 +275,25 @@ void run_float(const Node& node, const std::vector<FloatTensor>& inputs, const V
         run_resize(node, in, value, out);
         break;
     case Operator::matrix_product:
-        run_matrix_product(inputs, value, out);
+        run_matrix_product(node, inputs, value, out);
         break;
     case Operator::permute:
         run_permute(node, in, value, out);
+        break;
+    case Operator::pad:
+        run_pad(node, in, value, out);
+        break;
+    case Operator::depth_to_space:
+        run_depth_to_space(node, in, value, out);
+        break;
+    case Operator::space_to_depth:
+        run_space_to_depth(node, in, value, out);
+        break;
+    case Operator::reduce:
+        run_reduce(node, in, value, out);
+        break;
+    case Operator::broadcast:
+        run_broadcast(in, value, out);
         break;
     case Operator::cpu: // the executor's
         break;

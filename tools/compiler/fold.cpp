@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "compose.hpp"
+
 namespace overtake::compiler {
 namespace {
 
@@ -15,21 +17,31 @@ public:
 
     void run() {
         remove_unused();
-        fuse_gates();
+        merge(); // first, so that what a convolution can take is no part of a function
+        compose_functions(graph_);
         remove_unused();
+        merge();
+        for (Node& node : graph_.nodes)
+            if (node.op == Operator::permute && node.axes == std::array<std::size_t, 3>{0, 1, 2})
+                node.op = Operator::slice; // of everything: another name for the same bytes
+    }
+
+private:
+    void merge() {
         uses_ = count_uses(graph_);
         producer_.assign(graph_.values.size(), std::nullopt);
         std::vector<Node> nodes = std::move(graph_.nodes);
         graph_.nodes.clear();
         for (Node& node : nodes) {
-            if (merge_scaling(node) || merge_clamp(node))
+            if (merge_scaling(node) || merge_factor(node) || merge_clamp(node))
                 continue;
+            merge_padding(node);
             producer_[node.output] = graph_.nodes.size();
             graph_.nodes.push_back(std::move(node));
         }
+        remove_unused(); // what padded
     }
 
-private:
     void remove_unused() {
         std::vector<std::size_t> uses = count_uses(graph_);
         std::vector<Node> kept;
@@ -42,50 +54,6 @@ private:
         }
         std::ranges::reverse(kept);
         graph_.nodes = std::move(kept);
-    }
-
-    // x combined with a function of x is a function of x: SiLU is x * sigmoid(x).
-    void fuse_gates() {
-        std::vector<const Node*> writers(graph_.values.size());
-        for (Node& node : graph_.nodes) {
-            for (std::size_t gate = 0; gate < node.inputs.size() && is_binary(node); ++gate) {
-                const Node* writer = writers[node.inputs[gate]];
-                if (writer && writer->op == Operator::activation &&
-                    writer->inputs[0] == node.inputs[1 - gate])
-                    fuse_gate(node, *writer, gate);
-            }
-            writers[node.output] = &node;
-        }
-    }
-
-    static bool is_binary(const Node& node) { return binary_function(node.op) != nullptr; }
-
-    static float (*binary_function(Operator op))(float, float) {
-        switch (op) {
-        case Operator::add:
-            return [](float a, float b) { return a + b; };
-        case Operator::subtract:
-            return [](float a, float b) { return a - b; };
-        case Operator::multiply:
-            return [](float a, float b) { return a * b; };
-        case Operator::maximum:
-            return [](float a, float b) { return std::max(a, b); };
-        case Operator::minimum:
-            return [](float a, float b) { return std::min(a, b); };
-        default:
-            return nullptr;
-        }
-    }
-
-    static void fuse_gate(Node& node, const Node& writer, std::size_t gate) {
-        const auto combine = binary_function(node.op);
-        node.function = [combine, gate, function = writer.function, low = writer.clamp_low,
-                         high = writer.clamp_high](float x) {
-            const float y = std::clamp(function ? function(x) : x, low, high);
-            return gate == 0 ? combine(y, x) : combine(x, y);
-        };
-        node.op = Operator::activation;
-        node.inputs = {writer.inputs[0]};
     }
 
     // The node that writes the value, if the value has one reader only.
@@ -105,18 +73,8 @@ private:
         return graph_.values[producer.output].given.has_value();
     }
 
-    bool same_size(const Node& node) const {
-        const Value &in = graph_.values[node.inputs[0]], &out = graph_.values[node.output];
-        return in.height == out.height && in.width == out.width;
-    }
-
     bool merge_scaling(const Node& node) {
-        const Window& window = node.window;
-        const bool scales = node.op == Operator::depthwise &&
-                            node.weights.size() == node.bias.size() && window.stride_height == 1 &&
-                            window.stride_width == 1 && window.pad_top == 0 &&
-                            window.pad_left == 0 && same_size(node);
-        if (!scales)
+        if (!is_scaling(graph_, node))
             return false;
         Node* producer = sole_producer(node.inputs[0]);
         if (!producer || producer->is_clamped() || is_rounded(*producer) ||
@@ -135,6 +93,46 @@ private:
         }
         take_output(*producer, node);
         return true;
+    }
+
+    // Products of matrices are requantised with one number, which takes another.
+    bool merge_factor(const Node& node) {
+        const auto scaling = uniform_scaling(graph_, node);
+        if (!scaling || scaling->offset != 0 || !(scaling->factor > 0))
+            return false;
+        Node* producer = sole_producer(node.inputs[0]);
+        if (!producer || producer->op != Operator::matrix_product || producer->is_clamped() ||
+            is_rounded(*producer))
+            return false;
+        producer->factor *= scaling->factor;
+        take_output(*producer, node);
+        return true;
+    }
+
+    // Windows see zeros around their input anyway.
+    void merge_padding(Node& node) {
+        const bool has_window = node.op == Operator::convolution || node.op == Operator::depthwise;
+        Node* producer = has_window ? sole_producer(node.inputs[0]) : nullptr;
+        if (!producer || producer->op != Operator::pad || is_rounded(*producer) ||
+            producer->padding.mode != Padding::Mode::constant || producer->padding.fill != 0 ||
+            producer->padding.front[axis_channels] != 0)
+            return;
+        const Value &in = graph_.values[producer->inputs[0]], &out = graph_.values[node.output];
+        if (in.channels != graph_.values[producer->output].channels)
+            return;
+        Window window = node.window;
+        window.pad_top += producer->padding.front[axis_height];
+        window.pad_left += producer->padding.front[axis_width];
+        const auto begins_inside = [](std::uint32_t outputs, std::uint32_t stride,
+                                      std::uint32_t pad, std::uint32_t inputs) {
+            return std::uint64_t{outputs - 1} * stride < std::uint64_t{inputs} + pad;
+        };
+        if (window.pad_top >= window.extent_height() || window.pad_left >= window.extent_width() ||
+            !begins_inside(out.height, window.stride_height, window.pad_top, in.height) ||
+            !begins_inside(out.width, window.stride_width, window.pad_left, in.width))
+            return;
+        node.window = window;
+        node.inputs[0] = producer->inputs[0];
     }
 
     bool merge_clamp(const Node& node) {

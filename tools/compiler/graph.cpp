@@ -28,13 +28,25 @@ bool keeps_quantisation(const Node& node) {
     case Operator::concat:
     case Operator::slice:
     case Operator::permute:
+    case Operator::pad:
+    case Operator::depth_to_space:
+    case Operator::space_to_depth:
+    case Operator::broadcast:
     case Operator::reshape:
     case Operator::resize_nearest:
     case Operator::resize_bilinear:
         return true;
+    case Operator::reduce:
+        return node.reduction == ReduceKind::maximum || node.reduction == ReduceKind::minimum;
     default:
         return false;
     }
+}
+
+bool gathers_quantisation(const Node& node) {
+    return node.op == Operator::concat ||
+           (node.op == Operator::pad && node.padding.mode == Padding::Mode::constant &&
+            node.padding.fill != 0);
 }
 
 std::string describe(const Node& node) {

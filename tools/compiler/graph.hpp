@@ -43,7 +43,8 @@ struct Value {
     std::uint32_t picture_flags = 0; // nv12: OVERTAKE_FLAG_* of its conversion
     Order order =
         Order::planes; // of the elements: channels, height, width or height, width, channels
-    std::vector<float> constant = {}; // all elements; read by the CPU only
+    // All elements.  One with channels lies among the weights of the device, others are the CPU's.
+    std::vector<float> constant = {};
 
     bool is_constant() const { return !constant.empty(); }
     bool fits_device() const { return channels > 0 && !is_constant(); }
@@ -91,6 +92,11 @@ enum class Operator {
     matrix_product, // pixels of the first input times pixels of the second: (rows, k) x (columns,
                     // k)
     permute,        // axes exchanged as Node::axes says
+    pad,            // Node::padding around the input
+    depth_to_space, // blocks of Window::kernel_height squared become pixels
+    space_to_depth, // the reverse
+    reduce,         // Node::reduction over Node::reduced_axes
+    broadcast,      // a dimension of 1 repeated
     reshape,        // the same bytes in other dimensions
     cpu,            // what Node::cpu says, on the CPU
 };
@@ -130,6 +136,16 @@ struct Positions {
     double step = 1;
 };
 
+/// What stands around a padded tensor, and how much of it in front of each axis (axis_*); how much
+/// stands behind follows from the shapes.
+struct Padding {
+    enum class Mode { constant, edge, reflect } mode = Mode::constant;
+    float fill = 0;
+    std::array<std::uint32_t, 3> front{};
+};
+
+enum class ReduceKind { sum, mean, maximum, minimum };
+
 /// An operator of the CPU but for its shapes, which are its values' own.
 struct CpuForm {
     CpuOpType type = CpuOpType::dequantize;
@@ -154,8 +170,13 @@ struct Node {
     std::size_t device_axis = 0;                 // concat: axis_*
     std::array<Stretch, 3> stretches;            // slice: by axis_*
     Positions rows, columns;                     // resize
+    Padding padding;                             // pad
+    bool channel_major = false;                  // depth_to_space: a channel's block lies together
+    ReduceKind reduction = ReduceKind::sum;      // reduce
+    std::uint32_t reduced_axes = 0;              // reduce: OVERTAKE_AXIS_*
     std::vector<float> weights;
     std::vector<float> bias;              // one per output channel
+    float factor = 1;                     // matrix_product: its output is greater so many times
     std::vector<float> weight_scales;     // one per output channel, if the model gives them
     std::function<float(float)> function; // activation
     // The output is clamped to [clamp_low, clamp_high].
@@ -179,6 +200,10 @@ struct Graph {
 
 /// Whether the node only moves elements, so that its output means what its first input means.
 bool keeps_quantisation(const Node& node);
+
+/// Whether what the node moves has to mean what its output means, and not the reverse: its output
+/// holds more than one of its inputs.
+bool gathers_quantisation(const Node& node);
 
 /// Multiply-accumulates of a convolution of any kind; 0 for anything else.
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node);

@@ -19,8 +19,7 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
         {"Acos", by_table},
         {"Acosh", by_table},
         {"Add",
-         {&Importer::arithmetic, &Importer::cpu_binary,
-          "of one order, or a constant per channel; broadcasting per device dimension",
+         {&Importer::arithmetic, &Importer::cpu_binary, "broadcasting per device dimension",
           "broadcasting"}},
         {"And", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
         {"ArgMax", {nullptr, &Importer::cpu_arg_reduce, "", "any shape"}},
@@ -65,19 +64,26 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
           "any number of axes"}},
         {"Cos", by_table},
         {"Cosh", by_table},
-        {"DepthToSpace", {nullptr, &Importer::cpu_depth_to_space, "", "any shape"}},
+        {"DepthToSpace",
+         {&Importer::depth_to_space, &Importer::cpu_depth_to_space, "images, batch 1",
+          "any shape"}},
         {"Div",
-         {&Importer::arithmetic, &Importer::cpu_binary, "by a constant per channel",
+         {&Importer::arithmetic, &Importer::cpu_binary,
+          "by a constant, or a number by a tensor; broadcasting per device dimension",
           "broadcasting"}},
         {"Dropout", {nullptr, &Importer::alias, "", "another name, no work"}},
         {"Elu", by_table},
         {"Equal", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
         {"Erf", by_table},
         {"Exp", by_table},
-        {"Expand", {nullptr, &Importer::cpu_expand, "", "a constant shape"}},
+        {"Expand",
+         {&Importer::expand, &Importer::cpu_expand, "of device dimensions; a constant shape",
+          "a constant shape"}},
         {"Flatten", {nullptr, &Importer::flatten, "", "another name, no work"}},
         {"Floor", by_table},
-        {"Gather", {nullptr, &Importer::cpu_gather, "", "any shape"}},
+        {"Gather",
+         {&Importer::gather, &Importer::cpu_gather,
+          "constant positions along a device dimension, in at most 64 runs", "any shape"}},
         {"GatherElements", {nullptr, &Importer::cpu_gather_elements, "", "any shape"}},
         {"Gemm",
          {&Importer::gemm, &Importer::cpu_gemm, "rows times a constant matrix", "any matrices"}},
@@ -107,19 +113,20 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
           "rows times a constant matrix, or two computed ones of one rank; 32768 factors",
           "any shape"}},
         {"Max",
-         {&Importer::extreme, &Importer::cpu_binary,
-          "of two tensors; broadcasting per device dimension", "any number; broadcasting"}},
+         {&Importer::extreme, &Importer::cpu_binary, "broadcasting per device dimension",
+          "any number; broadcasting"}},
         {"MaxPool",
          {&Importer::pool, &Importer::cpu_pool, "1 or 2 axes, batch 1; no indices",
           "any number of axes; no indices"}},
-        {"Mean", {nullptr, &Importer::cpu_binary, "", "any number; broadcasting"}},
+        {"Mean",
+         {&Importer::sum, &Importer::cpu_binary, "broadcasting per device dimension",
+          "any number; broadcasting"}},
         {"Min",
-         {&Importer::extreme, &Importer::cpu_binary,
-          "of two tensors; broadcasting per device dimension", "any number; broadcasting"}},
+         {&Importer::extreme, &Importer::cpu_binary, "broadcasting per device dimension",
+          "any number; broadcasting"}},
         {"Mod", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
         {"Mul",
-         {&Importer::arithmetic, &Importer::cpu_binary,
-          "of one order, or a constant per channel; broadcasting per device dimension",
+         {&Importer::arithmetic, &Importer::cpu_binary, "broadcasting per device dimension",
           "broadcasting"}},
         {"Neg", by_table},
         {"NonMaxSuppression",
@@ -127,22 +134,35 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
           "constant limits; rows of -1 fill the output"}},
         {"Not", {nullptr, &Importer::cpu_unary, "", "any shape"}},
         {"Or", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
-        {"PRelu", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
-        {"Pad", {nullptr, &Importer::cpu_pad, "", "constant pads; constant, edge, reflect, wrap"}},
-        {"Pow", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
+        {"PRelu",
+         {&Importer::parametric_relu, &Importer::cpu_binary,
+          "a constant slope per channel, none above 1 or none below", "broadcasting"}},
+        {"Pad",
+         {&Importer::pad, &Importer::cpu_pad,
+          "of device dimensions; constant, and along height and width edge, reflect",
+          "constant pads; constant, edge, reflect, wrap"}},
+        {"Pow",
+         {&Importer::power, &Importer::cpu_binary, "of a tensor and a number; a table",
+          "broadcasting"}},
         {"Range", {nullptr, nullptr, "", "constants", &Importer::range_constant}},
         {"Reciprocal", by_table},
         {"ReduceL1", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
         {"ReduceL2", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
         {"ReduceLogSum", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
         {"ReduceLogSumExp", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
-        {"ReduceMax", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceMax",
+         {&Importer::reduce, &Importer::cpu_reduce,
+          "over device dimensions; 131072 elements into one", "constant axes"}},
         {"ReduceMean",
-         {&Importer::reduce_mean, &Importer::cpu_reduce, "over height and width, batch 1",
-          "constant axes"}},
-        {"ReduceMin", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+         {&Importer::reduce, &Importer::cpu_reduce,
+          "over device dimensions; 131072 elements into one", "constant axes"}},
+        {"ReduceMin",
+         {&Importer::reduce, &Importer::cpu_reduce,
+          "over device dimensions; 131072 elements into one", "constant axes"}},
         {"ReduceProd", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
-        {"ReduceSum", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
+        {"ReduceSum",
+         {&Importer::reduce, &Importer::cpu_reduce,
+          "over device dimensions; 131072 elements into one", "constant axes"}},
         {"ReduceSumSquare", {nullptr, &Importer::cpu_reduce, "", "constant axes"}},
         {"Relu",
          {&Importer::relu, &Importer::cpu_unary, "any shape with three device dimensions",
@@ -166,21 +186,26 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
         {"Softmax", {nullptr, &Importer::cpu_softmax, "", "any axis"}},
         {"Softplus", by_table},
         {"Softsign", by_table},
-        {"SpaceToDepth", {nullptr, &Importer::cpu_depth_to_space, "", "any shape"}},
+        {"SpaceToDepth",
+         {&Importer::depth_to_space, &Importer::cpu_depth_to_space, "images, batch 1",
+          "any shape"}},
         {"Split",
          {&Importer::split, &Importer::cpu_split, "along a device dimension; constant sizes",
           "constant sizes"}},
         {"Sqrt", by_table},
         {"Squeeze", {nullptr, &Importer::squeeze, "", "another name, no work"}},
         {"Sub",
-         {&Importer::arithmetic, &Importer::cpu_binary,
-          "of one order, or a constant per channel; broadcasting per device dimension",
+         {&Importer::arithmetic, &Importer::cpu_binary, "broadcasting per device dimension",
           "broadcasting"}},
-        {"Sum", {nullptr, &Importer::cpu_binary, "", "any number; broadcasting"}},
+        {"Sum",
+         {&Importer::sum, &Importer::cpu_binary, "broadcasting per device dimension",
+          "any number; broadcasting"}},
         {"Tan", by_table},
         {"Tanh", by_table},
         {"ThresholdedRelu", by_table},
-        {"Tile", {nullptr, &Importer::cpu_tile, "", "constant repeats"}},
+        {"Tile",
+         {&Importer::tile, &Importer::cpu_tile, "along device dimensions, 64 times each",
+          "constant repeats"}},
         {"TopK", {nullptr, &Importer::cpu_top_k, "", "a constant number"}},
         {"Transpose",
          {&Importer::transpose, &Importer::cpu_transpose, "of device dimensions", "any shape"}},
@@ -238,6 +263,18 @@ void Importer::read_shapes() {
                 shapes_[info.name()] = *shape;
 }
 
+namespace {
+
+// Whether a tensor in device memory can be said to have either shape: dimensions of 1 are none, and
+// a vector runs through whatever there is.
+bool same_but_for_ones(Shape left, Shape right) {
+    std::erase(left, 1);
+    std::erase(right, 1);
+    return left == right || right.size() <= 1;
+}
+
+} // namespace
+
 // Each output gets a value of its own that some node writes.
 void Importer::read_outputs() {
     onnx::NodeProto identity;
@@ -252,13 +289,13 @@ void Importer::read_outputs() {
         parts_ = 0;
         const Reference reference = cpu_input(0);
         const Value& value = value_of(reference);
-        const bool is_flat =
-            reference.shape.size() == 2 && reference.shape[0] == 1 && is_on_device(reference.value);
+        const bool is_same_run =
+            same_but_for_ones(value.shape, reference.shape) && is_on_device(reference.value);
         const bool is_own =
             writer_of(reference.value) &&
             std::ranges::find(graph_.outputs, reference.value) == graph_.outputs.end();
         ValueId id = reference.value;
-        if (is_own && (value.shape == reference.shape || (is_flat && !is_read_by_cpu(id)))) {
+        if (is_own && (value.shape == reference.shape || (is_same_run && !is_read_by_cpu(id)))) {
             graph_.values[id].shape = reference.shape;
         } else if (value.shape == reference.shape && value.fits_device()) {
             Node node = new_node(Operator::copy);

@@ -204,11 +204,8 @@ void Importer::cpu_concat() {
 
 void Importer::cpu_pad() {
     const Reference input = cpu_input(0);
-    const std::vector<std::int64_t> pads =
-        has_input(1) ? integers_of(constant_input(1)) : Attributes(*node_).integers("pads", {});
     const std::size_t rank = input.shape.size();
-    if (pads.size() != 2 * rank)
-        refuse("its pads do not fit the input");
+    const std::vector<std::int64_t> pads = pads_of(rank);
     const std::string mode = Attributes(*node_).text("mode", "constant");
     static const std::map<std::string, cpu::Padding> modes = {
         {"constant", cpu::Padding::constant},
@@ -222,12 +219,11 @@ void Importer::cpu_pad() {
     Shape shape = input.shape;
     for (std::size_t axis = 0; axis < rank; ++axis) {
         shape[axis] += pads[axis] + pads[axis + rank];
+        if (shape[axis] < 1)
+            refuse("cuts off more than there is");
         integers.push_back(pads[axis]);
     }
-    std::vector<float> value = {0.0f};
-    if (has_input(2) && !reals_of(constant_input(2)).empty())
-        value = {reals_of(constant_input(2))[0]};
-    Reference result = cpu_node({CpuOpType::pad, integers, value}, {input}, shape);
+    Reference result = cpu_node({CpuOpType::pad, integers, {fill_of()}}, {input}, shape);
     result.integer = input.integer;
     finish_cpu(result);
 }

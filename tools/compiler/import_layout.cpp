@@ -64,6 +64,8 @@ ValueId Importer::in_order(const Reference& reference, Order order) {
     if (const auto known = reordered_.find(key); known != reordered_.end())
         return known->second;
     const auto axes = permutation_between(value, wanted, same_axes(value.shape.size()));
+    if (!axes && is_expensive(node_->op_type()))
+        return in_order(cpu_node({CpuOpType::dequantize, {}, {}}, {reference}, value.shape), order);
     if (!axes)
         refuse("a tensor of shape " + to_text(value.shape) + " cannot be reordered on the device");
     wanted.name = value.name + (order == Order::rows ? ":rows" : ":planes");
@@ -94,6 +96,13 @@ ValueId Importer::reshaped(const Reference& reference, Order order) {
         graph_.nodes.push_back(std::move(node));
         return in_order(made, order);
     }
+    Value wanted{value.name + ":" + to_text(reference.shape), reference.shape};
+    if (value.fits_device() && lay_out(wanted, order))
+        if (const auto axes = permutation_of_same(value, wanted))
+            return add_permute(reference.value, std::move(wanted), *axes);
+    // Data cross for it as they would if the reader went to the CPU.
+    if (is_expensive(node_->op_type()))
+        return in_order({with_own_shape(reference), reference.shape}, order);
     refuse("reshaping " + to_text(value.shape) + " to " + to_text(reference.shape) +
            " moves data in a way that the device cannot");
 }

@@ -57,13 +57,4 @@ void Importer::global_pool() {
         node_->op_type() == "GlobalMaxPool" ? Operator::max_pool : Operator::average_pool, true);
 }
 
-// The mean over height and width is a global pool.
-void Importer::reduce_mean() {
-    const Reference input = variable_input(0);
-    const auto axes = reduced_axes(input.shape.size());
-    if (input.shape.size() != 4 || axes != std::vector<std::int64_t>{2, 3})
-        refuse("only the mean over height and width is supported");
-    add_global_pool(Operator::average_pool, Attributes(*node_).integer("keepdims", 1) != 0);
-}
-
 } // namespace overtake::compiler

@@ -88,10 +88,18 @@ private:
     void clip();
     void pool();
     void global_pool();
-    void reduce_mean();
+    void reduce();
+    void pad();
+    void depth_to_space();
+    void gather();
+    void expand();
+    void tile();
     void transpose();
     void arithmetic();
     void extreme();
+    void sum();
+    void power();
+    void parametric_relu();
     void gemm();
     void matrix_product();
     void flatten();
@@ -183,6 +191,8 @@ private:
     std::vector<SlicedAxis> sliced_axes(const Shape& shape) const;
     std::vector<std::int64_t> split_sizes(std::int64_t size) const;
     std::vector<std::int64_t> reduced_axes(std::size_t rank) const;
+    std::vector<std::int64_t> pads_of(std::size_t rank) const;
+    float fill_of() const;
     Shape reduced_shape(const Shape& shape, const std::vector<std::int64_t>& axes) const;
     std::vector<std::int64_t> padding_of(const std::vector<std::int64_t>& extents,
                                          const std::vector<std::int64_t>& strides,
@@ -217,10 +227,31 @@ private:
                    const Shape& shape);
     void read_transposed_padding(Window& window, const Value& input, const Value& output) const;
     std::vector<float> convolution_bias(std::int64_t outputs) const;
-    void add_binary(Operator op);
+    // A computed tensor or a constant.
+    struct Operand {
+        Reference reference;
+        const Constant* constant;
+    };
+    Operand operand(int index) const;
+    ValueId device_constant(const Constant& constant, const Shape& shape, Order order);
+    bool lie_alike(const Reference& left, const Reference& right) const;
+    void check_broadcast(ValueId input, ValueId output) const;
+    Reference add_pair(Operator op, const Operand& left, const Operand& right,
+                       const std::string& name);
+    Reference add_chain(Operator op, const std::string& name);
+    void add_function(const Reference& input, std::function<float(float)> function);
+    void add_scaling(const Reference& input, const std::vector<float>& operand, int constant_index);
     void add_global_pool(Operator op, bool keeps_dimensions);
+    Padding padding_on_device() const;
+    std::uint32_t reduced_on_device(const Value& value,
+                                    const std::vector<std::int64_t>& axes) const;
+    Reference stretch_of(const Reference& input, std::size_t axis, std::int64_t first,
+                         std::int64_t count, const std::string& name);
+    Reference joined(const std::vector<Reference>& parts, std::size_t axis,
+                     const std::string& name);
     void add_affine(const Reference& input, std::vector<float> scale, std::vector<float> offset);
-    std::vector<float> per_channel(const Constant& constant, const Reference& other) const;
+    std::optional<std::vector<float>> per_channel(const Constant& constant,
+                                                  const Reference& other) const;
     void add_fully_connected(std::vector<float> weights, std::vector<float> bias);
 
     void read_constants();

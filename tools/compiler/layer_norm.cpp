@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "onnx_file.hpp"
 
@@ -19,9 +20,18 @@ public:
     explicit Recogniser(onnx::ModelProto& model) : graph_(*model.mutable_graph()) {
         for (const auto& tensor : graph_.initializer())
             constants_[tensor.name()] = &tensor;
-        for (const NodeProto& node : graph_.node())
+        for (NodeProto& node : *graph_.mutable_node()) {
             for (const std::string& output : node.output())
                 writers_[output] = &node;
+            for (const std::string& input : node.input())
+                readers_[input].push_back(&node);
+        }
+        for (const auto& output : graph_.output())
+            readers_[output.name()].push_back(nullptr);
+        for (const auto* list : {&graph_.value_info(), &graph_.input()})
+            for (const auto& value : *list)
+                if (const auto shape = static_shape(value))
+                    shapes_[value.name()] = *shape;
     }
 
     void run() {
@@ -37,12 +47,15 @@ private:
         return fits ? found->second : nullptr;
     }
 
-    std::optional<float> scalar(const std::string& name) const {
-        const onnx::TensorProto* tensor = nullptr;
+    const onnx::TensorProto* constant(const std::string& name) const {
         if (const auto found = constants_.find(name); found != constants_.end())
-            tensor = found->second;
-        else if (const NodeProto* node = writer(name, "Constant"))
-            tensor = Attributes(*node).tensor("value");
+            return found->second;
+        const NodeProto* node = writer(name, "Constant");
+        return node ? Attributes(*node).tensor("value") : nullptr;
+    }
+
+    std::optional<float> scalar(const std::string& name) const {
+        const onnx::TensorProto* tensor = constant(name);
         if (!tensor || tensor->data_type() != onnx::TensorProto::FLOAT)
             return std::nullopt;
         const Constant constant = read_constant(*tensor, "");
@@ -52,11 +65,14 @@ private:
     // The tensor whose mean over the last axis this is.
     const std::string* mean_of(const std::string& name) const {
         const NodeProto* mean = writer(name, "ReduceMean");
-        if (!mean || mean->input_size() != 1 ||
-            Attributes(*mean).integers("axes", {}) != std::vector<std::int64_t>{-1} ||
-            Attributes(*mean).integer("keepdims", 1) == 0)
+        if (!mean || mean->input_size() != 1 || Attributes(*mean).integer("keepdims", 1) == 0)
             return nullptr;
-        return &mean->input(0);
+        const auto axes = Attributes(*mean).integers("axes", {});
+        const auto shape = shapes_.find(mean->input(0));
+        const bool is_last =
+            axes.size() == 1 &&
+            (axes[0] == -1 || (shape != shapes_.end() && axes[0] + 1 == std::ssize(shape->second)));
+        return is_last ? &mean->input(0) : nullptr;
     }
 
     bool is_square_of(const std::string& name, const std::string& centred) const {
@@ -64,6 +80,51 @@ private:
             return power->input(0) == centred && scalar(power->input(1)) == 2.0f;
         const NodeProto* product = writer(name, "Mul");
         return product && product->input(0) == centred && product->input(1) == centred;
+    }
+
+    // The node of a type that alone reads the tensor.
+    NodeProto* sole_reader(const std::string& name, const char* type) const {
+        const auto found = readers_.find(name);
+        const bool fits = found != readers_.end() && found->second.size() == 1 &&
+                          found->second[0] && found->second[0]->op_type() == type;
+        return fits ? found->second[0] : nullptr;
+    }
+
+    // What the node combines the tensor with, if that is one number for each that is normalised.
+    const std::string* parameter(const NodeProto& node, const std::string& tensor,
+                                 std::int64_t count) const {
+        const std::string& other = node.input(node.input(0) == tensor ? 1 : 0);
+        const onnx::TensorProto* found = constant(other);
+        const bool fits = found && found->data_type() == onnx::TensorProto::FLOAT &&
+                          found->dims_size() == 1 && found->dims(0) == count;
+        return fits ? &other : nullptr;
+    }
+
+    // Takes a scale and then an offset behind it along.  The last node becomes the normalisation.
+    void become_normalization(NodeProto& division, const std::string& source, float epsilon) {
+        NodeProto* last = &division;
+        std::vector<std::string> inputs = {source};
+        const auto shape = shapes_.find(source);
+        for (const char* type : {"Mul", "Add"}) {
+            NodeProto* reader = sole_reader(last->output(0), type);
+            const std::string* operand =
+                reader && shape != shapes_.end() && !shape->second.empty()
+                    ? parameter(*reader, last->output(0), shape->second.back())
+                    : nullptr;
+            if (!operand)
+                break;
+            inputs.push_back(*operand);
+            last = reader;
+        }
+        last->set_op_type("LayerNormalization");
+        last->clear_input();
+        for (const std::string& input : inputs)
+            last->add_input(input);
+        last->clear_attribute();
+        auto& attribute = *last->add_attribute();
+        attribute.set_name("epsilon");
+        attribute.set_type(onnx::AttributeProto::FLOAT);
+        attribute.set_f(epsilon);
     }
 
     // centred / sqrt(mean(centred ^ 2) + epsilon), centred being x - mean(x).
@@ -80,19 +141,14 @@ private:
         if (!mean || *mean != difference->input(0) || !squares || !epsilon ||
             !is_square_of(*squares, centred))
             return;
-        const std::string source = difference->input(0);
-        division.set_op_type("LayerNormalization");
-        division.clear_input();
-        division.add_input(source);
-        auto& attribute = *division.add_attribute();
-        attribute.set_name("epsilon");
-        attribute.set_type(onnx::AttributeProto::FLOAT);
-        attribute.set_f(*epsilon);
+        become_normalization(division, std::string(difference->input(0)), *epsilon);
     }
 
     onnx::GraphProto& graph_;
     std::map<std::string, const onnx::TensorProto*> constants_;
     std::map<std::string, const NodeProto*> writers_;
+    std::map<std::string, std::vector<NodeProto*>> readers_; // null: the graph's caller
+    std::map<std::string, std::vector<std::int64_t>> shapes_;
 };
 
 } // namespace

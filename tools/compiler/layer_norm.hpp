@@ -6,7 +6,8 @@
 namespace overtake::compiler {
 
 /// Exporters before opset 17 write LayerNormalization as (x - mean) / sqrt(mean of squares +
-/// epsilon); the divisions become that operator again.
+/// epsilon), and a scale and an offset behind it; the last of these nodes becomes that operator
+/// again.
 void recognise_layer_normalization(onnx::ModelProto& model);
 
 /// Drops nodes whose outputs nobody reads.

@@ -31,6 +31,17 @@ std::array<std::uint32_t, 3> dimensions(const Value& value) {
     return {value.height, value.width, value.channels};
 }
 
+// What has one element may become anything, itself where that is free.
+void take_rest(std::array<std::size_t, 3>& axes, std::array<bool, 3>& taken) {
+    for (std::size_t k = 0; k < 3; ++k)
+        if (axes[k] == 3 && !taken[k])
+            taken[axes[k] = k] = true;
+    for (std::size_t k = 0; k < 3; ++k)
+        if (axes[k] == 3)
+            taken[axes[k] = static_cast<std::size_t>(std::ranges::find(taken, false) -
+                                                     taken.begin())] = true;
+}
+
 } // namespace
 
 bool lay_out(Value& value, Order order) {
@@ -49,6 +60,25 @@ bool lay_out(Value& value, Order order) {
         if (__builtin_mul_overflow(height, shape[axis], &height) || height > max_dimension)
             return false;
     return set_dimensions(value, order, height, rank > 1 ? shape[rank - 2] : 1, shape[rank - 1]);
+}
+
+std::array<std::vector<std::size_t>, 3> axes_of_dimensions(const Value& value) {
+    const std::size_t rank = value.shape.size();
+    std::array<std::vector<std::size_t>, 3> axes;
+    if (value.order == Order::planes) {
+        if (rank == 4)
+            axes[0] = {2};
+        if (rank > 2)
+            axes[1] = {rank - 1};
+        axes[2] = {1};
+        return axes;
+    }
+    for (std::size_t axis = 0; axis + 2 < rank; ++axis)
+        axes[0].push_back(axis);
+    if (rank > 1)
+        axes[1] = {rank - 2};
+    axes[2] = {rank - 1};
+    return axes;
 }
 
 std::optional<DeviceAxes> device_axes(const Value& value) {
@@ -84,17 +114,34 @@ std::optional<std::array<std::size_t, 3>> permutation_between(const Value& from,
         axes[k] = static_cast<std::size_t>(found - sources->begin());
         taken[axes[k]] = true;
     }
-    // What has one element may become anything, itself where that is free.
-    for (std::size_t k = 0; k < 3; ++k)
-        if (axes[k] == 3 && !taken[k])
-            taken[axes[k] = k] = true;
-    for (std::size_t k = 0; k < 3; ++k)
-        if (axes[k] == 3)
-            taken[axes[k] = static_cast<std::size_t>(std::ranges::find(taken, false) -
-                                                     taken.begin())] = true;
+    take_rest(axes, taken);
     for (std::size_t k = 0; k < 3; ++k)
         if (dimensions(from)[axes[k]] != dimensions(to)[k])
             return std::nullopt;
+    return axes;
+}
+
+std::optional<std::array<std::size_t, 3>> permutation_of_same(const Value& from, const Value& to) {
+    // Dimensions as ONNX's order runs through them, those of 1 left out.
+    const auto run = [](const Value& value) {
+        const std::array<std::size_t, 3> planes = {2, 0, 1}, rows = {0, 1, 2};
+        std::vector<std::size_t> result;
+        for (std::size_t k : value.order == Order::planes ? planes : rows)
+            if (dimensions(value)[k] != 1)
+                result.push_back(k);
+        return result;
+    };
+    const auto sources = run(from), targets = run(to);
+    if (sources.size() != targets.size())
+        return std::nullopt;
+    std::array<std::size_t, 3> axes = {3, 3, 3};
+    std::array<bool, 3> taken{};
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        if (dimensions(from)[sources[i]] != dimensions(to)[targets[i]])
+            return std::nullopt;
+        taken[axes[targets[i]] = sources[i]] = true;
+    }
+    take_rest(axes, taken);
     return axes;
 }
 

@@ -9,6 +9,7 @@
 #include "pack.hpp"
 #include "place.hpp"
 #include "segments.hpp"
+#include "tile.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -34,6 +35,7 @@ public:
 private:
     void lower_segment(ProgramSegment& segment) {
         place(graph_, segment);
+        place_constants(segment);
         places_ = &segment.places;
         segment.first_step = program_.steps.size();
         for (std::size_t index = segment.first_node;
@@ -45,15 +47,18 @@ private:
                 cut_out(index);
             else if (node.op == Operator::reshape)
                 reshape(index);
+            else if (node.op == Operator::pad && pads_channels(node))
+                pad_by_copying(index);
             else
                 program_.steps.push_back({instruction(index), index});
         }
         segment.step_count = program_.steps.size() - segment.first_step;
     }
 
-    overtake_operand operand(ValueId id) const {
+    overtake_operand operand(ValueId id) const { return operand_at(id, (*places_)[id]); }
+
+    overtake_operand operand_at(ValueId id, const Place& place) const {
         const Value& value = graph_.values[id];
-        const Place& place = (*places_)[id];
         overtake_operand result{};
         result.region = place.region;
         result.zero_point = quantised_.values[id].zero_point;
@@ -127,26 +132,53 @@ private:
         }
     }
 
-    // An operand seen with other dimensions: rows and columns run together, or a pixel's channels
-    // become a row of pixels.  The operand is dense.
-    static overtake_operand seen_as(overtake_operand whole, const overtake_operand& shape) {
-        if (whole.channels != shape.channels)
-            whole.row_stride = whole.pixel_stride, whole.pixel_stride = shape.channels;
-        else
-            whole.row_stride = shape.width * whole.pixel_stride;
-        whole.height = shape.height;
-        whole.width = shape.width;
-        whole.channels = shape.channels;
-        return whole;
-    }
-
+    // What is no view is copied, seen with the dimensions of the one that has the smaller pixels.
     void reshape(std::size_t index) {
         const Node& node = graph_.nodes[index];
-        const overtake_operand from = operand(node.inputs[0]), to = operand(node.output);
+        const ValueId input = node.inputs[0];
+        const overtake_operand from = operand(input), to = operand(node.output);
+        if (is_same_place(from, to))
+            return;
         if (from.channels >= to.channels)
-            copy(seen_as(from, to), to, index);
+            copy(operand_at(node.output, seen_as((*places_)[input], graph_.values[input],
+                                                 graph_.values[node.output])),
+                 to, index);
         else
-            copy(from, seen_as(to, from), index);
+            copy(from,
+                 operand_at(input, seen_as((*places_)[node.output], graph_.values[node.output],
+                                           graph_.values[input])),
+                 index);
+    }
+
+    // Constants of a segment lie among the weights.
+    void place_constants(ProgramSegment& segment) {
+        for (std::size_t index = segment.first_node;
+             index < segment.first_node + segment.node_count; ++index)
+            for (ValueId input : graph_.nodes[index].inputs)
+                if (graph_.values[input].is_constant())
+                    segment.places[input].offset =
+                        program_.constants.append(std::span<const std::int8_t>(
+                            pack_constant(graph_.values[input], quantised_.values[input])));
+    }
+
+    bool pads_channels(const Node& node) const {
+        return graph_.values[node.inputs[0]].channels != graph_.values[node.output].channels;
+    }
+
+    int filling(const Node& node) const {
+        return quantised_.values[node.output].nearest(node.padding.fill);
+    }
+
+    // Fills the output, then copies the input into its middle.  The instruction that pads leaves
+    // channels alone.
+    void pad_by_copying(std::size_t index) {
+        const Node& node = graph_.nodes[index];
+        const overtake_operand from = operand(node.inputs[0]), to = operand(node.output);
+        program_.steps.push_back({fill_instruction(to, from, filling(node)), index});
+        std::array<Stretch, 3> middle;
+        for (std::size_t axis = 0; axis < middle.size(); ++axis)
+            middle[axis].first = node.padding.front[axis];
+        copy(from, part(to, middle, graph_.values[node.inputs[0]]), index);
     }
 
     static std::uint32_t axes_of(const Node& node) {
@@ -241,6 +273,24 @@ private:
             insn.axes = axes_of(node);
             insn.clamp_min = insn.clamp_max = 0;
             break;
+        case Operator::pad:
+            set_padding(insn, node);
+            break;
+        case Operator::depth_to_space:
+        case Operator::space_to_depth:
+            insn.opcode = node.op == Operator::depth_to_space ? OVERTAKE_OP_DEPTH_TO_SPACE
+                                                              : OVERTAKE_OP_SPACE_TO_DEPTH;
+            insn.flags = node.channel_major ? OVERTAKE_FLAG_CRD : 0;
+            insn.kernel_height = static_cast<std::uint16_t>(node.window.kernel_height);
+            insn.kernel_width = static_cast<std::uint16_t>(node.window.kernel_width);
+            insn.clamp_min = insn.clamp_max = 0;
+            break;
+        case Operator::reduce:
+            set_reduction(insn, node, quantised);
+            break;
+        case Operator::broadcast:
+            set_broadcast(insn);
+            break;
         case Operator::concat:
         case Operator::slice:
         case Operator::reshape:
@@ -273,6 +323,42 @@ private:
         default:
             return OVERTAKE_OP_ADD;
         }
+    }
+
+    void set_padding(overtake_insn& insn, const Node& node) const {
+        insn.opcode = OVERTAKE_OP_PAD;
+        insn.pad_top = static_cast<std::uint16_t>(node.padding.front[axis_height]);
+        insn.pad_left = static_cast<std::uint16_t>(node.padding.front[axis_width]);
+        insn.clamp_min = insn.clamp_max = 0;
+        if (node.padding.mode == Padding::Mode::edge)
+            insn.flags = OVERTAKE_FLAG_EDGE;
+        else if (node.padding.mode == Padding::Mode::reflect)
+            insn.flags = OVERTAKE_FLAG_REFLECT;
+        else
+            insn.fill = filling(node);
+    }
+
+    static void set_reduction(overtake_insn& insn, const Node& node,
+                              const QuantisedNode& quantised) {
+        insn.axes = node.reduced_axes;
+        insn.multiplier[0] = insn.shift[0] = 0;
+        if (node.reduction == ReduceKind::maximum) {
+            insn.opcode = OVERTAKE_OP_REDUCE_MAX;
+        } else if (node.reduction == ReduceKind::minimum) {
+            insn.opcode = OVERTAKE_OP_REDUCE_MIN;
+        } else {
+            insn.opcode = OVERTAKE_OP_REDUCE_SUM;
+            insn.multiplier[0] = quantised.requantise[0].multiplier;
+            insn.shift[0] = quantised.requantise[0].shift;
+        }
+    }
+
+    // The input and nothing of itself: its bytes, wherever an axis of 1 repeats them.
+    static void set_broadcast(overtake_insn& insn) {
+        insn.opcode = OVERTAKE_OP_ADD;
+        insn.in[1] = insn.in[0];
+        insn.multiplier[0] = 1u << OVERTAKE_SHIFT_MIN;
+        insn.shift[0] = OVERTAKE_SHIFT_MIN;
     }
 
     static void set_positions(overtake_insn& insn, const Node& node) {

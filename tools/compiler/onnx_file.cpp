@@ -15,6 +15,7 @@
 
 #include "error.hpp"
 #include "layer_norm.hpp"
+#include "shuffle.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -149,11 +150,14 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
         read_external_data(model, path);
         onnx::checker::check_model(model);
         set_input_shapes(model, input_shapes, path);
-        if (opset < target_opset)
+        if (opset < target_opset) {
+            onnx::shape_inference::InferShapes(model); // conversion asks for shapes
             model = onnx::version_conversion::ConvertVersion(model, target_opset);
+        }
         given = remove_quantisation(model, path);
         onnx::shape_inference::InferShapes(model);
         recognise_layer_normalization(model);
+        recognise_shuffles(model);
         remove_dead_nodes(model);
     } catch (const CompileError&) {
         throw;

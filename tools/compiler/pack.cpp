@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "overtake_isa.h"
+#include "place.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -75,6 +76,16 @@ std::vector<std::uint32_t> pack_average(const QuantisedNode& quantised) {
     for (const FixedScale& scale : quantised.requantise)
         words.push_back(scale.shift);
     return words;
+}
+
+std::vector<std::int8_t> pack_constant(const Value& value, const Quantisation& quantisation) {
+    const Place place = dense_place(value);
+    std::vector<std::int8_t> packed(place.bytes);
+    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+        packed[std::uint64_t{y} * place.row_stride + std::uint64_t{x} * place.pixel_stride +
+               channel] = static_cast<std::int8_t>(quantisation.nearest(value.constant[index]));
+    });
+    return packed;
 }
 
 } // namespace overtake::compiler

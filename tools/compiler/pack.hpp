@@ -24,4 +24,7 @@ std::vector<std::uint32_t> pack_parameters(const QuantisedNode& quantised);
 /// Multipliers and shifts for each number of averaged elements.
 std::vector<std::uint32_t> pack_average(const QuantisedNode& quantised);
 
+/// The elements of a constant as dense_place() lays them out.
+std::vector<std::int8_t> pack_constant(const Value& value, const Quantisation& quantisation);
+
 } // namespace overtake::compiler

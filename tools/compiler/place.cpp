@@ -20,10 +20,12 @@ std::uint32_t round_up(std::uint32_t channels) {
            OVERTAKE_CHANNEL_ALIGN;
 }
 
-// A value that lies inside another one: elements first + n * step of each axis of `whole`.
+// A value that lies inside another one: elements first + n * step of each axis of `whole`, or all
+// of it with other dimensions.
 struct View {
     ValueId whole;
     std::array<Stretch, 3> stretches;
+    bool is_reshaped = false;
 };
 
 class Placement {
@@ -35,10 +37,11 @@ public:
 
     void run() {
         segment_.places.assign(graph_.values.size(), Place{});
+        place_constants();
         place_io();
         for (const Node& node : nodes_)
             if (node.op == Operator::reshape)
-                dense_[node.inputs[0]] = dense_[node.output] = true;
+                view_reshaped(node);
         for (const Node& node : nodes_)
             if (node.op == Operator::slice)
                 view_slice(node);
@@ -57,6 +60,16 @@ private:
                segment_.places[value].region != OVERTAKE_REGION_SCRATCH;
     }
 
+    // Among the weights; where, lowering says.
+    void place_constants() {
+        for (const Node& node : nodes_)
+            for (ValueId input : node.inputs)
+                if (graph_.values[input].is_constant()) {
+                    segment_.places[input] = dense_place(graph_.values[input]);
+                    segment_.places[input].region = OVERTAKE_REGION_WEIGHTS;
+                }
+    }
+
     // Values that cross the segment's border get regions of their own.
     void place_io() {
         std::vector<bool> read(graph_.values.size()), written(graph_.values.size()),
@@ -71,7 +84,8 @@ private:
         for (ValueId output : graph_.outputs)
             kept[output] = true;
         for (ValueId value = 0; value < graph_.values.size(); ++value) {
-            if (written[value] ? !kept[value] : !read[value])
+            if (graph_.values[value].is_constant() ||
+                (written[value] ? !kept[value] : !read[value]))
                 continue;
             if (OVERTAKE_REGION_IO + segment_.io.size() == OVERTAKE_MAX_REGIONS)
                 throw CompileError(graph_.name,
@@ -95,9 +109,16 @@ private:
                     std::uint64_t{whole.width} * view.stretches[axis_height].step);
     }
 
+    // Both are dense, so the same bytes serve.
+    void view_reshaped(const Node& node) {
+        dense_[node.inputs[0]] = dense_[node.output] = true;
+        if (!is_io(node.output))
+            views_[node.output] = View{node.inputs[0], {}, true};
+    }
+
     // What a slice shows stays where it is.
     void view_slice(const Node& node) {
-        const View view{node.inputs[0], node.stretches};
+        const View view{node.inputs[0], node.stretches, false};
         if (!is_io(node.output) && can_view(view, node.output))
             views_[node.output] = view;
     }
@@ -106,7 +127,7 @@ private:
     void view_inputs(const Node& node) {
         std::uint32_t first = 0;
         for (ValueId input : node.inputs) {
-            View view{node.output, {}};
+            View view{node.output, {}, false};
             view.stretches[node.device_axis].first = first;
             const Value& part = graph_.values[input];
             if (!is_io(input) && !views_[input] && can_view(view, input))
@@ -167,6 +188,11 @@ private:
         if (views_[view.whole] && segment_.places[view.whole].bytes == 0)
             resolve(view.whole);
         const Place& whole = segment_.places[view.whole];
+        if (view.is_reshaped) {
+            segment_.places[value] =
+                seen_as(whole, graph_.values[view.whole], graph_.values[value]);
+            return;
+        }
         const auto& [channels, rows, columns] = view.stretches;
         Place place = whole;
         place.offset += channels.first + std::uint64_t{rows.first} * whole.row_stride +
@@ -184,6 +210,19 @@ private:
 };
 
 } // namespace
+
+Place seen_as(const Place& place, const Value& from, const Value& to) {
+    Place result = place;
+    if (from.channels > to.channels) { // a pixel becomes a row
+        result.pixel_stride = to.channels;
+        result.row_stride = place.pixel_stride;
+        return result;
+    }
+    if (from.channels < to.channels) // a row becomes a pixel
+        result.pixel_stride = place.row_stride;
+    result.row_stride = to.width * result.pixel_stride;
+    return result;
+}
 
 Place dense_place(const Value& value) {
     Place place;

@@ -15,4 +15,7 @@ Place dense_place(const Value& value);
 /// `io` and `scratch_bytes` of the segment; throws CompileError for what exceeds the device.
 void place(const Graph& graph, ProgramSegment& segment);
 
+/// The place of `from`, which is dense, with the strides of `to`, as can_reshape() permits it.
+Place seen_as(const Place& place, const Value& from, const Value& to);
+
 } // namespace overtake::compiler

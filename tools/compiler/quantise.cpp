@@ -30,6 +30,11 @@ Quantisation from_range(Range range) {
     return result;
 }
 
+Range range_of(const std::vector<float>& elements) {
+    const auto [low, high] = std::ranges::minmax(elements);
+    return {low, high};
+}
+
 // The step of one output channel: small enough to use the 8 bits, large enough that neither
 // bias nor sum can overflow.
 double weight_scale(const float* weights, std::size_t count, float bias, double input_scale) {
@@ -149,14 +154,23 @@ void quantise_product(const Quantisation& first, const Quantisation& second,
     result.requantise = {fixed_scale(double{first.scale} * second.scale / output.scale)};
 }
 
+void quantise_reduction(const Graph& graph, const Node& node, const Quantisation& input,
+                        const Quantisation& output, QuantisedNode& result) {
+    double factor = double{input.scale} / output.scale;
+    if (node.reduction == ReduceKind::mean)
+        factor *= static_cast<double>(graph.values[node.output].elements()) /
+                  static_cast<double>(graph.values[node.inputs[0]].elements());
+    result.requantise = {fixed_scale(factor)};
+}
+
 // One multiplier for every column; nothing is added.
 void quantise_matrix_product(const Graph& graph, const Node& node, const Quantisation& first,
                              const Quantisation& second, const Quantisation& output,
                              QuantisedNode& result) {
     const std::uint32_t columns = graph.values[node.output].channels;
     result.bias.assign(columns, 0);
-    result.requantise.assign(columns,
-                             fixed_scale(double{first.scale} * second.scale / output.scale));
+    result.requantise.assign(
+        columns, fixed_scale(double{first.scale} * second.scale * node.factor / output.scale));
 }
 
 } // namespace
@@ -183,7 +197,8 @@ std::vector<Quantisation> choose_quantisations(const Graph& graph,
                                                const std::vector<Range>& ranges) {
     std::vector<Quantisation> result;
     for (ValueId id = 0; id < graph.values.size(); ++id)
-        result.push_back(graph.values[id].given.value_or(from_range(ranges[id])));
+        result.push_back(graph.values[id].given.value_or(from_range(
+            graph.values[id].is_constant() ? range_of(graph.values[id].constant) : ranges[id])));
     return result;
 }
 
@@ -234,8 +249,15 @@ QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values,
             case Operator::resize_nearest:
             case Operator::resize_bilinear:
             case Operator::permute:
+            case Operator::pad:
+            case Operator::depth_to_space:
+            case Operator::space_to_depth:
+            case Operator::broadcast:
             case Operator::reshape:
             case Operator::cpu:
+                break;
+            case Operator::reduce:
+                quantise_reduction(graph, node, input, output, quantised);
                 break;
             case Operator::matrix_product:
                 quantise_matrix_product(graph, node, input, result.values[node.inputs[1]], output,

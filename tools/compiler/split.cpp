@@ -107,10 +107,11 @@ private:
     }
 
     std::optional<Cut> by_rows(const Step& step, std::uint64_t room) const {
-        const std::uint32_t height = step.insn.out.height;
-        const std::uint32_t count = greatest(height - 1, [&](std::uint32_t rows) {
-            return cost(cut_rows(step.insn, 0, rows)) <= room;
-        });
+        const std::uint32_t height = step.insn.out.height, granule = row_step(step.insn);
+        const std::uint32_t count =
+            granule * greatest((height - 1) / granule, [&](std::uint32_t rows) {
+                return cost(cut_rows(step.insn, 0, rows * granule)) <= room;
+            });
         if (count == 0)
             return std::nullopt;
         Cut cut{{cut_rows(step.insn, 0, count), step.node},
@@ -150,18 +151,20 @@ private:
     // One row is too long: part of its columns, or channels of its first pixel.
     std::optional<Cut> by_pixels(const Step& step, std::uint64_t room) {
         const std::uint32_t height = step.insn.out.height, width = step.insn.out.width;
-        const Step row{cut_rows(step.insn, 0, 1), step.node};
+        const std::uint32_t rows = row_step(step.insn), columns_each = column_step(step.insn);
+        const Step row{cut_rows(step.insn, 0, rows), step.node};
         // All of them, too: cut out, they leave inputs behind that no window reads.
-        const std::uint32_t count = greatest(width, [&](std::uint32_t columns) {
-            return cost(cut_columns(row.insn, 0, columns)) <= room;
-        });
+        const std::uint32_t count =
+            columns_each * greatest(width / columns_each, [&](std::uint32_t columns) {
+                return cost(cut_columns(row.insn, 0, columns * columns_each)) <= room;
+            });
         std::optional<Cut> cut;
         std::uint32_t done = count;
         if (count > 0) {
             cut = Cut{{cut_columns(row.insn, 0, count), step.node}, {}};
         } else {
-            done = 1;
-            const Step pixel{cut_columns(row.insn, 0, 1), step.node};
+            done = columns_each;
+            const Step pixel{cut_columns(row.insn, 0, columns_each), step.node};
             const auto channels = by_channels(pixel, room);
             if (!channels)
                 return std::nullopt;
@@ -169,8 +172,8 @@ private:
         }
         if (done < width)
             cut->tail.push_back({cut_columns(row.insn, done, width - done), step.node});
-        if (height > 1)
-            cut->tail.push_back({cut_rows(step.insn, 1, height - 1), step.node});
+        if (height > rows)
+            cut->tail.push_back({cut_rows(step.insn, rows, height - rows), step.node});
         return cut;
     }
 
@@ -189,14 +192,18 @@ private:
 std::uint64_t smallest_piece(const overtake_insn& insn, const ovt_profile& profile) {
     std::uint64_t dearest = 0;
     overtake_insn row = insn;
-    for (std::uint32_t y = 0; y < insn.out.height; ++y) {
-        const overtake_insn candidate = cut_rows(insn, y, 1);
-        if (candidate.in[0].height >= row.in[0].height || y == 0)
+    const std::uint32_t rows = row_step(insn), columns = column_step(insn);
+    const auto inputs = [](const overtake_insn& piece) {
+        return std::uint64_t{piece.in[0].height} * piece.in[0].width;
+    };
+    for (std::uint32_t y = 0; y < insn.out.height; y += rows) {
+        const overtake_insn candidate = cut_rows(insn, y, rows);
+        if (inputs(candidate) >= inputs(row) || y == 0)
             row = candidate;
     }
     const std::uint32_t granule = channel_step(insn);
-    for (std::uint32_t x = 0; x < insn.out.width; ++x) {
-        const overtake_insn pixel = cut_columns(row, x, 1);
+    for (std::uint32_t x = 0; x < insn.out.width; x += columns) {
+        const overtake_insn pixel = cut_columns(row, x, columns);
         const std::uint64_t cycles = granule == 0 || granule >= insn.out.channels
                                          ? ovt_insn_cycles(&profile, &pixel)
                                          : channel_cut_cycles(profile, pixel, granule);

@@ -2,6 +2,7 @@
 #include "tile.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace overtake::compiler {
 namespace {
@@ -14,6 +15,7 @@ struct Axis {
     std::int64_t size;  // of the input
     std::int64_t start; // of a resize
     std::int64_t step;
+    bool is_reduced; // each output needs all of it
 };
 
 // The inputs that some outputs need, and what stands for `pad` and `start` in front of them.
@@ -27,13 +29,19 @@ std::int64_t extent(std::uint16_t kernel, std::uint16_t dilation) {
     return std::int64_t{kernel - 1} * std::max<std::int64_t>(dilation, 1) + 1;
 }
 
+bool is_reduction(const overtake_insn& insn) {
+    return insn.opcode == OVERTAKE_OP_REDUCE_SUM || insn.opcode == OVERTAKE_OP_REDUCE_MAX ||
+           insn.opcode == OVERTAKE_OP_REDUCE_MIN;
+}
+
 Axis row_axis(const overtake_insn& insn) {
     return {extent(insn.kernel_height, insn.dilation_height),
             insn.stride_height,
             insn.pad_top,
             insn.in[0].height,
             insn.start_y,
-            insn.step_y};
+            insn.step_y,
+            is_reduction(insn) && (insn.axes & OVERTAKE_AXIS_HEIGHT) != 0};
 }
 
 Axis column_axis(const overtake_insn& insn) {
@@ -42,7 +50,8 @@ Axis column_axis(const overtake_insn& insn) {
             insn.pad_left,
             insn.in[0].width,
             insn.start_x,
-            insn.step_x};
+            insn.step_x,
+            is_reduction(insn) && (insn.axes & OVERTAKE_AXIS_WIDTH) != 0};
 }
 
 Span make_span(std::int64_t first, std::int64_t last, std::int64_t pad, std::int64_t start) {
@@ -91,7 +100,15 @@ Span input_span(const overtake_insn& insn, const Axis& axis, std::int64_t first,
     case OVERTAKE_OP_RESIZE_NEAREST:
     case OVERTAKE_OP_RESIZE_BILINEAR:
         return resize_span(axis, first, count);
-    default: // an element of the input each, or one for all
+    case OVERTAKE_OP_DEPTH_TO_SPACE:
+        return make_span(first / insn.kernel_height, (first + count) / insn.kernel_height - 1, 0,
+                         0);
+    case OVERTAKE_OP_SPACE_TO_DEPTH:
+        return make_span(first * insn.kernel_height, (first + count) * insn.kernel_height - 1, 0,
+                         0);
+    default: // an element of the input each, or one for all, or all for one
+        if (axis.is_reduced)
+            return make_span(0, axis.size - 1, 0, 0);
         if (axis.size == 1)
             return make_span(0, 0, 0, 0);
         return make_span(first, first + count - 1, 0, 0);
@@ -148,6 +165,23 @@ void narrow_permuted(const overtake_insn& insn, overtake_operand& input, unsigne
     }
 }
 
+// What outputs [first, first + count) of a padded axis need of `size` elements behind `pad`; the
+// pad that remains of it is Span::pad.  Nothing where they hold no element.
+std::optional<Span> padded_span(const overtake_insn& insn, std::int64_t pad, std::int64_t size,
+                                std::int64_t first, std::int64_t count) {
+    const std::int64_t begin = first - pad, end = begin + count - 1;
+    if (insn.flags & OVERTAKE_FLAG_EDGE) {
+        const std::int64_t from = std::clamp<std::int64_t>(begin, 0, size - 1);
+        const std::int64_t last = std::clamp<std::int64_t>(end, 0, size - 1);
+        const std::int64_t room = count - (last - from + 1);
+        return make_span(from, last, std::clamp<std::int64_t>(from - begin, 0, room), 0);
+    }
+    if (end < 0 || begin >= size)
+        return std::nullopt;
+    const std::int64_t from = std::max<std::int64_t>(begin, 0);
+    return make_span(from, std::min(end, size - 1), from - begin, 0);
+}
+
 std::uint32_t round_up(std::uint32_t channels) {
     return (channels + OVERTAKE_CHANNEL_ALIGN - 1) / OVERTAKE_CHANNEL_ALIGN *
            OVERTAKE_CHANNEL_ALIGN;
@@ -167,7 +201,66 @@ std::vector<Element> slice(const Constants& constants, std::uint64_t offset, std
 
 } // namespace
 
+// Strides are positive, so a part cannot read its input backwards.
+static bool is_mirrored(const overtake_insn& insn) {
+    return insn.opcode == OVERTAKE_OP_PAD && (insn.flags & OVERTAKE_FLAG_REFLECT) != 0;
+}
+
+std::uint32_t row_step(const overtake_insn& insn) {
+    if (insn.opcode == OVERTAKE_OP_DEPTH_TO_SPACE)
+        return insn.kernel_height;
+    return is_mirrored(insn) ? insn.out.height : 1;
+}
+
+std::uint32_t column_step(const overtake_insn& insn) {
+    if (insn.opcode == OVERTAKE_OP_DEPTH_TO_SPACE)
+        return insn.kernel_width;
+    return is_mirrored(insn) ? insn.out.width : 1;
+}
+
+// A sum of nothing, clamped to the value from both sides.
+overtake_insn fill_instruction(const overtake_operand& out, const overtake_operand& readable,
+                               int value) {
+    overtake_insn insn{};
+    insn.opcode = OVERTAKE_OP_ADD;
+    insn.out = out;
+    insn.in[0] = readable;
+    insn.in[0].height = insn.in[0].width = insn.in[0].channels = 1;
+    insn.in[1] = insn.in[0];
+    insn.shift[0] = OVERTAKE_SHIFT_MIN;
+    insn.clamp_min = insn.clamp_max = static_cast<std::int16_t>(value);
+    return insn;
+}
+
+static overtake_insn cut_padded_rows(const overtake_insn& insn, std::uint32_t first,
+                                     std::uint32_t count) {
+    overtake_insn part = insn;
+    narrow_rows(part.out, first, count);
+    const auto span = padded_span(insn, insn.pad_top, insn.in[0].height, first, count);
+    if (!span)
+        return fill_instruction(part.out, insn.in[0], insn.fill);
+    narrow_rows(part.in[0], span->first, span->count);
+    part.pad_top = span->pad;
+    return part;
+}
+
+static overtake_insn cut_padded_columns(const overtake_insn& insn, std::uint32_t first,
+                                        std::uint32_t count) {
+    overtake_insn part = insn;
+    narrow_columns(part.out, first, count);
+    const auto span = padded_span(insn, insn.pad_left, insn.in[0].width, first, count);
+    if (!span)
+        return fill_instruction(part.out, insn.in[0], insn.fill);
+    narrow_columns(part.in[0], span->first, span->count);
+    part.pad_left = span->pad;
+    return part;
+}
+
 overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint32_t count) {
+    if (is_mirrored(insn)) // all of it
+        return insn;
+    if (insn.opcode == OVERTAKE_OP_PAD)
+        return cut_padded_rows(insn, first, count);
     overtake_insn part = insn;
     if (insn.opcode == OVERTAKE_OP_NV12) { // chroma cannot be cut everywhere; it looks elsewhere
         narrow_rows(part.out, first, count);
@@ -189,6 +282,10 @@ overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint
 }
 
 overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::uint32_t count) {
+    if (is_mirrored(insn))
+        return insn;
+    if (insn.opcode == OVERTAKE_OP_PAD)
+        return cut_padded_columns(insn, first, count);
     overtake_insn part = insn;
     if (insn.opcode == OVERTAKE_OP_NV12) {
         narrow_columns(part.out, first, count);
@@ -210,6 +307,8 @@ overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::u
 }
 
 std::uint32_t channel_step(const overtake_insn& insn) {
+    if (insn.opcode == OVERTAKE_OP_DEPTH_TO_SPACE || insn.opcode == OVERTAKE_OP_SPACE_TO_DEPTH)
+        return 0;
     if (!is_convolution(insn) || insn.groups == 1)
         return OVERTAKE_CHANNEL_ALIGN;
     // Whole groups, where they begin and end at blocks of weights and of channels.
@@ -218,6 +317,10 @@ std::uint32_t channel_step(const overtake_insn& insn) {
     const bool aligned =
         inputs % OVERTAKE_CHANNEL_ALIGN == 0 && outputs % OVERTAKE_CHANNEL_ALIGN == 0;
     return aligned ? outputs : 0;
+}
+
+static bool reduces_channels(const overtake_insn& insn) {
+    return is_reduction(insn) && (insn.axes & OVERTAKE_AXIS_CHANNELS) != 0;
 }
 
 // A cut without its constants: shapes only, which is what the cycle model looks at.
@@ -230,7 +333,7 @@ static overtake_insn narrow_all_channels(const overtake_insn& insn, std::uint32_
     } else if (is_matrix_product(insn)) {
         narrow_columns(part.in[1], first, count);
     } else if (!is_convolution(insn)) {
-        if (insn.in[0].channels > 1)
+        if (insn.in[0].channels > 1 && !reduces_channels(insn))
             narrow_channels(part.in[0], first, count);
         if (has_second_input(insn) && insn.in[1].channels > 1)
             narrow_channels(part.in[1], first, count);

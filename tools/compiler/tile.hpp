@@ -7,9 +7,20 @@
 
 namespace overtake::compiler {
 
-/// The part of `insn` that makes output rows (columns) [first, first + count).
+/// Output rows (columns) at which an instruction can be cut are the multiples of these; all of them
+/// where it cannot be.
+std::uint32_t row_step(const overtake_insn& insn);
+std::uint32_t column_step(const overtake_insn& insn);
+
+/// The part of `insn` that makes output rows (columns) [first, first + count), both multiples of
+/// the step.
 overtake_insn cut_rows(const overtake_insn& insn, std::uint32_t first, std::uint32_t count);
 overtake_insn cut_columns(const overtake_insn& insn, std::uint32_t first, std::uint32_t count);
+
+/// Gives every element of `out` one value.  Reads `readable`, which may be any tensor, and makes
+/// nothing of it.
+overtake_insn fill_instruction(const overtake_operand& out, const overtake_operand& readable,
+                               int value);
 
 /// The output channels at which an instruction can be cut are the multiples of this; 0 if it
 /// cannot be cut by channels.

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "shuffle.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "onnx_file.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+using onnx::NodeProto;
+using Shape = std::vector<std::int64_t>;
+
+struct Shuffle {
+    const char* type;
+    const char* mode; // of DepthToSpace
+    std::int64_t block;
+};
+
+// Which shuffle turns `from` into `to` through `middle` and a transposition of it.
+std::optional<Shuffle> shuffle_of(const Shape& from, const Shape& middle, const Shape& perm,
+                                  const Shape& to) {
+    if (from.size() != 4 || middle.size() != 6 || to.size() != 4 || from[0] != 1 ||
+        middle[0] != 1 || to[0] != 1)
+        return std::nullopt;
+    const auto fits = [&](const Shape& order, std::size_t channels, std::size_t first_block,
+                          std::size_t second_block, bool is_inverse) {
+        const std::int64_t block = middle[first_block];
+        const Shape &deep = is_inverse ? to : from, &wide = is_inverse ? from : to;
+        return perm == order && block > 1 && block == middle[second_block] &&
+               deep[1] == middle[channels] * block * block && wide[1] == middle[channels] &&
+               wide[2] == deep[2] * block && wide[3] == deep[3] * block;
+    };
+    if (fits({0, 1, 4, 2, 5, 3}, 1, 2, 3, false) && middle[4] == from[2])
+        return Shuffle{"DepthToSpace", "CRD", middle[2]};
+    if (fits({0, 3, 4, 1, 5, 2}, 3, 1, 2, false) && middle[4] == from[2])
+        return Shuffle{"DepthToSpace", "DCR", middle[1]};
+    if (fits({0, 3, 5, 1, 2, 4}, 1, 3, 5, true) && middle[2] == to[2])
+        return Shuffle{"SpaceToDepth", nullptr, middle[3]};
+    return std::nullopt;
+}
+
+class Recogniser {
+public:
+    explicit Recogniser(onnx::ModelProto& model) : graph_(*model.mutable_graph()) {
+        for (const NodeProto& node : graph_.node())
+            for (const std::string& output : node.output())
+                writers_[output] = &node;
+        for (const auto* list : {&graph_.value_info(), &graph_.input(), &graph_.output()})
+            for (const auto& value : *list)
+                if (const auto shape = static_shape(value))
+                    shapes_[value.name()] = *shape;
+    }
+
+    void run() {
+        for (NodeProto& node : *graph_.mutable_node())
+            if (node.op_type() == "Reshape")
+                recognise(node);
+    }
+
+private:
+    const NodeProto* writer(const std::string& name, const char* type) const {
+        const auto found = writers_.find(name);
+        const bool fits = found != writers_.end() && found->second->op_type() == type;
+        return fits ? found->second : nullptr;
+    }
+
+    Shape shape(const std::string& name) const {
+        const auto found = shapes_.find(name);
+        return found == shapes_.end() ? Shape() : found->second;
+    }
+
+    void recognise(NodeProto& last) {
+        const NodeProto* transposition = writer(last.input(0), "Transpose");
+        const NodeProto* first =
+            transposition ? writer(transposition->input(0), "Reshape") : nullptr;
+        if (!first)
+            return;
+        const std::string source = first->input(0);
+        const auto shuffle =
+            shuffle_of(shape(source), shape(first->output(0)),
+                       Attributes(*transposition).integers("perm", {}), shape(last.output(0)));
+        if (!shuffle)
+            return;
+        last.set_op_type(shuffle->type);
+        last.clear_input();
+        last.add_input(source);
+        last.clear_attribute();
+        auto& block = *last.add_attribute();
+        block.set_name("blocksize");
+        block.set_type(onnx::AttributeProto::INT);
+        block.set_i(shuffle->block);
+        if (!shuffle->mode)
+            return;
+        auto& mode = *last.add_attribute();
+        mode.set_name("mode");
+        mode.set_type(onnx::AttributeProto::STRING);
+        mode.set_s(shuffle->mode);
+    }
+
+    onnx::GraphProto& graph_;
+    std::map<std::string, const NodeProto*> writers_;
+    std::map<std::string, Shape> shapes_;
+};
+
+} // namespace
+
+void recognise_shuffles(onnx::ModelProto& model) {
+    Recogniser(model).run();
+}
+
+} // namespace overtake::compiler
