@@ -78,6 +78,7 @@ class Glyphs(Case):
                 ["--percentile", "99.9"],
             ),
             ({"bias_correction": False}, ["--no-bias-correction"]),
+            ({"equalisation": False}, ["--no-equalisation"]),
         ):
             with self.subTest(calibration=calibration):
                 path = self.compile(calibration=calibration)
@@ -86,7 +87,7 @@ class Glyphs(Case):
 
     def test_optimize_levels(self):
         for level, arguments in (
-            ("O0", ["--no-bias-correction"]), ("O1", []), ("O2", []),
+            ("O0", ["--no-bias-correction", "--no-equalisation"]), ("O1", []), ("O2", []),
             ("O3", ["--calibration-method", "best"]),
         ):
             with self.subTest(level=level):

@@ -87,6 +87,17 @@ TEST(Histogram, LeastErrorCutsOneEndAlone) {
     EXPECT_LT(range.low, -3);
 }
 
+TEST(Histogram, LeastErrorSpendsNothingWhereTheFunctionIsFlat) {
+    const Histogram histogram = of(normal(300000, 2));
+    const Range behind_relu = histogram.least_error([](float x) { return std::max(x, 0.0f); });
+    EXPECT_GT(behind_relu.low, -0.5f);
+    EXPECT_GT(behind_relu.high, 6);
+    const Range behind_sigmoid =
+        histogram.least_error([](float x) { return 1 / (1 + std::exp(-x)); });
+    EXPECT_GT(behind_sigmoid.low, histogram.least_error().low);
+    EXPECT_LT(behind_sigmoid.high, histogram.least_error().high);
+}
+
 TEST(Histogram, DivergenceDoesNotCountZeros) {
     std::vector<float> data = normal(20000, 1);
     const Range without = of(data).least_divergence();

@@ -30,7 +30,8 @@ namespace {
 Calibration::Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
                          const std::function<void(double)>& progress)
     : on_device_(device_values(graph)), histograms_(graph.values.size()),
-      means_(graph.values.size()) {
+      functions_(graph.values.size()), means_(graph.values.size()) {
+    find_functions(graph);
     FloatExecutor executor(graph);
     const int passes = method == CalibrationMethod::min_max ? 1 : 2;
     double done = 0;
@@ -49,6 +50,17 @@ Calibration::Calibration(const Graph& graph, const Samples& samples, Calibration
             }
             progress(++done / static_cast<double>(passes * samples.size()));
         }
+}
+
+// A value that nothing but one function reads matters as far as the function tells it.
+void Calibration::find_functions(const Graph& graph) {
+    const std::vector<std::size_t> uses = count_uses(graph);
+    for (const Node& node : graph.nodes)
+        if (node.op == Operator::activation && node.function && uses[node.inputs[0]] == 1)
+            functions_[node.inputs[0]] = [function = node.function, low = node.clamp_low,
+                                          high = node.clamp_high](float x) {
+                return std::clamp(function(x), low, high);
+            };
 }
 
 // Adds a part of the mean of each channel.
@@ -84,7 +96,7 @@ std::vector<Range> Calibration::ranges(CalibrationMethod method, double percenti
             result.push_back(histogram.percentile(percentile));
             break;
         case CalibrationMethod::mse:
-            result.push_back(histogram.least_error());
+            result.push_back(histogram.least_error(functions_[id]));
             break;
         case CalibrationMethod::kl:
             result.push_back(histogram.least_divergence());

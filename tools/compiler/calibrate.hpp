@@ -15,7 +15,8 @@ enum class CalibrationMethod {
     min_max,    ///< all of them
     percentile, ///< all but the least and greatest few
     kl,         ///< Kullback-Leibler divergence: see Histogram::least_divergence()
-    mse,        ///< mean squared error: see Histogram::least_error()
+    mse,        ///< mean squared error, behind a function if one follows: see
+                ///< Histogram::least_error()
     best,       ///< of these four, what leaves the outputs nearest to float
 };
 
@@ -39,8 +40,11 @@ private:
     static void add_means(const Value& value, const std::vector<float>& data, std::size_t samples,
                           std::vector<double>& means);
 
+    void find_functions(const Graph& graph);
+
     std::vector<bool> on_device_; // what the CPU alone sees needs no range
     std::vector<Histogram> histograms_;
+    std::vector<std::function<float(float)>> functions_; // of the value's only reader, or none
     std::vector<std::vector<double>> means_;
 };
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
+
+#include <ovt_simd_port.h>
 
 #include "error.hpp"
 #include "nv12.hpp"
@@ -79,12 +82,26 @@ public:
         ovt_operands operands{};
         if (ovt_insn_check(&insn, regions_.data(), &operands) != OVERTAKE_FAULT_NONE)
             throw CompileError(graph_.name, "compiled to an instruction that the device refuses");
+        if (simd_ && execute_twin(insn, operands))
+            return;
         ovt_cursor cursor{};
         for (s64 work = 1 << 24; !ovt_operator_run(&insn, &operands, &cursor, &work);)
             work = 1 << 24;
     }
 
 private:
+    bool execute_twin(const overtake_insn& insn, const ovt_operands& operands) {
+        ovt_simd_section section;
+        ovt_simd_begin(&section);
+        const bool is_covered = ovt_simd_covers(&insn);
+        ovt_cursor cursor{};
+        for (s64 work = 1 << 24;
+             is_covered && !ovt_simd_run(&insn, &operands, simd_.get(), &cursor, &work);)
+            work = 1 << 24;
+        ovt_simd_end(&section);
+        return is_covered;
+    }
+
     void bind(std::size_t region, std::vector<std::uint8_t>& bytes) {
         regions_[region] = {bytes.data(), bytes.size(), OVT_REGION_READ | OVT_REGION_WRITE, 0};
     }
@@ -116,6 +133,9 @@ private:
     std::vector<std::vector<float>> reals_;        // by value
     std::vector<std::uint8_t> constants_, scratch_;
     const ProgramSegment* segment_ = nullptr;
+    // Of the operators' faster twins, which give the same bytes; none without the CPU for them.
+    std::unique_ptr<ovt_simd_scratch> simd_ =
+        ovt_simd_supported() ? std::make_unique<ovt_simd_scratch>() : nullptr;
     std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions_{};
 };
 

@@ -6,6 +6,7 @@
 
 #include "compare.hpp"
 #include "concat.hpp"
+#include "equalise.hpp"
 #include "error.hpp"
 #include "fold.hpp"
 #include "import.hpp"
@@ -136,6 +137,8 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     fold(imported);
     order_by_segments(imported);
     const Samples samples = samples_for(imported, inputs, comes_quantised, options);
+    if (options.equalises_channels)
+        equalise(imported, samples, tell("equalising channels"));
     auto [graph, quantised, program] = about(options.model, [&] {
         const Calibration calibration(imported, samples, options.method, tell("calibrating"));
         return options.method == CalibrationMethod::best

@@ -20,6 +20,7 @@ struct CompileOptions {
     CalibrationMethod method = CalibrationMethod::min_max;
     double percentile = 99.99;            ///< of calibration values to cover, in (50, 100]
     bool corrects_bias = true;            ///< see quantise()
+    bool equalises_channels = true;       ///< see equalise()
     std::vector<InputOptions> inputs;     ///< of those that are more than plain tensors
     bool wants_noise = false;             ///< random calibration is what is asked for
     bool needs_given_scales = false;      ///< the model must come quantised

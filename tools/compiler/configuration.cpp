@@ -168,6 +168,7 @@ private:
             {"run_on_cpu", names(&ImportOptions::run_on_cpu)},
             {"run_on_bpu", names(&ImportOptions::run_on_bpu)},
             {"bias_correction", [](Reader& r, const Value& v) { r.corrects_bias_ = v.truth(); }},
+            {"equalisation", [](Reader& r, const Value& v) { r.equalises_ = v.truth(); }},
             {"optimization", refused("there are no further ways of quantising")},
             {"quant_config", refused("is a file of another tool; say the same with the keys here")},
         };
@@ -325,6 +326,7 @@ private:
         if (!calibration_)
             compile.method = level_ == 3 ? CalibrationMethod::best : CalibrationMethod::min_max;
         compile.corrects_bias = corrects_bias_.value_or(level_ > 0);
+        compile.equalises_channels = equalises_.value_or(level_ > 0);
         if (!percentile_)
             return;
         if (!calibration_ || calibration_->word() != "max")
@@ -484,7 +486,7 @@ private:
     std::vector<Value> sample_paths_;
     std::vector<RawType> raw_types_;
     std::optional<Value> raw_value_, calibration_, percentile_;
-    std::optional<bool> corrects_bias_;
+    std::optional<bool> corrects_bias_, equalises_;
     bool stretches_ = true;
     bool reports_ = false;
     int level_ = 1;

@@ -9,4 +9,5 @@ extern "C" {
 #include "hw/decode.h"
 #include "hw/operators.h"
 #include "hw/profile.h"
+#include "hw/simd/simd.h"
 }

@@ -54,6 +54,47 @@ double divergence(std::span<const std::uint64_t> bins, std::size_t kept, std::si
     return sum;
 }
 
+// The squared error of all elements, each taken for the middle of its bin, behind a function.
+class ErrorOfRange {
+public:
+    ErrorOfRange(double low, double high, const std::vector<std::uint64_t>& bins,
+                 const std::function<float(float)>& function)
+        : function_(function), bins_(bins) {
+        const double size = (high - low) / static_cast<double>(bins.size());
+        for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+            const double value = low + (static_cast<double>(bin) + 0.5) * size;
+            values_.push_back(value);
+            results_.push_back(at(value));
+            slopes_.push_back(
+                function && size > 0 ? (at(value + size / 2) - at(value - size / 2)) / size : 1.0);
+        }
+    }
+
+    // Within the range a step has an error of a twelfth of its square.
+    double operator()(double low, double high) const {
+        const double step = (high - low) / levels;
+        const double lowest = at(low), highest = at(high);
+        double sum = 0;
+        for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
+            const bool is_inside = values_[bin] >= low && values_[bin] <= high;
+            const double beyond = results_[bin] - (values_[bin] < low ? lowest : highest);
+            const double error = slopes_[bin] * step;
+            sum += static_cast<double>(bins_[bin]) *
+                   (is_inside ? error * error / 12 : beyond * beyond);
+        }
+        return sum;
+    }
+
+private:
+    double at(double value) const {
+        return function_ ? double{function_(static_cast<float>(value))} : value;
+    }
+
+    const std::function<float(float)>& function_;
+    const std::vector<std::uint64_t>& bins_;
+    std::vector<double> values_, results_, slopes_; // by bin
+};
+
 } // namespace
 
 float Histogram::greatest() const {
@@ -118,22 +159,9 @@ Range Histogram::least_divergence() const {
     return best;
 }
 
-// Of all elements, each taken for the middle of its bin: a step has an error of a twelfth of its
-// square.
-double Histogram::squared_error(double low, double high) const {
-    const double bin_size = (double{high_} - low_) / static_cast<double>(value_bins);
-    const double step = (high - low) / levels;
-    double sum = 0;
-    for (std::size_t bin = 0; bin < value_bins; ++bin) {
-        const double value = low_ + (static_cast<double>(bin) + 0.5) * bin_size;
-        const double beyond = std::max({0.0, low - value, value - high});
-        sum += static_cast<double>(bins_[bin]) * (beyond > 0 ? beyond * beyond : step * step / 12);
-    }
-    return sum;
-}
-
-Range Histogram::least_error() const {
+Range Histogram::least_error(const std::function<float(float)>& function) const {
     constexpr int cuts = 64, rounds = 2;
+    const ErrorOfRange squared_error(low_, high_, bins_, function);
     // Zero is in every range that is quantised.
     const double low = std::min(low_, 0.0f), high = std::max(high_, 0.0f);
     double best_low = low, best_high = high;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -29,11 +30,11 @@ public:
     /// Cuts both ends off where what 8 bits make of the rest tells least from the whole.
     Range least_divergence() const;
 
-    /// Cuts each end off where rounding and saturating together give the least squared error.
-    Range least_error() const;
+    /// Cuts each end off where rounding and saturating together give the least squared error, of
+    /// what `function` makes of the values if there is one: where it is flat, errors cost nothing.
+    Range least_error(const std::function<float(float)>& function = {}) const;
 
 private:
-    double squared_error(double low, double high) const;
     float greatest() const;
 
     float low_ = std::numeric_limits<float>::infinity();

@@ -161,6 +161,8 @@ void add_compile(CLI::App& app, int& status) {
         });
     command->add_flag("!--no-bias-correction", options->compile.corrects_bias,
                       "Leave biases as they are rather than make up for rounded weights");
+    command->add_flag("!--no-equalisation", options->compile.equalises_channels,
+                      "Leave channels as they are rather than have small ones use more of 8 bits");
     command
         ->add_option("--profile", options->compile.profile,
                      "Device the FC times are for: a built-in profile or a file")
@@ -186,7 +188,7 @@ void add_compile(CLI::App& app, int& status) {
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     for (const char* name :
          {"MODEL", "--calibration", "--calibration-method", "--percentile", "--no-bias-correction",
-          "--seed", "--input-shape", "--run-on-cpu", "--run-on-bpu"})
+          "--no-equalisation", "--seed", "--input-shape", "--run-on-cpu", "--run-on-bpu"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         if (options->lists_operators) {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "equalise.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "float_executor.hpp"
+
+using namespace overtake::compiler;
+
+namespace {
+
+// x (2 channels) -> first -> middle -> second -> y; all of one pixel.
+class Chain {
+public:
+    Chain() {
+        graph.values = {{"x", {1, 2, 1, 1}, 2, 1, 1},
+                        {"middle", {1, 2, 1, 1}, 2, 1, 1},
+                        {"y", {1, 1, 1, 1}, 1, 1, 1}};
+        graph.nodes = {convolution("first", {0}, 1, {1, 0, 0, 0.01f}, {0, 0.005f}),
+                       convolution("second", {1}, 2, {1, 50}, {0.25f})};
+        graph.nodes[0].clamp_low = 0;
+        graph.inputs = {0};
+        graph.outputs = {2};
+    }
+
+    static Node convolution(const char* name, std::vector<ValueId> inputs, ValueId output,
+                            std::vector<float> weights, std::vector<float> bias) {
+        Node node;
+        node.name = name;
+        node.op = Operator::convolution;
+        node.inputs = std::move(inputs);
+        node.output = output;
+        node.weights = std::move(weights);
+        node.bias = std::move(bias);
+        return node;
+    }
+
+    void equalise() {
+        overtake::compiler::equalise(graph, samples, [](double) {});
+    }
+
+    float run(const FloatValues& sample) const {
+        FloatExecutor executor(graph);
+        return executor.run(sample)[2][0];
+    }
+
+    Graph graph;
+    Samples samples{{{4, 4}}, {{1, 2}}};
+};
+
+} // namespace
+
+TEST(Equalise, ASmallChannelGrowsAndTheNetworkComputesTheSame) {
+    Chain chain, before;
+    chain.equalise();
+    EXPECT_EQ(chain.graph.nodes[0].weights[0], 1);
+    EXPECT_GT(chain.graph.nodes[0].weights[3], 0.01f);
+    EXPECT_LT(chain.graph.nodes[1].weights[1], 50);
+    for (const FloatValues& sample : {FloatValues{{4, 4}}, FloatValues{{-3, 2}}, {{0, -9}}})
+        EXPECT_NEAR(chain.run(sample), before.run(sample), 1e-5f);
+}
+
+TEST(Equalise, BehindAClampNothingThatTheSamplesHoldSaturates) {
+    Chain chain, before;
+    chain.graph.nodes[0].clamp_high = before.graph.nodes[0].clamp_high = 6;
+    chain.equalise();
+    EXPECT_GT(chain.graph.nodes[0].weights[3], 0.01f);
+    for (const FloatValues& sample : chain.samples)
+        EXPECT_NEAR(chain.run(sample), before.run(sample), 1e-5f);
+}
+
+TEST(Equalise, WhatOthersSeeIsLeftAlone) {
+    const Chain before;
+    Chain output, clamped, given, scales, function;
+    output.graph.outputs = {1, 2};
+    clamped.graph.nodes[0].clamp_low = -1;
+    given.graph.values[1].given = Quantisation{0.1f, 0};
+    scales.graph.nodes[1].weight_scales = {0.5f};
+    function.graph.nodes.push_back(function.graph.nodes[1]);
+    function.graph.nodes[2].op = Operator::activation;
+    function.graph.nodes[2].function = [](float x) { return x * x; };
+    function.graph.nodes[2].output = 3;
+    function.graph.values.push_back(function.graph.values[1]);
+    function.graph.outputs.push_back(3);
+    for (Chain* chain : {&output, &clamped, &given, &scales, &function}) {
+        chain->equalise();
+        EXPECT_EQ(chain->graph.nodes[0].weights, before.graph.nodes[0].weights);
+        EXPECT_EQ(chain->graph.nodes[1].weights, before.graph.nodes[1].weights);
+    }
+}
+
+TEST(Equalise, WhatIsAddedGetsTheSameFactors) {
+    Chain chain, before;
+    for (Chain* one : {&chain, &before}) {
+        Graph& graph = one->graph;
+        graph.values.push_back(graph.values[1]);
+        graph.values.push_back(graph.values[1]);
+        graph.nodes.insert(graph.nodes.begin() + 1,
+                           Chain::convolution("other", {0}, 3, {0.5f, 0, 0, 0.002f}, {0, 0}));
+        Node add;
+        add.op = Operator::add;
+        add.inputs = {1, 3};
+        add.output = 4;
+        graph.nodes.insert(graph.nodes.begin() + 2, add);
+        graph.nodes[3].inputs = {4};
+    }
+    chain.equalise();
+    const float factor = chain.graph.nodes[0].weights[3] / 0.01f;
+    EXPECT_GT(factor, 1);
+    EXPECT_NEAR(chain.graph.nodes[1].weights[3], 0.002f * factor, 1e-6f);
+    EXPECT_NEAR(chain.run({{3, -1}}), before.run({{3, -1}}), 1e-5f);
+}
+
+TEST(Equalise, GroupsOfChannelsKeepTheirs) {
+    Chain chain, before;
+    for (Chain* one : {&chain, &before}) {
+        Node& second = one->graph.nodes[1];
+        second.groups = 2;
+        second.bias = {0, 0};
+        one->graph.values[2].channels = 2;
+        one->graph.values[2].shape[1] = 2;
+    }
+    chain.equalise();
+    EXPECT_EQ(chain.graph.nodes[1].weights[0], 1);
+    EXPECT_LT(chain.graph.nodes[1].weights[1], 50);
+    EXPECT_NEAR(chain.run({{2, 3}}), before.run({{2, 3}}), 1e-5f);
+}
