@@ -4,7 +4,7 @@
 # others compare with: the classifier on its held-out images (in float too), NETWORK... (resnet18 and
 # mobilenetv2) on one synthetic image each. Only what has changed. Needs `make build`.
 #
-#   scripts/prepare-networks.sh [NETWORK...]      of resnet18 mobilenetv2 yolo unet
+#   scripts/prepare-networks.sh [NETWORK...]      of resnet18 mobilenetv2 yolo unet vit
 set -eu
 cd "$(dirname "$0")/.."
 models=build/release/models
@@ -47,7 +47,7 @@ infer glyphs "$out/glyphs-embedded" $heldout "$overtake" run "$out/glyphs.ovm" -
 
 for network in ${*:-resnet18 mobilenetv2}; do
 	case $network in
-	resnet18 | mobilenetv2) size=224x224 ;;
+	resnet18 | mobilenetv2 | vit) size=224x224 ;;
 	yolo) size=320x320 ;;
 	unet) size=256x256 ;;
 	*) echo "$0: no network $network" >&2; exit 2 ;;

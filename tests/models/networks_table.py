@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Compiles the five networks at their full size, runs them on the embedded device and prints what
+came of it, one network a line; exit status 1 if one misses its bounds.
+
+    networks_table.py [--fcs] [--max-time-per-fc US] [--calibration-method METHOD] [NETWORK...]
+
+Bounds: 60 s and 1 GB for a compilation, and for every output a cosine against float of at least 0.99
+(vit: 0.98) over images that calibration never saw. Float is models/float_reference.py.  "own" is the
+cosine of what is left when the mean over images is taken away from both sides: a network whose
+outputs hardly depend on the image has none.  --fcs lists placement and FCs as well.
+
+OVERTAKE names the command, OVERTAKE_MODELS the folder of the networks.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(SOURCE / "tests/compiler"), str(SOURCE / "models")]
+
+import float_reference
+from overtake_command import BINARY, cosine, info, run
+from synthetic_images import synthetic_images
+
+MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
+LEAST_COSINE = {"resnet18": 0.99, "mobilenetv2": 0.99, "yolo": 0.99, "unet": 0.99, "vit": 0.98}
+MOST_SECONDS = 60
+MOST_BYTES = 10**9
+IMAGES = 2
+
+
+def measured(arguments):
+    """Runs a command; returns its seconds and the most memory it had, in bytes."""
+    start = time.monotonic()
+    child = os.posix_spawn(arguments[0], arguments, os.environ)
+    _, status, usage = os.wait4(child, 0)
+    if status != 0:
+        sys.exit(f"networks_table: {' '.join(arguments)} failed")
+    return time.monotonic() - start, usage.ru_maxrss * 1024
+
+
+def compile_network(name, path, options):
+    """Returns seconds and bytes."""
+    arguments = [BINARY, "compile", str(MODELS / f"{name}.onnx"), "-q", "-o", str(path)]
+    arguments += ["--calibration", str(MODELS / f"{name}_calibration.npy")]
+    return measured(arguments + options)
+
+
+def likenesses(name, model, folder):
+    """Cosine, and cosine of what differs between images, of each output by name."""
+    shape = np.load(MODELS / f"{name}_calibration.npy", mmap_mode="r").shape
+    images = {"image": synthetic_images(IMAGES, *shape[2:], np.random.default_rng(7))}
+    device = run(model, images, folder)
+    result = {}
+    for output, wanted in float_reference.Network(MODELS / f"{name}.onnx").run_images(images).items():
+        got = device[output.replace("/", "_")].reshape(wanted.shape)
+        own = cosine(got - got.mean(axis=0), wanted - wanted.mean(axis=0))
+        result[output] = cosine(got, wanted), own
+    return result
+
+
+def placement(summary):
+    """Nodes on the BPU and on the CPU, those by type."""
+    processors = collections.Counter(node["processor"] for node in summary["nodes"])
+    return f"{processors['BPU']} BPU, {processors['CPU']} CPU"
+
+
+def print_details(summary):
+    on_cpu = collections.Counter(n["type"] for n in summary["nodes"] if n["processor"] == "CPU")
+    on_bpu = collections.Counter(n["type"] for n in summary["nodes"] if n["processor"] == "BPU")
+    for processor, types in (("BPU", on_bpu), ("CPU", on_cpu)):
+        listed = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
+        print(f"    {processor}: {listed or 'nothing'}")
+    for number, segment in enumerate(summary["segments"]):
+        if segment["processor"] == "CPU":
+            print(f"    segment {number}: CPU, {len(segment['ops'])} operators")
+            continue
+        times = " ".join(f"{fc['us']:.1f}" for fc in segment["fcs"])
+        print(f"    segment {number}: BPU, {segment['us']:.1f} us: FCs of {times} us")
+
+
+def check(name, options):
+    """Prints the line of one network; returns whether it keeps its bounds."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder) / f"{name}.ovm"
+        arguments = ["--max-time-per-fc", str(options.max_time_per_fc)]
+        if options.calibration_method:
+            arguments += ["--calibration-method", options.calibration_method]
+        seconds, memory = compile_network(name, model, arguments)
+        summary = info(model)
+        near = likenesses(name, model, folder)
+    total = summary["total"]
+    outputs = ", ".join(f"{output} {all_:.4f} ({own:.4f})" for output, (all_, own) in near.items())
+    print(f"{name:12} {seconds:6.1f} s {memory / 1e6:6.0f} MB  {placement(summary):>16} "
+          f"{len(summary['segments']):3} segments {total['fc_count']:4} FCs {total['us']:9.1f} us  "
+          f"{outputs}", flush=True)  # fmt: skip
+    if options.fcs:
+        print_details(summary)
+    misses = [f"{output}: cosine {all_:.4f} is below {LEAST_COSINE[name]}"
+              for output, (all_, _) in near.items() if not all_ >= LEAST_COSINE[name]]  # fmt: skip
+    if seconds >= MOST_SECONDS:
+        misses.append(f"compiling took {seconds:.1f} s")
+    if memory >= MOST_BYTES:
+        misses.append(f"compiling took {memory} bytes")
+    if options.max_time_per_fc and total["longest_fc_us"] > options.max_time_per_fc:
+        misses.append(f"an FC of {total['longest_fc_us']} us")
+    for miss in misses:
+        print(f"{name} MISSES: {miss}", flush=True)
+    return not misses
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Prints what the five networks compile to.")
+    parser.add_argument("networks", nargs="*", metavar="NETWORK", default=list(LEAST_COSINE))
+    parser.add_argument("--fcs", action="store_true", help="list placement and FCs too")
+    parser.add_argument("--max-time-per-fc", type=int, default=0, metavar="US")
+    parser.add_argument("--calibration-method", default="", metavar="METHOD")
+    options = parser.parse_args()
+    unknown = set(options.networks) - set(LEAST_COSINE)
+    if unknown:
+        parser.error(f"no network {', '.join(sorted(unknown))}")
+    kept = [check(name, options) for name in options.networks]
+    sys.exit(0 if all(kept) else 1)
+
+
+if __name__ == "__main__":
+    main()
