@@ -4,9 +4,10 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 SEED ?= 1
+COUNT ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help conformance fuzz-decoder setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean bench bench-ops
+.PHONY: help agreement conformance fuzz-decoder setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -67,6 +68,12 @@ bench: ## how fast the simulator is: FCs per second on one core
 conformance: build ## ONNX's own test models: pass, refused by name, wrong or crash for each operator
 	scripts/setup.sh test
 	OVERTAKE=$(CURDIR)/build/bin/overtake /usr/bin/python3 -B tests/compiler/conformance.py
+
+agreement: build ## COUNT (2000) random networks from number SEED (1) on, device against interpreter, bit by bit
+	scripts/setup.sh test
+	OVERTAKE=$(CURDIR)/build/bin/overtake OVERTAKE_SERVER=$(CURDIR)/build/release/tests/command_server \
+		/usr/bin/python3 -B tests/compiler/agreement.py --seed $(SEED) --count $(COUNT) \
+		--jobs $(JOBS) $(if $(SHRINK),--shrink)
 
 SECONDS ?= 600
 fuzz-decoder: ## libFuzzer on the instruction decoder for SECONDS (600), under ASan and UBSan

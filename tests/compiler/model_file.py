@@ -33,6 +33,10 @@ class Table:
         place = self._field(number)
         return default if place is None else self._unpack("<" + form, place)
 
+    def offset_place(self, number):
+        """Where in the file a field's offset is, for those who change what it leads to."""
+        return self._field(number)
+
     def string(self, number):
         place = self._target(number)
         length = self._unpack("<I", place)
@@ -41,6 +45,8 @@ class Table:
     def vector(self, number, dtype):
         """A vector of scalars or structs as a numpy array."""
         place = self._target(number)
+        if place is None:
+            return np.zeros(0, np.dtype(dtype))
         length = self._unpack("<I", place)
         return np.frombuffer(self._data, np.dtype(dtype), length, place + 4)
 
@@ -124,6 +130,9 @@ class Tensor:
     scale: np.float32
     zero_point: int
     bytes: int
+    data_type: int
+    is_rows: bool
+    data: np.ndarray  # of a constant
 
     @property
     def on_device(self):
@@ -139,15 +148,21 @@ class BpuSegment:
 
 @dataclass
 class CpuOp:
+    type: int
     name: str
-    inputs: list
-    outputs: list
-    axis: int
+    inputs: np.ndarray
+    output: int
+    integers: np.ndarray
+    reals: np.ndarray
+
+
+FLOAT32, INT8, INT64, UINT8, NV12 = 1, 2, 3, 4, 5  # Tensor.data_type
+TYPES = ["", "float32", "int8", "int64", "uint8", "nv12"]
 
 
 class ModelFile:
     """tensors, inputs and outputs (tensor numbers), segments (a BpuSegment or a list of CpuOp),
-    program (array of INSTRUCTION), weights (bytes)."""
+    program (array of INSTRUCTION), weights (bytes), nodes (pairs: operator of ONNX, on the BPU)."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -165,6 +180,18 @@ class ModelFile:
         self.segments = [self._segment(table) for table in root.tables(9)]
         self.program = root.vector(10, "u1").view(INSTRUCTION)
         self.weights = root.vector(11, "u1")
+        self.nodes = [(node.string(1), bool(node.scalar(2, "B"))) for node in root.tables(12)]
+
+    @property
+    def written(self):
+        """Numbers of the tensors that some segment makes, in order."""
+        numbers = []
+        for segment in self.segments:
+            if isinstance(segment, list):
+                numbers += [op.output for op in segment]
+            else:
+                numbers += [int(number) for _, number, writable in segment.bindings if writable]
+        return list(dict.fromkeys(numbers))
 
     @staticmethod
     def _tensor(table):
@@ -179,6 +206,9 @@ class ModelFile:
             scale=np.float32(table.scalar(8, "f", 0.0)),
             zero_point=table.scalar(9, "i"),
             bytes=table.scalar(10, "Q"),
+            data_type=table.scalar(2, "B", FLOAT32),
+            is_rows=table.scalar(11, "B") == 1,
+            data=table.vector(12, "<f4"),
         )
 
     @staticmethod
@@ -187,6 +217,33 @@ class ModelFile:
             bpu = table.table(0)
             return BpuSegment(bpu.vector(0, FC), bpu.vector(1, BINDING), bpu.scalar(2, "I"))
         return [
-            CpuOp(op.string(1), op.vector(2, "<u4"), op.vector(3, "<u4"), op.scalar(4, "i", -1))
+            CpuOp(
+                op.scalar(0, "B", 1), op.string(1), op.vector(2, "<u4"),
+                int(op.vector(3, "<u4")[0]), op.vector(5, "<i8"), op.vector(6, "<f4"),
+            )
             for op in table.table(1).tables(0)
         ]
+
+
+def write_open(path, target):
+    """Copies a model file so that every tensor between segments is an output as well, and tensor
+    number N is called tN: what lies inside can be looked at."""
+    model = ModelFile(path)
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    root = Table(data, struct.unpack_from("<I", data)[0])
+
+    def append(place, content):
+        """The offset at `place` leads to `content`, behind all that is there."""
+        data.extend(bytes(-len(data) % 8))
+        struct.pack_into("<I", data, place, len(data) - place)
+        data.extend(content)
+
+    places = [table.offset_place(0) for table in root.tables(6)]
+    outputs = np.array(model.written, "<u4")
+    append(root.offset_place(8), struct.pack("<I", len(outputs)) + outputs.tobytes())
+    for number, place in enumerate(places):
+        name = f"t{number}".encode()
+        append(place, struct.pack("<I", len(name)) + name + b"\0")
+    with open(target, "wb") as file:
+        file.write(data)

@@ -1,320 +1,112 @@
 # SPDX-License-Identifier: MIT
-"""Runs a model file in numpy, from the text of the instruction set alone.
+"""Runs a model file in numpy, segment by segment; shares no code with the device or the runtime.
 
-Written gather style on 64-bit integers, one whole instruction at a time; shares no code with the
-device. Quantisation and layout are done here too, so a result can be compared bit by bit with
-what `overtake run` gives.
+A tensor's value is an array of its ONNX shape: int8 elements q for a tensor in device memory,
+float32 for one in host memory. What the device computes can be compared bit by bit.
 """
 
 import numpy as np
 
-PROGRAM, WEIGHTS, SCRATCH, IO = 0, 1, 2, 3
-CONV, DEPTHWISE, MATMUL, ADD, MAX_POOL, AVERAGE_POOL, TABLE, COPY = range(1, 9)
-SUB, MUL, MAX, MIN = range(11, 15)
-TRANSPOSED_CONV, RESIZE_NEAREST, RESIZE_BILINEAR = 16, 21, 22
-COUNT_INCLUDE_PAD, CLIP_PAD = 1, 2
-POSITION_BITS = 20
+import model_file
+import reference_cpu
+from reference_device import SCRATCH, WEIGHTS, Machine
 
 
-def round_half_even(value, shift):
-    """value / 2**shift for int64 arrays."""
-    shift = np.asarray(shift, np.int64)
-    floor = value >> shift
-    rest = value - (floor << shift)
-    half = np.int64(1) << (shift - 1)
-    return floor + ((rest > half) | ((rest == half) & (floor & 1 == 1)))
+def quantise(tensor, values):
+    """Real numbers as the runtime puts them into device memory."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.rint(values.astype(np.float32) / tensor.scale) + np.float32(tensor.zero_point)
+    steps = np.where(np.isnan(steps), tensor.zero_point, steps)
+    return np.clip(steps, -128, 127).astype(np.int8)
 
 
-def wrap32(value):
-    return ((value + 2**31) & 0xFFFFFFFF) - 2**31
+def dequantise(tensor, q):
+    return tensor.scale * (q.astype(np.int32) - tensor.zero_point).astype(np.float32)
 
 
-def _dilation(insn):
-    """0 stands for 1."""
-    return max(int(insn["dilation_height"]), 1), max(int(insn["dilation_width"]), 1)
-
-
-def round_up(channels):
-    return -(-channels // 8) * 8
-
-
-class Machine:
-    """Regions of one job and the instructions on them."""
-
-    def __init__(self, regions):
-        self._regions = regions  # region number -> uint8 array
-
-    def _view(self, operand):
-        region = self._regions[int(operand["region"])]
-        shape = tuple(int(operand[name]) for name in ("height", "width", "channels"))
-        strides = (int(operand["row_stride"]), int(operand["pixel_stride"]), 1)
-        start = int(operand["offset"])
-        last = start + sum((size - 1) * step for size, step in zip(shape, strides))
-        assert last < len(region), "an operand leaves its region"
-        return np.lib.stride_tricks.as_strided(region[start:].view(np.int8), shape, strides)
-
-    def _centred(self, operand):
-        return self._view(operand).astype(np.int64) - int(operand["zero_point"])
-
-    def _words(self, insn, arrays, count, dtype="<u4"):
-        region = self._regions[int(insn["params_region"])]
-        start = int(insn["params_offset"])
-        words = region[start : start + 4 * arrays * count].copy().view(dtype)
-        return words.reshape(arrays, count)
-
-    def _bytes(self, insn, count):
-        region = self._regions[int(insn["weights_region"])]
-        start = int(insn["weights_offset"])
-        assert start + count <= len(region), "weights leave their region"
-        return region[start : start + count]
-
-    def _store(self, insn, value):
-        value = value + int(insn["out"]["zero_point"])
-        self._view(insn["out"])[...] = np.clip(value, insn["clamp_min"], insn["clamp_max"])
-
-    def _requantise_channels(self, insn, accumulator):
-        channels = int(insn["out"]["channels"])
-        parameters = self._words(insn, 3, round_up(channels))[:, :channels].astype(np.int64)
-        bias, multiplier, shift = wrap32(parameters[0]), parameters[1], parameters[2]
-        accumulator = wrap32(accumulator + bias)
-        self._store(insn, round_half_even(accumulator * multiplier, shift))
-
-    @staticmethod
-    def _windows(insn, data, fill):
-        """(output height, output width, kernel height, kernel width, channels)"""
-        out, source = insn["out"], insn["in"][0]
-        kernel = int(insn["kernel_height"]), int(insn["kernel_width"])
-        stride = int(insn["stride_height"]), int(insn["stride_width"])
-        pad = int(insn["pad_top"]), int(insn["pad_left"])
-        dilation = _dilation(insn)
-        sizes = int(source["height"]), int(source["width"])
-        outputs = int(out["height"]), int(out["width"])
-        after = [
-            max((n - 1) * s + (k - 1) * d + 1 - p - size, 0)
-            for n, s, k, d, p, size in zip(outputs, stride, kernel, dilation, pad, sizes)
-        ]
-        padded = np.pad(
-            data, ((pad[0], after[0]), (pad[1], after[1]), (0, 0)), constant_values=fill
-        )
-        rows = np.arange(outputs[0])[:, None] * stride[0] + np.arange(kernel[0]) * dilation[0]
-        columns = np.arange(outputs[1])[:, None] * stride[1] + np.arange(kernel[1]) * dilation[1]
-        return padded[rows[:, None, :, None], columns[None, :, None, :]]
-
-    def _dense_weights(self, insn):
-        """(group, output, kernel row, kernel column, input)"""
-        groups = int(insn["groups"])
-        inputs = int(insn["in"][0]["channels"]) // groups
-        outputs = int(insn["out"]["channels"]) // groups
-        kernel = int(insn["kernel_height"]), int(insn["kernel_width"])
-        pairs = (inputs + 1) // 2
-        shape = (groups, round_up(outputs) // 8, *kernel, pairs, 8, 2)
-        weights = self._bytes(insn, int(np.prod(shape))).view(np.int8).reshape(shape)
-        # (group, o / 8, o % 8, ky, kx, i / 2, i % 2) -> (group, o, ky, kx, i)
-        weights = weights.transpose(0, 1, 5, 2, 3, 4, 6)
-        weights = weights.reshape(groups, round_up(outputs), *kernel, 2 * pairs)
-        return weights[:, :outputs, :, :, :inputs].astype(np.int64)
-
-    def _convolution(self, insn):
-        weights = self._dense_weights(insn)
-        groups, outputs, _, _, inputs = weights.shape
-        windows = self._windows(insn, self._centred(insn["in"][0]), 0)
-        windows = windows.reshape(*windows.shape[:4], groups, inputs)
-        sums = np.einsum("yxklgi,gokli->yxgo", windows, weights, optimize=True)
-        self._requantise_channels(insn, sums.reshape(*sums.shape[:2], groups * outputs))
-
-    def _transposed_convolution(self, insn):
-        """Scatters: every input adds its kernel to the outputs that it reaches."""
-        weights = self._dense_weights(insn)
-        groups, outputs, kernel_height, kernel_width, inputs = weights.shape
-        data = self._centred(insn["in"][0])
-        data = data.reshape(*data.shape[:2], groups, inputs)
-        dilation = _dilation(insn)
-        height, width = int(insn["out"]["height"]), int(insn["out"]["width"])
-        sums = np.zeros((height, width, groups, outputs), np.int64)
-        for ky in range(kernel_height):
-            rows = np.arange(data.shape[0]) * int(insn["stride_height"])
-            rows += ky * dilation[0] - int(insn["pad_top"])
-            inside_rows = (rows >= 0) & (rows < height)
-            for kx in range(kernel_width):
-                columns = np.arange(data.shape[1]) * int(insn["stride_width"])
-                columns += kx * dilation[1] - int(insn["pad_left"])
-                inside = (columns >= 0) & (columns < width)
-                part = np.einsum(
-                    "yxgi,goi->yxgo", data[inside_rows][:, inside], weights[:, :, ky, kx]
-                )
-                sums[np.ix_(rows[inside_rows], columns[inside])] += part
-        self._requantise_channels(insn, sums.reshape(height, width, groups * outputs))
-
-    def _depthwise(self, insn):
-        channels = int(insn["out"]["channels"])
-        shape = (int(insn["kernel_height"]), int(insn["kernel_width"]), round_up(channels))
-        weights = self._bytes(insn, int(np.prod(shape))).view(np.int8).reshape(shape)
-        windows = self._windows(insn, self._centred(insn["in"][0]), 0)
-        sums = (windows * weights[:, :, :channels].astype(np.int64)).sum(axis=(2, 3))
-        self._requantise_channels(insn, sums)
-
-    def _matrix_product(self, insn):
-        left = self._centred(insn["in"][0])
-        right = self._centred(insn["in"][1])[0]
-        self._requantise_channels(insn, left @ right.T)
-
-    def _pair(self, insn):
-        """ADD, SUB, MAX and MIN of the scaled inputs; numpy broadcasts as the device does."""
-        first, second = (self._centred(operand) for operand in insn["in"])
-        first = first * int(insn["multiplier"][0])
-        second = second * int(insn["multiplier"][1])
-        combine = {ADD: np.add, SUB: np.subtract, MAX: np.maximum, MIN: np.minimum}
-        self._store(
-            insn, round_half_even(combine[int(insn["opcode"])](first, second), insn["shift"][0])
-        )
-
-    def _product(self, insn):
-        first, second = (self._centred(operand) for operand in insn["in"])
-        self._store(
-            insn, round_half_even(first * second * int(insn["multiplier"][0]), insn["shift"][0])
-        )
-
-    def _max_pool(self, insn):
-        windows = self._windows(insn, self._centred(insn["in"][0]), -(2**20))
-        self._store(insn, windows.max(axis=(2, 3)))
-
-    def _average_pool(self, insn):
-        data = self._centred(insn["in"][0])
-        sums = self._windows(insn, data, 0).sum(axis=(2, 3))
-        positions = int(insn["kernel_height"]) * int(insn["kernel_width"])
-        counts = self._windows(insn, np.ones_like(data), 0).sum(axis=(2, 3))
-        if insn["flags"] & CLIP_PAD:
-            counts = self._counts_with_padding(insn)
-        elif insn["flags"] & COUNT_INCLUDE_PAD:
-            counts[...] = positions
-        multiplier, shift = self._words(insn, 2, positions).astype(np.int64)
-        value = wrap32(sums) * multiplier[counts - 1]
-        self._store(insn, round_half_even(value, shift[counts - 1]))
-
-    @staticmethod
-    def _counts_with_padding(insn):
-        """Positions of each window that lie above the end of the padding."""
-        counts = []
-        for size, outputs, kernel, stride, before, after in (
-            ("height", "height", "kernel_height", "stride_height", "pad_top", "pad_bottom"),
-            ("width", "width", "kernel_width", "stride_width", "pad_left", "pad_right"),
-        ):
-            end = int(insn["in"][0][size]) + int(insn[after])
-            first = np.arange(int(insn["out"][outputs])) * int(insn[stride]) - int(insn[before])
-            counts.append(np.minimum(first + int(insn[kernel]), end) - first)
-        return np.multiply.outer(*counts)[:, :, None]
-
-    @staticmethod
-    def _positions(insn, axis, size, outputs):
-        start, step = int(insn[f"start_{axis}"]), int(insn[f"step_{axis}"])
-        positions = start + np.arange(outputs, dtype=np.int64) * step
-        return np.clip(positions, 0, (size - 1) << POSITION_BITS)
-
-    def _resize(self, insn):
-        data = self._view(insn["in"][0]).astype(np.int64)
-        out = insn["out"]
-        rows = self._positions(insn, "y", data.shape[0], int(out["height"]))
-        columns = self._positions(insn, "x", data.shape[1], int(out["width"]))
-        first_row, first_column = rows >> POSITION_BITS, columns >> POSITION_BITS
-        if int(insn["opcode"]) == RESIZE_NEAREST:
-            self._view(out)[...] = data[np.ix_(first_row, first_column)]
-            return
-        next_row = np.minimum(first_row + 1, data.shape[0] - 1)
-        next_column = np.minimum(first_column + 1, data.shape[1] - 1)
-        # Eight bits of the fraction, weights of four neighbours in 1/65536.
-        below = (rows >> (POSITION_BITS - 8) & 255)[:, None, None]
-        right = (columns >> (POSITION_BITS - 8) & 255)[None, :, None]
-        total = (
-            data[np.ix_(first_row, first_column)] * (256 - below) * (256 - right)
-            + data[np.ix_(first_row, next_column)] * (256 - below) * right
-            + data[np.ix_(next_row, first_column)] * below * (256 - right)
-            + data[np.ix_(next_row, next_column)] * below * right
-        )
-        self._view(out)[...] = round_half_even(total, 16)
-
-    def _table(self, insn):
-        table = self._bytes(insn, 256)
-        source = self._view(insn["in"][0]).view(np.uint8)
-        self._view(insn["out"])[...] = table[source].view(np.int8)
-
-    def _copy(self, insn):
-        self._view(insn["out"])[...] = self._view(insn["in"][0])
-
-    def execute(self, insn):
-        {
-            CONV: self._convolution,
-            DEPTHWISE: self._depthwise,
-            MATMUL: self._matrix_product,
-            ADD: self._pair,
-            SUB: self._pair,
-            MAX: self._pair,
-            MIN: self._pair,
-            MUL: self._product,
-            TRANSPOSED_CONV: self._transposed_convolution,
-            RESIZE_NEAREST: self._resize,
-            RESIZE_BILINEAR: self._resize,
-            MAX_POOL: self._max_pool,
-            AVERAGE_POOL: self._average_pool,
-            TABLE: self._table,
-            COPY: self._copy,
-        }[int(insn["opcode"])](insn)
-
-
-def to_device(tensor, q):
-    """Lays out int8 elements in ONNX order (channels, height, width) in a new buffer."""
-    buffer = np.zeros(tensor.bytes, np.uint8)
-    _device_view(tensor, buffer)[...] = q.reshape(tensor.channels, tensor.height, tensor.width)
-    return buffer
-
-
-def from_device(tensor, buffer):
-    return _device_view(tensor, buffer).reshape(tensor.shape).copy()
+def user_values(tensor, q):
+    """What a user hands in so that an input's elements become `q`."""
+    if tensor.data_type == model_file.INT8:
+        return q.astype(np.float32)
+    if tensor.data_type in (model_file.UINT8, model_file.NV12):
+        return q.astype(np.float32) + 128
+    return dequantise(tensor, q)
 
 
 def _device_view(tensor, buffer):
+    """The bytes of a tensor's buffer in ONNX's order of elements."""
+    bytes_ = buffer.view(np.int8)
+    if tensor.is_rows:
+        sizes = (tensor.height, tensor.width, tensor.channels)
+        return np.lib.stride_tricks.as_strided(
+            bytes_, sizes, (tensor.row_stride, tensor.pixel_stride, 1)
+        )
+    sizes = (tensor.channels, tensor.height, tensor.width)
     return np.lib.stride_tricks.as_strided(
-        buffer.view(np.int8),
-        (tensor.channels, tensor.height, tensor.width),
-        (1, tensor.row_stride, tensor.pixel_stride),
+        bytes_, sizes, (1, tensor.row_stride, tensor.pixel_stride)
     )
 
 
-def softmax(values, axis):
-    exponentials = np.exp(values - values.max(axis=axis, keepdims=True))
-    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+def _to_device(tensor, q):
+    """A new buffer; what lies between the elements is rubbish, nobody may rely on it."""
+    buffer = np.full(tensor.bytes, 0x3C, np.uint8)
+    view = _device_view(tensor, buffer)
+    view[...] = q.reshape(view.shape)
+    if tensor.data_type == model_file.NV12:  # unsigned bytes of a picture
+        view[...] ^= np.int8(-128)
+    return buffer
+
+
+def _from_device(tensor, buffer):
+    return _device_view(tensor, buffer).reshape(tensor.shape).copy()
+
+
+def run_bpu_segment(model, segment, values):
+    """Returns the values of the tensors that the segment writes, by number."""
+    # Scratch and outputs start with rubbish: a program may rely on neither.
+    regions = {WEIGHTS: model.weights.copy()}
+    regions[SCRATCH] = np.full(segment.scratch_bytes, 0xA5, np.uint8)
+    for region, number, writable in segment.bindings:
+        tensor = model.tensors[number]
+        if writable:
+            regions[int(region)] = np.full(tensor.bytes, 0x5A, np.uint8)
+        else:
+            regions[int(region)] = _to_device(tensor, values[number])
+    machine = Machine(regions)
+    for fc in segment.fcs:
+        first = int(fc["first_insn"])
+        for insn in model.program[first : first + int(fc["insn_count"])]:
+            machine.execute(insn)
+    return {
+        int(number): _from_device(model.tensors[number], regions[int(region)])
+        for region, number, writable in segment.bindings
+        if writable
+    }
+
+
+def run_cpu_op(model, op, values):
+    """Returns the real numbers that the operator gives, before they are quantised if they are."""
+    inputs = []
+    for number in op.inputs:
+        tensor = model.tensors[number]
+        if len(tensor.data):
+            inputs.append(tensor.data.reshape(tensor.shape))
+        elif tensor.on_device:
+            inputs.append(dequantise(tensor, values[number]))
+        else:
+            inputs.append(values[number])
+    return reference_cpu.run(op, inputs, model.tensors[op.output].shape)
 
 
 def run(model, inputs):
-    """`inputs` are int8 arrays by name. Returns arrays by output name: int8 where the output is in
-    device memory, float32 where the CPU made it."""
-    buffers, results = {}, {}
-    for number in model.inputs:
-        tensor = model.tensors[number]
-        buffers[number] = to_device(tensor, inputs[tensor.name])
+    """`inputs` are values by name. Returns the values of the outputs by name."""
+    values = {int(n): inputs[model.tensors[n].name] for n in model.inputs}
     for segment in model.segments:
-        if isinstance(segment, list):
-            for op in segment:
-                source = model.tensors[op.inputs[0]]
-                q = from_device(source, buffers[op.inputs[0]]).astype(np.float32)
-                values = source.scale * (q - np.float32(source.zero_point))
-                results[op.outputs[0]] = softmax(values, op.axis)
+        if not isinstance(segment, list):
+            values.update(run_bpu_segment(model, segment, values))
             continue
-        # Scratch and outputs start with rubbish: a program may rely on neither.
-        regions = {WEIGHTS: model.weights.copy()}
-        regions[SCRATCH] = np.full(segment.scratch_bytes, 0xA5, np.uint8)
-        for region, number, writable in segment.bindings:
-            if writable:
-                buffers[number] = np.full(model.tensors[number].bytes, 0x5A, np.uint8)
-            regions[int(region)] = buffers[number]
-        machine = Machine(regions)
-        for fc in segment.fcs:
-            first = int(fc["first_insn"])
-            for insn in model.program[first : first + int(fc["insn_count"])]:
-                machine.execute(insn)
-    outputs = {}
-    for number in model.outputs:
-        tensor = model.tensors[number]
-        outputs[tensor.name] = (
-            from_device(tensor, buffers[number]) if tensor.on_device else results[number]
-        )
-    return outputs
+        for op in segment:
+            tensor = model.tensors[op.output]
+            reals = run_cpu_op(model, op, values)
+            values[op.output] = quantise(tensor, reals) if tensor.on_device else reals
+    return {model.tensors[n].name: values[int(n)] for n in model.outputs}

@@ -289,11 +289,12 @@ void Importer::read_outputs() {
         parts_ = 0;
         const Reference reference = cpu_input(0);
         const Value& value = value_of(reference);
+        const Node* writer = writer_of(reference.value);
+        // An operator of the CPU gives the shape that it computes.
         const bool is_same_run =
-            same_but_for_ones(value.shape, reference.shape) && is_on_device(reference.value);
+            same_but_for_ones(value.shape, reference.shape) && writer && writer->on_bpu();
         const bool is_own =
-            writer_of(reference.value) &&
-            std::ranges::find(graph_.outputs, reference.value) == graph_.outputs.end();
+            writer && std::ranges::find(graph_.outputs, reference.value) == graph_.outputs.end();
         ValueId id = reference.value;
         if (is_own && (value.shape == reference.shape || (is_same_run && !is_read_by_cpu(id)))) {
             graph_.values[id].shape = reference.shape;

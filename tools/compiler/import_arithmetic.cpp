@@ -120,7 +120,6 @@ Reference Importer::add_pair(Operator op, const Operand& left, const Operand& ri
         node.inputs = {left.reference.value, right.reference.value};
         Value value = value_of(left.reference);
         value.name = name;
-        value.shape = shape;
         value.given.reset();
         graph_.values.push_back(std::move(value));
         node.output = graph_.values.size() - 1;

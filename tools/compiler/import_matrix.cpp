@@ -7,12 +7,26 @@
 
 namespace overtake::compiler {
 
+// (outputs, features) with the features in the order that a convolution has its weights in.
+static std::vector<float> in_planes(const std::vector<float>& weights, const Value& features) {
+    if (features.order == Order::planes)
+        return weights;
+    std::vector<float> result(weights.size());
+    const std::size_t each = features.elements();
+    for_each_element(features, [&](auto channel, auto y, auto x, std::size_t index) {
+        const std::size_t place = (std::size_t{channel} * features.height + y) * features.width + x;
+        for (std::size_t first = 0; first < weights.size(); first += each)
+            result[first + place] = weights[first + index];
+    });
+    return result;
+}
+
 // `weights` are (outputs, features): a convolution whose kernel covers its whole input, so
-// flattened features need no data movement and keep ONNX's order of weights.
+// flattened features need no data movement.
 void Importer::add_fully_connected(std::vector<float> weights, std::vector<float> bias) {
     const Reference input = variable_input(0);
     const Value& data = value_of(input);
-    if (!data.fits_device() || (data.order == Order::rows && data.height * data.width != 1))
+    if (!data.fits_device())
         return add_rows_product(input, std::move(weights), std::move(bias));
     if (data.elements() > OVERTAKE_MAX_KERNEL_ELEMENTS || data.height > max_window ||
         data.width > max_window)
@@ -20,7 +34,7 @@ void Importer::add_fully_connected(std::vector<float> weights, std::vector<float
     Node node = new_node(Operator::convolution);
     node.window.kernel_height = data.height;
     node.window.kernel_width = data.width;
-    node.weights = std::move(weights);
+    node.weights = in_planes(weights, data);
     node.bias = std::move(bias);
     node.inputs = {input.value};
     const auto outputs = static_cast<std::int64_t>(node.bias.size());

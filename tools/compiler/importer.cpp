@@ -195,7 +195,8 @@ void Importer::apply_given_tensors() {
             value.given = found->second;
 }
 
-// For operators whose output has the shape of `input`, flattened or not.
+// For operators whose output has the shape of `input`.  The value has that of the input's value, if
+// that is called by another shape.
 void Importer::finish_like(const Reference& input, Node node) {
     const Shape shape = input.shape;
     if (!value_of(input).fits_device())
@@ -203,10 +204,10 @@ void Importer::finish_like(const Reference& input, Node node) {
     node.inputs.insert(node.inputs.begin(), input.value);
     Value value = value_of(input);
     value.name = node_->output(0);
-    value.shape = shape;
     value.given.reset();
     graph_.values.push_back(std::move(value));
     finish(std::move(node), graph_.values.size() - 1);
+    references_[node_->output(0)].shape = shape;
 }
 
 } // namespace overtake::compiler

@@ -145,6 +145,28 @@ void convert_nv12(Graph& graph, std::size_t index, const InputOptions& options) 
     graph.nodes.insert(graph.nodes.begin(), std::move(node));
 }
 
+// The CPU reads real numbers: what it alone reads of an input of bytes, the device copies first.
+void copy_bytes(Graph& graph, std::size_t index) {
+    const ValueId copied = graph.inputs[index];
+    if (device_values(graph)[copied])
+        return;
+    Value bytes = graph.values[copied];
+    if (!bytes.fits_device())
+        refuse(bytes.name, "of shape " + join(bytes.shape) +
+                               " has no form on the device; it can be given as float32 only");
+    graph.values[copied].name += ":copied";
+    graph.values[copied].user_type = UserType::float32;
+    Node node;
+    node.name = bytes.name + ":copy";
+    node.onnx_type = "Copy";
+    node.op = Operator::copy;
+    node.inputs = {graph.values.size()};
+    node.output = copied;
+    graph.inputs[index] = graph.values.size();
+    graph.values.push_back(std::move(bytes));
+    graph.nodes.insert(graph.nodes.begin(), std::move(node));
+}
+
 } // namespace
 
 const InputOptions& options_of(const std::vector<InputOptions>& all, const std::string& name) {
@@ -172,6 +194,8 @@ void apply_input_options(Graph& graph, std::vector<InputOptions>& all) {
             convert_nv12(graph, index, options);
         else if (options.given == InputKind::int8)
             graph.values[*input].user_type = UserType::int8;
+        if (graph.values[graph.inputs[index]].user_type != UserType::float32)
+            copy_bytes(graph, index);
     }
 }
 
