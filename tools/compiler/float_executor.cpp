@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "error.hpp"
 #include "float_operators.hpp"
 
 namespace overtake::compiler {
@@ -161,7 +162,11 @@ const FloatValues& FloatExecutor::run(const FloatValues& inputs) {
     for (std::size_t index = 0; index < graph_.inputs.size(); ++index)
         values_[graph_.inputs[index]] = inputs[index];
     for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
-        run_node(index);
+        try {
+            run_node(index);
+        } catch (const Error& error) {
+            throw CompileError(describe(graph_.nodes[index]), error.what());
+        }
     return values_;
 }
 

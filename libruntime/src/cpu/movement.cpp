@@ -3,6 +3,7 @@
 // Operators that move elements, and Interpolate, which also mixes them.
 #include <algorithm>
 #include <cerrno>
+#include <string>
 
 #include "cpu/table.hpp"
 #include "overtake/device.hpp"
@@ -88,7 +89,8 @@ std::string check_gather(const Operation& operation) {
 std::size_t index_within(float index, std::size_t length) {
     const float position = index < 0 ? index + static_cast<float>(length) : index;
     if (!(position >= 0 && position < static_cast<float>(length)))
-        throw Error(ERANGE, "an index of a gather leaves its tensor");
+        throw Error(ERANGE, "an index leaves the " + std::to_string(length) +
+                                " elements that it chooses from; check the inputs");
     return static_cast<std::size_t>(position);
 }
 

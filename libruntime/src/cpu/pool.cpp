@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Pool over windows of any number of dimensions.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +12,8 @@ namespace overtake::cpu {
 
 namespace {
 
+constexpr std::size_t most_axes = 6; // behind batch and channels
+
 enum class Kind : std::int64_t { maximum, average, average_with_padding, root_of_squares, count };
 
 // integers: Kind, then kernel, strides, dilations, padding in front and padding behind, one for
@@ -18,8 +22,8 @@ std::string check_pool(const Operation& operation) {
     if (operation.inputs.size() != 1)
         return "needs one input";
     const Shape &in = operation.inputs[0], &out = operation.output;
-    if (in.size() < 3 || in.size() != out.size() || in[0] != out[0] || in[1] != out[1] ||
-        operation.integers.size() != 1 + 5 * (in.size() - 2))
+    if (in.size() < 3 || in.size() > 2 + most_axes || in.size() != out.size() || in[0] != out[0] ||
+        in[1] != out[1] || operation.integers.size() != 1 + 5 * (in.size() - 2))
         return "shapes do not fit each other";
     if (operation.integers[0] < 0 ||
         operation.integers[0] >= static_cast<std::int64_t>(Kind::count))
@@ -50,50 +54,81 @@ public:
     }
 
 private:
+    // Where one window lies along one axis.
+    struct Stretch {
+        std::int64_t first;   // position of its first tap inside the tensor
+        std::int64_t count;   // taps inside
+        std::int64_t counted; // and in the padding that counts
+    };
+
+    // Only what lies inside is looked at, however great kernel and padding are.
+    Stretch stretch(std::size_t axis, std::int64_t window) const {
+        const std::int64_t kernel = numbers_[0][axis], dilation = numbers_[2][axis],
+                           behind = numbers_[4][axis], size = in_[axis];
+        const std::int64_t start = window * numbers_[1][axis] - numbers_[3][axis];
+        const auto taps_before = [&](std::int64_t position) {
+            const std::int64_t distance = position - start;
+            return distance <= 0 ? 0 : std::min((distance + dilation - 1) / dilation, kernel);
+        };
+        const std::int64_t skipped = taps_before(0);
+        return {start + skipped * dilation, taps_before(size) - skipped,
+                taps_before(size + behind)};
+    }
+
     float window(const float* in, std::size_t index) const {
-        const auto &kernel = numbers_[0], &strides = numbers_[1], &dilations = numbers_[2],
-                   &before = numbers_[3], &behind = numbers_[4];
-        std::size_t taps = 1;
-        for (const std::int64_t size : kernel)
-            taps *= static_cast<std::size_t>(size);
-        double sum = 0, squares = 0;
-        float greatest = -std::numeric_limits<float>::infinity();
-        std::size_t inside = 0, counted = 0;
-        for (std::size_t tap = 0; tap < taps; tap++) {
-            std::size_t rest = index, part = tap;
-            std::int64_t offset = 0, stride = 1;
-            bool is_inside = true, counts = true;
-            for (std::size_t axis = in_.size(); axis-- > 0;) {
-                const auto size = std::int64_t{in_[axis]};
-                const std::int64_t at =
-                    static_cast<std::int64_t>(rest % out_[axis]) * strides[axis] - before[axis] +
-                    static_cast<std::int64_t>(part % static_cast<std::size_t>(kernel[axis])) *
-                        dilations[axis];
-                is_inside = is_inside && at >= 0 && at < size;
-                counts = counts && at < size + behind[axis];
-                offset += at * stride;
-                stride *= size;
-                rest /= out_[axis];
-                part /= static_cast<std::size_t>(kernel[axis]);
+        const std::size_t axes = in_.size();
+        std::array<Stretch, most_axes> stretches;
+        std::array<std::int64_t, most_axes> strides, taps{};
+        strides[axes - 1] = 1;
+        double inside = 1, counted = 1;
+        std::int64_t offset = 0;
+        for (std::size_t axis = axes; axis-- > 0;) {
+            stretches[axis] = stretch(axis, static_cast<std::int64_t>(index % out_[axis]));
+            index /= out_[axis];
+            inside *= static_cast<double>(stretches[axis].count);
+            counted *= static_cast<double>(stretches[axis].counted);
+            offset += stretches[axis].first * strides[axis];
+            if (axis > 0)
+                strides[axis - 1] = strides[axis] * in_[axis];
+        }
+        Sums sums;
+        while (inside > 0) {
+            sums.add(in[offset]);
+            std::size_t axis = axes;
+            while (axis-- > 0) {
+                const std::int64_t step = numbers_[2][axis] * strides[axis];
+                offset += step;
+                if (++taps[axis] < stretches[axis].count)
+                    break;
+                offset -= step * taps[axis];
+                taps[axis] = 0;
             }
-            counted += counts;
-            if (!is_inside)
-                continue;
-            const float here = in[offset];
-            inside++;
+            if (axis > axes) // wrapped: the last tap has been added
+                break;
+        }
+        return result(sums, inside, counted);
+    }
+
+    struct Sums {
+        void add(float here) {
             sum += here;
             squares += double{here} * here;
             greatest = here > greatest ? here : greatest;
         }
+        double sum = 0, squares = 0;
+        float greatest = -std::numeric_limits<float>::infinity();
+    };
+
+    float result(const Sums& sums, double inside, double counted) const {
         switch (kind_) {
         case Kind::maximum:
-            return greatest;
+            return sums.greatest;
         case Kind::average:
-            return static_cast<float>(sum / static_cast<double>(inside > 0 ? inside : 1));
+            return static_cast<float>(sums.sum / std::max(inside, 1.0));
         case Kind::average_with_padding:
-            return static_cast<float>(sum / static_cast<double>(counted > 0 ? counted : 1));
+            return static_cast<float>(sums.sum / std::max(counted, 1.0));
         default:
-            return static_cast<float>(std::sqrt(squares));
+            return static_cast<float>(std::sqrt(sums.squares));
         }
     }
 

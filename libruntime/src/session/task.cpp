@@ -131,8 +131,14 @@ void Task::State::submit_segment(const Segment& bpu) {
 }
 
 void Task::State::run_cpu_segment(const Segment& cpu) {
-    for (std::size_t i = 0; i < cpu.cpu_ops.size(); i++)
-        run_cpu_op(cpu.cpu_ops[i], session->kernels[segment][i]);
+    for (std::size_t i = 0; i < cpu.cpu_ops.size(); i++) {
+        const CpuOp& op = cpu.cpu_ops[i];
+        try {
+            run_cpu_op(op, session->kernels[segment][i]);
+        } catch (const Error& error) {
+            throw Error(error.code(), "operator '" + std::string(op.name) + "': " + error.what());
+        }
+    }
 }
 
 void Task::State::run_cpu_op(const CpuOp& op, const cpu::Kernel& kernel) {
