@@ -9,7 +9,7 @@ struct Quantisation {
     int zero_point = 0;
 
     float real(int q) const { return scale * static_cast<float>(q - zero_point); }
-    /// The nearest q, ties to even, saturated to int8; infinities saturate.
+    /// The nearest q as the runtime rounds it; see overtake::quantise().
     int nearest(float real) const;
 
     bool operator==(const Quantisation&) const = default;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <span>
 
 #include "error.hpp"
 #include "overtake_isa.h"
+#include "session/tensor_layout.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -139,12 +141,30 @@ void quantise_average(const Node& node, const Quantisation& input, const Quantis
             fixed_scale(double{input.scale} / output.scale / static_cast<double>(count)));
 }
 
+// What a function gives at the edge of its domain, which lies between two positions.
+float at_edge(const std::function<float(float)>& function, float outside, float inside) {
+    for (int halving = 0; halving < 64; ++halving) {
+        const float middle = outside + (inside - outside) / 2;
+        (std::isnan(function(middle)) ? outside : inside) = middle;
+    }
+    return function(inside);
+}
+
+// What a function of one element gives for q.  Rounded to 8 bits, an input may leave the domain:
+// 1 becomes less than 1, which acosh does not take.  There it is what the nearest edge gives.
+float function_of(const Node& node, const Quantisation& input, int q) {
+    const float x = input.real(q), here = node.function ? node.function(x) : x;
+    for (int distance = 1; std::isnan(here) && distance < 256; ++distance)
+        for (int at : {q - distance, q + distance})
+            if (at >= -128 && at <= 127 && !std::isnan(node.function(input.real(at))))
+                return at_edge(node.function, x, input.real(at));
+    return here;
+}
+
 void quantise_function(const Node& node, const Quantisation& input, const Quantisation& output,
                        QuantisedNode& result) {
     for (int q = -128; q <= 127; ++q) {
-        const float x = input.real(q);
-        const float y =
-            std::clamp(node.function ? node.function(x) : x, node.clamp_low, node.clamp_high);
+        const float y = std::clamp(function_of(node, input, q), node.clamp_low, node.clamp_high);
         result.table[static_cast<unsigned char>(q)] = static_cast<std::uint8_t>(output.nearest(y));
     }
 }
@@ -176,8 +196,7 @@ void quantise_matrix_product(const Graph& graph, const Node& node, const Quantis
 } // namespace
 
 int Quantisation::nearest(float real) const {
-    const double q = std::nearbyint(double{real} / scale) + zero_point;
-    return static_cast<int>(std::clamp(q, -128.0, 127.0));
+    return overtake::quantise(real, scale, static_cast<float>(zero_point));
 }
 
 FixedScale fixed_scale(double real) {

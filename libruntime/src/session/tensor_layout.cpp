@@ -9,13 +9,6 @@ namespace overtake {
 
 namespace {
 
-std::int8_t quantise(float value, float scale, float zero_point) {
-    const float q = std::nearbyint(value / scale) + zero_point;
-    if (std::isnan(q))
-        return static_cast<std::int8_t>(zero_point);
-    return static_cast<std::int8_t>(std::clamp(q, -128.0f, 127.0f));
-}
-
 /// Calls visit(index in the dense array, byte offset in the device tensor) for every element.
 template <typename Visit>
 void for_each_element(const Tensor& tensor, Visit visit) {
