@@ -23,10 +23,11 @@ constexpr std::size_t colours = 3;
 
 std::vector<std::uint8_t> read_bytes(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
+    const std::string reason = std::strerror(errno);
     std::error_code error;
     const auto size = std::filesystem::file_size(path, error);
     if (!file || error)
-        throw CompileError(path, std::string(std::strerror(errno)) + "; name a readable picture");
+        throw CompileError(path, (error ? error.message() : reason) + "; name a readable picture");
     std::vector<std::uint8_t> bytes(size);
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
     if (!file)

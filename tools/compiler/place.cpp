@@ -88,10 +88,14 @@ private:
                 (written[value] ? !kept[value] : !read[value]))
                 continue;
             if (OVERTAKE_REGION_IO + segment_.io.size() == OVERTAKE_MAX_REGIONS)
-                throw CompileError(graph_.name,
-                                   "more than " +
-                                       std::to_string(OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO) +
-                                       " inputs and outputs are not supported");
+                throw CompileError(
+                    graph_.name,
+                    "between '" + graph_.nodes[segment_.first_node].name + "' and '" +
+                        graph_.nodes[segment_.first_node + segment_.node_count - 1].name +
+                        "' the device would have more than " +
+                        std::to_string(OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO) +
+                        " inputs and outputs, which a job cannot name; join some with Concat or "
+                        "move nodes with --run-on-cpu");
             Place place = dense_place(graph_.values[value]);
             place.region = OVERTAKE_REGION_IO + static_cast<std::uint32_t>(segment_.io.size());
             segment_.places[value] = place;

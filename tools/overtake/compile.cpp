@@ -45,7 +45,12 @@ void apply_configuration(const CLI::App& command, Options& options) {
     options.compile = std::move(file.compile);
     if (options.output.empty()) {
         options.output = file.output;
-        std::filesystem::create_directories(std::filesystem::path(file.output).parent_path());
+        const auto directory = std::filesystem::path(file.output).parent_path();
+        std::error_code error;
+        std::filesystem::create_directories(directory, error);
+        if (error)
+            throw Error(error.value(), directory.string() + ": the directory cannot be made: " +
+                                           error.message() + "; name another as working_dir");
     }
     if (options.report.empty())
         options.report = file.report;
