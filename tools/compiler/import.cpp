@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 
 #include "crossings.hpp"
 #include "error.hpp"
@@ -230,6 +231,12 @@ void Importer::read_constants() {
         constants_[tensor.name()] = read_constant(tensor, path_);
 }
 
+static bool is_empty(const onnx::ValueInfoProto& info) {
+    return std::ranges::any_of(info.type().tensor_type().shape().dim(), [](const auto& size) {
+        return size.has_dim_value() && size.dim_value() < 1;
+    });
+}
+
 void Importer::read_inputs() {
     for (const auto& input : model_.graph().input()) {
         if (constants_.contains(input.name()))
@@ -245,6 +252,9 @@ void Importer::read_inputs() {
                                           "export the model in float32");
         types_[input.name()] = type;
         const auto shape = static_shape(input);
+        if (!shape && is_empty(input))
+            throw CompileError(path_, place + "is empty: a dimension of its shape is less than 1; "
+                                              "export the model with the shape that it gets");
         if (!shape)
             throw CompileError(path_, place + "has no static shape; give one with --input-shape " +
                                           input.name() + "=...");
@@ -402,7 +412,11 @@ Graph Importer::run() {
     read_shapes();
     for (int number = 0; number < model_.graph().node_size(); ++number) {
         placements_.push_back(Placement::nowhere);
-        import_node(number);
+        try {
+            import_node(number);
+        } catch (const std::bad_alloc&) {
+            refuse("needs more memory than there is");
+        }
     }
     read_outputs();
     apply_given_tensors();

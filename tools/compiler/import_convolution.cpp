@@ -63,6 +63,8 @@ void Importer::read_transposed_padding(Window& window, const Value& input,
     const std::int64_t outputs[2] = {output.height, output.width};
     if (pads.size() != 4 || extra.size() != 2)
         refuse("only two-dimensional convolutions are supported");
+    check_between(pads, -max_window, max_window, "pads");
+    check_between(extra, 0, max_window, "output_padding");
     for (int axis = 0; axis < 2; ++axis) {
         const std::int64_t reached = (inputs[axis] - 1) * strides[axis] + extents[axis];
         const std::int64_t total = std::max<std::int64_t>(reached + extra[axis] - outputs[axis], 0);

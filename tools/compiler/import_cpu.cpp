@@ -29,7 +29,9 @@ Reference Importer::cpu_input(int index) {
     constexpr std::int64_t exact = 1 << 24;
     for (std::int64_t integer : constant.integers)
         if (integer > exact || integer < -exact)
-            refuse("input '" + input_name(index) + "' holds integers beyond 2^24");
+            refuse("input '" + input_name(index) + "' holds the integer " +
+                   std::to_string(integer) +
+                   ", which lies beyond 2^24 and what float32 holds exactly");
     if (constant.floats.empty() && constant.integers.empty())
         refuse("input '" + input_name(index) + "' is empty");
     Reference reference = cpu_constant(constant.shape, reals_of(constant));
@@ -94,56 +96,21 @@ Shape Importer::broadcast_shape(const Shape& left, const Shape& right) const {
     return result;
 }
 
+// Numbers that a file may make as great as it likes, before anything is computed of them.
+void Importer::check_between(const std::vector<std::int64_t>& numbers, std::int64_t low,
+                             std::int64_t high, const char* attribute) const {
+    for (const std::int64_t number : numbers)
+        if (number < low || number > high)
+            refuse(std::string(attribute) + " holds " + std::to_string(number) +
+                   ", which does not lie in " + std::to_string(low) + ".." + std::to_string(high));
+}
+
 std::size_t Importer::axis_of(std::int64_t axis, std::size_t rank) const {
     const auto count = static_cast<std::int64_t>(rank);
     axis += axis < 0 ? count : 0;
     if (axis < 0 || axis >= count)
         refuse("its axis lies outside the tensor");
     return static_cast<std::size_t>(axis);
-}
-
-// All inputs are constants: run it here and now.
-void Importer::fold_constant(const Entry& entry) {
-    if (!entry.cpu)
-        refuse("its inputs are constants, which is not supported for this operator");
-    const std::size_t first = graph_.nodes.size(), values = graph_.values.size();
-    (this->*entry.cpu)();
-    std::map<ValueId, std::vector<float>> results;
-    for (ValueId id = values; id < graph_.values.size(); ++id)
-        if (graph_.values[id].is_constant())
-            results[id] = graph_.values[id].constant;
-    for (std::size_t index = first; index < graph_.nodes.size(); ++index) {
-        const Node& node = graph_.nodes[index];
-        std::vector<float>& out = results[node.output];
-        out.resize(graph_.values[node.output].elements());
-        cpu::Inputs inputs;
-        for (ValueId input : node.inputs)
-            inputs.emplace_back(results.at(input));
-        try {
-            cpu::make_kernel(cpu_operation(graph_, node))(inputs, out);
-        } catch (const CompileError&) {
-            throw;
-        } catch (const Error& error) {
-            refuse(error.what());
-        }
-    }
-    for (const std::string& name : node_->output()) {
-        const auto found = references_.find(name);
-        if (name.empty() || found == references_.end())
-            continue;
-        Constant constant;
-        constant.shape = found->second.shape;
-        const std::vector<float>& reals = results.at(found->second.value);
-        if (found->second.integer)
-            constant.integers.assign(reals.begin(), reals.end());
-        else
-            constant.floats = reals;
-        references_.erase(found);
-        constants_[name] = std::move(constant);
-    }
-    graph_.nodes.resize(first);
-    graph_.values.resize(values);
-    std::erase_if(copied_, [&](const auto& entry) { return entry.second >= values; });
 }
 
 // The parts of each axis that a Slice takes, by axis.

@@ -31,7 +31,6 @@ const std::map<std::string, Unary>& plain_unaries() {
         {"Exp", Unary::exponential},
         {"Floor", Unary::floor},
         {"HardSwish", Unary::hard_swish},
-        {"IsInf", Unary::is_infinite},
         {"IsNaN", Unary::is_nan},
         {"Log", Unary::logarithm},
         {"Neg", Unary::negate},
@@ -89,6 +88,10 @@ std::optional<UnaryForm> unary_form(const onnx::NodeProto& node) {
     const std::string& type = node.op_type();
     if (const auto found = plain_unaries().find(type); found != plain_unaries().end())
         return UnaryForm{found->second, {}};
+    if (type == "IsInf")
+        return UnaryForm{Unary::is_infinite,
+                         {attributes.integer("detect_negative", 1) != 0 ? 0.0f : 1.0f,
+                          attributes.integer("detect_positive", 1) != 0 ? 0.0f : 1.0f}};
     if (type == "LeakyRelu")
         return UnaryForm{Unary::leaky_relu, {attributes.real("alpha", 0.01f)}};
     if (type == "Elu")
@@ -118,6 +121,14 @@ std::optional<Binary> binary_form(const onnx::NodeProto& node, bool of_integers)
         return Attributes(node).integer("fmod", 0) != 0 ? Binary::floating_modulo : Binary::modulo;
     const auto found = binaries().find(type);
     return found == binaries().end() ? std::nullopt : std::optional(found->second);
+}
+
+// An integer again, of what may have become a fraction.
+Reference Importer::cpu_truncated(const Reference& input) {
+    Reference result = cpu_node(
+        {CpuOpType::unary, {static_cast<std::int64_t>(Unary::truncate)}, {}}, {input}, input.shape);
+    result.integer = true;
+    return result;
 }
 
 void Importer::cpu_unary() {
@@ -157,14 +168,15 @@ void Importer::cpu_cast() {
     if (to == onnx::TensorProto::STRING)
         refuse("text is not supported");
     const bool is_real = to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::DOUBLE ||
-                         to == onnx::TensorProto::FLOAT16;
+                         to == onnx::TensorProto::FLOAT16 || to == onnx::TensorProto::BFLOAT16;
     Unary function = Unary::identity;
     if (to == onnx::TensorProto::BOOL)
         function = Unary::truth;
     else if (!is_real)
         function = Unary::truncate;
     Reference result = input;
-    if (function != Unary::identity && !input.integer)
+    const bool is_whole = function == Unary::truncate && input.integer;
+    if (function != Unary::identity && !is_whole)
         result = cpu_node({CpuOpType::unary, {static_cast<std::int64_t>(function)}, {}}, {input},
                           input.shape);
     result.integer = !is_real;
@@ -177,11 +189,14 @@ void Importer::cpu_binary() {
     const std::string& type = node_->op_type();
     for (int index = 1; index < node_->input_size(); ++index) {
         const Reference right = cpu_input(index);
-        const bool integer = result.integer && right.integer;
+        const bool is_power = type == "Pow"; // which is of its base's type
+        const bool integer = result.integer && (right.integer || is_power);
         const auto form = type == "Mean" ? Binary::add : binary_form(*node_, integer);
         const Shape shape = broadcast_shape(result.shape, right.shape);
         result = cpu_node({CpuOpType::binary, {static_cast<std::int64_t>(*form)}, {}},
                           {result, right}, shape);
+        if (integer && is_power)
+            result = cpu_truncated(result);
         result.integer = integer || gives_truth(type);
     }
     if (type == "Mean")

@@ -101,9 +101,8 @@ void Importer::cpu_reduce() {
     std::vector<std::int64_t> integers = reduced_axes(input.shape.size());
     const Shape shape = reduced_shape(input.shape, integers);
     integers.insert(integers.begin(), static_cast<std::int64_t>(functions.at(node_->op_type())));
-    Reference result = cpu_node({CpuOpType::reduce, integers, {}}, {input}, shape);
-    result.integer = input.integer;
-    finish_cpu(result);
+    const Reference result = cpu_node({CpuOpType::reduce, integers, {}}, {input}, shape);
+    finish_cpu(input.integer ? cpu_truncated(result) : result);
 }
 
 void Importer::cpu_global_pool() {
@@ -173,7 +172,10 @@ void Importer::cpu_non_max_suppression() {
             refuse("its limits must be single numbers");
         return values[0];
     };
-    const auto most = std::min(static_cast<std::int64_t>(number(2, 0)), boxes.shape[1]);
+    const auto limit = has_input(2) ? integers_of(constant_input(2)) : Shape{0};
+    if (limit.size() != 1)
+        refuse("its limits must be single numbers");
+    const std::int64_t most = std::min(limit[0], boxes.shape[1]);
     if (most < 1)
         refuse("keeps no boxes; max_output_boxes_per_class is not given");
     Reference result =
@@ -201,6 +203,7 @@ Reference Importer::cpu_product(Reference left, Reference right) {
     shape.push_back(left.shape[left.shape.size() - 2]);
     shape.push_back(right.shape.back());
     Reference result = cpu_node({CpuOpType::matrix_product, {}, {}}, {left, right}, shape);
+    result.integer = left.integer && right.integer;
     if (is_column)
         result.shape.pop_back();
     if (is_row)
@@ -249,15 +252,18 @@ std::vector<std::int64_t> Importer::padding_of(const std::vector<std::int64_t>& 
     const std::size_t axes = extents.size();
     const auto pads = attributes.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
     const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
+    const auto extra = attributes.integers("output_padding", std::vector<std::int64_t>(axes, 0));
     std::vector<std::int64_t> result(axes);
-    if (pads.size() != 2 * axes || strides.size() != axes)
+    if (pads.size() != 2 * axes || strides.size() != axes || extra.size() != axes)
         refuse("its pads or strides do not fit the input");
+    check_between(pads, -max_dimension, max_dimension, "pads");
+    check_between(extra, 0, max_dimension, "output_padding");
     for (std::size_t axis = 0; axis < axes; ++axis) {
         const std::int64_t total = std::max<std::int64_t>(
-            (counts[axis] - 1) * strides[axis] + extents[axis] - sizes[axis], 0);
-        if (auto_pad == "SAME_UPPER" || (auto_pad == "NOTSET" && !is_given))
+            (counts[axis] - 1) * strides[axis] + extra[axis] + extents[axis] - sizes[axis], 0);
+        if (auto_pad == "SAME_UPPER")
             result[axis] = total / 2;
-        else if (auto_pad == "SAME_LOWER")
+        else if (auto_pad == "SAME_LOWER" || (auto_pad == "NOTSET" && !is_given))
             result[axis] = total - total / 2;
         else if (auto_pad == "NOTSET")
             result[axis] = pads[axis];
@@ -279,6 +285,8 @@ void Importer::cpu_convolution() {
     const auto dilations = attributes.integers("dilations", ones);
     if (strides.size() != axes || dilations.size() != axes)
         refuse("its strides or dilations do not fit the input");
+    check_between(strides, 1, max_dimension, "strides");
+    check_between(dilations, 1, max_dimension, "dilations");
     const auto spatial = [](const Shape& whole) { return Shape(whole.begin() + 2, whole.end()); };
     std::vector<std::int64_t> extents = spatial(weights.shape);
     for (std::size_t axis = 0; axis < axes; ++axis)
@@ -310,6 +318,9 @@ void Importer::cpu_pool() {
     const auto dilations = attributes.integers("dilations", ones);
     if (kernel.size() != axes || strides.size() != axes || dilations.size() != axes)
         refuse("its kernel, strides or dilations do not fit the input");
+    check_between(kernel, 1, max_dimension, "kernel_shape");
+    check_between(strides, 1, max_dimension, "strides");
+    check_between(dilations, 1, max_dimension, "dilations");
     std::vector<std::int64_t> extents(axes);
     for (std::size_t axis = 0; axis < axes; ++axis)
         extents[axis] = (kernel[axis] - 1) * dilations[axis] + 1;
@@ -323,6 +334,10 @@ void Importer::cpu_pool() {
             after[axis] = std::max<std::int64_t>(
                 (counts[axis] - 1) * strides[axis] + extents[axis] - sizes[axis] - before[axis], 0);
     const std::vector<std::int64_t> behind = std::move(after);
+    for (std::size_t axis = 0; axis < axes; ++axis)
+        if ((counts[axis] - 1) * strides[axis] >= sizes[axis] + before[axis])
+            refuse("a window lies wholly in the padding behind the tensor, where there is nothing "
+                   "to pool; export it with ceil_mode 0 or less padding");
     const bool is_average = node_->op_type() == "AveragePool";
     const bool counts_padding = attributes.integer("count_include_pad", 0) != 0;
     std::vector<std::int64_t> integers = {!is_average ? 0 : counts_padding ? 2 : 1};

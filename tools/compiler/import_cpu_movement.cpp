@@ -88,12 +88,18 @@ void Importer::cpu_split() {
     }
 }
 
-void Importer::cpu_expand() {
-    const Reference input = cpu_input(0);
+Shape Importer::expanded_shape(const Shape& from) {
     // Shapes are static: one that is computed has to be the one that the model declares.
     const bool is_declared = !is_constant(1) && shapes_.contains(node_->output(0));
-    const Shape shape =
-        broadcast_shape(input.shape, is_declared ? output_shape() : integers_of(constant_input(1)));
+    Shape to = is_declared ? output_shape() : integers_of(constant_input(1));
+    std::ranges::replace(to, -1, 1); // exporters write it for what stays as it is
+    check_between(to, 1, max_elements, "its shape");
+    return broadcast_shape(from, to);
+}
+
+void Importer::cpu_expand() {
+    const Reference input = cpu_input(0);
+    const Shape shape = expanded_shape(input.shape);
     const auto from = steps_of(input.shape);
     std::vector<std::int64_t> steps(shape.size(), 0);
     const std::size_t added = shape.size() - input.shape.size();
@@ -103,26 +109,41 @@ void Importer::cpu_expand() {
     finish_cpu(cpu_view(input, 0, steps, shape));
 }
 
-// Each repeated axis becomes two, of which the outer one stands still.
 void Importer::cpu_tile() {
-    const Reference input = cpu_input(0);
-    const std::vector<std::int64_t> repeats = integers_of(constant_input(1));
-    if (repeats.size() != input.shape.size())
+    Reference result = cpu_input(0);
+    std::vector<std::int64_t> repeats = integers_of(constant_input(1));
+    if (repeats.size() != result.shape.size())
         refuse("its repeats do not fit the input");
+    if (std::ranges::count(repeats, 0) > 0)
+        refuse("gives an empty tensor");
+    check_between(repeats, 1, max_elements, "its repeats");
+    while (std::ranges::any_of(repeats, [](std::int64_t count) { return count > 1; }))
+        result = cpu_repeated(result, repeats);
+    finish_cpu(result);
+}
+
+// Repeats the first three axes that are to be repeated, and notes in `repeats` that they are.  Each
+// becomes two of a view, of which the outer one stands still and the inner one takes along what
+// follows; a view has no more than eight.
+Reference Importer::cpu_repeated(const Reference& input, std::vector<std::int64_t>& repeats) {
+    constexpr std::size_t most_parts = 1 + 2 * 3;
     const auto from = steps_of(input.shape);
-    Shape shape = input.shape, parts;
-    std::vector<std::int64_t> steps;
+    Shape shape = input.shape, parts = {1};
+    std::vector<std::int64_t> steps = {0};
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        if (repeats[axis] < 1)
-            refuse("gives an empty tensor");
-        shape[axis] *= repeats[axis];
-        if (repeats[axis] > 1)
-            parts.push_back(repeats[axis]), steps.push_back(0);
-        parts.push_back(input.shape[axis]), steps.push_back(from[axis]);
+        if (repeats[axis] > 1 && parts.size() < most_parts) {
+            parts.insert(parts.end(), {repeats[axis], 1});
+            steps.insert(steps.end(), {0, 0});
+            if (__builtin_mul_overflow(shape[axis], repeats[axis], &shape[axis]))
+                refuse("gives a huge tensor");
+            repeats[axis] = 1;
+        }
+        parts.back() *= input.shape[axis];
+        steps.back() = from[axis];
     }
     Reference result = cpu_view(input, 0, steps, parts);
     result.shape = shape;
-    finish_cpu(result);
+    return result;
 }
 
 void Importer::cpu_depth_to_space() {
@@ -271,7 +292,9 @@ std::vector<Tap> resize_taps(const std::string& mode, const std::string& roundin
 // Axis by axis, each output a weighted sum of inputs.
 void Importer::cpu_resize() {
     const Attributes attributes(*node_);
+    check_scales();
     Reference result = cpu_input(0);
+    const bool integer = result.integer;
     const Shape shape = output_shape();
     const std::string mode = attributes.text("mode", "nearest");
     const std::string transformation =
@@ -308,7 +331,7 @@ void Importer::cpu_resize() {
         next[axis] = to;
         result = cpu_node(form, {result}, next);
     }
-    finish_cpu(result);
+    finish_cpu(integer && mode != "nearest" ? cpu_truncated(result) : result);
 }
 
 } // namespace overtake::compiler

@@ -14,9 +14,7 @@ std::vector<std::int64_t> Importer::pads_of(std::size_t rank) const {
         has_input(1) ? integers_of(constant_input(1)) : Attributes(*node_).integers("pads", {});
     if (pads.size() != 2 * rank)
         refuse("its pads do not fit the input");
-    for (std::int64_t pad : pads)
-        if (pad < -max_dimension || pad > max_dimension)
-            refuse("its pads are out of range");
+    check_between(pads, -max_dimension, max_dimension, "pads");
     return pads;
 }
 

@@ -5,7 +5,16 @@
 
 #include <algorithm>
 
+#include "overtake_isa.h"
+
 namespace overtake::compiler {
+
+// More than an instruction takes, and no reason to try.
+void Importer::check_pool_size(const Window& window) const {
+    if (std::uint64_t{window.kernel_height} * window.kernel_width > OVERTAKE_MAX_KERNEL_ELEMENTS)
+        refuse("pools of more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) +
+               " positions are not supported");
+}
 
 void Importer::pool() {
     const Attributes attributes(*node_);
@@ -15,6 +24,7 @@ void Importer::pool() {
     const bool is_average = node_->op_type() == "AveragePool";
     Node node = new_node(is_average ? Operator::average_pool : Operator::max_pool);
     node.window = read_window(spatial_attribute("kernel_shape", 1, input.shape), value_of(input));
+    check_pool_size(node.window);
     node.count_include_pad = is_average && attributes.integer("count_include_pad", 0) != 0;
     if (is_average && (node.window.dilation_height != 1 || node.window.dilation_width != 1))
         refuse("dilation is not supported");
@@ -45,6 +55,7 @@ void Importer::add_global_pool(Operator op, bool keeps_dimensions) {
     Node node = new_node(op);
     node.window.kernel_height = data.height;
     node.window.kernel_width = data.width;
+    check_pool_size(node.window);
     node.inputs = {input.value};
     Shape shape = {1, data.channels};
     if (keeps_dimensions)

@@ -90,7 +90,7 @@ void Importer::gather() {
 // What has one element along an axis of the device shows it everywhere.
 void Importer::expand() {
     Reference input = variable_input(0);
-    const Shape shape = broadcast_shape(input.shape, integers_of(constant_input(1)));
+    const Shape shape = expanded_shape(input.shape);
     while (input.shape.size() < shape.size())
         input.shape.insert(input.shape.begin(), 1);
     if (input.shape == shape) {

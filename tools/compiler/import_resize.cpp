@@ -68,8 +68,15 @@ std::optional<Positions> nearest_positions(const std::string& mode, const Positi
 
 } // namespace
 
+// The ratio of sizes does not do in their place: 1.6 of a size of 2 is 3.
+void Importer::check_scales() const {
+    if (has_input(2) && !is_constant(2))
+        refuse("its scales must be constants; export the model with fixed sizes");
+}
+
 void Importer::resize() {
     const Attributes attributes(*node_);
+    check_scales();
     const Reference input = image_input(0);
     const Shape shape = output_shape();
     const bool is_image = input.shape.size() == 4 && shape.size() == 4;

@@ -89,6 +89,9 @@ void Importer::unsqueeze() {
 void Importer::alias() {
     if (node_->output_size() > 1 && !node_->output(1).empty())
         refuse("its second output is not supported");
+    // Dropout's third input, which no other of these has.
+    if (has_input(2) && (!is_constant(2) || reals_of(constant_input(2)) != std::vector{0.0f}))
+        refuse("is in training mode; export the model for inference");
     references_[node_->output(0)] = Reference(cpu_input(0));
 }
 
@@ -101,6 +104,9 @@ void Importer::constant() {
         constant.floats = {attributes.real("value_float", 0)};
     } else if (attributes.has("value_int")) {
         constant.integers = {attributes.integer("value_int", 0)};
+    } else if (attributes.has("value_floats")) {
+        constant.floats = attributes.reals("value_floats");
+        constant.shape = {static_cast<std::int64_t>(constant.floats.size())};
     } else if (attributes.has("value_ints")) {
         constant.integers = attributes.integers("value_ints", {});
         constant.shape = {static_cast<std::int64_t>(constant.integers.size())};
@@ -138,12 +144,13 @@ void Importer::constant_of_shape() {
         value = read_constant(*tensor, path_);
     for (std::int64_t size : integers_of(constant_input(0))) {
         constant.shape.push_back(size);
-        if (size < 1 || static_cast<std::uint64_t>(size) > most)
+        if (size < 1 || static_cast<std::uint64_t>(size) > most ||
+            element_count(constant.shape) > most)
             refuse("gives an empty or a huge tensor");
     }
     const std::size_t count = element_count(constant.shape);
-    if (count > most || reals_of(value).size() != 1)
-        refuse("gives a huge tensor");
+    if (reals_of(value).size() != 1)
+        refuse("its value must be a single number");
     if (value.integers.empty())
         constant.floats.assign(count, value.floats[0]);
     else

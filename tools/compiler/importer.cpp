@@ -3,6 +3,9 @@
 // What every operator's import works with: names, constants, values, nodes.
 #include "importer.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include <onnx/shape_inference/implementation.h>
 
 #include <fmt/format.h>
@@ -148,8 +151,8 @@ ValueId Importer::add_host_value(const std::string& name, const Shape& shape) {
     const std::string place = "tensor '" + name + "' of shape " + to_text(shape);
     std::uint64_t elements = 1;
     for (std::int64_t size : shape)
-        if (size < 1 || size > 1ll << 31 ||
-            (elements *= static_cast<std::uint64_t>(size)) > 1ull << 31)
+        if (size < 1 || size > max_elements ||
+            (elements *= static_cast<std::uint64_t>(size)) > std::uint64_t{max_elements})
             throw CompileError(path_, place + " is empty or has more than 2^31 elements");
     if (shape.size() > 8)
         throw CompileError(path_, place + " has more than 8 dimensions");
@@ -168,7 +171,15 @@ Node Importer::new_node(Operator op) const {
     return node;
 }
 
+// The CPU computes with infinities and with not-a-number, the device has no steps for them.
+void Importer::check_finite(const Node& node) const {
+    const auto is_finite = [](float number) { return std::isfinite(number); };
+    if (!std::ranges::all_of(node.weights, is_finite) || !std::ranges::all_of(node.bias, is_finite))
+        refuse("its constants give numbers that are not finite; check them");
+}
+
 void Importer::finish(Node node, ValueId output) {
+    check_finite(node);
     node.output = output;
     apply_given_weights(node);
     references_[node_->output(0)] = {output, graph_.values[output].shape};

@@ -23,7 +23,8 @@ namespace overtake::compiler {
 using Shape = std::vector<std::int64_t>;
 
 constexpr std::int64_t max_dimension = 1 << 20;
-constexpr std::int64_t max_window = 65535; // 16 bits in an instruction
+constexpr std::int64_t max_elements = 1ll << 31; // of one tensor
+constexpr std::int64_t max_window = 65535;       // 16 bits in an instruction
 
 /// What a tensor name of the file stands for.  Flatten and the like give a value a second name
 /// with another shape.
@@ -76,6 +77,10 @@ private:
     void import_node(int number);
     bool try_bpu(const Entry& entry, std::string& reason);
     void fold_constant(const Entry& entry);
+    void fold_reals(const Entry& entry);
+    void check_folded(const Value& value) const;
+    std::vector<std::int64_t> number_integers();
+    void restore_integers(const std::vector<std::int64_t>& list);
     bool has_constant_inputs_only() const;
     bool has_integers() const;
     void infer_shape();
@@ -184,8 +189,14 @@ private:
     void finish_cpu(const Reference& result, int output = 0);
     Reference cpu_view(const Reference& input, std::int64_t offset, std::vector<std::int64_t> steps,
                        const Shape& shape);
+    Reference cpu_repeated(const Reference& input, std::vector<std::int64_t>& repeats);
+    Reference cpu_truncated(const Reference& input);
     Reference cpu_product(Reference left, Reference right);
+    Shape expanded_shape(const Shape& from);
     Shape broadcast_shape(const Shape& left, const Shape& right) const;
+    void check_scales() const;
+    void check_between(const std::vector<std::int64_t>& numbers, std::int64_t low,
+                       std::int64_t high, const char* attribute) const;
     std::size_t axis_of(std::int64_t axis, std::size_t rank) const;
     std::vector<std::int64_t> permutation(std::size_t rank) const;
     std::vector<SlicedAxis> sliced_axes(const Shape& shape) const;
@@ -216,11 +227,13 @@ private:
     void add_rows_product(const Reference& input, std::vector<float> weights,
                           std::vector<float> bias);
     Node new_node(Operator op) const;
+    void check_finite(const Node& node) const;
     void finish(Node node, ValueId output);
     void finish_like(const Reference& input, Node node);
     Window read_window(const std::vector<std::int64_t>& kernel, const Value& input) const;
     Window read_taps(const std::vector<std::int64_t>& kernel, const Shape& image) const;
     void check_taps(const Window& window, const Value& input, const Value& output) const;
+    void check_pool_size(const Window& window) const;
     void check_window(const Window& window, const Value& input, const Value& output) const;
     std::size_t device_axis(const Value& value, std::size_t axis) const;
     void add_slice(ValueId input, const std::array<Stretch, 3>& stretches, const std::string& name,

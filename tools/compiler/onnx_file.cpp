@@ -67,12 +67,21 @@ int default_opset(const onnx::ModelProto& model, const std::string& path) {
 
 using Shapes = std::map<std::string, std::vector<std::int64_t>>;
 
+// What the file says of tensors behind the inputs holds for its own shapes only.
+void forget_shapes(onnx::ModelProto& model) {
+    model.mutable_graph()->clear_value_info();
+    for (auto& output : *model.mutable_graph()->mutable_output())
+        if (output.type().has_tensor_type())
+            output.mutable_type()->mutable_tensor_type()->clear_shape();
+}
+
 // The shapes that the user gives, and a batch of 1 where none is.
 void set_input_shapes(onnx::ModelProto& model, const Shapes& shapes, const std::string& path) {
     for (const auto& [name, shape] : shapes)
         if (std::ranges::none_of(model.graph().input(),
                                  [&](const auto& input) { return input.name() == name; }))
             throw CompileError("--input-shape " + name, path + " has no such input");
+    bool is_other = false;
     for (auto& input : *model.mutable_graph()->mutable_input()) {
         if (const auto given = shapes.find(input.name());
             given != shapes.end() && input.type().has_tensor_type()) {
@@ -83,6 +92,10 @@ void set_input_shapes(onnx::ModelProto& model, const Shapes& shapes, const std::
                 throw CompileError("--input-shape " + input.name(),
                                    path + ": the input has " +
                                        std::to_string(dimensions->dim_size()) + " dimensions");
+            for (int axis = 0; axis < dimensions->dim_size(); ++axis)
+                is_other = is_other || (dimensions->dim(axis).has_dim_value() &&
+                                        dimensions->dim(axis).dim_value() !=
+                                            given->second[static_cast<std::size_t>(axis)]);
             dimensions->clear_dim();
             for (std::int64_t size : given->second)
                 dimensions->add_dim()->set_dim_value(size);
@@ -94,6 +107,8 @@ void set_input_shapes(onnx::ModelProto& model, const Shapes& shapes, const std::
         if (shape->dim_size() > 0 && !shape->dim(0).has_dim_value())
             shape->mutable_dim(0)->set_dim_value(1);
     }
+    if (is_other)
+        forget_shapes(model);
 }
 
 std::string external_entry(const onnx::TensorProto& tensor, const std::string& key) {
@@ -282,6 +297,13 @@ std::vector<std::int64_t> Attributes::integers(const std::string& name,
     if (!attribute)
         return otherwise;
     return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+std::vector<float> Attributes::reals(const std::string& name) const {
+    const auto* attribute = find(name);
+    if (!attribute)
+        return {};
+    return {attribute->floats().begin(), attribute->floats().end()};
 }
 
 const onnx::TensorProto* Attributes::tensor(const std::string& name) const {

@@ -50,6 +50,7 @@ public:
     std::string text(const std::string& name, const std::string& otherwise) const;
     std::vector<std::int64_t> integers(const std::string& name,
                                        std::vector<std::int64_t> otherwise) const;
+    std::vector<float> reals(const std::string& name) const; // none if it is not there
     const onnx::TensorProto* tensor(const std::string& name) const;
 
 private:

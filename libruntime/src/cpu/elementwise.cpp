@@ -92,8 +92,6 @@ Function plain_function(Unary function) {
         return [](float x) { return x == 0 ? 1.0f : 0.0f; };
     case Unary::is_nan:
         return [](float x) { return std::isnan(x) ? 1.0f : 0.0f; };
-    case Unary::is_infinite:
-        return [](float x) { return std::isinf(x) ? 1.0f : 0.0f; };
     case Unary::truncate:
         return [](float x) { return std::trunc(x); };
     case Unary::truth:
@@ -253,6 +251,9 @@ Function unary_function(Unary function, const std::vector<float>& reals) {
     switch (function) {
     case Unary::clip: // reals: least, greatest
         return [=](float x) { return std::min(std::max(x, first), second); };
+    case Unary::is_infinite: // reals: whether it overlooks negative ones, positive ones
+        return
+            [=](float x) { return std::isinf(x) && (x < 0 ? first : second) == 0 ? 1.0f : 0.0f; };
     case Unary::leaky_relu: // reals: alpha
         return [=](float x) { return x < 0 ? first * x : x; };
     case Unary::elu: // reals: alpha
