@@ -575,7 +575,7 @@ int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 
 /*
  * Takes the job that WAIT asks for out of its context.  *@found with the tree's reference and 0;
- * -ENOENT if there is none, -EAGAIN if it has not ended yet.
+ * -ENOENT if there is none (-ENODEV: nor will there be), -EAGAIN if it has not ended yet.
  */
 static int try_collect(struct overtake_context *context, const struct drm_overtake_wait *args,
 		       struct overtake_job **found)
@@ -599,7 +599,7 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 		}
 	}
 	if (context->dead) {
-		ret = device->gone ? -ENODEV : -ENOENT;
+		ret = -ENOENT;
 	} else if (job) {
 		list_del_init(&job->collect_link);
 		context->client->ended_count--;
@@ -607,6 +607,9 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 		*found = job;
 		ret = 0;
 	}
+	/* Its end may have been collected by another thread. */
+	if (ret == -ENOENT && device->gone)
+		ret = -ENODEV;
 	spin_unlock_irq(&device->lock);
 	return ret;
 }
