@@ -7,7 +7,7 @@ SEED ?= 1
 COUNT ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help agreement conformance fuzz-decoder setup build kmod debug-kernel demo test coverage soak fuzz-kernel check format install clean bench bench-ops
+.PHONY: help agreement conformance fuzz-decoder setup build kmod debug-kernel demo networks test coverage soak fuzz-kernel check format install clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -30,6 +30,10 @@ demo: build ## predict what preemption buys, then boot a VM, load the driver and
 	$(MAKE) --no-print-directory kmod
 	scripts/setup.sh vm
 	scripts/demo.sh measure
+
+networks: build ## the five networks: compile time, memory, placement, FCs, likeness to float
+	scripts/setup.sh test
+	OVERTAKE=$(CURDIR)/build/bin/overtake tests/models/networks_table.py --fcs
 
 test: build kmod ## every quick test, with totals (under 20 minutes on two cores)
 	scripts/setup.sh test

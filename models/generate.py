@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Generates the networks: real graphs at real shapes with seeded random weights.
 
-    generate.py KIND OUT.onnx [--input HEIGHTxWIDTH] [--width N] [--seed N]
+    generate.py KIND OUT.onnx [--input HEIGHTxWIDTH] [--width N] [--seed N] [--probes N]
                               [--samples FILE.npy] [--sample-count N]
 
 KIND is one of
@@ -11,6 +11,7 @@ KIND is one of
     mobilenetv2  inverted residuals with depthwise convolutions, 224 x 224, 1000 classes
     yolo         detector with three heads, nearest resizing, Concat and SiLU, 320 x 320
     unet         segmentation with ConvTranspose and Concat, 256 x 256
+    vit          transformer on patches of 16 x 16, 224 x 224, 1000 classes
     detector     the demo's detector, 320 x 400
     large        the demo's large network: resnet18 at 296 x 296
 
@@ -43,18 +44,18 @@ class Kind:
     height: int
     image_width: int
     width: int
-    probes: int = 1  # images that batch statistics come from
+    # Images that weights and batch statistics come from. A small last map needs more of them.
+    probes: int = 1
 
 
 KINDS = {
-    "detector": Kind(demo.build, 320, 400, 16),
-    "large": Kind(resnet18.build, 296, 296, 64),
-    "mobilenetv2": Kind(mobilenetv2.build, 224, 224, mobilenetv2.FULL_WIDTH),
-    "resnet18": Kind(resnet18.build, 224, 224, 64),
+    "detector": Kind(demo.build, 320, 400, 16, probes=4),
+    "large": Kind(resnet18.build, 296, 296, 64, probes=2),
+    "mobilenetv2": Kind(mobilenetv2.build, 224, 224, mobilenetv2.FULL_WIDTH, probes=16),
+    "resnet18": Kind(resnet18.build, 224, 224, 64, probes=4),
     "unet": Kind(unet.build, 256, 256, 32),
     "vit": Kind(vit.build, 224, 224, vit.FULL_WIDTH),
-    # Its pools leave little variation within one image.
-    "yolo": Kind(yolo.build, 320, 320, 16, probes=4),
+    "yolo": Kind(yolo.build, 320, 320, 16, probes=16),
 }
 
 
@@ -72,6 +73,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", metavar="FILE.npy", help="also write calibration images")
     parser.add_argument("--sample-count", type=int, default=4)
+    parser.add_argument("--probes", type=int, help="images that weights and statistics come from")
     options = parser.parse_args()
     kind = KINDS[options.kind]
     size = options.input or (kind.height, kind.image_width)
@@ -83,7 +85,7 @@ def main():
         parser.error(f"--input of {options.kind} must be multiples of {granule}")
 
     streams = [np.random.default_rng([options.seed, purpose]) for purpose in range(3)]
-    probe = synthetic_images(kind.probes, *size, streams[PROBE_STREAM])
+    probe = synthetic_images(options.probes or kind.probes, *size, streams[PROBE_STREAM])
     network = seeded_network.SeededNetwork(options.kind, "image", probe, streams[WEIGHT_STREAM])
     model = network.graph.model(kind.build(network, width))
     onnx.save(model, options.output)

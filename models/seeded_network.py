@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Networks whose weights are drawn from a seed while they grow.
 
-Weights are He-initialised. The statistics of each BatchNormalization come from the probe sent
-through the network while it is built, so activations neither vanish nor explode and int8
-quantisation is meaningful.
+The probe, some images sent through the network while it is built, stands in for training. The
+statistics of each BatchNormalization come from it, so activations neither vanish nor explode. And
+filters are drawn from the span of what they see on the probe: steps of gradient descent are sums of
+the patches a filter sees, so that is where trained filters lie. Filters drawn from all directions
+answer to the rounding of inputs as much as to the inputs, which vary in a few directions only; every
+BatchNormalization takes away what all places share and makes the rest large again, errors included.
 """
 
 import numpy as np
 
 import onnx_graph
+
+PATCHES = 512  # places of the probe that a layer's filters are drawn from
+HELD = 0.99  # part of the patches' variance that lies in the span
 
 
 class SeededNetwork:
@@ -21,8 +27,49 @@ class SeededNetwork:
     def channels(self, tensor):
         return self.graph.values[tensor].shape[1]
 
-    def weights(self, shape, fan_in):
-        return self.random.normal(0, np.sqrt(2 / fan_in), shape).astype(np.float32)
+    def filters(self, source, channels, kernel, group=1):
+        """Weights (channels, inputs / group, kernel, kernel) for a convolution of `source`, each
+        filter of the length that He's initialisation gives it."""
+        weights = np.concatenate([
+            self._mixtures(channels // group, directions)
+            for directions in self._directions(self._patches(source, kernel, group))
+        ])  # fmt: skip
+        return weights.reshape(channels, -1, kernel, kernel)
+
+    def _mixtures(self, count, directions):
+        weights = self.random.normal(0, 1, (count, len(directions))) @ directions
+        weights *= np.sqrt(2 / (weights**2).sum(axis=1, keepdims=True))
+        return weights.astype(np.float32)
+
+    def _patches(self, source, kernel, group):
+        """Returns (group, PATCHES, fan-in): what filters see at places chosen at random, less the
+        mean of each element over these places."""
+        values = self.graph.values[source]
+        border = kernel // 2
+        padded = np.pad(values, ((0, 0), (0, 0), (border, border), (border, border)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (kernel, kernel), axis=(2, 3))
+        image, row, column = (
+            self.random.integers(0, windows.shape[axis], PATCHES) for axis in (0, 2, 3)
+        )
+        patches = windows[image, :, row, column].reshape(PATCHES, group, -1).transpose(1, 0, 2)
+        return patches - patches.mean(axis=1, keepdims=True)
+
+    @staticmethod
+    def _directions(patches):
+        """Yields for each group the least orthonormal directions (rank, fan-in) that hold HELD of
+        its patches' variance."""
+        if patches.shape[2] < PATCHES:
+            variances, directions = np.linalg.eigh(patches.transpose(0, 2, 1) @ patches)
+            variances, directions = variances[:, ::-1], directions.transpose(0, 2, 1)[:, ::-1]
+        else:
+            # The same by way of the smaller matrix.
+            variances, mixtures = np.linalg.eigh(patches @ patches.transpose(0, 2, 1))
+            variances, mixtures = variances[:, ::-1], mixtures.transpose(0, 2, 1)[:, ::-1]
+            sizes = np.sqrt(np.maximum(variances, 1e-12 * variances[:, :1]))
+            directions = mixtures @ patches / np.maximum(sizes, 1e-12)[:, :, None]
+        for sizes, vectors in zip(variances, directions):
+            held = np.cumsum(sizes) / max(sizes.sum(), 1e-12)
+            yield vectors[: 1 + np.searchsorted(held, HELD)]
 
     def normalize(self, name, source, gain=1.0):
         """Adds a BatchNormalization that brings the probe to a deviation of about `gain`.
@@ -68,22 +115,20 @@ class SeededNetwork:
         padding=None,
     ):
         """Adds Conv, BatchNormalization and the activation; `padding` is kernel // 2 by default."""
-        shape = (channels, self.channels(source) // group, kernel, kernel)
-        weights = self.weights(shape, np.prod(shape[1:]))
+        weights = self.filters(source, channels, kernel, group)
         x = self.graph.convolution(name, source, weights, stride, group, padding=padding)
         return self.activate(name, self.normalize(name + "_bn", x, gain), activation)
 
     def upsample_by_convolution(self, name, source, channels):
         """Adds a ConvTranspose of 2x2 and stride 2, with bias."""
-        inputs = self.channels(source)
-        weights = self.weights((inputs, channels, 2, 2), inputs)
+        weights = self.filters(source, 4 * channels, 1).reshape(channels, 2, 2, -1)
+        weights = np.ascontiguousarray(weights.transpose(3, 0, 1, 2))
         bias = self.random.normal(0, 0.1, channels).astype(np.float32)
         return self.graph.transposed_convolution(name, source, weights, stride=2, bias=bias)
 
     def score(self, name, source, channels):
         """Adds a 1x1 Conv with bias and without activation: raw scores."""
-        inputs = self.channels(source)
-        weights = self.weights((channels, inputs, 1, 1), 2 * inputs)
+        weights = self.filters(source, channels, 1)
         bias = self.random.normal(0, 0.5, channels).astype(np.float32)
         return self.graph.convolution(name, source, weights, bias=bias)
 
@@ -91,8 +136,10 @@ class SeededNetwork:
         """Adds a global average, Flatten and Gemm: one logit for each class."""
         x = self.graph.add(name + "_average", "GlobalAveragePool", [source])
         x = self.graph.add(name + "_flatten", "Flatten", [x], axis=1)
-        features = self.channels(x)
-        weights = self.weights((classes, features), features / 2)
+        features = self.graph.values[x]
+        # What tells one image from another, as far as the probe's images show it.
+        _, _, directions = np.linalg.svd(features - features.mean(axis=0), full_matrices=False)
+        weights = 2 * self._mixtures(classes, directions[: max(len(features) - 1, 1)])
         constants = [("weight", weights), ("bias", np.zeros(classes, np.float32))]
         return self.graph.add(name, "Gemm", [x], constants, transB=1)
 
