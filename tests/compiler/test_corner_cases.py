@@ -375,6 +375,12 @@ class CornerCases(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             for part in [*parts, "not finite"]:
                 self.assertIn(part, result.stderr)
+            result = overtake("compile", path, "-q")
+            if name == "my_conv":
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("'c' holds NaN or infinity", result.stderr)
+            else:  # the CPU divides by zero
+                self.assertEqual(result.returncode, 0)
 
     def test_an_index_out_of_its_tensor_names_its_node(self):
         nodes = [

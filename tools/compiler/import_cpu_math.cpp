@@ -2,6 +2,7 @@
 //
 // Operators on the CPU that sum, select and normalise.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -211,11 +212,22 @@ Reference Importer::cpu_product(Reference left, Reference right) {
     return result;
 }
 
+// Weights that are NaN or infinite are a broken model's.
+void Importer::check_weights(int index) const {
+    const auto is_finite = [](float number) { return std::isfinite(number); };
+    if (is_constant(index) && !std::ranges::all_of(constant_input(index).floats, is_finite))
+        refuse("input '" + input_name(index) + "' holds NaN or infinity; export the model again");
+}
+
 void Importer::cpu_matrix_product() {
+    check_weights(0);
+    check_weights(1);
     finish_cpu(cpu_product(cpu_input(0), cpu_input(1)));
 }
 
 void Importer::cpu_gemm() {
+    for (int index : {0, 1, 2})
+        check_weights(index);
     const Attributes attributes(*node_);
     Reference operands[2] = {cpu_input(0), cpu_input(1)};
     const char* const names[2] = {"transA", "transB"};
@@ -272,6 +284,8 @@ std::vector<std::int64_t> Importer::padding_of(const std::vector<std::int64_t>& 
 }
 
 void Importer::cpu_convolution() {
+    for (int index : {1, 2})
+        check_weights(index);
     const Attributes attributes(*node_);
     const Reference input = cpu_input(0), weights = cpu_input(1);
     const bool transposed = node_->op_type() == "ConvTranspose";

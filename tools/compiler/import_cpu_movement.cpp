@@ -314,6 +314,7 @@ void Importer::cpu_resize() {
                                  : static_cast<double>(to) / static_cast<double>(from);
         if (from == to && scale == 1)
             continue;
+        check_between({to}, 1, std::int64_t{1} << 24, "its size");
         const auto positions = resize_positions(transformation, scale, from, to);
         if (!positions)
             refuse("coordinate transformation '" + transformation + "' is not supported");

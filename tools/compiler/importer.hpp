@@ -227,6 +227,7 @@ private:
     void add_rows_product(const Reference& input, std::vector<float> weights,
                           std::vector<float> bias);
     Node new_node(Operator op) const;
+    void check_weights(int index) const;
     void check_finite(const Node& node) const;
     void finish(Node node, ValueId output);
     void finish_like(const Reference& input, Node node);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,9 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
             is_unknown ? std::string(argv[1]) + ": is not a subcommand" : error.what();
         complain(what + "; see overtake --help");
         return exit_usage;
+    } catch (const std::bad_alloc&) {
+        complain("it needs more memory than there is; give it smaller tensors or fewer samples");
+        return exit_failure;
     } catch (const std::exception& error) {
         complain(error.what());
         return exit_failure;
