@@ -18,7 +18,7 @@ from overtake_command import SLOW, cosine, info, overtake, run, succeed
 from small_models import model, node, save
 
 RANDOM = np.random.default_rng(23)
-CONV, DEPTHWISE, MATMUL, TABLE, MAX, DEPTH_TO_SPACE = 1, 2, 3, 7, 13, 19
+CONV, DEPTHWISE, MATMUL, TABLE, COPY, MAX, DEPTH_TO_SPACE = 1, 2, 3, 7, 8, 13, 19
 
 
 def real(*shape, low=-2.0, high=2.0):
@@ -170,6 +170,25 @@ def part_cases():
     yield (
         "spread over channels", node("Expand", ["x", "s"], ["y"]), {"x": (1, 1, 4, 6)},
         {"s": integers(11, 1, 1)}, lambda x: np.broadcast_to(x, (1, 11, 4, 6)),
+    )  # fmt: skip
+    five = {"x": (1, 6, 2, 3, 8)}
+    for perm in ([2, 0, 3, 1, 4], [0, 2, 1, 3, 4], [0, 1, 3, 2, 4], [4, 0, 1, 2, 3]):
+        yield (
+            f"five axes {perm}", node("Transpose", ["x"], ["y"], perm=perm), five, {},
+            lambda x, perm=perm: x.transpose(perm),
+        )  # fmt: skip
+    yield (
+        "windows", node("Transpose", ["x"], ["y"], perm=[0, 1, 3, 2, 4, 5]),
+        {"x": (1, 3, 4, 5, 4, 8)}, {}, lambda x: x.transpose(0, 1, 3, 2, 4, 5),
+    )  # fmt: skip
+    yield (
+        "a part of many", node("Gather", ["x", "i"], ["y"], axis=0), {"x": (3, 2, 5, 8)},
+        {"i": np.array(1, np.int64)}, lambda x: x[1],
+    )  # fmt: skip
+    yield (
+        "columns of many", node("Slice", ["x", "s", "e", "a"], ["y"]), {"x": (3, 2, 5, 16)},
+        {"s": integers(1, 8), "e": integers(4, 16), "a": integers(2, 3)},
+        lambda x: x[:, :, 1:4, 8:16],
     )  # fmt: skip
     yield (
         "columns exchanged", node("Transpose", ["x"], ["y"], perm=[0, 1, 3, 2]), image, {},
@@ -364,6 +383,10 @@ def functions():
     ], {"three": number(3), "zero": number(0), "six": number(6)}, (
         lambda x: x * np.clip(x + 3, 0, 6) / 6
     )  # fmt: skip
+    yield "SiLU by division", [
+        node("Neg", ["x"], ["n"], name="a"), node("Exp", ["n"], ["e"], name="b"),
+        node("Add", ["e", "one"], ["d"], name="c"), node("Div", ["x", "d"], ["y"]),
+    ], {"one": number(1)}, lambda x: x / (1 + np.exp(-x))  # fmt: skip
     yield "square", node("Pow", ["x", "two"], ["y"]), {"two": number(2)}, lambda x: x**2
     yield "power of a number", node("Pow", ["two", "x"], ["y"]), {"two": number(2)}, lambda x: 2.0**x
     yield "product with itself", node("Mul", ["x", "x"], ["y"]), {}, lambda x: x * x
@@ -488,6 +511,60 @@ class Programs(Case):
         wanted = patches @ constants["w"].reshape(16, 12).T @ constants["m"]
         got = run(path, {"x": x}, self.directory / "run")["y"]
         self.assertGreater(cosine(got, wanted), 0.999)
+
+    def test_a_constant_is_joined_to_tokens(self):
+        nodes = [node("MatMul", ["x", "m"], ["a"], name="a"), node("Concat", ["c", "a"], ["y"], axis=1)]
+        x, constants = real(1, 5, 16), {"m": real(16, 16), "c": real(1, 1, 16)}
+        path = self.compile(nodes, {"x": x.shape}, constants, (1, 6, 16), {"x": x})
+        self.assertEqual({s["processor"] for s in info(path)["segments"]}, {"BPU"})
+        got = run(path, {"x": x}, self.directory / "run")["y"]
+        wanted = np.concatenate([constants["c"], x @ constants["m"]], axis=1)
+        self.assertGreater(cosine(got, wanted), 0.999)
+
+    def test_attention_of_one_matrix_stays_on_the_device(self):
+        """Query, key and value out of one product, as PyTorch's image models export them."""
+        tokens, heads, size = 10, 3, 8
+        width = heads * size
+        nodes = [
+            node("MatMul", ["x", "w"], ["qkv"], name="qkv"),
+            node("Reshape", ["qkv", "five"], ["split"], name="split"),
+            node("Transpose", ["split"], ["parts"], name="parts", perm=[2, 0, 3, 1, 4]),
+            *(node("Gather", ["parts", f"n{i}"], [n], name=n, axis=0) for i, n in enumerate("qkv")),
+            node("Transpose", ["k"], ["kt"], name="kt", perm=[0, 1, 3, 2]),
+            node("MatMul", ["q", "kt"], ["scores"], name="scores"),
+            node("MatMul", ["scores", "v"], ["mixed"], name="mixed"),
+            node("Transpose", ["mixed"], ["back"], name="back", perm=[0, 2, 1, 3]),
+            node("Reshape", ["back", "three"], ["flat"], name="flat"),
+            node("MatMul", ["flat", "o"], ["y"], name="out"),
+        ]
+        constants = {f"n{i}": np.array(i, np.int64) for i in range(3)}
+        constants |= {
+            "w": real(width, 3 * width) * 0.2, "o": real(width, width) * 0.2,
+            "five": integers(1, tokens, 3, heads, size), "three": integers(1, tokens, width),
+        }  # fmt: skip
+        x = real(1, tokens, width)
+        path = self.compile(nodes, {"x": x.shape}, constants, x.shape, {"x": x})
+        self.assertEqual({s["processor"] for s in info(path)["segments"]}, {"BPU"})
+        self.assertNotIn(COPY, self.opcodes(path))
+        q, k, v = (x @ constants["w"]).reshape(tokens, 3, heads, size).transpose(1, 2, 0, 3)
+        mixed = (q @ k.transpose(0, 2, 1) @ v).transpose(1, 0, 2).reshape(1, tokens, width)
+        got = run(path, {"x": x}, self.directory / "run")["y"]
+        self.assertGreater(cosine(got, mixed @ constants["o"]), 0.99)
+
+    def test_what_cannot_be_reshaped_on_the_device_keeps_no_product_from_it(self):
+        nodes = [
+            node("Conv", ["x", "w"], ["a"], name="conv"), node("Reshape", ["a", "s"], ["b"], name="shape"),
+            node("MatMul", ["b", "m"], ["y"], name="matmul"),
+        ]  # fmt: skip
+        constants = {"w": real(6, 3, 1, 1), "s": integers(8, 12), "m": real(12, 5)}
+        x = real(1, 3, 4, 4)
+        path = self.compile(nodes, {"x": x.shape}, constants, (8, 5), {"x": x})
+        segments = info(path)["segments"]
+        self.assertEqual([s["processor"] for s in segments], ["BPU", "CPU", "BPU"])
+        self.assertEqual(len(segments[1]["ops"]), 1)
+        wanted = np.einsum("oc,chw->ohw", constants["w"][:, :, 0, 0], x[0]).reshape(8, 12)
+        got = run(path, {"x": x}, self.directory / "run")["y"]
+        self.assertGreater(cosine(got, wanted @ constants["m"]), 0.99)
 
     def test_scores_are_scaled_where_they_are_requantised(self):
         nodes = [

@@ -117,6 +117,33 @@ class Glyphs(Case):
         config = self.config(calibration={"run_on_bpu": "probabilities"})
         self.assertIn("probabilities", self.refusal(config))
 
+    def test_a_cheap_node_stays_on_the_device_if_the_file_says_so(self):
+        x = np.random.default_rng(5).uniform(-1, 1, (1, 8, 4, 4)).astype(np.float32)
+        nodes = [
+            small_models.node("Softmax", ["x"], ["a"], name="first", axis=1),
+            small_models.node("Relu", ["a"], ["b"], name="relu"),
+            small_models.node("Softmax", ["b"], ["y"], name="second", axis=1),
+        ]
+        model = small_models.model(nodes, {"x": x.shape}, {"y": x.shape})
+        small_models.save(model, self.directory / "between.onnx")
+        np.save(self.directory / "x.npy", x)
+        for key, names, processors in (
+            ("run_on_cpu", "first", ["CPU"]), ("run_on_bpu", "relu", ["CPU", "BPU", "CPU"]),
+        ):  # fmt: skip
+            config = self.write(
+                model_parameters={"onnx_model": "between.onnx"},
+                calibration_parameters={"cal_data_dir": "x.npy", key: names},
+            )
+            succeed("compile", "-c", config)
+            path = self.directory / "model_output/between.ovm"
+            self.assertEqual([s["processor"] for s in info(path)["segments"]], processors)
+            e = np.exp(x)
+            for _ in range(2):
+                wanted = e / e.sum(axis=1, keepdims=True)
+                e = np.exp(wanted)
+            got = run(path, {"x": x}, self.directory / "run")["y"]
+            np.testing.assert_allclose(got, wanted, atol=2e-3)
+
     def test_noise_is_calibrated_with_only_if_asked(self):
         path = self.write(
             model_parameters={"onnx_model": "glyphs.onnx"},

@@ -135,6 +135,24 @@ std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& no
     return UniformScaling{node.weights[0], node.bias[0]};
 }
 
+// Looks as far back as functions that people write go.
+static ValueId element_root(const Graph& graph, ValueId value, int depth) {
+    const auto writer = std::ranges::find(graph.nodes, value, &Node::output);
+    if (writer == graph.nodes.end() || depth == 0)
+        return value;
+    if (writer->op == Operator::activation || uniform_scaling(graph, *writer))
+        return element_root(graph, writer->inputs[0], depth - 1);
+    if (!combination(writer->op))
+        return value;
+    const ValueId left = element_root(graph, writer->inputs[0], depth - 1);
+    return left == element_root(graph, writer->inputs[1], depth - 1) ? left : value;
+}
+
+ValueId element_root(const Graph& graph, ValueId value) {
+    constexpr int depth = 12;
+    return element_root(graph, value, depth);
+}
+
 void compose_functions(Graph& graph) {
     Composer(graph).run();
 }

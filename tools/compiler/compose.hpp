@@ -21,6 +21,9 @@ struct UniformScaling {
 };
 std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& node);
 
+/// The value that `value` is a function of, element by element; itself if there is none.
+ValueId element_root(const Graph& graph, ValueId value);
+
 /// Whether the node is a depthwise convolution of one tap, whose output is as large as its input.
 bool is_scaling(const Graph& graph, const Node& node);
 

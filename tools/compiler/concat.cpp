@@ -52,7 +52,8 @@ private:
 
     void give_quantisation(const Node& node) {
         for (ValueId input : node.inputs)
-            if (is_own(input) && !graph_.values[origin(input)].given)
+            if ((is_own(input) || (graph_.values[input].is_constant() && uses_[input] == 1)) &&
+                !graph_.values[origin(input)].given)
                 quantisations_[origin(input)] = quantisations_[node.output];
     }
 

@@ -126,11 +126,13 @@ void run_matrix_product(const Node& node, const std::vector<FloatTensor>& inputs
 
 void run_permute(const Node& node, const FloatTensor& in, const Value& value,
                  std::vector<float>& out) {
+    const std::uint32_t height = value.height / node.batches;
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         std::size_t source[3] = {};
-        source[node.axes[0]] = y;
+        source[node.axes[0]] = y % height;
         source[node.axes[1]] = x;
         source[node.axes[2]] = channel;
+        source[0] += y / height * (in.value.height / node.batches);
         out[index] = in.data[in.value.index(source[2], source[0], source[1])];
     });
 }

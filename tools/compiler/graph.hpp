@@ -176,6 +176,7 @@ struct Node {
     std::uint32_t reduced_axes = 0;              // reduce: OVERTAKE_AXIS_*
     std::vector<float> weights;
     std::vector<float> bias;              // one per output channel
+    std::uint32_t batches = 1;            // permute: parts of the height, each permuted on its own
     float factor = 1;                     // matrix_product: its output is greater so many times
     std::vector<float> weight_scales;     // one per output channel, if the model gives them
     std::function<float(float)> function; // activation

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compose.hpp"
 #include "layout.hpp"
 
 namespace overtake::compiler {
@@ -170,6 +171,19 @@ void Importer::add_function(const Reference& input, std::function<float(float)> 
     finish_like(input, std::move(node));
 }
 
+// 8 bits are too few for the inverse of a tensor, but x / (1 + exp(-x)) becomes one function.
+void Importer::quotient() {
+    const Reference left = variable_input(0), right = variable_input(1);
+    if (!lie_alike(left, right) ||
+        element_root(graph_, left.value) != element_root(graph_, right.value))
+        refuse("is supported with a constant, or of two functions of one tensor");
+    const std::string name = node_->output(0);
+    add_function(right, [](float x) { return 1 / x; });
+    const Reference inverse = references_.at(name);
+    graph_.values[inverse.value].name = name + ":inverse";
+    references_[name] = add_pair(Operator::multiply, {left, nullptr}, {inverse, nullptr}, name);
+}
+
 // Sub, Mul, Div and Add; with a constant per channel a scale and an offset.
 void Importer::arithmetic() {
     const std::string& type = node_->op_type();
@@ -178,7 +192,7 @@ void Importer::arithmetic() {
                                         : Operator::multiply;
     if (!is_constant(0) && !is_constant(1)) {
         if (type == "Div")
-            refuse("is supported with a constant only");
+            return quotient();
         references_[node_->output(0)] = add_pair(op, operand(0), operand(1), node_->output(0));
         return;
     }

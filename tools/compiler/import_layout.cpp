@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "error.hpp"
 #include "layout.hpp"
 
 namespace overtake::compiler {
@@ -18,6 +19,8 @@ std::vector<std::int64_t> same_axes(std::size_t rank) {
 }
 
 constexpr std::array<std::size_t, 3> no_change = {0, 1, 2};
+// More instructions than these for one transposition are left to the CPU.
+constexpr std::int64_t max_batches = 64;
 
 } // namespace
 
@@ -113,7 +116,8 @@ ValueId Importer::transposed_matrix(const Reference& reference) {
     // What has just been transposed is as it should be.
     ValueId source = rows;
     std::array<std::size_t, 3> axes = {0, 2, 1};
-    for (const Node* writer = writer_of(source); writer && writer->op == Operator::permute;
+    for (const Node* writer = writer_of(source);
+         writer && writer->op == Operator::permute && writer->batches == 1;
          writer = writer_of(source)) {
         for (std::size_t& axis : axes)
             axis = writer->axes[axis];
@@ -138,6 +142,92 @@ Reference Importer::image_input(int index) {
     return {in_order(input, Order::planes), input.shape};
 }
 
+namespace {
+
+// A transposition without axes of 1, those that stay together made one: sizes in the input's order,
+// and which of them each axis of the output is.
+struct Groups {
+    Shape sizes;
+    std::vector<std::int64_t> perm;
+};
+
+Groups groups_of(const Shape& shape, const std::vector<std::int64_t>& perm) {
+    std::vector<std::int64_t> axes; // in the output's order
+    for (std::int64_t axis : perm)
+        if (shape[static_cast<std::size_t>(axis)] != 1)
+            axes.push_back(axis);
+    const auto next = [&](std::int64_t axis) {
+        do
+            ++axis;
+        while (axis < std::ssize(shape) && shape[static_cast<std::size_t>(axis)] == 1);
+        return axis;
+    };
+    std::vector<std::pair<std::int64_t, std::int64_t>> groups; // first axis, elements
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const std::int64_t size = shape[static_cast<std::size_t>(axes[i])];
+        if (i > 0 && axes[i] == next(axes[i - 1]))
+            groups.back().second *= size;
+        else
+            groups.emplace_back(axes[i], size);
+    }
+    auto sorted = groups;
+    std::ranges::sort(sorted);
+    Groups result;
+    for (const auto& group : sorted)
+        result.sizes.push_back(group.second);
+    for (const auto& group : groups)
+        result.perm.push_back(std::ranges::find(sorted, group) - sorted.begin());
+    return result;
+}
+
+} // namespace
+
+// More axes than the device has, of which some stay together, and the first may stay where it is:
+// then each of its elements is permuted on its own.
+bool Importer::transpose_groups(const Reference& input, const std::vector<std::int64_t>& perm,
+                                const Shape& shape) {
+    Groups groups = groups_of(input.shape, perm);
+    if (groups.sizes.size() < 2) {
+        references_[node_->output(0)] = {input.value, shape};
+        return true;
+    }
+    Node node = new_node(Operator::permute);
+    if (groups.sizes.size() == 4 && groups.perm[0] == 0 && groups.sizes[0] <= max_batches) {
+        node.batches = static_cast<std::uint32_t>(groups.sizes[0]);
+        groups.sizes.erase(groups.sizes.begin());
+        groups.perm.erase(groups.perm.begin());
+        for (std::int64_t& axis : groups.perm)
+            --axis;
+    }
+    while (groups.sizes.size() < 3) {
+        groups.sizes.insert(groups.sizes.begin(), 1);
+        for (std::int64_t& axis : groups.perm)
+            ++axis;
+        groups.perm.insert(groups.perm.begin(), 0);
+    }
+    if (groups.sizes.size() > 3)
+        return false;
+    Shape from = groups.sizes, to;
+    for (std::size_t k = 0; k < 3; ++k) {
+        node.axes[k] = static_cast<std::size_t>(groups.perm[k]);
+        to.push_back(from[node.axes[k]]);
+    }
+    from[0] *= node.batches;
+    to[0] *= node.batches;
+    node.inputs = {in_order({input.value, from}, Order::rows)};
+    const Value target = laid_out("", to, Order::rows);
+    Value wanted = laid_out(node_->output(0), shape, Order::rows);
+    const auto rest = permutation_of_same(target, wanted);
+    if (!rest || (node.batches > 1 && *rest != no_change))
+        return false;
+    const auto axes = node.axes;
+    for (std::size_t k = 0; k < 3; ++k)
+        node.axes[k] = axes[(*rest)[k]];
+    graph_.values.push_back(std::move(wanted));
+    finish(std::move(node), graph_.values.size() - 1);
+    return true;
+}
+
 // Often the bytes stay where they are, and only what they are called changes.
 void Importer::transpose() {
     const Reference input = variable_input(0);
@@ -147,22 +237,28 @@ void Importer::transpose() {
         shape.push_back(input.shape[static_cast<std::size_t>(axis)]);
     if (!value_of(input).fits_device())
         refuse("a tensor of shape " + to_text(input.shape) + " has no form on the device");
-    const ValueId from = in_order(input, value_of(input).order);
+    std::optional<ValueId> from;
+    try {
+        from = in_order(input, value_of(input).order);
+    } catch (const CompileError&) { // with fewer axes perhaps
+    }
     std::optional<std::pair<Value, std::array<std::size_t, 3>>> chosen;
     for (Order order : {Order::rows, Order::planes}) {
         Value wanted{node_->output(0), shape};
-        if (!lay_out(wanted, order))
+        if (!from || !lay_out(wanted, order))
             continue;
-        const auto axes = permutation_between(graph_.values[from], wanted, perm);
+        const auto axes = permutation_between(graph_.values[*from], wanted, perm);
         if (axes && (!chosen || *axes == no_change))
             chosen = {std::move(wanted), *axes};
     }
+    if (!chosen && transpose_groups(input, perm, shape))
+        return;
     if (!chosen)
         refuse("from " + to_text(input.shape) + " to " + to_text(shape) +
                " has no form on the device");
     Node node = new_node(Operator::permute);
     node.axes = chosen->second;
-    node.inputs = {from};
+    node.inputs = {*from};
     graph_.values.push_back(std::move(chosen->first));
     finish(std::move(node), graph_.values.size() - 1);
 }

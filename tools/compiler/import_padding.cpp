@@ -53,20 +53,21 @@ void Importer::pad() {
         const std::int64_t front = pads[axis], behind = pads[axis + rank];
         if (front == 0 && behind == 0)
             continue;
-        const std::size_t place = device_axis(graph_.values[source], axis);
+        const auto [place, factor] = device_place(graph_.values[source], axis);
         cut[axis] += std::min<std::int64_t>(front, 0) + std::min<std::int64_t>(behind, 0);
         shape[axis] += front + behind;
         if (cut[axis] < 1)
             refuse("cuts off more than there is");
-        if (std::max(front, behind) > max_window)
+        if (std::max(front, behind) * factor > max_window)
             refuse("pads of more than 65535 elements are not supported");
         const bool repeats = node.padding.mode != Padding::Mode::constant;
-        if (repeats && (place == axis_channels || std::min(front, behind) < 0))
+        if (repeats && (place == axis_channels || factor != 1 || std::min(front, behind) < 0))
             refuse("repeats elements along channels, or of what it cuts off");
         if (node.padding.mode == Padding::Mode::reflect && std::max(front, behind) >= cut[axis])
             refuse("reflects more than there is");
-        kept[place].first = static_cast<std::uint32_t>(std::max<std::int64_t>(-front, 0));
-        node.padding.front[place] = static_cast<std::uint32_t>(std::max<std::int64_t>(front, 0));
+        kept[place].first = static_cast<std::uint32_t>(std::max<std::int64_t>(-front, 0)) * factor;
+        node.padding.front[place] =
+            static_cast<std::uint32_t>(std::max<std::int64_t>(front, 0)) * factor;
     }
     if (cut == shape) // nothing is added
         return add_slice(source, kept, node_->output(0), shape);

@@ -7,40 +7,49 @@
 
 namespace overtake::compiler {
 
-// An ONNX axis as one of a value's (axis_channels, ...).
-std::size_t Importer::device_axis(const Value& value, std::size_t axis) const {
+// Where an axis of ONNX lies in a value.  Where several make one dimension, those in front of it
+// must have one element.
+Importer::DevicePlace Importer::device_place(const Value& value, std::size_t axis) const {
     constexpr std::size_t numbers[3] = {axis_height, axis_width, axis_channels};
-    if (const auto axes = device_axes(value))
-        for (std::size_t k = 0; k < 3; ++k)
-            if ((*axes)[k] == static_cast<int>(axis))
-                return numbers[k];
+    const auto dimensions = axes_of_dimensions(value);
+    for (std::size_t k = 0; k < 3; ++k) {
+        DevicePlace place{numbers[k], 1};
+        bool is_here = false, is_first = true;
+        for (std::size_t part : dimensions[k]) {
+            if (is_here)
+                place.factor *= static_cast<std::uint32_t>(value.shape[part]);
+            else if (part != axis && value.shape[part] != 1)
+                is_first = false;
+            is_here = is_here || part == axis;
+        }
+        if (is_here && is_first)
+            return place;
+    }
     refuse("its axis is none of the device's for a tensor of shape " + to_text(value.shape));
 }
 
 void Importer::concat() {
-    const Reference first = variable_input(0);
     if (node_->input_size() == 1) {
-        references_[node_->output(0)] = first;
+        references_[node_->output(0)] = variable_input(0);
         return;
     }
+    int computed = 0; // says how all of them lie
+    while (computed + 1 < node_->input_size() && is_constant(computed))
+        ++computed;
+    const Reference first = variable_input(computed);
     const std::size_t axis = axis_of(Attributes(*node_).integer("axis", 0), first.shape.size());
     const Order order = value_of(first).order;
-    Node node = new_node(Operator::concat);
-    Shape shape = first.shape;
-    shape[axis] = 0;
+    std::vector<Reference> parts;
     for (int index = 0; index < node_->input_size(); ++index) {
-        const Reference input = variable_input(index);
-        if (input.shape.size() != shape.size())
+        const Operand part = operand(index);
+        const Shape& shape = part.constant ? part.constant->shape : part.reference.shape;
+        if (shape.size() != first.shape.size())
             refuse("its inputs differ in rank");
-        node.inputs.push_back(in_order(input, order));
-        shape[axis] += input.shape[axis];
+        parts.push_back({part.constant ? device_constant(*part.constant, shape, order)
+                                       : in_order(part.reference, order),
+                         shape});
     }
-    const ValueId output = add_value(node_->output(0), shape, order);
-    node.device_axis = device_axis(graph_.values[output], axis);
-    for (ValueId input : node.inputs)
-        if (device_axis(graph_.values[input], axis) != node.device_axis)
-            refuse("its inputs lie differently on the device");
-    finish(std::move(node), output);
+    references_[node_->output(0)] = joined(parts, axis, node_->output(0));
 }
 
 void Importer::add_slice(ValueId input, const std::array<Stretch, 3>& stretches,
@@ -62,11 +71,13 @@ void Importer::slice() {
         shape[sliced.axis] = sliced.count;
         if (sliced.first == 0 && sliced.step == 1 && sliced.count == input.shape[sliced.axis])
             continue;
-        const std::size_t axis = device_axis(graph_.values[source], sliced.axis);
+        const auto [axis, factor] = device_place(graph_.values[source], sliced.axis);
         if (sliced.step < 1 || sliced.step > max_window ||
             (axis == axis_channels && sliced.step != 1))
             refuse("steps must be positive, and 1 along channels");
-        stretches[axis].first = static_cast<std::uint32_t>(sliced.first);
+        if (factor != 1 && sliced.step != 1)
+            refuse("steps through what is one dimension with others on the device");
+        stretches[axis].first = static_cast<std::uint32_t>(sliced.first) * factor;
         if (sliced.count > 1)
             stretches[axis].step = static_cast<std::uint32_t>(sliced.step);
     }
@@ -78,13 +89,13 @@ void Importer::split() {
     const std::size_t onnx_axis =
         axis_of(Attributes(*node_).integer("axis", 0), input.shape.size());
     const ValueId source = in_order(input, value_of(input).order);
-    const std::size_t axis = device_axis(graph_.values[source], onnx_axis);
+    const auto [axis, factor] = device_place(graph_.values[source], onnx_axis);
     const std::vector<std::int64_t> sizes = split_sizes(input.shape[onnx_axis]);
     std::int64_t first = 0;
     for (int index = 0; index < node_->output_size(); ++index) {
         const std::int64_t count = sizes[static_cast<std::size_t>(index)];
         std::array<Stretch, 3> stretches;
-        stretches[axis].first = static_cast<std::uint32_t>(first);
+        stretches[axis].first = static_cast<std::uint32_t>(first) * factor;
         Shape shape = input.shape;
         shape[onnx_axis] = count;
         if (!node_->output(index).empty())

@@ -35,7 +35,8 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
 Reference Importer::stretch_of(const Reference& input, std::size_t axis, std::int64_t first,
                                std::int64_t count, const std::string& name) {
     std::array<Stretch, 3> stretches;
-    stretches[device_axis(value_of(input), axis)].first = static_cast<std::uint32_t>(first);
+    const auto [place, factor] = device_place(value_of(input), axis);
+    stretches[place].first = static_cast<std::uint32_t>(first) * factor;
     Shape shape = input.shape;
     shape[axis] = count;
     add_slice(input.value, stretches, name, shape);
@@ -53,7 +54,10 @@ Reference Importer::joined(const std::vector<Reference>& parts, std::size_t axis
         shape[axis] += part.shape[axis];
     }
     node.output = add_value(name, shape, value_of(parts[0]).order);
-    node.device_axis = device_axis(graph_.values[node.output], axis);
+    node.device_axis = device_place(graph_.values[node.output], axis).axis;
+    for (ValueId input : node.inputs)
+        if (device_place(graph_.values[input], axis).axis != node.device_axis)
+            refuse("its inputs lie differently on the device");
     graph_.nodes.push_back(std::move(node));
     return {graph_.nodes.back().output, shape};
 }

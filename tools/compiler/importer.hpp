@@ -101,6 +101,7 @@ private:
     void tile();
     void transpose();
     void arithmetic();
+    void quotient();
     void extreme();
     void sum();
     void power();
@@ -236,7 +237,14 @@ private:
     void check_taps(const Window& window, const Value& input, const Value& output) const;
     void check_pool_size(const Window& window) const;
     void check_window(const Window& window, const Value& input, const Value& output) const;
-    std::size_t device_axis(const Value& value, std::size_t axis) const;
+    // One of axis_*, and how many of its elements one of ONNX's axis is.
+    struct DevicePlace {
+        std::size_t axis;
+        std::uint32_t factor;
+    };
+    DevicePlace device_place(const Value& value, std::size_t axis) const;
+    bool transpose_groups(const Reference& input, const std::vector<std::int64_t>& perm,
+                          const Shape& shape);
     void add_slice(ValueId input, const std::array<Stretch, 3>& stretches, const std::string& name,
                    const Shape& shape);
     void read_transposed_padding(Window& window, const Value& input, const Value& output) const;

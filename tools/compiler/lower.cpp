@@ -47,6 +47,8 @@ private:
                 cut_out(index);
             else if (node.op == Operator::reshape)
                 reshape(index);
+            else if (node.op == Operator::permute)
+                permute(index);
             else if (node.op == Operator::pad && pads_channels(node))
                 pad_by_copying(index);
             else
@@ -179,6 +181,21 @@ private:
         for (std::size_t axis = 0; axis < middle.size(); ++axis)
             middle[axis].first = node.padding.front[axis];
         copy(from, part(to, middle, graph_.values[node.inputs[0]]), index);
+    }
+
+    void permute(std::size_t index) {
+        const Node& node = graph_.nodes[index];
+        const overtake_insn whole = instruction(index);
+        const std::uint32_t from = whole.in[0].height / node.batches,
+                            to = whole.out.height / node.batches;
+        for (std::uint32_t batch = 0; batch < node.batches; ++batch) {
+            overtake_insn insn = whole;
+            insn.in[0].height = from;
+            insn.in[0].offset += std::uint64_t{batch} * from * whole.in[0].row_stride;
+            insn.out.height = to;
+            insn.out.offset += std::uint64_t{batch} * to * whole.out.row_stride;
+            program_.steps.push_back({insn, index});
+        }
     }
 
     static std::uint32_t axes_of(const Node& node) {

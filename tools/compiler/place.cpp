@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <span>
 
 #include "error.hpp"
@@ -42,7 +43,7 @@ public:
         for (const Node& node : nodes_)
             if (node.op == Operator::reshape)
                 view_reshaped(node);
-        for (const Node& node : nodes_)
+        for (const Node& node : nodes_ | std::views::reverse) // what a dense part lies in is dense
             if (node.op == Operator::slice)
                 view_slice(node);
         for (const Node& node : nodes_)
@@ -113,6 +114,12 @@ private:
                     std::uint64_t{whole.width} * view.stretches[axis_height].step);
     }
 
+    bool has_whole_rows(const View& view, ValueId id) const {
+        const Value &part = graph_.values[id], &whole = graph_.values[view.whole];
+        return part.width == whole.width && part.channels == whole.channels &&
+               view.stretches[axis_height].step == 1;
+    }
+
     // Both are dense, so the same bytes serve.
     void view_reshaped(const Node& node) {
         dense_[node.inputs[0]] = dense_[node.output] = true;
@@ -123,8 +130,14 @@ private:
     // What a slice shows stays where it is.
     void view_slice(const Node& node) {
         const View view{node.inputs[0], node.stretches, false};
-        if (!is_io(node.output) && can_view(view, node.output))
+        if (is_io(node.output))
+            return;
+        if (dense_[node.output] && has_whole_rows(view, node.output)) {
+            dense_[view.whole] = true;
             views_[node.output] = view;
+        } else if (can_view(view, node.output)) {
+            views_[node.output] = view;
+        }
     }
 
     // What a concat joins is written where it belongs, unless it has a place already.
