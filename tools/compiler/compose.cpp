@@ -8,11 +8,16 @@ namespace {
 
 using Function = std::function<float(float)>;
 
-// What a value is: a function of each element of `root`.  Every value is the identity of itself.
+// What a value is: a function of each element of `root`, made of `size` nodes.  Every value is the
+// identity of itself.
 struct Expression {
     ValueId root;
-    Function function; // null: the identity
+    Function function = nullptr; // null: the identity
+    int size = 0;
 };
+
+// Functions that people write are shorter, and evaluating one costs as much.
+constexpr int most_nodes = 64;
 
 float apply(const Function& function, float x) {
     return function ? function(x) : x;
@@ -39,13 +44,13 @@ class Composer {
 public:
     explicit Composer(Graph& graph) : graph_(graph) {
         for (ValueId value = 0; value < graph.values.size(); ++value)
-            expressions_.push_back({value, nullptr});
+            expressions_.push_back(Expression{value});
     }
 
     void run() {
         for (Node& node : graph_.nodes) {
             const auto expression = expression_of(node);
-            if (!expression)
+            if (!expression || expression->size > most_nodes)
                 continue;
             expressions_[node.output] = clamped(*expression, node);
             const bool is_direct = node.inputs.size() == 1 && expression->root == node.inputs[0];
@@ -62,24 +67,30 @@ private:
         const auto& given = graph_.values[value].given;
         if (!given || !expression.function)
             return expression;
-        return {expression.root, [given, function = expression.function](float x) {
+        return {expression.root,
+                [given, function = expression.function](float x) {
                     return given->real(given->nearest(function(x)));
-                }};
+                },
+                expression.size};
     }
 
     // Before its clamp.
     std::optional<Expression> expression_of(const Node& node) const {
         if (node.op == Operator::activation) {
             const Expression in = operand(node.inputs[0]);
-            return Expression{in.root, [inner = in.function, outer = node.function](float x) {
+            return Expression{in.root,
+                              [inner = in.function, outer = node.function](float x) {
                                   return apply(outer, apply(inner, x));
-                              }};
+                              },
+                              in.size + 1};
         }
         if (const auto scaling = uniform_scaling(graph_, node)) {
             const Expression in = operand(node.inputs[0]);
-            return Expression{in.root, [inner = in.function, scaling = *scaling](float x) {
+            return Expression{in.root,
+                              [inner = in.function, scaling = *scaling](float x) {
                                   return apply(inner, x) * scaling.factor + scaling.offset;
-                              }};
+                              },
+                              in.size + 1};
         }
         const auto combine = combination(node.op);
         if (!combine)
@@ -90,7 +101,8 @@ private:
         return Expression{left.root,
                           [combine, first = left.function, second = right.function](float x) {
                               return combine(apply(first, x), apply(second, x));
-                          }};
+                          },
+                          left.size + right.size + 1};
     }
 
     static Expression clamped(const Expression& expression, const Node& node) {
@@ -98,7 +110,8 @@ private:
             return expression;
         return {expression.root,
                 [function = expression.function, low = node.clamp_low,
-                 high = node.clamp_high](float x) { return std::clamp(function(x), low, high); }};
+                 high = node.clamp_high](float x) { return std::clamp(function(x), low, high); },
+                expression.size};
     }
 
     static void make_activation(Node& node, const Expression& expression) {
@@ -149,7 +162,7 @@ static ValueId element_root(const Graph& graph, ValueId value, int depth) {
 }
 
 ValueId element_root(const Graph& graph, ValueId value) {
-    constexpr int depth = 12;
+    constexpr int depth = 8;
     return element_root(graph, value, depth);
 }
 

@@ -127,7 +127,9 @@ private:
                                       std::uint32_t pad, std::uint32_t inputs) {
             return std::uint64_t{outputs - 1} * stride < std::uint64_t{inputs} + pad;
         };
-        if (window.pad_top >= window.extent_height() || window.pad_left >= window.extent_width() ||
+        constexpr std::uint32_t most = 65535; // 16 bits in an instruction
+        if (std::max(window.pad_top, window.pad_left) > most ||
+            window.pad_top >= window.extent_height() || window.pad_left >= window.extent_width() ||
             !begins_inside(out.height, window.stride_height, window.pad_top, in.height) ||
             !begins_inside(out.width, window.stride_width, window.pad_left, in.width))
             return;

@@ -42,7 +42,8 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
          {&Importer::clip, &Importer::cpu_clip,
           "any shape with three device dimensions; constant bounds", "constant bounds"}},
         {"Concat",
-         {&Importer::concat, &Importer::cpu_concat, "along a device dimension", "any shape"}},
+         {&Importer::concat, &Importer::cpu_concat, "along a device dimension; also constants",
+          "any shape"}},
         {"ConcatFromSequence",
          {nullptr, nullptr, "", "a sequence known here", &Importer::concat_from_sequence}},
         {"SequenceAt", {nullptr, nullptr, "", "a constant position", &Importer::sequence_at}},
@@ -70,7 +71,7 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
           "any shape"}},
         {"Div",
          {&Importer::arithmetic, &Importer::cpu_binary,
-          "by a constant, or a number by a tensor; broadcasting per device dimension",
+          "by a constant, a number by a tensor, or of two functions of one tensor; broadcasting",
           "broadcasting"}},
         {"Dropout", {nullptr, &Importer::alias, "", "another name, no work"}},
         {"Elu", by_table},
@@ -209,7 +210,9 @@ const std::map<std::string, Importer::Entry>& Importer::operators() {
           "constant repeats"}},
         {"TopK", {nullptr, &Importer::cpu_top_k, "", "a constant number"}},
         {"Transpose",
-         {&Importer::transpose, &Importer::cpu_transpose, "of device dimensions", "any shape"}},
+         {&Importer::transpose, &Importer::cpu_transpose,
+          "of three groups of axes that stay together; also for each of 64 others in front",
+          "any shape"}},
         {"Unsqueeze", {nullptr, &Importer::unsqueeze, "", "another name, no work"}},
         {"Where", {nullptr, &Importer::cpu_where, "", "broadcasting"}},
         {"Xor", {nullptr, &Importer::cpu_binary, "", "broadcasting"}},
@@ -285,6 +288,16 @@ bool same_but_for_ones(Shape left, Shape right) {
 
 } // namespace
 
+// On the device if it can.
+ValueId Importer::own_shape_of_output(const Reference& reference) {
+    try {
+        if (is_on_device(reference.value))
+            return in_order(reference, value_of(reference).order);
+    } catch (const CompileError&) { // it cannot
+    }
+    return with_own_shape(reference);
+}
+
 // Each output gets a value of its own that some node writes.
 void Importer::read_outputs() {
     onnx::NodeProto identity;
@@ -314,10 +327,10 @@ void Importer::read_outputs() {
             graph_.values.push_back(value);
             node.output = id = graph_.values.size() - 1;
             graph_.nodes.push_back(std::move(node));
+        } else if (value.shape == reference.shape) {
+            id = cpu_node({CpuOpType::dequantize, {}, {}}, {reference}, reference.shape).value;
         } else {
-            id = value.shape == reference.shape
-                     ? cpu_node({CpuOpType::dequantize, {}, {}}, {reference}, reference.shape).value
-                     : with_own_shape(reference);
+            id = own_shape_of_output(reference);
         }
         graph_.values[id].name = output.name();
         graph_.outputs.push_back(id);

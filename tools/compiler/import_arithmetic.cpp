@@ -47,15 +47,16 @@ void Importer::batch_normalization() {
 std::optional<std::vector<float>> Importer::per_channel(const Constant& constant,
                                                         const Reference& other) const {
     const Value& value = value_of(other);
+    if (value.channels == 0)
+        return std::nullopt;
     if (constant.floats.size() == 1 && constant.shape.size() <= other.shape.size())
         return std::vector<float>(value.channels, constant.floats[0]);
     Shape shape = constant.shape;
     while (shape.size() < other.shape.size())
         shape.insert(shape.begin(), 1);
     const std::size_t axis = value.order == Order::rows ? other.shape.size() - 1 : 1;
-    const bool fits = value.channels > 0 && shape.size() == other.shape.size() &&
-                      axis < shape.size() && shape[axis] == other.shape[axis] &&
-                      other.shape[axis] == value.channels &&
+    const bool fits = shape.size() == other.shape.size() && axis < shape.size() &&
+                      shape[axis] == other.shape[axis] && other.shape[axis] == value.channels &&
                       constant.floats.size() == value.channels;
     return fits ? std::optional(constant.floats) : std::nullopt;
 }

@@ -215,16 +215,19 @@ bool Importer::transpose_groups(const Reference& input, const std::vector<std::i
     from[0] *= node.batches;
     to[0] *= node.batches;
     node.inputs = {in_order({input.value, from}, Order::rows)};
-    const Value target = laid_out("", to, Order::rows);
-    Value wanted = laid_out(node_->output(0), shape, Order::rows);
-    const auto rest = permutation_of_same(target, wanted);
-    if (!rest || (node.batches > 1 && *rest != no_change))
-        return false;
-    const auto axes = node.axes;
-    for (std::size_t k = 0; k < 3; ++k)
-        node.axes[k] = axes[(*rest)[k]];
-    graph_.values.push_back(std::move(wanted));
+    Value target = laid_out(node_->output(0), to, Order::rows);
+    Value wanted{node_->output(0), shape};
+    if (lay_out(wanted, Order::rows))
+        if (const auto rest = permutation_of_same(target, wanted);
+            rest && (node.batches == 1 || *rest == no_change)) {
+            const auto axes = node.axes;
+            for (std::size_t k = 0; k < 3; ++k)
+                node.axes[k] = axes[(*rest)[k]];
+            target = std::move(wanted);
+        }
+    graph_.values.push_back(std::move(target));
     finish(std::move(node), graph_.values.size() - 1);
+    references_[node_->output(0)].shape = shape; // whoever reads it as such reshapes it
     return true;
 }
 

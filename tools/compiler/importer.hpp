@@ -223,6 +223,7 @@ private:
     bool is_read_by_cpu(ValueId value) const;
     const Node* writer_of(ValueId value) const;
     Reference image_input(int index);
+    ValueId own_shape_of_output(const Reference& reference);
     std::vector<std::int64_t> spatial_attribute(const std::string& name, std::int64_t neutral,
                                                 const Shape& image) const;
     void add_rows_product(const Reference& input, std::vector<float> weights,

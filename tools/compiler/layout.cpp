@@ -9,6 +9,7 @@ namespace overtake::compiler {
 namespace {
 
 constexpr std::int64_t max_dimension = 1 << 20;
+constexpr std::size_t max_rank = 8; // of a tensor in a model file
 constexpr std::uint64_t max_bytes = 1ull << 31;
 
 bool set_dimensions(Value& value, Order order, std::int64_t height, std::int64_t width,
@@ -47,6 +48,8 @@ void take_rest(std::array<std::size_t, 3>& axes, std::array<bool, 3>& taken) {
 bool lay_out(Value& value, Order order) {
     const auto& shape = value.shape;
     const std::size_t rank = shape.size();
+    if (rank > max_rank)
+        return false;
     if (order == Order::planes) {
         if (rank < 2 || rank > 4 || shape[0] != 1)
             return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "shuffle.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@ namespace {
 using onnx::NodeProto;
 using Shape = std::vector<std::int64_t>;
 
+constexpr std::int64_t max_dimension = 1 << 20;
+
 struct Shuffle {
     const char* type;
     const char* mode; // of DepthToSpace
@@ -26,6 +29,9 @@ std::optional<Shuffle> shuffle_of(const Shape& from, const Shape& middle, const 
     if (from.size() != 4 || middle.size() != 6 || to.size() != 4 || from[0] != 1 ||
         middle[0] != 1 || to[0] != 1)
         return std::nullopt;
+    for (const Shape* shape : {&from, &middle, &to})
+        if (std::ranges::any_of(*shape, [](auto size) { return size > max_dimension; }))
+            return std::nullopt;
     const auto fits = [&](const Shape& order, std::size_t channels, std::size_t first_block,
                           std::size_t second_block, bool is_inverse) {
         const std::int64_t block = middle[first_block];
