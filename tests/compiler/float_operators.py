@@ -200,7 +200,9 @@ def _instance_normalisation(attributes, data, scale, bias):
 
 
 def _log_softmax(attributes, data):
-    return np.log(float_reference._softmax(attributes, data.astype(np.float64)))
+    axis = attributes.get("axis", -1)
+    shifted = data.astype(np.float64) - data.max(axis=axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
 def _axes(attributes, data, axes):
@@ -267,7 +269,8 @@ def _suppression(attributes, boxes, scores, most, overlap, least):
         corners = np.concatenate([pairs.min(axis=1), pairs.max(axis=1)], -1)
     areas = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
     for kind in range(kinds):
-        left = [i for i in np.argsort(-scores[0, kind], kind="stable") if scores[0, kind, i] > least]
+        order = np.argsort(-scores[0, kind], kind="stable")
+        left = [index for index in order if scores[0, kind, index] > least]
         for _ in range(count):
             if not left:
                 break

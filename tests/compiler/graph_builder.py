@@ -6,7 +6,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 # Above that the interpreter in Python takes too long.
-MOST_ELEMENTS = 3000
+MOST_ELEMENTS = 6000
 
 
 class GraphBuilder:
@@ -112,7 +112,7 @@ class GraphBuilder:
         loose = [tensor for tensor in made if tensor not in read]
         if len(loose) > most_outputs:
             loose = loose[-most_outputs:]
-        if self.chance(0.15):
+        if not loose or self.chance(0.15):
             loose.append(self.pick(*made))
         self.outputs = [(tensor, made[tensor]) for tensor in dict.fromkeys(loose)]
         info = helper.make_tensor_value_info

@@ -17,7 +17,7 @@ def function(graph, source, shape):
         ("Ceil", {}), ("Floor", {}), ("Round", {}), ("Sign", {}), ("ThresholdedRelu", {}),
         ("Shrink", {"bias": 0.2, "lambd": 0.4}), ("Dropout", {}), ("Identity", {}),
     )  # fmt: skip
-    if operator == "HardSwish" and graph.opset < 14:
+    if graph.opset < {"HardSwish": 14, "Celu": 12}.get(operator, 0):
         return
     graph.is_rough |= operator in ROUGH
     graph.node(operator, [source], shape, **attributes)
@@ -399,6 +399,7 @@ def no_numbers(graph, source, shape):
 
 def logarithm_of_sum(graph, source, shape):
     positive = graph.node("Softplus", [source], shape)
+    positive = graph.node("Add", [positive, graph.constant(np.array(0.5))], shape)
     axis = graph.below(len(shape))
     sizes = [*shape[:axis], 1, *shape[axis + 1 :]]
     graph.node("ReduceLogSum", [positive], sizes, axes=[axis], keepdims=1)

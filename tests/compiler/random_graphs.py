@@ -35,6 +35,8 @@ def _input_shape(graph):
     kind = graph.random.random()
     if kind < 0.05:  # a camera's
         return (1, graph.pick(1, 3, 3), 2 * graph.below(2, 8), 2 * graph.below(2, 8))
+    if kind < 0.1:
+        return (1, graph.below(1, 4), graph.below(16, 44), graph.below(16, 44))
     if kind < 0.62:
         return (1, graph.below(1, 20), graph.below(4, 15), graph.below(4, 15))
     if kind < 0.75:
@@ -132,7 +134,9 @@ def make(seed):
     limit = graph.pick(0, 0, 1000, 2000, 5000, 20000)
     is_quantised = graph.opset >= 13 and graph.chance(0.15)
     if is_quantised:
-        model = random_quantised.quantised(graph, model, samples)
+        float_model, model = model, random_quantised.quantised(graph, model, samples)
+        if not random_quantised.is_finite(model, samples):  # a divisor has become 0
+            model, is_quantised = float_model, False
     parameters = {} if is_quantised else _input_parameters(graph)
     return Case(
         seed, model, samples, graph.is_rough, is_quantised, options, limit,

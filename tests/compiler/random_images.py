@@ -69,6 +69,8 @@ def convolution(graph, source, shape):
     attributes, sizes = window
     kind = graph.pick("dense", "dense", "depthwise", "grouped")
     channels, groups, outputs = shape[1], 1, graph.below(1, 27)
+    if graph.chance(0.1):
+        outputs = graph.below(27, 140)
     if kind == "depthwise":
         groups = outputs = channels
     elif kind == "grouped":

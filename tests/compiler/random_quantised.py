@@ -101,3 +101,11 @@ def quantised(graph, model, samples):
     _Quantiser(graph, model, samples).run()
     onnx.checker.check_model(model)
     return model
+
+
+def is_finite(model, samples):
+    """Whether every tensor is, for the samples."""
+    names = [name for node in model.graph.node if gives_reals(node) for name in node.output]
+    with np.errstate(all="ignore"):
+        values = float_reference.Network(model).run_images(samples, names)
+    return all(np.isfinite(array).all() for array in values.values())

@@ -6,7 +6,7 @@ import numpy as np
 
 def dense(graph, source, shape):
     """Rows times a constant matrix."""
-    outputs = graph.below(1, 30)
+    outputs = graph.below(1, 30) if graph.chance(0.9) else graph.below(30, 140)
     if not graph.fits((*shape[:-1], outputs)):
         return
     weights = graph.normal(shape[-1], outputs) / np.sqrt(shape[-1])
@@ -18,10 +18,10 @@ def dense(graph, source, shape):
 def gemm(graph, source, shape):
     """Flat features, or a matrix of them."""
     if len(shape) != 2:
-        features = int(np.prod(shape))
+        features = int(np.prod(shape[1:]))
         if features > 1500:
             return
-        shape = (1, features)
+        shape = (shape[0], features)
         source = graph.node("Flatten", [source], shape)
     outputs = graph.below(1, 20)
     weights = graph.normal(shape[1], outputs) / np.sqrt(shape[1])

@@ -17,7 +17,7 @@ import reference_device
 import shrink
 import small_models
 
-GRAPHS = int(os.environ.get("OVERTAKE_GRAPHS", 300))
+GRAPHS = int(os.environ.get("OVERTAKE_GRAPHS", 1000))
 
 
 def case_of(model):
@@ -103,6 +103,33 @@ class Agreement(unittest.TestCase):
         }
         model = small_models.model(nodes, {"x": (1, 9, 3, 2)}, {"y": (1, 5)}, constants)
         self.checker.check(case_of(model))
+
+    def test_what_is_reshaped_twice_over_keeps_its_dimensions(self):
+        nodes = [
+            small_models.node("Tanh", ["x"], ["tanh"]),
+            small_models.node("Reshape", ["tanh", "shape"], ["other"]),
+            small_models.node("Add", ["other", "other"], ["sum"]),
+            small_models.node("Softmax", ["sum"], ["y"], axis=1),
+        ]
+        constants = {"shape": np.array([1, 4, 30], np.int64)}
+        outputs = {"sum": (1, 4, 30), "y": (1, 4, 30)}
+        self.checker.check(
+            case_of(small_models.model(nodes, {"x": (1, 24, 5)}, outputs, constants))
+        )
+
+    def test_bytes_that_only_the_cpu_reads_go_through_the_device(self):
+        nodes = [small_models.node("Softmax", ["x"], ["y"], axis=1)]
+        for parameters, kind in (
+            ({"input_type_rt": "int8"}, "int8"),
+            ({"input_type_train": "rgb", "input_type_rt": "rgb"}, "uint8"),
+            ({"input_type_train": "rgb", "input_type_rt": "nv12"}, "nv12"),
+        ):
+            with self.subTest(kind):
+                shape = (1, 3, 4, 6)
+                case = case_of(small_models.model(nodes, {"x": shape}, {"y": shape}))
+                case.input_parameters = parameters
+                self.checker.check(case)
+                self.assertEqual(self.checker.covered[f"input {kind}"], 1)
 
     def test_an_instruction_computed_otherwise_is_noticed(self):
         """In the interpreter, which is as good as in the device."""
