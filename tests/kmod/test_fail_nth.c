@@ -190,7 +190,7 @@ static void probing(void)
 			       "|drm_gem_init\\] \\*ERROR\\* out of memory"
 			       "|drm_dev_init\\] \\*ERROR\\* Cannot initialize graphics execution"
 			       "|debugfs: out of free dentries, can not create"
-			       "|kobject_add_internal failed for accel0 \\(error: -12"), 0);
+			       "|kobject_add_internal failed for accel0? \\(error: -12"), 0);
 	while (!left) {
 		check_message(++nth < ATTEMPTS, "probe never succeeds");
 		fail_nth_set(fail_nth, nth);

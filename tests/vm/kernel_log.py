@@ -28,6 +28,8 @@ ANNOUNCEMENT = re.compile(r"overtake-test: expect (.+)")
 OWN_WORDS = re.compile(r"overtake-(test|vm): ")
 # PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT. Lines that start with a space continue a record.
 RECORD = re.compile(r"(\d+),\d+,(\d+),[^;]*;(.*)")
+# What /dev/kmsg makes of a backslash, and of bytes that are not printable ASCII.
+ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 
 
 @dataclass
@@ -48,7 +50,8 @@ def parse(kmsg_text):
         match = RECORD.fullmatch(line)
         if match:
             priority = int(match[1])
-            records.append(Record(priority >> 3, priority & 7, int(match[2]), match[3]))
+            text = ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), match[3])
+            records.append(Record(priority >> 3, priority & 7, int(match[2]), text))
     return records
 
 

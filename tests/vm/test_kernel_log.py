@@ -50,6 +50,13 @@ def test_an_announced_line_is_excused():
     assert judged(*lines) == []
 
 
+def test_what_the_log_escapes_is_read_as_it_was_written():
+    text = "1,1,1,-;overtake-test: expect failed \\x5c(-[0-9]+\n0,2,2,-;failed (-12\n"
+    records = kernel_log.parse(text)
+    assert records[0].text == "overtake-test: expect failed \\(-[0-9]+"
+    assert records[1].text == "failed (-12"
+
+
 def test_an_announcement_does_not_reach_back():
     lines = (0, 4, "fault on core 1"), (1, 4, "overtake-test: expect fault"), (0, 4, "fault on core 2")
     assert len(judged(*lines)) == 1
