@@ -189,6 +189,7 @@ static void probing(void)
 			       "|overtake\\.0: really_probe: driver_sysfs_add failed"
 			       "|drm_gem_init\\] \\*ERROR\\* out of memory"
 			       "|drm_dev_init\\] \\*ERROR\\* Cannot initialize graphics execution"
+			       "|drm_dev_init\\] \\*ERROR\\* Cannot allocate anonymous inode"
 			       "|debugfs: out of free dentries, can not create"
 			       "|kobject_add_internal failed for accel0? \\(error: -12"), 0);
 	while (!left) {
