@@ -61,6 +61,14 @@ TEST(Equalise, ASmallChannelGrowsAndTheNetworkComputesTheSame) {
         EXPECT_NEAR(chain.run(sample), before.run(sample), 1e-5f);
 }
 
+TEST(Equalise, TwoSamplesLeaveHalfAsMuchRoomAsTheyFill) {
+    Chain chain;
+    chain.graph.nodes[0].weights[3] = 0.5f; // the channels' greatest values are 4 and 2.005
+    chain.equalise();
+    EXPECT_GT(chain.graph.nodes[0].weights[3], 0.5f);
+    EXPECT_LE(chain.graph.nodes[0].weights[3] * 4, 4 / 1.5f);
+}
+
 TEST(Equalise, BehindAClampNothingThatTheSamplesHoldSaturates) {
     Chain chain, before;
     chain.graph.nodes[0].clamp_high = before.graph.nodes[0].clamp_high = 6;

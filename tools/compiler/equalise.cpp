@@ -148,13 +148,16 @@ private:
         const double greatest = *std::ranges::max_element(peaks);
         if (!(greatest > 0))
             return;
+        // The next sample exceeds the greatest value of n in one of n + 1 times, and a channel that
+        // fills the range has no room for it.
+        for (double& peak : peaks)
+            peak = std::clamp(peak * (1 + 1 / sample_count_), greatest * 1e-6, greatest);
         std::vector<double> best;
         double least = std::numeric_limits<double>::infinity();
         for (double exponent : exponents) {
             std::vector<double> factors;
             for (double peak : peaks)
-                factors.push_back(std::min(
-                    most_factor, std::pow(greatest / std::max(peak, greatest * 1e-6), exponent)));
+                factors.push_back(std::min(most_factor, std::pow(greatest / peak, exponent)));
             const double error = expected_error(group, factors, greatest);
             if (error < least) {
                 least = error;
