@@ -245,6 +245,28 @@ class Pictures(Case):
             self.run_pixels(path, wild), np.clip(wild, 0, 255)
         )
 
+    def test_run_makes_of_a_picture_what_the_model_is_given(self):
+        blocks = np.random.default_rng(6).integers(60, 190, (4, 6, 3), np.uint8)
+        picture = self.directory / "picture.png"
+        pixels = np.kron(blocks, np.ones((2, 2, 1), np.uint8))
+        Image.fromarray(pixels).save(picture)
+        for trained, given, arguments in (
+            ("rgb", "rgb", {}), ("bgr", "bgr", {}), ("rgb", "bgr", {}), ("bgr", "rgb", {}),
+            ("rgb", "nv12", {}), ("bgr", "nv12", {"input_space_and_range": "bt601_video"}),
+        ):  # fmt: skip
+            with self.subTest(trained=trained, given=given):
+                path = self.compile(trained, given, **arguments)
+                output = self.directory / "out"
+                succeed("run", path, "--input", f"x={picture}", "--output-dir", output,
+                        "--device", "embedded", "-q")  # fmt: skip
+                got = np.load(output / "y.npy")[0].transpose(1, 2, 0)
+                wanted = pixels if trained == "rgb" else pixels[..., ::-1]
+                np.testing.assert_allclose(got, wanted, atol=4 if given == "nv12" else 0.5)
+                result = overtake("run", path, "--input", f"x={picture}", "--output-dir", output,
+                                  "--mean", 3)  # fmt: skip
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("takes the pixels as they are", result.stderr)
+
 
 def nv12_of(luma, u, v):
     """Bytes of a picture, from planes of luma and of chroma, half as high and half as wide."""

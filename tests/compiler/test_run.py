@@ -2,11 +2,14 @@
 """overtake run on a network as ONNX has it: in float, and in int8 without a model file."""
 
 import pathlib
+import resource
+import subprocess
 import tempfile
 import unittest
 
 import numpy as np
-from overtake_command import SOURCE, cosine, overtake, succeed  # also finds models/
+import small_models
+from overtake_command import BINARY, SOURCE, cosine, overtake, succeed  # also finds models/
 from PIL import Image
 
 import float_reference
@@ -74,6 +77,95 @@ class Run(unittest.TestCase):
                 result = overtake("run", model, *arguments, "--output-dir", self.folder / "out")
                 self.assertEqual(result.returncode, 1)
                 self.assertIn(text, result.stderr)
+
+    def run_small(self, model, inputs, *options):
+        """Outputs by file."""
+        arguments = []
+        for name, array in inputs.items():
+            np.save(self.folder / f"in_{name}.npy", array)
+            arguments += ["--input", f"{name}={self.folder / f'in_{name}.npy'}"]
+        succeed("run", model, *arguments, "--output-dir", self.folder / "small",
+                "--device", "embedded", *options)  # fmt: skip
+        return {path.stem: np.load(path) for path in (self.folder / "small").glob("*.npy")}
+
+    def test_scalars(self):
+        nodes = [
+            small_models.node("Mul", ["x", "s"], ["y"]),
+            small_models.node("ReduceSum", ["y"], ["sum"], keepdims=0),
+        ]
+        path = small_models.save(
+            small_models.model(nodes, {"x": (1, 3), "s": ()}, {"y": (1, 3), "sum": ()}),
+            self.folder / "scalars.onnx",
+        )
+        x = np.array([[1, -2, 4]], np.float32)
+        np.save(self.folder / "x.npy", np.vstack([x, -x]))
+        np.save(self.folder / "s.npy", np.float32([0.5, 1]))
+        succeed("compile", path, "-q", "--calibration", f"x={self.folder / 'x.npy'}",
+                "--calibration", f"s={self.folder / 's.npy'}")  # fmt: skip
+        for model, tolerance in ((path, 0), (path.with_suffix(".ovm"), 0.1)):
+            with self.subTest(model=model):
+                got = self.run_small(model, {"x": x[0], "s": np.float32(0.5)})
+                np.testing.assert_allclose(got["y"], x / 2, atol=tolerance)
+                np.testing.assert_allclose(got["sum"], [1.5], atol=tolerance)
+                got = self.run_small(model, {"x": np.vstack([x, -x]), "s": np.float32([0.5, 1])})
+                np.testing.assert_allclose(got["sum"], [1.5, -3], atol=tolerance)
+
+    def test_pictures_to_calibrate_with_are_normalised_as_those_to_run(self):
+        weights = np.random.default_rng(2).normal(size=(8, 3, 3, 3)).astype(np.float32)
+        path = small_models.save(
+            small_models.model(
+                [small_models.node("Conv", ["x", "w"], ["y"])],
+                {"x": (1, 3, 16, 16)}, {"y": (1, 8, 14, 14)}, {"w": weights},
+            ),
+            self.folder / "pictures.onnx",
+        )  # fmt: skip
+        pixels = np.random.default_rng(3).integers(0, 256, (16, 16, 3), np.uint8)
+        picture = self.folder / "picture.png"
+        Image.fromarray(pixels).save(picture)
+        results = []
+        for calibration in ([], ["--calibration", picture]):
+            succeed("run", path, "--input", f"x={picture}", "--mean", "127,100,90",
+                    "--scale", "0.0078", "--output-dir", self.folder / "out",
+                    "--device", "embedded", *calibration)  # fmt: skip
+            results.append(np.load(self.folder / "out/y.npy"))
+        self.assertGreater(cosine(*results), 0.999)
+
+    def test_outputs_of_one_file_are_refused(self):
+        nodes = [small_models.node("Relu", ["x"], ["a/b"]), small_models.node("Neg", ["x"], ["a_b"])]
+        path = small_models.save(
+            small_models.model(nodes, {"x": (1, 4)}, {"a/b": (1, 4), "a_b": (1, 4)}),
+            self.folder / "alike.onnx",
+        )
+        np.save(self.samples, np.zeros((1, 4), np.float32))
+        result = overtake("run", path, "--input", f"x={self.samples}", "--output-dir", self.folder / "o")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("'a/b' and 'a_b' would both be a_b.npy", result.stderr)
+        self.assertEqual(list((self.folder / "o").glob("*")), [])
+
+    def test_a_file_that_does_not_fit_is_not_left_half(self):
+        output = self.folder / "out"
+        result = subprocess.run(
+            [BINARY, "run", NETWORK, "--input", f"image={self.samples}", "--output-dir", output],
+            capture_output=True, text=True, check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)),
+        )  # fmt: skip
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("probabilities.npy: cannot be written: File too large", result.stderr)
+        self.assertEqual(list(output.iterdir()), [])
+
+    def test_a_directory_that_cannot_be_is_found_before_the_run(self):
+        result = overtake("run", NETWORK, "--input", f"image={self.samples}",
+                          "--output-dir", self.samples / "out")  # fmt: skip
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout, "")
+        self.assertIn(f"--output-dir {self.samples / 'out'}: Not a directory", result.stderr)
+
+    def test_no_samples_are_refused(self):
+        np.save(self.samples, self.images[:0])
+        result = overtake("run", NETWORK, "--input", f"image={self.samples}",
+                          "--output-dir", self.folder / "out")  # fmt: skip
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("holds no samples", result.stderr)
 
     def test_quiet(self):
         _, printed = self.run_network(self.samples, "-q")

@@ -49,7 +49,7 @@ auto about(const std::string& model, const Step& step) {
 Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
                     bool comes_quantised, const CompileOptions& options) {
     if (!options.calibration.empty())
-        return read_samples(graph, inputs, options.calibration);
+        return read_samples(graph, inputs, options.calibration, options.normalisation);
     if (options.needs_given_scales && !comes_quantised)
         throw CompileError(options.model, "gives no scales; calibrate it");
     if (!comes_quantised && !options.wants_noise && options.warn)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate.hpp"
+#include "image.hpp"
 #include "import.hpp"
 #include "inputs.hpp"
 
@@ -21,6 +22,7 @@ struct CompileOptions {
     double percentile = 99.99;            ///< of calibration values to cover, in (50, 100]
     bool corrects_bias = true;            ///< see quantise()
     bool equalises_channels = true;       ///< see equalise()
+    Normalisation normalisation = {};     ///< of pictures, where inputs are plain tensors
     std::vector<InputOptions> inputs;     ///< of those that are more than plain tensors
     bool wants_noise = false;             ///< random calibration is what is asked for
     bool needs_given_scales = false;      ///< the model must come quantised

@@ -40,7 +40,8 @@ struct Value {
     // By the model or the input's type: not to be calibrated.
     std::optional<Quantisation> given = std::nullopt;
     UserType user_type = UserType::float32;
-    std::uint32_t picture_flags = 0; // nv12: OVERTAKE_FLAG_* of its conversion
+    bool is_picture = false;         // bytes 0..255, or what becomes them
+    std::uint32_t picture_flags = 0; // of a picture: OVERTAKE_FLAG_BGR, _GRAY; nv12: _FULL_RANGE
     Order order =
         Order::planes; // of the elements: channels, height, width or height, width, channels
     // All elements.  One with channels lies among the weights of the device, others are the CPU's.

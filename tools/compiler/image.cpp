@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include <png.h>
@@ -153,6 +154,24 @@ std::vector<float> to_values(const Image& image, Colours wanted, bool channels_l
         }
     }
     return values;
+}
+
+void normalise(const Normalisation& normalisation, std::size_t channels,
+               std::vector<float>& values) {
+    const auto of_channel = [&](const std::vector<float>& numbers, const char* option,
+                                std::size_t channel, float otherwise) {
+        if (numbers.size() > 1 && numbers.size() != channels)
+            throw CompileError(option, std::to_string(numbers.size()) + " numbers for " +
+                                           std::to_string(channels) + " channels");
+        return numbers.empty() ? otherwise : numbers[numbers.size() == 1 ? 0 : channel];
+    };
+    const std::size_t pixels = values.size() / channels;
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+        const float mean = of_channel(normalisation.mean, "--mean", channel, 0);
+        const float scale = of_channel(normalisation.scale, "--scale", channel, 1);
+        for (float& value : std::span(values).subspan(channel * pixels, pixels))
+            value = (value - mean) * scale;
+    }
 }
 
 } // namespace overtake::compiler

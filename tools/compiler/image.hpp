@@ -3,6 +3,7 @@
 // Pictures: PNG and JPEG files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,5 +34,19 @@ enum class Colours { rgb, bgr, gray };
 /// Values 0..255, channel by channel as ONNX has them, or pixel by pixel (`channels_last`).  Gray
 /// is BT.601's, rounded.
 std::vector<float> to_values(const Image& image, Colours colours, bool channels_last);
+
+/// What pictures become before a network sees them: (pixel - mean) * scale, one number or one for
+/// each channel; empty: 0 and 1.
+struct Normalisation {
+    std::vector<float> mean;
+    std::vector<float> scale;
+
+    bool empty() const { return mean.empty() && scale.empty(); }
+};
+
+/// Normalises `values` of so many channels, one channel behind the other.  Throws CompileError if
+/// it has neither one number nor one for each channel.
+void normalise(const Normalisation& normalisation, std::size_t channels,
+               std::vector<float>& values);
 
 } // namespace overtake::compiler

@@ -95,6 +95,18 @@ Node normalising_node(const Value& picture, const InputOptions& options,
     return node;
 }
 
+std::uint32_t flags_of(InputKind kind) {
+    return kind == InputKind::bgr    ? OVERTAKE_FLAG_BGR
+           : kind == InputKind::gray ? OVERTAKE_FLAG_GRAY
+                                     : 0;
+}
+
+void mark_picture(Value& input, const InputOptions& options) {
+    input.user_type = UserType::uint8;
+    input.is_picture = true;
+    input.picture_flags = flags_of(options.given);
+}
+
 void apply_picture(Graph& graph, std::size_t index, const InputOptions& options) {
     const ValueId network_input = graph.inputs[index];
     const Value network = graph.values[network_input];
@@ -106,12 +118,12 @@ void apply_picture(Graph& graph, std::size_t index, const InputOptions& options)
     const bool is_whole = mean[0] == std::nearbyint(mean[0]) && mean[0] >= 0 && mean[0] <= 255;
     if (is_uniform && is_whole && !exchanges_colours(options) && !network.given) {
         graph.values[network_input].given = {scale[0], byte_zero + static_cast<int>(mean[0])};
-        graph.values[network_input].user_type = UserType::uint8;
+        mark_picture(graph.values[network_input], options);
         return;
     }
     Value picture = network;
     picture.given = {1.0f, byte_zero};
-    picture.user_type = UserType::uint8;
+    mark_picture(picture, options);
     Node node = normalising_node(picture, options, mean, scale);
     graph.values[network_input].name += ":normalised";
     node.inputs = {graph.values.size()};
@@ -127,13 +139,11 @@ void convert_nv12(Graph& graph, std::size_t index, const InputOptions& options) 
     const ValueId converted = graph.inputs[index];
     Value camera = graph.values[converted];
     camera.user_type = UserType::nv12;
-    camera.picture_flags = options.full_range ? OVERTAKE_FLAG_FULL_RANGE : 0;
-    if (options.trained == InputKind::bgr)
-        camera.picture_flags |= OVERTAKE_FLAG_BGR;
-    if (options.trained == InputKind::gray)
-        camera.picture_flags |= OVERTAKE_FLAG_GRAY;
+    camera.picture_flags = flags_of(options.trained);
+    camera.picture_flags |= options.full_range ? OVERTAKE_FLAG_FULL_RANGE : 0;
     graph.values[converted].name += ":converted";
     graph.values[converted].user_type = UserType::float32;
+    graph.values[converted].is_picture = false;
     Node node;
     node.name = camera.name + ":nv12";
     node.onnx_type = "Nv12";

@@ -2,7 +2,6 @@
 #include "npy.hpp"
 
 #include <cctype>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -219,7 +218,7 @@ Array read_npy(const std::string& path) {
                                  "' are not supported; convert them with astype('float32')");
 }
 
-void write_npy(const std::string& path, std::span<const std::size_t> shape,
+void write_npy(std::ostream& stream, std::span<const std::size_t> shape,
                std::span<const float> data) {
     std::string sizes;
     for (std::size_t size : shape)
@@ -232,14 +231,9 @@ void write_npy(const std::string& path, std::span<const std::size_t> shape,
     file += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
              static_cast<char>(header.size() >> 8)};
     file += header;
-    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
     stream.write(file.data(), static_cast<std::streamsize>(file.size()));
     stream.write(reinterpret_cast<const char*>(data.data()),
                  static_cast<std::streamsize>(data.size_bytes()));
-    stream.close();
-    if (!stream)
-        throw CompileError(path,
-                           std::string(std::strerror(errno)) + "; is the directory writable?");
 }
 
 } // namespace overtake::compiler

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,8 +24,8 @@ struct Array {
 /// never allocates more than the file's size justifies.
 Array read_npy(const std::string& path);
 
-/// Writes float32, row-major, format version 1.  Throws CompileError naming the file.
-void write_npy(const std::string& path, std::span<const std::size_t> shape,
+/// Writes float32, row-major, format version 1.  Whether it could be written the stream says.
+void write_npy(std::ostream& stream, std::span<const std::size_t> shape,
                std::span<const float> data);
 
 } // namespace overtake::compiler

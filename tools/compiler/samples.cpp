@@ -40,7 +40,7 @@ std::vector<std::string> files_of(const std::string& path, const InputOptions& o
 
 // One picture as the network's input wants it.
 std::vector<float> picture(const Value& input, const InputOptions& options,
-                           const std::string& path) {
+                           const Normalisation& normalisation, const std::string& path) {
     const std::size_t rank = input.shape.size();
     const auto size = [&](std::size_t axis) {
         return rank == 4 ? static_cast<std::uint32_t>(input.shape[axis]) : 0;
@@ -58,7 +58,11 @@ std::vector<float> picture(const Value& input, const InputOptions& options,
                                      " pixels, which is not the input's size");
     const bool is_bgr = options.trained == InputKind::bgr;
     const Colours colours = channels == 1 ? Colours::gray : is_bgr ? Colours::bgr : Colours::rgb;
-    return to_values(resize(image, size(last ? 1 : 2), size(last ? 2 : 3)), colours, last);
+    std::vector<float> values =
+        to_values(resize(image, size(last ? 1 : 2), size(last ? 2 : 3)), colours, last);
+    if (options.trained == InputKind::tensor && !normalisation.empty())
+        normalise(normalisation, channels, values);
+    return values;
 }
 
 // The elements of one sample, one behind the other and nothing else.
@@ -82,10 +86,11 @@ std::vector<float> raw_sample(const Value& input, RawType type, const std::strin
 }
 
 // Appends the samples of one file, each of the input's elements.
-void append_samples(const Value& input, const InputOptions& options, const std::string& path,
+void append_samples(const Value& input, const InputOptions& options,
+                    const Normalisation& normalisation, const std::string& path,
                     FloatValues& samples) {
     if (is_image_name(path)) {
-        samples.push_back(picture(input, options, path));
+        samples.push_back(picture(input, options, normalisation, path));
         return;
     }
     if (options.raw != RawType::none && !says_its_type(path)) {
@@ -140,7 +145,8 @@ std::vector<float> noisy_picture(const Value& input, std::mt19937& generator) {
 } // namespace
 
 Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
-                     const std::vector<std::string>& specifications) {
+                     const std::vector<std::string>& specifications,
+                     const Normalisation& normalisation) {
     std::map<std::string, FloatValues> by_input;
     for (const std::string& specification : specifications) {
         const auto [name, path] = parse_specification(graph, specification);
@@ -152,7 +158,7 @@ Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs
         const InputOptions& options = options_of(inputs, name);
         FloatValues read;
         for (const std::string& file : files_of(path, options))
-            append_samples(graph.values[*input], options, file, read);
+            append_samples(graph.values[*input], options, normalisation, file, read);
         for (std::vector<float>& sample : read)
             by_input[name].push_back(
                 to_graph_input(graph.values[*input], options, std::move(sample)));

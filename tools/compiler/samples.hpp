@@ -8,6 +8,7 @@
 
 #include "float_executor.hpp"
 #include "graph.hpp"
+#include "image.hpp"
 #include "inputs.hpp"
 
 namespace overtake::compiler {
@@ -20,9 +21,11 @@ using Samples = std::vector<FloatValues>;
 /// A .npy array holds one sample, or several along a leading axis; a .png or .jpg is one sample,
 /// stretched to the input's size, with values 0..255 in the colours that `inputs` says the network
 /// was trained on (else RGB, or gray for one channel).  Samples are before normalisation: `inputs`
-/// says what they become.  All inputs need equally many.  Throws CompileError.
+/// says what they become; only pictures of inputs that are plain tensors become what
+/// `normalisation` says.  All inputs need equally many.  Throws CompileError.
 Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs,
-                     const std::vector<std::string>& specifications);
+                     const std::vector<std::string>& specifications,
+                     const Normalisation& normalisation = {});
 
 /// `count` samples of noise, the same for the same seed: standard normal, or uniform over what an
 /// input's given quantisation holds.

@@ -52,6 +52,14 @@ private:
         return fbs::DataType::Float32;
     }
 
+    static fbs::Colours colours(const Value& value) {
+        if (!value.is_picture)
+            return fbs::Colours::Unknown;
+        if (value.picture_flags & OVERTAKE_FLAG_GRAY)
+            return fbs::Colours::Gray;
+        return value.picture_flags & OVERTAKE_FLAG_BGR ? fbs::Colours::Bgr : fbs::Colours::Rgb;
+    }
+
     flatbuffers::Offset<fbs::Tensor> make(ValueId id) {
         const Value& value = graph_.values[id];
         const bool on_device = on_device_[id];
@@ -83,6 +91,8 @@ private:
             tensor.add_height(value.height * 3 / 2);
             tensor.add_channels(1);
         }
+        tensor.add_colours(colours(value));
+        tensor.add_full_range((value.picture_flags & OVERTAKE_FLAG_FULL_RANGE) != 0);
         if (value.is_constant())
             tensor.add_data(data);
         return tensor.Finish();

@@ -2,6 +2,7 @@
 //
 // The overtake command: one subcommand a file.
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -73,6 +74,8 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
 } // namespace
 
 int main(int argc, char** argv) {
+    // A limit of file sizes is an error of writing, to be told as one.
+    std::signal(SIGXFSZ, SIG_IGN);
     CLI::App app{"Compile neural networks for the Overtake NPU, run them and watch them run"};
     app.name("overtake");
     app.set_version_flag("--version", "overtake " OVERTAKE_VERSION);

@@ -31,7 +31,7 @@ struct Options {
     std::string device = "auto";
     std::vector<std::string> inputs;
     std::vector<std::string> calibration;
-    Normalisation normalisation;
+    compiler::Normalisation normalisation;
     std::string output_directory;
     TaskOptions task;
     bool quiet = false;
@@ -41,7 +41,11 @@ std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> nu
     std::vector<Port> ports;
     for (const std::uint32_t number : numbers) {
         const Tensor& tensor = model.tensors()[number];
-        ports.push_back({std::string(tensor.name), {tensor.shape.begin(), tensor.shape.end()}});
+        ports.push_back({std::string(tensor.name),
+                         {tensor.shape.begin(), tensor.shape.end()},
+                         tensor.data_type,
+                         tensor.colours,
+                         tensor.full_range});
     }
     return ports;
 }
@@ -52,6 +56,8 @@ std::vector<Port> ports_of(const compiler::Graph& graph,
     for (const compiler::ValueId id : ids) {
         const compiler::Value& value = graph.values[id];
         ports.push_back({value.name, {value.shape.begin(), value.shape.end()}});
+        if (value.shape.empty()) // a scalar, as in compiled models
+            ports.back().shape = {1};
     }
     return ports;
 }
@@ -143,6 +149,7 @@ int run_in_float(const Options& options) {
 }
 
 int run_model(const Options& options) {
+    make_output_directory(options.output_directory);
     if (std::filesystem::path(options.model).extension() != ".onnx") {
         if (!options.calibration.empty())
             throw Error(EINVAL, "--calibration: is for .onnx files; " + options.model +
@@ -154,6 +161,7 @@ int run_model(const Options& options) {
     compiler::CompileOptions compile;
     compile.model = options.model;
     compile.calibration = options.calibration;
+    compile.normalisation = options.normalisation;
     std::vector<std::uint8_t> bytes;
     {
         ProgressBar bar;

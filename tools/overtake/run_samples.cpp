@@ -7,46 +7,71 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
-#include "image.hpp"
 #include "npy.hpp"
+#include "nv12.hpp"
+#include "output_file.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake::command {
 namespace {
 
-void normalise(const Normalisation& normalisation, std::size_t channels, std::vector<float>& data) {
-    const auto of_channel = [&](const std::vector<float>& numbers, const char* option,
-                                std::size_t channel, float otherwise) {
-        if (numbers.size() > 1 && numbers.size() != channels)
-            throw Error(EINVAL, fmt::format("{}: {} numbers for {} channels", option,
-                                            numbers.size(), channels));
-        return numbers.empty() ? otherwise : numbers[numbers.size() == 1 ? 0 : channel];
-    };
-    const std::size_t pixels = data.size() / channels;
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-        const float mean = of_channel(normalisation.mean, "--mean", channel, 0);
-        const float scale = of_channel(normalisation.scale, "--scale", channel, 1);
-        for (float& value : std::span(data).subspan(channel * pixels, pixels))
-            value = (value - mean) * scale;
+compiler::Colours colours_of(const Port& port) {
+    switch (port.colours) {
+    case Colours::bgr:
+        return compiler::Colours::bgr;
+    case Colours::gray:
+        return compiler::Colours::gray;
+    case Colours::rgb:
+        return compiler::Colours::rgb;
+    case Colours::unknown:
+        break;
     }
+    return port.shape[1] == 1 ? compiler::Colours::gray : compiler::Colours::rgb;
+}
+
+std::uint32_t conversion_of(const Port& port) {
+    std::uint32_t flags = port.full_range ? OVERTAKE_FLAG_FULL_RANGE : 0;
+    if (port.colours == Colours::bgr)
+        flags |= OVERTAKE_FLAG_BGR;
+    return port.colours == Colours::gray ? flags | OVERTAKE_FLAG_GRAY : flags;
+}
+
+// A picture as a camera gives it.
+std::vector<float> read_nv12(const Port& port, const std::string& path) {
+    const auto height = static_cast<std::uint32_t>(port.shape[2] / 3 * 2);
+    const auto width = static_cast<std::uint32_t>(port.shape[3]);
+    const auto pixels = compiler::to_values(
+        compiler::resize(compiler::read_image(path), height, width), colours_of(port), false);
+    const auto bytes = compiler::to_nv12(pixels, height, width, conversion_of(port));
+    return {bytes.begin(), bytes.end()};
 }
 
 InputSamples read_picture(const Port& port, const std::string& path,
-                          const Normalisation& normalisation) {
-    const bool is_picture = port.shape.size() == 4 && (port.shape[1] == 1 || port.shape[1] == 3);
+                          const compiler::Normalisation& normalisation) {
+    const bool is_nv12 = port.type == DataType::nv12;
+    const bool is_picture = port.shape.size() == 4 && port.shape[0] == 1 &&
+                            (port.shape[1] == 1 || port.shape[1] == 3) &&
+                            port.type != DataType::int8;
     if (!is_picture)
-        throw Error(EINVAL, fmt::format("{}: is a picture, but input '{}' has the shape {}; give "
-                                        "it a .npy file",
-                                        path, port.name, fmt::join(port.shape, "x")));
+        throw Error(EINVAL,
+                    fmt::format("{}: is a picture, but input '{}' is {} of shape {}; give "
+                                "it a .npy file",
+                                path, port.name, name_of(port.type), fmt::join(port.shape, "x")));
+    if (!normalisation.empty() && port.type != DataType::float32)
+        throw Error(EINVAL, fmt::format("--mean, --scale: input '{}' takes the pixels as they are; "
+                                        "the model normalises them itself",
+                                        port.name));
+    if (is_nv12)
+        return {port.elements(), 1, read_nv12(port, path)};
     const auto height = static_cast<std::uint32_t>(port.shape[2]);
     const auto width = static_cast<std::uint32_t>(port.shape[3]);
-    const auto colours = port.shape[1] == 1 ? compiler::Colours::gray : compiler::Colours::rgb;
     InputSamples input{
         port.elements(), 1,
-        compiler::to_values(compiler::resize(compiler::read_image(path), height, width), colours,
-                            false)};
-    normalise(normalisation, port.shape[1], input.data);
+        compiler::to_values(compiler::resize(compiler::read_image(path), height, width),
+                            colours_of(port), false)};
+    compiler::normalise(normalisation, port.shape[1], input.data);
     return input;
 }
 
@@ -61,6 +86,8 @@ InputSamples read_array(const Port& port, const std::string& path) {
         throw Error(EINVAL,
                     fmt::format("{}: has the shape {}, but input '{}' needs Nx{}", path,
                                 fmt::join(array.shape, "x"), port.name, fmt::join(sample, "x")));
+    if (array.elements() == 0)
+        throw Error(EINVAL, path + ": holds no samples");
     return {port.elements(), has_axis ? array.shape[0] : 1, std::move(array.data)};
 }
 
@@ -88,7 +115,7 @@ std::size_t Port::elements() const {
 
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
-                                      const Normalisation& normalisation) {
+                                      const compiler::Normalisation& normalisation) {
     auto files = files_by_name(arguments);
     std::vector<InputSamples> inputs;
     for (const Port& port : ports) {
@@ -111,18 +138,44 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
     return inputs;
 }
 
+void make_output_directory(const std::filesystem::path& directory) {
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (!error && !std::filesystem::is_directory(directory, error))
+        error = std::make_error_code(std::errc::not_a_directory);
+    if (!error && access(directory.c_str(), W_OK | X_OK) != 0)
+        error = std::error_code(errno, std::generic_category());
+    if (error)
+        throw Error(error.value(),
+                    fmt::format("--output-dir {}: {}; name a directory that can be written to",
+                                directory.string(), error.message()));
+}
+
+OutputSamples::OutputSamples(std::vector<Port> ports)
+    : ports_(std::move(ports)), data_(ports_.size()) {
+    for (const Port& port : ports_) {
+        std::string name = port.name + ".npy";
+        std::ranges::replace(name, '/', '_');
+        if (const auto other = std::ranges::find(files_, name); other != files_.end())
+            throw Error(EINVAL,
+                        fmt::format("outputs '{}' and '{}' would both be {}; rename one in the "
+                                    "ONNX file",
+                                    ports_[static_cast<std::size_t>(other - files_.begin())].name,
+                                    port.name, name));
+        files_.push_back(std::move(name));
+    }
+}
+
 void OutputSamples::append(std::size_t output, std::span<const float> values) {
     data_[output].insert(data_[output].end(), values.begin(), values.end());
 }
 
 void OutputSamples::write(const std::filesystem::path& directory, std::size_t count) const {
-    std::filesystem::create_directories(directory);
     for (std::size_t index = 0; index < ports_.size(); ++index) {
-        std::string name = ports_[index].name;
-        std::ranges::replace(name, '/', '_');
         std::vector<std::size_t> shape = ports_[index].shape;
         shape[0] *= count;
-        compiler::write_npy(directory / (name + ".npy"), shape, data_[index]);
+        write_file(directory / files_[index],
+                   [&](std::ostream& file) { compiler::write_npy(file, shape, data_[index]); });
     }
 }
 

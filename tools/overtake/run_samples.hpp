@@ -9,21 +9,20 @@
 #include <string>
 #include <vector>
 
+#include "image.hpp"
+#include "overtake/model.hpp"
+
 namespace overtake::command {
 
-/// One input or output of a network: its name and ONNX shape, batch 1 in front.
+/// One input or output of a network: its name and shape as it is seen, not empty.
 struct Port {
     std::string name;
     std::vector<std::size_t> shape;
+    DataType type = DataType::float32;
+    Colours colours = Colours::unknown; ///< as in Tensor
+    bool full_range = false;            ///< as in Tensor
 
     std::size_t elements() const;
-};
-
-/// What pictures become before a network sees them: (pixel - mean) * scale, one number or one for
-/// each channel; empty: 0 and 1.
-struct Normalisation {
-    std::vector<float> mean;
-    std::vector<float> scale;
 };
 
 /// The samples of one input, one behind the other.
@@ -38,25 +37,29 @@ struct InputSamples {
 };
 
 /// Reads NAME=FILE for each port, as many samples of each.  A .npy file holds one sample, or
-/// several along axis 0; a .png or .jpg is one, stretched to the input's size, RGB or grey. Throws
-/// Error naming the argument.
+/// several along axis 0; a .png or .jpg is one, stretched to the input's size, in its colours if
+/// they are known, else RGB or grey.  Throws Error naming the argument.
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
-                                      const Normalisation& normalisation);
+                                      const compiler::Normalisation& normalisation);
+
+/// Makes the directory that outputs are to be written to.  Throws Error naming it.
+void make_output_directory(const std::filesystem::path& directory);
 
 /// Values of every output, samples one behind the other.
 class OutputSamples {
 public:
-    explicit OutputSamples(std::vector<Port> ports)
-        : ports_(std::move(ports)), data_(ports_.size()) {}
+    /// Throws Error if two outputs would be one file.
+    explicit OutputSamples(std::vector<Port> ports);
 
     void append(std::size_t output, std::span<const float> values);
 
-    /// Writes OUTPUT.npy for each, slashes in names as underscores; makes the directory.
+    /// Writes OUTPUT.npy for each, slashes in names as underscores, each whole or not at all.
     void write(const std::filesystem::path& directory, std::size_t count) const;
 
 private:
     std::vector<Port> ports_;
+    std::vector<std::string> files_; // names
     std::vector<std::vector<float>> data_;
 };
 

@@ -32,6 +32,9 @@ const char* name_of(DataType type) noexcept;
 /// In which order a user's elements lie: channels, height, width or height, width, channels.
 enum class Order : std::uint8_t { planes = 0, rows = 1 };
 
+/// Of inputs that are pictures, planes in this order.
+enum class Colours : std::uint8_t { unknown = 0, rgb = 1, bgr = 2, gray = 3 };
+
 /// A tensor of a model.
 ///
 /// In device memory it is int8, height x width x channels, channels innermost and padded to 8:
@@ -54,6 +57,8 @@ struct Tensor {
     std::size_t bytes;           ///< of its buffer, in device or host memory
     Order order;                 ///< of a device tensor's elements in its shape
     std::span<const float> data; ///< of a constant; lives as long as the model
+    Colours colours;             ///< of a picture, nv12: that it becomes; of others unknown
+    bool full_range;             ///< nv12: bytes 0..255 rather than 16..235
 
     bool on_device() const noexcept { return height != 0; }
     bool is_constant() const noexcept { return !data.empty(); }

@@ -99,6 +99,10 @@ private:
         tensor.order = static_cast<Order>(from.order());
         require(from.order() >= fbs::Order::MIN && from.order() <= fbs::Order::MAX,
                 place + ".order", fmt::format("no order {}", static_cast<int>(from.order())));
+        require(from.colours() >= fbs::Colours::MIN && from.colours() <= fbs::Colours::MAX,
+                place + ".colours", fmt::format("no colours {}", static_cast<int>(from.colours())));
+        tensor.colours = static_cast<Colours>(from.colours());
+        tensor.full_range = from.full_range();
         if (from.data())
             tensor.data = {from.data()->data(), from.data()->size()};
         check_shape(tensor, place);
