@@ -6,12 +6,16 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 
-def model(nodes, inputs, outputs, constants=None, opset=13):
-    """`inputs` and `outputs` map names to shapes (None in one: unknown); `constants` to arrays."""
+def model(nodes, inputs, outputs, constants=None, opset=13, types=None):
+    """`inputs` and `outputs` map names to shapes (None in one: unknown); `constants` to arrays;
+    `types` to the types of those that are not float."""
     def info(shapes):
-        return [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items()]
+        return [
+            helper.make_tensor_value_info(n, types.get(n, TensorProto.FLOAT), s)
+            for n, s in shapes.items()
+        ]
 
-    constants = constants or {}
+    constants, types = constants or {}, types or {}
     graph = helper.make_graph(
         nodes,
         "test",

@@ -168,6 +168,150 @@ class Small(Case):
             # 255 - 100 is no int8: such weights are rounded once more.
             self.assert_defined(model, self.sample(), steps=0 if zero == 128 else 1.0)
 
+    def test_reading_with_another_scale_and_zero_point(self):
+        nodes = [quantize("x", "a"), dequantize("a", "y", "t", "u")]
+        model = round_trip(nodes, {"t": np.float32(0.25), "u": np.int8(-7)})
+        self.assert_defined(model, self.sample())
+
+    def assert_bytes(self, nodes, constants, x, types, shape=(1, 8, 4, 4), steps=0.0, size=None,
+                     wanted=None):  # fmt: skip
+        """In float and compiled; `steps` is what a result may be off by."""
+        model = small_models.model(
+            nodes, {"x": shape}, {"y": size or shape}, constants, types=types
+        )
+        if wanted is None:
+            wanted = float_reference.Network(model).run({"x": x})["y"]
+        path = self.compile(model)
+        for file in (path, path.with_suffix(".onnx")):
+            got = run(file, {"x": x}, self.directory)["y"]
+            np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=steps + 1e-6, err_msg=file.name)
+        return path
+
+    def test_inputs_of_bytes_are_bytes(self):
+        for array, kind in ((np.uint8, TensorProto.UINT8), (np.int8, TensorProto.INT8)):
+            low = np.iinfo(array).min
+            x = np.arange(128, dtype=np.float32).reshape(1, 8, 4, 4) * 2 + low
+            constants = {"s": np.float32(0.02), "z": array(low + 100)}
+            nodes = [dequantize("x", "y")]
+            with self.subTest(kind=kind):
+                path = self.assert_bytes(nodes, constants, x.astype(array), {"x": kind})
+                (tensor,) = info(path)["inputs"]
+                self.assertEqual(tensor["data_type"], np.dtype(array).name)
+                # Moved before they are read, and read twice.
+                nodes = [
+                    small_models.node("Transpose", ["x"], ["t"], perm=[0, 2, 3, 1]),
+                    dequantize("t", "d"), dequantize("t", "e", "s2", "z2"),
+                    small_models.node("Add", ["d", "e"], ["f"]),
+                    quantize("f", "g", "s2", "z2"), dequantize("g", "y", "s2", "z2"),
+                ]
+                constants |= {"s2": np.float32(0.04), "z2": array(low + 110)}
+                self.assert_bytes(nodes, constants, x.astype(array), {"x": kind},
+                                  steps=0.04, size=(1, 4, 4, 8))  # fmt: skip
+
+    def test_inputs_of_bytes_that_are_cast(self):
+        x = np.arange(128).reshape(1, 8, 4, 4).astype(np.uint8)
+        nodes = [
+            small_models.node("Cast", ["x"], ["c"], to=TensorProto.FLOAT),
+            small_models.node("Mul", ["c", "h"], ["y"]),
+        ]
+        self.assert_bytes(nodes, {"h": np.float32(0.5)}, x, {"x": TensorProto.UINT8},
+                          steps=0.5, wanted=x / 2)  # fmt: skip
+
+    def test_batches_of_bytes_are_read_on_the_cpu(self):
+        x = np.arange(256).reshape(2, 8, 4, 4).astype(np.uint8)
+        constants = {"s": np.float32(0.02), "z": np.uint8(100)}
+        nodes = [dequantize("x", "d"), small_models.node("Softmax", ["d"], ["y"], axis=1)]
+        self.assert_bytes(nodes, constants, x, {"x": TensorProto.UINT8}, shape=(2, 8, 4, 4))
+
+    def test_outputs_of_bytes_are_bytes(self):
+        for array, kind in ((np.uint8, TensorProto.UINT8), (np.int8, TensorProto.INT8)):
+            constants = {"s": np.float32(0.5), "z": array(np.iinfo(array).min + 100)}
+            with self.subTest(kind=kind):
+                # Some beyond what a byte holds; halves round to even.
+                x = np.linspace(-100, 150, 128, dtype=np.float32).reshape(1, 8, 4, 4)
+                x.flat[:4] = [0.25, 0.75, 1.25, -0.25]
+                nodes = [quantize("x", "y")]
+                model = small_models.model(
+                    nodes, {"x": x.shape}, {"y": x.shape}, constants, types={"y": kind}
+                )
+                wanted = np.clip(np.rint(x / 0.5) + int(constants["z"]), *self.limits(array))
+                path = self.compile(model)
+                for file in (path, path.with_suffix(".onnx")):
+                    got = run(file, {"x": x}, self.directory)["y"]
+                    np.testing.assert_array_equal(got, wanted)
+
+    @staticmethod
+    def limits(array):
+        return np.iinfo(array).min, np.iinfo(array).max
+
+    def test_outputs_of_operators_over_bytes_are_bytes(self):
+        weights = np.random.default_rng(5).integers(-100, 100, (8, 8, 1, 1)).astype(np.int8)
+        nodes = [small_models.node(
+            "QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"], ["y"], kernel_shape=[1, 1]
+        )]  # fmt: skip
+        constants = {
+            "xs": np.float32(0.02), "xz": np.uint8(120), "w": weights, "ws": np.float32(0.01),
+            "wz": np.int8(0), "ys": np.float32(0.1), "yz": np.uint8(90),
+        }  # fmt: skip
+        x = np.random.default_rng(6).integers(0, 256, (1, 8, 4, 4)).astype(np.uint8)
+        real = np.einsum("oc,chw->ohw", weights[..., 0, 0] * 0.01, (x[0] - 120.0) * 0.02)[None]
+        wanted = np.clip(np.rint(real / 0.1) + 90, 0, 255)
+        self.assertGreater(wanted.max() - wanted.min(), 100)
+        types = {"x": TensorProto.UINT8, "y": TensorProto.UINT8}
+        self.assert_bytes(nodes, constants, x, types, steps=1.0, wanted=wanted)
+
+    def test_outputs_of_bytes_may_be_read_inside_too(self):
+        x = self.sample(size=20)
+        constants = {"s": np.float32(0.5), "z": np.uint8(128)}
+        model = small_models.model(
+            [quantize("x", "q"), small_models.node("Relu", ["x"], ["r"]),
+             quantize("r", "y"), dequantize("y", "w")],
+            {"x": x.shape}, {"y": x.shape, "w": x.shape, "q": x.shape}, constants,
+            types={"y": TensorProto.UINT8, "q": TensorProto.UINT8},
+        )  # fmt: skip
+        path = self.compile(model)
+        got = run(path, {"x": x}, self.directory)
+        np.testing.assert_array_equal(got["w"], (got["y"] - 128) / 2)
+        np.testing.assert_array_equal(got["w"], np.maximum(got["q"] - 128, 0) / 2)
+
+    def test_bytes_that_are_computed_with_are_refused(self):
+        nodes = [small_models.node("Add", ["x", "x"], ["y"])]
+        model = small_models.model(
+            nodes, {"x": (1, 8)}, {"y": (1, 8)}, types={n: TensorProto.UINT8 for n in "xy"}
+        )
+        self.assertIn("only operators that move elements", self.refusal(model))
+
+    def test_an_input_that_is_read_in_float_too_is_not_quantised_for_all(self):
+        nodes = [
+            quantize("x", "q", "fine"), dequantize("q", "y", "fine"),
+            small_models.node("Relu", ["x"], ["other"]),
+        ]  # fmt: skip
+        x = np.linspace(-40, 40, 128, dtype=np.float32).reshape(1, 8, 4, 4)
+        model = round_trip(nodes, {"fine": np.float32(0.01)},
+                           outputs={"y": x.shape, "other": x.shape})  # fmt: skip
+        np.save(self.directory / "x.npy", x)
+        path = self.compile(model, "--calibration", self.directory / "x.npy")
+        got = run(path, {"x": x}, self.directory)
+        np.testing.assert_allclose(got["other"], np.maximum(x, 0), atol=0.2)
+        self.assertLessEqual(got["y"].max(), 1.25)
+
+    def test_a_bias_of_up_to_31_bits(self):
+        bias = np.array([1500000000, -1500000000, 1000, 0], np.int32)
+        nodes = [
+            quantize("x", "a"), dequantize("a", "b"), dequantize("w", "v", "ws", "zero"),
+            dequantize("bias", "c", "bs", "none"),
+            small_models.node("Gemm", ["b", "v", "c"], ["d"], transB=1),
+            quantize("d", "e", "coarse", "zero"), dequantize("e", "y", "coarse", "zero"),
+        ]
+        weights = np.random.default_rng(4).integers(-100, 100, (4, 8)).astype(np.int8)
+        model = round_trip(
+            nodes,
+            {"w": weights, "ws": np.float32(1e-6), "zero": np.int8(0), "bias": bias,
+             "bs": np.float32(0.5e-6), "none": np.int32(0), "coarse": np.float32(8)},
+            shape=(1, 8), outputs={"y": (1, 4)},
+        )  # fmt: skip
+        self.assert_defined(model, self.sample((1, 8)))
+
     def test_concat_of_tensors_with_other_scales_rounds_as_defined(self):
         nodes = [
             quantize("x", "a"), dequantize("a", "b"),
@@ -183,7 +327,7 @@ class Small(Case):
         )
         self.assert_defined(model, self.sample(), steps=0.75)
 
-    def test_quantised_inputs_and_outputs_are_float_ones(self):
+    def test_bytes_in_and_bytes_out(self):
         constants = {"s": np.float32(0.5), "z": np.uint8(7), "t": np.float32(1), "v": np.uint8(0)}
         graph = helper.make_graph(
             [
@@ -198,9 +342,9 @@ class Small(Case):
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
         model.ir_version = 7
-        x = np.arange(128, dtype=np.float32).reshape(1, 8, 4, 4) / 2 - 3.5
+        x = np.arange(128, dtype=np.uint8).reshape(1, 8, 4, 4)
         got = run(self.compile(model), {"x": x}, self.directory)["y"]
-        np.testing.assert_array_equal(got, np.rint(np.maximum(x, 0)))
+        np.testing.assert_array_equal(got, np.rint(np.maximum(x - np.float32(7), 0) / 2))
 
     def test_a_constant_that_is_quantised_in_the_model(self):
         weights = np.random.default_rng(4).normal(0, 1, (8, 8, 1, 1)).astype(np.float32)
@@ -240,12 +384,6 @@ class Refusals(Case):
                     numpy_helper.from_array(np.float32(scale), "s")
                 )
                 self.assertIn("means nothing", self.refusal(model))
-
-    def test_reading_with_another_scale(self):
-        model = round_trip(
-            [quantize("x", "a"), dequantize("a", "y", "t")], {"t": np.float32(0.25)}
-        )
-        self.assertIn("another scale or zero point", self.refusal(model))
 
     def test_scales_that_are_computed(self):
         nodes = [

@@ -46,6 +46,15 @@ auto about(const std::string& model, const Step& step) {
     }
 }
 
+// Whether the model is quantised as it comes, and not only given bytes.
+bool gives_scales(const Graph& graph) {
+    const auto is_given = [](const Value& value) { return value.given.has_value(); };
+    const auto all = std::ranges::count_if(graph.values, is_given);
+    const auto inputs =
+        std::ranges::count_if(graph.inputs, [&](ValueId id) { return is_given(graph.values[id]); });
+    return inputs == std::ssize(graph.inputs) && all > inputs;
+}
+
 Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
                     bool comes_quantised, const CompileOptions& options) {
     if (!options.calibration.empty())
@@ -130,8 +139,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     const std::shared_ptr<const DeviceProfile> device = find_profile(options.profile);
     const ovt_profile& profile = device->numbers;
     Graph imported = import_onnx(options.model, options.import);
-    const bool comes_quantised = std::ranges::all_of(
-        imported.inputs, [&](ValueId id) { return imported.values[id].given.has_value(); });
+    const bool comes_quantised = gives_scales(imported);
     std::vector<InputOptions> inputs = options.inputs;
     about(options.model, [&] { apply_input_options(imported, inputs); });
     fold(imported);

@@ -204,6 +204,11 @@ void Importer::apply_given_tensors() {
     for (Value& value : graph_.values)
         if (const auto found = given_.tensors.find(value.name); found != given_.tensors.end())
             value.given = found->second;
+    // In host memory the numbers are floats.
+    for (ValueId input : graph_.inputs)
+        if (const auto found = given_.bytes.find(graph_.values[input].name);
+            found != given_.bytes.end() && is_on_device(input))
+            graph_.values[input].user_type = found->second ? UserType::uint8 : UserType::int8;
 }
 
 // For operators whose output has the shape of `input`.  The value has that of the input's value, if

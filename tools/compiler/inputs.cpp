@@ -50,6 +50,11 @@ std::vector<float> each_channel(const std::string& name, const char* what, float
 void check(const Value& input, const InputOptions& options) {
     if (!options.shape.empty() && options.shape != input.shape)
         refuse(input.name, "has the shape " + join(input.shape) + ", not " + join(options.shape));
+    const bool is_plain =
+        options.trained == InputKind::tensor && options.given == InputKind::tensor;
+    if (input.user_type != UserType::float32 && !is_plain)
+        refuse(input.name,
+               "is of bytes in the ONNX file and is given as such; leave its types out");
     if (!is_picture(options.trained)) {
         if (is_picture(options.given))
             refuse(input.name, "is given as a picture; say with input_type_train which colours the "

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "error.hpp"
 
@@ -72,13 +73,14 @@ public:
         : graph_(*model.mutable_graph()), path_(path) {}
 
     GivenScales run() {
-        if (!is_quantised())
-            return {};
         read_constants();
+        if (!is_quantised() && raw_.empty())
+            return {};
         for (const NodeProto& node : graph_.node()) {
             node_ = &node;
             rewrite();
         }
+        set_apart_byte_outputs();
         rename_outputs();
         graph_.mutable_node()->Clear();
         for (NodeProto& node : nodes_)
@@ -114,8 +116,22 @@ private:
                         constants_[node.output(0)] = &attribute.t();
         for (const auto& input : graph_.input())
             if (!constants_.contains(input.name()))
-                inputs_.insert(input.name());
+                read_input(input);
     }
+
+    // Bytes that the user hands in are numbers: quantised with a scale of 1.
+    void read_input(const onnx::ValueInfoProto& input) {
+        inputs_.insert(input.name());
+        const int type = input.type().tensor_type().elem_type();
+        if (!is_byte(type))
+            return;
+        raw_[input.name()] = type;
+        mark(input.name(), numbers(type));
+        scales_.bytes[input.name()] = type == TensorProto::UINT8;
+    }
+
+    // What bytes of this type are if they stand for themselves.
+    static Quantisation numbers(int type) { return {1.0f, type == TensorProto::UINT8 ? -128 : 0}; }
 
     void rewrite() {
         const std::string& type = node_->op_type();
@@ -134,6 +150,8 @@ private:
             dequantise_operator(found->second);
         else if (type.starts_with("QLinear"))
             refuse("the operator is not supported");
+        else if (type == "Cast" && raw_.contains(input(0)))
+            cast();
         else
             keep();
     }
@@ -161,7 +179,7 @@ private:
             if (kept)
                 mark(output, *kept);
             if (raw != node_->input().end())
-                raw_.insert(output);
+                raw_[output] = raw_.at(*raw);
         }
         for (std::string& input : *node.mutable_input())
             input = real_name(input);
@@ -289,6 +307,13 @@ private:
         return otherwise;
     }
 
+    float real_attribute(const char* name, float otherwise) const {
+        for (const auto& given : node_->attribute())
+            if (given.name() == name)
+                return given.f();
+        return otherwise;
+    }
+
     // How many elements lie behind each other with the same scale.
     std::size_t inner_size(const std::vector<std::int64_t>& shape, std::size_t scales,
                            std::int64_t axis) const {
@@ -333,15 +358,40 @@ private:
             scales_.weights[name] = scales;
     }
 
+    // Bytes that become numbers of another type.
+    void cast() {
+        NodeProto node = *node_;
+        const std::string& source = input(0);
+        node.set_input(0, read_as(real_name(source), numbers(raw_.at(source))));
+        nodes_.push_back(std::move(node));
+    }
+
+    // Whether nothing but the quantised tensor is read of `source`.
+    bool is_only_quantised_as(const std::string& source, const Quantisation& quantisation) {
+        const NodeProto* here = node_;
+        bool is_only = std::ranges::none_of(
+            graph_.output(), [&](const auto& output) { return output.name() == source; });
+        for (const NodeProto& node : graph_.node()) {
+            node_ = &node;
+            if (std::ranges::count(node.input(), source) == 0 || node.op_type() == "Shape")
+                continue;
+            is_only =
+                is_only && node.op_type() == "QuantizeLinear" && activation(1) == quantisation;
+        }
+        node_ = here;
+        return is_only;
+    }
+
     void quantize() {
         if (constant(input(0)))
             return quantize_constant();
         const Quantisation quantisation = activation(1);
         const std::string source = real_name(input(0));
         const std::string& target = node_->output(0);
-        raw_.insert(target);
+        raw_[target] = zero_points(1, 1, TensorProto::UINT8).type;
         // An input that is quantised first thing need not be anything else.
-        if (inputs_.contains(source) && !quantised_.contains(source))
+        if (inputs_.contains(source) && !quantised_.contains(source) &&
+            is_only_quantised_as(source, quantisation))
             mark(source, quantisation);
         if (const Quantisation* same = quantised(source); same && *same == quantisation)
             renamed_[target] = source;
@@ -397,24 +447,48 @@ private:
 
     // The float tensor of an operand that is computed.
     std::string operand(int index) {
+        const auto raw = raw_.find(input(index));
         const std::string name = real_name(input(index));
-        if (!quantised_.contains(name) && inputs_.contains(name))
-            mark(name, activation(index + 1, input_type(name)));
-        const Quantisation* made = quantised(name);
-        if (!made)
+        if (raw == raw_.end() || !quantised(name))
             refuse("input '" + name + "' is not a quantised tensor");
-        const bool has_zero = index + 2 < node_->input_size() && !node_->input(index + 2).empty();
-        const Quantisation read = activation(index + 1);
-        if (made->scale != read.scale || (has_zero && *made != read))
-            refuse("reads tensor '" + name + "' with another scale or zero point than it has");
-        return name;
+        return read_as(name, activation(index + 1, raw->second));
     }
 
-    int input_type(const std::string& name) const {
-        for (const auto& input : graph_.input())
-            if (input.name() == name)
-                return input.type().tensor_type().elem_type();
-        return TensorProto::UINT8;
+    // The tensor whose bytes are those of `name` and mean what `read` says: itself, or another.
+    std::string read_as(const std::string& name, const Quantisation& read) {
+        const Quantisation made = *quantised(name);
+        if (made == read)
+            return name;
+        std::string& result = read_as_[{name, read.scale, read.zero_point}];
+        if (!result.empty())
+            return result;
+        result = name + ":read" + std::to_string(read_as_.size());
+        const float offset = made.scale * static_cast<float>(read.zero_point - made.zero_point);
+        const std::string moved = add_step("Sub", name, offset, 0, result + ":moved");
+        add_step("Mul", moved, read.scale / made.scale, 0, result);
+        mark(result, read);
+        return result;
+    }
+
+    // target = source OPERATOR number; nothing where the number changes nothing.
+    std::string add_step(const char* type, const std::string& source, float number, float neutral,
+                         const std::string& target) {
+        if (number == neutral)
+            return source;
+        add_float_constant(target + ":by", {}, {number});
+        add_node(type, {source, target + ":by"}, target);
+        return target;
+    }
+
+    void add_node(const char* type, const std::vector<std::string>& inputs,
+                  const std::string& target) {
+        NodeProto node;
+        node.set_op_type(type);
+        node.set_name(target);
+        for (const std::string& input : inputs)
+            node.add_input(input);
+        node.add_output(target);
+        nodes_.push_back(std::move(node));
     }
 
     // The axis of an operator's weights that its outputs are along.
@@ -456,11 +530,11 @@ private:
             node.add_input(float_bias(about));
         node.add_output(target + ":real");
         nodes_.push_back(std::move(node));
-        raw_.insert(target);
+        raw_[target] = zero_points(about.output_scale, 1, TensorProto::UINT8).type;
         round(target + ":real", target, activation(about.output_scale));
     }
 
-    // A bias counts steps of the product of the operands' scales.
+    // A bias counts steps of the product of the operands' scales and QGemm's alpha.
     std::string float_bias(const QuantisedOperator& about) {
         const auto bias = integer_constant(input(about.bias));
         if (!bias || bias->type != TensorProto::INT32)
@@ -469,10 +543,11 @@ private:
         const std::vector<float> scales = floats(about.operands[1] + 1);
         if (scales.size() != 1 && scales.size() != bias->data.size())
             refuse("its weights do not have one scale for each output");
+        const double step = double{input_scale} * real_attribute("alpha", 1);
         std::vector<float> data(bias->data.size());
         for (std::size_t index = 0; index < data.size(); ++index)
-            data[index] = static_cast<float>(
-                double{input_scale} * scales[scales.size() == 1 ? 0 : index] * bias->data[index]);
+            data[index] = static_cast<float>(step * scales[scales.size() == 1 ? 0 : index] *
+                                             bias->data[index]);
         const std::string name = node_->output(0) + ":bias";
         add_float_constant(name, bias->shape, data);
         return name;
@@ -486,22 +561,57 @@ private:
             node.add_input(operand(index));
         node.add_output(target + ":real");
         nodes_.push_back(std::move(node));
-        raw_.insert(target);
+        raw_[target] = zero_points(0, 1, TensorProto::UINT8).type;
         round(target + ":real", target, activation(0));
+    }
+
+    // Outputs that are bytes: what others read keeps the numbers that the bytes stand for.
+    void set_apart_byte_outputs() {
+        for (const auto& output : graph_.output()) {
+            const std::string& name = output.name();
+            if (!raw_.contains(name) || inputs_.contains(name))
+                continue;
+            std::string source = real_name(name);
+            if (source == name) {
+                source = renamed_[name] = name + ":real";
+                mark(source, quantised_.at(name));
+                for (NodeProto& node : nodes_)
+                    for (auto* names : {node.mutable_input(), node.mutable_output()})
+                        std::ranges::replace(*names, name, source);
+                for (auto& [other, real] : renamed_)
+                    real = real == name ? source : real;
+            }
+            byte_outputs_[name] = source;
+        }
+        for (const auto& [name, source] : byte_outputs_)
+            write_bytes(source, name, raw_.at(name));
+    }
+
+    // The bytes of `source` as numbers, rounded in float too.
+    void write_bytes(const std::string& source, const std::string& target, int type) {
+        const Quantisation made = *quantised(source), whole = numbers(type);
+        const int zero = made.zero_point - whole.zero_point; // as the model has it
+        const std::string steps = add_step("Div", source, made.scale, 1, target + ":steps");
+        if (steps != source)
+            mark(steps, {1.0f, made.zero_point});
+        add_node("Round", {steps}, target + ":whole");
+        mark(target + ":whole", {1.0f, made.zero_point});
+        const std::string moved =
+            add_step("Add", target + ":whole", static_cast<float>(zero), 0, target + ":moved");
+        mark(moved, whole);
+        add_float_constant(target + ":least", {}, {whole.real(-128)});
+        add_float_constant(target + ":most", {}, {whole.real(127)});
+        add_node("Clip", {moved, target + ":least", target + ":most"}, target);
+        scales_.tensors[target] = whole;
     }
 
     // The model's outputs keep their names.
     void rename_outputs() {
         for (const auto& output : graph_.output()) {
             const std::string source = real_name(output.name());
-            if (source == output.name())
+            if (source == output.name() || byte_outputs_.contains(output.name()))
                 continue;
-            NodeProto identity;
-            identity.set_op_type("Identity");
-            identity.set_name(output.name());
-            identity.add_input(source);
-            identity.add_output(output.name());
-            nodes_.push_back(std::move(identity));
+            add_node("Identity", {source}, output.name());
             if (const Quantisation* given = quantised(source))
                 scales_.tensors[output.name()] = *given;
         }
@@ -549,7 +659,9 @@ private:
     std::set<std::string> inputs_;
     std::map<std::string, std::string> renamed_;
     std::map<std::string, Quantisation> quantised_; // by name in the float model
-    std::set<std::string> raw_; // tensors of bytes, by name in the quantised model
+    std::map<std::string, int> raw_; // types of tensors of bytes, by name in the quantised model
+    std::map<std::tuple<std::string, float, int>, std::string> read_as_;
+    std::map<std::string, std::string> byte_outputs_; // what they are the bytes of
     std::vector<NodeProto> nodes_;
     std::vector<TensorProto> added_;
     GivenScales scales_;

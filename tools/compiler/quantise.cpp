@@ -114,8 +114,10 @@ void quantise_weights(const Node& node, const Quantisation& input, const Quantis
             bias -=
                 mean_shift(node, channel, std::span(result.weights).subspan(channel * each, each),
                            scale, means);
-        result.bias.push_back(static_cast<std::int32_t>(std::clamp(
-            std::nearbyint(bias / (scale * input.scale)), -accumulator_half, accumulator_half)));
+        // Of a scale that is given it is known that bias and products together fit.
+        const double most = given ? 2 * accumulator_half - 1 : accumulator_half;
+        result.bias.push_back(static_cast<std::int32_t>(
+            std::clamp(std::nearbyint(bias / (scale * input.scale)), -most, most)));
         result.requantise.push_back(fixed_scale(scale * input.scale / output.scale));
     }
 }
