@@ -55,6 +55,25 @@ class Pack(unittest.TestCase):
         succeed("pack", whole, "-o", self.pack)
         np.testing.assert_array_equal(self.run_model(self.pack), self.run_model(whole))
 
+    def test_reports_stay_in_their_directory(self):
+        succeed("pack", self.compile("evil_name"), self.compile("other"), "-o", self.pack)
+        self.pack.write_bytes(self.pack.read_bytes().replace(b"evil_name", b"../escape"))
+        reports = self.folder / "deep/reports"
+        succeed("info", self.pack, "--report", reports)
+        self.assertEqual(
+            {path.name for path in reports.iterdir()},
+            {f"{name}.{form}" for name in ("_._escape", "other") for form in ("html", "json", "txt")},
+        )
+        self.assertEqual(list((self.folder / "deep").iterdir()), [reports])
+
+    def test_reports_of_several_models_need_several_files(self):
+        succeed("pack", self.compile("whole"), self.compile("other"), "-o", self.pack)
+        result = overtake("info", self.pack, "--report", self.folder / "all.html")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("one file for 2 models; name a directory", result.stderr)
+        self.assertFalse((self.folder / "all.html").exists())
+        succeed("info", self.pack, "--model-name", "other", "--report", self.folder / "all.html")
+
     def test_refusals(self):
         whole, other = self.compile("whole"), self.compile("other")
         succeed("pack", whole, other, "-o", self.pack)

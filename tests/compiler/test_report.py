@@ -7,6 +7,9 @@ import pathlib
 import tempfile
 import unittest
 
+import numpy as np
+
+import small_models
 from overtake_command import SLOW, SOURCE, fc_times, info, overtake, succeed
 
 GLYPHS = SOURCE / "models/glyphs"
@@ -129,6 +132,66 @@ class Report(unittest.TestCase):
                     or right["offset"] + right["bytes"] <= left["offset"]
                 )
                 self.assertTrue(apart, (left, right))
+
+    def small(self, model, *options, on_cpu=()):
+        """Text and page of a small network compiled."""
+        path = small_models.save(model, self.folder / "small.onnx")
+        for name in on_cpu:
+            options += ("--run-on-cpu", name)
+        succeed("compile", path, "-o", self.model, "-q", "--report", self.folder / "all", *options)
+        return [(self.folder / f"all/glyphs.{form}").read_text() for form in ("txt", "html")]
+
+    def test_what_was_compared(self):
+        nodes = [small_models.node("Conv", ["x", "w"], ["y"])]
+        model = small_models.model(
+            nodes, {"x": (1, 8, 4, 4)}, {"y": (1, 8, 4, 4)}, {"w": small_models.ones(8, 8, 1, 1)}
+        )
+        for form in self.small(model):
+            self.assertIn("over 4 samples of random noise", form)
+        self.assertEqual(info(self.model)["calibration"], {"samples": 4, "noise": True, "compared": 4})
+        np.save(self.folder / "x.npy", np.random.default_rng(1).normal(size=(20, 8, 4, 4)))
+        for form in self.small(model, "--calibration", self.folder / "x.npy"):
+            self.assertIn("over 16 of 20 calibration samples", form)
+
+    def test_work_on_the_cpu_is_work(self):
+        shape = (2, 8, 5, 5)
+        nodes = [
+            small_models.node("Conv", ["x", "w"], ["c"], group=2, pads=[1, 1, 1, 1]),
+            small_models.node("ConvTranspose", ["c", "w"], ["t"], group=2, pads=[1, 1, 1, 1]),
+            small_models.node("MatMul", ["t", "m"], ["y"]),
+        ]
+        model = small_models.model(
+            nodes, {"x": shape}, {"y": (2, 8, 5, 3)},
+            {"w": small_models.ones(8, 4, 3, 3), "m": small_models.ones(5, 3)},
+        )  # fmt: skip
+        text, page = self.small(model, on_cpu=("my_conv", "my_convtranspose", "my_matmul"))
+        convolution, product = 2 * 8 * 25 * 4 * 9, 2 * 8 * 5 * 3 * 5
+        summary = info(self.model)
+        self.assertEqual([n["macs"] for n in summary["nodes"] if n["macs"]],
+                         [convolution, convolution, product])  # fmt: skip
+        self.assertEqual(summary["total"]["macs"], 0)
+        self.assertEqual(summary["total"]["macs_on_cpu"], 2 * convolution + product)
+        self.assertIn("0.0 MMAC in 0 instructions, and 0.0 MMAC on the CPU", text)
+        (line,) = [line for line in text.splitlines() if line.startswith("my_convtranspose ")]
+        self.assertRegex(line, r"CPU +0.01 +- +- +1.00000")
+        self.assertIn("on the CPU</span></div>", page)
+
+    def test_what_is_not_finite_is_not_compared(self):
+        nodes = [
+            small_models.node("Softmax", ["x"], ["s"], axis=1),
+            small_models.node("Neg", ["s"], ["n"]),
+            small_models.node("Log", ["n"], ["l"]),
+            small_models.node("Concat", ["l", "s"], ["y"], axis=1),
+        ]
+        shape = (2, 3, 4, 4)
+        model = small_models.model(nodes, {"x": shape}, {"y": (2, 6, 4, 4)})
+        text, page = self.small(model, on_cpu=("my_softmax", "my_neg", "my_log", "my_concat"))
+        self.assertNotIn("nan", text.lower())
+        self.assertNotIn("nan", page.lower())
+        cosines = {node["name"]: node["cosine"] for node in info(self.model)["nodes"]}
+        self.assertIsNone(cosines["my_log"])
+        self.assertAlmostEqual(cosines["my_concat"], 1, places=5)
+        self.assertRegex(text, r"my_log .* - +-\n")
 
     def test_calibrate_writes_a_profile_that_compile_takes(self):
         profile = self.folder / "here.yaml"

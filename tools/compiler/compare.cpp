@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include <ovt_simd_port.h>
@@ -142,16 +143,26 @@ private:
 // Sums for one node, over all samples.
 struct Similarity {
     double product = 0, left = 0, right = 0;
+    bool has_any = false;
 
+    // What is not finite in float has no counterpart; what only the program makes of a number in
+    // float that is not finite counts as 0.
     void add(const std::vector<float>& a, const std::vector<float>& b) {
         for (std::size_t index = 0; index < a.size(); ++index) {
+            if (!std::isfinite(b[index]))
+                continue;
+            has_any = true;
+            right += double{b[index]} * b[index];
+            if (!std::isfinite(a[index]))
+                continue;
             product += double{a[index]} * b[index];
             left += double{a[index]} * a[index];
-            right += double{b[index]} * b[index];
         }
     }
 
     float cosine() const {
+        if (!has_any)
+            return std::numeric_limits<float>::quiet_NaN();
         if (left == 0 && right == 0)
             return 1.0f;
         return left == 0 || right == 0 ? 0.0f
@@ -160,6 +171,8 @@ struct Similarity {
 
     // Of the left against the right.
     float error() const {
+        if (!has_any)
+            return std::numeric_limits<float>::quiet_NaN();
         const double difference = std::max(left - 2 * product + right, 0.0);
         if (right == 0)
             return difference == 0 ? 0.0f : 1.0f;

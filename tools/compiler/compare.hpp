@@ -12,7 +12,7 @@ namespace overtake::compiler {
 
 /// How near a node's output comes to float, over all samples.
 struct Nearness {
-    float cosine; ///< similarity; 1 where both are zero
+    float cosine; ///< similarity; 1 where both are zero, NaN where float has no finite element
     float error;  ///< root mean square of the difference over that of float
 };
 

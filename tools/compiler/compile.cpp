@@ -29,7 +29,8 @@ constexpr std::size_t compared_samples = 16;
 Samples some_of(const Graph& graph, const Samples& samples) {
     std::uint64_t macs = 1;
     for (const Node& node : graph.nodes)
-        macs += multiply_accumulates(graph, node);
+        if (node.on_bpu())
+            macs += multiply_accumulates(graph, node);
     const std::size_t count =
         std::min({samples.size(), compared_samples,
                   std::max<std::size_t>(1, static_cast<std::size_t>(compared_macs / macs))});
@@ -157,10 +158,15 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);
-    ModelFacts facts{&profile, options.max_time_per_fc_us, {}};
-    facts.nearness = compare_with_float(graph, quantised, program, some_of(graph, samples),
-                                        tell("comparing with float"));
-    return serialise(graph, quantised, program, facts);
+    const Samples compared = some_of(graph, samples);
+    const ModelFacts facts{
+        &profile,
+        options.max_time_per_fc_us,
+        compare_with_float(graph, quantised, program, compared, tell("comparing with float")),
+        static_cast<std::uint32_t>(samples.size()),
+        static_cast<std::uint32_t>(compared.size()),
+        options.calibration.empty()};
+    return about(options.model, [&] { return serialise(graph, quantised, program, facts); });
 }
 
 } // namespace overtake::compiler

@@ -3,6 +3,24 @@
 
 namespace overtake::compiler {
 
+namespace {
+
+std::uint64_t macs_on_cpu(const Graph& graph, const Node& node) {
+    const bool is_product = node.cpu.type == CpuOpType::matrix_product;
+    if (!is_product && node.cpu.type != CpuOpType::convolution)
+        return 0;
+    const Value &output = graph.values[node.output], &first = graph.values[node.inputs[0]];
+    if (is_product)
+        return output.elements() * static_cast<std::uint64_t>(first.shape.back());
+    // Weights (channels of what windows are, channels of what they look at / groups, window...).
+    const Value& weights = graph.values[node.inputs[1]];
+    const bool is_transposed = node.cpu.integers[0] != 0;
+    return (is_transposed ? first : output).elements() * weights.elements() /
+           static_cast<std::uint64_t>(weights.shape[0]);
+}
+
+} // namespace
+
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node) {
     const Value& output = graph.values[node.output];
     const std::uint64_t window =
@@ -16,6 +34,8 @@ std::uint64_t multiply_accumulates(const Graph& graph, const Node& node) {
         return graph.values[node.inputs[0]].elements() * window * (output.channels / node.groups);
     case Operator::matrix_product:
         return output.elements() * graph.values[node.inputs[0]].channels;
+    case Operator::cpu:
+        return macs_on_cpu(graph, node);
     default:
         return 0;
     }

@@ -207,7 +207,7 @@ bool keeps_quantisation(const Node& node);
 /// holds more than one of its inputs.
 bool gathers_quantisation(const Node& node);
 
-/// Multiply-accumulates of a convolution of any kind; 0 for anything else.
+/// Multiply-accumulates of a convolution or matrix product; 0 for anything else.
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node);
 
 /// "node 'conv1' (Conv)", for messages.

@@ -262,6 +262,9 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     model.add_nodes(nodes);
     model.add_scratch(scratch);
     model.add_fc_shares(shares);
+    model.add_calibration_samples(facts.samples);
+    model.add_compared_samples(facts.compared);
+    model.add_noise(facts.noise);
     fbs::FinishModelBuffer(builder, model.Finish());
     return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

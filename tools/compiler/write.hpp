@@ -15,6 +15,9 @@ struct ModelFacts {
     const ovt_profile* profile;
     std::uint32_t max_time_per_fc_us;
     std::vector<Nearness> nearness; // by node
+    std::uint32_t samples = 0;      // calibrated with
+    std::uint32_t compared = 0;     // of them
+    bool noise = false;             // they are random
 };
 
 /// The bytes of a model file (libruntime/model.fbs).

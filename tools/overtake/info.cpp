@@ -30,11 +30,10 @@ int run_info(const Options& options) {
     for (const auto& model : models)
         list.push_back(summarise(*model));
     if (!options.report.empty()) {
-        for (const auto& summary : list)
-            write_report(options.report,
-                         models.size() == 1 ? std::filesystem::path(options.model).stem().string()
-                                            : summary["name"].get<std::string>(),
-                         summary);
+        if (models.size() == 1)
+            write_report(options.report, std::filesystem::path(options.model).stem(), list[0]);
+        else
+            write_reports(options.report, list);
     } else if (options.json) {
         fmt::print("{}\n", (list.size() == 1 ? list[0] : list).dump(2));
     } else {

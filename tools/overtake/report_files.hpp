@@ -12,4 +12,8 @@ namespace overtake::command {
 void write_report(const std::string& path, const std::string& name,
                   const nlohmann::ordered_json& summary);
 
+/// The same for several models, each under its own name in a directory; a file is refused, and so
+/// are two models of one name.
+void write_reports(const std::string& path, const nlohmann::ordered_json& summaries);
+
 } // namespace overtake::command

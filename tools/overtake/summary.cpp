@@ -2,6 +2,7 @@
 #include "summary.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -78,6 +79,11 @@ Json segment(const fbs::Model& model, const fbs::Segment& segment) {
             {"fcs", fcs}};
 }
 
+// Null where there is nothing to compare.
+Json number(float real) {
+    return std::isfinite(real) ? Json(real) : Json();
+}
+
 Json nodes(const fbs::Model& model) {
     Json json = Json::array();
     if (!model.nodes())
@@ -90,8 +96,8 @@ Json nodes(const fbs::Model& model) {
                         {"bytes", node->bytes()},
                         {"cycles", node->cycles()},
                         {"us", microseconds(node->cycles(), *model.profile())},
-                        {"cosine", node->cosine()},
-                        {"error", node->error()}});
+                        {"cosine", number(node->cosine())},
+                        {"error", number(node->error())}});
     return json;
 }
 
@@ -149,6 +155,10 @@ nlohmann::ordered_json summarise(const Model& loaded) {
                   fmt::format("{}.{}", model.isa_version() >> 16, model.isa_version() & 0xffff)},
                  {"profile", profile(*model.profile())},
                  {"max_time_per_fc_us", model.max_time_per_fc_us()},
+                 {"calibration",
+                  {{"samples", model.calibration_samples()},
+                   {"noise", model.noise()},
+                   {"compared", model.compared_samples()}}},
                  {"inputs", tensors(model, *model.inputs())},
                  {"outputs", tensors(model, *model.outputs())},
                  {"segments", Json::array()},
@@ -157,7 +167,7 @@ nlohmann::ordered_json summarise(const Model& loaded) {
                  {"scratch", scratch(model)}};
     double us = 0, longest = 0;
     std::size_t fcs = 0;
-    std::uint64_t most_scratch = 0, macs = 0;
+    std::uint64_t most_scratch = 0, macs = 0, macs_on_cpu = 0;
     for (const fbs::Segment* part : *model.segments()) {
         const Json& entry = json["segments"].emplace_back(segment(model, *part));
         if (entry["processor"] != "BPU")
@@ -168,12 +178,13 @@ nlohmann::ordered_json summarise(const Model& loaded) {
         most_scratch = std::max(most_scratch, entry["scratch_bytes"].get<std::uint64_t>());
     }
     for (const Json& node : json["nodes"])
-        macs += node["macs"].get<std::uint64_t>();
+        (node["processor"] == "BPU" ? macs : macs_on_cpu) += node["macs"].get<std::uint64_t>();
     json["total"] = {{"us", us},
                      {"fc_count", fcs},
                      {"longest_fc_us", longest},
                      {"insn_count", model.program()->size() / sizeof(overtake_insn)},
                      {"macs", macs},
+                     {"macs_on_cpu", macs_on_cpu},
                      {"program_bytes", model.program()->size()},
                      {"weights_bytes", loaded.weights().size()},
                      {"scratch_bytes", most_scratch},
@@ -185,11 +196,14 @@ nlohmann::ordered_json summarise(const Model& loaded) {
 std::string one_line_summary(const nlohmann::ordered_json& summary) {
     const Json& total = summary["total"];
     const auto fcs = total["fc_count"].get<std::size_t>();
+    const auto on_cpu = total["macs_on_cpu"].get<std::uint64_t>();
     return fmt::format(
-        "{} FC{}, {:.1f} us modelled (longest {:.1f} us), {:.1f} MMAC, weights {} KiB, "
+        "{} FC{}, {:.1f} us modelled (longest {:.1f} us), {:.1f} MMAC{}, weights {} KiB, "
         "scratch {} KiB",
         fcs, fcs == 1 ? "" : "s", total["us"].get<double>(), total["longest_fc_us"].get<double>(),
         static_cast<double>(total["macs"].get<std::uint64_t>()) / 1e6,
+        on_cpu == 0 ? ""
+                    : fmt::format(" (and {:.1f} on the CPU)", static_cast<double>(on_cpu) / 1e6),
         (total["weights_bytes"].get<std::uint64_t>() + 1023) / 1024,
         (total["scratch_bytes"].get<std::uint64_t>() + 1023) / 1024);
 }

@@ -26,7 +26,10 @@ std::uint64_t count_of(const Json& json, const char* key) {
     return json[key].get<std::uint64_t>();
 }
 
-std::string cosine(double value) {
+std::string cosine(const Json& json) {
+    if (json.is_null())
+        return "&ndash;";
+    const auto value = json.get<double>();
     return fmt::format("<span{}>{:.5f}</span>", value < low_cosine ? " class=\"low\"" : "", value);
 }
 
@@ -43,7 +46,8 @@ std::string section(const std::string& title, const std::string& explanation,
 const Json* least_similar(const Json& summary) {
     const Json* least = nullptr;
     for (const Json& node : summary["nodes"])
-        if (!least || node["cosine"].get<double>() < (*least)["cosine"].get<double>())
+        if (!node["cosine"].is_null() &&
+            (!least || node["cosine"].get<double>() < (*least)["cosine"].get<double>()))
             least = &node;
     return least;
 }
@@ -61,13 +65,15 @@ std::string tiles(const Json& summary) {
     html += tile(fmt::format("{} FC{}", grouped(fcs), fcs == 1 ? "" : "s"),
                  "longest " + duration(total["longest_fc_us"].get<double>()));
     html += tile(fmt::format("{:.1f} M", static_cast<double>(count_of(total, "macs")) / 1e6),
-                 "multiply-accumulates");
+                 "multiply-accumulates on the BPU");
+    if (const std::uint64_t on_cpu = count_of(total, "macs_on_cpu"); on_cpu > 0)
+        html += tile(fmt::format("{:.1f} M", static_cast<double>(on_cpu) / 1e6), "on the CPU");
     html += tile(fmt::format("{} of {}", on_bpu, nodes), "nodes on the BPU, the others on the CPU");
     if (!summary["nodes"].empty()) {
-        html += tile(cosine(summary["nodes"].back()["cosine"].get<double>()),
+        html += tile(cosine(summary["nodes"].back()["cosine"]),
                      "cosine similarity to float, last node");
-        const Json& least = *least_similar(summary);
-        html += tile(cosine(least["cosine"].get<double>()), "the least, at " + name_of(least));
+        if (const Json* least = least_similar(summary))
+            html += tile(cosine((*least)["cosine"]), "the least, at " + name_of(*least));
     }
     html += tile(bytes(count_of(total, "weights_bytes")), "weights and tables");
     html += tile(bytes(count_of(total, "scratch_bytes")), "scratch memory of a request");
@@ -157,24 +163,24 @@ std::string node_section(const Json& summary) {
         const auto fc = fcs.find(index);
         rows += fmt::format(
             "<tr><td class=\"n\">{}</td><td class=\"name\">{}</td><td>{}</td><td><span "
-            "class=\"on{}\">{}</span></td><td class=\"n\">{:.2f}</td><td class=\"n\">{:.1f}</td>"
+            "class=\"on{}\">{}</span></td><td class=\"n\">{:.2f}</td><td class=\"n\">{}</td>"
             "<td class=\"n\">{}</td><td class=\"part\"><i class=\"{}\" "
             "style=\"width:{:.1f}%\"></i></td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
             "</tr>\n",
             index, name_of(node), escaped(type), on_bpu ? "" : " cpu", on_bpu ? "BPU" : "CPU",
             static_cast<double>(count_of(node, "macs")) / 1e6,
-            static_cast<double>(count_of(node, "bytes")) / 1024,
+            on_bpu ? fmt::format("{:.1f}", static_cast<double>(count_of(node, "bytes")) / 1024)
+                   : "&ndash;",
             on_bpu ? duration(us) : std::string("&ndash;"), colour_class(operators, type),
-            us / longest * 100, fc == fcs.end() ? "&ndash;" : fc->second,
-            cosine(node["cosine"].get<double>()));
+            us / longest * 100, fc == fcs.end() ? "&ndash;" : fc->second, cosine(node["cosine"]));
         ++index;
     }
     return section(
         "Nodes",
         fmt::format("In the order in which they run. Cosine similarity is that of a node's output "
-                    "to float over calibration samples; below {} it is marked. A node that others "
-                    "read where it lies takes no time.",
-                    low_cosine),
+                    "to float over {}; below {} it is marked, and where float has no finite number "
+                    "there is none. A node that others read where it lies takes no time.",
+                    compared_samples(summary), low_cosine),
         "<table><tr><th class=\"n\">#</th><th>node</th><th>operator</th><th>on</th>"
         "<th class=\"n\">MMAC</th><th class=\"n\">KiB moved</th><th class=\"n\">time</th><th></th>"
         "<th class=\"n\">FCs</th><th class=\"n\">cosine</th></tr>\n" +

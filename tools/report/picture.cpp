@@ -147,6 +147,14 @@ std::string duration(double us) {
     return us < 10'000'000 ? fmt::format("{:.1f} ms", us / 1e3) : fmt::format("{:.1f} s", us / 1e6);
 }
 
+std::string compared_samples(const Json& summary) {
+    const Json& calibration = summary["calibration"];
+    const auto all = calibration["samples"].get<unsigned>();
+    const auto compared = calibration["compared"].get<unsigned>();
+    return (compared == all ? fmt::format("{} ", all) : fmt::format("{} of {} ", compared, all)) +
+           (calibration["noise"].get<bool>() ? "samples of random noise" : "calibration samples");
+}
+
 std::string device_type(const Json& tensor) {
     const auto layout = tensor["layout"]["type"].get<std::string>();
     return layout.substr(0, layout.find(' '));

@@ -23,6 +23,9 @@ std::string bytes(std::uint64_t count);
 /// Microseconds in the unit that a reader would choose.
 std::string duration(double us);
 
+/// "1 of 16 calibration samples": what cosines and errors were measured over.
+std::string compared_samples(const nlohmann::ordered_json& summary);
+
 /// What a tensor in device memory holds: "int8", or "NV12" for a camera's picture.
 std::string device_type(const nlohmann::ordered_json& tensor);
 

@@ -39,8 +39,11 @@ void add_totals(Text& text, const Json& summary) {
     text.add("time     {:.1f} us modelled in {} FC{}, the longest {:.1f} us\n",
              total["us"].get<double>(), count("fc_count"), count("fc_count") == 1 ? "" : "s",
              total["longest_fc_us"].get<double>());
-    text.add("work     {:.1f} MMAC, {} instructions\n", static_cast<double>(count("macs")) / 1e6,
+    text.add("work     {:.1f} MMAC in {} instructions", static_cast<double>(count("macs")) / 1e6,
              count("insn_count"));
+    if (const auto on_cpu = count("macs_on_cpu"); on_cpu > 0)
+        text.add(", and {:.1f} MMAC on the CPU", static_cast<double>(on_cpu) / 1e6);
+    text.add("\ncompared with float over {}\n", compared_samples(summary));
     text.add("memory   weights {}, program {}, scratch {}, tensors {}; file {}\n",
              bytes(count("weights_bytes")), bytes(count("program_bytes")),
              bytes(count("scratch_bytes")), bytes(count("tensor_bytes")),
@@ -91,14 +94,19 @@ void add_segment(Text& text, std::size_t index, const Json& segment) {
 void add_nodes(Text& text, const Json& nodes) {
     text.add("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9} {:>8}\n", "node", "operator", "on",
              "MMAC", "KiB", "us", "cosine", "error");
-    for (const Json& node : nodes)
-        text.add("{:<32} {:<20} {:<4} {:>10.2f} {:>10.1f} {:>10.1f} {:>9.5f} {:>7.3f}%\n",
-                 node["name"].get<std::string>(), node["type"].get<std::string>(),
-                 node["processor"].get<std::string>(),
-                 static_cast<double>(node["macs"].get<std::uint64_t>()) / 1e6,
-                 static_cast<double>(node["bytes"].get<std::uint64_t>()) / 1024,
-                 node["us"].get<double>(), node["cosine"].get<double>(),
-                 100 * node["error"].get<double>());
+    for (const Json& node : nodes) {
+        const bool on_bpu = node["processor"] == "BPU"; // the CPU's time is not modelled
+        text.add(
+            "{:<32} {:<20} {:<4} {:>10.2f} {:>10} {:>10} {:>9} {:>8}\n",
+            node["name"].get<std::string>(), node["type"].get<std::string>(),
+            node["processor"].get<std::string>(),
+            static_cast<double>(node["macs"].get<std::uint64_t>()) / 1e6,
+            on_bpu ? fmt::format("{:.1f}", node["bytes"].get<double>() / 1024) : "-",
+            on_bpu ? fmt::format("{:.1f}", node["us"].get<double>()) : "-",
+            node["cosine"].is_null() ? "-" : fmt::format("{:.5f}", node["cosine"].get<double>()),
+            node["error"].is_null() ? "-"
+                                    : fmt::format("{:.3f}%", 100 * node["error"].get<double>()));
+    }
 }
 
 void add_memory(Text& text, const Json& summary) {
