@@ -190,6 +190,13 @@ class Refusals(unittest.TestCase):
             with self.subTest(what=what):
                 self.assert_refused(self.compile(proto), "model.onnx", *parts)
 
+    def test_tensors_that_no_buffer_holds(self):
+        """Found before anything of that size is computed."""
+        for shape, size in (((5, 1 << 15, 1 << 13), 1280), ((1 << 16, 1 << 15), 8192)):
+            with self.subTest(shape=shape):
+                result = self.compile(relu(shape))
+                self.assert_refused(result, "tensor 'x'", f"{size} MiB, of 1024", "divide")
+
     def test_nodes_that_the_device_has_to_run(self):
         for what, proto, parts in BPU_CASES:
             with self.subTest(what=what):

@@ -145,6 +145,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     about(options.model, [&] { apply_input_options(imported, inputs); });
     fold(imported);
     order_by_segments(imported);
+    about(options.model, [&] { check_sizes(imported); });
     const Samples samples = samples_for(imported, inputs, comes_quantised, options);
     if (options.equalises_channels)
         equalise(imported, samples, tell("equalising channels"));

@@ -10,6 +10,7 @@
 #include "firmware.hpp"
 #include "model_generated.h"
 #include "program.hpp"
+#include "write.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -104,6 +105,7 @@ ModelPack pack_models(const std::vector<std::shared_ptr<const Model>>& models) {
     flatbuffers::FlatBufferBuilder builder;
     std::vector<flatbuffers::Offset<fbs::Model>> tables;
     std::set<std::string_view> names;
+    std::uint64_t apart = 0; // bytes of the models' own
     for (const auto& model : models) {
         const std::string name(model->name());
         if (!names.insert(model->name()).second)
@@ -114,6 +116,10 @@ ModelPack pack_models(const std::vector<std::shared_ptr<const Model>>& models) {
             check(insn, model->weights().size(), name);
         move_weights(program, model->weights(), constants);
         pack.weights_before += model->weights().size();
+        apart += model->program().size();
+        for (const Tensor& tensor : model->tensors())
+            apart += tensor.data.size_bytes();
+        check_file_bytes("the pack", constants.bytes().size() + apart);
 
         fbs::ModelT copy;
         static_cast<const fbs::Model*>(model->table())->UnPackTo(&copy);
@@ -122,6 +128,7 @@ ModelPack pack_models(const std::vector<std::shared_ptr<const Model>>& models) {
         tables.push_back(fbs::CreateModel(builder, &copy));
     }
     const std::vector<std::uint8_t>& weights = constants.bytes();
+    check_buffer("weights of the pack", weights.size());
     builder.ForceVectorAlignment(weights.size(), sizeof(std::uint8_t), chunk_alignment);
     const auto shared = builder.CreateVector(weights);
     const auto all = builder.CreateVector(tables);

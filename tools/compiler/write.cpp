@@ -3,7 +3,9 @@
 
 #include <map>
 
+#include "error.hpp"
 #include "model_generated.h"
+#include "overtake_accel.h"
 #include "overtake_isa.h"
 #include "place.hpp"
 
@@ -11,6 +13,13 @@ namespace overtake::compiler {
 namespace {
 
 constexpr std::uint32_t format_version = 1u << 16;
+// Of what FlatBuffers addresses; names and reports of nodes come on top.
+constexpr std::uint64_t largest_file = FLATBUFFERS_MAX_BUFFER_SIZE / 8 * 7;
+
+// Bytes of a value that is a tensor of the file; what is in scratch memory is not.
+std::uint64_t tensor_bytes(const Value& value, bool on_device) {
+    return on_device ? dense_place(value).bytes : std::uint64_t{value.elements()} * sizeof(float);
+}
 
 // Tensors that the file names: what crosses the border of a segment.
 class TensorTable {
@@ -76,7 +85,7 @@ private:
         tensor.add_name(name);
         tensor.add_shape(dimensions);
         tensor.add_data_type(data_type(value));
-        tensor.add_bytes(on_device ? place.bytes : value.elements() * sizeof(float));
+        tensor.add_bytes(tensor_bytes(value, on_device));
         if (on_device) {
             tensor.add_height(value.height);
             tensor.add_width(value.width);
@@ -214,10 +223,62 @@ aligned_bytes(flatbuffers::FlatBufferBuilder& builder, const void* data, std::si
     return builder.CreateVector(static_cast<const std::uint8_t*>(data), bytes);
 }
 
+// Code, weights and constants of the CPU are what makes a file large.
+void check_file(const Graph& graph, const Program& program) {
+    const std::uint64_t weights = program.constants.bytes().size();
+    check_buffer(graph.name + ": its weights", weights);
+    std::uint64_t bytes = weights + program.steps.size() * sizeof(overtake_insn);
+    for (const Value& value : graph.values)
+        bytes += value.constant.size() * sizeof(float);
+    check_file_bytes(graph.name, bytes);
+}
+
 } // namespace
+
+void check_buffer(const std::string& what, std::uint64_t bytes) {
+    if (bytes > OVERTAKE_MAX_BUFFER_BYTES)
+        throw CompileError(what, "takes " + std::to_string(bytes >> 20) + " MiB, of " +
+                                     std::to_string(OVERTAKE_MAX_BUFFER_BYTES >> 20) +
+                                     " that are possible; divide the model");
+}
+
+void check_file_bytes(const std::string& what, std::uint64_t bytes) {
+    if (bytes > largest_file)
+        throw CompileError(what, "makes a file of " + std::to_string(bytes >> 20) + " MiB, of " +
+                                     std::to_string(largest_file >> 20) +
+                                     " that are possible; divide it");
+}
+
+void check_sizes(const Graph& graph) {
+    const std::vector<bool> on_device = device_values(graph);
+    std::vector<bool> in_file(graph.values.size());
+    for (const auto* ids : {&graph.inputs, &graph.outputs})
+        for (ValueId id : *ids)
+            in_file[id] = true;
+    for (const Node& node : graph.nodes)
+        if (!node.on_bpu()) {
+            in_file[node.output] = true;
+            for (ValueId input : node.inputs)
+                in_file[input] = true;
+        }
+    std::uint64_t total = 0;
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        if (!in_file[id])
+            continue;
+        const std::string what = "tensor '" + graph.values[id].name + "'";
+        const std::uint64_t bytes = tensor_bytes(graph.values[id], on_device[id]);
+        check_buffer(what, bytes);
+        total += bytes;
+        if (total > OVERTAKE_MAX_CLIENT_BYTES)
+            throw CompileError(what, "and others together take more than the " +
+                                         std::to_string(OVERTAKE_MAX_CLIENT_BYTES >> 20) +
+                                         " MiB of a request; divide the model");
+    }
+}
 
 std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
                                     const Program& program, const ModelFacts& facts) {
+    check_file(graph, program);
     flatbuffers::FlatBufferBuilder builder(program.constants.bytes().size() + (1 << 16));
     TensorTable tensors(builder, graph, quantised);
     const auto inputs = tensors.numbers(graph.inputs);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "compare.hpp"
@@ -20,7 +21,17 @@ struct ModelFacts {
     bool noise = false;             // they are random
 };
 
-/// The bytes of a model file (libruntime/model.fbs).
+/// Refuses a buffer, called `what`, that is larger than devices take.  Throws CompileError.
+void check_buffer(const std::string& what, std::uint64_t bytes);
+
+/// Refuses a model file whose contents alone take too many bytes.  Throws CompileError.
+void check_file_bytes(const std::string& what, std::uint64_t bytes);
+
+/// Refuses what is larger than a device or a model file can have, before anything is computed with
+/// it.  Throws CompileError naming the tensor.
+void check_sizes(const Graph& graph);
+
+/// The bytes of a model file (libruntime/model.fbs).  Throws CompileError if it would be too large.
 std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
                                     const Program& program, const ModelFacts& facts);
 

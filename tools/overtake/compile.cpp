@@ -73,6 +73,8 @@ int run_compile(const Options& options) {
         bytes = compiler::compile(
             asked, [&](const std::string& what, double done) { bar.show(what, done); });
     }
+    // What cannot be loaded is not written.
+    const auto model = Model::from_bytes(std::as_bytes(std::span(bytes)), output);
     write_file(output, [&](std::ostream& file) {
         file.write(reinterpret_cast<const char*>(bytes.data()),
                    static_cast<std::streamsize>(bytes.size()));
@@ -81,8 +83,7 @@ int run_compile(const Options& options) {
         fmt::print(stderr, "overtake: {}\n", warning);
     if (options.quiet && options.report.empty())
         return 0;
-    const nlohmann::ordered_json summary =
-        summarise(*Model::from_bytes(std::as_bytes(std::span(bytes)), output));
+    const nlohmann::ordered_json summary = summarise(*model);
     if (!options.report.empty())
         write_report(options.report, std::filesystem::path(output).stem(), summary);
     if (!options.quiet)
