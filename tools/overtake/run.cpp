@@ -93,6 +93,7 @@ int run_on_device(const Options& options, const std::shared_ptr<const Model>& mo
     Session session(device, model, rights);
 
     OutputSamples outputs(ports_of(*model, model->outputs()));
+    make_output_directory(options.output_directory);
     const Measure measure;
     {
         ProgressBar bar;
@@ -127,6 +128,7 @@ int run_in_float(const Options& options) {
         read_inputs(ports_of(graph, graph.inputs), options.inputs, options.normalisation);
     const std::size_t count = inputs.front().count;
     OutputSamples outputs(ports_of(graph, graph.outputs));
+    make_output_directory(options.output_directory);
     compiler::FloatExecutor executor(graph);
     const Measure measure;
     {
@@ -149,7 +151,6 @@ int run_in_float(const Options& options) {
 }
 
 int run_model(const Options& options) {
-    make_output_directory(options.output_directory);
     if (std::filesystem::path(options.model).extension() != ".onnx") {
         if (!options.calibration.empty())
             throw Error(EINVAL, "--calibration: is for .onnx files; " + options.model +
@@ -158,6 +159,7 @@ int run_model(const Options& options) {
     }
     if (options.calibration.empty())
         return run_in_float(options);
+    make_output_directory(options.output_directory); // before minutes of compiling
     compiler::CompileOptions compile;
     compile.model = options.model;
     compile.calibration = options.calibration;
