@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <random>
+#include <regex>
 
 #include <gtest/gtest.h>
 
@@ -216,14 +217,34 @@ const SpoiltField spoilt_fields[] = {
      }},
 };
 
-TEST(Model, RefusesASpoiltFieldByName) {
+/// What stands behind "file.ovm: offset N: ", where N is in the file; nothing for any other text.
+std::string placed_reason(const std::string& text, std::size_t size) {
+    static const std::regex form("file\\.ovm: offset (\\d+): (.+)");
+    std::smatch match;
+    return std::regex_match(text, match, form) && std::stoull(match[1]) < size ? match[2].str()
+                                                                               : "";
+}
+
+TEST(Model, RefusesASpoiltFieldByOffsetAndName) {
     for (const SpoiltField& row : spoilt_fields) {
         ModelSpec spec = copy_and_softmax();
         row.spoil(spec);
-        EXPECT_NE(refusal(build(spec)).find("file.ovm: " + std::string(row.place)),
-                  std::string::npos)
-            << "wanted " << row.place << ", got: " << refusal(build(spec));
+        const std::vector<std::byte> bytes = build(spec);
+        EXPECT_TRUE(placed_reason(refusal(bytes), bytes.size()).starts_with(row.place))
+            << "wanted " << row.place << ", got: " << refusal(bytes);
     }
+}
+
+TEST(Model, SaysWhereARefusedFieldIs) {
+    ModelSpec spec = copy_and_softmax();
+    spec.tensors[1].zero_point = 0x1234567;
+    const std::vector<std::byte> bytes = build(spec);
+    const std::string text = refusal(bytes);
+    std::smatch match;
+    ASSERT_TRUE(std::regex_search(text, match, std::regex("offset (\\d+): tensors\\[1\\]")));
+    std::int32_t there = 0;
+    std::memcpy(&there, bytes.data() + std::stoull(match[1]), sizeof(there));
+    EXPECT_EQ(there, 0x1234567) << text;
 }
 
 TEST(Model, RefusesWhatIsNoModelFile) {

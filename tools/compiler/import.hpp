@@ -14,6 +14,7 @@ struct ImportOptions {
     std::vector<std::string> run_on_cpu; ///< names of nodes that the CPU shall run
     std::vector<std::string> run_on_bpu; ///< names of nodes that are refused if the device cannot
     std::map<std::string, std::vector<std::int64_t>> input_shapes; ///< of inputs by name
+    std::uint64_t most_elements = 1ull << 31; ///< of a tensor; the runtime takes no more
 };
 
 /// What the importer's own table says of an operator; an empty text: not there.

@@ -27,7 +27,8 @@ void Importer::convolution() {
         refuse("only two-dimensional convolutions are supported");
     const std::int64_t group_count = Attributes(*node_).integer("group", 1);
     const Value& data = value_of(input);
-    if (group_count < 1 || data.channels != shape[1] * group_count || shape[0] % group_count != 0)
+    if (group_count < 1 || group_count > data.channels || data.channels != shape[1] * group_count ||
+        shape[0] % group_count != 0)
         refuse("weights of shape " + to_text(shape) + " do not fit " +
                std::to_string(data.channels) + " channels in " + std::to_string(group_count) +
                " groups");
@@ -108,7 +109,8 @@ void Importer::transposed_convolution() {
     if (shape.size() != 4)
         refuse("only two-dimensional convolutions are supported");
     const std::int64_t group_count = Attributes(*node_).integer("group", 1);
-    if (group_count < 1 || value_of(input).channels != shape[0] || shape[0] % group_count != 0)
+    if (group_count < 1 || group_count > shape[0] || value_of(input).channels != shape[0] ||
+        shape[0] % group_count != 0)
         refuse("weights of shape " + to_text(shape) + " do not fit " +
                std::to_string(value_of(input).channels) + " channels in " +
                std::to_string(group_count) + " groups");

@@ -12,6 +12,7 @@ namespace overtake::compiler {
 
 Reference Importer::cpu_constant(const Shape& shape, std::vector<float> elements) {
     Value value{node_name() + ":constant" + std::to_string(parts_++), shape};
+    check_size(value.name, shape);
     value.constant = std::move(elements);
     graph_.values.push_back(std::move(value));
     return {graph_.values.size() - 1, shape};
@@ -128,6 +129,8 @@ std::vector<SlicedAxis> Importer::sliced_axes(const Shape& shape) const {
     std::vector<SlicedAxis> result;
     for (std::size_t index = 0; index < starts.size(); ++index) {
         const std::size_t axis = axis_of(axes[index], shape.size());
+        if (std::ranges::any_of(result, [&](const SlicedAxis& one) { return one.axis == axis; }))
+            refuse("names an axis twice");
         const std::int64_t size = shape[axis], step = steps[index];
         if (step == 0 || step < -max_dimension || step > max_dimension)
             refuse("its steps are zero or out of range");
@@ -154,11 +157,12 @@ std::vector<std::int64_t> Importer::split_sizes(std::int64_t size) const {
     sizes = Attributes(*node_).integers("split", sizes);
     if (has_input(1))
         sizes = integers_of(constant_input(1));
-    if (sizes.size() != static_cast<std::size_t>(outputs) ||
-        std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != size)
-        refuse("its parts do not add up to " + std::to_string(size));
     if (std::ranges::any_of(sizes, [](std::int64_t count) { return count < 1; }))
         refuse("gives an empty tensor");
+    if (sizes.size() != static_cast<std::size_t>(outputs) ||
+        std::ranges::any_of(sizes, [&](std::int64_t count) { return count > size; }) ||
+        std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != size)
+        refuse("its parts do not add up to " + std::to_string(size));
     return sizes;
 }
 

@@ -238,6 +238,7 @@ void Importer::cpu_pad() {
         refuse("mode '" + mode + "' is not supported");
     std::vector<std::int64_t> integers = {static_cast<std::int64_t>(modes.at(mode))};
     Shape shape = input.shape;
+    check_between(pads, -max_elements, max_elements, "pads");
     for (std::size_t axis = 0; axis < rank; ++axis) {
         shape[axis] += pads[axis] + pads[axis + rank];
         if (shape[axis] < 1)
@@ -304,6 +305,8 @@ void Importer::cpu_resize() {
     const std::string rounding = attributes.text("nearest_mode", "round_prefer_floor");
     const double cubic = double{attributes.real("cubic_coeff_a", -0.75f)};
     const bool exclude = attributes.integer("exclude_outside", 0) != 0;
+    if (shape.size() != result.shape.size())
+        refuse("input and output differ in rank");
     std::vector<float> scales;
     if (is_constant(2))
         scales = reals_of(constant_input(2));
@@ -315,6 +318,7 @@ void Importer::cpu_resize() {
         if (from == to && scale == 1)
             continue;
         check_between({to}, 1, std::int64_t{1} << 24, "its size");
+        check_scale(scale, to);
         const auto positions = resize_positions(transformation, scale, from, to);
         if (!positions)
             refuse("coordinate transformation '" + transformation + "' is not supported");

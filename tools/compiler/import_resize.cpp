@@ -74,6 +74,13 @@ void Importer::check_scales() const {
         refuse("its scales must be constants; export the model with fixed sizes");
 }
 
+// No position lies so far out that it is no whole number any more.
+void Importer::check_scale(double scale, std::int64_t outputs) const {
+    constexpr double far = 1ll << 40;
+    if (!(scale > 0 && scale < far && static_cast<double>(outputs) / scale < far))
+        refuse("its scales are not positive or out of range");
+}
+
 void Importer::resize() {
     const Attributes attributes(*node_);
     check_scales();
@@ -97,6 +104,7 @@ void Importer::resize() {
         const auto outputs = static_cast<std::uint32_t>(shape[axis]);
         const double scale =
             has_scales ? double{float_input(2)[axis]} : static_cast<double>(outputs) / inputs;
+        check_scale(scale, outputs);
         auto positions = resize_positions(transformation, scale, inputs, outputs);
         if (!positions)
             refuse("coordinate transformation '" + transformation + "' is not supported");

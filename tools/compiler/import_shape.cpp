@@ -137,7 +137,7 @@ void Importer::shape_constant() {
 }
 
 void Importer::constant_of_shape() {
-    constexpr std::size_t most = 1 << 24;
+    const std::size_t most = std::min<std::size_t>(1 << 24, options_.most_elements);
     Constant constant, value;
     value.floats = {0.0f};
     if (const onnx::TensorProto* tensor = Attributes(*node_).tensor("value"))
@@ -159,7 +159,7 @@ void Importer::constant_of_shape() {
 }
 
 void Importer::range_constant() {
-    constexpr double most = 1 << 24;
+    const auto most = static_cast<double>(std::min<std::uint64_t>(1 << 24, options_.most_elements));
     std::vector<float> numbers;
     for (int index = 0; index < 3; ++index) {
         const auto values = reals_of(constant_input(index));

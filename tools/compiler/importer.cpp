@@ -90,6 +90,7 @@ Shape Importer::output_shape() {
     const auto found = shapes_.find(node_->output(0));
     if (found == shapes_.end())
         refuse("the shape of its output is not known before run time; export static shapes");
+    check_size(node_->output(0), found->second);
     return found->second;
 }
 
@@ -132,8 +133,27 @@ void Importer::infer_shape() {
             shapes_[output.name()] = *shape;
 }
 
+// What the runtime would refuse, and what there is no memory for.
+void Importer::check_size(const std::string& name, const Shape& shape) const {
+    const auto fail = [&](const std::string& what) {
+        const std::string reason = "tensor '" + name + "' of shape " + to_text(shape) + what;
+        if (node_)
+            refuse(reason);
+        throw CompileError(path_, reason);
+    };
+    if (shape.size() > 8)
+        fail(" has more than 8 dimensions");
+    std::uint64_t elements = 1;
+    for (std::int64_t size : shape)
+        if (size < 1 || size > max_elements ||
+            (elements *= static_cast<std::uint64_t>(size)) > options_.most_elements)
+            fail(" is empty or has more than " + std::to_string(options_.most_elements) +
+                 " elements");
+}
+
 // A value for the device, in the order that the node gives.
 Value Importer::laid_out(const std::string& name, const Shape& shape, Order order) const {
+    check_size(name, shape);
     Value value{name, shape};
     if (!lay_out(value, order))
         refuse("a tensor of shape " + to_text(shape) + " has no form on the device");
@@ -148,14 +168,7 @@ ValueId Importer::add_value(const std::string& name, const Shape& shape, Order o
 // A value that the CPU or the user makes.  In which order the device has it, its first reader there
 // says.
 ValueId Importer::add_host_value(const std::string& name, const Shape& shape) {
-    const std::string place = "tensor '" + name + "' of shape " + to_text(shape);
-    std::uint64_t elements = 1;
-    for (std::int64_t size : shape)
-        if (size < 1 || size > max_elements ||
-            (elements *= static_cast<std::uint64_t>(size)) > std::uint64_t{max_elements})
-            throw CompileError(path_, place + " is empty or has more than 2^31 elements");
-    if (shape.size() > 8)
-        throw CompileError(path_, place + " has more than 8 dimensions");
+    check_size(name, shape);
     Value value{name, shape};
     if (!lay_out(value, shape.size() == 4 && shape[0] == 1 ? Order::planes : Order::rows))
         value.channels = value.height = value.width = 0;

@@ -212,6 +212,8 @@ private:
                                          bool is_given) const;
 
     // For the device.
+    void check_size(const std::string& name, const Shape& shape) const;
+    void check_scale(double scale, std::int64_t outputs) const;
     ValueId add_host_value(const std::string& name, const Shape& shape);
     ValueId add_value(const std::string& name, const Shape& shape, Order order = Order::planes);
     Value laid_out(const std::string& name, const Shape& shape, Order order) const;

@@ -23,6 +23,7 @@ namespace {
 constexpr int oldest_opset = 6;
 constexpr int target_opset = 13;
 constexpr int newest_opset = 17;
+constexpr std::int64_t most_elements = 1ll << 31; // of a tensor, as in the runtime
 
 // libonnx reports over many lines; ours is one.
 std::string one_line(std::string text) {
@@ -75,11 +76,29 @@ void forget_shapes(onnx::ModelProto& model) {
             output.mutable_type()->mutable_tensor_type()->clear_shape();
 }
 
+// Of ONNX itself libonnx checks how many inputs and outputs each operator has; of others nothing,
+// and nothing but quantised operators is known.
+void check_domains(const onnx::ModelProto& model, const std::string& path) {
+    for (const auto& node : model.graph().node()) {
+        const bool is_onnx = node.domain().empty() || node.domain() == "ai.onnx";
+        const bool is_known =
+            is_onnx || (node.domain() == "com.microsoft" && is_quantised_operator(node.op_type()));
+        const std::string& name =
+            node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+        const std::string place = "node '" + name + "' (" + node.op_type() + "): ";
+        if (!is_known)
+            throw CompileError(path, place + "the operator is not supported");
+        if (node.output_size() == 0)
+            throw CompileError(path, place + "has no output");
+    }
+}
+
 // The shapes that the user gives, and a batch of 1 where none is.
 void set_input_shapes(onnx::ModelProto& model, const Shapes& shapes, const std::string& path) {
     for (const auto& [name, shape] : shapes)
-        if (std::ranges::none_of(model.graph().input(),
-                                 [&](const auto& input) { return input.name() == name; }))
+        if (std::ranges::none_of(model.graph().input(), [&name = name](const auto& input) {
+                return input.name() == name;
+            }))
             throw CompileError("--input-shape " + name, path + " has no such input");
     bool is_other = false;
     for (auto& input : *model.mutable_graph()->mutable_input()) {
@@ -163,7 +182,10 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
                                      " is not supported; export it with opset 13 to 17");
     try {
         read_external_data(model, path);
+        model.clear_functions(); // what calls them is of another domain
+        model.clear_training_info();
         onnx::checker::check_model(model);
+        check_domains(model, path);
         set_input_shapes(model, input_shapes, path);
         if (opset < target_opset) {
             onnx::shape_inference::InferShapes(model); // conversion asks for shapes
@@ -188,10 +210,13 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& place
         throw CompileError(place,
                            what + "lies outside the file; save the model with its data inside");
     Constant constant;
-    std::size_t count = 1;
+    std::size_t count = 1, without_zeros = 1; // no product of some of the sizes overflows
     for (std::int64_t size : tensor.dims()) {
         constant.shape.push_back(size);
-        if (size < 0 || __builtin_mul_overflow(count, static_cast<std::size_t>(size), &count))
+        count *= static_cast<std::size_t>(size);
+        if (size < 0 || size > most_elements ||
+            (without_zeros *= static_cast<std::size_t>(std::max<std::int64_t>(size, 1))) >
+                static_cast<std::size_t>(most_elements))
             throw CompileError(place, what + "has an impossible shape");
     }
     const auto fill = [&](auto& target, const auto& repeated) {

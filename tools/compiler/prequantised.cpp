@@ -98,11 +98,7 @@ private:
 
     bool is_quantised() const {
         return std::ranges::any_of(graph_.node(), [](const NodeProto& node) {
-            return node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear" ||
-                   node.op_type() == "DynamicQuantizeLinear" || node.op_type() == "ConvInteger" ||
-                   node.op_type() == "MatMulInteger" ||
-                   quantised_operators().contains(node.op_type()) ||
-                   node.op_type().starts_with("QLinear");
+            return is_quantised_operator(node.op_type());
         });
     }
 
@@ -668,6 +664,12 @@ private:
 };
 
 } // namespace
+
+bool is_quantised_operator(const std::string& type) {
+    return type == "QuantizeLinear" || type == "DequantizeLinear" ||
+           type == "DynamicQuantizeLinear" || type == "ConvInteger" || type == "MatMulInteger" ||
+           quantised_operators().contains(type) || type.starts_with("QLinear");
+}
 
 GivenScales remove_quantisation(onnx::ModelProto& model, const std::string& path) {
     return Remover(model, path).run();

@@ -33,4 +33,7 @@ struct GivenScales {
 /// CompileError naming file, node, operator and reason.
 GivenScales remove_quantisation(onnx::ModelProto& model, const std::string& path);
 
+/// Whether remove_quantisation() deals with operators of this type.
+bool is_quantised_operator(const std::string& type);
+
 } // namespace overtake::compiler

@@ -151,7 +151,7 @@ Samples read_samples(const Graph& graph, const std::vector<InputOptions>& inputs
     for (const std::string& specification : specifications) {
         const auto [name, path] = parse_specification(graph, specification);
         const auto input = std::ranges::find_if(
-            graph.inputs, [&](ValueId id) { return graph.values[id].name == name; });
+            graph.inputs, [&, &name = name](ValueId id) { return graph.values[id].name == name; });
         if (input == graph.inputs.end())
             throw CompileError("--calibration " + specification,
                                "the model has no input '" + name + "'");

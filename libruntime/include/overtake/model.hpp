@@ -3,8 +3,8 @@
 // Model: a compiled network (.ovm), verified once and used in place.
 //
 // Thread safety: a Model is immutable and may be shared between threads.
-// Errors: overtake::Error; EINVAL for a file that is not a sound model file, with the file, the
-// field or offset, and the reason; the errno of open() or mmap() otherwise.
+// Errors: overtake::Error; EINVAL for a file that is not a sound model file, "FILE: offset N:
+// FIELD: reason"; the errno of open() or mmap() otherwise.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,8 @@
 #include "overtake_accel.h"
 
 namespace overtake {
+
+class FileBytes;
 
 /// Of the model file; a reader refuses a version whose upper half differs.
 constexpr std::uint32_t model_file_version = 1u << 16;
@@ -128,6 +130,9 @@ public:
     /// The same for bytes in memory, which are copied; `name` stands for the path in errors.
     static std::shared_ptr<const Model> from_bytes(std::span<const std::byte> bytes,
                                                    const std::string& name = "model");
+    /// All models of a file that is in memory.
+    static std::vector<std::shared_ptr<const Model>>
+    all_from_bytes(std::span<const std::byte> bytes, const std::string& name = "model");
     ~Model();
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
@@ -159,6 +164,8 @@ public:
 private:
     struct Contents;
     explicit Model(std::unique_ptr<Contents> contents);
+    static std::vector<std::shared_ptr<const Model>>
+    read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path);
     std::unique_ptr<Contents> contents_;
 };
 

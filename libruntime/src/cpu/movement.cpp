@@ -182,10 +182,10 @@ std::string check_pad(const Operation& operation) {
         return "no such mode";
     for (std::size_t axis = 0; axis < operation.output.size(); axis++) {
         const std::int64_t before = operation.integers[1 + axis];
-        const std::int64_t size = operation.inputs[0][axis];
-        const std::int64_t behind = std::int64_t{operation.output[axis]} - size - before;
         if (before < -(1ll << 32) || before > 1ll << 32)
             return "padding is out of range";
+        const std::int64_t size = operation.inputs[0][axis];
+        const std::int64_t behind = std::int64_t{operation.output[axis]} - size - before;
         if (mode == static_cast<std::int64_t>(Padding::reflect) &&
             (before >= size || behind >= size))
             return "reflects more than there is";

@@ -87,7 +87,8 @@ private:
             index /= out_[axis];
             inside *= static_cast<double>(stretches[axis].count);
             counted *= static_cast<double>(stretches[axis].counted);
-            offset += stretches[axis].first * strides[axis];
+            if (stretches[axis].count > 0) // what lies outside may be too far to count
+                offset += stretches[axis].first * strides[axis];
             if (axis > 0)
                 strides[axis - 1] = strides[axis] * in_[axis];
         }

@@ -167,7 +167,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_windows = 2048; // in one matrix
+    // In one matrix, which takes no more than most_elements of memory if a window allows it.
+    static constexpr std::size_t most_windows = 2048, most_elements = 1u << 25;
 
     std::size_t inner() const {
         return geometry_.many_channels / geometry_.groups * geometry_.taps();
@@ -177,8 +178,10 @@ private:
     void gather(const float* in, const float* weights, float* out, std::size_t group) {
         const std::size_t windows = geometry_.windows(), area = elements(geometry_.many);
         const std::size_t channels = geometry_.many_channels / geometry_.groups;
-        for (std::size_t first = 0; first < windows; first += most_windows) {
-            const std::size_t count = std::min(most_windows, windows - first);
+        const std::size_t at_once =
+            std::clamp<std::size_t>(most_elements / inner(), 1, most_windows);
+        for (std::size_t first = 0; first < windows; first += at_once) {
+            const std::size_t count = std::min(at_once, windows - first);
             matrix_.assign(inner() * count, 0.0f);
             for (std::size_t tap = 0; tap < geometry_.taps(); tap++)
                 for (std::size_t window = 0; window < count; window++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The bytes of a model file, page aligned and read-only.
+// The bytes of a model file, aligned to 64 bytes and read-only.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace overtake {
 
-/// Owns a mapping.  A file that shrinks while it is mapped is its owner's trouble (SIGBUS).
+/// Owns a mapping or a copy.  A file that shrinks while it is mapped is its owner's trouble (SIGBUS).
 class FileBytes {
 public:
     /// Maps a file; throws Error with errno's code, or EINVAL if it is empty.
@@ -23,8 +23,11 @@ public:
     std::span<const std::byte> span() const noexcept { return bytes_; }
 
 private:
-    explicit FileBytes(std::span<const std::byte> mapping) : bytes_(mapping) {}
+    FileBytes(std::span<const std::byte> bytes, bool is_mapped)
+        : bytes_(bytes), is_mapped_(is_mapped) {}
+
     std::span<const std::byte> bytes_;
+    bool is_mapped_;
 };
 
 } // namespace overtake

@@ -15,7 +15,8 @@ namespace overtake {
 struct Model::Contents {
     Contents(std::shared_ptr<const FileBytes> bytes, const fbs::Model& root,
              const flatbuffers::Vector<std::uint8_t>& weights, const std::string& path)
-        : file(std::move(bytes)), table(&root), model(read_model(root, weights, path)) {}
+        : file(std::move(bytes)), table(&root),
+          model(read_model(root, weights, file->span(), path)) {}
 
     std::shared_ptr<const FileBytes> file; ///< shared by the models of a pack
     const fbs::Model* table;
@@ -45,23 +46,34 @@ std::size_t Tensor::elements() const noexcept {
     return count;
 }
 
-std::vector<std::shared_ptr<const Model>> Model::load_all(const std::string& path) {
-    const auto file = std::make_shared<const FileBytes>(FileBytes::map(path));
+std::vector<std::shared_ptr<const Model>>
+Model::read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path) {
     std::vector<std::shared_ptr<const Model>> models;
     const auto add = [&](const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights) {
         models.emplace_back(new Model(std::make_unique<Contents>(file, root, weights, path)));
     };
-    if (is_pack(file->span())) {
-        const fbs::ModelPack& pack = verified_pack(file->span(), path);
-        for (const fbs::Model* root : *pack.models())
-            add(*root, *pack.weights());
-        if (models.empty())
-            throw Error(EINVAL, path + ": models: none");
-    } else {
+    if (!is_pack(file->span())) {
         const fbs::Model& root = verified_root(file->span(), path);
         add(root, *root.weights());
+        return models;
     }
+    const fbs::ModelPack& pack = verified_pack(file->span(), path);
+    if (pack.models()->size() == 0)
+        throw Error(EINVAL,
+                    fmt::format("{}: offset {}: models: none", path,
+                                reinterpret_cast<const std::byte*>(&pack) - file->span().data()));
+    for (const fbs::Model* root : *pack.models())
+        add(*root, *pack.weights());
     return models;
+}
+
+std::vector<std::shared_ptr<const Model>> Model::load_all(const std::string& path) {
+    return read_all(std::make_shared<const FileBytes>(FileBytes::map(path)), path);
+}
+
+std::vector<std::shared_ptr<const Model>> Model::all_from_bytes(std::span<const std::byte> bytes,
+                                                                const std::string& name) {
+    return read_all(std::make_shared<const FileBytes>(FileBytes::copy(bytes, name)), name);
 }
 
 std::shared_ptr<const Model> Model::load(const std::string& path, std::string_view name) {

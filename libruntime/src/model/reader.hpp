@@ -28,10 +28,11 @@ struct ModelContents {
     std::span<const std::byte> weights;
 };
 
-/// The root has passed verified_root() or verified_pack(), is in a file that is aligned to 64 bytes
+/// The root has passed verified_root() or verified_pack(), is in `file`, which is aligned to 64 bytes
 /// and outlives the result; `weights` are the model's own or its pack's; `path` is for messages.
-/// Throws Error EINVAL naming the field or the offset, and the reason.
+/// Throws Error EINVAL, "PATH: offset N: FIELD: reason"; a field that the file leaves out is where
+/// its table is.
 ModelContents read_model(const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights,
-                         const std::string& path);
+                         std::span<const std::byte> file, const std::string& path);
 
 } // namespace overtake

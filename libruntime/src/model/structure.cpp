@@ -82,14 +82,15 @@ private:
             return false;
         const auto* elements = root_->GetPointer<const Elements*>(field);
         for (flatbuffers::uoffset_t i = 0; elements && i < elements->size(); i++) {
+            const std::size_t entry =
+                offset_of(elements->Data()) + i * sizeof(flatbuffers::uoffset_t);
             const auto* element = reinterpret_cast<const std::uint8_t*>(elements->Get(i));
             const bool inside =
-                verifier_.Verify(offset_of(elements->Data()) + i * sizeof(flatbuffers::uoffset_t),
-                                 sizeof(flatbuffers::uoffset_t)) &&
+                verifier_.Verify(entry, sizeof(flatbuffers::uoffset_t)) &&
                 verifier_.Verify(offset_of(element), sizeof(flatbuffers::soffset_t));
             if (inside && elements->Get(i)->Verify(verifier_))
                 continue;
-            broken = fmt::format("offset {}: {}[{}]", offset_of(element), name, i);
+            broken = fmt::format("offset {}: {}[{}]", inside ? offset_of(element) : entry, name, i);
             return false;
         }
         return true;

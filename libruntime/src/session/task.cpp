@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,20 @@
 #include "session/tensor_layout.hpp"
 
 namespace overtake {
+
+namespace {
+
+/// What a model asks for may be more than there is.
+void resize(std::vector<float>& values, const Tensor& tensor) {
+    try {
+        values.resize(tensor.elements());
+    } catch (const std::bad_alloc&) {
+        throw Error(ENOMEM, fmt::format("tensor {}: no memory for {} elements", tensor.name,
+                                        tensor.elements()));
+    }
+}
+
+} // namespace
 
 // Buffers
 
@@ -23,7 +38,7 @@ void Task::State::create_storage() {
         if (tensor.on_device())
             place.device = session->upload->device->create_buffer(tensor.bytes);
         else if (!tensor.is_constant())
-            place.host.resize(tensor.elements());
+            resize(place.host, tensor);
     }
 }
 
@@ -133,10 +148,15 @@ void Task::State::submit_segment(const Segment& bpu) {
 void Task::State::run_cpu_segment(const Segment& cpu) {
     for (std::size_t i = 0; i < cpu.cpu_ops.size(); i++) {
         const CpuOp& op = cpu.cpu_ops[i];
+        const auto fail = [&](int code, const char* what) {
+            throw Error(code, "operator '" + std::string(op.name) + "': " + what);
+        };
         try {
             run_cpu_op(op, session->kernels[segment][i]);
         } catch (const Error& error) {
-            throw Error(error.code(), "operator '" + std::string(op.name) + "': " + error.what());
+            fail(error.code(), error.what());
+        } catch (const std::bad_alloc&) {
+            fail(ENOMEM, "there is not enough memory for it");
         }
     }
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators of the CPU as a hostile model file may ask for them: each way to leave an array is
+// refused before it runs, and what is let through takes no longer than its arrays are large.
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "cpu/operation.hpp"
+#include "overtake/device.hpp"
+
+namespace overtake::cpu {
+namespace {
+
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+struct Row {
+    const char* reason; ///< empty: sound
+    Operation operation;
+};
+
+using Type = CpuOpType;
+
+const Row rows[] = {
+    {"no such function", {Type::unary, {-1}, {}, {{4}}, {4}}},
+    {"no such function", {Type::unary, {static_cast<std::int64_t>(Unary::count)}, {}, {{4}}, {4}}},
+    {"one input and one number", {Type::unary, {}, {}, {{4}}, {4}}},
+    {"differ in shape", {Type::unary, {0}, {}, {{4}}, {5}}},
+    {"no such function", {Type::binary, {most}, {}, {{4}, {4}}, {4}}},
+    {"do not fit", {Type::binary, {0}, {}, {{4}, {3}}, {4}}},
+    {"do not fit", {Type::binary, {0}, {}, {{4}, {4}}, {2, 4}}},
+    {"do not fit", {Type::select, {}, {}, {{4}, {3}, {2}}, {4}}},
+    {"three inputs", {Type::select, {}, {}, {{4}, {4}}, {4}}},
+    {"differ in shape", {Type::dequantize, {}, {}, {{4}}, {5}}},
+    {"", {Type::view, {3, -1}, {}, {{4}}, {4}}},
+    {"begins outside", {Type::view, {4, -1}, {}, {{4}}, {4}}},
+    {"begins outside", {Type::view, {least, 1}, {}, {{4}}, {4}}},
+    {"leaves its input", {Type::view, {0, 1}, {}, {{4}}, {5}}},
+    {"leaves its input", {Type::view, {2, -1}, {}, {{4}}, {4}}},
+    {"leaves its input", {Type::view, {0, 1, 1}, {}, {{4}}, {4, 2}}},
+    {"steps out", {Type::view, {0, most}, {}, {{4}}, {2}}},
+    {"steps out", {Type::view, {0, least}, {}, {{4}}, {2}}},
+    {"a step for each axis", {Type::view, {0}, {}, {{4}}, {4}}},
+    {"axis lies outside", {Type::gather, {2}, {}, {{4, 5}, {3}}, {3, 5}}},
+    {"axis lies outside", {Type::gather, {least}, {}, {{4, 5}, {3}}, {3, 5}}},
+    {"axis lies outside", {Type::gather, {}, {}, {{4, 5}, {3}}, {3, 5}}},
+    {"do not fit", {Type::gather, {0}, {}, {{4, 5}, {3}}, {4, 5}}},
+    {"do not fit", {Type::gather_elements, {1}, {}, {{4, 5}, {5, 2}}, {5, 2}}},
+    {"do not fit", {Type::gather_elements, {0}, {}, {{4, 5}, {2}}, {2}}},
+    {"do not fit", {Type::gather_elements, {0}, {}, {{4, 5}, {4, 2}}, {4, 3}}},
+    {"do not fit", {Type::concat, {0}, {}, {{4, 5}, {4, 4}}, {8, 5}}},
+    {"do not fit", {Type::concat, {0}, {}, {{4, 5}, {4, 5}}, {9, 5}}},
+    {"axis lies outside", {Type::concat, {2}, {}, {{4, 5}}, {4, 5}}},
+    {"out of range", {Type::pad, {0, least}, {}, {{4}}, {6}}},
+    {"out of range", {Type::pad, {0, most}, {}, {{4}}, {6}}},
+    {"no such mode", {Type::pad, {4, 1}, {}, {{4}}, {6}}},
+    {"reflects more", {Type::pad, {2, 4}, {}, {{4}}, {8}}},
+    {"reflects more", {Type::pad, {2, 0}, {}, {{4}}, {8}}},
+    {"a number for each axis", {Type::pad, {0}, {}, {{4}}, {6}}},
+    {"", {Type::interpolate, {0, 1, 3, 0}, {1, 1}, {{4}}, {2}}},
+    {"a position leaves", {Type::interpolate, {0, 1, 4, 0}, {1, 1}, {{4}}, {2}}},
+    {"a position leaves", {Type::interpolate, {0, 1, -1, 0}, {1, 1}, {{4}}, {2}}},
+    {"positions and weights", {Type::interpolate, {0, 1, 0, 0}, {1}, {{4}}, {2}}},
+    {"positions and weights", {Type::interpolate, {0, 1, 0}, {1, 1}, {{4}}, {2}}},
+    {"positions and weights", {Type::interpolate, {0, 0, 0, 0}, {1, 1}, {{4}}, {2}}},
+    {"positions and weights", {Type::interpolate, {0, most, 0, 0}, {1, 1}, {{4}}, {2}}},
+    {"do not fit", {Type::interpolate, {0, 1, 0, 0}, {1, 1}, {{4, 2}}, {2, 3}}},
+    {"axis lies outside", {Type::softmax, {1}, {}, {{4}}, {4}}},
+    {"axis lies outside", {Type::log_softmax, {-1}, {}, {{4}}, {4}}},
+    {"differ in shape", {Type::log_softmax, {0}, {}, {{4}}, {2, 2}}},
+    {"axis lies outside", {Type::normalize, {2}, {0}, {{4, 5}}, {4, 5}}},
+    {"scale or bias", {Type::normalize, {1}, {0}, {{4, 5}, {4}}, {4, 5}}},
+    {"an axis and epsilon", {Type::normalize, {1}, {}, {{4, 5}}, {4, 5}}},
+    {"no such function", {Type::reduce, {most}, {}, {{4}}, {1}}},
+    {"axes lie outside", {Type::reduce, {0, 1}, {}, {{4}}, {1}}},
+    {"axes lie outside", {Type::reduce, {0, 0, 0}, {}, {{4}}, {1}}},
+    {"do not fit", {Type::reduce, {0, 0}, {}, {{4, 5}}, {4}}},
+    {"needs one axis", {Type::reduce, {10, 0, 1}, {}, {{4, 5}}, {1}}},
+    {"axis lies outside", {Type::top_k, {1, 1, 0}, {}, {{4}}, {2}}},
+    {"do not fit", {Type::top_k, {0, 1, 0}, {}, {{4}}, {5}}},
+    {"do not fit", {Type::top_k, {1, 1, 0}, {}, {{4, 5}}, {3, 5}}},
+    {"do not fit", {Type::non_max_suppression, {0, 1}, {0, 0}, {{1, 6, 4}, {1, 2, 7}}, {8, 3}}},
+    {"do not fit", {Type::non_max_suppression, {0, 1}, {0, 0}, {{1, 6, 5}, {1, 2, 6}}, {8, 3}}},
+    {"rows of three", {Type::non_max_suppression, {0, 1}, {0, 0}, {{1, 6, 4}, {1, 2, 6}}, {8, 2}}},
+    {"two reals", {Type::non_max_suppression, {0, 1}, {0}, {{1, 6, 4}, {1, 2, 6}}, {8, 3}}},
+    {"do not fit", {Type::matrix_product, {}, {}, {{3, 4}, {5, 2}}, {3, 2}}},
+    {"do not fit", {Type::matrix_product, {}, {}, {{2, 3, 4}, {3, 4, 2}}, {3, 3, 2}}},
+    {"do not fit", {Type::matrix_product, {}, {}, {{2, 3, 4}, {4, 2}}, {3, 2}}},
+    {"needs matrices", {Type::matrix_product, {}, {}, {{4}, {4, 2}}, {1, 2}}},
+    {"", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"channels", {Type::convolution, {0, 3, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"channels", {Type::convolution, {0, most, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"channels", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}, {5}}, {1, 6, 3}}},
+    {"channels", {Type::convolution, {1, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 4, 7}}},
+    {"no such", {Type::convolution, {0, 0, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"out of range", {Type::convolution, {0, 2, 0, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"out of range",
+     {Type::convolution, {0, 2, 1, 1, least}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"do not fit", {Type::convolution, {0, 2, 1, 1}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"no such pool", {Type::pool, {4, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"out of range", {Type::pool, {0, most, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"out of range", {Type::pool, {0, 2, 1, 1, -1, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"do not fit", {Type::pool, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"do not fit", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 3, 4}}},
+    {"do not fit", {Type::pool, std::vector<std::int64_t>(36, 1), {}, {Shape(9, 1)}, Shape(9, 1)}},
+    {"no operator", {static_cast<Type>(99), {}, {}, {{4}}, {4}}},
+};
+
+TEST(CpuOperations, AreRefusedForAReasonOrSound) {
+    for (const Row& row : rows) {
+        const std::string reason = check(row.operation);
+        const std::string_view wanted = row.reason;
+        EXPECT_TRUE(wanted.empty() ? reason.empty() : reason.find(wanted) != std::string::npos)
+            << "row " << &row - rows << ": wanted '" << wanted << "', got '" << reason << "'";
+    }
+}
+
+std::vector<float> run(const Operation& operation, const std::vector<std::vector<float>>& inputs) {
+    EXPECT_EQ(check(operation), "");
+    std::vector<float> out(elements(operation.output));
+    make_kernel(operation)(Inputs(inputs.begin(), inputs.end()), out);
+    return out;
+}
+
+// Of 2^120 taps all but the one element lie in the padding.
+TEST(CpuOperations, PoolWalksOverItsInputOnly) {
+    constexpr std::int64_t far = 1 << 20;
+    std::vector<std::int64_t> integers{2};
+    for (const std::int64_t part : {far, far, std::int64_t{1}, far - 1, far})
+        integers.insert(integers.end(), 6, part);
+    const Operation pool{Type::pool, integers, {}, {Shape(8, 1)}, Shape(8, 1)};
+    const float mean = run(pool, {{8.0f}}).at(0);
+    EXPECT_FLOAT_EQ(mean, static_cast<float>(8.0 / std::pow(2.0, 120)));
+    Operation greatest = pool;
+    greatest.integers[0] = 0;
+    EXPECT_EQ(run(greatest, {{8.0f}}).at(0), 8.0f);
+}
+
+TEST(CpuOperations, PoolCountsPaddingButNotWhatIsBehindIt) {
+    // Windows of 3 in steps of 3 from -1 on: two of the first, three, one and its padding.
+    const Shape shape{1, 1, 6};
+    const std::vector<float> in{3, 6, 9, 12, 15, 18};
+    EXPECT_EQ(run({Type::pool, {1, 3, 3, 1, 1, 1}, {}, {shape}, {1, 1, 3}}, {in}),
+              (std::vector<float>{4.5f, 12, 18}));
+    EXPECT_EQ(run({Type::pool, {2, 3, 3, 1, 1, 1}, {}, {shape}, {1, 1, 3}}, {in}),
+              (std::vector<float>{3, 12, 9}));
+    // Taps two apart.
+    EXPECT_EQ(run({Type::pool, {1, 3, 1, 2, 2, 2}, {}, {shape}, {1, 1, 6}}, {in}),
+              (std::vector<float>{6, 9, 9, 12, 12, 15}));
+}
+
+TEST(CpuOperations, IndicesThatLeaveTheirTensorEndTheRun) {
+    const Operation gather{Type::gather, {0}, {}, {{4}, {1}}, {1}};
+    EXPECT_EQ(run(gather, {{1, 2, 3, 4}, {-1}}), std::vector<float>{4});
+    for (const float index : {4.0f, -5.0f, 1e30f, -1e30f, std::nanf(""), INFINITY, -INFINITY})
+        EXPECT_THROW(run(gather, {{1, 2, 3, 4}, {index}}), Error) << index;
+}
+
+} // namespace
+} // namespace overtake::cpu
