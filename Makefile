@@ -7,7 +7,7 @@ SEED ?= 1
 COUNT ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help agreement conformance fuzz-decoder setup build kmod debug-kernel demo networks test coverage soak fuzz-kernel check format install clean bench bench-ops
+.PHONY: help agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test coverage soak fuzz-kernel check format install clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -82,6 +82,12 @@ agreement: build ## COUNT (2000) random networks from number SEED (1) on, device
 SECONDS ?= 600
 fuzz-decoder: ## libFuzzer on the instruction decoder for SECONDS (600), under ASan and UBSan
 	SECONDS=$(SECONDS) scripts/fuzz-decoder.sh
+
+fuzz-model: build ## libFuzzer on the reader of model files and what runs them, for SECONDS (600)
+	SECONDS=$(SECONDS) JOBS=$(JOBS) scripts/fuzz-files.sh model
+
+fuzz-onnx: ## libFuzzer on ONNX import, from bytes to the model file, for SECONDS (600)
+	SECONDS=$(SECONDS) JOBS=$(JOBS) scripts/fuzz-files.sh onnx
 
 debug-kernel: ## Linux 6.12 with KASAN, lockdep, kmemleak and fault injection: build/debug-kernel
 	scripts/setup.sh debug-kernel

@@ -21,7 +21,7 @@ namespace {
 class Memory {
 public:
     Memory(const Graph& graph, const QuantisedGraph& quantised, const Program& program)
-        : graph_(graph), quantised_(quantised), program_(program), on_device_(device_values(graph)),
+        : graph_(graph), quantised_(quantised), on_device_(device_values(graph)),
           bytes_(graph.values.size()), reals_(graph.values.size()),
           constants_(program.constants.bytes()) {
         for (ValueId id = 0; id < graph.values.size(); ++id)
@@ -128,7 +128,6 @@ private:
 
     const Graph& graph_;
     const QuantisedGraph& quantised_;
-    const Program& program_;
     const std::vector<bool> on_device_;
     std::vector<std::vector<std::uint8_t>> bytes_; // by value
     std::vector<std::vector<float>> reals_;        // by value
@@ -187,8 +186,7 @@ public:
         : graph_(graph), program_(program), step_done_(step_done),
           memory_(graph, quantised, program), executor_(graph), sums_(graph.nodes.size()) {
         for (const Node& node : graph.nodes)
-            kernels_.push_back(node.on_bpu() ? cpu::Kernel{}
-                                             : cpu::make_kernel(cpu_operation(graph, node)));
+            kernels_.push_back(node.on_bpu() ? cpu::Kernel{} : cpu_kernel(graph, node));
     }
 
     void run(const FloatValues& sample) {

@@ -2,6 +2,7 @@
 #include "compile.hpp"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
 #include "compare.hpp"
@@ -44,6 +45,8 @@ auto about(const std::string& model, const Step& step) {
         return step();
     } catch (const CompileError& error) {
         throw CompileError(model, error.what());
+    } catch (const std::bad_alloc&) {
+        throw CompileError(model, "there is not enough memory for it");
     }
 }
 
@@ -149,25 +152,30 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     const Samples samples = samples_for(imported, inputs, comes_quantised, options);
     if (options.equalises_channels)
         equalise(imported, samples, tell("equalising channels"));
-    auto [graph, quantised, program] = about(options.model, [&] {
+    Candidate chosen = about(options.model, [&] {
         const Calibration calibration(imported, samples, options.method, tell("calibrating"));
         return options.method == CalibrationMethod::best
                    ? best_candidate(imported, calibration, some_of(imported, samples), options,
                                     tell("choosing ranges"))
                    : candidate(imported, calibration, options.method, options);
     });
+    Graph& graph = chosen.graph;
+    const QuantisedGraph& quantised = chosen.quantised;
+    Program& program = chosen.program;
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);
     const Samples compared = some_of(graph, samples);
-    const ModelFacts facts{
-        &profile,
-        options.max_time_per_fc_us,
-        compare_with_float(graph, quantised, program, compared, tell("comparing with float")),
-        static_cast<std::uint32_t>(samples.size()),
-        static_cast<std::uint32_t>(compared.size()),
-        options.calibration.empty()};
-    return about(options.model, [&] { return serialise(graph, quantised, program, facts); });
+    return about(options.model, [&] {
+        const ModelFacts facts{
+            &profile,
+            options.max_time_per_fc_us,
+            compare_with_float(graph, quantised, program, compared, tell("comparing with float")),
+            static_cast<std::uint32_t>(samples.size()),
+            static_cast<std::uint32_t>(compared.size()),
+            options.calibration.empty()};
+        return serialise(graph, quantised, program, facts);
+    });
 }
 
 } // namespace overtake::compiler

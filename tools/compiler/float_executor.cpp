@@ -118,8 +118,7 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
         if (graph.values[value].is_constant())
             values_[value] = graph.values[value].constant;
     for (const Node& node : graph.nodes) {
-        kernels_.push_back(node.on_bpu() ? cpu::Kernel{}
-                                         : cpu::make_kernel(cpu_operation(graph, node)));
+        kernels_.push_back(node.on_bpu() ? cpu::Kernel{} : cpu_kernel(graph, node));
         const Value& out = graph.values[node.output];
         values_[node.output].resize(out.elements());
         const bool is_convolution = node.op == Operator::convolution ||

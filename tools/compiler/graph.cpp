@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "graph.hpp"
 
+#include "error.hpp"
+
 namespace overtake::compiler {
 
 namespace {
@@ -84,6 +86,20 @@ cpu::Operation cpu_operation(const Graph& graph, const Node& node) {
     for (ValueId input : node.inputs)
         operation.inputs.push_back(shape_of(input));
     return operation;
+}
+
+cpu::Kernel cpu_kernel(const Graph& graph, const Node& node) {
+    const auto explain = [name = describe(node)](const auto& step) {
+        try {
+            return step();
+        } catch (const Error& error) {
+            throw CompileError(name, error.what());
+        }
+    };
+    cpu::Kernel kernel = explain([&] { return cpu::make_kernel(cpu_operation(graph, node)); });
+    return [explain, kernel](const cpu::Inputs& inputs, std::span<float> out) {
+        explain([&] { kernel(inputs, out); });
+    };
 }
 
 std::vector<bool> device_values(const Graph& graph) {

@@ -216,6 +216,9 @@ std::string describe(const Node& node);
 /// The operator of a node on the CPU.
 cpu::Operation cpu_operation(const Graph& graph, const Node& node);
 
+/// The same to run; what data make impossible is a CompileError that names the node.
+cpu::Kernel cpu_kernel(const Graph& graph, const Node& node);
+
 /// By value: whether a node of the device reads or writes it.
 std::vector<bool> device_values(const Graph& graph);
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
@@ -76,9 +77,16 @@ void forget_shapes(onnx::ModelProto& model) {
             output.mutable_type()->mutable_tensor_type()->clear_shape();
 }
 
+bool has_graph(const onnx::NodeProto& node) {
+    return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+        return attribute.has_g() || attribute.graphs_size() > 0;
+    });
+}
+
 // Of ONNX itself libonnx checks how many inputs and outputs each operator has; of others nothing,
-// and nothing but quantised operators is known.
-void check_domains(const onnx::ModelProto& model, const std::string& path) {
+// and nothing but quantised operators is known.  Graphs in nodes are taken by no operator here, and
+// libonnx would walk through them.
+void check_operators(const onnx::ModelProto& model, const std::string& path) {
     for (const auto& node : model.graph().node()) {
         const bool is_onnx = node.domain().empty() || node.domain() == "ai.onnx";
         const bool is_known =
@@ -86,11 +94,36 @@ void check_domains(const onnx::ModelProto& model, const std::string& path) {
         const std::string& name =
             node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
         const std::string place = "node '" + name + "' (" + node.op_type() + "): ";
-        if (!is_known)
+        if (!is_known || has_graph(node))
             throw CompileError(path, place + "the operator is not supported");
         if (node.output_size() == 0)
             throw CompileError(path, place + "has no output");
     }
+}
+
+// libonnx's conversion follows null pointers where a name is not that of a value.
+void check_names(onnx::ModelProto& model, const std::string& path) {
+    auto& graph = *model.mutable_graph();
+    std::set<std::string> names;
+    for (const auto& input : graph.input())
+        names.insert(input.name());
+    for (const auto& tensor : graph.initializer())
+        if (model.ir_version() >= 4)
+            names.insert(tensor.name());
+    for (const auto& node : graph.node()) {
+        for (const std::string& input : node.input())
+            if (!input.empty() && !names.contains(input))
+                throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
+                                             "): nothing makes its input '" + input + "'");
+        names.insert(node.output().begin(), node.output().end());
+    }
+    for (const auto& output : graph.output())
+        if (!names.contains(output.name()))
+            throw CompileError(path, "nothing makes the output '" + output.name() + "'");
+    auto& infos = *graph.mutable_value_info();
+    for (int index = infos.size() - 1; index >= 0; --index)
+        if (!names.contains(infos[index].name()))
+            infos.DeleteSubrange(index, 1);
 }
 
 // The shapes that the user gives, and a batch of 1 where none is.
@@ -184,8 +217,9 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
         read_external_data(model, path);
         model.clear_functions(); // what calls them is of another domain
         model.clear_training_info();
+        check_operators(model, path);
         onnx::checker::check_model(model);
-        check_domains(model, path);
+        check_names(model, path);
         set_input_shapes(model, input_shapes, path);
         if (opset < target_opset) {
             onnx::shape_inference::InferShapes(model); // conversion asks for shapes

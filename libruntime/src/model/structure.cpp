@@ -28,8 +28,7 @@ public:
 
     std::string broken_part() {
         if (!root_ || !root_->VerifyTableStart(verifier_))
-            return fmt::format("offset {}: root table",
-                               flatbuffers::ReadScalar<std::uint32_t>(bytes_));
+            return fmt::format("offset {}: root table", root_ ? offset_of(root_) : 0);
         using Model = fbs::Model;
         std::string broken;
         const bool sound = string(Model::VT_NAME, "name", broken) &&
@@ -54,9 +53,15 @@ private:
         return static_cast<std::size_t>(static_cast<const std::uint8_t*>(place) - bytes_);
     }
 
+    /// A field that would lie behind the end is told where its table is.
+    std::size_t place_of(flatbuffers::voffset_t field) const {
+        const std::size_t place = offset_of(root_->GetAddressOf(field));
+        return verifier_.Verify(place, sizeof(flatbuffers::uoffset_t)) ? place : offset_of(root_);
+    }
+
     bool report(bool sound, flatbuffers::voffset_t field, const char* name, std::string& broken) {
         if (!sound)
-            broken = fmt::format("offset {}: {}", offset_of(root_->GetAddressOf(field)), name);
+            broken = fmt::format("offset {}: {}", place_of(field), name);
         return sound;
     }
 
@@ -101,6 +106,12 @@ private:
     const flatbuffers::Table* root_;
 };
 
+/// Of the root table, or 0, which is where a wrong one is written.
+std::size_t root_offset(std::span<const std::byte> file) {
+    const std::size_t offset = flatbuffers::ReadScalar<std::uint32_t>(file.data());
+    return offset < file.size() ? offset : 0;
+}
+
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
     throw Error(EINVAL, fmt::format("{}: {}", path, what));
 }
@@ -136,7 +147,7 @@ const fbs::ModelPack& verified_pack(std::span<const std::byte> file, const std::
     if (!verifier.VerifyBuffer<fbs::ModelPack>(pack_identifier))
         refuse(path, fmt::format("offset {}: the pack is damaged (an offset or a size leaves the "
                                  "file, or a required field is missing); make it again",
-                                 flatbuffers::ReadScalar<std::uint32_t>(bytes)));
+                                 root_offset(file)));
     return *flatbuffers::GetRoot<fbs::ModelPack>(bytes);
 }
 

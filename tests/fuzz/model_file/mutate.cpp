@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+//
+// Random bytes are hardly ever a sound model file, so a sound one is taken apart, changed as a
+// table of fields, and put together again.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "overtake_isa.h"
+#include "run_model.hpp"
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
+namespace overtake::fuzz {
+
+namespace {
+
+class Mutator {
+public:
+    explicit Mutator(std::uint32_t seed) : random_(seed) {}
+
+    void mutate(fbs::ModelT& model) {
+        switch (below(12)) {
+        case 0:
+            return header(model);
+        case 1:
+            return numbers(below(2) ? model.inputs : model.outputs, model);
+        case 2:
+        case 3:
+        case 4:
+            return tensor(model);
+        case 5:
+        case 6:
+            return instruction(model.program);
+        case 7:
+            return bytes(model.weights);
+        default:
+            return segments(model);
+        }
+    }
+
+    std::size_t below(std::size_t limit) { return random_() % limit; }
+
+private:
+    std::int64_t interesting() {
+        static constexpr std::int64_t values[] = {-1,
+                                                  -2,
+                                                  -8,
+                                                  0,
+                                                  1,
+                                                  2,
+                                                  3,
+                                                  4,
+                                                  5,
+                                                  7,
+                                                  8,
+                                                  9,
+                                                  16,
+                                                  24,
+                                                  32,
+                                                  64,
+                                                  127,
+                                                  128,
+                                                  255,
+                                                  256,
+                                                  4096,
+                                                  65535,
+                                                  65536,
+                                                  1 << 20,
+                                                  (1 << 20) + 1,
+                                                  1 << 24,
+                                                  1ll << 30,
+                                                  (1ll << 31) - 1,
+                                                  1ll << 31,
+                                                  (1ll << 32) - 1,
+                                                  1ll << 32,
+                                                  1ll << 40,
+                                                  1ll << 62,
+                                                  INT64_MAX,
+                                                  INT64_MIN,
+                                                  INT64_MIN + 1,
+                                                  -(1ll << 31),
+                                                  -(1ll << 32),
+                                                  -(1 << 20)};
+        return values[below(std::size(values))];
+    }
+
+    template <typename Number>
+    void change(Number& number) {
+        auto wide = static_cast<std::uint64_t>(number);
+        switch (below(6)) {
+        case 0:
+            wide++;
+            break;
+        case 1:
+            wide--;
+            break;
+        case 2:
+            wide *= 2;
+            break;
+        case 3:
+            wide = static_cast<std::uint64_t>(interesting());
+            break;
+        default:
+            wide = below(12);
+        }
+        number = static_cast<Number>(wide);
+    }
+
+    void change(float& number) {
+        static constexpr float values[] = {0, 1, -1, 0.5f, 1e-30f, 1e30f, -1e30f, 255, 3e9f};
+        number =
+            below(10) ? values[below(std::size(values))] : std::numeric_limits<float>::quiet_NaN();
+    }
+
+    /// An element more, one less, or another; the shape of the list's size follows `grown`.
+    template <typename Number>
+    void list(std::vector<Number>& numbers) {
+        const std::size_t how = below(6);
+        if (how == 0 || numbers.empty()) {
+            Number number{};
+            change(number);
+            numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(below(numbers.size() + 1)),
+                           number);
+        } else if (how == 1) {
+            numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(below(numbers.size())));
+        } else if (how == 2) {
+            std::swap(numbers[below(numbers.size())], numbers[below(numbers.size())]);
+        } else {
+            change(numbers[below(numbers.size())]);
+        }
+    }
+
+    template <typename Elements>
+    auto& any(Elements& elements) {
+        return elements[below(elements.size())];
+    }
+
+    void header(fbs::ModelT& model) {
+        switch (below(6)) {
+        case 0:
+            return change(model.version);
+        case 1:
+            return change(model.isa_version);
+        case 2:
+            return change(model.profile->clock_khz);
+        case 3:
+            return change(model.max_time_per_fc_us);
+        case 4:
+            model.name.assign(below(40), 'n');
+            return;
+        default:
+            model.nodes.clear();
+            model.fc_shares.clear();
+            model.scratch.clear();
+        }
+    }
+
+    /// Tensor numbers, mostly of tensors that there are.
+    void numbers(std::vector<std::uint32_t>& list_, const fbs::ModelT& model) {
+        list(list_);
+        if (!list_.empty() && below(4))
+            any(list_) = static_cast<std::uint32_t>(below(model.tensors.size() + 1));
+    }
+
+    static std::uint64_t elements(const fbs::TensorT& tensor) {
+        std::uint64_t count = 1;
+        for (const std::uint32_t size : tensor.shape)
+            count *= size;
+        return count;
+    }
+
+    /// What the reader wants the rest to be, given the shape.
+    void settle(fbs::TensorT& tensor) {
+        if (tensor.height == 0) {
+            tensor.bytes = elements(tensor) * sizeof(float);
+            if (!tensor.data.empty() && tensor.bytes <= 1 << 16)
+                tensor.data.resize(elements(tensor), 1);
+            return;
+        }
+        tensor.pixel_stride = (tensor.channels + 7) / 8 * 8;
+        tensor.row_stride = tensor.width * tensor.pixel_stride;
+        tensor.bytes = std::uint64_t{tensor.height} * tensor.row_stride;
+        tensor.shape = tensor.order == fbs::Order::Rows
+                           ? std::vector{1u, tensor.height, tensor.width, tensor.channels}
+                           : std::vector{1u, tensor.channels, tensor.height, tensor.width};
+    }
+
+    void tensor(fbs::ModelT& model) {
+        if (model.tensors.empty())
+            return;
+        fbs::TensorT& tensor = *any(model.tensors);
+        switch (below(16)) {
+        case 0:
+            change(tensor.height);
+            break;
+        case 1:
+            change(tensor.width);
+            break;
+        case 2:
+            change(tensor.channels);
+            break;
+        case 3:
+            change(tensor.row_stride);
+            return;
+        case 4:
+            change(tensor.pixel_stride);
+            return;
+        case 5:
+            change(tensor.scale);
+            return;
+        case 6:
+            change(tensor.zero_point);
+            return;
+        case 7:
+            change(tensor.bytes);
+            return;
+        case 8:
+            tensor.order = static_cast<fbs::Order>(below(3));
+            break;
+        case 9:
+            tensor.data_type = static_cast<fbs::DataType>(below(7));
+            return;
+        case 10:
+            list(tensor.data);
+            return;
+        case 11:
+            tensor.shape = any(model.tensors)->shape;
+            break;
+        case 12: // another tensor of its kind, or a second of the same
+            model.tensors.push_back(std::make_unique<fbs::TensorT>(*any(model.tensors)));
+            return;
+        default:
+            list(tensor.shape);
+        }
+        if (below(4))
+            settle(tensor);
+    }
+
+    void bytes(std::vector<std::uint8_t>& data) {
+        if (data.empty() || below(8) == 0)
+            data.resize(below(256));
+        else
+            any(data) = static_cast<std::uint8_t>(random_());
+    }
+
+    void instruction(std::vector<std::uint8_t>& program) {
+        const std::size_t count = program.size() / sizeof(overtake_insn);
+        if (count == 0 || below(16) == 0) {
+            program.resize(below(4) * sizeof(overtake_insn) + (below(16) == 0));
+            return;
+        }
+        std::uint8_t* insn = program.data() + below(count) * sizeof(overtake_insn);
+        const std::size_t size = std::size_t{1} << below(4);
+        const std::size_t at = below(sizeof(overtake_insn) / size) * size;
+        std::uint64_t value = 0;
+        std::memcpy(&value, insn + at, size);
+        change(value);
+        std::memcpy(insn + at, &value, size);
+    }
+
+    void segments(fbs::ModelT& model) {
+        if (model.segments.empty())
+            return;
+        const std::size_t how = below(24);
+        if (how == 0 && model.segments.size() < 16) {
+            auto copy = std::make_unique<fbs::SegmentT>(*any(model.segments));
+            model.segments.push_back(std::move(copy));
+            return;
+        }
+        if (how == 1) {
+            std::swap(any(model.segments), any(model.segments));
+            return;
+        }
+        fbs::SegmentT& segment = *any(model.segments);
+        if (how == 2) {
+            (below(2) ? segment.bpu.reset() : segment.cpu.reset());
+        } else if (segment.bpu) {
+            bpu(*segment.bpu, model);
+        } else if (segment.cpu && !segment.cpu->ops.empty()) {
+            if (how == 3)
+                segment.cpu->ops.push_back(std::make_unique<fbs::CpuOpT>(*any(segment.cpu->ops)));
+            else
+                cpu(*any(segment.cpu->ops), model);
+        }
+    }
+
+    void bpu(fbs::BpuSegmentT& segment, const fbs::ModelT& model) {
+        const std::size_t how = below(4);
+        if (how == 0)
+            return change(segment.scratch_bytes);
+        if (how == 1 && !segment.fcs.empty()) {
+            fbs::Fc& fc = any(segment.fcs);
+            std::uint32_t first = fc.first_insn(), count = fc.insn_count();
+            change(below(2) ? first : count);
+            fc = fbs::Fc(first, count, fc.cycles());
+        } else if (how == 2 && segment.fcs.size() < 100) {
+            segment.fcs.push_back(fbs::Fc(static_cast<std::uint32_t>(below(4)), 1, 1));
+        } else if (!segment.bindings.empty()) {
+            fbs::Binding& binding = any(segment.bindings);
+            std::uint32_t region = binding.region(), number = binding.tensor();
+            if (below(2))
+                change(region);
+            else
+                number = static_cast<std::uint32_t>(below(model.tensors.size() + 1));
+            binding = fbs::Binding(region, number, below(4) ? binding.writable() : below(2) != 0);
+            if (below(8) == 0)
+                segment.bindings.push_back(binding);
+        }
+    }
+
+    void cpu(fbs::CpuOpT& op, const fbs::ModelT& model) {
+        switch (below(10)) {
+        case 0:
+            op.type = static_cast<fbs::CpuOpType>(
+                below(static_cast<std::size_t>(fbs::CpuOpType::MAX) + 2));
+            return;
+        case 1:
+        case 2:
+            return numbers(op.inputs, model);
+        case 3:
+            return numbers(op.outputs, model);
+        case 4:
+            return change(op.axis);
+        case 5:
+            return list(op.reals);
+        default:
+            return list(op.integers);
+        }
+    }
+
+    std::mt19937 random_;
+};
+
+template <typename Root>
+bool verifies(const std::vector<std::uint8_t>& bytes, const char* identifier) {
+    flatbuffers::Verifier verifier(bytes.data(), bytes.size(), 8, 100'000);
+    return bytes.size() >= 8 && verifier.VerifyBuffer<Root>(identifier);
+}
+
+/// The file with its parts changed; nothing if it is not sound.
+std::vector<std::uint8_t> mutated(const std::vector<std::uint8_t>& bytes, Mutator& mutator) {
+    const std::size_t changes = 1 + mutator.below(4);
+    if (verifies<fbs::Model>(bytes, fbs::ModelIdentifier())) {
+        fbs::ModelT model;
+        fbs::GetModel(bytes.data())->UnPackTo(&model);
+        for (std::size_t i = 0; i < changes; i++)
+            mutator.mutate(model);
+        return pack(model);
+    }
+    if (verifies<fbs::ModelPack>(bytes, pack_identifier)) {
+        fbs::ModelPackT models;
+        flatbuffers::GetRoot<fbs::ModelPack>(bytes.data())->UnPackTo(&models);
+        for (std::size_t i = 0; i < changes && !models.models.empty(); i++)
+            mutator.mutate(*models.models[mutator.below(models.models.size())]);
+        return pack(models);
+    }
+    return {};
+}
+
+} // namespace
+
+void mutate_model(std::vector<std::uint8_t>& bytes, std::size_t most, std::uint32_t seed) {
+    Mutator mutator(seed);
+    if (mutator.below(12) != 0) {
+        // The copy is aligned as the file would be.
+        const std::vector<std::uint8_t> changed = mutated(bytes, mutator);
+        if (!changed.empty() && changed.size() <= most) {
+            bytes = changed;
+            return;
+        }
+    }
+    const std::size_t size = bytes.size();
+    bytes.resize(most);
+    bytes.resize(LLVMFuzzerMutate(bytes.data(), std::min(size, most), most));
+}
+
+} // namespace overtake::fuzz

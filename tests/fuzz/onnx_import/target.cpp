@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// The libFuzzer target: what scripts/fuzz-onnx.sh runs.
+#include <algorithm>
+
+#include "run_import.hpp"
+
+extern "C" {
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    overtake::fuzz::run_import({data, size});
+    return 0;
+}
+
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                    unsigned int seed) {
+    std::vector<std::uint8_t> bytes(data, data + size);
+    overtake::fuzz::mutate_onnx(bytes, most, seed);
+    std::ranges::copy(bytes, data);
+    return bytes.size();
+}
+}
