@@ -152,17 +152,18 @@ std::int64_t padded_source(Padding::Mode mode, std::int64_t position, std::int64
 }
 
 void run_pad(const Node& node, const FloatTensor& in, const Value& value, std::vector<float>& out) {
-    const auto& [mode, fill, front] = node.padding;
+    const Padding& padding = node.padding;
     const std::uint32_t sizes[3] = {in.value.channels, in.value.height, in.value.width};
     const auto source = [&](std::size_t axis, std::uint32_t position) {
-        return padded_source(mode, std::int64_t{position} - front[axis], sizes[axis]);
+        return padded_source(padding.mode, std::int64_t{position} - padding.front[axis],
+                             sizes[axis]);
     };
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         const std::int64_t c = source(axis_channels, channel), row = source(axis_height, y),
                            column = source(axis_width, x);
         out[index] =
             std::min({c, row, column}) < 0
-                ? fill
+                ? padding.fill
                 : in.data[in.value.index(static_cast<std::size_t>(c), static_cast<std::size_t>(row),
                                          static_cast<std::size_t>(column))];
     });

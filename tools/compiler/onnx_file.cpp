@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include <google/protobuf/io/coded_stream.h>
@@ -26,11 +27,15 @@ constexpr int target_opset = 13;
 constexpr int newest_opset = 17;
 constexpr std::int64_t most_elements = 1ll << 31; // of a tensor, as in the runtime
 
+bool is_control(char character) {
+    return static_cast<unsigned char>(character) < ' ' || character == 0x7f;
+}
+
 // libonnx reports over many lines; ours is one.
 std::string one_line(std::string text) {
     std::string line;
     for (char character : text) {
-        const bool is_space = character == '\n' || character == '\t' || character == ' ';
+        const bool is_space = is_control(character) || character == ' ';
         if (!is_space)
             line += character;
         else if (!line.empty() && line.back() != ' ')
@@ -77,6 +82,29 @@ void forget_shapes(onnx::ModelProto& model) {
             output.mutable_type()->mutable_tensor_type()->clear_shape();
 }
 
+// Names stand in messages of one line, and in names of files.
+void check_names_are_text(const onnx::GraphProto& graph, const std::string& path) {
+    const auto check = [&](const std::string& name) {
+        if (std::ranges::any_of(name, is_control))
+            throw CompileError(path, "a name holds control characters: '" + one_line(name) +
+                                         "'; rename it");
+    };
+    for (const auto* infos : {&graph.input(), &graph.output(), &graph.value_info()})
+        for (const auto& info : *infos)
+            check(info.name());
+    for (const auto& tensor : graph.initializer())
+        check(tensor.name());
+    for (const auto& node : graph.node()) {
+        check(node.name());
+        check(node.op_type());
+        std::ranges::for_each(node.input(), check);
+        std::ranges::for_each(node.output(), check);
+        for (const auto& attribute : node.attribute())
+            if (attribute.has_t())
+                check(attribute.t().name());
+    }
+}
+
 bool has_graph(const onnx::NodeProto& node) {
     return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
         return attribute.has_g() || attribute.graphs_size() > 0;
@@ -99,6 +127,107 @@ void check_operators(const onnx::ModelProto& model, const std::string& path) {
         if (node.output_size() == 0)
             throw CompileError(path, place + "has no output");
     }
+}
+
+// libonnx divides by these and by their products.
+void check_divisors(const onnx::ModelProto& model, const std::string& path) {
+    constexpr std::int64_t most = 1 << 30;
+    static const std::set<std::string> names = {"strides", "dilations", "kernel_shape", "group",
+                                                "blocksize"};
+    const auto fits = [](std::int64_t number) { return number >= 1 && number <= most; };
+    for (const auto& node : model.graph().node())
+        for (const auto& attribute : node.attribute())
+            if (names.contains(attribute.name()) && ((attribute.has_i() && !fits(attribute.i())) ||
+                                                     !std::ranges::all_of(attribute.ints(), fits)))
+                throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
+                                             "): " + attribute.name() + " must lie in 1.." +
+                                             std::to_string(most));
+}
+
+// Bytes of an element as raw data; 0 for what is not known here.
+std::size_t raw_size(int type) {
+    switch (type) {
+    case onnx::TensorProto::DOUBLE:
+    case onnx::TensorProto::INT64:
+    case onnx::TensorProto::UINT64:
+    case onnx::TensorProto::COMPLEX64:
+        return 8;
+    case onnx::TensorProto::FLOAT:
+    case onnx::TensorProto::INT32:
+    case onnx::TensorProto::UINT32:
+        return 4;
+    case onnx::TensorProto::FLOAT16:
+    case onnx::TensorProto::BFLOAT16:
+    case onnx::TensorProto::INT16:
+    case onnx::TensorProto::UINT16:
+        return 2;
+    case onnx::TensorProto::INT8:
+    case onnx::TensorProto::UINT8:
+    case onnx::TensorProto::BOOL:
+        return 1;
+    case onnx::TensorProto::COMPLEX128:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+// How many elements a tensor holds; nothing where they are not whole or of no known size.
+std::optional<std::size_t> held_elements(const onnx::TensorProto& tensor) {
+    if (tensor.has_raw_data()) {
+        const std::size_t size = raw_size(tensor.data_type());
+        if (size == 0 || tensor.raw_data().size() % size != 0)
+            return std::nullopt;
+        return tensor.raw_data().size() / size;
+    }
+    switch (tensor.data_type()) {
+    case onnx::TensorProto::FLOAT:
+        return static_cast<std::size_t>(tensor.float_data_size());
+    case onnx::TensorProto::COMPLEX64:
+        return static_cast<std::size_t>(tensor.float_data_size() / 2);
+    case onnx::TensorProto::DOUBLE:
+        return static_cast<std::size_t>(tensor.double_data_size());
+    case onnx::TensorProto::COMPLEX128:
+        return static_cast<std::size_t>(tensor.double_data_size() / 2);
+    case onnx::TensorProto::INT64:
+        return static_cast<std::size_t>(tensor.int64_data_size());
+    case onnx::TensorProto::UINT32:
+    case onnx::TensorProto::UINT64:
+        return static_cast<std::size_t>(tensor.uint64_data_size());
+    case onnx::TensorProto::STRING:
+        return static_cast<std::size_t>(tensor.string_data_size());
+    default:
+        return static_cast<std::size_t>(tensor.int32_data_size());
+    }
+}
+
+// libonnx copies as many bytes as there are to where as many elements as there may be whole have
+// place, and reads scalars of tensors that have none.
+void check_elements(const onnx::TensorProto& tensor, const std::string& path) {
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+        return;
+    std::size_t count = 1;
+    bool is_possible = true;
+    for (const std::int64_t size : tensor.dims())
+        is_possible = is_possible && size >= 0 &&
+                      !__builtin_mul_overflow(count, static_cast<std::size_t>(size), &count);
+    if (!is_possible)
+        throw CompileError(path, "constant '" + tensor.name() + "' has an impossible shape");
+    if (held_elements(tensor) != count)
+        throw CompileError(path, "constant '" + tensor.name() +
+                                     "' has more or fewer elements than its shape says");
+}
+
+void check_constants(const onnx::ModelProto& model, const std::string& path) {
+    for (const auto& tensor : model.graph().initializer())
+        check_elements(tensor, path);
+    for (const auto& node : model.graph().node())
+        for (const auto& attribute : node.attribute()) {
+            if (attribute.has_t())
+                check_elements(attribute.t(), path);
+            for (const auto& tensor : attribute.tensors())
+                check_elements(tensor, path);
+        }
 }
 
 // libonnx's conversion follows null pointers where a name is not that of a value.
@@ -217,7 +346,10 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
         read_external_data(model, path);
         model.clear_functions(); // what calls them is of another domain
         model.clear_training_info();
+        check_names_are_text(model.graph(), path);
         check_operators(model, path);
+        check_constants(model, path);
+        check_divisors(model, path);
         onnx::checker::check_model(model);
         check_names(model, path);
         set_input_shapes(model, input_shapes, path);
@@ -347,7 +479,9 @@ float Attributes::real(const std::string& name, float otherwise) const {
 
 std::string Attributes::text(const std::string& name, const std::string& otherwise) const {
     const auto* attribute = find(name);
-    return attribute ? attribute->s() : otherwise;
+    std::string value = attribute ? attribute->s() : otherwise;
+    std::ranges::replace_if(value, is_control, '?'); // it is shown where it is not known
+    return value;
 }
 
 std::vector<std::int64_t> Attributes::integers(const std::string& name,

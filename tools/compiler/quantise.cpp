@@ -23,7 +23,7 @@ constexpr double weight_tolerance = 1e-3;
 Quantisation from_range(Range range) {
     const double low = std::min(range.low, 0.0f), high = std::max(range.high, 0.0f);
     const double scale = (high - low) / 255.0;
-    if (scale < 1e-30)
+    if (!(scale >= 1e-30 && std::isfinite(scale))) // of a constant that the CPU reads
         return {1.0f, 0};
     Quantisation result;
     result.scale = static_cast<float>(scale);

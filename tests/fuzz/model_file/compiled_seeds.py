@@ -27,7 +27,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         source = pathlib.Path(scratch) / "network.onnx"
         for seed in range(24):
-            onnx.save(random_graphs.make(seed), str(source))
+            onnx.save(random_graphs.make(seed).model, str(source))
             made = source.with_suffix(".ovm")
             subprocess.run([OVERTAKE, "compile", source, "-o", made, "-q"], check=True)
             if made.stat().st_size <= LARGEST:

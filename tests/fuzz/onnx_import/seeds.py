@@ -68,6 +68,75 @@ def quantised():
         yield test_prequantised.round_trip(nodes, {"w": weights, "m": matrix})
 
 
+def one_node(operator, constants=None, shape=(1, 2, 4, 4), opset=13, **attributes):
+    constants = constants or {}
+    nodes = [small_models.node(operator, ["x", *constants], ["y"], **attributes)]
+    return small_models.model(nodes, {"x": shape}, {"y": (1, None, None, None)}, constants, opset)
+
+
+def whole(*numbers):
+    return np.array(numbers, np.int64)
+
+
+def hostile():
+    """What the fuzzer once found, or would have: each is to be refused, not to crash."""
+    scales = {"r": np.zeros(0, np.float32), "s": np.ones(4, np.float32)}
+    # Raw data that is no whole number of elements: libonnx copies it over the end of an array.
+    for proto, index in [
+        (one_node("Resize", scales), 1),
+        (one_node("Reshape", {"s": whole(1, 32)}), 0),
+        (one_node("Expand", {"s": whole(1, 2, 4, 4)}, opset=9), 0),
+    ]:
+        tensor = proto.graph.initializer[index]
+        tensor.raw_data = tensor.raw_data + b"123"
+        yield proto
+    # Names that are no value's: libonnx's conversion follows null pointers.
+    proto = one_node("Relu", opset=9)
+    proto.graph.output[0].name = "absent"
+    yield proto
+    proto = one_node("Relu", opset=9)
+    proto.graph.value_info.add().CopyFrom(proto.graph.input[0])
+    proto.graph.value_info[0].name = "absent"
+    yield proto
+    # A node of another domain may have no inputs, whatever it is called.
+    proto = one_node("Pow")
+    proto.graph.node[0].domain = "com.example"
+    proto.opset_import.append(onnx.helper.make_opsetid("com.example", 1))
+    yield proto
+    # A graph in a node.
+    proto = one_node("Scan")
+    attribute = proto.graph.node[0].attribute.add(name="body", type=onnx.AttributeProto.GRAPH)
+    attribute.g.CopyFrom(small_models.relu().graph)
+    yield proto
+    # Messages are of one line.
+    yield one_node("Relu", name="two\nlines")
+    yield one_node("Resize", scales, mode="two\nlines")
+    # Products and sums beyond 64 bits, and what would take more memory than there is.
+    most, least = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    for number in (most, least, 1 << 40, -1):
+        yield one_node("Pad", {"p": whole(0, 0, number, 0, 0, 0, 1, 1)})
+        yield one_node("Tile", {"t": whole(1, 1, number, 2)})
+        yield one_node("Expand", {"s": whole(1, 2, number, 4)})
+        yield one_node("Slice", {"b": whole(number), "e": whole(least), "a": whole(2), "s": whole(-1)})
+        yield one_node("Slice", {"b": whole(0, 0), "e": whole(4, 4), "a": whole(2, 2), "s": whole(2, 2)})
+        yield one_node("Split", axis=1, split=[number])
+        yield one_node("MaxPool", kernel_shape=[2, number], strides=[1, 1])
+        yield one_node("MaxPool", kernel_shape=[2, 2], strides=[number, 1], pads=[0, number, 0, 0])
+        yield one_node("Conv", {"w": np.ones((2, 2, 2, 2), np.float32)}, dilations=[1, number])
+        yield one_node("ConvTranspose", {"w": np.ones((2, 2, 2, 2), np.float32)},
+                       output_padding=[0, number], strides=[2, 2])
+        yield one_node("DepthToSpace", blocksize=number)
+    for scale in (0.0, -1.0, 1e-38, 1e38, np.nan):
+        yield one_node("Resize", {"r": np.zeros(0, np.float32),
+                                  "s": np.array([1, 1, scale, 1], np.float32)})
+    nodes = [small_models.node("ConstantOfShape", ["s"], ["c"]),
+             small_models.node("Add", ["x", "c"], ["y"])]
+    shape = {"s": whole(1 << 24, 1 << 24, 1 << 16)}
+    yield small_models.model(nodes, {"x": (1, 2)}, {"y": (1, None)}, shape)
+    # An index that leaves what it chooses from.
+    yield one_node("Gather", {"i": whole(7)}, axis=1)
+
+
 def few():
     yield small_models.relu()
     yield small_models.two_inputs()
@@ -79,12 +148,12 @@ def few():
     for proto in list(operators())[::9]:
         yield older(proto, 9)
     for seed in range(8):
-        yield random_graphs.make(seed)
+        yield random_graphs.make(seed).model
 
 
 def many():
     for seed in range(8, 60):
-        yield random_graphs.make(seed)
+        yield random_graphs.make(seed).model
     for proto in operators():
         for opset in (8, 11, 15):
             yield older(proto, opset)
@@ -101,7 +170,7 @@ def main():
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     count = 0
-    for source in [few] if options.few else [few, many]:
+    for source in [few, hostile] if options.few else [few, hostile, many]:
         for proto in source():
             data = proto.SerializeToString()
             if len(data) <= LARGEST:
