@@ -120,10 +120,11 @@ void Importer::fold_reals(const Entry& entry) {
         Constant constant;
         constant.shape = found->second.shape;
         const std::vector<float>& reals = results.at(found->second.value);
-        if (found->second.integer)
-            constant.integers.assign(reals.begin(), reals.end());
-        else
-            constant.floats = reals;
+        constant.floats = reals;
+        if (found->second.integer) {
+            constant.integers = integers_of(constant);
+            constant.floats.clear();
+        }
         references_.erase(found);
         constants_[name] = std::move(constant);
     }

@@ -173,11 +173,11 @@ void Importer::range_constant() {
     Constant constant;
     const bool is_integer = !constant_input(0).integers.empty();
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i) {
-        const float value = numbers[0] + static_cast<float>(i) * numbers[2];
-        if (is_integer)
-            constant.integers.push_back(static_cast<std::int64_t>(value));
-        else
-            constant.floats.push_back(value);
+        constant.floats.push_back(numbers[0] + static_cast<float>(i) * numbers[2]);
+    }
+    if (is_integer) {
+        constant.integers = integers_of(constant);
+        constant.floats.clear();
     }
     constant.shape = {static_cast<std::int64_t>(count)};
     constants_[node_->output(0)] = std::move(constant);

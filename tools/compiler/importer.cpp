@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <onnx/shape_inference/implementation.h>
 
@@ -33,10 +34,19 @@ std::vector<float> reals_of(const Constant& constant) {
     return constant.floats;
 }
 
+// What lies outside is the nearest that 64 bits hold of it, and what is no number 0.
 std::vector<std::int64_t> integers_of(const Constant& constant) {
-    if (constant.integers.empty())
-        return {constant.floats.begin(), constant.floats.end()};
-    return constant.integers;
+    if (!constant.integers.empty())
+        return constant.integers;
+    constexpr float beyond = 9223372036854775808.0f; // 2^63
+    std::vector<std::int64_t> integers;
+    for (const float real : constant.floats)
+        if (real >= beyond || real < -beyond)
+            integers.push_back(real > 0 ? std::numeric_limits<std::int64_t>::max()
+                                        : std::numeric_limits<std::int64_t>::min());
+        else
+            integers.push_back(std::isnan(real) ? 0 : static_cast<std::int64_t>(real));
+    return integers;
 }
 
 void Importer::refuse(const std::string& reason) const {

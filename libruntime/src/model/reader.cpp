@@ -67,6 +67,8 @@ public:
         for (const fbs::Segment* segment : *root_.segments())
             read_segment(*segment, segments.element(contents_.segments.size(), segment));
         read_outputs();
+        if (root_.fc_shares()) // of reports, which read it in place
+            check_alignment(*root_.fc_shares(), of_root(Root::VT_FC_SHARES, "fc_shares"));
         check_total_memory();
         return std::move(contents_);
     }
@@ -108,6 +110,14 @@ private:
         require(contents_.program.size() % sizeof(overtake_insn) == 0, program,
                 fmt::format("{} bytes are no whole number of instructions of {} bytes",
                             contents_.program.size(), sizeof(overtake_insn)));
+    }
+
+    /// Of vectors whose elements want more than the four bytes that the verifier looks at.
+    template <typename Elements>
+    void check_alignment(const Elements& elements, const Place& place) const {
+        require(elements.size() == 0 ||
+                    reinterpret_cast<std::uintptr_t>(elements.Data()) % alignof(std::uint64_t) == 0,
+                place, "misaligned");
     }
 
     std::span<const std::byte> bytes(const flatbuffers::Vector<std::uint8_t>& data,
@@ -296,9 +306,7 @@ private:
         require(
             from.fcs()->size() != 0 && from.fcs()->size() <= OVERTAKE_MAX_FCS, fcs,
             fmt::format("{} FCs, but 1..{} are possible", from.fcs()->size(), OVERTAKE_MAX_FCS));
-        // The only vector that needs more than the alignment that the verifier looks at.
-        require(reinterpret_cast<std::uintptr_t>(from.fcs()->Data()) % alignof(fbs::Fc) == 0, fcs,
-                "misaligned");
+        check_alignment(*from.fcs(), fcs);
         for (const fbs::Fc* fc : *from.fcs()) {
             const std::uint64_t end = std::uint64_t{fc->first_insn()} + fc->insn_count();
             require(fc->insn_count() != 0 && end <= insns, fcs.element(segment.fcs.size(), fc),
@@ -375,10 +383,12 @@ private:
             require_value(number, here);
             require(number != op.output, place, "reads what it writes");
         }
-        if (from.integers())
+        if (from.integers()) {
+            check_alignment(*from.integers(), place.field(fbs::CpuOp::VT_INTEGERS, "integers"));
             op.integers.assign(from.integers()->begin(), from.integers()->end());
-        else if (from.type() == fbs::CpuOpType::Softmax)
+        } else if (from.type() == fbs::CpuOpType::Softmax) {
             op.integers = {read_axis(from, op, place.field(fbs::CpuOp::VT_AXIS, "axis"))};
+        }
         if (from.reals())
             op.reals.assign(from.reals()->begin(), from.reals()->end());
         const std::string reason = cpu::check(cpu::operation_of(contents_.tensors, op));

@@ -21,7 +21,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 namespace {
 
-constexpr std::uint32_t mutations = 4;
+constexpr std::uint32_t mutations = 12;
 constexpr std::size_t largest = 1u << 14;
 
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
