@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks the checked-in classifier and the generated networks."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -143,19 +144,30 @@ class GeneratedNetworks(unittest.TestCase):
                     print(f"{kind} {name}: {share:.2f} of the outputs' size is the image's own")
                     self.assertGreater(share, LEAST_OWN)
 
+    def full_size(self, kind, size):
+        """The one that the build has made, or a new one: what counts is the size."""
+        if "NETWORKS" in os.environ:
+            return pathlib.Path(os.environ["NETWORKS"]) / f"{kind}.onnx"
+        path = self.folder / f"{kind}.onnx"
+        command = [sys.executable, HERE / "generate.py", kind, path, "--input", str(size)]
+        subprocess.run([*command, "--probes", "1"], check=True, stderr=subprocess.DEVNULL)
+        return path
+
     def test_sizes_are_the_published_ones(self):
         for kind, size, parameters, macs in PUBLISHED:
             with self.subTest(kind=kind):
-                path = self.folder / f"{kind}.onnx"
-                command = [sys.executable, HERE / "generate.py", kind, path, "--input", str(size)]
-                command += ["--probes", "1"]
-                report = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
-                counted = count(onnx.load(str(path)))
+                counted = count(onnx.load(str(self.full_size(kind, size))))
                 self.assertEqual(counted[0], parameters)
                 if macs is not None:  # published with two or three digits
                     self.assertAlmostEqual(counted[1] / macs, 1, delta=0.01)
-                self.assertIn(f"{counted[0]:,} parameters", report.stderr)
-                self.assertIn(f"{counted[1]:,} multiply-accumulates", report.stderr)
+
+    def test_generator_tells_the_sizes(self):
+        path = self.folder / "detector.onnx"
+        command = [sys.executable, HERE / "generate.py", "detector", path, "--width", "8"]
+        report = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
+        parameters, macs = count(onnx.load(str(path)))
+        self.assertIn(f"{parameters:,} parameters", report.stderr)
+        self.assertIn(f"{macs:,} multiply-accumulates", report.stderr)
 
     def test_detector_has_three_heads_at_strides_8_16_and_32(self):
         network = float_reference.Network(self.generate("detector", "detector.onnx"))

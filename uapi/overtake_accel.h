@@ -395,6 +395,9 @@ struct overtake_extension_sync {
  * Through ioctl the job is collected by WAIT; through io_uring its CQE carries the
  * status in res and the executed nanoseconds in res2, and nothing is left to collect.
  *
+ * What the pointers name is read, and fences are in place, before the call returns; through
+ * io_uring before the system call does that submits the SQE, unless that asks for IOSQE_ASYNC.
+ *
  * Fails with ESHUTDOWN when the context is banned, because too many of its jobs ended by
  * their own fault: it takes no job any more, another context does.
  */
