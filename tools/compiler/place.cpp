@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <ranges>
 #include <span>
 
 #include "error.hpp"
@@ -43,9 +42,10 @@ public:
         for (const Node& node : nodes_)
             if (node.op == Operator::reshape)
                 view_reshaped(node);
-        for (const Node& node : nodes_ | std::views::reverse) // what a dense part lies in is dense
-            if (node.op == Operator::slice)
-                view_slice(node);
+        // Backwards: what a dense part lies in is dense.
+        for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node)
+            if (node->op == Operator::slice)
+                view_slice(*node);
         for (const Node& node : nodes_)
             if (node.op == Operator::concat)
                 view_inputs(node);
