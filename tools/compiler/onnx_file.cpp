@@ -230,16 +230,18 @@ void check_constants(const onnx::ModelProto& model, const std::string& path) {
         }
 }
 
-// libonnx's conversion follows null pointers where a name is not that of a value.
+// libonnx's conversion follows null pointers where a name is not that of a value, and its inference
+// believes what is said in passing of an input rather than the input.
 void check_names(onnx::ModelProto& model, const std::string& path) {
     auto& graph = *model.mutable_graph();
-    std::set<std::string> names;
+    std::set<std::string> names, made;
     for (const auto& input : graph.input())
         names.insert(input.name());
     for (const auto& tensor : graph.initializer())
         if (model.ir_version() >= 4)
             names.insert(tensor.name());
     for (const auto& node : graph.node()) {
+        made.insert(node.output().begin(), node.output().end());
         for (const std::string& input : node.input())
             if (!input.empty() && !names.contains(input))
                 throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
@@ -251,8 +253,64 @@ void check_names(onnx::ModelProto& model, const std::string& path) {
             throw CompileError(path, "nothing makes the output '" + output.name() + "'");
     auto& infos = *graph.mutable_value_info();
     for (int index = infos.size() - 1; index >= 0; --index)
-        if (!names.contains(infos[index].name()))
+        if (!made.contains(infos[index].name()))
             infos.DeleteSubrange(index, 1);
+}
+
+// Dimensions of a tensor that a node in front of `end` makes, or none, as far as they are known.
+std::optional<int> rank_of(const onnx::ModelProto& model, std::string name, int end) {
+    const auto& graph = model.graph();
+    const auto known = [&](const auto& infos) -> std::optional<int> {
+        for (const auto& info : infos)
+            if (info.name() == name && info.type().tensor_type().has_shape())
+                return info.type().tensor_type().shape().dim_size();
+        return std::nullopt;
+    };
+    if (const auto rank = known(graph.value_info())) // which is what inference believes
+        return rank;
+    // What keeps the shape is passed over: inference over a part of the model costs a copy of it.
+    for (int index = end - 1; index >= 0; --index) {
+        const auto& node = graph.node(index);
+        if (std::ranges::find(node.output(), name) == node.output().end())
+            continue;
+        const onnx::TensorProto* constant = Attributes(node).tensor("value");
+        if (node.op_type() == "Constant" && constant)
+            return constant->dims_size();
+        if (node.op_type() != "DequantizeLinear" && node.op_type() != "QuantizeLinear" &&
+            node.op_type() != "Identity" && node.op_type() != "Cast")
+            break;
+        name = node.input(0);
+    }
+    for (const auto& tensor : graph.initializer())
+        if (tensor.name() == name)
+            return tensor.dims_size();
+    if (const auto rank = known(graph.input()))
+        return rank;
+    onnx::ModelProto front = model;
+    auto& nodes = *front.mutable_graph()->mutable_node();
+    nodes.DeleteSubrange(end, nodes.size() - end);
+    front.mutable_graph()->clear_output();
+    front.mutable_graph()->clear_value_info();
+    onnx::shape_inference::InferShapes(front);
+    return known(front.graph().value_info());
+}
+
+// libonnx takes the dimensions of a convolution's weights without looking how many there are.
+void check_weights(const onnx::ModelProto& model, const std::string& path) {
+    static const std::map<std::string, int> weights_inputs = {
+        {"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}};
+    for (int index = 0; index < model.graph().node_size(); ++index) {
+        const auto& node = model.graph().node(index);
+        const auto found = weights_inputs.find(node.op_type());
+        if (found == weights_inputs.end() || node.input_size() <= found->second)
+            continue;
+        const std::string& weights = node.input(found->second);
+        const auto rank = rank_of(model, weights, index);
+        if (rank && *rank < 3)
+            throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
+                                         "): input '" + weights +
+                                         "' has less than three dimensions");
+    }
 }
 
 // The shapes that the user gives, and a batch of 1 where none is.
@@ -352,6 +410,7 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
         check_divisors(model, path);
         onnx::checker::check_model(model);
         check_names(model, path);
+        check_weights(model, path);
         set_input_shapes(model, input_shapes, path);
         if (opset < target_opset) {
             onnx::shape_inference::InferShapes(model); // conversion asks for shapes

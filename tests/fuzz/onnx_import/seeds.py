@@ -98,6 +98,13 @@ def hostile():
     proto.graph.value_info.add().CopyFrom(proto.graph.input[0])
     proto.graph.value_info[0].name = "absent"
     yield proto
+    # Weights of too few dimensions, in truth or by what is said in passing of an input.
+    yield one_node("ConvTranspose", {"w": np.ones(3, np.float32)})
+    yield one_node("Conv", {"w": np.ones((2, 2), np.float32)}, opset=9)
+    proto = one_node("ConvTranspose", {"w": np.ones((2, 2, 3, 3), np.float32)})
+    proto.graph.value_info.add(name="w").type.tensor_type.elem_type = 1
+    proto.graph.value_info[0].type.tensor_type.shape.dim.add().dim_value = 3
+    yield proto
     # A node of another domain may have no inputs, whatever it is called.
     proto = one_node("Pow")
     proto.graph.node[0].domain = "com.example"
