@@ -339,10 +339,30 @@ bool verifies(const std::vector<std::uint8_t>& bytes, const char* identifier) {
     return bytes.size() >= 8 && verifier.VerifyBuffer<Root>(identifier);
 }
 
+template <typename Elements>
+bool is_aligned(const Elements* elements) {
+    return !elements ||
+           reinterpret_cast<std::uintptr_t>(elements->Data()) % alignof(std::uint64_t) == 0;
+}
+
+/// Vectors that the verifier lets lie anywhere; the reader refuses such a file.
+bool is_aligned(const fbs::Model& model) {
+    bool all = is_aligned(model.fc_shares());
+    for (const fbs::Segment* segment : *model.segments()) {
+        if (segment->bpu())
+            all = all && is_aligned(segment->bpu()->fcs());
+        if (segment->cpu())
+            for (const fbs::CpuOp* op : *segment->cpu()->ops())
+                all = all && is_aligned(op->integers());
+    }
+    return all;
+}
+
 /// The file with its parts changed; nothing if it is not sound.
 std::vector<std::uint8_t> mutated(const std::vector<std::uint8_t>& bytes, Mutator& mutator) {
     const std::size_t changes = 1 + mutator.below(4);
-    if (verifies<fbs::Model>(bytes, fbs::ModelIdentifier())) {
+    if (verifies<fbs::Model>(bytes, fbs::ModelIdentifier()) &&
+        is_aligned(*fbs::GetModel(bytes.data()))) {
         fbs::ModelT model;
         fbs::GetModel(bytes.data())->UnPackTo(&model);
         for (std::size_t i = 0; i < changes; i++)
@@ -351,7 +371,11 @@ std::vector<std::uint8_t> mutated(const std::vector<std::uint8_t>& bytes, Mutato
     }
     if (verifies<fbs::ModelPack>(bytes, pack_identifier)) {
         fbs::ModelPackT models;
-        flatbuffers::GetRoot<fbs::ModelPack>(bytes.data())->UnPackTo(&models);
+        const auto& root = *flatbuffers::GetRoot<fbs::ModelPack>(bytes.data());
+        for (const fbs::Model* model : *root.models())
+            if (!is_aligned(*model))
+                return {};
+        root.UnPackTo(&models);
         for (std::size_t i = 0; i < changes && !models.models.empty(); i++)
             mutator.mutate(*models.models[mutator.below(models.models.size())]);
         return pack(models);
