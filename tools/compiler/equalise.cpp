@@ -164,7 +164,8 @@ private:
                 best = std::move(factors);
             }
         }
-        multiply(group, best);
+        if (!best.empty()) // no error is a number where a weight is none
+            multiply(group, best);
     }
 
     // Of the readers' outputs, as a share of their power; sum over the readers.

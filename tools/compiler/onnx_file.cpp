@@ -378,13 +378,13 @@ void read_external_data(onnx::ModelProto& model, const std::string& path) {
         const std::uint64_t length =
             number("length") > 0 || error ? number("length") : size - offset;
         if (error || offset > size || length > size - offset)
-            throw CompileError(path, what + "lies in " + location.string() +
+            throw CompileError(path, what + "lies in " + one_line(location.string()) +
                                          ", which does not hold it; is the file beside the model?");
         std::ifstream file(file_path, std::ios::binary);
         std::string data(length, '\0');
         file.seekg(static_cast<std::streamoff>(offset));
         if (!file.read(data.data(), static_cast<std::streamsize>(length)))
-            throw CompileError(path, what + "cannot be read from " + location.string());
+            throw CompileError(path, what + "cannot be read from " + one_line(location.string()));
         tensor.set_raw_data(std::move(data));
         tensor.clear_external_data();
         tensor.set_data_location(onnx::TensorProto::DEFAULT);
@@ -401,10 +401,10 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
         throw CompileError(path, "opset " + std::to_string(opset) +
                                      " is not supported; export it with opset 13 to 17");
     try {
+        check_names_are_text(model.graph(), path);
         read_external_data(model, path);
         model.clear_functions(); // what calls them is of another domain
         model.clear_training_info();
-        check_names_are_text(model.graph(), path);
         check_operators(model, path);
         check_constants(model, path);
         check_divisors(model, path);

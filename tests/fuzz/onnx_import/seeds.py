@@ -115,6 +115,12 @@ def hostile():
     attribute = proto.graph.node[0].attribute.add(name="body", type=onnx.AttributeProto.GRAPH)
     attribute.g.CopyFrom(small_models.relu().graph)
     yield proto
+    # Weights that are no numbers, between which channels are to be made equal.
+    weights = {"w": np.full((2, 2, 1, 1), np.nan, np.float32), "v": np.ones((2, 2, 1, 1), np.float32)}
+    nodes = [small_models.node("Conv", ["x", "v"], ["c"], name="first"),
+             small_models.node("Relu", ["c"], ["d"]),
+             small_models.node("Conv", ["d", "w"], ["y"], name="second")]
+    yield small_models.model(nodes, {"x": (1, 2, 4, 4)}, {"y": (1, 2, 4, 4)}, weights)
     # Messages are of one line.
     yield one_node("Relu", name="two\nlines")
     yield one_node("Resize", scales, mode="two\nlines")
