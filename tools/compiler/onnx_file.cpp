@@ -230,6 +230,16 @@ void check_constants(const onnx::ModelProto& model, const std::string& path) {
         }
 }
 
+// libonnx counts down some of these one stride at a time.
+void check_dimensions(const onnx::GraphProto& graph, const std::string& path) {
+    for (const auto* infos : {&graph.input(), &graph.output(), &graph.value_info()})
+        for (const auto& info : *infos)
+            for (const auto& dimension : info.type().tensor_type().shape().dim())
+                if (dimension.dim_value() > most_elements)
+                    throw CompileError(path, "tensor '" + info.name() + "' has more than " +
+                                                 std::to_string(most_elements) + " elements");
+}
+
 // libonnx's conversion follows null pointers where a name is not that of a value, and its inference
 // believes what is said in passing of an input rather than the input.
 void check_names(onnx::ModelProto& model, const std::string& path) {
@@ -408,6 +418,7 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
         check_operators(model, path);
         check_constants(model, path);
         check_divisors(model, path);
+        check_dimensions(model.graph(), path);
         onnx::checker::check_model(model);
         check_names(model, path);
         check_weights(model, path);
