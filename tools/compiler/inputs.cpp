@@ -106,6 +106,15 @@ std::uint32_t flags_of(InputKind kind) {
                                      : 0;
 }
 
+// The graph's input becomes `outer`, and `node` makes of it what was the input before.
+void put_in_front(Graph& graph, std::size_t index, Value outer, Node node) {
+    node.inputs = {graph.values.size()};
+    node.output = graph.inputs[index];
+    graph.inputs[index] = graph.values.size();
+    graph.values.push_back(std::move(outer));
+    graph.nodes.insert(graph.nodes.begin(), std::move(node));
+}
+
 void mark_picture(Value& input, const InputOptions& options) {
     input.user_type = UserType::uint8;
     input.is_picture = true;
@@ -131,11 +140,7 @@ void apply_picture(Graph& graph, std::size_t index, const InputOptions& options)
     mark_picture(picture, options);
     Node node = normalising_node(picture, options, mean, scale);
     graph.values[network_input].name += ":normalised";
-    node.inputs = {graph.values.size()};
-    node.output = network_input;
-    graph.inputs[index] = graph.values.size();
-    graph.values.push_back(std::move(picture));
-    graph.nodes.insert(graph.nodes.begin(), std::move(node));
+    put_in_front(graph, index, std::move(picture), std::move(node));
 }
 
 // Puts the conversion in front of a picture of bytes: what its bytes mean stays, so that in float
@@ -153,11 +158,7 @@ void convert_nv12(Graph& graph, std::size_t index, const InputOptions& options) 
     node.name = camera.name + ":nv12";
     node.onnx_type = "Nv12";
     node.op = Operator::copy;
-    node.inputs = {graph.values.size()};
-    node.output = converted;
-    graph.inputs[index] = graph.values.size();
-    graph.values.push_back(std::move(camera));
-    graph.nodes.insert(graph.nodes.begin(), std::move(node));
+    put_in_front(graph, index, std::move(camera), std::move(node));
 }
 
 // The CPU reads real numbers: what it alone reads of an input of bytes, the device copies first.
@@ -175,11 +176,7 @@ void copy_bytes(Graph& graph, std::size_t index) {
     node.name = bytes.name + ":copy";
     node.onnx_type = "Copy";
     node.op = Operator::copy;
-    node.inputs = {graph.values.size()};
-    node.output = copied;
-    graph.inputs[index] = graph.values.size();
-    graph.values.push_back(std::move(bytes));
-    graph.nodes.insert(graph.nodes.begin(), std::move(node));
+    put_in_front(graph, index, std::move(bytes), std::move(node));
 }
 
 } // namespace

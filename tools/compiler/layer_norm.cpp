@@ -2,13 +2,13 @@
 #include "layer_norm.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "onnx_file.hpp"
+#include "surroundings.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -17,22 +17,7 @@ using onnx::NodeProto;
 
 class Recogniser {
 public:
-    explicit Recogniser(onnx::ModelProto& model) : graph_(*model.mutable_graph()) {
-        for (const auto& tensor : graph_.initializer())
-            constants_[tensor.name()] = &tensor;
-        for (NodeProto& node : *graph_.mutable_node()) {
-            for (const std::string& output : node.output())
-                writers_[output] = &node;
-            for (const std::string& input : node.input())
-                readers_[input].push_back(&node);
-        }
-        for (const auto& output : graph_.output())
-            readers_[output.name()].push_back(nullptr);
-        for (const auto* list : {&graph_.value_info(), &graph_.input()})
-            for (const auto& value : *list)
-                if (const auto shape = static_shape(value))
-                    shapes_[value.name()] = *shape;
-    }
+    explicit Recogniser(onnx::GraphProto& graph) : graph_(graph), around_(graph) {}
 
     void run() {
         for (NodeProto& node : *graph_.mutable_node())
@@ -41,21 +26,8 @@ public:
     }
 
 private:
-    const NodeProto* writer(const std::string& name, const char* type) const {
-        const auto found = writers_.find(name);
-        const bool fits = found != writers_.end() && found->second->op_type() == type;
-        return fits ? found->second : nullptr;
-    }
-
-    const onnx::TensorProto* constant(const std::string& name) const {
-        if (const auto found = constants_.find(name); found != constants_.end())
-            return found->second;
-        const NodeProto* node = writer(name, "Constant");
-        return node ? Attributes(*node).tensor("value") : nullptr;
-    }
-
     std::optional<float> scalar(const std::string& name) const {
-        const onnx::TensorProto* tensor = constant(name);
+        const onnx::TensorProto* tensor = around_.constant(name);
         if (!tensor || tensor->data_type() != onnx::TensorProto::FLOAT)
             return std::nullopt;
         const Constant constant = read_constant(*tensor, "");
@@ -64,37 +36,28 @@ private:
 
     // The tensor whose mean over the last axis this is.
     const std::string* mean_of(const std::string& name) const {
-        const NodeProto* mean = writer(name, "ReduceMean");
+        const NodeProto* mean = around_.writer(name, "ReduceMean");
         if (!mean || mean->input_size() != 1 || Attributes(*mean).integer("keepdims", 1) == 0)
             return nullptr;
         const auto axes = Attributes(*mean).integers("axes", {});
-        const auto shape = shapes_.find(mean->input(0));
         const bool is_last =
             axes.size() == 1 &&
-            (axes[0] == -1 || (shape != shapes_.end() && axes[0] + 1 == std::ssize(shape->second)));
+            (axes[0] == -1 || axes[0] + 1 == std::ssize(around_.shape(mean->input(0))));
         return is_last ? &mean->input(0) : nullptr;
     }
 
     bool is_square_of(const std::string& name, const std::string& centred) const {
-        if (const NodeProto* power = writer(name, "Pow"))
+        if (const NodeProto* power = around_.writer(name, "Pow"))
             return power->input(0) == centred && scalar(power->input(1)) == 2.0f;
-        const NodeProto* product = writer(name, "Mul");
+        const NodeProto* product = around_.writer(name, "Mul");
         return product && product->input(0) == centred && product->input(1) == centred;
-    }
-
-    // The node of a type that alone reads the tensor.
-    NodeProto* sole_reader(const std::string& name, const char* type) const {
-        const auto found = readers_.find(name);
-        const bool fits = found != readers_.end() && found->second.size() == 1 &&
-                          found->second[0] && found->second[0]->op_type() == type;
-        return fits ? found->second[0] : nullptr;
     }
 
     // What the node combines the tensor with, if that is one number for each that is normalised.
     const std::string* parameter(const NodeProto& node, const std::string& tensor,
                                  std::int64_t count) const {
         const std::string& other = node.input(node.input(0) == tensor ? 1 : 0);
-        const onnx::TensorProto* found = constant(other);
+        const onnx::TensorProto* found = around_.constant(other);
         const bool fits = found && found->data_type() == onnx::TensorProto::FLOAT &&
                           found->dims_size() == 1 && found->dims(0) == count;
         return fits ? &other : nullptr;
@@ -104,13 +67,12 @@ private:
     void become_normalization(NodeProto& division, const std::string& source, float epsilon) {
         NodeProto* last = &division;
         std::vector<std::string> inputs = {source};
-        const auto shape = shapes_.find(source);
+        const auto shape = around_.shape(source);
         for (const char* type : {"Mul", "Add"}) {
-            NodeProto* reader = sole_reader(last->output(0), type);
-            const std::string* operand =
-                reader && shape != shapes_.end() && !shape->second.empty()
-                    ? parameter(*reader, last->output(0), shape->second.back())
-                    : nullptr;
+            NodeProto* reader = around_.sole_reader(last->output(0), type);
+            const std::string* operand = reader && !shape.empty()
+                                             ? parameter(*reader, last->output(0), shape.back())
+                                             : nullptr;
             if (!operand)
                 break;
             inputs.push_back(*operand);
@@ -130,9 +92,9 @@ private:
     // centred / sqrt(mean(centred ^ 2) + epsilon), centred being x - mean(x).
     void recognise(NodeProto& division) {
         const std::string centred = division.input(0);
-        const NodeProto* difference = writer(centred, "Sub");
-        const NodeProto* root = writer(division.input(1), "Sqrt");
-        const NodeProto* sum = root ? writer(root->input(0), "Add") : nullptr;
+        const NodeProto* difference = around_.writer(centred, "Sub");
+        const NodeProto* root = around_.writer(division.input(1), "Sqrt");
+        const NodeProto* sum = root ? around_.writer(root->input(0), "Add") : nullptr;
         if (!difference || !sum)
             return;
         const std::string* mean = mean_of(difference->input(1));
@@ -145,16 +107,13 @@ private:
     }
 
     onnx::GraphProto& graph_;
-    std::map<std::string, const onnx::TensorProto*> constants_;
-    std::map<std::string, const NodeProto*> writers_;
-    std::map<std::string, std::vector<NodeProto*>> readers_; // null: the graph's caller
-    std::map<std::string, std::vector<std::int64_t>> shapes_;
+    Surroundings around_;
 };
 
 } // namespace
 
 void recognise_layer_normalization(onnx::ModelProto& model) {
-    Recogniser(model).run();
+    Recogniser(*model.mutable_graph()).run();
 }
 
 void remove_dead_nodes(onnx::ModelProto& model) {

@@ -2,12 +2,12 @@
 #include "shuffle.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "onnx_file.hpp"
+#include "surroundings.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -51,15 +51,7 @@ std::optional<Shuffle> shuffle_of(const Shape& from, const Shape& middle, const 
 
 class Recogniser {
 public:
-    explicit Recogniser(onnx::ModelProto& model) : graph_(*model.mutable_graph()) {
-        for (const NodeProto& node : graph_.node())
-            for (const std::string& output : node.output())
-                writers_[output] = &node;
-        for (const auto* list : {&graph_.value_info(), &graph_.input(), &graph_.output()})
-            for (const auto& value : *list)
-                if (const auto shape = static_shape(value))
-                    shapes_[value.name()] = *shape;
-    }
+    explicit Recogniser(onnx::GraphProto& graph) : graph_(graph), around_(graph) {}
 
     void run() {
         for (NodeProto& node : *graph_.mutable_node())
@@ -68,27 +60,16 @@ public:
     }
 
 private:
-    const NodeProto* writer(const std::string& name, const char* type) const {
-        const auto found = writers_.find(name);
-        const bool fits = found != writers_.end() && found->second->op_type() == type;
-        return fits ? found->second : nullptr;
-    }
-
-    Shape shape(const std::string& name) const {
-        const auto found = shapes_.find(name);
-        return found == shapes_.end() ? Shape() : found->second;
-    }
-
     void recognise(NodeProto& last) {
-        const NodeProto* transposition = writer(last.input(0), "Transpose");
+        const NodeProto* transposition = around_.writer(last.input(0), "Transpose");
         const NodeProto* first =
-            transposition ? writer(transposition->input(0), "Reshape") : nullptr;
+            transposition ? around_.writer(transposition->input(0), "Reshape") : nullptr;
         if (!first)
             return;
         const std::string source = first->input(0);
-        const auto shuffle =
-            shuffle_of(shape(source), shape(first->output(0)),
-                       Attributes(*transposition).integers("perm", {}), shape(last.output(0)));
+        const auto shuffle = shuffle_of(around_.shape(source), around_.shape(first->output(0)),
+                                        Attributes(*transposition).integers("perm", {}),
+                                        around_.shape(last.output(0)));
         if (!shuffle)
             return;
         last.set_op_type(shuffle->type);
@@ -108,14 +89,13 @@ private:
     }
 
     onnx::GraphProto& graph_;
-    std::map<std::string, const NodeProto*> writers_;
-    std::map<std::string, Shape> shapes_;
+    Surroundings around_;
 };
 
 } // namespace
 
 void recognise_shuffles(onnx::ModelProto& model) {
-    Recogniser(model).run();
+    Recogniser(*model.mutable_graph()).run();
 }
 
 } // namespace overtake::compiler

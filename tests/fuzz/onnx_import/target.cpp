@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The libFuzzer target: what scripts/fuzz-onnx.sh runs.
+// The libFuzzer target: what scripts/fuzz-files.sh onnx runs.
 #include <algorithm>
 
 #include "run_import.hpp"
