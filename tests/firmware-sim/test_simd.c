@@ -352,22 +352,18 @@ static void test_weights_are_bytes_only_where_that_is_exact(void **state)
 	free(scratch);
 }
 
-/* A CONV of 1 x 1 with anything in it; its sums are of the size of the outputs. */
-static void pointwise_init(struct random_job *job, u32 height, u32 width, u32 inputs, u32 outputs,
-			   u64 *seed)
+/*
+ * Anything as the inputs, outputs, weights and parameters of a CONV whose other fields are set; its
+ * sums are of the size of the outputs.
+ */
+static void place_conv(struct random_job *job, u32 height, u32 width, u32 in_height, u32 in_width,
+		       u32 inputs, u32 outputs, u64 *seed)
 {
 	u32 padded = (outputs + 7) / 8 * 8;
 	u32 *params;
 
-	memset(job, 0, sizeof(*job));
-	job->insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_CONV, .groups = 1,
-					    .kernel_height = 1, .kernel_width = 1,
-					    .stride_height = 1, .stride_width = 1,
-					    .clamp_min = -128, .clamp_max = 127,
-					    .weights_region = JOB_WEIGHTS,
-					    .params_region = JOB_PARAMS };
 	place_dense(job, &job->insn.out, JOB_OUT, height, width, outputs, seed);
-	place_dense(job, &job->insn.in[0], JOB_IN0, height, width, inputs, seed);
+	place_dense(job, &job->insn.in[0], JOB_IN0, in_height, in_width, inputs, seed);
 	bind_anything(job, JOB_WEIGHTS, ovt_insn_weights_bytes(&job->insn), OVT_REGION_READ, seed);
 	bind_anything(job, JOB_PARAMS, ovt_insn_params_bytes(&job->insn), OVT_REGION_READ, seed);
 	params = (u32 *)job->regions[JOB_PARAMS].base;
@@ -376,6 +372,40 @@ static void pointwise_init(struct random_job *job, u32 height, u32 width, u32 in
 		params[padded + output] = (u32)random_between(seed, 1u << 22, 1u << 23);
 		params[2 * padded + output] = 23 + (u32)random_between(seed, 8, 14);
 	}
+}
+
+static void pointwise_init(struct random_job *job, u32 height, u32 width, u32 inputs, u32 outputs,
+			   u64 *seed)
+{
+	memset(job, 0, sizeof(*job));
+	job->insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_CONV, .groups = 1,
+					    .kernel_height = 1, .kernel_width = 1,
+					    .stride_height = 1, .stride_width = 1,
+					    .clamp_min = -128, .clamp_max = 127,
+					    .weights_region = JOB_WEIGHTS,
+					    .params_region = JOB_PARAMS };
+	place_conv(job, height, width, height, width, inputs, outputs, seed);
+}
+
+/* One pixel, of a window of up to 3 x 3 taps, in up to 3 groups. */
+static void one_window_init(struct random_job *job, u32 inputs, u32 outputs, u64 *seed)
+{
+	struct overtake_insn *insn = &job->insn;
+
+	memset(job, 0, sizeof(*job));
+	*insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_CONV,
+					.groups = (u16)random_between(seed, 1, 3),
+					.kernel_height = (u16)random_between(seed, 1, 3),
+					.kernel_width = (u16)random_between(seed, 1, 3),
+					.dilation_height = (u16)random_between(seed, 0, 2),
+					.dilation_width = (u16)random_between(seed, 0, 2),
+					.stride_height = 1, .stride_width = 1,
+					.clamp_min = -128, .clamp_max = 127,
+					.weights_region = JOB_WEIGHTS,
+					.params_region = JOB_PARAMS };
+	place_conv(job, 1, 1, (insn->kernel_height - 1u) * ovt_dilation(insn->dilation_height) + 1,
+		   (insn->kernel_width - 1u) * ovt_dilation(insn->dilation_width) + 1,
+		   inputs * insn->groups, outputs * insn->groups, seed);
 }
 
 #define SPLIT_INPUTS	64u
@@ -453,6 +483,89 @@ static void test_one_pixel_equals_scalar(void **state)
 			       job.regions[JOB_WEIGHTS].length);
 		}
 		assert_true(check_case(&job, scratch, i % 2 ? INT64_MAX : 1));
+		random_job_free(&job);
+	}
+	free(scratch);
+}
+
+static void fill_region(struct random_job *job, u32 region, s8 value)
+{
+	memset(job->regions[region].base, value, job->regions[region].length);
+}
+
+/* All products as large as they can be, and outputs that still tell their sums apart. */
+static void make_extreme(struct random_job *job, s8 weight)
+{
+	const struct overtake_insn *insn = &job->insn;
+	u32 products = insn->in[0].channels / insn->groups * insn->kernel_height *
+		       insn->kernel_width;
+	u32 padded = (insn->out.channels + 7) / 8 * 8;
+	u32 *shifts = (u32 *)job->regions[JOB_PARAMS].base + 2ull * padded;
+	u32 bits = 0;
+
+	while (products >> bits)
+		bits++;
+	for (u32 output = 0; output < padded; output++)
+		shifts[output] = 23 + 8 + bits;
+	fill_region(job, JOB_IN0, 127);
+	fill_region(job, JOB_WEIGHTS, weight);
+}
+
+/* Behind a ReLU no input is below its zero point: see hw/simd/conv_single.c. */
+static void test_digits_of_one_pixel_equal_scalar(void **state)
+{
+	struct ovt_simd_scratch *scratch = new_scratch();
+	u32 covered = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 600; i++) {
+		u64 seed = 0xd1342543de82ef95ull + i;
+		struct random_job job;
+
+		one_window_init(&job, random_between(&seed, 1, i % 5 ? 40 : 600),
+				random_between(&seed, 1, 40), &seed);
+		job.insn.in[0].zero_point = -128;
+		if (i % 3 == 0)
+			make_extreme(&job, i % 2 ? -128 : 127);
+		if (check_case(&job, scratch, i % 4 ? INT64_MAX : 1)) {
+			covered++;
+			if (i % 3 == 0)
+				assert_int_equal(scratch->packed[0], 15);
+		}
+		random_job_free(&job);
+	}
+	assert_true(covered > 400);
+	free(scratch);
+}
+
+/* One pixel is laid out as digits or as words where there is room; one input below zero decides. */
+static void test_one_pixel_is_digits_only_where_that_is_exact(void **state)
+{
+	/* The second byte: a digit of the second input, the high byte of the first, nothing. */
+	enum { DIGITS = 15, WORDS = 0, NEITHER = 0x5a };
+	static const struct {
+		u32 inputs;
+		bool negative;
+		u8 packed;
+	} rows[] = {
+		{ 64, false, DIGITS }, { 64, true, WORDS }, { 63, true, WORDS }, { 2, true, WORDS },
+		{ 6144, false, DIGITS }, { 6144, true, WORDS }, { 6145, false, WORDS },
+		{ 12288, false, WORDS }, { 12289, false, NEITHER },
+	};
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		u64 seed = 0xaf251af3b0f025b5ull + i;
+		struct random_job job;
+
+		pointwise_init(&job, 1, 1, rows[i].inputs, 17, &seed);
+		job.insn.in[0].zero_point = rows[i].negative ? -127 : -128;
+		fill_region(&job, JOB_IN0, 127);
+		job.regions[JOB_IN0].base[rows[i].inputs - 1] = rows[i].negative ? (u8)-128 : 127;
+		memset(scratch->packed, 0x5a, sizeof(scratch->packed));
+		assert_true(check_case(&job, scratch, INT64_MAX));
+		assert_int_equal(scratch->packed[1], rows[i].packed);
 		random_job_free(&job);
 	}
 	free(scratch);
@@ -698,6 +811,8 @@ int main(void)
 		cmocka_unit_test(test_weights_are_bytes_only_where_that_is_exact),
 		cmocka_unit_test(test_weights_that_would_saturate_are_split),
 		cmocka_unit_test(test_one_pixel_equals_scalar),
+		cmocka_unit_test(test_digits_of_one_pixel_equal_scalar),
+		cmocka_unit_test(test_one_pixel_is_digits_only_where_that_is_exact),
 		cmocka_unit_test(test_rounding_at_its_edges_equals_scalar),
 		cmocka_unit_test(test_what_does_not_fit_is_not_covered),
 		cmocka_unit_test(test_wide_gaps_are_not_covered),

@@ -31,8 +31,11 @@
 #define FILLED_BYTES	(1u << 1)
 #define PACKED_WORDS	(1u << 2)
 #define PACKED_BYTES	(1u << 3)
+/* The words are those of one pixel, spread; as digits. */
+#define FILLED_SINGLE	(1u << 4)
+#define FILLED_DIGITS	(1u << 5)
 /* Of the instruction: it has weights that cannot be, or are not, packed as bytes. */
-#define WIDE		(1u << 4)
+#define WIDE		(1u << 6)
 
 static void plan_run(struct ovt_conv_run *run, const struct ovt_simd_inputs *inputs,
 		     const struct overtake_insn *insn, u32 at_once)
@@ -67,10 +70,27 @@ static bool plan(struct ovt_conv_plan *plan, const struct overtake_insn *insn)
 	return true;
 }
 
+/* The group of channels that output @channel is of. */
+static u32 group_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+		    u32 channel)
+{
+	return insn->groups == 1 ? 0 : channel / plan->group_outputs;
+}
+
 /* Outputs of a unit of work: fewer of those that have many weights. */
 static u32 unit_outputs(const struct ovt_conv_plan *plan)
 {
 	return plan->block_bytes > UNIT_WEIGHTS / 2 ? VECTOR_OUTPUTS : OVT_SIMD_OUTPUTS;
+}
+
+/* Those at the cursor: no more than are left of a group. */
+static u32 outputs_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+		      const struct ovt_cursor *cursor)
+{
+	u32 left = (group_at(plan, insn, cursor->c) + 1) * plan->group_outputs - cursor->c;
+	u32 most = unit_outputs(plan);
+
+	return left < most ? left : most;
 }
 
 /* Of reading the weights of so many outputs. */
@@ -90,18 +110,13 @@ bool ovt_simd_conv_covers(const struct overtake_insn *insn)
 /* The first 8 outputs come twice, for two pixels at once, in the order of both their sums. */
 static void repeat_outputs(struct ovt_simd_channels *outputs)
 {
-	ovt_f64x4 *factors = outputs->scales.factors;
-	ovt_i64x4 low = (ovt_i64x4)outputs->single.low, high = (ovt_i64x4)outputs->single.high;
-	ovt_i64x4 first = __builtin_ia32_permti256(low, high, 0x20);
+	struct ovt_simd_factors *factors = &outputs->factors;
 
-	outputs->single.low = (ovt_f32x8)first;
-	outputs->single.high = (ovt_f32x8)first;
+	factors->low = (ovt_f32x8)ovt_simd_in_order((ovt_u32x8)factors->low,
+						    (ovt_u32x8)factors->high).low;
+	factors->high = factors->low;
 	outputs->bias = ovt_simd_in_order(outputs->bias.low, outputs->bias.high);
 	outputs->bias.high = outputs->bias.low;
-	/* See ovt_simd_requantise_double(): low, high, low, high. */
-	factors[2] = factors[1];
-	factors[3] = factors[1];
-	factors[1] = factors[0];
 }
 
 static u32 group_pixels(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
@@ -116,13 +131,6 @@ static bool is_single(const struct ovt_conv_plan *plan, const struct overtake_in
 		      const struct ovt_cursor *cursor)
 {
 	return group_pixels(plan, insn, cursor) == 1 && ovt_conv_single_fits(&plan->words_run);
-}
-
-/* The group of channels that output @channel is of. */
-static u32 group_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
-		    u32 channel)
-{
-	return insn->groups == 1 ? 0 : channel / plan->group_outputs;
 }
 
 static const s8 *weights_at(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
@@ -169,25 +177,22 @@ static void load_rows(struct ovt_conv_block *block, const struct ovt_conv_plan *
 }
 
 static void run_strip(const struct ovt_conv_plan *plan, const struct ovt_conv_strip *strip,
-		      const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch,
-		      u32 filled, bool single)
+		      const struct ovt_conv_block *block, u32 filled)
 {
 	if (filled & PACKED_BYTES)
 		ovt_conv_packed_bytes(strip, block);
 	else if (filled & PACKED_WORDS)
 		ovt_conv_packed_words(strip, block);
-	else if (single)
-		ovt_conv_single(strip, &plan->words_run, block, scratch);
 	else
 		ovt_conv_words(strip, &plan->words_run, block);
 }
 
 /* Whether rows of taps outside the tensor can be left out. */
-static bool skips_rows(const struct overtake_insn *insn, bool bytes, bool single)
+static bool skips_rows(const struct overtake_insn *insn, bool bytes)
 {
 	u32 rows = insn->kernel_height;
 
-	return rows > 1 && !single && (!bytes || rows <= OVT_SIMD_TAP_ROWS);
+	return rows > 1 && (!bytes || rows <= OVT_SIMD_TAP_ROWS);
 }
 
 static s64 max_work(s64 a, s64 b)
@@ -202,7 +207,6 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	  struct ovt_cursor *cursor, u32 count, s64 *work)
 {
 	const bool bytes = cursor->filled & PACKED_BYTES;
-	const bool single = !bytes && is_single(plan, insn, cursor);
 	const u32 pixels = group_pixels(plan, insn, cursor);
 	const s64 pixel_work = 10 + ovt_simd_store_work(insn) +
 			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
@@ -216,7 +220,7 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 	load_block(&block, plan, insn, operands, cursor, count);
 	ovt_conv_walk_from(&walk, bytes ? &plan->bytes : &plan->inputs, insn, operands,
 			   bytes ? (const void *)scratch->bytes : scratch->inputs, cursor,
-			   skips_rows(insn, bytes, single));
+			   skips_rows(insn, bytes));
 	load_rows(&block, plan, insn, scratch, &walk, cursor->filled);
 	do {
 		if (walk.done == walk.end) {
@@ -224,7 +228,7 @@ run_block(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 			load_rows(&block, plan, insn, scratch, &walk, cursor->filled);
 		}
 		ovt_conv_place_strip(&strip, &walk, plan->strip);
-		run_strip(plan, &strip, &block, scratch, cursor->filled, single);
+		run_strip(plan, &strip, &block, cursor->filled);
 		*work -= max_work(least, 20 + strip.pixels * pixel_work);
 		least = 0;
 	} while (walk.done < pixels && *work > 0);
@@ -248,6 +252,38 @@ static bool advance(const struct ovt_conv_plan *plan, const struct overtake_insn
 	return ovt_simd_next_group(&plan->inputs, insn, cursor);
 }
 
+/* Outputs of one pixel, whose window is spread, until they or the work are used up. */
+static OVT_SIMD_NOINLINE bool
+run_single(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
+	   const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
+	   struct ovt_cursor *cursor, s64 *work)
+{
+	const bool digits = cursor->filled & FILLED_DIGITS;
+	const s64 multiplied = 30 + ovt_simd_store_work(insn) +
+			       (s64)plan->block_bytes / PRODUCTS_PER_NS;
+	const s64 block_work = BLOCK_WORK + max_work(weights_work(plan), multiplied);
+	struct ovt_conv_strip strip = {
+		.pixels = 1,
+		.sums = (struct ovt_simd_sums *)scratch->sums,
+	};
+	struct ovt_conv_block block;
+	u32 count;
+
+	do {
+		count = outputs_at(plan, insn, cursor);
+		load_block(&block, plan, insn, operands, cursor, count);
+		strip.outputs[0] = ovt_output_at(insn, operands, cursor);
+		if (digits)
+			ovt_conv_single_digits(&strip, &plan->words_run, &block, scratch);
+		else
+			ovt_conv_single_words(&strip, &plan->words_run, &block, scratch);
+		*work -= block_work;
+		if (!advance(plan, insn, cursor, count))
+			return true;
+	} while (*work > 0 && cursor->filled & FILLED_SINGLE);
+	return false;
+}
+
 static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *insn,
 		const struct ovt_operands *operands, struct ovt_simd_scratch *scratch,
 		struct ovt_cursor *cursor)
@@ -264,7 +300,9 @@ static s64 fill(const struct ovt_conv_plan *plan, const struct overtake_insn *in
 	work = ovt_simd_inputs_fill(&plan->inputs, insn, operands, cursor->y, cursor->x,
 				    first_channel, scratch->inputs);
 	if (is_single(plan, insn, cursor)) {
-		ovt_conv_single_spread(&plan->words_run, scratch);
+		cursor->filled |= FILLED_SINGLE;
+		if (ovt_conv_single_spread(&plan->words_run, scratch))
+			cursor->filled |= FILLED_DIGITS;
 		work += (s64)plan->block_bytes / PRODUCTS_PER_NS;
 	}
 	return work;
@@ -310,11 +348,14 @@ bool ovt_simd_conv(const struct overtake_insn *insn, const struct ovt_operands *
 	if (!plan(&cut, insn))
 		return true;
 	do {
-		u32 group = group_at(&cut, insn, cursor->c);
-		u32 left = (group + 1) * cut.group_outputs - cursor->c;
-		u32 count = left < unit_outputs(&cut) ? left : unit_outputs(&cut);
+		u32 count = outputs_at(&cut, insn, cursor);
 		bool bytes;
 
+		if (cursor->filled & FILLED_SINGLE) {
+			if (run_single(&cut, insn, operands, scratch, cursor, work))
+				return true;
+			continue;
+		}
 		if (pack(&cut, insn, operands, scratch, cursor, count, work))
 			continue;
 		bytes = cursor->filled & PACKED_BYTES;

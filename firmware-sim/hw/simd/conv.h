@@ -106,15 +106,22 @@ struct ovt_conv_strip {
 void ovt_conv_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
 		    const struct ovt_conv_block *block);
 
-/* Whether the windows of one pixel fit into the scratch, spread for ovt_conv_single(). */
+/* Whether the windows of one pixel fit into the scratch, spread for ovt_conv_single_words(). */
 bool ovt_conv_single_fits(const struct ovt_conv_run *run);
 
-/* Spreads the words of the scratch, in the place of packed weights. */
-void ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scratch *scratch);
+/*
+ * Spreads the words of the scratch, in the place of packed weights: true if they have been taken
+ * apart into digits.
+ */
+bool ovt_conv_single_spread(const struct ovt_conv_run *run, struct ovt_simd_scratch *scratch);
 
-/* The outputs of a strip of one pixel, whose window has been spread. */
-void ovt_conv_single(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
-		     const struct ovt_conv_block *block, const struct ovt_simd_scratch *scratch);
+/* The outputs of a strip of one pixel, whose window has been spread; as digits. */
+void ovt_conv_single_words(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+			   const struct ovt_conv_block *block,
+			   const struct ovt_simd_scratch *scratch);
+void ovt_conv_single_digits(const struct ovt_conv_strip *strip, const struct ovt_conv_run *run,
+			    const struct ovt_conv_block *block,
+			    const struct ovt_simd_scratch *scratch);
 
 /* Whether the weights of 16 outputs are few enough to be packed as bytes; as words. */
 bool ovt_conv_bytes_fit(const struct ovt_conv_plan *plan);

@@ -73,7 +73,7 @@ ovt_conv_finish_16(const struct ovt_conv_strip *strip, const struct ovt_conv_blo
 	for (p = 0; p < pixels; p += 2)
 		bytes[p / 2] = ovt_simd_requantise_single(&sums[p],
 							  &sums[p + 1 < pixels ? p + 1 : p],
-							  &block->channels.single);
+							  &block->channels);
 	if (block->count != OVT_SIMD_OUTPUTS) {
 #pragma GCC unroll 3
 		for (p = 0; p < pixels; p += 2)
@@ -111,7 +111,7 @@ ovt_conv_finish_8(const struct ovt_conv_strip *strip, const struct ovt_conv_bloc
 			  sums[p + 3 < last ? p + 3 : last].low },
 		};
 		ovt_s8x32 bytes = ovt_simd_requantise_single(&pairs[0], &pairs[1],
-							     &block->channels.single);
+							     &block->channels);
 		ovt_s64x2 first = ovt_conv_pixels_of_8(ovt_simd_first(bytes));
 		ovt_s64x2 second = ovt_conv_pixels_of_8(ovt_simd_second(bytes));
 		const u64 each[4] = { (u64)first[0], (u64)first[1], (u64)second[0],

@@ -71,8 +71,13 @@ void ovt_conv_walk_from(struct ovt_conv_walk *walk, const struct ovt_simd_inputs
 	walk->end = height * width;
 	walk->first_row = 0;
 	walk->end_row = insn->kernel_height;
-	if (skips)
+	if (skips) {
 		ovt_conv_walk_on(walk);
+	} else if (!walk->next_row_window && !walk->next_row_output) {
+		/* Rows that follow each other are one. */
+		walk->width = walk->end;
+		walk->x = walk->done;
+	}
 }
 
 /* As many as there may be, or half of what is left, so that no short strip is left behind. */
@@ -83,21 +88,52 @@ static u32 strip_pixels(u32 left, u32 most)
 	return left >= 2 * most ? most : (left + 1) / 2;
 }
 
+/* Past the end of a row to the next one's first pixel. */
+static __always_inline void next_row(struct ovt_conv_walk *walk)
+{
+	walk->x = 0;
+	walk->window += walk->next_row_window;
+	walk->output += walk->next_row_output;
+}
+
+/* Pixels of one row.  Those behind the last are placed as well, but not used. */
+static __always_inline void place_in_row(struct ovt_conv_strip *strip, struct ovt_conv_walk *walk)
+{
+	const u64 window_step = walk->window_step, output_step = walk->output_step;
+	const u8 *window = walk->window;
+	s8 *output = walk->output;
+	u32 p;
+
+#pragma GCC unroll 6
+	for (p = 0; p < OVT_STRIP_PIXELS; p++) {
+		strip->windows[p] = window;
+		strip->outputs[p] = output;
+		window += window_step;
+		output += output_step;
+	}
+	walk->window += strip->pixels * window_step;
+	walk->output += strip->pixels * output_step;
+	walk->x += strip->pixels;
+	if (walk->x == walk->width)
+		next_row(walk);
+}
+
 void ovt_conv_place_strip(struct ovt_conv_strip *strip, struct ovt_conv_walk *walk, u32 most)
 {
 	u32 p;
 
 	strip->pixels = strip_pixels(walk->end - walk->done, most);
 	walk->done += strip->pixels;
+	if (strip->pixels <= walk->width - walk->x) {
+		place_in_row(strip, walk);
+		return;
+	}
 	for (p = 0; p < strip->pixels; p++) {
 		strip->windows[p] = walk->window;
 		strip->outputs[p] = walk->output;
 		walk->window += walk->window_step;
 		walk->output += walk->output_step;
-		if (++walk->x == walk->width) {
-			walk->x = 0;
-			walk->window += walk->next_row_window;
-			walk->output += walk->next_row_output;
-		}
+		if (++walk->x == walk->width)
+			next_row(walk);
 	}
 }

@@ -35,10 +35,8 @@ bool ovt_simd_combine_covers(const struct overtake_insn *insn)
 static ovt_f64x4 scale_of(u32 multiplier, u32 shift)
 {
 	u32 multipliers[8] = { multiplier }, shifts[8] = { shift };
-	ovt_f64x4 factors[2];
 
-	ovt_simd_scale_8(factors, multipliers, shifts);
-	return ovt_broadcast_f64(factors[0][0]);
+	return ovt_broadcast_f64(ovt_simd_factors_of(multipliers, shifts)[0]);
 }
 
 static void load_factors(struct factors *factors, const struct overtake_insn *insn)

@@ -141,13 +141,12 @@ static void load_scale(struct ovt_simd_channels *channels, const struct overtake
 	u32 entry = ovt_positions_counted(insn, at, inside) - 1;
 	ovt_s32x8 multiplier = ovt_broadcast_s32((s32)ovt_param(operands, entry));
 	ovt_s32x8 shift = ovt_broadcast_s32((s32)ovt_param(operands, (u64)kernel + entry));
-	u32 multipliers[8], shifts[8], i;
+	u32 multipliers[8], shifts[8];
 
 	ovt_store_s32x8(multipliers, multiplier);
 	ovt_store_s32x8(shifts, shift);
-	ovt_simd_scale_8(channels->scales.factors, multipliers, shifts);
-	for (i = 1; i < 4; i++)
-		channels->scales.factors[i] = channels->scales.factors[0];
+	channels->factors.low = ovt_simd_factors_of(multipliers, shifts);
+	channels->factors.high = channels->factors.low;
 }
 
 bool ovt_simd_average_pool(const struct overtake_insn *insn, const struct ovt_operands *operands,

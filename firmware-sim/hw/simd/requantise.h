@@ -35,11 +35,6 @@ struct ovt_simd_range {
 	ovt_s16x16 zero_point;
 };
 
-/* multiplier / 2^shift of outputs 0..15; as in the scalar code, out of range is not undefined. */
-struct ovt_simd_scales {
-	ovt_f64x4 factors[4];
-};
-
 /*
  * Sums of a pixel, in the order in which they are packed: outputs 0..3 and 8..11, then 4..7 and
  * 12..15.
@@ -58,10 +53,17 @@ static __always_inline struct ovt_simd_sums ovt_simd_in_order(ovt_u32x8 first, o
 				       (ovt_u32x8)__builtin_ia32_permti256(a, b, 0x31) };
 }
 
-/* To requantise with floats: factors in the order of the sums. */
-struct ovt_simd_single {
+/*
+ * multiplier / 2^shift of outputs in the order of their sums.  As floats, which are exact, even
+ * where the products of sums and factors need doubles.
+ */
+struct ovt_simd_factors {
 	ovt_f32x8 low;
 	ovt_f32x8 high;
+};
+
+/* To requantise with floats. */
+struct ovt_simd_single {
 	ovt_u32x8 zero;		/* bits that make 0, less the zero point */
 	ovt_s8x32 least;
 	ovt_s8x32 greatest;
@@ -74,7 +76,7 @@ struct ovt_simd_single {
  */
 struct ovt_simd_channels {
 	struct ovt_simd_range range;
-	struct ovt_simd_scales scales;
+	struct ovt_simd_factors factors;
 	struct ovt_simd_sums bias;
 	struct ovt_simd_single single;
 	bool factors_fit;
@@ -101,16 +103,6 @@ ovt_simd_range_init(struct ovt_simd_range *range, const struct overtake_insn *in
 	range->zero_point = ovt_broadcast_s16((s16)zero_point);
 }
 
-/* multiplier / 2^shift of 4 outputs. */
-static __always_inline ovt_f64x4 ovt_simd_factors(ovt_s32x4 multipliers, ovt_s32x4 shifts)
-{
-	const ovt_s32x4 exponents = 1023 - shifts;
-	ovt_i64x4 powers = __builtin_ia32_pmovzxdq256((ovt_i32x4)exponents);
-
-	powers = __builtin_ia32_psllqi256(powers, 52);
-	return ovt_to_f64(multipliers) * (ovt_f64x4)powers;
-}
-
 /* As the client has them, in range; as unsigned numbers: so does the scalar code. */
 static __always_inline ovt_i32x8 ovt_simd_multipliers(const u32 *multipliers)
 {
@@ -125,20 +117,9 @@ static __always_inline ovt_i32x8 ovt_simd_shifts(const u32 *shifts)
 	return __builtin_ia32_pminud256(shift, (ovt_i32x8)ovt_broadcast_s32(OVERTAKE_SHIFT_MAX));
 }
 
-/* Of 8 outputs. */
-static __always_inline void
-ovt_simd_scale_8(ovt_f64x4 *factors, const u32 *multipliers, const u32 *shifts)
-{
-	ovt_u32x8 multiplier = (ovt_u32x8)ovt_simd_multipliers(multipliers);
-	ovt_u32x8 shift = (ovt_u32x8)ovt_simd_shifts(shifts);
-
-	factors[0] = ovt_simd_factors(ovt_low_half(multiplier), ovt_low_half(shift));
-	factors[1] = ovt_simd_factors(ovt_high_half(multiplier), ovt_high_half(shift));
-}
-
-/* Of 8 outputs: as a float each is exact. */
+/* multiplier / 2^shift of 8 outputs: as a float each is exact. */
 static __always_inline ovt_f32x8
-ovt_simd_single_factors(const u32 *multipliers, const u32 *shifts)
+ovt_simd_factors_of(const u32 *multipliers, const u32 *shifts)
 {
 	ovt_i32x8 powers = (127 - ovt_simd_shifts(shifts)) << 23;
 
@@ -153,10 +134,12 @@ ovt_simd_clamp(ovt_f64x4 rounded, const struct ovt_simd_range *range)
 				       range->greatest);
 }
 
+/* Of 4 outputs. */
 static __always_inline ovt_f64x4
-ovt_simd_round(ovt_s32x4 sums, ovt_f64x4 factors, const struct ovt_simd_range *range)
+ovt_simd_round(ovt_s32x4 sums, ovt_s32x4 factors, const struct ovt_simd_range *range)
 {
-	ovt_f64x4 rounded = __builtin_ia32_vfmaddpd256(ovt_to_f64(sums), factors,
+	ovt_f64x4 rounded = __builtin_ia32_vfmaddpd256(ovt_to_f64(sums),
+						       ovt_single_to_f64(factors),
 						       ovt_broadcast_f64(OVT_ROUNDING_BIAS));
 
 	return ovt_simd_clamp(rounded, range);
@@ -190,13 +173,14 @@ static __always_inline ovt_s8x16
 ovt_simd_requantise_double(const struct ovt_simd_sums *sums,
 			   const struct ovt_simd_channels *channels)
 {
-	const ovt_f64x4 *factors = channels->scales.factors;
+	const ovt_u32x8 low = (ovt_u32x8)channels->factors.low;
+	const ovt_u32x8 high = (ovt_u32x8)channels->factors.high;
 	const struct ovt_simd_range *range = &channels->range;
 	ovt_f64x4 rounded[4] = {
-		ovt_simd_round(ovt_low_half(sums->low), factors[0], range),
-		ovt_simd_round(ovt_low_half(sums->high), factors[1], range),
-		ovt_simd_round(ovt_high_half(sums->low), factors[2], range),
-		ovt_simd_round(ovt_high_half(sums->high), factors[3], range),
+		ovt_simd_round(ovt_low_half(sums->low), ovt_low_half(low), range),
+		ovt_simd_round(ovt_low_half(sums->high), ovt_low_half(high), range),
+		ovt_simd_round(ovt_high_half(sums->low), ovt_high_half(low), range),
+		ovt_simd_round(ovt_high_half(sums->high), ovt_high_half(high), range),
 	};
 
 	return ovt_simd_pack(rounded, range);
@@ -214,19 +198,24 @@ ovt_simd_single_round(ovt_u32x8 sums, ovt_f32x8 factors, const struct ovt_simd_s
 }
 
 static __always_inline ovt_i16x16
-ovt_simd_single_words(const struct ovt_simd_sums *sums, const struct ovt_simd_single *single)
+ovt_simd_single_words(const struct ovt_simd_sums *sums, const struct ovt_simd_channels *channels)
 {
-	return __builtin_ia32_packssdw256(ovt_simd_single_round(sums->low, single->low, single),
-					  ovt_simd_single_round(sums->high, single->high, single));
+	const struct ovt_simd_factors *factors = &channels->factors;
+	const struct ovt_simd_single *single = &channels->single;
+
+	return __builtin_ia32_packssdw256(ovt_simd_single_round(sums->low, factors->low, single),
+					  ovt_simd_single_round(sums->high, factors->high,
+								single));
 }
 
 /* Sums of two pixels to the bytes of their outputs 0..15, where floats are exact. */
 static __always_inline ovt_s8x32
 ovt_simd_requantise_single(const struct ovt_simd_sums *first, const struct ovt_simd_sums *second,
-			   const struct ovt_simd_single *single)
+			   const struct ovt_simd_channels *channels)
 {
-	ovt_c8x32 bytes = __builtin_ia32_packsswb256(ovt_simd_single_words(first, single),
-						     ovt_simd_single_words(second, single));
+	const struct ovt_simd_single *single = &channels->single;
+	ovt_c8x32 bytes = __builtin_ia32_packsswb256(ovt_simd_single_words(first, channels),
+						     ovt_simd_single_words(second, channels));
 
 	bytes = (ovt_c8x32)__builtin_ia32_permdi256((ovt_i64x4)bytes, 0xd8);
 	bytes = __builtin_ia32_pmaxsb256(bytes, (ovt_c8x32)single->least);
@@ -239,7 +228,7 @@ ovt_simd_requantise_2(const struct ovt_simd_sums *first, const struct ovt_simd_s
 		      const struct ovt_simd_channels *channels)
 {
 	if (channels->sums_fit)
-		return ovt_simd_requantise_single(first, second, &channels->single);
+		return ovt_simd_requantise_single(first, second, channels);
 	return (ovt_s8x32)ovt_join((ovt_s32x4)ovt_simd_requantise_double(first, channels),
 				   (ovt_s32x4)ovt_simd_requantise_double(second, channels));
 }

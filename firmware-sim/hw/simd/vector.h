@@ -16,6 +16,7 @@ typedef s16 ovt_s16x8 __attribute__((vector_size(16)));
 typedef s32 ovt_s32x4 __attribute__((vector_size(16)));
 typedef u32 ovt_u32x4 __attribute__((vector_size(16)));
 typedef s64 ovt_s64x2 __attribute__((vector_size(16)));
+typedef float ovt_f32x4 __attribute__((vector_size(16)));
 typedef s8 ovt_s8x32 __attribute__((vector_size(32)));
 typedef s16 ovt_s16x16 __attribute__((vector_size(32)));
 typedef s32 ovt_s32x8 __attribute__((vector_size(32)));
@@ -42,6 +43,9 @@ static __always_inline void ovt_simd_reload(void)
 {
 	__asm__ volatile("" : : : "memory");
 }
+
+/* What a register holds is computed here, neither sooner nor later. */
+#define ovt_simd_settle(vector)	({ __asm__ volatile("" : "+x"(vector)); })
 
 /* Loads and stores at any address. */
 #define OVT_DEFINE_UNALIGNED(type, name)						\
@@ -118,6 +122,12 @@ static __always_inline ovt_c8x32 ovt_join(ovt_s32x4 low, ovt_s32x4 high)
 	ovt_i64x4 both = (ovt_i64x4)__builtin_ia32_si256_si((ovt_i32x4)low);
 
 	return (ovt_c8x32)__builtin_ia32_insert128i256(both, (ovt_i64x2)high, 1);
+}
+
+/* 4 floats. */
+static __always_inline ovt_f64x4 ovt_single_to_f64(ovt_s32x4 vector)
+{
+	return __builtin_ia32_cvtps2pd256((ovt_f32x4)vector);
 }
 
 static __always_inline ovt_f64x4 ovt_to_f64(ovt_s32x4 vector)
