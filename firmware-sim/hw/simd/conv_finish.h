@@ -14,12 +14,26 @@ void ovt_conv_finish_double_8(const struct ovt_conv_strip *strip,
 /* The bytes that strip->sums holds, 16 for each of two pixels: the first @count of them. */
 void ovt_conv_store_some(const struct ovt_conv_strip *strip, u32 count);
 
+/* The first @count of 8, without a call of memcpy() for each pixel. */
 static __always_inline void ovt_conv_store_8(s8 *out, u64 bytes, u32 count)
 {
-	if (count == OVERTAKE_WEIGHT_BLOCK)
+	if (count == OVERTAKE_WEIGHT_BLOCK) {
 		ovt_store_u64(out, bytes);
-	else
-		memcpy(out, &bytes, count);
+		return;
+	}
+	if (count & 4) {
+		ovt_store_s32(out, (s32)bytes);
+		out += 4;
+		bytes >>= 32;
+	}
+	if (count & 2) {
+		out[0] = (s8)bytes;
+		out[1] = (s8)(bytes >> 8);
+		out += 2;
+		bytes >>= 16;
+	}
+	if (count & 1)
+		out[0] = (s8)bytes;
 }
 
 /* Two pixels' 8 outputs, as they are packed, into the order of memory. */

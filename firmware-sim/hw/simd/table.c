@@ -13,8 +13,12 @@
 /* Of beginning a run: both tensors may be on another page. */
 #define RUN_WORK	60
 
+/* As few elements as this are looked up one by one. */
+#define FEW		8u
+
 struct table {
 	ovt_c8x32 parts[2][8];
+	const u8 *bytes;
 };
 
 static void load_table(struct table *table, const u8 *bytes)
@@ -22,6 +26,7 @@ static void load_table(struct table *table, const u8 *bytes)
 	ovt_s8x16 part, before;
 	u32 half, i;
 
+	table->bytes = bytes;
 	for (half = 0; half < 2; half++) {
 		before = (ovt_s8x16) { 0 };
 		for (i = 0; i < 8; i++) {
@@ -63,7 +68,10 @@ static OVT_SIMD_NOINLINE void look_up_run(const struct table *table, const s8 *i
 	for (; elements - done >= 32; done += 32)
 		ovt_store_s8x32(out + done, (ovt_s8x32)look_up((ovt_c8x32)ovt_load_s8x32(in + done),
 							       table));
-	if (done < elements) {
+	if (elements - done <= FEW) {
+		for (; done < elements; done++)
+			out[done] = (s8)table->bytes[(u8)in[done]];
+	} else {
 		s8 rest[32] = { 0 };
 
 		memcpy(rest, in + done, elements - done);
