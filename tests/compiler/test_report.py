@@ -4,6 +4,7 @@
 import html.parser
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -196,6 +197,10 @@ class Report(unittest.TestCase):
     def test_calibrate_writes_a_profile_that_compile_takes(self):
         profile = self.folder / "here.yaml"
         printed = succeed("calibrate", "-o", profile, "--name", "here", "--runs", 2)
+        measured = re.findall(r"^  ([A-Z_]+): \{fixed_cycles", profile.read_text(), re.M)
+        self.assertLessEqual({"CONV", "DEPTHWISE", "MATMUL", "ADD", "MAX_POOL", "AVERAGE_POOL",
+                              "TABLE", "TRANSPOSED_CONV", "PERMUTE", "RESIZE_NEAREST"},
+                             set(measured))
         self.assertRegex(printed, r"\d+ instructions measured.* median [\d.]+ %, p95 [\d.]+ %")
         self.compile("--profile", profile)
         numbers = info(self.model)["profile"]
