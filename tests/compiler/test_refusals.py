@@ -110,6 +110,8 @@ CASES = [
     ("constant shorter than its shape", short_constant(), ["'w'"]),
     ("opset from the future", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": IMAGE},
                                     opset=18), ["opset 18"]),
+    ("no inputs", model([], {}, {}), ["no inputs"]),
+    ("no outputs", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {}), ["no outputs"]),
     ("more regions than a job has", many_outputs(), ["inputs and outputs"]),
 ]  # fmt: skip
 

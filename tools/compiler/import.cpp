@@ -267,6 +267,8 @@ void Importer::read_inputs() {
     }
     if (graph_.inputs.empty())
         throw CompileError(path_, "the model has no inputs; there is nothing to run");
+    if (model_.graph().output().empty())
+        throw CompileError(path_, "the model has no outputs; there is nothing to compute");
 }
 
 void Importer::read_shapes() {
