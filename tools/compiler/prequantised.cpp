@@ -2,27 +2,17 @@
 #include "prequantised.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <optional>
 #include <set>
 #include <tuple>
 
-#include "error.hpp"
+#include "quantised_nodes.hpp"
 
 namespace overtake::compiler {
 namespace {
 
 using onnx::NodeProto;
 using onnx::TensorProto;
-
-// A constant tensor of integers.
-struct Integers {
-    int type;
-    std::vector<std::int64_t> shape;
-    std::vector<std::int32_t> data;
-};
 
 // Where an operator over quantised tensors has what: an operand is three inputs, the tensor, its
 // scale and its zero point.
@@ -63,17 +53,15 @@ bool keeps_range(const std::string& type) {
     return moves_elements(type) || type == "Resize";
 }
 
-bool is_byte(int type) {
-    return type == TensorProto::INT8 || type == TensorProto::UINT8;
-}
-
-class Remover {
+class Remover : QuantisedNodes {
 public:
     Remover(onnx::ModelProto& model, const std::string& path)
-        : graph_(*model.mutable_graph()), path_(path) {}
+        : QuantisedNodes(model.graph(), path), graph_(*model.mutable_graph()) {}
 
     GivenScales run() {
-        read_constants();
+        for (const auto& input : graph_.input())
+            if (!constant(input.name()))
+                read_input(input);
         if (!is_quantised() && raw_.empty())
             return {};
         for (const NodeProto& node : graph_.node()) {
@@ -91,28 +79,10 @@ public:
     }
 
 private:
-    [[noreturn]] void refuse(const std::string& reason) const {
-        const std::string& name = node_->name().empty() ? node_->output(0) : node_->name();
-        throw CompileError(path_, "node '" + name + "' (" + node_->op_type() + "): " + reason);
-    }
-
     bool is_quantised() const {
         return std::ranges::any_of(graph_.node(), [](const NodeProto& node) {
             return is_quantised_operator(node.op_type());
         });
-    }
-
-    void read_constants() {
-        for (const TensorProto& tensor : graph_.initializer())
-            constants_[tensor.name()] = &tensor;
-        for (const NodeProto& node : graph_.node())
-            if (node.op_type() == "Constant")
-                for (const auto& attribute : node.attribute())
-                    if (attribute.name() == "value")
-                        constants_[node.output(0)] = &attribute.t();
-        for (const auto& input : graph_.input())
-            if (!constants_.contains(input.name()))
-                read_input(input);
     }
 
     // Bytes that the user hands in are numbers: quantised with a scale of 1.
@@ -200,130 +170,6 @@ private:
             quantised_[name] = scales_.tensors[name] = quantisation;
     }
 
-    const std::string& input(int index) const {
-        if (index >= node_->input_size() || node_->input(index).empty())
-            refuse("input " + std::to_string(index) + " is missing");
-        return node_->input(index);
-    }
-
-    const TensorProto* constant(const std::string& name) const {
-        const auto found = constants_.find(name);
-        return found == constants_.end() ? nullptr : found->second;
-    }
-
-    std::vector<float> floats(int index) const {
-        const TensorProto* tensor = constant(input(index));
-        if (!tensor || tensor->data_type() != TensorProto::FLOAT)
-            refuse("input '" + input(index) + "' must be a float32 constant");
-        return elements<float>(*tensor, tensor->float_data());
-    }
-
-    template <typename Element, typename Repeated>
-    std::vector<Element> elements(const TensorProto& tensor, const Repeated& repeated) const {
-        std::size_t count = 1;
-        for (std::int64_t size : tensor.dims())
-            if (size < 0 || __builtin_mul_overflow(count, static_cast<std::size_t>(size), &count))
-                refuse("constant '" + tensor.name() + "' has an impossible shape");
-        std::vector<Element> result;
-        if (tensor.has_raw_data()) {
-            const std::string& raw = tensor.raw_data();
-            result.resize(raw.size() / sizeof(Element));
-            if (!result.empty())
-                std::memcpy(result.data(), raw.data(), result.size() * sizeof(Element));
-        } else {
-            result.assign(repeated.begin(), repeated.end());
-        }
-        if (result.size() != count)
-            refuse("constant '" + tensor.name() +
-                   "' has more or fewer elements than its shape says");
-        return result;
-    }
-
-    Integers integers(const TensorProto& tensor) const {
-        Integers result{tensor.data_type(), {tensor.dims().begin(), tensor.dims().end()}, {}};
-        const auto fill = [&]<typename Element>(Element) {
-            const auto data = elements<Element>(tensor, tensor.int32_data());
-            result.data.assign(data.begin(), data.end());
-        };
-        if (tensor.data_type() == TensorProto::INT8)
-            fill(std::int8_t{});
-        else if (tensor.data_type() == TensorProto::UINT8)
-            fill(std::uint8_t{});
-        else if (tensor.data_type() == TensorProto::INT32)
-            fill(std::int32_t{});
-        else
-            refuse("constant '" + tensor.name() + "' is none of int8, uint8, int32");
-        return result;
-    }
-
-    // An integer constant, as it stands or made by QuantizeLinear.
-    std::optional<Integers> integer_constant(const std::string& name) const {
-        if (const auto found = folded_.find(name); found != folded_.end())
-            return found->second;
-        if (const TensorProto* tensor = constant(name))
-            return integers(*tensor);
-        return std::nullopt;
-    }
-
-    // Zero points of `scale_index`'s tensor and their type.
-    Integers zero_points(int scale_index, std::size_t count, int otherwise) const {
-        const int index = scale_index + 1;
-        if (index >= node_->input_size() || node_->input(index).empty())
-            return {otherwise, {}, std::vector<std::int32_t>(count, 0)};
-        const auto zeros = integer_constant(node_->input(index));
-        if (!zeros || zeros->data.size() != count)
-            refuse("input '" + node_->input(index) +
-                   "' must be a constant with as many elements as there are scales");
-        return *zeros;
-    }
-
-    float positive(float scale) const {
-        if (!(scale > 0) || !std::isfinite(scale))
-            refuse("a scale of " + std::to_string(scale) + " means nothing");
-        return scale;
-    }
-
-    // What one scale and zero point say of an activation, as signed bytes.
-    Quantisation activation(int scale_index, int otherwise = TensorProto::UINT8) const {
-        const std::vector<float> scale = floats(scale_index);
-        if (scale.size() != 1)
-            refuse("a tensor that is computed has one scale for each channel; quantise it with "
-                   "one for all");
-        const Integers zero = zero_points(scale_index, 1, otherwise);
-        if (!is_byte(zero.type))
-            refuse("quantises to something else than 8 bits");
-        const int shift = zero.type == TensorProto::UINT8 ? 128 : 0;
-        return {positive(scale[0]), zero.data[0] - shift};
-    }
-
-    std::int64_t attribute(const char* name, std::int64_t otherwise) const {
-        for (const auto& given : node_->attribute())
-            if (given.name() == name)
-                return given.i();
-        return otherwise;
-    }
-
-    float real_attribute(const char* name, float otherwise) const {
-        for (const auto& given : node_->attribute())
-            if (given.name() == name)
-                return given.f();
-        return otherwise;
-    }
-
-    // How many elements lie behind each other with the same scale.
-    std::size_t inner_size(const std::vector<std::int64_t>& shape, std::size_t scales,
-                           std::int64_t axis) const {
-        const auto rank = static_cast<std::int64_t>(shape.size());
-        axis += axis < 0 ? rank : 0;
-        if (axis < 0 || axis >= rank ||
-            shape[static_cast<std::size_t>(axis)] != static_cast<std::int64_t>(scales))
-            refuse("its scales do not fit the axis of the tensor");
-        std::size_t inner = 1;
-        for (auto index = static_cast<std::size_t>(axis) + 1; index < shape.size(); ++index)
-            inner *= static_cast<std::size_t>(shape[index]);
-        return inner;
-    }
-
     void add_float_constant(const std::string& name, const std::vector<std::int64_t>& shape,
                             const std::vector<float>& data) {
         TensorProto tensor;
@@ -338,20 +184,9 @@ private:
     // Makes the constant `name` of integers, with scales at `scale_index`.
     void dequantise_constant(const std::string& name, const Integers& constant, int scale_index,
                              std::int64_t axis) {
-        const std::vector<float> scales = floats(scale_index);
-        const Integers zeros = zero_points(scale_index, scales.size(), constant.type);
-        const std::size_t inner =
-            scales.size() == 1 ? 1 : inner_size(constant.shape, scales.size(), axis);
-        std::vector<float> data(constant.data.size());
-        for (std::size_t index = 0; index < data.size(); ++index) {
-            const std::size_t channel = index / inner % scales.size();
-            data[index] =
-                positive(scales[channel]) *
-                static_cast<float>(std::int64_t{constant.data[index]} - zeros.data[channel]);
-        }
-        add_float_constant(name, constant.shape, data);
+        add_float_constant(name, constant.shape, dequantised(constant, scale_index, axis));
         if (is_byte(constant.type))
-            scales_.weights[name] = scales;
+            scales_.weights[name] = floats(scale_index);
     }
 
     // Bytes that become numbers of another type.
@@ -380,7 +215,7 @@ private:
 
     void quantize() {
         if (constant(input(0)))
-            return quantize_constant();
+            return fold_quantised_constant();
         const Quantisation quantisation = activation(1);
         const std::string source = real_name(input(0));
         const std::string& target = node_->output(0);
@@ -409,29 +244,6 @@ private:
         clip.add_output(target);
         nodes_.push_back(std::move(clip));
         mark(target, quantisation);
-    }
-
-    void quantize_constant() {
-        const TensorProto& tensor = *constant(input(0));
-        if (tensor.data_type() != TensorProto::FLOAT)
-            refuse("quantises a constant that is not float32");
-        const std::vector<float> data = elements<float>(tensor, tensor.float_data());
-        const std::vector<float> scales = floats(1);
-        const Integers zeros = zero_points(1, scales.size(), TensorProto::UINT8);
-        if (!is_byte(zeros.type))
-            refuse("quantises to something else than 8 bits");
-        Integers result{zeros.type, {tensor.dims().begin(), tensor.dims().end()}, {}};
-        const std::size_t inner =
-            scales.size() == 1 ? 1 : inner_size(result.shape, scales.size(), attribute("axis", 1));
-        const double low = zeros.type == TensorProto::UINT8 ? 0 : -128, high = low + 255;
-        for (std::size_t index = 0; index < data.size(); ++index) {
-            const std::size_t channel = index / inner % scales.size();
-            result.data.push_back(static_cast<std::int32_t>(
-                std::clamp(std::nearbyint(double{data[index]} / positive(scales[channel])) +
-                               zeros.data[channel],
-                           low, high)));
-        }
-        folded_[node_->output(0)] = std::move(result);
     }
 
     void dequantize() {
@@ -648,10 +460,6 @@ private:
     }
 
     onnx::GraphProto& graph_;
-    const std::string path_;
-    const NodeProto* node_ = nullptr;
-    std::map<std::string, const TensorProto*> constants_;
-    std::map<std::string, Integers> folded_; // constants that a QuantizeLinear makes
     std::set<std::string> inputs_;
     std::map<std::string, std::string> renamed_;
     std::map<std::string, Quantisation> quantised_; // by name in the float model
