@@ -36,7 +36,8 @@ onnx)
 	cmake --build --preset fuzz -j "$jobs" --target fuzz_onnx_import
 	target=$targets/fuzz_onnx_import
 	/usr/bin/python3 -B tests/fuzz/onnx_import/seeds.py "$build/corpus"
-	limits="-max_len=16384 -timeout=60"
+	# A child may take a minute of CPU time.
+	limits="-max_len=16384 -timeout=300"
 	;;
 *)
 	echo "usage: scripts/fuzz-files.sh model|onnx [LIBFUZZER OPTION...]" >&2

@@ -7,13 +7,12 @@
 #include <cmath>
 #include <limits>
 
-#include <onnx/shape_inference/implementation.h>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "error.hpp"
 #include "layout.hpp"
+#include "libonnx.hpp"
 
 namespace overtake::compiler {
 
@@ -134,8 +133,8 @@ void Importer::infer_shape() {
     for (const std::string& name : node_->output())
         graph.add_output()->set_name(name);
     try {
-        onnx::shape_inference::InferShapes(model);
-    } catch (const std::exception&) {
+        libonnx::infer_shapes(model, path_);
+    } catch (const CompileError&) {
         return; // whoever wanted the shape says so
     }
     for (const auto& output : model.graph().output())

@@ -11,12 +11,10 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
-#include <onnx/checker.h>
-#include <onnx/shape_inference/implementation.h>
-#include <onnx/version_converter/convert.h>
 
 #include "error.hpp"
 #include "layer_norm.hpp"
+#include "libonnx.hpp"
 #include "shuffle.hpp"
 
 namespace overtake::compiler {
@@ -29,21 +27,6 @@ constexpr std::int64_t most_elements = 1ll << 31; // of a tensor, as in the runt
 
 bool is_control(char character) {
     return static_cast<unsigned char>(character) < ' ' || character == 0x7f;
-}
-
-// libonnx reports over many lines; ours is one.
-std::string one_line(std::string text) {
-    std::string line;
-    for (char character : text) {
-        const bool is_space = is_control(character) || character == ' ';
-        if (!is_space)
-            line += character;
-        else if (!line.empty() && line.back() != ' ')
-            line += ' ';
-    }
-    while (!line.empty() && line.back() == ' ')
-        line.pop_back();
-    return line;
 }
 
 // Protobuf complains on stderr by itself; its complaint becomes part of our one line.
@@ -278,7 +261,7 @@ std::optional<int> rank_of(const onnx::ModelProto& model, std::string name, int 
     };
     if (const auto rank = known(graph.value_info())) // which is what inference believes
         return rank;
-    // What keeps the shape is passed over: inference over a part of the model costs a copy of it.
+    // What keeps the shape is passed over.
     for (int index = end - 1; index >= 0; --index) {
         const auto& node = graph.node(index);
         if (std::ranges::find(node.output(), name) == node.output().end())
@@ -296,13 +279,7 @@ std::optional<int> rank_of(const onnx::ModelProto& model, std::string name, int 
             return tensor.dims_size();
     if (const auto rank = known(graph.input()))
         return rank;
-    onnx::ModelProto front = model;
-    auto& nodes = *front.mutable_graph()->mutable_node();
-    nodes.DeleteSubrange(end, nodes.size() - end);
-    front.mutable_graph()->clear_output();
-    front.mutable_graph()->clear_value_info();
-    onnx::shape_inference::InferShapes(front);
-    return known(front.graph().value_info());
+    return std::nullopt;
 }
 
 // libonnx takes the dimensions of a convolution's weights without looking how many there are.
@@ -403,6 +380,20 @@ void read_external_data(onnx::ModelProto& model, const std::string& path) {
 
 } // namespace
 
+std::string one_line(const std::string& text) {
+    std::string line;
+    for (char character : text) {
+        const bool is_space = is_control(character) || character == ' ';
+        if (!is_space)
+            line += character;
+        else if (!line.empty() && line.back() != ' ')
+            line += ' ';
+    }
+    while (!line.empty() && line.back() == ' ')
+        line.pop_back();
+    return line;
+}
+
 onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
                            const Shapes& input_shapes) {
     onnx::ModelProto model = parse(path);
@@ -410,33 +401,25 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
     if (opset < oldest_opset || opset > newest_opset)
         throw CompileError(path, "opset " + std::to_string(opset) +
                                      " is not supported; export it with opset 13 to 17");
-    try {
-        check_names_are_text(model.graph(), path);
-        read_external_data(model, path);
-        model.clear_functions(); // what calls them is of another domain
-        model.clear_training_info();
-        check_operators(model, path);
-        check_constants(model, path);
-        check_divisors(model, path);
-        check_dimensions(model.graph(), path);
-        onnx::checker::check_model(model);
-        check_names(model, path);
-        check_weights(model, path);
-        set_input_shapes(model, input_shapes, path);
-        if (opset < target_opset) {
-            onnx::shape_inference::InferShapes(model); // conversion asks for shapes
-            model = onnx::version_conversion::ConvertVersion(model, target_opset);
-        }
-        given = remove_quantisation(model, path);
-        onnx::shape_inference::InferShapes(model);
-        recognise_layer_normalization(model);
-        recognise_shuffles(model);
-        remove_dead_nodes(model);
-    } catch (const CompileError&) {
-        throw;
-    } catch (const std::exception& error) {
-        throw CompileError(path, "libonnx refuses it: " + one_line(error.what()));
-    }
+    check_names_are_text(model.graph(), path);
+    read_external_data(model, path);
+    model.clear_functions(); // what calls them is of another domain
+    model.clear_training_info();
+    check_operators(model, path);
+    check_constants(model, path);
+    check_divisors(model, path);
+    check_dimensions(model.graph(), path);
+    libonnx::check(model, path);
+    check_names(model, path);
+    check_weights(model, path);
+    set_input_shapes(model, input_shapes, path);
+    if (opset < target_opset)
+        model = libonnx::convert(model, target_opset, path);
+    given = remove_quantisation(model, path);
+    libonnx::infer_shapes(model, path);
+    recognise_layer_normalization(model);
+    recognise_shuffles(model);
+    remove_dead_nodes(model);
     return model;
 }
 
