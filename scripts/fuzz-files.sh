@@ -36,8 +36,9 @@ onnx)
 	cmake --build --preset fuzz -j "$jobs" --target fuzz_onnx_import
 	target=$targets/fuzz_onnx_import
 	/usr/bin/python3 -B tests/fuzz/onnx_import/seeds.py "$build/corpus"
-	# A child may take a minute of CPU time.
+	# A child may take a minute of CPU time; the less memory its parent has, the sooner it is made.
 	limits="-max_len=16384 -timeout=300"
+	export ASAN_OPTIONS="quarantine_size_mb=16"
 	;;
 *)
 	echo "usage: scripts/fuzz-files.sh model|onnx [LIBFUZZER OPTION...]" >&2
