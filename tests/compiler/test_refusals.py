@@ -114,6 +114,8 @@ CASES = [
      model([node("LayerNormalization", ["x", "s", "b"], ["y", "mean", "deviation"], axis=-4)],
            {"x": (3, 4)}, {"y": (3, 4), "mean": (3, 1), "deviation": (3, 1)},
            {"s": ones(4), "b": ones(4)}, opset=17), []),
+    ("kernel_shape beside the weights", conv(kernel_shape=[1, 3]),
+     ["'my_conv' (Conv)", "kernel_shape"]),
     ("no inputs", model([], {}, {}), ["no inputs"]),
     ("no outputs", model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {}), ["no outputs"]),
     ("more regions than a job has", many_outputs(), ["inputs and outputs"]),

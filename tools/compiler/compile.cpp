@@ -151,7 +151,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     about(options.model, [&] { check_sizes(imported); });
     const Samples samples = samples_for(imported, inputs, comes_quantised, options);
     if (options.equalises_channels)
-        equalise(imported, samples, tell("equalising channels"));
+        about(options.model, [&] { equalise(imported, samples, tell("equalising channels")); });
     Candidate chosen = about(options.model, [&] {
         const Calibration calibration(imported, samples, options.method, tell("calibrating"));
         return options.method == CalibrationMethod::best

@@ -124,9 +124,13 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
         const bool is_convolution = node.op == Operator::convolution ||
                                     node.op == Operator::depthwise ||
                                     node.op == Operator::transposed_convolution;
-        convolutions_.push_back(
-            is_convolution ? std::make_unique<Convolution>(node, graph.values[node.inputs[0]], out)
-                           : nullptr);
+        try {
+            convolutions_.push_back(is_convolution ? std::make_unique<Convolution>(
+                                                         node, graph.values[node.inputs[0]], out)
+                                                   : nullptr);
+        } catch (const dnnl::error& error) {
+            throw CompileError(describe(node), std::string("oneDNN: ") + error.what());
+        }
     }
 }
 

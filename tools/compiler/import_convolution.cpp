@@ -18,6 +18,13 @@ std::vector<float> Importer::convolution_bias(std::int64_t outputs) const {
     return bias;
 }
 
+// The shape of the output is what the model says of it, where that contradicts the weights.
+void Importer::check_output_channels(const Value& output, std::int64_t channels) const {
+    if (output.channels != channels)
+        refuse("its output has " + std::to_string(output.channels) + " channels, its weights " +
+               std::to_string(channels));
+}
+
 void Importer::convolution() {
     const Reference input = image_input(0);
     Shape shape = constant_input(1).shape;
@@ -46,6 +53,7 @@ void Importer::convolution() {
     }
     node.inputs = {input.value};
     const ValueId output = add_value(node_->output(0), output_shape());
+    check_output_channels(graph_.values[output], shape[0]);
     check_window(node.window, value_of(input), graph_.values[output]);
     finish(std::move(node), output);
 }
@@ -124,6 +132,7 @@ void Importer::transposed_convolution() {
     node.groups = static_cast<std::uint32_t>(group_count);
     node.inputs = {input.value};
     const ValueId output = add_value(node_->output(0), output_shape());
+    check_output_channels(graph_.values[output], shape[1] * group_count);
     read_transposed_padding(node.window, value_of(input), graph_.values[output]);
     finish(std::move(node), output);
 }

@@ -251,6 +251,7 @@ private:
     void add_slice(ValueId input, const std::array<Stretch, 3>& stretches, const std::string& name,
                    const Shape& shape);
     void read_transposed_padding(Window& window, const Value& input, const Value& output) const;
+    void check_output_channels(const Value& output, std::int64_t channels) const;
     std::vector<float> convolution_bias(std::int64_t outputs) const;
     // A computed tensor or a constant.
     struct Operand {

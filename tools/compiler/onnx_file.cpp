@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
@@ -250,17 +251,26 @@ void check_names(onnx::ModelProto& model, const std::string& path) {
             infos.DeleteSubrange(index, 1);
 }
 
-// Dimensions of a tensor that a node in front of `end` makes, or none, as far as they are known.
-std::optional<int> rank_of(const onnx::ModelProto& model, std::string name, int end) {
+using Dimensions = std::vector<std::int64_t>;
+
+// Of a tensor that a node in front of `end` makes, or none, as far as they are known: -1 is any.
+std::optional<Dimensions> dimensions_of(const onnx::ModelProto& model, std::string name, int end) {
     const auto& graph = model.graph();
-    const auto known = [&](const auto& infos) -> std::optional<int> {
+    const auto known = [&](const auto& infos) -> std::optional<Dimensions> {
         for (const auto& info : infos)
-            if (info.name() == name && info.type().tensor_type().has_shape())
-                return info.type().tensor_type().shape().dim_size();
+            if (info.name() == name && info.type().tensor_type().has_shape()) {
+                Dimensions dimensions;
+                for (const auto& dimension : info.type().tensor_type().shape().dim())
+                    dimensions.push_back(dimension.has_dim_value() ? dimension.dim_value() : -1);
+                return dimensions;
+            }
         return std::nullopt;
     };
-    if (const auto rank = known(graph.value_info())) // which is what inference believes
-        return rank;
+    const auto of_constant = [](const onnx::TensorProto& tensor) {
+        return Dimensions(tensor.dims().begin(), tensor.dims().end());
+    };
+    if (const auto dimensions = known(graph.value_info())) // which is what inference believes
+        return dimensions;
     // What keeps the shape is passed over.
     for (int index = end - 1; index >= 0; --index) {
         const auto& node = graph.node(index);
@@ -268,7 +278,7 @@ std::optional<int> rank_of(const onnx::ModelProto& model, std::string name, int 
             continue;
         const onnx::TensorProto* constant = Attributes(node).tensor("value");
         if (node.op_type() == "Constant" && constant)
-            return constant->dims_size();
+            return of_constant(*constant);
         if (node.op_type() != "DequantizeLinear" && node.op_type() != "QuantizeLinear" &&
             node.op_type() != "Identity" && node.op_type() != "Cast")
             break;
@@ -276,13 +286,12 @@ std::optional<int> rank_of(const onnx::ModelProto& model, std::string name, int 
     }
     for (const auto& tensor : graph.initializer())
         if (tensor.name() == name)
-            return tensor.dims_size();
-    if (const auto rank = known(graph.input()))
-        return rank;
-    return std::nullopt;
+            return of_constant(tensor);
+    return known(graph.input());
 }
 
-// libonnx takes the dimensions of a convolution's weights without looking how many there are.
+// libonnx takes the dimensions of a convolution's weights without looking how many there are, and
+// goes by kernel_shape where it contradicts them.
 void check_weights(const onnx::ModelProto& model, const std::string& path) {
     static const std::map<std::string, int> weights_inputs = {
         {"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}};
@@ -292,11 +301,17 @@ void check_weights(const onnx::ModelProto& model, const std::string& path) {
         if (found == weights_inputs.end() || node.input_size() <= found->second)
             continue;
         const std::string& weights = node.input(found->second);
-        const auto rank = rank_of(model, weights, index);
-        if (rank && *rank < 3)
-            throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
-                                         "): input '" + weights +
-                                         "' has less than three dimensions");
+        const auto dimensions = dimensions_of(model, weights, index);
+        if (!dimensions)
+            continue;
+        const std::string place = "node '" + node.name() + "' (" + node.op_type() + "): ";
+        if (dimensions->size() < 3)
+            throw CompileError(path,
+                               place + "input '" + weights + "' has less than three dimensions");
+        const auto fits = [](std::int64_t said, std::int64_t is) { return is < 0 || said == is; };
+        const auto kernel = Attributes(node).integers("kernel_shape", {});
+        if (!kernel.empty() && !std::ranges::equal(kernel, std::span(*dimensions).subspan(2), fits))
+            throw CompileError(path, place + "its kernel_shape is not that of its weights");
     }
 }
 
