@@ -37,8 +37,8 @@ onnx)
 	target=$targets/fuzz_onnx_import
 	/usr/bin/python3 -B tests/fuzz/onnx_import/seeds.py "$build/corpus"
 	# A child may take a minute of CPU time; the less memory its parent has, the sooner it is made.
-	limits="-max_len=16384 -timeout=300"
-	export ASAN_OPTIONS="quarantine_size_mb=16"
+	limits="-max_len=16384 -timeout=900"
+	export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=16"
 	;;
 *)
 	echo "usage: scripts/fuzz-files.sh model|onnx [LIBFUZZER OPTION...]" >&2

@@ -19,13 +19,18 @@ Layer depthwise(unsigned size, unsigned channels, unsigned stride) {
     return {"MobileNetV2", size, size, channels, channels, 3, stride, 1, true};
 }
 
+Layer with_signed_inputs(Layer layer) {
+    layer.signed_inputs = true;
+    return layer;
+}
+
 } // namespace
 
 std::string Layer::name() const {
     const std::string channels = depthwise ? fmt::format("depthwise {}", in_channels)
                                            : fmt::format("{} to {}", in_channels, out_channels);
-    return fmt::format("{}x{}{} {}, {}x{}", kernel, kernel, stride > 1 ? "/2" : "", channels,
-                       in_height, in_width);
+    return fmt::format("{}x{}{} {}, {}x{}{}", kernel, kernel, stride > 1 ? "/2" : "", channels,
+                       in_height, in_width, signed_inputs ? ", signed" : "");
 }
 
 const std::vector<Layer> layers = {
@@ -72,6 +77,8 @@ const std::vector<Layer> layers = {
     convolution("MobileNetV2", 7, 960, 320, 1, 1),
     convolution("MobileNetV2", 7, 320, 1280, 1, 1),
     convolution("MobileNetV2", 1, 1280, 1000, 1, 1),
+    with_signed_inputs(convolution("ResNet-18", 1, 512, 1000, 1, 1)),
+    with_signed_inputs(convolution("MobileNetV2", 1, 1280, 1000, 1, 1)),
 };
 
 double now_ns() {

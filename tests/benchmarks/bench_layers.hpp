@@ -33,6 +33,10 @@ struct Layer {
     const char* network;
     unsigned in_height, in_width, in_channels, out_channels, kernel, stride, pad;
     bool depthwise = false;
+    /// Inputs of any sign; those of the other layers are not negative, as a ReLU leaves them.
+    bool signed_inputs = false;
+
+    int zero_point() const { return signed_inputs ? -7 : -128; }
 
     unsigned out_height() const { return (in_height + 2 * pad - kernel) / stride + 1; }
     unsigned out_width() const { return (in_width + 2 * pad - kernel) / stride + 1; }

@@ -53,8 +53,8 @@ struct Peers::State {
         check(xnn_create_convolution2d_nhwc_qs8(
             layer.pad, layer.pad, layer.pad, layer.pad, layer.kernel, layer.kernel, layer.stride,
             layer.stride, 1, 1, groups, layer.in_channels / groups, layer.out_channels / groups,
-            layer.in_channels, layer.out_channels, -7, 0.02f, 0.003f, weights.data(), bias.data(),
-            3, 0.1f, -128, 127, 0, &xnnpack));
+            layer.in_channels, layer.out_channels, layer.zero_point(), 0.02f, 0.003f,
+            weights.data(), bias.data(), 3, 0.1f, -128, 127, 0, &xnnpack));
         check(xnn_setup_convolution2d_nhwc_qs8(xnnpack, 1, layer.in_height, layer.in_width,
                                                input.data(), output.data(), nullptr));
     }

@@ -2,12 +2,13 @@
 """compile, info and run as a user meets them: files, exit statuses, messages, JSON."""
 
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
 import numpy as np
 
-from overtake_command import fc_times, info, overtake, run, succeed
+from overtake_command import BINARY, fc_times, info, overtake, run, succeed
 from small_models import model, node, ones, relu, save, two_inputs
 
 SHAPE = (8, 4, 4)
@@ -67,6 +68,21 @@ class Command(unittest.TestCase):
         result = overtake("compile", source, "-o", self.directory / "m.ovm")
         self.assertEqual(result.returncode, 0)
         self.assertIn("--calibration", result.stderr)
+
+    def test_closed_streams_and_limits_of_file_sizes_do_not_matter_to_the_rest(self):
+        source = save(relu(), self.directory / "m.onnx")
+        path = self.directory / "m.ovm"
+        for how in ["<&- >&-", "2>&-", "<&- >&- 2>&-"]:
+            with self.subTest(how=how):
+                command = f'exec "$0" compile "$1" -o "$2" -q {how}'
+                subprocess.run(["sh", "-c", command, BINARY, source, path], check=True)
+                self.assertEqual(info(path)["inputs"][0]["name"], "x")
+                path.unlink()
+        command = 'ulimit -f 1; exec "$0" compile "$1" -o "$2" -q'
+        big = save(relu((1, 3, 64, 64)), self.directory / "big.onnx")
+        result = subprocess.run(["bash", "-c", command, BINARY, big, path], check=False,
+                                capture_output=True, text=True)  # fmt: skip
+        self.assertNotIn("libonnx", result.stderr)
 
     def test_the_model_may_come_after_its_options(self):
         source = save(relu(), self.directory / "m.onnx")

@@ -199,7 +199,8 @@ class Report(unittest.TestCase):
         printed = succeed("calibrate", "-o", profile, "--name", "here", "--runs", 2)
         measured = re.findall(r"^  ([A-Z_]+): \{fixed_cycles", profile.read_text(), re.M)
         self.assertLessEqual({"CONV", "DEPTHWISE", "MATMUL", "ADD", "MAX_POOL", "AVERAGE_POOL",
-                              "TABLE", "TRANSPOSED_CONV", "PERMUTE", "RESIZE_NEAREST"},
+                              "TABLE", "TRANSPOSED_CONV", "PERMUTE", "RESIZE_NEAREST", "PAD",
+                              "DEPTH_TO_SPACE", "SPACE_TO_DEPTH"},
                              set(measured))
         self.assertRegex(printed, r"\d+ instructions measured.* median [\d.]+ %, p95 [\d.]+ %")
         self.compile("--profile", profile)

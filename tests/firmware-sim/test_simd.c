@@ -503,6 +503,7 @@ static void make_extreme(struct random_job *job, s8 weight)
 	u32 *shifts = (u32 *)job->regions[JOB_PARAMS].base + 2ull * padded;
 	u32 bits = 0;
 
+	job->insn.out.zero_point = 0;
 	while (products >> bits)
 		bits++;
 	for (u32 output = 0; output < padded; output++)

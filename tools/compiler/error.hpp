@@ -16,4 +16,23 @@ public:
         : Error(EINVAL, place + ": " + what) {}
 };
 
+inline bool is_control(char character) {
+    return static_cast<unsigned char>(character) < ' ' || character == 0x7f;
+}
+
+/// The text in one line, without control characters: libonnx reports over many.
+inline std::string one_line(const std::string& text) {
+    std::string line;
+    for (char character : text) {
+        const bool is_space = is_control(character) || character == ' ';
+        if (!is_space)
+            line += character;
+        else if (!line.empty() && line.back() != ' ')
+            line += ' ';
+    }
+    while (!line.empty() && line.back() == ' ')
+        line.pop_back();
+    return line;
+}
+
 } // namespace overtake::compiler

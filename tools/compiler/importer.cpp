@@ -12,7 +12,6 @@
 
 #include "error.hpp"
 #include "layout.hpp"
-#include "libonnx.hpp"
 
 namespace overtake::compiler {
 
@@ -133,7 +132,7 @@ void Importer::infer_shape() {
     for (const std::string& name : node_->output())
         graph.add_output()->set_name(name);
     try {
-        libonnx::infer_shapes(model, path_);
+        libonnx_.infer_shapes(model);
     } catch (const CompileError&) {
         return; // whoever wanted the shape says so
     }

@@ -15,6 +15,7 @@
 #include "crossings.hpp"
 #include "graph.hpp"
 #include "import.hpp"
+#include "libonnx.hpp"
 #include "onnx_file.hpp"
 #include "prequantised.hpp"
 
@@ -54,8 +55,8 @@ public:
     /// `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
     Importer(const std::string& path, const onnx::ModelProto& model, const GivenScales& given,
              const ImportOptions& options, std::set<int> on_cpu = {})
-        : path_(path), model_(model), given_(given), options_(options), on_cpu_(std::move(on_cpu)) {
-    }
+        : path_(path), libonnx_(path), model_(model), given_(given), options_(options),
+          on_cpu_(std::move(on_cpu)) {}
 
     Graph run();
     /// By node of the file; after run().
@@ -288,6 +289,7 @@ private:
     void apply_given_tensors();
 
     const std::string path_;
+    Libonnx libonnx_;
     const onnx::ModelProto& model_;
     const GivenScales& given_;
     const ImportOptions& options_;

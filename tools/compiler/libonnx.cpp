@@ -1,60 +1,87 @@
 // SPDX-License-Identifier: MIT
 #include "libonnx.hpp"
 
-// In front of <sys/mman.h>, whose macros they do not bear.
-#include <onnx/checker.h>
-#include <onnx/defs/schema.h>
-#include <onnx/shape_inference/implementation.h>
-#include <onnx/version_converter/convert.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
-#include <functional>
+#include <new>
+#include <stdexcept>
+#include <utility>
 
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "error.hpp"
-#include "onnx_file.hpp"
+#include <google/protobuf/stubs/logging.h>
+#include <onnx/checker.h>
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+#include <onnx/version_converter/convert.h>
 
-namespace overtake::compiler::libonnx {
+#include "error.hpp"
+
+namespace overtake::compiler {
 namespace {
 
-using Work = std::function<onnx::ModelProto()>;
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
-constexpr rlim_t most_cpu_seconds = 60;
+constexpr int clock_per_cpu = 5;
 
-// What the child leaves in the file: one of these, then a model, or why there is none.
-constexpr char made = 'm', refused = 'r';
+// What a child writes: how many bytes follow, then one of these, then what came of it, or why
+// nothing did.
+constexpr char made = 'm', refused = 'r', no_memory = 'n';
+using Length = std::uint64_t;
 
-// Memory that a child writes and its parent reads.
-class MemoryFile {
+// A pipe clear of standard input, output and error, which may be closed.
+class Pipe {
 public:
-    explicit MemoryFile(const std::string& path) : descriptor_(memfd_create("libonnx", 0)) {
-        if (descriptor_ < 0)
-            throw CompileError(path, std::string("no memory for libonnx: ") + std::strerror(errno));
+    explicit Pipe(const std::string& path) {
+        std::array<int, 2> ends;
+        if (pipe2(ends.data(), O_CLOEXEC) != 0)
+            throw Error(errno, path + ": no pipe for libonnx: " + std::strerror(errno));
+        for (std::size_t end = 0; end < ends.size(); ++end) {
+            ends_[end] = fcntl(ends[end], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+            close(ends[end]);
+        }
+        if (ends_[0] < 0 || ends_[1] < 0) {
+            const int error = errno;
+            close_both();
+            throw Error(error, path + ": no pipe for libonnx: " + std::strerror(error));
+        }
     }
-    ~MemoryFile() { close(descriptor_); }
-    MemoryFile(const MemoryFile&) = delete;
-    MemoryFile& operator=(const MemoryFile&) = delete;
+    ~Pipe() { close_both(); }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
 
-    int descriptor() const { return descriptor_; }
+    int reader() const { return ends_[0]; }
+    int writer() const { return ends_[1]; }
+    void close_reader() { close(std::exchange(ends_[0], -1)); }
+    void close_writer() { close(std::exchange(ends_[1], -1)); }
 
 private:
-    int descriptor_;
+    void close_both() {
+        for (const int end : ends_)
+            if (end >= 0)
+                close(end);
+    }
+
+    std::array<int, 2> ends_{-1, -1};
 };
 
-bool write_all(int descriptor, const std::string& text) {
+// False if nobody reads it.
+bool write_all(int pipe, const std::string& text) {
     std::size_t done = 0;
     while (done < text.size()) {
-        const ssize_t written = write(descriptor, text.data() + done, text.size() - done);
+        const ssize_t written = write(pipe, text.data() + done, text.size() - done);
         if (written < 0 && errno != EINTR)
             return false;
         done += static_cast<std::size_t>(std::max<ssize_t>(written, 0));
@@ -62,28 +89,21 @@ bool write_all(int descriptor, const std::string& text) {
     return true;
 }
 
-std::string read_all(int descriptor) {
-    std::string text;
-    std::array<char, 4096> part;
-    for (;;) {
-        const ssize_t count = read(descriptor, part.data(), part.size());
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return text;
-        text.append(part.data(), static_cast<std::size_t>(count));
-    }
-}
-
-// Dies with its parent, of what it does, and in silence.
-void become_expendable() {
+// Dies with its parent, in front of others where memory is short, of what it does, and in silence.
+void become_expendable(pid_t parent, microseconds patience) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
     for (const int signal :
-         {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM, SIGINT, SIGTERM})
+         {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM, SIGINT, SIGTERM, SIGPIPE})
         std::signal(signal, SIG_DFL);
-    const rlimit cpu{most_cpu_seconds, most_cpu_seconds}, core{0, 0};
+    const auto most = static_cast<rlim_t>(std::chrono::ceil<seconds>(patience).count());
+    const rlimit cpu{most, most}, core{0, 0};
     setrlimit(RLIMIT_CPU, &cpu);
     setrlimit(RLIMIT_CORE, &core);
+    const int first = open("/proc/self/oom_score_adj", O_WRONLY);
+    if (first >= 0)
+        (void)!write(first, "1000", 4);
     const int nowhere = open("/dev/null", O_WRONLY);
     if (nowhere >= 0) {
         dup2(nowhere, STDOUT_FILENO);
@@ -91,87 +111,154 @@ void become_expendable() {
     }
 }
 
-// In the child: whether the file has come to hold what the parent is to know.
-bool leave_result(int file, const Work& work) {
-    onnx::ModelProto result;
+// In the child.
+template <typename Work>
+std::string answer_to(const Work& work) {
     try {
-        result = work();
+        return made + work();
+    } catch (const std::bad_alloc&) {
+        return {no_memory};
     } catch (const std::exception& error) {
-        return write_all(file, refused + std::string(error.what()));
+        return refused + std::string(error.what());
     } catch (...) {
-        return write_all(file, refused + std::string("for no reason that it gives"));
+        return refused + std::string("for no reason that it gives");
     }
-    return write_all(file, {made}) && result.SerializePartialToFileDescriptor(file);
 }
 
-// Why a child left nothing.
-std::string cause_of(int status) {
-    if (!WIFSIGNALED(status))
-        return "crashed over it";
-    if (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)
-        return "took more than " + std::to_string(most_cpu_seconds) +
-               " seconds over it, or more memory than there is";
-    return std::string("crashed over it (") + strsignal(WTERMSIG(status)) + ")";
+bool write_answer(int pipe, const std::string& answer) {
+    const Length length = answer.size();
+    return write_all(pipe, {reinterpret_cast<const char*>(&length), sizeof(length)}) &&
+           write_all(pipe, answer);
 }
 
-onnx::ModelProto in_child(const std::string& path, const Work& work) {
-    // What libonnx makes once, at its first use, children are to find made.
-    static const bool is_ready = onnx::OpSchemaRegistry::Schema("Relu");
-    (void)is_ready;
-    const MemoryFile file(path);
-    const pid_t child = start_child();
-    if (child < 0)
-        throw CompileError(path, std::string("no process for libonnx: ") + std::strerror(errno));
-    if (child == 0) {
-        become_expendable();
-        _exit(leave_result(file.descriptor(), work) ? 0 : 1);
+// Takes the length off; false if something is missing.
+bool is_whole(std::string& text) {
+    Length length = 0;
+    if (text.size() <= sizeof(length))
+        return false;
+    std::memcpy(&length, text.data(), sizeof(length));
+    text.erase(0, sizeof(length));
+    return text.size() == length;
+}
+
+// All that comes until `end`; less if it does not end by then.
+std::string read_until(int pipe, Clock::time_point end, bool& is_late) {
+    std::string text;
+    std::array<char, 1 << 16> part;
+    for (;;) {
+        const auto left = std::chrono::ceil<milliseconds>(end - Clock::now()).count();
+        pollfd ready{pipe, POLLIN, 0};
+        const int count = poll(&ready, 1, static_cast<int>(std::max<long>(left, 0)));
+        is_late = count == 0;
+        if (is_late)
+            return text;
+        const ssize_t size = count < 0 ? -1 : read(pipe, part.data(), part.size());
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size <= 0)
+            return text;
+        text.append(part.data(), static_cast<std::size_t>(size));
     }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            throw CompileError(path, std::string("libonnx is lost: ") + std::strerror(errno));
-    if (status != 0)
-        throw CompileError(path, "libonnx " + cause_of(status) + "; is the model damaged?");
-    lseek(file.descriptor(), 0, SEEK_SET);
-    char what = 0;
-    onnx::ModelProto result;
-    if (read(file.descriptor(), &what, 1) == 1 && what == refused)
-        throw CompileError(path, "libonnx refuses it: " + one_line(read_all(file.descriptor())));
-    if (what != made || !result.ParsePartialFromFileDescriptor(file.descriptor()))
-        throw CompileError(path, "what libonnx makes of it is too large");
-    return result;
+}
+
+std::string serialised(const onnx::ModelProto& model) {
+    std::string bytes;
+    if (!model.SerializePartialToString(&bytes))
+        throw std::length_error("it becomes larger than 2 GiB");
+    return bytes;
+}
+
+onnx::ModelProto parsed(const std::string& bytes) {
+    const google::protobuf::LogSilencer silence;
+    onnx::ModelProto model;
+    if (!model.ParsePartialFromString(bytes))
+        throw std::bad_alloc();
+    return model;
 }
 
 } // namespace
 
-pid_t (*start_child)() = fork;
+pid_t (*Libonnx::start_child)() = fork;
 
-void check(const onnx::ModelProto& model, const std::string& path) {
-    in_child(path, [&] {
+Libonnx::Libonnx(std::string path, milliseconds patience)
+    : path_(std::move(path)), patience_(patience) {
+    // What libonnx makes once, at its first use, children are to find made.
+    onnx::OpSchemaRegistry::Schema("Relu");
+}
+
+// What a child has written, until it closes its end or time is up.
+std::string Libonnx::result_of(pid_t child, int pipe) {
+    bool is_late = false;
+    std::string text = read_until(pipe, Clock::now() + clock_per_cpu * patience_, is_late);
+    if (is_late)
+        kill(child, SIGKILL);
+    int status = 0;
+    rusage usage{};
+    while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
+    } // who ignores SIGCHLD gets ECHILD; then the text alone tells
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime})
+        patience_ -= seconds(time.tv_sec) + microseconds(time.tv_usec);
+    if (is_whole(text))
+        return text;
+    if (is_late ||
+        (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)))
+        throw CompileError(path_, "libonnx takes too long over it, or more memory than there is");
+    throw CompileError(path_, "libonnx crashed over it" +
+                                  (WIFSIGNALED(status)
+                                       ? std::string(" (") + strsignal(WTERMSIG(status)) + ")"
+                                       : std::string()) +
+                                  "; is the model damaged?");
+}
+
+template <typename Work>
+std::string Libonnx::in_child(const Work& work) {
+    if (patience_ <= patience_.zero())
+        throw CompileError(path_, "libonnx takes too long over it");
+    Pipe pipe(path_);
+    const pid_t parent = getpid(), child = start_child();
+    if (child < 0)
+        throw Error(errno, path_ + ": no process for libonnx: " + std::strerror(errno));
+    if (child == 0) {
+        become_expendable(parent, patience_);
+        pipe.close_reader();
+        _exit(write_answer(pipe.writer(), answer_to(work)) ? 0 : 1);
+    }
+    pipe.close_writer();
+    std::string text = result_of(child, pipe.reader());
+    const char what = text.front();
+    text.erase(0, 1);
+    if (what == no_memory)
+        throw CompileError(path_, "there is not enough memory for it");
+    if (what == refused)
+        throw CompileError(path_, "libonnx refuses it: " + one_line(text));
+    return text;
+}
+
+void Libonnx::check(onnx::ModelProto& model) {
+    in_child([&] {
         onnx::checker::check_model(model);
-        return onnx::ModelProto();
+        return std::string();
     });
 }
 
-onnx::ModelProto convert(const onnx::ModelProto& model, int opset, const std::string& path) {
-    return in_child(path, [&] {
-        onnx::ModelProto with_shapes = model; // conversion asks for shapes
-        onnx::shape_inference::InferShapes(with_shapes);
-        return onnx::version_conversion::ConvertVersion(with_shapes, opset);
-    });
+void Libonnx::convert(onnx::ModelProto& model, int opset) {
+    model = parsed(in_child([&] {
+        onnx::shape_inference::InferShapes(model); // the child's own; conversion asks for shapes
+        return serialised(onnx::version_conversion::ConvertVersion(model, opset));
+    }));
 }
 
-void infer_shapes(onnx::ModelProto& model, const std::string& path) {
-    onnx::ModelProto found = in_child(path, [&] {
+void Libonnx::infer_shapes(onnx::ModelProto& model) {
+    onnx::ModelProto found = parsed(in_child([&] {
         onnx::shape_inference::InferShapes(model); // the child's own
         onnx::ModelProto shapes;
         shapes.mutable_graph()->mutable_value_info()->Swap(
             model.mutable_graph()->mutable_value_info());
         shapes.mutable_graph()->mutable_output()->Swap(model.mutable_graph()->mutable_output());
-        return shapes;
-    });
+        return serialised(shapes);
+    }));
     model.mutable_graph()->mutable_value_info()->Swap(found.mutable_graph()->mutable_value_info());
     model.mutable_graph()->mutable_output()->Swap(found.mutable_graph()->mutable_output());
 }
 
-} // namespace overtake::compiler::libonnx
+} // namespace overtake::compiler

@@ -1,30 +1,45 @@
 // SPDX-License-Identifier: MIT
 //
 // libonnx, at a distance.  It believes what a model says of itself: it may follow that beyond its
-// arrays, divide by it or count it down for hours.  So it works in a child process, which may be
-// lost, on a copy of the model.
+// arrays, divide by it or count it down for hours.  So it works in child processes, which may be
+// lost.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include <sys/types.h>
 
 #include <onnx/onnx_pb.h>
 
-namespace overtake::compiler::libonnx {
+namespace overtake::compiler {
 
-/// All three throw CompileError naming `path`: if libonnx refuses the model, if it crashes, if it
-/// takes more than a minute of CPU time, or if no process can be started.  Not to be called while
-/// another thread uses protobuf.
-void check(const onnx::ModelProto& model, const std::string& path);
+/// All calls throw CompileError naming the file if libonnx refuses the model, crashes over it or
+/// takes too long, and Error if the system has no process, no memory or no descriptor for it.  Not
+/// to be used while another thread uses protobuf.
+class Libonnx {
+public:
+    /// `patience` is the CPU time that all calls may take together; time on the clock is bounded by
+    /// five times that.
+    explicit Libonnx(std::string path,
+                     std::chrono::milliseconds patience = std::chrono::minutes(1));
 
-/// The model in another opset of ONNX.
-onnx::ModelProto convert(const onnx::ModelProto& model, int opset, const std::string& path);
+    void check(onnx::ModelProto& model);
+    /// Into another opset of ONNX.
+    void convert(onnx::ModelProto& model, int opset);
+    /// Adds the shapes that can be known to the graph's values and outputs.
+    void infer_shapes(onnx::ModelProto& model);
 
-/// Adds the shapes that can be known to the graph's values and outputs.
-void infer_shapes(onnx::ModelProto& model, const std::string& path);
+    /// What starts a child, as fork() does: fork(), unless a test or a fuzzer has another way.
+    static pid_t (*start_child)();
 
-/// What starts a child, as fork() does: fork(), unless a fuzzer knows a faster way.
-extern pid_t (*start_child)();
+private:
+    template <typename Work>
+    std::string in_child(const Work& work);
+    std::string result_of(pid_t child, int pipe);
 
-} // namespace overtake::compiler::libonnx
+    const std::string path_;
+    std::chrono::microseconds patience_;
+};
+
+} // namespace overtake::compiler

@@ -23,8 +23,8 @@ onnx::ModelProto
 load_onnx(const std::string& path, GivenScales& given,
           const std::map<std::string, std::vector<std::int64_t>>& input_shapes = {});
 
-/// The text in one line, without control characters: libonnx reports over many.
-std::string one_line(const std::string& text);
+/// Of a tensor, at most, as in the runtime.
+constexpr std::int64_t most_elements = 1ll << 31;
 
 /// A constant of the model.  Exactly one of the two vectors is filled.
 struct Constant {

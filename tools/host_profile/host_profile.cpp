@@ -30,7 +30,10 @@ struct Compiled {
 };
 
 Compiled compiled(const Graph& graph, bool one_fc_per_instruction) {
-    const std::vector<Range> ranges(graph.values.size(), Range{-4.0f, 4.0f});
+    std::vector<Range> ranges(graph.values.size(), Range{-4.0f, 4.0f});
+    for (const Node& node : graph.nodes)
+        if (node.clamp_low == 0)
+            ranges[node.output].low = 0;
     const QuantisedGraph quantised = quantise(graph, choose_quantisations(graph, ranges));
     Compiled result{lower(graph, quantised), nullptr};
     Program& program = result.program;

@@ -42,7 +42,7 @@ public:
         return append(node, channels, graph_.values[in].height * 2);
     }
 
-    // One product per row of both: pixels of the first times pixels of the second.
+    // A matrix product for each row: pixels of the first times pixels of the second.
     ValueId matrix_product(ValueId left, ValueId right) {
         Node node = plain(Operator::matrix_product, "MatMul", left);
         node.inputs.push_back(right);
@@ -75,8 +75,10 @@ public:
 
     ValueId pool(Operator op, ValueId in, std::uint32_t kernel, std::uint32_t stride) {
         Node node = windowed(op, "Pool", in, kernel, stride);
-        if (kernel == graph_.values[in].height)
+        if (kernel == graph_.values[in].height) {
             node.window.pad_top = node.window.pad_left = 0;
+            node.clamp_low = 0; // what is pooled in whole comes from a ReLU, in most networks
+        }
         const std::uint32_t size = kernel == graph_.values[in].height
                                        ? 1
                                        : (graph_.values[in].height + stride - 1) / stride;
@@ -142,7 +144,8 @@ private:
     }
 
     // Trained weights have more small ones, and a few larger ones, than a normal distribution; how
-    // fast a convolution is depends on that (docs/operators.md).  So two exponential ones.
+    // fast a convolution is depends on that (docs/operators.md).  Hence a Laplace distribution: an
+    // exponential one of either sign.
     void fill_weights(Node& node, std::uint32_t channels, std::size_t each) {
         std::exponential_distribution<float> magnitude(std::sqrt(static_cast<float>(each)));
         std::bernoulli_distribution is_negative;
@@ -212,7 +215,7 @@ void add_branches(Builder& builder, ValueId trunk, std::uint32_t channels, std::
     }
 }
 
-// Attention over `tokens` tokens: heads out of channels, products, and heads into channels again.
+// Attention over `tokens` tokens: heads in front of tokens, products, and tokens in front again.
 void add_attention(Builder& builder, std::uint32_t tokens, std::uint32_t depth) {
     constexpr std::uint32_t head_count = 3;
     constexpr std::array<std::size_t, 3> to_heads = {1, 0, 2}, to_columns = {1, 2, 0};

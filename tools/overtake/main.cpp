@@ -10,6 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -73,7 +76,15 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
 
 } // namespace
 
+// Files that are opened do not take the place of standard input, output and error.
+static void open_standard_streams() {
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
+        if (fcntl(descriptor, F_GETFD) < 0)
+            (void)!open("/dev/null", O_RDWR); // the lowest that is free
+}
+
 int main(int argc, char** argv) {
+    open_standard_streams();
     // A limit of file sizes is an error of writing, to be told as one.
     std::signal(SIGXFSZ, SIG_IGN);
     CLI::App app{"Compile neural networks for the Overtake NPU, run them and watch them run"};

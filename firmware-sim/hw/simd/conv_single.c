@@ -5,10 +5,10 @@
  * Each weight is used once, so what counts is how soon it is a factor.  Two tiles [8 o][2 i] are
  * read at once, 32 bytes, and multiplied in one of two ways.
  *
- * As bytes, where no input is negative once its zero point is subtracted, as behind a ReLU.  Inputs
- * are taken apart into two digits of 4 bits.  Two products of a digit and a weight are 3840 at
- * most, so 8 steps are added up in 16 bits, whatever the weights; then one multiplication by 1 and
- * 16 makes 32 bits of both digits' sums.
+ * As bytes, where no input is negative once its zero point is subtracted, as behind a ReLU, and
+ * there is room for so many.  Inputs are taken apart into two digits of 4 bits.  Two products of a
+ * digit and a weight are 3840 at most, so 8 steps are added up in 16 bits, whatever the weights;
+ * then one multiplication by 1 and 16 makes 32 bits of both digits' sums.
  *
  * As words else.  Interleaving bytes with zeros makes words of 256 times a weight; 128 products of
  * two with inputs of -255..255 add up to less than 2^31, then 256 is shifted out.

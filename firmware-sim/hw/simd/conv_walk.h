@@ -11,14 +11,14 @@
  * @insn: the instruction
  * @y: output row of the group's first
  * @height: rows of the group
- * @width: its columns
+ * @width: its columns; all its pixels, if its rows follow each other
  * @done: pixels before this one
  * @end: the first pixel whose window has other rows of taps inside the tensor, or that is no more
  * @first_row: of these rows of taps
  * @end_row: behind the last
  * @window: of the pixel, in the scratch
  * @output: of the pixel
- * @x: its column in the group
+ * @x: its column, of @width
  * @window_step: bytes from one pixel to the next
  * @output_step: likewise
  * @next_row_window: bytes from behind a row to the next one's first pixel

@@ -11,7 +11,8 @@
  * ovt_simd_end().  They round to nearest, ties to even, which ovt_simd_begin() sees to.
  *
  * What is read may change under them, as under the scalar operators: no address and no count
- * depends on anything but the validated instruction and the cursor.
+ * depends on anything but the validated instruction and the cursor (and, in TABLE, on a byte that
+ * counts into 256).
  */
 #ifndef OVT_HW_SIMD_H
 #define OVT_HW_SIMD_H
@@ -40,7 +41,7 @@
  * struct ovt_simd_scratch - memory of a core's twins
  * @inputs: the inputs of the units of work to come
  * @bytes: the same as bytes
- * @packed: CONV: weights of 16 outputs, as bytes or words
+ * @packed: CONV: weights of 16 outputs, as bytes or words; of one pixel, its inputs for each step
  * @step_at: CONV: the inputs that each vector or two of these multiply: where in a window, in bytes
  * @steps: CONV: how many
  * @extra: CONV: second parts of some bytes, of a step's first vectors and of its second ones

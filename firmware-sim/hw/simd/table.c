@@ -69,6 +69,7 @@ static OVT_SIMD_NOINLINE void look_up_run(const struct table *table, const s8 *i
 		ovt_store_s8x32(out + done, (ovt_s8x32)look_up((ovt_c8x32)ovt_load_s8x32(in + done),
 							       table));
 	if (elements - done <= FEW) {
+		/* Any byte is in the table. */
 		for (; done < elements; done++)
 			out[done] = (s8)table->bytes[(u8)in[done]];
 	} else {

@@ -14,7 +14,7 @@ extern "C" {
 // libonnx works in child processes; what it does there is no finding of the engine's.  The address
 // sanitizer's fork() takes millions of locks, of which this thread needs none.
 int LLVMFuzzerInitialize(int*, char***) {
-    overtake::compiler::libonnx::start_child = [] {
+    overtake::compiler::Libonnx::start_child = [] {
         const pid_t child = _Fork();
         if (child == 0)
             __sanitizer_set_death_callback(nullptr);
