@@ -37,6 +37,20 @@ std::size_t fc_count(const Model& model) {
     return count;
 }
 
+// From the first FC of a segment to the end of its last, of all segments.
+double device_ns(const Model& model, const std::vector<FcRecord>& records) {
+    double sum = 0;
+    std::size_t first = 0;
+    for (const Segment& segment : model.segments()) {
+        if (segment.fcs.empty())
+            continue;
+        const std::size_t last = first + segment.fcs.size() - 1;
+        sum += static_cast<double>(records[last].end_ns - records[first].start_ns);
+        first = last + 1;
+    }
+    return sum;
+}
+
 void fill_with_noise(Task& task, const Model& model) {
     std::mt19937 generator(1);
     std::normal_distribution<float> noise;
@@ -76,6 +90,7 @@ FcTimes measure(const std::shared_ptr<const Model>& model, unsigned runs,
         for (const FcRecord& record : records)
             times.fcs_ns.push_back(static_cast<double>(record.end_ns - record.start_ns));
         times.total_ns = static_cast<double>(records.back().end_ns - records.front().start_ns);
+        times.device_ns = device_ns(*model, records);
         if (run == 1)
             best = times;
         if (run > 1)
@@ -90,6 +105,7 @@ void FcTimes::keep_faster(const FcTimes& other) {
     for (std::size_t index = 0; index < fcs_ns.size(); ++index)
         fcs_ns[index] = std::min(fcs_ns[index], other.fcs_ns[index]);
     total_ns = std::min(total_ns, other.total_ns);
+    device_ns = std::min(device_ns, other.device_ns);
 }
 
 } // namespace overtake::host_profile
