@@ -22,7 +22,8 @@ ctest_as_tap()
 {
 	local report=$PWD/$log_directory/$1.xml status
 	rm -f "$report"
-	ctest --preset "$1" --output-junit "$report" > "$log_directory/ctest-$1.log" 2>&1
+	ctest --preset "$1" -j "$CMAKE_BUILD_PARALLEL_LEVEL" --output-junit "$report" \
+		> "$log_directory/ctest-$1.log" 2>&1
 	status=$?
 	[ $status = 0 ] || cat "$log_directory/ctest-$1.log"
 	/usr/bin/python3 scripts/junit_to_tap.py "$report" || return 1
