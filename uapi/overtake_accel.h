@@ -27,7 +27,8 @@
 #ifndef OVERTAKE_ACCEL_H
 #define OVERTAKE_ACCEL_H
 
-#include <drm/drm.h>
+#include <linux/ioctl.h>
+#include <linux/types.h>
 #include "overtake_isa.h"
 
 #if defined(__cplusplus)
@@ -51,6 +52,14 @@ extern "C" {
 #define OVERTAKE_MAX_SCRATCH_BYTES	(256u << 20)
 
 #define OVERTAKE_MAX_SYNCS		32u	/* of a job, in and out each */
+
+/*
+ * 'd' and 0x40 are DRM's ioctl type and first driver command (DRM_IOCTL_BASE,
+ * DRM_COMMAND_BASE).  They stand here so that this header includes none of DRM's:
+ * distributions keep those in different places, and some not at all.
+ */
+#define OVERTAKE_IOW(number, type)	_IOW('d', 0x40 + (number), type)
+#define OVERTAKE_IOWR(number, type)	_IOWR('d', 0x40 + (number), type)
 
 #define DRM_OVERTAKE_QUERY		0x00
 #define DRM_OVERTAKE_BO_CREATE		0x01
@@ -456,30 +465,27 @@ struct drm_overtake_wait {
 };
 
 #define DRM_IOCTL_OVERTAKE_QUERY \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_QUERY, struct drm_overtake_query)
+	OVERTAKE_IOWR(DRM_OVERTAKE_QUERY, struct drm_overtake_query)
 #define DRM_IOCTL_OVERTAKE_BO_CREATE \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_CREATE, struct drm_overtake_bo_create)
+	OVERTAKE_IOWR(DRM_OVERTAKE_BO_CREATE, struct drm_overtake_bo_create)
 #define DRM_IOCTL_OVERTAKE_BO_MMAP_OFFSET \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_MMAP_OFFSET, \
-		 struct drm_overtake_bo_mmap_offset)
+	OVERTAKE_IOWR(DRM_OVERTAKE_BO_MMAP_OFFSET, struct drm_overtake_bo_mmap_offset)
 #define DRM_IOCTL_OVERTAKE_BO_MAP \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_MAP, struct drm_overtake_bo_map)
+	OVERTAKE_IOWR(DRM_OVERTAKE_BO_MAP, struct drm_overtake_bo_map)
 #define DRM_IOCTL_OVERTAKE_BO_UNMAP \
-	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_UNMAP, struct drm_overtake_bo_unmap)
+	OVERTAKE_IOW(DRM_OVERTAKE_BO_UNMAP, struct drm_overtake_bo_unmap)
 #define DRM_IOCTL_OVERTAKE_BO_WAIT \
-	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_BO_WAIT, struct drm_overtake_bo_wait)
+	OVERTAKE_IOW(DRM_OVERTAKE_BO_WAIT, struct drm_overtake_bo_wait)
 #define DRM_IOCTL_OVERTAKE_CONTEXT_CREATE \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_CONTEXT_CREATE, \
-		 struct drm_overtake_context_create)
+	OVERTAKE_IOWR(DRM_OVERTAKE_CONTEXT_CREATE, struct drm_overtake_context_create)
 #define DRM_IOCTL_OVERTAKE_CONTEXT_DESTROY \
-	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_CONTEXT_DESTROY, \
-		struct drm_overtake_context_destroy)
+	OVERTAKE_IOW(DRM_OVERTAKE_CONTEXT_DESTROY, struct drm_overtake_context_destroy)
 #define DRM_IOCTL_OVERTAKE_SUBMIT \
-	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_SUBMIT, struct drm_overtake_submit)
+	OVERTAKE_IOW(DRM_OVERTAKE_SUBMIT, struct drm_overtake_submit)
 #define DRM_IOCTL_OVERTAKE_CANCEL \
-	DRM_IOW(DRM_COMMAND_BASE + DRM_OVERTAKE_CANCEL, struct drm_overtake_cancel)
+	OVERTAKE_IOW(DRM_OVERTAKE_CANCEL, struct drm_overtake_cancel)
 #define DRM_IOCTL_OVERTAKE_WAIT \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_OVERTAKE_WAIT, struct drm_overtake_wait)
+	OVERTAKE_IOWR(DRM_OVERTAKE_WAIT, struct drm_overtake_wait)
 
 #if defined(__cplusplus)
 }

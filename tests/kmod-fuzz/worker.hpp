@@ -10,6 +10,7 @@
 #include <liburing.h>
 #include <sys/types.h>
 
+#include <drm.h>
 #include <overtake_accel.h>
 
 #include "random.hpp"

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <drm.h>
+
 #include "overtake_accel.h"
 
 struct buffer {

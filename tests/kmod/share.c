@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "share.h"
 
-#include <drm/drm_mode.h>
-#include <drm/vgem_drm.h>
+#include <drm.h>
+#include <drm_mode.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "vgem.h"
 
 static uint8_t *map_shared(int fd, uint64_t size, int protection, uint64_t offset)
 {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <sys/mman.h>
 
+#include <drm.h>
 #include <fmt/format.h>
 
 #include "kernel/kernel_file.hpp"
