@@ -7,7 +7,7 @@ SEED ?= 1
 COUNT ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test coverage soak fuzz-kernel check format install clean bench bench-ops
+.PHONY: help agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format install clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -35,9 +35,14 @@ networks: build ## the five networks: compile time, memory, placement, FCs, like
 	scripts/setup.sh test
 	OVERTAKE=$(CURDIR)/build/bin/overtake tests/models/networks_table.py --fcs
 
-test: build kmod ## every quick test, with totals (under 20 minutes on two cores)
+test: ## every quick test, with totals (under 20 minutes on two cores)
 	scripts/setup.sh test
+	$(MAKE) --no-print-directory build kmod
 	scripts/run-tests.sh
+
+fresh: ## both commands of the README on bare systems, to their end: Debian 12 and 13, or RELEASE=bookworm|trixie
+	scripts/setup.sh fresh
+	scripts/fresh.sh $(if $(RELEASE),--release $(RELEASE)) $(if $(VISITOR),--user $(VISITOR))
 
 coverage: kmod ## lines and branches of the device code that tests take, lines of the kernel module
 	JOBS=$(JOBS) scripts/coverage.sh

@@ -69,7 +69,7 @@ uapi_header()
 
 kbuild()
 {
-	scripts/build-module.sh --output build/kmod-check W=1 C=2 > build/kmod-check.log 2>&1 || {
+	OVERTAKE_WERROR=ON scripts/build-module.sh --output build/kmod-check W=1 C=2 > build/kmod-check.log 2>&1 || {
 		cat build/kmod-check.log
 		return 1
 	}

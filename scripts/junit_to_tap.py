@@ -2,24 +2,29 @@
 # SPDX-License-Identifier: MIT
 """Print a JUnit report of ctest as TAP: junit_to_tap.py REPORT.xml"""
 
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
-def skipped(case):
-    """The test itself said that it cannot run here; a missing program is not that."""
+def skip_reason(case):
+    """Why the test itself said that it cannot run here, or None; a missing program is no reason."""
     element = case.find("skipped")
-    return element is not None and element.get("message", "").startswith("SKIP_")
+    if element is None or not element.get("message", "").startswith("SKIP_"):
+        return None
+    said = re.search(r"(?:SKIPPED: |# SKIP )(.*)", case.findtext("system-out", ""))
+    return said.group(1).strip() if said else "gives no reason"
 
 
 def main():
     for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
         # ctest's status: run, fail, disabled, notrun (skipped, or its program is missing)
         status = case.get("status")
+        reason = "disabled" if status == "disabled" else skip_reason(case)
         if status == "run":
             print("ok", case.get("name"))
-        elif status == "disabled" or skipped(case):
-            print("# skipped", case.get("name"))
+        elif reason is not None:
+            print("ok", case.get("name"), "# SKIP", reason)
         else:
             print("not ok", case.get("name"))
 

@@ -5,6 +5,8 @@
 #   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
+#   - the table of the five networks: likeness to float, compile time, memory
+#   - both commands of the README on bare systems, Debian 12 and 13: make fresh
 #   - every operation with its n-th allocation or user copy failing: tests/kmod/run-fail-nth
 #   - tests/soak/run-all on both kernels: kill -9 and unbind under load, many times
 #
@@ -37,10 +39,12 @@ for round in $(seq "$rounds"); do
 	soak "round-$round" tests/vm/run --timeout 900 -- tests/vm/suites
 done
 soak networks-embedded scripts/prepare-networks.sh resnet18 mobilenetv2 yolo unet vit
+soak networks-table make networks
 soak networks tests/vm/run --timeout 7200 -- tests/models/run-kernel yolo unet vit
 soak fail-nth tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-fail-nth
 soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
 soak long-runs-debug tests/vm/run --kernel debug --timeout 14400 -- tests/soak/run-all
+soak fresh make fresh
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages that a part of the project needs, and say which.
 #
-#   scripts/setup.sh build|kmod|vm|test|coverage|bench|fuzz|debug-kernel|all
+#   scripts/setup.sh build|kmod|vm|test|coverage|bench|fuzz|debug-kernel|fresh|all
 #
 # Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
 # bookworm-backports (added here from the machine's own apt sources when it is not there yet);
-# Debian 13 has both. Needs root or sudo only when there is something to install.
+# Debian 13 has both. Needs root or sudo only when there is something to install. What was not there
+# before is listed in build/setup.installed, with the lines that remove it again.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -38,6 +39,9 @@ bench_packages="libbenchmark-dev libxnnpack-dev libcpuinfo-dev libpthreadpool-de
 
 # libFuzzer and its sanitizers.
 fuzz_packages="clang libclang-rt-dev"
+
+# Bare systems of both releases, to try the README's commands in: make fresh.
+fresh_packages="debootstrap git util-linux"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
 debug_kernel_packages_6_12="linux-source-6.12"
@@ -77,14 +81,20 @@ debian_release()
 	(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_ID") || true
 }
 
+# Where apt's sources are; the tests have some of their own.
+apt_directory=${OVERTAKE_APT_DIRECTORY:-/etc/apt}
+
 # The machine's own source of Debian 12, rewritten to name bookworm-backports, in the format
-# (deb822 stanza or one line) it was found in. Prints nothing when there is no such source.
+# (deb822 stanza or one line) it was found in. Prints nothing when there is no such source. The suite
+# may be bookworm or bookworm-updates, but not bookworm-security, whose archive has no backports; an
+# installation medium (cdrom:) has none either.
 backports_deb822()
 {
-	for file in /etc/apt/sources.list.d/*.sources; do
+	for file in "$apt_directory"/sources.list.d/*.sources; do
 		[ ! -e "$file" ] || awk '
 			BEGIN { RS = ""; FS = "\n" }
-			/(^|\n)Types:[^\n]*deb/ && /(^|\n)Suites:[^\n]*bookworm-updates/ && !/(^|\n)Enabled: *no/ {
+			/(^|\n)Enabled: *([Nn]o|[Ff]alse|0)/ { next }
+			/(^|\n)Types:[^\n]*deb/ && /(^|\n)Suites:([^\n]* )?bookworm(-updates)?( |\n|$)/ && !/(^|\n)URIs: *cdrom:/ {
 				for (i = 1; i <= NF; i++) {
 					if ($i ~ /^#/)
 						continue
@@ -99,9 +109,10 @@ backports_deb822()
 
 backports_one_line()
 {
-	cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2> /dev/null |
-		grep -E '^deb .* bookworm(-updates)? .*main' | head -n 1 |
-		sed -E 's/ bookworm(-updates)? / bookworm-backports /'
+	cat "$apt_directory"/sources.list "$apt_directory"/sources.list.d/*.list 2> /dev/null |
+		grep -E '^[[:space:]]*deb[[:space:]]' | grep -v 'cdrom:' |
+		grep -E '[[:space:]]bookworm(-updates)?[[:space:]].*main' | head -n 1 |
+		sed -E 's/[[:space:]]bookworm(-updates)?[[:space:]]/ bookworm-backports /'
 }
 
 add_backports()
@@ -112,17 +123,17 @@ add_backports()
 	stanza=$(backports_deb822)
 	line=$(backports_one_line)
 	if [ -n "$stanza" ]; then
-		list=/etc/apt/sources.list.d/bookworm-backports.sources
+		list=$apt_directory/sources.list.d/bookworm-backports.sources
 		text=$stanza
 	elif [ -n "$line" ]; then
-		list=/etc/apt/sources.list.d/bookworm-backports.list
+		list=$apt_directory/sources.list.d/bookworm-backports.list
 		text=$line
 	else
 		fail "found no apt source of bookworm to derive bookworm-backports from: add that suite to" \
-			"/etc/apt by hand and run this again"
+			"$apt_directory by hand and run this again"
 	fi
 	if [ ! -e "$list" ]; then
-		echo "setup: adding the suite bookworm-backports: $list"
+		echo "setup: adding the suite bookworm-backports (to undo: rm $list): $list"
 		printf '%s\n' "$text" | as_root tee "$list" > /dev/null
 	fi
 }
@@ -136,6 +147,28 @@ install()
 		fail "apt-get could not install these packages: check the network and the apt sources," \
 			"or install them by hand (whole log: $log)"
 	}
+}
+
+list_installed()
+{
+	dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u
+}
+
+# say_how_to_undo INSTALLED-BEFORE: adds what is new to build/setup.installed
+say_how_to_undo()
+{
+	list_installed | comm -13 "$1" - | cat build/setup.installed - 2> /dev/null |
+		grep -v '^#' | sort -u > build/setup.installed.new || true
+	{
+		echo "# Packages that scripts/setup.sh installed; to remove them again:"
+		echo "#   sudo apt-get purge \$(grep -v '^#' setup.installed)"
+		[ -z "${list-}" ] || echo "#   sudo rm $list"
+		grep '^#   sudo rm' build/setup.installed 2> /dev/null || true
+		cat build/setup.installed.new
+	} > build/setup.installed.whole
+	rm build/setup.installed.new
+	mv build/setup.installed.whole build/setup.installed
+	echo "setup: $(grep -cv '^#' build/setup.installed) packages are new; build/setup.installed says how to remove them"
 }
 
 # Debian's header package brings the image of the same version. Should one day it not, the image is
@@ -178,14 +211,15 @@ test)
 coverage) packages="$build_packages $coverage_packages" packages_6_12= ;;
 bench) packages="$build_packages $bench_packages" packages_6_12= ;;
 fuzz) packages="$build_packages $fuzz_packages" packages_6_12= ;;
+fresh) packages=$fresh_packages packages_6_12= ;;
 debug-kernel) packages=$debug_kernel_packages packages_6_12=$debug_kernel_packages_6_12 ;;
 all)
 	packages="$build_packages $kmod_packages $vm_packages $test_packages $coverage_packages
-		$bench_packages $fuzz_packages $debug_kernel_packages"
+		$bench_packages $fuzz_packages $fresh_packages $debug_kernel_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 *)
-	echo "usage: scripts/setup.sh build|kmod|vm|test|coverage|bench|fuzz|debug-kernel|all" >&2
+	echo "usage: scripts/setup.sh build|kmod|vm|test|coverage|bench|fuzz|debug-kernel|fresh|all" >&2
 	exit 2
 	;;
 esac
@@ -194,8 +228,8 @@ release=$(debian_release)
 case $release in
 12 | 13) ;;
 *)
-	fail "this is not Debian 12 or 13: install by hand Linux 6.12 headers and image, QEMU 10, and the" \
-		"equivalents of:" $packages
+	fail "this is not Debian 12 or 13, the only systems this has been tried on: install by hand Linux 6.12" \
+		"headers and image, QEMU 10, and what your system calls:" $packages
 	;;
 esac
 [ "$(dpkg --print-architecture)" = amd64 ] || fail "only amd64 is supported"
@@ -232,12 +266,16 @@ if [ -n "$missing_packages$missing_6_12" ]; then
 		grep '^E:' "$log" >&2 || true
 		fail "apt-get update failed: check the network and the apt sources (whole log: $log)"
 	}
+	installed_before=$(mktemp)
+	list_installed > "$installed_before"
 	# Backports come second, and every part with backports has build_packages too: on a bare
 	# machine they would bring newer libraries, which the -dev packages of Debian 12 do not fit.
 	# shellcheck disable=SC2086
 	[ -z "$missing_packages" ] || install $missing_packages
 	# shellcheck disable=SC2086
 	[ -z "$missing_6_12" ] || install $suite $missing_6_12
+	say_how_to_undo "$installed_before"
+	rm -f "$installed_before"
 fi
 
 case $part in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench_peers.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <stdexcept>
@@ -74,12 +75,23 @@ struct Peers::State {
         const dnnl::memory::desc target({1, out, layer.out_height(), layer.out_width()}, dt::s8,
                                         tag::nhwc);
         const dnnl::memory::dim stride = layer.stride, pad = layer.pad;
-        const dnnl::convolution_forward::desc description(
-            dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source,
-            weights_any, bias_desc, target, {stride, stride}, {pad, pad}, {pad, pad});
+        const dnnl::memory::dims strides = {stride, stride}, pads = {pad, pad};
+        constexpr auto inference = dnnl::prop_kind::forward_inference;
+        constexpr auto direct = dnnl::algorithm::convolution_direct;
+        const std::vector<float> scales(layer.out_channels, 0.0006f);
         dnnl::primitive_attr attributes;
-        attributes.set_output_scales(2, std::vector<float>(layer.out_channels, 0.0006f));
-        const dnnl::convolution_forward::primitive_desc primitive(description, attributes, engine);
+#if DNNL_VERSION_MAJOR >= 3
+        attributes.set_scales_mask(DNNL_ARG_WEIGHTS, layer.depthwise ? 3 : 1);
+        const dnnl::convolution_forward::primitive_desc primitive(
+            engine, inference, direct, source, weights_any, bias_desc, target, strides, pads, pads,
+            attributes);
+#else
+        attributes.set_output_scales(2, scales);
+        const dnnl::convolution_forward::primitive_desc primitive(
+            dnnl::convolution_forward::desc(inference, direct, source, weights_any, bias_desc,
+                                            target, strides, pads, pads),
+            attributes, engine);
+#endif
 
         onednn = dnnl::convolution_forward(primitive);
         dnnl::memory packed(primitive.weights_desc(), engine);
@@ -90,6 +102,11 @@ struct Peers::State {
                      {DNNL_ARG_WEIGHTS, packed},
                      {DNNL_ARG_BIAS, dnnl::memory(bias_desc, engine, bias.data())},
                      {DNNL_ARG_DST, dnnl::memory(primitive.dst_desc(), engine, output.data())}};
+#if DNNL_VERSION_MAJOR >= 3
+        dnnl::memory factors({{out}, dnnl::memory::data_type::f32, tag::x}, engine);
+        std::ranges::copy(scales, static_cast<float*>(factors.get_data_handle()));
+        arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, factors);
+#endif
     }
 };
 

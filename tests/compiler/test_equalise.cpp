@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "equalise.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 

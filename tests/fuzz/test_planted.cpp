@@ -2,6 +2,8 @@
 //
 // Would the fuzzer find a bug? The device code and the task scheduler with one bug switched on
 // (firmware-sim/planted.h) must fail within as many cases as `make test` runs on what ships.
+#include <cstdio>
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

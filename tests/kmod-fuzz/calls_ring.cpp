@@ -2,6 +2,7 @@
 // Commands and completions through io_uring. Each thread has a ring; it may go with commands in
 // flight.
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>

@@ -23,6 +23,13 @@ std::vector<Backend> all_backends_and_modes() {
             {"io_uring"}};
 }
 
+std::vector<Backend> all_computing_backends_and_modes() {
+    std::vector<Backend> backends = all_backends_and_modes();
+    std::erase_if(backends,
+                  [](const Backend& backend) { return backend.mode == OVERTAKE_MODE_TIMED; });
+    return backends;
+}
+
 std::string backend_name(const testing::TestParamInfo<Backend>& info) {
     return info.param.name;
 }

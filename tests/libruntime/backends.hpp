@@ -36,6 +36,8 @@ std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wante
 std::vector<Backend> all_backends();
 /// The same, with the embedded device in each of its modes.
 std::vector<Backend> all_backends_and_modes();
+/// The same without mode timed.  A kernel device's mode is the module's.
+std::vector<Backend> all_computing_backends_and_modes();
 std::string backend_name(const testing::TestParamInfo<Backend>& info);
 
 /// Skips the running test unless `device` could be opened.

@@ -18,49 +18,13 @@ import subprocess
 import tempfile
 import unittest
 
+from pages import blocks, matches, sessions
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 SCENARIOS = SOURCE / "scenarios"
 PAGES = [SOURCE / f"docs/{name}.md" for name in ("scenarios", "what-if", "configuration")]
 MAN_PAGE = SOURCE / "docs/man/overtake-sim.1"
-ELISION = "[...]"
-
-
-def blocks(page):
-    """Yields (line number, language, lines) of each fenced block."""
-    start, language, lines = None, "", []
-    for number, line in enumerate(page.read_text().splitlines(), 1):
-        if not line.startswith("```"):
-            lines.append(line)
-        elif start is None:
-            start, language, lines = number, line[3:], []
-        else:
-            yield start, language, lines
-            start = None
-
-
-def sessions(lines):
-    """Splits a block into (command, output lines)."""
-    found = []
-    for line in lines:
-        if line.startswith("$ "):
-            found.append((line[2:], []))
-        elif line.startswith("> ") and not found[-1][1]:
-            found[-1] = (found[-1][0] + "\n" + line[2:], [])
-        else:
-            found[-1][1].append(line)
-    return found
-
-
-def matches(shown, printed):
-    """Whether `printed` is `shown`, trailing blanks and elided lines aside."""
-    pattern = "".join(
-        "(?:.*\n)*?" if line == ELISION else re.escape(line.rstrip()) + "\n"
-        for line in "\n".join(shown).rstrip().split("\n")
-    )
-    text = "".join(line.rstrip() + "\n" for line in printed.rstrip().split("\n"))
-    return re.fullmatch(pattern, text) is not None
-
 
 class Docs(unittest.TestCase):
     maxDiff = None

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include <dlfcn.h>
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include "error.hpp"
 #include "float_operators.hpp"
+#include "onednn.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -65,13 +65,12 @@ struct FloatExecutor::Convolution {
         const Window& window = node.window;
         const dnnl::memory::dims kernel = {groups, out.channels / groups, in.channels / groups,
                                            window.kernel_height, window.kernel_width};
-        const typename Forward::desc description(
-            dnnl::prop_kind::forward_inference, algorithm, {image(in), f32, Tag::any},
-            {kernel, f32, Tag::any}, {{out.channels}, f32, Tag::x}, {image(out), f32, Tag::any},
+        const auto chosen = describe_convolution<Forward>(
+            engine(), algorithm, {image(in), f32, Tag::any}, {kernel, f32, Tag::any},
+            {{out.channels}, f32, Tag::x}, {image(out), f32, Tag::any},
             {window.stride_height, window.stride_width},
             {window.dilation_height - 1, window.dilation_width - 1},
             {window.pad_top, window.pad_left}, padding_behind(node, in, out));
-        const typename Forward::primitive_desc chosen(description, engine());
         primitive = Forward(chosen);
         source = dnnl::memory(chosen.src_desc(), engine());
         target = dnnl::memory(chosen.dst_desc(), engine());
@@ -110,6 +109,7 @@ struct FloatExecutor::Convolution {
 };
 
 FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
+    limit_onednn();
     use_one_thread();
     values_.resize(graph.values.size());
     for (ValueId value : graph.inputs)

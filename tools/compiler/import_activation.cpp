@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Functions of one element.
+#include <algorithm>
+
 #include "importer.hpp"
 #include "importer_cpu.hpp"
 

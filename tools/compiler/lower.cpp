@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "lower.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 

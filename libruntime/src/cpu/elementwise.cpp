@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Operators of one element, of two, and of three (Select).
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>

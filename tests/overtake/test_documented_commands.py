@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Every command that the pages tell a reader to paste is run, from a copy of the project's directory as
+`make demo` leaves it, in the order in which a page has them, and succeeds. One that is not run here
+has to be named below, with what runs it instead.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from pages import blocks, pasted_commands
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake")))
+BUILD = BINARY.resolve().parents[1]
+PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "models/README.md")] + [
+    page for page in sorted((SOURCE / "docs").glob("*.md")) if page.name != "isa.md"  # formulas
+]
+
+# What runs a command instead: a file that has to contain the text, or a reason.
+ELSEWHERE = [
+    (r"make (demo|test)\b", "scripts/fresh.sh", "make demo"),
+    (r"make networks", "scripts/run-soak.sh", "make networks"),
+    (r"(sudo )?insmod |make kmod && ", "tests/overtake/run-kernel", "pasted_commands"),
+    (r"sudo bpftrace tools/bpf/fc-timeline.bt", "tests/bpf/run", "bpftrace -B line tools/bpf/fc-timeline.bt"),
+    (r"tests/vm/run -- tests/kmod/run-all", "tests/vm/suites", "tests/kmod/run-all"),
+    (r"scripts/prepare-networks.sh && tests/vm/run -- tests/models/run-kernel", "tests/vm/suites",
+     "tests/models/run-kernel"),
+    (r"models/train_glyphs.py", "models/README.md", "takes three to five minutes"),
+    (r"cmake --preset release && ninja -C build/release layout_benchmark", "docs/layout.md",
+     "The benchmark"),
+    (r"build/release/tests/layout_benchmark", "docs/layout.md", "The benchmark"),
+]
+
+
+def elsewhere(command):
+    """(file, text in it) of what runs the command instead, or None."""
+    for pattern, path, text in ELSEWHERE:
+        if re.match(pattern, command):
+            return path, text
+    return None
+
+
+class DocumentedCommands(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        (self.directory / "build").mkdir()
+        for name in ("models", "scenarios", "scripts", "tools", "examples"):
+            (self.directory / name).symlink_to(SOURCE / name)
+        (self.directory / "build/bin").symlink_to(BINARY.parent)
+        (self.directory / "build/release").symlink_to(BUILD / "release")
+
+    def provide(self, page):
+        """The files that a page gives the reader, and those it calls the reader's own."""
+        for _, language, lines in blocks(page):
+            name = re.fullmatch(r"# (\S+\.yaml)", lines[0]) if language == "yaml" and lines else None
+            if name:
+                (self.directory / name[1]).write_text("\n".join(lines))
+        own = self.directory / "net.onnx"
+        if not own.exists():
+            own.symlink_to(SOURCE / "models/glyphs/glyphs.onnx")
+
+    def run_command(self, command):
+        environment = dict(os.environ)
+        environment["PATH"] = f"{BINARY.parent}:/usr/bin:/bin"
+        return subprocess.run(
+            ["bash", "-c", command], cwd=self.directory, env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+    def test_pasted_commands_succeed(self):
+        run = 0
+        for page in PAGES:
+            self.provide(page)
+            for line, command in pasted_commands(page):
+                with self.subTest(page=page.name, line=line, command=command):
+                    instead = elsewhere(command)
+                    if instead:
+                        self.assertIn(instead[1], (SOURCE / instead[0]).read_text())
+                        continue
+                    run += 1
+                    result = self.run_command(command)
+                    self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertGreaterEqual(run, 15)
+
+    def test_cases_named_in_the_pages_exist(self):
+        listed = subprocess.run([BUILD / "release/tests/kmod_tests", "--list"], text=True,
+                                stdout=subprocess.PIPE, check=True).stdout.split()
+        named = 0
+        for page in PAGES:
+            for line, command in pasted_commands(page):
+                if not command.startswith("tests/vm/run -- tests/kmod/run-all"):
+                    continue
+                for prefix in command.split()[4:]:
+                    named += 1
+                    with self.subTest(page=page.name, line=line, case=prefix):
+                        self.assertTrue(any(name.startswith(prefix) for name in listed))
+        self.assertGreaterEqual(named, 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
