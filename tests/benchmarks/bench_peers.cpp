@@ -82,9 +82,9 @@ struct Peers::State {
         dnnl::primitive_attr attributes;
 #if DNNL_VERSION_MAJOR >= 3
         attributes.set_scales_mask(DNNL_ARG_WEIGHTS, layer.depthwise ? 3 : 1);
-        const dnnl::convolution_forward::primitive_desc primitive(
-            engine, inference, direct, source, weights_any, bias_desc, target, strides, pads, pads,
-            attributes);
+        const dnnl::convolution_forward::primitive_desc primitive(engine, inference, direct, source,
+                                                                  weights_any, bias_desc, target,
+                                                                  strides, pads, pads, attributes);
 #else
         attributes.set_output_scales(2, scales);
         const dnnl::convolution_forward::primitive_desc primitive(

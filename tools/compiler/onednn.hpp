@@ -7,14 +7,15 @@
 
 namespace overtake::compiler {
 
-/// Keeps oneDNN to AVX2, for the whole process. Version 3.7 computes some valid convolutions wrongly with
-/// AVX-512 (1x1x2x2 by a 1x3 kernel, pads 0, 2 at the right, stride 2, is off by half its size), and
-/// networks compile to the same bytes whatever the CPU. To be called before anything else of oneDNN:
-/// throws Error if it is too late. The compiler is a program of ours; libovertake, a guest in programs
-/// of others, sets nothing.
+/// Keeps oneDNN to AVX2, for the whole process. Version 3.7 computes some valid convolutions
+/// wrongly with AVX-512 (1x1x2x2 by a 1x3 kernel, two columns of padding on the left, stride 2: off
+/// by 0.62), and networks compile to the same bytes whatever the CPU. To be called before anything
+/// else of oneDNN: throws Error if it is too late. The compiler is a program of ours; libovertake,
+/// a guest in programs of others, sets nothing.
 void limit_onednn();
 
-/// The primitive of a convolution, or of a transposed one, in float32, with weights as oneDNN likes them.
+/// The primitive of a convolution, or of a transposed one, in float32, with weights as oneDNN likes
+/// them.
 template <typename Forward>
 typename Forward::primitive_desc
 describe_convolution(const dnnl::engine& engine, dnnl::algorithm algorithm,
@@ -25,8 +26,8 @@ describe_convolution(const dnnl::engine& engine, dnnl::algorithm algorithm,
                      const dnnl::memory::dims& padding_behind) {
     constexpr auto inference = dnnl::prop_kind::forward_inference;
 #if DNNL_VERSION_MAJOR >= 3
-    return {engine,  inference, algorithm, source,         weights,       bias, target,
-            strides, dilations, padding_before, padding_behind};
+    return {engine, inference, algorithm, source,         weights,       bias,
+            target, strides,   dilations, padding_before, padding_behind};
 #else
     return {typename Forward::desc(inference, algorithm, source, weights, bias, target, strides,
                                    dilations, padding_before, padding_behind),
