@@ -22,11 +22,11 @@ Summary summary_of(const std::string& json) {
     return simulate(scenario, scenario.seed);
 }
 
-const ClassSummary& class_of(const Summary& summary, const std::string& name) {
+const ClassSummary& class_of(const Summary& summary, std::string_view name) {
     for (const ClassSummary& of : summary.classes)
         if (of.name == name)
             return of;
-    throw std::runtime_error("there is no class " + name);
+    throw std::runtime_error("there is no class " + std::string(name));
 }
 
 std::string error_of(const std::function<void()>& work) {

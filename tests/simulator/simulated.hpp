@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "simulator/scenario.hpp"
 #include "simulator/summary.hpp"
@@ -20,7 +21,7 @@ Scenario scenario_of(const std::string& json, const std::filesystem::path& direc
 Summary summary_of(const std::string& json);
 
 /// The class called `name`; fails the test if there is none.
-const ClassSummary& class_of(const Summary& summary, const std::string& name);
+const ClassSummary& class_of(const Summary& summary, std::string_view name);
 
 /// What the Error says that `work` throws; "" and a failed test if it throws none.
 std::string error_of(const std::function<void()>& work);
