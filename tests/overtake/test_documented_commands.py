@@ -24,7 +24,7 @@ PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "models/READ
 ELSEWHERE = [
     (r"make (demo|test)\b", "scripts/fresh.sh", "make demo"),
     (r"make networks", "scripts/run-soak.sh", "make networks"),
-    (r"(sudo )?insmod |make kmod && ", "tests/overtake/run-kernel", "pasted_commands"),
+    (r"(sudo )?insmod |make kmod && ", "tests/overtake/run-documented", "pasted_commands"),
     (r"sudo bpftrace tools/bpf/fc-timeline.bt", "tests/bpf/run", "bpftrace -B line tools/bpf/fc-timeline.bt"),
     (r"tests/vm/run -- tests/kmod/run-all", "tests/vm/suites", "tests/kmod/run-all"),
     (r"scripts/prepare-networks.sh && tests/vm/run -- tests/models/run-kernel", "tests/vm/suites",
