@@ -40,39 +40,24 @@ void compile_to(const std::string& path, const std::vector<std::uint64_t>& fcs_u
 
 } // namespace
 
-TEST(Percentile, IsTheNearestRank) {
-    std::vector<std::uint64_t> values;
-    for (std::uint64_t value = 1; value <= 200; value++)
-        values.push_back(value);
-    EXPECT_EQ(load::percentile(values, 50), 100u);
-    EXPECT_EQ(load::percentile(values, 99), 198u);
-    EXPECT_EQ(load::percentile(values, 99.9), 200u);
-    EXPECT_EQ(load::percentile(values, 100), 200u);
-    EXPECT_EQ(load::percentile(values, 0.1), 1u);
-    EXPECT_EQ(load::percentile(std::vector<std::uint64_t>{7}, 99), 7u);
-}
-
-TEST(Latencies, LeaveOutWhatFailed) {
-    std::vector<load::Request> requests = {
-        {10, 10, 40, 30, 0, 0}, {20, 0, 25, 0, 0, -62}, {30, 40, 50, 10, 0, 0}};
-    EXPECT_EQ(load::latencies(requests), (std::vector<std::uint64_t>{20, 30}));
-}
-
 TEST(Records, ComeBackAsTheyWere) {
     std::string path = temporary("records.csv");
-    std::vector<load::Request> written = {{1, 2, 3, 4, 5, 0},
-                                          {18446744073709551615u, 0, 7, 0, 0, -110}};
+    std::vector<load::Request> written = {{1, 2, 3, 4, 5, 0, 1, 4},
+                                          {18446744073709551615u, 0, 7, 0, 0, -110, 8, 9}};
     load::write_records(path, written);
     auto read = load::read_records(path);
     ASSERT_EQ(read.size(), 2u);
     EXPECT_EQ(read[1].queued_ns, 18446744073709551615u);
     EXPECT_EQ(read[1].status, -110);
+    EXPECT_EQ(read[1].due_ns, 8u);
+    EXPECT_EQ(read[1].done_ns, 9u);
     EXPECT_EQ(read[0].preemptions, 5u);
 }
 
 TEST(Records, RefuseOtherFilesNamingTheLine) {
     std::string path = temporary("other.csv");
-    write(path, "queued_ns,start_ns,end_ns,executed_ns,preemptions,status\n1,2,3,4,5,0\n1,2,x\n");
+    write(path, "queued_ns,start_ns,end_ns,executed_ns,preemptions,status,due_ns,done_ns\n"
+                "1,2,3,4,5,0,6,7\n1,2,x\n");
     try {
         load::read_records(path);
         FAIL();

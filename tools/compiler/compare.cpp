@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <memory>
 
 #include <ovt_simd_port.h>
@@ -12,6 +10,7 @@
 #include "error.hpp"
 #include "nv12.hpp"
 #include "place.hpp"
+#include "similarity.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -139,46 +138,6 @@ private:
     std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions_{};
 };
 
-// Sums for one node, over all samples.
-struct Similarity {
-    double product = 0, left = 0, right = 0;
-    bool has_any = false;
-
-    // What is not finite in float has no counterpart; what only the program makes of a number in
-    // float that is not finite counts as 0.
-    void add(const std::vector<float>& a, const std::vector<float>& b) {
-        for (std::size_t index = 0; index < a.size(); ++index) {
-            if (!std::isfinite(b[index]))
-                continue;
-            has_any = true;
-            right += double{b[index]} * b[index];
-            if (!std::isfinite(a[index]))
-                continue;
-            product += double{a[index]} * b[index];
-            left += double{a[index]} * a[index];
-        }
-    }
-
-    float cosine() const {
-        if (!has_any)
-            return std::numeric_limits<float>::quiet_NaN();
-        if (left == 0 && right == 0)
-            return 1.0f;
-        return left == 0 || right == 0 ? 0.0f
-                                       : static_cast<float>(product / std::sqrt(left * right));
-    }
-
-    // Of the left against the right.
-    float error() const {
-        if (!has_any)
-            return std::numeric_limits<float>::quiet_NaN();
-        const double difference = std::max(left - 2 * product + right, 0.0);
-        if (right == 0)
-            return difference == 0 ? 0.0f : 1.0f;
-        return static_cast<float>(std::sqrt(difference / right));
-    }
-};
-
 class Comparison {
 public:
     Comparison(const Graph& graph, const QuantisedGraph& quantised, const Program& program,
@@ -204,7 +163,7 @@ public:
     std::vector<Nearness> nearness() const {
         std::vector<Nearness> result;
         for (const Similarity& sum : sums_)
-            result.push_back({sum.cosine(), sum.error()});
+            result.push_back({static_cast<float>(sum.cosine()), static_cast<float>(sum.error())});
         return result;
     }
 
@@ -243,7 +202,7 @@ private:
     Memory memory_;
     FloatExecutor executor_;
     std::vector<cpu::Kernel> kernels_; // by node, of those on the CPU
-    std::vector<Similarity> sums_;     // by node
+    std::vector<Similarity> sums_;     // by node, over all samples
 };
 
 } // namespace

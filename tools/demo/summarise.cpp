@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "demo/demo.hpp"
+#include "load/statistics.hpp"
 
 namespace overtake::demo {
 namespace {

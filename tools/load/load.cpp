@@ -1,134 +1,165 @@
 // SPDX-License-Identifier: MIT
 #include "load/load.hpp"
 
-#include <ctime>
-
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
+#include <barrier>
+#include <chrono>
+#include <condition_variable>
 #include <deque>
+#include <exception>
+#include <iterator>
+#include <mutex>
+#include <thread>
+
+#include "load/client.hpp"
 
 namespace overtake::load {
 namespace {
 
-constexpr std::int64_t ns_per_us = 1000;
-/// How long a wait may keep us from seeing `stop`.
-constexpr std::int64_t patience_ns = 200'000'000;
+// Of an open loop's requests on the device, all sessions of a load together.
+constexpr std::size_t most_on_device = 64;
+constexpr std::size_t most_bytes = 256u << 20;
+constexpr std::size_t most_buffers = OVERTAKE_MAX_BUFFERS / 2;
 
-std::int64_t monotonic_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-void sleep_until(std::int64_t deadline_ns) {
-    timespec until{deadline_ns / 1'000'000'000, deadline_ns % 1'000'000'000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-    }
-}
-
-Request summarise(const Task& task) {
-    Request request{};
-    request.status = task.status();
-    for (const Completion& job : task.completions()) {
-        if (request.queued_ns == 0)
-            request.queued_ns = job.queued_ns;
-        if (request.start_ns == 0)
-            request.start_ns = job.start_ns;
-        request.end_ns = job.end_ns;
-        request.executed_ns += job.executed_ns;
-        request.preemptions += job.preemptions;
-    }
-    return request;
-}
-
-/// Tasks with their buffers, used again and again; those in flight in order of submission.
-class Pool {
+/// The clients of all loads, each in a thread of its own.
+class Crew {
 public:
-    Pool(Session& session, const Options& options) : session_(session), options_(options) {}
-
-    void begin() {
-        if (idle_.empty())
-            idle_.push_back(session_.create_task());
-        busy_.push_back(std::move(idle_.back()));
-        idle_.pop_back();
-        busy_.back().start(options_.task);
-        begun_++;
-    }
-
-    /// Until the oldest has ended or the deadline; takes every one at the front that has.
-    void collect(std::int64_t deadline_ns) {
-        if (busy_.empty() || !busy_.front().wait(deadline_ns))
-            return;
-        while (!busy_.empty() && busy_.front().poll()) {
-            done_.push_back(summarise(busy_.front()));
-            idle_.push_back(std::move(busy_.front()));
-            busy_.pop_front();
+    Crew(std::span<Load> loads, const std::atomic<bool>& stop) {
+        for (Load& load : loads) {
+            Group& group = groups_.emplace_back(load, stop);
+            for (Session& session : load.sessions)
+                group.clients.emplace_back(session, group.shared);
+            running_ += group.clients.size();
         }
     }
 
-    std::size_t in_flight() const { return busy_.size(); }
-    bool wants_more() const { return options_.requests == 0 || begun_ < options_.requests; }
-    std::vector<Request> take() { return std::move(done_); }
+    void run(const std::function<void(double)>& progress) {
+        std::barrier warmed_up(static_cast<std::ptrdiff_t>(running_), [this]() noexcept {
+            for (Group& group : groups_)
+                group.shared.begin_now();
+        });
+        std::vector<std::jthread> threads;
+        for (Group& group : groups_)
+            for (Client& client : group.clients)
+                threads.emplace_back([&] { work(group, client, warmed_up); });
+        std::unique_lock lock(mutex_);
+        while (!changed_.wait_for(lock, std::chrono::milliseconds(100),
+                                  [this] { return running_ == 0; }))
+            if (progress)
+                progress(done());
+        lock.unlock();
+        threads.clear();
+        if (error_)
+            std::rethrow_exception(error_);
+    }
+
+    std::vector<Outcome> outcomes() {
+        std::vector<Outcome> all;
+        for (Group& group : groups_)
+            all.push_back(group.outcome());
+        return all;
+    }
 
 private:
-    Session& session_;
-    const Options& options_;
-    std::deque<Task> busy_;
-    std::vector<Task> idle_;
-    std::vector<Request> done_;
-    std::uint64_t begun_ = 0;
+    struct Group {
+        Group(Load& load, const std::atomic<bool>& stop)
+            : shared(load.options,
+                     open_loop_limit(load.sessions.front().model(), load.sessions.size()), stop) {}
+        Outcome outcome();
+
+        Shared shared;
+        std::deque<Client> clients;
+        std::atomic<std::uint64_t> warm_up{0};
+    };
+
+    template <typename Barrier>
+    void work(Group& group, Client& client, Barrier& warmed_up) {
+        bool has_arrived = false;
+        try {
+            group.warm_up += client.warm_up();
+            has_arrived = true;
+            warmed_up.arrive_and_wait();
+            client.measure();
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            if (!error_)
+                error_ = std::current_exception();
+            for (Group& other : groups_)
+                other.shared.failed = true;
+            if (!has_arrived)
+                warmed_up.arrive_and_drop();
+        }
+        const std::lock_guard lock(mutex_);
+        running_--;
+        changed_.notify_one();
+    }
+
+    /// Of the load that has most to do yet.
+    double done() const {
+        double least = 1;
+        for (const Group& group : groups_)
+            least = std::min(least, group.shared.fraction());
+        return least;
+    }
+
+    std::deque<Group> groups_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::size_t running_ = 0;
+    std::exception_ptr error_;
 };
 
-void open_loop(Pool& pool, const Options& options, const std::atomic<bool>& stop) {
-    std::int64_t next = monotonic_ns();
-    while (pool.wants_more() && !stop) {
-        pool.begin();
-        next += static_cast<std::int64_t>(options.period_us) * ns_per_us;
-        // Even when late, take what has ended: its buffers serve the next request.
-        do
-            pool.collect(next);
-        while (pool.in_flight() != 0 && monotonic_ns() < next);
-        sleep_until(next);
+Outcome Crew::Group::outcome() {
+    Outcome outcome;
+    for (Client& client : clients) {
+        std::ranges::copy(client.take(), std::back_inserter(outcome.requests));
+        outcome.tasks += client.tasks();
     }
-}
-
-void closed_loop(Pool& pool, const Options& options, const std::atomic<bool>& stop) {
-    while (!stop) {
-        while (pool.wants_more() && pool.in_flight() < options.in_flight)
-            pool.begin();
-        if (pool.in_flight() == 0)
-            return;
-        pool.collect(monotonic_ns() + patience_ns);
-    }
+    std::ranges::stable_sort(outcome.requests, {}, &Request::due_ns);
+    outcome.warm_up = warm_up;
+    outcome.begin_ns = static_cast<std::uint64_t>(shared.begin_ns);
+    const std::int64_t over_ns = shared.over_ns;
+    outcome.end_ns = static_cast<std::uint64_t>(over_ns != 0 ? over_ns : monotonic_ns());
+    const std::uint64_t due = shared.due_until(static_cast<std::int64_t>(outcome.end_ns));
+    outcome.waiting = due - std::min<std::uint64_t>(due, shared.begun);
+    outcome.most_waiting = std::max<std::uint64_t>(shared.most_waiting, outcome.waiting);
+    return outcome;
 }
 
 } // namespace
 
+std::size_t open_loop_limit(const Model& model, std::size_t sessions) {
+    std::size_t bytes = 0;
+    std::size_t scratch = 0;
+    std::size_t buffers = 0;
+    for (const Tensor& tensor : model.tensors()) {
+        bytes += tensor.is_constant() ? 0 : tensor.bytes;
+        buffers += tensor.on_device() ? 1 : 0;
+    }
+    for (const Segment& segment : model.segments())
+        scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
+    const std::size_t limit =
+        std::min({most_on_device, most_bytes / std::max<std::size_t>(bytes + scratch, 1),
+                  most_buffers / std::max<std::size_t>(buffers, 1)});
+    return std::max<std::size_t>(limit / std::max<std::size_t>(sessions, 1), 1);
+}
+
+std::vector<Outcome> run(std::span<Load> loads, const std::atomic<bool>& stop,
+                         const std::function<void(double)>& progress) {
+    Crew crew(loads, stop);
+    crew.run(progress);
+    return crew.outcomes();
+}
+
 std::vector<Request> run(Session& session, const Options& options, const std::atomic<bool>& stop) {
-    Pool pool(session, options);
-    if (options.period_us != 0)
-        open_loop(pool, options, stop);
-    else
-        closed_loop(pool, options, stop);
-    while (pool.in_flight() != 0)
-        pool.collect(deadline_never);
-    return pool.take();
-}
-
-std::uint64_t percentile(std::span<const std::uint64_t> sorted, double percent) {
-    auto rank = static_cast<std::size_t>(
-        std::ceil(percent / 100 * static_cast<double>(sorted.size()) - 1e-9));
-    return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
-}
-
-std::vector<std::uint64_t> latencies(std::span<const Request> requests) {
-    std::vector<std::uint64_t> out;
-    for (const Request& request : requests)
-        if (request.status == 0)
-            out.push_back(request.end_ns - request.queued_ns);
-    std::sort(out.begin(), out.end());
-    return out;
+    Shared shared(options, open_loop_limit(session.model(), 1), stop);
+    Client client(session, shared);
+    client.warm_up();
+    shared.begin_now();
+    client.measure();
+    auto requests = client.take();
+    std::ranges::stable_sort(requests, {}, &Request::due_ns);
+    return requests;
 }
 
 } // namespace overtake::load

@@ -2,6 +2,7 @@
 #include "load/records.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 
@@ -10,7 +11,7 @@
 namespace overtake::load {
 namespace {
 
-constexpr char header[] = "queued_ns,start_ns,end_ns,executed_ns,preemptions,status";
+constexpr char header[] = "queued_ns,start_ns,end_ns,executed_ns,preemptions,status,due_ns,done_ns";
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
     int code = errno ? errno : EIO;
@@ -20,9 +21,9 @@ constexpr char header[] = "queued_ns,start_ns,end_ns,executed_ns,preemptions,sta
 Request parse(const std::string& line, const std::string& path, std::size_t number) {
     Request request{};
     char rest = 0;
-    if (std::sscanf(line.c_str(), "%lu,%lu,%lu,%lu,%u,%d%c", &request.queued_ns, &request.start_ns,
-                    &request.end_ns, &request.executed_ns, &request.preemptions, &request.status,
-                    &rest) != 6)
+    if (std::sscanf(line.c_str(), "%lu,%lu,%lu,%lu,%u,%d,%lu,%lu%c", &request.queued_ns,
+                    &request.start_ns, &request.end_ns, &request.executed_ns, &request.preemptions,
+                    &request.status, &request.due_ns, &request.done_ns, &rest) != 8)
         throw Error(EINVAL, fmt::format("{}:{}: not a record: {}", path, number, line));
     return request;
 }
@@ -36,9 +37,9 @@ void write_records(const std::string& path, const std::vector<Request>& requests
         fail(path, "cannot be created");
     file << header << '\n';
     for (const Request& request : requests)
-        file << fmt::format("{},{},{},{},{},{}\n", request.queued_ns, request.start_ns,
+        file << fmt::format("{},{},{},{},{},{},{},{}\n", request.queued_ns, request.start_ns,
                             request.end_ns, request.executed_ns, request.preemptions,
-                            request.status);
+                            request.status, request.due_ns, request.done_ns);
     file.close();
     if (!file)
         fail(path, "cannot be written");

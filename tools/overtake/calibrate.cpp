@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "host_profile.hpp"
@@ -17,18 +18,22 @@
 namespace overtake::command {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct Options {
     std::string output;
     std::string name = "host";
     std::vector<std::string> models;
     unsigned runs = 25;
+    bool json = false;
 };
 
 std::string percent(double part) {
     return fmt::format("{:.1f} %", part * 100);
 }
 
-void calibrate(const Options& options) {
+// Returns what there is to say as JSON, or prints it.
+Json calibrate(const Options& options) {
     host_profile::HostProfile host;
     {
         ProgressBar bar;
@@ -37,13 +42,20 @@ void calibrate(const Options& options) {
     }
     const std::string text = compiler::profile_file(*host.profile);
     write_file(options.output, [&](std::ostream& file) { file << text; });
+    if (options.json)
+        return {{"file", options.output},
+                {"name", options.name},
+                {"instructions", host.errors.count},
+                {"error_median", host.errors.median},
+                {"error_p95", host.errors.p95}};
     fmt::print("{}: {} instructions measured, error of the model: median {}, p95 {}\n",
                options.output, host.errors.count, percent(host.errors.median),
                percent(host.errors.p95));
+    return {};
 }
 
 // Modelled against measured time of the FCs of a compiled model.
-void check(const std::string& path, unsigned runs) {
+Json check(const std::string& path, const Options& options) {
     const auto model = Model::load(path);
     std::vector<double> modelled;
     for (const Segment& segment : model->segments())
@@ -51,25 +63,36 @@ void check(const std::string& path, unsigned runs) {
             modelled.push_back(static_cast<double>(ns));
     ProgressBar bar;
     const auto times =
-        host_profile::measure(model, runs, [&](double done) { bar.show(path, done); });
+        host_profile::measure(model, options.runs, [&](double done) { bar.show(path, done); });
     const host_profile::Errors errors = host_profile::compare(modelled, times.fcs_ns);
     double total = 0;
     for (const double ns : modelled)
         total += ns;
+    if (options.json)
+        return {{"model", path},
+                {"fcs", errors.count},
+                {"modelled_ms", total / 1e6},
+                {"measured_ms", times.total_ns / 1e6},
+                {"error_median", errors.median},
+                {"error_p95", errors.p95}};
     fmt::print("{}: {} FCs, {:.2f} ms modelled, {:.2f} ms measured; error of an FC: median {}, "
                "p95 {}\n",
                path, errors.count, total / 1e6, times.total_ns / 1e6, percent(errors.median),
                percent(errors.p95));
+    return {};
 }
 
 int run_calibrate(const Options& options) {
     if (options.output.empty() && options.models.empty())
         throw Error(EINVAL, "calibrate: give -o FILE.yaml to measure this machine, or compiled "
                             "models to check");
+    Json json = {{"profile", nullptr}, {"models", Json::array()}};
     if (!options.output.empty())
-        calibrate(options);
+        json["profile"] = calibrate(options);
     for (const std::string& path : options.models)
-        check(path, options.runs);
+        json["models"].push_back(check(path, options));
+    if (options.json)
+        fmt::print("{}\n", json.dump(2));
     return 0;
 }
 
@@ -88,6 +111,7 @@ void add_calibrate(CLI::App& app, int& status) {
     command->add_option(
         "MODEL", options->models,
         "Compiled models (.ovm) to run: modelled against measured time of their FCs");
+    command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, &status] { status = run_calibrate(*options); });
 }
 

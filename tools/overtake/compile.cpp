@@ -28,6 +28,7 @@ struct Options {
     std::vector<std::string> input_shapes;
     bool lists_operators = false;
     bool quiet = false;
+    bool json = false;
 };
 
 // What the file says, but for what is on the command line as well.
@@ -56,6 +57,13 @@ void apply_configuration(const CLI::App& command, Options& options) {
         options.report = file.report;
 }
 
+void print_json(const std::string& output, const std::vector<std::string>& warnings,
+                const nlohmann::ordered_json& summary) {
+    nlohmann::ordered_json json = {{"output", output}, {"warnings", warnings}};
+    json.update(summary);
+    fmt::print("{}\n", json.dump(2));
+}
+
 int run_compile(const Options& options) {
     const std::string output =
         options.output.empty()
@@ -81,12 +89,14 @@ int run_compile(const Options& options) {
     });
     for (const std::string& warning : warnings)
         fmt::print(stderr, "overtake: {}\n", warning);
-    if (options.quiet && options.report.empty())
+    if (options.quiet && options.report.empty() && !options.json)
         return 0;
     const nlohmann::ordered_json summary = summarise(*model);
     if (!options.report.empty())
         write_report(options.report, std::filesystem::path(output).stem(), summary);
-    if (!options.quiet)
+    if (options.json)
+        print_json(output, warnings, summary);
+    else if (!options.quiet)
         fmt::print("{}: {}\n", output, one_line_summary(summary));
     return 0;
 }
@@ -192,6 +202,7 @@ void add_compile(CLI::App& app, int& status) {
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which operators of ONNX run where, and nothing else");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
+    command->add_flag("--json", options->json, "Print what was made as JSON");
     for (const char* name :
          {"MODEL", "--calibration", "--calibration-method", "--percentile", "--no-bias-correction",
           "--no-equalisation", "--seed", "--input-shape", "--run-on-cpu", "--run-on-bpu"})

@@ -130,8 +130,8 @@ std::uint64_t measure_cost(const DemoOptions& options, const std::string& model)
 
 std::vector<std::string> client(const DemoOptions& options, const std::string& model,
                                 const std::string& records) {
-    return {"overtake", "perf",   model, "--device",  options.device,
-            "--json",   "--core", "1",   "--records", records};
+    return {"overtake", "perf", model,       "--device", options.device, "--json",
+            "--core",   "1",    "--warm-up", "0",        "--records",    records};
 }
 
 struct RowResult {

@@ -97,6 +97,8 @@ int main(int argc, char** argv) {
     overtake::command::add_run(app, status);
     overtake::command::add_pack(app, status);
     overtake::command::add_perf(app, status);
+    overtake::command::add_devices(app, status);
+    overtake::command::add_compare(app, status);
     overtake::command::add_sim(app, status);
     overtake::command::add_calibrate(app, status);
     overtake::command::add_demo(app, status);

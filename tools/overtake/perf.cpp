@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// overtake perf: loads a device with one model and says how long requests took.
+// overtake perf: loads a device with models and says how long requests took.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -12,18 +14,29 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "device_facts.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
+#include "perf_report.hpp"
+#include "progress.hpp"
 
 namespace overtake::command {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+/// Without --warm-up: so many requests, but for no longer than this.
+constexpr std::uint64_t usual_warm_up = 10;
+constexpr std::uint64_t usual_warm_up_ns = 500'000'000;
+
 struct PerfOptions {
-    std::string model;
+    std::vector<std::string> models;
     std::string name;
     std::string device = "auto";
     std::string mode = "functional";
-    unsigned cores = 2;
+    EmbeddedOptions embedded;
+    unsigned threads = 1;
+    double seconds = 0;
     unsigned core_limit = 0;
     std::string records;
     bool json = false;
@@ -32,8 +45,13 @@ struct PerfOptions {
 
 std::atomic<bool> stop{false};
 
-void on_signal(int) {
-    stop = true;
+/// The first signal ends the run, the second one the process.
+void stop_on_signals() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { stop = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
 }
 
 unsigned mode_number(const std::string& mode) {
@@ -42,144 +60,174 @@ unsigned mode_number(const std::string& mode) {
     return mode == "both" ? OVERTAKE_MODE_BOTH : OVERTAKE_MODE_FUNCTIONAL;
 }
 
-double us(std::uint64_t ns) {
-    return static_cast<double>(ns) / 1000;
-}
-
-// Bytes of device memory that one request of the model needs, by what is in them.
-nlohmann::json memory(const Model& model) {
-    std::size_t scratch = 0;
-    std::size_t buffers = 0;
-    for (const Segment& segment : model.segments()) {
-        scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
-        for (const TensorBinding& binding : segment.bindings)
-            buffers += model.tensors()[binding.tensor].bytes;
-    }
-    return {{"program", model.program().size()},
-            {"weights", model.weights().size()},
-            {"scratch", scratch},
-            {"inputs_and_outputs", buffers}};
-}
-
-nlohmann::json report(const Model& model, const Device& device,
-                      const std::vector<load::Request>& requests) {
-    auto sorted = load::latencies(requests);
-    nlohmann::json out = {{"model", model.name()},
-                          {"backend", device.backend()},
-                          {"requests", requests.size()},
-                          {"failed", requests.size() - sorted.size()},
-                          {"memory_bytes", memory(model)}};
-    if (sorted.empty())
-        return out;
-    std::uint64_t executed = 0;
-    std::uint64_t preemptions = 0;
-    std::uint64_t end = 0;
-    for (const load::Request& request : requests) {
-        executed += request.executed_ns;
-        preemptions += request.preemptions;
-        end = std::max(end, request.end_ns);
-    }
-    auto seconds = static_cast<double>(end - requests.front().queued_ns) / 1e9;
-    out["latency_us"] = {{"p50", us(load::percentile(sorted, 50))},
-                         {"p90", us(load::percentile(sorted, 90))},
-                         {"p99", us(load::percentile(sorted, 99))},
-                         {"max", us(sorted.back())}};
-    out["executed_us_mean"] = us(executed) / static_cast<double>(requests.size());
-    out["preemptions"] = preemptions;
-    out["requests_per_second"] = static_cast<double>(sorted.size()) / seconds;
-    return out;
-}
-
-void print(const nlohmann::json& result) {
-    fmt::print("{} on {}: {} requests, {} failed\n", result["model"].get<std::string>(),
-               result["backend"].get<std::string>(), result["requests"].get<std::size_t>(),
-               result["failed"].get<std::size_t>());
-    const auto& bytes = result["memory_bytes"];
-    const auto kib = [&](const char* what) {
-        return (bytes[what].get<std::size_t>() + 1023) / 1024;
-    };
-    fmt::print(
-        "memory      program {} KiB, weights {} KiB, scratch {} KiB, inputs and outputs {} KiB\n",
-        kib("program"), kib("weights"), kib("scratch"), kib("inputs_and_outputs"));
-    if (!result.contains("latency_us"))
+/// What CLI11 cannot see by itself.
+void check_usage(const CLI::App& command, const PerfOptions& options, const std::string& node) {
+    for (const char* option : {"--mode", "--cores"})
+        if (!node.empty() && command.count(option) > 0)
+            throw CLI::ValidationError(
+                option, fmt::format("is for an embedded device, and {} is a kernel device, whose "
+                                    "module has that as a parameter (insmod overtake.ko {}=...); "
+                                    "leave it out or add --device embedded",
+                                    node, option + 2));
+    if (options.models.size() == 1)
         return;
-    const auto& latency = result["latency_us"];
-    fmt::print("latency     p50 {:.0f} us, p90 {:.0f} us, p99 {:.0f} us, max {:.0f} us\n",
-               latency["p50"].get<double>(), latency["p90"].get<double>(),
-               latency["p99"].get<double>(), latency["max"].get<double>());
-    fmt::print("executed    {:.0f} us a request on the device, {} preemptions\n",
-               result["executed_us_mean"].get<double>(),
-               result["preemptions"].get<std::uint64_t>());
-    fmt::print("throughput  {:.1f} requests a second (device time)\n",
-               result["requests_per_second"].get<double>());
+    for (const char* option : {"--model-name", "--records"})
+        if (command.count(option) > 0)
+            throw CLI::ValidationError(option, "is for one MODEL; give one, or leave it out");
 }
 
-int run_perf(const PerfOptions& options) {
-    EmbeddedOptions embedded;
-    embedded.cores = options.cores;
-    embedded.mode = mode_number(options.mode);
-    embedded.queue_timeout_ns = longest_run_ns;
-    auto device = open_device(options.device, embedded);
-    auto model = Model::load(options.model, options.name);
-    SessionOptions rights;
-    rights.max_priority = std::max(options.load.task.priority, 254u);
-    rights.core_limit = options.core_limit;
-    Session session(device, model, rights);
+/// Options that have a meaning only beside others.
+void complete(const CLI::App& command, PerfOptions& options) {
+    options.embedded.mode = mode_number(options.mode);
+    options.embedded.queue_timeout_ns = longest_run_ns;
+    options.load.longest_ns = static_cast<std::uint64_t>(options.seconds * 1e9);
+    if (command.count("--seconds") > 0 && command.count("--frames") == 0)
+        options.load.requests = 0;
+    if (command.count("--warm-up") == 0) {
+        options.load.warm_up = usual_warm_up;
+        options.load.warm_up_longest_ns = usual_warm_up_ns;
+    }
+}
 
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
-    auto requests = load::run(session, options.load, stop);
+std::vector<load::Load> make_loads(const PerfOptions& options,
+                                   const std::shared_ptr<Device>& device) {
+    SessionOptions rights;
+    rights.max_priority = std::max(options.load.task.priority, rights.max_priority);
+    rights.core_limit = options.core_limit;
+    std::vector<load::Load> loads;
+    for (const std::string& path : options.models) {
+        const auto model = Model::load(path, options.name);
+        load::Load& load = loads.emplace_back();
+        load.options = options.load;
+        for (unsigned thread = 0; thread < options.threads; thread++)
+            load.sessions.emplace_back(device, model, rights);
+    }
+    return loads;
+}
+
+/// Throws if a request failed.
+void check_requests(const std::string& path, const load::Outcome& outcome) {
+    std::size_t failed = 0;
+    int status = 0;
+    for (const load::Request& request : outcome.requests) {
+        failed += request.status != 0 ? 1 : 0;
+        if (status == 0)
+            status = request.status;
+    }
+    if (failed != 0)
+        throw Error(-status, fmt::format("{}: {} of {} requests failed, the first with {}", path,
+                                         failed, outcome.requests.size(), std::strerror(-status)));
+}
+
+std::vector<load::Outcome> run_loads(std::span<load::Load> loads) {
+    ProgressBar bar;
+    return load::run(loads, stop, [&](double done) { bar.show("measuring", done); });
+}
+
+int run_perf(const PerfOptions& options, const std::string& node) {
+    stop_on_signals();
+    const auto device = open_device(options.device, options.embedded);
+    if (device->info().manual_clock != 0)
+        throw Error(EINVAL, fmt::format("{}: its clock is stepped by hand, so there is no time to "
+                                        "measure; load the module without manual_clock",
+                                        node));
+    std::vector<load::Load> loads = make_loads(options, device);
+    const DeviceFacts facts = facts_of(*device, node, options.embedded);
+    if (!options.json) {
+        fmt::print("{}\n", one_line(facts));
+        std::fflush(stdout);
+    }
+    const std::vector<load::Outcome> outcomes = run_loads(loads);
     if (!options.records.empty())
-        load::write_records(options.records, requests);
-    auto result = report(*model, *device, requests);
+        load::write_records(options.records, outcomes.front().requests);
+    Json json = {{"device", to_json(facts)}, {"interrupted", stop.load()}};
+    for (std::size_t index = 0; index < loads.size(); index++)
+        json["models"].push_back(
+            perf_report(loads[index].sessions.front().model(), loads[index], outcomes[index]));
     if (options.json)
-        fmt::print("{}\n", result.dump(2));
+        fmt::print("{}\n", json.dump(2));
     else
-        print(result);
-    if (result["failed"].get<std::size_t>() == 0)
-        return 0;
-    for (const load::Request& request : requests)
-        if (request.status != 0)
-            throw Error(-request.status,
-                        fmt::format("{}: {} of {} requests failed, the first with {}",
-                                    options.model, result["failed"].get<std::size_t>(),
-                                    requests.size(), std::strerror(-request.status)));
-    return 1;
+        for (const Json& report : json["models"])
+            print_perf_report(report);
+    for (std::size_t index = 0; index < loads.size(); index++)
+        check_requests(options.models[index], outcomes[index]);
+    return 0;
+}
+
+void add_device_options(CLI::App& command, PerfOptions& options) {
+    command
+        .add_option("--device", options.device,
+                    "auto, embedded, kernel or a path like /dev/accel/accel0")
+        ->capture_default_str();
+    command
+        .add_option("--mode", options.mode,
+                    "Embedded device: how cores spend an FC's time: functional, timed or both")
+        ->check(CLI::IsMember({"functional", "timed", "both"}))
+        ->capture_default_str();
+    command.add_option("--cores", options.embedded.cores, "Embedded device: number of cores")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
+    command
+        .add_option("--priority", options.load.task.priority,
+                    "0..254 NORMAL, 255 HIGH (kernel device: needs CAP_SYS_NICE)")
+        ->check(CLI::Range(0, 255))
+        ->capture_default_str();
+    command.add_option("--core-limit", options.core_limit,
+                       "Core limit to ask for while this runs; needs --priority 255");
+    command.add_option("--core", options.load.task.core, "Core, from 1; 0 = any")
+        ->capture_default_str();
+}
+
+void add_load_options(CLI::App& command, PerfOptions& options) {
+    command
+        .add_option("--frames", options.load.requests,
+                    "Requests to make of each model; 0 = until SIGINT or SIGTERM")
+        ->capture_default_str();
+    command
+        .add_option("--seconds", options.seconds,
+                    "Begin no request that much later than the first; without --frames as many as "
+                    "go into it")
+        ->check(CLI::Range(1e-3, 1e7));
+    command.add_option("--warm-up", options.load.warm_up,
+                       "Requests that come first and do not count; default: 10, but for half a "
+                       "second at most");
+    auto* period = command
+                       .add_option("--period-us", options.load.period_us,
+                                   "A request every so many microseconds, whatever became of "
+                                   "others")
+                       ->check(CLI::Range(1u, 3'600'000'000u));
+    command
+        .add_option("--in-flight", options.load.in_flight,
+                    "Without --period-us: requests that each thread has in flight at any time")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str()
+        ->excludes(period);
+    command.add_option("--threads", options.threads, "Threads that make the requests of a model")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
 }
 
 } // namespace
 
 void add_perf(CLI::App& app, int& status) {
     auto options = std::make_shared<PerfOptions>();
-    auto* command =
-        app.add_subcommand("perf", "Load a device with a model; latency and throughput");
-    command->add_option("MODEL", options->model, "Compiled model (.ovm)")->required();
+    auto* command = app.add_subcommand("perf", "Load a device with models; latency and throughput");
+    command
+        ->add_option("MODEL", options->models,
+                     "Compiled models (.ovm); several are run at the same time")
+        ->required();
     command->add_option("--model-name", options->name, "Which model of a pack");
-    command->add_option("--device", options->device,
-                        "auto, embedded, kernel or a path like /dev/accel/accel0");
-    command->add_option("--mode", options->mode, "Embedded device: how cores spend an FC's time")
-        ->check(CLI::IsMember({"functional", "timed", "both"}));
-    command->add_option("--cores", options->cores, "Embedded device: number of cores")
-        ->check(CLI::Range(1, 64));
-    command
-        ->add_option("--priority", options->load.task.priority,
-                     "0..254 NORMAL, 255 HIGH (kernel device: needs CAP_SYS_NICE)")
-        ->check(CLI::Range(0, 255));
-    command->add_option("--core-limit", options->core_limit,
-                        "Core limit to ask for while this runs; needs --priority 255");
-    command->add_option("--core", options->load.task.core, "Core, from 1; 0 = any");
-    command->add_option("--frames", options->load.requests,
-                        "Requests to make; 0 = until SIGINT or SIGTERM");
-    command->add_option("--period-us", options->load.period_us,
-                        "A request every so many microseconds, whatever became of others");
-    command
-        ->add_option("--in-flight", options->load.in_flight,
-                     "Without --period-us: requests in flight at any time")
-        ->check(CLI::Range(1, 1024));
+    add_device_options(*command, *options);
+    add_load_options(*command, *options);
     command->add_option("--records", options->records,
                         "Write every request's times to this CSV file");
     command->add_flag("--json", options->json, "Print JSON");
-    command->callback([options, &status] { status = run_perf(*options); });
+    command->callback([options, command, &status] {
+        const std::string node = node_of(options->device);
+        check_usage(*command, *options, node);
+        complete(*command, *options);
+        status = run_perf(*options, node);
+    });
 }
 
 } // namespace overtake::command

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
 #include "commands.hpp"
@@ -35,6 +36,7 @@ struct Options {
     std::string output_directory;
     TaskOptions task;
     bool quiet = false;
+    bool json = false;
 };
 
 std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> numbers) {
@@ -62,21 +64,42 @@ std::vector<Port> ports_of(const compiler::Graph& graph,
     return ports;
 }
 
-// What a run took, for its last line.
+// What a run took, for what is printed at its end.
 class Measure {
 public:
+    // `backend` is empty for a network in float.
+    void print_json(const Options& options, std::string_view backend, std::size_t count,
+                    const OutputSamples& outputs) const {
+        const nlohmann::ordered_json json = {
+            {"model", options.model},
+            {"arithmetic", backend.empty() ? "float32" : "int8"},
+            {"backend", backend.empty() ? nlohmann::ordered_json() : backend},
+            {"samples", count},
+            {"ms_per_sample", taken().count() * 1e3 / static_cast<double>(count)},
+            {"peak_memory_bytes", peak_memory_kib() * 1024},
+            {"outputs", outputs.to_json(options.output_directory, count)}};
+        fmt::print("{}\n", json.dump(2));
+    }
+
     void print(const Options& options, const std::string& what, std::size_t count) const {
-        if (options.quiet)
+        if (options.quiet || options.json)
             return;
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin_;
-        rusage usage{};
-        getrusage(RUSAGE_SELF, &usage); // ru_maxrss is in KiB
         fmt::print("{}: {} sample{} {}, {:.2f} ms each, peak memory {} MiB\n", options.model, count,
-                   count == 1 ? "" : "s", what, taken.count() * 1e3 / static_cast<double>(count),
-                   (usage.ru_maxrss + 1023) / 1024);
+                   count == 1 ? "" : "s", what, taken().count() * 1e3 / static_cast<double>(count),
+                   (peak_memory_kib() + 1023) / 1024);
     }
 
 private:
+    std::chrono::duration<double> taken() const {
+        return std::chrono::steady_clock::now() - begin_;
+    }
+
+    static long peak_memory_kib() {
+        rusage usage{};
+        getrusage(RUSAGE_SELF, &usage);
+        return usage.ru_maxrss;
+    }
+
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
@@ -116,6 +139,8 @@ int run_on_device(const Options& options, const std::shared_ptr<const Model>& mo
         while (!running.empty())
             collect();
     }
+    if (options.json)
+        measure.print_json(options, device->backend(), count, outputs);
     measure.print(options, fmt::format("in int8 on {}", device->backend()), count);
     outputs.write(options.output_directory, count);
     return 0;
@@ -145,6 +170,8 @@ int run_in_float(const Options& options) {
             bar.show("running", static_cast<double>(index) / static_cast<double>(count));
         }
     }
+    if (options.json)
+        measure.print_json(options, "", count, outputs);
     measure.print(options, "in float on the CPU", count);
     outputs.write(options.output_directory, count);
     return 0;
@@ -228,6 +255,7 @@ void add_run(CLI::App& app, int& status) {
     add_task_options(*command, *options);
     command->add_option("--model-name", options->name, "Which model of a pack");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
+    command->add_flag("--json", options->json, "Print what was run and written as JSON");
     command->callback([options, &status] { status = run_model(*options); });
 }
 

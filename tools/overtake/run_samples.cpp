@@ -172,11 +172,27 @@ void OutputSamples::append(std::size_t output, std::span<const float> values) {
 
 void OutputSamples::write(const std::filesystem::path& directory, std::size_t count) const {
     for (std::size_t index = 0; index < ports_.size(); ++index) {
-        std::vector<std::size_t> shape = ports_[index].shape;
-        shape[0] *= count;
+        const std::vector<std::size_t> sizes = shape(index, count);
         write_file(directory / files_[index],
-                   [&](std::ostream& file) { compiler::write_npy(file, shape, data_[index]); });
+                   [&](std::ostream& file) { compiler::write_npy(file, sizes, data_[index]); });
     }
+}
+
+nlohmann::ordered_json OutputSamples::to_json(const std::filesystem::path& directory,
+                                              std::size_t count) const {
+    auto json = nlohmann::ordered_json::array();
+    for (std::size_t index = 0; index < ports_.size(); ++index)
+        json.push_back({{"name", ports_[index].name},
+                        {"file", (directory / files_[index]).string()},
+                        {"shape", shape(index, count)}});
+    return json;
+}
+
+/// Of all samples, one behind the other.
+std::vector<std::size_t> OutputSamples::shape(std::size_t output, std::size_t count) const {
+    std::vector<std::size_t> sizes = ports_[output].shape;
+    sizes[0] *= count;
+    return sizes;
 }
 
 } // namespace overtake::command

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "image.hpp"
 #include "overtake/model.hpp"
 
@@ -54,10 +56,15 @@ public:
 
     void append(std::size_t output, std::span<const float> values);
 
+    /// Name, file and shape of each, as write() has them.
+    nlohmann::ordered_json to_json(const std::filesystem::path& directory, std::size_t count) const;
+
     /// Writes OUTPUT.npy for each, slashes in names as underscores, each whole or not at all.
     void write(const std::filesystem::path& directory, std::size_t count) const;
 
 private:
+    std::vector<std::size_t> shape(std::size_t output, std::size_t count) const;
+
     std::vector<Port> ports_;
     std::vector<std::string> files_; // names
     std::vector<std::vector<float>> data_;

@@ -177,9 +177,20 @@ nlohmann::ordered_json summarise(const Model& loaded) {
         fcs += entry["fc_count"].get<std::size_t>();
         most_scratch = std::max(most_scratch, entry["scratch_bytes"].get<std::uint64_t>());
     }
-    for (const Json& node : json["nodes"])
-        (node["processor"] == "BPU" ? macs : macs_on_cpu) += node["macs"].get<std::uint64_t>();
-    json["total"] = {{"us", us},
+    std::size_t on_bpu = 0;
+    Json least_cosine; // null if nothing was compared
+    for (const Json& node : json["nodes"]) {
+        const bool is_on_bpu = node["processor"] == "BPU";
+        on_bpu += is_on_bpu ? 1 : 0;
+        (is_on_bpu ? macs : macs_on_cpu) += node["macs"].get<std::uint64_t>();
+        const Json& cosine = node["cosine"];
+        if (!cosine.is_null() && (least_cosine.is_null() || cosine < least_cosine))
+            least_cosine = cosine;
+    }
+    json["total"] = {{"nodes_on_bpu", on_bpu},
+                     {"nodes_on_cpu", json["nodes"].size() - on_bpu},
+                     {"least_cosine", least_cosine},
+                     {"us", us},
                      {"fc_count", fcs},
                      {"longest_fc_us", longest},
                      {"insn_count", model.program()->size() / sizeof(overtake_insn)},

@@ -69,6 +69,8 @@ public:
     /// 0, or the negative errno of the job that failed; -EINPROGRESS while it runs, -EINVAL before
     /// the first start().
     std::int32_t status() const noexcept;
+    /// When it ended, CPU segments included, in nanoseconds of CLOCK_MONOTONIC; 0 before.
+    std::int64_t ended_ns() const noexcept;
     /// What became of its jobs so far, one per BPU segment, in device time.
     std::span<const Completion> completions() const noexcept;
     /// Values of an output, dense row-major in its shape.  Throws Error with the task's own error

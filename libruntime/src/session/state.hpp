@@ -68,7 +68,8 @@ struct Task::State {
     std::uint64_t tag = 0;   ///< of the job in flight
     bool cancelled = false;
     std::int32_t status = -EINVAL;
-    std::string error; ///< beside a status that no completion explains
+    std::int64_t ended_ns = 0; ///< 0 while it runs
+    std::string error;         ///< beside a status that no completion explains
     std::vector<Completion> completions;
 
 private:

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "monotonic_clock.hpp"
 #include "session/state.hpp"
 #include "session/tensor_layout.hpp"
 
@@ -106,6 +107,7 @@ void Task::State::start(const TaskOptions& wanted) {
     error.clear();
     completions.clear();
     status = -EINPROGRESS;
+    ended_ns = 0;
     try {
         run_on();
     } catch (const Error& refused) {
@@ -194,6 +196,7 @@ void Task::State::job_ended(const Completion& completion) {
 
 void Task::State::end(std::int32_t how) {
     status = how;
+    ended_ns = static_cast<std::int64_t>(monotonic_ns());
 }
 
 void Task::State::cancel() {
@@ -264,6 +267,10 @@ void Task::cancel() {
 
 std::int32_t Task::status() const noexcept {
     return state_ ? state_->status : -EINVAL;
+}
+
+std::int64_t Task::ended_ns() const noexcept {
+    return state_ ? state_->ended_ns : 0;
 }
 
 std::span<const Completion> Task::completions() const noexcept {

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+//
+// Loads on an embedded device that counts what it is asked for.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "load/load.hpp"
+#include "model_spec.hpp"
+#include "programs.hpp"
+
+using namespace overtake;
+
+namespace {
+
+constexpr std::uint64_t us = 1000;
+
+/// An embedded device in mode timed, and what was made on it.
+class CountingDevice final : public Device {
+public:
+    CountingDevice() {
+        EmbeddedOptions options;
+        options.cores = 1;
+        options.mode = OVERTAKE_MODE_TIMED;
+        device_ = open_embedded(options);
+    }
+
+    std::string_view backend() const noexcept override { return device_->backend(); }
+    drm_overtake_device_info info() const override { return device_->info(); }
+    std::vector<drm_overtake_core_info> cores() const override { return device_->cores(); }
+    std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override {
+        if (buffers++ == fails_at)
+            throw Error(ENOSPC, "no more buffers");
+        return device_->create_buffer(bytes);
+    }
+    std::unique_ptr<Queue> create_queue(const QueueOptions& options) override {
+        return device_->create_queue(options);
+    }
+
+    std::uint64_t fcs() const { return device_->cores().front().fcs_normal; }
+
+    std::atomic<std::size_t> buffers{0};
+    std::size_t fails_at = SIZE_MAX;
+
+private:
+    std::shared_ptr<Device> device_;
+};
+
+/// One FC of so many us, and nothing behind it unless `ends_on_cpu`.
+std::shared_ptr<const Model> model_of(std::uint64_t service_us, bool ends_on_cpu = false) {
+    test::ModelSpec spec = test::copy_and_softmax();
+    spec.program = {test::delay_insn(service_us * 1000)};
+    spec.segments[0].fcs = {fbs::Fc(0, 1, service_us * 1000)};
+    if (!ends_on_cpu) {
+        spec.segments.pop_back();
+        spec.tensors.pop_back();
+        spec.outputs = {1};
+    }
+    return Model::from_bytes(build(spec));
+}
+
+struct Fixture {
+    std::shared_ptr<CountingDevice> device = std::make_shared<CountingDevice>();
+    std::vector<load::Load> loads;
+    std::atomic<bool> stop{false};
+
+    explicit Fixture(const load::Options& options, std::uint64_t service_us = 100,
+                     unsigned threads = 1, bool ends_on_cpu = false) {
+        const auto model = model_of(service_us, ends_on_cpu);
+        load::Load& load = loads.emplace_back();
+        load.options = options;
+        for (unsigned thread = 0; thread < threads; thread++)
+            load.sessions.emplace_back(device, model);
+        device->buffers = 0;
+    }
+    load::Outcome run() { return load::run(loads, stop).front(); }
+};
+
+} // namespace
+
+TEST(Load, WarmsUpWithRequestsThatDoNotCount) {
+    Fixture fixture({.requests = 20, .warm_up = 7});
+    const load::Outcome outcome = fixture.run();
+    EXPECT_EQ(outcome.warm_up, 7u);
+    EXPECT_EQ(outcome.requests.size(), 20u);
+    EXPECT_EQ(fixture.device->fcs(), 27u);
+    for (const load::Request& request : outcome.requests)
+        EXPECT_GE(request.due_ns, outcome.begin_ns);
+}
+
+TEST(Load, ThreadsShareTheRequestsOfAModel) {
+    for (const std::uint64_t period_us : {0u, 50u}) {
+        Fixture fixture({.requests = 100, .period_us = period_us, .warm_up = 5}, 20, 3);
+        const load::Outcome outcome = fixture.run();
+        EXPECT_EQ(outcome.warm_up, 5u);
+        EXPECT_EQ(outcome.requests.size(), 100u);
+        EXPECT_EQ(fixture.device->fcs(), 105u);
+    }
+}
+
+// None counts before all have warmed up.
+TEST(Load, SeveralModelsBeginAtTheSameTime) {
+    Fixture fixture({.requests = 30}, 300);
+    load::Load& other = fixture.loads.emplace_back();
+    other.options.requests = 10;
+    other.options.warm_up = 20;
+    other.sessions.emplace_back(fixture.device, model_of(300));
+    const auto outcomes = load::run(fixture.loads, fixture.stop);
+    ASSERT_EQ(outcomes.size(), 2u);
+    EXPECT_EQ(outcomes[0].requests.size(), 30u);
+    EXPECT_EQ(outcomes[1].requests.size(), 10u);
+    EXPECT_EQ(outcomes[1].warm_up, 20u);
+    EXPECT_GE(outcomes[0].requests.front().due_ns, outcomes[1].begin_ns);
+    EXPECT_GE(outcomes[1].requests.front().due_ns, outcomes[0].begin_ns);
+    EXPECT_LT(outcomes[0].begin_ns, outcomes[1].requests.back().done_ns);
+}
+
+// 400 requests at once to a device that takes 500 us for each: most wait, none is lost, and few
+// have buffers.
+TEST(Load, OverloadIsBoundedAndLosesNothing) {
+    Fixture fixture({.requests = 400, .period_us = 1}, 500);
+    const std::size_t limit = load::open_loop_limit(fixture.loads[0].sessions[0].model(), 1);
+    const load::Outcome outcome = fixture.run();
+    EXPECT_EQ(outcome.requests.size(), 400u);
+    EXPECT_EQ(outcome.waiting, 0u);
+    EXPECT_GE(outcome.most_waiting, 400 - limit - 2);
+    EXPECT_EQ(outcome.tasks, limit);
+    EXPECT_EQ(fixture.device->buffers, 2 * limit); // input and output of each
+    for (std::size_t index = 0; index < 400; index++) {
+        const load::Request& request = outcome.requests[index];
+        EXPECT_EQ(request.due_ns, outcome.begin_ns + index * us); // whenever it was made
+        // The device takes one after the other, and the wait in the client counts.
+        EXPECT_GE(request.done_ns - request.due_ns, index * 499 * us);
+    }
+}
+
+TEST(Load, WhatWaitsAtTheEndIsCounted) {
+    Fixture fixture({.requests = 0, .period_us = 10, .longest_ns = 20'000 * us}, 500);
+    const load::Outcome outcome = fixture.run();
+    // Due from 0 on every 10 us, at 20 ms no more.
+    EXPECT_EQ(outcome.end_ns, outcome.begin_ns + 20'000 * us);
+    EXPECT_EQ(outcome.requests.size() + outcome.waiting, 2001u);
+    EXPECT_GT(outcome.waiting, 1000u);
+}
+
+TEST(Load, ALimitOfOpenLoopsFollowsMemory) {
+    test::ModelSpec spec = test::copy_and_softmax();
+    const auto limit = [&](std::size_t sessions) {
+        return load::open_loop_limit(*Model::from_bytes(build(spec)), sessions);
+    };
+    EXPECT_EQ(limit(1), 64u);
+    EXPECT_EQ(limit(4), 16u);
+    EXPECT_EQ(limit(100), 1u);
+    spec.segments[0].scratch_bytes = 100u << 20;
+    EXPECT_EQ(limit(1), 2u);
+    spec.segments[0].scratch_bytes = OVERTAKE_MAX_SCRATCH_BYTES;
+    EXPECT_EQ(limit(1), 1u);
+}
+
+TEST(Load, AFullTimeEndsAClosedLoop) {
+    Fixture fixture({.requests = 0, .in_flight = 3, .longest_ns = 10'000 * us}, 100);
+    const load::Outcome outcome = fixture.run();
+    EXPECT_GT(outcome.requests.size(), 0u);
+    EXPECT_EQ(outcome.tasks, 3u);
+    for (const load::Request& request : outcome.requests)
+        EXPECT_LE(request.due_ns, outcome.end_ns);
+}
+
+TEST(Load, StopEndsItBeforeAndAfterItHasBegun) {
+    Fixture fixture({.requests = 0, .period_us = 100});
+    fixture.stop = true;
+    EXPECT_TRUE(fixture.run().requests.empty());
+    fixture.stop = false;
+    std::vector<load::Outcome> outcomes =
+        load::run(fixture.loads, fixture.stop, [&](double) { fixture.stop = true; });
+    EXPECT_GT(outcomes[0].requests.size(), 0u);
+}
+
+TEST(Load, AResultOnTheCpuIsDoneAfterIt) {
+    Fixture on_cpu({.requests = 5}, 100, 1, true);
+    for (const load::Request& request : on_cpu.run().requests)
+        EXPECT_GT(request.done_ns, request.end_ns);
+    Fixture on_device({.requests = 5}, 100);
+    for (const load::Request& request : on_device.run().requests)
+        EXPECT_EQ(request.done_ns, request.end_ns);
+}
+
+TEST(Load, AClientThatCannotGoOnEndsAllOfThem) {
+    for (const std::uint64_t warm_up : {0u, 10u}) {
+        Fixture fixture({.requests = 0, .warm_up = warm_up}, 100, 3);
+        fixture.device->fails_at = 3;
+        EXPECT_THROW(fixture.run(), Error);
+    }
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""--json of the commands that make and run models."""
+
+import unittest
+
+import numpy as np
+
+from overtake_command import SOURCE, CommandTest
+
+GLYPHS = SOURCE / "models/glyphs"
+
+
+class Json(CommandTest):
+    def compile(self, *options):
+        return self.succeed_json(
+            "compile", GLYPHS / "glyphs.onnx", "--calibration", GLYPHS / "calibration.npy",
+            "-o", self.directory / "glyphs.ovm", *options,
+        )  # fmt: skip
+
+    def test_compile_says_what_info_says_of_the_file(self):
+        made = self.compile()
+        self.assertEqual(made.pop("output"), str(self.directory / "glyphs.ovm"))
+        self.assertEqual(made.pop("warnings"), [])
+        self.assertEqual(made, self.succeed_json("info", self.directory / "glyphs.ovm"))
+        total = made["total"]
+        on = [node["processor"] for node in made["nodes"]]
+        self.assertEqual(total["nodes_on_bpu"], on.count("BPU"))
+        self.assertEqual(total["nodes_on_cpu"], on.count("CPU"))
+        self.assertGreater(on.count("BPU"), 0)
+        cosines = [node["cosine"] for node in made["nodes"] if node["cosine"] is not None]
+        self.assertEqual(total["least_cosine"], min(cosines))
+        self.assertGreater(total["fc_count"], 0)
+        self.assertEqual(self.compile("-q")["total"], total)  # asked for, so not quiet
+
+    def test_compile_has_warnings_in_it(self):
+        made = self.succeed_json("compile", GLYPHS / "glyphs.onnx", "-o", self.directory / "noise.ovm")
+        self.assertEqual(len(made["warnings"]), 1)
+
+    def test_run(self):
+        self.compile()
+        samples = self.directory / "x.npy"
+        np.save(samples, np.load(GLYPHS / "heldout_images.npy")[:3].astype(np.float32))
+        for model, arithmetic, backend in [
+            (self.directory / "glyphs.ovm", "int8", "embedded"),
+            (GLYPHS / "glyphs.onnx", "float32", None),
+        ]:
+            output = self.directory / arithmetic
+            result = self.succeed_json("run", model, "--input", f"image={samples}",
+                                       "--output-dir", output, "--device", "embedded")  # fmt: skip
+            self.assertEqual(
+                (result["model"], result["arithmetic"], result["backend"], result["samples"]),
+                (str(model), arithmetic, backend, 3),
+            )
+            self.assertGreater(result["ms_per_sample"], 0)
+            self.assertGreater(result["peak_memory_bytes"], 1 << 20)
+            (only,) = result["outputs"]
+            self.assertEqual(only["name"], "probabilities")
+            self.assertEqual(only["file"], str(output / "probabilities.npy"))
+            self.assertEqual(only["shape"], list(np.load(only["file"]).shape))
+        self.succeed("compare", self.directory / "int8", self.directory / "float32", "--cosine", 0.9)
+
+    def test_calibrate_checks_models(self):
+        self.compile()
+        result = self.succeed_json("calibrate", self.directory / "glyphs.ovm", "--runs", 1)
+        self.assertIsNone(result["profile"])
+        (model,) = result["models"]
+        self.assertEqual(model["model"], str(self.directory / "glyphs.ovm"))
+        self.assertGreater(model["fcs"], 0)
+        self.assertGreater(model["measured_ms"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

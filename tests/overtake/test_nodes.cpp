@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+//
+// Device nodes as a sysfs that was built by hand shows them.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "device_facts.hpp"
+
+using namespace overtake::command;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Nodes : public testing::Test {
+protected:
+    void SetUp() override {
+        root_ = fs::path(testing::TempDir()) / ("nodes-" + std::to_string(getpid()));
+        fs::remove_all(root_);
+        for (const char* directory :
+             {"dev/accel", "sys/class/accel", "sys/bus/drivers/overtake", "sys/bus/drivers/other"})
+            fs::create_directories(root_ / directory);
+    }
+    void TearDown() override { fs::remove_all(root_); }
+
+    void write(const fs::path& path, const std::string& text) {
+        fs::create_directories((root_ / path).parent_path());
+        std::ofstream(root_ / path) << text;
+    }
+
+    /// Node accelN of the platform device `name`, with core limits.
+    void add(unsigned number, const std::string& name, const std::string& driver,
+             const std::vector<unsigned>& limits) {
+        const std::string node = "accel" + std::to_string(number);
+        write("dev/accel/" + node, "");
+        const fs::path device = root_ / "sys/devices/platform" / name;
+        fs::create_directories(device);
+        fs::create_directory_symlink(root_ / "sys/bus/drivers" / driver, device / "driver");
+        fs::create_directories(root_ / "sys/class/accel" / node);
+        fs::create_directory_symlink(device, root_ / "sys/class/accel" / node / "device");
+        unsigned core = 1;
+        for (const unsigned limit : limits)
+            write("sys/devices/platform/" + name + "/core" + std::to_string(core++) +
+                      "/core_limit_active",
+                  std::to_string(limit) + "\n");
+    }
+
+    std::vector<Node> find() { return find_nodes(root_ / "dev", root_ / "sys"); }
+
+    fs::path root_;
+};
+
+} // namespace
+
+TEST_F(Nodes, HaveTheSettingsOfTheirDevice) {
+    write("sys/module/overtake/parameters/mode", "functional,timed\n");
+    write("sys/module/overtake/parameters/profile", "default,ideal\n");
+    add(10, "overtake.2", "overtake", {0, 3, 0});
+    add(2, "overtake.0", "overtake", {1});
+    add(3, "somebody.0", "other", {});
+    const auto nodes = find();
+    ASSERT_EQ(nodes.size(), 3u);
+    EXPECT_EQ(nodes[0].facts.path, (root_ / "dev/accel/accel2").string());
+    EXPECT_EQ(nodes[0].facts.mode, "functional");
+    EXPECT_EQ(nodes[0].facts.core_limits, std::vector<unsigned>{1});
+    EXPECT_EQ(nodes[1].driver, "other");
+    EXPECT_EQ(nodes[1].facts.cores, 0u);
+    // The last value of a parameter holds for those behind it too.
+    EXPECT_EQ(nodes[2].facts.mode, "timed");
+    EXPECT_EQ(nodes[2].facts.profile, "ideal");
+    EXPECT_EQ(nodes[2].facts.cores, 3u);
+    EXPECT_EQ(nodes[2].facts.core_limits, (std::vector<unsigned>{0, 3, 0}));
+    EXPECT_EQ(profile_of_node("/dev/accel/accel10", root_ / "sys"), "ideal");
+    EXPECT_EQ(profile_of_node("/dev/accel/accel11", root_ / "sys"), "");
+}
+
+TEST_F(Nodes, ThatAreNoDevicesSaySo) {
+    add(0, "overtake.0", "overtake", {0, 0});
+    fs::permissions(root_ / "dev/accel/accel0", fs::perms(0640));
+    const auto nodes = find();
+    ASSERT_EQ(nodes.size(), 1u);
+    EXPECT_EQ(nodes[0].permissions, 0640u);
+    EXPECT_FALSE(nodes[0].is_usable);
+    EXPECT_FALSE(nodes[0].may_use_255.has_value());
+    EXPECT_NE(nodes[0].refusal.find("not an Overtake device"), std::string::npos)
+        << nodes[0].refusal;
+    EXPECT_EQ(nodes[0].facts.mode, ""); // no parameters to be read
+    EXPECT_NE(one_line(nodes[0].facts).find("mode unknown"), std::string::npos);
+}
+
+TEST_F(Nodes, AreNoneWhereThereAreNone) {
+    EXPECT_TRUE(find().empty());
+    fs::remove_all(root_ / "dev/accel");
+    EXPECT_TRUE(find().empty());
+    write("dev/accel/accelerate", "");
+    write("dev/accel/accel", "");
+    EXPECT_TRUE(find().empty());
+}

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""overtake perf on the embedded device: what it prints, what it refuses, how it ends."""
+
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import unittest
+
+from overtake_command import BINARY, CommandTest, overtake
+
+NAMES = ["p50", "p90", "p95", "p99", "p99.9"]
+EMBEDDED = ["--device", "embedded"]
+
+
+class Perf(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.make_model()
+
+    def measure(self, *options):
+        """The JSON of one model."""
+        return self.succeed_json("perf", self.model, *EMBEDDED, *options)["models"][0]
+
+    def test_json(self):
+        result = self.succeed_json(
+            "perf", self.model, *EMBEDDED, "--mode", "timed", "--cores", 3, "--priority", 255,
+            "--core-limit", 2, "--frames", 200,
+        )  # fmt: skip
+        self.assertEqual(
+            result["device"],
+            {"path": None, "backend": "embedded", "mode": "timed", "profile": "default",
+             "cores": 3, "core_limits": [2, 2, 2]},
+        )  # fmt: skip
+        self.assertIs(result["interrupted"], False)
+        (model,) = result["models"]
+        self.assertEqual((model["requests"], model["failed"]), (200, 0))
+        self.assertEqual(sum(bin["count"] for bin in model["histogram"]), 200)
+        self.assertGreater(model["fps"], 0)
+        self.assertEqual((model["threads"], model["in_flight"]), (1, 1))
+        for times in (model["latency_ms"], model["device_latency_ms"]):
+            ascending = [times[name] for name in ["min", *NAMES, "max"]]
+            self.assertEqual(ascending, sorted(ascending))
+            self.assertTrue(times["min"] <= times["mean"] <= times["max"])
+            self.assertEqual(times["rough"], ["p99", "p99.9"])  # 20 of 200 are beyond p90, 10 beyond p95
+        self.assertGreaterEqual(model["device_latency_ms"]["min"], model["executed_ms_mean"] * 0.5)
+
+    def test_rough_percentiles_are_marked(self):
+        lines = self.succeed("perf", self.model, *EMBEDDED, "--frames", 100).splitlines()
+        (line,) = [line for line in lines if " p50 " in line and line.startswith("    ")]
+        self.assertEqual([part.strip().endswith("*") for part in line.removesuffix(" ms").split(",")],
+                         [False, False, True, True, True])  # fmt: skip
+        self.assertIn("* rough: fewer than 10 requests took longer", "\n".join(lines))
+
+    def test_figures_are_those_of_the_records(self):
+        path = self.directory / "records.csv"
+        model = self.measure("--frames", 1000, "--records", path)
+        with open(path, newline="", encoding="ascii") as file:
+            rows = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        self.assertEqual(len(rows), 1000)
+        latencies = sorted(row["done_ns"] - row["due_ns"] for row in rows)
+        on_device = sorted(row["end_ns"] - row["queued_ns"] for row in rows)
+        for times, values in (("latency_ms", latencies), ("device_latency_ms", on_device)):
+            for name, rank in zip(NAMES, (500, 900, 950, 990, 999)):
+                self.assertAlmostEqual(model[times][name], values[rank - 1] / 1e6, msg=name)
+            self.assertAlmostEqual(model[times]["mean"], sum(values) / 1e9)
+            self.assertAlmostEqual(model[times]["max"], values[-1] / 1e6)
+        executed = sum(row["executed_ns"] for row in rows) / 1e9
+        self.assertAlmostEqual(model["executed_ms_mean"], executed)
+
+    def test_first_line_names_the_device(self):
+        lines = self.succeed("perf", self.model, *EMBEDDED, "--frames", 5, "--cores", 1,
+                             "--mode", "both").splitlines()  # fmt: skip
+        self.assertEqual(
+            lines[0],
+            "embedded device (of this process alone), mode both, profile default, 1 core, core limit 0",
+        )
+        self.assertIn("test: 5 requests, 0 failed; 10 to warm up before them, not counted", lines[1])
+
+    def test_warm_up_is_not_counted(self):
+        model = self.measure("--frames", 25, "--warm-up", 40)
+        self.assertEqual((model["requests"], model["warm_up_requests"]), (25, 40))
+        model = self.measure("--frames", 25, "--warm-up", 0)
+        self.assertEqual((model["requests"], model["warm_up_requests"]), (25, 0))
+
+    def test_seconds_or_frames_whichever_is_first(self):
+        self.assertEqual(self.measure("--seconds", 1000, "--frames", 30)["requests"], 30)
+        # 1000 frames, the default, would take a hundred seconds.
+        model = self.measure("--seconds", 0.35, "--period-us", 100000)
+        self.assertEqual(model["requests"] + model["waiting_at_end"], 4)
+        model = self.measure("--seconds", 0.35, "--period-us", 100000, "--frames", 3)
+        self.assertEqual(model["requests"] + model["waiting_at_end"], 3)
+        # --seconds alone is not bound to the default of 1000 frames.
+        model = self.measure("--seconds", 0.15, "--period-us", 100)
+        self.assertEqual(model["requests"] + model["waiting_at_end"], 1501)
+
+    def test_overload_is_named_and_bounded(self):
+        result = overtake("perf", self.model, *EMBEDDED, "--period-us", 1, "--frames", 20000)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(
+            result.stdout,
+            r"throughput +([\d.]+) FPS: served \1 of 1000000.0 requests/s: overloaded; "
+            r"up to \d+ requests waited",
+        )
+        model = self.measure("--period-us", 1, "--frames", 20000)
+        self.assertEqual((model["requests"], model["failed"]), (20000, 0))
+        self.assertIs(model["overloaded"], True)
+        self.assertEqual(model["offered_per_second"], 1e6)
+        self.assertLess(model["fps"], 950000)
+        self.assertLessEqual(model["buffer_sets"], 64)
+        self.assertEqual(model["waiting_at_end"], 0)
+        # Latency is from when a request was due: nearly all of the run for the last one.
+        self.assertGreater(model["latency_ms"]["max"], 1e3 * (20000 / model["fps"] - 0.021) * 0.9)
+        self.assertGreater(model["latency_ms"]["max"], model["device_latency_ms"]["max"])
+
+    def test_what_waits_at_the_end_is_told(self):
+        options = ["--period-us", 1, "--seconds", 0.1]
+        model = self.measure(*options)
+        self.assertGreater(model["waiting_at_end"], 0)
+        self.assertEqual(model["requests"] + model["waiting_at_end"], 100001)
+        self.assertGreater(model["longest_wait_at_end_ms"], 0)
+        self.assertRegex(self.succeed("perf", self.model, *EMBEDDED, *options),
+                         r"\d+ requests still waited at the end")  # fmt: skip
+
+    def test_a_rate_that_is_served(self):
+        options = ["--period-us", 50000, "--frames", 6]
+        model = self.measure(*options)
+        self.assertIs(model["overloaded"], False)
+        self.assertEqual(model["offered_per_second"], 20)
+        self.assertNotIn("overloaded", self.succeed("perf", self.model, *EMBEDDED, *options))
+
+    def test_several_models_and_threads(self):
+        other = self.make_model("other.ovm")
+        result = self.succeed_json("perf", self.model, other, *EMBEDDED, "--threads", 3,
+                                   "--in-flight", 2, "--frames", 100)  # fmt: skip
+        self.assertEqual([m["requests"] for m in result["models"]], [100, 100])
+        self.assertEqual([(m["threads"], m["in_flight"]) for m in result["models"]], [(3, 6)] * 2)
+        self.assertTrue(all(1 <= m["buffer_sets"] <= 6 for m in result["models"]))
+
+    def test_refusals(self):
+        for status, text, arguments in [
+            (2, "--mode", ["--device", "kernel", "--mode", "timed"]),
+            (2, "--cores", ["--device", "/dev/accel/accel7", "--cores", 1]),
+            (2, "/dev/accel/accel7 is a kernel device", ["--device", "/dev/accel/accel7", "--cores", 1]),
+            (2, "--in-flight", [*EMBEDDED, "--in-flight", 2, "--period-us", 1000]),
+            (2, "--period-us", [*EMBEDDED, "--period-us", 0]),
+            (2, "--seconds", [*EMBEDDED, "--seconds", 0]),
+            (2, "--threads", [*EMBEDDED, "--threads", 0]),
+            (2, "--records", [self.model, *EMBEDDED, "--records", "r.csv"]),
+            (2, "--model-name", [self.model, *EMBEDDED, "--model-name", "test"]),
+            (1, "/dev/accel/accel77: No such file", ["--device", "/dev/accel/accel77"]),
+            (1, "absent.ovm", [self.directory / "absent.ovm", *EMBEDDED]),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.refuse(status, text, "perf", self.model, *arguments)
+        self.refuse(2, "MODEL", "perf", *EMBEDDED)
+
+    def test_a_signal_ends_it_with_what_was_measured(self):
+        for number, options in (
+            (signal.SIGINT, []),
+            (signal.SIGTERM, ["--period-us", "100000"]),
+            (signal.SIGINT, ["--period-us", "1"]),
+        ):
+            with self.subTest(number=number, options=options):
+                child = subprocess.Popen(
+                    [BINARY, "perf", self.model, *EMBEDDED, "--frames", "0", "--warm-up", "0", *options],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                )  # fmt: skip
+                first = child.stdout.readline()
+                self.assertIn("embedded device", first)
+                child.send_signal(number)
+                output, errors = child.communicate(timeout=60)
+                self.assertEqual((child.returncode, errors), (0, ""))
+                self.assertRegex(output, r"test: \d+ requests, 0 failed")
+
+    def test_a_progress_bar_is_for_terminals(self):
+        command = [BINARY, "perf", self.model, *EMBEDDED, "--seconds", "2.6", "--in-flight", "1", "--json"]
+        ours, theirs = pty.openpty()
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True)
+        output, _ = child.communicate(timeout=60)
+        os.close(theirs)
+        drawn = os.read(ours, 100000).decode()
+        os.close(ours)
+        self.assertRegex(drawn, r"\[#+\.*\] +\d+ % measuring")
+        json.loads(output)
+        self.assertEqual(overtake(*command[1:]).stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// Client: one thread's part of a load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "load/load.hpp"
+
+namespace overtake::load {
+
+/// CLOCK_MONOTONIC
+std::int64_t monotonic_ns();
+
+/// What the clients of one load share.
+struct Shared {
+    Shared(const Options& options_, std::size_t limit, const std::atomic<bool>& stop_)
+        : options(options_), open_limit(limit), stop(stop_) {}
+
+    void begin_now();
+    /// Whether no more requests are to be begun.
+    bool is_over();
+    std::int64_t due_ns(std::uint64_t index) const {
+        return begin_ns + static_cast<std::int64_t>(index * options.period_us) * 1000;
+    }
+    /// How much of the load is done, 0..1; 0 if it has no end.
+    double fraction() const;
+    /// Requests of the open loop that were due at a time.
+    std::uint64_t due_until(std::int64_t time_ns) const;
+
+    const Options& options;
+    const std::size_t open_limit; ///< of a client's requests on the device
+    const std::atomic<bool>& stop;
+    std::atomic<bool> failed{false};        ///< some client cannot go on
+    std::atomic<std::uint64_t> warm_ups{0}; ///< taken by clients
+    std::atomic<std::uint64_t> taken{0};    ///< requests taken by clients
+    std::atomic<std::uint64_t> begun{0};
+    std::atomic<std::uint64_t> done{0};
+    std::atomic<std::uint64_t> most_waiting{0};
+    std::atomic<std::int64_t> over_ns{0};  ///< when it was first seen to be over; 0 = not yet
+    std::atomic<std::int64_t> begin_ns{0}; ///< 0 = they warm up
+};
+
+/// Belongs to one thread at a time.
+class Client {
+public:
+    Client(Session& session, Shared& shared)
+        : session_(session), shared_(shared),
+          ends_on_bpu_(session.model().segments().back().on_bpu()) {}
+
+    /// Returns how many requests that were. Throws Error if one fails.
+    std::uint64_t warm_up();
+    /// Begins requests until it is over, and waits for the end of each.
+    void measure();
+
+    std::vector<Request> take() { return std::move(done_); }
+    std::size_t tasks() const { return tasks_; }
+
+private:
+    struct Flight {
+        Task task;
+        std::int64_t due_ns;
+    };
+
+    void open_loop();
+    void closed_loop();
+    bool wait_until(std::int64_t due_ns);
+    void begin(std::int64_t due_ns);
+    void collect(std::int64_t deadline_ns);
+    void drain();
+    Request summarise(const Flight& flight) const;
+
+    Session& session_;
+    Shared& shared_;
+    const bool ends_on_bpu_;
+    std::deque<Flight> busy_; ///< in the order of submission
+    std::vector<Task> idle_;
+    std::vector<Request> done_;
+    std::size_t tasks_ = 0;
+};
+
+} // namespace overtake::load

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// What the requests of a load say together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "load/load.hpp"
+
+namespace overtake::load {
+
+/// The smallest value that at least `percent` of the values do not exceed (nearest rank).
+/// `sorted` is ascending and not empty; percent in (0, 100].
+std::uint64_t percentile(std::span<const std::uint64_t> sorted, double percent);
+
+/// How many of `count` values lie beyond that one.
+std::size_t beyond(std::size_t count, double percent);
+
+/// From the arrival at the device to the end of the last FC of the requests that succeeded,
+/// ascending, in ns of the device.
+std::vector<std::uint64_t> latencies(std::span<const Request> requests);
+
+/// From when they were due to their results, of the requests that succeeded, ascending, in ns.
+std::vector<std::uint64_t> response_times(std::span<const Request> requests);
+
+/// How many values v have from_ns <= v < to_ns.
+struct Bin {
+    std::uint64_t from_ns;
+    std::uint64_t to_ns;
+    std::size_t count;
+};
+
+/// Bins side by side, from the smallest value to the greatest, their borders round numbers: of one
+/// width, or where values spread over more than a power of ten growing by 1, 2, 5, 10.
+std::vector<Bin> histogram(std::span<const std::uint64_t> sorted);
+
+/// Requests a second.
+struct Rates {
+    double offered; ///< of an open loop; 0 of a closed one
+    double served;  ///< successfully
+    /// Less than offered were served, and what was unfinished grew.
+    bool overloaded;
+};
+
+Rates rates(const Outcome& outcome, std::uint64_t period_us);
+
+} // namespace overtake::load

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// overtake devices: which devices there are, and who may use them.
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "device_facts.hpp"
+
+namespace overtake::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* without_node =
+    "no /dev/accel/accel*: load the driver (sudo modprobe drm_shmem_helper && sudo insmod "
+    "overtake.ko), or use the embedded device";
+
+DeviceFacts embedded_facts() {
+    const EmbeddedOptions options;
+    return facts_of(*open_embedded(options), "", options);
+}
+
+const char* words_for_255(const std::optional<bool>& may_use) {
+    if (!may_use)
+        return "unknown";
+    return *may_use ? "you may use it" : "needs CAP_SYS_NICE, which you have not got";
+}
+
+Json to_json(const Node& node) {
+    Json json = {{"kind", "kernel"}};
+    json.update(to_json(node.facts));
+    json["driver"] = node.driver.empty() ? Json() : Json(node.driver);
+    json["owner"] = node.owner;
+    json["group"] = node.group;
+    json["permissions"] = fmt::format("{:04o}", node.permissions);
+    json["usable"] = node.is_usable;
+    json["priority_255"] = node.may_use_255 ? Json(*node.may_use_255) : Json();
+    json["refusal"] = node.refusal.empty() ? Json() : Json(node.refusal);
+    return json;
+}
+
+Json embedded_json() {
+    Json json = {{"kind", "embedded"}};
+    json.update(to_json(embedded_facts()));
+    json["usable"] = true;
+    json["priority_255"] = true;
+    return json;
+}
+
+void print(const Node& node) {
+    if (node.driver == "overtake")
+        fmt::print("{}\n", one_line(node.facts));
+    else
+        fmt::print("{}, driver {}: not an Overtake device\n", node.facts.path,
+                   node.driver.empty() ? "unknown" : node.driver);
+    fmt::print("  node          owner {}, group {}, permissions {:04o}\n", node.owner, node.group,
+               node.permissions);
+    if (!node.is_usable) {
+        fmt::print("  you           cannot use it: {}\n", node.refusal);
+        return;
+    }
+    fmt::print("  you           can use it\n");
+    fmt::print("  priority 255  {}\n", words_for_255(node.may_use_255));
+}
+
+void print_json(const std::vector<Node>& nodes) {
+    Json list = Json::array();
+    for (const Node& node : nodes)
+        list.push_back(to_json(node));
+    list.push_back(embedded_json());
+    fmt::print("{}\n", Json{{"devices", list}}.dump(2));
+}
+
+int run_devices(bool json) {
+    const std::vector<Node> nodes = find_nodes();
+    if (json) {
+        print_json(nodes);
+        return 0;
+    }
+    for (const Node& node : nodes)
+        print(node);
+    if (nodes.empty())
+        fmt::print("{}\n", without_node);
+    fmt::print("{}\n"
+               "  you           can use it; settings are those it has unless a command is told "
+               "others\n"
+               "  priority 255  you may use it\n",
+               one_line(embedded_facts()));
+    return 0;
+}
+
+} // namespace
+
+void add_devices(CLI::App& app, int& status) {
+    auto json = std::make_shared<bool>(false);
+    auto* command =
+        app.add_subcommand("devices", "Which devices there are, their settings, who may use them");
+    command->add_flag("--json", *json, "Print JSON");
+    command->callback([json, &status] { status = run_devices(*json); });
+}
+
+} // namespace overtake::command

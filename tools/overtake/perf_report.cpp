@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "perf_report.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "load/statistics.hpp"
+
+namespace overtake::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A percentile is rough if fewer requests than this took longer.
+constexpr std::size_t enough_beyond = 10;
+constexpr std::size_t bar_width = 40;
+
+struct Percentile {
+    const char* name;
+    double percent;
+};
+
+constexpr Percentile percentiles[] = {
+    {"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"p99.9", 99.9}};
+
+double ms(std::uint64_t ns) {
+    return static_cast<double>(ns) / 1e6;
+}
+
+// Making
+
+Json distribution(const std::vector<std::uint64_t>& sorted) {
+    if (sorted.empty())
+        return nullptr;
+    const std::uint64_t sum = std::accumulate(sorted.begin(), sorted.end(), std::uint64_t{0});
+    Json json = {{"min", ms(sorted.front())},
+                 {"mean", static_cast<double>(sum) / static_cast<double>(sorted.size()) / 1e6},
+                 {"max", ms(sorted.back())}};
+    Json rough = Json::array();
+    for (const Percentile& entry : percentiles) {
+        json[entry.name] = ms(load::percentile(sorted, entry.percent));
+        if (load::beyond(sorted.size(), entry.percent) < enough_beyond)
+            rough.push_back(entry.name);
+    }
+    json["rough"] = rough;
+    return json;
+}
+
+Json histogram(const std::vector<std::uint64_t>& sorted) {
+    Json json = Json::array();
+    for (const load::Bin& bin : load::histogram(sorted))
+        json.push_back(
+            {{"from_ms", ms(bin.from_ns)}, {"to_ms", ms(bin.to_ns)}, {"count", bin.count}});
+    return json;
+}
+
+// Bytes of device memory that one request of the model needs, by what is in them.
+Json memory(const Model& model) {
+    std::size_t scratch = 0;
+    std::size_t buffers = 0;
+    for (const Segment& segment : model.segments())
+        scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
+    for (const Tensor& tensor : model.tensors())
+        buffers += tensor.on_device() ? tensor.bytes : 0;
+    return {{"program", model.program().size()},
+            {"weights", model.weights().size()},
+            {"scratch", scratch},
+            {"inputs_and_outputs", buffers}};
+}
+
+Json arrivals(const load::Load& load, const load::Outcome& outcome) {
+    const std::uint64_t period_us = load.options.period_us;
+    const load::Rates rates = load::rates(outcome, period_us);
+    Json json = {{"fps", rates.served}};
+    if (period_us == 0) {
+        json["in_flight"] = load.options.in_flight * load.sessions.size();
+        return json;
+    }
+    json["offered_per_second"] = rates.offered;
+    json["overloaded"] = rates.overloaded;
+    json["most_waiting"] = outcome.most_waiting;
+    json["waiting_at_end"] = outcome.waiting;
+    const std::uint64_t oldest_due_ns =
+        outcome.begin_ns + outcome.requests.size() * period_us * 1000;
+    json["longest_wait_at_end_ms"] = outcome.waiting == 0 ? 0 : ms(outcome.end_ns - oldest_due_ns);
+    return json;
+}
+
+// Printing
+
+std::string value(const Json& times, const char* name) {
+    const auto& rough = times.value("rough", Json::array());
+    const bool is_rough = std::ranges::find(rough, name) != rough.end();
+    return fmt::format("{} {:.3f}{}", name, times[name].get<double>(), is_rough ? "*" : "");
+}
+
+void print_times(const Json& report) {
+    const Json& latency = report["latency_ms"];
+    const Json& device = report["device_latency_ms"];
+    fmt::print("latency     {}, {}, {} ms\n", value(latency, "min"), value(latency, "mean"),
+               value(latency, "max"));
+    fmt::print("            {}, {}, {}, {}, {} ms\n", value(latency, "p50"), value(latency, "p90"),
+               value(latency, "p95"), value(latency, "p99"), value(latency, "p99.9"));
+    if (!latency["rough"].empty())
+        fmt::print("            * rough: fewer than {} requests took longer\n", enough_beyond);
+    if (!device.is_null())
+        fmt::print("on device   {}, {}, {} ms, of which {:.3f} ms executing on average; "
+                   "{} preemptions\n",
+                   value(device, "p50"), value(device, "p99"), value(device, "max"),
+                   report["executed_ms_mean"].get<double>(),
+                   report["preemptions"].get<std::uint64_t>());
+}
+
+void print_histogram(const Json& bins) {
+    std::size_t most = 1;
+    for (const Json& bin : bins)
+        most = std::max(most, bin["count"].get<std::size_t>());
+    const char* label = "histogram";
+    for (const Json& bin : bins) {
+        const auto count = bin["count"].get<std::size_t>();
+        const std::size_t length = (count * bar_width + most - 1) / most;
+        fmt::print("{:<10}{:>11.3f} .. {:>9.3f} ms {:>8}{}{}\n", label,
+                   bin["from_ms"].get<double>(), bin["to_ms"].get<double>(), count,
+                   count == 0 ? "" : " ", std::string(length, '#'));
+        label = "";
+    }
+}
+
+void print_rates(const Json& report) {
+    const double served = report["fps"];
+    if (!report.contains("offered_per_second")) {
+        fmt::print("throughput  {:.1f} FPS with {} in flight\n", served,
+                   report["in_flight"].get<std::size_t>());
+        return;
+    }
+    const double offered = report["offered_per_second"];
+    if (!report["overloaded"].get<bool>()) {
+        fmt::print("throughput  {:.1f} FPS: served {:.1f} of {:.1f} requests/s\n", served, served,
+                   offered);
+        return;
+    }
+    fmt::print("throughput  {:.1f} FPS: served {:.1f} of {:.1f} requests/s: overloaded; up to {} "
+               "requests waited outside the device\n",
+               served, served, offered, report["most_waiting"].get<std::uint64_t>());
+}
+
+void print_waiting(const Json& report) {
+    const auto waiting = report.value("waiting_at_end", std::uint64_t{0});
+    if (waiting != 0)
+        fmt::print("            {} requests still waited at the end and are not in the figures "
+                   "above, the oldest for {:.3f} ms\n",
+                   waiting, report["longest_wait_at_end_ms"].get<double>());
+}
+
+} // namespace
+
+Json perf_report(const Model& model, const load::Load& load, const load::Outcome& outcome) {
+    const auto response_times = load::response_times(outcome.requests);
+    std::uint64_t executed = 0;
+    std::uint64_t preemptions = 0;
+    bool runs_on_device = false;
+    for (const load::Request& request : outcome.requests) {
+        executed += request.executed_ns;
+        preemptions += request.preemptions;
+        runs_on_device = runs_on_device || request.queued_ns != 0;
+    }
+    const std::size_t count = outcome.requests.size();
+    Json report = {{"model", model.name()},
+                   {"threads", load.sessions.size()},
+                   {"warm_up_requests", outcome.warm_up},
+                   {"requests", count},
+                   {"failed", count - response_times.size()},
+                   {"latency_ms", distribution(response_times)},
+                   {"device_latency_ms",
+                    runs_on_device ? distribution(load::latencies(outcome.requests)) : Json()},
+                   {"histogram", histogram(response_times)},
+                   {"executed_ms_mean", count == 0 ? 0 : ms(executed) / static_cast<double>(count)},
+                   {"preemptions", preemptions}};
+    report.update(arrivals(load, outcome));
+    report["buffer_sets"] = outcome.tasks;
+    report["memory_bytes"] = memory(model);
+    return report;
+}
+
+void print_perf_report(const Json& report) {
+    fmt::print("{}: {} requests, {} failed; {} to warm up before them, not counted\n",
+               report["model"].get<std::string>(), report["requests"].get<std::size_t>(),
+               report["failed"].get<std::size_t>(), report["warm_up_requests"].get<std::size_t>());
+    const Json& bytes = report["memory_bytes"];
+    const auto sets = report["buffer_sets"].get<std::size_t>();
+    const auto kib = [&](const char* what) {
+        return (bytes[what].get<std::size_t>() + 1023) / 1024;
+    };
+    fmt::print(
+        "memory      program {} KiB, weights {} KiB, scratch {} KiB, inputs and outputs {} KiB; "
+        "buffers for {} request{} at a time\n",
+        kib("program"), kib("weights"), kib("scratch"), kib("inputs_and_outputs"), sets,
+        sets == 1 ? "" : "s");
+    if (!report["latency_ms"].is_null()) {
+        print_times(report);
+        print_histogram(report["histogram"]);
+        print_rates(report);
+    }
+    print_waiting(report);
+}
+
+} // namespace overtake::command
