@@ -17,7 +17,7 @@
 namespace overtake::command {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
     std::string output;
     std::string name = "host";
     std::vector<std::string> models;
@@ -28,7 +28,7 @@ std::string percent(double part) {
     return fmt::format("{:.1f} %", part * 100);
 }
 
-void calibrate(const Options& options) {
+void calibrate(const CalibrateOptions& options) {
     host_profile::HostProfile host;
     {
         ProgressBar bar;
@@ -62,7 +62,7 @@ void check(const std::string& path, unsigned runs) {
                percent(errors.p95));
 }
 
-int run_calibrate(const Options& options) {
+int run_calibrate(const CalibrateOptions& options) {
     if (options.output.empty() && options.models.empty())
         throw Error(EINVAL, "calibrate: give -o FILE.yaml to measure this machine, or compiled "
                             "models to check");
@@ -76,7 +76,7 @@ int run_calibrate(const Options& options) {
 } // namespace
 
 void add_calibrate(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CalibrateOptions>();
     auto* command = app.add_subcommand(
         "calibrate", "Measure this machine's embedded device and write its profile");
     command->add_option("-o,--output", options->output,
