@@ -5,6 +5,8 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 SEED ?= 1
 COUNT ?= 2000
+REQUESTS ?= 2000
+REPEAT ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format install clean bench bench-ops
@@ -25,11 +27,8 @@ kmod: ## compile the kernel module for Linux 6.12: build/kmod/overtake.ko
 	scripts/setup.sh kmod
 	scripts/build-module.sh
 
-demo: build ## predict what preemption buys, then boot a VM, load the driver and measure it
-	scripts/demo.sh predict
-	$(MAKE) --no-print-directory kmod
-	scripts/setup.sh vm
-	scripts/demo.sh measure
+demo: ## predict what preemption buys, then boot a VM, load the driver and measure it (REPEAT=N times)
+	JOBS=$(JOBS) scripts/demo.sh all $(REQUESTS) $(REPEAT)
 
 networks: build ## the five networks: compile time, memory, placement, FCs, likeness to float
 	scripts/setup.sh test

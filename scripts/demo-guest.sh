@@ -3,6 +3,7 @@
 # The part of the demonstration that runs in the VM: scripts/demo.sh.
 set -eu
 requests=$1
+repeat=$2
 out=build/demo
 networks=build/networks
 overtake=build/bin/overtake
@@ -21,7 +22,8 @@ modprobe drm_shmem_helper
 
 load cores=1 mode=timed
 "$overtake" demo --detector $networks/detector.ovm --large $networks/large.ovm \
-	--large-split $networks/large-1000us.ovm --requests "$requests" --output-dir "$out"
+	--large-split $networks/large-1000us.ovm --requests "$requests" --repeat "$repeat" \
+	--output-dir "$out"
 scripts/unload-module.sh
 
 load cores=2 mode=functional
@@ -38,4 +40,4 @@ else
 	exit 1
 fi
 echo
-echo "The picture of the timelines: $out/timeline-neither.svg and $out/timeline-both.svg"
+echo "The tables and the timelines of all five set-ups: $out/index.html"

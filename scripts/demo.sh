@@ -2,46 +2,95 @@
 # SPDX-License-Identifier: MIT
 # The demonstration; `make demo`.
 #
-#   scripts/demo.sh predict [REQUESTS]   what the simulator says; needs `make build`
-#   scripts/demo.sh measure [REQUESTS]   what a device does; needs `make kmod` too, and takes minutes
+#   scripts/demo.sh [all|predict|measure] [REQUESTS [REPEAT]]
 #
-# REQUESTS of the detector in each row of the table (2000). Both compile the networks; `measure` boots
-# a VM, loads the driver in it and runs the clients there. Everything worth keeping ends up in build/demo.
+# predict   what the simulator says; builds the overtake command and the two networks, no more
+# measure   what a device does: builds the kernel module too, boots a VM, loads the driver in it and
+#           runs the clients there
+# all       one after the other
+#
+# REQUESTS of the detector in each row of the table (2000), each row measured REPEAT times (1). It
+# says how long each stage took. The page with everything is build/demo/index.html.
 set -eu
 cd "$(dirname "$0")/.."
-stage=$1
+what=${1:-all}
 requests=${2:-2000}
+repeat=${3:-1}
 out=build/demo
 networks=build/networks
+jobs=${JOBS:-$(nproc)}
+begin=$(date +%s)
 mkdir -p "$out"
 
-echo "compiling the networks to int8, running the classifier in float and on a device in the process"
-scripts/prepare-networks.sh
+# span SECONDS: as people say it
+span()
+{
+	if [ "$1" -lt 60 ]; then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi
+}
+
+# stage NAME COMMAND...: says what is done now, and then how long it took
+stage()
+{
+	name=$1
+	shift
+	echo "== $name"
+	stage_begin=$(date +%s)
+	"$@"
+	echo "== $name: $(span $(($(date +%s) - stage_begin)))"
+	echo
+}
+
+build()
+{
+	cmake --preset release > build/configure.log || {
+		cat build/configure.log
+		exit 1
+	}
+	cmake --build --preset release -j "$jobs" --target overtake demo_networks
+}
+
+# demo OPTION...
+demo()
+{
+	build/bin/overtake demo --detector $networks/detector.ovm --large $networks/large.ovm \
+		--large-split $networks/large-1000us.ovm --requests "$requests" --output-dir "$out" "$@"
+}
+
+boot()
+{
+	# A row of 2000 requests is 20 s; the rest is for the VM, whose CPUs may be emulated.
+	tests/vm/run --timeout $((900 + repeat * requests / 4)) --share "$out" -- \
+		scripts/demo-guest.sh "$requests" "$repeat"
+}
 
 predict()
 {
-	echo "the table as the simulator predicts it from the compiled FCs"
-	build/bin/overtake demo --predict --detector $networks/detector.ovm \
-		--large $networks/large.ovm --large-split $networks/large-1000us.ovm \
-		--requests "$requests" --output-dir "$out"
+	stage "Debian packages to build with" scripts/setup.sh build
+	stage "compiling the overtake command, generating the two networks" build
+	stage "compiling the networks to int8" scripts/prepare-networks.sh detector large
+	stage "the table as the simulator predicts it" demo --predict
+	echo "The first table came $(span $(($(date +%s) - begin))) after the start."
 	echo
 }
 
 measure()
 {
-	echo "booting a VM with a stock Debian kernel"
-	tests/vm/run --timeout 900 --share "$out" -- scripts/demo-guest.sh "$requests"
-	if command -v rsvg-convert > /dev/null; then
-		for picture in "$out"/timeline-*.svg; do
-			rsvg-convert "$picture" -o "${picture%.svg}.png"
-		done
-	fi
+	stage "Debian packages for the kernel module and the VM" scripts/setup.sh vm
+	stage "compiling the kernel module" scripts/build-module.sh
+	stage "compiling the classifier, running it in float and on a device in the process" \
+		scripts/prepare-networks.sh glyphs
+	stage "booting a VM with a stock Debian kernel, measuring on the driver" boot
 }
 
-case $stage in
-predict | measure) $stage ;;
+case $what in
+all)
+	predict
+	measure
+	;;
+predict | measure) $what ;;
 *)
-	echo "demo: the stage is predict or measure, not '$stage'" >&2
+	echo "demo: all, predict or measure is wanted, not '$what'" >&2
 	exit 2
 	;;
 esac
+echo "All of it took $(span $(($(date +%s) - begin)))."

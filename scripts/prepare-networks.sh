@@ -1,10 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Compile the project's own networks into build/networks, and let an embedded device run the ones that
-# others compare with: the classifier on its held-out images (in float too), NETWORK... (resnet18 and
-# mobilenetv2) on one synthetic image each. Only what has changed. Needs `make build`.
+# others compare with: the classifier on its held-out images (in float too), those of other people's
+# designs on one synthetic image each. Only what has changed. Needs the overtake command and, but for
+# glyphs, the networks' graphs in build/release/models (`make build` makes both).
 #
-#   scripts/prepare-networks.sh [NETWORK...]      of resnet18 mobilenetv2 yolo unet vit
+#   scripts/prepare-networks.sh [NETWORK...]
+#
+# NETWORK is detector, large (both as it is and split), glyphs, resnet18, mobilenetv2, yolo, unet or
+# vit; without any: the first five.
 set -eu
 cd "$(dirname "$0")/.."
 models=build/release/models
@@ -24,11 +28,6 @@ compile()
 	"$overtake" compile "$model" --calibration "$calibration" -o "$out/$name.ovm" "$@"
 }
 
-compile detector $models/detector.onnx $models/detector_calibration.npy
-compile large $models/large.onnx $models/large_calibration.npy
-compile large-1000us $models/large.onnx $models/large_calibration.npy --max-time-per-fc 1000
-compile glyphs models/glyphs/glyphs.onnx models/glyphs/calibration.npy
-
 # infer NAME DIRECTORY IMAGES COMMAND...: the answers of network NAME
 infer()
 {
@@ -41,20 +40,34 @@ infer()
 	touch "$directory/done"
 }
 
-heldout=models/glyphs/heldout_images.npy
-infer glyphs "$out/glyphs-float" $heldout models/float_reference.py models/glyphs/glyphs.onnx
-infer glyphs "$out/glyphs-embedded" $heldout "$overtake" run "$out/glyphs.ovm" --device embedded
+prepare_glyphs()
+{
+	heldout=models/glyphs/heldout_images.npy
+	compile glyphs models/glyphs/glyphs.onnx models/glyphs/calibration.npy
+	infer glyphs "$out/glyphs-float" $heldout models/float_reference.py models/glyphs/glyphs.onnx
+	infer glyphs "$out/glyphs-embedded" $heldout "$overtake" run "$out/glyphs.ovm" --device embedded
+}
 
-for network in ${*:-resnet18 mobilenetv2}; do
+# prepare_with_image NETWORK HEIGHTxWIDTH
+prepare_with_image()
+{
+	compile "$1" "$models/$1.onnx" "$models/$1_calibration.npy"
+	images=$out/$1-image.npy
+	[ -e "$images" ] || models/synthetic_images.py "$images" --input "$2" --seed 7
+	infer "$1" "$out/$1-embedded" "$images" "$overtake" run "$out/$1.ovm" --device embedded
+}
+
+for network in ${*:-detector large glyphs resnet18 mobilenetv2}; do
 	case $network in
-	resnet18 | mobilenetv2 | vit) size=224x224 ;;
-	yolo) size=320x320 ;;
-	unet) size=256x256 ;;
+	detector) compile detector $models/detector.onnx $models/detector_calibration.npy ;;
+	large)
+		compile large $models/large.onnx $models/large_calibration.npy
+		compile large-1000us $models/large.onnx $models/large_calibration.npy --max-time-per-fc 1000
+		;;
+	glyphs) prepare_glyphs ;;
+	resnet18 | mobilenetv2 | vit) prepare_with_image "$network" 224x224 ;;
+	yolo) prepare_with_image yolo 320x320 ;;
+	unet) prepare_with_image unet 256x256 ;;
 	*) echo "$0: no network $network" >&2; exit 2 ;;
 	esac
-	compile "$network" "$models/$network.onnx" "$models/${network}_calibration.npy"
-	images=$out/$network-image.npy
-	[ -e "$images" ] || models/synthetic_images.py "$images" --input $size --seed 7
-	infer "$network" "$out/$network-embedded" "$images" \
-		"$overtake" run "$out/$network.ovm" --device embedded
 done

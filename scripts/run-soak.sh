@@ -38,7 +38,7 @@ soak debug-kernel tests/vm/run --kernel debug --timeout 7200 -- tests/vm/suites
 for round in $(seq "$rounds"); do
 	soak "round-$round" tests/vm/run --timeout 900 -- tests/vm/suites
 done
-soak networks-embedded scripts/prepare-networks.sh resnet18 mobilenetv2 yolo unet vit
+soak networks-embedded scripts/prepare-networks.sh glyphs resnet18 mobilenetv2 yolo unet vit
 soak networks-table make networks
 soak networks tests/vm/run --timeout 7200 -- tests/models/run-kernel yolo unet vit
 soak fail-nth tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-fail-nth

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "demo/predict.hpp"
+#include "demo_models.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
-#include "model_spec.hpp"
 #include "timeline/timeline.hpp"
 #include "trace/fc_trace.hpp"
 
@@ -23,19 +23,6 @@ std::string temporary(const std::string& name) {
 
 void write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
-}
-
-/// A compiled model with FCs of so many us.
-void compile_to(const std::string& path, const std::vector<std::uint64_t>& fcs_us) {
-    test::ModelSpec spec = test::copy_and_softmax();
-    auto& fcs = spec.segments[0].fcs;
-    fcs.clear();
-    for (const std::uint64_t us : fcs_us)
-        fcs.emplace_back(0, 1, us * 1000);
-    const std::vector<std::byte> bytes = build(spec);
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
 }
 
 } // namespace
@@ -83,14 +70,14 @@ TEST(Demo, CountsPartsOfRequestsAndTheTimeThatIsLeft) {
                                         {1, 1, 40 * ms + 1, 20 * ms, 3, 0},
                                         {1, 40 * ms + 1, 80 * ms + 1, 20 * ms, 2, 0},
                                         {1, 80 * ms + 1, 110 * ms + 1, 20 * ms, 0, 0}};
-    auto figures = demo::summarise(detector, large, 20 * ms);
+    auto figures = demo::summarise(detector, large, 20 * ms, 10000);
     EXPECT_EQ(figures.requests, 10u);
     EXPECT_EQ(figures.p50_ns, 2 * ms);
     EXPECT_EQ(figures.max_ns, 10 * ms);
     EXPECT_EQ(figures.preemptions, 5u);
     EXPECT_EQ(figures.large_ran_dry, 0u);
     large[2].queued_ns = 40 * ms + 2;
-    EXPECT_EQ(demo::summarise(detector, large, 20 * ms).large_ran_dry, 1u);
+    EXPECT_EQ(demo::summarise(detector, large, 20 * ms, 10000).large_ran_dry, 1u);
     EXPECT_NEAR(figures.large_per_second, 25, 0.01);
     EXPECT_NEAR(figures.fair_per_second, 40, 0.01);
 }
@@ -102,19 +89,19 @@ TEST(Demo, CountsOnlyTheOverlapThatWasExecution) {
     const std::vector<load::Request> detector = {
         {10'000 * us, 10'900 * us, 12'900 * us, 2'000 * us, 0, 0}};
     const std::vector<load::Request> large = {{0, 0, 15'200 * us, 13'200 * us, 1, 0}};
-    const auto figures = demo::summarise(detector, large, 13'200 * us);
+    const auto figures = demo::summarise(detector, large, 13'200 * us, 10000);
     EXPECT_NEAR(figures.large_per_second, figures.fair_per_second, 1e-9);
     EXPECT_NEAR(figures.large_per_second, 0.9 / 13.2 / 0.0029, 1e-9);
 }
 
 TEST(Demo, PredictsPeriodsShorterThanTheScenariosJitter) {
     const std::string model = temporary("demo.ovm");
-    compile_to(model, {100, 200});
+    test::compile_to(model, {100, 200});
     const demo::Networks networks = {model, model, model};
     for (const unsigned period_us : {100u, 499u, 500u, 10000u})
         for (const demo::Row& row : demo::rows()) {
             const demo::Load load = {.requests = 20, .period_us = period_us};
-            EXPECT_EQ(demo::predict(row, networks, load).requests, 20u)
+            EXPECT_EQ(demo::predict(row, networks, load).figures.requests, 20u)
                 << row.name << ", " << period_us << " us";
         }
 }
@@ -123,8 +110,8 @@ TEST(Demo, PredictsPeriodsShorterThanTheScenariosJitter) {
 TEST(Demo, ReplaysTheArrivalsOfAMeasurement) {
     const std::string detector = temporary("replay-detector.ovm");
     const std::string large = temporary("replay-large.ovm");
-    compile_to(detector, {100});
-    compile_to(large, {300, 300});
+    test::compile_to(detector, {100});
+    test::compile_to(large, {300, 300});
     const demo::Networks networks = {detector, large, large};
     constexpr std::uint64_t us = 1000;
     const std::vector<load::Request> detector_requests = {{7050 * us, 0, 0, 0, 0, 0},
@@ -132,7 +119,7 @@ TEST(Demo, ReplaysTheArrivalsOfAMeasurement) {
     const std::vector<load::Request> large_requests = {{7000 * us, 0, 0, 0, 0, 0}};
     const auto latencies = [&](const demo::Row& row) {
         const demo::Figures figures =
-            demo::replay(row, networks, detector_requests, large_requests);
+            demo::replay(row, networks, 10000, detector_requests, large_requests);
         return std::pair{figures.p50_ns / us, figures.max_ns / us};
     };
     const auto& rows = demo::rows();

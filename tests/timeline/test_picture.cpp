@@ -79,6 +79,82 @@ TEST(Picture, ShowsOnlyItsWindowAndTheSameColoursInEach) {
     EXPECT_EQ(late.find("#56b4e9"), std::string::npos);
 }
 
+/// The colour of a task's first box.
+std::string colour_of(const std::string& svg, const std::string& task) {
+    const std::size_t box = svg.find("<title>" + task + " FC ");
+    const std::size_t fill = svg.find("fill=\"#", box);
+    return box == std::string::npos ? "none" : svg.substr(fill + 6, 7);
+}
+
+TEST(Picture, ColoursBelongToNamesInAllPicturesThatKnowThem) {
+    const std::string together = to_svg(one_preemption(), 0, 5 * ms);
+    for (const std::string task : {"large", "small"}) {
+        Timeline alone = one_preemption();
+        std::erase_if(alone.fcs, [&](const Fc& fc) { return fc.task != task; });
+        alone.tasks = {"small", "large"};
+        const std::string svg = to_svg(alone, 0, 5 * ms);
+        EXPECT_EQ(colour_of(svg, task), colour_of(together, task));
+        // Known is not seen: the legend has only what is.
+        EXPECT_EQ(inspect(svg)["legend"][0][0], task);
+    }
+    EXPECT_NE(colour_of(together, "small"), colour_of(together, "large"));
+}
+
+TEST(Picture, TimeStartsAtItsOrigin) {
+    constexpr std::uint64_t day = 86'400'000 * ms;
+    Timeline timeline = one_preemption();
+    for (Fc& fc : timeline.fcs) {
+        fc.start_ns += day;
+        fc.end_ns += day;
+    }
+    timeline.preemptions[0].time_ns += day;
+    timeline.origin_ns = day + ms / 2;
+    const auto contents = inspect(to_svg(timeline, day + ms / 2, day + 5 * ms / 2));
+    expect_tidy(contents);
+    EXPECT_EQ(contents["ticks"], nlohmann::json({"0.0", "0.2", "0.4", "0.6", "0.8", "1.0", "1.2",
+                                                 "1.4", "1.6", "1.8", "2.0"}));
+    EXPECT_TRUE(has_text(contents, "device time, ms"));
+    EXPECT_EQ(contents["titles"]["fc"][0], "small FC 0 on core 1, HIGH: 2 ms from 500 µs");
+    EXPECT_EQ(contents["titles"]["fc"][1], "large FC 0 on core 1, NORMAL: 1 ms from −500 µs");
+    EXPECT_EQ(contents["titles"]["preemption"][0], "preemption at 500 µs");
+}
+
+TEST(Picture, MarksWhatWasNotRecorded) {
+    Timeline timeline = one_preemption();
+    EXPECT_EQ(count(inspect(to_svg(timeline, 0, 8 * ms)), "unrecorded"), 0u);
+    timeline.unrecorded = {{4 * ms, 8 * ms, "the disk was full"}, {9 * ms, 10 * ms, ""}};
+    const auto contents = inspect(to_svg(timeline, 0, 8 * ms));
+    expect_tidy(contents);
+    EXPECT_EQ(count(contents, "unrecorded"), 1u);
+    EXPECT_TRUE(has_text(contents, "not recorded: the disk was full"));
+    EXPECT_TRUE(has_text(contents, "not recorded"));
+    // Also where nothing at all is known.
+    const Timeline nothing = {.title = "nothing", .unrecorded = {{0, 8 * ms, "no right to"}}};
+    const auto empty = inspect(to_svg(nothing, 0, 8 * ms));
+    expect_tidy(empty);
+    EXPECT_TRUE(has_text(empty, "not recorded: no right to"));
+}
+
+TEST(Picture, ShowsRequestsFromArrivalToEnd) {
+    Timeline timeline = one_preemption();
+    timeline.requests = {
+        {"small", ms, 3 * ms}, {"small", 2 * ms, 5 * ms}, {"small", 9 * ms, 10 * ms}};
+    const auto contents = inspect(to_svg(timeline, 0, 5 * ms));
+    expect_tidy(contents);
+    EXPECT_EQ(contents["titles"]["request"],
+              nlohmann::json({"small request: 2 ms from 1 ms", "small request: 3 ms from 2 ms"}));
+    for (const char* words : {"requests", "small: 2 ms", "small: 3 ms"})
+        EXPECT_TRUE(has_text(contents, words)) << words;
+    for (std::uint64_t at = 0; at < 9; at++)
+        timeline.requests.push_back({"small", 3 * ms + at, 4 * ms + at});
+    const auto many = inspect(to_svg(timeline, 0, 5 * ms));
+    expect_tidy(many);
+    EXPECT_EQ(count(many, "request"), 9u);
+    EXPECT_TRUE(std::ranges::any_of(many["texts"], [](const nlohmann::json& text) {
+        return text.get<std::string>().ends_with("; 2 requests are not shown: more than 8 at once");
+    }));
+}
+
 TEST(Picture, EscapesWhatXmlCannotHold) {
     Timeline timeline = one_preemption();
     timeline.title = "a < b & \"c\" \x01 \xff\xc3";

@@ -80,13 +80,13 @@ void run_slice(const Node& node, const FloatTensor& in, const Value& value,
     });
 }
 
-// Between which two pixels a position lies, and how far from the first.
-struct Between {
+// Neighbours which two pixels a position lies, and how far from the first.
+struct Neighbours {
     std::size_t first, second;
     float fraction;
 };
 
-Between between(const Positions& positions, std::uint32_t output, std::uint32_t size) {
+Neighbours between(const Positions& positions, std::uint32_t output, std::uint32_t size) {
     const double position = std::clamp(positions.start + output * positions.step, 0.0, size - 1.0);
     const auto first = static_cast<std::size_t>(position);
     return {first, std::min<std::size_t>(first + 1, size - 1),
@@ -96,8 +96,8 @@ Between between(const Positions& positions, std::uint32_t output, std::uint32_t 
 void run_resize(const Node& node, const FloatTensor& in, const Value& value,
                 std::vector<float>& out) {
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
-        const Between row = between(node.rows, y, in.value.height);
-        const Between column = between(node.columns, x, in.value.width);
+        const Neighbours row = between(node.rows, y, in.value.height);
+        const Neighbours column = between(node.columns, x, in.value.width);
         const auto pixel = [&](std::size_t r, std::size_t c) {
             return in.data[in.value.index(channel, r, c)];
         };

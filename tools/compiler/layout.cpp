@@ -8,14 +8,14 @@
 namespace overtake::compiler {
 namespace {
 
-constexpr std::int64_t max_dimension = 1 << 20;
+constexpr std::int64_t longest_dimension = 1 << 20;
 constexpr std::size_t max_rank = 8; // of a tensor in a model file
 constexpr std::uint64_t max_bytes = 1ull << 31;
 
 bool set_dimensions(Value& value, Order order, std::int64_t height, std::int64_t width,
                     std::int64_t channels) {
     for (std::int64_t size : {height, width, channels})
-        if (size < 1 || size > max_dimension)
+        if (size < 1 || size > longest_dimension)
             return false;
     if (static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width) *
             (static_cast<std::uint64_t>(channels) + 7) >=
@@ -60,7 +60,7 @@ bool lay_out(Value& value, Order order) {
         return false;
     std::int64_t height = 1;
     for (std::size_t axis = 0; axis + 2 < rank; ++axis)
-        if (__builtin_mul_overflow(height, shape[axis], &height) || height > max_dimension)
+        if (__builtin_mul_overflow(height, shape[axis], &height) || height > longest_dimension)
             return false;
     return set_dimensions(value, order, height, rank > 1 ? shape[rank - 2] : 1, shape[rank - 1]);
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t block = OVERTAKE_WEIGHT_BLOCK;
 
-std::uint32_t round_up(std::uint32_t channels) {
+std::uint32_t whole_blocks(std::uint32_t channels) {
     return (channels + block - 1) / block * block;
 }
 
@@ -24,7 +24,7 @@ std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode&
     const std::uint32_t positions = node.window.kernel_height * node.window.kernel_width;
     constexpr std::size_t tile_inputs = OVERTAKE_WEIGHT_INPUTS;
     const std::size_t input_blocks = (inputs_of_group + tile_inputs - 1) / tile_inputs;
-    const std::size_t output_blocks = round_up(outputs) / block;
+    const std::size_t output_blocks = whole_blocks(outputs) / block;
     std::vector<std::int8_t> packed(node.groups * output_blocks * positions * input_blocks *
                                     OVERTAKE_WEIGHT_TILE);
     std::size_t source = 0;
@@ -46,17 +46,17 @@ std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode&
 std::vector<std::int8_t> pack_depthwise(const Node& node, const QuantisedNode& quantised) {
     const auto channels = static_cast<std::uint32_t>(node.bias.size());
     const std::size_t positions = node.window.kernel_height * node.window.kernel_width;
-    std::vector<std::int8_t> packed(positions * round_up(channels));
+    std::vector<std::int8_t> packed(positions * whole_blocks(channels));
     for (std::uint32_t channel = 0; channel < channels; ++channel)
         for (std::size_t position = 0; position < positions; ++position)
-            packed[position * round_up(channels) + channel] =
+            packed[position * whole_blocks(channels) + channel] =
                 quantised.weights[channel * positions + position];
     return packed;
 }
 
 // bias, multiplier, shift, each of `channels` rounded up to 8 words.
 std::vector<std::uint32_t> pack_parameters(const QuantisedNode& quantised) {
-    const std::size_t count = round_up(static_cast<std::uint32_t>(quantised.bias.size()));
+    const std::size_t count = whole_blocks(static_cast<std::uint32_t>(quantised.bias.size()));
     std::vector<std::uint32_t> words(3 * count);
     std::fill(words.begin() + static_cast<std::ptrdiff_t>(2 * count), words.end(),
               OVERTAKE_SHIFT_MIN);

@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::uint64_t scratch_alignment = 64;
 
-std::uint32_t round_up(std::uint32_t channels) {
-    return (channels + OVERTAKE_CHANNEL_ALIGN - 1) / OVERTAKE_CHANNEL_ALIGN *
-           OVERTAKE_CHANNEL_ALIGN;
-}
-
 // A value that lies inside another one: elements first + n * step of each axis of `whole`, or all
 // of it with other dimensions.
 struct View {
@@ -228,6 +223,11 @@ private:
 
 } // namespace
 
+std::uint32_t whole_pixel(std::uint32_t channels) {
+    return (channels + OVERTAKE_CHANNEL_ALIGN - 1) / OVERTAKE_CHANNEL_ALIGN *
+           OVERTAKE_CHANNEL_ALIGN;
+}
+
 Place seen_as(const Place& place, const Value& from, const Value& to) {
     Place result = place;
     if (from.channels > to.channels) { // a pixel becomes a row
@@ -249,7 +249,7 @@ Place dense_place(const Value& value) {
         place.bytes = std::uint64_t{value.height} * value.width * 3 / 2;
         return place;
     }
-    place.pixel_stride = round_up(value.channels);
+    place.pixel_stride = whole_pixel(value.channels);
     const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
     place.bytes = row * value.height;
     if (place.bytes > std::numeric_limits<std::uint32_t>::max())

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+
 #include "graph.hpp"
 #include "program.hpp"
 
 namespace overtake::compiler {
+
+/// Bytes of a pixel of so many channels, with those that alignment adds.
+std::uint32_t whole_pixel(std::uint32_t channels);
 
 /// How a value that crosses a segment's border lies in its own buffer; without region and offset.
 Place dense_place(const Value& value);

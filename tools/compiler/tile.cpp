@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "place.hpp"
+
 namespace overtake::compiler {
 namespace {
 
@@ -180,11 +182,6 @@ std::optional<Span> padded_span(const overtake_insn& insn, std::int64_t pad, std
         return std::nullopt;
     const std::int64_t from = std::max<std::int64_t>(begin, 0);
     return make_span(from, std::min(end, size - 1), from - begin, 0);
-}
-
-std::uint32_t round_up(std::uint32_t channels) {
-    return (channels + OVERTAKE_CHANNEL_ALIGN - 1) / OVERTAKE_CHANNEL_ALIGN *
-           OVERTAKE_CHANNEL_ALIGN;
 }
 
 // Rows [first, first + count) of a matrix of bytes, as a new matrix.
@@ -365,11 +362,11 @@ overtake_insn cut_channels(const overtake_insn& insn, std::uint32_t first, std::
     if (is_depthwise)
         part.weights_offset = constants.append(std::span<const std::int8_t>(
             slice<std::int8_t>(constants, insn.weights_offset, positions,
-                               round_up(insn.out.channels), first, round_up(count))));
+                               whole_pixel(insn.out.channels), first, whole_pixel(count))));
     if (is_dense || is_depthwise || is_matrix_product(insn))
         part.params_offset = constants.append(std::span<const std::uint32_t>(
-            slice<std::uint32_t>(constants, insn.params_offset, 3, round_up(insn.out.channels),
-                                 first, round_up(count))));
+            slice<std::uint32_t>(constants, insn.params_offset, 3, whole_pixel(insn.out.channels),
+                                 first, whole_pixel(count))));
     return part;
 }
 

@@ -12,6 +12,8 @@
 
 namespace overtake::demo {
 
+inline constexpr std::uint64_t ns_per_us = 1000;
+
 /// Requests that the large network's client always has on the way.
 constexpr unsigned large_in_flight = 3;
 
@@ -37,13 +39,17 @@ struct Figures {
     std::uint64_t large_ran_dry; ///< times none of its requests was waiting: the host was late
     /// From the end of a request of the large network to the arrival of the next; the median.
     std::uint64_t large_turnaround_ns;
+    /// By how much the detector's client was late for its period: the 99th percentile.
+    std::uint64_t late_ns;
     double large_per_second; ///< requests of the large network
     double fair_per_second;  ///< what the time that the detector leaves would allow
 };
 
 /// `large_cost_ns`: what one request of the unsplit large network takes alone. The window
 /// is from the detector's first arrival to its last end; parts of requests count as parts.
+/// `period_us` is the detector's.
 Figures summarise(const std::vector<load::Request>& detector,
-                  const std::vector<load::Request>& large, std::uint64_t large_cost_ns);
+                  const std::vector<load::Request>& large, std::uint64_t large_cost_ns,
+                  unsigned period_us);
 
 } // namespace overtake::demo

@@ -7,16 +7,16 @@
 #include <numeric>
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "demo/picture.hpp"
 #include "simulator/bundled.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/models.hpp"
 
 namespace overtake::demo {
 namespace {
-
-constexpr std::uint64_t ns_per_us = 1000;
 
 /// Requests as a client would have recorded them; load 0 is the detector's, 1 the large network's.
 /// Of listed ones the detector's come first.
@@ -44,13 +44,45 @@ private:
     std::size_t listed_;
 };
 
-Figures simulate(const nlohmann::json& document, const Networks& networks, Requests requests) {
+/// What generated loads do in a window.
+class Sight : public simulator::Observer {
+public:
+    explicit Sight(const Window& window) : window_(window) {}
+
+    void fc_started(simulator::LiveTask& task, unsigned core, bool high, std::uint32_t index,
+                    std::uint64_t time, std::uint64_t end) override {
+        const std::uint64_t start_ns = time * ns_per_us;
+        const std::uint64_t end_ns = end * ns_per_us;
+        if (end_ns > window_.from_ns && start_ns < window_.to_ns)
+            timeline.fcs.push_back({.task = task.load == 0 ? detector_name : large_name,
+                                    .tag = task.serial,
+                                    .index = index,
+                                    .core = core,
+                                    .high = high,
+                                    .start_ns = start_ns,
+                                    .end_ns = end_ns});
+    }
+    void preempted(simulator::LiveTask& task, unsigned core, std::uint64_t time) override {
+        const std::uint64_t time_ns = time * ns_per_us;
+        if (time_ns >= window_.from_ns && time_ns < window_.to_ns)
+            timeline.preemptions.push_back({.core = core, .time_ns = time_ns, .tag = task.serial});
+    }
+
+    timeline::Timeline timeline;
+
+private:
+    Window window_;
+};
+
+/// Requests by load, in the order of their arrivals.
+std::array<std::vector<load::Request>, 2> simulate(const nlohmann::json& document,
+                                                   Requests requests, simulator::Observer& other) {
     const simulator::Scenario scenario = simulator::parse_scenario(document, ".");
-    const std::array<simulator::Observer*, 1> observers = {&requests};
+    const std::array<simulator::Observer*, 2> observers = {&requests, &other};
     simulator::Engine(scenario, scenario.seed, observers).run();
     for (auto& list : requests.of_load)
         std::ranges::sort(list, {}, &load::Request::queued_ns);
-    return summarise(requests.of_load[0], requests.of_load[1], predicted_cost_ns(networks.large));
+    return std::move(requests.of_load);
 }
 
 nlohmann::json scenario_of(const Row& row) {
@@ -92,12 +124,20 @@ nlohmann::json document_of(const Row& row, const Networks& networks, const Load&
 
 } // namespace
 
-Figures predict(const Row& row, const Networks& networks, const Load& load) {
-    return simulate(document_of(row, networks, load), networks, Requests(ns_per_us));
+Prediction predict(const Row& row, const Networks& networks, const Load& load) {
+    const std::uint64_t middle_us = std::uint64_t{load.requests} / 2 * load.period_us;
+    const Window window = picture_window(middle_us * ns_per_us, load.period_us);
+    Sight sight(window);
+    const auto [detector, large] =
+        simulate(document_of(row, networks, load), Requests(ns_per_us), sight);
+    sight.timeline.title = fmt::format("{}, as predicted", row.name);
+    return {.figures =
+                summarise(detector, large, predicted_cost_ns(networks.large), load.period_us),
+            .picture = draw(std::move(sight.timeline), detector, window, window, "")};
 }
 
-Figures replay(const Row& row, const Networks& networks, std::span<const load::Request> detector,
-               std::span<const load::Request> large) {
+Figures replay(const Row& row, const Networks& networks, unsigned period_us,
+               std::span<const load::Request> detector, std::span<const load::Request> large) {
     // A tick is a nanosecond here: over 20 s what is rounded away would add up.
     nlohmann::json document = scenario_of(row);
     document["models"]["detector"] = {{"fcs", fcs_ns(networks.detector)}};
@@ -122,7 +162,9 @@ Figures replay(const Row& row, const Networks& networks, std::span<const load::R
         add(request, loads.at(0));
     for (const load::Request& request : large)
         add(request, loads.at(1));
-    return simulate(document, networks, Requests(1, detector.size()));
+    simulator::Observer nobody;
+    const auto [first, second] = simulate(document, Requests(1, detector.size()), nobody);
+    return summarise(first, second, predicted_cost_ns(networks.large), period_us);
 }
 
 std::uint64_t predicted_cost_ns(const std::filesystem::path& model) {

@@ -23,14 +23,20 @@ struct Load {
     unsigned period_us = 10000; ///< of the detector
 };
 
+/// What the simulator says of one row.
+struct Prediction {
+    Figures figures;
+    std::string picture; ///< the middle of the run, SVG
+};
+
 /// Simulates the bundled scenario demo-ROW with the FCs of `networks`. Throws Error if a model or
 /// the scenario cannot be read. Thread safe.
-Figures predict(const Row& row, const Networks& networks, const Load& load);
+Prediction predict(const Row& row, const Networks& networks, const Load& load);
 
 /// The same with every request arriving when it arrived in a measurement: what a host did is taken
 /// over, what the device makes of it is simulated. Throws Error. Thread safe.
-Figures replay(const Row& row, const Networks& networks, std::span<const load::Request> detector,
-               std::span<const load::Request> large);
+Figures replay(const Row& row, const Networks& networks, unsigned period_us,
+               std::span<const load::Request> detector, std::span<const load::Request> large);
 
 /// The time of one request of a model that has the device to itself. Throws Error.
 std::uint64_t predicted_cost_ns(const std::filesystem::path& model);

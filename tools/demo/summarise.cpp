@@ -36,6 +36,21 @@ std::uint64_t median_turnaround(const std::vector<load::Request>& requests, std:
     return turnarounds.empty() ? 0 : load::percentile(turnarounds, 50);
 }
 
+/// Request i is due i periods after the first; how late the others are beside the most punctual
+/// one.
+std::uint64_t lateness_p99(const std::vector<load::Request>& requests, unsigned period_us) {
+    std::vector<std::int64_t> lateness;
+    for (std::size_t i = 0; i < requests.size(); i++)
+        lateness.push_back(static_cast<std::int64_t>(requests[i].queued_ns) -
+                           static_cast<std::int64_t>(i) * period_us * std::int64_t{ns_per_us});
+    const std::int64_t most_punctual = std::ranges::min(lateness);
+    std::vector<std::uint64_t> sorted;
+    for (const std::int64_t late : lateness)
+        sorted.push_back(static_cast<std::uint64_t>(late - most_punctual));
+    std::ranges::sort(sorted);
+    return load::percentile(sorted, 99);
+}
+
 } // namespace
 
 const std::vector<Row>& rows() {
@@ -48,7 +63,8 @@ const std::vector<Row>& rows() {
 }
 
 Figures summarise(const std::vector<load::Request>& detector,
-                  const std::vector<load::Request>& large, std::uint64_t large_cost_ns) {
+                  const std::vector<load::Request>& large, std::uint64_t large_cost_ns,
+                  unsigned period_us) {
     Figures figures{};
     auto sorted = load::latencies(detector);
     figures.requests = detector.size();
@@ -58,6 +74,7 @@ Figures summarise(const std::vector<load::Request>& detector,
     figures.p50_ns = load::percentile(sorted, 50);
     figures.p99_ns = load::percentile(sorted, 99);
     figures.max_ns = sorted.back();
+    figures.late_ns = lateness_p99(detector, period_us);
 
     std::uint64_t from = detector.front().queued_ns;
     std::uint64_t to = 0;

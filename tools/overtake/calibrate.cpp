@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CalibrateOptions {
     std::string output;
     std::string name = "host";
     std::vector<std::string> models;
@@ -33,7 +33,7 @@ std::string percent(double part) {
 }
 
 // Returns what there is to say as JSON, or prints it.
-Json calibrate(const Options& options) {
+Json calibrate(const CalibrateOptions& options) {
     host_profile::HostProfile host;
     {
         ProgressBar bar;
@@ -55,7 +55,7 @@ Json calibrate(const Options& options) {
 }
 
 // Modelled against measured time of the FCs of a compiled model.
-Json check(const std::string& path, const Options& options) {
+Json check(const std::string& path, const CalibrateOptions& options) {
     const auto model = Model::load(path);
     std::vector<double> modelled;
     for (const Segment& segment : model->segments())
@@ -82,7 +82,7 @@ Json check(const std::string& path, const Options& options) {
     return {};
 }
 
-int run_calibrate(const Options& options) {
+int run_calibrate(const CalibrateOptions& options) {
     if (options.output.empty() && options.models.empty())
         throw Error(EINVAL, "calibrate: give -o FILE.yaml to measure this machine, or compiled "
                             "models to check");
@@ -99,7 +99,7 @@ int run_calibrate(const Options& options) {
 } // namespace
 
 void add_calibrate(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CalibrateOptions>();
     auto* command = app.add_subcommand(
         "calibrate", "Measure this machine's embedded device and write its profile");
     command->add_option("-o,--output", options->output,

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CompareOptions {
     std::string a, b;
     std::optional<double> least_cosine;
     std::optional<double> max_error;
@@ -111,7 +111,7 @@ void add(Comparison& comparison, const std::string& name, const fs::path& path_a
             fmt::format("{} ({} and {})", name, words(a.shape), words(b.shape)));
 }
 
-Comparison compare(const Options& options) {
+Comparison compare(const CompareOptions& options) {
     std::error_code ignored;
     if (fs::is_directory(options.a, ignored) != fs::is_directory(options.b, ignored))
         throw Error(EINVAL, fmt::format("{} and {}: one is a directory and the other is not; name "
@@ -136,7 +136,7 @@ Comparison compare(const Options& options) {
 }
 
 /// What keeps two runs from being compared whole; empty if nothing does.
-std::string gaps(const Options& options, const Comparison& comparison) {
+std::string gaps(const CompareOptions& options, const Comparison& comparison) {
     std::vector<std::string> parts;
     if (!comparison.only_a.empty())
         parts.push_back(
@@ -151,7 +151,7 @@ std::string gaps(const Options& options, const Comparison& comparison) {
 }
 
 /// What the options demand and an output does not keep; empty if it keeps all.
-std::string complaint(const Options& options, const Difference& of) {
+std::string complaint(const CompareOptions& options, const Difference& of) {
     if (options.exact && of.differing != 0)
         return fmt::format("{}: {} of {} elements differ", of.name, of.differing, of.elements);
     // Written so that NaN is a complaint.
@@ -163,7 +163,7 @@ std::string complaint(const Options& options, const Difference& of) {
     return "";
 }
 
-std::vector<std::string> complaints(const Options& options, const Comparison& comparison) {
+std::vector<std::string> complaints(const CompareOptions& options, const Comparison& comparison) {
     std::vector<std::string> all;
     if (!options.demands_something())
         return all;
@@ -179,7 +179,7 @@ Json number_or_null(double number) {
     return std::isfinite(number) ? Json(number) : Json();
 }
 
-Json to_json(const Options& options, const Comparison& comparison, bool is_within) {
+Json to_json(const CompareOptions& options, const Comparison& comparison, bool is_within) {
     Json outputs = Json::array();
     std::size_t differing = 0;
     for (const Difference& output : comparison.outputs) {
@@ -202,7 +202,7 @@ Json to_json(const Options& options, const Comparison& comparison, bool is_withi
             {"within_tolerance", is_within}};
 }
 
-void print(const Options& options, const Comparison& comparison) {
+void print(const CompareOptions& options, const Comparison& comparison) {
     std::size_t width = 6;
     for (const Difference& output : comparison.outputs)
         width = std::max(width, output.name.size());
@@ -216,7 +216,7 @@ void print(const Options& options, const Comparison& comparison) {
         fmt::print("not compared: {}\n", gaps(options, comparison));
 }
 
-int run_compare(const Options& options) {
+int run_compare(const CompareOptions& options) {
     const Comparison comparison = compare(options);
     if (comparison.outputs.empty())
         throw Error(ENOENT, fmt::format("{} and {} have no output in common: {}", options.a,
@@ -235,7 +235,7 @@ int run_compare(const Options& options) {
 } // namespace
 
 void add_compare(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CompareOptions>();
     auto* command = app.add_subcommand("compare", "Hold the outputs of two runs together");
     command
         ->add_option("A", options->a,

@@ -20,7 +20,7 @@
 namespace overtake::command {
 namespace {
 
-struct Options {
+struct CompileCommandOptions {
     compiler::CompileOptions compile;
     std::string configuration;
     std::string output;
@@ -32,7 +32,7 @@ struct Options {
 };
 
 // What the file says, but for what is on the command line as well.
-void apply_configuration(const CLI::App& command, Options& options) {
+void apply_configuration(const CLI::App& command, CompileCommandOptions& options) {
     if (options.configuration.empty()) {
         if (options.compile.model.empty())
             throw CLI::RequiredError("MODEL or --config");
@@ -64,7 +64,7 @@ void print_json(const std::string& output, const std::vector<std::string>& warni
     fmt::print("{}\n", json.dump(2));
 }
 
-int run_compile(const Options& options) {
+int run_compile(const CompileCommandOptions& options) {
     const std::string output =
         options.output.empty()
             ? std::filesystem::path(options.compile.model).replace_extension(".ovm").string()
@@ -133,7 +133,7 @@ int print_supported_operators() {
 } // namespace
 
 void add_compile(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CompileCommandOptions>();
     auto* command = app.add_subcommand("compile", "Compile an ONNX network to a model file (.ovm)");
     command->add_option("MODEL", options->compile.model,
                         "ONNX file, opset 6 to 17: float32, QDQ or QOperator");

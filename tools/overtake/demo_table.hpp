@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// The tables of `overtake demo`.
+// What `overtake demo` prints.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <cstdint>
 
-#include <nlohmann/json_fwd.hpp>
-
-#include "demo/predict.hpp"
+#include "demo_results.hpp"
 
 namespace overtake::command {
 
-/// The five rows as the simulator sees them, and the same as JSON.
-nlohmann::ordered_json print_predicted(const demo::Networks& networks, const demo::Load& load);
+void print_introduction(const DemoSetup& setup, std::uint64_t large_cost_ns);
+
+void print_predicted_head();
+void print_predicted(const demo::Row& row, const demo::Figures& figures,
+                     std::uint64_t alone_p99_ns);
 
 void print_measured_head();
-/// What is known of one row.
-struct RowFigures {
-    demo::Figures predicted;
-    demo::Figures measured;
-    demo::Figures replayed; ///< predicted from the arrivals of the measurement
-};
+/// One row, and its range over several runs. A difference of more than 5 % between prediction and
+/// measurement in p50 or p99 is named below, with what the arrivals explain of it.
+void print_measured(const RowResult& result, std::uint64_t alone_p99_ns);
 
-/// One row. A difference of more than 5 % between prediction and measurement in p50 or p99 is named
-/// below, with what the arrivals explain of it.
-void print_measured(const demo::Row& row, const RowFigures& figures, std::uint64_t alone_p99_ns);
-
-nlohmann::ordered_json to_json(const demo::Row& row, const demo::Figures& figures);
+/// The signs of a busy machine, if there are any, and what to do.
+void print_busy(const DemoResults& results);
 
 } // namespace overtake::command

@@ -15,14 +15,14 @@
 namespace overtake::command {
 namespace {
 
-struct Options {
+struct InfoOptions {
     std::string model;
     std::string name;
     std::string report;
     bool json = false;
 };
 
-int run_info(const Options& options) {
+int run_info(const InfoOptions& options) {
     auto models = Model::load_all(options.model);
     if (!options.name.empty())
         models = {Model::load(options.model, options.name)};
@@ -46,7 +46,7 @@ int run_info(const Options& options) {
 } // namespace
 
 void add_info(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<InfoOptions>();
     auto* command = app.add_subcommand("info", "What a model file holds: tensors, FCs, nodes");
     command->add_option("MODEL", options->model, "Compiled model (.ovm)")->required();
     command->add_option("--model-name", options->name, "Only this model of a pack");

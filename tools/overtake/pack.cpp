@@ -13,12 +13,12 @@
 namespace overtake::command {
 namespace {
 
-struct Options {
+struct PackOptions {
     std::vector<std::string> models;
     std::string output;
 };
 
-int run_pack(const Options& options) {
+int run_pack(const PackOptions& options) {
     std::vector<std::shared_ptr<const Model>> models;
     for (const std::string& path : options.models)
         for (const auto& model : Model::load_all(path))
@@ -36,7 +36,7 @@ int run_pack(const Options& options) {
 } // namespace
 
 void add_pack(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<PackOptions>();
     auto* command = app.add_subcommand("pack", "Put several compiled models into one file");
     command->add_option("MODEL", options->models, "Compiled models (.ovm), or packs of them")
         ->required();

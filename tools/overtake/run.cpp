@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t tasks_in_flight = 4;
 
-struct Options {
+struct RunOptions {
     std::string model;
     std::string name;
     std::string device = "auto";
@@ -68,7 +68,7 @@ std::vector<Port> ports_of(const compiler::Graph& graph,
 class Measure {
 public:
     // `backend` is empty for a network in float.
-    void print_json(const Options& options, std::string_view backend, std::size_t count,
+    void print_json(const RunOptions& options, std::string_view backend, std::size_t count,
                     const OutputSamples& outputs) const {
         const nlohmann::ordered_json json = {
             {"model", options.model},
@@ -81,7 +81,7 @@ public:
         fmt::print("{}\n", json.dump(2));
     }
 
-    void print(const Options& options, const std::string& what, std::size_t count) const {
+    void print(const RunOptions& options, const std::string& what, std::size_t count) const {
         if (options.quiet || options.json)
             return;
         fmt::print("{}: {} sample{} {}, {:.2f} ms each, peak memory {} MiB\n", options.model, count,
@@ -103,7 +103,7 @@ private:
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-int run_on_device(const Options& options, const std::shared_ptr<const Model>& model) {
+int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>& model) {
     const auto inputs =
         read_inputs(ports_of(*model, model->inputs()), options.inputs, options.normalisation);
     const std::size_t count = inputs.front().count;
@@ -146,7 +146,7 @@ int run_on_device(const Options& options, const std::shared_ptr<const Model>& mo
     return 0;
 }
 
-int run_in_float(const Options& options) {
+int run_in_float(const RunOptions& options) {
     compiler::Graph graph = compiler::import_onnx(options.model);
     compiler::fold(graph);
     const auto inputs =
@@ -177,7 +177,7 @@ int run_in_float(const Options& options) {
     return 0;
 }
 
-int run_model(const Options& options) {
+int run_model(const RunOptions& options) {
     if (std::filesystem::path(options.model).extension() != ".onnx") {
         if (!options.calibration.empty())
             throw Error(EINVAL, "--calibration: is for .onnx files; " + options.model +
@@ -201,7 +201,7 @@ int run_model(const Options& options) {
                          Model::from_bytes(std::as_bytes(std::span(bytes)), options.model));
 }
 
-void add_task_options(CLI::App& command, Options& options) {
+void add_task_options(CLI::App& command, RunOptions& options) {
     command
         .add_option("--device", options.device,
                     "auto, embedded, kernel or a path like /dev/accel/accel0")
@@ -221,7 +221,7 @@ void add_task_options(CLI::App& command, Options& options) {
 } // namespace
 
 void add_run(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RunOptions>();
     auto* command =
         app.add_subcommand("run", "Run a model on samples: compiled on a device, ONNX in float");
     command

@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct SimOptions {
     std::string scenario;
     bool list = false;
     std::string output;
@@ -66,7 +66,7 @@ struct Source {
     fs::path path;
 };
 
-Source read_source(const Options& options) {
+Source read_source(const SimOptions& options) {
     Source source;
     source.path = simulator::find_scenario(options.scenario);
     source.document = simulator::read_json(source.path);
@@ -102,7 +102,8 @@ std::string title_of(const simulator::Scenario& scenario, const Source& source) 
 
 /// What watches a run, as the options want it.
 struct Observers {
-    Observers(const Options& options, const simulator::Scenario& scenario, const Source& source) {
+    Observers(const SimOptions& options, const simulator::Scenario& scenario,
+              const Source& source) {
         const bool wants_summary = options.summary || options.json;
         if (wants_summary)
             all.push_back(&accounts.emplace(scenario));
@@ -122,7 +123,7 @@ struct Observers {
     std::vector<simulator::Observer*> all;
 };
 
-void write_pictures(const Options& options, const Source& source,
+void write_pictures(const SimOptions& options, const Source& source,
                     const simulator::Pictures& pictures) {
     named(source, [&] { pictures.demand_content(); });
     const std::string svg = pictures.svg();
@@ -134,7 +135,7 @@ void write_pictures(const Options& options, const Source& source,
         timeline::write_perfetto(pictures.timeline(), options.perfetto);
 }
 
-int run_once(const Options& options, const Source& source) {
+int run_once(const SimOptions& options, const Source& source) {
     const auto scenario = named(source, [&] {
         return simulator::parse_scenario(source.document, source.path.parent_path());
     });
@@ -158,7 +159,7 @@ int run_once(const Options& options, const Source& source) {
     return 0;
 }
 
-int run_experiment(const Options& options, const Source& source) {
+int run_experiment(const SimOptions& options, const Source& source) {
     std::optional<simulator::Grid> grid;
     if (options.sweep)
         grid.emplace(*options.sweep);
@@ -205,7 +206,7 @@ CLI::Validator unsigned_integer() {
             ""};
 }
 
-int run_sim(const Options& options) {
+int run_sim(const SimOptions& options) {
     if (options.list)
         return list_bundled();
     if ((options.from != 0 || options.to) && !options.wants_pictures())
@@ -236,7 +237,7 @@ int run_sim(const Options& options) {
 } // namespace
 
 void add_sim(CLI::App& app, int& status) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SimOptions>();
     auto* command = app.add_subcommand("sim", "What would happen: a scenario under virtual time");
     command->add_option("SCENARIO", options->scenario,
                         "Scenario: a JSON file, or a bundled one by its name");

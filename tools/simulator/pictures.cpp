@@ -13,9 +13,9 @@
 namespace overtake::simulator {
 namespace {
 
-constexpr std::uint64_t ns_per_us = 1000;
+constexpr std::uint64_t tick_ns = 1000; // of the scenario: a microsecond
 /// Times of pictures are in ns.
-constexpr std::uint64_t picture_limit = ~std::uint64_t{0} / ns_per_us;
+constexpr std::uint64_t picture_limit = ~std::uint64_t{0} / tick_ns;
 
 /// A job's tag: no task has more segments.
 std::uint64_t job_tag(const LiveTask& task) {
@@ -27,6 +27,8 @@ std::uint64_t job_tag(const LiveTask& task) {
 Pictures::Pictures(const Scenario& scenario, std::string title, const Options& options)
     : scenario_(scenario), options_(options) {
     timeline_.title = std::move(title);
+    for (const auto& task_class : scenario.classes)
+        timeline_.tasks.push_back(task_class.name); // colours do not depend on the window
 }
 
 bool Pictures::in_window(std::uint64_t start, std::uint64_t end) const {
@@ -47,8 +49,8 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
     last_end_ = std::max(last_end_, end);
     if (!in_window(time, end))
         return;
-    const std::uint64_t start_ns = std::max(time, options_.from) * ns_per_us;
-    density_.add(core, high, name_of(task), start_ns, std::min(end, options_.to) * ns_per_us);
+    const std::uint64_t start_ns = std::max(time, options_.from) * tick_ns;
+    density_.add(core, high, name_of(task), start_ns, std::min(end, options_.to) * tick_ns);
     if (timeline_.fcs.size() + timeline_.cpu.size() >= most_drawn)
         overflowed_ = true;
     if (keeps_more())
@@ -57,8 +59,8 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
                                  .index = index,
                                  .core = core,
                                  .high = high,
-                                 .start_ns = time * ns_per_us,
-                                 .end_ns = end * ns_per_us});
+                                 .start_ns = time * tick_ns,
+                                 .end_ns = end * tick_ns});
 }
 
 void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
@@ -68,17 +70,17 @@ void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t 
         timeline_.cpu.push_back({.task = name_of(task),
                                  .tag = task.serial,
                                  .segment = segment,
-                                 .start_ns = time * ns_per_us,
-                                 .end_ns = end * ns_per_us});
+                                 .start_ns = time * tick_ns,
+                                 .end_ns = end * tick_ns});
 }
 
 void Pictures::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
     if (!in_window(time, time + 1))
         return;
-    density_.preempted(core, time * ns_per_us);
+    density_.preempted(core, time * tick_ns);
     if (keeps_more())
         timeline_.preemptions.push_back(
-            {.core = core, .time_ns = time * ns_per_us, .tag = job_tag(task)});
+            {.core = core, .time_ns = time * tick_ns, .tag = job_tag(task)});
 }
 
 void Pictures::demand_content() const {
@@ -97,8 +99,8 @@ void Pictures::demand_content() const {
 std::string Pictures::svg() const {
     if (overflowed_)
         return timeline::to_svg(density_, timeline_.title);
-    return timeline::to_svg(timeline_, options_.from * ns_per_us,
-                            std::min(last_end_, options_.to) * ns_per_us);
+    return timeline::to_svg(timeline_, options_.from * tick_ns,
+                            std::min(last_end_, options_.to) * tick_ns);
 }
 
 } // namespace overtake::simulator

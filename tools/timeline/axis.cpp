@@ -63,26 +63,29 @@ std::string duration_text(std::uint64_t ns, int digits) {
     return fmt::format("{} {}", number, unit.name);
 }
 
-TimeAxis::TimeAxis(std::uint64_t from_ns, std::uint64_t to_ns, double left, double right)
+TimeAxis::TimeAxis(std::uint64_t from_ns, std::uint64_t to_ns, double left, double right,
+                   std::uint64_t origin_ns)
     : from_(from_ns), to_(std::max(to_ns, from_ns + 1)), left_(left), right_(right) {
     const std::uint64_t span = to_ - from_;
+    const std::uint64_t from = from_ - origin_ns;
+    const std::uint64_t to = to_ - origin_ns;
     const std::uint64_t step = tick_step(span);
     const Unit& unit = fitting_unit(std::max<std::uint64_t>(span / 2, 1));
-    std::uint64_t first = from_ / step * step + (from_ % step != 0 ? step : 0);
+    std::uint64_t first = from / step * step + (from % step != 0 ? step : 0);
     std::uint64_t base = 0;
     caption_ = fmt::format("device time, {}", unit.name);
-    if (in_unit(to_, unit, step).size() > longest_label) {
+    if (in_unit(to, unit, step).size() > longest_label) {
         // A round time at or before the left edge, of the next power of ten above the span.
         std::uint64_t round = 1;
         while (round < span && round <= ~std::uint64_t{0} / 10)
             round *= 10;
-        base = from_ / round * round;
+        base = from / round * round;
         caption_ = fmt::format("device time, {} after {} s", unit.name,
                                in_unit(base, units.front(), std::max<std::uint64_t>(round, 1)));
     }
-    for (std::uint64_t at = first; at <= to_ && ticks_.size() <= most_ticks + 1; at += step)
-        ticks_.push_back(
-            {at, fmt::format("{}{}", base != 0 ? "+" : "", in_unit(at - base, unit, step))});
+    for (std::uint64_t at = first; at <= to && ticks_.size() <= most_ticks + 1; at += step)
+        ticks_.push_back({origin_ns + at, fmt::format("{}{}", base != 0 ? "+" : "",
+                                                      in_unit(at - base, unit, step))});
 }
 
 double TimeAxis::x(std::uint64_t ns) const {

@@ -14,8 +14,10 @@ namespace overtake::timeline {
 /// names.
 class TimeAxis {
 public:
-    /// Pixels [left, right] show [from_ns, to_ns].
-    TimeAxis(std::uint64_t from_ns, std::uint64_t to_ns, double left, double right);
+    /// Pixels [left, right] show [from_ns, to_ns]. Labels are times since `origin_ns`, which is at
+    /// most from_ns.
+    TimeAxis(std::uint64_t from_ns, std::uint64_t to_ns, double left, double right,
+             std::uint64_t origin_ns = 0);
 
     std::uint64_t from_ns() const { return from_; }
     std::uint64_t to_ns() const { return to_; }

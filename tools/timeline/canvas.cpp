@@ -17,6 +17,7 @@ constexpr std::string_view definitions = R"svg(<defs>
 <pattern id="high" width="6" height="6" patternTransform="rotate(45)" patternUnits="userSpaceOnUse"><path d="M0 0v6" stroke="#000000" stroke-opacity="0.5" stroke-width="2.4"/></pattern>
 <pattern id="dots" width="6" height="6" patternUnits="userSpaceOnUse"><circle cx="3" cy="3" r="1.3" fill="#ffffff" fill-opacity="0.85"/></pattern>
 <pattern id="stripes" width="5" height="5" patternUnits="userSpaceOnUse"><path d="M0 2.5h5" stroke="#ffffff" stroke-opacity="0.7" stroke-width="1.6"/></pattern>
+<pattern id="unrecorded" width="9" height="9" patternTransform="rotate(-45)" patternUnits="userSpaceOnUse"><rect width="9" height="9" fill="#e2e2e2"/><path d="M0 0v9" stroke="#8a8a8a" stroke-width="3"/></pattern>
 </defs>
 )svg";
 

@@ -17,6 +17,8 @@ inline constexpr double legend_top = 62;
 inline constexpr std::string_view mark_colour = "#b00000";
 /// Pattern of everything that went through a HIGH ring.
 inline constexpr std::string_view high_pattern = "url(#high)";
+/// Pattern of time of which nothing is known.
+inline constexpr std::string_view unrecorded_pattern = "url(#unrecorded)";
 
 class Canvas {
 public:

@@ -14,6 +14,7 @@
 #include "timeline/axis.hpp"
 #include "timeline/canvas.hpp"
 #include "timeline/jobs.hpp"
+#include "timeline/lanes.hpp"
 #include "timeline/legend.hpp"
 #include "timeline/marks.hpp"
 #include "timeline/timeline.hpp"
@@ -26,7 +27,7 @@ constexpr double narrowest_box = 1; ///< what is narrower is joined with its nei
 constexpr double mark_distance = 7; ///< marks that are closer become one
 constexpr double strip_bar = 3;
 constexpr std::size_t most_marks = 50; ///< of a core; more become a strip
-constexpr std::size_t most_cpu_lanes = 8;
+constexpr std::size_t most_lanes = 8;  ///< of CPU segments, and of requests
 
 /// Heights, smaller the more cores there are.
 struct Sizes {
@@ -112,18 +113,20 @@ private:
 };
 
 std::vector<std::string> all_tasks(const Timeline& timeline) {
-    std::set<std::string> names;
+    std::set<std::string> names(timeline.tasks.begin(), timeline.tasks.end());
     for (const Fc& fc : timeline.fcs)
         names.insert(fc.task);
     for (const CpuSegment& segment : timeline.cpu)
         names.insert(segment.task);
+    for (const Request& request : timeline.requests)
+        names.insert(request.task);
     return {names.begin(), names.end()};
 }
 
 class Picture {
 public:
     Picture(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns)
-        : timeline_(timeline), axis_(from_ns, to_ns, plot_left, plot_right),
+        : timeline_(timeline), axis_(from_ns, to_ns, plot_left, plot_right, timeline.origin_ns),
           styles_(all_tasks(timeline)) {
         for (const Fc& fc : timeline.fcs) {
             cores_.try_emplace(fc.core);
@@ -151,6 +154,10 @@ public:
         if (strips_)
             fill_strips();
         pack_cpu_segments();
+        pack_requests();
+        for (const Unrecorded& part : timeline.unrecorded)
+            if (visible(part.from_ns, part.to_ns))
+                unrecorded_.push_back(&part);
         sizes_ = Sizes(cores_.size());
     }
 
@@ -158,7 +165,7 @@ public:
         Legend legend = make_legend();
         double y = legend_top + legend.height(plot_right - plot_left) + 14;
         const double bottom = y + static_cast<double>(cores_.size()) * sizes_.pitch() -
-                              sizes_.core_gap + cpu_height() + 10;
+                              sizes_.core_gap + height_of(cpu_) + height_of(requests_) + 10;
         const bool tall = bottom > 700;
         if (tall)
             y += 18;
@@ -169,11 +176,18 @@ public:
         axis_.draw_grid(canvas_, y - 6, end);
         if (tall)
             axis_.draw_top_labels(canvas_, y - 4);
+        const double cores_top = y;
         for (auto& [number, core] : cores_) {
             draw_core(number, core, y);
             y += sizes_.pitch();
         }
-        draw_cpu(y);
+        draw_unrecorded(cores_top, y - sizes_.core_gap);
+        draw_lanes("CPU", cpu_, y, [this](const CpuSegment& segment, double top) {
+            draw_cpu_segment(segment, top);
+        });
+        y += height_of(cpu_);
+        draw_lanes("requests", requests_, y,
+                   [this](const Request& request, double top) { draw_request(request, top); });
         axis_.draw_labels(canvas_, end);
         return canvas_.document(end + TimeAxis::height);
     }
@@ -222,34 +236,47 @@ private:
         }
     }
 
-    /// Each into the first lane that is free again; those that find none are only counted.
     void pack_cpu_segments() {
         std::vector<const CpuSegment*> segments;
         for (const CpuSegment& segment : timeline_.cpu)
             if (visible(segment.start_ns, segment.end_ns))
                 segments.push_back(&segment);
-        std::stable_sort(segments.begin(), segments.end(),
-                         [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
-        for (const CpuSegment* segment : segments) {
-            auto lane = std::find_if(cpu_lanes_.begin(), cpu_lanes_.end(), [&](const auto& taken) {
-                return taken.back()->end_ns <= segment->start_ns;
-            });
-            if (lane != cpu_lanes_.end()) {
-                lane->push_back(segment);
-            } else if (cpu_lanes_.size() < most_cpu_lanes) {
-                cpu_lanes_.push_back({segment});
-            } else {
-                cpu_left_out_++;
-                continue;
-            }
-            tasks_.insert(segment->task);
-        }
+        std::ranges::stable_sort(segments, {}, &CpuSegment::start_ns);
+        for (const CpuSegment* segment : segments)
+            if (cpu_.add(*segment, segment->start_ns, segment->end_ns))
+                tasks_.insert(segment->task);
+    }
+
+    void pack_requests() {
+        std::vector<const Request*> requests;
+        for (const Request& request : timeline_.requests)
+            if (visible(request.arrival_ns, request.end_ns))
+                requests.push_back(&request);
+        std::ranges::stable_sort(requests, {}, &Request::arrival_ns);
+        for (const Request* request : requests)
+            if (requests_.add(*request, request->arrival_ns, request->end_ns))
+                tasks_.insert(request->task);
+    }
+
+    /// A time as the axis has it.
+    std::string time_text(std::uint64_t ns) const {
+        const std::uint64_t origin = timeline_.origin_ns;
+        return ns >= origin ? duration_text(ns - origin, 6) : "−" + duration_text(origin - ns, 6);
     }
 
     Legend make_legend() const {
         Legend legend;
         legend.add_tasks(styles_, {tasks_.begin(), tasks_.end()});
         legend.add_high_ring();
+        if (requests_.count() != 0)
+            legend.add("request, from its arrival to its end",
+                       [](Canvas& canvas, double x, double y) {
+                           canvas.rectangle(x, y + 1, 18, 12, request_style("#b8b8b8"));
+                       });
+        if (!unrecorded_.empty())
+            legend.add("not recorded", [](Canvas& canvas, double x, double y) {
+                canvas.rectangle(x, y, 18, 14, unrecorded_style());
+            });
         if (strips_) {
             legend.add_preemption_strip(most_in_bar_, duration_text(strip_bar_ns()));
         } else if (preemptions_ != 0) {
@@ -267,15 +294,29 @@ private:
             mark_colour);
     }
 
+    static std::string request_style(std::string_view colour) {
+        return fmt::format("rx=\"5\" fill=\"{0}\" fill-opacity=\"0.3\" stroke=\"{0}\" "
+                           "stroke-width=\"1.4\"",
+                           colour);
+    }
+
+    static std::string unrecorded_style() {
+        return fmt::format("fill=\"{}\" stroke=\"#8a8a8a\" stroke-width=\"0.8\"",
+                           unrecorded_pattern);
+    }
+
     void head() {
         std::string words =
             fmt::format("{} of device time: {} FC{} on {} core{}, {} preemption{}",
                         duration_text(axis_.to_ns() - axis_.from_ns(), 3), fcs_,
                         fcs_ == 1 ? "" : "s", cores_.size(), cores_.size() == 1 ? "" : "s",
                         preemptions_, preemptions_ == 1 ? "" : "s");
-        if (cpu_left_out_ != 0)
+        if (cpu_.left_out() != 0)
             words += fmt::format("; {} CPU segments are not shown: more than {} at once",
-                                 cpu_left_out_, most_cpu_lanes);
+                                 cpu_.left_out(), most_lanes);
+        if (requests_.left_out() != 0)
+            words += fmt::format("; {} requests are not shown: more than {} at once",
+                                 requests_.left_out(), most_lanes);
         canvas_.head(timeline_.title, words);
     }
 
@@ -289,8 +330,8 @@ private:
             lane_background(y + sizes_.lane + sizes_.lane_gap, sizes_.lane);
             y += sizes_.pitch();
         }
-        for (std::size_t lane = 0; lane < cpu_lanes_.size(); lane++)
-            lane_background(y + static_cast<double>(lane) * cpu_pitch(), cpu_lane());
+        for (std::size_t lane = 0; lane < cpu_.count(); lane++)
+            lane_background(y + static_cast<double>(lane) * thin_pitch(), thin_lane());
     }
 
     void lane_label(std::string_view words, double y, double high) {
@@ -342,7 +383,7 @@ private:
         canvas_.begin_group("fc", fmt::format("{} FC {} on core {}, {}: {} from {}", fc.task,
                                               fc.index, fc.core, fc.high ? "HIGH" : "NORMAL",
                                               duration_text(fc.end_ns - fc.start_ns, 3),
-                                              duration_text(fc.start_ns, 6)));
+                                              time_text(fc.start_ns)));
         const std::string outline =
             wide > 3 ? "stroke=\"#333333\" stroke-width=\"0.8\""
                      : "stroke=\"#333333\" stroke-opacity=\"0.55\" stroke-width=\"0.35\"";
@@ -409,9 +450,8 @@ private:
             const std::size_t joined = next - at;
             canvas_.begin_group(
                 "preemption",
-                joined == 1
-                    ? fmt::format("preemption at {}", duration_text(times[at], 6))
-                    : fmt::format("{} preemptions from {}", joined, duration_text(times[at], 6)));
+                joined == 1 ? fmt::format("preemption at {}", time_text(times[at]))
+                            : fmt::format("{} preemptions from {}", joined, time_text(times[at])));
             const double size = std::min(5.0, sizes_.core_gap / 2.6);
             canvas_.line(x, normal_y - sizes_.lane_gap, x, normal_y + sizes_.lane,
                          fmt::format("stroke=\"{}\" stroke-width=\"1.2\"", mark_colour));
@@ -421,23 +461,25 @@ private:
         }
     }
 
-    double cpu_lane() const { return std::min(sizes_.lane, 22.0); }
-    double cpu_pitch() const { return cpu_lane() + 4; }
-    double cpu_height() const {
-        return cpu_lanes_.empty()
+    double thin_lane() const { return std::min(sizes_.lane, 22.0); }
+    double thin_pitch() const { return thin_lane() + 4; }
+    template <typename Item>
+    double height_of(const Lanes<Item>& lanes) const {
+        return lanes.count() == 0
                    ? 0
-                   : sizes_.core_gap + static_cast<double>(cpu_lanes_.size()) * cpu_pitch();
+                   : sizes_.core_gap + static_cast<double>(lanes.count()) * thin_pitch();
     }
 
-    void draw_cpu(double y) {
-        if (cpu_lanes_.empty())
+    template <typename Item, typename Draw>
+    void draw_lanes(std::string_view name, const Lanes<Item>& lanes, double y, Draw draw) {
+        if (lanes.count() == 0)
             return;
-        const double middle = static_cast<double>(cpu_lanes_.size()) * cpu_pitch() / 2;
-        canvas_.text(14, y + middle + 4, "CPU", "font-size=\"14\" font-weight=\"bold\"");
-        for (const auto& lane : cpu_lanes_) {
-            for (const CpuSegment* segment : lane)
-                draw_cpu_segment(*segment, y);
-            y += cpu_pitch();
+        const double middle = static_cast<double>(lanes.count()) * thin_pitch() / 2;
+        canvas_.text(14, y + middle + 4, name, "font-size=\"14\" font-weight=\"bold\"");
+        for (std::size_t lane = 0; lane < lanes.count(); lane++) {
+            for (const Item* item : lanes.items(lane))
+                draw(*item, y);
+            y += thin_pitch();
         }
     }
 
@@ -447,13 +489,54 @@ private:
         canvas_.begin_group("cpu", fmt::format("{} CPU segment {}: {} from {}", segment.task,
                                                segment.segment,
                                                duration_text(segment.end_ns - segment.start_ns, 3),
-                                               duration_text(segment.start_ns, 6)));
-        styles_.fill(canvas_, segment.task, begin, y, end - begin, cpu_lane(),
+                                               time_text(segment.start_ns)));
+        styles_.fill(canvas_, segment.task, begin, y, end - begin, thin_lane(),
                      end - begin > 6 ? "stroke=\"#333333\" stroke-width=\"0.8\"" : "",
                      end - begin > 6 ? 5 : 0);
-        if (cpu_lane() >= label_size + 2)
-            draw_label(segment.task, "", false, begin, end, y, cpu_lane());
+        if (thin_lane() >= label_size + 2)
+            draw_label(segment.task, "", false, begin, end, y, thin_lane());
         canvas_.end_group();
+    }
+
+    void draw_request(const Request& request, double y) {
+        const double begin = axis_.x(request.arrival_ns);
+        const double end = std::max(axis_.x(request.end_ns), begin + 0.5);
+        const std::string latency = duration_text(request.end_ns - request.arrival_ns);
+        canvas_.begin_group("request", fmt::format("{} request: {} from {}", request.task, latency,
+                                                   time_text(request.arrival_ns)));
+        canvas_.rectangle(begin, y, end - begin, thin_lane(),
+                          request_style(styles_.of(request.task).fill));
+        const std::string rough = duration_text(request.end_ns - request.arrival_ns, 1);
+        for (const std::string& words :
+             {fmt::format("{}: {}", request.task, latency), latency, rough})
+            if (text_width(words, label_size) + 4 <= end - begin && thin_lane() >= label_size + 2) {
+                canvas_.text((begin + end) / 2, y + thin_lane() / 2 + label_size * 0.36, words,
+                             fmt::format("text-anchor=\"middle\" font-size=\"{}\"", label_size));
+                break;
+            }
+        canvas_.end_group();
+    }
+
+    /// Over all cores, and why if there is room to say so.
+    void draw_unrecorded(double top, double bottom) {
+        for (const Unrecorded* part : unrecorded_) {
+            const double begin = axis_.x(part->from_ns);
+            const double end = axis_.x(part->to_ns);
+            const std::string words = part->reason.empty()
+                                          ? "not recorded"
+                                          : fmt::format("not recorded: {}", part->reason);
+            canvas_.begin_group("unrecorded", words);
+            canvas_.rectangle(begin, top, end - begin, bottom - top, unrecorded_style());
+            const double need = text_width(words, font_size) + 12;
+            if (need <= end - begin) {
+                const double middle = (begin + end) / 2;
+                const double y = (top + bottom) / 2;
+                canvas_.rectangle(middle - need / 2, y - 11, need, 22,
+                                  "rx=\"4\" fill=\"#ffffff\" fill-opacity=\"0.92\"");
+                canvas_.text(middle, y + 4, words, "text-anchor=\"middle\" fill=\"#222222\"");
+            }
+            canvas_.end_group();
+        }
     }
 
     const Timeline& timeline_;
@@ -467,8 +550,9 @@ private:
     std::size_t preemptions_ = 0;
     bool strips_ = false; ///< preemptions are too many for marks
     std::uint64_t most_in_bar_ = 0;
-    std::vector<std::vector<const CpuSegment*>> cpu_lanes_;
-    std::size_t cpu_left_out_ = 0;
+    Lanes<CpuSegment> cpu_{most_lanes};
+    Lanes<Request> requests_{most_lanes};
+    std::vector<const Unrecorded*> unrecorded_;
 };
 
 } // namespace

@@ -36,18 +36,40 @@ struct Preemption {
     std::uint64_t tag = 0; ///< the NORMAL job that was overtaken; 0: not known
 };
 
+/// A request of a client: its wait and its execution. Times in nanoseconds of device time.
+struct Request {
+    std::string task; ///< as Fc::task
+    std::uint64_t arrival_ns;
+    std::uint64_t end_ns;
+};
+
+/// A part of device time of which nothing is known.
+struct Unrecorded {
+    std::uint64_t from_ns;
+    std::uint64_t to_ns;
+    std::string reason{}; ///< may be empty
+};
+
 struct Timeline {
     std::string title{};
     std::vector<Fc> fcs{};
     std::vector<Preemption> preemptions{};
     std::vector<CpuSegment> cpu{};
+    std::vector<Request> requests{};
+    std::vector<Unrecorded> unrecorded{};
+    /// Tasks that have a colour although they may not be seen here: pictures that name the same
+    /// tasks, here or in what they show, give each the same colour.
+    std::vector<std::string> tasks{};
+    /// The time that the picture calls 0; at most its left edge.
+    std::uint64_t origin_ns = 0;
 };
 
 /// What lies in [from_ns, to_ns), as a stand-alone SVG document: a row for each core, HIGH above
-/// and hatched, NORMAL below and plain, CPU segments in rows below the cores, a colour for each
-/// task (and a number too where there are more tasks than colours), preemptions as marked lines, an
-/// axis of device time in a fitting unit, and a legend. Takes any number of FCs; what is too narrow
-/// to be seen is joined. Pure.
+/// and hatched, NORMAL below and plain, CPU segments and then requests in rows below the cores, a
+/// colour for each task (and a number too where there are more tasks than colours), preemptions as
+/// marked lines, an axis of device time in a fitting unit, and a legend. What was not recorded is
+/// hatched in grey over all cores. Takes any number of FCs; what is too narrow to be seen is
+/// joined. Pure.
 std::string to_svg(const Timeline& timeline, std::uint64_t from_ns, std::uint64_t to_ns);
 
 } // namespace overtake::timeline

@@ -239,7 +239,7 @@ Kernel make_select(const Operation& operation) {
     };
 }
 
-constexpr Entry entries[] = {
+constexpr Entry elementwise_table[] = {
     {CpuOpType::unary, "Unary", check_unary, make_unary},
     {CpuOpType::binary, "Binary", check_binary, make_binary},
     {CpuOpType::select, "Select", check_select, make_select},
@@ -275,7 +275,7 @@ Function unary_function(Unary function, const std::vector<float>& reals) {
 }
 
 std::span<const Entry> elementwise_operators() {
-    return entries;
+    return elementwise_table;
 }
 
 } // namespace overtake::cpu

@@ -285,7 +285,7 @@ Kernel make_interpolate(const Operation& operation) {
     };
 }
 
-constexpr Entry entries[] = {
+constexpr Entry movement_table[] = {
     {CpuOpType::dequantize, "Copy", check_copy, make_copy},
     {CpuOpType::view, "View", check_view, make_view},
     {CpuOpType::gather, "Gather", check_gather, make_gather},
@@ -298,7 +298,7 @@ constexpr Entry entries[] = {
 } // namespace
 
 std::span<const Entry> movement_operators() {
-    return entries;
+    return movement_table;
 }
 
 } // namespace overtake::cpu

@@ -143,12 +143,12 @@ Kernel make_pool(const Operation& operation) {
         [pool = Pool(operation)](const Inputs& in, std::span<float> out) { pool.run(in[0], out); };
 }
 
-constexpr Entry entries[] = {{CpuOpType::pool, "Pool", check_pool, make_pool}};
+constexpr Entry pool_table[] = {{CpuOpType::pool, "Pool", check_pool, make_pool}};
 
 } // namespace
 
 std::span<const Entry> pool_operators() {
-    return entries;
+    return pool_table;
 }
 
 } // namespace overtake::cpu

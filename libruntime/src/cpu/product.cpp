@@ -228,7 +228,7 @@ Kernel make_convolution(const Operation& operation) {
     return [convolution](const Inputs& in, std::span<float> out) { convolution->run(in, out); };
 }
 
-constexpr Entry entries[] = {
+constexpr Entry product_table[] = {
     {CpuOpType::matrix_product, "MatrixProduct", check_matrix_product, make_matrix_product},
     {CpuOpType::convolution, "Convolution", check_convolution, make_convolution},
 };
@@ -236,7 +236,7 @@ constexpr Entry entries[] = {
 } // namespace
 
 std::span<const Entry> product_operators() {
-    return entries;
+    return product_table;
 }
 
 } // namespace overtake::cpu

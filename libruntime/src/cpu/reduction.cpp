@@ -242,7 +242,7 @@ Kernel make_reduce(const Operation& operation) {
     };
 }
 
-constexpr Entry entries[] = {
+constexpr Entry reduction_table[] = {
     {CpuOpType::softmax, "Softmax", check_softmax, make_softmax},
     {CpuOpType::log_softmax, "LogSoftmax", check_softmax, make_log_softmax},
     {CpuOpType::normalize, "Normalize", check_normalize, make_normalize},
@@ -252,7 +252,7 @@ constexpr Entry entries[] = {
 } // namespace
 
 std::span<const Entry> reduction_operators() {
-    return entries;
+    return reduction_table;
 }
 
 } // namespace overtake::cpu

@@ -130,7 +130,7 @@ Kernel make_suppression(const Operation& operation) {
     };
 }
 
-constexpr Entry entries[] = {
+constexpr Entry selection_table[] = {
     {CpuOpType::top_k, "TopK", check_top_k, make_top_k},
     {CpuOpType::non_max_suppression, "NonMaxSuppression", check_suppression, make_suppression},
 };
@@ -138,7 +138,7 @@ constexpr Entry entries[] = {
 } // namespace
 
 std::span<const Entry> selection_operators() {
-    return entries;
+    return selection_table;
 }
 
 } // namespace overtake::cpu
