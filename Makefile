@@ -9,11 +9,11 @@ REQUESTS ?= 2000
 REPEAT ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format install clean bench bench-ops
+.PHONY: help agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
-	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 18
 
 setup: ## install the Debian packages everything below needs (says which; root or sudo)
 	scripts/setup.sh all
@@ -104,8 +104,25 @@ check: kmod ## kernel style and static checks: checkpatch --strict, W=1, sparse
 format: ## clang-format over the C++ sources
 	git ls-files '*.cpp' '*.h' '*.hpp' | grep -vE '^(uapi|kmod|firmware-sim)/' | xargs -r clang-format -i
 
-install: build ## install command, library and headers below PREFIX (/usr/local)
-	cmake --install build/release --prefix $(PREFIX)
+install: ## install command, library and headers below PREFIX (/usr/local), or DESTDIR/PREFIX
+	scripts/setup.sh build
+	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	cmake --build --preset release -j $(JOBS) --target overtake
+	PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) scripts/install.sh install
+
+uninstall: ## remove what `make install` installed below PREFIX
+	PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) scripts/install.sh uninstall
+
+install-kmod: ## install the kernel module for KERNEL (the running one, or the newest 6.12)
+	scripts/setup.sh kmod
+	scripts/install-module.sh install $(KERNEL)
+
+uninstall-kmod: ## remove the module that `make install-kmod` installed
+	scripts/install-module.sh uninstall $(KERNEL)
+
+deb: ## Debian packages into build/deb: overtake-dkms, libovertake0, libovertake-dev, overtake-tools
+	scripts/setup.sh deb
+	JOBS=$(JOBS) scripts/build-deb.sh
 
 clean: ## remove what was built, except the debug kernel
 	find build -mindepth 1 -maxdepth 1 ! -name debug-kernel -exec rm -rf {} +

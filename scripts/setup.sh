@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages that a part of the project needs, and say which.
 #
-#   scripts/setup.sh build|kmod|vm|test|coverage|bench|fuzz|debug-kernel|fresh|all
+#   scripts/setup.sh build|kmod|vm|test|deb|coverage|bench|fuzz|debug-kernel|fresh|all
 #
 # Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
 # bookworm-backports (added here from the machine's own apt sources when it is not there yet);
@@ -22,8 +22,9 @@ build_packages="build-essential cmake ninja-build pkg-config
 kmod_packages="build-essential bc kmod libelf-dev dwarves"
 kmod_packages_6_12="linux-headers-amd64"
 
-# Booting it: QEMU, the initramfs, and what the demo and the tests run inside.
-vm_packages="busybox-static cpio xz-utils kmod python3 bpftrace"
+# Booting it: QEMU, the initramfs, and what the demo and the tests run inside: udev and setcap (libcap2-bin)
+# show who may use a device.
+vm_packages="busybox-static cpio xz-utils kmod python3 bpftrace udev libcap2-bin"
 vm_packages_6_12="qemu-system-x86"
 
 # Networks and pictures for the tests, the checker of the protocol model (spin), and the kernel's own
@@ -31,6 +32,9 @@ vm_packages_6_12="qemu-system-x86"
 test_packages="libonnx-testdata python3-pil fonts-dejavu-core fonts-liberation sparse spin xz-utils
 	gcc-multilib libc6-dev-i386"
 test_packages_6_12="linux-source-6.12"
+
+# Debian packages, and what checks them; DKMS compiles the module as it would after an installation.
+deb_packages="debhelper dpkg-dev dh-dkms dkms lintian"
 
 coverage_packages="gcovr"
 
@@ -208,18 +212,19 @@ test)
 	packages="$build_packages $kmod_packages $vm_packages $test_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
+deb) packages="$build_packages $deb_packages" packages_6_12= ;;
 coverage) packages="$build_packages $coverage_packages" packages_6_12= ;;
 bench) packages="$build_packages $bench_packages" packages_6_12= ;;
 fuzz) packages="$build_packages $fuzz_packages" packages_6_12= ;;
 fresh) packages=$fresh_packages packages_6_12= ;;
 debug-kernel) packages=$debug_kernel_packages packages_6_12=$debug_kernel_packages_6_12 ;;
 all)
-	packages="$build_packages $kmod_packages $vm_packages $test_packages $coverage_packages
+	packages="$build_packages $kmod_packages $vm_packages $test_packages $deb_packages $coverage_packages
 		$bench_packages $fuzz_packages $fresh_packages $debug_kernel_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 *)
-	echo "usage: scripts/setup.sh build|kmod|vm|test|coverage|bench|fuzz|debug-kernel|fresh|all" >&2
+	echo "usage: scripts/setup.sh build|kmod|vm|test|deb|coverage|bench|fuzz|debug-kernel|fresh|all" >&2
 	exit 2
 	;;
 esac

@@ -18,6 +18,7 @@ void add_calibrate(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_devices(CLI::App& app, int& status);
+void add_completion(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_pack(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);

@@ -102,5 +102,6 @@ int main(int argc, char** argv) {
     overtake::command::add_sim(app, status);
     overtake::command::add_calibrate(app, status);
     overtake::command::add_demo(app, status);
+    overtake::command::add_completion(app, status);
     return flushed(parse_and_run(app, argc, argv, status));
 }

@@ -17,6 +17,7 @@
 #include "device_facts.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
+#include "overtaking.hpp"
 #include "perf_report.hpp"
 #include "progress.hpp"
 
@@ -132,6 +133,7 @@ int run_perf(const PerfOptions& options, const std::string& node) {
                                         "measure; load the module without manual_clock",
                                         node));
     std::vector<load::Load> loads = make_loads(options, device);
+    warn_unless_overtaking(*device, options.load.task, options.core_limit);
     const DeviceFacts facts = facts_of(*device, node, options.embedded);
     if (!options.json) {
         fmt::print("{}\n", one_line(facts));

@@ -18,6 +18,7 @@
 #include "fold.hpp"
 #include "import.hpp"
 #include "overtake/session.hpp"
+#include "overtaking.hpp"
 #include "progress.hpp"
 #include "run_samples.hpp"
 
@@ -35,6 +36,7 @@ struct RunOptions {
     compiler::Normalisation normalisation;
     std::string output_directory;
     TaskOptions task;
+    unsigned core_limit = 0;
     bool quiet = false;
     bool json = false;
 };
@@ -109,11 +111,14 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     const std::size_t count = inputs.front().count;
     SessionOptions rights;
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
+    rights.core_limit = options.core_limit;
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
     const auto device = open_device(options.device, embedded);
     Session session(device, model, rights);
+    if (!options.quiet)
+        warn_unless_overtaking(*device, options.task, options.core_limit);
 
     OutputSamples outputs(ports_of(*model, model->outputs()));
     make_output_directory(options.output_directory);
@@ -211,6 +216,8 @@ void add_task_options(CLI::App& command, RunOptions& options) {
                     "0..254 NORMAL, 255 HIGH (kernel device: needs CAP_SYS_NICE)")
         ->check(CLI::Range(0, 255))
         ->capture_default_str();
+    command.add_option("--core-limit", options.core_limit,
+                       "Core limit to ask for while this runs; needs --priority 255");
     command
         .add_option("--custom-id", options.task.custom_id,
                     "Breaks ties inside one priority: the smaller goes first")

@@ -26,9 +26,12 @@ KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOption
                                        .context_id = 0};
     const int code = file_->try_call(DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, &create);
     if (code == EPERM)
-        throw Error(code, fmt::format("{}: priority 255 needs CAP_SYS_NICE; grant it (setcap "
-                                      "cap_sys_nice+ep PROGRAM) or ask for at most 254",
-                                      file_->path()));
+        throw Error(
+            code,
+            fmt::format("{}: priority 255 needs CAP_SYS_NICE; put 'sudo setpriv --reuid "
+                        "$(id -u) --regid $(id -g) --init-groups --inh-caps +sys_nice "
+                        "--ambient-caps +sys_nice' before the command, or ask for at most 254",
+                        file_->path()));
     if (code != 0)
         throw Error(code, fmt::format("{}: create queue: {}{}", file_->path(), std::strerror(code),
                                       file_->limit_exceeded(code)));

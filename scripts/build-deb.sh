@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Build the Debian packages of this checkout into build/deb (debian/ says how; JOBS at a time).
+#
+# What is built is a copy of the tracked files as they are in the working tree, so nothing lands
+# beside a source. There are no packages of debug symbols: they would double time and space.
+set -eu
+cd "$(dirname "$0")/.."
+
+fail()
+{
+	echo "deb: $*" >&2
+	exit 1
+}
+
+version=$(dpkg-parsechangelog --show-field Version)
+project=$(sed -nE 's/^project\(overtake VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt)
+[ "$version" = "$project" ] ||
+	fail "debian/changelog says $version, CMakeLists.txt $project: make them equal"
+
+out=$PWD/build/deb
+copy=$out/overtake-$version
+mkdir -p "$out"
+rm -rf "$copy" "$out"/*.deb "$out"/*.changes "$out"/*.buildinfo
+mkdir "$copy"
+# The checkout may be another user's, whose git settings do not matter for a list of files.
+git -c safe.directory="$PWD" ls-files -z --cached > "$out/files" ||
+	fail "this is no git checkout: the packages are built of its tracked files"
+tar -c --null --files-from "$out/files" --ignore-failed-read | tar -x -C "$copy"
+rm "$out/files"
+
+echo "deb: building $version in $copy (log: $out/build.log)"
+(
+	cd "$copy"
+	DEB_BUILD_OPTIONS="noautodbgsym parallel=${JOBS:-$(nproc)}" DEB_CFLAGS_STRIP=-g DEB_CXXFLAGS_STRIP=-g \
+		dpkg-buildpackage -b -us -uc
+) > "$out/build.log" 2>&1 || {
+	tail -n 20 "$out/build.log" >&2
+	fail "dpkg-buildpackage failed (whole log: $out/build.log)"
+}
+ls "$out"/*.deb

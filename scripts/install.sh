@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Install what build/release holds below PREFIX, or remove what was installed there.
+#
+#   scripts/install.sh install|uninstall
+#
+# PREFIX     the one that build/release was configured with (default /usr/local)
+# DESTDIR    a root to install into instead of /
+# BUILD      the build directory (default build/release)
+#
+# What was installed is listed in PREFIX/share/overtake/installed: its files, and the directories that
+# were not there before. Whoever may not write below PREFIX needs sudo.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+umask 022
+prefix=${PREFIX:-/usr/local}
+root=${DESTDIR-}
+build=${BUILD:-build/release}
+list=$prefix/share/overtake/installed
+
+fail()
+{
+	echo "install: $*" >&2
+	exit 1
+}
+
+# The nearest directory that exists, of one that need not.
+existing()
+{
+	local directory=$1
+	until [ -d "$directory" ]; do
+		directory=$(dirname "$directory")
+	done
+	echo "$directory"
+}
+
+needs_sudo()
+{
+	[ "$(id -u)" != 0 ] && [ ! -w "$(existing "$root$prefix")" ]
+}
+
+as_owner()
+{
+	if needs_sudo; then
+		sudo "$@"
+	else
+		"$@"
+	fi
+}
+
+# What a running system keeps in memory: where libraries are, and whose the device nodes are.
+refresh()
+{
+	[ -z "$root" ] || return 0
+	[ "$(id -u)" = 0 ] || needs_sudo || return 0
+	as_owner sh -c 'PATH=$PATH:/sbin:/usr/sbin; ldconfig; udevadm trigger --subsystem-match=accel' \
+		2> /dev/null || true
+}
+
+# remove LIST: the files of it, then those of its directories that are empty, deepest first
+remove()
+{
+	local files=() directories=() path
+	while IFS= read -r path; do
+		case $path in
+		*/) directories+=("$root${path%/}") ;;
+		*) files+=("$root$path") ;;
+		esac
+	done < "$1"
+	as_owner rm -f -- "${files[@]}"
+	[ ${#directories[@]} = 0 ] || printf '%s\0' "${directories[@]}" | sort -rz |
+		as_owner xargs -0 rmdir --ignore-fail-on-non-empty --
+}
+
+# As the user, into a directory of the build, so that nothing in the build becomes root's.
+stage()
+{
+	configured=$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt" 2> /dev/null) ||
+		fail "$build is not a build: run 'make build' first"
+	[ "$configured" = "$prefix" ] ||
+		fail "$build is configured for $configured: run 'cmake --preset release" \
+			"-DCMAKE_INSTALL_PREFIX=$prefix' and build again, or 'make install PREFIX=$prefix'"
+	rm -rf "$stage"
+	DESTDIR=$stage cmake --install "$build" > "$build/install.log" || fail "see $build/install.log"
+}
+
+# What `install` is about to make: files and links, and directories that are missing so far.
+contents()
+{
+	(cd "$stage" && find . ! -type d) | sed 's/^\.//'
+	(cd "$stage" && find . -mindepth 1 -type d) | sed 's/^\.//' | while IFS= read -r directory; do
+		[ -d "$root$directory" ] || echo "$directory/"
+	done
+	echo "$list"
+	[ -d "$root${list%/*}" ] || [ -d "$stage${list%/*}" ] || echo "${list%/*}/"
+}
+
+case ${1-} in
+install)
+	mkdir -p "$build"
+	stage=$(cd "$build" && pwd)/stage
+	stage
+	[ ! -e "$root$list" ] || remove "$root$list"
+	contents | sort > "$build/installed"
+	mkdir -p "$stage${list%/*}"
+	cp "$build/installed" "$stage$list"
+	as_owner mkdir -p "$root/"
+	tar -C "$stage" -c . | as_owner tar -C "$root/" -x --no-same-owner --no-overwrite-dir
+	rm -rf "$stage"
+	refresh
+	echo "install: $(grep -vc '/$' "$build/installed") files below $root$prefix, listed in $root$list"
+	echo "install: undo with: make uninstall PREFIX=$prefix${root:+ DESTDIR=$root}"
+	;;
+uninstall)
+	[ -e "$root$list" ] ||
+		fail "there is no $root$list: nothing was installed there; say PREFIX=... and DESTDIR=... as for make install"
+	copy=$(mktemp)
+	trap 'rm -f "$copy"' EXIT
+	cp "$root$list" "$copy"
+	remove "$copy"
+	refresh
+	echo "install: removed $(grep -vc '/$' "$copy") files below $root$prefix"
+	;;
+*)
+	echo "usage: scripts/install.sh install|uninstall" >&2
+	exit 2
+	;;
+esac

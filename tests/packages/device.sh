@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+# Sourced by what runs in the VM: TAP lines, and a udev daemon.
+failed=0
+
+# check NAME COMMAND...: the command succeeds
+check()
+{
+	local name=$1
+	shift
+	if "$@"; then
+		echo "ok packages $name"
+	else
+		echo "not ok packages $name - $*"
+		[ ! -e "${log-}" ] || sed 's/^/# /' "$log"
+		failed=1
+	fi
+}
+
+# check_not NAME COMMAND...: the command fails
+check_not()
+{
+	local name=$1
+	shift
+	check "$name" fails "$@"
+}
+
+fails()
+{
+	! "$@"
+}
+
+start_udev()
+{
+	local daemon
+	for daemon in /usr/lib/systemd/systemd-udevd /lib/systemd/systemd-udevd; do
+		[ ! -x $daemon ] || { $daemon --daemon; return; }
+	done
+	echo "# udev is not installed" >&2
+	return 1
+}
+
+stop_udev()
+{
+	udevadm control --exit
+}

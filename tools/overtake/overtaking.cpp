@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "overtaking.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <vector>
+
+namespace overtake::command {
+
+void warn_unless_overtaking(const Device& device, const TaskOptions& task,
+                            unsigned asked_core_limit) {
+    if (task.priority != priority_high || asked_core_limit != 0)
+        return;
+    const std::vector<drm_overtake_core_info> cores = device.cores();
+    for (std::size_t index = 0; index < cores.size(); ++index)
+        if (cores[index].core_limit != 0 && (task.core == core_any || task.core == index + 1))
+            return;
+    std::fputs("overtake: priority 255 will not overtake: the core limit is 0, which is no "
+               "preemption; --core-limit 1 asks for one\n",
+               stderr);
+}
+
+} // namespace overtake::command
