@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 /// A percentile is rough if fewer requests than this took longer.
 constexpr std::size_t enough_beyond = 10;
-constexpr std::size_t bar_width = 40;
+constexpr std::size_t histogram_width = 40;
 
 struct Percentile {
     const char* name;
@@ -123,7 +123,7 @@ void print_histogram(const Json& bins) {
     const char* label = "histogram";
     for (const Json& bin : bins) {
         const auto count = bin["count"].get<std::size_t>();
-        const std::size_t length = (count * bar_width + most - 1) / most;
+        const std::size_t length = (count * histogram_width + most - 1) / most;
         fmt::print("{:<10}{:>11.3f} .. {:>9.3f} ms {:>8}{}{}\n", label,
                    bin["from_ms"].get<double>(), bin["to_ms"].get<double>(), count,
                    count == 0 ? "" : " ", std::string(length, '#'));
