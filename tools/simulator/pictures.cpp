@@ -58,7 +58,8 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
                                  .core = core,
                                  .high = high,
                                  .start_ns = time * ns_per_us,
-                                 .end_ns = end * ns_per_us});
+                                 .end_ns = end * ns_per_us,
+                                 .request = task.serial});
 }
 
 void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
@@ -69,7 +70,8 @@ void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t 
                                  .tag = task.serial,
                                  .segment = segment,
                                  .start_ns = time * ns_per_us,
-                                 .end_ns = end * ns_per_us});
+                                 .end_ns = end * ns_per_us,
+                                 .request = task.serial});
 }
 
 void Pictures::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
