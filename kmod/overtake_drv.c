@@ -33,7 +33,8 @@ MODULE_PARM_DESC(devices, "number of devices, 1.." __stringify(MAX_DEVICES) " (1
 static unsigned int cores[MAX_DEVICES] = { 2 };
 static unsigned int cores_given = 1;
 module_param_array(cores, uint, &cores_given, 0444);
-MODULE_PARM_DESC(cores, "cores of each device, 1.." __stringify(OVERTAKE_MAX_CORES) " (2)");
+MODULE_PARM_DESC(cores, "cores of each device, 1..64 (2)");
+static_assert(OVERTAKE_MAX_CORES == 64);
 
 static char *mode[MAX_DEVICES] = { "functional" };
 static unsigned int mode_given = 1;
@@ -43,22 +44,26 @@ MODULE_PARM_DESC(mode, "functional, timed or both, for each device (functional)"
 static char *profile[MAX_DEVICES] = { "default" };
 static unsigned int profile_given = 1;
 module_param_array(profile, charp, &profile_given, 0444);
-MODULE_PARM_DESC(profile, "numbers of each device, by name (default)");
+MODULE_PARM_DESC(profile,
+		 "numbers of each device: default, ideal, ethos-u65-512 or rk3588-core (default)");
 
 static unsigned int watchdog_ms[MAX_DEVICES] = { 1000 };
 static unsigned int watchdog_given = 1;
 module_param_array(watchdog_ms, uint, &watchdog_given, 0444);
-MODULE_PARM_DESC(watchdog_ms, "device time that one FC may execute, for each device (1000)");
+MODULE_PARM_DESC(watchdog_ms,
+		 "device time that one FC may execute, for each device, 1..4294967295 (1000)");
 
 static unsigned int queue_timeout_ms[MAX_DEVICES] = { 10000 };
 static unsigned int queue_timeout_given = 1;
 module_param_array(queue_timeout_ms, uint, &queue_timeout_given, 0444);
-MODULE_PARM_DESC(queue_timeout_ms, "how long a job may be in flight by default (10000)");
+MODULE_PARM_DESC(queue_timeout_ms,
+		 "how long a job may be in flight by default, 1..4294967295 (10000)");
 
 static unsigned int deadline_max_ms[MAX_DEVICES] = { 60000 };
 static unsigned int deadline_max_given = 1;
 module_param_array(deadline_max_ms, uint, &deadline_max_given, 0444);
-MODULE_PARM_DESC(deadline_max_ms, "how long a job may be in flight whatever its deadline (60000)");
+MODULE_PARM_DESC(deadline_max_ms,
+		 "how long a job may be in flight whatever its deadline, 1..4294967295 (60000)");
 
 static char *simd[MAX_DEVICES] = { "auto" };
 static unsigned int simd_given = 1;
@@ -69,22 +74,23 @@ static unsigned int ban_offences[MAX_DEVICES] = { 64 };
 static unsigned int ban_offences_given = 1;
 module_param_array(ban_offences, uint, &ban_offences_given, 0444);
 MODULE_PARM_DESC(ban_offences,
-		 "a context is banned when so many of its jobs fault or hang; 0 = never (64)");
+		 "a context is banned when so many of its jobs fault or hang, 1..4294967295; 0 = never (64)");
 
 static unsigned int ban_window_ms[MAX_DEVICES] = { 10000 };
 static unsigned int ban_window_given = 1;
 module_param_array(ban_window_ms, uint, &ban_window_given, 0444);
-MODULE_PARM_DESC(ban_window_ms, "within how much device time (10000)");
+MODULE_PARM_DESC(ban_window_ms, "within how much device time, 0..4294967295 (10000)");
 
 static char *inject[MAX_DEVICES] = { "" };
 static unsigned int inject_given = 1;
 module_param_array(inject, charp, &inject_given, 0400);
-MODULE_PARM_DESC(inject, "faults to inject, KIND:FC joined by '+'; see overtake_inject.c (none)");
+MODULE_PARM_DESC(inject,
+		 "faults to inject, KIND:N for the Nth FC from 1, joined by '+': stuck, endless, descriptor, instruction, lost-wakeup, lost-interrupt, spurious, reset (none)");
 
 static bool manual_clock[MAX_DEVICES];
 static unsigned int manual_given = 1;
 module_param_array(manual_clock, bool, &manual_given, 0444);
-MODULE_PARM_DESC(manual_clock, "1: device time is stepped through debugfs (0)");
+MODULE_PARM_DESC(manual_clock, "0 or 1: device time is stepped through debugfs (0)");
 
 struct workqueue_struct *overtake_free_workqueue;
 struct workqueue_struct *overtake_workqueue;

@@ -59,6 +59,24 @@ TEST(Picture, FindsTheJobThatWaitsWhenThePreemptionHasNoTag) {
     EXPECT_EQ(inspect(to_svg(timeline, 0, 5 * ms))["waits"], 0);
 }
 
+TEST(Picture, TellsRequestsOfOneTaskApart) {
+    const Timeline timeline = {.title = "requests",
+                               .fcs = {{"large", 7, 0, 1, false, 0, 2 * ms, 1},
+                                       {"large", 8, 0, 1, false, 2 * ms, 4 * ms, 2},
+                                       {"large", 9, 3, 1, false, 4 * ms, 5 * ms}},
+                               .cpu = {{"large", 7, 1, 2 * ms, 4 * ms, 1}}};
+    const auto contents = inspect(to_svg(timeline, 0, 5 * ms));
+    expect_tidy(contents);
+    for (const char* words : {"large 1 #0", "large 2 #0", "large #3", "large 1"})
+        EXPECT_TRUE(has_text(contents, words)) << words;
+    EXPECT_EQ(contents["titles"]["fc"][1], "large 2 FC 0 on core 1, NORMAL: 2 ms from 2 ms");
+    EXPECT_EQ(contents["titles"]["cpu"][0], "large 1 CPU segment 1: 2 ms from 2 ms");
+    // In narrower boxes the FC's number goes first, then the name.
+    const auto narrow = inspect(to_svg(timeline, 0, 40 * ms));
+    EXPECT_TRUE(has_text(narrow, "large 1"));
+    EXPECT_FALSE(has_text(narrow, "large 1 #0"));
+}
+
 TEST(Picture, ShowsOnlyItsWindowAndTheSameColoursInEach) {
     const Timeline timeline = {
         .title = "windows",

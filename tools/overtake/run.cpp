@@ -17,6 +17,9 @@
 #include "float_executor.hpp"
 #include "fold.hpp"
 #include "import.hpp"
+#include "normalisation_options.hpp"
+#include "option_checks.hpp"
+#include "output_file.hpp"
 #include "overtake/session.hpp"
 #include "overtaking.hpp"
 #include "progress.hpp"
@@ -49,7 +52,8 @@ std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> nu
                          {tensor.shape.begin(), tensor.shape.end()},
                          tensor.data_type,
                          tensor.colours,
-                         tensor.full_range});
+                         tensor.full_range,
+                         tensor.on_device()});
     }
     return ports;
 }
@@ -69,6 +73,8 @@ std::vector<Port> ports_of(const compiler::Graph& graph,
 // What a run took, for what is printed at its end.
 class Measure {
 public:
+    void finish() { taken_ = std::chrono::steady_clock::now() - begin_; }
+
     // `backend` is empty for a network in float.
     void print_json(const RunOptions& options, std::string_view backend, std::size_t count,
                     const OutputSamples& outputs) const {
@@ -77,7 +83,7 @@ public:
             {"arithmetic", backend.empty() ? "float32" : "int8"},
             {"backend", backend.empty() ? nlohmann::ordered_json() : backend},
             {"samples", count},
-            {"ms_per_sample", taken().count() * 1e3 / static_cast<double>(count)},
+            {"ms_per_sample", taken_.count() * 1e3 / static_cast<double>(count)},
             {"peak_memory_bytes", peak_memory_kib() * 1024},
             {"outputs", outputs.to_json(options.output_directory, count)}};
         fmt::print("{}\n", json.dump(2));
@@ -87,15 +93,11 @@ public:
         if (options.quiet || options.json)
             return;
         fmt::print("{}: {} sample{} {}, {:.2f} ms each, peak memory {} MiB\n", options.model, count,
-                   count == 1 ? "" : "s", what, taken().count() * 1e3 / static_cast<double>(count),
+                   count == 1 ? "" : "s", what, taken_.count() * 1e3 / static_cast<double>(count),
                    (peak_memory_kib() + 1023) / 1024);
     }
 
 private:
-    std::chrono::duration<double> taken() const {
-        return std::chrono::steady_clock::now() - begin_;
-    }
-
     static long peak_memory_kib() {
         rusage usage{};
         getrusage(RUSAGE_SELF, &usage);
@@ -103,15 +105,37 @@ private:
     }
 
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::chrono::duration<double> taken_{};
 };
 
-int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>& model) {
-    const auto inputs =
-        read_inputs(ports_of(*model, model->inputs()), options.inputs, options.normalisation);
+// What the user ought to know of a run that succeeds, each once.
+class Warnings {
+public:
+    compiler::Warn sink() {
+        return [this](const std::string& text) {
+            if (std::ranges::find(texts_, text) == texts_.end())
+                texts_.push_back(text);
+        };
+    }
+    void print() const {
+        for (const std::string& text : texts_)
+            fmt::print(stderr, "overtake: {}\n", text);
+    }
+
+private:
+    std::vector<std::string> texts_;
+};
+
+int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>& model,
+                  Warnings warnings = {}) {
+    const auto inputs = read_inputs(ports_of(*model, model->inputs()), options.inputs,
+                                    options.normalisation, warnings.sink());
     const std::size_t count = inputs.front().count;
     SessionOptions rights;
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
+    OutputSamples outputs(ports_of(*model, model->outputs()));
+    outputs.check(options.output_directory, options.inputs);
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
@@ -120,9 +144,7 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     if (!options.quiet)
         warn_unless_overtaking(*device, options.task, options.core_limit);
 
-    OutputSamples outputs(ports_of(*model, model->outputs()));
-    make_output_directory(options.output_directory);
-    const Measure measure;
+    Measure measure;
     {
         ProgressBar bar;
         std::deque<Task> running; // oldest first
@@ -144,23 +166,26 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
         while (!running.empty())
             collect();
     }
+    measure.finish();
+    outputs.write(options.output_directory, count);
+    warnings.print();
     if (options.json)
         measure.print_json(options, device->backend(), count, outputs);
     measure.print(options, fmt::format("in int8 on {}", device->backend()), count);
-    outputs.write(options.output_directory, count);
     return 0;
 }
 
 int run_in_float(const RunOptions& options) {
     compiler::Graph graph = compiler::import_onnx(options.model);
     compiler::fold(graph);
-    const auto inputs =
-        read_inputs(ports_of(graph, graph.inputs), options.inputs, options.normalisation);
+    Warnings warnings;
+    const auto inputs = read_inputs(ports_of(graph, graph.inputs), options.inputs,
+                                    options.normalisation, warnings.sink());
     const std::size_t count = inputs.front().count;
     OutputSamples outputs(ports_of(graph, graph.outputs));
-    make_output_directory(options.output_directory);
+    outputs.check(options.output_directory, options.inputs);
     compiler::FloatExecutor executor(graph);
-    const Measure measure;
+    Measure measure;
     {
         ProgressBar bar;
         for (std::size_t index = 0; index < count; ++index) {
@@ -175,35 +200,43 @@ int run_in_float(const RunOptions& options) {
             bar.show("running", static_cast<double>(index) / static_cast<double>(count));
         }
     }
+    measure.finish();
+    outputs.write(options.output_directory, count);
+    warnings.print();
     if (options.json)
         measure.print_json(options, "", count, outputs);
     measure.print(options, "in float on the CPU", count);
-    outputs.write(options.output_directory, count);
     return 0;
 }
 
+bool is_onnx(const std::string& model) {
+    return std::filesystem::path(model).extension() == ".onnx";
+}
+
 int run_model(const RunOptions& options) {
-    if (std::filesystem::path(options.model).extension() != ".onnx") {
+    if (!is_onnx(options.model)) {
         if (!options.calibration.empty())
-            throw Error(EINVAL, "--calibration: is for .onnx files; " + options.model +
-                                    " is compiled already");
+            throw CLI::ValidationError("--calibration", "is for .onnx files; " + options.model +
+                                                            " is compiled already");
         return run_on_device(options, Model::load(options.model, options.name));
     }
     if (options.calibration.empty())
         return run_in_float(options);
-    make_output_directory(options.output_directory); // before minutes of compiling
+    check_output_directory("--output-dir", options.output_directory); // before minutes of compiling
     compiler::CompileOptions compile;
     compile.model = options.model;
     compile.calibration = options.calibration;
     compile.normalisation = options.normalisation;
+    Warnings warnings;
+    compile.warn = warnings.sink();
     std::vector<std::uint8_t> bytes;
     {
         ProgressBar bar;
         bytes = compiler::compile(
             compile, [&](const std::string& what, double done) { bar.show(what, done); });
     }
-    return run_on_device(options,
-                         Model::from_bytes(std::as_bytes(std::span(bytes)), options.model));
+    return run_on_device(options, Model::from_bytes(std::as_bytes(std::span(bytes)), options.model),
+                         std::move(warnings));
 }
 
 void add_task_options(CLI::App& command, RunOptions& options) {
@@ -214,7 +247,7 @@ void add_task_options(CLI::App& command, RunOptions& options) {
     command
         .add_option("--priority", options.task.priority,
                     "0..254 NORMAL, 255 HIGH (kernel device: needs CAP_SYS_NICE)")
-        ->check(CLI::Range(0, 255))
+        ->check(whole_number(0, 255))
         ->capture_default_str();
     command.add_option("--core-limit", options.core_limit,
                        "Core limit to ask for while this runs; needs --priority 255");
@@ -222,7 +255,9 @@ void add_task_options(CLI::App& command, RunOptions& options) {
         .add_option("--custom-id", options.task.custom_id,
                     "Breaks ties inside one priority: the smaller goes first")
         ->capture_default_str();
-    command.add_option("--core", options.task.core, "Core, from 1; 0 = any")->capture_default_str();
+    command.add_option("--core", options.task.core, "Core, from 1; 0 = any")
+        ->check(whole_number(0, OVERTAKE_MAX_CORES))
+        ->capture_default_str();
 }
 
 } // namespace
@@ -244,6 +279,7 @@ void add_run(CLI::App& app, int& status) {
     command
         ->add_option("--output-dir", options->output_directory,
                      "Directory for OUTPUT.npy; slashes in names become underscores")
+        ->check(not_empty())
         ->required();
     command
         ->add_option(
@@ -251,19 +287,17 @@ void add_run(CLI::App& app, int& status) {
             "[INPUT=]FILE or directory: compile the .onnx in memory with these samples and "
             "run it in int8")
         ->allow_extra_args(false);
-    command
-        ->add_option("--mean", options->normalisation.mean,
-                     "Taken off the pixels (0..255) of pictures: a number, or one a channel")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    command->add_option("--scale", options->normalisation.scale, "What they are multiplied by then")
-        ->delimiter(',')
-        ->allow_extra_args(false);
+    add_normalisation(*command, options->normalisation);
     add_task_options(*command, *options);
     command->add_option("--model-name", options->name, "Which model of a pack");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     command->add_flag("--json", options->json, "Print what was run and written as JSON");
-    command->callback([options, &status] { status = run_model(*options); });
+    command->callback([options, command, &status] {
+        if (is_onnx(options->model) && command->count("--model-name") > 0)
+            throw CLI::ValidationError("--model-name", "is for packs of compiled models, and " +
+                                                           options->model + " is none");
+        status = run_model(*options);
+    });
 }
 
 } // namespace overtake::command

@@ -60,7 +60,8 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
                                  .core = core,
                                  .high = high,
                                  .start_ns = time * tick_ns,
-                                 .end_ns = end * tick_ns});
+                                 .end_ns = end * tick_ns,
+                                 .request = task.serial});
 }
 
 void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
@@ -71,7 +72,8 @@ void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t 
                                  .tag = task.serial,
                                  .segment = segment,
                                  .start_ns = time * tick_ns,
-                                 .end_ns = end * tick_ns});
+                                 .end_ns = end * tick_ns,
+                                 .request = task.serial});
 }
 
 void Pictures::preempted(LiveTask& task, unsigned core, std::uint64_t time) {

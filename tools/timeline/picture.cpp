@@ -378,12 +378,19 @@ private:
             draw_narrow(box, high, y);
     }
 
+    /// "2", the request, in front of `rest`; `rest` alone if it is not known.
+    static std::string with_request(std::uint64_t request, const std::string& rest) {
+        return request == 0 ? rest : fmt::format("{}{}{}", request, rest.empty() ? "" : " ", rest);
+    }
+
     void draw_box(const Fc& fc, double begin, double end, double y) {
         const double wide = end - begin;
-        canvas_.begin_group("fc", fmt::format("{} FC {} on core {}, {}: {} from {}", fc.task,
-                                              fc.index, fc.core, fc.high ? "HIGH" : "NORMAL",
-                                              duration_text(fc.end_ns - fc.start_ns, 3),
-                                              time_text(fc.start_ns)));
+        canvas_.begin_group("fc",
+                            fmt::format("{} {} on core {}, {}: {} from {}", fc.task,
+                                        with_request(fc.request, fmt::format("FC {}", fc.index)),
+                                        fc.core, fc.high ? "HIGH" : "NORMAL",
+                                        duration_text(fc.end_ns - fc.start_ns, 3),
+                                        time_text(fc.start_ns)));
         const std::string outline =
             wide > 3 ? "stroke=\"#333333\" stroke-width=\"0.8\""
                      : "stroke=\"#333333\" stroke-opacity=\"0.55\" stroke-width=\"0.35\"";
@@ -392,7 +399,8 @@ private:
             canvas_.rectangle(begin, y, wide, sizes_.lane,
                               fmt::format("fill=\"{}\"", high_pattern));
         if (sizes_.lane >= label_size + 2)
-            draw_label(fc.task, fmt::format("#{}", fc.index), fc.high, begin, end, y, sizes_.lane);
+            draw_label(fc.task, with_request(fc.request, fmt::format("#{}", fc.index)), fc.high,
+                       begin, end, y, sizes_.lane);
         canvas_.end_group();
     }
 
@@ -412,7 +420,8 @@ private:
         canvas_.end_group();
     }
 
-    /// The task, by its number too if it has one, with `detail` if there is room.
+    /// The task, by its number too if it has one, with `detail` (request and FC) if there is room,
+    /// or with the request alone.
     void draw_label(std::string_view task, std::string_view detail, bool on_hatch, double begin,
                     double end, double y, double high) {
         const TaskStyle& style = styles_.of(task);
@@ -421,6 +430,8 @@ private:
             number.empty() ? std::string(task) : fmt::format("{}: {}", number, task);
         const double room = end - begin - 5;
         std::string words = fmt::format("{} {}", name, detail);
+        if (text_width(words, label_size) > room)
+            words = fmt::format("{} {}", name, detail.substr(0, detail.find(" #")));
         if (text_width(words, label_size) > room)
             words = name;
         if (text_width(words, label_size) > room && room > 60 && number.empty())
@@ -486,15 +497,18 @@ private:
     void draw_cpu_segment(const CpuSegment& segment, double y) {
         const double begin = axis_.x(segment.start_ns);
         const double end = std::max(axis_.x(segment.end_ns), begin + 0.5);
-        canvas_.begin_group("cpu", fmt::format("{} CPU segment {}: {} from {}", segment.task,
-                                               segment.segment,
-                                               duration_text(segment.end_ns - segment.start_ns, 3),
-                                               time_text(segment.start_ns)));
+        canvas_.begin_group(
+            "cpu", fmt::format("{} {}: {} from {}", segment.task,
+                               with_request(segment.request,
+                                            fmt::format("CPU segment {}", segment.segment)),
+                               duration_text(segment.end_ns - segment.start_ns, 3),
+                               time_text(segment.start_ns)));
         styles_.fill(canvas_, segment.task, begin, y, end - begin, thin_lane(),
                      end - begin > 6 ? "stroke=\"#333333\" stroke-width=\"0.8\"" : "",
                      end - begin > 6 ? 5 : 0);
         if (thin_lane() >= label_size + 2)
-            draw_label(segment.task, "", false, begin, end, y, thin_lane());
+            draw_label(segment.task, with_request(segment.request, ""), false, begin, end, y,
+                       thin_lane());
         canvas_.end_group();
     }
 

@@ -18,6 +18,7 @@ struct Fc {
     bool high;     ///< ring
     std::uint64_t start_ns;
     std::uint64_t end_ns;
+    std::uint64_t request = 0; ///< which one of its client's, to be told apart; 0: not known
 };
 
 /// One CPU segment of a task. Times in nanoseconds of device time.
@@ -27,6 +28,7 @@ struct CpuSegment {
     std::uint32_t segment;
     std::uint64_t start_ns;
     std::uint64_t end_ns;
+    std::uint64_t request = 0; ///< as Fc::request
 };
 
 /// A HIGH FC went ahead of a NORMAL job that had begun.

@@ -5,9 +5,13 @@
 //     auto device = overtake::open_device("auto");
 //     auto model = overtake::Model::load("detector.ovm");
 //     overtake::Session session(device, model);
-//     overtake::Task task = session.submit(pixels, {.priority = 255});
+//     std::vector<float> pixels(model->input(0).elements());
+//     overtake::Task task = session.submit(pixels, {.priority = 200});
 //     task.wait();
 //     std::vector<float> boxes = task.output(0);
+//
+// Priority 255, which overtakes, is for sessions made for it: session(device, model,
+// {.max_priority = 255}).
 //
 // Thread safety: a Session and its Tasks belong to one thread at a time; threads that share a
 // device and a model each make their own Session, and the model's program and weights are still
