@@ -78,12 +78,16 @@ TEST_P(SessionTest, ATaskMayBeStartedAgain) {
     SKIP_WITHOUT(device);
     Session session(device, load(copy_and_softmax()));
     Task task = session.create_task();
+    EXPECT_EQ(task.ended_ns(), 0);
     for (int round = 0; round < 5; round++) {
         task.set_input(0, values(60, round));
         task.start();
+        EXPECT_EQ(task.ended_ns(), 0);
         ASSERT_TRUE(task.wait(patience()));
         EXPECT_EQ(task.output(1), values(60, round));
-        EXPECT_EQ(task.completions().size(), 1u);
+        ASSERT_EQ(task.completions().size(), 1u);
+        // Behind its BPU segment there is one for the CPU.
+        EXPECT_GT(task.ended_ns(), static_cast<std::int64_t>(task.completions()[0].end_ns));
     }
 }
 
