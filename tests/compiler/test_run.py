@@ -65,8 +65,6 @@ class Run(unittest.TestCase):
     def test_refusals(self):
         picture = self.folder / "glyph.png"
         Image.new("L", (8, 8)).save(picture)
-        path = self.folder / "glyphs.ovm"
-        succeed("compile", NETWORK, "--calibration", CALIBRATION, "-o", path, "-q")
         for model, arguments, text in [
             (NETWORK, ["--input", f"image={picture}", "--mean", "1,2"], "--mean"),
             (NETWORK, ["--input", f"picture={picture}"], "'image' is missing"),

@@ -103,9 +103,8 @@ void check_output_directory(const std::string& option, const fs::path& directory
     else if (access(place.existing.c_str(), W_OK | X_OK) != 0)
         error = std::error_code(errno, std::generic_category());
     if (error)
-        throw Error(error.value(),
-                    fmt::format("{} {}: {}: {}; name a directory that can be written to", option,
-                                directory.string(), place.existing.string(), error.message()));
+        throw Error(error.value(), fmt::format("{} {}: {}; name a directory that can be written to",
+                                               option, directory.string(), error.message()));
 }
 
 } // namespace overtake::command
