@@ -173,7 +173,8 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
             compare_with_float(graph, quantised, program, compared, tell("comparing with float")),
             static_cast<std::uint32_t>(samples.size()),
             static_cast<std::uint32_t>(compared.size()),
-            options.calibration.empty()};
+            options.calibration.empty(),
+            device->cpu};
         return serialise(graph, quantised, program, facts);
     });
 }

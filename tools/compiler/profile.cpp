@@ -37,6 +37,18 @@ constexpr NumberKey number_keys[] = {
     {"fc_overhead_cycles", &ovt_profile::fc_overhead_cycles, 0},
 };
 
+struct CpuKey {
+    const char* name;
+    std::uint32_t CpuRates::*field;
+    std::uint32_t least;
+};
+
+constexpr CpuKey cpu_keys[] = {
+    {"cpu_macs_per_us", &CpuRates::macs_per_us, 1},
+    {"cpu_bytes_per_us", &CpuRates::bytes_per_us, 1},
+    {"cpu_operator_ns", &CpuRates::operator_ns, 0},
+};
+
 struct RateKey {
     const char* name;
     u32 ovt_insn_cost::*field;
@@ -92,6 +104,11 @@ public:
 
     std::shared_ptr<const DeviceProfile> read() {
         YAML::Node root;
+        std::error_code error;
+        if (std::filesystem::is_directory(path_, error))
+            throw CompileError("--profile " + path_, "is a directory; name a profile file, or one "
+                                                     "of those built in: " +
+                                                         built_in_names());
         try {
             root = YAML::LoadFile(path_);
         } catch (const YAML::ParserException& error) {
@@ -104,6 +121,8 @@ public:
         std::vector<const char*> keys = {"name", "source", "instructions"};
         for (const NumberKey& key : number_keys)
             keys.push_back(key.name);
+        for (const CpuKey& key : cpu_keys)
+            keys.push_back(key.name);
         expect_keys(root, "profile", keys);
 
         auto profile = std::make_shared<DeviceProfile>();
@@ -115,6 +134,10 @@ public:
             profile->numbers.*key.field =
                 static_cast<u32>(number(required(root, key.name), key.name, key.least,
                                         std::numeric_limits<u32>::max(), true));
+        for (const CpuKey& key : cpu_keys)
+            if (root[key.name])
+                profile->cpu.*key.field = static_cast<std::uint32_t>(number(
+                    root[key.name], key.name, key.least, std::numeric_limits<u32>::max(), true));
         if (root["instructions"])
             read_costs(root["instructions"], *profile);
         profile->numbers.name = profile->name.c_str();
@@ -247,6 +270,9 @@ std::string profile_file(const DeviceProfile& profile) {
         "name: " + quoted(profile.name) + "\nsource: " + quoted(profile.source) + "\n";
     for (const NumberKey& key : number_keys)
         text += fmt::format("{}: {}\n", key.name, profile.numbers.*key.field);
+    for (const CpuKey& key : cpu_keys)
+        if (profile.cpu != CpuRates{})
+            text += fmt::format("{}: {}\n", key.name, profile.cpu.*key.field);
     if (!profile.numbers.costs)
         return text;
     text += "instructions:\n";

@@ -4,12 +4,22 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "firmware.hpp"
 
 namespace overtake::compiler {
+
+/// What the CPU that runs the CPU segments does: an order of magnitude, for estimates in reports.
+struct CpuRates {
+    std::uint32_t macs_per_us = 4000;
+    std::uint32_t bytes_per_us = 500; ///< read and written, float32
+    std::uint32_t operator_ns = 1000; ///< that an operator takes beside its work
+
+    bool operator==(const CpuRates&) const = default;
+};
 
 /// Owns what its ovt_profile points to.  Constant once made, so it may be shared between threads.
 struct DeviceProfile {
@@ -21,6 +31,7 @@ struct DeviceProfile {
     std::string source;  ///< where the numbers come from, for people
     ovt_profile numbers; ///< its name and costs point into this
     std::array<ovt_insn_cost, OVERTAKE_OP_COUNT> costs{};
+    CpuRates cpu;
 };
 
 /// A built-in profile by its name, or else a profile file (docs/profiles.md), YAML or JSON, by its

@@ -211,10 +211,11 @@ scratch_uses(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const 
 }
 
 flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& builder,
-                                                const ovt_profile& profile) {
+                                                const ovt_profile& profile, const CpuRates& cpu) {
     return fbs::CreateProfileDirect(
         builder, profile.name, profile.clock_khz, profile.macs_per_cycle, profile.vector_per_cycle,
-        profile.bytes_per_cycle, profile.insn_overhead_cycles, profile.fc_overhead_cycles);
+        profile.bytes_per_cycle, profile.insn_overhead_cycles, profile.fc_overhead_cycles,
+        cpu.macs_per_us, cpu.bytes_per_us, cpu.operator_ns);
 }
 
 flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>>
@@ -295,7 +296,7 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
 
     const auto name = builder.CreateString(graph.name);
     const auto producer = builder.CreateString("overtake " OVERTAKE_VERSION);
-    const auto profile = profile_table(builder, *facts.profile);
+    const auto profile = profile_table(builder, *facts.profile, facts.cpu);
     const auto tensor_vector = builder.CreateVector(tensors.offsets());
     const auto input_vector = builder.CreateVector(inputs);
     const auto output_vector = builder.CreateVector(outputs);

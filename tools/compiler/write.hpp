@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare.hpp"
+#include "profile.hpp"
 #include "program.hpp"
 #include "quantise.hpp"
 
@@ -19,6 +20,7 @@ struct ModelFacts {
     std::uint32_t samples = 0;      // calibrated with
     std::uint32_t compared = 0;     // of them
     bool noise = false;             // they are random
+    CpuRates cpu = {};              // for estimates
 };
 
 /// Refuses a buffer, called `what`, that is larger than devices take.  Throws CompileError.

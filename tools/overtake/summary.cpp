@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "cpu_time.hpp"
 #include "model_generated.h"
 #include "overtake/model.hpp"
 #include "overtake_isa.h"
@@ -52,14 +56,17 @@ Json tensors(const fbs::Model& model, const flatbuffers::Vector<std::uint32_t>& 
     return json;
 }
 
-Json segment(const fbs::Model& model, const fbs::Segment& segment) {
-    if (const fbs::CpuSegment* cpu = segment.cpu()) {
-        Json ops = Json::array();
-        for (const fbs::CpuOp* op : *cpu->ops())
-            ops.push_back(
-                {{"name", text(op->name())}, {"type", fbs::EnumNameCpuOpType(op->type())}});
-        return {{"processor", "CPU"}, {"ops", ops}};
-    }
+// `us`: of its operators.
+Json cpu_segment(const fbs::CpuSegment& segment, std::span<const double> us) {
+    Json ops = Json::array();
+    for (const fbs::CpuOp* op : *segment.ops())
+        ops.push_back({{"name", text(op->name())},
+                       {"type", fbs::EnumNameCpuOpType(op->type())},
+                       {"us", us[ops.size()]}});
+    return {{"processor", "CPU"}, {"us", std::accumulate(us.begin(), us.end(), 0.0)}, {"ops", ops}};
+}
+
+Json bpu_segment(const fbs::Model& model, const fbs::Segment& segment) {
     Json fcs = Json::array();
     double total = 0, longest = 0;
     for (const fbs::Fc* fc : *segment.bpu()->fcs()) {
@@ -84,7 +91,19 @@ Json number(float real) {
     return std::isfinite(real) ? Json(real) : Json();
 }
 
-Json nodes(const fbs::Model& model) {
+// Modelled on the BPU; on the CPU an estimate.
+double time_of(const fbs::Model& model, const fbs::NodeReport& node,
+               std::span<const double>& on_cpu) {
+    if (node.on_bpu())
+        return microseconds(node.cycles(), *model.profile());
+    if (on_cpu.empty())
+        return 0;
+    const double us = on_cpu.front();
+    on_cpu = on_cpu.subspan(1);
+    return us;
+}
+
+Json nodes(const fbs::Model& model, std::span<const double> on_cpu) {
     Json json = Json::array();
     if (!model.nodes())
         return json;
@@ -95,7 +114,7 @@ Json nodes(const fbs::Model& model) {
                         {"macs", node->macs()},
                         {"bytes", node->bytes()},
                         {"cycles", node->cycles()},
-                        {"us", microseconds(node->cycles(), *model.profile())},
+                        {"us", time_of(model, *node, on_cpu)},
                         {"cosine", number(node->cosine())},
                         {"error", number(node->error())}});
     return json;
@@ -142,13 +161,17 @@ Json profile(const fbs::Profile& profile) {
             {"vector_per_cycle", profile.vector_per_cycle()},
             {"bytes_per_cycle", profile.bytes_per_cycle()},
             {"insn_overhead_cycles", profile.insn_overhead_cycles()},
-            {"fc_overhead_cycles", profile.fc_overhead_cycles()}};
+            {"fc_overhead_cycles", profile.fc_overhead_cycles()},
+            {"cpu_macs_per_us", profile.cpu_macs_per_us()},
+            {"cpu_bytes_per_us", profile.cpu_bytes_per_us()},
+            {"cpu_operator_ns", profile.cpu_operator_ns()}};
 }
 
 } // namespace
 
 nlohmann::ordered_json summarise(const Model& loaded) {
     const auto& model = *static_cast<const fbs::Model*>(loaded.table());
+    const std::vector<double> cpu_us = estimated_cpu_us(model);
     Json json = {{"name", text(model.name())},
                  {"producer", text(model.producer())},
                  {"isa_version",
@@ -162,16 +185,21 @@ nlohmann::ordered_json summarise(const Model& loaded) {
                  {"inputs", tensors(model, *model.inputs())},
                  {"outputs", tensors(model, *model.outputs())},
                  {"segments", Json::array()},
-                 {"nodes", nodes(model)},
+                 {"nodes", nodes(model, cpu_us)},
                  {"fc_shares", fc_shares(model)},
                  {"scratch", scratch(model)}};
     double us = 0, longest = 0;
     std::size_t fcs = 0;
     std::uint64_t most_scratch = 0, macs = 0, macs_on_cpu = 0;
+    std::span<const double> ops(cpu_us);
     for (const fbs::Segment* part : *model.segments()) {
-        const Json& entry = json["segments"].emplace_back(segment(model, *part));
-        if (entry["processor"] != "BPU")
+        if (const fbs::CpuSegment* cpu = part->cpu()) {
+            const std::size_t count = cpu->ops()->size();
+            json["segments"].push_back(cpu_segment(*cpu, ops.first(count)));
+            ops = ops.subspan(count);
             continue;
+        }
+        const Json& entry = json["segments"].emplace_back(bpu_segment(model, *part));
         us += entry["us"].get<double>();
         longest = std::max(longest, entry["longest_fc_us"].get<double>());
         fcs += entry["fc_count"].get<std::size_t>();
@@ -180,6 +208,7 @@ nlohmann::ordered_json summarise(const Model& loaded) {
     for (const Json& node : json["nodes"])
         (node["processor"] == "BPU" ? macs : macs_on_cpu) += node["macs"].get<std::uint64_t>();
     json["total"] = {{"us", us},
+                     {"cpu_us", std::accumulate(cpu_us.begin(), cpu_us.end(), 0.0)},
                      {"fc_count", fcs},
                      {"longest_fc_us", longest},
                      {"insn_count", model.program()->size() / sizeof(overtake_insn)},

@@ -37,6 +37,11 @@ std::string tile(const std::string& figure, const std::string& what) {
     return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", figure, what);
 }
 
+std::string processor(bool is_bpu) {
+    return fmt::format("<span class=\"on{}\">{}</span>", is_bpu ? "" : " cpu",
+                       is_bpu ? "BPU" : "CPU");
+}
+
 std::string section(const std::string& title, const std::string& explanation,
                     const std::string& contents) {
     return fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}</section>\n", title, explanation,
@@ -68,7 +73,11 @@ std::string tiles(const Json& summary) {
                  "multiply-accumulates on the BPU");
     if (const std::uint64_t on_cpu = count_of(total, "macs_on_cpu"); on_cpu > 0)
         html += tile(fmt::format("{:.1f} M", static_cast<double>(on_cpu) / 1e6), "on the CPU");
-    html += tile(fmt::format("{} of {}", on_bpu, nodes), "nodes on the BPU, the others on the CPU");
+    if (const double us = total["cpu_us"].get<double>(); us > 0)
+        html += tile("about " + duration(us), "estimated time on the CPU");
+    html += tile(fmt::format("{} of {}", on_bpu, nodes),
+                 on_bpu == nodes ? "nodes on the BPU"
+                                 : fmt::format("nodes on the BPU, {} on the CPU", nodes - on_bpu));
     if (!summary["nodes"].empty()) {
         html += tile(cosine(summary["nodes"].back()["cosine"]),
                      "cosine similarity to float, last node");
@@ -84,11 +93,11 @@ std::string legend(const Json& summary) {
     const auto operators = operator_times(summary);
     std::string html = "<div class=\"legend\">";
     for (std::size_t index = 0; index < operators.size() && index < 7; ++index)
-        if (operators[index].us > 0)
+        if (operators[index].us > 0 && operators[index].on_bpu)
             html += fmt::format("<span><i class=\"{}\"></i>{}</span>",
                                 colour_class(operators, operators[index].type),
                                 escaped(operators[index].type));
-    if (operators.size() > 7 && operators[7].us > 0)
+    if (operators.size() > 7 && operators[7].us > 0 && operators[7].on_bpu)
         html += "<span><i class=\"c7\"></i>others</span>";
     return html + "<span><i class=\"overhead\"></i>cost of the FC itself</span></div>\n";
 }
@@ -110,22 +119,30 @@ std::string fc_section(const Json& summary) {
 
 std::string time_section(const Json& summary) {
     const std::string strip = time_strip(summary);
-    if (strip.empty())
+    const double cpu_us = summary["total"]["cpu_us"].get<double>();
+    const double total = summary["total"]["us"].get<double>() + cpu_us;
+    if (total <= 0)
         return "";
-    const double total = summary["total"]["us"].get<double>();
     const auto operators = operator_times(summary);
     std::string rows;
     for (const OperatorTime& entry : operators)
         rows += fmt::format(
-            "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} "
-            "%</td><td class=\"part\"><i class=\"{}\" style=\"width:{:.1f}%\"></i></td></tr>\n",
-            escaped(entry.type), entry.nodes, duration(entry.us), entry.us / total * 100,
-            colour_class(operators, entry.type), entry.us / total * 100);
-    return section("Where the time goes",
-                   "One inference on the BPU from left to right; the marks below are the borders "
-                   "of FCs.",
+            "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}{}</td><td "
+            "class=\"n\">{:.1f} %</td><td class=\"part\"><i class=\"{}\" "
+            "style=\"width:{:.1f}%\"></i></td></tr>\n",
+            escaped(entry.type), processor(entry.on_bpu), entry.nodes, entry.on_bpu ? "" : "about ",
+            duration(entry.us), entry.us / total * 100,
+            entry.on_bpu ? colour_class(operators, entry.type) : "estimate",
+            entry.us / total * 100);
+    const std::string modelled =
+        strip.empty() ? ""
+                      : "One inference on the BPU from left to right; the marks below are the "
+                        "borders of FCs. ";
+    const std::string estimated =
+        cpu_us > 0 ? "Times on the CPU are estimates: " + cpu_rates(summary) + "." : "";
+    return section("Where the time goes", modelled + estimated,
                    strip +
-                       "<table><tr><th>operator</th><th class=\"n\">nodes</th><th "
+                       "<table><tr><th>operator</th><th>on</th><th class=\"n\">nodes</th><th "
                        "class=\"n\">time</th><th class=\"n\">part</th><th></th></tr>\n" +
                        rows + "</table>\n");
 }
@@ -162,17 +179,18 @@ std::string node_section(const Json& summary) {
         const double us = node["us"].get<double>();
         const auto fc = fcs.find(index);
         rows += fmt::format(
-            "<tr><td class=\"n\">{}</td><td class=\"name\">{}</td><td>{}</td><td><span "
-            "class=\"on{}\">{}</span></td><td class=\"n\">{:.2f}</td><td class=\"n\">{}</td>"
+            "<tr><td class=\"n\">{}</td><td class=\"name\">{}</td><td>{}</td><td>{}</td>"
+            "<td class=\"n\">{:.2f}</td><td class=\"n\">{}</td>"
             "<td class=\"n\">{}</td><td class=\"part\"><i class=\"{}\" "
             "style=\"width:{:.1f}%\"></i></td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
             "</tr>\n",
-            index, name_of(node), escaped(type), on_bpu ? "" : " cpu", on_bpu ? "BPU" : "CPU",
+            index, name_of(node), escaped(type), processor(on_bpu),
             static_cast<double>(count_of(node, "macs")) / 1e6,
             on_bpu ? fmt::format("{:.1f}", static_cast<double>(count_of(node, "bytes")) / 1024)
                    : "&ndash;",
-            on_bpu ? duration(us) : std::string("&ndash;"), colour_class(operators, type),
-            us / longest * 100, fc == fcs.end() ? "&ndash;" : fc->second, cosine(node["cosine"]));
+            (on_bpu ? "" : "about ") + duration(us),
+            on_bpu ? colour_class(operators, type) : "estimate", us / longest * 100,
+            fc == fcs.end() ? "&ndash;" : fc->second, cosine(node["cosine"]));
         ++index;
     }
     return section(
@@ -253,14 +271,14 @@ std::string segment_section(const Json& summary) {
         const bool on_bpu = segment["processor"] == "BPU";
         const std::string what = on_bpu ? fmt::format("{} FCs", segment["fcs"].size())
                                         : fmt::format("{} operators", segment["ops"].size());
-        rows += fmt::format("<tr><td class=\"n\">{}</td><td><span class=\"on{}\">{}</span></td>"
-                            "<td>{}</td><td class=\"n\">{}</td></tr>\n",
-                            index++, on_bpu ? "" : " cpu", on_bpu ? "BPU" : "CPU", what,
-                            on_bpu ? duration(segment["us"].get<double>()) : "&ndash;");
+        rows += fmt::format("<tr><td class=\"n\">{}</td><td>{}</td>"
+                            "<td>{}</td><td class=\"n\">{}{}</td></tr>\n",
+                            index++, processor(on_bpu), what, on_bpu ? "" : "about ",
+                            duration(segment["us"].get<double>()));
     }
     return section("Segments",
-                   "What runs on which processor, one after the other. CPU segments have no "
-                   "modelled time.",
+                   "What runs on which processor, one after the other. The time of a CPU segment "
+                   "is an estimate.",
                    "<table><tr><th class=\"n\">#</th><th>on</th><th>holds</th>"
                    "<th class=\"n\">time</th></tr>\n" +
                        rows + "</table>\n");

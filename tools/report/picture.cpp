@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -155,29 +156,44 @@ std::string compared_samples(const Json& summary) {
            (calibration["noise"].get<bool>() ? "samples of random noise" : "calibration samples");
 }
 
+std::string cpu_rates(const Json& summary) {
+    const auto number_of = [&](const char* key) {
+        return summary["profile"][key].get<std::uint64_t>();
+    };
+    return fmt::format("{} ns an operator, {} multiply-accumulates and {} bytes a microsecond "
+                       "(cpu_operator_ns, cpu_macs_per_us and cpu_bytes_per_us of the profile)",
+                       number_of("cpu_operator_ns"), number_of("cpu_macs_per_us"),
+                       number_of("cpu_bytes_per_us"));
+}
+
 std::string device_type(const Json& tensor) {
     const auto layout = tensor["layout"]["type"].get<std::string>();
     return layout.substr(0, layout.find(' '));
 }
 
 std::vector<OperatorTime> operator_times(const Json& summary) {
-    std::map<std::string, OperatorTime> by_type;
+    std::map<std::pair<std::string, bool>, OperatorTime> by_type;
     for (const Json& node : summary["nodes"]) {
         const auto type = node["type"].get<std::string>();
-        OperatorTime& entry = by_type[type];
+        const bool on_bpu = node["processor"] == "BPU";
+        OperatorTime& entry = by_type[{type, on_bpu}];
         entry.type = type;
+        entry.on_bpu = on_bpu;
         entry.us += node["us"].get<double>();
         ++entry.nodes;
     }
     std::vector<OperatorTime> operators;
-    for (const auto& [type, entry] : by_type)
+    for (const auto& [key, entry] : by_type)
         operators.push_back(entry);
-    std::ranges::stable_sort(operators, std::greater{}, &OperatorTime::us);
+    std::ranges::stable_sort(operators, std::greater{}, [](const OperatorTime& entry) {
+        return std::pair(entry.on_bpu, entry.us);
+    });
     return operators;
 }
 
 std::string colour_class(const std::vector<OperatorTime>& operators, std::string_view type) {
-    const auto found = std::ranges::find(operators, type, &OperatorTime::type);
+    const auto found = std::ranges::find_if(
+        operators, [&](const OperatorTime& entry) { return entry.on_bpu && entry.type == type; });
     const auto index = static_cast<std::size_t>(found - operators.begin());
     return fmt::format("c{}", std::min(index, coloured_operators));
 }
@@ -231,10 +247,11 @@ std::string fc_chart(const Json& summary) {
                label(right, y_of(limit) - 7, "end",
                      fmt::format("max_time_per_fc {}", duration(limit)));
     const std::size_t step = std::max<std::size_t>(
-        1, static_cast<std::size_t>(tick_step(static_cast<double>(shown.size()), 16)));
-    for (std::size_t index = 0; index < shown.size(); index += step)
-        svg += label(left + (static_cast<double>(index) + 0.5) * pitch, bottom + 18, "middle",
-                     std::to_string(index * together));
+        1, static_cast<std::size_t>(tick_step(static_cast<double>(times.size()), 16)));
+    for (std::size_t fc = 0; fc < times.size(); fc += step) {
+        const double bar_number = static_cast<double>(fc) / static_cast<double>(together);
+        svg += label(left + (bar_number + 0.5) * pitch, bottom + 18, "middle", grouped(fc));
+    }
     svg += label(left - 6, bottom + 18, "end", "FC");
     return svg + "</svg>\n";
 }

@@ -26,18 +26,24 @@ std::string duration(double us);
 /// "1 of 16 calibration samples": what cosines and errors were measured over.
 std::string compared_samples(const nlohmann::ordered_json& summary);
 
+/// What times of the CPU are estimated by: "1 us an operator, ...".
+std::string cpu_rates(const nlohmann::ordered_json& summary);
+
 /// What a tensor in device memory holds: "int8", or "NV12" for a camera's picture.
 std::string device_type(const nlohmann::ordered_json& tensor);
 
-/// Operators by the modelled time of their nodes, the longest first.
+/// Operators by the time of their nodes, the longest first; those of the CPU behind those of the
+/// BPU.
 struct OperatorTime {
     std::string type;
+    bool on_bpu = true;
     double us = 0;
     std::size_t nodes = 0;
 };
 std::vector<OperatorTime> operator_times(const nlohmann::ordered_json& summary);
 
-/// The class of an operator's colour: "c0" to "c6" for those that take longest, "c7" for others.
+/// The class of the colour of an operator on the BPU: "c0" to "c6" for those that take longest,
+/// "c7" for others.
 std::string colour_class(const std::vector<OperatorTime>& operators, std::string_view type);
 
 /// Every FC as a bar as high as it is long, in the colours of its operators, under the limit.

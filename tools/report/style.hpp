@@ -61,6 +61,7 @@ svg text { font-size: 12px; fill: var(--soft); }
 .c2 { fill: var(--c2); background: var(--c2); } .c3 { fill: var(--c3); background: var(--c3); }
 .c4 { fill: var(--c4); background: var(--c4); } .c5 { fill: var(--c5); background: var(--c5); }
 .c6 { fill: var(--c6); background: var(--c6); } .c7 { fill: var(--c7); background: var(--c7); }
+.estimate { border: 1px dashed var(--soft); }
 svg rect:hover { opacity: 0.7; }
 @media print {
   :root { --page: #fff; --card: #fff; --ink: #000; --soft: #444; --rule: #ccc; --edge: #fff; }

@@ -39,6 +39,9 @@ void add_totals(Text& text, const Json& summary) {
     text.add("time     {:.1f} us modelled in {} FC{}, the longest {:.1f} us\n",
              total["us"].get<double>(), count("fc_count"), count("fc_count") == 1 ? "" : "s",
              total["longest_fc_us"].get<double>());
+    if (total["cpu_us"].get<double>() > 0)
+        text.add("         and about {:.1f} us on the CPU, estimated: {}\n",
+                 total["cpu_us"].get<double>(), cpu_rates(summary));
     text.add("work     {:.1f} MMAC in {} instructions", static_cast<double>(count("macs")) / 1e6,
              count("insn_count"));
     if (const auto on_cpu = count("macs_on_cpu"); on_cpu > 0)
@@ -73,9 +76,10 @@ std::string bar(double us, double most) {
 
 void add_segment(Text& text, std::size_t index, const Json& segment) {
     if (segment["processor"] == "CPU") {
-        text.add("\nsegment {}: CPU\n", index);
+        text.add("\nsegment {}: CPU, about {:.1f} us\n", index, segment["us"].get<double>());
         for (const Json& op : segment["ops"])
-            text.add("  {} {}\n", op["type"].get<std::string>(), op["name"].get<std::string>());
+            text.add("  {} {}, about {:.1f} us\n", op["type"].get<std::string>(),
+                     op["name"].get<std::string>(), op["us"].get<double>());
         return;
     }
     text.add("\nsegment {}: BPU, {} FCs, {:.1f} us, scratch {} bytes\n", index,
@@ -95,14 +99,14 @@ void add_nodes(Text& text, const Json& nodes) {
     text.add("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9} {:>8}\n", "node", "operator", "on",
              "MMAC", "KiB", "us", "cosine", "error");
     for (const Json& node : nodes) {
-        const bool on_bpu = node["processor"] == "BPU"; // the CPU's time is not modelled
+        const bool on_bpu = node["processor"] == "BPU";
         text.add(
             "{:<32} {:<20} {:<4} {:>10.2f} {:>10} {:>10} {:>9} {:>8}\n",
             node["name"].get<std::string>(), node["type"].get<std::string>(),
             node["processor"].get<std::string>(),
             static_cast<double>(node["macs"].get<std::uint64_t>()) / 1e6,
             on_bpu ? fmt::format("{:.1f}", node["bytes"].get<double>() / 1024) : "-",
-            on_bpu ? fmt::format("{:.1f}", node["us"].get<double>()) : "-",
+            fmt::format("{}{:.1f}", on_bpu ? "" : "~", node["us"].get<double>()),
             node["cosine"].is_null() ? "-" : fmt::format("{:.5f}", node["cosine"].get<double>()),
             node["error"].is_null() ? "-"
                                     : fmt::format("{:.3f}%", 100 * node["error"].get<double>()));

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "cpu_time.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace overtake::command {
+namespace {
+
+double bytes_of(const fbs::Tensor& tensor) {
+    double bytes = sizeof(float);
+    for (const std::uint32_t size : *tensor.shape())
+        bytes *= size;
+    return bytes;
+}
+
+double rate(std::uint32_t given) {
+    return std::max(given, 1u);
+}
+
+// Of the nodes that the CPU runs; they are in the order of execution, as its operators are.
+std::vector<std::uint64_t> macs_on_cpu(const fbs::Model& model) {
+    std::vector<std::uint64_t> macs;
+    if (model.nodes())
+        for (const fbs::NodeReport* node : *model.nodes())
+            if (!node->on_bpu())
+                macs.push_back(node->macs());
+    return macs;
+}
+
+double estimated_us(const fbs::Model& model, const fbs::CpuOp& op, std::uint64_t macs) {
+    const fbs::Profile& profile = *model.profile();
+    double bytes = 0;
+    for (const auto* tensors : {op.inputs(), op.outputs()})
+        if (tensors)
+            for (const std::uint32_t number : *tensors)
+                bytes += bytes_of(*model.tensors()->Get(number));
+    return static_cast<double>(macs) / rate(profile.cpu_macs_per_us()) +
+           bytes / rate(profile.cpu_bytes_per_us()) + profile.cpu_operator_ns() / 1000.0;
+}
+
+} // namespace
+
+std::vector<double> estimated_cpu_us(const fbs::Model& model) {
+    const std::vector<std::uint64_t> macs = macs_on_cpu(model);
+    std::vector<double> times;
+    for (const fbs::Segment* segment : *model.segments())
+        if (segment->cpu())
+            for (const fbs::CpuOp* op : *segment->cpu()->ops())
+                times.push_back(
+                    estimated_us(model, *op, times.size() < macs.size() ? macs[times.size()] : 0));
+    return times;
+}
+
+} // namespace overtake::command
