@@ -85,7 +85,7 @@ class Samples(unittest.TestCase):
                 self.assertIn(reason, self.refusal(self.three_channels(), path))
         text = self.directory / "b.png"
         text.write_text("no picture")
-        self.assertIn("neither PNG nor JPEG", self.refusal(self.three_channels(), text))
+        self.assertIn("neither a .npy array nor a PNG or JPEG", self.refusal(self.three_channels(), text))
 
     def test_pictures_do_not_fit_every_input(self):
         model = small_models.save(

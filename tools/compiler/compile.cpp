@@ -62,7 +62,10 @@ bool gives_scales(const Graph& graph) {
 Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
                     bool comes_quantised, const CompileOptions& options) {
     if (!options.calibration.empty())
-        return read_samples(graph, inputs, options.calibration, options.normalisation);
+        return read_samples(graph, inputs, options.calibration, options.normalisation,
+                            options.warn);
+    if (!options.normalisation.empty() && options.warn)
+        options.warn("--mean, --scale: are for pictures among samples of --calibration");
     if (options.needs_given_scales && !comes_quantised)
         throw CompileError(options.model, "gives no scales; calibrate it");
     if (!comes_quantised && !options.wants_noise && options.warn)

@@ -12,6 +12,7 @@
 #include "image.hpp"
 #include "import.hpp"
 #include "inputs.hpp"
+#include "samples.hpp"
 
 namespace overtake::compiler {
 
@@ -31,7 +32,7 @@ struct CompileOptions {
     unsigned seed = 1;                    ///< of the random calibration
     ImportOptions import;
     /// Called with what the user ought to know about a model that compiles all the same.
-    std::function<void(const std::string&)> warn = {};
+    Warn warn = {};
 };
 
 /// Called with what is being done and how much of it, 0..1.

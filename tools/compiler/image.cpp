@@ -2,39 +2,22 @@
 #include "image.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include <png.h>
 #include <turbojpeg.h>
 
 #include "error.hpp"
+#include "sample_file.hpp"
 
 namespace overtake::compiler {
 namespace {
 
 constexpr std::uint64_t most_pixels = 1ull << 28;
 constexpr std::size_t colours = 3;
-
-std::vector<std::uint8_t> read_bytes(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string reason = std::strerror(errno);
-    std::error_code error;
-    const auto size = std::filesystem::file_size(path, error);
-    if (!file || error)
-        throw CompileError(path, (error ? error.message() : reason) + "; name a readable picture");
-    std::vector<std::uint8_t> bytes(size);
-    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
-    if (!file)
-        throw CompileError(path, "cannot be read");
-    return bytes;
-}
 
 Image sized(const std::string& path, std::uint64_t height, std::uint64_t width) {
     if (height == 0 || width == 0)
@@ -47,7 +30,7 @@ Image sized(const std::string& path, std::uint64_t height, std::uint64_t width) 
     return image;
 }
 
-Image read_png(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+Image read_png(const std::string& path, const std::string& bytes) {
     png_image png{};
     png.version = PNG_IMAGE_VERSION;
     const std::unique_ptr<png_image, void (*)(png_image*)> release(&png, png_image_free);
@@ -61,20 +44,21 @@ Image read_png(const std::string& path, const std::vector<std::uint8_t>& bytes) 
     return image;
 }
 
-Image read_jpeg(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+Image read_jpeg(const std::string& path, const std::string& bytes) {
+    const auto* const start = reinterpret_cast<const unsigned char*>(bytes.data());
     const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), tjDestroy);
     const auto refuse = [&] {
         throw CompileError(path,
                            std::string("libjpeg refuses it: ") + tjGetErrorStr2(decoder.get()));
     };
     int width = 0, height = 0, sampling = 0, space = 0;
-    if (tjDecompressHeader3(decoder.get(), bytes.data(), bytes.size(), &width, &height, &sampling,
+    if (tjDecompressHeader3(decoder.get(), start, bytes.size(), &width, &height, &sampling,
                             &space) != 0)
         refuse();
     Image image =
         sized(path, static_cast<std::uint64_t>(height), static_cast<std::uint64_t>(width));
-    if (tjDecompress2(decoder.get(), bytes.data(), bytes.size(), image.pixels.data(), width, 0,
-                      height, TJPF_RGB, TJFLAG_ACCURATEDCT) != 0)
+    if (tjDecompress2(decoder.get(), start, bytes.size(), image.pixels.data(), width, 0, height,
+                      TJPF_RGB, TJFLAG_ACCURATEDCT) != 0)
         refuse();
     return image;
 }
@@ -107,13 +91,12 @@ bool is_image_name(const std::string& path) {
 }
 
 Image read_image(const std::string& path) {
-    const std::vector<std::uint8_t> bytes = read_bytes(path);
-    const std::string_view start(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (start.starts_with("\x89PNG"))
+    const std::string bytes = read_sample_file(path);
+    if (bytes.starts_with("\x89PNG"))
         return read_png(path, bytes);
-    if (start.starts_with("\xff\xd8\xff"))
+    if (bytes.starts_with("\xff\xd8\xff"))
         return read_jpeg(path, bytes);
-    throw CompileError(path, "is neither PNG nor JPEG");
+    throw CompileError(path, describe_other(bytes));
 }
 
 Image resize(const Image& image, std::uint32_t height, std::uint32_t width) {
@@ -162,7 +145,8 @@ void normalise(const Normalisation& normalisation, std::size_t channels,
                                 std::size_t channel, float otherwise) {
         if (numbers.size() > 1 && numbers.size() != channels)
             throw CompileError(option, std::to_string(numbers.size()) + " numbers for " +
-                                           std::to_string(channels) + " channels");
+                                           std::to_string(channels) +
+                                           " channels; give one number, or one a channel");
         return numbers.empty() ? otherwise : numbers[numbers.size() == 1 ? 0 : channel];
     };
     const std::size_t pixels = values.size() / channels;

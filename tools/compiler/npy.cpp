@@ -3,11 +3,10 @@
 
 #include <cctype>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "error.hpp"
+#include "sample_file.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -147,18 +146,6 @@ constexpr ElementType element_types[] = {
     {"<i8", 8, convert<std::int64_t>},
 };
 
-std::string read_file(const std::string& path) {
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (error)
-        throw CompileError(path, error.message() + "; name a readable .npy file");
-    std::string bytes(size, '\0');
-    std::ifstream file(path, std::ios::binary);
-    if (!file.read(bytes.data(), static_cast<std::streamsize>(size)))
-        throw CompileError(path, "cannot be read; name a readable .npy file");
-    return bytes;
-}
-
 std::size_t little_endian(const std::string& bytes, std::size_t offset, std::size_t length) {
     std::size_t value = 0;
     for (std::size_t index = 0; index < length; ++index)
@@ -185,9 +172,11 @@ std::vector<float> from_fortran(const std::vector<float>& stored,
 } // namespace
 
 Array read_npy(const std::string& path) {
-    const std::string bytes = read_file(path);
-    if (bytes.size() < 10 || !bytes.starts_with(magic))
-        throw CompileError(path, "not a .npy file; write it with numpy.save");
+    const std::string bytes = read_sample_file(path);
+    if (!bytes.starts_with(magic))
+        throw CompileError(path, describe_other(bytes));
+    if (bytes.size() < 10)
+        throw CompileError(path, "its header is cut off; write it again with numpy.save");
     const unsigned version = static_cast<unsigned char>(bytes[6]);
     const std::size_t length_bytes = version == 1 ? 2 : 4;
     if (version < 1 || version > 3 || bytes.size() < 8 + length_bytes)
