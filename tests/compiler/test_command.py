@@ -161,12 +161,10 @@ class Command(unittest.TestCase):
         output = self.directory / "out"
         for arguments, parts in [
             (good, ["'b' is missing"]),
-            ([*good, "--input", f"a={files['a']}"], ["twice"]),
             ([*good, "--input", f"b={files['other_count']}"], ["3 samples"]),
             ([*good, "--input", f"b={files['other_shape']}"], ["other_shape.npy", "2x8x4x5"]),
             ([*good, "--input", f"b={files['b']}", "--input", "c=c.npy"], ["c", "no such input"]),
             ([*good, "--input", "b=absent.npy"], ["absent.npy"]),
-            ([*good, "--input", "b"], ["NAME=FILE.npy"]),
         ]:
             with self.subTest(arguments=arguments):
                 result = overtake("run", path, *arguments, "--output-dir", output)

@@ -218,7 +218,6 @@ class Refusals(unittest.TestCase):
             (["--run-on-bpu", "absent"], ["run_on_bpu absent", "no such node"]),
             (["--input-shape", "z=1x3x8x8"], ["--input-shape z", "no such input"]),
             (["--input-shape", "x=1x3x8"], ["--input-shape x", "4 dimensions"]),
-            (["--input-shape", "x=1x3x0x8"], ["--input-shape x=1x3x0x8", "is not"]),
         ]:
             with self.subTest(arguments=arguments):
                 self.assert_refused(self.compile(conv(), *arguments), *parts)
@@ -265,8 +264,8 @@ class Refusals(unittest.TestCase):
             (f"z={samples}", ["no input 'z'"]),
             (self.directory / "absent.npy", ["absent.npy"]),
             (empty, ["empty", "no .npy"]),
-            (not_finite, ["infinity", "samples"]),
-            (none, ["'x'", "0 samples"]),
+            (not_finite, ["not_finite.npy: holds NaN at element 0"]),
+            (none, ["none.npy: holds no samples of input 'x'"]),
         ]:
             with self.subTest(argument=argument):
                 result = self.compile(conv(), "--calibration", argument)
@@ -298,9 +297,9 @@ class Refusals(unittest.TestCase):
 
     def test_limits_of_no_board(self):
         for limit in (1, 999):
-            self.assert_refused(
-                self.compile(conv(), "--max-time-per-fc", limit), str(limit), "1000..4294967295"
-            )
+            result = self.compile(conv(), "--max-time-per-fc", limit)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"'{limit}' is not 0 (off) or 1000..4294967295", result.stderr)
 
     def test_profile_files(self):
         good = SLOW.read_text(encoding="utf-8")

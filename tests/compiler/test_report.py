@@ -267,7 +267,7 @@ class Report(unittest.TestCase):
         self.assertRegex(checked, r"1 FCs, .* ms modelled, .* ms measured; .* median")
 
     def test_calibrate_wants_something_to_do(self):
-        self.assertEqual(overtake("calibrate").returncode, 1)
+        self.assertEqual(overtake("calibrate").returncode, 2)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Sweeps(unittest.TestCase):
 
     def test_an_empty_sweep_is_refused(self):
         for more in ([], ["--json"], ["--repeat", "2"]):
-            self.refuse(1, 'overtake: --sweep "": KEY=A..B[,KEY=A..B...] is needed',
+            self.refuse(2, 'overtake: --sweep "": KEY=A..B[,KEY=A..B...] is needed',
                         "--sweep", "", *more)
 
     def test_columns_choose_the_figures_of_json(self):

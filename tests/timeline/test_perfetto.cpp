@@ -254,7 +254,8 @@ TEST(Perfetto, NamesThePathThatCannotBeWritten) {
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.what(),
-                  std::string("/dev/full: cannot be written: No space left on device"));
+                  std::string("/dev/full: cannot be written: No space left on device; make room, "
+                              "or name another place"));
     }
     const ScratchDirectory directory;
     EXPECT_THROW(write_perfetto(one_preemption(), directory.path() / "missing" / "t"), Error);

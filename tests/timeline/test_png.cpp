@@ -64,7 +64,8 @@ TEST(Png, NamesThePathThatCannotBeWritten) {
     const ScratchDirectory directory;
     const std::string path = directory.path() / "missing" / "picture.png";
     EXPECT_EQ(message_of(to_svg({}, 0, 1000), path),
-              path + ": cannot be written: No such file or directory");
+              path + ": cannot be written: No such file or directory; make its directory first, or "
+                     "name another place");
     const std::string full = message_of(to_svg({}, 0, 1000), "/dev/full");
     EXPECT_EQ(full.find("/dev/full: cannot be written: "), 0u) << full;
     EXPECT_EQ(directory.files(), 0u);

@@ -245,6 +245,9 @@ private:
     }
 
     YAML::Node load() const {
+        std::error_code error;
+        if (std::filesystem::is_directory(path_, error))
+            throw CompileError(path_, "is a directory; name a YAML file");
         try {
             return YAML::LoadFile(path_);
         } catch (const YAML::BadFile&) {

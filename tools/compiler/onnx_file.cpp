@@ -31,10 +31,29 @@ class ProtobufSilence {
     google::protobuf::LogSilencer silencer_;
 };
 
+// What may stand beside an ONNX file and is none.
+void refuse_other_files(const std::string& path, std::ifstream& file) {
+    std::string start(8, '\0');
+    file.read(start.data(), static_cast<std::streamsize>(start.size()));
+    if (file.gcount() == 0)
+        throw CompileError(path, "is empty; export the network again");
+    file.clear();
+    file.seekg(0);
+    if (start.compare(4, 4, "OVM1") == 0 || start.compare(4, 4, "OVP1") == 0)
+        throw CompileError(path, "is a compiled model already; name the ONNX file it came from");
+    if (start.starts_with("\x93NUMPY"))
+        throw CompileError(path, "is an array; name an ONNX file, and samples with --calibration");
+}
+
 onnx::ModelProto parse(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        throw CompileError(path, "is a directory; name an ONNX file");
     std::ifstream file(path, std::ios::binary);
     if (!file)
         throw CompileError(path, std::string(std::strerror(errno)) + "; name a readable ONNX file");
+    if (std::filesystem::is_regular_file(path, error))
+        refuse_other_files(path, file);
     const ProtobufSilence silence;
     google::protobuf::io::IstreamInputStream stream(&file);
     google::protobuf::io::CodedInputStream coded(&stream);

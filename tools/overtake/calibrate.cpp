@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "host_profile.hpp"
 #include "measure.hpp"
+#include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "overtake/model.hpp"
@@ -29,6 +30,7 @@ std::string percent(double part) {
 }
 
 void calibrate(const Options& options) {
+    check_output_file(options.output, options.models);
     host_profile::HostProfile host;
     {
         ProgressBar bar;
@@ -64,8 +66,7 @@ void check(const std::string& path, unsigned runs) {
 
 int run_calibrate(const Options& options) {
     if (options.output.empty() && options.models.empty())
-        throw Error(EINVAL, "calibrate: give -o FILE.yaml to measure this machine, or compiled "
-                            "models to check");
+        throw CLI::RequiredError("-o FILE.yaml, to measure this machine, or MODEL, to check one,");
     if (!options.output.empty())
         calibrate(options);
     for (const std::string& path : options.models)
@@ -81,9 +82,11 @@ void add_calibrate(CLI::App& app, int& status) {
         "calibrate", "Measure this machine's embedded device and write its profile");
     command->add_option("-o,--output", options->output,
                         "Profile file to write, for overtake compile --profile");
-    command->add_option("--name", options->name, "Name of the profile")->capture_default_str();
+    command->add_option("--name", options->name, "Name of the profile")
+        ->check(not_empty())
+        ->capture_default_str();
     command->add_option("--runs", options->runs, "Runs; the fastest counts")
-        ->check(CLI::Range(1u, 100000u))
+        ->check(whole_number(1, 100000))
         ->capture_default_str();
     command->add_option(
         "MODEL", options->models,

@@ -11,6 +11,8 @@
 #include "commands.hpp"
 #include "compile.hpp"
 #include "configuration.hpp"
+#include "normalisation_options.hpp"
+#include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "progress.hpp"
@@ -24,6 +26,7 @@ struct Options {
     compiler::CompileOptions compile;
     std::string configuration;
     std::string output;
+    std::string directory; ///< of the output, to be made; empty: it is there
     std::string report;
     std::vector<std::string> input_shapes;
     bool lists_operators = false;
@@ -45,49 +48,83 @@ void apply_configuration(const CLI::App& command, Options& options) {
     options.compile = std::move(file.compile);
     if (options.output.empty()) {
         options.output = file.output;
-        const auto directory = std::filesystem::path(file.output).parent_path();
-        std::error_code error;
-        std::filesystem::create_directories(directory, error);
-        if (error)
-            throw Error(error.value(), directory.string() + ": the directory cannot be made: " +
-                                           error.message() + "; name another as working_dir");
+        options.directory = std::filesystem::path(file.output).parent_path();
     }
     if (options.report.empty())
         options.report = file.report;
 }
 
-int run_compile(const Options& options) {
-    const std::string output =
+std::string output_of(const Options& options) {
+    std::string output =
         options.output.empty()
             ? std::filesystem::path(options.compile.model).replace_extension(".ovm").string()
             : options.output;
+    // A compiled model as MODEL is refused as such.
     std::error_code error;
-    if (std::filesystem::equivalent(output, options.compile.model, error))
+    if (!options.output.empty() &&
+        std::filesystem::equivalent(output, options.compile.model, error))
         throw Error(EINVAL, output + ": is the ONNX file itself; name another with -o");
-    std::vector<std::string> warnings;
-    std::vector<std::uint8_t> bytes;
-    {
-        compiler::CompileOptions asked = options.compile;
-        asked.warn = [&](const std::string& warning) { warnings.push_back(warning); };
-        ProgressBar bar;
-        bytes = compiler::compile(
-            asked, [&](const std::string& what, double done) { bar.show(what, done); });
+    return output;
+}
+
+std::vector<std::string> files_read(const Options& options) {
+    std::vector<std::string> files = {options.configuration, options.compile.profile};
+    for (const std::string& specification : options.compile.calibration) {
+        files.push_back(specification);
+        files.push_back(specification.substr(specification.find('=') + 1));
     }
+    return files;
+}
+
+// What compiling takes minutes for can be written then.
+void check_places(const Options& options, const std::string& output) {
+    if (!options.report.empty())
+        check_report(options.report, std::filesystem::path(output).stem());
+    if (!options.directory.empty())
+        check_output_directory("working_dir", options.directory);
+    if (options.directory.empty() || std::filesystem::is_directory(options.directory))
+        check_output_file(output, files_read(options));
+}
+
+std::vector<std::uint8_t> compile_model(const Options& options,
+                                        std::vector<std::string>& warnings) {
+    compiler::CompileOptions asked = options.compile;
+    asked.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+    ProgressBar bar;
+    return compiler::compile(asked,
+                             [&](const std::string& what, double done) { bar.show(what, done); });
+}
+
+std::string samples_taken(const Options& options, const nlohmann::ordered_json& summary) {
+    if (options.compile.calibration.empty())
+        return "";
+    const auto count = summary["calibration"]["samples"].get<std::uint64_t>();
+    return fmt::format(", calibrated with {} sample{}", count, count == 1 ? "" : "s");
+}
+
+int run_compile(const Options& options) {
+    const std::string output = output_of(options);
+    check_places(options, output);
+    std::vector<std::string> warnings;
+    const std::vector<std::uint8_t> bytes = compile_model(options, warnings);
     // What cannot be loaded is not written.
     const auto model = Model::from_bytes(std::as_bytes(std::span(bytes)), output);
-    write_file(output, [&](std::ostream& file) {
+    const nlohmann::ordered_json summary = summarise(*model);
+    OutputFiles files;
+    if (!options.directory.empty())
+        files.make_directory(options.directory);
+    files.add(output, [&](std::ostream& file) {
         file.write(reinterpret_cast<const char*>(bytes.data()),
                    static_cast<std::streamsize>(bytes.size()));
     });
+    if (!options.report.empty())
+        add_report(files, options.report, std::filesystem::path(output).stem(), summary);
+    files.commit();
     for (const std::string& warning : warnings)
         fmt::print(stderr, "overtake: {}\n", warning);
-    if (options.quiet && options.report.empty())
-        return 0;
-    const nlohmann::ordered_json summary = summarise(*model);
-    if (!options.report.empty())
-        write_report(options.report, std::filesystem::path(output).stem(), summary);
     if (!options.quiet)
-        fmt::print("{}: {}\n", output, one_line_summary(summary));
+        fmt::print("{}: {}{}\n", output, one_line_summary(summary),
+                   samples_taken(options, summary));
     return 0;
 }
 
@@ -107,7 +144,8 @@ void read_input_shapes(const std::vector<std::string>& arguments, compiler::Impo
             at = end + 1;
         }
         if (!is_sound)
-            throw Error(EINVAL, "--input-shape " + argument + ": is not NAME=1x3x224x224");
+            throw CLI::ValidationError("--input-shape",
+                                       "'" + argument + "' is not NAME=1x3x224x224");
         import.input_shapes[argument.substr(0, equals)] = shape;
     }
 }
@@ -136,30 +174,41 @@ void add_compile(CLI::App& app, int& status) {
     command
         ->add_option("--max-time-per-fc", options->compile.max_time_per_fc_us,
                      "Longest time of a function call, microseconds; 0 = one FC per BPU segment")
-        ->check(CLI::Range(0u, 4294967295u))
+        ->check(whole_number(0, 4294967295))
+        ->check(CLI::Validator(
+            [](std::string& text) -> std::string {
+                return text == "0" || text.size() > 3
+                           ? ""
+                           : "'" + text + "' is not 0 (off) or 1000..4294967295 microseconds";
+            },
+            ""))
         ->capture_default_str();
     command
         ->add_option(
             "--calibration", options->compile.calibration,
             "[INPUT=]FILE (.npy, .png, .jpg) or directory of such, with samples; once per input")
         ->allow_extra_args(false);
+    add_normalisation(*command, options->compile.normalisation);
     const std::map<std::string, compiler::CalibrationMethod> methods = {
         {"min-max", compiler::CalibrationMethod::min_max},
         {"percentile", compiler::CalibrationMethod::percentile},
         {"kl", compiler::CalibrationMethod::kl},
         {"mse", compiler::CalibrationMethod::mse},
         {"best", compiler::CalibrationMethod::best}};
-    auto* method =
-        command
-            ->add_option("--calibration-method", options->compile.method,
-                         "How ranges follow from the samples: min-max (default), "
-                         "percentile, kl, mse, or best: what leaves outputs nearest to float")
-            ->transform(CLI::CheckedTransformer(methods).description(""));
+    auto* method = command
+                       ->add_option_function<std::string>(
+                           "--calibration-method",
+                           [options, methods](const std::string& name) {
+                               options->compile.method = methods.at(name);
+                           },
+                           "How ranges follow from the samples: min-max (default), "
+                           "percentile, kl, mse, or best: what leaves outputs nearest to float")
+                       ->check(one_of({"min-max", "percentile", "kl", "mse", "best"}));
     command
         ->add_option("--percentile", options->compile.percentile,
                      "Part of each tensor's calibration values that its range covers; chooses the "
                      "method percentile")
-        ->check(CLI::Range(90.0, 100.0))
+        ->check(number(90, 100))
         ->capture_default_str()
         ->each([options, method](const std::string&) {
             if (method->count() == 0)
@@ -174,6 +223,7 @@ void add_compile(CLI::App& app, int& status) {
                      "Device the FC times are for: a built-in profile or a file")
         ->capture_default_str();
     command->add_option("--seed", options->compile.seed, "Of the noise used without --calibration")
+        ->check(whole_number(0, 4294967295))
         ->capture_default_str();
     command->add_option("--report", options->report,
                         "FILE.html, FILE.json, FILE.txt, or a directory for all three");
@@ -192,9 +242,9 @@ void add_compile(CLI::App& app, int& status) {
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which operators of ONNX run where, and nothing else");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
-    for (const char* name :
-         {"MODEL", "--calibration", "--calibration-method", "--percentile", "--no-bias-correction",
-          "--no-equalisation", "--seed", "--input-shape", "--run-on-cpu", "--run-on-bpu"})
+    for (const char* name : {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method",
+                             "--percentile", "--no-bias-correction", "--no-equalisation", "--seed",
+                             "--input-shape", "--run-on-cpu", "--run-on-bpu"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         if (options->lists_operators) {

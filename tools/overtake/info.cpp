@@ -23,6 +23,8 @@ struct Options {
 };
 
 int run_info(const Options& options) {
+    if (!options.report.empty())
+        check_report(options.report, std::filesystem::path(options.model).stem());
     auto models = Model::load_all(options.model);
     if (!options.name.empty())
         models = {Model::load(options.model, options.name)};
@@ -30,13 +32,16 @@ int run_info(const Options& options) {
     for (const auto& model : models)
         list.push_back(summarise(*model));
     if (!options.report.empty()) {
+        OutputFiles files;
         if (models.size() == 1)
-            write_report(options.report, std::filesystem::path(options.model).stem(), list[0]);
+            add_report(files, options.report, std::filesystem::path(options.model).stem(), list[0]);
         else
-            write_reports(options.report, list);
-    } else if (options.json) {
+            add_reports(files, options.report, list);
+        files.commit();
+    }
+    if (options.json) {
         fmt::print("{}\n", (list.size() == 1 ? list[0] : list).dump(2));
-    } else {
+    } else if (options.report.empty()) {
         for (std::size_t index = 0; index < list.size(); ++index)
             fmt::print("{}{}", index == 0 ? "" : "\n\n", report::text(list[index]));
     }

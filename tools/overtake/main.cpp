@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "option_checks.hpp"
 #include "overtake/device.hpp"
 
 namespace {
@@ -52,6 +54,41 @@ int flushed(int status) {
     return exit_failure;
 }
 
+/// "a,b,c}" as "a, b, c".
+std::string spaced(std::string_view set) {
+    std::string text;
+    for (const char c : set.substr(0, set.find('}')))
+        text += c == ',' ? ", " : std::string(1, c);
+    return text;
+}
+
+/// CLI11's reason in plain words: it knows neither the user's options as files nor as words.
+std::string reason_of(const CLI::ParseError& error) {
+    const std::string text = error.what();
+    const std::string option = text.substr(0, text.find(": "));
+    if (error.get_name() == "ArgumentMismatch")
+        return option + (text.find("ost ") != std::string::npos ? ": is given more than once"
+                                                                : ": needs a value");
+    if (const std::size_t verb = text.find(" excludes ");
+        error.get_name() == "ExcludesError" && verb != std::string::npos)
+        return text.substr(0, verb) + ": cannot be given together with " +
+               text.substr(verb + std::strlen(" excludes "));
+    if (const std::size_t value = text.find(" = ");
+        error.get_name() == "ConversionError" && value != std::string::npos)
+        return text.substr(text.find("--"), value - text.find("--")) + ": '" +
+               text.substr(value + 3) + "' is out of range";
+    if (const std::size_t set = text.find(" not in {"); set != std::string::npos)
+        return text.substr(0, set) + " is not one of " +
+               spaced(text.substr(set + std::strlen(" not in {")));
+    return text;
+}
+
+/// Whose --help says what would be right.
+std::string name_of_chosen(const CLI::App& app) {
+    const auto chosen = app.get_subcommands();
+    return app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
+}
+
 int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
     try {
         app.parse(argc, argv);
@@ -60,13 +97,19 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
         // --help and --version arrive here too, as success.
         if (error.get_exit_code() == 0)
             return app.exit(error);
-        const bool is_unknown = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
+        const bool is_unknown = app.get_subcommands().empty() && argc > 1;
+        const char* const kind = is_unknown && argv[1][0] == '-' ? "an option" : "a subcommand";
         const std::string what =
-            is_unknown ? std::string(argv[1]) + ": is not a subcommand" : error.what();
-        complain(what + "; see overtake --help");
+            is_unknown ? fmt::format("{}: is not {}", argv[1], kind) : reason_of(error);
+        complain(fmt::format("{}; see {} --help", what, name_of_chosen(app)));
         return exit_usage;
     } catch (const std::bad_alloc&) {
         complain("it needs more memory than there is; give it smaller tensors or fewer samples");
+        return exit_failure;
+    } catch (const std::system_error& error) {
+        errno = error.code().value();
+        if (std::ferror(stdout) == 0) // of which flushed() tells
+            complain(error.what());
         return exit_failure;
     } catch (const std::exception& error) {
         complain(error.what());
@@ -83,8 +126,29 @@ static void open_standard_streams() {
             (void)!open("/dev/null", O_RDWR); // the lowest that is free
 }
 
+// Ends as the signal asks, on a line of its own: no file has appeared yet that is not whole.
+static void on_interrupt(int signal) {
+    constexpr std::string_view told = "overtake: interrupted\n", clear = "\r\033[K";
+    if (isatty(STDERR_FILENO) == 1)
+        (void)!write(STDERR_FILENO, clear.data(), clear.size());
+    (void)!write(STDERR_FILENO, told.data(), told.size());
+    raise(signal); // SA_RESETHAND: this time for good
+}
+
+static void tell_of_interrupts() {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        struct sigaction before {};
+        struct sigaction action {};
+        action.sa_handler = on_interrupt;
+        action.sa_flags = static_cast<int>(SA_RESETHAND);
+        if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signal, &action, nullptr);
+    }
+}
+
 int main(int argc, char** argv) {
     open_standard_streams();
+    tell_of_interrupts();
     // A limit of file sizes is an error of writing, to be told as one.
     std::signal(SIGXFSZ, SIG_IGN);
     CLI::App app{"Compile neural networks for the Overtake NPU, run them and watch them run"};
@@ -100,5 +164,7 @@ int main(int argc, char** argv) {
     overtake::command::add_sim(app, status);
     overtake::command::add_calibrate(app, status);
     overtake::command::add_demo(app, status);
+    for (CLI::App* command : app.get_subcommands({}))
+        overtake::command::check_numbers(*command);
     return flushed(parse_and_run(app, argc, argv, status));
 }

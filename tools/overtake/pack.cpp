@@ -19,6 +19,7 @@ struct Options {
 };
 
 int run_pack(const Options& options) {
+    check_output_file(options.output, options.models);
     std::vector<std::shared_ptr<const Model>> models;
     for (const std::string& path : options.models)
         for (const auto& model : Model::load_all(path))

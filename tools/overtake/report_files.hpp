@@ -5,15 +5,23 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "output_file.hpp"
+
 namespace overtake::command {
 
-/// Writes the report: to a file if `path` ends in .html, .json or .txt, in that form; otherwise
-/// into the directory `path` (made if need be) in all three, as NAME.html and so on.  Throws Error.
-void write_report(const std::string& path, const std::string& name,
-                  const nlohmann::ordered_json& summary);
+/// Throws CLI::ValidationError if `path` has a suffix that reports are not written in, and Error if
+/// nothing can be written there; for a model of this name.
+void check_report(const std::string& path, const std::string& name);
+
+/// Adds the report to `files`: one file if `path` ends in .html, .json or .txt, in that form;
+/// otherwise all three in the directory `path` (made if need be), as NAME.html and so on.  Throws
+/// Error.
+void add_report(OutputFiles& files, const std::string& path, const std::string& name,
+                const nlohmann::ordered_json& summary);
 
 /// The same for several models, each under its own name in a directory; a file is refused, and so
 /// are two models of one name.
-void write_reports(const std::string& path, const nlohmann::ordered_json& summaries);
+void add_reports(OutputFiles& files, const std::string& path,
+                 const nlohmann::ordered_json& summaries);
 
 } // namespace overtake::command

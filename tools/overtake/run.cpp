@@ -16,6 +16,9 @@
 #include "float_executor.hpp"
 #include "fold.hpp"
 #include "import.hpp"
+#include "normalisation_options.hpp"
+#include "option_checks.hpp"
+#include "output_file.hpp"
 #include "overtake/session.hpp"
 #include "progress.hpp"
 #include "run_samples.hpp"
@@ -45,7 +48,8 @@ std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> nu
                          {tensor.shape.begin(), tensor.shape.end()},
                          tensor.data_type,
                          tensor.colours,
-                         tensor.full_range});
+                         tensor.full_range,
+                         tensor.on_device()});
     }
     return ports;
 }
@@ -65,36 +69,57 @@ std::vector<Port> ports_of(const compiler::Graph& graph,
 // What a run took, for its last line.
 class Measure {
 public:
+    void finish() { taken_ = std::chrono::steady_clock::now() - begin_; }
+
     void print(const Options& options, const std::string& what, std::size_t count) const {
         if (options.quiet)
             return;
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin_;
         rusage usage{};
         getrusage(RUSAGE_SELF, &usage); // ru_maxrss is in KiB
         fmt::print("{}: {} sample{} {}, {:.2f} ms each, peak memory {} MiB\n", options.model, count,
-                   count == 1 ? "" : "s", what, taken.count() * 1e3 / static_cast<double>(count),
+                   count == 1 ? "" : "s", what, taken_.count() * 1e3 / static_cast<double>(count),
                    (usage.ru_maxrss + 1023) / 1024);
     }
 
 private:
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::chrono::duration<double> taken_{};
 };
 
-int run_on_device(const Options& options, const std::shared_ptr<const Model>& model) {
-    const auto inputs =
-        read_inputs(ports_of(*model, model->inputs()), options.inputs, options.normalisation);
+// What the user ought to know of a run that succeeds, each once.
+class Warnings {
+public:
+    compiler::Warn sink() {
+        return [this](const std::string& text) {
+            if (std::ranges::find(texts_, text) == texts_.end())
+                texts_.push_back(text);
+        };
+    }
+    void print() const {
+        for (const std::string& text : texts_)
+            fmt::print(stderr, "overtake: {}\n", text);
+    }
+
+private:
+    std::vector<std::string> texts_;
+};
+
+int run_on_device(const Options& options, const std::shared_ptr<const Model>& model,
+                  Warnings warnings = {}) {
+    const auto inputs = read_inputs(ports_of(*model, model->inputs()), options.inputs,
+                                    options.normalisation, warnings.sink());
     const std::size_t count = inputs.front().count;
     SessionOptions rights;
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
+    OutputSamples outputs(ports_of(*model, model->outputs()));
+    outputs.check(options.output_directory, options.inputs);
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
     const auto device = open_device(options.device, embedded);
     Session session(device, model, rights);
 
-    OutputSamples outputs(ports_of(*model, model->outputs()));
-    make_output_directory(options.output_directory);
-    const Measure measure;
+    Measure measure;
     {
         ProgressBar bar;
         std::deque<Task> running; // oldest first
@@ -116,21 +141,24 @@ int run_on_device(const Options& options, const std::shared_ptr<const Model>& mo
         while (!running.empty())
             collect();
     }
-    measure.print(options, fmt::format("in int8 on {}", device->backend()), count);
+    measure.finish();
     outputs.write(options.output_directory, count);
+    warnings.print();
+    measure.print(options, fmt::format("in int8 on {}", device->backend()), count);
     return 0;
 }
 
 int run_in_float(const Options& options) {
     compiler::Graph graph = compiler::import_onnx(options.model);
     compiler::fold(graph);
-    const auto inputs =
-        read_inputs(ports_of(graph, graph.inputs), options.inputs, options.normalisation);
+    Warnings warnings;
+    const auto inputs = read_inputs(ports_of(graph, graph.inputs), options.inputs,
+                                    options.normalisation, warnings.sink());
     const std::size_t count = inputs.front().count;
     OutputSamples outputs(ports_of(graph, graph.outputs));
-    make_output_directory(options.output_directory);
+    outputs.check(options.output_directory, options.inputs);
     compiler::FloatExecutor executor(graph);
-    const Measure measure;
+    Measure measure;
     {
         ProgressBar bar;
         for (std::size_t index = 0; index < count; ++index) {
@@ -145,33 +173,41 @@ int run_in_float(const Options& options) {
             bar.show("running", static_cast<double>(index) / static_cast<double>(count));
         }
     }
-    measure.print(options, "in float on the CPU", count);
+    measure.finish();
     outputs.write(options.output_directory, count);
+    warnings.print();
+    measure.print(options, "in float on the CPU", count);
     return 0;
 }
 
+bool is_onnx(const std::string& model) {
+    return std::filesystem::path(model).extension() == ".onnx";
+}
+
 int run_model(const Options& options) {
-    if (std::filesystem::path(options.model).extension() != ".onnx") {
+    if (!is_onnx(options.model)) {
         if (!options.calibration.empty())
-            throw Error(EINVAL, "--calibration: is for .onnx files; " + options.model +
-                                    " is compiled already");
+            throw CLI::ValidationError("--calibration", "is for .onnx files; " + options.model +
+                                                            " is compiled already");
         return run_on_device(options, Model::load(options.model, options.name));
     }
     if (options.calibration.empty())
         return run_in_float(options);
-    make_output_directory(options.output_directory); // before minutes of compiling
+    check_output_directory("--output-dir", options.output_directory); // before minutes of compiling
     compiler::CompileOptions compile;
     compile.model = options.model;
     compile.calibration = options.calibration;
     compile.normalisation = options.normalisation;
+    Warnings warnings;
+    compile.warn = warnings.sink();
     std::vector<std::uint8_t> bytes;
     {
         ProgressBar bar;
         bytes = compiler::compile(
             compile, [&](const std::string& what, double done) { bar.show(what, done); });
     }
-    return run_on_device(options,
-                         Model::from_bytes(std::as_bytes(std::span(bytes)), options.model));
+    return run_on_device(options, Model::from_bytes(std::as_bytes(std::span(bytes)), options.model),
+                         std::move(warnings));
 }
 
 void add_task_options(CLI::App& command, Options& options) {
@@ -182,13 +218,15 @@ void add_task_options(CLI::App& command, Options& options) {
     command
         .add_option("--priority", options.task.priority,
                     "0..254 NORMAL, 255 HIGH (kernel device: needs CAP_SYS_NICE)")
-        ->check(CLI::Range(0, 255))
+        ->check(whole_number(0, 255))
         ->capture_default_str();
     command
         .add_option("--custom-id", options.task.custom_id,
                     "Breaks ties inside one priority: the smaller goes first")
         ->capture_default_str();
-    command.add_option("--core", options.task.core, "Core, from 1; 0 = any")->capture_default_str();
+    command.add_option("--core", options.task.core, "Core, from 1; 0 = any")
+        ->check(whole_number(0, OVERTAKE_MAX_CORES))
+        ->capture_default_str();
 }
 
 } // namespace
@@ -210,6 +248,7 @@ void add_run(CLI::App& app, int& status) {
     command
         ->add_option("--output-dir", options->output_directory,
                      "Directory for OUTPUT.npy; slashes in names become underscores")
+        ->check(not_empty())
         ->required();
     command
         ->add_option(
@@ -217,18 +256,16 @@ void add_run(CLI::App& app, int& status) {
             "[INPUT=]FILE or directory: compile the .onnx in memory with these samples and "
             "run it in int8")
         ->allow_extra_args(false);
-    command
-        ->add_option("--mean", options->normalisation.mean,
-                     "Taken off the pixels (0..255) of pictures: a number, or one a channel")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    command->add_option("--scale", options->normalisation.scale, "What they are multiplied by then")
-        ->delimiter(',')
-        ->allow_extra_args(false);
+    add_normalisation(*command, options->normalisation);
     add_task_options(*command, *options);
     command->add_option("--model-name", options->name, "Which model of a pack");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
-    command->callback([options, &status] { status = run_model(*options); });
+    command->callback([options, command, &status] {
+        if (is_onnx(options->model) && command->count("--model-name") > 0)
+            throw CLI::ValidationError("--model-name", "is for packs of compiled models, and " +
+                                                           options->model + " is none");
+        status = run_model(*options);
+    });
 }
 
 } // namespace overtake::command

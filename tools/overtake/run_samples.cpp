@@ -5,14 +5,15 @@
 #include <cerrno>
 #include <map>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "npy.hpp"
 #include "nv12.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
+#include "sample_file.hpp"
 
 namespace overtake::command {
 namespace {
@@ -91,15 +92,43 @@ InputSamples read_array(const Port& port, const std::string& path) {
     return {port.elements(), has_axis ? array.shape[0] : 1, std::move(array.data)};
 }
 
+// A picture or an array, whatever its name.
+InputSamples read_file(const Port& port, const std::string& path,
+                       const compiler::Normalisation& normalisation, const compiler::Warn& warn) {
+    if (compiler::kind_of_sample(path) == compiler::SampleKind::picture ||
+        compiler::is_image_name(path)) {
+        InputSamples picture = read_picture(port, path, normalisation);
+        if (normalisation.empty() && port.type == DataType::float32)
+            warn(compiler::unnormalised_pictures(path));
+        return picture;
+    }
+    InputSamples samples = read_array(port, path);
+    if (const std::string wrong = compiler::describe_not_finite(samples.data); !wrong.empty()) {
+        if (port.is_int8)
+            throw Error(EINVAL,
+                        fmt::format("{}: {}, which 8 bits cannot; take it out", path, wrong));
+        warn(fmt::format("{}: {}, and outputs may hold it too", path, wrong));
+    }
+    return samples;
+}
+
+std::string input_names(const std::vector<Port>& ports) {
+    std::vector<std::string> names;
+    for (const Port& port : ports)
+        names.push_back("'" + port.name + "'");
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::map<std::string, std::string> files_by_name(const std::vector<std::string>& arguments) {
     std::map<std::string, std::string> files;
     for (const std::string& argument : arguments) {
         const std::size_t equals = argument.find('=');
-        if (equals == std::string::npos || equals == 0)
-            throw Error(EINVAL, fmt::format("--input {}: is not NAME=FILE.npy (or a .png, a .jpg)",
-                                            argument));
+        if (equals == std::string::npos || equals == 0 || equals + 1 == argument.size())
+            throw CLI::ValidationError(
+                "--input", fmt::format("'{}' is not NAME=FILE.npy (or a .png, a .jpg)", argument));
         if (!files.emplace(argument.substr(0, equals), argument.substr(equals + 1)).second)
-            throw Error(EINVAL, fmt::format("--input {}: the input is given twice", argument));
+            throw CLI::ValidationError("--input",
+                                       fmt::format("'{}': the input is given twice", argument));
     }
     return files;
 }
@@ -115,7 +144,8 @@ std::size_t Port::elements() const {
 
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
-                                      const compiler::Normalisation& normalisation) {
+                                      const compiler::Normalisation& normalisation,
+                                      const compiler::Warn& warn) {
     auto files = files_by_name(arguments);
     std::vector<InputSamples> inputs;
     for (const Port& port : ports) {
@@ -123,32 +153,16 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
         if (file == files.end())
             throw Error(EINVAL, fmt::format("--input: '{0}' is missing; add --input {0}=FILE.npy",
                                             port.name));
-        inputs.push_back(compiler::is_image_name(file->second)
-                             ? read_picture(port, file->second, normalisation)
-                             : read_array(port, file->second));
+        inputs.push_back(read_file(port, file->second, normalisation, warn));
         files.erase(file);
         if (inputs.back().count != inputs.front().count)
             throw Error(EINVAL, fmt::format("--input {}: has {} samples, the first input has {}",
                                             port.name, inputs.back().count, inputs.front().count));
     }
     if (!files.empty())
-        throw Error(EINVAL,
-                    fmt::format("--input {}: the model has no such input; see overtake info",
-                                files.begin()->first));
+        throw Error(EINVAL, fmt::format("--input {}: the model has no such input; it has {}",
+                                        files.begin()->first, input_names(ports)));
     return inputs;
-}
-
-void make_output_directory(const std::filesystem::path& directory) {
-    std::error_code error;
-    std::filesystem::create_directories(directory, error);
-    if (!error && !std::filesystem::is_directory(directory, error))
-        error = std::make_error_code(std::errc::not_a_directory);
-    if (!error && access(directory.c_str(), W_OK | X_OK) != 0)
-        error = std::error_code(errno, std::generic_category());
-    if (error)
-        throw Error(error.value(),
-                    fmt::format("--output-dir {}: {}; name a directory that can be written to",
-                                directory.string(), error.message()));
 }
 
 OutputSamples::OutputSamples(std::vector<Port> ports)
@@ -166,17 +180,33 @@ OutputSamples::OutputSamples(std::vector<Port> ports)
     }
 }
 
+void OutputSamples::check(const std::filesystem::path& directory,
+                          const std::vector<std::string>& arguments) const {
+    check_output_directory("--output-dir", directory);
+    std::error_code error;
+    if (!std::filesystem::is_directory(directory, error))
+        return;
+    std::vector<std::string> read;
+    for (const std::string& argument : arguments)
+        read.push_back(argument.substr(argument.find('=') + 1));
+    for (const std::string& file : files_)
+        check_output_file(directory / file, read);
+}
+
 void OutputSamples::append(std::size_t output, std::span<const float> values) {
     data_[output].insert(data_[output].end(), values.begin(), values.end());
 }
 
 void OutputSamples::write(const std::filesystem::path& directory, std::size_t count) const {
+    OutputFiles files;
+    files.make_directory(directory);
     for (std::size_t index = 0; index < ports_.size(); ++index) {
         std::vector<std::size_t> shape = ports_[index].shape;
         shape[0] *= count;
-        write_file(directory / files_[index],
-                   [&](std::ostream& file) { compiler::write_npy(file, shape, data_[index]); });
+        files.add(directory / files_[index],
+                  [&](std::ostream& file) { compiler::write_npy(file, shape, data_[index]); });
     }
+    files.commit();
 }
 
 } // namespace overtake::command

@@ -11,6 +11,7 @@
 
 #include "image.hpp"
 #include "overtake/model.hpp"
+#include "samples.hpp"
 
 namespace overtake::command {
 
@@ -21,6 +22,7 @@ struct Port {
     DataType type = DataType::float32;
     Colours colours = Colours::unknown; ///< as in Tensor
     bool full_range = false;            ///< as in Tensor
+    bool is_int8 = false;               ///< its numbers become 8 bits
 
     std::size_t elements() const;
 };
@@ -38,13 +40,12 @@ struct InputSamples {
 
 /// Reads NAME=FILE for each port, as many samples of each.  A .npy file holds one sample, or
 /// several along axis 0; a .png or .jpg is one, stretched to the input's size, in its colours if
-/// they are known, else RGB or grey.  Throws Error naming the argument.
+/// they are known, else RGB or grey.  `warn` is told of pictures that nothing normalises and of
+/// NaN.  Throws Error, or CLI::ValidationError, naming the argument.
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
-                                      const compiler::Normalisation& normalisation);
-
-/// Makes the directory that outputs are to be written to.  Throws Error naming it.
-void make_output_directory(const std::filesystem::path& directory);
+                                      const compiler::Normalisation& normalisation,
+                                      const compiler::Warn& warn);
 
 /// Values of every output, samples one behind the other.
 class OutputSamples {
@@ -52,9 +53,15 @@ public:
     /// Throws Error if two outputs would be one file.
     explicit OutputSamples(std::vector<Port> ports);
 
+    /// Throws Error if write() could not write into the directory, or would replace a file of
+    /// `arguments`, NAME=FILE.
+    void check(const std::filesystem::path& directory,
+               const std::vector<std::string>& arguments) const;
+
     void append(std::size_t output, std::span<const float> values);
 
-    /// Writes OUTPUT.npy for each, slashes in names as underscores, each whole or not at all.
+    /// Writes OUTPUT.npy for each, slashes in names as underscores, into the directory, which is
+    /// made if need be: all of them, whole, or nothing.
     void write(const std::filesystem::path& directory, std::size_t count) const;
 
 private:

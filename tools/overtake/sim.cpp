@@ -19,6 +19,7 @@
 
 #include "commands.hpp"
 #include "fuzz.hpp"
+#include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "progress.hpp"
@@ -66,12 +67,24 @@ struct Source {
     fs::path path;
 };
 
+/// What an option says, or an error of usage.
+template <class Read>
+auto as_usage(const std::string& option, Read read) {
+    try {
+        return read();
+    } catch (const Error& error) {
+        throw CLI::ValidationError(option.empty() ? error.what()
+                                                  : fmt::format("{} {}", option, error.what()));
+    }
+}
+
 Source read_source(const Options& options) {
     Source source;
     source.path = simulator::find_scenario(options.scenario);
     source.document = simulator::read_json(source.path);
     for (const std::string& setting : options.settings)
-        simulator::apply_setting(source.document, simulator::parse_setting(setting));
+        simulator::apply_setting(
+            source.document, as_usage("--set", [&] { return simulator::parse_setting(setting); }));
     if (options.seed)
         simulator::apply_setting(source.document, {"seed", *options.seed});
     return source;
@@ -161,7 +174,7 @@ int run_once(const Options& options, const Source& source) {
 int run_experiment(const Options& options, const Source& source) {
     std::optional<simulator::Grid> grid;
     if (options.sweep)
-        grid.emplace(*options.sweep);
+        as_usage("", [&] { return &grid.emplace(*options.sweep); });
     ProgressBar bar;
     simulator::Experiment experiment;
     experiment.document = source.document;
@@ -194,22 +207,11 @@ std::uint64_t parse_time(const char* option, const std::string& text) {
     return static_cast<std::uint64_t>(std::llround(number * unit->second));
 }
 
-/// 0..2^64 - 1, without a sign, which CLI11 would take and wrap.
-CLI::Validator unsigned_integer() {
-    return {[](std::string& text) -> std::string {
-                std::uint64_t value = 0;
-                const char* const end = text.data() + text.size();
-                const auto [stop, error] = std::from_chars(text.data(), end, value);
-                return error == std::errc() && stop == end ? "" : text + " is not in 0..2^64 - 1";
-            },
-            ""};
-}
-
 int run_sim(const Options& options) {
     if (options.list)
         return list_bundled();
     if ((options.from != 0 || options.to) && !options.wants_pictures())
-        throw CLI::RequiresError("--from and --to", "--svg, --png or --perfetto");
+        throw CLI::RequiresError(options.to ? "--to" : "--from", "--svg, --png or --perfetto");
     if (!options.columns.empty() && !options.wants_experiment())
         throw CLI::RequiresError("--columns", "--sweep or --repeat");
     if (options.threads && !options.wants_experiment() && options.fuzz == 0)
@@ -222,6 +224,9 @@ int run_sim(const Options& options) {
     if (options.scenario.empty())
         throw CLI::RequiredError("SCENARIO");
     const Source source = read_source(options);
+    for (const std::string& path : {options.output, options.svg, options.png, options.perfetto})
+        if (!path.empty())
+            check_output_file(path, {source.path.string()});
     if (source.document.is_object() && source.document.value("kind", nlohmann::json()) == "fuzz")
         return named(source, [&] {
             if (options.wants_experiment())
@@ -261,20 +266,20 @@ void add_sim(CLI::App& app, int& status) {
     command
         ->add_option("--seed", options->seed,
                      "Seed of the generated loads; of the first case of --fuzz")
-        ->check(unsigned_integer());
+        ->check(whole_number(0, ~std::uint64_t{0}));
     auto* sweep = command->add_option("--sweep", options->sweep,
                                       "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
     auto* repeat = command
                        ->add_option("--repeat", options->repeat,
                                     "Runs with as many seeds; means with 95 % confidence intervals")
-                       ->check(CLI::Range(1, 1000000));
+                       ->check(whole_number(1, 1000000));
     auto* fuzz =
         command
             ->add_option("--fuzz", options->fuzz,
                          "Draw N cases of clients and hosts that misbehave, check invariants")
-            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+            ->check(whole_number(1, std::uint64_t{1} << 40));
     command->add_option("--commands", options->commands, "Commands of each case of --fuzz; 100")
-        ->check(CLI::Range(1, 100000))
+        ->check(whole_number(1, 100000))
         ->needs(fuzz);
     for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat",
                               "--svg", "--png", "--perfetto"})
@@ -282,7 +287,7 @@ void add_sim(CLI::App& app, int& status) {
     for (const char* one : {"--svg", "--png", "--perfetto"})
         command->get_option(one)->excludes(sweep)->excludes(repeat);
     command->add_option("--threads", options->threads, "For --sweep, --repeat and --fuzz; all CPUs")
-        ->check(CLI::Range(1, 1024));
+        ->check(whole_number(1, 1024));
     command
         ->add_option("--columns", options->columns,
                      "Of --sweep's and --repeat's table: detector,large p99,ANTT")

@@ -100,12 +100,14 @@ private:
 std::string read_text(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file)
-        throw Error(errno, std::strerror(errno));
+        throw Error(errno, std::string(std::strerror(errno)) + "; name a readable JSON file");
     if (fs::is_directory(path))
-        throw Error(EISDIR, std::strerror(EISDIR));
+        throw Error(EISDIR, "is a directory; name a JSON file");
     std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (file.bad())
         throw Error(EIO, "cannot be read to its end");
+    if (text.empty())
+        throw Error(EINVAL, "is empty; name a JSON file");
     return text;
 }
 

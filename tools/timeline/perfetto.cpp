@@ -272,10 +272,8 @@ void write_perfetto(const Timeline& timeline, const std::string& path) {
         google::protobuf::io::CodedOutputStream coded(&stream);
         trace.write(coded);
     }
-    if (!stream.Flush()) {
-        const int code = stream.GetErrno();
-        throw Error(code, fmt::format("{}: cannot be written: {}", path, std::strerror(code)));
-    }
+    if (!stream.Flush())
+        file.fail(stream.GetErrno());
     file.commit();
 }
 

@@ -35,14 +35,18 @@ struct Descriptor {
 FileBytes FileBytes::map(const std::string& path) {
     const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     if (file.fd < 0)
-        fail(errno, path, std::string("cannot open: ") + std::strerror(errno));
+        fail(errno, path,
+             std::string("cannot open: ") + std::strerror(errno) +
+                 "; name a compiled model (.ovm)");
     struct stat status {};
     if (fstat(file.fd, &status) != 0)
         fail(errno, path, std::string("cannot read its size: ") + std::strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        fail(EISDIR, path, "is a directory; name a compiled model (.ovm)");
     if (!S_ISREG(status.st_mode))
-        fail(EINVAL, path, "not a regular file");
+        fail(EINVAL, path, "not a regular file; name a compiled model (.ovm)");
     if (status.st_size == 0)
-        fail(EINVAL, path, "offset 0: the file is empty");
+        fail(EINVAL, path, "offset 0: the file is empty; compile the model again");
     const auto size = static_cast<std::size_t>(status.st_size);
     void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
     if (memory == MAP_FAILED)

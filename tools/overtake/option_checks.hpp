@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Checks of what stands behind options, for CLI::Option::check().  What they refuse is told in one
+// line that names what is possible.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace overtake::command {
+
+/// "a, b or c".
+std::string listed(const std::vector<std::string>& choices);
+
+/// One of these words.
+CLI::Validator one_of(std::vector<std::string> choices);
+
+/// A whole number without a sign, which CLI11 would take and wrap.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+
+/// A number, not NaN.
+CLI::Validator number(double least, double most);
+
+/// A finite number above 0.
+CLI::Validator positive_number();
+
+/// A text of at least a character.
+CLI::Validator not_empty();
+
+/// Gives each option of the command that takes a number a check that it is one, beside its own.
+void check_numbers(CLI::App& command);
+
+} // namespace overtake::command
