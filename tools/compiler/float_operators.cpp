@@ -80,13 +80,13 @@ void run_slice(const Node& node, const FloatTensor& in, const Value& value,
     });
 }
 
-// Neighbours which two pixels a position lies, and how far from the first.
-struct Neighbours {
+// Interpolation which two pixels a position lies, and how far from the first.
+struct Interpolation {
     std::size_t first, second;
     float fraction;
 };
 
-Neighbours between(const Positions& positions, std::uint32_t output, std::uint32_t size) {
+Interpolation between(const Positions& positions, std::uint32_t output, std::uint32_t size) {
     const double position = std::clamp(positions.start + output * positions.step, 0.0, size - 1.0);
     const auto first = static_cast<std::size_t>(position);
     return {first, std::min<std::size_t>(first + 1, size - 1),
@@ -96,8 +96,8 @@ Neighbours between(const Positions& positions, std::uint32_t output, std::uint32
 void run_resize(const Node& node, const FloatTensor& in, const Value& value,
                 std::vector<float>& out) {
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
-        const Neighbours row = between(node.rows, y, in.value.height);
-        const Neighbours column = between(node.columns, x, in.value.width);
+        const Interpolation row = between(node.rows, y, in.value.height);
+        const Interpolation column = between(node.columns, x, in.value.width);
         const auto pixel = [&](std::size_t r, std::size_t c) {
             return in.data[in.value.index(channel, r, c)];
         };

@@ -23,9 +23,9 @@ struct View {
     bool is_reshaped = false;
 };
 
-class Placement {
+class Placer {
 public:
-    Placement(const Graph& graph, ProgramSegment& segment)
+    Placer(const Graph& graph, ProgramSegment& segment)
         : graph_(graph), segment_(segment),
           nodes_(std::span(graph.nodes).subspan(segment.first_node, segment.node_count)),
           views_(graph.values.size()), dense_(graph.values.size()) {}
@@ -259,7 +259,7 @@ Place dense_place(const Value& value) {
 }
 
 void place(const Graph& graph, ProgramSegment& segment) {
-    Placement(graph, segment).run();
+    Placer(graph, segment).run();
 }
 
 } // namespace overtake::compiler

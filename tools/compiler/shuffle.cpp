@@ -49,9 +49,9 @@ std::optional<Shuffle> shuffle_of(const Shape& from, const Shape& middle, const 
     return std::nullopt;
 }
 
-class Recogniser {
+class ShuffleRecogniser {
 public:
-    explicit Recogniser(onnx::GraphProto& graph) : graph_(graph), around_(graph) {}
+    explicit ShuffleRecogniser(onnx::GraphProto& graph) : graph_(graph), around_(graph) {}
 
     void run() {
         for (NodeProto& node : *graph_.mutable_node())
@@ -95,7 +95,7 @@ private:
 } // namespace
 
 void recognise_shuffles(onnx::ModelProto& model) {
-    Recogniser(*model.mutable_graph()).run();
+    ShuffleRecogniser(*model.mutable_graph()).run();
 }
 
 } // namespace overtake::compiler

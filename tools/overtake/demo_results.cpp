@@ -28,20 +28,20 @@ std::vector<std::string> client(const DemoSetup& setup, const std::string& model
             "--records",  (std::filesystem::path(setup.output_dir) / records).string()};
 }
 
-double us(std::uint64_t ns) {
+double in_us(std::uint64_t ns) {
     return static_cast<double>(ns) / 1e3;
 }
 
 Json figures_json(const demo::Figures& figures) {
     return {{"requests", figures.requests},
-            {"p50_us", us(figures.p50_ns)},
-            {"p99_us", us(figures.p99_ns)},
-            {"max_us", us(figures.max_ns)},
-            {"late_p99_us", us(figures.late_ns)},
+            {"p50_us", in_us(figures.p50_ns)},
+            {"p99_us", in_us(figures.p99_ns)},
+            {"max_us", in_us(figures.max_ns)},
+            {"late_p99_us", in_us(figures.late_ns)},
             {"large_per_second", figures.large_per_second},
             {"large_fair_per_second", figures.fair_per_second},
             {"large_ran_dry", figures.large_ran_dry},
-            {"large_turnaround_us", us(figures.large_turnaround_ns)},
+            {"large_turnaround_us", in_us(figures.large_turnaround_ns)},
             {"large_preemptions", figures.preemptions}};
 }
 
@@ -127,7 +127,7 @@ nlohmann::ordered_json to_json(const DemoResults& results) {
     Json json = {{"requests", setup.load.requests},
                  {"period_us", setup.load.period_us},
                  {"large_in_flight", demo::large_in_flight},
-                 {"large_us", us(results.large_cost_ns)}};
+                 {"large_us", in_us(results.large_cost_ns)}};
     json["device"] = is_measured ? Json(setup.device) : Json();
     json["kernel"] = is_measured ? Json(results.kernel) : Json();
     json["runs"] = is_measured ? Json(setup.repeat) : Json();
