@@ -80,7 +80,7 @@ void run_slice(const Node& node, const FloatTensor& in, const Value& value,
     });
 }
 
-// Interpolation which two pixels a position lies, and how far from the first.
+// Between which two pixels a position lies, and how far from the first.
 struct Interpolation {
     std::size_t first, second;
     float fraction;
