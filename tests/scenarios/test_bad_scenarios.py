@@ -26,7 +26,7 @@ class BadScenarios(unittest.TestCase):
         self.assertEqual(run.stdout, "")
         self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
         line = run.stderr.split(os.path.basename(path) + ": ", 1)[-1]
-        self.assertTrue(line.startswith(place + ": "), f"{run.stderr!r} does not name {place}")
+        self.assertTrue(line.startswith((place + ": ", place + "; ")), f"{run.stderr!r} does not name {place}")
 
     def test_every_one_is_refused_at_its_place(self):
         for name, place in places().items():
