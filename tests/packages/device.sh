@@ -2,15 +2,16 @@
 # Sourced by what runs in the VM: TAP lines, and a udev daemon.
 failed=0
 
-# check NAME COMMAND...: the command succeeds
+# check NAME COMMAND...: the command succeeds; what it prints is shown if it does not
 check()
 {
 	local name=$1
 	shift
-	if "$@"; then
+	if "$@" > /tmp/check.log 2>&1; then
 		echo "ok packages $name"
 	else
 		echo "not ok packages $name - $*"
+		sed 's/^/# /' /tmp/check.log
 		[ ! -e "${log-}" ] || sed 's/^/# /' "$log"
 		failed=1
 	fi
