@@ -19,8 +19,9 @@
 #include "overtake_inject.h"
 
 /*
- * Multiply-accumulates of a step, which is tens of microseconds of scalar code, and up to one unit
- * of work more: that is milliseconds if its 2^17 taps are on as many pages.
+ * Multiply-accumulates of a step at most, which is tens of microseconds of scalar code in a dense
+ * convolution; ovt_step_budget() finds out how many it is in others.  And up to one unit of work
+ * more: that is milliseconds if its 2^17 taps are on as many pages.
  */
 #define STEP_MACS		65536u
 
@@ -51,19 +52,36 @@ static void note_step(struct overtake_core *core, u64 ns)
 	core->step_histogram[min(bucket, OVERTAKE_STEP_BUCKETS - 1)]++;
 }
 
+/* CPU time of the thread that calls, as of the last tick or switch of tasks. */
+static u64 runtime_ns(void)
+{
+	return READ_ONCE(current->se.sum_exec_runtime);
+}
+
+static u64 most_cycles(const struct ovt_core *hw)
+{
+	return max(STEP_MACS / hw->profile->macs_per_cycle, 1u);
+}
+
 static enum ovt_step timed_step(struct overtake_core *core)
 {
 	struct ovt_core *hw = &core->device->hw[core->number - 1];
 	u64 start_ns = ktime_get_ns();
-	u64 cycles = max(STEP_MACS / hw->profile->macs_per_cycle, 1u);
+	u64 cycles = core->budget;
 	enum ovt_step step;
+	u64 end_ns;
 
 	/* What is to be reset in its middle shall have one. */
 	if (overtake_is_injected(core, OVERTAKE_INJECT_RESET))
 		cycles = 1;
 	step = ovt_core_step(hw, cycles);
 
-	note_step(core, ktime_get_ns() - start_ns);
+	end_ns = ktime_get_ns();
+	note_step(core, end_ns - start_ns);
+	core->budget = ovt_step_budget(core->budget, end_ns - start_ns, most_cycles(hw));
+	if (step != OVT_STEP_FINISHED)
+		ovt_core_watch(hw, runtime_ns() - core->fc_runtime_ns,
+			       end_ns - core->fc_started_ns, end_ns);
 	return step;
 }
 
@@ -75,7 +93,9 @@ static void report(struct overtake_core *core, enum ovt_step step)
 
 	spin_lock_irq(&device->lock);
 	if (step == OVT_STEP_FINISHED) {
-		if (device->hw[core->number - 1].exec.fault == OVERTAKE_FAULT_WATCHDOG)
+		u32 fault = device->hw[core->number - 1].exec.fault;
+
+		if (fault == OVERTAKE_FAULT_WATCHDOG || fault == OVERTAKE_FAULT_CLOCK)
 			overtake_coredump_take_locked(device, core->number, "watchdog");
 		core->executing = false;
 		lost = overtake_is_injected(core, OVERTAKE_INJECT_LOST_INTERRUPT);
@@ -94,6 +114,9 @@ static void execute_fc(struct overtake_core *core)
 	bool reset = overtake_is_injected(core, OVERTAKE_INJECT_RESET);
 	enum ovt_step step;
 
+	core->fc_started_ns = ktime_get_ns();
+	core->fc_runtime_ns = runtime_ns();
+	core->budget = most_cycles(&core->device->hw[core->number - 1]);
 	if (overtake_is_injected(core, OVERTAKE_INJECT_STUCK))
 		overtake_inject_stuck(core);
 	do {

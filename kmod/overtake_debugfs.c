@@ -3,7 +3,8 @@
  * For developers and tests, root only: /sys/kernel/debug/accel/DEVICE/
  *
  *	state		rings, cores and jobs in flight, for a look at a stuck device
- *	stats		longest step and lateness of the timer; writing anything clears them
+ *	stats		longest step and lateness of the timer, which writing anything clears; how
+ *			far device time fell behind (fw/fw.h); fences that there are, of all devices
  *	clock		device time; with the manual clock, writing an absolute time in ns steps it
  *	manual_clock	1 = manual clock; writable while no file is open
  *	reset		write a core's number to reset it
@@ -17,6 +18,7 @@
 
 #include "overtake_core.h"
 #include "overtake_drv.h"
+#include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
 #include "overtake_job.h"
@@ -136,9 +138,21 @@ DEFINE_SHOW_ATTRIBUTE(state);
 static int stats_show(struct seq_file *file, void *unused)
 {
 	struct overtake_device *device = file->private;
+	u64 lag_ns, lagged, stretched_fcs, stretched_ns;
 	u32 i, bucket;
 
+	spin_lock_irq(&device->lock);
+	lag_ns = device->fw.lag_ns;
+	lagged = device->fw.lagged_commands;
+	stretched_fcs = device->fw.stretched_fcs;
+	stretched_ns = device->fw.stretched_ns;
+	spin_unlock_irq(&device->lock);
 	seq_printf(file, "timer_lateness_max_ns %llu\n", READ_ONCE(device->timer_lateness_ns));
+	seq_printf(file, "lag_max_ns %llu\n", lag_ns);
+	seq_printf(file, "lagged_commands %llu\n", lagged);
+	seq_printf(file, "stretched_fcs %llu\n", stretched_fcs);
+	seq_printf(file, "stretched_ns %llu\n", stretched_ns);
+	seq_printf(file, "fences %ld\n", overtake_fence_count());
 	for (i = 0; i < device->settings.cores; i++) {
 		const struct overtake_core *core = &device->cores[i];
 

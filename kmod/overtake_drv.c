@@ -53,6 +53,18 @@ module_param_array(watchdog_ms, uint, &watchdog_given, 0444);
 MODULE_PARM_DESC(watchdog_ms,
 		 "device time that one FC may execute, for each device, 1..4294967295 (1000)");
 
+static unsigned int fc_clock_ms[MAX_DEVICES] = { 2000 };
+static unsigned int fc_clock_given = 1;
+module_param_array(fc_clock_ms, uint, &fc_clock_given, 0444);
+MODULE_PARM_DESC(fc_clock_ms,
+		 "CPU time that executing one FC may take, for each device, 1..4294967295 (2000)");
+
+static unsigned int stop_grace_ms[MAX_DEVICES] = { 100 };
+static unsigned int stop_grace_given = 1;
+module_param_array(stop_grace_ms, uint, &stop_grace_given, 0444);
+MODULE_PARM_DESC(stop_grace_ms,
+		 "time that an FC may go on executing after a cancel or its deadline, 0..4294967295 (100)");
+
 static unsigned int queue_timeout_ms[MAX_DEVICES] = { 10000 };
 static unsigned int queue_timeout_given = 1;
 module_param_array(queue_timeout_ms, uint, &queue_timeout_given, 0444);
@@ -138,14 +150,18 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 		return dev_err_probe(dev, -EINVAL, "simd: not auto or off\n");
 	settings->watchdog_cycles = (u64)OF_DEVICE(watchdog_ms, watchdog_given, index) *
 				    settings->profile->clock_khz;
+	settings->fc_clock_ns = (u64)OF_DEVICE(fc_clock_ms, fc_clock_given, index) *
+				NSEC_PER_MSEC;
+	settings->stop_grace_ns = (u64)OF_DEVICE(stop_grace_ms, stop_grace_given, index) *
+				  NSEC_PER_MSEC;
 	settings->queue_timeout_ns = (u64)OF_DEVICE(queue_timeout_ms, queue_timeout_given, index) *
 				     NSEC_PER_MSEC;
 	settings->deadline_max_ns = (u64)OF_DEVICE(deadline_max_ms, deadline_max_given, index) *
 				    NSEC_PER_MSEC;
-	if (!settings->watchdog_cycles || !settings->queue_timeout_ns ||
+	if (!settings->watchdog_cycles || !settings->fc_clock_ns || !settings->queue_timeout_ns ||
 	    !settings->deadline_max_ns)
 		return dev_err_probe(dev, -EINVAL,
-				     "watchdog_ms, queue_timeout_ms, deadline_max_ms: not 0\n");
+				     "watchdog_ms, fc_clock_ms, queue_timeout_ms, deadline_max_ms: not 0\n");
 	settings->ban_offences = OF_DEVICE(ban_offences, ban_offences_given, index);
 	settings->ban_window_ns = (u64)OF_DEVICE(ban_window_ms, ban_window_given, index) *
 				  NSEC_PER_MSEC;

@@ -69,7 +69,10 @@ extern struct workqueue_struct *overtake_workqueue;
  * @executing: @thread has the FC that runs; device lock
  * @injected: faults injected into that FC, BIT(enum overtake_injection); device lock, or
  *	@thread while it executes
- * @hangs: FCs ended by the watchdog; device lock
+ * @hangs: FCs ended by the watchdog or their clock; device lock
+ * @fc_started_ns: host time of the first step of the FC that @thread executes; @thread's
+ * @fc_runtime_ns: CPU time that @thread had taken then
+ * @budget: cycles of the next step; @thread's
  */
 struct overtake_core {
 	struct overtake_device *device;
@@ -87,6 +90,9 @@ struct overtake_core {
 	bool executing;
 	u32 injected;
 	u64 hangs;
+	u64 fc_started_ns;
+	u64 fc_runtime_ns;
+	u64 budget;
 };
 
 /**
@@ -95,6 +101,8 @@ struct overtake_core {
  * @mode: how cores spend an FC's time
  * @profile: the device's numbers
  * @watchdog_cycles: cycles that one FC may execute
+ * @fc_clock_ns: CPU time that one FC may take its core's thread
+ * @stop_grace_ns: host time that an FC may still execute once its job was cancelled
  * @queue_timeout_ns: how long a job may be in flight by default
  * @deadline_max_ns: how long at most: others wait for its fence
  * @simd: FCs are executed with AVX2 where that is possible
@@ -108,6 +116,8 @@ struct overtake_settings {
 	enum ovt_mode mode;
 	const struct ovt_profile *profile;
 	u64 watchdog_cycles;
+	u64 fc_clock_ns;
+	u64 stop_grace_ns;
 	u64 queue_timeout_ns;
 	u64 deadline_max_ns;
 	bool simd;

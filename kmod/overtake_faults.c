@@ -62,7 +62,7 @@ void overtake_offence_init(struct overtake_context *context)
 static bool is_offence(u32 fault)
 {
 	return fault != OVERTAKE_FAULT_NONE && fault != OVERTAKE_FAULT_RESET &&
-	       fault != OVERTAKE_FAULT_KILLED;
+	       fault != OVERTAKE_FAULT_KILLED && fault != OVERTAKE_FAULT_STOPPED;
 }
 
 /* A job of @context ended with @fault.  Under the device lock. */

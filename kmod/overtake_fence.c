@@ -10,9 +10,14 @@
  * the reservation object keeps one of either kind, however many jobs there are.  Whoever waits for
  * a buffer waits for all of its users so far, and the last number says just that.
  *
+ * The list of uses holds no reference to their fences.  What ended behind a job that has not is kept
+ * by whoever still has its fence, and its memory by whoever was charged for it; once nobody has,
+ * it leaves the list by itself.  So a job that takes long does not make those behind it pile up.
+ *
  * Each of these jobs has a deadline, so the fence is signalled in bounded time; it is not held up
  * by jobs that come later.
  */
+#include <linux/delay.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/module.h>
@@ -22,6 +27,17 @@
 
 #include "overtake_drv.h"
 #include "overtake_fence.h"
+
+/* So many uses are signalled under their lock, with interrupts off. */
+#define SIGNALLED_AT_ONCE	32u
+
+/* Fences that there are, of all devices. */
+static atomic_long_t fence_count = ATOMIC_LONG_INIT(0);
+
+long overtake_fence_count(void)
+{
+	return atomic_long_read(&fence_count);
+}
 
 static const char *fence_driver_name(struct dma_fence *fence)
 {
@@ -45,7 +61,25 @@ static const char *use_timeline_name(struct dma_fence *fence)
 static void fence_release(struct dma_fence *fence)
 {
 	dma_fence_free(fence);
+	atomic_long_dec(&fence_count);
 	module_put(THIS_MODULE);
+}
+
+/*
+ * Leaves the list, if it has not been signalled: nobody wants to know any more.  Without a reference
+ * nobody else takes it off, and overtake_users_fini() waits for it.
+ */
+static void use_fence_release(struct dma_fence *fence)
+{
+	struct overtake_use *use = container_of(fence, struct overtake_use, fence.base);
+	unsigned long flags;
+
+	if (!list_empty(&use->link)) {
+		spin_lock_irqsave(&use->users->lock, flags);
+		list_del(&use->link);
+		spin_unlock_irqrestore(&use->users->lock, flags);
+	}
+	fence_release(fence);
 }
 
 static const struct dma_fence_ops job_fence_ops = {
@@ -57,7 +91,7 @@ static const struct dma_fence_ops job_fence_ops = {
 static const struct dma_fence_ops use_fence_ops = {
 	.get_driver_name = fence_driver_name,
 	.get_timeline_name = use_timeline_name,
-	.release = fence_release,
+	.release = use_fence_release,
 };
 
 /* Whether @fence belongs to a job of @device. */
@@ -73,6 +107,7 @@ static void fence_init(struct overtake_fence *fence, const struct dma_fence_ops 
 {
 	BUILD_BUG_ON(offsetof(struct overtake_fence, base));
 	__module_get(THIS_MODULE);
+	atomic_long_inc(&fence_count);
 	dma_fence_init(&fence->base, ops, &fence->lock, context, seqno);
 }
 
@@ -94,6 +129,25 @@ void overtake_users_init(struct overtake_users *users)
 	users->context = dma_fence_context_alloc(1);
 	spin_lock_init(&users->lock);
 	INIT_LIST_HEAD(&users->uses);
+}
+
+/*
+ * No job uses the buffer any more, so all uses have been signalled.  A fence that loses its last
+ * reference on another CPU may still be about to leave the list.
+ */
+void overtake_users_fini(struct overtake_users *users)
+{
+	bool empty;
+
+	might_sleep();
+	for (;;) {
+		spin_lock_irq(&users->lock);
+		empty = list_empty(&users->uses);
+		spin_unlock_irq(&users->lock);
+		if (empty)
+			return;
+		usleep_range(10, 100);
+	}
 }
 
 /* So that overtake_use_begin() need not allocate. */
@@ -131,12 +185,32 @@ void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object,
 	dma_resv_assert_held(object->resv);
 	use->users = users;
 	fence_init(&use->fence, &use_fence_ops, users->context, ++users->seqno);
-	dma_fence_get(&use->fence.base); /* the list's */
 	spin_lock_irq(&users->lock);
 	list_add_tail(&use->link, &users->uses);
 	spin_unlock_irq(&users->lock);
 	dma_resv_add_fence(object->resv, &use->fence.base,
 			   write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
+}
+
+/* Signals the oldest uses if their jobs have ended; true if there may be more of them. */
+static bool signal_oldest(struct overtake_users *users)
+{
+	u32 left = SIGNALLED_AT_ONCE;
+	struct overtake_use *oldest, *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&users->lock, flags);
+	list_for_each_entry_safe(oldest, next, &users->uses, link) {
+		if (!oldest->ended || !left--)
+			break;
+		if (!kref_get_unless_zero(&oldest->fence.base.refcount))
+			continue; /* it is leaving by itself */
+		list_del_init(&oldest->link);
+		dma_fence_signal(&oldest->fence.base);
+		dma_fence_put(&oldest->fence.base);
+	}
+	spin_unlock_irqrestore(&users->lock, flags);
+	return left == U32_MAX;
 }
 
 /*
@@ -149,19 +223,13 @@ void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object,
 void overtake_use_end(struct overtake_use *use, s32 status)
 {
 	struct overtake_users *users = use->users;
-	struct overtake_use *oldest, *next;
 	unsigned long flags;
 
 	if (status)
 		dma_fence_set_error(&use->fence.base, status);
 	spin_lock_irqsave(&users->lock, flags);
 	use->ended = true;
-	list_for_each_entry_safe(oldest, next, &users->uses, link) {
-		if (!oldest->ended)
-			break;
-		list_del_init(&oldest->link);
-		dma_fence_signal(&oldest->fence.base);
-		dma_fence_put(&oldest->fence.base);
-	}
 	spin_unlock_irqrestore(&users->lock, flags);
+	while (signal_oldest(users))
+		;
 }

@@ -27,7 +27,7 @@ struct overtake_fence {
  * struct overtake_use - a job's use of a buffer
  * @fence: initialised by overtake_use_begin()
  * @users: whose number @fence is; NULL before
- * @link: in overtake_users.uses, which holds a reference to @fence
+ * @link: in overtake_users.uses, which holds no reference; users->lock
  * @ended: the job has; users->lock
  */
 struct overtake_use {
@@ -40,7 +40,10 @@ struct overtake_use {
 struct dma_fence *overtake_fence_create(const struct overtake_device *device);
 bool overtake_fence_is_of(const struct dma_fence *fence, const struct overtake_device *device);
 
+long overtake_fence_count(void);
+
 void overtake_users_init(struct overtake_users *users);
+void overtake_users_fini(struct overtake_users *users);
 struct overtake_use *overtake_use_alloc(const struct overtake_device *device);
 void overtake_use_free(struct overtake_use *use);
 void overtake_use_begin(struct overtake_use *use, struct drm_gem_object *object, bool write);

@@ -23,6 +23,8 @@ static void overtake_bo_free(struct drm_gem_object *object)
 	struct overtake_client *client = overtake_bo_of(object)->client;
 	u64 size = object->size;
 
+	overtake_users_fini(&overtake_bo_of(object)->readers);
+	overtake_users_fini(&overtake_bo_of(object)->writers);
 	drm_gem_shmem_object_free(object);
 	if (client) {
 		overtake_client_uncharge(client, size);

@@ -408,6 +408,13 @@ static void boot_locked(struct overtake_device *device)
 		.mode = device->settings.mode,
 		.core_count = device->settings.cores,
 		.watchdog_cycles = device->settings.watchdog_cycles,
+		.clock = {
+			.cpu_ns = device->settings.fc_clock_ns,
+			.wall_ns = device->settings.fc_clock_ns * OVERTAKE_WALL_PER_CLOCK,
+		},
+		/* The manual clock waits for what executes. */
+		.lag_max_ns = device->manual ? 0 : OVERTAKE_LAG_MAX_NS,
+		.stretch_max_ns = device->manual ? 0 : OVERTAKE_STRETCH_MAX_NS,
 		.cores = device->hw,
 		.core_states = device->fw_cores,
 		.commands = device->commands,

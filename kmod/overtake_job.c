@@ -196,6 +196,7 @@ static s32 job_status(const struct overtake_job *job)
 	case OVT_JOB_OK:
 		return 0;
 	case OVT_JOB_CANCELLED:
+	case OVT_JOB_STOPPED:
 		if (job->cancel_requested)
 			return job->cancel_status;
 		return overtake_job_device(job)->gone ? -ENODEV : -ECANCELED;
@@ -404,6 +405,8 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 	overtake_job_get(job); /* the CANCEL command's */
 	device->cancels++;
 	ovt_fw_cancel(&device->fw, &job->fw, now_ns);
+	/* An FC of it that runs may end, but it does not take as long as it likes. */
+	ovt_fw_stop(&device->fw, &job->fw, ktime_get_ns() + device->settings.stop_grace_ns);
 }
 
 /* The context dies: those of its jobs that wait for fences end. */

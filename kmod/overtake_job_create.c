@@ -10,6 +10,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 
 #include <drm/drm_gem.h>
 
@@ -30,7 +31,7 @@ static void job_free(struct overtake_job *job)
 		overtake_use_free(job->uses[i]);
 	for (i = 0; i < job->mapping_count; i++)
 		overtake_mapping_put(job->mappings[i]);
-	kvfree(job->scratch);
+	vfree(job->scratch);
 	kvfree(job->fcs);
 	overtake_syncs_free(job);
 	dma_fence_put(job->fence);
@@ -215,7 +216,8 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 	ret = overtake_job_charge(job, bytes);
 	if (ret)
 		return ret;
-	job->scratch = kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
+	/* Not from the slab: behind it is a guard page, and no stranger's memory for a speculation. */
+	job->scratch = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!job->scratch)
 		return -ENOMEM;
 	region->base = job->scratch;

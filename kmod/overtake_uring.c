@@ -57,6 +57,24 @@ static void copy_payload(const struct io_uring_cmd *cmd, u64 *payload)
 }
 
 /*
+ * The device does not go away meanwhile.  What is the client's memory has been read before: a page
+ * of it may be as long in coming as its owner likes (FUSE, userfaultfd), and whoever unplugs a DRM
+ * device, any of them, waits for all such sections.
+ */
+static int publish(struct overtake_job *job)
+{
+	struct drm_device *drm = &overtake_job_device(job)->drm;
+	int index;
+	int ret;
+
+	if (!drm_dev_enter(drm, &index))
+		return -ENODEV;
+	ret = overtake_job_publish(job, false);
+	drm_dev_exit(index);
+	return ret;
+}
+
+/*
  * A submission is complete when its system call returns: the arrays have been read, the fences are
  * where others look for them, a refusal has been posted.  So it is not left to a worker of
  * io_uring, also where the ring asks not to be held up (IO_URING_F_NONBLOCK): a client could not
@@ -78,7 +96,7 @@ static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
 	job->command = cmd;
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 	/* From here on the command is completed by whoever takes it, even for an error. */
-	ret = overtake_job_publish(job, false);
+	ret = publish(job);
 	if (ret && xchg(&job->command, NULL))
 		finish_command(cmd, ret, 0, issue_flags);
 	overtake_job_put_sleeping(job);
@@ -115,8 +133,6 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	struct drm_file *file = cmd->file->private_data;
 	struct overtake_client *client = file->driver_priv;
 	u64 payload[OVERTAKE_URING_PAYLOAD_BYTES / sizeof(u64)];
-	int index;
-	int ret;
 
 	BUILD_BUG_ON(sizeof(struct drm_overtake_submit) != OVERTAKE_URING_PAYLOAD_BYTES);
 	if (issue_flags & IO_URING_F_CANCEL) {
@@ -127,18 +143,15 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	if (!(issue_flags & IO_URING_F_SQE128))
 		return -EINVAL;
 	copy_payload(cmd, payload);
-	if (!drm_dev_enter(&client->device->drm, &index))
+	/* As an ioctl of a device that has gone; whoever goes on is stopped where it matters. */
+	if (drm_dev_is_unplugged(&client->device->drm))
 		return -ENODEV;
 	switch (cmd->cmd_op) {
 	case OVERTAKE_URING_SUBMIT:
-		ret = uring_submit(file, cmd, (const void *)payload, issue_flags);
-		break;
+		return uring_submit(file, cmd, (const void *)payload, issue_flags);
 	case OVERTAKE_URING_CANCEL:
-		ret = uring_cancel(client, payload);
-		break;
+		return uring_cancel(client, payload);
 	default:
-		ret = -EINVAL;
+		return -EINVAL;
 	}
-	drm_dev_exit(index);
-	return ret;
 }

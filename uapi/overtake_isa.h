@@ -323,5 +323,7 @@ struct overtake_insn {
 #define OVERTAKE_FAULT_WATCHDOG		9u	/* the FC executed for too many cycles */
 #define OVERTAKE_FAULT_RESET		10u	/* the core was reset under the FC */
 #define OVERTAKE_FAULT_KILLED		11u	/* the context was destroyed under the FC */
+#define OVERTAKE_FAULT_CLOCK		12u	/* executing the FC took its host too long */
+#define OVERTAKE_FAULT_STOPPED		13u	/* the FC went on too long after a cancel or deadline */
 
 #endif

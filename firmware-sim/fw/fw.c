@@ -7,6 +7,9 @@
  * arithmetic is not done yet: an FC that began at s may end at s + 1, and its end precedes
  * everything else in its instant.  That is last_settled() below.  In functional mode an FC ends
  * when its execution is over, which is never before what was processed already.
+ *
+ * A host that is slower than its model would so keep its clients waiting: lags() bounds that for
+ * commands, stretch_max_ns for all that happens on other cores.
  */
 #include "fw/internal.h"
 #include "planted.h"
@@ -21,6 +24,7 @@ void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 		struct ovt_fw_core *state = ovt_fw_state(fw, core);
 
 		ovt_core_init(ovt_fw_hw(fw, core), core, config->profile, config->mode);
+		ovt_fw_hw(fw, core)->clock = config->clock;
 		memset(state, 0, sizeof(*state));
 		for (ring = 0; ring < OVT_RING_COUNT; ring++) {
 			ovt_list_init(&state->jobs[ring]);
@@ -102,6 +106,20 @@ void ovt_fw_abort(struct ovt_fw *fw, u32 number, u32 fault)
 	state->end_ns = fw->now_ns;
 }
 
+void ovt_fw_stop(struct ovt_fw *fw, struct ovt_fw_job *job, u64 stop_ns)
+{
+	struct ovt_fw_core *state;
+
+	if (job->stop_ns && job->stop_ns <= stop_ns)
+		return;
+	job->stop_ns = stop_ns;
+	if (job->state != OVT_JOB_QUEUED)
+		return;
+	state = ovt_fw_state(fw, job->placed_core);
+	if (state->running == job)
+		ovt_write_once(ovt_fw_hw(fw, job->placed_core)->exec.stop_ns, stop_ns);
+}
+
 /* Mode timed and both: the FC's end, once its cost is known. */
 static void settle_end(struct ovt_fw *fw, u32 number)
 {
@@ -117,6 +135,45 @@ static void settle_end(struct ovt_fw *fw, u32 number)
 void ovt_fw_priced(struct ovt_fw *fw, u32 core)
 {
 	settle_end(fw, core);
+}
+
+/*
+ * The last instant that no FC still executing can have a part in.  Behind that, device time waits
+ * for it, up to stretch_max_ns before the horizon: then the FC takes longer than its model says.
+ */
+static u64 last_settled(const struct ovt_fw *fw, u64 horizon_ns)
+{
+	u64 stretch_ns = fw->config.stretch_max_ns;
+	u64 last = OVT_TIME_NEVER;
+	u32 core;
+
+	if (fw->config.mode == OVT_MODE_FUNCTIONAL)
+		return last;
+	for (core = 0; core < fw->config.core_count; core++) {
+		const struct ovt_fw_core *state = &fw->config.core_states[core];
+		u64 until;
+
+		if (!state->running || state->executed)
+			continue;
+		until = state->end_ns == OVT_TIME_NEVER || state->end_ns <= state->start_ns ?
+			state->start_ns : state->end_ns - 1;
+		if (stretch_ns && horizon_ns > stretch_ns && until < horizon_ns - stretch_ns)
+			until = horizon_ns - stretch_ns;
+		if (until < last)
+			last = until;
+	}
+	return last;
+}
+
+/* When an FC ends that has been stopped: now, as far as the other cores are. */
+static u64 stopped_end(const struct ovt_fw *fw, const struct ovt_fw_core *state, u64 now_ns)
+{
+	u64 end = now_ns < state->end_ns ? now_ns : state->end_ns;
+	u64 settled = last_settled(fw, now_ns);
+
+	if (end > settled)
+		end = settled;
+	return end > fw->now_ns ? end : fw->now_ns;
 }
 
 void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns)
@@ -135,6 +192,8 @@ void ovt_fw_executed(struct ovt_fw *fw, u32 core, u64 now_ns)
 		/* What was stopped holds its core no longer. */
 		if (exec->abort && state->end_ns > fw->now_ns)
 			state->end_ns = fw->now_ns;
+		else if (exec->expired)
+			state->end_ns = stopped_end(fw, state, now_ns);
 	} else {
 		state->end_ns = now_ns > fw->now_ns ? now_ns : fw->now_ns;
 	}
@@ -147,14 +206,31 @@ bool ovt_fw_runnable(const struct ovt_fw *fw, u32 core)
 	return state->running && !state->executed;
 }
 
-static u64 next_instant(const struct ovt_fw *fw)
+/* True if the timeline, @settled at most, is so far behind that commands do not wait for it. */
+static bool lags(const struct ovt_fw *fw, u64 settled, u64 horizon_ns)
+{
+	return fw->config.lag_max_ns && settled < horizon_ns &&
+	       horizon_ns - settled > fw->config.lag_max_ns;
+}
+
+/* When the command is to be taken: as of its stamp, or as early as a lag lets it. */
+static u64 command_instant(const struct ovt_fw *fw, const struct ovt_command *command,
+			   u64 horizon_ns)
+{
+	u64 settled = last_settled(fw, horizon_ns);
+
+	return command->time_ns > settled && lags(fw, settled, horizon_ns) ? settled :
+									     command->time_ns;
+}
+
+static u64 next_instant(const struct ovt_fw *fw, u64 horizon_ns)
 {
 	const struct ovt_command *command = ovt_fw_peek_command(fw);
 	u64 next = fw->choose ? fw->now_ns : OVT_TIME_NEVER;
 	u32 core;
 
-	if (command && command->time_ns < next)
-		next = command->time_ns;
+	if (command && command_instant(fw, command, horizon_ns) < next)
+		next = command_instant(fw, command, horizon_ns);
 	for (core = 0; core < fw->config.core_count; core++) {
 		const struct ovt_fw_core *state = &fw->config.core_states[core];
 
@@ -162,28 +238,6 @@ static u64 next_instant(const struct ovt_fw *fw)
 			next = state->end_ns;
 	}
 	return next > fw->now_ns ? next : fw->now_ns;
-}
-
-/* The last instant that no FC still executing can have a part in. */
-static u64 last_settled(const struct ovt_fw *fw)
-{
-	u64 last = OVT_TIME_NEVER;
-	u32 core;
-
-	if (fw->config.mode == OVT_MODE_FUNCTIONAL)
-		return last;
-	for (core = 0; core < fw->config.core_count; core++) {
-		const struct ovt_fw_core *state = &fw->config.core_states[core];
-		u64 until;
-
-		if (!state->running || state->executed)
-			continue;
-		until = state->end_ns == OVT_TIME_NEVER || state->end_ns <= state->start_ns ?
-			state->start_ns : state->end_ns - 1;
-		if (until < last)
-			last = until;
-	}
-	return last;
 }
 
 static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 duration_ns)
@@ -206,7 +260,10 @@ static enum ovt_job_status fault_status(u32 fault)
 {
 	switch (fault) {
 	case OVERTAKE_FAULT_WATCHDOG:
+	case OVERTAKE_FAULT_CLOCK:
 		return OVT_JOB_HUNG;
+	case OVERTAKE_FAULT_STOPPED:
+		return OVT_JOB_STOPPED;
 	case OVERTAKE_FAULT_RESET:
 		return OVT_JOB_RESET;
 	case OVERTAKE_FAULT_KILLED:
@@ -237,6 +294,10 @@ static void retire(struct ovt_fw *fw, u32 core)
 	u64 duration = fw->now_ns - state->start_ns;
 	u32 fault = hw->exec.fault;
 
+	if (fw->config.mode != OVT_MODE_FUNCTIONAL && fw->now_ns > state->end_ns) {
+		fw->stretched_fcs++;
+		fw->stretched_ns += fw->now_ns - state->end_ns;
+	}
 	hw->active = 0;
 	hw->busy_ns += duration;
 	hw->done[hw->active_ring]++;
@@ -246,7 +307,7 @@ static void retire(struct ovt_fw *fw, u32 core)
 	job->executed_ns += duration;
 	job->done++;
 	if (fault) {
-		fc_event(fw, core, fault == OVERTAKE_FAULT_WATCHDOG ? OVT_EVENT_HUNG :
+		fc_event(fw, core, fault_status(fault) == OVT_JOB_HUNG ? OVT_EVENT_HUNG :
 			 OVT_EVENT_FAULT, duration);
 		end_faulty_job(fw, core, job);
 		return;
@@ -305,6 +366,7 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 		note_overtaking(fw, core);
 	else
 		note_normal_start(state, job);
+	hw->exec.stop_ns = job->stop_ns;
 	state->running = job;
 	state->executed = 0;
 	state->start_ns = fw->now_ns;
@@ -413,13 +475,25 @@ static bool retire_ended(struct ovt_fw *fw)
 	return true;
 }
 
-static bool run_commands(struct ovt_fw *fw)
+static void note_lag(struct ovt_fw *fw, u64 horizon_ns)
+{
+	fw->lagged_commands++;
+	if (horizon_ns - fw->now_ns > fw->lag_ns)
+		fw->lag_ns = horizon_ns - fw->now_ns;
+}
+
+static bool run_commands(struct ovt_fw *fw, u64 horizon_ns)
 {
 	const struct ovt_command *command;
 
-	while ((command = ovt_fw_peek_command(fw)) && command->time_ns <= fw->now_ns) {
+	while ((command = ovt_fw_peek_command(fw)) &&
+	       command_instant(fw, command, horizon_ns) <= fw->now_ns) {
+		bool lagged = command->time_ns > fw->now_ns;
+
 		if (!room(fw) || !run_command(fw, command))
 			return false;
+		if (lagged)
+			note_lag(fw, horizon_ns);
 		fw->choose = true;
 	}
 	return true;
@@ -443,12 +517,12 @@ static bool choose_idle(struct ovt_fw *fw)
 enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns)
 {
 	for (;;) {
-		u64 instant = next_instant(fw);
+		u64 instant = next_instant(fw, horizon_ns);
 
-		if (instant == OVT_TIME_NEVER || instant > horizon_ns || instant > last_settled(fw))
+		if (instant == OVT_TIME_NEVER || instant > horizon_ns || instant > last_settled(fw, horizon_ns))
 			return OVT_ADVANCE_DONE;
 		fw->now_ns = instant;
-		if (!retire_ended(fw) || !run_commands(fw) || !choose_idle(fw))
+		if (!retire_ended(fw) || !run_commands(fw, horizon_ns) || !choose_idle(fw))
 			return OVT_ADVANCE_EVENTS;
 	}
 }
@@ -457,11 +531,11 @@ enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns)
 {
 	if (now_ns && ovt_fw_advance(fw, now_ns - 1) == OVT_ADVANCE_EVENTS)
 		return OVT_ADVANCE_EVENTS;
-	if (now_ns > last_settled(fw))
+	if (now_ns > last_settled(fw, now_ns))
 		return OVT_ADVANCE_DONE;
 	if (now_ns > fw->now_ns)
 		fw->now_ns = now_ns;
-	return retire_ended(fw) && run_commands(fw) ? OVT_ADVANCE_DONE : OVT_ADVANCE_EVENTS;
+	return retire_ended(fw) && run_commands(fw, now_ns) ? OVT_ADVANCE_DONE : OVT_ADVANCE_EVENTS;
 }
 
 u32 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core)
@@ -471,9 +545,20 @@ u32 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core)
 
 u64 ovt_fw_next(const struct ovt_fw *fw)
 {
-	u64 next = next_instant(fw);
+	u64 settled = last_settled(fw, 0);
+	u64 next = next_instant(fw, 0);
+	u64 horizon = OVT_TIME_NEVER;
 
-	return next > last_settled(fw) ? OVT_TIME_NEVER : next;
+	if (next <= settled)
+		return next;
+	/* It waits for what executes, but not for ever. */
+	if (fw->config.stretch_max_ns && next < OVT_TIME_NEVER - fw->config.stretch_max_ns)
+		horizon = next + fw->config.stretch_max_ns;
+	/* A command not even so long, unless what executes is being aborted already. */
+	if (fw->config.lag_max_ns && ovt_fw_peek_command(fw) && settled >= fw->now_ns &&
+	    settled + fw->config.lag_max_ns < horizon)
+		horizon = settled + fw->config.lag_max_ns + 1;
+	return horizon;
 }
 
 bool ovt_fw_settled(const struct ovt_fw *fw, u64 horizon_ns)
@@ -483,5 +568,5 @@ bool ovt_fw_settled(const struct ovt_fw *fw, u64 horizon_ns)
 	for (core = 1; core <= fw->config.core_count; core++)
 		if (ovt_fw_runnable(fw, core))
 			return false;
-	return next_instant(fw) > horizon_ns;
+	return next_instant(fw, 0) > horizon_ns;
 }

@@ -28,6 +28,16 @@
  * when the host comes to call.  With an ordinary clock the horizon is now; a host whose clock
  * is stepped by hand passes the last instant before now, so that several arrivals of one
  * instant are all seen before a choice.
+ *
+ * Host time.  A host that needs longer for an FC than the model says falls behind: device time
+ * stands before the end of what it still executes, while clients go on.  What they ask for
+ * must not wait for that.  So once the timeline is more than lag_max_ns behind the horizon,
+ * a command is taken as of the last instant that is settled, at once, whatever its stamp: cancels,
+ * kills, resets and holds act in host time, and an arrival is stamped no later than the device can
+ * honour it.  Commands keep their order, and each instant its own; what follows is exactly what the
+ * rules say of the stamps that were given.  And once it is stretch_max_ns behind, an FC that executes
+ * is not waited for any longer: it ends when it has been executed, later than its model says, which is
+ * counted; the cores beside it go on.  No host that keeps up ever comes to either.
  */
 #ifndef OVT_FW_H
 #define OVT_FW_H
@@ -64,8 +74,9 @@ enum ovt_job_status {
 	OVT_JOB_OK,
 	OVT_JOB_CANCELLED,	/* by CANCEL or KILL_CONTEXT */
 	OVT_JOB_FAULTED,	/* @fault says how */
-	OVT_JOB_HUNG,		/* watchdog */
+	OVT_JOB_HUNG,		/* watchdog, or the clock of an FC */
 	OVT_JOB_RESET,		/* its FC was running when the core was reset */
+	OVT_JOB_STOPPED,	/* cancelled, and its FC stopped in the middle: ovt_fw_stop() */
 };
 
 /**
@@ -94,6 +105,7 @@ struct ovt_fw_job {
 	u32 overtaken;			/* a HIGH FC ran since its last one */
 	u32 fault;
 	u32 fault_insn;
+	u64 stop_ns;			/* see ovt_fw_stop(); 0 = never */
 	u64 sequence;
 	u64 first_position;
 	u64 arrival_ns;
@@ -152,6 +164,11 @@ struct ovt_event {
  * @mode: how cores spend an FC's time
  * @core_count: 1..OVT_MAX_CORES
  * @watchdog_cycles: cycles one FC may execute
+ * @clock: what one FC may take the host
+ * @lag_max_ns: how far the timeline may fall behind the horizon before commands overtake it; 0 for
+ *	a host whose clock waits for the device: they never do
+ * @stretch_max_ns: how far it may fall behind before an FC that still executes is taken to last longer
+ *	than its model says; 0: never
  * @cores: storage for @core_count cores
  * @core_states: storage for @core_count firmware cores
  * @commands: storage, @command_count entries, a power of two
@@ -162,6 +179,9 @@ struct ovt_fw_config {
 	enum ovt_mode mode;
 	u32 core_count;
 	u64 watchdog_cycles;
+	struct ovt_clock clock;
+	u64 lag_max_ns;
+	u64 stretch_max_ns;
 	struct ovt_core *cores;
 	struct ovt_fw_core *core_states;
 	struct ovt_command *commands;
@@ -193,6 +213,10 @@ struct ovt_fw {
 	u64 next_sequence;
 	u32 command_head, command_tail, commands_reserved;
 	u32 event_head, event_tail;
+	u64 lag_ns;				/* the greatest at which a command was taken early */
+	u64 lagged_commands;			/* that were */
+	u64 stretched_fcs;			/* FCs that took longer than their model says */
+	u64 stretched_ns;			/* by so much together */
 	bool choose;				/* an idle core may have work at now_ns */
 	bool held;				/* between HOLD and RELEASE */
 };
@@ -223,6 +247,16 @@ void ovt_fw_limit(struct ovt_fw *fw, u32 core, u32 limit, u64 now_ns);
 void ovt_fw_normal_floor(struct ovt_fw *fw, u32 core, u32 floor, u64 now_ns);
 
 /*
+ * ovt_fw_stop - an FC of @job that executes at @stop_ns, or starts later, is to be stopped
+ *
+ * What the host adds to a CANCEL: by itself a cancelled job's running FC ends normally, but not
+ * whenever it likes.  @stop_ns, not 0, is host time, as ovt_core_watch() gets it.  The job
+ * ends with OVT_JOB_STOPPED, unless its FC has nothing left to execute: then nothing changes.  From
+ * SUBMIT to ENDED; a later @stop_ns than an earlier call's has no effect.
+ */
+void ovt_fw_stop(struct ovt_fw *fw, struct ovt_fw_job *job, u64 stop_ns);
+
+/*
  * Between HOLD and RELEASE no FC starts.  What runs ends, jobs arrive and are cancelled as ever;
  * the first choices after that are made at RELEASE's instant.
  */
@@ -248,7 +282,10 @@ enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns);
 /* FCs of @core (from 1) that run, are committed or wait in a ring. */
 u32 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core);
 
-/* The earliest device time at which ovt_fw_advance() has something to do; OVT_TIME_NEVER. */
+/*
+ * The earliest horizon at which ovt_fw_advance() has something to do; OVT_TIME_NEVER.  That may be
+ * the instant from which on the timeline has lagged for too long for a command that waits.
+ */
 u64 ovt_fw_next(const struct ovt_fw *fw);
 
 /*

@@ -137,6 +137,32 @@ void ovt_core_skip_cancelled(struct ovt_core *core)
 	}
 }
 
+void ovt_core_watch(struct ovt_core *core, u64 cpu_ns, u64 wall_ns, u64 now_ns)
+{
+	struct ovt_exec *exec = &core->exec;
+	u64 stop_ns = ovt_read_once(exec->stop_ns);
+
+	if (stop_ns && now_ns >= stop_ns)
+		exec->expired = OVERTAKE_FAULT_STOPPED;
+	else if ((core->clock.cpu_ns && cpu_ns > core->clock.cpu_ns) ||
+		 (core->clock.wall_ns && wall_ns > core->clock.wall_ns))
+		exec->expired = OVERTAKE_FAULT_CLOCK;
+}
+
+#define STEP_LONG_NS	100000u
+#define STEP_SHORT_NS	25000u
+
+u64 ovt_step_budget(u64 budget, u64 took_ns, u64 most)
+{
+	if (took_ns > STEP_LONG_NS)
+		budget /= 2;
+	else if (took_ns < STEP_SHORT_NS)
+		budget *= 2;
+	if (budget > most)
+		budget = most;
+	return budget ? budget : 1;
+}
+
 static u64 fetch_limit(u64 cycle_limit)
 {
 	u64 limit = cycle_limit / OVT_CYCLES_PER_FETCH;

@@ -95,6 +95,20 @@ enum ovt_step {
 	OVT_STEP_FINISHED,	/* nothing left to execute: report with ovt_fw_executed() */
 };
 
+/**
+ * struct ovt_clock - what an FC may take its host, in nanoseconds; 0: any time
+ * @cpu_ns: CPU time of the core's execution thread
+ * @wall_ns: time from its first step, for a host too busy to give that thread its CPU time
+ *
+ * The watchdog counts modelled cycles, and what a cycle takes a host depends on the operator: two
+ * orders of magnitude lie between a dense convolution and a pool of one channel.  Only what still
+ * executes is stopped.  An FC that holds its core to its modelled end takes the host no time.
+ */
+struct ovt_clock {
+	u64 cpu_ns;
+	u64 wall_ns;
+};
+
 /* Who executes an instruction: settled before its first step, kept to its last. */
 enum ovt_twin { OVT_TWIN_NONE, OVT_TWIN_ASK, OVT_TWIN_RUN };
 
@@ -115,6 +129,8 @@ struct ovt_exec {
 	u32 fault;
 	u32 fault_insn;
 	u32 abort;		/* set by the firmware at any time, with release */
+	u32 expired;		/* fault that ovt_core_watch() found; the execution thread's */
+	u64 stop_ns;		/* host time from which on it is to stop, 0 = never; see ovt_fw_stop() */
 	u32 priced;		/* modelled cost known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
@@ -136,6 +152,7 @@ struct ovt_core {
 	u32 irq_status;
 	u32 irq_mask;
 	u32 bad_accesses;
+	struct ovt_clock clock;
 	u64 commit_end;
 	u64 busy_ns;
 	u64 done[OVT_RING_COUNT];
@@ -178,6 +195,25 @@ void ovt_core_write(struct ovt_core *core, u32 offset, u64 value);
  * runs and is not finished.  A step is bounded by its budget whatever the program.
  */
 enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget);
+
+/*
+ * ovt_core_watch - hold the running FC to its clock
+ * @cpu_ns: CPU time that the execution thread has taken since the FC's first step
+ * @wall_ns: time since then
+ * @now_ns: the host's time, that of ovt_fw_stop()
+ *
+ * By the execution thread between steps.  If the FC's time is up, the next step ends it: with
+ * OVERTAKE_FAULT_CLOCK, or OVERTAKE_FAULT_STOPPED where somebody has asked for its end.
+ */
+void ovt_core_watch(struct ovt_core *core, u64 cpu_ns, u64 wall_ns, u64 now_ns);
+
+/*
+ * ovt_step_budget - cycles for the next step, after one of @budget cycles that took the host @took_ns
+ * @most: never more, and at least 1
+ *
+ * Steps are to take tens of microseconds, whatever the operator: that is how soon a core stops.
+ */
+u64 ovt_step_budget(u64 budget, u64 took_ns, u64 most);
 
 /*
  * ovt_core_charge - the running FC takes @cycles, whatever its program

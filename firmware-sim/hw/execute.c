@@ -154,6 +154,8 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget)
 	while (work > 0) {
 		u32 fault = ovt_load_acquire(&exec->abort);
 
+		if (!fault)
+			fault = exec->expired;
 		if (fault)
 			return finish(exec, fault);
 		if (exec->in_insn) {

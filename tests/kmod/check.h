@@ -44,6 +44,7 @@ extern const struct test_case client_cases[];
 extern const struct test_case limit_cases[];
 extern const struct test_case isolation_cases[];
 extern const struct test_case reservation_cases[];
+extern const struct test_case clock_cases[];
 
 /* Ends the test case. */
 __attribute__((noreturn, format(printf, 3, 4)))

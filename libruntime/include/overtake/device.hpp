@@ -140,6 +140,11 @@ struct EmbeddedOptions {
     /// it off as well.
     bool simd = true;
     std::uint64_t watchdog_cycles = 0;  ///< cycles one FC may execute, 0 = default (5e9)
+    /// CPU time that executing one FC may take, 0 = default (60 s); five times that in all, on a busy
+    /// machine.  Then its job ends with -ETIMEDOUT.
+    std::uint64_t fc_clock_ns = 0;
+    /// Time that an FC may go on executing after its job was cancelled or its deadline passed.
+    std::uint64_t stop_grace_ns = 100'000'000;
     std::uint64_t queue_timeout_ns = 0; ///< device time a job may be in flight, 0 = default (10 s)
     /// Called as FCs end, in the order of device time per core, from the device's own threads and
     /// with its lock held: it must be quick and must not call into the device.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -16,14 +17,28 @@ namespace overtake {
 namespace {
 
 constexpr std::uint64_t default_watchdog_cycles = 5'000'000'000;
+constexpr std::uint64_t default_fc_clock_ns = 60'000'000'000;
 constexpr std::uint64_t default_queue_timeout_ns = 10'000'000'000;
 /// Not 0: a result record says 0 for what never happened.
 constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
 /// Both bound what a device holds of work that has not reached the firmware or its client.
 constexpr std::size_t command_count = 16384;
 constexpr std::size_t event_count = 1024;
-/// Short enough that an aborted FC lets go of its core at once.
+/// The longest step: short enough that an aborted FC lets go of its core at once.
 constexpr std::uint64_t step_cycles = 4096;
+/// A process that shares its CPUs executes an FC so many times later.
+constexpr std::uint64_t wall_per_clock = 5;
+/// So far device time may fall behind before commands are taken early; see fw/fw.h.
+constexpr std::uint64_t lag_max_ns = 1'000'000;
+/// And so far before an FC that still executes takes longer than its model says.
+constexpr std::uint64_t stretch_max_ns = 100'000'000;
+
+std::uint64_t thread_cpu_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 EmbeddedOptions checked(EmbeddedOptions options) {
     const auto refuse = [](const std::string& what) {
@@ -42,6 +57,8 @@ EmbeddedOptions checked(EmbeddedOptions options) {
             fmt::format("{} core limits for {} cores", options.core_limits.size(), options.cores));
     if (options.watchdog_cycles == 0)
         options.watchdog_cycles = default_watchdog_cycles;
+    if (options.fc_clock_ns == 0)
+        options.fc_clock_ns = default_fc_clock_ns;
     if (options.queue_timeout_ns == 0)
         options.queue_timeout_ns = default_queue_timeout_ns;
     return options;
@@ -65,6 +82,25 @@ bool simd_wanted(const EmbeddedOptions& options) {
     return options.simd && ovt_simd_supported();
 }
 
+/// The steps of one FC, which it holds to its clock.
+class StepClock {
+public:
+    ovt_step step(ovt_core& core) {
+        const std::uint64_t begin_ns = monotonic_ns();
+        const ovt_step step = ovt_core_step(&core, cycles_);
+        const std::uint64_t end_ns = monotonic_ns();
+        cycles_ = ovt_step_budget(cycles_, end_ns - begin_ns, step_cycles);
+        if (step != OVT_STEP_FINISHED)
+            ovt_core_watch(&core, thread_cpu_ns() - cpu_begin_ns_, end_ns - begin_ns_, end_ns);
+        return step;
+    }
+
+private:
+    const std::uint64_t begin_ns_ = monotonic_ns();
+    const std::uint64_t cpu_begin_ns_ = thread_cpu_ns();
+    std::uint64_t cycles_ = step_cycles;
+};
+
 } // namespace
 
 FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
@@ -75,6 +111,11 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
     config_.mode = firmware_mode(options_.mode);
     config_.core_count = options_.cores;
     config_.watchdog_cycles = options_.watchdog_cycles;
+    config_.clock = {.cpu_ns = options_.fc_clock_ns,
+                     .wall_ns = std::min(options_.fc_clock_ns, OVT_TIME_NEVER / wall_per_clock) *
+                                wall_per_clock};
+    config_.lag_max_ns = options_.manual_clock ? 0 : lag_max_ns; // that clock waits
+    config_.stretch_max_ns = options_.manual_clock ? 0 : stretch_max_ns;
     config_.cores = silicon_.data();
     config_.core_states = core_states_.data();
     config_.commands = commands_.data();
@@ -128,12 +169,13 @@ void FirmwareHost::run_core(unsigned core) {
 
 /// Takes the core's FC from its start to the point where nothing is left to execute.
 void FirmwareHost::execute(Lock& lock, unsigned core) {
+    StepClock clock;
     ovt_step step;
     do {
         lock.unlock();
-        step = ovt_core_step(&silicon_[core - 1], step_cycles);
+        step = clock.step(silicon_[core - 1]);
         while (step == OVT_STEP_MORE)
-            step = ovt_core_step(&silicon_[core - 1], step_cycles);
+            step = clock.step(silicon_[core - 1]);
         lock.lock();
         if (step == OVT_STEP_PRICED)
             ovt_fw_priced(&firmware_, core);
@@ -377,6 +419,8 @@ void FirmwareHost::request_cancel(EmbeddedJob& job) {
     job.cancel_requested = true;
     job.held_until_cancelled = job.held_until_ended;
     ovt_fw_cancel(&firmware_, &job, now());
+    // An FC of it that runs may end, but it does not take as long as it likes.
+    ovt_fw_stop(&firmware_, &job, monotonic_ns() + options_.stop_grace_ns);
 }
 
 std::uint64_t FirmwareHost::next_deadline() const {

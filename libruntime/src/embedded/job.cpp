@@ -52,6 +52,7 @@ std::int32_t status_of(const EmbeddedJob& job) {
     case OVT_JOB_OK:
         return 0;
     case OVT_JOB_CANCELLED:
+    case OVT_JOB_STOPPED:
         return job.timed_out ? -ETIME : -ECANCELED;
     case OVT_JOB_FAULTED:
         return -ENOEXEC;

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Promises in the host's time, kept to clients whose FCs take the host much longer than the device:
+ * real clock, every mode, ordinary clients.  Times are printed; what is asserted is that things
+ * end at all while the hog would go on for minutes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "device.h"
+#include "load.h"
+#include "ring.h"
+
+#define NEVER		OVERTAKE_DEADLINE_NEVER
+#define SECOND		1000000000ll
+/* A watchdog of minutes: it is the clock that has to act. */
+#define CLOCK(mode)	"cores=2 mode=" mode " watchdog_ms=600000 fc_clock_ms=100 ban_offences=0"
+/* ... and here the clock is of minutes, too. */
+#define LONG_CLOCK(mode) \
+	"cores=2 mode=" mode " watchdog_ms=600000 fc_clock_ms=600000 stop_grace_ms=20 " \
+	"queue_timeout_ms=600000 deadline_max_ms=600000"
+
+/* An FC on @core that executes for as long as it is let. */
+static void hog(struct client *client, uint64_t tag, uint32_t core, int64_t deadline_ns)
+{
+	struct job job;
+
+	put_jump(client, 0, 0);
+	job_init(&job, client, tag, 0, 1);
+	job.submit.core = core;
+	job.submit.deadline_ns = deadline_ns;
+	check_equal(job_submit(client, &job), 0);
+}
+
+static void copy_submit(struct client *client, uint64_t tag, uint32_t core)
+{
+	struct job job;
+
+	put_copy(client, 1, 16384, 0, 64);
+	job_init(&job, client, tag, 1, 1);
+	job.submit.core = core;
+	check_equal(job_submit(client, &job), 0);
+}
+
+/* Until the FC runs: then it has been chosen, and nothing but its end lets another one start. */
+static void wait_until_busy(unsigned int core)
+{
+	char path[128], text[65536], wanted[32];
+	int attempt;
+
+	debugfs_path(path, sizeof(path), 0, "state");
+	snprintf(wanted, sizeof(wanted), "core %u:", core);
+	for (attempt = 0; attempt < 1000; attempt++) {
+		const char *at, *next;
+
+		check_equal(read_file(path, text, sizeof(text)), 0);
+		at = strstr(text, wanted);
+		check(at);
+		next = strstr(at + 1, "core ");
+		at = strstr(at, "runs FC");
+		if (at && (!next || at < next))
+			return;
+		usleep(10000);
+	}
+	check_message(false, "core %u does not run", core);
+}
+
+static uint64_t stat_of(const char *name)
+{
+	char path[128], text[16384];
+	const char *at;
+
+	debugfs_path(path, sizeof(path), 0, "stats");
+	check_equal(read_file(path, text, sizeof(text)), 0);
+	at = strstr(text, name);
+	check(at);
+	return strtoull(at + strlen(name) + 1, NULL, 10);
+}
+
+static void say(const char *what, int64_t since_ns)
+{
+	printf("# %s after %lld ms\n", what, (long long)(monotonic_ns() - since_ns) / 1000000);
+	fflush(stdout);
+}
+
+static void an_fc_ends_when_its_clock_runs_out(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct client neighbour = client_open(0, 254);
+	struct overtake_result result;
+	int64_t begin = monotonic_ns();
+
+	hog(&hostile, 1, 1, 0);
+	copy_submit(&neighbour, 1, 1);
+	check_equal(job_wait(&hostile, 1, NEVER, &result), 0);
+	say("the FC ended", begin);
+	check_equal(result.status, -ETIMEDOUT);
+	check_equal(result.fault, OVERTAKE_FAULT_CLOCK);
+	check_equal(job_wait(&neighbour, 1, NEVER, &result), 0);
+	check_equal(result.status, 0);
+	client_close(&hostile);
+	client_close(&neighbour);
+}
+
+static void a_cancel_stops_an_fc_that_goes_on(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct overtake_result result;
+	int64_t begin;
+
+	hog(&hostile, 1, 1, 0);
+	wait_until_busy(1);
+	begin = monotonic_ns();
+	check_equal(job_cancel(&hostile, 1), 0);
+	check_equal(job_wait(&hostile, 1, begin + 120 * SECOND, &result), 0);
+	say("the cancelled FC ended", begin);
+	check_equal(result.status, -ECANCELED);
+	check_equal(result.fault, OVERTAKE_FAULT_STOPPED);
+	client_close(&hostile);
+}
+
+static void a_deadline_stops_an_fc_that_goes_on(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct overtake_result result;
+	int64_t begin = monotonic_ns();
+
+	hog(&hostile, 1, 1, begin + SECOND / 10);
+	check_equal(job_wait(&hostile, 1, begin + 120 * SECOND, &result), 0);
+	say("the FC whose deadline passed ended", begin);
+	check_equal(result.status, -ETIME);
+	check_equal(result.fault, OVERTAKE_FAULT_STOPPED);
+	client_close(&hostile);
+}
+
+/* A cancelled FC that ends within the grace does so as ever. */
+static void a_cancel_lets_an_fc_end_that_ends_soon(void)
+{
+	struct client client = client_open(0, 254);
+	struct overtake_result result;
+	struct job job;
+
+	put_delay(&client, 0, 300000000); /* 300 ms at 1 GHz: holds its core, executes nothing */
+	put_delay(&client, 1, 300000000);
+	job_init(&job, &client, 1, 0, 2);
+	job.submit.core = 1;
+	check_equal(job_submit(&client, &job), 0);
+	wait_until_busy(1);
+	check_equal(job_cancel(&client, 1), 0);
+	check_equal(job_wait(&client, 1, NEVER, &result), 0);
+	check_equal(result.status, -ECANCELED);
+	check_equal(result.fault, OVERTAKE_FAULT_NONE);
+	check_equal(result.fcs_done, 1);
+	check_equal(result.executed_ns, 300000000);
+	client_close(&client);
+}
+
+/* Device time stands in the timed modes until the hog is priced: nobody waits for that. */
+static void others_go_on_while_device_time_stands(void)
+{
+	struct client hostile = client_open(0, 254);
+	struct client neighbour = client_open(0, 254);
+	struct overtake_result result;
+	uint64_t lagged;
+	int64_t begin;
+
+	hog(&hostile, 1, 1, 0);
+	wait_until_busy(1);
+	lagged = stat_of("lagged_commands");
+	begin = monotonic_ns();
+	/* Behind the hog: its cancel does not wait. */
+	copy_submit(&neighbour, 1, 1);
+	check_equal(job_cancel(&neighbour, 1), 0);
+	check_equal(job_wait(&neighbour, 1, begin + 120 * SECOND, &result), 0);
+	say("a neighbour's cancel was answered", begin);
+	check_equal(result.status, -ECANCELED);
+	check(stat_of("lagged_commands") > lagged);
+	/* Beside it, on another core. */
+	begin = monotonic_ns();
+	copy_submit(&neighbour, 2, 2);
+	check_equal(job_wait(&neighbour, 2, begin + 120 * SECOND, &result), 0);
+	say("a neighbour's job on another core ended", begin);
+	check_equal(result.status, 0);
+	/* Its context's end stops the hog; it took longer than its model would say. */
+	begin = monotonic_ns();
+	check_equal(context_destroy(hostile.fd, hostile.context), 0);
+	say("the hog's context was destroyed", begin);
+	client_close(&hostile);
+	client_close(&neighbour);
+}
+
+/* kill -9 of a process with jobs on all cores: they are gone, and others start. */
+static void a_killed_hog_is_gone(void)
+{
+	struct client neighbour = client_open(0, 254);
+	struct overtake_result result;
+	int64_t begin;
+	pid_t pid;
+	int i;
+
+	pid = fork();
+	check(pid >= 0);
+	if (!pid) {
+		struct client hostile = client_open(0, 254);
+
+		for (i = 0; i < 200; i++)
+			hog(&hostile, (uint64_t)i + 1, (uint32_t)i % 2 + 1, NEVER);
+		pause();
+		_exit(0);
+	}
+	wait_until_busy(1);
+	wait_until_busy(2);
+	copy_submit(&neighbour, 1, 1);
+	begin = monotonic_ns();
+	check_equal(kill(pid, SIGKILL), 0);
+	check_equal(waitpid(pid, NULL, 0), pid);
+	say("kill -9 returned", begin);
+	check_equal(job_wait(&neighbour, 1, begin + 120 * SECOND, &result), 0);
+	say("who waited behind it ended", begin);
+	check_equal(result.status, 0);
+	client_close(&neighbour);
+	wait_until_forgotten();
+}
+
+/* Uses of one buffer by jobs that have ended, behind one that has not. */
+static void what_has_ended_does_not_accumulate(void)
+{
+	struct client client = client_open(0, 254);
+	struct overtake_result result;
+	uint64_t fences, i;
+
+	/* The copies name the same buffers, on the other core. */
+	hog(&client, 1, 1, NEVER);
+	wait_until_busy(1);
+	fences = stat_of("fences");
+	for (i = 0; i < 2000; i++) {
+		struct job job;
+
+		put_copy(&client, 1, 16384, 0, 64);
+		job_init(&job, &client, 2 + i, 1, 1);
+		job.submit.core = 2;
+		check_equal(job_submit(&client, &job), 0);
+		check_equal(job_wait(&client, 2 + i, NEVER, &result), 0);
+		check_equal(result.status, 0);
+	}
+	check_message(stat_of("fences") < fences + 100, "%llu fences, %llu before 2000 jobs",
+		      (unsigned long long)stat_of("fences"), (unsigned long long)fences);
+	check_equal(job_cancel(&client, 1), 0);
+	check_equal(job_wait(&client, 1, NEVER, &result), 0);
+	client_close(&client);
+	wait_until_forgotten();
+	check_equal(stat_of("fences"), 0);
+}
+
+static void *submit_to_ring(void *argument)
+{
+	struct io_uring *ring = argument;
+
+	io_uring_submit(ring);
+	return NULL;
+}
+
+/* A page that does not come until somebody writes it. */
+static int page_that_does_not_come(char **page)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0)
+		check_skip("this kernel has no userfaultfd");
+	*page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(*page != MAP_FAILED);
+	range.range.start = (unsigned long)*page;
+	range.range.len = 4096;
+	check_equal(ioctl(fd, UFFDIO_API, &api), 0);
+	check_equal(ioctl(fd, UFFDIO_REGISTER, &range), 0);
+	return fd;
+}
+
+/* An unbind, of this device or any other of DRM, waits for no page of a client's. */
+static void memory_that_does_not_come_holds_up_no_unbind(void)
+{
+	static char zeroes[4096];
+	struct client client = client_open(0, 254);
+	struct uffdio_copy fill = { .src = (unsigned long)zeroes, .len = 4096 };
+	struct completion completion;
+	struct io_uring ring;
+	struct uffd_msg message;
+	pthread_t thread;
+	struct job job;
+	int64_t begin;
+	char *page;
+	int fd = page_that_does_not_come(&page);
+
+	ring_open(&ring, 8, IORING_SETUP_SQE128 | IORING_SETUP_CQE32);
+	put_copy(&client, 0, 16384, 0, 64);
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.fcs = (unsigned long)page;
+	ring_prepare(&ring, client.fd, OVERTAKE_URING_SUBMIT, &job.submit, sizeof(job.submit), 1);
+	check_equal(pthread_create(&thread, NULL, submit_to_ring, &ring), 0);
+	check_equal(read(fd, &message, sizeof(message)), sizeof(message)); /* it waits for it */
+	check_equal(message.event, UFFD_EVENT_PAGEFAULT);
+	begin = monotonic_ns();
+	device_bind(0, "unbind");
+	say("the unbind returned", begin);
+	memcpy(zeroes, &job.fcs[0], sizeof(job.fcs[0]));
+	fill.dst = (unsigned long)page;
+	check_equal(ioctl(fd, UFFDIO_COPY, &fill), 0);
+	pthread_join(thread, NULL);
+	completion = ring_reap(&ring);
+	check_equal(completion.status, -ENODEV);
+	io_uring_queue_exit(&ring);
+	close(fd);
+	client_close(&client);
+	device_bind(0, "bind");
+}
+
+const struct test_case clock_cases[] = {
+	{ "clock-ends-an-fc-functional", CLOCK("functional"), an_fc_ends_when_its_clock_runs_out },
+	{ "clock-ends-an-fc-timed", CLOCK("timed"), an_fc_ends_when_its_clock_runs_out },
+	{ "clock-ends-an-fc-both", CLOCK("both"), an_fc_ends_when_its_clock_runs_out },
+	{ "clock-cancel-stops-an-fc-functional", LONG_CLOCK("functional"),
+	  a_cancel_stops_an_fc_that_goes_on },
+	{ "clock-deadline-stops-an-fc-functional", LONG_CLOCK("functional"),
+	  a_deadline_stops_an_fc_that_goes_on },
+	{ "clock-what-has-ended-does-not-accumulate", LONG_CLOCK("functional"),
+	  what_has_ended_does_not_accumulate },
+	{ "clock-cancel-stops-an-fc-timed", LONG_CLOCK("timed"),
+	  a_cancel_stops_an_fc_that_goes_on },
+	{ "clock-deadline-stops-an-fc-timed", LONG_CLOCK("timed"),
+	  a_deadline_stops_an_fc_that_goes_on },
+	{ "clock-cancel-lets-an-fc-end-that-ends-soon", LONG_CLOCK("timed"),
+	  a_cancel_lets_an_fc_end_that_ends_soon },
+	{ "clock-others-go-on-while-device-time-stands", LONG_CLOCK("timed"),
+	  others_go_on_while_device_time_stands },
+	{ "clock-a-killed-hog-is-gone-timed", LONG_CLOCK("timed"), a_killed_hog_is_gone },
+	{ "clock-a-killed-hog-is-gone-both", LONG_CLOCK("both"), a_killed_hog_is_gone },
+	{ "clock-memory-that-does-not-come-holds-up-no-unbind", LONG_CLOCK("timed"),
+	  memory_that_does_not_come_holds_up_no_unbind },
+	{ 0 },
+};
