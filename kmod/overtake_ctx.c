@@ -12,6 +12,7 @@
 #include "overtake_faults.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_user.h"
 
 /* So that 0, and small offsets from it, are never valid device addresses. */
 #define FIRST_ADDRESS	BIT_ULL(32)
@@ -32,6 +33,7 @@ static void client_release(struct kref *ref)
 	xa_destroy(&client->mapped);
 	xa_destroy(&client->contexts);
 	mutex_destroy(&client->lock);
+	overtake_user_put(client->user);
 	kfree(client);
 	drm_dev_put(&device->drm);
 }
@@ -65,6 +67,11 @@ int overtake_client_open(struct drm_device *drm, struct drm_file *file)
 	client = kzalloc(struct_size(client, usage, device->settings.cores), GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return -ENOMEM;
+	client->user = overtake_user_get(device);
+	if (!client->user) {
+		kfree(client);
+		return -ENOMEM;
+	}
 	kref_init(&client->ref);
 	client->device = device;
 	client->id = file->client_id;
@@ -84,6 +91,7 @@ int overtake_client_open(struct drm_device *drm, struct drm_file *file)
 		device->files++;
 	spin_unlock_irq(&device->lock);
 	if (ret) {
+		overtake_user_put(client->user);
 		kfree(client);
 		return ret;
 	}
@@ -130,7 +138,7 @@ struct overtake_context *overtake_context_find(struct overtake_client *client, u
 }
 
 /* Command slots that a context holds from its birth to its death. */
-static u32 context_slots(const struct overtake_context *context)
+u32 overtake_context_slots(const struct overtake_context *context)
 {
 	u32 cores = context->client->device->settings.cores;
 
@@ -148,10 +156,12 @@ static int context_start(struct overtake_context *context)
 	spin_lock_irq(&device->lock);
 	if (device->gone) {
 		ret = -ENODEV;
-	} else if (!overtake_host_reserve_locked(device, context_slots(context) + limit_slots,
-						 overtake_context_is_privileged(context))) {
-		ret = overtake_refuse(context->client, OVERTAKE_LIMIT_COMMANDS, -ENOSPC);
 	} else {
+		ret = overtake_user_add_context_locked(context->client,
+						       overtake_context_slots(context), limit_slots,
+						       overtake_context_is_privileged(context));
+	}
+	if (!ret) {
 		kref_get(&context->ref); /* the firmware's */
 		device->live_contexts++;
 		list_add_tail(&context->link, &device->contexts);
@@ -203,7 +213,7 @@ void overtake_context_kill(struct overtake_context *context)
 		overtake_jobs_forget_ended_locked(context, &forgotten);
 		overtake_host_stop_context_locked(device, context);
 		ovt_fw_kill_context(&device->fw, &context->fw, overtake_host_now(device));
-		overtake_host_update_limits(device, context_slots(context) - 1);
+		overtake_host_update_limits(device, overtake_context_slots(context) - 1);
 	}
 	spin_unlock_irq(&device->lock);
 	overtake_jobs_put_forgotten(&forgotten);

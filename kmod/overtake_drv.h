@@ -153,6 +153,7 @@ struct overtake_settings {
  * @deadlines: jobs in flight by deadline_ns
  * @ended: jobs that ended without the firmware, to be delivered
  * @contexts: contexts that are not dead
+ * @users: who has them open, by uid
  * @files: open files
  * @live_contexts: contexts that the firmware knows
  * @jobs_in_flight: jobs that were admitted and have not ended
@@ -197,6 +198,7 @@ struct overtake_device {
 	struct rb_root_cached deadlines;
 	struct list_head ended;
 	struct list_head contexts;
+	struct rb_root users;
 	u32 files;
 	u32 live_contexts;
 	u32 jobs_in_flight;
@@ -234,9 +236,28 @@ struct overtake_usage {
 };
 
 /**
+ * struct overtake_user - a user of a device; see overtake_user.c
+ * @device: whose; it outlives its clients
+ * @uid: the kernel's
+ * @node: in overtake_device.users
+ * @files: clients of his; device lock, as all that follows
+ * @slots: command slots that they hold
+ * @jobs: of them, jobs in flight
+ */
+struct overtake_user {
+	struct overtake_device *device;
+	kuid_t uid;
+	struct rb_node node;
+	u32 files;
+	u32 slots;
+	u32 jobs;
+};
+
+/**
  * struct overtake_client - an open file
  * @ref: held by the file, by each of its buffers and by each context
  * @device: held by a drm_device reference
+ * @user: who opened the file
  * @id: DRM's client id, in trace events
  * @tgid: process that opened the file, in trace events
  * @comm: its name then
@@ -256,6 +277,7 @@ struct overtake_usage {
 struct overtake_client {
 	struct kref ref;
 	struct overtake_device *device;
+	struct overtake_user *user;
 	u64 id;
 	u32 tgid;
 	char comm[TASK_COMM_LEN];
@@ -391,6 +413,7 @@ __poll_t overtake_poll(struct file *file, struct poll_table_struct *table);
 
 struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id);
 void overtake_context_put(struct overtake_context *context);
+u32 overtake_context_slots(const struct overtake_context *context);
 void overtake_context_kill(struct overtake_context *context);
 void overtake_contexts_kill_all(struct overtake_device *device);
 int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

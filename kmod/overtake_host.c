@@ -38,6 +38,7 @@
 #include "overtake_inject.h"
 #include "overtake_job.h"
 #include "overtake_trace.h"
+#include "overtake_user.h"
 
 /* A power of two. */
 #define OVERTAKE_EVENTS		256u
@@ -91,6 +92,7 @@ static void context_killed_locked(struct overtake_context *context)
 {
 	context->killed = true;
 	context->client->device->live_contexts--;
+	overtake_user_remove_context_locked(context->client, overtake_context_slots(context));
 	wake_up_all(&context->wait);
 	overtake_context_put(context);
 }
@@ -116,14 +118,16 @@ void overtake_host_stop_context_locked(struct overtake_device *device,
 }
 
 /*
- * overtake_host_reserve_locked - room for commands of an ordinary client
+ * overtake_host_reserve_locked - room for commands of a client
+ * @kept: slots to be left free for other ordinary clients
  *
  * Some is kept for root's limits and resets and for those who have a right to priority 255: nobody
  * else may take the device away from them.  Under the device lock.
  */
-bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, bool privileged)
+bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, u32 kept,
+				  bool privileged)
 {
-	u32 room = privileged ? OVERTAKE_COMMANDS : OVERTAKE_CLIENT_COMMANDS;
+	u32 room = privileged ? OVERTAKE_COMMANDS : OVERTAKE_CLIENT_COMMANDS - kept;
 
 	lockdep_assert_held(&device->lock);
 	if (device->fw.commands_reserved + slots > room)
@@ -576,6 +580,7 @@ int overtake_host_init(struct overtake_device *device)
 	INIT_LIST_HEAD(&device->contexts);
 	INIT_LIST_HEAD(&device->ended);
 	device->deadlines = RB_ROOT_CACHED;
+	device->users = RB_ROOT;
 	overtake_timer_setup(&device->timer, timer_fired);
 
 	device->cores = drmm_kcalloc(&device->drm, cores, sizeof(*device->cores), GFP_KERNEL);

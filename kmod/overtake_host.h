@@ -9,6 +9,9 @@
 #define OVERTAKE_COMMANDS		65536u
 /* Of them, those that ordinary clients get. */
 #define OVERTAKE_CLIENT_COMMANDS	(OVERTAKE_COMMANDS - 4096u)
+/* Of these, those for users who have none yet, and the most that one user gets. */
+#define OVERTAKE_FIRST_COMMANDS		4096u
+#define OVERTAKE_USER_COMMANDS		(OVERTAKE_CLIENT_COMMANDS / 2)
 
 /*
  * A host whose CPUs are taken by others gets an FC executed so many times later; then it is too
@@ -32,7 +35,8 @@ void overtake_host_kick(struct overtake_device *device);
 void overtake_host_kick_soon_locked(struct overtake_device *device);
 void overtake_host_stop_context_locked(struct overtake_device *device,
 				       const struct overtake_context *context);
-bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, bool privileged);
+bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, u32 kept,
+				  bool privileged);
 void overtake_host_update_limits(struct overtake_device *device, u32 slots);
 int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit);
 int overtake_host_set_normal_floor(struct overtake_device *device, u32 core, u32 floor);

@@ -73,6 +73,7 @@
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_trace.h"
+#include "overtake_user.h"
 
 static int compare_tag(const struct rb_node *node, u64 tag)
 {
@@ -145,9 +146,8 @@ static int admit_locked(struct overtake_job *job)
 	if (context->client->job_count >= OVERTAKE_MAX_CLIENT_JOBS)
 		return overtake_refuse(context->client, OVERTAKE_LIMIT_CLIENT_JOBS, -ENOSPC);
 	/* SUBMIT and one CANCEL */
-	if (!overtake_host_reserve_locked(device, 2, overtake_context_is_privileged(context)))
-		return overtake_refuse(context->client, OVERTAKE_LIMIT_COMMANDS, -ENOSPC);
-	return 0;
+	return overtake_user_add_job_locked(context->client,
+					    overtake_context_is_privileged(context));
 }
 
 /* From here on the job is known, and will end.  Its two command slots are reserved. */
@@ -238,6 +238,7 @@ static void ended_locked(struct overtake_job *job, s32 status, struct list_head 
 	forget_deadline_locked(job);
 	job->state = OVERTAKE_JOB_ENDED;
 	overtake_job_device(job)->jobs_in_flight--;
+	overtake_user_remove_job_locked(context->client);
 	list_add_tail(&job->batch_link, batch);
 	if (job->collectable && !context->dead) {
 		list_add_tail(&job->collect_link, &context->ended);

@@ -27,6 +27,7 @@ static const struct {
 	[OVERTAKE_LIMIT_BINDINGS] = { "bindings of a job", OVERTAKE_MAX_BINDINGS },
 	[OVERTAKE_LIMIT_SCRATCH_BYTES] = { "scratch of a job", OVERTAKE_MAX_SCRATCH_BYTES },
 	[OVERTAKE_LIMIT_SYNCS] = { "syncs of a job", OVERTAKE_MAX_SYNCS },
+	[OVERTAKE_LIMIT_USER_COMMANDS] = { "commands of a user", OVERTAKE_USER_COMMANDS },
 };
 
 /*
@@ -59,6 +60,8 @@ static u64 used(struct overtake_client *client, u32 limit)
 		return READ_ONCE(client->job_count);
 	case OVERTAKE_LIMIT_COMMANDS:
 		return READ_ONCE(device->fw.commands_reserved);
+	case OVERTAKE_LIMIT_USER_COMMANDS:
+		return READ_ONCE(client->user->slots);
 	case OVERTAKE_LIMIT_CONTEXTS:
 	case OVERTAKE_LIMIT_CONTEXT_JOBS:
 		mutex_lock(&client->lock);

@@ -171,7 +171,8 @@ struct drm_overtake_core_info {
 #define OVERTAKE_LIMIT_BINDINGS		8u	/* of one job; E2BIG */
 #define OVERTAKE_LIMIT_SCRATCH_BYTES	9u	/* of one job; E2BIG */
 #define OVERTAKE_LIMIT_SYNCS		10u	/* of one job, in or out; E2BIG */
-#define OVERTAKE_LIMIT_COUNT		11u
+#define OVERTAKE_LIMIT_USER_COMMANDS	11u	/* of the user: two a job in flight; ENOSPC */
+#define OVERTAKE_LIMIT_COUNT		12u
 
 /**
  * struct drm_overtake_limit - a limit, and how near the file is to it

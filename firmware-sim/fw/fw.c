@@ -12,7 +12,6 @@
  * commands, stretch_max_ns for all that happens on other cores.
  */
 #include "fw/internal.h"
-#include "planted.h"
 
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 {
@@ -355,8 +354,6 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 
 	ovt_core_start(hw, ring, fw->config.watchdog_cycles);
 	job = hw->exec.descriptor.job;
-	if (OVT_PLANTED(WATCHDOG_WAITING))
-		hw->exec.cycle_limit -= fw->now_ns - job->arrival_ns;
 	state->waiting[ring]--;
 	if (!job->started++)
 		job->start_ns = fw->now_ns;
@@ -378,10 +375,7 @@ static void choose(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_core *hw = ovt_fw_hw(fw, core);
 
-	if (!(OVT_PLANTED(REFILL_LOST) && hw->exec.fault))
-		ovt_ring_refill(fw, core);
-	if (OVT_PLANTED(HIGH_PREEMPTS_HIGH))
-		ovt_ring_youngest_first(fw, core);
+	ovt_ring_refill(fw, core);
 	switch (ovt_arbiter_choose(hw)) {
 	case OVT_CHOOSE_NOTHING:
 		return;
@@ -393,8 +387,6 @@ static void choose(struct ovt_fw *fw, u32 core)
 		start_fc(fw, core, OVT_RING_NORMAL);
 		return;
 	case OVT_CHOOSE_NORMAL:
-		if (OVT_PLANTED(EARLY_BATCH))
-			ovt_ring_commit(fw, core);
 		start_fc(fw, core, OVT_RING_NORMAL);
 		return;
 	}

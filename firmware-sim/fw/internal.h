@@ -40,15 +40,6 @@ bool ovt_context_kill(struct ovt_fw *fw, struct ovt_fw_context *context);
 void ovt_ring_refill(struct ovt_fw *fw, u32 core);
 void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job);
 void ovt_ring_commit(struct ovt_fw *fw, u32 core);
-#ifdef OVT_PLANTED_BUGS
-void ovt_ring_youngest_first(struct ovt_fw *fw, u32 core);
-#else
-static inline void ovt_ring_youngest_first(struct ovt_fw *fw, u32 core)
-{
-	(void)fw;
-	(void)core;
-}
-#endif
 
 /* Stop the FC that @core runs, as of now_ns, with @fault. */
 void ovt_fw_abort(struct ovt_fw *fw, u32 core, u32 fault);

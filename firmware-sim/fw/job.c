@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Jobs: arrival, cancel, end, and the death of a context. */
 #include "fw/internal.h"
-#include "planted.h"
 
 static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_type type)
 {
@@ -64,8 +63,7 @@ void ovt_job_drop_waiting(struct ovt_fw *fw, struct ovt_fw_job *job)
 	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
 
 	state->waiting[ovt_job_ring(job)] -= job->fc_count - job->started;
-	if (!OVT_PLANTED(CANCELLED_COUNTED))
-		state->unfinished -= job->fc_count - job->started;
+	state->unfinished -= job->fc_count - job->started;
 	if (state->last_normal == job)
 		state->last_normal = NULL;
 	ovt_ring_forget(fw, job);

@@ -101,25 +101,3 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 	}
 	ovt_core_write(core, OVT_REG_COMMIT_END, end);
 }
-
-#ifdef OVT_PLANTED_BUGS
-/* A bug to be found (planted.h): the head of HIGH changes places with the youngest job's first. */
-void ovt_ring_youngest_first(struct ovt_fw *fw, u32 number)
-{
-	struct ovt_ring *ring = &ovt_fw_hw(fw, number)->rings[OVT_RING_HIGH];
-	struct ovt_descriptor *head = &ring->entries[ring->head % OVT_RING_ENTRIES];
-	struct ovt_descriptor *youngest = head;
-	struct ovt_descriptor swapped;
-	u32 at;
-
-	for (at = ring->head; at != ring->tail; at++) {
-		struct ovt_descriptor *entry = &ring->entries[at % OVT_RING_ENTRIES];
-
-		if (!entry->cancelled && entry->sequence > youngest->sequence)
-			youngest = entry;
-	}
-	swapped = *head;
-	*head = *youngest;
-	*youngest = swapped;
-}
-#endif

@@ -12,7 +12,6 @@
  * holder in a gap does not if the policy lets the task be inserted.
  */
 #include "sched/internal.h"
-#include "planted.h"
 
 /* Whom the walk over the waiting tasks has passed so far. */
 struct look {
@@ -107,11 +106,8 @@ static bool may_go(struct look *look, const struct ovt_sched_task *task, u32 *co
 			*core = task->core ? task->core : ovt_sched_least_loaded(look->sched);
 		return true;
 	}
-	if (look->full && task->state == OVT_SCHED_WAITING) {
-		if (OVT_PLANTED(TASK_LIMIT_BARS))
-			bar(look, task);
+	if (look->full && task->state == OVT_SCHED_WAITING)
 		return false;
-	}
 	if (!ovt_sched_next_is_bpu(task))
 		return true;
 	*core = open_core(look, task);

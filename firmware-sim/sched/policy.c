@@ -7,7 +7,6 @@
  * priority, and insert by the contract's rules.
  */
 #include "sched/sched.h"
-#include "planted.h"
 
 static int compare_u64(u64 a, u64 b)
 {
@@ -16,9 +15,7 @@ static int compare_u64(u64 a, u64 b)
 
 static int compare_custom_id(s64 a, s64 b)
 {
-	int order = a < b ? -1 : a > b;
-
-	return OVT_PLANTED(CUSTOM_ID_REVERSED) ? -order : order;
+	return a < b ? -1 : a > b;
 }
 
 static int by_priority(const struct ovt_sched_task *a, const struct ovt_sched_task *b)
@@ -76,8 +73,6 @@ static bool product_below(u64 a, u64 b, u64 c, u64 d)
 
 	if (left.high != right.high)
 		return left.high < right.high;
-	if (OVT_PLANTED(THRESHOLD_INCLUSIVE))
-		return left.low <= right.low;
 	return left.low < right.low;
 }
 

@@ -7,7 +7,6 @@
  * and note that there is something to look at.
  */
 #include "sched/internal.h"
-#include "planted.h"
 
 void ovt_sched_init(struct ovt_sched *sched, const struct ovt_sched_config *config)
 {
@@ -194,8 +193,6 @@ static void release_slot(struct ovt_sched_task *task)
 		return;
 	task->holds_slot = false;
 	look_at(queue);
-	if (OVT_PLANTED(SLOT_KEPT) && task->cancelled)
-		return;
 	queue->holders_on[task->placed_core - 1]--;
 	ovt_list_remove(&task->holder_link);
 }
@@ -311,8 +308,6 @@ static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u32 c
 		task->dispatch_time = now;
 		if (!ovt_sched_is_high(task))
 			task->process->queue->dispatched++;
-		if (OVT_PLANTED(CORE_TOO_EARLY) && !core && !task->core)
-			task->core = ovt_sched_least_loaded(sched);
 	}
 	if (!ovt_sched_next_is_bpu(task)) {
 		enter_cpu_waiting(sched, task);

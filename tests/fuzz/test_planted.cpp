@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Would the fuzzer find a bug? The device code and the task scheduler with one bug switched on
-// (firmware-sim/planted.h) must fail within as many cases as `make test` runs on what ships.
+// (planted/planted.h) must fail within as many cases as `make test` runs on what ships.
 #include <cstdio>
 
 #include <gtest/gtest.h>

@@ -86,7 +86,7 @@ static void limits_are_told(void)
 
 	query_limits(client.fd, limits);
 	for (i = 0; i < OVERTAKE_LIMIT_COUNT; i++) {
-		if (i != OVERTAKE_LIMIT_COMMANDS)
+		if (i != OVERTAKE_LIMIT_COMMANDS && i != OVERTAKE_LIMIT_USER_COMMANDS)
 			check_equal(limits[i].value, values[i]);
 		check_equal(limits[i].refused, 0);
 		check_equal(limits[i].refused_ns, 0);
@@ -172,47 +172,114 @@ static void limits_of_jobs(void)
 	restart_clock(0); /* returns when all of them have gone */
 }
 
-/* What ordinary clients can queue leaves room for those who may be HIGH. */
-static void limit_of_the_devices_commands(void)
+/* A client of another user, from 1; 0 is root. */
+static struct client client_open_as(uid_t uid)
+{
+	struct client client;
+
+	check_equal(seteuid(uid), 0);
+	client = client_open(0, 254);
+	check_equal(seteuid(0), 0);
+	put_delay(&client, 0, 1);
+	return client;
+}
+
+/* Jobs that one more client of the user gets in flight. */
+static uint32_t fill_client(struct client *client, uid_t uid)
+{
+	uint32_t i, id, total = 0;
+
+	*client = client_open_as(uid);
+	for (i = 0; i < OVERTAKE_MAX_CLIENT_JOBS / OVERTAKE_MAX_JOBS; i++) {
+		if (i && context_create(client->fd, 254, 0, &id))
+			break;
+		client->context = i ? id : client->context;
+		total += submit_until_refused(client, 1);
+	}
+	return total;
+}
+
+static void let_others_open(void)
+{
+	check_equal(chmod("/dev/accel/accel0", 0666), 0);
+}
+
+/* Files are for the asking; what counts is who opened them. */
+static void limit_of_a_users_commands(void)
 {
 	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
-	struct client high, clients[4];
-	uint32_t i, j, total = 0;
+	struct client clients[3], other;
+	uint32_t i, total = 0;
 	struct job job;
 
 	restart_clock(0);
+	let_others_open();
+	for (i = 0; i < 3; i++)
+		total += fill_client(&clients[i], 1001);
+	query_limits(clients[2].fd, limits);
+	check(2 * total <= limits[OVERTAKE_LIMIT_USER_COMMANDS].value);
+	check(2 * total > limits[OVERTAKE_LIMIT_USER_COMMANDS].value - 256);
+	check(limits[OVERTAKE_LIMIT_USER_COMMANDS].used + 2 >
+	      limits[OVERTAKE_LIMIT_USER_COMMANDS].value);
+	check_equal(limit_exceeded(clients[2].fd), OVERTAKE_LIMIT_USER_COMMANDS);
+	/* Nobody else notices. */
+	other = client_open_as(1002);
+	check_equal(used(other.fd, OVERTAKE_LIMIT_USER_COMMANDS), 1);
+	job_init(&job, &other, 1, 0, 1);
+	check_equal(job_submit(&other, &job), 0);
+	check_equal(used(other.fd, OVERTAKE_LIMIT_USER_COMMANDS), 3);
+	/* What ends is given back. */
+	client_close(&clients[0]);
+	check_equal(advance_clock(0, MS), 0);
+	job_init(&job, &clients[2], 77777, 0, 1);
+	check_equal(job_submit(&clients[2], &job), 0);
+	for (i = 1; i < 3; i++)
+		client_close(&clients[i]);
+	client_close(&other);
+	restart_clock(0);
+}
+
+/*
+ * What ordinary clients can queue leaves room for those who may be HIGH, and for a first job of
+ * somebody who has none.
+ */
+static void limit_of_the_devices_commands(void)
+{
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+	struct client high, clients[6], late;
+	uint32_t i, total = 0;
+	struct job job;
+
+	restart_clock(0);
+	let_others_open();
 	high = client_open(0, 255);
 	put_delay(&high, 0, 1);
 	query_limits(high.fd, limits);
-	for (i = 0; i < 4; i++) {
-		clients[i] = client_open(0, 254);
-		put_delay(&clients[i], 0, 1);
-		for (j = 0; j < OVERTAKE_MAX_CLIENT_JOBS / OVERTAKE_MAX_JOBS; j++) {
-			uint32_t id;
-
-			if (j && context_create(clients[i].fd, 254, 0, &id))
-				break;
-			clients[i].context = j ? id : clients[i].context;
-			total += submit_until_refused(&clients[i], 1);
-		}
-	}
-	check(total < 4 * OVERTAKE_MAX_CLIENT_JOBS);
-	check(2 * total <= limits[OVERTAKE_LIMIT_COMMANDS].value);
-	check(2 * total > limits[OVERTAKE_LIMIT_COMMANDS].value - 256);
-	check_equal(limit_exceeded(clients[3].fd), OVERTAKE_LIMIT_COMMANDS);
+	for (i = 0; i < 6; i++)
+		total += fill_client(&clients[i], 1001 + i / 2);
+	check(2 * total + 4096 <= limits[OVERTAKE_LIMIT_COMMANDS].value);
+	check(2 * total + 4096 > limits[OVERTAKE_LIMIT_COMMANDS].value - 256);
+	check_equal(limit_exceeded(clients[5].fd), OVERTAKE_LIMIT_COMMANDS);
+	late = client_open_as(1009);
+	job_init(&job, &late, 1, 0, 1);
+	check_equal(job_submit(&late, &job), 0);
+	job_init(&job, &late, 2, 0, 1);
+	check_equal(job_submit(&late, &job), -ENOSPC);
+	check_equal(limit_exceeded(late.fd), OVERTAKE_LIMIT_COMMANDS);
 	job_init(&job, &high, 1, 0, 1);
 	job.submit.priority = 255;
 	check_equal(job_submit(&high, &job), 0);
 	/* Whoever goes gives back what he had. */
 	client_close(&clients[0]);
 	check_equal(advance_clock(0, MS), 0);
-	job_init(&job, &clients[3], 77777, 0, 1);
-	query_limits(clients[3].fd, limits);
-	check_message(!job_submit(&clients[3], &job), "refused by limit %u; %llu commands in use",
-		      limit_exceeded(clients[3].fd),
+	job_init(&job, &clients[5], 77777, 0, 1);
+	query_limits(clients[5].fd, limits);
+	check_message(!job_submit(&clients[5], &job), "refused by limit %u; %llu commands in use",
+		      limit_exceeded(clients[5].fd),
 		      (unsigned long long)limits[OVERTAKE_LIMIT_COMMANDS].used);
-	for (i = 1; i < 4; i++)
+	for (i = 1; i < 6; i++)
 		client_close(&clients[i]);
+	client_close(&late);
 	client_close(&high);
 	restart_clock(0);
 }
@@ -448,6 +515,7 @@ const struct test_case limit_cases[] = {
 	{ "limits-buffers", FUNCTIONAL, limit_of_buffers },
 	{ "limits-one-job", FUNCTIONAL, limits_of_one_job },
 	{ "limits-jobs", MANUAL, limits_of_jobs },
+	{ "limits-commands-of-a-user", MANUAL, limit_of_a_users_commands },
 	{ "limits-commands-of-the-device", MANUAL, limit_of_the_devices_commands },
 	{ "limits-memory-is-charged-to-the-caller", MANUAL, memory_is_charged_to_the_caller },
 	{ "poll-tells-what-can-be-collected", MANUAL, poll_tells_what_can_be_collected },

@@ -45,6 +45,7 @@ constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
     {"bindings of a job", "put tensors into fewer regions"},
     {"scratch bytes of a job", "split the job"},
     {"syncs of a job", "merge fences into one"},
+    {"commands of a user", "wait: all clients of this user together have too many jobs in flight"},
 }};
 
 } // namespace

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Bugs that tests can switch on, to prove that they would be found.
- *
- * In every shipped build OVT_PLANTED() is constant, false, and the compiler drops what it guards.
- * Only the test that hunts them compiles the accelerator with OVT_PLANTED_BUGS.
+ * Bugs that a test can switch on, to prove that they would be found: planted.patch puts them into a
+ * copy of firmware-sim.
  */
 #ifndef OVT_PLANTED_H
 #define OVT_PLANTED_H
@@ -23,11 +21,7 @@ enum ovt_planted_bug {
 	OVT_BUG_COUNT,
 };
 
-#ifdef OVT_PLANTED_BUGS
 extern enum ovt_planted_bug ovt_planted_bug;
 #define OVT_PLANTED(name)	(ovt_planted_bug == OVT_BUG_##name)
-#else
-#define OVT_PLANTED(name)	(OVT_BUG_##name == OVT_BUG_NONE)
-#endif
 
 #endif

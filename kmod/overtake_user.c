@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What one user may have of the device's command slots, whatever number of files he opens.
+ *
+ * A user is the kernel's uid of whoever opened the file, wherever the file went since; root of a user
+ * namespace is the uid that it is mapped to.  Jobs in flight count two slots, contexts one and, if
+ * they ask for a core limit, one more for each core.
+ *
+ *	share		no user has more than half of what ordinary clients get
+ *	first job	the last slots are for users who have nothing in flight, so that others
+ *			who hold all the rest do not lock anybody out
+ *	reserve		whoever has a right to 255 has the reserve besides, as ever
+ *			(overtake_host_reserve_locked())
+ */
+#include <linux/cred.h>
+#include <linux/slab.h>
+
+#include "overtake_host.h"
+#include "overtake_user.h"
+
+static struct overtake_user *find_locked(struct overtake_device *device, kuid_t uid,
+					 struct rb_node ***place, struct rb_node **parent)
+{
+	*place = &device->users.rb_node;
+	*parent = NULL;
+	while (**place) {
+		struct overtake_user *user = rb_entry(**place, struct overtake_user, node);
+
+		if (uid_eq(user->uid, uid))
+			return user;
+		*parent = **place;
+		*place = uid_lt(uid, user->uid) ? &(**place)->rb_left : &(**place)->rb_right;
+	}
+	return NULL;
+}
+
+/* The calling task's user, with a reference; NULL without memory. */
+struct overtake_user *overtake_user_get(struct overtake_device *device)
+{
+	struct overtake_user *made = kzalloc(sizeof(*made), GFP_KERNEL_ACCOUNT);
+	struct rb_node **place, *parent;
+	struct overtake_user *user;
+
+	if (!made)
+		return NULL;
+	made->device = device;
+	made->uid = current_euid();
+	spin_lock_irq(&device->lock);
+	user = find_locked(device, made->uid, &place, &parent);
+	if (!user) {
+		rb_link_node(&made->node, parent, place);
+		rb_insert_color(&made->node, &device->users);
+		swap(user, made);
+	}
+	user->files++;
+	spin_unlock_irq(&device->lock);
+	kfree(made);
+	return user;
+}
+
+/* May sleep. */
+void overtake_user_put(struct overtake_user *user)
+{
+	struct overtake_device *device = user->device;
+	bool last;
+
+	spin_lock_irq(&device->lock);
+	last = !--user->files;
+	if (last)
+		rb_erase(&user->node, &device->users);
+	spin_unlock_irq(&device->lock);
+	if (!last)
+		return;
+	WARN_ON(user->slots || user->jobs);
+	kfree(user);
+}
+
+/*
+ * Slots of which the user gets to keep @slots; the device gets @passing more back at once.  @first:
+ * it is the first of its kind that he has, for which there is always room.
+ */
+static int reserve_locked(struct overtake_client *client, u32 slots, u32 passing, bool first,
+			  bool privileged)
+{
+	struct overtake_device *device = client->device;
+	struct overtake_user *user = client->user;
+	u32 kept = first ? 0 : OVERTAKE_FIRST_COMMANDS;
+
+	lockdep_assert_held(&device->lock);
+	if (!privileged && user->slots + slots > OVERTAKE_USER_COMMANDS)
+		return overtake_refuse(client, OVERTAKE_LIMIT_USER_COMMANDS, -ENOSPC);
+	if (!overtake_host_reserve_locked(device, slots + passing, kept, privileged))
+		return overtake_refuse(client, OVERTAKE_LIMIT_COMMANDS, -ENOSPC);
+	user->slots += slots;
+	return 0;
+}
+
+/*
+ * overtake_user_add_job_locked - room for a job of @client: SUBMIT and one CANCEL
+ * @privileged: its context has a right to 255
+ *
+ * -ENOSPC, and the limit is noted.  Until overtake_user_remove_job_locked().
+ */
+int overtake_user_add_job_locked(struct overtake_client *client, bool privileged)
+{
+	int ret = reserve_locked(client, 2, 0, !client->user->jobs, privileged);
+
+	if (!ret)
+		client->user->jobs++;
+	return ret;
+}
+
+/* The job has ended.  The firmware has its slots back, or will when it comes to the CANCEL. */
+void overtake_user_remove_job_locked(struct overtake_client *client)
+{
+	lockdep_assert_held(&client->device->lock);
+	client->user->slots -= 2;
+	client->user->jobs--;
+}
+
+/* The same for a context, which keeps @slots and needs @passing now. */
+int overtake_user_add_context_locked(struct overtake_client *client, u32 slots, u32 passing,
+				     bool privileged)
+{
+	return reserve_locked(client, slots, passing, !client->user->slots, privileged);
+}
+
+void overtake_user_remove_context_locked(struct overtake_client *client, u32 slots)
+{
+	lockdep_assert_held(&client->device->lock);
+	client->user->slots -= slots;
+}
