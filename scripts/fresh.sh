@@ -221,7 +221,7 @@ visit()
 	fi
 	mount_system "$root"
 	cp "$directory/overtake.bundle" "$root/var/overtake.bundle"
-	in_system "$root" $user 'chmod 700 ~ && git clone -q /var/overtake.bundle overtake' || return 1
+	in_system "$root" $user 'chmod 700 ~ && git -c advice.detachedHead=false -c init.defaultBranch=main clone -q /var/overtake.bundle overtake' || return 1
 	before=$(megabytes "$root/usr" "$root/var/lib" "$root/boot" "$root/etc")
 
 	run_command "$root" $user "$log-demo.log" make demo || status=1
