@@ -15,7 +15,7 @@ option(OVERTAKE_JOIN_SOURCES "Compile several sources of a library as one" ${def
 # Libraries whose sources may be compiled together: no name in an anonymous namespace occurs twice.
 function(overtake_join_sources)
   if(OVERTAKE_JOIN_SOURCES)
-    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 
@@ -24,5 +24,12 @@ endfunction()
 function(overtake_optimise_lightly)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endforeach()
+endfunction()
+
+# Code that waits for a user, or for what it starts: reads options, prints tables, writes pages.
+function(overtake_leave_unoptimised)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
   endforeach()
 endfunction()

@@ -97,7 +97,7 @@ static char *inject[MAX_DEVICES] = { "" };
 static unsigned int inject_given = 1;
 module_param_array(inject, charp, &inject_given, 0400);
 MODULE_PARM_DESC(inject,
-		 "faults to inject, KIND:N for the Nth FC from 1, joined by '+': stuck, endless, descriptor, instruction, lost-wakeup, lost-interrupt, spurious, reset (none)");
+		 "faults to inject, KIND:N for the Nth FC from 1, joined by '+': stuck, endless, descriptor, instruction, lost-wakeup, lost-interrupt, spurious or reset (none)");
 
 static bool manual_clock[MAX_DEVICES];
 static unsigned int manual_given = 1;

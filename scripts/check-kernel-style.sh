@@ -6,6 +6,7 @@
 #   kernel-doc FILE   every documented thing of uapi/ documented whole
 #   header FILE       a uapi header compiles alone, as C11 and as C++20
 #   kbuild            the module compiles with W=1, without a warning
+#   modinfo           which names the choices or the range of each parameter
 #   sparse            and is clean, but for the files of SIMD code (sparse knows no vector types)
 set -u
 cd "$(dirname "$0")/.."
@@ -75,6 +76,13 @@ kbuild()
 	}
 }
 
+# Those that do not.
+modinfo_ranges()
+{
+	modinfo -F parm build/kmod-check/overtake.ko |
+		grep -vE '[0-9]\.\.[0-9]+[ ;,]| or ' || true
+}
+
 # sparse never fails a build: its words are the verdict. It does not know the compiler's vectors.
 sparse_words()
 {
@@ -91,6 +99,7 @@ for file in $(sources 'uapi/*.h'); do
 done
 if [ -e kmod/Kbuild ]; then
 	verdict kbuild kbuild
+	verdict modinfo modinfo_ranges
 	verdict sparse sparse_words
 else
 	echo "SKIPPED: there is no kmod/Kbuild: neither W=1 nor sparse looked at the module" >&2

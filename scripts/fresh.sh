@@ -7,7 +7,8 @@
 # Without options: both releases (bookworm, trixie), once as root and once as an ordinary user with sudo.
 # Each time a minimal system (debootstrap: git, make, sudo, ca-certificates and no more) is made in
 # DIRECTORY (build/fresh), the last commit is cloned into a home that only its owner may enter, and `make
-# demo` and `make test` run there. --quick compiles the command only (`make build`'s first half), and
+# demo` and `make test` run there, and in the ordinary user's system `make deb`: lintian looks at the packages,
+# which are installed, used and purged. --quick compiles the command only (`make build`'s first half), and
 # keeps system, packages and objects for the next time. Mirror and apt settings come from this machine.
 #
 # Prints minutes, megabytes and totals; whole logs stay in DIRECTORY/*.log. Exit status 0 only when all
@@ -189,6 +190,23 @@ skips_not_allowed()
 		grep -vE -f <(sed -E '/^(#|$)/d; s/[[:space:]]+#.*//' tests/skips-allowed)
 }
 
+# try_packages ROOT USER LOG: built by USER; installed, used and purged by root
+try_packages()
+{
+	local root=$1 user=$2 log=$3 checkout=/home/$2/overtake
+	run_command "$root" "$user" "$log-deb.log" make deb || return 1
+	in_system "$root" root "apt-get install -y --no-install-recommends lintian &&
+		rm -rf /var/packages && mkdir /var/packages &&
+		cp $checkout/build/deb/*.deb $checkout/models/glyphs/{glyphs.onnx,calibration.npy,heldout_images.npy} \
+			/var/packages" > "$log-lintian.log" 2>&1 || { tail "$log-lintian.log"; return 1; }
+	run_command "$root" "$user" "$log-lintian.log" \
+		'lintian --fail-on error,warning build/deb/overtake_*.changes' || return 1
+	cp tests/packages/use-and-purge "$root/var/use-and-purge"
+	say "root# tests/packages/use-and-purge"
+	in_system "$root" root "/var/use-and-purge /var/packages" 2>&1 | tee "$log-packages.log" | sed 's/^/    /'
+	[ "${PIPESTATUS[0]}" = 0 ]
+}
+
 # visit RELEASE USER: a new system, the two commands, what they cost
 visit()
 {
@@ -203,7 +221,7 @@ visit()
 	fi
 	mount_system "$root"
 	cp "$directory/overtake.bundle" "$root/var/overtake.bundle"
-	in_system "$root" $user 'chmod 700 ~ && git clone -q /var/overtake.bundle overtake' || return 1
+	in_system "$root" $user 'chmod 700 ~ && git -c advice.detachedHead=false -c init.defaultBranch=main clone -q /var/overtake.bundle overtake' || return 1
 	before=$(megabytes "$root/usr" "$root/var/lib" "$root/boot" "$root/etc")
 
 	run_command "$root" $user "$log-demo.log" make demo || status=1
@@ -212,6 +230,7 @@ visit()
 	say "packages: $(($(megabytes "$root/usr" "$root/var/lib" "$root/boot" "$root/etc") - before)) MB" \
 		"installed, $(megabytes "$root/var/cache/apt/archives") MB downloaded;" \
 		"build: $(megabytes "$root"/{root,home/visitor}/overtake/build) MB"
+	[ "$kind" != ordinary ] || try_packages "$root" $user "$log" || status=1
 	unexpected=$(skips_not_allowed "$log-test.log")
 	if [ -n "$unexpected" ]; then
 		say "skipped, though tests/skips-allowed does not name it:"

@@ -5,7 +5,8 @@
 #   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
-#   - the table of the five networks: likeness to float, compile time, memory
+#   - the table of the five networks: likeness to float, compile time, memory; they, split at more limits
+#   - 2,000 random networks, device against interpreter
 #   - both commands of the README on bare systems, Debian 12 and 13: make fresh
 #   - every operation with its n-th allocation or user copy failing: tests/kmod/run-fail-nth
 #   - tests/soak/run-all on both kernels: kill -9 and unbind under load, many times
@@ -40,6 +41,9 @@ for round in $(seq "$rounds"); do
 done
 soak networks-embedded scripts/prepare-networks.sh glyphs resnet18 mobilenetv2 yolo unet vit
 soak networks-table make networks
+soak agreement make agreement
+soak split-limits env OVERTAKE_SPLIT_LIMITS=1000,2000,5000 OVERTAKE="$PWD/build/bin/overtake" \
+	/usr/bin/python3 -B tests/models/test_split_limits.py
 soak networks tests/vm/run --timeout 7200 -- tests/models/run-kernel yolo unet vit
 soak fail-nth tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-fail-nth
 soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all

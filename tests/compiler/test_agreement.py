@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Compiled random networks against judges that share no code with them: see agreement.py, which
-runs 2,000 of them (make agreement). Networks that once disagreed for a reason of their own, and the
+runs 2,000 of them (make agreement; make soak). Networks that once disagreed for a reason of their own, and the
 judges themselves, are tested here too."""
 
 import os
@@ -17,7 +17,7 @@ import reference_device
 import shrink
 import small_models
 
-GRAPHS = int(os.environ.get("OVERTAKE_GRAPHS", 1000))
+GRAPHS = int(os.environ.get("OVERTAKE_GRAPHS", 500))
 
 
 def case_of(model):

@@ -180,6 +180,27 @@ class Report(unittest.TestCase):
         self.assertRegex(line, r"CPU +0.01 +- +~\d+\.\d +1.00000")
         self.assertIn("on the CPU</span></div>", page)
 
+    def test_numbers_under_many_bars_are_round(self):
+        profile = self.folder / "slower.yaml"
+        slow = SLOW.read_text(encoding="utf-8")
+        profile.write_text(slow.replace("clock_khz: 1000", "clock_khz: 800"), encoding="utf-8")
+        shape = (1, 64, 28, 28)
+        model = small_models.model(
+            [small_models.node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])],
+            {"x": shape}, {"y": shape}, {"w": small_models.ones(64, 64, 3, 3)},
+        )  # fmt: skip
+        _, page = self.small(model, "--profile", profile, "--max-time-per-fc", 2000)
+        self.assertGreater(info(self.model)["total"]["fc_count"], 460)
+        chart = page[page.index("<svg") : page.index("</svg>")]
+        numbers = [
+            int(text.replace(",", ""))
+            for text in re.findall(r'y="246.0" text-anchor="(?:middle|end)">([\d,]+)</text>', chart)
+        ]
+        self.assertGreater(len(numbers), 5)
+        step = numbers[1]
+        self.assertRegex(str(step), "^[125]0*$")
+        self.assertEqual(numbers, list(range(0, step * len(numbers), step)))
+
     def test_time_on_the_cpu_is_an_estimate_by_the_rates_of_the_profile(self):
         nodes = [
             small_models.node("Conv", ["x", "w"], ["c"]),

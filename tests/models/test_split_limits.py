@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The generated networks at their full size under real limits: no FC is longer than
 max_time_per_fc, all but the last of a segment fill nine tenths of it, and not one bit of the outputs
-changes."""
+changes.
+
+Microseconds to split at: OVERTAKE_SPLIT_LIMITS (1000); make soak takes 1000, 2000 and 5000."""
 
 import os
 import pathlib
@@ -18,7 +20,7 @@ from overtake_command import info, run, succeed
 from synthetic_images import synthetic_images
 
 MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
-LIMITS = (1000, 2000, 5000)
+LIMITS = [int(us) for us in os.environ.get("OVERTAKE_SPLIT_LIMITS", "1000").split(",")]
 MOST_ADDED = 1.02  # modelled time of the split network against the whole one
 
 

@@ -62,6 +62,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("overtake perf --mode="), modes)
         self.assertEqual(self.complete("overtake perf --mode=b"), {"both"})
         self.assertEqual(self.complete("overtake run net.ovm --device e"), {"embedded"})
+        self.assertEqual(self.complete("overtake compile --calibration-method "),
+                         {"min-max", "percentile", "kl", "mse", "best"})
 
     def test_files_are_left_to_the_shell(self):
         self.assertEqual(self.complete("overtake run ne"), set())

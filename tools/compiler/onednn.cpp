@@ -3,6 +3,8 @@
 
 #include <cerrno>
 
+#include <fmt/format.h>
+
 #include "overtake/device.hpp"
 
 namespace overtake::compiler {
@@ -30,6 +32,11 @@ void limit_onednn() {
         throw Error(EINVAL, "oneDNN has been used in this process without a limit, and its AVX-512 "
                             "convolutions are not to be relied on: set ONEDNN_MAX_CPU_ISA=AVX2 in "
                             "the environment");
+}
+
+std::string onednn_version() {
+    const dnnl_version_t* const version = dnnl_version();
+    return fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
 }
 
 } // namespace overtake::compiler

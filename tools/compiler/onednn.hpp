@@ -3,16 +3,22 @@
 // What the compiler says to oneDNN beyond its common interface: one place for versions 2 and 3.
 #pragma once
 
+#include <string>
+
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace overtake::compiler {
 
 /// Keeps oneDNN to AVX2, for the whole process. Version 3.7 computes some valid convolutions
 /// wrongly with AVX-512 (1x1x2x2 by a 1x3 kernel, two columns of padding on the left, stride 2: off
-/// by 0.62), and networks compile to the same bytes whatever the CPU. To be called before anything
+/// by 0.62), and with AVX-512 sums would have another order. To be called before anything
 /// else of oneDNN: throws Error if it is too late. The compiler is a program of ours; libovertake,
 /// a guest in programs of others, sets nothing.
 void limit_onednn();
+
+/// "oneDNN 2.6.3": another version may add the products of a convolution in another order, and so
+/// give calibration, and scales, other last bits.
+std::string onednn_version();
 
 /// The primitive of a convolution, or of a transposed one, in float32, with weights as oneDNN likes
 /// them.

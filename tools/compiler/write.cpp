@@ -5,6 +5,7 @@
 
 #include "error.hpp"
 #include "model_generated.h"
+#include "onednn.hpp"
 #include "overtake_accel.h"
 #include "overtake_isa.h"
 #include "place.hpp"
@@ -295,7 +296,8 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
         instructions.push_back(step.insn);
 
     const auto name = builder.CreateString(graph.name);
-    const auto producer = builder.CreateString("overtake " OVERTAKE_VERSION);
+    const auto producer =
+        builder.CreateString("overtake " OVERTAKE_VERSION ", " + onednn_version());
     const auto profile = profile_table(builder, *facts.profile, facts.cpu);
     const auto tensor_vector = builder.CreateVector(tensors.offsets());
     const auto input_vector = builder.CreateVector(inputs);

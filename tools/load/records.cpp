@@ -30,19 +30,12 @@ Request parse(const std::string& line, const std::string& path, std::size_t numb
 
 } // namespace
 
-void write_records(const std::string& path, const std::vector<Request>& requests) {
-    errno = 0;
-    std::ofstream file(path);
-    if (!file)
-        fail(path, "cannot be created");
+void write_records(std::ostream& file, const std::vector<Request>& requests) {
     file << header << '\n';
     for (const Request& request : requests)
         file << fmt::format("{},{},{},{},{},{},{},{}\n", request.queued_ns, request.start_ns,
                             request.end_ns, request.executed_ns, request.preemptions,
                             request.status, request.due_ns, request.done_ns);
-    file.close();
-    if (!file)
-        fail(path, "cannot be written");
 }
 
 std::vector<Request> read_records(const std::string& path) {

@@ -3,6 +3,7 @@
 // Requests as a CSV file, one line each, so that one process can judge another's.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,7 @@
 
 namespace overtake::load {
 
-/// Throws Error naming the file.
-void write_records(const std::string& path, const std::vector<Request>& requests);
+void write_records(std::ostream& file, const std::vector<Request>& requests);
 
 /// Throws Error naming the file and line.
 std::vector<Request> read_records(const std::string& path);

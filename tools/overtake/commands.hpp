@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The subcommands. Each add_X() hangs itself into the command line; when chosen, it runs and sets
-// `status` to the exit status. They report failure by throwing overtake::Error, which main() turns
-// into one line on stderr and exit status 1.
+// `status` to the exit status. They report failure by throwing overtake::Error, which
+// run_command_line() turns into one line on stderr and exit status 1.
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "commands.hpp"
+#include "option_checks.hpp"
 
 namespace overtake::command {
 namespace {
@@ -63,19 +64,23 @@ std::vector<std::string> option_words(const CLI::App& app) {
     return words;
 }
 
-/// The values that an option may have: those of its CLI::IsMember, which describes itself as
-/// {a,b,c}; for --device the names that open_device() knows, and the nodes there are.
+/// The values that an option may have: those of its one_of(), which describes itself as
+/// "a, b or c"; for --device the names that open_device() knows, and the nodes there are.
 std::string values(const CLI::Option& option) {
     if (option.check_lname("device"))
         return "auto embedded kernel $(compgen -G '/dev/accel/accel*')";
-    const std::string type = option.get_type_name();
-    const std::size_t begin = type.find('{');
-    const std::size_t end = type.find('}', begin);
-    if (begin == std::string::npos || end == std::string::npos)
+    std::string words = option.get_type_name();
+    words.erase(0, words.find(':') + 1);
+    const std::size_t last = words.find(" or ");
+    if (last == std::string::npos)
         return "";
-    std::string words = type.substr(begin + 1, end - begin - 1);
-    std::ranges::replace(words, ',', ' ');
-    return words;
+    words.replace(last, 4, ", ");
+    for (std::size_t comma = words.find(", "); comma != std::string::npos;
+         comma = words.find(", ", comma))
+        words.replace(comma, 2, " ");
+    const bool only_words =
+        words.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789- ") == std::string::npos;
+    return only_words ? words : "";
 }
 
 std::string bash_words(const CLI::App& app) {
@@ -113,7 +118,7 @@ void add_completion(CLI::App& app, int&) {
     auto shell = std::make_shared<std::string>();
     auto* command = app.add_subcommand("completion", "Print the completion script of a shell");
     command->group(""); // packages and `make install` call it: not for the list in --help
-    command->add_option("SHELL", *shell, "bash")->required()->check(CLI::IsMember({"bash"}));
+    command->add_option("SHELL", *shell, "bash")->required()->check(one_of({"bash"}));
     command->callback([shell, &app] {
         fmt::print("# Completes command lines of overtake in bash. Written by "
                    "`overtake completion bash`.\n{}\n{}{}",

@@ -1,123 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // The overtake command: one subcommand a file.
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <cstring>
-#include <iostream>
-#include <new>
-#include <string>
 #include <string_view>
-#include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include "commands.hpp"
-#include "option_checks.hpp"
-#include "overtake/device.hpp"
-
-namespace {
-
-constexpr int exit_failure = 1;
-constexpr int exit_usage = 2;
-
-/// One line, whatever names of the user's it quotes.
-std::string one_line(std::string_view text) {
-    std::string line;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7f)
-            line += c;
-        else if (c == '\n')
-            line += "\\n";
-        else
-            line += fmt::format("\\x{:02x}", byte);
-    }
-    return line;
-}
-
-void complain(std::string_view what) {
-    std::fprintf(stderr, "overtake: %s\n", one_line(what).c_str());
-}
-
-/// What was printed has arrived: a full disk is not to be noticed by the file being short.
-int flushed(int status) {
-    std::cout.flush();
-    if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
-        return status;
-    complain(fmt::format("standard output: cannot be written: {}", std::strerror(errno)));
-    return exit_failure;
-}
-
-/// "a,b,c}" as "a, b, c".
-std::string spaced(std::string_view set) {
-    std::string text;
-    for (const char c : set.substr(0, set.find('}')))
-        text += c == ',' ? ", " : std::string(1, c);
-    return text;
-}
-
-/// CLI11's reason in plain words: it knows neither the user's options as files nor as words.
-std::string reason_of(const CLI::ParseError& error) {
-    const std::string text = error.what();
-    const std::string option = text.substr(0, text.find(": "));
-    if (error.get_name() == "ArgumentMismatch")
-        return option + (text.find("ost ") != std::string::npos ? ": is given more than once"
-                                                                : ": needs a value");
-    if (const std::size_t verb = text.find(" excludes ");
-        error.get_name() == "ExcludesError" && verb != std::string::npos)
-        return text.substr(0, verb) + ": cannot be given together with " +
-               text.substr(verb + std::strlen(" excludes "));
-    if (const std::size_t value = text.find(" = ");
-        error.get_name() == "ConversionError" && value != std::string::npos)
-        return text.substr(text.find("--"), value - text.find("--")) + ": '" +
-               text.substr(value + 3) + "' is out of range";
-    if (const std::size_t set = text.find(" not in {"); set != std::string::npos)
-        return text.substr(0, set) + " is not one of " +
-               spaced(text.substr(set + std::strlen(" not in {")));
-    return text;
-}
-
-/// Whose --help says what would be right.
-std::string name_of_chosen(const CLI::App& app) {
-    const auto chosen = app.get_subcommands();
-    return app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
-}
-
-int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
-    try {
-        app.parse(argc, argv);
-        return status;
-    } catch (const CLI::ParseError& error) {
-        // --help and --version arrive here too, as success.
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        const bool is_unknown = app.get_subcommands().empty() && argc > 1;
-        const char* const kind = is_unknown && argv[1][0] == '-' ? "an option" : "a subcommand";
-        const std::string what =
-            is_unknown ? fmt::format("{}: is not {}", argv[1], kind) : reason_of(error);
-        complain(fmt::format("{}; see {} --help", what, name_of_chosen(app)));
-        return exit_usage;
-    } catch (const std::bad_alloc&) {
-        complain("it needs more memory than there is; give it smaller tensors or fewer samples");
-        return exit_failure;
-    } catch (const std::system_error& error) {
-        errno = error.code().value();
-        if (std::ferror(stdout) == 0) // of which flushed() tells
-            complain(error.what());
-        return exit_failure;
-    } catch (const std::exception& error) {
-        complain(error.what());
-        return exit_failure;
-    }
-}
-
-} // namespace
+#include "command_line.hpp"
 
 // Files that are opened do not take the place of standard input, output and error.
 static void open_standard_streams() {
@@ -151,23 +41,5 @@ int main(int argc, char** argv) {
     tell_of_interrupts();
     // A limit of file sizes is an error of writing, to be told as one.
     std::signal(SIGXFSZ, SIG_IGN);
-    CLI::App app{"Compile neural networks for the Overtake NPU, run them and watch them run"};
-    app.name("overtake");
-    app.set_version_flag("--version", "overtake " OVERTAKE_VERSION);
-    app.require_subcommand(1);
-    int status = 0;
-    overtake::command::add_compile(app, status);
-    overtake::command::add_info(app, status);
-    overtake::command::add_run(app, status);
-    overtake::command::add_pack(app, status);
-    overtake::command::add_perf(app, status);
-    overtake::command::add_devices(app, status);
-    overtake::command::add_compare(app, status);
-    overtake::command::add_sim(app, status);
-    overtake::command::add_calibrate(app, status);
-    overtake::command::add_demo(app, status);
-    overtake::command::add_completion(app, status);
-    for (CLI::App* command : app.get_subcommands({}))
-        overtake::command::check_numbers(*command);
-    return flushed(parse_and_run(app, argc, argv, status));
+    return overtake::command::run_command_line(argc, argv);
 }

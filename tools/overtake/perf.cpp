@@ -17,6 +17,8 @@
 #include "device_facts.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
+#include "option_checks.hpp"
+#include "output_file.hpp"
 #include "overtaking.hpp"
 #include "perf_report.hpp"
 #include "progress.hpp"
@@ -90,14 +92,22 @@ void complete(const CLI::App& command, PerfOptions& options) {
     }
 }
 
-std::vector<load::Load> make_loads(const PerfOptions& options,
+using Models = std::vector<std::shared_ptr<const Model>>;
+
+Models load_models(const PerfOptions& options) {
+    Models models;
+    for (const std::string& path : options.models)
+        models.push_back(Model::load(path, options.name));
+    return models;
+}
+
+std::vector<load::Load> make_loads(const PerfOptions& options, const Models& models,
                                    const std::shared_ptr<Device>& device) {
     SessionOptions rights;
     rights.max_priority = std::max(options.load.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
     std::vector<load::Load> loads;
-    for (const std::string& path : options.models) {
-        const auto model = Model::load(path, options.name);
+    for (const auto& model : models) {
         load::Load& load = loads.emplace_back();
         load.options = options.load;
         for (unsigned thread = 0; thread < options.threads; thread++)
@@ -126,13 +136,16 @@ std::vector<load::Outcome> run_loads(std::span<load::Load> loads) {
 }
 
 int run_perf(const PerfOptions& options, const std::string& node) {
+    if (!options.records.empty())
+        check_output_file(options.records, options.models);
+    const Models models = load_models(options);
     stop_on_signals();
     const auto device = open_device(options.device, options.embedded);
     if (device->info().manual_clock != 0)
         throw Error(EINVAL, fmt::format("{}: its clock is stepped by hand, so there is no time to "
                                         "measure; load the module without manual_clock",
                                         node));
-    std::vector<load::Load> loads = make_loads(options, device);
+    std::vector<load::Load> loads = make_loads(options, models, device);
     warn_unless_overtaking(*device, options.load.task, options.core_limit);
     const DeviceFacts facts = facts_of(*device, node, options.embedded);
     if (!options.json) {
@@ -141,7 +154,9 @@ int run_perf(const PerfOptions& options, const std::string& node) {
     }
     const std::vector<load::Outcome> outcomes = run_loads(loads);
     if (!options.records.empty())
-        load::write_records(options.records, outcomes.front().requests);
+        write_file(options.records, [&](std::ostream& file) {
+            load::write_records(file, outcomes.front().requests);
+        });
     Json json = {{"device", to_json(facts)}, {"interrupted", stop.load()}};
     for (std::size_t index = 0; index < loads.size(); index++)
         json["models"].push_back(
@@ -164,7 +179,7 @@ void add_device_options(CLI::App& command, PerfOptions& options) {
     command
         .add_option("--mode", options.mode,
                     "Embedded device: how cores spend an FC's time: functional, timed or both")
-        ->check(CLI::IsMember({"functional", "timed", "both"}))
+        ->check(one_of({"functional", "timed", "both"}))
         ->capture_default_str();
     command.add_option("--cores", options.embedded.cores, "Embedded device: number of cores")
         ->check(CLI::Range(1, 64))

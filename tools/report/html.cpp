@@ -37,6 +37,10 @@ std::string tile(const std::string& figure, const std::string& what) {
     return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", figure, what);
 }
 
+std::string counted(std::uint64_t count, const char* what) {
+    return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
+}
+
 std::string processor(bool is_bpu) {
     return fmt::format("<span class=\"on{}\">{}</span>", is_bpu ? "" : " cpu",
                        is_bpu ? "BPU" : "CPU");
@@ -67,8 +71,7 @@ std::string tiles(const Json& summary) {
     const std::uint64_t fcs = count_of(total, "fc_count");
     std::string html = "<div class=\"tiles\">\n";
     html += tile(duration(total["us"].get<double>()), "modelled time on the BPU");
-    html += tile(fmt::format("{} FC{}", grouped(fcs), fcs == 1 ? "" : "s"),
-                 "longest " + duration(total["longest_fc_us"].get<double>()));
+    html += tile(counted(fcs, "FC"), "longest " + duration(total["longest_fc_us"].get<double>()));
     html += tile(fmt::format("{:.1f} M", static_cast<double>(count_of(total, "macs")) / 1e6),
                  "multiply-accumulates on the BPU");
     if (const std::uint64_t on_cpu = count_of(total, "macs_on_cpu"); on_cpu > 0)
@@ -269,8 +272,8 @@ std::string segment_section(const Json& summary) {
     std::size_t index = 0;
     for (const Json& segment : summary["segments"]) {
         const bool on_bpu = segment["processor"] == "BPU";
-        const std::string what = on_bpu ? fmt::format("{} FCs", segment["fcs"].size())
-                                        : fmt::format("{} operators", segment["ops"].size());
+        const std::string what = on_bpu ? counted(segment["fcs"].size(), "FC")
+                                        : counted(segment["ops"].size(), "operator");
         rows += fmt::format("<tr><td class=\"n\">{}</td><td>{}</td>"
                             "<td>{}</td><td class=\"n\">{}{}</td></tr>\n",
                             index++, processor(on_bpu), what, on_bpu ? "" : "about ",

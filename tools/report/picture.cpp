@@ -250,7 +250,8 @@ std::string fc_chart(const Json& summary) {
         1, static_cast<std::size_t>(tick_step(static_cast<double>(times.size()), 16)));
     for (std::size_t fc = 0; fc < times.size(); fc += step) {
         const double bar_number = static_cast<double>(fc) / static_cast<double>(together);
-        svg += label(left + (bar_number + 0.5) * pitch, bottom + 18, "middle", grouped(fc));
+        const double x = left + (bar_number + 0.5) * pitch;
+        svg += label(x, bottom + 18, x > right - 20 ? "end" : "middle", grouped(fc));
     }
     svg += label(left - 6, bottom + 18, "end", "FC");
     return svg + "</svg>\n";
@@ -295,7 +296,8 @@ std::string time_strip(const Json& summary) {
     const double unit = total >= 10'000 ? 1000 : 1;
     const double step = tick_step(total / unit, 8) * unit;
     for (double at = 0; at <= total * 0.97; at += step)
-        svg += label(x_of(at), bottom + 24, at == 0 ? "start" : "middle",
+        svg += line("grid", x_of(at), bottom + 8, x_of(at), bottom + 13) +
+               label(x_of(at), bottom + 24, at == 0 ? "start" : "middle",
                      number(at / unit) + (unit > 1 ? " ms" : " µs"));
     return svg + "</svg>\n";
 }
