@@ -151,13 +151,14 @@ struct overtake_settings {
  * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
- * @ended: jobs that ended without the firmware, to be delivered
+ * @ended: jobs that ended, to be delivered
  * @contexts: contexts that are not dead
  * @users: who has them open, by uid
  * @files: open files
  * @live_contexts: contexts that the firmware knows
  * @jobs_in_flight: jobs that were admitted and have not ended
- * @delivering: batches of ended jobs being delivered
+ * @delivering: the deliverer has some that it took off @ended
+ * @deliverer: the thread that delivers them, while there is one
  * @timer_lateness_ns: greatest delay of @timer
  * @looked_ns: device time of the backstop's last look
  * @lost_interrupts: wake-ups and interrupts that the backstop made up for
@@ -202,7 +203,8 @@ struct overtake_device {
 	u32 files;
 	u32 live_contexts;
 	u32 jobs_in_flight;
-	u32 delivering;
+	bool delivering;
+	struct task_struct *deliverer;
 	u32 cancels;
 	u64 timer_lateness_ns;
 	u64 looked_ns;

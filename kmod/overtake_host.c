@@ -13,6 +13,8 @@
  * A core's thread (overtake_core.c) sleeps until a STARTED event wakes it, executes the FC outside
  * all locks, and reports.
  *
+ * Clients are told by a thread of its own (overtake_deliver.c).
+ *
  * An event batch is at most OVERTAKE_EVENTS long, so the lock is held for a bounded time; where one
  * batch is not enough, callers in process context go round again, a bounded number of times; then
  * they, and the timer at once, hand over to a work item.
@@ -32,6 +34,7 @@
 #include "compat.h"
 #include "overtake_core.h"
 #include "overtake_coredump.h"
+#include "overtake_deliver.h"
 #include "overtake_faults.h"
 #include "overtake_history.h"
 #include "overtake_host.h"
@@ -164,8 +167,7 @@ static void count_fault_locked(struct overtake_device *device, const struct ovt_
 				event->time_ns);
 }
 
-static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event,
-				struct list_head *batch)
+static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event)
 {
 	struct overtake_job *job = event->job ? to_overtake_job(event->job) : NULL;
 
@@ -193,7 +195,7 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	case OVT_EVENT_ENDED:
 		if (event->core)
 			job->context->client->usage[event->core - 1].jobs++;
-		overtake_job_ended_locked(job, batch);
+		overtake_job_ended_locked(job);
 		break;
 	case OVT_EVENT_CANCELLED:
 		device->cancels--;
@@ -228,47 +230,25 @@ static void set_timer_locked(struct overtake_device *device)
 	hrtimer_start(&device->timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS);
 }
 
-/* Delivers outside the device lock what has ended. */
-static void deliver(struct overtake_device *device, struct list_head *batch)
-{
-	struct overtake_job *job, *next;
-	unsigned long flags;
-
-	list_for_each_entry_safe(job, next, batch, batch_link) {
-		list_del_init(&job->batch_link);
-		overtake_job_deliver(job);
-	}
-	spin_lock_irqsave(&device->lock, flags);
-	device->delivering--;
-	spin_unlock_irqrestore(&device->lock, flags);
-}
-
 /* One bounded round; true if there is more to do at once.  Any context. */
 static bool run_once(struct overtake_device *device)
 {
 	struct ovt_event event;
 	unsigned long flags;
 	u64 horizon_ns;
-	LIST_HEAD(batch);
 	bool more;
-	bool ended;
 
 	spin_lock_irqsave(&device->lock, flags);
 	more = expire_deadlines_locked(device);
 	if (horizon_locked(device, &horizon_ns))
 		more |= ovt_fw_advance(&device->fw, horizon_ns) == OVT_ADVANCE_EVENTS;
 	while (ovt_fw_pop_event(&device->fw, &event))
-		handle_event_locked(device, &event, &batch);
-	list_splice_tail_init(&device->ended, &batch);
-	ended = !list_empty(&batch);
-	if (ended)
-		device->delivering++;
+		handle_event_locked(device, &event);
+	overtake_deliver_locked(device);
 	if (!more)
 		set_timer_locked(device);
 	spin_unlock_irqrestore(&device->lock, flags);
 
-	if (ended)
-		deliver(device, &batch);
 	if (wq_has_sleeper(&device->idle))
 		wake_up_all(&device->idle);
 	return more;
@@ -447,8 +427,8 @@ static void boot_locked(struct overtake_device *device)
 static bool is_idle_locked(struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
-	return !device->jobs_in_flight && !device->live_contexts && !device->delivering &&
-	       !device->cancels && list_empty(&device->ended);
+	return !device->jobs_in_flight && !device->live_contexts && !device->cancels &&
+	       overtake_delivered_locked(device);
 }
 
 static bool is_idle(struct overtake_device *device)
@@ -497,7 +477,7 @@ static bool clock_is_settled(struct overtake_device *device)
 
 	spin_lock_irq(&device->lock);
 	settled = device->gone || !device->manual || !device->manual_ns ||
-		  (!device->delivering && list_empty(&device->ended) &&
+		  (overtake_delivered_locked(device) &&
 		   ovt_fw_settled(&device->fw, device->manual_ns - 1));
 	spin_unlock_irq(&device->lock);
 	return settled;
@@ -618,9 +598,14 @@ int overtake_host_init(struct overtake_device *device)
 /* Powers the cores on. */
 int overtake_host_start(struct overtake_device *device)
 {
-	int ret = overtake_cores_start(device);
+	int ret = overtake_deliver_start(device);
 
-	if (!ret)
+	if (ret)
+		return ret;
+	ret = overtake_cores_start(device);
+	if (ret)
+		overtake_deliver_stop(device);
+	else
 		overtake_backstop_start(device);
 	return ret;
 }
@@ -653,5 +638,6 @@ void overtake_host_stop(struct overtake_device *device)
 	cancel_delayed_work_sync(&device->backstop);
 	cancel_work_sync(&device->continue_work);
 	overtake_cores_stop(device);
+	overtake_deliver_stop(device);
 	overtake_coredump_stop(device);
 }

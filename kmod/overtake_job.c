@@ -230,7 +230,7 @@ static void fill_result(struct overtake_job *job, s32 status)
 }
 
 /* The result is final: what the client can collect is put there, all else is let go. */
-static void ended_locked(struct overtake_job *job, s32 status, struct list_head *batch)
+static void ended_locked(struct overtake_job *job, s32 status)
 {
 	struct overtake_context *context = job->context;
 
@@ -239,7 +239,7 @@ static void ended_locked(struct overtake_job *job, s32 status, struct list_head 
 	job->state = OVERTAKE_JOB_ENDED;
 	overtake_job_device(job)->jobs_in_flight--;
 	overtake_user_remove_job_locked(context->client);
-	list_add_tail(&job->batch_link, batch);
+	list_add_tail(&job->batch_link, &overtake_job_device(job)->ended);
 	if (job->collectable && !context->dead) {
 		list_add_tail(&job->collect_link, &context->ended);
 		context->client->ended_count++;
@@ -258,7 +258,7 @@ static void end_blocked_locked(struct overtake_job *job, s32 status)
 	job->cancel_requested = true;
 	job->fw.end_ns = overtake_host_now(device);
 	ovt_fw_unreserve(&device->fw, 2);
-	ended_locked(job, status, &device->ended);
+	ended_locked(job, status);
 }
 
 static int reserve_fence_slots(struct overtake_job *job)
@@ -498,18 +498,15 @@ struct overtake_job *overtake_job_next_deadline(struct overtake_device *device)
 	return first ? rb_entry(first, struct overtake_job, deadline_node) : NULL;
 }
 
-/*
- * overtake_job_ended_locked - the firmware has let go of @job
- * @batch: takes the job, with the firmware's reference, for overtake_job_deliver()
- */
-void overtake_job_ended_locked(struct overtake_job *job, struct list_head *batch)
+/* The firmware has let go of @job; its reference goes to overtake_job_deliver(). */
+void overtake_job_ended_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 
 	lockdep_assert_held(&device->lock);
 	if (!job->cancel_requested)
 		ovt_fw_unreserve(&device->fw, 1);
-	ended_locked(job, job_status(job), batch);
+	ended_locked(job, job_status(job));
 }
 
 /* Tells everybody that @job has ended, and drops the firmware's reference. */

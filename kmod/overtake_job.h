@@ -103,7 +103,7 @@ void overtake_job_unblock(struct overtake_job *job, s32 error);
 
 /* For the host, under the device lock. */
 void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns);
-void overtake_job_ended_locked(struct overtake_job *job, struct list_head *batch);
+void overtake_job_ended_locked(struct overtake_job *job);
 void overtake_jobs_end_blocked_locked(struct overtake_context *context);
 struct overtake_job *overtake_job_next_deadline(struct overtake_device *device);
 void overtake_jobs_forget_ended_locked(struct overtake_context *context,
