@@ -20,7 +20,7 @@ PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "models/READ
     page for page in sorted((SOURCE / "docs").glob("*.md")) if page.name != "isa.md"  # formulas
 ]
 
-# What runs a command instead: a file that has to contain the text, or a reason.
+# What runs a command instead: a file that has to contain the text.
 ELSEWHERE = [
     (r"make (demo|test)\b", "scripts/fresh.sh", "make demo"),
     (r"make networks", "scripts/run-soak.sh", "make networks"),
@@ -36,10 +36,11 @@ ELSEWHERE = [
     (r"tests/vm/run -- tests/kmod/run-all", "tests/vm/suites", "tests/kmod/run-all"),
     (r"scripts/prepare-networks.sh && tests/vm/run -- tests/models/run-kernel", "tests/vm/suites",
      "tests/models/run-kernel"),
-    (r"models/train_glyphs.py", "models/README.md", "takes three to five minutes"),
-    (r"cmake --preset release && ninja -C build/release layout_benchmark", "docs/layout.md",
-     "The benchmark"),
-    (r"build/release/tests/layout_benchmark", "docs/layout.md", "The benchmark"),
+    (r"models/train_glyphs.py", "scripts/run-soak.sh", "models/train_glyphs.py --output-dir"),
+    (r"cmake --preset release && ninja -C build/release layout_benchmark", "scripts/run-soak.sh",
+     "ninja -C build/release layout_benchmark"),
+    (r"build/release/tests/layout_benchmark", "scripts/run-soak.sh",
+     "build/release/tests/layout_benchmark 40"),
 ]
 
 
