@@ -105,7 +105,9 @@ install)
 	mkdir -p "$stage${list%/*}"
 	cp "$build/installed" "$stage$list"
 	as_owner mkdir -p "$root/"
-	tar -C "$stage" -c . | as_owner tar -C "$root/" -x --no-same-owner --no-overwrite-dir
+	# Files only: tar makes the directories that are missing, and those that are there stay as they are.
+	(cd "$stage" && find . ! -type d -print0) | tar -C "$stage" --null --files-from - -c |
+		as_owner tar -C "$root/" -x --no-same-owner
 	rm -rf "$stage"
 	refresh
 	echo "install: $(grep -vc '/$' "$build/installed") files below $root$prefix, listed in $root$list"
