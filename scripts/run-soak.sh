@@ -7,6 +7,7 @@
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
 #   - the table of the five networks: likeness to float, compile time, memory; they, split at more limits
 #   - 2,000 random networks, device against interpreter; what the documents show and takes minutes
+#   - the Debian packages: lintian, and the DKMS module built and loaded
 #   - both commands of the README on bare systems, Debian 12 and 13: make fresh
 #   - every operation with its n-th allocation or user copy failing: tests/kmod/run-fail-nth
 #   - tests/soak/run-all on both kernels: kill -9 and unbind under load, many times
@@ -51,6 +52,7 @@ soak networks tests/vm/run --timeout 7200 -- tests/models/run-kernel yolo unet v
 soak fail-nth tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-fail-nth
 soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
 soak long-runs-debug tests/vm/run --kernel debug --timeout 14400 -- tests/soak/run-all
+soak packages sh -c 'make deb && tests/packages/run'
 soak fresh make fresh
 
 echo "$passed passed, $failed failed"
