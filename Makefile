@@ -20,7 +20,7 @@ setup: ## install the Debian packages everything below needs (says which; root o
 
 build: ## compile the runtime, the compiler and the overtake command: build/bin/overtake
 	scripts/setup.sh build
-	cmake --preset release
+	cmake --preset release '-DCMAKE_INSTALL_PREFIX=$(PREFIX)'
 	cmake --build --preset release -j $(JOBS)
 
 kmod: ## compile the kernel module for Linux 6.12: build/kmod/overtake.ko

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -86,6 +87,22 @@ std::string name_of_chosen(const CLI::App& app) {
     return app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
 }
 
+/// What a user has to know of a wrong command line. CLI11 looks for what is missing first, although
+/// a word that nothing takes is the likelier mistake.
+std::string wrong_usage(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+    const auto what_is = [](const std::string& word, const char* argument) {
+        return word + (word.starts_with('-') ? ": is not an option" : argument);
+    };
+    if (argc > 1 && (argv[1][0] == '-' || app.get_subcommands().empty()))
+        return fmt::format("{}; see {} --help", what_is(argv[1], ": is not a subcommand"),
+                           app.get_name());
+    const std::string see = fmt::format("; see {} --help", name_of_chosen(app));
+    const std::vector<std::string> rest = app.remaining(true);
+    if (!rest.empty() && (error.get_name() == "RequiredError" || error.get_name() == "ExtrasError"))
+        return what_is(rest.front(), ": is one argument too many") + see;
+    return reason_of(error) + see;
+}
+
 int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
     try {
         app.parse(argc, argv);
@@ -94,11 +111,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
         // --help and --version arrive here too, as success.
         if (error.get_exit_code() == 0)
             return app.exit(error);
-        const bool is_unknown = app.get_subcommands().empty() && argc > 1;
-        const char* const kind = is_unknown && argv[1][0] == '-' ? "an option" : "a subcommand";
-        const std::string what =
-            is_unknown ? fmt::format("{}: is not {}", argv[1], kind) : reason_of(error);
-        complain(fmt::format("{}; see {} --help", what, name_of_chosen(app)));
+        complain(wrong_usage(app, error, argc, argv));
         return exit_usage;
     } catch (const std::bad_alloc&) {
         complain("it needs more memory than there is; give it smaller tensors or fewer samples");

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "device_facts.hpp"
+#include "json_text.hpp"
 
 namespace overtake::command {
 namespace {
@@ -71,7 +72,7 @@ void print_json(const std::vector<Node>& nodes) {
     for (const Node& node : nodes)
         list.push_back(to_json(node));
     list.push_back(embedded_json());
-    fmt::print("{}\n", Json{{"devices", list}}.dump(2));
+    fmt::print("{}\n", text_of(Json{{"devices", list}}));
 }
 
 int run_devices(bool json) {
