@@ -16,6 +16,7 @@
 # 12 GB for each system, which is removed at the end. Mounts live in a mount namespace of its own: they
 # go with the process, whatever ends it.
 set -u -o pipefail
+{ # read whole before it runs, which takes an hour, in which the checkout may change
 cd "$(dirname "$0")/.."
 project=$PWD
 
@@ -288,3 +289,4 @@ else
 	say "not all ended well; systems of failed runs and logs are in $directory"
 fi
 exit $failed
+}

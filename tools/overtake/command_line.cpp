@@ -97,8 +97,12 @@ std::string wrong_usage(const CLI::App& app, const CLI::ParseError& error, int a
         return fmt::format("{}; see {} --help", what_is(argv[1], ": is not a subcommand"),
                            app.get_name());
     const std::string see = fmt::format("; see {} --help", name_of_chosen(app));
+    const std::string text = error.what();
+    // Its name is the subcommand's.
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+        return what_is(text.substr(text.find(": ") + 2), ": is one argument too many") + see;
     const std::vector<std::string> rest = app.remaining(true);
-    if (!rest.empty() && (error.get_name() == "RequiredError" || error.get_name() == "ExtrasError"))
+    if (error.get_name() == "RequiredError" && !rest.empty())
         return what_is(rest.front(), ": is one argument too many") + see;
     return reason_of(error) + see;
 }

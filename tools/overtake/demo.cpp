@@ -18,6 +18,7 @@
 #include "demo_measure.hpp"
 #include "demo_page.hpp"
 #include "demo_table.hpp"
+#include "device_facts.hpp"
 #include "json_text.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
@@ -151,7 +152,14 @@ void add_demo(CLI::App& app, int& status) {
         ->capture_default_str()
         ->excludes(predict);
     command->add_flag("--json", options->json, "Print the results as JSON instead of tables");
-    command->callback([options, &status] { status = run_demo(*options); });
+    command->callback([options, &status] {
+        if (!options->predict && node_of(options->setup.device).empty())
+            throw CLI::ValidationError("--device",
+                                       options->setup.device +
+                                           " is a device of one process alone, and here are two "
+                                           "clients; name a kernel device, or add --predict");
+        status = run_demo(*options);
+    });
 }
 
 } // namespace overtake::command
