@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -81,6 +82,21 @@ std::string reason_of(const CLI::ParseError& error) {
     return text;
 }
 
+/// Help without what is CLI11's own business: the value that a flag gives, and which of a dozen
+/// options cannot stand beside this one, of which an error tells.
+class HelpFormatter : public CLI::Formatter {
+    std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+        std::string name = CLI::Formatter::make_option_name(option, is_positional);
+        if (const std::size_t value = name.find("{false}"); value != std::string::npos)
+            name.erase(value, std::strlen("{false}"));
+        return name;
+    }
+    std::string make_option_opts(const CLI::Option* option) const override {
+        const std::string text = CLI::Formatter::make_option_opts(option);
+        return text.substr(0, text.find(" Excludes:"));
+    }
+};
+
 /// Whose --help says what would be right.
 std::string name_of_chosen(const CLI::App& app) {
     const auto chosen = app.get_subcommands();
@@ -136,6 +152,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
 int run_command_line(int argc, char** argv) {
     CLI::App app{"Compile neural networks for the Overtake NPU, run them and watch them run"};
     app.name("overtake");
+    app.formatter(std::make_shared<HelpFormatter>());
     app.set_version_flag("--version", "overtake " OVERTAKE_VERSION);
     app.require_subcommand(1);
     int status = 0;

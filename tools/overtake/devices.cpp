@@ -16,8 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* without_node =
-    "no /dev/accel/accel*: load the driver (sudo modprobe drm_shmem_helper && sudo insmod "
-    "overtake.ko), or use the embedded device";
+    "no /dev/accel/accel*: load the driver (installed: sudo modprobe overtake; built here: "
+    "sudo modprobe drm_shmem_helper && sudo insmod build/kmod/overtake.ko), or use the embedded "
+    "device";
 
 DeviceFacts embedded_facts() {
     const EmbeddedOptions options;
