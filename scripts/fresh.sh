@@ -157,7 +157,8 @@ mount_system()
 
 unmount_system()
 {
-	umount -R "$1/run" "$1/dev" "$1/sys" "$1/proc"
+	# What a daemon of the system still has open does not hold it up.
+	umount -R -l "$1/run" "$1/dev" "$1/sys" "$1/proc"
 }
 
 # in_system ROOT USER COMMAND: a login of USER
