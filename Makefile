@@ -20,7 +20,7 @@ setup: ## install the Debian packages everything below needs (says which; root o
 
 build: ## compile the runtime, the compiler and the overtake command: build/bin/overtake
 	scripts/setup.sh build
-	cmake --preset release
+	cmake --preset release '-DCMAKE_INSTALL_PREFIX=$(PREFIX)'
 	cmake --build --preset release -j $(JOBS)
 
 kmod: ## compile the kernel module for Linux 6.12: build/kmod/overtake.ko
@@ -32,7 +32,7 @@ demo: ## predict what preemption buys, then boot a VM, load the driver and measu
 
 networks: build ## the five networks: compile time, memory, placement, FCs, likeness to float
 	scripts/setup.sh test
-	OVERTAKE=$(CURDIR)/build/bin/overtake tests/models/networks_table.py --fcs
+	OVERTAKE='$(CURDIR)/build/bin/overtake' tests/models/networks_table.py --fcs
 
 test: ## every quick test, with totals (under 20 minutes on two cores)
 	scripts/setup.sh test
@@ -75,11 +75,11 @@ bench: ## how fast the simulator is: FCs per second on one core
 
 conformance: build ## ONNX's own test models: pass, refused by name, wrong or crash for each operator
 	scripts/setup.sh test
-	OVERTAKE=$(CURDIR)/build/bin/overtake /usr/bin/python3 -B tests/compiler/conformance.py
+	OVERTAKE='$(CURDIR)/build/bin/overtake' /usr/bin/python3 -B tests/compiler/conformance.py
 
 agreement: build ## COUNT (2000) random networks from number SEED (1) on, device against interpreter, bit by bit
 	scripts/setup.sh test
-	OVERTAKE=$(CURDIR)/build/bin/overtake OVERTAKE_SERVER=$(CURDIR)/build/release/tests/command_server \
+	OVERTAKE='$(CURDIR)/build/bin/overtake' OVERTAKE_SERVER='$(CURDIR)/build/release/tests/command_server' \
 		/usr/bin/python3 -B tests/compiler/agreement.py --seed $(SEED) --count $(COUNT) \
 		--jobs $(JOBS) $(if $(SHRINK),--shrink)
 
@@ -106,12 +106,12 @@ format: ## clang-format over the C++ sources
 
 install: ## install command, library and headers below PREFIX (/usr/local), or DESTDIR/PREFIX
 	scripts/setup.sh build
-	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	cmake --preset release '-DCMAKE_INSTALL_PREFIX=$(PREFIX)'
 	cmake --build --preset release -j $(JOBS) --target overtake
-	PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) scripts/install.sh install
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh install
 
 uninstall: ## remove what `make install` installed below PREFIX
-	PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) scripts/install.sh uninstall
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh uninstall
 
 install-kmod: ## install the kernel module for KERNEL (the running one, or the newest 6.12)
 	scripts/setup.sh kmod
@@ -125,4 +125,4 @@ deb: ## Debian packages into build/deb: overtake-dkms, libovertake0, libovertake
 	JOBS=$(JOBS) scripts/build-deb.sh
 
 clean: ## remove what was built, except the debug kernel
-	find build -mindepth 1 -maxdepth 1 ! -name debug-kernel -exec rm -rf {} +
+	find build -mindepth 1 -maxdepth 1 ! -name debug-kernel ! -name setup.installed -exec rm -rf {} +

@@ -33,8 +33,8 @@ if [ ! -e kmod/Kbuild ]; then
 	exit 1
 fi
 if [ ! -e "$tree/Makefile" ]; then
-	echo "build-module: no headers of Linux $version in $tree: run 'make setup'" \
-		"('make debug-kernel' for debug)" >&2
+	echo "build-module: no headers of Linux $version in $tree: sudo apt-get install linux-headers-$version" \
+		"(for debug: 'make debug-kernel')" >&2
 	exit 1
 fi
 

@@ -10,6 +10,7 @@
 #   sparse            and is clean, but for the files of SIMD code (sparse knows no vector types)
 set -u
 cd "$(dirname "$0")/.."
+PATH=$PATH:/usr/sbin:/sbin # modinfo, also for those who are not root
 tools=build/kernel-style
 failed=0
 

@@ -16,12 +16,13 @@
 # 12 GB for each system, which is removed at the end. Mounts live in a mount namespace of its own: they
 # go with the process, whatever ends it.
 set -u -o pipefail
+{ # read whole before it runs, which takes an hour, in which the checkout may change
 cd "$(dirname "$0")/.."
 project=$PWD
 
 usage()
 {
-	sed -n 's/^#   \(scripts\/fresh.sh.*\)/usage: \1/p' "$0" >&2
+	sed -n 's/^#   \(scripts\/fresh.sh.*\)/usage: \1/p' "$project/scripts/fresh.sh" >&2
 	exit 2
 }
 
@@ -42,6 +43,7 @@ while [ $# -gt 0 ]; do
 	case $1 in --release | --user | --directory) shift ;; esac
 	shift
 done
+[ -n "$releases" ] && [ -n "$users" ] || usage
 for release in $releases; do
 	case $release in bookworm | trixie) ;; *) usage ;; esac
 done
@@ -77,7 +79,7 @@ if [ -z "$inner" ]; then
 	become_root=
 	[ "$(id -u)" = 0 ] || become_root=sudo
 	exec $become_root unshare --mount --propagation private --pid --fork --kill-child \
-		"$0" --inner --release "$releases" --user "$users" --directory "$directory" ${quick:+--quick}
+		"$project/scripts/fresh.sh" --inner --release "$releases" --user "$users" --directory "$directory" ${quick:+--quick}
 fi
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -100,8 +102,17 @@ machine_sources()
 					split(suites, each, " ")
 					if (uri != "") for (i in each) print uri, each[i]
 				}'
-	} | grep -v '^cdrom:' | grep -E ' (bookworm|trixie)(-security)?$' |
+	} | grep -v '^cdrom:' | grep -E ' (bookworm|trixie)(-security)?$' | only_debians |
 		sed -E 's/ (bookworm|trixie)$/ main/; s/ (bookworm|trixie)-security$/ security/' | sort -u
+}
+
+# Of the lines on standard input those of Debian's own archives, as apt knows them; all, if apt does not.
+only_debians()
+{
+	local archives
+	archives=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Created-By: Packages' | sed 's|/$||' | sort -u)
+	awk -v archives="$archives" 'BEGIN { count = split(archives, all, "\n"); for (i in all) known[all[i]] }
+		{ uri = $1; sub(/\/$/, "", uri) } count == 0 || uri in known'
 }
 
 # write_sources RELEASE ROOT
@@ -146,7 +157,8 @@ mount_system()
 
 unmount_system()
 {
-	umount -R "$1/run" "$1/dev" "$1/sys" "$1/proc"
+	# What a daemon of the system still has open does not hold it up.
+	umount -R -l "$1/run" "$1/dev" "$1/sys" "$1/proc"
 }
 
 # in_system ROOT USER COMMAND: a login of USER
@@ -178,7 +190,7 @@ run_command()
 	say "$user\$ $*"
 	in_system "$root" "$user" "cd overtake && $*" > "$log" 2>&1
 	status=$?
-	grep -E '^setup: |^fresh: |first table after|[0-9]+ passed, [0-9]+ failed' "$log" | sed 's/^/    /'
+	grep -E '^setup: |^fresh: |first table came|[0-9]+ passed, [0-9]+ failed' "$log" | sed 's/^/    /'
 	say "$*: exit status $status after $(minutes $((SECONDS - started)))"
 	[ $status = 0 ] || { tail -n 25 "$log" | sed 's/^/    /' >&2; return 1; }
 }
@@ -278,3 +290,4 @@ else
 	say "not all ended well; systems of failed runs and logs are in $directory"
 fi
 exit $failed
+}

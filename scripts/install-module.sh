@@ -42,7 +42,8 @@ case ${1-} in
 install)
 	[ -d "/lib/modules/$version" ] ||
 		fail "Linux $version is not installed (there is no /lib/modules/$version)"
-	built=$(scripts/build-module.sh --kernel "$version" | tail -n 1)
+	built=$(scripts/build-module.sh --kernel "$version") || exit 1
+	built=$(printf '%s\n' "$built" | tail -n 1)
 	stripped=${built%.ko}.stripped
 	strip --strip-debug -o "$stripped" "$built"
 	as_root install -D -m 644 "$stripped" "$module"

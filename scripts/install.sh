@@ -13,7 +13,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 umask 022
-prefix=${PREFIX:-/usr/local}
+prefix=$(realpath -ms -- "${PREFIX:-/usr/local}") # as CMake writes it down
 root=${DESTDIR-}
 build=${BUILD:-build/release}
 list=$prefix/share/overtake/installed
@@ -100,13 +100,25 @@ install)
 	mkdir -p "$build"
 	stage=$(cd "$build" && pwd)/stage
 	stage
-	[ ! -e "$root$list" ] || remove "$root$list"
-	contents | sort > "$build/installed"
-	mkdir -p "$stage${list%/*}"
-	cp "$build/installed" "$stage$list"
+	before=$(mktemp)
+	trap 'rm -f "$before"' EXIT
+	[ ! -e "$root$list" ] || sort "$root$list" > "$before"
+	{
+		contents
+		grep '/$' "$before" || true # made by an earlier one
+	} | sort -u > "$build/installed"
 	as_owner mkdir -p "$root/"
-	tar -C "$stage" -c . | as_owner tar -C "$root/" -x --no-same-owner --no-overwrite-dir
-	rm -rf "$stage"
+	# The list comes first: whatever ends this, `uninstall` knows what there may be.
+	sort -u "$before" "$build/installed" > "$stage.list"
+	as_owner install -D -m 644 "$stage.list" "$root$list"
+	# Files only: tar makes the directories that are missing, and those that are there stay as they are.
+	(cd "$stage" && find . ! -type d -print0) | tar -C "$stage" --null --files-from - -c |
+		as_owner tar -C "$root/" -x --no-same-owner
+	# What an earlier one had, and this has not.
+	comm -23 "$before" "$build/installed" > "$stage.list"
+	remove "$stage.list"
+	as_owner install -m 644 "$build/installed" "$root$list"
+	rm -rf "$stage" "$stage.list"
 	refresh
 	echo "install: $(grep -vc '/$' "$build/installed") files below $root$prefix, listed in $root$list"
 	echo "install: undo with: make uninstall PREFIX=$prefix${root:+ DESTDIR=$root}"

@@ -6,7 +6,8 @@
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
 #   - the table of the five networks: likeness to float, compile time, memory; they, split at more limits
-#   - 2,000 random networks, device against interpreter
+#   - 2,000 random networks, device against interpreter; what the documents show and takes minutes
+#   - the Debian packages: lintian, and the DKMS module built and loaded
 #   - both commands of the README on bare systems, Debian 12 and 13: make fresh
 #   - every operation with its n-th allocation or user copy failing: tests/kmod/run-fail-nth
 #   - tests/soak/run-all on both kernels: kill -9 and unbind under load, many times
@@ -42,12 +43,16 @@ done
 soak networks-embedded scripts/prepare-networks.sh glyphs resnet18 mobilenetv2 yolo unet vit
 soak networks-table make networks
 soak agreement make agreement
+soak train-glyphs models/train_glyphs.py --output-dir build/glyphs
+soak layout-benchmark sh -c 'cmake --preset release && ninja -C build/release layout_benchmark &&
+	build/release/tests/layout_benchmark 40'
 soak split-limits env OVERTAKE_SPLIT_LIMITS=1000,2000,5000 OVERTAKE="$PWD/build/bin/overtake" \
 	/usr/bin/python3 -B tests/models/test_split_limits.py
 soak networks tests/vm/run --timeout 7200 -- tests/models/run-kernel yolo unet vit
 soak fail-nth tests/vm/run --kernel debug --timeout 7200 -- tests/kmod/run-fail-nth
 soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
 soak long-runs-debug tests/vm/run --kernel debug --timeout 14400 -- tests/soak/run-all
+soak packages sh -c 'make deb && tests/packages/run'
 soak fresh make fresh
 
 echo "$passed passed, $failed failed"

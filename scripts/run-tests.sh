@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every quick test, one phase after the other; `make test`. Needs `make build kmod` first.
+# Every quick test, phase by phase; `make test`. Needs `make build kmod` first.
 #
 #   scripts/run-tests.sh [PHASE...]      phases: unit sanitizers style protocol harness vm
 #
@@ -82,28 +82,78 @@ named()
 	done
 }
 
+# run_phase PHASE: its output into its log, exit status and seconds into PHASE.status
+run_phase()
+{
+	local started=$SECONDS status
+	"phase_$1" > "$log_directory/$1.log" 2>&1
+	status=$?
+	echo "$status $((SECONDS - started))" > "$log_directory/$1.status"
+}
+
+# show_phase PHASE PID: its output as it comes, until the process has ended
+show_phase()
+{
+	local runner=$2
+	echo "== $1"
+	tail -n +1 -f -s 0.2 --pid "$runner" "$log_directory/$1.log"
+	wait "$runner"
+}
+
+# count_phase PHASE: its totals, and into those of all
+count_phase()
+{
+	local log=$log_directory/$1.log status seconds skip ok not_ok
+	read -r status seconds < "$log_directory/$1.status"
+	skip=$(count '^ok .*# SKIP' "$log")
+	ok=$(($(count '^ok ' "$log") - skip))
+	not_ok=$(count '^not ok ' "$log")
+	# A phase that fails without naming a test has one more failure: itself.
+	if [ "$status" != 0 ] && [ "$not_ok" = 0 ]; then
+		echo "not ok $1 (exit status $status)"
+		not_ok=1
+	fi
+	passed=$((passed + ok))
+	failed=$((failed + not_ok))
+	skipped=$((skipped + skip))
+	echo "== $1: $ok passed, $not_ok failed, $skip skipped, $seconds s"
+}
+
+# These need one CPU each for most of their time: VMs that boot one after the other, a model checker
+# beside compilers.
+is_beside_the_harness()
+{
+	[ "$1" = style ] || [ "$1" = protocol ]
+}
+
+# Phases run in the background, where bash has them ignore an interrupt.
+trap 'trap - INT TERM; kill 0' INT TERM
+
 # A function, so that bash has read this file whole before the first test runs.
 main()
 {
+	local beside='' phase other runner
 	for phase in $phases; do
-		log=$log_directory/$phase.log
-		echo "== $phase"
-		started=$SECONDS
-		"phase_$phase" 2>&1 | tee "$log"
-		status=${PIPESTATUS[0]}
-
-		skip=$(count '^ok .*# SKIP' "$log")
-		ok=$(($(count '^ok ' "$log") - skip))
-		not_ok=$(count '^not ok ' "$log")
-		# A phase that fails without naming a test has one more failure: itself.
-		if [ "$status" != 0 ] && [ "$not_ok" = 0 ]; then
-			echo "not ok $phase (exit status $status)"
-			not_ok=1
+		: > "$log_directory/$phase.log"
+		echo "143 0" > "$log_directory/$phase.status"
+		case " $phases " in *" harness "*) is_beside_the_harness "$phase" && beside="$beside $phase" ;; esac
+	done
+	for phase in $phases; do
+		case $beside in *" $phase"*) continue ;; esac
+		if [ "$phase" = harness ] && [ -n "$beside" ]; then
+			for other in $beside; do run_phase "$other"; done &
+			runner=$!
 		fi
-		passed=$((passed + ok))
-		failed=$((failed + not_ok))
-		skipped=$((skipped + skip))
-		echo "== $phase: $ok passed, $not_ok failed, $skip skipped, $((SECONDS - started)) s"
+		run_phase "$phase" &
+		show_phase "$phase" $!
+		count_phase "$phase"
+		[ "$phase" = harness ] || continue
+		[ -z "$beside" ] || wait "$runner"
+		for other in $beside; do
+			echo "== $other (beside the harness)"
+			cat "$log_directory/$other.log"
+			count_phase "$other"
+		done
 	done
 
 	named '^not ok '

@@ -82,11 +82,33 @@ debian_release()
 {
 	[ -r /etc/os-release ] || return 0
 	# shellcheck disable=SC1091
-	(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_ID") || true
+	(. /etc/os-release && [ "$ID" = debian ] && echo "${VERSION_ID-}") || true
 }
 
 # Where apt's sources are; the tests have some of their own.
 apt_directory=${OVERTAKE_APT_DIRECTORY:-/etc/apt}
+
+# Where the machine gets Debian itself from, as apt knows it from the archives' own words, one URI a
+# line: others call suites bookworm, too. Nothing while apt has not looked at them.
+debian_archives()
+{
+	if [ -n "${OVERTAKE_DEBIAN_ARCHIVES-}" ]; then
+		echo "$OVERTAKE_DEBIAN_ARCHIVES"
+		return
+	fi
+	apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Created-By: Packages' | sed 's|/$||' | sort -u
+}
+
+# In awk: whether a URI is one of these lines in $debians, or there are none.
+is_debians='
+	function is_debians(uri, i, all, count) {
+		sub(/\/$/, "", uri)
+		count = split(ENVIRON["debians"], all, "\n")
+		for (i = 1; i <= count; i++)
+			if (all[i] == uri)
+				return 1
+		return count == 0
+	}'
 
 # The machine's own source of Debian 12, rewritten to name bookworm-backports, in the format
 # (deb822 stanza or one line) it was found in. Prints nothing when there is no such source. The suite
@@ -95,10 +117,16 @@ apt_directory=${OVERTAKE_APT_DIRECTORY:-/etc/apt}
 backports_deb822()
 {
 	for file in "$apt_directory"/sources.list.d/*.sources; do
-		[ ! -e "$file" ] || awk '
+		[ ! -e "$file" ] || debians="$(debian_archives)" awk "$is_debians"'
 			BEGIN { RS = ""; FS = "\n" }
 			/(^|\n)Enabled: *([Nn]o|[Ff]alse|0)/ { next }
-			/(^|\n)Types:[^\n]*deb/ && /(^|\n)Suites:([^\n]* )?bookworm(-updates)?( |\n|$)/ && !/(^|\n)URIs: *cdrom:/ {
+			/(^|\n)Types:([^\n]* )?deb( |\n|$)/ && /(^|\n)Components:([^\n]* )?main( |\n|$)/ &&
+			/(^|\n)Suites:([^\n]* )?bookworm(-updates)?( |\n|$)/ && !/(^|\n)URIs: *cdrom:/ {
+				uri = $0
+				sub(/(^|.*\n)URIs: */, "", uri)
+				sub(/[ \n].*/, "", uri)
+				if (!is_debians(uri))
+					next
 				for (i = 1; i <= NF; i++) {
 					if ($i ~ /^#/)
 						continue
@@ -114,8 +142,17 @@ backports_deb822()
 backports_one_line()
 {
 	cat "$apt_directory"/sources.list "$apt_directory"/sources.list.d/*.list 2> /dev/null |
-		grep -E '^[[:space:]]*deb[[:space:]]' | grep -v 'cdrom:' |
-		grep -E '[[:space:]]bookworm(-updates)?[[:space:]].*main' | head -n 1 |
+		sed 's/#.*//' | grep -E '^[[:space:]]*deb[[:space:]]' | grep -v 'cdrom:' |
+		grep -E '[[:space:]]bookworm(-updates)?[[:space:]](.*[[:space:]])?main([[:space:]]|$)' |
+		debians="$(debian_archives)" awk "$is_debians"'{
+				uri = $0
+				sub(/^[ \t]*deb[ \t]+(\[[^]]*\][ \t]+)?/, "", uri)
+				sub(/[ \t].*/, "", uri)
+				if (is_debians(uri)) {
+					print
+					exit
+				}
+			}' |
 		sed -E 's/[[:space:]]bookworm(-updates)?[[:space:]]/ bookworm-backports /'
 }
 
@@ -124,6 +161,7 @@ add_backports()
 	if apt-cache policy | grep -q 'n=bookworm-backports'; then
 		return
 	fi
+	[ -n "$(debian_archives)" ] || as_root apt-get update > "$log" 2>&1 || true
 	stanza=$(backports_deb822)
 	line=$(backports_one_line)
 	if [ -n "$stanza" ]; then
@@ -165,7 +203,7 @@ say_how_to_undo()
 		grep -v '^#' | sort -u > build/setup.installed.new || true
 	{
 		echo "# Packages that scripts/setup.sh installed; to remove them again:"
-		echo "#   sudo apt-get purge \$(grep -v '^#' setup.installed)"
+		echo "#   sudo apt-get purge \$(grep -v '^#' build/setup.installed)"
 		[ -z "${list-}" ] || echo "#   sudo rm $list"
 		grep '^#   sudo rm' build/setup.installed 2> /dev/null || true
 		cat build/setup.installed.new
@@ -198,6 +236,8 @@ provide_kernel_image()
 }
 
 part=${1-all}
+# For other systems, where somebody else has installed what is needed.
+[ -z "${OVERTAKE_NO_SETUP-}" ] || exit 0
 case $part in
 build) packages=$build_packages packages_6_12= ;;
 kmod)
@@ -233,8 +273,9 @@ release=$(debian_release)
 case $release in
 12 | 13) ;;
 *)
-	fail "this is not Debian 12 or 13, the only systems this has been tried on: install by hand Linux 6.12" \
-		"headers and image, QEMU 10, and what your system calls:" $packages
+	fail "this is not Debian 12 or 13, the only systems this has been tried on: install what your system calls" \
+		$packages $packages_6_12 "(for the VM: headers and image of Linux 6.12, QEMU 10), then say" \
+		"OVERTAKE_NO_SETUP=1 in the environment"
 	;;
 esac
 [ "$(dpkg --print-architecture)" = amd64 ] || fail "only amd64 is supported"
@@ -269,23 +310,28 @@ if [ -n "$missing_packages$missing_6_12" ]; then
 	fi
 	as_root apt-get update > "$log" 2>&1 || {
 		grep '^E:' "$log" >&2 || true
+		[ -z "${list-}" ] || {
+			as_root rm -f "$list"
+			echo "setup: took the suite bookworm-backports away again" >&2
+		}
 		fail "apt-get update failed: check the network and the apt sources (whole log: $log)"
 	}
 	installed_before=$(mktemp)
 	list_installed > "$installed_before"
+	# Also of an installation that fails halfway.
+	trap 'say_how_to_undo "$installed_before"; rm -f "$installed_before"' EXIT
 	# Backports come second, and every part with backports has build_packages too: on a bare
 	# machine they would bring newer libraries, which the -dev packages of Debian 12 do not fit.
 	# shellcheck disable=SC2086
 	[ -z "$missing_packages" ] || install $missing_packages
 	# shellcheck disable=SC2086
 	[ -z "$missing_6_12" ] || install $suite $missing_6_12
-	say_how_to_undo "$installed_before"
-	rm -f "$installed_before"
 fi
 
 case $part in
 kmod | vm | test | all)
-	log=/dev/null
+	mkdir -p build
+	log=$PWD/build/setup.log
 	provide_kernel_image
 	;;
 esac

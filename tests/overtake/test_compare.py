@@ -133,7 +133,7 @@ class Compare(CommandTest):
         self.refuse(1, "absent", "compare", self.directory / "absent", file)
         self.refuse(2, "B", "compare", self.a)
         (self.b / "y.npy").rename(self.b / "x.npy")
-        self.refuse(1, "no output in common: only in", "compare", self.a, self.b)
+        self.refuse(1, "no output of one name and shape: only in", "compare", self.a, self.b)
         (self.b / "y.npy").write_bytes(file.read_bytes()[:-3])
         self.refuse(1, "y.npy: has fewer elements", "compare", self.a, self.b)
 

@@ -55,6 +55,13 @@ class Completion(unittest.TestCase):
                 self.assertIn("--help", options)
                 self.assertEqual(self.complete(f"overtake {subcommand} -"), options)
 
+    def test_help_shows_nothing_of_the_parsers_own(self):
+        for subcommand in self.subcommands:
+            with self.subTest(subcommand=subcommand):
+                text = overtake(subcommand, "--help")
+                for word in ("{", "Excludes", " in ["):
+                    self.assertNotIn(word, text)
+
     def test_values_that_are_words_are_offered(self):
         modes = {"functional", "timed", "both"}
         self.assertEqual(self.complete("overtake perf --mode "), modes)

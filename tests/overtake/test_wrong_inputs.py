@@ -6,9 +6,11 @@ Each row of a table is a command line and what it must say: one line on stderr t
 changed or left behind.
 """
 
+import json
 import os
 import pathlib
 import pty
+import re
 import resource
 import shlex
 import shutil
@@ -29,16 +31,19 @@ from small_models import model, node, relu, save, two_inputs  # noqa: E402
 
 GLYPHS = SOURCE / "models/glyphs"
 
-SUBCOMMANDS = ("compile", "info", "run", "pack", "perf", "sim", "calibrate")
+SUBCOMMANDS = ("compile", "info", "run", "pack", "perf", "devices", "compare", "sim", "calibrate",
+               "demo", "completion")  # fmt: skip
+DEMO = "demo --detector net.ovm --large net.ovm --large-split net.ovm"
 
 # (command line, what it says); a usage error also names the --help of its subcommand.
 USAGE = [
     ("", "A subcommand is required; see overtake --help"),
     ("nonsense", "nonsense: is not a subcommand; see overtake --help"),
     ("--nonsense", "--nonsense: is not an option; see overtake --help"),
+    ("-x run", "-x: is not an option; see overtake"),
     ("compile", "MODEL or --config is required"),
-    ("compile net.onnx two.onnx", "two.onnx"),
-    ("compile net.onnx --nonsense", "--nonsense"),
+    ("compile net.onnx two.onnx", "two.onnx: is one argument too many; see overtake compile"),
+    ("compile net.onnx --nonsense", "--nonsense: is not an option; see overtake compile"),
     ("compile net.onnx -c key.yaml", "MODEL: cannot be given together with --config"),
     ("compile -c key.yaml --mean 5", "--config: cannot be given together with --mean"),
     ("compile net.onnx --max-time-per-fc", "--max-time-per-fc: needs a value"),
@@ -62,6 +67,8 @@ USAGE = [
     ("info net.ovm --report r.pdf", "FILE.html, FILE.json or FILE.txt, or a directory"),
     ("run", "MODEL is required"),
     ("run net.ovm", "--input is required"),
+    ("run net.ovm -x", "-x: is not an option"),
+    ("run net.ovm --input x=x.npy --output-dir o --core-limit 1", "--core-limit: needs --priority"),
     ("run net.ovm --input x=x.npy", "--output-dir is required"),
     ("run net.ovm --input x=x.npy --output-dir ''", "--output-dir: is empty"),
     ("run net.ovm --input x --output-dir o", "'x' is not NAME=FILE.npy"),
@@ -80,10 +87,24 @@ USAGE = [
     ("pack net.ovm", "--output is required"),
     ("perf", "MODEL is required"),
     ("perf net.ovm --mode fast", "functional, timed"),
-    ("perf net.ovm --cores 0", "--cores: "),
+    ("perf net.ovm --cores 0", "--cores: '0' is not a whole number in 1..64"),
+    ("perf net.ovm --cores abc", "--cores: 'abc' is not a whole number in 1..64"),
+    ("perf net.ovm --seconds 0", "--seconds: '0' is not a number in 0.001..10000000"),
+    ("perf net.ovm --core-limit 1", "--core-limit: needs --priority 255"),
     ("perf net.ovm --frames -1", "--frames: '-1' is not a whole number"),
     ("perf net.ovm --frames few", "--frames: 'few' is not a whole number"),
-    ("perf net.ovm --in-flight 0", "--in-flight: "),
+    ("perf net.ovm --in-flight 0", "--in-flight: '0' is not a whole number in 1..1024"),
+    ("devices all", "all: is one argument too many"),
+    ("compare", "A is required"),
+    ("compare x.npy", "B is required"),
+    ("compare x.npy x.npy --cosine 2", "--cosine: '2' is not a number in -1..1"),
+    ("compare x.npy x.npy --max-error -1", "--max-error: '-1' is not a number of at least 0"),
+    ("completion", "SHELL is required"),
+    ("completion csh", "'csh' is not bash"),
+    ("demo", "--detector is required"),
+    (f"{DEMO} --requests 0", "--requests: '0' is not a whole number in 1..1000000"),
+    (f"{DEMO} --predict --repeat 2", "cannot be given together with"),
+    (f"{DEMO} --device embedded", "embedded is a device of one process alone"),
     ("sim", "SCENARIO is required"),
     ("sim demo-both --set nonsense", "--set nonsense: KEY=VALUE is needed"),
     ("sim demo-both --seed -1", "--seed: '-1' is not a whole number"),
@@ -177,6 +198,14 @@ FAILURES = [
     ("perf net.ovm --records absent/r.csv", "absent/r.csv: cannot be written"),
     ("perf net.ovm --records net.ovm", "net.ovm: is read and would be replaced"),
     ("perf absent.ovm --device /dev/accel/accel9", "absent.ovm: "),
+    ("compare absent x.npy", "absent: No such file or directory; name a directory that overtake run"),
+    ("compare x.npy absent.npy", "absent.npy: No such file or directory; name a directory"),
+    ("compare folder folder", "folder: holds no .npy file; name a directory that overtake run"),
+    ("compare text.txt x.npy", "text.txt: "),
+    ("compare x.npy 8.npy", "x.npy and 8.npy have no output of one name and shape"),
+    (f"{DEMO} --predict --output-dir net.ovm/x", "net.ovm/x: Not a directory"),
+    ("demo --detector absent.ovm --large net.ovm --large-split net.ovm --predict --output-dir new",
+     "absent.ovm: "),
     ("calibrate -o absent/host.yaml", "absent/host.yaml: cannot be written"),
     ("calibrate net.ovm -o net.ovm", "net.ovm: is read and would be replaced"),
     ("calibrate -o /sys/host.yaml", "/sys/host.yaml: cannot be written"),
@@ -233,6 +262,8 @@ FAILURES = [
 
 # What works, and says one thing on stderr.
 WARNINGS = [
+    ("run net.ovm --device embedded --input x=x.npy --mean 5 --output-dir w/o",
+     "--mean, --scale: are for pictures; x.npy is an array and stays as it is"),
     ("compile net.onnx --calibration mixed -o w/a.ovm",
      "mixed: left out, being no .npy, .png or .jpg file: notes.txt, p.bmp, sub/"),
     ("compile net.onnx --calibration p.png -o w/a.ovm", "p.png: pictures go in as pixels 0..255"),
@@ -375,6 +406,34 @@ class WrongInputs(unittest.TestCase):
                 subcommand = line.split(" ")[0]
                 command = f"overtake {subcommand}" if subcommand in SUBCOMMANDS else "overtake"
                 self.assertTrue(told.endswith(f"; see {command} --help\n"), told)
+
+    def test_every_subcommand_has_its_lines(self):
+        listed = self.overtake("--help", check=True).stdout.partition("Subcommands:\n")[2]
+        subcommands = set(re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE))
+        self.assertLessEqual(subcommands, set(SUBCOMMANDS))
+        self.assertLessEqual(subcommands, {line.split(" ")[0] for line, _ in USAGE})
+        self.assertLessEqual(subcommands - {"devices", "completion"},
+                             {line.split(" ")[0] for line, _ in FAILURES})
+
+    def test_what_replaces_a_file_keeps_its_mode_and_the_link_to_it(self):
+        scratch = self.scratch()
+        (scratch / "real.ovm").touch(mode=0o600)
+        (scratch / "link.ovm").symlink_to("real.ovm")
+        self.overtake("compile net.onnx --calibration x.npy -o w/link.ovm", check=True)
+        self.assertTrue((scratch / "link.ovm").is_symlink())
+        self.assertGreater((scratch / "real.ovm").stat().st_size, 100)
+        self.assertEqual((scratch / "real.ovm").stat().st_mode & 0o777, 0o600)
+
+    def test_names_that_are_no_unicode_are_told_in_json_as_far_as_they_are(self):
+        scratch = self.scratch()
+        name = os.fsencode(scratch) + b"/\xff.ovm"
+        for command in (["compile", "net.onnx", "--calibration", "x.npy", "-o", name],
+                        ["run", name, "--device", "embedded", "--input", "x=x.npy", "--output-dir",
+                         os.fsencode(scratch) + b"/\xfe"]):
+            result = subprocess.run([BINARY, *command, "--json"], cwd=self.directory,
+                                    capture_output=True, check=False)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            self.assertIn("\ufffd", json.dumps(json.loads(result.stdout), ensure_ascii=False))
 
     def test_failures_are_told_in_one_line_that_names_place_and_reason(self):
         for line, said in FAILURES:

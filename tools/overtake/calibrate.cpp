@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "host_profile.hpp"
+#include "json_text.hpp"
 #include "measure.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
@@ -93,7 +94,7 @@ int run_calibrate(const CalibrateOptions& options) {
     for (const std::string& path : options.models)
         json["models"].push_back(check(path, options));
     if (options.json)
-        fmt::print("{}\n", json.dump(2));
+        fmt::print("{}\n", text_of(json));
     return 0;
 }
 

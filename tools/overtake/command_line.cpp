@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -80,10 +82,45 @@ std::string reason_of(const CLI::ParseError& error) {
     return text;
 }
 
+/// Help without what is CLI11's own business: the value that a flag gives, and which of a dozen
+/// options cannot stand beside this one, of which an error tells.
+class HelpFormatter : public CLI::Formatter {
+    std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+        std::string name = CLI::Formatter::make_option_name(option, is_positional);
+        if (const std::size_t value = name.find("{false}"); value != std::string::npos)
+            name.erase(value, std::strlen("{false}"));
+        return name;
+    }
+    std::string make_option_opts(const CLI::Option* option) const override {
+        const std::string text = CLI::Formatter::make_option_opts(option);
+        return text.substr(0, text.find(" Excludes:"));
+    }
+};
+
 /// Whose --help says what would be right.
 std::string name_of_chosen(const CLI::App& app) {
     const auto chosen = app.get_subcommands();
     return app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
+}
+
+/// What a user has to know of a wrong command line. CLI11 looks for what is missing first, although
+/// a word that nothing takes is the likelier mistake.
+std::string wrong_usage(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+    const auto what_is = [](const std::string& word, const char* argument) {
+        return word + (word.starts_with('-') ? ": is not an option" : argument);
+    };
+    if (argc > 1 && (argv[1][0] == '-' || app.get_subcommands().empty()))
+        return fmt::format("{}; see {} --help", what_is(argv[1], ": is not a subcommand"),
+                           app.get_name());
+    const std::string see = fmt::format("; see {} --help", name_of_chosen(app));
+    const std::string text = error.what();
+    // Its name is the subcommand's.
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+        return what_is(text.substr(text.find(": ") + 2), ": is one argument too many") + see;
+    const std::vector<std::string> rest = app.remaining(true);
+    if (error.get_name() == "RequiredError" && !rest.empty())
+        return what_is(rest.front(), ": is one argument too many") + see;
+    return reason_of(error) + see;
 }
 
 int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
@@ -94,11 +131,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
         // --help and --version arrive here too, as success.
         if (error.get_exit_code() == 0)
             return app.exit(error);
-        const bool is_unknown = app.get_subcommands().empty() && argc > 1;
-        const char* const kind = is_unknown && argv[1][0] == '-' ? "an option" : "a subcommand";
-        const std::string what =
-            is_unknown ? fmt::format("{}: is not {}", argv[1], kind) : reason_of(error);
-        complain(fmt::format("{}; see {} --help", what, name_of_chosen(app)));
+        complain(wrong_usage(app, error, argc, argv));
         return exit_usage;
     } catch (const std::bad_alloc&) {
         complain("it needs more memory than there is; give it smaller tensors or fewer samples");
@@ -119,6 +152,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
 int run_command_line(int argc, char** argv) {
     CLI::App app{"Compile neural networks for the Overtake NPU, run them and watch them run"};
     app.name("overtake");
+    app.formatter(std::make_shared<HelpFormatter>());
     app.set_version_flag("--version", "overtake " OVERTAKE_VERSION);
     app.require_subcommand(1);
     int status = 0;

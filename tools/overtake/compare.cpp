@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -17,7 +18,9 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "json_text.hpp"
 #include "npy.hpp"
+#include "option_checks.hpp"
 #include "overtake/device.hpp"
 #include "similarity.hpp"
 
@@ -60,7 +63,13 @@ using Files = std::map<std::string, fs::path>; ///< by the output's name
 
 Files files_in(const std::string& place) {
     std::error_code error;
-    if (!fs::is_directory(place, error))
+    const fs::file_status status = fs::status(place, error);
+    if (!fs::exists(status))
+        throw Error(error ? error.value() : ENOENT,
+                    fmt::format("{}: {}; name a directory that overtake run wrote to, or a .npy "
+                                "file",
+                                place, error ? error.message() : std::strerror(ENOENT)));
+    if (!fs::is_directory(status))
         return {{fs::path(place).stem(), place}};
     Files files;
     for (const fs::directory_entry& entry : fs::directory_iterator(place, error))
@@ -219,11 +228,11 @@ void print(const CompareOptions& options, const Comparison& comparison) {
 int run_compare(const CompareOptions& options) {
     const Comparison comparison = compare(options);
     if (comparison.outputs.empty())
-        throw Error(ENOENT, fmt::format("{} and {} have no output in common: {}", options.a,
-                                        options.b, gaps(options, comparison)));
+        throw Error(ENOENT, fmt::format("{} and {} have no output of one name and shape: {}",
+                                        options.a, options.b, gaps(options, comparison)));
     const std::vector<std::string> failed = complaints(options, comparison);
     if (options.json)
-        fmt::print("{}\n", to_json(options, comparison, failed.empty()).dump(2));
+        fmt::print("{}\n", text_of(to_json(options, comparison, failed.empty())));
     else
         print(options, comparison);
     if (!failed.empty())
@@ -236,7 +245,7 @@ int run_compare(const CompareOptions& options) {
 
 void add_compare(CLI::App& app, int& status) {
     auto options = std::make_shared<CompareOptions>();
-    auto* command = app.add_subcommand("compare", "Hold the outputs of two runs together");
+    auto* command = app.add_subcommand("compare", "Compare the outputs of two runs");
     command
         ->add_option("A", options->a,
                      "Directory that overtake run wrote outputs to, or a .npy file")
@@ -246,11 +255,11 @@ void add_compare(CLI::App& app, int& status) {
     command
         ->add_option("--cosine", options->least_cosine,
                      "Fail if an output's cosine similarity is below this")
-        ->check(CLI::Range(-1.0, 1.0));
+        ->check(number(-1, 1));
     command
         ->add_option("--max-error", options->max_error,
                      "Fail if an element differs by more than this")
-        ->check(CLI::NonNegativeNumber);
+        ->check(non_negative_number());
     command->add_flag("--exact", options->exact, "Fail if an element differs at all");
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, &status] { status = run_compare(*options); });

@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "compile.hpp"
 #include "configuration.hpp"
+#include "json_text.hpp"
 #include "normalisation_options.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
@@ -59,7 +60,7 @@ void print_json(const std::string& output, const std::vector<std::string>& warni
                 const nlohmann::ordered_json& summary) {
     nlohmann::ordered_json json = {{"output", output}, {"warnings", warnings}};
     json.update(summary);
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", text_of(json));
 }
 
 std::string output_of(const CompileCommandOptions& options) {
@@ -103,7 +104,8 @@ std::vector<std::uint8_t> compile_model(const CompileCommandOptions& options,
                              [&](const std::string& what, double done) { bar.show(what, done); });
 }
 
-std::string samples_taken(const CompileCommandOptions& options, const nlohmann::ordered_json& summary) {
+std::string samples_taken(const CompileCommandOptions& options,
+                          const nlohmann::ordered_json& summary) {
     if (options.compile.calibration.empty())
         return "";
     const auto count = summary["calibration"]["samples"].get<std::uint64_t>();

@@ -10,8 +10,8 @@
 
 namespace overtake::command {
 
-/// An estimate for each operator of the CPU segments, one segment after the other, microseconds: its
-/// multiply-accumulates and the float32 elements of its inputs and outputs by the rates of the
+/// An estimate for each operator of the CPU segments, one segment after the other, microseconds:
+/// its multiply-accumulates and the float32 elements of its inputs and outputs by the rates of the
 /// profile's CPU, and what an operator costs by itself.
 std::vector<double> estimated_cpu_us(const fbs::Model& model);
 

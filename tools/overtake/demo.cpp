@@ -18,6 +18,9 @@
 #include "demo_measure.hpp"
 #include "demo_page.hpp"
 #include "demo_table.hpp"
+#include "device_facts.hpp"
+#include "json_text.hpp"
+#include "option_checks.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
 
@@ -81,20 +84,23 @@ void measure(DemoResults& results, bool in_words) {
 
 void write_results(const DemoResults& results, const nlohmann::ordered_json& json) {
     const fs::path directory = results.setup.output_dir;
+    OutputFiles files;
+    files.make_directory(directory);
     const auto write = [&](const std::string& name, const std::string& contents) {
-        write_file(directory / name, [&](std::ostream& out) { out << contents; });
+        files.add(directory / name, [&](std::ostream& out) { out << contents; });
     };
     for (const RowResult& result : results.rows) {
         write(predicted_picture_name(result.row), result.predicted.picture);
         if (result.measured)
             write(measured_picture_name(result.row), result.measured->picture);
     }
-    write("results.json", json.dump(2) + "\n");
+    write("results.json", text_of(json) + "\n");
     write("index.html", demo_page(results));
+    files.commit();
 }
 
 int run_demo(const DemoOptions& options) {
-    fs::create_directories(options.setup.output_dir);
+    check_output_directory("--output-dir", options.setup.output_dir);
     DemoResults results;
     results.setup = options.setup;
     if (options.predict)
@@ -104,7 +110,7 @@ int run_demo(const DemoOptions& options) {
     const auto json = to_json(results);
     write_results(results, json);
     if (options.json)
-        fmt::print("{}\n", json.dump(2));
+        fmt::print("{}\n", text_of(json));
     else
         fmt::print("\nThe page with tables and pictures: {0}/index.html. "
                    "Numbers: {0}/results.json\n",
@@ -119,7 +125,8 @@ void add_demo(CLI::App& app, int& status) {
     DemoSetup& setup = options->setup;
     auto* command =
         app.add_subcommand("demo", "A detector beside a large network, with and without the knobs");
-    command->add_option("--device", setup.device, "Device in mode timed that nobody else uses");
+    command->add_option("--device", setup.device, "Device in mode timed that nobody else uses")
+        ->capture_default_str();
     command->add_option("--detector", setup.networks.detector, "Model of the detector")->required();
     command->add_option("--large", setup.networks.large, "Model of the large network")->required();
     command
@@ -128,19 +135,31 @@ void add_demo(CLI::App& app, int& status) {
         ->required();
     auto* predict = command->add_flag("--predict", options->predict,
                                       "Only say what the simulator predicts; needs no device");
-    command->add_option("--output-dir", setup.output_dir,
-                        "Where the page (index.html), results and pictures go");
+    command
+        ->add_option("--output-dir", setup.output_dir,
+                     "Where the page (index.html), results and pictures go")
+        ->capture_default_str();
     command->add_option("--requests", setup.load.requests, "Detector requests in each row")
-        ->check(CLI::Range(1, 1000000));
+        ->check(whole_number(1, 1'000'000))
+        ->capture_default_str();
     command->add_option("--period-us", setup.load.period_us, "Time between detector requests")
-        ->check(CLI::Range(100, 10000000));
+        ->check(whole_number(100, 10'000'000))
+        ->capture_default_str();
     command
         ->add_option("--repeat", setup.repeat,
                      "Measure each row so many times; show medians and ranges")
-        ->check(CLI::Range(1, 1000))
+        ->check(whole_number(1, 1000))
+        ->capture_default_str()
         ->excludes(predict);
     command->add_flag("--json", options->json, "Print the results as JSON instead of tables");
-    command->callback([options, &status] { status = run_demo(*options); });
+    command->callback([options, &status] {
+        if (!options->predict && node_of(options->setup.device).empty())
+            throw CLI::ValidationError("--device",
+                                       options->setup.device +
+                                           " is a device of one process alone, and here are two "
+                                           "clients; name a kernel device, or add --predict");
+        status = run_demo(*options);
+    });
 }
 
 } // namespace overtake::command

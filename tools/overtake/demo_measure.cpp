@@ -2,6 +2,7 @@
 #include "demo_measure.hpp"
 
 #include <csignal>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,10 +44,15 @@ public:
             argv.push_back(const_cast<char*>(argument.c_str()));
         argv.push_back(nullptr);
         std::fflush(stdout); // or the child would print it once more
+        const pid_t parent = getpid();
         pid_ = fork();
         if (pid_ < 0)
             throw Error(errno, fmt::format("fork: {}", std::strerror(errno)));
         if (pid_ == 0) {
+            // It is not to outlive who started it, however that ends.
+            prctl(PR_SET_PDEATHSIG, SIGTERM);
+            if (getppid() != parent)
+                _exit(127);
             // Its report is in the records; only what goes wrong is to be seen.
             if (std::freopen("/dev/null", "w", stdout) != nullptr)
                 execv("/proc/self/exe", argv.data());

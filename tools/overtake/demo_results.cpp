@@ -20,12 +20,10 @@ std::string records(const demo::Row& row, const char* client, unsigned run) {
 
 std::vector<std::string> client(const DemoSetup& setup, const std::string& model,
                                 const std::string& records) {
-    return {"overtake",   "perf",
-            model,        "--device",
-            setup.device, "--json",
-            "--core",     "1",
-            "--warm-up",  "0",
-            "--records",  (std::filesystem::path(setup.output_dir) / records).string()};
+    return {"overtake", "perf",       model,
+            "--device", setup.device, "--json",
+            "--core",   "1",          "--warm-up",
+            "0",        "--records",  (std::filesystem::path(setup.output_dir) / records).string()};
 }
 
 double in_us(std::uint64_t ns) {

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "device_facts.hpp"
+#include "json_text.hpp"
 
 namespace overtake::command {
 namespace {
@@ -15,8 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* without_node =
-    "no /dev/accel/accel*: load the driver (sudo modprobe drm_shmem_helper && sudo insmod "
-    "overtake.ko), or use the embedded device";
+    "no /dev/accel/accel*: load the driver (installed: sudo modprobe overtake; built here: "
+    "sudo modprobe drm_shmem_helper && sudo insmod build/kmod/overtake.ko), or use the embedded "
+    "device";
 
 DeviceFacts embedded_facts() {
     const EmbeddedOptions options;
@@ -71,7 +73,7 @@ void print_json(const std::vector<Node>& nodes) {
     for (const Node& node : nodes)
         list.push_back(to_json(node));
     list.push_back(embedded_json());
-    fmt::print("{}\n", Json{{"devices", list}}.dump(2));
+    fmt::print("{}\n", text_of(Json{{"devices", list}}));
 }
 
 int run_devices(bool json) {

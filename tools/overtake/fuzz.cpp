@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "json_text.hpp"
 #include "output_file.hpp"
 #include "overtake_commit.h"
 #include "progress.hpp"
@@ -29,7 +30,7 @@ void report(const FuzzOptions& options, const fuzz::Failure& failure) {
                          {"violation", failure.shrunk_violation}};
     fmt::print(stderr, "seed {}, {} each, commit {}: {}\n", failure.seed,
                plural(options.commands, "command"), OVERTAKE_COMMIT, failure.violation);
-    write_file(path, [&](std::ostream& out) { out << document.dump(2) << "\n"; });
+    write_file(path, [&](std::ostream& out) { out << text_of(document) << "\n"; });
     fmt::print(stderr, "shrunk to {}: {}\nreplay: overtake sim {}\n",
                plural(failure.shrunk.commands.size(), "command"), failure.shrunk_violation, path);
 }

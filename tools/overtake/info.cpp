@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "json_text.hpp"
 #include "overtake/model.hpp"
 #include "report.hpp"
 #include "report_files.hpp"
@@ -40,7 +41,7 @@ int run_info(const InfoOptions& options) {
         files.commit();
     }
     if (options.json) {
-        fmt::print("{}\n", (list.size() == 1 ? list[0] : list).dump(2));
+        fmt::print("{}\n", text_of(list.size() == 1 ? list[0] : list));
     } else if (options.report.empty()) {
         for (std::size_t index = 0; index < list.size(); ++index)
             fmt::print("{}{}", index == 0 ? "" : "\n\n", report::text(list[index]));

@@ -86,6 +86,16 @@ CLI::Validator positive_number() {
             ""};
 }
 
+CLI::Validator non_negative_number() {
+    return {[](std::string& text) -> std::string {
+                const auto value = parse<double>(text);
+                return value && *value >= 0
+                           ? ""
+                           : fmt::format("'{}' is not a number of at least 0", text);
+            },
+            ""};
+}
+
 CLI::Validator not_empty() {
     return {[](std::string& text) -> std::string { return text.empty() ? "is empty" : ""; }, ""};
 }

@@ -5,7 +5,15 @@
 #include <cstdio>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 namespace overtake::command {
+
+void check_core_limit(unsigned asked_core_limit, unsigned priority) {
+    if (asked_core_limit != 0 && priority != priority_high)
+        throw CLI::ValidationError("--core-limit", "needs --priority 255: it bounds how long that "
+                                                   "waits");
+}
 
 void warn_unless_overtaking(const Device& device, const TaskOptions& task,
                             unsigned asked_core_limit) {

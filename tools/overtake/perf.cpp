@@ -15,6 +15,7 @@
 
 #include "commands.hpp"
 #include "device_facts.hpp"
+#include "json_text.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
 #include "option_checks.hpp"
@@ -72,6 +73,7 @@ void check_usage(const CLI::App& command, const PerfOptions& options, const std:
                                     "module has that as a parameter (insmod overtake.ko {}=...); "
                                     "leave it out or add --device embedded",
                                     node, option + 2));
+    check_core_limit(options.core_limit, options.load.task.priority);
     if (options.models.size() == 1)
         return;
     for (const char* option : {"--model-name", "--records"})
@@ -162,7 +164,7 @@ int run_perf(const PerfOptions& options, const std::string& node) {
         json["models"].push_back(
             perf_report(loads[index].sessions.front().model(), loads[index], outcomes[index]));
     if (options.json)
-        fmt::print("{}\n", json.dump(2));
+        fmt::print("{}\n", text_of(json));
     else
         for (const Json& report : json["models"])
             print_perf_report(report);
@@ -182,12 +184,12 @@ void add_device_options(CLI::App& command, PerfOptions& options) {
         ->check(one_of({"functional", "timed", "both"}))
         ->capture_default_str();
     command.add_option("--cores", options.embedded.cores, "Embedded device: number of cores")
-        ->check(CLI::Range(1, 64))
+        ->check(whole_number(1, 64))
         ->capture_default_str();
     command
         .add_option("--priority", options.load.task.priority,
                     "0..254 NORMAL, 255 HIGH (kernel device: needs CAP_SYS_NICE)")
-        ->check(CLI::Range(0, 255))
+        ->check(whole_number(0, 255))
         ->capture_default_str();
     command.add_option("--core-limit", options.core_limit,
                        "Core limit to ask for while this runs; needs --priority 255");
@@ -204,7 +206,7 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
         .add_option("--seconds", options.seconds,
                     "Begin no request that much later than the first; without --frames as many as "
                     "go into it")
-        ->check(CLI::Range(1e-3, 1e7));
+        ->check(number(1e-3, 1e7));
     command.add_option("--warm-up", options.load.warm_up,
                        "Requests that come first and do not count; default: 10, but for half a "
                        "second at most");
@@ -212,15 +214,15 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
                        .add_option("--period-us", options.load.period_us,
                                    "A request every so many microseconds, whatever became of "
                                    "others")
-                       ->check(CLI::Range(1u, 3'600'000'000u));
+                       ->check(whole_number(1, 3'600'000'000));
     command
         .add_option("--in-flight", options.load.in_flight,
                     "Without --period-us: requests that each thread has in flight at any time")
-        ->check(CLI::Range(1, 1024))
+        ->check(whole_number(1, 1024))
         ->capture_default_str()
         ->excludes(period);
     command.add_option("--threads", options.threads, "Threads that make the requests of a model")
-        ->check(CLI::Range(1, 64))
+        ->check(whole_number(1, 64))
         ->capture_default_str();
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "json_text.hpp"
 #include "overtake/device.hpp"
 #include "report.hpp"
 
@@ -43,7 +44,7 @@ std::string file_name(std::string name) {
 std::string in_form(const std::string& form, const nlohmann::ordered_json& summary) {
     if (form == ".html")
         return report::html(summary);
-    return form == ".json" ? summary.dump(2) + "\n" : report::text(summary);
+    return form == ".json" ? text_of(summary) + "\n" : report::text(summary);
 }
 
 } // namespace

@@ -17,6 +17,7 @@
 #include "float_executor.hpp"
 #include "fold.hpp"
 #include "import.hpp"
+#include "json_text.hpp"
 #include "normalisation_options.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
@@ -86,7 +87,7 @@ public:
             {"ms_per_sample", taken_.count() * 1e3 / static_cast<double>(count)},
             {"peak_memory_bytes", peak_memory_kib() * 1024},
             {"outputs", outputs.to_json(options.output_directory, count)}};
-        fmt::print("{}\n", json.dump(2));
+        fmt::print("{}\n", text_of(json));
     }
 
     void print(const RunOptions& options, const std::string& what, std::size_t count) const {
@@ -296,6 +297,7 @@ void add_run(CLI::App& app, int& status) {
         if (is_onnx(options->model) && command->count("--model-name") > 0)
             throw CLI::ValidationError("--model-name", "is for packs of compiled models, and " +
                                                            options->model + " is none");
+        check_core_limit(options->core_limit, options->task.priority);
         status = run_model(*options);
     });
 }

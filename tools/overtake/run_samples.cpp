@@ -102,6 +102,9 @@ InputSamples read_file(const Port& port, const std::string& path,
             warn(compiler::unnormalised_pictures(path));
         return picture;
     }
+    if (!normalisation.empty())
+        warn(fmt::format("--mean, --scale: are for pictures; {} is an array and stays as it is",
+                         path));
     InputSamples samples = read_array(port, path);
     if (const std::string wrong = compiler::describe_not_finite(samples.data); !wrong.empty()) {
         if (port.is_int8)

@@ -19,6 +19,7 @@
 
 #include "commands.hpp"
 #include "fuzz.hpp"
+#include "json_text.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
@@ -166,7 +167,7 @@ int run_once(const SimOptions& options, const Source& source) {
         return 0;
     const simulator::Summary summary = simulator::summarise(scenario, *observers.accounts);
     if (options.json)
-        fmt::print("{}\n", simulator::to_json(summary).dump(2));
+        fmt::print("{}\n", text_of(simulator::to_json(summary)));
     else
         fmt::print("{}", simulator::to_text(summary));
     return 0;
@@ -187,7 +188,7 @@ int run_experiment(const SimOptions& options, const Source& source) {
     experiment.progress = [&](double done) { bar.show("simulating", done); };
     const auto points = named(source, [&] { return simulator::run_experiment(experiment); });
     if (options.json)
-        fmt::print("{}\n", simulator::to_json(points, options.columns).dump(2));
+        fmt::print("{}\n", text_of(simulator::to_json(points, options.columns)));
     else
         fmt::print("{}", simulator::to_text(points, options.columns));
     return 0;

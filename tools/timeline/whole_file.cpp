@@ -48,6 +48,10 @@ const char* remedy(int code) {
 WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
     struct stat status {};
     const bool exists = stat(path_.c_str(), &status) == 0;
+    // A link stays one, and what it points to is replaced.
+    if (std::error_code error; exists && std::filesystem::is_symlink(path_, error))
+        if (const auto target = std::filesystem::canonical(path_, error); !error)
+            path_ = target.string();
     if (exists && !S_ISREG(status.st_mode)) {
         descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     } else {
@@ -59,6 +63,9 @@ WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
     }
     if (descriptor_ < 0)
         fail(errno);
+    // What replaces a file may be read by whom that was for, where the file system knows of that.
+    if (exists && !temporary_.empty())
+        (void)!fchmod(descriptor_, status.st_mode & 0777);
 }
 
 WholeFile::WholeFile(WholeFile&& other) noexcept
