@@ -163,7 +163,8 @@ static void a_cancel_lets_an_fc_end_that_ends_soon(void)
 	check_equal(result.status, -ECANCELED);
 	check_equal(result.fault, OVERTAKE_FAULT_NONE);
 	check_equal(result.fcs_done, 1);
-	check_equal(result.executed_ns, 300000000);
+	/* Its modelled time and the fixed cost of an FC and its instruction: it was not cut short. */
+	check(result.executed_ns >= 300000000 && result.executed_ns < 300100000);
 	client_close(&client);
 }
 
