@@ -269,7 +269,7 @@ static int64_t own_part(struct attacker *attacker, const char *measure)
 		if (begin < monotonic_ns()) {
 			tag = TAG_DEADLINE;
 			begin = monotonic_ns() + SECOND;
-			submit(client, tag, 1, 1, 1, begin);
+			submit(client, tag, 2, 1, 1, begin);
 		}
 		check_equal(job_wait(client, tag, NEVER, &result), 0);
 		check_equal(result.status, -ETIME);
