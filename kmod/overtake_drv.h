@@ -464,6 +464,8 @@ int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, i
 bool overtake_bo_may_write(const struct overtake_client *client, struct drm_gem_object *object);
 int overtake_import_map(struct drm_gem_object *object, struct iosys_map *map);
 void overtake_import_unmap(struct drm_gem_object *object, struct iosys_map *map);
+int overtake_import_begin_access(struct drm_gem_object *object);
+void overtake_import_end_access(struct drm_gem_object *object);
 
 /* overtake_uring.c */
 int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
