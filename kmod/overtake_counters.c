@@ -3,8 +3,8 @@
  * Counters of cores: exact, and coarse for those whom others' work does not concern.
  *
  * How long an FC takes tells of what it computes, and counters that are read often enough tell how
- * long each FC takes.  So whoever has no right to look at the whole system (CAP_PERFMON) sees coarse
- * ones, and so does everybody in sysfs, which cannot ask who opened the file:
+ * long each FC takes.  So whoever has no right to look at the whole system (CAP_PERFMON) sees
+ * coarse ones, and so does everybody in sysfs, which cannot ask who opened the file:
  *
  *	when	they change at whole multiples of OVERTAKE_COARSE_PERIOD_NS of the host's clock, to
  *		what they were then.  The first to come after that instant takes the values, before
@@ -148,8 +148,8 @@ static void take_ratio(struct coarse_core *core, u64 windows)
 /*
  * overtake_coarse_roll_locked - let strangers see how the device is now, if it is time
  *
- * Before whatever makes the counters change, so that the values are those of the instant at which the
- * period began.
+ * Before whatever makes the counters change, so that the values are those of the instant at which
+ * the period began.
  */
 void overtake_coarse_roll_locked(struct overtake_device *device)
 {

@@ -2,12 +2,12 @@
 /*
  * For developers and tests, root only: /sys/kernel/debug/accel/DEVICE/
  *
- *	state		rings, cores and jobs in flight, for a look at a stuck device: overtake_state.c
+ *	state		rings, cores, jobs in flight, for a look at a stuck device: overtake_state.c
  *	coreN/, bans, ...
  *			counters and tables: overtake_usage.c
  *	stats		longest step and lateness of the timer, which writing anything clears; how
- *			far device time fell behind (fw/fw.h); fences that there are, of all devices;
- *			the most that a reader of these files handled in one hold of the device lock
+ *			far device time fell behind (fw/fw.h); fences that there are, of all
+ *			devices; the most that a reader handled in one hold of the device lock
  *	clock		device time; with the manual clock, writing an absolute time in ns steps it
  *	manual_clock	1 = manual clock; writable while no file is open
  *	reset		write a core's number to reset it

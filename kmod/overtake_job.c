@@ -518,7 +518,7 @@ void overtake_job_deliver(struct overtake_job *job)
 	u32 i;
 
 	overtake_syncs_disarm(job);
-	overtake_job_end_access_soon(job); /* before the fence: whoever waits for it finds this queued */
+	overtake_job_end_access_soon(job); /* so whoever waits for the fence finds it queued */
 	for (i = 0; i < job->object_count; i++)
 		overtake_use_end(job->uses[i], job->result.status);
 	if (job->result.status)

@@ -75,8 +75,8 @@ static void end_access_work(struct work_struct *work)
 /*
  * overtake_job_end_access_soon - the job has ended: let other devices have its imports back
  *
- * Exporters sleep there, take locks and allocate, so it is not done by whoever signals the fence: that
- * may come first.  WAIT waits for it.  Any context.
+ * Exporters sleep there, take locks and allocate, so it is not done by whoever signals the fence:
+ * that may come first.  WAIT waits for it.  Any context.
  */
 void overtake_job_end_access_soon(struct overtake_job *job)
 {
@@ -281,7 +281,7 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 	ret = overtake_job_charge(job, bytes);
 	if (ret)
 		return ret;
-	/* Not from the slab: behind it is a guard page, and no stranger's memory for a speculation. */
+	/* Not from the slab: behind it is a guard page, and nothing that is a stranger's. */
 	job->scratch = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!job->scratch)
 		return -ENOMEM;

@@ -5,8 +5,8 @@
  * An import is a buffer like any other: counted and charged to the file that imported it, mapped by
  * MAP, named by jobs.  A buffer that comes home (exported by this device, imported again) is the
  * same object, charged to whoever created it.  Cores reach memory through the CPU, so an import
- * must have CPU addresses, which MAP asks for.  CPU access begins with each submission and ends with
- * its job: in between other devices may have the memory.
+ * must have CPU addresses, which MAP asks for.  CPU access begins with each submission and ends
+ * with its job: in between other devices may have the memory.
  *
  * A dma-buf whose file is read-only stays so: whoever got the buffer by it can map it for reading
  * only, into the device and into a process.
@@ -150,8 +150,9 @@ void overtake_import_unmap(struct drm_gem_object *object, struct iosys_map *map)
  *
  * The exporter is asked itself: dma_buf_begin_cpu_access() would also wait for all fences of the
  * buffer, and the job does that without a thread (overtake_sync.c), and not for its device's own.
- * For both directions, also where a job reads only: exporters may map a buffer for DMA once, for the
- * direction that is asked for first (udmabuf), and the next job may write.  May sleep; no lock is held.
+ * For both directions, also where a job reads only: exporters may map a buffer for DMA once, for
+ * the direction that is asked for first (udmabuf), and the next job may write.  May sleep; no
+ * lock is held.
  */
 int overtake_import_begin_access(struct drm_gem_object *object)
 {

@@ -3,9 +3,9 @@
  * Debugfs state: rings, cores and jobs in flight, for a look at a stuck device.
  *
  * There may be tens of thousands of contexts, so the device lock is held for one thing at a time: a
- * core, or a context and a few of its jobs.  Each line is true when it is written; the device goes on
- * between them.  A place in the file is a number: those of the cores, then those of the contexts,
- * which are never used twice.  So a context that dies meanwhile loses nobody his place.
+ * core, or a context and a few of its jobs.  Each line is true when it is written; the device
+ * goes on between them.  A place in the file is a number: those of the cores, then those of the
+ * contexts, which are never used twice.  So a context that dies meanwhile loses nobody his place.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

@@ -16,8 +16,8 @@
  *
  * Limits: 0 = no preemption, n = a HIGH FC waits for at most n NORMAL FCs.
  *
- * Counters are coarse, for root too: an attribute does not know who opened it, and who opened it may
- * have had it read by somebody else.  The exact ones have the same names in debugfs, and
+ * Counters are coarse, for root too: an attribute does not know who opened it, and who opened it
+ * may have had it read by somebody else.  The exact ones have the same names in debugfs, and
  * QUERY_CORES tells them to those who may know.
  */
 #include <linux/device.h>
@@ -130,28 +130,44 @@ static struct core_file all_limits =
 static struct core_file all_floors =
 	SETTING(normal_floor, 0200, NULL, normal_floor, overtake_host_set_normal_floor);
 
-#define DEVICE_COUNTER(name)							\
-static ssize_t name##_show(struct device *dev, struct device_attribute *attribute,	\
-			   char *text)							\
-{										\
-	struct overtake_device_counters counters;				\
-										\
-	overtake_device_counters_coarse(device_of(dev), &counters);		\
-	return sysfs_emit(text, "%llu\n", counters.name);			\
-}										\
-static DEVICE_ATTR_RO(name)
+/* A counter of the whole device. */
+struct device_file {
+	struct device_attribute attribute;
+	size_t offset; /* in struct overtake_device_counters */
+};
 
-DEVICE_COUNTER(bans);
-DEVICE_COUNTER(lost_interrupts);
-DEVICE_COUNTER(spurious_interrupts);
+static ssize_t device_counter_show(struct device *dev, struct device_attribute *attribute,
+				   char *text)
+{
+	const struct device_file *file = container_of(attribute, struct device_file, attribute);
+	struct overtake_device_counters counters;
+
+	overtake_device_counters_coarse(device_of(dev), &counters);
+	return sysfs_emit(text, "%llu\n", *(u64 *)((u8 *)&counters + file->offset));
+}
+
+static struct device_file bans = {
+	__ATTR(bans, 0444, device_counter_show, NULL),
+	offsetof(struct overtake_device_counters, bans),
+};
+
+static struct device_file lost_interrupts = {
+	__ATTR(lost_interrupts, 0444, device_counter_show, NULL),
+	offsetof(struct overtake_device_counters, lost_interrupts),
+};
+
+static struct device_file spurious_interrupts = {
+	__ATTR(spurious_interrupts, 0444, device_counter_show, NULL),
+	offsetof(struct overtake_device_counters, spurious_interrupts),
+};
 
 static struct attribute *device_attributes[] = {
 	&all_limits.attribute.attr,
 	&all_floors.attribute.attr,
 	&dev_attr_simd.attr,
-	&dev_attr_bans.attr,
-	&dev_attr_lost_interrupts.attr,
-	&dev_attr_spurious_interrupts.attr,
+	&bans.attribute.attr,
+	&lost_interrupts.attribute.attr,
+	&spurious_interrupts.attribute.attr,
 	NULL
 };
 

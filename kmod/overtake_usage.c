@@ -7,8 +7,8 @@
  *	fc_time		the last FCs that ended, oldest first
  *	users		who had FCs on the core: processes that opened the files that are open
  *
- * and beside them the device's counters of sysfs, exact.  The tables tell of clients what is theirs:
- * tags, which may be addresses, and how long each of their FCs took.
+ * and beside them the device's counters of sysfs, exact.  The tables tell of clients what is
+ * theirs: tags, which may be addresses, and how long each of their FCs took.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
