@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module, its devices, what user space opens, and queries. */
+#include <linux/capability.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
@@ -14,6 +15,7 @@
 #include <ovt_simd_port.h>
 
 #include "compat.h"
+#include "overtake_counters.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
@@ -170,25 +172,29 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 	return 0;
 }
 
-/* @core from 1 to the number of cores. */
-void overtake_core_info(struct overtake_device *device, u32 core,
-			struct drm_overtake_core_info *info)
+/*
+ * Exact for those who may look at the whole system, coarse for others; the core limit is what all
+ * have to know who want to overtake.
+ */
+static void core_info(struct overtake_device *device, u32 core,
+		      struct drm_overtake_core_info *info)
 {
-	const struct ovt_fw_core *fw = &device->fw_cores[core - 1];
-	struct ovt_core *hw = &device->hw[core - 1];
+	struct overtake_counters counters;
 
-	spin_lock_irq(&device->lock);
+	if (perfmon_capable())
+		overtake_counters_exact(device, core, &counters);
+	else
+		overtake_counters_coarse(device, core, &counters);
 	*info = (struct drm_overtake_core_info){
 		.core = core,
-		.core_limit = device->cores[core - 1].limit_pushed,
-		.busy_ns = hw->busy_ns,
-		.fcs_high = hw->done[OVT_RING_HIGH],
-		.fcs_normal = hw->done[OVT_RING_NORMAL],
-		.preemptions = fw->preemptions,
-		.faults = fw->faults,
-		.resets = fw->resets + device->cores[core - 1].aborts,
+		.core_limit = READ_ONCE(device->cores[core - 1].limit_pushed),
+		.busy_ns = counters.busy_ns,
+		.fcs_high = counters.fcs[OVT_RING_HIGH],
+		.fcs_normal = counters.fcs[OVT_RING_NORMAL],
+		.preemptions = counters.preemptions,
+		.faults = counters.faults,
+		.resets = counters.resets,
 	};
-	spin_unlock_irq(&device->lock);
 }
 
 static void device_info(struct overtake_device *device, struct drm_overtake_device_info *info)
@@ -237,7 +243,7 @@ static int query_cores(struct overtake_device *device, struct drm_overtake_query
 		struct drm_overtake_core_info info;
 		u64 length = min(left, sizeof(info));
 
-		overtake_core_info(device, core, &info);
+		core_info(device, core, &info);
 		if (copy_to_user(u64_to_user_ptr(args->data) + (core - 1) * sizeof(info), &info,
 				 length))
 			return -EFAULT;

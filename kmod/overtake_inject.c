@@ -103,6 +103,7 @@ void overtake_inject_show(struct overtake_device *device, struct seq_file *file)
 			   inject->planned[i].fcs_left);
 	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
 		seq_printf(file, "injected %s %llu\n", kind_names[i], inject->injected[i]);
+	overtake_note_read_locked(device, inject->planned_count + OVERTAKE_INJECTIONS);
 	spin_unlock_irq(&device->lock);
 }
 

@@ -189,6 +189,24 @@ static inline const s8 *ovt_input_at(const struct overtake_insn *insn,
 	       ovt_element_offset(&insn->in[index], y, x, c);
 }
 
+/*
+ * Element at->c + @i of the pixel, of @count that there are, for operators that look something up
+ * by it.  Where a loop goes beyond its end under speculation, strides lead anywhere: what is read
+ * there must not become an address, of which the client could see traces in its own memory.  So
+ * each coordinate stays inside the tensor, under speculation as well.
+ */
+static inline u8 ovt_index_at(const struct overtake_insn *insn,
+			      const struct ovt_operands *operands, const struct ovt_cursor *at,
+			      u32 i, u32 count)
+{
+	const struct overtake_operand *in = &insn->in[0];
+	u32 y = ovt_index_nospec(at->y, in->height);
+	u32 x = ovt_index_nospec(at->x, in->width);
+	u32 c = ovt_index_nospec(at->c + ovt_index_nospec(i, count), in->channels);
+
+	return (u8)*ovt_input_at(insn, operands, 0, y, x, c);
+}
+
 /* Where tap (@row, @column) of @window finds channel @c of in[0]. */
 static inline const s8 *ovt_tap_at(const struct overtake_insn *insn,
 				   const struct ovt_operands *operands,

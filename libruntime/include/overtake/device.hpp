@@ -119,6 +119,7 @@ public:
     /// "embedded", "ioctl" or "io_uring"
     virtual std::string_view backend() const noexcept = 0;
     virtual drm_overtake_device_info info() const = 0;
+    /// Coarse on a kernel device, unless the process has CAP_PERFMON: see overtake_accel.h.
     virtual std::vector<drm_overtake_core_info> cores() const = 0;
     virtual std::unique_ptr<Buffer> create_buffer(std::size_t bytes) = 0;
     virtual std::unique_ptr<Queue> create_queue(const QueueOptions& options = {}) = 0;
