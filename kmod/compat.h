@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel interfaces that moved between Linux 6.12 and 7.3.  The rest of the driver calls what is here
- * and knows of one form only.  Which form these headers have, probe.sh has found out by compiling
- * both; what is not defined here is as it was in 6.12.
+ * Kernel interfaces that moved between Linux 6.12 and 7.3.  The rest of the driver calls what is
+ * here and knows of one form only.  Which form these headers have, probe.sh has found out by
+ * compiling both; what is not defined here is as it was in 6.12.
  */
 #ifndef OVERTAKE_COMPAT_H
 #define OVERTAKE_COMPAT_H

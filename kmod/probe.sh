@@ -36,7 +36,7 @@ compiles()
 		}
 	END
 	shift
-	"$@" -Werror -Wno-unused -fsyntax-only "$work/probe.c" > "$work/log" 2>&1
+	"$@" -Werror -fsyntax-only "$work/probe.c" > "$work/log" 2>&1
 }
 
 # refuse REASON
@@ -65,14 +65,15 @@ either URING_DONE "io_uring_cmd_done" \
 	"io_uring_cmd_done(command, 0, (u64)0, 0u)" \
 	"io_uring_cmd_done32(command, 0, (u64)0, 0u)" "$@"
 either URING_SQE_CMD "io_uring_sqe_cmd" \
-	"const void *payload = io_uring_sqe_cmd(command->sqe)" \
-	"const void *payload = io_uring_sqe128_cmd(command->sqe, u64)" "$@"
+	"const void *payload = io_uring_sqe_cmd(command->sqe); (void)payload" \
+	"const void *payload = io_uring_sqe128_cmd(command->sqe, u64); (void)payload" "$@"
 either URING_TASK_WORK "io_uring_cmd_complete_in_task" \
 	"void (*work)(struct io_uring_cmd *, unsigned int) = NULL;
 	io_uring_cmd_complete_in_task(command, work)" \
 	"void (*work)(struct io_tw_req, io_tw_token_t) = NULL;
 	struct io_uring_cmd *(*from)(struct io_tw_req) = io_uring_cmd_from_tw;
 	unsigned int flags = IO_URING_CMD_TASK_WORK_ISSUE_FLAGS;
+	(void)from, (void)flags;
 	io_uring_cmd_complete_in_task(command, work)" "$@"
 either TIMER_SETUP "hrtimer_setup" \
 	"hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS); timer->function = fired" \
@@ -82,8 +83,8 @@ either GEM_VMAP "drm_gem_vmap" \
 	"if (!drm_gem_vmap_unlocked(object, map)) drm_gem_vunmap_unlocked(object, map)" \
 	"if (!drm_gem_vmap(object, map)) drm_gem_vunmap(object, map)" "$@"
 either DRIVER_DATE "struct drm_driver" \
-	"struct drm_driver driver = { .date = \"20261121\" }" \
-	"struct drm_driver driver = { .desc = \"\" }" "$@"
+	"struct drm_driver driver = { .date = \"20261121\" }; (void)driver" \
+	"struct drm_driver driver = { .desc = \"\" }; (void)driver" "$@"
 # An older kernel also takes a string, for the name of a namespace with quotation marks.
 either IMPORT_NS "MODULE_IMPORT_NS" \
 	"} MODULE_IMPORT_NS(DMA_BUF); void more(void); void more(void) {" \
