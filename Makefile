@@ -9,7 +9,7 @@ REQUESTS ?= 2000
 REPEAT ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -23,7 +23,7 @@ build: ## compile the runtime, the compiler and the overtake command: build/bin/
 	cmake --preset release '-DCMAKE_INSTALL_PREFIX=$(PREFIX)'
 	cmake --build --preset release -j $(JOBS)
 
-kmod: ## compile the kernel module for Linux 6.12: build/kmod/overtake.ko
+kmod: ## compile the kernel module for Linux 6.12 or 7.3: build/kmod/overtake.ko
 	scripts/setup.sh kmod
 	scripts/build-module.sh
 
@@ -42,6 +42,10 @@ test: ## every quick test, with totals (under 20 minutes on two cores)
 fresh: ## both commands of the README on bare systems, to their end: Debian 12 and 13, or RELEASE=bookworm|trixie
 	scripts/setup.sh fresh
 	scripts/fresh.sh $(if $(RELEASE),--release $(RELEASE)) $(if $(VISITOR),--user $(VISITOR))
+
+kernel-matrix: ## module and tests on Linux 6.12 of Debian 12 and 13 and on the newest of backports, or KERNELS=...
+	scripts/setup.sh fresh
+	scripts/kernel-matrix.sh $(if $(SUITES),--suites '$(SUITES)') $(KERNELS)
 
 coverage: kmod ## lines and branches of the device code that tests take, lines of the kernel module
 	JOBS=$(JOBS) scripts/coverage.sh
@@ -113,7 +117,7 @@ install: ## install command, library and headers below PREFIX (/usr/local), or D
 uninstall: ## remove what `make install` installed below PREFIX
 	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh uninstall
 
-install-kmod: ## install the kernel module for KERNEL (the running one, or the newest 6.12)
+install-kmod: ## install the kernel module for KERNEL (the running one, or the newest 6.12 or 7.3)
 	scripts/setup.sh kmod
 	scripts/install-module.sh install $(KERNEL)
 

@@ -1,37 +1,106 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel interfaces that moved.  The rest of the driver calls what is here and has no
- * version check of its own.  Written for Linux 6.12; a later kernel adds its variant here.
+ * Kernel interfaces that moved between Linux 6.12 and 7.3.  The rest of the driver calls what is
+ * here and knows of one form only.  Which form these headers have, probe.sh has found out by
+ * compiling both; what is not defined here is as it was in 6.12.
  */
 #ifndef OVERTAKE_COMPAT_H
 #define OVERTAKE_COMPAT_H
 
+#include <linux/dma-fence.h>
 #include <linux/hrtimer.h>
 #include <linux/io_uring/cmd.h>
+
+#include <drm/drm_gem.h>
+
+#include "overtake_features.h"
 
 /* @result becomes the CQE's res, @extra its res2 on rings with 32-byte CQEs. */
 static inline void overtake_uring_done(struct io_uring_cmd *cmd, s32 result, u64 extra,
 				       unsigned int issue_flags)
 {
+#ifdef OVERTAKE_LATER_URING_DONE
+	io_uring_cmd_done32(cmd, result, extra, issue_flags);
+#else
 	io_uring_cmd_done(cmd, result, extra, issue_flags);
+#endif
 }
 
+/* The 80 bytes of a command in a 128-byte SQE. */
 static inline const void *overtake_uring_payload(const struct io_uring_cmd *cmd)
 {
+#ifdef OVERTAKE_LATER_URING_SQE_CMD
+	return io_uring_sqe128_cmd(cmd->sqe, u64);
+#else
 	return io_uring_sqe_cmd(cmd->sqe);
+#endif
 }
+
+/*
+ * Defines @name, to be given to io_uring_cmd_complete_in_task(): it calls @function, which takes
+ * a command and its issue flags.
+ */
+#ifdef OVERTAKE_LATER_URING_TASK_WORK
+#define OVERTAKE_URING_TASK_WORK(name, function)				\
+	static void name(struct io_tw_req request, io_tw_token_t token)		\
+	{									\
+		function(io_uring_cmd_from_tw(request),				\
+			 IO_URING_CMD_TASK_WORK_ISSUE_FLAGS);			\
+	}
+#else
+#define OVERTAKE_URING_TASK_WORK(name, function)				\
+	static void name(struct io_uring_cmd *cmd, unsigned int issue_flags)	\
+	{									\
+		function(cmd, issue_flags);					\
+	}
+#endif
 
 static inline void overtake_timer_setup(struct hrtimer *timer,
 					enum hrtimer_restart (*function)(struct hrtimer *))
 {
+#ifdef OVERTAKE_LATER_TIMER_SETUP
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+#else
 	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	timer->function = function;
+#endif
 }
 
-/* The namespace becomes a string in 6.13. */
-#define OVERTAKE_IMPORT_DMA_BUF	MODULE_IMPORT_NS(DMA_BUF)
+/* Locks the reservation object itself. */
+static inline int overtake_gem_vmap(struct drm_gem_object *object, struct iosys_map *map)
+{
+#ifdef OVERTAKE_LATER_GEM_VMAP
+	return drm_gem_vmap(object, map);
+#else
+	return drm_gem_vmap_unlocked(object, map);
+#endif
+}
 
-/* struct drm_driver has it until 6.13. */
+static inline void overtake_gem_vunmap(struct drm_gem_object *object, struct iosys_map *map)
+{
+#ifdef OVERTAKE_LATER_GEM_VMAP
+	drm_gem_vunmap(object, map);
+#else
+	drm_gem_vunmap_unlocked(object, map);
+#endif
+}
+
+/* For a comparison only: where it is an RCU pointer it may change to NULL. */
+static inline const void *overtake_fence_ops(const struct dma_fence *fence)
+{
+	return (__force const void *)READ_ONCE(fence->ops);
+}
+
+#ifdef OVERTAKE_LATER_IMPORT_NS
+#define OVERTAKE_IMPORT_DMA_BUF	MODULE_IMPORT_NS("DMA_BUF")
+#else
+#define OVERTAKE_IMPORT_DMA_BUF	MODULE_IMPORT_NS(DMA_BUF)
+#endif
+
+#ifdef OVERTAKE_LATER_DRIVER_DATE
+#define OVERTAKE_DRIVER_DATE
+#else
 #define OVERTAKE_DRIVER_DATE	.date = "20261121",
+#endif
 
 #endif

@@ -25,6 +25,7 @@
 
 #include <drm/drm_gem.h>
 
+#include "compat.h"
 #include "overtake_drv.h"
 #include "overtake_fence.h"
 
@@ -97,7 +98,9 @@ static const struct dma_fence_ops use_fence_ops = {
 /* Whether @fence belongs to a job of @device. */
 bool overtake_fence_is_of(const struct dma_fence *fence, const struct overtake_device *device)
 {
-	return (fence->ops == &job_fence_ops || fence->ops == &use_fence_ops) &&
+	const void *ops = overtake_fence_ops(fence);
+
+	return (ops == &job_fence_ops || ops == &use_fence_ops) &&
 	       container_of(fence, struct overtake_fence, base)->device == device;
 }
 

@@ -15,6 +15,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_utils.h>
 
+#include "compat.h"
 #include "overtake_drv.h"
 #include "overtake_fence.h"
 
@@ -151,7 +152,7 @@ static void mapping_release(struct kref *ref)
 	if (mapping->object->import_attach)
 		overtake_import_unmap(mapping->object, &map);
 	else
-		drm_gem_vunmap_unlocked(mapping->object, &map);
+		overtake_gem_vunmap(mapping->object, &map);
 	drm_gem_object_put(mapping->object);
 	kfree(mapping);
 }
@@ -196,7 +197,7 @@ static struct overtake_mapping *mapping_create(struct drm_gem_object *object, u3
 	if (object->import_attach)
 		ret = overtake_import_map(object, &map);
 	else
-		ret = drm_gem_vmap_unlocked(object, &map);
+		ret = overtake_gem_vmap(object, &map);
 	if (ret) {
 		kfree(mapping);
 		return ERR_PTR(ret);

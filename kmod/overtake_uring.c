@@ -33,12 +33,14 @@ static void finish_command(struct io_uring_cmd *cmd, s32 status, u64 executed_ns
 	overtake_job_put_sleeping(job);
 }
 
-static void ended_in_task(struct io_uring_cmd *cmd, unsigned int issue_flags)
+static void report_end(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	const struct overtake_result *result = &command_job(cmd)->result;
 
 	finish_command(cmd, result->status, result->executed_ns, issue_flags);
 }
+
+OVERTAKE_URING_TASK_WORK(ended_in_task, report_end)
 
 /* Any context. */
 void overtake_uring_ended(struct overtake_job *job, struct io_uring_cmd *cmd)

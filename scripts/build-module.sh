@@ -4,7 +4,7 @@
 #
 #   scripts/build-module.sh [--kernel VERSION|debug] [--output DIRECTORY] [KBUILD-ARGUMENT...]
 #
-# VERSION    a release with headers in /lib/modules/VERSION/build; default: the newest 6.12
+# VERSION    a release with headers in /lib/modules/VERSION/build; default: the newest 6.12 or 7.3
 # debug      the tree that `make debug-kernel` leaves in build/debug-kernel
 #
 # The sources are compiled through a farm of symbolic links, build/kmod (build/kmod-debug) or

@@ -4,8 +4,8 @@
 #
 #   scripts/install-module.sh install|uninstall [VERSION]
 #
-# VERSION    a release of Linux 6.12 with headers; default: the running one, and if that is another
-#            Linux the newest 6.12 that is installed
+# VERSION    a kernel release with headers; default: the running one, and if that is neither Linux 6.12
+#            nor 7.3 the newest of these that is installed
 #
 # Whoever may not write below /lib/modules needs sudo. Nothing is loaded.
 set -eu
@@ -30,10 +30,11 @@ as_root()
 running=$(uname -r)
 version=${2-}
 if [ -z "$version" ]; then
-	case $running in
-	6.12.*) version=$running ;;
-	*) version=$(default_kernel) ;;
-	esac
+	if is_shown "$running"; then
+		version=$running
+	else
+		version=$(default_kernel)
+	fi
 fi
 directory=/lib/modules/$version/updates
 module=$directory/overtake.ko

@@ -2,13 +2,23 @@
 # Sourced by the scripts that deal with more than one kernel: where is what, for a VERSION that is
 # a release such as 6.12.95+deb12-amd64, or the word debug. The directory is the project's root.
 
-# The newest 6.12 with both an image and headers; fails when there is none.
+# is_shown VERSION: whether the module's tests have passed on a kernel of this series (make kernel-matrix)
+is_shown()
+{
+	case $1 in
+	6.12.* | 7.3.*) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# The newest of these series with both an image and headers; fails when there is none.
 default_kernel()
 {
-	for image in /boot/vmlinuz-6.12.* build/vm/kernel/boot/vmlinuz-6.12.*; do
-		[ ! -e "/usr/src/linux-headers-${image#*/vmlinuz-}" ] || echo "${image#*/vmlinuz-}"
+	for tree in /usr/src/linux-headers-*; do
+		version=${tree#/usr/src/linux-headers-}
+		! is_shown "$version" || [ ! -e "$(kernel_image "$version")" ] || echo "$version"
 	done | sort -V | tail -n 1 | grep . || {
-		echo "no Linux 6.12 image with headers: run 'make setup'" >&2
+		echo "no image of Linux 6.12 or 7.3 with headers: run 'make setup'" >&2
 		return 1
 	}
 }
@@ -18,10 +28,13 @@ kernel_image()
 {
 	if [ "$1" = debug ]; then
 		echo build/debug-kernel/arch/x86/boot/bzImage
-	elif [ -e "/boot/vmlinuz-$1" ]; then
-		echo "/boot/vmlinuz-$1"
 	else
-		echo "build/vm/kernel/boot/vmlinuz-$1"
+		# Packages of 7.3 have it among the modules, and put a copy into /boot when they are configured.
+		for image in "/boot/vmlinuz-$1" "/lib/modules/$1/vmlinuz" "build/vm/kernel/lib/modules/$1/vmlinuz"; do
+			[ ! -e "$image" ] || break
+			image=build/vm/kernel/boot/vmlinuz-$1
+		done
+		echo "$image"
 	fi
 }
 

@@ -10,6 +10,7 @@
 #   - 2,000 random networks, device against interpreter; what the documents show and takes minutes
 #   - the Debian packages: lintian, and the DKMS module built and loaded
 #   - both commands of the README on bare systems, Debian 12 and 13: make fresh
+#   - the module and its tests on each kernel that it is for: make kernel-matrix
 #   - every operation with its n-th allocation or user copy failing: tests/kmod/run-fail-nth
 #   - tests/soak/run-all on both kernels: kill -9 and unbind under load, many times
 #
@@ -56,6 +57,7 @@ soak long-runs tests/vm/run --timeout 14400 -- tests/soak/run-all
 soak long-runs-debug tests/vm/run --kernel debug --timeout 14400 -- tests/soak/run-all
 soak packages sh -c 'make deb && tests/packages/run'
 soak fresh make fresh
+soak kernel-matrix make kernel-matrix
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -10,6 +10,7 @@
 # before is listed in build/setup.installed, with the lines that remove it again.
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/kernels.sh
 
 # User space: runtime, compiler, command, their tests.
 build_packages="build-essential cmake ninja-build pkg-config
@@ -213,24 +214,27 @@ say_how_to_undo()
 	echo "setup: $(grep -cv '^#' build/setup.installed) packages are new; build/setup.installed says how to remove them"
 }
 
-# Debian's header package brings the image of the same version. Should one day it not, the image is
-# unpacked (not installed) where the VM harness also looks.
+# Debian's header package of 6.12 brings the image of the same version, that of 7.3 does not. Where there is
+# none the image is unpacked (not installed) where the VM harness also looks.
 provide_kernel_image()
 {
-	for image in /boot/vmlinuz-6.12.* build/vm/kernel/boot/vmlinuz-6.12.*; do
-		[ ! -e "$image" ] || return 0
-	done
-	headers=$(ls -d /usr/src/linux-headers-6.12.*-amd64 | sort -V | tail -n 1)
-	image=linux-image-${headers#/usr/src/linux-headers-}
-	echo "setup: unpacking $image into build/vm/kernel (not installed)"
+	! default_kernel > /dev/null 2>&1 || return 0
+	version=$(for tree in /usr/src/linux-headers-*-amd64; do
+		! is_shown "${tree#/usr/src/linux-headers-}" || echo "${tree#/usr/src/linux-headers-}"
+	done | sort -V | tail -n 1)
+	[ -n "$version" ] || fail "these headers are neither of Linux 6.12 nor of 7.3: $(echo /usr/src/linux-headers-*)"
+	echo "setup: unpacking the image of Linux $version into build/vm/kernel (not installed)"
 	mkdir -p build/vm/kernel
 	(
 		cd build/vm/kernel
-		apt-get download "$image" > "$log" 2>&1 || fail "could not download $image (log: $log)"
-		dpkg -x "$image"_*.deb .
-		rm "$image"_*.deb
-		version=${image#linux-image-}
-		[ -d lib ] || ln -s usr/lib lib # merged /usr
+		for package in linux-base linux-image linux-binary linux-modules; do
+			apt-cache show "$package-$version" > /dev/null 2>&1 || continue
+			apt-get download "$package-$version" > "$log" 2>&1 ||
+				fail "could not download $package-$version (log: $log)"
+			dpkg -x "$package-$version"_*.deb .
+			rm "$package-$version"_*.deb
+		done
+		[ -e lib ] || ln -s usr/lib lib # merged /usr
 		depmod -b "$PWD" "$version"
 	)
 }

@@ -24,6 +24,7 @@ PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "models/READ
 ELSEWHERE = [
     (r"make (demo|test)\b", "scripts/fresh.sh", "make demo"),
     (r"make networks", "scripts/run-soak.sh", "make networks"),
+    (r"make kernel-matrix", "scripts/run-soak.sh", "make kernel-matrix"),
     (r"(sudo )?insmod |make kmod && ", "tests/overtake/run-documented", "pasted_commands"),
     (r"make deb", "scripts/fresh.sh", "make deb"),
     (r"sudo apt-get install ./build/deb/", "tests/packages/use-and-purge",
