@@ -183,7 +183,10 @@ static int context_start(struct overtake_context *context)
 static struct overtake_context *context_alloc(struct overtake_client *client,
 					      const struct drm_overtake_context_create *args)
 {
-	struct overtake_context *context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
+	const struct overtake_settings *settings = &client->device->settings;
+	u32 turns = settings->fair ? settings->cores : 0;
+	struct overtake_context *context = kzalloc(struct_size(context, turns, turns),
+						   GFP_KERNEL_ACCOUNT);
 
 	if (!context)
 		return NULL;
@@ -197,6 +200,8 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	INIT_LIST_HEAD(&context->ended);
 	init_waitqueue_head(&context->wait);
 	ovt_fw_context_init(&context->fw);
+	if (settings->fair)
+		ovt_fw_context_take_turns(&context->fw, context->turns, settings->cores);
 	overtake_offence_init(context);
 	return context;
 }

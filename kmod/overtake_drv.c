@@ -106,6 +106,12 @@ static unsigned int manual_given = 1;
 module_param_array(manual_clock, bool, &manual_given, 0444);
 MODULE_PARM_DESC(manual_clock, "0 or 1: device time is stepped through debugfs (0)");
 
+static bool fair[MAX_DEVICES];
+static unsigned int fair_given = 1;
+module_param_array(fair, bool, &fair_given, 0444);
+MODULE_PARM_DESC(fair,
+		 "0 or 1: contexts take turns below priority 255, weighted by priority (0: first come, first served)");
+
 struct workqueue_struct *overtake_free_workqueue;
 struct workqueue_struct *overtake_workqueue;
 
@@ -169,6 +175,7 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 				  NSEC_PER_MSEC;
 	settings->inject = OF_DEVICE(inject, inject_given, index);
 	settings->manual_clock = OF_DEVICE(manual_clock, manual_given, index);
+	settings->fair = OF_DEVICE(fair, fair_given, index);
 	return 0;
 }
 

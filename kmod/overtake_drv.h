@@ -111,6 +111,7 @@ struct overtake_core {
  * @ban_window_ns: within how much device time
  * @inject: faults to be injected, as text
  * @manual_clock: which clock the device starts with
+ * @fair: NORMAL takes turns by context
  */
 struct overtake_settings {
 	u32 cores;
@@ -126,6 +127,7 @@ struct overtake_settings {
 	u64 ban_window_ns;
 	const char *inject;
 	bool manual_clock;
+	bool fair;
 };
 
 /**
@@ -336,6 +338,7 @@ struct overtake_client {
  * @banned: nothing is admitted any more, since there were too many
  * @ban_work: ends what is in flight then
  * @free_work: frees it when the last reference has gone, in whatever context that was
+ * @turns: one for each core of a fair device, else none; the firmware's
  */
 struct overtake_context {
 	struct kref ref;
@@ -359,6 +362,7 @@ struct overtake_context {
 	bool banned;
 	struct work_struct ban_work;
 	struct work_struct free_work;
+	struct ovt_fw_turn turns[];
 };
 
 /**

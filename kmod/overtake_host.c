@@ -399,6 +399,7 @@ static void boot_locked(struct overtake_device *device)
 		.profile = device->settings.profile,
 		.mode = device->settings.mode,
 		.core_count = device->settings.cores,
+		.fair = device->settings.fair,
 		.watchdog_cycles = device->settings.watchdog_cycles,
 		.clock = {
 			.cpu_ns = device->settings.fc_clock_ns,

@@ -42,6 +42,7 @@ extern const struct test_case simd_cases[];
 extern const struct test_case sysfs_cases[];
 extern const struct test_case client_cases[];
 extern const struct test_case limit_cases[];
+extern const struct test_case fair_cases[];
 extern const struct test_case isolation_cases[];
 extern const struct test_case reservation_cases[];
 extern const struct test_case clock_cases[];

@@ -136,6 +136,8 @@ struct EmbeddedOptions {
     std::vector<unsigned> core_limits; ///< one per core, instead of core_limit; empty = not used
     /// After so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never. Needs a core limit.
     unsigned normal_floor = 0;
+    /// NORMAL takes turns by queue, weighted by priority (docs/scenarios.md, "Fair").
+    bool fair = false;
     bool manual_clock = false;
     /// AVX2 where the CPU has it: the same bytes, sooner.  OVERTAKE_SIMD=off in the environment turns
     /// it off as well.
