@@ -36,15 +36,17 @@ static inline void reduce_pixel(const struct overtake_insn *insn, const s8 *in, 
 }
 
 /* Term @x of row @y: a pixel, or some of the channels of one. */
-static inline void reduce_term(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			       const struct ovt_cursor *at, s32 *results, u32 y, u32 x, u32 parts,
-			       u32 elements, enum reduction how)
+static inline void
+reduce_term(const struct overtake_insn *insn, const struct ovt_operands *operands,
+	    const struct ovt_cursor *at, s32 *results, u32 y, u32 x, u32 parts, u32 elements,
+	    enum reduction how)
 {
 	u32 column = parts == 1 ? x : x / parts;
 	u32 first = (x - column * parts) * OVT_TERM_INPUTS;
 
 	/* A reduced axis of the output has length 1, so there the cursor is 0. */
-	reduce_pixel(insn, ovt_input_at(insn, operands, 0, at->y + y, at->x + column, at->c + first),
+	reduce_pixel(insn, ovt_input_at(insn, operands, 0, at->y + y, at->x + column,
+					at->c + first),
 		     results, ovt_term_inputs(elements - first), how);
 }
 
@@ -52,9 +54,10 @@ static inline void reduce_term(const struct overtake_insn *insn, const struct ov
  * A part of the elements into @results, which begin at @begin and have no zero point: at most 2^17
  * elements of at most 255 a sum.  True after the last part.
  */
-static inline bool reduce_part(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			       struct ovt_cursor *at, s32 *results, u32 count, s32 begin,
-			       enum reduction how, s64 *work)
+static inline bool
+reduce_part(const struct overtake_insn *insn, const struct ovt_operands *operands,
+	    struct ovt_cursor *at, s32 *results, u32 count, s32 begin, enum reduction how,
+	    s64 *work)
 {
 	u32 rows = insn->axes & OVERTAKE_AXIS_HEIGHT ? insn->in[0].height : 1;
 	u32 columns = insn->axes & OVERTAKE_AXIS_WIDTH ? insn->in[0].width : 1;
@@ -72,7 +75,8 @@ static inline bool reduce_part(const struct overtake_insn *insn, const struct ov
 	*work = 0;
 	while (ovt_terms_next(&terms)) {
 		for (x = terms.column; x < terms.column + terms.count; x++)
-			reduce_term(insn, operands, at, results, terms.row, x, parts, elements, how);
+			reduce_term(insn, operands, at, results, terms.row, x, parts, elements,
+				    how);
 		*work += (s64)terms.count * term_work;
 	}
 	return ovt_terms_end(&terms, at, results, sizeof(at->results));

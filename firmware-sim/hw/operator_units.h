@@ -4,8 +4,8 @@
  *
  * A unit is @count channels of output pixel (at->y, at->x), from at->c on; it never crosses
  * a multiple of the opcode's run length, so the bytes do not depend on where a caller
- * paused.  Those that add up many inputs leave at->row and at->column at what comes next, 0 when the
- * outputs are stored.  Returns the elementary operations spent.
+ * paused.  Those that add up many inputs leave at->row and at->column at what comes next, 0 when
+ * the outputs are stored.  Returns the elementary operations spent.
  */
 #ifndef OVT_HW_OPERATOR_UNITS_H
 #define OVT_HW_OPERATOR_UNITS_H

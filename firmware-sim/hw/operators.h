@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The operators, resumable.  A unit of work is a run of channels of one output pixel: up to 8
- * (convolutions, MATMUL, pools, reductions, NV12), up to 512 or 1024 (what gathers elements, QUANTISE)
- * or up to 4096 (the others).  Where outputs are made of many inputs a unit is a part of that
- * (hw/terms.h).  A unit is not interrupted; it counts at most OVT_UNIT_WORK_MAX and reads at most as
- * many places in memory that are cached nowhere as fit into a part: some 100 us.
+ * (convolutions, MATMUL, pools, reductions, NV12), up to 512 or 1024 (what gathers elements,
+ * QUANTISE) or up to 4096 (the others).  Where outputs are made of many inputs a unit is a part of
+ * that (hw/terms.h).  A unit is not interrupted; it counts at most OVT_UNIT_WORK_MAX and reads at
+ * most 512 places that may each be cached nowhere: some 100 us.
  *
  * What a unit counts bounds what it takes the host: windows and reductions count 8 channels even
  * where there are fewer, an element that is rounded counts as 4, one made of a float or gathered

@@ -2,9 +2,9 @@
 /*
  * Outputs that are made of many terms: taps of a window, elements of a row.
  *
- * A term may be a miss of cache and TLB, and an output may have 2^17 of them.  So a unit of work adds
- * up as many as OVT_PART_WORK allows; the cursor says which one is next and keeps the results so far.
- * Terms lie in rows, so that the inner loop of an operator is over neighbours.
+ * A term may be a miss of cache and TLB, and an output may have 2^17 of them.  So a unit of work
+ * adds up as many as OVT_PART_WORK allows; the cursor says which one is next and keeps the results
+ * so far.  Terms lie in rows, so that the inner loop of an operator is over neighbours.
  */
 #ifndef OVT_HW_TERMS_H
 #define OVT_HW_TERMS_H
