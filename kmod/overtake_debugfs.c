@@ -10,6 +10,7 @@
  *	reset		write a core's number to reset it
  *	inject		faults to come and faults that were; write KIND:FC joined by '+' to inject
  *			KIND into the FCth FC from now (overtake_inject.c), nothing to inject none
+ *	fail_KIND/	the same by the rules of the kernel's fault injection, if it has that
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -98,9 +99,10 @@ static void show_jobs_locked(struct seq_file *file, struct overtake_context *con
 		   context->client->id, context->id, context->job_count,
 		   atomic64_read(&context->client->bytes),
 		   atomic_read(&context->client->buffers));
-	if (context->offences)
-		seq_printf(file, "  offences %u, first at %llu%s\n", context->offences,
-			   context->offence_ns, context->banned ? ", banned" : "");
+	if (context->harm.open)
+		seq_printf(file, "  offences %u, first at %llu, %llu ns lost%s\n",
+			   context->harm.offences, context->harm.first_ns, context->harm.lost_ns,
+			   context->banned ? ", banned" : "");
 	for (node = rb_first(&context->jobs); node; node = rb_next(node)) {
 		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 
@@ -244,4 +246,5 @@ void overtake_debugfs_add(struct overtake_device *device)
 	debugfs_create_file("manual_clock", 0600, root, device, &manual_fops);
 	debugfs_create_file("reset", 0200, root, device, &reset_fops);
 	debugfs_create_file("inject", 0600, root, device, &inject_fops);
+	overtake_inject_debugfs(device, root);
 }
