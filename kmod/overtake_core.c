@@ -26,6 +26,13 @@
  */
 #define STEP_MACS		65536u
 
+/*
+ * A core's thread is an ordinary task, so that clients' FCs take the CPU from nobody, unless HIGH
+ * work needs it: who has that had CAP_SYS_NICE.  It may be the NORMAL FC that HIGH waits for.
+ */
+#define NICE_NORMAL		0
+#define NICE_HIGH		-10
+
 #define BACKSTOP_PERIOD		HZ
 /* A core is reset after so many looks in a row that saw no step.  Counted, not timed: a
  * machine that was suspended or starved must not look like a stuck core.
@@ -86,6 +93,18 @@ static enum ovt_step timed_step(struct overtake_core *core)
 	return step;
 }
 
+/* The thread's own priority follows who waits for it; a HIGH job may come at any time. */
+static void set_priority(const struct overtake_core *core)
+{
+	const struct overtake_device *device = core->device;
+	bool high = device->hw[core->number - 1].active_ring == OVT_RING_HIGH ||
+		    READ_ONCE(device->fw_cores[core->number - 1].waiting[OVT_RING_HIGH]);
+	int nice = high ? NICE_HIGH : NICE_NORMAL;
+
+	if (task_nice(current) != nice)
+		set_user_nice(current, nice);
+}
+
 /* The FC that runs is executed, or (mode both) its cost is known. */
 static void report(struct overtake_core *core, enum ovt_step step)
 {
@@ -122,6 +141,7 @@ static void execute_fc(struct overtake_core *core)
 	if (overtake_is_injected(core, OVERTAKE_INJECT_STUCK))
 		overtake_inject_stuck(core);
 	do {
+		set_priority(core);
 		step = timed_step(core);
 		if (step != OVT_STEP_MORE)
 			report(core, step);

@@ -199,6 +199,8 @@ struct overtake_device {
 	u64 timer_ns;
 	struct rb_root_cached deadlines;
 	struct list_head ended;
+	spinlock_t unblocked_lock; /* innermost */
+	struct list_head unblocked[OVT_RING_COUNT];
 	struct list_head contexts;
 	struct rb_root users;
 	u32 files;

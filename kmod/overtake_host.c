@@ -52,6 +52,9 @@
 /* Deadlines that one round carries out. */
 #define EXPIRE_AT_ONCE		64u
 
+/* Jobs that one round lets arrive, whose fences were signalled. */
+#define UNBLOCK_AT_ONCE		64u
+
 /* Caller holds the device lock. */
 u64 overtake_host_now(struct overtake_device *device)
 {
@@ -242,6 +245,7 @@ static bool run_once(struct overtake_device *device)
 
 	spin_lock_irqsave(&device->lock, flags);
 	more = expire_deadlines_locked(device);
+	more |= overtake_jobs_unblock_locked(device, UNBLOCK_AT_ONCE);
 	if (horizon_locked(device, &horizon_ns))
 		more |= ovt_fw_advance(&device->fw, horizon_ns) == OVT_ADVANCE_EVENTS;
 	while (ovt_fw_pop_event(&device->fw, &event))
@@ -430,7 +434,7 @@ static bool is_idle_locked(struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
 	return !device->jobs_in_flight && !device->live_contexts && !device->cancels &&
-	       overtake_delivered_locked(device);
+	       !overtake_unblocked_any(device) && overtake_delivered_locked(device);
 }
 
 static bool is_idle(struct overtake_device *device)
@@ -479,7 +483,7 @@ static bool clock_is_settled(struct overtake_device *device)
 
 	spin_lock_irq(&device->lock);
 	settled = device->gone || !device->manual || !device->manual_ns ||
-		  (overtake_delivered_locked(device) &&
+		  (overtake_delivered_locked(device) && !overtake_unblocked_any(device) &&
 		   ovt_fw_settled(&device->fw, device->manual_ns - 1));
 	spin_unlock_irq(&device->lock);
 	return settled;
@@ -561,6 +565,7 @@ int overtake_host_init(struct overtake_device *device)
 	overtake_backstop_init(device);
 	INIT_LIST_HEAD(&device->contexts);
 	INIT_LIST_HEAD(&device->ended);
+	overtake_unblocked_init(device);
 	device->deadlines = RB_ROOT_CACHED;
 	device->users = RB_ROOT;
 	overtake_timer_setup(&device->timer, timer_fired);

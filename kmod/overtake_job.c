@@ -12,7 +12,7 @@
  *					Then buffers and syncobjs get their fences.  Who wants to
  *					cancel the job meanwhile leaves it to the submitter
  *	BLOCKED
- *	      overtake_job_unblock()	the fences that it waits for are signalled: SUBMIT.  A job
+ *	      unblock_locked()		the fences that it waits for are signalled: SUBMIT.  A job
  *					without such fences passes through in the same breath
  *	IN_FLIGHT
  *	      ENDED event		overtake_job_ended_locked(): result final, result record
@@ -304,18 +304,34 @@ static int publish_reserved(struct overtake_job *job)
 	return 0;
 }
 
+/* What a BLOCKED job waited for has come, or failed. */
+static void unblock_locked(struct overtake_job *job)
+{
+	int error = READ_ONCE(job->syncs.error);
+
+	if (!error && job->context->banned)
+		error = -ESHUTDOWN; /* before the ban has come to it */
+	if (error)
+		overtake_job_cancel_locked(job, error, overtake_host_now(overtake_job_device(job)));
+	else if (job->state == OVERTAKE_JOB_BLOCKED)
+		submit_locked(job);
+}
+
 /* From here on the job moves on by itself: it arrives now, or when its fences are signalled. */
 static void finish_publication(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
+	bool unblocked;
 
 	overtake_syncs_arm(job);
 	spin_lock_irq(&device->lock);
 	job->state = OVERTAKE_JOB_BLOCKED;
+	unblocked = atomic_dec_and_test(&job->syncs.pending);
+	/* With an error it is on its way to the list, too, and will be found ended there. */
 	if (job->cancel_requested)
 		end_blocked_locked(job, job->cancel_status);
-	else if (atomic_dec_and_test(&job->syncs.pending))
-		submit_locked(job);
+	else if (unblocked || job->syncs.error)
+		unblock_locked(job);
 	spin_unlock_irq(&device->lock);
 }
 
@@ -429,26 +445,22 @@ void overtake_jobs_end_blocked_locked(struct overtake_context *context)
 }
 
 /*
- * overtake_job_unblock - a fence that the job waits for was signalled, with @error or 0
+ * overtake_jobs_unblock_locked - at most @count of the jobs whose fences were signalled arrive, or end
  *
- * The last one lets it arrive, the first that failed ends it.  Any context, under a fence's lock.
+ * True if there are more.
  */
-void overtake_job_unblock(struct overtake_job *job, s32 error)
+bool overtake_jobs_unblock_locked(struct overtake_device *device, u32 count)
 {
-	struct overtake_device *device = overtake_job_device(job);
-	unsigned long flags;
+	struct overtake_job *job;
 
-	if (!atomic_dec_and_test(&job->syncs.pending) && !error)
-		return;
-	spin_lock_irqsave(&device->lock, flags);
-	if (!error && job->context->banned)
-		error = -ESHUTDOWN; /* before the ban has come to it */
-	if (error)
-		overtake_job_cancel_locked(job, error, overtake_host_now(device));
-	else if (job->state == OVERTAKE_JOB_BLOCKED)
-		submit_locked(job);
-	overtake_host_kick_soon_locked(device);
-	spin_unlock_irqrestore(&device->lock, flags);
+	while (count--) {
+		job = overtake_unblocked_take_locked(device);
+		if (!job)
+			return false;
+		unblock_locked(job);
+		overtake_job_put(job);
+	}
+	return overtake_unblocked_any(device);
 }
 
 /* For a caller that has a reference and no lock. */

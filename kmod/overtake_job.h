@@ -99,10 +99,10 @@ void overtake_job_put_sleeping(struct overtake_job *job);
 int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args);
 void overtake_job_cancel(struct overtake_job *job);
-void overtake_job_unblock(struct overtake_job *job, s32 error);
 
 /* For the host, under the device lock. */
 void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns);
+bool overtake_jobs_unblock_locked(struct overtake_device *device, u32 count);
 void overtake_job_ended_locked(struct overtake_job *job);
 void overtake_jobs_end_blocked_locked(struct overtake_context *context);
 struct overtake_job *overtake_job_next_deadline(struct overtake_device *device);

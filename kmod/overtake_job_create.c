@@ -286,6 +286,7 @@ static struct overtake_job *job_alloc(struct overtake_context *context,
 	RB_CLEAR_NODE(&job->tag_node);
 	RB_CLEAR_NODE(&job->deadline_node);
 	atomic_set(&job->syncs.pending, 1);
+	INIT_LIST_HEAD(&job->syncs.link);
 	INIT_LIST_HEAD(&job->batch_link);
 	INIT_LIST_HEAD(&job->collect_link);
 	return job;

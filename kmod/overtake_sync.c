@@ -14,8 +14,10 @@
  * The error of an explicit fence is the job's.  That of an implicit one is not: it would be found
  * or not by chance, since a fence that was signalled before the submission is not looked at.
  *
- * No thread waits.  Each fence has a callback; the last one, or one that failed, calls
- * overtake_job_unblock() and the job arrives, or ends, in the instant of the signal.
+ * No thread waits.  Each fence has a callback.  All that it does is to put the job on a list, the last
+ * one, or one that failed: whoever signals runs it with interrupts off, and there may be
+ * thousands behind one fence.  The host takes a bounded number at a time off the list, those
+ * of priority 255 first, and the jobs arrive, or end.
  * Callbacks hold no reference to the job: delivery of its end takes them back, and it always comes.
  *
  * DOC: why this cannot deadlock
@@ -27,6 +29,7 @@
  * DOC: lock order
  *
  *	somebody's fence->lock -> device->lock	(callback; so never a fence under device->lock)
+ *	device->lock -> unblocked_lock
  *	dma_resv -> syncobj->lock		(attach)
  */
 #include <linux/dma-fence.h>
@@ -39,6 +42,7 @@
 #include <drm/drm_syncobj.h>
 
 #include "overtake_fence.h"
+#include "overtake_host.h"
 #include "overtake_job.h"
 
 struct overtake_in_fence {
@@ -258,11 +262,74 @@ static int fence_error(const struct overtake_in_fence *in)
 	return in->implicit ? 0 : dma_fence_chain_contained(in->fence)->error;
 }
 
+/* Puts the job on its list, once; the first one there calls the host.  Any context. */
+static void list_unblocked(struct overtake_job *job)
+{
+	u32 ring = job->fw.priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : OVT_RING_NORMAL;
+	struct overtake_device *device = overtake_job_device(job);
+	unsigned long flags;
+	bool first = false;
+
+	spin_lock_irqsave(&device->unblocked_lock, flags);
+	if (!job->syncs.listed) {
+		job->syncs.listed = true;
+		first = list_empty(&device->unblocked[ring]);
+		overtake_job_get(job);
+		list_add_tail(&job->syncs.link, &device->unblocked[ring]);
+	}
+	spin_unlock_irqrestore(&device->unblocked_lock, flags);
+	if (!first)
+		return;
+	spin_lock_irqsave(&device->lock, flags);
+	overtake_host_kick_soon_locked(device);
+	spin_unlock_irqrestore(&device->lock, flags);
+}
+
+/* A fence of @job was signalled, with @error or 0.  Any context, under a fence's lock. */
+static void note_signal(struct overtake_job *job, int error)
+{
+	if (error)
+		cmpxchg(&job->syncs.error, 0, error);
+	if (atomic_dec_and_test(&job->syncs.pending) || error)
+		list_unblocked(job);
+}
+
 static void in_fence_signalled(struct dma_fence *fence, struct dma_fence_cb *callback)
 {
 	struct overtake_in_fence *in = container_of(callback, struct overtake_in_fence, callback);
 
-	overtake_job_unblock(in->job, fence_error(in));
+	note_signal(in->job, fence_error(in));
+}
+
+void overtake_unblocked_init(struct overtake_device *device)
+{
+	spin_lock_init(&device->unblocked_lock);
+	INIT_LIST_HEAD(&device->unblocked[OVT_RING_HIGH]);
+	INIT_LIST_HEAD(&device->unblocked[OVT_RING_NORMAL]);
+}
+
+/* The next job whose fences were signalled, with the list's reference; or NULL. */
+struct overtake_job *overtake_unblocked_take_locked(struct overtake_device *device)
+{
+	struct overtake_job *job = NULL;
+	u32 ring;
+
+	lockdep_assert_held(&device->lock);
+	spin_lock(&device->unblocked_lock);
+	for (ring = 0; ring < OVT_RING_COUNT && !job; ring++)
+		job = list_first_entry_or_null(&device->unblocked[ring], struct overtake_job,
+					       syncs.link);
+	if (job)
+		list_del_init(&job->syncs.link);
+	spin_unlock(&device->unblocked_lock);
+	return job;
+}
+
+/* A hint: by itself it orders nothing. */
+bool overtake_unblocked_any(struct overtake_device *device)
+{
+	return !list_empty_careful(&device->unblocked[OVT_RING_HIGH]) ||
+	       !list_empty_careful(&device->unblocked[OVT_RING_NORMAL]);
 }
 
 /*
@@ -280,7 +347,7 @@ void overtake_syncs_arm(struct overtake_job *job)
 
 		in->armed = !dma_fence_add_callback(in->fence, &in->callback, in_fence_signalled);
 		if (!in->armed)
-			overtake_job_unblock(job, fence_error(in));
+			note_signal(job, fence_error(in));
 	}
 }
 

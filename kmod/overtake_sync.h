@@ -8,6 +8,7 @@
 
 struct dma_fence;
 struct drm_file;
+struct overtake_device;
 struct overtake_in_fence;
 struct overtake_job;
 struct overtake_out_fence;
@@ -20,6 +21,9 @@ struct overtake_out_fence;
  * @in_room: entries that fit into @in
  * @out_count: entries of @out
  * @pending: fences not signalled yet, and one for the submitter until the job is published
+ * @error: of the first fence that failed
+ * @listed: in overtake_device.unblocked, or was
+ * @link: there
  */
 struct overtake_syncs {
 	struct overtake_in_fence *in;
@@ -28,6 +32,9 @@ struct overtake_syncs {
 	u32 in_room;
 	u32 out_count;
 	atomic_t pending;
+	int error;
+	bool listed;
+	struct list_head link;
 };
 
 int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file, u64 extensions);
@@ -36,5 +43,9 @@ void overtake_syncs_attach(struct overtake_job *job);
 void overtake_syncs_arm(struct overtake_job *job);
 void overtake_syncs_disarm(struct overtake_job *job);
 void overtake_syncs_free(struct overtake_job *job);
+
+void overtake_unblocked_init(struct overtake_device *device);
+struct overtake_job *overtake_unblocked_take_locked(struct overtake_device *device);
+bool overtake_unblocked_any(struct overtake_device *device);
 
 #endif

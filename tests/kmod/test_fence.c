@@ -475,6 +475,79 @@ static void long_chain_fails_as_a_whole(void)
 	client_close(&client);
 }
 
+#define HERD_CONTEXTS	4u
+#define HERD_JOBS	1000u
+
+/* Submits all of them, the last one to HIGH. */
+static void submit_herd(struct client *client, uint32_t *contexts, uint32_t fence)
+{
+	struct sync_chain chain;
+	struct job job;
+	uint32_t i, j;
+
+	for (i = 0; i < HERD_CONTEXTS; i++) {
+		check_equal(context_create(client->fd, 255, 0, &contexts[i]), 0);
+		for (j = 1; j <= HERD_JOBS; j++) {
+			job_init(&job, client, j, 0, 1);
+			job.submit.context_id = contexts[i];
+			job.submit.core = 1;
+			if (i == HERD_CONTEXTS - 1 && j == HERD_JOBS)
+				job.submit.priority = 255;
+			sync_chain_init(&chain, &job);
+			sync_chain_in(&chain, fence, 0);
+			check_equal(job_submit(client, &job), 0);
+		}
+	}
+}
+
+/* Thousands wait for one fence: all are told, none twice, and HIGH does not stand in their queue. */
+static void herd_behind_one_fence(bool fails)
+{
+	struct client client = client_open_at_zero();
+	uint32_t fence = syncobj_create(client.fd);
+	uint32_t contexts[HERD_CONTEXTS], i, j;
+	uint64_t first_ns = UINT64_MAX, high_ns = 0;
+	struct overtake_result result;
+	struct sync_chain chain;
+	struct client herd;
+	struct job job;
+
+	put_delay(&client, 0, MS);
+	job_init(&job, &client, 1, 0, 1);
+	job.submit.core = 2;
+	sync_chain_init(&chain, &job);
+	sync_chain_out(&chain, fence, 0);
+	check_equal(job_submit(&client, &job), 0);
+	submit_herd(&client, contexts, fence);
+	if (fails)
+		check_equal(job_cancel(&client, 1), 0);
+	check_equal(advance_clock(0, 2 * MS), 0);
+	check_equal(advance_clock(0, (HERD_CONTEXTS * HERD_JOBS + 10) * 2 * MS), 0);
+	for (i = 0; i < HERD_CONTEXTS; i++) {
+		herd = client;
+		herd.context = contexts[i];
+		for (j = 1; j <= HERD_JOBS; j++) {
+			check_equal(job_wait(&herd, j, 0, &result), 0);
+			check_equal(result.status, fails ? -ECANCELED : 0);
+			first_ns = result.start_ns < first_ns ? result.start_ns : first_ns;
+			high_ns = result.start_ns;
+		}
+		check_equal(job_wait(&herd, 1, 0, &result), -ENOENT);
+	}
+	check_equal(high_ns, first_ns);
+	client_close(&client);
+}
+
+static void herd_behind_a_fence_that_is_signalled(void)
+{
+	herd_behind_one_fence(false);
+}
+
+static void herd_behind_a_fence_that_fails(void)
+{
+	herd_behind_one_fence(true);
+}
+
 const struct test_case fence_cases[] = {
 	{ "fence-failed-one-ends-the-job", FUNCTIONAL, failed_fence_ends_the_job },
 	{ "fence-arrival-is-the-signal", TIMED, arrival_is_the_signal },
@@ -494,5 +567,7 @@ const struct test_case fence_cases[] = {
 	{ "fence-abandoned-ring-ends-a-blocked-job", MANUAL, abandoned_ring_ends_a_blocked_job },
 	{ "fence-sync-file-is-told", MANUAL, sync_file_is_told },
 	{ "fence-long-chain-fails-as-a-whole", MANUAL, long_chain_fails_as_a_whole },
+	{ "fence-herd-arrives", MANUAL, herd_behind_a_fence_that_is_signalled },
+	{ "fence-herd-fails", MANUAL, herd_behind_a_fence_that_fails },
 	{ 0 },
 };

@@ -184,12 +184,11 @@ static struct client client_open_as(uid_t uid)
 	return client;
 }
 
-/* Jobs that one more client of the user gets in flight. */
-static uint32_t fill_client(struct client *client, uid_t uid)
+/* Jobs that the client gets in flight. */
+static uint32_t fill_client(struct client *client)
 {
 	uint32_t i, id, total = 0;
 
-	*client = client_open_as(uid);
 	for (i = 0; i < OVERTAKE_MAX_CLIENT_JOBS / OVERTAKE_MAX_JOBS; i++) {
 		if (i && context_create(client->fd, 254, 0, &id))
 			break;
@@ -215,7 +214,9 @@ static void limit_of_a_users_commands(void)
 	restart_clock(0);
 	let_others_open();
 	for (i = 0; i < 3; i++)
-		total += fill_client(&clients[i], 1001);
+		clients[i] = client_open_as(1001);
+	for (i = 0; i < 3; i++)
+		total += fill_client(&clients[i]);
 	query_limits(clients[2].fd, limits);
 	check(2 * total <= limits[OVERTAKE_LIMIT_USER_COMMANDS].value);
 	check(2 * total > limits[OVERTAKE_LIMIT_USER_COMMANDS].value - 256);
@@ -246,7 +247,7 @@ static void limit_of_a_users_commands(void)
 static void limit_of_the_devices_commands(void)
 {
 	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
-	struct client high, clients[6], late;
+	struct client high, clients[4], late;
 	uint32_t i, total = 0;
 	struct job job;
 
@@ -255,11 +256,13 @@ static void limit_of_the_devices_commands(void)
 	high = client_open(0, 255);
 	put_delay(&high, 0, 1);
 	query_limits(high.fd, limits);
-	for (i = 0; i < 6; i++)
-		total += fill_client(&clients[i], 1001 + i / 2);
+	for (i = 0; i < 4; i++)
+		clients[i] = client_open_as(1001 + i / 2);
+	for (i = 0; i < 4; i++)
+		total += fill_client(&clients[i]);
 	check(2 * total + 4096 <= limits[OVERTAKE_LIMIT_COMMANDS].value);
 	check(2 * total + 4096 > limits[OVERTAKE_LIMIT_COMMANDS].value - 256);
-	check_equal(limit_exceeded(clients[5].fd), OVERTAKE_LIMIT_COMMANDS);
+	check_equal(limit_exceeded(clients[3].fd), OVERTAKE_LIMIT_COMMANDS);
 	late = client_open_as(1009);
 	job_init(&job, &late, 1, 0, 1);
 	check_equal(job_submit(&late, &job), 0);
@@ -272,12 +275,12 @@ static void limit_of_the_devices_commands(void)
 	/* Whoever goes gives back what he had. */
 	client_close(&clients[0]);
 	check_equal(advance_clock(0, MS), 0);
-	job_init(&job, &clients[5], 77777, 0, 1);
-	query_limits(clients[5].fd, limits);
-	check_message(!job_submit(&clients[5], &job), "refused by limit %u; %llu commands in use",
-		      limit_exceeded(clients[5].fd),
+	job_init(&job, &clients[3], 77777, 0, 1);
+	query_limits(clients[3].fd, limits);
+	check_message(!job_submit(&clients[3], &job), "refused by limit %u; %llu commands in use",
+		      limit_exceeded(clients[3].fd),
 		      (unsigned long long)limits[OVERTAKE_LIMIT_COMMANDS].used);
-	for (i = 1; i < 6; i++)
+	for (i = 1; i < 4; i++)
 		client_close(&clients[i]);
 	client_close(&late);
 	client_close(&high);
