@@ -13,6 +13,7 @@
  *	reset		write a core's number to reset it
  *	inject		faults to come and faults that were; write KIND:FC joined by '+' to inject
  *			KIND into the FCth FC from now (overtake_inject.c), nothing to inject none
+ *	fail_KIND/	the same by the rules of the kernel's fault injection, if it has that
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -178,4 +179,5 @@ void overtake_debugfs_add(struct overtake_device *device)
 	debugfs_create_file("manual_clock", 0600, root, device, &manual_fops);
 	debugfs_create_file("reset", 0200, root, device, &reset_fops);
 	debugfs_create_file("inject", 0600, root, device, &inject_fops);
+	overtake_inject_debugfs(device, root);
 }

@@ -90,6 +90,12 @@ module_param_array(ban_offences, uint, &ban_offences_given, 0444);
 MODULE_PARM_DESC(ban_offences,
 		 "a context is banned when so many of its jobs fault or hang, 1..4294967295; 0 = never (64)");
 
+static unsigned int ban_core_ms[MAX_DEVICES] = { 5000 };
+static unsigned int ban_core_given = 1;
+module_param_array(ban_core_ms, uint, &ban_core_given, 0444);
+MODULE_PARM_DESC(ban_core_ms,
+		 "or when jobs that fault, hang or are stopped have cost so much time of cores, 1..4294967295; 0 = any (5000)");
+
 static unsigned int ban_window_ms[MAX_DEVICES] = { 10000 };
 static unsigned int ban_window_given = 1;
 module_param_array(ban_window_ms, uint, &ban_window_given, 0444);
@@ -99,7 +105,7 @@ static char *inject[MAX_DEVICES] = { "" };
 static unsigned int inject_given = 1;
 module_param_array(inject, charp, &inject_given, 0400);
 MODULE_PARM_DESC(inject,
-		 "faults to inject, KIND:N for the Nth FC from 1, joined by '+': stuck, endless, descriptor, instruction, lost-wakeup, lost-interrupt, spurious or reset (none)");
+		 "faults to inject, KIND:N for the Nth FC from 1 or a rule of the kernel's fault injection, KIND=INTERVAL/PROBABILITY/SPACE/TIMES, joined by '+': stuck, endless, descriptor, instruction, lost-wakeup, lost-interrupt, spurious or reset (none)");
 
 static bool manual_clock[MAX_DEVICES];
 static unsigned int manual_given = 1;
@@ -170,8 +176,9 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 	    !settings->deadline_max_ns)
 		return dev_err_probe(dev, -EINVAL,
 				     "watchdog_ms, fc_clock_ms, queue_timeout_ms, deadline_max_ms: not 0\n");
-	settings->ban_offences = OF_DEVICE(ban_offences, ban_offences_given, index);
-	settings->ban_window_ns = (u64)OF_DEVICE(ban_window_ms, ban_window_given, index) *
+	settings->ban.offences = OF_DEVICE(ban_offences, ban_offences_given, index);
+	settings->ban.lost_ns = (u64)OF_DEVICE(ban_core_ms, ban_core_given, index) * NSEC_PER_MSEC;
+	settings->ban.window_ns = (u64)OF_DEVICE(ban_window_ms, ban_window_given, index) *
 				  NSEC_PER_MSEC;
 	settings->inject = OF_DEVICE(inject, inject_given, index);
 	settings->manual_clock = OF_DEVICE(manual_clock, manual_given, index);
@@ -364,7 +371,9 @@ static int inject_faults(struct overtake_device *device)
 		return -ENOMEM;
 	ret = overtake_inject_plan(device, text);
 	kfree(text);
-	return ret ? dev_err_probe(device->drm.dev, ret, "inject: not KIND:FC+KIND:FC\n") : 0;
+	if (ret)
+		return dev_err_probe(device->drm.dev, ret, "inject: not KIND:FC or KIND=RULE, joined by +\n");
+	return 0;
 }
 
 static int overtake_probe(struct platform_device *platform)

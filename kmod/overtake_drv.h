@@ -28,6 +28,7 @@
 #include <drm/drm_gem_shmem_helper.h>
 
 #include "overtake_accel.h"
+#include "fw/ban.h"
 #include "fw/fw.h"
 
 struct dma_buf;
@@ -73,6 +74,7 @@ extern struct workqueue_struct *overtake_workqueue;
  * @hangs: FCs ended by the watchdog or their clock; device lock
  * @fc_started_ns: host time of the first step of the FC that @thread executes; @thread's
  * @fc_runtime_ns: CPU time that @thread had taken then
+ * @fc_cpu_ns: CPU time that the FC took that was executed last; device lock
  * @budget: cycles of the next step; @thread's
  */
 struct overtake_core {
@@ -93,6 +95,7 @@ struct overtake_core {
 	u64 hangs;
 	u64 fc_started_ns;
 	u64 fc_runtime_ns;
+	u64 fc_cpu_ns;
 	u64 budget;
 };
 
@@ -107,8 +110,7 @@ struct overtake_core {
  * @queue_timeout_ns: how long a job may be in flight by default
  * @deadline_max_ns: how long at most: others wait for its fence
  * @simd: FCs are executed with AVX2 where that is possible
- * @ban_offences: jobs of a context that may end by their own fault, 0 = any number
- * @ban_window_ns: within how much device time
+ * @ban: when a context has done too much harm
  * @inject: faults to be injected, as text
  * @manual_clock: which clock the device starts with
  * @fair: NORMAL takes turns by context
@@ -123,8 +125,7 @@ struct overtake_settings {
 	u64 queue_timeout_ns;
 	u64 deadline_max_ns;
 	bool simd;
-	u32 ban_offences;
-	u64 ban_window_ns;
+	struct ovt_ban_rule ban;
 	const char *inject;
 	bool manual_clock;
 	bool fair;
@@ -333,9 +334,8 @@ struct overtake_client {
  * @collectable_count: of them, those that WAIT can collect
  * @undelivered: jobs admitted whose end has not been told yet; atomic
  * @wait: woken when a job has ended, or the context is dead
- * @offences: jobs that ended by their own fault since @offence_ns; see overtake_faults.c
- * @offence_ns: device time of the first of them
- * @banned: nothing is admitted any more, since there were too many
+ * @harm: what its jobs have done lately; see overtake_faults.c
+ * @banned: nothing is admitted any more, since that was too much
  * @ban_work: ends what is in flight then
  * @free_work: frees it when the last reference has gone, in whatever context that was
  * @turns: one for each core of a fair device, else none; the firmware's
@@ -357,8 +357,7 @@ struct overtake_context {
 	u32 collectable_count;
 	atomic_t undelivered;
 	wait_queue_head_t wait;
-	u32 offences;
-	u64 offence_ns;
+	struct ovt_ban_account harm;
 	bool banned;
 	struct work_struct ban_work;
 	struct work_struct free_work;

@@ -166,10 +166,12 @@ static void start_core_locked(struct overtake_device *device, u32 number)
 /* A job has ended by a fault of some kind. */
 static void count_fault_locked(struct overtake_device *device, const struct ovt_event *event)
 {
+	struct overtake_core *core = &device->cores[event->core - 1];
+
 	if (event->type == OVT_EVENT_HUNG)
-		device->cores[event->core - 1].hangs++;
-	overtake_offence_locked(to_overtake_job(event->job)->context, event->job->fault,
-				event->time_ns);
+		core->hangs++;
+	overtake_offence_locked(to_overtake_job(event->job),
+				max(event->duration_ns, core->fc_cpu_ns), event->time_ns);
 }
 
 static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event)

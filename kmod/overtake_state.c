@@ -96,9 +96,10 @@ static void show_context_locked(struct seq_file *file, struct overtake_context *
 		   context->client->id, context->id, context->job_count,
 		   atomic64_read(&context->client->bytes),
 		   atomic_read(&context->client->buffers));
-	if (context->offences)
-		seq_printf(file, "  offences %u, first at %llu%s\n", context->offences,
-			   context->offence_ns, context->banned ? ", banned" : "");
+	if (context->harm.open)
+		seq_printf(file, "  offences %u, first at %llu, %llu ns lost%s\n",
+			   context->harm.offences, context->harm.first_ns, context->harm.lost_ns,
+			   context->banned ? ", banned" : "");
 	for (node = rb_first(&context->jobs); node && shown < JOBS_SHOWN; node = rb_next(node)) {
 		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 

@@ -55,7 +55,7 @@ static s64 scale_float(u32 word, u32 multiplier, u32 shift)
 }
 
 s64 ovt_unit_quantise(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		      const struct ovt_cursor *at, u32 count)
+		      struct ovt_cursor *at, u32 count)
 {
 	const u8 *in = operands->in[0] + float_offset(&insn->in[0], at);
 	s8 *out = ovt_output_at(insn, operands, at);
@@ -68,7 +68,7 @@ s64 ovt_unit_quantise(const struct overtake_insn *insn, const struct ovt_operand
 }
 
 s64 ovt_unit_dequantise(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			const struct ovt_cursor *at, u32 count)
+			struct ovt_cursor *at, u32 count)
 {
 	u8 *out = operands->out + float_offset(&insn->out, at);
 	u32 i;

@@ -4,7 +4,8 @@
  *
  * A unit is @count channels of output pixel (at->y, at->x), from at->c on; it never crosses
  * a multiple of the opcode's run length, so the bytes do not depend on where a caller
- * paused.  Returns the elementary operations spent.
+ * paused.  Those that add up many inputs leave at->row and at->column at what comes next, 0 when
+ * the outputs are stored.  Returns the elementary operations spent.
  */
 #ifndef OVT_HW_OPERATOR_UNITS_H
 #define OVT_HW_OPERATOR_UNITS_H
@@ -14,7 +15,7 @@
 #define OVT_UNIT_CHANNELS	OVERTAKE_WEIGHT_BLOCK
 
 typedef s64 ovt_unit_function(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			      const struct ovt_cursor *at, u32 count);
+			      struct ovt_cursor *at, u32 count);
 
 ovt_unit_function ovt_unit_conv;
 ovt_unit_function ovt_unit_depthwise;
