@@ -62,6 +62,7 @@ static const struct named_register registers[] = {
 	{ "NORMAL_DONE", OVT_REG_NORMAL_DONE },
 	{ "RETIRED", OVT_REG_RETIRED },
 	{ "BAD_ACCESS", OVT_REG_BAD_ACCESS },
+	{ "NORMAL_NEXT", OVT_REG_NORMAL_NEXT },
 };
 
 /* A descriptor, with its job's names instead of pointers. */

@@ -4,14 +4,15 @@
  *
  * On each core the contexts with waiting NORMAL FCs stand in a circle.  The first has the turn, and
  * gives as many FCs as its allowance says, which its first one's priority fixes.  Then it goes to
- * the end, or leaves if nothing of it is left; one that comes joins at the end.  So others' FCs, however
- * many, delay a context by their allowances, once each (docs/scenarios.md, "Fair").
+ * the end, or leaves if nothing of it is left; one that comes joins at the end.  So others' FCs,
+ * however many, delay a context by their allowances, once each (docs/scenarios.md, "Fair").
  *
  * An FC gets its place in the ring when it is taken, and only what is committed is taken: a ring
  * whose order was settled at arrival could not be fair to who comes later.  The ring is empty when
  * FCs are taken, so it has room for all that are.
  *
- * Choosing costs the FCs that are taken, whatever waits; arriving and leaving cost the same for all.
+ * Choosing costs the FCs that are taken, whatever waits; to arrive and to leave costs the same for
+ * all.
  */
 #include "fw/internal.h"
 

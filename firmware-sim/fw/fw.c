@@ -335,8 +335,8 @@ static void retire(struct ovt_fw *fw, u32 core)
 
 /*
  * Tells of a NORMAL job that has begun, is not finished, and sees a HIGH FC go first.  Of one at a
- * time: on a fair device, where other contexts' jobs may be in the same position, of the one whose FC
- * was the last.
+ * time: on a fair device, where other contexts' jobs may be in the same position, of the one whose
+ * FC was the last.
  */
 static void note_overtaking(struct ovt_fw *fw, u32 core)
 {

@@ -54,9 +54,7 @@ enum ovt_register {
 	OVT_REG_NORMAL_DONE = 0x98,	/* RO FCs ended from NORMAL */
 	OVT_REG_RETIRED = 0xa0,		/* RO cycles retired by the running FC */
 	OVT_REG_BAD_ACCESS = 0xa8,	/* RO accesses to unknown registers */
-	OVT_REG_NORMAL_NEXT = 0xb0,	/* RW arrival sequence of what the firmware would put next into
-					 * an empty NORMAL ring, 0 = nothing
-					 */
+	OVT_REG_NORMAL_NEXT = 0xb0,	/* RW arrival of what would enter an empty NORMAL, 0 = none */
 };
 
 #define OVT_CONTROL_ABORT	(1u << 0)	/* with OVERTAKE_FAULT_RESET */

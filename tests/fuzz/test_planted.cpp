@@ -60,6 +60,10 @@ constexpr Planted bugs[] = {
     {OVT_BUG_SLOT_KEPT, "SlotKeptOnCancel"},
     {OVT_BUG_WATCHDOG_WAITING, "WatchdogCountsWaiting"},
     {OVT_BUG_TASK_LIMIT_BARS, "TaskLimitBarsOthers"},
+    {OVT_BUG_FAIR_WEIGHT, "TurnOfAWrongLength"},
+    {OVT_BUG_FAIR_TURN_KEPT, "TurnKeptByWhoLeaves"},
+    {OVT_BUG_FAIR_JOINS_FIRST, "WhoComesIsNext"},
+    {OVT_BUG_FAIR_HIGH_MOVES_TURN, "HighCostsTheTurn"},
 };
 static_assert(std::size(bugs) == OVT_BUG_COUNT - 1, "every planted bug is hunted");
 

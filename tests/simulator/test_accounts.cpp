@@ -54,6 +54,22 @@ TEST(Accounts, TellBlockedFromPreemptedAndByWhom) {
     EXPECT_DOUBLE_EQ(summary.stp, 3000.0 / 3200 + 0.25);
 }
 
+TEST(Accounts, TellWhoseTurnItWasOnAFairDevice) {
+    // a 0-100 | b 100-150 | a 150-250 | b 250-300 | a 300-400; generated, of contexts x and "7"
+    const Summary summary = summary_of(R"({"version": 1, "kind": "fc", "cores": 1, "fair": true,
+        "loads": [{"id": "a", "context": "x", "fcs": [100, 100, 100], "count": 1,
+                   "arrivals": {"type": "periodic", "period": 1000}},
+                  {"id": "b", "context": 7, "fcs": [50], "count": 2,
+                   "arrivals": {"type": "closed_loop", "depth": 2}}]})");
+    const ClassSummary& a = class_of(summary, "a");
+    EXPECT_EQ(a.latency_sum, 400u);
+    EXPECT_EQ(a.preempted_by, (Times{0, 100}));
+    EXPECT_EQ(a.preemptions, 0u);
+    const ClassSummary& b = class_of(summary, "b");
+    EXPECT_EQ(b.latency_sum, 150u + 300u);
+    EXPECT_EQ(b.blocked_by, (Times{100 + 200, 50}));
+}
+
 TEST(Accounts, BlockedTimeIsSharedAmongThoseWhoRan) {
     // a 0-100 | b 100-150 | c 150-160; c waits from 20
     const Summary summary = summary_of(R"({"version": 1, "kind": "fc", "cores": 1,

@@ -18,6 +18,10 @@ enum ovt_planted_bug {
 	OVT_BUG_SLOT_KEPT,		/* a cancelled task keeps its slot */
 	OVT_BUG_WATCHDOG_WAITING,	/* the watchdog counts from the job's arrival */
 	OVT_BUG_TASK_LIMIT_BARS,	/* a task that waits for the task limit holds others up */
+	OVT_BUG_FAIR_WEIGHT,		/* a turn's length changes one priority too early */
+	OVT_BUG_FAIR_TURN_KEPT,		/* who leaves keeps what is left of the turn */
+	OVT_BUG_FAIR_JOINS_FIRST,	/* who comes is next */
+	OVT_BUG_FAIR_HIGH_MOVES_TURN,	/* a HIGH FC costs the turn */
 	OVT_BUG_COUNT,
 };
 
