@@ -21,7 +21,8 @@
 /*
  * Multiply-accumulates of a step at most, which is tens of microseconds of scalar code in a dense
  * convolution; ovt_step_budget() finds out how many it is in others.  And up to one unit of work
- * more: that is milliseconds if its 2^17 taps are on as many pages.
+ * more, OVT_UNIT_WORK_MAX.  So the longest step is the first of a window whose taps are each on a
+ * page of their own: 8192 of them, about a millisecond.
  */
 #define STEP_MACS		65536u
 
@@ -117,6 +118,7 @@ static void report(struct overtake_core *core, enum ovt_step step)
 		if (fault == OVERTAKE_FAULT_WATCHDOG || fault == OVERTAKE_FAULT_CLOCK)
 			overtake_coredump_take_locked(device, core->number, "watchdog");
 		core->executing = false;
+		core->fc_cpu_ns = runtime_ns() - core->fc_runtime_ns;
 		lost = overtake_is_injected(core, OVERTAKE_INJECT_LOST_INTERRUPT);
 		ovt_fw_executed(&device->fw, core->number, overtake_host_now(device));
 	} else {

@@ -146,6 +146,12 @@ u32 overtake_context_slots(const struct overtake_context *context)
 	return 1 + (context->core_limit ? cores : 0);
 }
 
+static bool serial_less(struct rb_node *node, const struct rb_node *other)
+{
+	return rb_entry(node, struct overtake_context, node)->serial <
+	       rb_entry(other, struct overtake_context, node)->serial;
+}
+
 /* Makes @context known to the device; from here on it has to be killed. */
 static int context_start(struct overtake_context *context)
 {
@@ -164,7 +170,8 @@ static int context_start(struct overtake_context *context)
 	if (!ret) {
 		kref_get(&context->ref); /* the firmware's */
 		device->live_contexts++;
-		list_add_tail(&context->link, &device->contexts);
+		context->serial = ++device->context_serial;
+		rb_add_cached(&context->node, &device->contexts, serial_less);
 		overtake_host_update_limits(device, limit_slots);
 	}
 	spin_unlock_irq(&device->lock);
@@ -176,7 +183,10 @@ static int context_start(struct overtake_context *context)
 static struct overtake_context *context_alloc(struct overtake_client *client,
 					      const struct drm_overtake_context_create *args)
 {
-	struct overtake_context *context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
+	const struct overtake_settings *settings = &client->device->settings;
+	u32 turns = settings->fair ? settings->cores : 0;
+	struct overtake_context *context = kzalloc(struct_size(context, turns, turns),
+						   GFP_KERNEL_ACCOUNT);
 
 	if (!context)
 		return NULL;
@@ -186,10 +196,12 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	context->max_priority = args->max_priority;
 	context->core_limit = args->core_limit;
 	context->jobs = RB_ROOT;
-	INIT_LIST_HEAD(&context->link);
+	RB_CLEAR_NODE(&context->node);
 	INIT_LIST_HEAD(&context->ended);
 	init_waitqueue_head(&context->wait);
 	ovt_fw_context_init(&context->fw);
+	if (settings->fair)
+		ovt_fw_context_take_turns(&context->fw, context->turns, settings->cores);
 	overtake_offence_init(context);
 	return context;
 }
@@ -208,7 +220,7 @@ void overtake_context_kill(struct overtake_context *context)
 	spin_lock_irq(&device->lock);
 	if (!context->dead) {
 		context->dead = true;
-		list_del_init(&context->link);
+		rb_erase_cached(&context->node, &device->contexts);
 		overtake_jobs_end_blocked_locked(context);
 		overtake_jobs_forget_ended_locked(context, &forgotten);
 		overtake_host_stop_context_locked(device, context);
@@ -225,11 +237,12 @@ void overtake_context_kill(struct overtake_context *context)
 void overtake_contexts_kill_all(struct overtake_device *device)
 {
 	struct overtake_context *context;
+	struct rb_node *first;
 
 	for (;;) {
 		spin_lock_irq(&device->lock);
-		context = list_first_entry_or_null(&device->contexts, struct overtake_context,
-						   link);
+		first = rb_first_cached(&device->contexts);
+		context = first ? rb_entry(first, struct overtake_context, node) : NULL;
 		if (context)
 			kref_get(&context->ref);
 		spin_unlock_irq(&device->lock);

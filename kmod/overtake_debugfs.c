@@ -2,14 +2,18 @@
 /*
  * For developers and tests, root only: /sys/kernel/debug/accel/DEVICE/
  *
- *	state		rings, cores and jobs in flight, for a look at a stuck device
+ *	state		rings, cores, jobs in flight, for a look at a stuck device: overtake_state.c
+ *	coreN/, bans, ...
+ *			counters and tables: overtake_usage.c
  *	stats		longest step and lateness of the timer, which writing anything clears; how
- *			far device time fell behind (fw/fw.h); fences that there are, of all devices
+ *			far device time fell behind (fw/fw.h); fences that there are, of all
+ *			devices; the most that a reader handled in one hold of the device lock
  *	clock		device time; with the manual clock, writing an absolute time in ns steps it
  *	manual_clock	1 = manual clock; writable while no file is open
  *	reset		write a core's number to reset it
  *	inject		faults to come and faults that were; write KIND:FC joined by '+' to inject
  *			KIND into the FCth FC from now (overtake_inject.c), nothing to inject none
+ *	fail_KIND/	the same by the rules of the kernel's fault injection, if it has that
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -21,7 +25,7 @@
 #include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
-#include "overtake_job.h"
+#include "overtake_usage.h"
 
 static u64 device_time(struct overtake_device *device)
 {
@@ -63,95 +67,25 @@ static int reset_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
 
-static void show_core_locked(struct seq_file *file, struct overtake_device *device, u32 i)
-{
-	const struct ovt_fw_core *fw = &device->fw_cores[i];
-	struct ovt_core *hw = &device->hw[i];
-
-	seq_printf(file, "core %u: limit %u, active %u, unfinished FCs %u, retired cycles %llu\n",
-		   i + 1, hw->limit, hw->limit_active, fw->unfinished,
-		   (unsigned long long)ovt_core_read(hw, OVT_REG_RETIRED));
-	seq_printf(file, "  HIGH   head %u tail %u, done %llu\n", hw->rings[OVT_RING_HIGH].head,
-		   hw->rings[OVT_RING_HIGH].tail, hw->done[OVT_RING_HIGH]);
-	seq_printf(file, "  NORMAL head %u tail %u, done %llu, committed to %llu\n",
-		   hw->rings[OVT_RING_NORMAL].head, hw->rings[OVT_RING_NORMAL].tail,
-		   hw->done[OVT_RING_NORMAL], hw->commit_end);
-	if (fw->running) {
-		const struct overtake_job *job = to_overtake_job(fw->running);
-
-		seq_printf(file, "  runs FC %u of job %llu, client %llu context %u, since %llu, %s\n",
-			   hw->exec.descriptor.fc_index, job->tag, job->context->client->id,
-			   job->context->id, fw->start_ns,
-			   fw->executed ? "executed" : "executing");
-	}
-}
-
-/* Of a context: interrupts are off meanwhile. */
-#define JOBS_SHOWN	32u
-
-static void show_jobs_locked(struct seq_file *file, struct overtake_context *context)
-{
-	u32 shown = JOBS_SHOWN;
-	struct rb_node *node;
-
-	seq_printf(file, "client %llu context %u: jobs %u, charged %lld bytes, %d buffers\n",
-		   context->client->id, context->id, context->job_count,
-		   atomic64_read(&context->client->bytes),
-		   atomic_read(&context->client->buffers));
-	if (context->offences)
-		seq_printf(file, "  offences %u, first at %llu%s\n", context->offences,
-			   context->offence_ns, context->banned ? ", banned" : "");
-	for (node = rb_first(&context->jobs); node; node = rb_next(node)) {
-		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
-
-		if (!shown--) {
-			seq_puts(file, "  ...\n");
-			return;
-		}
-		seq_printf(file, "  job %llu: priority %u, FCs %u of %u started, %u ended%s\n",
-			   job->tag, job->fw.priority, job->fw.started, job->fw.fc_count,
-			   job->fw.done, job->state == OVERTAKE_JOB_ENDED ? ", ended" : "");
-	}
-}
-
-static int state_show(struct seq_file *file, void *unused)
-{
-	struct overtake_device *device = file->private;
-	struct overtake_context *context;
-	u32 i;
-
-	spin_lock_irq(&device->lock);
-	seq_printf(file, "time %llu %s, files %u, contexts %u, jobs in flight %u\n",
-		   overtake_host_now(device), device->manual ? "manual" : "monotonic",
-		   device->files, device->live_contexts, device->jobs_in_flight);
-	seq_printf(file, "command slots reserved %u of %u\n", device->fw.commands_reserved,
-		   device->fw.config.command_count);
-	for (i = 0; i < device->settings.cores; i++)
-		show_core_locked(file, device, i);
-	list_for_each_entry(context, &device->contexts, link)
-		show_jobs_locked(file, context);
-	spin_unlock_irq(&device->lock);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(state);
-
 static int stats_show(struct seq_file *file, void *unused)
 {
 	struct overtake_device *device = file->private;
 	u64 lag_ns, lagged, stretched_fcs, stretched_ns;
-	u32 i, bucket;
+	u32 i, bucket, longest_read;
 
 	spin_lock_irq(&device->lock);
 	lag_ns = device->fw.lag_ns;
 	lagged = device->fw.lagged_commands;
 	stretched_fcs = device->fw.stretched_fcs;
 	stretched_ns = device->fw.stretched_ns;
+	longest_read = device->longest_read;
 	spin_unlock_irq(&device->lock);
 	seq_printf(file, "timer_lateness_max_ns %llu\n", READ_ONCE(device->timer_lateness_ns));
 	seq_printf(file, "lag_max_ns %llu\n", lag_ns);
 	seq_printf(file, "lagged_commands %llu\n", lagged);
 	seq_printf(file, "stretched_fcs %llu\n", stretched_fcs);
 	seq_printf(file, "stretched_ns %llu\n", stretched_ns);
+	seq_printf(file, "longest_read %u\n", longest_read);
 	seq_printf(file, "fences %ld\n", overtake_fence_count());
 	for (i = 0; i < device->settings.cores; i++) {
 		const struct overtake_core *core = &device->cores[i];
@@ -238,10 +172,12 @@ void overtake_debugfs_add(struct overtake_device *device)
 {
 	struct dentry *root = device->drm.debugfs_root;
 
-	debugfs_create_file("state", 0400, root, device, &state_fops);
+	overtake_state_add(device);
+	overtake_usage_add(device);
 	debugfs_create_file("stats", 0600, root, device, &stats_fops);
 	debugfs_create_file("clock", 0600, root, device, &clock_fops);
 	debugfs_create_file("manual_clock", 0600, root, device, &manual_fops);
 	debugfs_create_file("reset", 0200, root, device, &reset_fops);
 	debugfs_create_file("inject", 0600, root, device, &inject_fops);
+	overtake_inject_debugfs(device, root);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module, its devices, what user space opens, and queries. */
+#include <linux/capability.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
@@ -14,6 +15,7 @@
 #include <ovt_simd_port.h>
 
 #include "compat.h"
+#include "overtake_counters.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
@@ -88,6 +90,12 @@ module_param_array(ban_offences, uint, &ban_offences_given, 0444);
 MODULE_PARM_DESC(ban_offences,
 		 "a context is banned when so many of its jobs fault or hang, 1..4294967295; 0 = never (64)");
 
+static unsigned int ban_core_ms[MAX_DEVICES] = { 5000 };
+static unsigned int ban_core_given = 1;
+module_param_array(ban_core_ms, uint, &ban_core_given, 0444);
+MODULE_PARM_DESC(ban_core_ms,
+		 "or when jobs that fault, hang or are stopped have cost so much time of cores, 1..4294967295; 0 = any (5000)");
+
 static unsigned int ban_window_ms[MAX_DEVICES] = { 10000 };
 static unsigned int ban_window_given = 1;
 module_param_array(ban_window_ms, uint, &ban_window_given, 0444);
@@ -97,12 +105,18 @@ static char *inject[MAX_DEVICES] = { "" };
 static unsigned int inject_given = 1;
 module_param_array(inject, charp, &inject_given, 0400);
 MODULE_PARM_DESC(inject,
-		 "faults to inject, KIND:N for the Nth FC from 1, joined by '+': stuck, endless, descriptor, instruction, lost-wakeup, lost-interrupt, spurious or reset (none)");
+		 "faults to inject, KIND:N for the Nth FC from 1 or a rule of the kernel's fault injection, KIND=INTERVAL/PROBABILITY/SPACE/TIMES, joined by '+': stuck, endless, descriptor, instruction, lost-wakeup, lost-interrupt, spurious or reset (none)");
 
 static bool manual_clock[MAX_DEVICES];
 static unsigned int manual_given = 1;
 module_param_array(manual_clock, bool, &manual_given, 0444);
 MODULE_PARM_DESC(manual_clock, "0 or 1: device time is stepped through debugfs (0)");
+
+static bool fair[MAX_DEVICES];
+static unsigned int fair_given = 1;
+module_param_array(fair, bool, &fair_given, 0444);
+MODULE_PARM_DESC(fair,
+		 "0 or 1: contexts take turns below priority 255, weighted by priority (0: first come, first served)");
 
 struct workqueue_struct *overtake_free_workqueue;
 struct workqueue_struct *overtake_workqueue;
@@ -162,33 +176,39 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 	    !settings->deadline_max_ns)
 		return dev_err_probe(dev, -EINVAL,
 				     "watchdog_ms, fc_clock_ms, queue_timeout_ms, deadline_max_ms: not 0\n");
-	settings->ban_offences = OF_DEVICE(ban_offences, ban_offences_given, index);
-	settings->ban_window_ns = (u64)OF_DEVICE(ban_window_ms, ban_window_given, index) *
+	settings->ban.offences = OF_DEVICE(ban_offences, ban_offences_given, index);
+	settings->ban.lost_ns = (u64)OF_DEVICE(ban_core_ms, ban_core_given, index) * NSEC_PER_MSEC;
+	settings->ban.window_ns = (u64)OF_DEVICE(ban_window_ms, ban_window_given, index) *
 				  NSEC_PER_MSEC;
 	settings->inject = OF_DEVICE(inject, inject_given, index);
 	settings->manual_clock = OF_DEVICE(manual_clock, manual_given, index);
+	settings->fair = OF_DEVICE(fair, fair_given, index);
 	return 0;
 }
 
-/* @core from 1 to the number of cores. */
-void overtake_core_info(struct overtake_device *device, u32 core,
-			struct drm_overtake_core_info *info)
+/*
+ * Exact for those who may look at the whole system, coarse for others; the core limit is what all
+ * have to know who want to overtake.
+ */
+static void core_info(struct overtake_device *device, u32 core,
+		      struct drm_overtake_core_info *info)
 {
-	const struct ovt_fw_core *fw = &device->fw_cores[core - 1];
-	struct ovt_core *hw = &device->hw[core - 1];
+	struct overtake_counters counters;
 
-	spin_lock_irq(&device->lock);
+	if (perfmon_capable())
+		overtake_counters_exact(device, core, &counters);
+	else
+		overtake_counters_coarse(device, core, &counters);
 	*info = (struct drm_overtake_core_info){
 		.core = core,
-		.core_limit = device->cores[core - 1].limit_pushed,
-		.busy_ns = hw->busy_ns,
-		.fcs_high = hw->done[OVT_RING_HIGH],
-		.fcs_normal = hw->done[OVT_RING_NORMAL],
-		.preemptions = fw->preemptions,
-		.faults = fw->faults,
-		.resets = fw->resets + device->cores[core - 1].aborts,
+		.core_limit = READ_ONCE(device->cores[core - 1].limit_pushed),
+		.busy_ns = counters.busy_ns,
+		.fcs_high = counters.fcs[OVT_RING_HIGH],
+		.fcs_normal = counters.fcs[OVT_RING_NORMAL],
+		.preemptions = counters.preemptions,
+		.faults = counters.faults,
+		.resets = counters.resets,
 	};
-	spin_unlock_irq(&device->lock);
 }
 
 static void device_info(struct overtake_device *device, struct drm_overtake_device_info *info)
@@ -237,7 +257,7 @@ static int query_cores(struct overtake_device *device, struct drm_overtake_query
 		struct drm_overtake_core_info info;
 		u64 length = min(left, sizeof(info));
 
-		overtake_core_info(device, core, &info);
+		core_info(device, core, &info);
 		if (copy_to_user(u64_to_user_ptr(args->data) + (core - 1) * sizeof(info), &info,
 				 length))
 			return -EFAULT;
@@ -351,7 +371,9 @@ static int inject_faults(struct overtake_device *device)
 		return -ENOMEM;
 	ret = overtake_inject_plan(device, text);
 	kfree(text);
-	return ret ? dev_err_probe(device->drm.dev, ret, "inject: not KIND:FC+KIND:FC\n") : 0;
+	if (ret)
+		return dev_err_probe(device->drm.dev, ret, "inject: not KIND:FC or KIND=RULE, joined by +\n");
+	return 0;
 }
 
 static int overtake_probe(struct platform_device *platform)

@@ -28,6 +28,7 @@
 #include <drm/drm_gem_shmem_helper.h>
 
 #include "overtake_accel.h"
+#include "fw/ban.h"
 #include "fw/fw.h"
 
 struct dma_buf;
@@ -36,6 +37,7 @@ struct drm_printer;
 struct io_uring_cmd;
 struct iosys_map;
 struct core_directory;
+struct overtake_coarse;
 struct overtake_device;
 struct overtake_history;
 struct overtake_inject;
@@ -72,6 +74,7 @@ extern struct workqueue_struct *overtake_workqueue;
  * @hangs: FCs ended by the watchdog or their clock; device lock
  * @fc_started_ns: host time of the first step of the FC that @thread executes; @thread's
  * @fc_runtime_ns: CPU time that @thread had taken then
+ * @fc_cpu_ns: CPU time that the FC took that was executed last; device lock
  * @budget: cycles of the next step; @thread's
  */
 struct overtake_core {
@@ -92,6 +95,7 @@ struct overtake_core {
 	u64 hangs;
 	u64 fc_started_ns;
 	u64 fc_runtime_ns;
+	u64 fc_cpu_ns;
 	u64 budget;
 };
 
@@ -106,10 +110,10 @@ struct overtake_core {
  * @queue_timeout_ns: how long a job may be in flight by default
  * @deadline_max_ns: how long at most: others wait for its fence
  * @simd: FCs are executed with AVX2 where that is possible
- * @ban_offences: jobs of a context that may end by their own fault, 0 = any number
- * @ban_window_ns: within how much device time
+ * @ban: when a context has done too much harm
  * @inject: faults to be injected, as text
  * @manual_clock: which clock the device starts with
+ * @fair: NORMAL takes turns by context
  */
 struct overtake_settings {
 	u32 cores;
@@ -121,10 +125,10 @@ struct overtake_settings {
 	u64 queue_timeout_ns;
 	u64 deadline_max_ns;
 	bool simd;
-	u32 ban_offences;
-	u64 ban_window_ns;
+	struct ovt_ban_rule ban;
 	const char *inject;
 	bool manual_clock;
+	bool fair;
 };
 
 /**
@@ -152,7 +156,8 @@ struct overtake_settings {
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
  * @ended: jobs that ended, to be delivered
- * @contexts: contexts that are not dead
+ * @contexts: contexts that are not dead, by their serial numbers
+ * @context_serial: of the last one
  * @users: who has them open, by uid
  * @files: open files
  * @live_contexts: contexts that the firmware knows
@@ -163,7 +168,9 @@ struct overtake_settings {
  * @looked_ns: device time of the backstop's last look
  * @lost_interrupts: wake-ups and interrupts that the backstop made up for
  * @spurious_interrupts: wake-ups of cores that had nothing to execute
+ * @longest_read: most things that a reader of debugfs handled in one hold of @lock
  * @bans: contexts that were banned
+ * @coarse: what strangers see of the counters
  * @history: what happened lately
  * @inject: faults on demand
  * @snapshot: what a core looked like when it was reset, to be dumped
@@ -200,7 +207,8 @@ struct overtake_device {
 	struct list_head ended;
 	spinlock_t unblocked_lock; /* innermost */
 	struct list_head unblocked[OVT_RING_COUNT];
-	struct list_head contexts;
+	struct rb_root_cached contexts;
+	u64 context_serial;
 	struct rb_root users;
 	u32 files;
 	u32 live_contexts;
@@ -212,7 +220,9 @@ struct overtake_device {
 	u64 looked_ns;
 	u64 lost_interrupts;
 	u64 spurious_interrupts;
+	u32 longest_read;
 	u64 bans;
+	struct overtake_coarse *coarse;
 	struct overtake_history *history;
 	struct overtake_inject *inject;
 	struct overtake_snapshot *snapshot;
@@ -232,11 +242,15 @@ struct overtake_device {
  * @jobs: jobs that ended
  * @fcs: FCs that ended, of each ring
  * @busy_ns: device time that they took
+ * @unshown_fcs: of @fcs, those that the coarse counters do not show yet
+ * @unshown_ns: the same of @busy_ns, both rings
  */
 struct overtake_usage {
 	u64 jobs;
 	u64 fcs[OVT_RING_COUNT];
 	u64 busy_ns[OVT_RING_COUNT];
+	u32 unshown_fcs[OVT_RING_COUNT];
+	u64 unshown_ns;
 };
 
 /**
@@ -310,7 +324,8 @@ struct overtake_client {
  * @max_priority: greatest priority that its jobs may have
  * @core_limit: core limit that it asks for, 0 = none
  * @fw: the firmware's part
- * @link: in overtake_device.contexts while not dead
+ * @serial: greater than that of every context that was there before
+ * @node: in overtake_device.contexts while not dead
  * @dead: no job is admitted any more; device lock, as all that follows
  * @killed: the firmware has let go
  * @jobs: by tag: jobs in flight, and ended ones not collected yet
@@ -319,11 +334,11 @@ struct overtake_client {
  * @collectable_count: of them, those that WAIT can collect
  * @undelivered: jobs admitted whose end has not been told yet; atomic
  * @wait: woken when a job has ended, or the context is dead
- * @offences: jobs that ended by their own fault since @offence_ns; see overtake_faults.c
- * @offence_ns: device time of the first of them
- * @banned: nothing is admitted any more, since there were too many
+ * @harm: what its jobs have done lately; see overtake_faults.c
+ * @banned: nothing is admitted any more, since that was too much
  * @ban_work: ends what is in flight then
  * @free_work: frees it when the last reference has gone, in whatever context that was
+ * @turns: one for each core of a fair device, else none; the firmware's
  */
 struct overtake_context {
 	struct kref ref;
@@ -332,7 +347,8 @@ struct overtake_context {
 	u32 max_priority;
 	u32 core_limit;
 	struct ovt_fw_context fw;
-	struct list_head link;
+	u64 serial;
+	struct rb_node node;
 	bool dead;
 	bool killed;
 	struct rb_root jobs;
@@ -341,11 +357,11 @@ struct overtake_context {
 	u32 collectable_count;
 	atomic_t undelivered;
 	wait_queue_head_t wait;
-	u32 offences;
-	u64 offence_ns;
+	struct ovt_ban_account harm;
 	bool banned;
 	struct work_struct ban_work;
 	struct work_struct free_work;
+	struct ovt_fw_turn turns[];
 };
 
 /**
@@ -453,6 +469,8 @@ int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, i
 bool overtake_bo_may_write(const struct overtake_client *client, struct drm_gem_object *object);
 int overtake_import_map(struct drm_gem_object *object, struct iosys_map *map);
 void overtake_import_unmap(struct drm_gem_object *object, struct iosys_map *map);
+int overtake_import_begin_access(struct drm_gem_object *object);
+void overtake_import_end_access(struct drm_gem_object *object);
 
 /* overtake_uring.c */
 int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
@@ -463,9 +481,9 @@ void overtake_sysfs_remove(struct overtake_device *device);
 
 /* overtake_debugfs.c */
 void overtake_debugfs_add(struct overtake_device *device);
+void overtake_note_read_locked(struct overtake_device *device, u32 things);
 
-/* overtake_drv.c */
-void overtake_core_info(struct overtake_device *device, u32 core,
-			struct drm_overtake_core_info *info);
+/* overtake_state.c */
+void overtake_state_add(struct overtake_device *device);
 
 #endif

@@ -2,12 +2,17 @@
 /*
  * Contexts whose jobs do harm, again and again.
  *
- * An offence is a job that ends by its own fault: a bad instruction, or the watchdog.  A reset is
- * none, nor is a cancel or a kill: whose fault that was is not known.  A context with
- * ban_offences of them within ban_window_ms of device time, counted from the first, is banned:
+ * What harm is, and how much is too much, is the firmware's rule (fw/ban.h): ban_offences jobs that
+ * ended by their own fault, or ban_core_ms of cores lost to such jobs and to those that had to be
+ * stopped, within ban_window_ms of device time from the first of them.  Then the context is banned:
  * what it has in flight ends with -ESHUTDOWN without a further FC, and so does every submission.
  * It can still collect, and be destroyed; other contexts, of the same file too, are not concerned.
  * Nobody is exempt: a right to priority 255 says that somebody is urgent, not that he is right.
+ *
+ * What a core has lost is the FC's device time or the CPU time of the core's thread, whichever is
+ * longer: in the timed modes a hung FC of a second may take the host a moment, or a minute.  The
+ * window is device time, in which the ends of FCs are ordered; but for the manual clock it is no
+ * more than 100 ms behind the host's.
  */
 #include "overtake_faults.h"
 #include "overtake_host.h"
@@ -59,26 +64,20 @@ void overtake_offence_init(struct overtake_context *context)
 	INIT_WORK(&context->ban_work, ban_work);
 }
 
-static bool is_offence(u32 fault)
+/*
+ * overtake_offence_locked - an FC of @job ended with the job's fault
+ * @lost_ns: how long a core was busy with it
+ *
+ * Under the device lock.
+ */
+void overtake_offence_locked(struct overtake_job *job, u64 lost_ns, u64 now_ns)
 {
-	return fault != OVERTAKE_FAULT_NONE && fault != OVERTAKE_FAULT_RESET &&
-	       fault != OVERTAKE_FAULT_KILLED && fault != OVERTAKE_FAULT_STOPPED;
-}
-
-/* A job of @context ended with @fault.  Under the device lock. */
-void overtake_offence_locked(struct overtake_context *context, u32 fault, u64 now_ns)
-{
+	struct overtake_context *context = job->context;
 	struct overtake_device *device = context->client->device;
-	const struct overtake_settings *settings = &device->settings;
 
 	lockdep_assert_held(&device->lock);
-	if (!is_offence(fault) || !settings->ban_offences || context->banned)
-		return;
-	if (!context->offences || now_ns - context->offence_ns > settings->ban_window_ns) {
-		context->offences = 0;
-		context->offence_ns = now_ns;
-	}
-	if (++context->offences < settings->ban_offences)
+	if (context->banned ||
+	    !ovt_ban_note(&context->harm, &device->settings.ban, job->fw.fault, lost_ns, now_ns))
 		return;
 	context->banned = true;
 	kref_get(&context->ref); /* the work item's */

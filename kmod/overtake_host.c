@@ -34,6 +34,7 @@
 #include "compat.h"
 #include "overtake_core.h"
 #include "overtake_coredump.h"
+#include "overtake_counters.h"
 #include "overtake_deliver.h"
 #include "overtake_faults.h"
 #include "overtake_history.h"
@@ -148,6 +149,7 @@ static void count_busy_locked(struct overtake_job *job, const struct ovt_event *
 
 	usage->fcs[event->ring]++;
 	usage->busy_ns[event->ring] += event->duration_ns;
+	overtake_coarse_count_locked(job->context->client, event);
 }
 
 static void start_core_locked(struct overtake_device *device, u32 number)
@@ -164,10 +166,12 @@ static void start_core_locked(struct overtake_device *device, u32 number)
 /* A job has ended by a fault of some kind. */
 static void count_fault_locked(struct overtake_device *device, const struct ovt_event *event)
 {
+	struct overtake_core *core = &device->cores[event->core - 1];
+
 	if (event->type == OVT_EVENT_HUNG)
-		device->cores[event->core - 1].hangs++;
-	overtake_offence_locked(to_overtake_job(event->job)->context, event->job->fault,
-				event->time_ns);
+		core->hangs++;
+	overtake_offence_locked(to_overtake_job(event->job),
+				max(event->duration_ns, core->fc_cpu_ns), event->time_ns);
 }
 
 static void handle_event_locked(struct overtake_device *device, const struct ovt_event *event)
@@ -242,6 +246,7 @@ static bool run_once(struct overtake_device *device)
 	bool more;
 
 	spin_lock_irqsave(&device->lock, flags);
+	overtake_coarse_roll_locked(device);
 	more = expire_deadlines_locked(device);
 	more |= overtake_jobs_unblock_locked(device, UNBLOCK_AT_ONCE);
 	if (horizon_locked(device, &horizon_ns))
@@ -321,15 +326,16 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
  */
 void overtake_host_update_limits(struct overtake_device *device, u32 slots)
 {
-	struct overtake_context *context;
+	struct rb_node *node;
 	u32 asked = 0;
 	u32 i;
 
 	lockdep_assert_held(&device->lock);
 	if (!slots)
 		return;
-	list_for_each_entry(context, &device->contexts, link)
-		asked = min_not_zero(asked, context->core_limit);
+	for (node = rb_first_cached(&device->contexts); node; node = rb_next(node))
+		asked = min_not_zero(asked,
+				     rb_entry(node, struct overtake_context, node)->core_limit);
 	for (i = 0; i < device->settings.cores; i++) {
 		struct overtake_core *core = &device->cores[i];
 		u32 limit = min_not_zero(asked, core->limit);
@@ -395,6 +401,7 @@ static void boot_locked(struct overtake_device *device)
 		.profile = device->settings.profile,
 		.mode = device->settings.mode,
 		.core_count = device->settings.cores,
+		.fair = device->settings.fair,
 		.watchdog_cycles = device->settings.watchdog_cycles,
 		.clock = {
 			.cpu_ns = device->settings.fc_clock_ns,
@@ -417,6 +424,7 @@ static void boot_locked(struct overtake_device *device)
 	device->manual_ns = 0;
 	device->looked_ns = 0;
 	overtake_history_clear_locked(device);
+	overtake_coarse_clear_locked(device);
 	for (i = 0; i < device->settings.cores; i++) {
 		device->cores[i].limit_pushed = 0;
 		ovt_core_write(&device->hw[i], OVT_REG_NORMAL_FLOOR, device->cores[i].normal_floor);
@@ -561,10 +569,10 @@ int overtake_host_init(struct overtake_device *device)
 	init_waitqueue_head(&device->removal);
 	INIT_WORK(&device->continue_work, continue_work);
 	overtake_backstop_init(device);
-	INIT_LIST_HEAD(&device->contexts);
 	INIT_LIST_HEAD(&device->ended);
 	overtake_unblocked_init(device);
 	device->deadlines = RB_ROOT_CACHED;
+	device->contexts = RB_ROOT_CACHED;
 	device->users = RB_ROOT;
 	overtake_timer_setup(&device->timer, timer_fired);
 
@@ -587,6 +595,8 @@ int overtake_host_init(struct overtake_device *device)
 		device->cores[i].number = i + 1;
 	}
 	ret = overtake_history_init(device);
+	if (!ret)
+		ret = overtake_coarse_init(device);
 	if (!ret)
 		ret = overtake_inject_init(device);
 	if (!ret)

@@ -14,11 +14,18 @@
  *	spurious	every core is woken, and is told to be done, without having anything to do
  *	reset		the core is reset in the middle of the FC
  *
+ * Where the kernel has its fault injection (CONFIG_FAULT_INJECTION), faults can also come by its
+ * rules: "KIND=INTERVAL/PROBABILITY/SPACE/TIMES" in that text, or the files of fail_KIND/ in the
+ * device's debugfs directory; Documentation/fault-injection of the kernel says what they mean.
+ *
  * All of it is done here and in the host, with the core's registers and descriptors; the firmware
  * does not know.  It meets each fault as it would meet the real one.
  */
+#include <linux/cleanup.h>
+#include <linux/dcache.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include <drm/drm_managed.h>
@@ -41,53 +48,179 @@ static const char * const kind_names[] = {
 /* No opcode is all ones. */
 static const struct overtake_insn no_insn = { .opcode = 0xffff };
 
+#ifdef CONFIG_FAULT_INJECTION
+
+/* Its files are gone with the device; debugfs keeps what bears their name until it is let go. */
+static void release_rules(struct drm_device *drm, void *data)
+{
+	struct overtake_inject *inject = data;
+	u32 i;
+
+	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
+		dput(inject->rules[i].dname);
+}
+
+static void init_rules(struct overtake_inject *inject)
+{
+	static const struct fault_attr none = FAULT_ATTR_INITIALIZER;
+	u32 i;
+
+	for (i = 0; i < OVERTAKE_INJECTIONS; i++) {
+		inject->rules[i] = none;
+		/* The kernel log is for what nobody has asked for. */
+		inject->rules[i].verbose = 0;
+	}
+}
+
+/* Commas separate the devices of a module parameter. */
+static int parse_rule(struct fault_attr *rule, char *text)
+{
+	strreplace(text, '/', ',');
+	return setup_fault_attr(rule, text) ? 0 : -EINVAL;
+}
+
+static void set_rule(struct fault_attr *rule, const struct fault_attr *values)
+{
+	rule->interval = values->interval;
+	rule->probability = values->probability;
+	atomic_set(&rule->space, atomic_read(&values->space));
+	atomic_set(&rule->times, atomic_read(&values->times));
+}
+
+/* Asked only where there is a rule: fail-nth of a task counts who asks. */
+static bool rule_injects(struct fault_attr *rule)
+{
+	return READ_ONCE(rule->probability) && should_fail(rule, 1);
+}
+
+static void show_rule(struct seq_file *file, const char *name, const struct fault_attr *rule)
+{
+	if (rule->probability)
+		seq_printf(file, "rule %s=%lu,%lu,%d,%d\n", name, rule->interval,
+			   rule->probability, atomic_read(&rule->space),
+			   atomic_read(&rule->times));
+}
+
+#else
+
+static void release_rules(struct drm_device *drm, void *data)
+{
+}
+
+static void init_rules(struct overtake_inject *inject)
+{
+}
+
+static int parse_rule(struct fault_attr *rule, char *text)
+{
+	return -EOPNOTSUPP;
+}
+
+static void set_rule(struct fault_attr *rule, const struct fault_attr *values)
+{
+}
+
+static bool rule_injects(struct fault_attr *rule)
+{
+	return false;
+}
+
+static void show_rule(struct seq_file *file, const char *name, const struct fault_attr *rule)
+{
+}
+
+#endif
+
 int overtake_inject_init(struct overtake_device *device)
 {
 	BUILD_BUG_ON(ARRAY_SIZE(kind_names) != OVERTAKE_INJECTIONS);
 	device->inject = drmm_kzalloc(&device->drm, struct_size(device->inject, regions,
 								device->settings.cores),
 				      GFP_KERNEL);
-	return device->inject ? 0 : -ENOMEM;
+	if (!device->inject)
+		return -ENOMEM;
+	init_rules(device->inject);
+	return drmm_add_action_or_reset(&device->drm, release_rules, device->inject);
 }
 
-static int parse_one(char *text, enum overtake_injection *kind, u64 *fcs)
+/* The rules' own files, below @root; none where the kernel has no fault injection. */
+void overtake_inject_debugfs(struct overtake_device *device, struct dentry *root)
 {
-	char *name = strsep(&text, ":");
-	int index = match_string(kind_names, ARRAY_SIZE(kind_names), name);
+	char name[32];
+	u32 i;
+
+	for (i = 0; i < OVERTAKE_INJECTIONS; i++) {
+		snprintf(name, sizeof(name), "fail_%s", kind_names[i]);
+		fault_create_debugfs_attr(name, root, &device->inject->rules[i]);
+	}
+}
+
+/* The Nth FC from now. */
+static int parse_planned(struct overtake_inject *plan, enum overtake_injection kind,
+			 const char *text)
+{
+	u64 fcs;
 	int ret;
 
-	if (index < 0 || !text)
-		return -EINVAL;
-	ret = kstrtou64(text, 0, fcs);
+	if (plan->planned_count == OVERTAKE_INJECT_PLANNED)
+		return -ENOSPC;
+	ret = kstrtou64(text, 0, &fcs);
 	if (ret)
 		return ret;
-	*kind = index;
-	return *fcs ? 0 : -EINVAL;
+	if (!fcs)
+		return -EINVAL;
+	plan->planned[plan->planned_count].kind = kind;
+	plan->planned[plan->planned_count].fcs_left = fcs;
+	plan->planned_count++;
+	return 0;
 }
 
-/* Replaces what was planned; none if @text, which is changed, is empty.  All or nothing. */
+static int parse_one(struct overtake_inject *plan, char *text)
+{
+	char *rest = strpbrk(text, ":=");
+	char separator;
+	int kind;
+
+	if (!rest)
+		return -EINVAL;
+	separator = *rest;
+	*rest++ = 0;
+	kind = match_string(kind_names, ARRAY_SIZE(kind_names), text);
+	if (kind < 0)
+		return -EINVAL;
+	return separator == ':' ? parse_planned(plan, kind, rest) :
+				  parse_rule(&plan->rules[kind], rest);
+}
+
+/*
+ * overtake_inject_plan - replace what was planned, and the rules that there were
+ * @text: is changed; neither if it is empty
+ *
+ * All or nothing.  -EOPNOTSUPP for a rule if the kernel has none.
+ */
 int overtake_inject_plan(struct overtake_device *device, char *text)
 {
-	struct overtake_inject plan = { 0 };
+	struct overtake_inject *plan __free(kfree) = kzalloc(sizeof(*plan), GFP_KERNEL);
 	char *one;
+	u32 i;
 
+	if (!plan)
+		return -ENOMEM;
+	init_rules(plan);
 	text = strim(text);
 	if (!*text)
 		text = NULL;
 	while ((one = strsep(&text, "+"))) {
-		int ret;
+		int ret = parse_one(plan, one);
 
-		if (plan.planned_count == OVERTAKE_INJECT_PLANNED)
-			return -ENOSPC;
-		ret = parse_one(one, &plan.planned[plan.planned_count].kind,
-				&plan.planned[plan.planned_count].fcs_left);
 		if (ret)
 			return ret;
-		plan.planned_count++;
 	}
 	spin_lock_irq(&device->lock);
-	memcpy(device->inject->planned, plan.planned, sizeof(plan.planned));
-	device->inject->planned_count = plan.planned_count;
+	memcpy(device->inject->planned, plan->planned, sizeof(plan->planned));
+	device->inject->planned_count = plan->planned_count;
+	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
+		set_rule(&device->inject->rules[i], &plan->rules[i]);
 	spin_unlock_irq(&device->lock);
 	return 0;
 }
@@ -102,7 +235,10 @@ void overtake_inject_show(struct overtake_device *device, struct seq_file *file)
 		seq_printf(file, "planned %s:%llu\n", kind_names[inject->planned[i].kind],
 			   inject->planned[i].fcs_left);
 	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
+		show_rule(file, kind_names[i], &inject->rules[i]);
+	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
 		seq_printf(file, "injected %s %llu\n", kind_names[i], inject->injected[i]);
+	overtake_note_read_locked(device, inject->planned_count + OVERTAKE_INJECTIONS);
 	spin_unlock_irq(&device->lock);
 }
 
@@ -177,6 +313,9 @@ void overtake_inject_start_locked(struct overtake_device *device, u32 core)
 			inject(device, &device->cores[core - 1], plan->planned[i].kind);
 	}
 	plan->planned_count = kept;
+	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
+		if (rule_injects(&plan->rules[i]))
+			inject(device, &device->cores[core - 1], i);
 }
 
 /* By the core's thread: no step until it is told to stop, which it looks for: nobody calls. */

@@ -3,8 +3,11 @@
 #ifndef OVERTAKE_INJECT_H
 #define OVERTAKE_INJECT_H
 
+#include <linux/fault-inject.h>
+
 #include "overtake_drv.h"
 
+struct dentry;
 struct seq_file;
 
 enum overtake_injection {
@@ -26,6 +29,7 @@ enum overtake_injection {
  * struct overtake_inject - a device's faults; device lock
  * @planned: those to come: in which FC from now
  * @planned_count: entries of @planned
+ * @rules: those of the kernel's fault injection
  * @injected: how many of each kind there were
  * @regions: what a core is given instead of the job's, for each core
  */
@@ -35,12 +39,14 @@ struct overtake_inject {
 		u64 fcs_left;
 	} planned[OVERTAKE_INJECT_PLANNED];
 	u32 planned_count;
+	struct fault_attr rules[OVERTAKE_INJECTIONS];
 	u64 injected[OVERTAKE_INJECTIONS];
 	struct ovt_region regions[][OVERTAKE_MAX_REGIONS];
 };
 
 int overtake_inject_init(struct overtake_device *device);
 int overtake_inject_plan(struct overtake_device *device, char *text);
+void overtake_inject_debugfs(struct overtake_device *device, struct dentry *root);
 void overtake_inject_show(struct overtake_device *device, struct seq_file *file);
 void overtake_inject_start_locked(struct overtake_device *device, u32 core);
 void overtake_inject_stuck(struct overtake_core *core);

@@ -32,6 +32,7 @@
  *	submitter		from creation to the end of its system call
  *	firmware		admission to delivery of the end
  *	CANCEL command		CANCEL to the CANCELLED event, which may come after ENDED
+ *	end of CPU access	delivery of the end to the work item that ends it
  *	context's tree (tag)	admission to collection by WAIT; io_uring: to its end; at the
  *				latest, the death of the context
  *	io_uring command	creation to completion of the command (in its pdu)
@@ -529,6 +530,7 @@ void overtake_job_deliver(struct overtake_job *job)
 	u32 i;
 
 	overtake_syncs_disarm(job);
+	overtake_job_end_access_soon(job); /* so whoever waits for the fence finds it queued */
 	for (i = 0; i < job->object_count; i++)
 		overtake_use_end(job->uses[i], job->result.status);
 	if (job->result.status)
@@ -666,6 +668,7 @@ int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	if (!ret) {
 		/* Being signalled right now: whoever was told of the end finds the buffers idle. */
 		dma_fence_wait(job->fence, false);
+		flush_work(&job->access_work);
 		args->result = job->result;
 		overtake_job_put_sleeping(job);
 	}

@@ -39,11 +39,13 @@ enum overtake_job_state {
  * @scratch: memory of its scratch region, or NULL
  * @charged_bytes: what its client was charged for it
  * @mapping_count: entries of @mappings
+ * @accessed: BIT(i): CPU access to @mappings[i], an import, has begun for this job
  * @object_count: entries of @objects
  * @mappings: the memory that it names, each with a reference
  * @objects: the buffers of @mappings, one for each reservation object, held by them
  * @uses: their fences in the reservation objects of @objects
  * @object_written: the job may write that buffer
+ * @access_work: ends CPU access when the job has ended
  * @free_work: frees it when the last reference has gone in atomic context
  */
 struct overtake_job {
@@ -74,11 +76,13 @@ struct overtake_job {
 	void *scratch;
 	u64 charged_bytes;
 	u32 mapping_count;
+	u32 accessed;
 	u32 object_count;
 	struct overtake_mapping *mappings[OVERTAKE_MAX_REGIONS];
 	struct drm_gem_object *objects[OVERTAKE_MAX_REGIONS];
 	struct overtake_use *uses[OVERTAKE_MAX_REGIONS];
 	bool object_written[OVERTAKE_MAX_REGIONS];
+	struct work_struct access_work;
 	struct work_struct free_work;
 };
 
@@ -96,6 +100,7 @@ int overtake_job_publish(struct overtake_job *job, bool interruptible);
 void overtake_job_get(struct overtake_job *job);
 void overtake_job_put(struct overtake_job *job);
 void overtake_job_put_sleeping(struct overtake_job *job);
+void overtake_job_end_access_soon(struct overtake_job *job);
 int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args);
 void overtake_job_cancel(struct overtake_job *job);

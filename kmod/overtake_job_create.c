@@ -22,11 +22,76 @@ void overtake_job_get(struct overtake_job *job)
 	kref_get(&job->ref);
 }
 
+/* One import may be bound to several regions; @job has @index mappings before this one. */
+static bool is_first_of_import(const struct overtake_job *job, u32 index)
+{
+	const struct drm_gem_object *object = job->mappings[index]->object;
+	u32 i;
+
+	if (!object->import_attach)
+		return false;
+	for (i = 0; i < index; i++)
+		if (job->mappings[i]->object == object)
+			return false;
+	return true;
+}
+
+/* By the submitter; no lock is held, and nobody waits for the job yet. */
+static int begin_access(struct overtake_job *job)
+{
+	u32 i;
+	int ret;
+
+	BUILD_BUG_ON(ARRAY_SIZE(job->mappings) > BITS_PER_TYPE(job->accessed));
+	for (i = 0; i < job->mapping_count; i++) {
+		if (!is_first_of_import(job, i))
+			continue;
+		ret = overtake_import_begin_access(job->mappings[i]->object);
+		if (ret)
+			return ret;
+		job->accessed |= BIT(i);
+	}
+	return 0;
+}
+
+static void end_access(struct overtake_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->mapping_count; i++)
+		if (job->accessed & BIT(i))
+			overtake_import_end_access(job->mappings[i]->object);
+	job->accessed = 0;
+}
+
+static void end_access_work(struct work_struct *work)
+{
+	struct overtake_job *job = container_of(work, struct overtake_job, access_work);
+
+	end_access(job);
+	overtake_job_put(job);
+}
+
+/*
+ * overtake_job_end_access_soon - the job has ended: let other devices have its imports back
+ *
+ * Exporters sleep there, take locks and allocate, so it is not done by whoever signals the fence:
+ * that may come first.  WAIT waits for it.  Any context.
+ */
+void overtake_job_end_access_soon(struct overtake_job *job)
+{
+	if (!job->accessed)
+		return;
+	overtake_job_get(job); /* the work item's */
+	queue_work(overtake_free_workqueue, &job->access_work);
+}
+
 /* Also for a job that was not created completely. */
 static void job_free(struct overtake_job *job)
 {
 	u32 i;
 
+	end_access(job);
 	for (i = 0; i < job->object_count; i++)
 		overtake_use_free(job->uses[i]);
 	for (i = 0; i < job->mapping_count; i++)
@@ -216,7 +281,7 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 	ret = overtake_job_charge(job, bytes);
 	if (ret)
 		return ret;
-	/* Not from the slab: behind it is a guard page, and no stranger's memory for a speculation. */
+	/* Not from the slab: behind it is a guard page, and nothing that is a stranger's. */
 	job->scratch = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!job->scratch)
 		return -ENOMEM;
@@ -264,6 +329,8 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 		ret = add_scratch(job, args->scratch_bytes);
 	if (!ret)
 		ret = overtake_syncs_parse(job, file, args->extensions);
+	if (!ret)
+		ret = begin_access(job);
 	return ret;
 }
 
@@ -289,6 +356,7 @@ static struct overtake_job *job_alloc(struct overtake_context *context,
 	INIT_LIST_HEAD(&job->syncs.link);
 	INIT_LIST_HEAD(&job->batch_link);
 	INIT_LIST_HEAD(&job->collect_link);
+	INIT_WORK(&job->access_work, end_access_work);
 	return job;
 }
 

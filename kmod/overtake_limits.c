@@ -5,10 +5,12 @@
  * The limits themselves are constants of the interface; each is checked where the thing that it
  * counts is made, before anything is allocated.  Whoever refuses says so here.
  */
+#include <linux/capability.h>
 #include <linux/uaccess.h>
 
 #include <drm/drm_print.h>
 
+#include "overtake_counters.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
 
@@ -44,9 +46,20 @@ int overtake_refuse(struct overtake_client *client, u32 limit, int error)
 	return error;
 }
 
+/* Two more or less are the begin or the end of somebody's job. */
+static u64 used_commands(struct overtake_device *device)
+{
+	struct overtake_device_counters counters;
+
+	if (perfmon_capable())
+		overtake_device_counters_exact(device, &counters);
+	else
+		overtake_device_counters_coarse(device, &counters);
+	return counters.commands;
+}
+
 static u64 used(struct overtake_client *client, u32 limit)
 {
-	struct overtake_device *device = client->device;
 	struct overtake_context *context;
 	unsigned long id;
 	u64 count = 0;
@@ -59,7 +72,7 @@ static u64 used(struct overtake_client *client, u32 limit)
 	case OVERTAKE_LIMIT_CLIENT_JOBS:
 		return READ_ONCE(client->job_count);
 	case OVERTAKE_LIMIT_COMMANDS:
-		return READ_ONCE(device->fw.commands_reserved);
+		return used_commands(client->device);
 	case OVERTAKE_LIMIT_USER_COMMANDS:
 		return READ_ONCE(client->user->slots);
 	case OVERTAKE_LIMIT_CONTEXTS:

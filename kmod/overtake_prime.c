@@ -5,7 +5,8 @@
  * An import is a buffer like any other: counted and charged to the file that imported it, mapped by
  * MAP, named by jobs.  A buffer that comes home (exported by this device, imported again) is the
  * same object, charged to whoever created it.  Cores reach memory through the CPU, so an import
- * must have CPU addresses; the CPU access that MAP begins lasts until no job needs the mapping.
+ * must have CPU addresses, which MAP asks for.  CPU access begins with each submission and ends
+ * with its job: in between other devices may have the memory.
  *
  * A dma-buf whose file is read-only stays so: whoever got the buffer by it can map it for reading
  * only, into the device and into a process.
@@ -124,13 +125,7 @@ int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, i
 	return ret;
 }
 
-/*
- * overtake_import_map - CPU addresses of an import, and the right to use them
- *
- * Waits for whoever is at work on the buffer now.  Undone by overtake_import_unmap().  For both
- * directions, also where a mapping is for reading only: exporters may map a buffer for DMA once,
- * for the direction that is asked for first (udmabuf), and the next mapping may be for writing.
- */
+/* overtake_import_map - CPU addresses of an import; undone by overtake_import_unmap() */
 int overtake_import_map(struct drm_gem_object *object, struct iosys_map *map)
 {
 	struct dma_buf *dmabuf = object->import_attach->dmabuf;
@@ -139,22 +134,37 @@ int overtake_import_map(struct drm_gem_object *object, struct iosys_map *map)
 	ret = dma_buf_vmap_unlocked(dmabuf, map);
 	if (ret)
 		return ret;
-	if (map->is_iomem) {
-		ret = -EOPNOTSUPP; /* cores use ordinary loads and stores */
-		goto unmap;
-	}
-	ret = dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
-	if (!ret)
+	if (!map->is_iomem)
 		return 0;
-unmap:
 	dma_buf_vunmap_unlocked(dmabuf, map);
-	return ret;
+	return -EOPNOTSUPP; /* cores use ordinary loads and stores */
 }
 
 void overtake_import_unmap(struct drm_gem_object *object, struct iosys_map *map)
 {
+	dma_buf_vunmap_unlocked(object->import_attach->dmabuf, map);
+}
+
+/*
+ * overtake_import_begin_access - a job is going to read or write the memory, by CPU
+ *
+ * The exporter is asked itself: dma_buf_begin_cpu_access() would also wait for all fences of the
+ * buffer, and the job does that without a thread (overtake_sync.c), and not for its device's own.
+ * For both directions, also where a job reads only: exporters may map a buffer for DMA once, for
+ * the direction that is asked for first (udmabuf), and the next job may write.  May sleep; no
+ * lock is held.
+ */
+int overtake_import_begin_access(struct drm_gem_object *object)
+{
 	struct dma_buf *dmabuf = object->import_attach->dmabuf;
 
-	dma_buf_end_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
-	dma_buf_vunmap_unlocked(dmabuf, map);
+	might_sleep();
+	return dmabuf->ops->begin_cpu_access ?
+	       dmabuf->ops->begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL) : 0;
+}
+
+/* The job has ended.  May sleep, so this comes from where no fence waits for it. */
+void overtake_import_end_access(struct drm_gem_object *object)
+{
+	dma_buf_end_cpu_access(object->import_attach->dmabuf, DMA_BIDIRECTIONAL);
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attributes of the platform device; stable interface.
+ * Attributes of the platform device; stable interface: docs/ABI/sysfs-platform-overtake.
  *
  *	simd			avx2 or off: how FCs are executed
- *	core_limit		one number per core, separated by blanks; writing one sets all
+ *	core_limit		sets that of all cores; write only
  *	coreN/core_limit	what the administrator set for core N (0 = nothing)
  *	coreN/core_limit_active	what is in force: the tightest of that and what contexts ask for
+ *	coreN/limit		core_limit under the name that users of boards know
  *	normal_floor, coreN/normal_floor
  *				after so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never
- *	coreN/busy_ns, fcs_high, fcs_normal, preemptions, faults, resets
- *				counters, as in struct drm_overtake_core_info
- *	coreN/hangs		FCs ended by the watchdog
- *	coreN/limit		core_limit under the name that users of boards know
- *	coreN/ratio, queue, fc_time, users
- *				overtake_usage.c
- *	bans			contexts banned since the device was bound: overtake_faults.c
- *	lost_interrupts		wake-ups and interrupts that the backstop made up for
- *	spurious_interrupts	wake-ups of a core that had nothing to execute
+ *	coreN/busy_ns, fcs_high, fcs_normal, preemptions, faults, resets, hangs, queue, ratio
+ *				struct overtake_counters
+ *	bans, lost_interrupts, spurious_interrupts
+ *				struct overtake_device_counters
  *
  * Limits: 0 = no preemption, n = a HIGH FC waits for at most n NORMAL FCs.
+ *
+ * Counters are coarse, for root too: an attribute does not know who opened it, and who opened it
+ * may have had it read by somebody else.  The exact ones have the same names in debugfs, and
+ * QUERY_CORES tells them to those who may know.
  */
 #include <linux/device.h>
 #include <linux/slab.h>
@@ -26,17 +26,16 @@
 
 #include <drm/drm_managed.h>
 
+#include "overtake_counters.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
-#include "overtake_usage.h"
 
 /* One file of a core's directory, or a setting of all cores. */
 struct core_file {
 	struct device_attribute attribute;
 	u32 core; /* from 1; 0 = all */
-	size_t offset; /* counters: in struct drm_overtake_core_info; settings: in overtake_core */
+	size_t offset; /* counters: in struct overtake_counters; settings: in overtake_core */
 	int (*set)(struct overtake_device *device, u32 core, u32 value);
-	ssize_t (*table)(struct overtake_device *device, u32 core, char *text);
 };
 
 #define to_core_file(attr)	container_of(attr, struct core_file, attribute)
@@ -45,8 +44,8 @@ struct core_file {
 struct core_directory {
 	char name[16];
 	struct attribute_group group;
-	struct core_file files[15];
-	struct attribute *list[16];
+	struct core_file files[13];
+	struct attribute *list[14];
 };
 
 static struct overtake_device *device_of(struct device *dev)
@@ -54,25 +53,17 @@ static struct overtake_device *device_of(struct device *dev)
 	return dev_get_drvdata(dev);
 }
 
-/* What the administrator set, of one core or of all. */
+/* What the administrator set. */
 static ssize_t setting_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
 	const struct core_file *file = to_core_file(attribute);
 	struct overtake_device *device = device_of(dev);
-	u32 first = file->core ?: 1;
-	u32 last = file->core ?: device->settings.cores;
-	int length = 0;
-	u32 core;
+	u32 value;
 
-	for (core = first; core <= last; core++) {
-		u32 value;
-
-		spin_lock_irq(&device->lock);
-		value = *(u32 *)((u8 *)&device->cores[core - 1] + file->offset);
-		spin_unlock_irq(&device->lock);
-		length += sysfs_emit_at(text, length, "%s%u", core > first ? " " : "", value);
-	}
-	return length + sysfs_emit_at(text, length, "\n");
+	spin_lock_irq(&device->lock);
+	value = *(u32 *)((u8 *)&device->cores[file->core - 1] + file->offset);
+	spin_unlock_irq(&device->lock);
+	return sysfs_emit(text, "%u\n", value);
 }
 
 static ssize_t setting_store(struct device *dev, struct device_attribute *attribute,
@@ -88,47 +79,25 @@ static ssize_t setting_store(struct device *dev, struct device_attribute *attrib
 	return ret ? ret : length;
 }
 
-static ssize_t limit_active_show(struct device *dev, struct device_attribute *attribute, char *text)
-{
-	struct drm_overtake_core_info info;
-
-	overtake_core_info(device_of(dev), to_core_file(attribute)->core, &info);
-	return sysfs_emit(text, "%u\n", info.core_limit);
-}
-
 static ssize_t counter_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
 	const struct core_file *file = to_core_file(attribute);
-	struct drm_overtake_core_info info;
+	struct overtake_counters counters;
 
-	overtake_core_info(device_of(dev), file->core, &info);
-	return sysfs_emit(text, "%llu\n", *(u64 *)((u8 *)&info + file->offset));
+	overtake_counters_coarse(device_of(dev), file->core, &counters);
+	return sysfs_emit(text, "%llu\n", *(u64 *)((u8 *)&counters + file->offset));
 }
 
-static ssize_t hangs_show(struct device *dev, struct device_attribute *attribute, char *text)
-{
-	struct overtake_device *device = device_of(dev);
-	u64 hangs;
-
-	spin_lock_irq(&device->lock);
-	hangs = device->cores[to_core_file(attribute)->core - 1].hangs;
-	spin_unlock_irq(&device->lock);
-	return sysfs_emit(text, "%llu\n", hangs);
-}
-
-static ssize_t table_show(struct device *dev, struct device_attribute *attribute, char *text)
-{
-	const struct core_file *file = to_core_file(attribute);
-
-	return file->table(device_of(dev), file->core, text);
-}
-
-#define COUNTER(field)	offsetof(struct drm_overtake_core_info, field)
-#define SETTING(name, field, setter)				\
+#define SETTING(name, mode, show, field, setter)		\
 	{							\
-		__ATTR(name, 0644, setting_show, setting_store),	\
+		__ATTR(name, mode, show, setting_store),	\
 		.offset = offsetof(struct overtake_core, field),	\
 		.set = setter,					\
+	}
+#define COUNTER(name, field)					\
+	{							\
+		__ATTR(name, 0444, counter_show, NULL),		\
+		.offset = offsetof(struct overtake_counters, field),	\
 	}
 
 static ssize_t simd_show(struct device *dev, struct device_attribute *attribute, char *text)
@@ -138,59 +107,58 @@ static ssize_t simd_show(struct device *dev, struct device_attribute *attribute,
 static DEVICE_ATTR_RO(simd);
 
 static const struct core_file core_files[] = {
-	SETTING(core_limit, limit, overtake_host_set_limit),
-	{ __ATTR(core_limit_active, 0444, limit_active_show, NULL) },
-	SETTING(normal_floor, normal_floor, overtake_host_set_normal_floor),
-	{ __ATTR(busy_ns, 0444, counter_show, NULL), .offset = COUNTER(busy_ns) },
-	{ __ATTR(fcs_high, 0444, counter_show, NULL), .offset = COUNTER(fcs_high) },
-	{ __ATTR(fcs_normal, 0444, counter_show, NULL), .offset = COUNTER(fcs_normal) },
-	{ __ATTR(preemptions, 0444, counter_show, NULL), .offset = COUNTER(preemptions) },
-	{ __ATTR(faults, 0444, counter_show, NULL), .offset = COUNTER(faults) },
-	{ __ATTR(resets, 0444, counter_show, NULL), .offset = COUNTER(resets) },
-	{ __ATTR(hangs, 0444, hangs_show, NULL) },
-	SETTING(limit, limit, overtake_host_set_limit),
-	{ __ATTR(ratio, 0444, table_show, NULL), .table = overtake_usage_ratio },
-	{ __ATTR(queue, 0444, table_show, NULL), .table = overtake_usage_queue },
-	{ __ATTR(fc_time, 0400, table_show, NULL), .table = overtake_usage_fc_time },
-	{ __ATTR(users, 0400, table_show, NULL), .table = overtake_usage_users },
+	SETTING(core_limit, 0644, setting_show, limit, overtake_host_set_limit),
+	SETTING(limit, 0644, setting_show, limit, overtake_host_set_limit),
+	{
+		__ATTR(core_limit_active, 0444, setting_show, NULL),
+		.offset = offsetof(struct overtake_core, limit_pushed),
+	},
+	SETTING(normal_floor, 0644, setting_show, normal_floor, overtake_host_set_normal_floor),
+	COUNTER(busy_ns, busy_ns),
+	COUNTER(fcs_high, fcs[OVT_RING_HIGH]),
+	COUNTER(fcs_normal, fcs[OVT_RING_NORMAL]),
+	COUNTER(preemptions, preemptions),
+	COUNTER(faults, faults),
+	COUNTER(resets, resets),
+	COUNTER(hangs, hangs),
+	COUNTER(queue, queue),
+	COUNTER(ratio, ratio),
 };
 
-static struct core_file all_limits = SETTING(core_limit, limit, overtake_host_set_limit);
+static struct core_file all_limits =
+	SETTING(core_limit, 0200, NULL, limit, overtake_host_set_limit);
 static struct core_file all_floors =
-	SETTING(normal_floor, normal_floor, overtake_host_set_normal_floor);
+	SETTING(normal_floor, 0200, NULL, normal_floor, overtake_host_set_normal_floor);
 
 /* A counter of the whole device. */
 struct device_file {
 	struct device_attribute attribute;
-	size_t offset; /* of the value in struct overtake_device */
+	size_t offset; /* in struct overtake_device_counters */
 };
 
 static ssize_t device_counter_show(struct device *dev, struct device_attribute *attribute,
 				   char *text)
 {
 	const struct device_file *file = container_of(attribute, struct device_file, attribute);
-	struct overtake_device *device = device_of(dev);
-	u64 value;
+	struct overtake_device_counters counters;
 
-	spin_lock_irq(&device->lock);
-	value = *(u64 *)((u8 *)device + file->offset);
-	spin_unlock_irq(&device->lock);
-	return sysfs_emit(text, "%llu\n", value);
+	overtake_device_counters_coarse(device_of(dev), &counters);
+	return sysfs_emit(text, "%llu\n", *(u64 *)((u8 *)&counters + file->offset));
 }
 
 static struct device_file bans = {
 	__ATTR(bans, 0444, device_counter_show, NULL),
-	offsetof(struct overtake_device, bans),
+	offsetof(struct overtake_device_counters, bans),
 };
 
 static struct device_file lost_interrupts = {
 	__ATTR(lost_interrupts, 0444, device_counter_show, NULL),
-	offsetof(struct overtake_device, lost_interrupts),
+	offsetof(struct overtake_device_counters, lost_interrupts),
 };
 
 static struct device_file spurious_interrupts = {
 	__ATTR(spurious_interrupts, 0444, device_counter_show, NULL),
-	offsetof(struct overtake_device, spurious_interrupts),
+	offsetof(struct overtake_device_counters, spurious_interrupts),
 };
 
 static struct attribute *device_attributes[] = {

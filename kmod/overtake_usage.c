@@ -1,77 +1,94 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables for sysfs, under the names that users of such boards know: what a core does, and for whom.
+ * What a core does, and for whom: debugfs coreN/, root only.
  *
- *	ratio		percent that the core was busy in the last whole window of a second
- *	queue		FCs that run, are committed or wait in a ring
+ *	busy_ns, fcs_high, ... ratio
+ *			the counters of sysfs, exact
  *	fc_time		the last FCs that ended, oldest first
  *	users		who had FCs on the core: processes that opened the files that are open
  *
- * The last two tell of other clients what is theirs: tags, which may be addresses, and how long
- * each of their FCs took.  They are root's to read.
+ * and beside them the device's counters of sysfs, exact.  The tables tell of clients what is
+ * theirs: tags, which may be addresses, and how long each of their FCs took.
  */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/sysfs.h>
+#include <linux/sort.h>
 
+#include "overtake_counters.h"
 #include "overtake_history.h"
 #include "overtake_usage.h"
 
-/* So that a table of them fits a page. */
-#define USERS_SHOWN	40u
+#define CORE_COUNTER(name, field)						\
+static int name##_get(void *data, u64 *value)					\
+{										\
+	const struct overtake_core *core = data;				\
+	struct overtake_counters counters;					\
+										\
+	overtake_counters_exact(core->device, core->number, &counters);		\
+	*value = counters.field;						\
+	return 0;								\
+}										\
+DEFINE_DEBUGFS_ATTRIBUTE(name##_fops, name##_get, NULL, "%llu\n")
 
-ssize_t overtake_usage_ratio(struct overtake_device *device, u32 core, char *text)
-{
-	u32 ratio;
+CORE_COUNTER(busy_ns, busy_ns);
+CORE_COUNTER(fcs_high, fcs[OVT_RING_HIGH]);
+CORE_COUNTER(fcs_normal, fcs[OVT_RING_NORMAL]);
+CORE_COUNTER(preemptions, preemptions);
+CORE_COUNTER(faults, faults);
+CORE_COUNTER(resets, resets);
+CORE_COUNTER(hangs, hangs);
+CORE_COUNTER(queue, queue);
+CORE_COUNTER(ratio, ratio);
 
-	spin_lock_irq(&device->lock);
-	ratio = overtake_history_ratio_locked(device, core);
-	spin_unlock_irq(&device->lock);
-	return sysfs_emit(text, "%u\n", ratio);
-}
+#define DEVICE_COUNTER(name)							\
+static int name##_get(void *data, u64 *value)					\
+{										\
+	struct overtake_device_counters counters;				\
+										\
+	overtake_device_counters_exact(data, &counters);			\
+	*value = counters.name;							\
+	return 0;								\
+}										\
+DEFINE_DEBUGFS_ATTRIBUTE(name##_fops, name##_get, NULL, "%llu\n")
 
-ssize_t overtake_usage_queue(struct overtake_device *device, u32 core, char *text)
-{
-	u32 unfinished;
+DEVICE_COUNTER(bans);
+DEVICE_COUNTER(lost_interrupts);
+DEVICE_COUNTER(spurious_interrupts);
 
-	spin_lock_irq(&device->lock);
-	unfinished = ovt_fw_unfinished(&device->fw, core);
-	spin_unlock_irq(&device->lock);
-	return sysfs_emit(text, "%u\n", unfinished);
-}
-
-static ssize_t print_fcs(const struct overtake_core_history *history, char *text)
+static void show_fcs(struct seq_file *file, const struct overtake_core_history *history)
 {
 	u64 first = history->fc_count > OVERTAKE_FCS_KEPT ?
 		    history->fc_count - OVERTAKE_FCS_KEPT : 0;
-	ssize_t length;
 	u64 i;
 
-	length = sysfs_emit(text, "index id fc group prio start_ns end_ns run_ns fault\n");
+	seq_puts(file, "index id fc group prio start_ns end_ns run_ns fault\n");
 	for (i = first; i < history->fc_count; i++) {
 		const struct overtake_fc_record *fc = &history->fcs[i % OVERTAKE_FCS_KEPT];
 
-		length += sysfs_emit_at(text, length, "%llu %llu %u %u %u %llu %llu %llu %u\n",
-					fc->index, fc->tag, fc->fc_index, fc->pid, fc->priority,
-					fc->start_ns, fc->end_ns, fc->end_ns - fc->start_ns,
-					fc->fault);
+		seq_printf(file, "%llu %llu %u %u %u %llu %llu %llu %u\n", fc->index, fc->tag,
+			   fc->fc_index, fc->pid, fc->priority, fc->start_ns, fc->end_ns,
+			   fc->end_ns - fc->start_ns, fc->fault);
 	}
-	return length;
 }
 
-ssize_t overtake_usage_fc_time(struct overtake_device *device, u32 core, char *text)
+static int fc_time_show(struct seq_file *file, void *unused)
 {
+	const struct overtake_core *core = file->private;
+	struct overtake_device *device = core->device;
 	struct overtake_core_history *copy = kmalloc(sizeof(*copy), GFP_KERNEL);
-	ssize_t length;
 
 	if (!copy)
 		return -ENOMEM;
 	spin_lock_irq(&device->lock);
-	*copy = device->history->cores[core - 1];
+	*copy = device->history->cores[core->number - 1];
+	overtake_note_read_locked(device, OVERTAKE_FCS_KEPT);
 	spin_unlock_irq(&device->lock);
-	length = print_fcs(copy, text);
+	show_fcs(file, copy);
 	kfree(copy);
-	return length;
+	return 0;
 }
+DEFINE_SHOW_ATTRIBUTE(fc_time);
 
 struct user_row {
 	u32 pid;
@@ -81,71 +98,133 @@ struct user_row {
 	u64 busy_ns;
 };
 
-/* The row of @client's process, a new one if need be; NULL if there is no room. */
-static struct user_row *find_row(struct user_row *users, u32 *count,
-				 const struct overtake_client *client)
-{
-	u32 i;
-
-	for (i = 0; i < *count; i++)
-		if (users[i].pid == client->tgid)
-			return &users[i];
-	if (*count == USERS_SHOWN)
-		return NULL;
-	users[i].pid = client->tgid;
-	strscpy(users[i].comm, client->comm, sizeof(users[i].comm));
-	(*count)++;
-	return &users[i];
-}
-
-static void add_client(struct user_row *users, u32 *count, struct overtake_client *client, u32 core)
+static void fill_row(struct user_row *row, struct overtake_client *client, u32 core)
 {
 	struct overtake_device *device = client->device;
 	struct overtake_usage usage;
-	struct user_row *user;
 	u32 ring;
 
 	spin_lock_irq(&device->lock);
 	usage = client->usage[core - 1];
+	overtake_note_read_locked(device, 1);
 	spin_unlock_irq(&device->lock);
-	user = find_row(users, count, client);
-	if (!user)
-		return;
-	user->jobs += usage.jobs;
+	*row = (struct user_row){ .pid = client->tgid, .jobs = usage.jobs };
+	strscpy(row->comm, client->comm, sizeof(row->comm));
 	for (ring = 0; ring < OVT_RING_COUNT; ring++) {
-		user->fcs += usage.fcs[ring];
-		user->busy_ns += usage.busy_ns[ring];
+		row->fcs += usage.fcs[ring];
+		row->busy_ns += usage.busy_ns[ring];
 	}
 }
 
-static u32 collect_users(struct overtake_device *device, u32 core, struct user_row *users)
+/* One row for each open file, at most @room; the number of files.  A file leaves the list first. */
+static u32 collect_files(struct overtake_device *device, u32 core, struct user_row *rows, u32 room)
 {
 	struct drm_file *file;
 	u32 count = 0;
 
-	/* A file leaves the list before its client goes. */
 	mutex_lock(&device->drm.filelist_mutex);
-	list_for_each_entry(file, &device->drm.filelist, lhead)
-		add_client(users, &count, file->driver_priv, core);
+	list_for_each_entry(file, &device->drm.filelist, lhead) {
+		if (count < room)
+			fill_row(&rows[count], file->driver_priv, core);
+		count++;
+	}
 	mutex_unlock(&device->drm.filelist_mutex);
 	return count;
 }
 
-ssize_t overtake_usage_users(struct overtake_device *device, u32 core, char *text)
+static int compare_rows(const void *one, const void *other)
 {
-	struct user_row *users = kcalloc(USERS_SHOWN, sizeof(*users), GFP_KERNEL);
-	ssize_t length;
+	u32 first = ((const struct user_row *)one)->pid;
+	u32 second = ((const struct user_row *)other)->pid;
+
+	return first < second ? -1 : first > second;
+}
+
+/* Adds up the rows of each process; the number of processes. */
+static u32 merge_rows(struct user_row *rows, u32 count)
+{
+	u32 merged = 0;
+	u32 i;
+
+	sort(rows, count, sizeof(*rows), compare_rows, NULL);
+	for (i = 1; i < count; i++) {
+		if (rows[i].pid != rows[merged].pid) {
+			rows[++merged] = rows[i];
+			continue;
+		}
+		rows[merged].jobs += rows[i].jobs;
+		rows[merged].fcs += rows[i].fcs;
+		rows[merged].busy_ns += rows[i].busy_ns;
+	}
+	return count ? merged + 1 : 0;
+}
+
+/* A process chooses its name: what would begin another line is shown as an escape. */
+static void show_row(struct seq_file *file, const struct user_row *row)
+{
+	seq_printf(file, "%u %llu %llu %llu %*pE\n", row->pid, row->jobs, row->fcs, row->busy_ns,
+		   (int)strlen(row->comm), row->comm);
+}
+
+/* Files that are opened while the memory for them is got. */
+#define FILES_MORE	16u
+
+static int users_show(struct seq_file *file, void *unused)
+{
+	const struct overtake_core *core = file->private;
+	u32 room = collect_files(core->device, core->number, NULL, 0) + FILES_MORE;
+	struct user_row *rows = kvcalloc(room, sizeof(*rows), GFP_KERNEL);
 	u32 count, i;
 
-	if (!users)
+	if (!rows)
 		return -ENOMEM;
-	count = collect_users(device, core, users);
-	length = sysfs_emit(text, "pid jobs fcs time_ns name\n");
-	/* A process chooses its name: what would begin another line is shown as an escape. */
+	count = merge_rows(rows, min(collect_files(core->device, core->number, rows, room), room));
+	seq_puts(file, "pid jobs fcs time_ns name\n");
 	for (i = 0; i < count; i++)
-		length += sysfs_emit_at(text, length, "%u %llu %llu %llu %*pE\n", users[i].pid,
-					users[i].jobs, users[i].fcs, users[i].busy_ns,
-					(int)strlen(users[i].comm), users[i].comm);
-	kfree(users);
-	return length;
+		show_row(file, &rows[i]);
+	kvfree(rows);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(users);
+
+static const struct {
+	const char *name;
+	const struct file_operations *fops;
+} core_files[] = {
+	{ "busy_ns", &busy_ns_fops },
+	{ "fcs_high", &fcs_high_fops },
+	{ "fcs_normal", &fcs_normal_fops },
+	{ "preemptions", &preemptions_fops },
+	{ "faults", &faults_fops },
+	{ "resets", &resets_fops },
+	{ "hangs", &hangs_fops },
+	{ "queue", &queue_fops },
+	{ "ratio", &ratio_fops },
+	{ "fc_time", &fc_time_fops },
+	{ "users", &users_fops },
+};
+
+static void add_core(struct dentry *root, struct overtake_core *core)
+{
+	struct dentry *directory;
+	char name[16];
+	u32 i;
+
+	snprintf(name, sizeof(name), "core%u", core->number);
+	directory = debugfs_create_dir(name, root);
+	for (i = 0; i < ARRAY_SIZE(core_files); i++)
+		debugfs_create_file(core_files[i].name, 0400, directory, core, core_files[i].fops);
+}
+
+/* DRM removes them with the device. */
+void overtake_usage_add(struct overtake_device *device)
+{
+	struct dentry *root = device->drm.debugfs_root;
+	u32 i;
+
+	for (i = 0; i < device->settings.cores; i++)
+		add_core(root, &device->cores[i]);
+	debugfs_create_file("bans", 0400, root, device, &bans_fops);
+	debugfs_create_file("lost_interrupts", 0400, root, device, &lost_interrupts_fops);
+	debugfs_create_file("spurious_interrupts", 0400, root, device, &spurious_interrupts_fops);
 }

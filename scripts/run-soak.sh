@@ -4,6 +4,8 @@
 #
 #   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
+#   - the module's suite with the kernel's mitigations against speculation, which are off otherwise
+#   - what an ordinary client can do to others with cheap means, module parameters being the defaults
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
 #   - the table of the five networks: likeness to float, compile time, memory; they, split at more limits
 #   - 2,000 random networks, device against interpreter; what the documents show and takes minutes
@@ -41,6 +43,8 @@ soak debug-kernel tests/vm/run --kernel debug --timeout 7200 -- tests/vm/suites
 for round in $(seq "$rounds"); do
 	soak "round-$round" tests/vm/run --timeout 900 -- tests/vm/suites
 done
+soak mitigations tests/vm/run --append mitigations=auto --timeout 1800 -- tests/kmod/run-all
+soak attacks tests/vm/run --timeout 1800 -- tests/kmod/run-attacks
 soak networks-embedded scripts/prepare-networks.sh glyphs resnet18 mobilenetv2 yolo unet vit
 soak networks-table make networks
 soak agreement make agreement

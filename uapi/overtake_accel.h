@@ -136,6 +136,15 @@ struct drm_overtake_device_info {
 
 /**
  * struct drm_overtake_core_info - counters of one core
+ *
+ * How long others' FCs take is none of a client's business, so without CAP_PERFMON (in the initial
+ * user namespace) the counters are coarse: they change at most every 100 ms, at whole multiples of
+ * 100 ms of CLOCK_MONOTONIC, to what they were then; of each open file @busy_ns counts whole
+ * multiples of 10 ms, @fcs_high and @fcs_normal whole multiples of 16; @preemptions is rounded down
+ * to a multiple of 16.  What a file has left over when it is closed is not counted.  A client
+ * learns of its own work exactly: from fdinfo and from struct overtake_result.  @core_limit is
+ * always exact.
+ *
  * @core: out: number, from 1
  * @core_limit: out: limit in force: 0 = no preemption, n = HIGH waits for at most n NORMAL FCs
  * @busy_ns: out: device time spent executing FCs
@@ -159,6 +168,8 @@ struct drm_overtake_core_info {
 /*
  * Limits, in the order of OVERTAKE_QUERY_LIMITS; those to come are added at the end.  E2BIG: one
  * call asks for more than any may; ENOSPC: with all that is there already it would be too much.
+ * Without CAP_PERFMON the use of OVERTAKE_LIMIT_COMMANDS, which is everybody's, is coarse: it
+ * changes as the counters of a core do, and is rounded down to a multiple of 1024.
  */
 #define OVERTAKE_LIMIT_CONTEXTS		0u	/* of the file; ENOSPC */
 #define OVERTAKE_LIMIT_CONTEXT_JOBS	1u	/* of one context, not yet collected; ENOSPC */

@@ -25,6 +25,7 @@ void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 		ovt_core_init(ovt_fw_hw(fw, core), core, config->profile, config->mode);
 		ovt_fw_hw(fw, core)->clock = config->clock;
 		memset(state, 0, sizeof(*state));
+		ovt_list_init(&state->circle);
 		for (ring = 0; ring < OVT_RING_COUNT; ring++) {
 			ovt_list_init(&state->jobs[ring]);
 			state->refill[ring] = &state->jobs[ring];
@@ -35,7 +36,21 @@ void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 void ovt_fw_context_init(struct ovt_fw_context *context)
 {
 	ovt_list_init(&context->jobs);
+	context->turns = NULL;
 	context->killed = 0;
+}
+
+void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_turn *turns,
+			       u32 core_count)
+{
+	u32 core;
+
+	for (core = 0; core < core_count; core++) {
+		ovt_list_init(&turns[core].circle_link);
+		ovt_list_init(&turns[core].jobs);
+		turns[core].allowance = 0;
+	}
+	context->turns = turns;
 }
 
 static void queue_command(struct ovt_fw *fw, enum ovt_command_type type, u64 now_ns,
@@ -318,7 +333,11 @@ static void retire(struct ovt_fw *fw, u32 core)
 		ovt_job_end(fw, job, OVT_JOB_OK);
 }
 
-/* Tells of a NORMAL job that has begun, is not finished, and sees a HIGH FC go first. */
+/*
+ * Tells of a NORMAL job that has begun, is not finished, and sees a HIGH FC go first.  Of one at a
+ * time: on a fair device, where other contexts' jobs may be in the same position, of the one whose FC
+ * was the last.
+ */
 static void note_overtaking(struct ovt_fw *fw, u32 core)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
@@ -339,9 +358,12 @@ static void note_overtaking(struct ovt_fw *fw, u32 core)
 	ovt_fw_push_event(fw, &event);
 }
 
-static void note_normal_start(struct ovt_fw_core *state, struct ovt_fw_job *job)
+/* @high_done: HIGH FCs that the core has run; none of them runs now. */
+static void note_normal_start(struct ovt_fw_core *state, struct ovt_fw_job *job, u64 high_done)
 {
-	job->preemptions += job->overtaken;
+	if (job->started > 1 && job->high_before != high_done)
+		job->preemptions++;
+	job->high_before = high_done;
 	job->overtaken = 0;
 	state->last_normal = job->started < job->fc_count ? job : NULL;
 }
@@ -362,7 +384,7 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 	if (ring == OVT_RING_HIGH)
 		note_overtaking(fw, core);
 	else
-		note_normal_start(state, job);
+		note_normal_start(state, job, hw->done[OVT_RING_HIGH]);
 	hw->exec.stop_ns = job->stop_ns;
 	state->running = job;
 	state->executed = 0;
@@ -387,6 +409,8 @@ static void choose(struct ovt_fw *fw, u32 core)
 		start_fc(fw, core, OVT_RING_NORMAL);
 		return;
 	case OVT_CHOOSE_NORMAL:
+		if (!ovt_ring_used(&hw->rings[OVT_RING_NORMAL]))
+			ovt_fair_take(fw, core, 1);
 		start_fc(fw, core, OVT_RING_NORMAL);
 		return;
 	}

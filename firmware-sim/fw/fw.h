@@ -56,9 +56,17 @@ struct ovt_fc {
 	u32 insn_count;
 };
 
+/* A context's turn on a core of a fair device: see fw/fair.c. */
+struct ovt_fw_turn {
+	struct ovt_list circle_link;	/* in the core's circle while @jobs has any */
+	struct ovt_list jobs;		/* NORMAL ones with FCs that were not taken, by arrival */
+	u32 allowance;			/* FCs left of the turn that has begun; 0: it has not */
+};
+
 /* A client's queue, embedded in the host's own; all of it is the firmware's. */
 struct ovt_fw_context {
 	struct ovt_list jobs;
+	struct ovt_fw_turn *turns;	/* one for each core; NULL if the device is not fair */
 	u32 killed;			/* enum ovt_context_killed; 0: it lives */
 };
 
@@ -102,12 +110,13 @@ struct ovt_fw_job {
 	u32 done;			/* FCs ended */
 	u32 preemptions;
 	u32 cancelled;
-	u32 overtaken;			/* a HIGH FC ran since its last one */
+	u32 overtaken;			/* PREEMPTED was said since its last FC */
 	u32 fault;
 	u32 fault_insn;
 	u64 stop_ns;			/* see ovt_fw_stop(); 0 = never */
 	u64 sequence;
-	u64 first_position;
+	u64 first_position;		/* NORMAL of a fair device: none, an FC's is given when it is taken */
+	u64 high_before;		/* HIGH FCs that its core had run at the start of its last FC */
 	u64 arrival_ns;
 	u64 start_ns;			/* first FC */
 	u64 end_ns;
@@ -138,7 +147,7 @@ struct ovt_command {
 enum ovt_event_type {
 	OVT_EVENT_ARRIVED,		/* job placed on @core; @fc_index FCs entered @ring */
 	OVT_EVENT_STARTED,		/* FC started: run the core's thread */
-	OVT_EVENT_PREEMPTED,		/* a HIGH FC starts between two FCs of NORMAL @job */
+	OVT_EVENT_PREEMPTED,		/* a HIGH FC starts, and NORMAL @job, whose FC was the last, has more */
 	OVT_EVENT_DONE,			/* FC ended */
 	OVT_EVENT_FAULT,		/* FC ended by a fault; @job ends */
 	OVT_EVENT_HUNG,			/* FC ended by the watchdog; @job ends */
@@ -163,6 +172,7 @@ struct ovt_event {
  * @profile: numbers of the device, outlives it
  * @mode: how cores spend an FC's time
  * @core_count: 1..OVT_MAX_CORES
+ * @fair: NORMAL takes turns by context, which then have ovt_fw_context_take_turns(); see fw/fair.c
  * @watchdog_cycles: cycles one FC may execute
  * @clock: what one FC may take the host
  * @lag_max_ns: how far the timeline may fall behind the horizon before commands overtake it; 0 for
@@ -178,6 +188,7 @@ struct ovt_fw_config {
 	const struct ovt_profile *profile;
 	enum ovt_mode mode;
 	u32 core_count;
+	bool fair;
 	u64 watchdog_cycles;
 	struct ovt_clock clock;
 	u64 lag_max_ns;
@@ -194,13 +205,14 @@ struct ovt_fw_config {
 struct ovt_fw_core {
 	struct ovt_list jobs[OVT_RING_COUNT];	/* with FCs that have not started */
 	struct ovt_list *refill[OVT_RING_COUNT]; /* first of @jobs with FCs not in the ring */
+	struct ovt_list circle;			/* fair: the turns of contexts whose FCs wait, next first */
 	u64 next_position[OVT_RING_COUNT];
 	u64 waiting[OVT_RING_COUNT];		/* FCs arrived, not started, not dropped */
 	u32 unfinished;				/* running, committed or in a ring */
 	u32 executed;				/* the running FC has nothing left to execute */
 	u64 start_ns;
 	u64 end_ns;				/* OVT_TIME_NEVER until known */
-	u64 preemptions;			/* PREEMPTED events */
+	u64 preemptions;			/* PREEMPTED events; fair: of some jobs fewer than theirs */
 	u64 faults;
 	u64 resets;
 	struct ovt_fw_job *running;
@@ -223,6 +235,13 @@ struct ovt_fw {
 
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config);
 void ovt_fw_context_init(struct ovt_fw_context *context);
+
+/*
+ * What a context of a fair device needs beside: @turns, storage for @core_count of them, which is the
+ * firmware's until the KILLED event.
+ */
+void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_turn *turns,
+			       u32 core_count);
 
 /*
  * Room in the command queue is reserved before a host commits to anything: 2 for a job

@@ -41,6 +41,15 @@ void ovt_ring_refill(struct ovt_fw *fw, u32 core);
 void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job);
 void ovt_ring_commit(struct ovt_fw *fw, u32 core);
 
+void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_job *job,
+		   u64 position);
+
+/* fair.c: NORMAL of a fair device. */
+void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_job *job);
+void ovt_fair_forget(struct ovt_fw_job *job);
+void ovt_fair_announce(struct ovt_fw *fw, u32 core);
+void ovt_fair_take(struct ovt_fw *fw, u32 core, u32 most);
+
 /* Stop the FC that @core runs, as of now_ns, with @fault. */
 void ovt_fw_abort(struct ovt_fw *fw, u32 core, u32 fault);
 

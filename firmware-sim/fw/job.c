@@ -29,6 +29,16 @@ static u32 least_loaded_core(struct ovt_fw *fw)
 	return best;
 }
 
+/* Its FCs take the next positions. */
+static void enter_ring(struct ovt_fw_core *state, struct ovt_fw_job *job, enum ovt_ring_index ring)
+{
+	job->first_position = state->next_position[ring];
+	state->next_position[ring] += job->fc_count;
+	ovt_list_append(&state->jobs[ring], &job->ring_link);
+	if (state->refill[ring] == &state->jobs[ring])
+		state->refill[ring] = &job->ring_link;
+}
+
 void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	enum ovt_ring_index ring = ovt_job_ring(job);
@@ -39,14 +49,13 @@ void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 	job->state = OVT_JOB_QUEUED;
 	job->arrival_ns = fw->now_ns;
 	job->sequence = ++fw->next_sequence;
-	job->first_position = state->next_position[ring];
-	state->next_position[ring] += job->fc_count;
 	state->waiting[ring] += job->fc_count;
 	state->unfinished += job->fc_count;
 	ovt_list_append(&job->context->jobs, &job->context_link);
-	ovt_list_append(&state->jobs[ring], &job->ring_link);
-	if (state->refill[ring] == &state->jobs[ring])
-		state->refill[ring] = &job->ring_link;
+	if (fw->config.fair && ring == OVT_RING_NORMAL)
+		ovt_fair_arrive(fw, job);
+	else
+		enter_ring(state, job, ring);
 	job_event(fw, job, OVT_EVENT_ARRIVED);
 	if (job->context->killed)
 		ovt_job_cancel(fw, job);

@@ -12,8 +12,9 @@ static struct ovt_fw_job *ring_job(struct ovt_list *link)
 	return ovt_container_of(link, struct ovt_fw_job, ring_link);
 }
 
-static void push_descriptor(struct ovt_core *core, enum ovt_ring_index index,
-			    struct ovt_fw_job *job)
+/* The next FC of @job that is in no ring yet. */
+void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_fw_job *job,
+		   u64 position)
 {
 	struct ovt_ring *ring = &core->rings[index];
 	u32 fc = job->queued++;
@@ -25,7 +26,7 @@ static void push_descriptor(struct ovt_core *core, enum ovt_ring_index index,
 		.insn_count = job->fcs[fc].insn_count,
 		.fc_index = fc,
 		.sequence = job->sequence,
-		.position = job->first_position + fc,
+		.position = position,
 	};
 	ovt_core_write(core, index == OVT_RING_HIGH ? OVT_REG_HIGH_TAIL : OVT_REG_NORMAL_TAIL,
 		       ring->tail + 1);
@@ -41,7 +42,7 @@ static void refill_ring(struct ovt_fw *fw, u32 number, enum ovt_ring_index index
 	       ovt_ring_used(&core->rings[index]) < OVT_RING_ENTRIES) {
 		struct ovt_fw_job *job = ring_job(state->refill[index]);
 
-		push_descriptor(core, index, job);
+		ovt_ring_push(core, index, job, job->first_position + job->queued);
 		if (job->queued == job->fc_count)
 			state->refill[index] = state->refill[index]->next;
 	}
@@ -51,7 +52,10 @@ void ovt_ring_refill(struct ovt_fw *fw, u32 core)
 {
 	ovt_core_skip_cancelled(ovt_fw_hw(fw, core));
 	refill_ring(fw, core, OVT_RING_HIGH);
-	refill_ring(fw, core, OVT_RING_NORMAL);
+	if (fw->config.fair)
+		ovt_fair_announce(fw, core);
+	else
+		refill_ring(fw, core, OVT_RING_NORMAL);
 }
 
 /* Takes what @job still has waiting out of its core: nothing refers to the job any more. */
@@ -62,9 +66,13 @@ void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job)
 	struct ovt_ring *ring = &ovt_fw_hw(fw, job->placed_core)->rings[index];
 	u32 at;
 
-	if (state->refill[index] == &job->ring_link)
-		state->refill[index] = job->ring_link.next;
-	ovt_list_remove(&job->ring_link);
+	if (fw->config.fair && index == OVT_RING_NORMAL) {
+		ovt_fair_forget(job);
+	} else {
+		if (state->refill[index] == &job->ring_link)
+			state->refill[index] = job->ring_link.next;
+		ovt_list_remove(&job->ring_link);
+	}
 	for (at = ring->head; at != ring->tail; at++) {
 		struct ovt_descriptor *descriptor = &ring->entries[at % OVT_RING_ENTRIES];
 
@@ -87,6 +95,10 @@ void ovt_ring_commit(struct ovt_fw *fw, u32 number)
 	struct ovt_list *link;
 	u64 end = core->commit_end;
 
+	if (fw->config.fair) {
+		ovt_fair_take(fw, number, left);
+		return;
+	}
 	if (left >= state->waiting[OVT_RING_NORMAL]) {
 		ovt_core_write(core, OVT_REG_COMMIT_END, state->next_position[OVT_RING_NORMAL]);
 		return;

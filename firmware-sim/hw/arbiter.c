@@ -8,6 +8,10 @@
  * unbounded NORMAL ring: it ends at COMMIT_END, wherever cancelled FCs have left holes.
  * How far n FCs reach is for the firmware to say, which knows what does not fit the ring.
  *
+ * A firmware that orders NORMAL itself keeps what it has not committed out of the ring, and says in
+ * NORMAL_NEXT whose arrival counts beside HIGH's.  A choice of NORMAL or of a batch then asks it to
+ * put that there.
+ *
  * A NORMAL floor of m, off by default, bounds how long NORMAL can starve: when m HIGH FCs in a row
  * have gone ahead of a waiting NORMAL one, it runs before the next.
  */
@@ -25,13 +29,14 @@ enum ovt_choice ovt_arbiter_choose(struct ovt_core *core)
 	const struct ovt_descriptor *high = ring_head(&core->rings[OVT_RING_HIGH]);
 	const struct ovt_descriptor *normal = ring_head(&core->rings[OVT_RING_NORMAL]);
 	bool committed = normal && normal->position < core->commit_end;
+	u64 arrival = normal ? normal->sequence : core->normal_next;
 
 	if (!committed)
 		core->limit_active = core->limit;
-	if (!high && !normal)
+	if (!high && !arrival)
 		return OVT_CHOOSE_NOTHING;
 	if (!core->limit_active) {
-		if (!normal || (high && high->sequence < normal->sequence))
+		if (!arrival || (high && high->sequence < arrival))
 			return OVT_CHOOSE_HIGH;
 		return OVT_CHOOSE_NORMAL;
 	}
@@ -39,7 +44,7 @@ enum ovt_choice ovt_arbiter_choose(struct ovt_core *core)
 		return OVT_CHOOSE_NORMAL;
 	if (!high)
 		return OVT_CHOOSE_COMMIT;
-	if (normal && core->normal_floor && core->overtook >= core->normal_floor)
+	if (arrival && core->normal_floor && core->overtook >= core->normal_floor)
 		return OVT_CHOOSE_NORMAL;
 	return OVT_CHOOSE_HIGH;
 }

@@ -67,6 +67,8 @@ u64 ovt_core_read(struct ovt_core *core, u32 offset)
 		return core->active ? ovt_read_once(core->exec.retired) : 0;
 	case OVT_REG_BAD_ACCESS:
 		return core->bad_accesses;
+	case OVT_REG_NORMAL_NEXT:
+		return core->normal_next;
 	default:
 		core->bad_accesses++;
 		return 0;
@@ -106,6 +108,9 @@ void ovt_core_write(struct ovt_core *core, u32 offset, u64 value)
 		break;
 	case OVT_REG_COMMIT_END:
 		core->commit_end = value;
+		break;
+	case OVT_REG_NORMAL_NEXT:
+		core->normal_next = value;
 		break;
 	case OVT_REG_HIGH_TAIL:
 		write_tail(core, &core->rings[OVT_RING_HIGH], value);
@@ -184,7 +189,7 @@ void ovt_core_start(struct ovt_core *core, enum ovt_ring_index index, u64 cycle_
 	exec->retired = core->profile->fc_overhead_cycles;
 	ring->head++;
 	if (index == OVT_RING_HIGH && core->limit_active &&
-	    ovt_ring_used(&core->rings[OVT_RING_NORMAL]))
+	    (ovt_ring_used(&core->rings[OVT_RING_NORMAL]) || core->normal_next))
 		core->overtook++;
 	else
 		core->overtook = 0;

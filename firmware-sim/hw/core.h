@@ -54,6 +54,9 @@ enum ovt_register {
 	OVT_REG_NORMAL_DONE = 0x98,	/* RO FCs ended from NORMAL */
 	OVT_REG_RETIRED = 0xa0,		/* RO cycles retired by the running FC */
 	OVT_REG_BAD_ACCESS = 0xa8,	/* RO accesses to unknown registers */
+	OVT_REG_NORMAL_NEXT = 0xb0,	/* RW arrival sequence of what the firmware would put next into
+					 * an empty NORMAL ring, 0 = nothing
+					 */
 };
 
 #define OVT_CONTROL_ABORT	(1u << 0)	/* with OVERTAKE_FAULT_RESET */
@@ -152,6 +155,7 @@ struct ovt_core {
 	u32 irq_status;
 	u32 irq_mask;
 	u32 bad_accesses;
+	u64 normal_next;
 	struct ovt_clock clock;
 	u64 commit_end;
 	u64 busy_ns;

@@ -31,8 +31,9 @@ struct ovt_region {
  * struct ovt_operands - pointers of a validated instruction
  *
  * Only what the opcode uses is set, the rest is NULL.  Every access that the operator makes through
- * them stays inside the regions; under speculation a loop may go a little beyond its end, so what
- * is next to a region has to be its client's own or not mapped.
+ * them stays inside the regions.  Under speculation a loop may go beyond its end, and by the
+ * client's strides far beyond; so no operator makes an address of what it reads, but for those
+ * that look it up in a table, which clamp all that leads there (ovt_index_at()).
  */
 struct ovt_operands {
 	u8 *out;

@@ -6,6 +6,7 @@
  * fits in s32 and is added as such.
  */
 #include "hw/operator_units.h"
+#include "hw/terms.h"
 
 void ovt_store_sums(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		    const struct ovt_cursor *at, u32 count, const u32 *sums)
@@ -54,71 +55,109 @@ void ovt_multiply_pixel(u32 *sums, const s8 *in, s32 zero_point, const s8 *weigh
 	}
 }
 
+/* Adds term @x of a row of taps: a tap, or some of the inputs of one. */
+static inline void add_tap(u32 *sums, const struct overtake_insn *insn,
+			   const struct ovt_operands *operands, const struct ovt_window *window,
+			   const struct ovt_block_weights *block, u32 parts, u32 y, u32 x)
+{
+	u32 column = parts == 1 ? x : x / parts;
+	u32 first = (x - column * parts) * OVT_TERM_INPUTS;
+	const s8 *weights = block->weights + (window->kernel_y + y) * block->row +
+			    (window->kernel_x + column) * block->tap +
+			    (u64)first * OVERTAKE_WEIGHT_BLOCK;
+
+	ovt_multiply_pixel(sums, ovt_tap_at(insn, operands, window, y, column,
+					    block->first_input + first),
+			   insn->in[0].zero_point, weights, ovt_term_inputs(block->inputs - first));
+}
+
 s64 ovt_unit_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		  const struct ovt_cursor *at, u32 count)
+		  struct ovt_cursor *at, u32 count)
 {
 	struct ovt_block_weights block = ovt_block_weights_at(insn, operands, at);
 	struct ovt_window window = ovt_window_at(insn, at);
+	u32 term_work = ovt_term_inputs(block.inputs) * OVT_UNIT_CHANNELS;
+	u32 parts = ovt_terms_of(block.inputs);
+	struct ovt_terms terms = ovt_terms_at(at, window.rows, window.columns * parts, term_work);
 	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
-	u32 y, x;
+	s64 work = 0;
+	u32 x;
 
-	for (y = 0; y < window.rows; y++) {
-		const s8 *weights = block.weights + (window.kernel_y + y) * block.row +
-				    window.kernel_x * block.tap;
-
-		for (x = 0; x < window.columns; x++)
-			ovt_multiply_pixel(sums, ovt_tap_at(insn, operands, &window, y, x,
-							    block.first_input),
-					   insn->in[0].zero_point, weights + x * block.tap,
-					   block.inputs);
+	if (!ovt_terms_begin(at))
+		memcpy(sums, at->results, sizeof(sums));
+	while (ovt_terms_next(&terms)) {
+		for (x = terms.column; x < terms.column + terms.count; x++)
+			add_tap(sums, insn, operands, &window, &block, parts, terms.row, x);
+		work += (s64)terms.count * term_work;
 	}
-	ovt_store_sums(insn, operands, at, count, sums);
-	return (s64)window.rows * window.columns * block.inputs * OVT_UNIT_CHANNELS;
+	if (ovt_terms_end(&terms, at, sums, sizeof(sums)))
+		ovt_store_sums(insn, operands, at, count, sums);
+	return work;
 }
 
 s64 ovt_unit_depthwise(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		       const struct ovt_cursor *at, u32 count)
+		       struct ovt_cursor *at, u32 count)
 {
 	u64 pixel_weights = ((u64)insn->out.channels + 7) / 8 * 8;
 	u64 row_weights = pixel_weights * insn->kernel_width;
 	struct ovt_window window = ovt_window_at(insn, at);
-	const s8 *weights = (const s8 *)operands->weights + at->c +
-			    window.kernel_y * row_weights + window.kernel_x * pixel_weights;
+	struct ovt_terms terms = ovt_terms_at(at, window.rows, window.columns, OVT_UNIT_CHANNELS);
 	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
-	u32 y, x, i;
+	s64 work = 0;
+	u32 x, i;
 
-	for (y = 0; y < window.rows; y++, weights += row_weights) {
-		const s8 *factors = weights;
+	if (!ovt_terms_begin(at))
+		memcpy(sums, at->results, sizeof(sums));
+	while (ovt_terms_next(&terms)) {
+		const s8 *factors = (const s8 *)operands->weights + at->c +
+				    (window.kernel_y + terms.row) * row_weights +
+				    (window.kernel_x + terms.column) * pixel_weights;
 
-		for (x = 0; x < window.columns; x++, factors += pixel_weights) {
-			const s8 *in = ovt_tap_at(insn, operands, &window, y, x, at->c);
+		for (x = terms.column; x < terms.column + terms.count; x++) {
+			const s8 *in = ovt_tap_at(insn, operands, &window, terms.row, x, at->c);
 
 			for (i = 0; i < count; i++)
 				sums[i] += (u32)((in[i] - insn->in[0].zero_point) * factors[i]);
+			factors += pixel_weights;
 		}
+		work += (s64)terms.count * OVT_UNIT_CHANNELS;
 	}
-	ovt_store_sums(insn, operands, at, count, sums);
-	return (s64)window.rows * window.columns * OVT_UNIT_CHANNELS;
+	if (ovt_terms_end(&terms, at, sums, sizeof(sums)))
+		ovt_store_sums(insn, operands, at, count, sums);
+	return work;
+}
+
+/* Of two rows of @count elements. */
+static u32 multiply_rows(const s8 *a, s32 a_zero_point, const s8 *b, s32 b_zero_point, u32 count)
+{
+	u32 sum = 0;
+	u32 k;
+
+	for (k = 0; k < count; k++)
+		sum += (u32)((a[k] - a_zero_point) * (b[k] - b_zero_point));
+	return sum;
 }
 
 s64 ovt_unit_matmul(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		    const struct ovt_cursor *at, u32 count)
+		    struct ovt_cursor *at, u32 count)
 {
 	const s8 *a = ovt_input_at(insn, operands, 0, at->y, at->x, 0);
 	u32 batch = insn->in[1].height == 1 ? 0 : at->y;
-	u32 depth = insn->in[0].channels;
-	u32 sums[OVT_UNIT_CHANNELS];
-	u32 i, k;
+	struct ovt_terms terms = ovt_terms_at(at, count, insn->in[0].channels, 1);
+	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
+	s64 work = 0;
 
-	for (i = 0; i < count; i++) {
-		const s8 *b = ovt_input_at(insn, operands, 1, batch, at->c + i, 0);
-		u32 sum = 0;
+	if (!ovt_terms_begin(at))
+		memcpy(sums, at->results, sizeof(sums));
+	while (ovt_terms_next(&terms)) {
+		const s8 *b = ovt_input_at(insn, operands, 1, batch, at->c + terms.row,
+					   terms.column);
 
-		for (k = 0; k < depth; k++)
-			sum += (u32)((a[k] - insn->in[0].zero_point) *
-				     (b[k] - insn->in[1].zero_point));
-		sums[i] = sum;
+		sums[terms.row] += multiply_rows(a + terms.column, insn->in[0].zero_point, b,
+						 insn->in[1].zero_point, terms.count);
+		work += terms.count;
 	}
-	ovt_store_sums(insn, operands, at, count, sums);
-	return (s64)depth * count;
+	if (ovt_terms_end(&terms, at, sums, sizeof(sums)))
+		ovt_store_sums(insn, operands, at, count, sums);
+	return work;
 }

@@ -70,37 +70,37 @@ static inline s64 combine_run(const struct overtake_insn *insn,
 }
 
 s64 ovt_unit_add(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		 const struct ovt_cursor *at, u32 count)
+		 struct ovt_cursor *at, u32 count)
 {
 	return combine_run(insn, operands, at, count, SUM);
 }
 
 s64 ovt_unit_sub(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		 const struct ovt_cursor *at, u32 count)
+		 struct ovt_cursor *at, u32 count)
 {
 	return combine_run(insn, operands, at, count, DIFFERENCE);
 }
 
 s64 ovt_unit_mul(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		 const struct ovt_cursor *at, u32 count)
+		 struct ovt_cursor *at, u32 count)
 {
 	return combine_run(insn, operands, at, count, PRODUCT);
 }
 
 s64 ovt_unit_max(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		 const struct ovt_cursor *at, u32 count)
+		 struct ovt_cursor *at, u32 count)
 {
 	return combine_run(insn, operands, at, count, GREATER);
 }
 
 s64 ovt_unit_min(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		 const struct ovt_cursor *at, u32 count)
+		 struct ovt_cursor *at, u32 count)
 {
 	return combine_run(insn, operands, at, count, LESSER);
 }
 
 s64 ovt_unit_requantise(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			const struct ovt_cursor *at, u32 count)
+			struct ovt_cursor *at, u32 count)
 {
 	const s8 *in = ovt_input_at(insn, operands, 0, at->y, at->x, at->c);
 	s8 *out = ovt_output_at(insn, operands, at);
@@ -114,15 +114,13 @@ s64 ovt_unit_requantise(const struct overtake_insn *insn, const struct ovt_opera
 }
 
 s64 ovt_unit_table(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		   const struct ovt_cursor *at, u32 count)
+		   struct ovt_cursor *at, u32 count)
 {
-	const s8 *in = ovt_input_at(insn, operands, 0, at->y, at->x, at->c);
 	const s8 *table = (const s8 *)operands->weights;
 	s8 *out = ovt_output_at(insn, operands, at);
 	u32 i;
 
-	/* The index is a byte of a 256-byte table: in bounds under speculation as well. */
 	for (i = 0; i < count; i++)
-		out[i] = table[(u8)in[i]];
+		out[i] = table[ovt_index_at(insn, operands, at, i, count)];
 	return count;
 }

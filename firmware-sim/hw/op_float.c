@@ -55,7 +55,7 @@ static s64 scale_float(u32 word, u32 multiplier, u32 shift)
 }
 
 s64 ovt_unit_quantise(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		      const struct ovt_cursor *at, u32 count)
+		      struct ovt_cursor *at, u32 count)
 {
 	const u8 *in = operands->in[0] + float_offset(&insn->in[0], at);
 	s8 *out = ovt_output_at(insn, operands, at);
@@ -68,13 +68,13 @@ s64 ovt_unit_quantise(const struct overtake_insn *insn, const struct ovt_operand
 }
 
 s64 ovt_unit_dequantise(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			const struct ovt_cursor *at, u32 count)
+			struct ovt_cursor *at, u32 count)
 {
-	const s8 *in = ovt_input_at(insn, operands, 0, at->y, at->x, at->c);
 	u8 *out = operands->out + float_offset(&insn->out, at);
 	u32 i;
 
 	for (i = 0; i < count; i++, out += sizeof(u32))
-		memcpy(out, operands->weights + (u64)(u8)in[i] * sizeof(u32), sizeof(u32));
+		memcpy(out, operands->weights +
+			    ovt_index_at(insn, operands, at, i, count) * sizeof(u32), sizeof(u32));
 	return count;
 }

@@ -108,7 +108,7 @@ static void convert(const struct overtake_insn *insn, struct pixel pixel, s32 *c
 }
 
 s64 ovt_unit_nv12(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		  const struct ovt_cursor *at, u32 count)
+		  struct ovt_cursor *at, u32 count)
 {
 	s8 *out = ovt_output_at(insn, operands, at);
 	s32 colours[3];

@@ -8,7 +8,7 @@
 #define FAR_WORK	16
 
 s64 ovt_unit_copy(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		  const struct ovt_cursor *at, u32 count)
+		  struct ovt_cursor *at, u32 count)
 {
 	/* A client may let the two overlap. */
 	memmove(ovt_output_at(insn, operands, at),
@@ -34,7 +34,7 @@ static bool padded_source(u32 flags, u32 output, u32 before, u32 inputs, u32 *so
 }
 
 s64 ovt_unit_pad(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		 const struct ovt_cursor *at, u32 count)
+		 struct ovt_cursor *at, u32 count)
 {
 	s8 *out = ovt_output_at(insn, operands, at);
 	u32 y, x;
@@ -58,7 +58,7 @@ static s64 gather(s8 *out, const s8 *in, u64 step, u32 count)
 }
 
 s64 ovt_unit_permute(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		     const struct ovt_cursor *at, u32 count)
+		     struct ovt_cursor *at, u32 count)
 {
 	/* Two bits of axes choose one of four: in bounds whatever they are. */
 	const u32 strides[4] = { insn->in[0].row_stride, insn->in[0].pixel_stride, 1, 0 };
@@ -71,7 +71,7 @@ s64 ovt_unit_permute(const struct overtake_insn *insn, const struct ovt_operands
 }
 
 s64 ovt_unit_depth_to_space(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			    const struct ovt_cursor *at, u32 count)
+			    struct ovt_cursor *at, u32 count)
 {
 	u32 block = insn->kernel_height;
 	u32 place = at->y % block * block + at->x % block;
@@ -84,7 +84,7 @@ s64 ovt_unit_depth_to_space(const struct overtake_insn *insn, const struct ovt_o
 }
 
 s64 ovt_unit_space_to_depth(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			    const struct ovt_cursor *at, u32 count)
+			    struct ovt_cursor *at, u32 count)
 {
 	u32 block = insn->kernel_height;
 	u32 inputs = insn->in[0].channels;

@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* MAX_POOL and AVERAGE_POOL: windows that keep channels apart. */
 #include "hw/operator_units.h"
+#include "hw/terms.h"
 
 s64 ovt_unit_max_pool(const struct overtake_insn *insn, const struct ovt_operands *operands,
-		      const struct ovt_cursor *at, u32 count)
+		      struct ovt_cursor *at, u32 count)
 {
 	struct ovt_window window = ovt_window_at(insn, at);
+	struct ovt_terms terms = ovt_terms_at(at, window.rows, window.columns, OVT_UNIT_CHANNELS);
 	s8 *out = ovt_output_at(insn, operands, at);
 	s8 greatest[OVT_UNIT_CHANNELS];
-	u32 y, x, i;
+	s64 work = 0;
+	u32 x, i;
 
-	for (i = 0; i < count; i++)
-		greatest[i] = -128;
-	for (y = 0; y < window.rows; y++) {
-		for (x = 0; x < window.columns; x++) {
-			const s8 *in = ovt_tap_at(insn, operands, &window, y, x, at->c);
+	memset(greatest, -128, sizeof(greatest));
+	if (!ovt_terms_begin(at))
+		memcpy(greatest, at->results, sizeof(greatest));
+	while (ovt_terms_next(&terms)) {
+		for (x = terms.column; x < terms.column + terms.count; x++) {
+			const s8 *in = ovt_tap_at(insn, operands, &window, terms.row, x, at->c);
 
 			for (i = 0; i < count; i++)
 				greatest[i] = in[i] > greatest[i] ? in[i] : greatest[i];
 		}
+		work += (s64)terms.count * OVT_UNIT_CHANNELS;
 	}
+	if (!ovt_terms_end(&terms, at, greatest, sizeof(greatest)))
+		return work;
 	for (i = 0; i < count; i++)
 		out[i] = ovt_clamp(insn, greatest[i]);
-	return (s64)window.rows * window.columns * OVT_UNIT_CHANNELS;
+	return work;
 }
 
 /* The divisors are multipliers that the compiler provides for each number of positions. */
@@ -42,22 +49,27 @@ static void store_averages(const struct overtake_insn *insn, const struct ovt_op
 }
 
 s64 ovt_unit_average_pool(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			  const struct ovt_cursor *at, u32 count)
+			  struct ovt_cursor *at, u32 count)
 {
 	struct ovt_window window = ovt_window_at(insn, at);
-	u32 positions = window.rows * window.columns;
+	struct ovt_terms terms = ovt_terms_at(at, window.rows, window.columns, OVT_UNIT_CHANNELS);
 	/* At most 2^17 positions of at most 255: no overflow. */
 	s32 sums[OVT_UNIT_CHANNELS] = { 0 };
-	u32 y, x, i;
+	s64 work = 0;
+	u32 x, i;
 
-	for (y = 0; y < window.rows; y++) {
-		for (x = 0; x < window.columns; x++) {
-			const s8 *in = ovt_tap_at(insn, operands, &window, y, x, at->c);
+	if (!ovt_terms_begin(at))
+		memcpy(sums, at->results, sizeof(sums));
+	while (ovt_terms_next(&terms)) {
+		for (x = terms.column; x < terms.column + terms.count; x++) {
+			const s8 *in = ovt_tap_at(insn, operands, &window, terms.row, x, at->c);
 
 			for (i = 0; i < count; i++)
 				sums[i] += in[i] - insn->in[0].zero_point;
 		}
+		work += (s64)terms.count * OVT_UNIT_CHANNELS;
 	}
-	store_averages(insn, operands, at, count, sums, positions);
-	return (s64)positions * OVT_UNIT_CHANNELS;
+	if (ovt_terms_end(&terms, at, sums, sizeof(sums)))
+		store_averages(insn, operands, at, count, sums, window.rows * window.columns);
+	return work;
 }

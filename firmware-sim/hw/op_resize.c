@@ -6,7 +6,7 @@
 #define BILINEAR_WORK	4	/* elements that one output element is made of */
 
 s64 ovt_unit_resize_nearest(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			    const struct ovt_cursor *at, u32 count)
+			    struct ovt_cursor *at, u32 count)
 {
 	s64 y = ovt_position(insn->start_y, insn->step_y, at->y, insn->in[0].height);
 	s64 x = ovt_position(insn->start_x, insn->step_x, at->x, insn->in[0].width);
@@ -18,7 +18,7 @@ s64 ovt_unit_resize_nearest(const struct overtake_insn *insn, const struct ovt_o
 }
 
 s64 ovt_unit_resize_bilinear(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			     const struct ovt_cursor *at, u32 count)
+			     struct ovt_cursor *at, u32 count)
 {
 	struct ovt_sample y = ovt_sample_at(ovt_position(insn->start_y, insn->step_y, at->y,
 							 insn->in[0].height));

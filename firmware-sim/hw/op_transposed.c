@@ -6,6 +6,7 @@
  * taps that do are a period apart, and so are the inputs that they bring, backwards.
  */
 #include "hw/operator_units.h"
+#include "hw/terms.h"
 
 /* What finding the taps of a unit takes: divisions, some twenty of them at most. */
 #define FIND_WORK	128
@@ -77,8 +78,27 @@ static struct reach reach_of(u32 output, u32 stride, u32 pad, u32 kernel, u32 di
 	return reach;
 }
 
+/* Adds term @x of a row of taps: a tap, or some of the inputs of one. */
+static inline void add_tap(u32 *sums, const struct overtake_insn *insn,
+			   const struct ovt_operands *operands, const struct reach *rows,
+			   const struct reach *columns, const struct ovt_block_weights *block,
+			   u32 parts, u32 y, u32 x)
+{
+	u32 column = parts == 1 ? x : x / parts;
+	u32 first = (x - column * parts) * OVT_TERM_INPUTS;
+	const s8 *in = ovt_input_at(insn, operands, 0, rows->input - y * rows->input_step,
+				    columns->input - column * columns->input_step,
+				    block->first_input + first);
+	const s8 *weights = block->weights + (rows->tap + y * rows->tap_step) * block->row +
+			    (columns->tap + column * columns->tap_step) * block->tap +
+			    (u64)first * OVERTAKE_WEIGHT_BLOCK;
+
+	ovt_multiply_pixel(sums, in, insn->in[0].zero_point, weights,
+			   ovt_term_inputs(block->inputs - first));
+}
+
 s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			     const struct ovt_cursor *at, u32 count)
+			     struct ovt_cursor *at, u32 count)
 {
 	struct ovt_block_weights block = ovt_block_weights_at(insn, operands, at);
 	struct reach rows = reach_of(at->y, insn->stride_height, insn->pad_top,
@@ -87,25 +107,22 @@ s64 ovt_unit_transposed_conv(const struct overtake_insn *insn, const struct ovt_
 	struct reach columns = reach_of(at->x, insn->stride_width, insn->pad_left,
 					insn->kernel_width, ovt_dilation(insn->dilation_width),
 					insn->in[0].width);
+	u32 term_work = ovt_term_inputs(block.inputs) * OVT_UNIT_CHANNELS;
+	u32 parts = ovt_terms_of(block.inputs);
+	struct ovt_terms terms = ovt_terms_at(at, columns.count ? rows.count : 0,
+					      columns.count * parts, term_work);
 	u32 sums[OVT_UNIT_CHANNELS] = { 0 };
-	u32 y, x;
+	s64 work = FIND_WORK;
+	u32 x;
 
-	for (y = 0; y < rows.count; y++) {
-		u32 ky = rows.tap + y * rows.tap_step;
-
-		for (x = 0; x < columns.count; x++) {
-			u32 kx = columns.tap + x * columns.tap_step;
-			const s8 *in = ovt_input_at(insn, operands, 0,
-						    rows.input - y * rows.input_step,
-						    columns.input - x * columns.input_step,
-						    block.first_input);
-
-			ovt_multiply_pixel(sums, in, insn->in[0].zero_point,
-					   block.weights + ky * block.row + kx * block.tap,
-					   block.inputs);
-		}
+	if (!ovt_terms_begin(at))
+		memcpy(sums, at->results, sizeof(sums));
+	while (ovt_terms_next(&terms)) {
+		for (x = terms.column; x < terms.column + terms.count; x++)
+			add_tap(sums, insn, operands, &rows, &columns, &block, parts, terms.row, x);
+		work += (s64)terms.count * term_work;
 	}
-	ovt_store_sums(insn, operands, at, count, sums);
-	return FIND_WORK +
-	       (s64)rows.count * columns.count * block.inputs * OVT_UNIT_CHANNELS;
+	if (ovt_terms_end(&terms, at, sums, sizeof(sums)))
+		ovt_store_sums(insn, operands, at, count, sums);
+	return work;
 }

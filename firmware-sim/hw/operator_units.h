@@ -4,7 +4,8 @@
  *
  * A unit is @count channels of output pixel (at->y, at->x), from at->c on; it never crosses
  * a multiple of the opcode's run length, so the bytes do not depend on where a caller
- * paused.  Returns the elementary operations spent.
+ * paused.  Those that add up many inputs leave at->row and at->column at what comes next, 0 when
+ * the outputs are stored.  Returns the elementary operations spent.
  */
 #ifndef OVT_HW_OPERATOR_UNITS_H
 #define OVT_HW_OPERATOR_UNITS_H
@@ -14,7 +15,7 @@
 #define OVT_UNIT_CHANNELS	OVERTAKE_WEIGHT_BLOCK
 
 typedef s64 ovt_unit_function(const struct overtake_insn *insn, const struct ovt_operands *operands,
-			      const struct ovt_cursor *at, u32 count);
+			      struct ovt_cursor *at, u32 count);
 
 ovt_unit_function ovt_unit_conv;
 ovt_unit_function ovt_unit_depthwise;
@@ -187,6 +188,24 @@ static inline const s8 *ovt_input_at(const struct overtake_insn *insn,
 {
 	return (const s8 *)operands->in[index] +
 	       ovt_element_offset(&insn->in[index], y, x, c);
+}
+
+/*
+ * Element at->c + @i of the pixel, of @count that there are, for operators that look something up
+ * by it.  Where a loop goes beyond its end under speculation, strides lead anywhere: what is read
+ * there must not become an address, of which the client could see traces in its own memory.  So
+ * each coordinate stays inside the tensor, under speculation as well.
+ */
+static inline u8 ovt_index_at(const struct overtake_insn *insn,
+			      const struct ovt_operands *operands, const struct ovt_cursor *at,
+			      u32 i, u32 count)
+{
+	const struct overtake_operand *in = &insn->in[0];
+	u32 y = ovt_index_nospec(at->y, in->height);
+	u32 x = ovt_index_nospec(at->x, in->width);
+	u32 c = ovt_index_nospec(at->c + ovt_index_nospec(i, count), in->channels);
+
+	return (u8)*ovt_input_at(insn, operands, 0, y, x, c);
 }
 
 /* Where tap (@row, @column) of @window finds channel @c of in[0]. */

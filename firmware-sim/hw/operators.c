@@ -3,6 +3,9 @@
 #include "hw/operator_units.h"
 
 #define ELEMENTWISE_RUN	4096u
+/* What counts 16 for an element, and may be on a page of its own. */
+#define GATHER_RUN	512u
+#define FLOAT_RUN	1024u
 
 struct operator {
 	ovt_unit_function *unit;
@@ -25,16 +28,16 @@ static const struct operator operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_REQUANTISE] = { ovt_unit_requantise, ELEMENTWISE_RUN },
 	[OVERTAKE_OP_TRANSPOSED_CONV] = { ovt_unit_transposed_conv, OVT_UNIT_CHANNELS },
 	[OVERTAKE_OP_PAD] = { ovt_unit_pad, ELEMENTWISE_RUN },
-	[OVERTAKE_OP_PERMUTE] = { ovt_unit_permute, ELEMENTWISE_RUN },
-	[OVERTAKE_OP_DEPTH_TO_SPACE] = { ovt_unit_depth_to_space, ELEMENTWISE_RUN },
-	[OVERTAKE_OP_SPACE_TO_DEPTH] = { ovt_unit_space_to_depth, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_PERMUTE] = { ovt_unit_permute, GATHER_RUN },
+	[OVERTAKE_OP_DEPTH_TO_SPACE] = { ovt_unit_depth_to_space, GATHER_RUN },
+	[OVERTAKE_OP_SPACE_TO_DEPTH] = { ovt_unit_space_to_depth, GATHER_RUN },
 	[OVERTAKE_OP_RESIZE_NEAREST] = { ovt_unit_resize_nearest, ELEMENTWISE_RUN },
 	[OVERTAKE_OP_RESIZE_BILINEAR] = { ovt_unit_resize_bilinear, ELEMENTWISE_RUN },
 	[OVERTAKE_OP_REDUCE_SUM] = { ovt_unit_reduce_sum, OVT_UNIT_CHANNELS },
 	[OVERTAKE_OP_REDUCE_MAX] = { ovt_unit_reduce_max, OVT_UNIT_CHANNELS },
 	[OVERTAKE_OP_REDUCE_MIN] = { ovt_unit_reduce_min, OVT_UNIT_CHANNELS },
-	[OVERTAKE_OP_QUANTISE] = { ovt_unit_quantise, ELEMENTWISE_RUN },
-	[OVERTAKE_OP_DEQUANTISE] = { ovt_unit_dequantise, ELEMENTWISE_RUN },
+	[OVERTAKE_OP_QUANTISE] = { ovt_unit_quantise, FLOAT_RUN },
+	[OVERTAKE_OP_DEQUANTISE] = { ovt_unit_dequantise, FLOAT_RUN },
 	[OVERTAKE_OP_NV12] = { ovt_unit_nv12, OVT_UNIT_CHANNELS },
 };
 
@@ -90,7 +93,7 @@ bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operand
 			left = operator->run;
 		spent = operator->unit(insn, operands, cursor, left);
 		*work -= spent > OVT_UNIT_WORK_MIN ? spent : OVT_UNIT_WORK_MIN;
-		if (!advance(insn, cursor, left))
+		if (!cursor->row && !cursor->column && !advance(insn, cursor, left))
 			return true;
 	} while (*work > 0);
 	return false;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The operators, resumable.  A unit of work is a run of channels of one output pixel: up to 8
- * (convolutions, MATMUL, pools, reductions, NV12) or up to 4096 (the others), hence at most
- * 8 * OVERTAKE_MAX_KERNEL_ELEMENTS elementary operations.  A unit is not interrupted: the largest,
- * windows and reductions of 2^17 rows each on a page of its own, take milliseconds.
+ * (convolutions, MATMUL, pools, reductions, NV12), up to 512 or 1024 (what gathers elements,
+ * QUANTISE) or up to 4096 (the others).  Where outputs are made of many inputs a unit is a part of
+ * that (hw/terms.h).  A unit is not interrupted; it counts at most OVT_UNIT_WORK_MAX and reads at
+ * most 512 places that may each be cached nowhere: some 100 us.
  *
  * What a unit counts bounds what it takes the host: windows and reductions count 8 channels even
  * where there are fewer, an element that is rounded counts as 4, one made of a float or gathered
@@ -18,12 +19,19 @@
 
 /* About what going from one unit to the next takes, in elementary operations. */
 #define OVT_UNIT_WORK_MIN	32
+/* No unit counts more. */
+#define OVT_UNIT_WORK_MAX	(16 * 1024)
+/* Of an output that is made of many inputs, what a unit adds up of them. */
+#define OVT_PART_WORK		4096u
 
 /**
  * struct ovt_cursor - how far an operator got; all zero at its start
  * @y: next output row
  * @x: next output column
  * @c: next output channel
+ * @row: of the inputs that make up these outputs, what is to be added up next (hw/terms.h)
+ * @column: likewise
+ * @results: of what has been
  * @strip: twins (hw/simd/simd.h) only: how far they are with these
  * @filled: twins only: their scratch holds the inputs of these
  */
@@ -31,6 +39,9 @@ struct ovt_cursor {
 	u32 y;
 	u32 x;
 	u32 c;
+	u32 row;
+	u32 column;
+	u32 results[OVERTAKE_WEIGHT_BLOCK];
 	u32 strip;
 	u32 filled;
 };

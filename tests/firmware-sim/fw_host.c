@@ -5,13 +5,14 @@
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count)
+static struct mock *mock_new_of(u32 cores, enum ovt_mode mode, u32 event_count, bool fair)
 {
 	struct mock *mock = calloc(1, sizeof(*mock));
 	struct ovt_fw_config config = {
 		.profile = ovt_profile_find("ideal"),
 		.mode = mode,
 		.core_count = cores,
+		.fair = fair,
 		.watchdog_cycles = 1000000,
 		.cores = mock->cores,
 		.core_states = mock->states,
@@ -25,6 +26,16 @@ struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count)
 	ovt_fw_context_init(&mock->context);
 	mock->step_budget = 1;
 	return mock;
+}
+
+struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count)
+{
+	return mock_new_of(cores, mode, event_count, false);
+}
+
+struct mock *mock_new_fair(u32 cores)
+{
+	return mock_new_of(cores, OVT_MODE_TIMED, 64, true);
 }
 
 struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,

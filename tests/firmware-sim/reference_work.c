@@ -24,6 +24,13 @@ static u32 longest_run(u16 opcode)
 	case OVERTAKE_OP_REDUCE_MIN:
 	case OVERTAKE_OP_NV12:
 		return 8;
+	case OVERTAKE_OP_PERMUTE:
+	case OVERTAKE_OP_DEPTH_TO_SPACE:
+	case OVERTAKE_OP_SPACE_TO_DEPTH:
+		return 512;
+	case OVERTAKE_OP_QUANTISE:
+	case OVERTAKE_OP_DEQUANTISE:
+		return 1024;
 	default:
 		return 4096;
 	}
@@ -80,6 +87,32 @@ static u64 gathered_step(const struct overtake_insn *insn)
 	}
 }
 
+static u64 at_least(u64 work, u64 least)
+{
+	return work < least ? least : work;
+}
+
+static u64 at_most(u64 work, u64 most)
+{
+	return work < most ? work : most;
+}
+
+/* Of @outer times @inner elements that are added up, @each for an element: in parts of 4096. */
+static u64 parts_work(u64 outer, u64 inner, u64 each, u64 least, u64 fixed)
+{
+	u64 term = at_least(at_most(inner, 512) * each, least);
+	u64 terms = outer * ((inner + 511) / 512);
+	u64 at_once = at_least(4096 / term, 1), work = 0;
+
+	do {
+		u64 part = at_most(terms, at_once);
+
+		work += at_least(fixed + part * term, OVT_UNIT_WORK_MIN);
+		terms -= part;
+	} while (terms);
+	return work;
+}
+
 static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 c, u32 count)
 {
 	u64 positions = 1, elements;
@@ -89,22 +122,22 @@ static u64 unit_work(const struct overtake_insn *insn, u32 y, u32 x, u32 c, u32 
 
 	switch (insn->opcode) {
 	case OVERTAKE_OP_TRANSPOSED_CONV:
-		return 128 + positions * 8 * (insn->in[0].channels / insn->groups);
+		return parts_work(positions, insn->in[0].channels / insn->groups, 8, 8, 128);
 	case OVERTAKE_OP_CONV:
-		return positions * 8 * (insn->in[0].channels / insn->groups);
+		return parts_work(positions, insn->in[0].channels / insn->groups, 8, 8, 0);
 	case OVERTAKE_OP_DEPTHWISE:
 	case OVERTAKE_OP_MAX_POOL:
 	case OVERTAKE_OP_AVERAGE_POOL:
-		return positions * 8;
+		return parts_work(positions, 1, 8, 8, 0);
 	case OVERTAKE_OP_MATMUL:
-		return (u64)insn->in[0].channels * count;
+		return parts_work((u64)insn->in[0].channels * count, 1, 1, 1, 0);
 	case OVERTAKE_OP_REDUCE_SUM:
 	case OVERTAKE_OP_REDUCE_MAX:
 	case OVERTAKE_OP_REDUCE_MIN:
 		elements = insn->axes & 4 ? insn->in[0].channels : count;
-		elements = elements < 8 ? 8 : elements;
-		return elements * (insn->axes & 1 ? insn->in[0].height : 1) *
-		       (insn->axes & 2 ? insn->in[0].width : 1);
+		positions = (insn->axes & 1 ? insn->in[0].height : 1) *
+			    (insn->axes & 2 ? insn->in[0].width : 1);
+		return parts_work(positions, elements, 1, 8, 0);
 	case OVERTAKE_OP_ADD:
 	case OVERTAKE_OP_SUB:
 	case OVERTAKE_OP_MUL:
@@ -137,11 +170,8 @@ u64 reference_work(const struct random_job *job)
 	for (u32 y = 0; y < insn->out.height; y++)
 		for (u32 x = 0; x < insn->out.width; x++)
 			for (u32 c = 0, count; c < insn->out.channels; c += count) {
-				u64 each;
-
 				count = group - c % group < run ? group - c % group : run;
-				each = unit_work(insn, y, x, c, count);
-				work += each < OVT_UNIT_WORK_MIN ? OVT_UNIT_WORK_MIN : each;
+				work += at_least(unit_work(insn, y, x, c, count), OVT_UNIT_WORK_MIN);
 			}
 	return work;
 }

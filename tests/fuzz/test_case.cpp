@@ -72,6 +72,7 @@ std::vector<Bad> bad_values() {
         {"/core_limits", Json(std::vector<int>(1000, 1)), "core_limits: "},
         {"/core_limits/1", -1, "core_limits[1]: "},
         {"/core_limits/0", beyond_u32, "core_limits[0]: "},
+        {"/fair", 1, "fair: "},
         {"/watchdog", 0, "watchdog: "},
         {"/watchdog", 1.5, "watchdog: "},
         {"/watchdog", 4, "watchdog: 4, but there is an FC of 5"},

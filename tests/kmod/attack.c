@@ -34,7 +34,7 @@
 #define NOBODY		65534
 #define NEIGHBOUR	1002
 #define TAG_RUNS	1
-#define TAG_DEADLINE	900
+#define TAG_DEADLINE	1000000000
 
 void check_failed(const char *file, int line, const char *format, ...)
 {
@@ -56,7 +56,14 @@ void check_skip(const char *reason)
 struct attacker {
 	struct client client;
 	uint32_t fence;
+	int64_t deadline_ns;	/* of TAG_RUNS */
 };
+
+static int64_t deadline(struct attacker *attacker, bool expires)
+{
+	attacker->deadline_ns = expires ? monotonic_ns() + SECOND : NEVER;
+	return attacker->deadline_ns;
+}
 
 static void submit(const struct client *client, uint64_t tag, uint32_t core, uint32_t fcs,
 		   uint32_t insns, int64_t deadline_ns)
@@ -89,12 +96,11 @@ static void put_worst(struct client *client)
 	pool.in[0].height = pool.in[0].width = 64 - 8;
 	pool.in[0].row_stride = 448;
 	pool.pad_top = pool.pad_left = 4;
-	pool.pad_bottom = pool.pad_right = 4;
 	put_insn(client, 0, &pool);
 	put_jump(client, 1, 0);
 }
 
-static void worst(struct attacker *attacker, int64_t deadline_ns)
+static void worst(struct attacker *attacker, bool expires)
 {
 	struct client *client = &attacker->client;
 	uint32_t i;
@@ -102,10 +108,10 @@ static void worst(struct attacker *attacker, int64_t deadline_ns)
 	*client = client_open(0, 254);
 	put_worst(client);
 	for (i = 0; i < 4; i++)
-		submit(client, TAG_RUNS + i, 1 + i % 2, 1, 2, i ? NEVER : deadline_ns);
+		submit(client, TAG_RUNS + i, 1 + i % 2, 1, 2, i ? NEVER : deadline(attacker, expires));
 }
 
-static void delays(struct attacker *attacker, int64_t deadline_ns)
+static void delays(struct attacker *attacker, bool expires)
 {
 	struct client *client = &attacker->client;
 	struct buffer program;
@@ -119,34 +125,42 @@ static void delays(struct attacker *attacker, int64_t deadline_ns)
 	for (i = 0; i < 4096; i++)
 		put_delay(client, i, 1);
 	for (i = 0; i < 1000; i++)
-		submit(client, TAG_RUNS + i, 1 + i % 2, 64, 4096, i ? NEVER : deadline_ns);
+		submit(client, TAG_RUNS + i, 1 + i % 2, 64, 4096, i ? NEVER : deadline(attacker, expires));
+}
+
+/* Within every limit, for a minute of device time: what waits behind it stays where it is. */
+static void hold_core(struct attacker *attacker, uint64_t tag, uint32_t core, bool expires)
+{
+	struct job job;
+	uint32_t i;
+
+	put_delay(&attacker->client, 2, 900000000);
+	job_init(&job, &attacker->client, tag, 2, 1);
+	job.submit.core = core;
+	job.submit.fc_count = 64;
+	for (i = 0; i < 64; i++)
+		job.fcs[i] = (struct overtake_fc){ .first_insn = 2, .insn_count = 1 };
+	job.submit.deadline_ns = deadline(attacker, expires);
+	check_equal(job_submit(&attacker->client, &job), 0);
 }
 
 /* Uses of a buffer that have ended, behind one that has not. */
-static void pile(struct attacker *attacker, int64_t deadline_ns)
+static void pile(struct attacker *attacker, bool expires)
 {
 	struct client *client = &attacker->client;
 	int64_t until = monotonic_ns() + 5 * SECOND;
 	struct overtake_result result;
 	uint64_t tag = 1000;
+	struct job job;
 
 	*client = client_open(0, 254);
-	put_delay(client, 0, OVERTAKE_DELAY_CYCLES_MAX);
+	hold_core(attacker, TAG_RUNS, 1, expires);
 	put_delay(client, 1, 1);
-	put_jump(client, 2, 2);
-	{
-		struct job job;
-
-		job_init(&job, client, TAG_RUNS, 2, 1);
-		job.submit.core = 1;
-		job.submit.deadline_ns = deadline_ns;
+	while (monotonic_ns() < until) {
+		job_init(&job, client, ++tag, 1, 1);
+		job.submit.core = 2;
 		check_equal(job_submit(client, &job), 0);
-		while (monotonic_ns() < until) {
-			job_init(&job, client, ++tag, 1, 1);
-			job.submit.core = 2;
-			check_equal(job_submit(client, &job), 0);
-			check_equal(job_wait(client, tag, NEVER, &result), 0);
-		}
+		check_equal(job_wait(client, tag, NEVER, &result), 0);
 	}
 	fprintf(stderr, "pile: %llu jobs\n", (unsigned long long)(tag - 1000));
 }
@@ -159,7 +173,7 @@ static void many_files(void)
 }
 
 /* As many jobs as are admitted, each behind one fence of ours. */
-static void herd(struct attacker *attacker, int64_t deadline_ns)
+static void herd(struct attacker *attacker, bool expires)
 {
 	struct client *client = &attacker->client, more;
 	struct sync_chain chain;
@@ -168,11 +182,14 @@ static void herd(struct attacker *attacker, int64_t deadline_ns)
 
 	*client = client_open(0, 254);
 	attacker->fence = syncobj_create(client->fd);
-	put_jump(client, 0, 0);
+	put_delay(client, 0, 900000000);
 	put_delay(client, 1, 1);
 	job_init(&job, client, TAG_RUNS, 0, 1);
 	job.submit.core = 2;
-	job.submit.deadline_ns = deadline_ns;
+	job.submit.fc_count = 64;
+	for (i = 0; i < 64; i++)
+		job.fcs[i] = job.fcs[0];
+	job.submit.deadline_ns = deadline(attacker, expires);
 	sync_chain_init(&chain, &job);
 	sync_chain_out(&chain, attacker->fence, 0);
 	check_equal(job_submit(client, &job), 0);
@@ -193,13 +210,15 @@ static void herd(struct attacker *attacker, int64_t deadline_ns)
 	fprintf(stderr, "herd: %u jobs\n", total);
 }
 
-static void slots(struct attacker *attacker, int64_t deadline_ns)
+static void slots(struct attacker *attacker, bool expires)
 {
 	uint32_t files, i, total = 0;
 	struct job job;
 
 	many_files();
-	worst(attacker, deadline_ns);
+	attacker->client = client_open(0, 254);
+	hold_core(attacker, TAG_RUNS + 1, 2, false);
+	hold_core(attacker, TAG_RUNS, 1, expires);
 	for (files = 0; files < 1000; files++) {
 		struct client client = { 0 };
 
@@ -225,25 +244,35 @@ static void slots(struct attacker *attacker, int64_t deadline_ns)
 
 static const struct {
 	const char *name;
-	void (*run)(struct attacker *attacker, int64_t deadline_ns);
+	void (*run)(struct attacker *attacker, bool expires);
 } attacks[] = {
 	{ "worst", worst }, { "delays", delays }, { "pile", pile }, { "herd", herd },
 	{ "slots", slots },
 };
 
+#define ATTACKS	(sizeof(attacks) / sizeof(attacks[0]))
+
 /* The attacker's own part, in its process: how long it took, from when the parent asks. */
-static int64_t own_part(struct attacker *attacker, const char *measure, int64_t deadline_ns)
+static int64_t own_part(struct attacker *attacker, const char *measure)
 {
 	struct client *client = &attacker->client;
 	struct overtake_result result;
 	int64_t begin = monotonic_ns();
+	uint64_t tag = TAG_RUNS;
 
 	if (!strcmp(measure, "cancel")) {
 		check_equal(job_cancel(client, TAG_RUNS), 0);
 		check_equal(job_wait(client, TAG_RUNS, NEVER, &result), 0);
 	} else if (!strcmp(measure, "deadline")) {
-		check_equal(job_wait(client, TAG_RUNS, NEVER, &result), 0);
-		begin = deadline_ns;
+		/* Of what runs; or of what waits, if it has passed while the attack was set up. */
+		begin = attacker->deadline_ns;
+		if (begin < monotonic_ns()) {
+			tag = TAG_DEADLINE;
+			begin = monotonic_ns() + SECOND;
+			submit(client, tag, 2, 1, 1, begin);
+		}
+		check_equal(job_wait(client, tag, NEVER, &result), 0);
+		check_equal(result.status, -ETIME);
 	} else {
 		munmap(client->program.data, client->program.size);
 		munmap(client->data.data, client->data.size);
@@ -271,20 +300,25 @@ static struct attack_process attack_start(const char *name, const char *measure)
 	check(process.pid >= 0);
 	if (!process.pid) {
 		struct attacker attacker = { 0 };
-		/* It passes when the attack has long been under way. */
-		int64_t deadline = strcmp(measure, "deadline") ? NEVER : monotonic_ns() + 8 * SECOND;
+		bool expires = !strcmp(measure, "deadline");
+		struct overtake_result result;
 		int64_t took;
 
 		close(asks[1]); /* the parent's end is the end of this one */
 		many_files();
 		check_equal(setgid(NOBODY), 0);
 		check_equal(setuid(NOBODY), 0);
-		for (i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++)
-			if (!strcmp(attacks[i].name, name))
-				attacks[i].run(&attacker, deadline);
+		for (i = 0; i < ATTACKS && strcmp(attacks[i].name, name); i++)
+			;
+		check_message(i < ATTACKS, "no attack is called %s", name);
+		attacks[i].run(&attacker, expires);
+		/* It is as cheap as it looks: what is to hold the device still does. */
+		if (!expires)
+			check_equal(job_wait(&attacker.client, TAG_RUNS, monotonic_ns(), &result),
+				    -ETIMEDOUT);
 		check_equal(write(answers[1], &byte, 1), 1);
 		if (read(asks[0], &byte, 1) == 1) {
-			took = own_part(&attacker, measure, deadline);
+			took = own_part(&attacker, measure);
 			check_equal(write(answers[1], &took, sizeof(took)), sizeof(took));
 		}
 		pause();

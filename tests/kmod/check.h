@@ -42,9 +42,12 @@ extern const struct test_case simd_cases[];
 extern const struct test_case sysfs_cases[];
 extern const struct test_case client_cases[];
 extern const struct test_case limit_cases[];
+extern const struct test_case fair_cases[];
 extern const struct test_case isolation_cases[];
 extern const struct test_case reservation_cases[];
 extern const struct test_case clock_cases[];
+extern const struct test_case counter_cases[];
+extern const struct test_case reader_cases[];
 
 /* Ends the test case. */
 __attribute__((noreturn, format(printf, 3, 4)))

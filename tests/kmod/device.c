@@ -304,13 +304,15 @@ int read_file(const char *path, char *text, size_t size)
 
 	if (fd < 0)
 		return -errno;
-	length = read(fd, text, size - 1);
+	/* A file that is written in pieces is read in pieces. */
+	while ((length = read(fd, text, size - 1)) > 0) {
+		text += length;
+		size -= (size_t)length;
+	}
 	error = errno;
 	close(fd);
-	if (length < 0)
-		return -error;
-	text[length] = 0;
-	return 0;
+	*text = 0;
+	return length < 0 ? -error : 0;
 }
 
 int advance_clock(unsigned int index, uint64_t now_ns)

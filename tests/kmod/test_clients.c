@@ -295,7 +295,7 @@ static void check_charged_to_us(void)
 {
 	char path[128], text[4096], expected[64];
 
-	sysfs_path(path, sizeof(path), 0, "core1/users");
+	debugfs_path(path, sizeof(path), 0, "core1/users");
 	check_equal(read_file(path, text, sizeof(text)), 0);
 	snprintf(expected, sizeof(expected), "\n%d 1 1 ", getpid());
 	check_message(strstr(text, expected), "users:\n%s", text);

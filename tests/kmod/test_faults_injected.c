@@ -53,7 +53,7 @@ static uint64_t counter(const char *name)
 {
 	char path[128];
 
-	sysfs_path(path, sizeof(path), 0, name);
+	debugfs_path(path, sizeof(path), 0, name);
 	return read_counter(path);
 }
 
@@ -100,7 +100,7 @@ static void check_good(struct client *client, uint32_t tag)
  * @kind: its name
  * @status: the job's
  * @fault: the job's
- * @counter: what counts it in sysfs, by one
+ * @counter: what counts it in debugfs, by one
  */
 struct expectation {
 	const char *kind;

@@ -279,7 +279,7 @@ static uint64_t bans(void)
 {
 	char path[128];
 
-	sysfs_path(path, sizeof(path), 0, "bans");
+	debugfs_path(path, sizeof(path), 0, "bans");
 	return read_counter(path);
 }
 

@@ -13,10 +13,12 @@
 #include "check.h"
 #include "load.h"
 #include "ring.h"
+#include "share.h"
 
 #define LOADED		"cores=2 mode=functional profile=default watchdog_ms=2 ban_offences=0"
 #define LOADED_BOTH	"cores=2 mode=both profile=default watchdog_ms=5 ban_offences=0"
 #define TIMED		"cores=2 mode=timed profile=ideal"
+#define FOR_FENCES	"cores=1 mode=functional"
 #define MS		1000000ull
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 
@@ -203,7 +205,68 @@ static void bad_parameters_are_refused(void)
 	}
 }
 
+static void expect_no_unload(const char *why)
+{
+	check_message(syscall(SYS_delete_module, "overtake", O_NONBLOCK) &&
+		      (errno == EAGAIN || errno == EBUSY), "rmmod beside %s: %s", why,
+		      strerror(errno));
+}
+
+/*
+ * The kernel calls a fence's functions for as long as somebody has it, whether it is signalled or not.
+ * So the module stays while a sync_file, or a buffer of another driver, still has a fence of it.
+ */
+static void fences_of_ended_jobs_keep_the_module(void)
+{
+	struct client client = client_open(0, 254);
+	struct foreign foreign = vgem_create(65536);
+	uint32_t done = syncobj_create(client.fd);
+	struct overtake_result result;
+	struct sync_chain chain;
+	struct job job;
+	uint64_t address;
+	int sync_file;
+
+	address = map_buffer(client.fd, prime_import(client.fd, foreign.fd),
+			     OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+	put_copy(&client, 0, 4096, 0, 64);
+	job_init_on(&job, &client, 1, address, 65536, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+	sync_chain_init(&chain, &job);
+	sync_chain_out(&chain, done, 0);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 1, NEVER, &result), 0);
+	sync_file = syncobj_to_sync_file(client.fd, done);
+	check_equal(sync_file_status(sync_file), 1);
+	client_close(&client);
+	wait_until_forgotten();
+
+	expect_no_unload("a sync_file and a buffer");
+	foreign_destroy(&foreign);
+	expect_no_unload("a sync_file");
+	check_equal(sync_file_status(sync_file), 1);
+	close(sync_file);
+	module_use(NULL);
+	module_use(FOR_FENCES);
+
+	client = client_open(0, 254);
+	foreign = vgem_create(65536);
+	address = map_buffer(client.fd, prime_import(client.fd, foreign.fd),
+			     OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+	put_copy(&client, 0, 4096, 0, 64);
+	job_init_on(&job, &client, 1, address, 65536, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 1, NEVER, &result), 0);
+	client_close(&client);
+	wait_until_forgotten();
+	expect_no_unload("a buffer");
+	foreign_destroy(&foreign);
+	module_use(NULL);
+	module_use(FOR_FENCES);
+}
+
 const struct test_case lifetime_cases[] = {
+	{ "lifetime-fences-of-ended-jobs-keep-the-module", FOR_FENCES,
+	  fences_of_ended_jobs_keep_the_module },
 	{ "lifetime-closing-with-jobs-in-flight", TIMED, closing_with_jobs_in_flight },
 	{ "lifetime-unbind-ends-jobs-with-enodev", TIMED, unbind_ends_jobs_with_enodev },
 	{ "lifetime-unbind-frees-a-waiting-clock",

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -476,7 +477,128 @@ static void pipeline_without_a_copy(void)
 	client_close(&client);
 }
 
+#define PROBES		"/sys/kernel/tracing/kprobe_events"
+#define PROBED(probe)	"/sys/kernel/tracing/events/kmod_tests/" probe "/enable"
+
+static void probe_remove(const char *name)
+{
+	char text[128], path[128];
+
+	snprintf(path, sizeof(path), PROBED("%s"), name);
+	snprintf(text, sizeof(text), "-:kmod_tests/%s", name);
+	if (!write_file(path, "0"))
+		check_equal(write_file(PROBES, text), 0);
+}
+
+/* Counts calls of a function of the kernel; skips the test case if this kernel cannot. */
+static void probe_add(const char *name, const char *function)
+{
+	char text[128], path[128];
+
+	probe_remove(name); /* a case that failed may have left it behind */
+	snprintf(text, sizeof(text), "p:kmod_tests/%s %s", name, function);
+	if (write_file(PROBES, text))
+		check_skip("this kernel has no kprobes, or no such function");
+	snprintf(path, sizeof(path), PROBED("%s"), name);
+	check_equal(write_file(path, "1"), 0);
+}
+
+static uint64_t probe_hits(const char *name)
+{
+	char text[4096], *line, *rest = text;
+
+	check_equal(read_file("/sys/kernel/tracing/kprobe_profile", text, sizeof(text)), 0);
+	while ((line = strsep(&rest, "\n"))) {
+		char event[64];
+		unsigned long long hits;
+
+		if (sscanf(line, " %63s %llu", event, &hits) == 2 && !strcmp(event, name))
+			return hits;
+	}
+	check_message(false, "%s is not in\n%s", name, text);
+	return 0;
+}
+
+static void check_accesses(uint64_t begun, uint64_t ended)
+{
+	check_equal(probe_hits("begin"), begun);
+	check_equal(probe_hits("end"), ended);
+}
+
+/* The exporter hears of each job that reads or writes its memory, and of nothing else. */
+static void exporter_is_told_of_each_job(struct foreign foreign)
+{
+	struct client client = client_open(0, 254);
+	uint32_t handle = prime_import(client.fd, foreign.fd);
+	uint64_t address = map_buffer(client.fd, handle, READ_WRITE);
+	struct drm_overtake_bo_unmap unmap = { .address = address };
+	struct overtake_binding bindings[3];
+	struct overtake_result result;
+	struct job job;
+
+	check_accesses(0, 0);
+	compute_on(&client, 1, address);
+	check_accesses(1, 1);
+	compute_on(&client, 2, address);
+	check_accesses(2, 2);
+	/* Twice in one job. */
+	job_init_on(&job, &client, 3, address, SIZE, READ_WRITE);
+	memcpy(bindings, job.bindings, sizeof(job.bindings));
+	bindings[2] = bindings[1];
+	bindings[2].region = 5;
+	job.submit.bindings = (uintptr_t)bindings;
+	job.submit.binding_count = 3;
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 3, NEVER, &result), 0);
+	job_init_on(&job, &client, 4, address, SIZE, READ_WRITE);
+	job.submit.core = 3;
+	check_equal(job_submit(&client, &job), -EINVAL);
+	check_accesses(3, 3);
+	put_jump(&client, 7, 7); /* for as long as it takes */
+	job_init_on(&job, &client, 5, address, SIZE, READ_WRITE);
+	job.fcs[0].first_insn = 7;
+	check_equal(job_submit(&client, &job), 0);
+	/* A submission that is refused at last has begun, and ends. */
+	check_equal(job_submit(&client, &job), -EEXIST);
+	check_accesses(5, 4);
+	check_equal(job_cancel(&client, 5), 0);
+	check_equal(job_wait(&client, 5, NEVER, &result), 0);
+	check_accesses(5, 5);
+	/* None of its own buffers is anybody else's business. */
+	put_delay(&client, 0, 1);
+	job_init(&job, &client, 6, 0, 1);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 6, NEVER, &result), 0);
+	check_equal(device_ioctl(client.fd, DRM_IOCTL_OVERTAKE_BO_UNMAP, &unmap), 0);
+	check_equal(close_handle(client.fd, handle), 0);
+	client_close(&client);
+	foreign_destroy(&foreign);
+	check_accesses(5, 5);
+}
+
+static void told_of_each_job(struct foreign foreign, const char *begin, const char *end)
+{
+	probe_add("begin", begin);
+	probe_add("end", end);
+	exporter_is_told_of_each_job(foreign);
+	probe_remove("begin");
+	probe_remove("end");
+}
+
+static void heap_is_told_of_each_job(void)
+{
+	told_of_each_job(heap_create(SIZE, O_RDWR), "system_heap_dma_buf_begin_cpu_access",
+			 "system_heap_dma_buf_end_cpu_access");
+}
+
+static void udmabuf_is_told_of_each_job(void)
+{
+	told_of_each_job(udmabuf_create(SIZE), "begin_cpu_udmabuf", "end_cpu_udmabuf");
+}
+
 const struct test_case share_cases[] = {
+	{ "share-heap-is-told-of-each-job", FUNCTIONAL, heap_is_told_of_each_job },
+	{ "share-udmabuf-is-told-of-each-job", FUNCTIONAL, udmabuf_is_told_of_each_job },
 	{ "share-pipeline-without-a-copy", FUNCTIONAL, pipeline_without_a_copy },
 	{ "share-a-thousand-jobs-leave-two-fences", MANUAL, a_thousand_jobs_leave_two_fences },
 	{ "share-import-of-udmabuf", FUNCTIONAL, import_of_udmabuf },

@@ -2,6 +2,7 @@
 #include "drive.hpp"
 
 #include <cerrno>
+#include <map>
 #include <set>
 
 #include "programs.hpp"
@@ -16,10 +17,12 @@ class Driver {
 public:
     Driver(Device& device, const Scenario& scenario)
         : device_(device), scenario_(scenario), clock_(*device.manual_clock()),
-          origin_ns_(clock_.now_ns() + ns_per_us),
-          queue_(device.create_queue({.max_priority = 255, .core_limit = 0})) {
-        for (const ScenarioJob& job : scenario.jobs)
+          origin_ns_(clock_.now_ns() + ns_per_us) {
+        for (const ScenarioJob& job : scenario.jobs) {
             programs_.push_back(delays(device, job.fcs));
+            if (!queues_.contains(job.context))
+                queues_[job.context] = device.create_queue({.max_priority = 255, .core_limit = 0});
+        }
     }
 
     void run() {
@@ -51,22 +54,21 @@ public:
 
 private:
     void submit_arrivals(std::uint64_t instant) {
-        std::vector<Job> arrivals;
         for (std::size_t i = 0; i < scenario_.jobs.size(); i++) {
             const ScenarioJob& job = scenario_.jobs[i];
             if (job.at != instant)
                 continue;
-            arrivals.push_back(programs_[i].job(i, job.priority, job.core));
-            arrivals.back().custom_id = job.custom_id;
-            arrivals.back().deadline_ns = deadline_never;
+            Job arrival = programs_[i].job(i, job.priority, job.core);
+            arrival.custom_id = job.custom_id;
+            arrival.deadline_ns = deadline_never;
+            queues_.at(job.context)->submit({&arrival, 1});
         }
-        queue_->submit(arrivals);
     }
 
     void cancel(std::uint64_t instant) {
         for (const ScenarioCancel& cancel : scenario_.cancels)
             if (cancel.at == instant)
-                queue_->cancel(cancel.job);
+                queues_.at(scenario_.jobs[cancel.job].context)->cancel(cancel.job);
     }
 
     /// By job.
@@ -74,15 +76,16 @@ private:
         std::vector<Completion> completions(scenario_.jobs.size());
         std::vector<Completion> some(scenario_.jobs.size());
         std::size_t left = scenario_.jobs.size();
-        while (left != 0) {
+        for (const auto& [context, queue] : queues_) {
             // The clock stands where all is over, so what is missing will never come.
-            const std::size_t count = queue_->reap(some, 0);
-            if (count == 0)
-                throw Error(ETIMEDOUT, std::to_string(left) + " jobs have not ended");
-            for (std::size_t i = 0; i < count; i++)
-                completions.at(some[i].tag) = some[i];
-            left -= count;
+            while (const std::size_t count = queue->reap(some, 0)) {
+                for (std::size_t i = 0; i < count; i++)
+                    completions.at(some[i].tag) = some[i];
+                left -= count;
+            }
         }
+        if (left != 0)
+            throw Error(ETIMEDOUT, std::to_string(left) + " jobs have not ended");
         return completions;
     }
 
@@ -114,7 +117,7 @@ private:
     ManualClock& clock_;
     std::uint64_t origin_ns_;
     std::vector<Program> programs_;
-    std::unique_ptr<Queue> queue_;
+    std::map<std::string, std::unique_ptr<Queue>> queues_; ///< one for each context
 };
 
 } // namespace
@@ -131,6 +134,7 @@ Timeline drive_embedded(const Scenario& scenario) {
     EmbeddedOptions options;
     options.cores = scenario.cores;
     options.core_limits = scenario.core_limits;
+    options.fair = scenario.fair;
     options.mode = OVERTAKE_MODE_TIMED;
     options.profile = "ideal";
     options.manual_clock = true;

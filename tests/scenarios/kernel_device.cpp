@@ -66,6 +66,10 @@ fs::path CoreLimits::attribute(std::size_t core_index) const {
     return device_ / ("core" + std::to_string(core_index + 1)) / "core_limit";
 }
 
+bool device_is_fair() {
+    return read_file("/sys/module/overtake/parameters/fair").starts_with('Y');
+}
+
 FcTrace::FcTrace()
     : instance_("/sys/kernel/tracing/instances/overtake-" + std::to_string(getpid())) {
     fs::create_directory(instance_);

@@ -27,6 +27,9 @@ private:
     std::vector<unsigned> before_;
 };
 
+/// Whether the module was loaded with fair=1, for its first device.  Throws std::system_error.
+bool device_is_fair();
+
 /// Records fc_done of this process in a tracefs instance of its own while it lives.
 class FcTrace {
 public:

@@ -44,7 +44,8 @@ private:
 /// What both kinds have: cores, limits, ids, priorities, and a unit in which times are drawn.
 class Drawer {
 public:
-    explicit Drawer(std::uint64_t seed) : draw_(seed) {
+    Drawer(std::uint64_t seed, bool all_fair) : draw_(seed) {
+        fair_ = draw_.one_in(3) || all_fair;
         cores_ = 1 + draw_.below(4);
         // Many times are equal in whole units; half milliseconds meet the variables in ms.
         unit_ = draw_.of<std::uint64_t>({1, 1, 1, 7, 500, 1000});
@@ -56,6 +57,8 @@ public:
 protected:
     json head(const std::string& kind) {
         json scenario = {{"version", 1}, {"kind", kind}, {"cores", cores_}};
+        if (fair_ || draw_.one_in(4))
+            scenario["fair"] = fair_;
         if (draw_.one_in(2)) {
             json limits = json::array();
             for (std::uint64_t core = 0; core < cores_; core++)
@@ -68,7 +71,9 @@ protected:
     }
 
     std::uint64_t limit() {
-        return draw_.one_in(10) ? draw_.of<std::uint64_t>({100, 1ull << 32}) : draw_.below(4);
+        if (draw_.one_in(10))
+            return draw_.of<std::uint64_t>({8, 63, 64, 65, 100, 1ull << 32});
+        return draw_.below(4);
     }
 
     /// A number that is more than enough, and more than narrow arithmetic holds.
@@ -91,7 +96,8 @@ protected:
 
     json durations() {
         // Now and then more than a hardware ring holds.
-        const std::uint64_t count = draw_.one_in(60) ? 150 : 1 + draw_.below(4);
+        const std::uint64_t most = fair_ ? 12 : 4; // a turn is up to 8
+        const std::uint64_t count = draw_.one_in(60) ? 150 : 1 + draw_.below(most);
         json list = json::array();
         for (std::uint64_t i = 0; i < count; i++)
             list.push_back(duration());
@@ -103,7 +109,9 @@ protected:
         if (!draw_.one_in(4))
             entry["core"] = draw_.one_in(3) ? 0 : 1 + draw_.below(cores_);
         if (!draw_.one_in(8))
-            entry["priority"] = draw_.one_in(4) ? 255 : draw_.of({0, 1, 2, 2, 3, 254});
+            entry["priority"] = draw_.one_in(4) ? 255
+                                : fair_         ? draw_.of({0, 1, 31, 32, 33, 64, 95, 223, 224, 254})
+                                                : draw_.of({0, 1, 2, 2, 3, 254});
         if (draw_.one_in(3))
             entry["custom_id"] =
                 draw_.of<std::int64_t>({-1, 0, 1, 2, std::numeric_limits<std::int64_t>::min(),
@@ -134,6 +142,7 @@ protected:
     }
 
     Draw draw_;
+    bool fair_;
     std::uint64_t cores_;
     std::uint64_t unit_;
     std::uint64_t origin_ = 0;
@@ -149,6 +158,7 @@ public:
         for (std::size_t i = 0; i < jobs; i++) {
             json job = {{"id", id(i)}, {"at", at(40)}, {"fcs", durations()}};
             put_common(job);
+            put_context(job);
             scenario["jobs"].push_back(job);
         }
         put_cancels(scenario, "jobs", [](const json& so_far, const std::string&) {
@@ -157,6 +167,25 @@ public:
             return instants;
         });
         return scenario;
+    }
+
+private:
+    /// Six of them; one that is not named, and a number that is the same as a text.
+    void put_context(json& job) {
+        if (!fair_ && !draw_.one_in(10))
+            return;
+        switch (draw_.below(8)) {
+        case 0:
+            return;
+        case 1:
+            job["context"] = 7;
+            return;
+        case 2:
+            job["context"] = -1;
+            return;
+        default:
+            job["context"] = draw_.of<std::string>({"", "7", "a", "b", "c", "a"});
+        }
     }
 };
 
@@ -316,12 +345,12 @@ private:
 
 } // namespace
 
-json random_fc_scenario(std::uint64_t seed) {
-    return FcDrawer(seed).scenario();
+json random_fc_scenario(std::uint64_t seed, bool all_fair) {
+    return FcDrawer(seed, all_fair).scenario();
 }
 
-json random_task_scenario(std::uint64_t seed) {
-    return TaskDrawer(seed).scenario();
+json random_task_scenario(std::uint64_t seed, bool all_fair) {
+    return TaskDrawer(seed, all_fair).scenario();
 }
 
 } // namespace overtake::test

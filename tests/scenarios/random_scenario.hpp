@@ -10,7 +10,8 @@
 
 namespace overtake::test {
 
-nlohmann::json random_fc_scenario(std::uint64_t seed);
-nlohmann::json random_task_scenario(std::uint64_t seed);
+/// Some are fair, or all.
+nlohmann::json random_fc_scenario(std::uint64_t seed, bool all_fair = false);
+nlohmann::json random_task_scenario(std::uint64_t seed, bool all_fair = false);
 
 } // namespace overtake::test

@@ -6,11 +6,19 @@
 
 namespace overtake::test {
 
-ReferenceDevice::ReferenceDevice(std::vector<unsigned> core_limits)
-    : core_limits_(std::move(core_limits)), cores_(core_limits_.size()) {}
+namespace {
+
+/// What a hardware ring holds, and so the longest batch of a fair device.
+constexpr unsigned longest_fair_batch = 64;
+
+} // namespace
+
+ReferenceDevice::ReferenceDevice(std::vector<unsigned> core_limits, bool fair)
+    : core_limits_(std::move(core_limits)), fair_(fair), cores_(core_limits_.size()) {}
 
 std::size_t ReferenceDevice::submit(std::uint64_t now, std::string id, unsigned core,
-                                    unsigned priority, std::vector<std::uint64_t> fcs) {
+                                    unsigned priority, const std::string& context,
+                                    std::vector<std::uint64_t> fcs) {
     const std::size_t number = jobs_.size();
     if (core == 0)
         core = emptiest_core();
@@ -20,8 +28,12 @@ std::size_t ReferenceDevice::submit(std::uint64_t now, std::string id, unsigned 
     jobs_.push_back({.id = std::move(id),
                      .fcs = std::move(fcs),
                      .priority = priority,
+                     .context = context,
                      .core = core,
                      .arrival = now});
+    if (fair_ && priority != 255 &&
+        std::ranges::find(target.circle, context) == target.circle.end())
+        target.circle.push_back(context);
     return number;
 }
 
@@ -33,6 +45,7 @@ void ReferenceDevice::cancel(std::uint64_t now, std::size_t number) {
     Core& core = cores_[job.core - 1];
     for (std::deque<Fc>* list : {&core.high, &core.normal, &core.committed})
         std::erase_if(*list, [&](const Fc& fc) { return fc.job == number; });
+    leave_circle_without_fcs(core);
     if (!runs(number))
         finish(now, job);
 }
@@ -109,6 +122,8 @@ void ReferenceDevice::finish(std::uint64_t now, Job& job) {
 
 /// The list whose head runs next; commits a batch if it is time to.
 std::deque<ReferenceDevice::Fc>* ReferenceDevice::next_list(Core& core, unsigned limit) {
+    if (fair_)
+        return next_list_fair(core, limit);
     if (limit == 0) {
         if (core.high.empty() && core.normal.empty())
             return nullptr;
@@ -128,6 +143,53 @@ std::deque<ReferenceDevice::Fc>* ReferenceDevice::next_list(Core& core, unsigned
         core.normal.pop_front();
     }
     return core.committed.empty() ? nullptr : &core.committed;
+}
+
+std::deque<ReferenceDevice::Fc>* ReferenceDevice::next_list_fair(Core& core, unsigned limit) {
+    if (!core.committed.empty())
+        return &core.committed;
+    if (core.circle.empty())
+        return core.high.empty() ? nullptr : &core.high;
+    if (!core.high.empty() &&
+        (limit != 0 || core.high.front().job < first_of(core, core.circle.front())->job))
+        return &core.high;
+    const unsigned most = std::min(std::max(limit, 1u), longest_fair_batch);
+    while (core.committed.size() < most && !core.circle.empty())
+        take_by_turn(core);
+    return &core.committed;
+}
+
+/// Its oldest FC in NORMAL.
+std::deque<ReferenceDevice::Fc>::iterator ReferenceDevice::first_of(Core& core,
+                                                                    const std::string& context) {
+    return std::ranges::find_if(
+        core.normal, [&](const Fc& fc) { return jobs_[fc.job].context == context; });
+}
+
+void ReferenceDevice::take_by_turn(Core& core) {
+    const auto fc = first_of(core, core.circle.front());
+    if (!core.left_of_turn)
+        core.left_of_turn = 1 + jobs_[fc->job].priority / 32;
+    --*core.left_of_turn;
+    core.committed.push_back(*fc);
+    core.normal.erase(fc);
+    leave_circle_without_fcs(core);
+    if (core.left_of_turn == 0u) {
+        std::ranges::rotate(core.circle, core.circle.begin() + 1);
+        core.left_of_turn.reset();
+    }
+}
+
+void ReferenceDevice::leave_circle_without_fcs(Core& core) {
+    for (std::size_t i = 0; i < core.circle.size();) {
+        if (first_of(core, core.circle[i]) != core.normal.end()) {
+            i++;
+            continue;
+        }
+        core.circle.erase(core.circle.begin() + static_cast<std::ptrdiff_t>(i));
+        if (i == 0)
+            core.left_of_turn.reset();
+    }
 }
 
 void ReferenceDevice::start(std::uint64_t now, unsigned core_number, const Fc& fc) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Cores, rings and batches as the contract describes them (F2 to F8), as plainly as possible, for
-// the oracles of both levels.  Shares no code with the device.  The caller calls in the order of
+// Cores, rings and batches as the contract describes them (F2 to F8, and "Fair" of docs/scenarios.md), as
+// plainly as possible, for the oracles of both levels.  Shares no code with the device.  The caller calls in the order of
 // one instant that its level prescribes; all times are microseconds.
 #pragma once
 
@@ -14,11 +14,11 @@ namespace overtake::test {
 class ReferenceDevice {
 public:
     /// One limit for each core.
-    explicit ReferenceDevice(std::vector<unsigned> core_limits);
+    ReferenceDevice(std::vector<unsigned> core_limits, bool fair);
 
     /// Jobs are numbered from 0 in the order in which they arrive. Core 0 is settled here (F2).
     std::size_t submit(std::uint64_t now, std::string id, unsigned core, unsigned priority,
-                       std::vector<std::uint64_t> fcs);
+                       const std::string& context, std::vector<std::uint64_t> fcs);
     /// F8. Does nothing to a job that is over or cancelled.
     void cancel(std::uint64_t now, std::size_t job);
     /// When the next running FC ends.
@@ -46,6 +46,8 @@ private:
         std::deque<Fc> high;
         std::deque<Fc> normal;
         std::deque<Fc> committed;
+        std::vector<std::string> circle;       ///< fair: contexts with FCs in `normal`, the turn first
+        std::optional<unsigned> left_of_turn; ///< of the first one's allowance; none: not begun
         std::optional<Fc> running;
         std::uint64_t running_until = 0;
     };
@@ -53,6 +55,7 @@ private:
         std::string id;
         std::vector<std::uint64_t> fcs;
         unsigned priority;
+        std::string context;
         unsigned core; ///< from 1
         std::uint64_t arrival;
         std::optional<std::uint64_t> start{};
@@ -66,10 +69,15 @@ private:
     bool runs(std::size_t job) const;
     void finish(std::uint64_t now, Job& job);
     std::deque<Fc>* next_list(Core& core, unsigned limit);
+    std::deque<Fc>* next_list_fair(Core& core, unsigned limit);
+    std::deque<Fc>::iterator first_of(Core& core, const std::string& context);
+    void take_by_turn(Core& core);
+    void leave_circle_without_fcs(Core& core);
     void start(std::uint64_t now, unsigned core_number, const Fc& fc);
     unsigned preemptions(const Job& job) const;
 
     std::vector<unsigned> core_limits_;
+    bool fair_;
     std::vector<Core> cores_;
     std::vector<Job> jobs_;
     std::vector<TimelineFc> fcs_;

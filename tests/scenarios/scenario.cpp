@@ -17,6 +17,11 @@ using nlohmann::json;
 
 namespace {
 
+/// Text, or an integer as text.
+std::string context_from(const json& from) {
+    return from.is_number() ? std::to_string(from.get<std::int64_t>()) : from.get<std::string>();
+}
+
 ScenarioJob job_from(const json& from) {
     ScenarioJob job;
     job.id = from.at("id");
@@ -24,6 +29,8 @@ ScenarioJob job_from(const json& from) {
     job.core = from.value("core", 0u);
     job.priority = from.value("priority", 0u);
     job.custom_id = from.value("custom_id", std::int64_t{0});
+    if (from.contains("context"))
+        job.context = context_from(from.at("context"));
     job.fcs = from.at("fcs").get<std::vector<std::uint64_t>>();
     return job;
 }
@@ -72,6 +79,7 @@ Scenario scenario_from(const json& from) {
     Scenario scenario;
     scenario.cores = from.at("cores");
     scenario.core_limits = core_limits_from(from);
+    scenario.fair = from.value("fair", false);
     for (const json& job : from.at("jobs"))
         scenario.jobs.push_back(job_from(job));
     for (const json& cancel : from.value("cancels", json::array())) {
@@ -113,6 +121,7 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
                {"kind", "fc"},
                {"cores", scenario.cores},
                {"core_limit", scenario.core_limits},
+               {"fair", scenario.fair},
                {"jobs", json::array()}};
     for (const ScenarioJob& job : scenario.jobs)
         to["jobs"].push_back({{"id", job.id},
@@ -120,6 +129,7 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
                               {"core", job.core},
                               {"priority", job.priority},
                               {"custom_id", job.custom_id},
+                              {"context", job.context},
                               {"fcs", job.fcs}});
     for (const ScenarioCancel& cancel : scenario.cancels)
         to["cancels"].push_back({{"id", scenario.jobs[cancel.job].id}, {"at", cancel.at}});

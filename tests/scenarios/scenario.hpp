@@ -19,6 +19,7 @@ struct ScenarioJob {
     unsigned core = 0; ///< 0 = any
     unsigned priority = 0;
     std::int64_t custom_id = 0;
+    std::string context;
     std::vector<std::uint64_t> fcs; ///< durations
 };
 
@@ -30,6 +31,7 @@ struct ScenarioCancel {
 struct Scenario {
     unsigned cores = 1;
     std::vector<unsigned> core_limits; ///< one per core
+    bool fair = false;
     std::vector<ScenarioJob> jobs;     ///< in file order
     std::vector<ScenarioCancel> cancels;
 

@@ -33,6 +33,7 @@ struct Options {
     std::string program;
     std::string examples;
     bool print = false;
+    bool all_fair = false;
     std::uint64_t most_differences = 10;
 };
 
@@ -135,7 +136,8 @@ bool run_seeds(const Options& options) {
             if (options.kind != "both" && options.kind != kind)
                 continue;
             const json scenario =
-                kind == "fc" ? random_fc_scenario(seed) : random_task_scenario(seed);
+                kind == "fc" ? random_fc_scenario(seed, options.all_fair)
+                             : random_task_scenario(seed, options.all_fair);
             scenarios++;
             if (options.print)
                 std::cout << scenario << "\n";
@@ -165,6 +167,7 @@ int main(int argc, char** argv) {
                    "The overtake command; without it the simulator's library is called");
     app.add_option("--examples", options.examples,
                    "Instead of seeds: every NAME.json with its NAME.expected.json in a directory");
+    app.add_flag("--fair", options.all_fair, "Only scenarios of fair devices; some otherwise");
     app.add_flag("--print", options.print, "Print every scenario");
     app.add_option("--most-differences", options.most_differences, "Stop after so many; 10");
     CLI11_PARSE(app, argc, argv);

@@ -37,7 +37,7 @@ struct TaskState {
 class Simulation {
 public:
     explicit Simulation(const TaskScenario& scenario)
-        : scenario_(scenario), device_(scenario.core_limits), states_(scenario.tasks.size()) {
+        : scenario_(scenario), device_(scenario.core_limits, scenario.fair), states_(scenario.tasks.size()) {
         for (std::size_t i = 0; i < states_.size(); i++) {
             states_[i].core = task(i).core;
             if (std::ranges::find(processes_, task(i).process) == processes_.end())
@@ -148,7 +148,7 @@ private:
         TaskState& state = states_[i];
         state.stage = Stage::on_bpu;
         state.job = device_.submit(now_, task(i).id + "." + std::to_string(state.segment),
-                                   state.core, task(i).priority, current(i).bpu);
+                                   state.core, task(i).priority, queue_of(i), current(i).bpu);
         state.core = device_.core_of(state.job);
     }
 

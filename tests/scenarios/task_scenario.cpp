@@ -79,6 +79,7 @@ TaskScenario task_scenario_from(const json& from) {
         throw std::runtime_error("not a task-level scenario of version 1");
     TaskScenario scenario;
     scenario.core_limits = core_limits_from(from);
+    scenario.fair = from.value("fair", false);
     scenario.service_mode = from.value("service_mode", false);
     scenario.slots = from.value("slots", std::size_t{1});
     read_env(scenario, from.value("env", json::object()));

@@ -41,6 +41,7 @@ struct TaskCancel {
 
 struct TaskScenario {
     std::vector<unsigned> core_limits; ///< one per core
+    bool fair = false;
     bool service_mode = false;
     std::size_t slots = 1;
     std::uint64_t threshold_percent = 10;

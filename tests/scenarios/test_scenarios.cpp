@@ -50,6 +50,10 @@ protected:
             [&] { GTEST_SKIP() << "SKIPPED: needs a device of " << scenario.cores << " cores"; }();
             return {};
         }
+        if (scenario.fair != device_is_fair()) {
+            [&] { GTEST_SKIP() << "SKIPPED: needs fair=" << scenario.fair; }();
+            return {};
+        }
         const CoreLimits limits(std::getenv("OVERTAKE_TEST_DEVICE"), scenario.core_limits);
         FcTrace trace;
         return drive(*device, scenario, [&] { return trace.take(); });

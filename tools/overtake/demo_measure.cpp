@@ -106,14 +106,6 @@ std::uint64_t fcs_done(const Device& device) {
     return done;
 }
 
-/// Until `child` has had FCs executed, by the device's own count.
-void wait_for_first_fcs(const Device& device, Child& child, std::uint64_t before) {
-    while (fcs_done(device) < before + 3) {
-        child.expect_running();
-        usleep(us_per_ms);
-    }
-}
-
 /// Whether FCs of a process have been executed, by the driver's account of its open files.
 bool was_served(unsigned pid) {
     std::error_code ignored;
@@ -127,6 +119,15 @@ bool was_served(unsigned pid) {
         }
     }
     return false;
+}
+
+/// Until `child` has had FCs executed: by its own account, or where that may not be read, by the
+/// device's counters, which tell strangers later and in steps.
+void wait_for_first_fcs(const Device& device, Child& child, std::uint64_t before) {
+    while (!was_served(child.pid()) && fcs_done(device) == before) {
+        child.expect_running();
+        usleep(us_per_ms);
+    }
 }
 
 /// What was seen of a device, or why nothing was.

@@ -28,7 +28,9 @@ struct Storage {
     explicit Storage(const Scenario& scenario)
         : cores(scenario.cores), core_states(scenario.cores), commands(command_count),
           events(event_count), processes(scenario.processes.size()),
-          queues(scenario.service_mode ? 1 : scenario.processes.size()) {}
+          queues(scenario.service_mode ? 1 : scenario.processes.size()),
+          contexts(scenario.contexts),
+          turns(scenario.fair ? scenario.contexts * std::size_t{scenario.cores} : 0) {}
 
     std::vector<ovt_core> cores;
     std::vector<ovt_fw_core> core_states;
@@ -36,6 +38,8 @@ struct Storage {
     std::vector<ovt_event> events;
     std::vector<ovt_sched_process> processes;
     std::vector<ovt_sched_queue> queues;
+    std::vector<ovt_fw_context> contexts;
+    std::vector<ovt_fw_turn> turns; ///< of a context on each core, then of the next
 };
 
 /// Live tasks, each at a place of its own; places are used again.
@@ -154,6 +158,7 @@ private:
             .profile = ovt_profile_find("ideal"), // its cycle is our tick
             .mode = OVT_MODE_TIMED,
             .core_count = scenario_.cores,
+            .fair = scenario_.fair,
             .watchdog_cycles = never,
             .cores = storage_.cores.data(),
             .core_states = storage_.core_states.data(),
@@ -163,13 +168,22 @@ private:
             .event_count = event_count,
         };
         ovt_fw_init(&fw_, &config);
-        ovt_fw_context_init(&context_);
+        start_contexts();
         for (std::uint32_t core = 1; core <= scenario_.cores; core++) {
             ovt_fw_reserve(&fw_, 2);
             ovt_fw_limit(&fw_, core, scenario_.core_limits[core - 1], 0);
             ovt_fw_normal_floor(&fw_, core, scenario_.normal_floors[core - 1], 0);
         }
         prepare();
+    }
+
+    void start_contexts() {
+        for (std::size_t i = 0; i < storage_.contexts.size(); i++) {
+            ovt_fw_context_init(&storage_.contexts[i]);
+            if (scenario_.fair)
+                ovt_fw_context_take_turns(&storage_.contexts[i],
+                                          &storage_.turns[i * scenario_.cores], scenario_.cores);
+        }
     }
 
     void start_scheduler() {
@@ -297,7 +311,7 @@ private:
     void submit(LiveTask& task, std::uint32_t segment, std::uint32_t core) {
         const Chain::Segment& fcs = task.kind->chain->segments[segment];
         task.job = {};
-        task.job.context = &context_;
+        task.job.context = &storage_.contexts[task.kind->context];
         task.job.fcs = program_.data();
         task.job.fc_count = static_cast<u32>(fcs.fcs.size());
         task.job.core = core;
@@ -528,7 +542,6 @@ private:
     std::vector<Observer*> observers_;
     Storage storage_;
     ovt_fw fw_;
-    ovt_fw_context context_;
     ovt_sched sched_;
     std::uint64_t now_ = 0;
     TaskPool pool_;

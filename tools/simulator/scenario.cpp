@@ -72,11 +72,11 @@ private:
             top_.at("kind").fail(fmt::format("\"{}\" is neither \"fc\" nor \"task\"", kind));
         scenario_.kind = kind == "fc" ? Kind::fc : Kind::task;
         if (scenario_.kind == Kind::fc)
-            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "jobs", "cancels", "name",
-                                "description", "seed", "until", "models", "loads"});
+            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair", "jobs",
+                                "cancels", "name", "description", "seed", "until", "models", "loads"});
         else
-            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "service_mode", "slots",
-                                "env", "models", "tasks", "cancels", "name", "description", "seed",
+            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair",
+                                "service_mode", "slots", "env", "models", "tasks", "cancels", "name", "description", "seed",
                                 "until", "policy", "loads"});
         const Place version = top_.at("version");
         if (version.integer(0, time_limit) != 1)
@@ -84,6 +84,8 @@ private:
         scenario_.cores = static_cast<std::uint32_t>(top_.at("cores").integer(1, OVT_MAX_CORES));
         scenario_.core_limits = of_each_core("core_limit");
         scenario_.normal_floors = of_each_core("normal_floor");
+        if (top_.has("fair"))
+            scenario_.fair = top_.at("fair").boolean();
         if (top_.has("name"))
             scenario_.name = top_.at("name").name();
         if (top_.has("description"))
@@ -165,6 +167,7 @@ private:
             kind.core = core(item.at("core"));
         if (scenario_.kind == Kind::task)
             kind.process = process(item.has("process") ? item.at("process").text() : "");
+        kind.context = context(item, kind.process);
         if (name.empty())
             name = fmt::format("priority {}", kind.priority);
         if (item.has("class"))
@@ -207,6 +210,29 @@ private:
         if (is_new)
             scenario_.processes.push_back(name);
         return found->second;
+    }
+
+    /// At task level each process is one, unless one process submits for all.
+    std::uint32_t context(const Place& item, std::uint32_t process) {
+        if (scenario_.kind == Kind::task && scenario_.service_mode)
+            return 0;
+        std::uint32_t number = process;
+        if (scenario_.kind == Kind::fc) {
+            const std::string name = item.has("context") ? context_name(item.at("context")) : "";
+            number = context_numbers_
+                         .try_emplace(name, static_cast<std::uint32_t>(context_numbers_.size()))
+                         .first->second;
+        }
+        scenario_.contexts = std::max(scenario_.contexts, number + 1);
+        return number;
+    }
+
+    static std::string context_name(const Place& place) {
+        if (place.value().is_string())
+            return place.text();
+        if (!place.value().is_number_integer())
+            place.fail(fmt::format("{} is neither text nor an integer", place.value().dump()));
+        return place.value().dump();
     }
 
     std::uint32_t class_number(const std::string& name) {
@@ -275,7 +301,7 @@ private:
     void listed(const Place& item) {
         if (scenario_.kind == Kind::fc)
             item.expect_object(
-                {"id", "at", "core", "priority", "custom_id", "fcs", "model", "class", "slo"});
+                {"id", "at", "core", "priority", "custom_id", "fcs", "model", "context", "class", "slo"});
         else
             item.expect_object({"id", "at", "process", "model", "models", "priority", "custom_id",
                                 "core", "class", "slo"});
@@ -294,8 +320,8 @@ private:
 
     void load(const Place& item) {
         if (scenario_.kind == Kind::fc)
-            item.expect_object({"id", "model", "fcs", "priority", "custom_id", "core", "class",
-                                "slo", "arrivals", "start", "count", "until", "max_pending",
+            item.expect_object({"id", "model", "fcs", "priority", "custom_id", "core", "context",
+                                "class", "slo", "arrivals", "start", "count", "until", "max_pending",
                                 "timeout"});
         else
             item.expect_object({"id", "process", "model", "models", "priority", "custom_id", "core",
@@ -435,6 +461,7 @@ private:
     std::map<std::vector<std::string>, std::shared_ptr<const Chain>> joined_;
     std::unordered_map<std::string, std::size_t> ids_;
     std::unordered_map<std::string, std::uint32_t> process_numbers_;
+    std::unordered_map<std::string, std::uint32_t> context_numbers_;
     std::unordered_map<std::string, std::uint32_t> class_numbers_;
     std::vector<std::pair<double, std::uint64_t>> isolated_; ///< of each class: sum, count
     std::optional<std::uint64_t> until_;

@@ -49,6 +49,7 @@ struct TaskKind {
     std::uint32_t core = 0; ///< from 1; 0: any
     std::int64_t custom_id = 0;
     std::uint32_t process = 0; ///< index into Scenario::processes
+    std::uint32_t context = 0; ///< below Scenario::contexts
     std::uint32_t task_class = 0;
     std::optional<std::uint64_t> slo;
 };
@@ -94,6 +95,8 @@ struct Scenario {
     std::uint32_t cores;
     std::vector<std::uint32_t> core_limits;   ///< one per core
     std::vector<std::uint32_t> normal_floors; ///< one per core
+    bool fair = false;                        ///< NORMAL takes turns by context
+    std::uint32_t contexts = 1;               ///< of the device
 
     // Task level only.
     bool service_mode = false;

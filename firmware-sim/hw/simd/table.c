@@ -5,6 +5,8 @@
  * The table is looked up 16 bytes at a time.  The index goes down by 16 with each of them; once
  * it is below 0 it selects 0.  Each part is the difference to the part before, so what an index has
  * selected by then adds up to its element.  Indices from 128 on go the same way, apart.
+ *
+ * No element becomes an address, however few they are: see ovt_index_at().
  */
 #include "hw/operator_units.h"
 #include "hw/simd/pixels.h"
@@ -13,12 +15,8 @@
 /* Of beginning a run: both tensors may be on another page. */
 #define RUN_WORK	60
 
-/* As few elements as this are looked up one by one. */
-#define FEW		8u
-
 struct table {
 	ovt_c8x32 parts[2][8];
-	const u8 *bytes;
 };
 
 static void load_table(struct table *table, const u8 *bytes)
@@ -26,7 +24,6 @@ static void load_table(struct table *table, const u8 *bytes)
 	ovt_s8x16 part, before;
 	u32 half, i;
 
-	table->bytes = bytes;
 	for (half = 0; half < 2; half++) {
 		before = (ovt_s8x16) { 0 };
 		for (i = 0; i < 8; i++) {
@@ -68,11 +65,7 @@ static OVT_SIMD_NOINLINE void look_up_run(const struct table *table, const s8 *i
 	for (; elements - done >= 32; done += 32)
 		ovt_store_s8x32(out + done, (ovt_s8x32)look_up((ovt_c8x32)ovt_load_s8x32(in + done),
 							       table));
-	if (elements - done <= FEW) {
-		/* Any byte is in the table. */
-		for (; done < elements; done++)
-			out[done] = (s8)table->bytes[(u8)in[done]];
-	} else {
+	if (done < elements) {
 		s8 rest[32] = { 0 };
 
 		memcpy(rest, in + done, elements - done);

@@ -119,6 +119,7 @@ public:
     /// "embedded", "ioctl" or "io_uring"
     virtual std::string_view backend() const noexcept = 0;
     virtual drm_overtake_device_info info() const = 0;
+    /// Coarse on a kernel device, unless the process has CAP_PERFMON: see overtake_accel.h.
     virtual std::vector<drm_overtake_core_info> cores() const = 0;
     virtual std::unique_ptr<Buffer> create_buffer(std::size_t bytes) = 0;
     virtual std::unique_ptr<Queue> create_queue(const QueueOptions& options = {}) = 0;
@@ -135,6 +136,8 @@ struct EmbeddedOptions {
     std::vector<unsigned> core_limits; ///< one per core, instead of core_limit; empty = not used
     /// After so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never. Needs a core limit.
     unsigned normal_floor = 0;
+    /// NORMAL takes turns by queue, weighted by priority (docs/scenarios.md, "Fair").
+    bool fair = false;
     bool manual_clock = false;
     /// AVX2 where the CPU has it: the same bytes, sooner.  OVERTAKE_SIMD=off in the environment turns
     /// it off as well.

@@ -110,9 +110,11 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
     config_.profile = ovt_profile_find(options_.profile.c_str());
     config_.mode = firmware_mode(options_.mode);
     config_.core_count = options_.cores;
+    config_.fair = options_.fair;
     config_.watchdog_cycles = options_.watchdog_cycles;
     config_.clock = {.cpu_ns = options_.fc_clock_ns,
-                     .wall_ns = std::min(options_.fc_clock_ns, OVT_TIME_NEVER / wall_per_clock) *
+                     .wall_ns = std::min<std::uint64_t>(options_.fc_clock_ns,
+                                                       OVT_TIME_NEVER / wall_per_clock) *
                                 wall_per_clock};
     config_.lag_max_ns = options_.manual_clock ? 0 : lag_max_ns; // that clock waits
     config_.stretch_max_ns = options_.manual_clock ? 0 : stretch_max_ns;
@@ -318,6 +320,11 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     auto context = std::make_unique<EmbeddedContext>();
     context->options = options;
     ovt_fw_context_init(context.get());
+    if (config_.fair) {
+        context->turns_on_cores.resize(config_.core_count);
+        ovt_fw_context_take_turns(context.get(), context->turns_on_cores.data(),
+                                  config_.core_count);
+    }
 
     const Lock lock(mutex_);
     // KILL_CONTEXT, and LIMIT for each core now and when the context goes.

@@ -41,6 +41,7 @@ struct EmbeddedJob : ovt_fw_job {
 /// A queue's side of the device; everything but the options under the host's lock.
 struct EmbeddedContext : ovt_fw_context {
     QueueOptions options;
+    std::vector<ovt_fw_turn> turns_on_cores; ///< empty: the device is not fair
     std::unordered_set<std::uint64_t> tags; ///< of jobs that are not yet reaped
     std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>> in_flight; ///< not yet ended
     std::deque<Completion> completed;                                          ///< not yet reaped

@@ -44,6 +44,7 @@ private:
         case_.core_limits.resize(pick(random_, std::array{1, 1, 1, 2, 2, 3, 4}));
         for (std::uint32_t& limit : case_.core_limits)
             limit = pick(random_, std::array{0u, 1u, 1u, 2u, 3u, 8u});
+        case_.fair = random_.one_in(3);
         case_.watchdog = random_.between(30, 200);
         case_.command_count = pick(random_, std::array{16u, 64u, 256u});
         if (case_.task_level && !random_.one_in(8))
@@ -117,7 +118,8 @@ private:
     Command submit(Command command) {
         command.type = CommandType::submit;
         command.model = static_cast<std::uint32_t>(random_.below(case_.models.size()));
-        command.priority = random_.one_in(3) ? 255 : pick(random_, std::array{0u, 5u, 5u, 254u});
+        command.priority =
+            random_.one_in(3) ? 255 : pick(random_, std::array{0u, 5u, 5u, 31u, 32u, 95u, 254u});
         command.custom_id = pick(random_, std::array{-1, 0, 0, 7});
         command.core = random_.one_in(2) ? 0 : any_core();
         command.process = static_cast<std::uint32_t>(random_.below(case_.processes));

@@ -59,6 +59,7 @@ struct Case {
     bool task_level = false;
     ovt_mode mode = OVT_MODE_TIMED;
     std::vector<std::uint32_t> core_limits; ///< one for each core
+    bool fair = false;                      ///< each process is a context
     std::uint64_t watchdog = 0;             ///< cycles
     std::uint32_t command_count = 0;        ///< of the device's command queue; a power of two
     std::uint32_t event_count = 0;          ///< of its event queue; a power of two

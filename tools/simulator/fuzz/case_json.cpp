@@ -121,6 +121,7 @@ private:
                             "level",
                             "mode",
                             "core_limits",
+                            "fair",
                             "watchdog",
                             "command_queue",
                             "event_queue",
@@ -152,6 +153,7 @@ private:
             case_.core_limits.push_back(number(limit, 0, u32_max));
         if (case_.core_limits.size() > OVT_MAX_CORES)
             limits.fail(fmt::format("a device has at most {} cores", OVT_MAX_CORES));
+        case_.fair = top_.at("fair").boolean();
         case_.watchdog = top_.at("watchdog").integer(1, most_work);
         case_.command_count = queue_size(top_.at("command_queue"));
         case_.event_count = queue_size(top_.at("event_queue"));
@@ -295,6 +297,7 @@ nlohmann::ordered_json to_json(const Case& of) {
                                    {"level", of.task_level ? "task" : "fc"},
                                    {"mode", modes[of.mode]},
                                    {"core_limits", of.core_limits},
+                                   {"fair", of.fair},
                                    {"watchdog", of.watchdog},
                                    {"command_queue", of.command_count},
                                    {"event_queue", of.event_count},

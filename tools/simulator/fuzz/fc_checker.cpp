@@ -200,8 +200,65 @@ void FcChecker::arrived(const ovt_event& event) {
     view.sequence = next_sequence_++;
     view.arrival = event.time_ns;
     view.core = event.core;
-    cores_[view.core - 1].unfinished += view.count();
-    cores_[view.core - 1].rings[view.high ? 0 : 1].push_back(&view);
+    Core& core = cores_[view.core - 1];
+    core.unfinished += view.count();
+    const ovt_fw_context* context = view.job->device.context;
+    if (case_.fair && !view.high && first_of(core, context) == nullptr)
+        core.circle.push_back(context);
+    core.rings[view.high ? 0 : 1].push_back(&view);
+}
+
+// Fair: whose turn it is
+
+/// Its oldest job with FCs to give.
+FcChecker::View* FcChecker::first_of(const Core& core, const ovt_fw_context* context) {
+    for (View* view : core.rings[1])
+        if (view->job->device.context == context && view->given < view->count())
+            return view;
+    return nullptr;
+}
+
+/// The FC whose turn it is joins the batch.
+void FcChecker::give(Core& core) {
+    const ovt_fw_context* context = core.circle.front();
+    View* view = first_of(core, context);
+    if (core.turn_left == 0)
+        core.turn_left = view->job->device.priority / 32 + 1;
+    core.turn_left--;
+    core.batch.emplace_back(view, view->given++);
+    if (first_of(core, context) == nullptr) {
+        leave_circle(core, context);
+    } else if (core.turn_left == 0) {
+        core.circle.pop_front();
+        core.circle.push_back(context);
+    }
+}
+
+void FcChecker::leave_circle(Core& core, const ovt_fw_context* context) {
+    if (core.circle.front() == context)
+        core.turn_left = 0;
+    std::erase(core.circle, context);
+}
+
+/// As choice(), where nothing is committed.
+std::pair<FcChecker::View*, std::uint32_t> FcChecker::fair_choice(Core& core) const {
+    const auto& high = core.rings[0];
+    View* const normal =
+        core.circle.empty() ? nullptr : first_of(core, core.circle.front());
+    std::uint64_t most = 0; // FCs of NORMAL
+    if (normal != nullptr && core.limit_active == 0)
+        most = high.empty() || normal->sequence < high.front()->sequence ? 1 : 0;
+    else if (normal != nullptr && high.empty())
+        most = std::min<std::uint64_t>(core.limit_active, OVT_RING_ENTRIES);
+    else if (normal != nullptr)
+        most = core.floor != 0 && core.overtook >= core.floor ? 1 : 0;
+    if (most == 0 && high.empty())
+        return {nullptr, 0};
+    if (most == 0)
+        return {high.front(), high.front()->next};
+    while (core.batch.size() < most && !core.circle.empty())
+        give(core);
+    return core.batch.front();
 }
 
 /// By the contract: whose FC the core starts now.
@@ -209,6 +266,8 @@ std::pair<FcChecker::View*, std::uint32_t> FcChecker::choice(Core& core) const {
     auto& [high, normal] = core.rings;
     if (core.batch.empty())
         core.limit_active = core.limit;
+    if (case_.fair)
+        return core.batch.empty() ? fair_choice(core) : core.batch.front();
     if (high.empty() && normal.empty())
         return {nullptr, 0};
     const auto head = [](const std::deque<View*>& ring) {
@@ -266,10 +325,11 @@ void FcChecker::note_start(Core& core, View& view, bool high, std::uint64_t time
     if (view.next++ == 0)
         view.first_start = time;
     if (view.waiting() == 0)
-        core.rings[high ? 0 : 1].pop_front();
+        std::erase(core.rings[high ? 0 : 1], &view);
     core.overtook =
         high && core.limit_active != 0 && !core.rings[1].empty() ? core.overtook + 1 : 0;
     if (high) {
+        core.high_started++;
         if (core.last_normal != nullptr && !core.last_normal->overtaken)
             violate("{} ns: nothing was said of the preemption of {}", time,
                     name(*core.last_normal->job));
@@ -277,7 +337,8 @@ void FcChecker::note_start(Core& core, View& view, bool high, std::uint64_t time
         if (core.expect_high)
             violate("{} ns: a preemption was said of {}, but NORMAL goes on", time,
                     name(*view.job));
-        view.preemptions += view.overtaken;
+        view.preemptions += view.next > 1 && view.high_before != core.high_started;
+        view.high_before = core.high_started;
         view.overtaken = false;
         core.last_normal = view.waiting() != 0 ? &view : nullptr;
     }
@@ -381,6 +442,9 @@ void FcChecker::withdraw(View& view) {
     view.withdrawn = true;
     std::erase(core.rings[view.high ? 0 : 1], &view);
     std::erase_if(core.batch, [&](const auto& fc) { return fc.first == &view; });
+    const ovt_fw_context* context = view.job->device.context;
+    if (!core.circle.empty() && first_of(core, context) == nullptr)
+        leave_circle(core, context);
     if (core.last_normal == &view)
         core.last_normal = nullptr;
 }

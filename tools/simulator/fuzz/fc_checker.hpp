@@ -56,6 +56,10 @@ private:
 
     std::uint32_t least_loaded() const;
     std::pair<View*, std::uint32_t> choice(Core& core) const;
+    std::pair<View*, std::uint32_t> fair_choice(Core& core) const;
+    static View* first_of(const Core& core, const ovt_fw_context* context);
+    static void give(Core& core);
+    static void leave_circle(Core& core, const ovt_fw_context* context);
     void note_start(Core& core, View& view, bool high, std::uint64_t time);
     void check_natural_end(const Core& core, const ovt_event& event) const;
     void check_abort(const Core& core, const ovt_event& event) const;
@@ -71,14 +75,16 @@ private:
         std::uint64_t sequence = 0; ///< of arrival; 0: not arrived
         std::uint64_t arrival = 0;
         std::uint32_t core = 0;
-        std::uint32_t next = 0; ///< FC to start
+        std::uint32_t next = 0;  ///< FC to start
+        std::uint32_t given = 0; ///< FCs that its context has given, where the device is fair
         std::uint32_t done = 0;
         std::uint32_t preemptions = 0;
         std::uint64_t executed = 0;
         std::uint64_t first_start = 0;
         bool high = false;
         bool withdrawn = false; ///< what had not started never will
-        bool overtaken = false;
+        bool overtaken = false;        ///< PREEMPTED was said since its last FC
+        std::uint64_t high_before = 0; ///< HIGH FCs of its core at the start of its last FC
         std::optional<std::uint64_t> killed_at; ///< with its context, while no FC of it ran
         bool ended = false;
         std::uint32_t fault = 0;
@@ -90,6 +96,8 @@ private:
     struct Core {
         std::deque<View*> rings[2]; ///< jobs with FCs to start, in order of arrival
         std::deque<std::pair<View*, std::uint32_t>> batch;
+        std::deque<const ovt_fw_context*> circle; ///< fair: contexts with FCs to give, the turn first
+        std::uint32_t turn_left = 0;              ///< FCs of the turn that has begun
         std::uint64_t limit = 0;
         std::uint64_t limit_active = 0;
         std::uint64_t floor = 0;
@@ -104,6 +112,7 @@ private:
         std::uint64_t abort_time = 0;
         View* last_normal = nullptr; ///< has begun and has FCs to start
         bool expect_high = false;    ///< PREEMPTED was said
+        std::uint64_t high_started = 0;
         std::uint64_t busy = 0;
         std::uint64_t done[2] = {};
         std::uint64_t preemptions = 0;

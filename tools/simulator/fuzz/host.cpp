@@ -126,6 +126,7 @@ private:
             .profile = ovt_profile_find("ideal"), // a cycle is a nanosecond is a tick
             .mode = case_.mode,
             .core_count = case_.cores(),
+            .fair = case_.fair,
             .watchdog_cycles = case_.watchdog,
             .cores = cores_.data(),
             .core_states = core_states_.data(),
@@ -166,8 +167,12 @@ private:
     }
 
     ovt_fw_context* new_context() {
-        ovt_fw_context_init(&contexts_.emplace_back());
-        return &contexts_.back();
+        ovt_fw_context* const context = &contexts_.emplace_back();
+        ovt_fw_context_init(context);
+        if (case_.fair)
+            ovt_fw_context_take_turns(context, turns_.emplace_back(case_.cores()).data(),
+                                      case_.cores());
+        return context;
     }
 
     // Time and wake-ups
@@ -621,6 +626,7 @@ private:
     std::deque<ovt_sched_queue> queues_;
     std::deque<ovt_sched_process> processes_;
     std::deque<ovt_fw_context> contexts_;
+    std::deque<std::vector<ovt_fw_turn>> turns_; ///< of each context, where the device is fair
     std::vector<ovt_fw_context*> contexts_of_; ///< each process
     std::deque<Job> jobs_;
     std::deque<Task> tasks_;

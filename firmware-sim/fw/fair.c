@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * NORMAL of a fair device: contexts take turns, weighted by priority.
+ *
+ * On each core the contexts with waiting NORMAL FCs stand in a circle.  The first has the turn, and
+ * gives as many FCs as its allowance says, which its first one's priority fixes.  Then it goes to
+ * the end, or leaves if nothing of it is left; one that comes joins at the end.  So others' FCs, however
+ * many, delay a context by their allowances, once each (docs/scenarios.md, "Fair").
+ *
+ * An FC gets its place in the ring when it is taken, and only what is committed is taken: a ring
+ * whose order was settled at arrival could not be fair to who comes later.  The ring is empty when
+ * FCs are taken, so it has room for all that are.
+ *
+ * Choosing costs the FCs that are taken, whatever waits; arriving and leaving cost the same for all.
+ */
+#include "fw/internal.h"
+
+#define PRIORITIES_PER_FC	32u
+
+static struct ovt_fw_turn *turn_of(const struct ovt_fw_job *job)
+{
+	return &job->context->turns[job->placed_core - 1];
+}
+
+static struct ovt_fw_turn *first_turn(struct ovt_fw_core *state)
+{
+	return ovt_container_of(state->circle.next, struct ovt_fw_turn, circle_link);
+}
+
+static struct ovt_fw_job *first_job(struct ovt_fw_turn *turn)
+{
+	return ovt_container_of(turn->jobs.next, struct ovt_fw_job, ring_link);
+}
+
+static void leave_circle(struct ovt_fw_turn *turn)
+{
+	turn->allowance = 0;
+	ovt_list_remove(&turn->circle_link);
+}
+
+void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
+{
+	struct ovt_fw_turn *turn = turn_of(job);
+
+	if (ovt_list_empty(&turn->jobs))
+		ovt_list_append(&ovt_fw_state(fw, job->placed_core)->circle, &turn->circle_link);
+	ovt_list_append(&turn->jobs, &job->ring_link);
+}
+
+/* What of @job was not taken never will be.  It may be nothing. */
+void ovt_fair_forget(struct ovt_fw_job *job)
+{
+	struct ovt_fw_turn *turn = turn_of(job);
+
+	ovt_list_remove(&job->ring_link);
+	if (ovt_list_empty(&turn->jobs))
+		leave_circle(turn);
+}
+
+/* Tells the arbiter whose turn it is. */
+void ovt_fair_announce(struct ovt_fw *fw, u32 core)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, core);
+	u64 arrival = 0;
+
+	if (!ovt_list_empty(&state->circle))
+		arrival = first_job(first_turn(state))->sequence;
+	ovt_core_write(ovt_fw_hw(fw, core), OVT_REG_NORMAL_NEXT, arrival);
+}
+
+/* The FC whose turn it is, into the ring. */
+static void take_one(struct ovt_fw *fw, u32 core)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, core);
+	struct ovt_fw_turn *turn = first_turn(state);
+	struct ovt_fw_job *job = first_job(turn);
+
+	if (!turn->allowance)
+		turn->allowance = 1 + job->priority / PRIORITIES_PER_FC;
+	turn->allowance--;
+	ovt_ring_push(ovt_fw_hw(fw, core), OVT_RING_NORMAL, job,
+		      state->next_position[OVT_RING_NORMAL]++);
+	if (job->queued == job->fc_count)
+		ovt_list_remove(&job->ring_link);
+	if (ovt_list_empty(&turn->jobs)) {
+		leave_circle(turn);
+	} else if (!turn->allowance) {
+		ovt_list_remove(&turn->circle_link);
+		ovt_list_append(&state->circle, &turn->circle_link);
+	}
+}
+
+/* Commits the next FCs, at most @most, and at most what a ring holds, which is empty now. */
+void ovt_fair_take(struct ovt_fw *fw, u32 core, u32 most)
+{
+	struct ovt_fw_core *state = ovt_fw_state(fw, core);
+
+	if (most > OVT_RING_ENTRIES)
+		most = OVT_RING_ENTRIES;
+	for (; most && !ovt_list_empty(&state->circle); most--)
+		take_one(fw, core);
+	ovt_core_write(ovt_fw_hw(fw, core), OVT_REG_COMMIT_END,
+		       state->next_position[OVT_RING_NORMAL]);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counters of cores: exact, and coarse for those whom others' work does not concern.
+ *
+ * How long an FC takes tells of what it computes, and counters that are read often enough tell how
+ * long each FC takes.  So whoever has no right to look at the whole system (CAP_PERFMON) sees
+ * coarse ones, and so does everybody in sysfs, which cannot ask who opened the file:
+ *
+ *	when	they change at whole multiples of OVERTAKE_COARSE_PERIOD_NS of the host's clock, to
+ *		what they were then.  The first to come after that instant takes the values, before
+ *		the device moves on: it does not matter who that is, nor how many look
+ *	what	the work of each open file is rounded down for itself, and then added up.  Who adds
+ *		work of his own to make the sum change does not learn what was there of others'
+ *
+ * What a file has left over when it is closed is not shown.  Faults, hangs and resets are as they
+ * were then, one by one: they tell how a job ended, not for how long it ran.
+ */
+#include <linux/log2.h>
+#include <linux/math64.h>
+
+#include <drm/drm_managed.h>
+
+#include "overtake_counters.h"
+#include "overtake_history.h"
+#include "overtake_host.h"
+
+#define PERIODS_PER_WINDOW	(OVERTAKE_RATIO_WINDOW_NS / OVERTAKE_COARSE_PERIOD_NS)
+
+/**
+ * struct coarse_core - of a core
+ * @busy_ns: sum of what is shown of each file
+ * @fcs: the same
+ * @shown: what everybody sees
+ * @window_busy_ns: @shown.busy_ns when the last whole window ended
+ */
+struct coarse_core {
+	u64 busy_ns;
+	u64 fcs[OVT_RING_COUNT];
+	struct overtake_counters shown;
+	u64 window_busy_ns;
+};
+
+/**
+ * struct overtake_coarse - of a device; device lock
+ * @period: the one in which the values were taken
+ * @window: the one in which they last began one
+ * @shown: what everybody sees of the device
+ * @cores: and of its cores
+ */
+struct overtake_coarse {
+	u64 period;
+	u64 window;
+	struct overtake_device_counters shown;
+	struct coarse_core cores[];
+};
+
+int overtake_coarse_init(struct overtake_device *device)
+{
+	struct overtake_coarse *coarse;
+
+	coarse = drmm_kzalloc(&device->drm, struct_size(coarse, cores, device->settings.cores),
+			      GFP_KERNEL);
+	device->coarse = coarse;
+	return coarse ? 0 : -ENOMEM;
+}
+
+/* The device begins again, and no client is known. */
+void overtake_coarse_clear_locked(struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	memset(device->coarse, 0, struct_size(device->coarse, cores, device->settings.cores));
+}
+
+/* An FC of @client has ended. */
+void overtake_coarse_count_locked(struct overtake_client *client, const struct ovt_event *event)
+{
+	struct coarse_core *core = &client->device->coarse->cores[event->core - 1];
+	struct overtake_usage *usage = &client->usage[event->core - 1];
+	u32 *fcs = &usage->unshown_fcs[event->ring];
+	u32 left_ns;
+
+	lockdep_assert_held(&client->device->lock);
+	usage->unshown_ns += event->duration_ns;
+	div_u64_rem(usage->unshown_ns, OVERTAKE_COARSE_BUSY_NS, &left_ns);
+	core->busy_ns += usage->unshown_ns - left_ns;
+	usage->unshown_ns = left_ns;
+	if (++*fcs == OVERTAKE_COARSE_FCS) {
+		core->fcs[event->ring] += *fcs;
+		*fcs = 0;
+	}
+}
+
+static void count_exact_locked(struct overtake_device *device, u32 core,
+			       struct overtake_counters *counters)
+{
+	const struct ovt_fw_core *fw = &device->fw_cores[core - 1];
+	const struct ovt_core *hw = &device->hw[core - 1];
+
+	lockdep_assert_held(&device->lock);
+	*counters = (struct overtake_counters){
+		.busy_ns = hw->busy_ns,
+		.fcs[OVT_RING_HIGH] = hw->done[OVT_RING_HIGH],
+		.fcs[OVT_RING_NORMAL] = hw->done[OVT_RING_NORMAL],
+		.preemptions = fw->preemptions,
+		.faults = fw->faults,
+		.resets = fw->resets + device->cores[core - 1].aborts,
+		.hangs = device->cores[core - 1].hangs,
+		.queue = ovt_fw_unfinished(&device->fw, core),
+	};
+}
+
+static void count_device_locked(struct overtake_device *device,
+				struct overtake_device_counters *counters)
+{
+	lockdep_assert_held(&device->lock);
+	*counters = (struct overtake_device_counters){
+		.bans = device->bans,
+		.lost_interrupts = device->lost_interrupts,
+		.spurious_interrupts = device->spurious_interrupts,
+		.commands = device->fw.commands_reserved,
+	};
+}
+
+static void take_core(struct overtake_device *device, u32 number)
+{
+	struct coarse_core *core = &device->coarse->cores[number - 1];
+	u64 ratio = core->shown.ratio;
+
+	count_exact_locked(device, number, &core->shown);
+	core->shown.busy_ns = core->busy_ns;
+	memcpy(core->shown.fcs, core->fcs, sizeof(core->fcs));
+	core->shown.preemptions = rounddown(core->shown.preemptions, OVERTAKE_COARSE_PREEMPTIONS);
+	if (core->shown.queue)
+		core->shown.queue = roundup_pow_of_two(core->shown.queue);
+	core->shown.ratio = ratio;
+}
+
+/* @windows have ended since the last look. */
+static void take_ratio(struct coarse_core *core, u64 windows)
+{
+	u64 percent = div64_u64((core->shown.busy_ns - core->window_busy_ns) * 100,
+				windows * OVERTAKE_RATIO_WINDOW_NS);
+
+	core->shown.ratio = min(percent, 100ull);
+	core->window_busy_ns = core->shown.busy_ns;
+}
+
+/*
+ * overtake_coarse_roll_locked - let strangers see how the device is now, if it is time
+ *
+ * Before whatever makes the counters change, so that the values are those of the instant at which
+ * the period began.
+ */
+void overtake_coarse_roll_locked(struct overtake_device *device)
+{
+	struct overtake_coarse *coarse = device->coarse;
+	u64 period = div_u64(ktime_get_ns(), OVERTAKE_COARSE_PERIOD_NS);
+	u64 window = div_u64(period, PERIODS_PER_WINDOW);
+	u32 core;
+
+	lockdep_assert_held(&device->lock);
+	if (period == coarse->period)
+		return;
+	coarse->period = period;
+	count_device_locked(device, &coarse->shown);
+	coarse->shown.commands = rounddown(coarse->shown.commands, OVERTAKE_COARSE_COMMANDS);
+	for (core = 1; core <= device->settings.cores; core++)
+		take_core(device, core);
+	if (window == coarse->window)
+		return;
+	for (core = 0; core < device->settings.cores; core++)
+		take_ratio(&coarse->cores[core], coarse->window ? window - coarse->window : 1);
+	coarse->window = window;
+}
+
+void overtake_counters_coarse(struct overtake_device *device, u32 core,
+			      struct overtake_counters *counters)
+{
+	spin_lock_irq(&device->lock);
+	overtake_coarse_roll_locked(device);
+	*counters = device->coarse->cores[core - 1].shown;
+	spin_unlock_irq(&device->lock);
+}
+
+void overtake_counters_exact(struct overtake_device *device, u32 core,
+			     struct overtake_counters *counters)
+{
+	spin_lock_irq(&device->lock);
+	count_exact_locked(device, core, counters);
+	counters->ratio = overtake_history_ratio_locked(device, core);
+	spin_unlock_irq(&device->lock);
+}
+
+void overtake_device_counters_coarse(struct overtake_device *device,
+				     struct overtake_device_counters *counters)
+{
+	spin_lock_irq(&device->lock);
+	overtake_coarse_roll_locked(device);
+	*counters = device->coarse->shown;
+	spin_unlock_irq(&device->lock);
+}
+
+void overtake_device_counters_exact(struct overtake_device *device,
+				    struct overtake_device_counters *counters)
+{
+	spin_lock_irq(&device->lock);
+	count_device_locked(device, counters);
+	spin_unlock_irq(&device->lock);
+}

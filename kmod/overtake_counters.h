@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Counters of cores: exact, and coarse for those whom others' work does not concern. */
+#ifndef OVERTAKE_COUNTERS_H
+#define OVERTAKE_COUNTERS_H
+
+#include "overtake_drv.h"
+
+/* What strangers see changes so often at most, whoever looks and when. */
+#define OVERTAKE_COARSE_PERIOD_NS	(100 * NSEC_PER_MSEC)
+
+/* Work of an open file shows in whole numbers of these. */
+#define OVERTAKE_COARSE_BUSY_NS		(10 * NSEC_PER_MSEC)
+#define OVERTAKE_COARSE_FCS		16u
+
+/* So does what the whole device has of these. */
+#define OVERTAKE_COARSE_PREEMPTIONS	16u
+#define OVERTAKE_COARSE_COMMANDS	1024u
+
+/**
+ * struct overtake_counters - of a core, since the device was bound
+ * @busy_ns: device time spent on FCs that have ended
+ * @fcs: of each ring, FCs that have ended
+ * @preemptions: times a HIGH FC went ahead of a NORMAL job that had begun
+ * @faults: jobs ended by a fault
+ * @resets: of this core
+ * @hangs: FCs ended by the watchdog or their clock
+ * @queue: FCs that run, are committed or wait, now
+ * @ratio: percent of the last whole window that it was busy
+ */
+struct overtake_counters {
+	u64 busy_ns;
+	u64 fcs[OVT_RING_COUNT];
+	u64 preemptions;
+	u64 faults;
+	u64 resets;
+	u64 hangs;
+	u64 queue;
+	u64 ratio;
+};
+
+/**
+ * struct overtake_device_counters - of a device, since it was bound
+ * @bans: contexts that were banned
+ * @lost_interrupts: wake-ups and interrupts that the backstop made up for
+ * @spurious_interrupts: wake-ups of cores that had nothing to execute
+ * @commands: command slots in use, now
+ */
+struct overtake_device_counters {
+	u64 bans;
+	u64 lost_interrupts;
+	u64 spurious_interrupts;
+	u64 commands;
+};
+
+int overtake_coarse_init(struct overtake_device *device);
+
+/* Under the device lock. */
+void overtake_coarse_clear_locked(struct overtake_device *device);
+void overtake_coarse_roll_locked(struct overtake_device *device);
+void overtake_coarse_count_locked(struct overtake_client *client, const struct ovt_event *event);
+
+/* @core from 1; for whoever may not know more, and for root. */
+void overtake_counters_coarse(struct overtake_device *device, u32 core,
+			      struct overtake_counters *counters);
+void overtake_counters_exact(struct overtake_device *device, u32 core,
+			     struct overtake_counters *counters);
+void overtake_device_counters_coarse(struct overtake_device *device,
+				     struct overtake_device_counters *counters);
+void overtake_device_counters_exact(struct overtake_device *device,
+				    struct overtake_device_counters *counters);
+
+#endif

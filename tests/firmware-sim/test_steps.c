@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a core does between two looks at the clock is bounded, whatever the program: counted in
+ * elements read, over the shapes that ask for most.
+ */
+#include <stdlib.h>
+
+#include "cmocka_all.h"
+#include "hostile_shapes.h"
+#include "hw/core.h"
+#include "reference.h"
+
+#define BYTES		(4u << 20)
+/* Elements of a step of the least budget, and those that are on different cache lines. */
+#define NEAR_READS	4352u
+#define FAR_READS	640u
+
+/* A core with one instruction. */
+struct bench {
+	struct ovt_core core;
+	struct overtake_insn insn;
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
+	u8 *memory;
+};
+
+static void bench_start(struct bench *bench, const struct hostile_shape *shape)
+{
+	const struct hostile_place place = { OVERTAKE_REGION_IO, BYTES };
+	struct ovt_operands operands;
+
+	shape->build(&bench->insn, &place);
+	memset(bench->memory, 1, BYTES);
+	ovt_core_init(&bench->core, 1, ovt_profile_find("default"), OVT_MODE_FUNCTIONAL);
+	bench->regions[OVERTAKE_REGION_PROGRAM] = (struct ovt_region){
+		(u8 *)&bench->insn, sizeof(bench->insn), OVT_REGION_READ, 0,
+	};
+	bench->regions[OVERTAKE_REGION_IO] = (struct ovt_region){
+		bench->memory, BYTES, OVT_REGION_READ | OVT_REGION_WRITE, 0,
+	};
+	if (ovt_insn_check(&bench->insn, bench->regions, &operands))
+		fail_msg("%s is not valid", shape->name);
+	bench->core.rings[OVT_RING_NORMAL].entries[0] = (struct ovt_descriptor){
+		.regions = bench->regions,
+		.insn_count = 1,
+	};
+	bench->core.rings[OVT_RING_NORMAL].tail = 1;
+	ovt_core_start(&bench->core, OVT_RING_NORMAL, ~0ull);
+}
+
+/* Steps of @budget cycles until the FC is over. */
+static u64 run(struct bench *bench, u64 budget)
+{
+	u64 steps = 1;
+
+	while (ovt_core_step(&bench->core, budget) == OVT_STEP_MORE)
+		steps++;
+	assert_int_equal(bench->core.exec.fault, OVERTAKE_FAULT_NONE);
+	return steps;
+}
+
+static void a_step_reads_so_much_and_no_more(void **state)
+{
+	const struct hostile_shape *shape;
+	struct bench *bench = calloc(1, sizeof(*bench));
+
+	(void)state;
+	bench->memory = malloc(BYTES);
+	for (shape = hostile_shapes; shape->name; shape++) {
+		u64 reads, steps, most = shape->far ? FAR_READS : NEAR_READS;
+
+		bench_start(bench, shape);
+		reads = hostile_reads(&bench->insn);
+		steps = run(bench, 1);
+		if (reads > steps * most)
+			fail_msg("%s: %llu elements in %llu steps", shape->name,
+				 (unsigned long long)reads, (unsigned long long)steps);
+	}
+	free(bench->memory);
+	free(bench);
+}
+
+static void put_word(struct bench *bench, u64 offset, u32 word)
+{
+	memcpy(bench->memory + offset, &word, sizeof(word));
+}
+
+static bool is_extreme(const struct overtake_insn *insn)
+{
+	return insn->opcode == OVERTAKE_OP_MAX_POOL || insn->opcode == OVERTAKE_OP_REDUCE_MAX ||
+	       insn->opcode == OVERTAKE_OP_REDUCE_MIN;
+}
+
+/* Elements that differ, of which the last is the greatest and the one before it the least. */
+static void put_elements(struct bench *bench)
+{
+	const struct overtake_operand *in = &bench->insn.in[0];
+	u64 last = (u64)(in->height - 1) * in->row_stride + (u64)(in->width - 1) * in->pixel_stride +
+		   in->channels - 1;
+	u64 step = in->channels > 1 ? 1 : in->pixel_stride;
+	u32 i;
+
+	for (i = 0; i < BYTES; i++) {
+		s8 element = (s8)(i * 2654435761u >> 24);
+
+		bench->memory[i] = (u8)(is_extreme(&bench->insn) ? element / 2 : element);
+	}
+	bench->memory[last] = (u8)99;
+	bench->memory[last - step] = (u8)-99;
+}
+
+/* Sums of some 2^17 random elements or products become bytes of many values. */
+static void put_scales(struct bench *bench, u32 multiplier)
+{
+	u32 kernel = (u32)bench->insn.kernel_height * bench->insn.kernel_width;
+
+	switch (bench->insn.opcode) {
+	case OVERTAKE_OP_AVERAGE_POOL:
+		put_word(bench, 4ull * (kernel - 1), multiplier);
+		put_word(bench, 4ull * (kernel + kernel - 1), 15);
+		break;
+	case OVERTAKE_OP_REDUCE_SUM:
+		bench->insn.multiplier[0] = multiplier;
+		bench->insn.shift[0] = 15;
+		break;
+	default:
+		put_word(bench, 0, 12345);
+		put_word(bench, 32, 1);
+		put_word(bench, 64, 15);
+	}
+}
+
+/* Weights of the one output in the order of mathematics. */
+static void dense_weights(const struct bench *bench, s8 *dense)
+{
+	const u8 *weights = bench->memory + bench->insn.weights_offset;
+	u32 inputs = bench->insn.in[0].channels, i;
+
+	for (i = 0; i < OVERTAKE_MAX_KERNEL_ELEMENTS; i++) {
+		if (bench->insn.opcode == OVERTAKE_OP_DEPTHWISE)
+			dense[i] = (s8)weights[8 * i];
+		else if (inputs == 1)
+			dense[i] = (s8)weights[16 * i];
+		else
+			dense[i] = (s8)weights[i / 2 * 16 + i % 2];
+	}
+}
+
+static u32 outputs_of(const struct overtake_insn *insn)
+{
+	return insn->out.height * insn->out.width * insn->out.channels;
+}
+
+/* A window in many parts, or a long row, is one result: that of the reference. */
+static void parts_make_the_whole(void **state)
+{
+	const struct hostile_shape *shape;
+	struct bench *bench = calloc(1, sizeof(*bench));
+	s8 *dense = malloc(OVERTAKE_MAX_KERNEL_ELEMENTS);
+	u32 compared = 0;
+
+	(void)state;
+	bench->memory = malloc(BYTES);
+	for (shape = hostile_shapes; shape->name; shape++) {
+		struct random_job job = { .dense = dense };
+		u8 expected;
+
+		bench_start(bench, shape);
+		if (outputs_of(&bench->insn) != 1)
+			continue;
+		put_elements(bench);
+		put_scales(bench, 64);
+		dense_weights(bench, dense);
+		job.insn = bench->insn;
+		memcpy(job.regions, bench->regions, sizeof(job.regions));
+		reference_element(&job, 0, 0, 0, &expected);
+		run(bench, 1);
+		if (bench->memory[bench->insn.out.offset] != expected)
+			fail_msg("%s: %d, not %d", shape->name,
+				 (s8)bench->memory[bench->insn.out.offset], (s8)expected);
+		compared++;
+	}
+	free(bench->memory);
+	free(bench);
+	free(dense);
+	assert_int_equal(compared, 13);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_step_reads_so_much_and_no_more),
+		cmocka_unit_test(parts_make_the_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What counters tell to strangers: an unprivileged client that looks at them as often as it likes
+ * does not learn how long each FC of another client takes.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "device.h"
+#include "load.h"
+
+#define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
+#define US		1000ull
+#define MS		1000000ull
+#define SECOND		1000000000ull
+#define NOBODY		65534
+
+#define FCS		24u
+/* What docs/driver.md promises. */
+#define PERIOD_NS	(100 * MS)
+#define BUSY_STEP_NS	(10 * MS)
+#define FC_STEP		16u
+#define COMMAND_STEP	1024u
+
+/* Also without the capabilities of root, until become_root(). */
+static void become_nobody(void)
+{
+	check_equal(seteuid(NOBODY), 0);
+}
+
+static void become_root(void)
+{
+	check_equal(seteuid(0), 0);
+}
+
+/* All different, and none of them a whole number of anything. */
+static uint64_t duration_ns(unsigned int fc)
+{
+	return 11 * MS + fc * 777 * US + fc * fc * 13;
+}
+
+static void submit(struct client *client, uint64_t tag, uint32_t first, uint32_t count,
+		   unsigned int priority)
+{
+	struct job job;
+
+	job_init(&job, client, tag, first, count);
+	job.submit.core = 1;
+	job.submit.priority = (uint16_t)priority;
+	job.submit.deadline_ns = OVERTAKE_DEADLINE_NEVER;
+	check_equal(job_submit(client, &job), 0);
+}
+
+/* Somebody who looks. */
+struct observer {
+	int fd;
+	struct drm_overtake_core_info last;
+	unsigned int changes;
+	unsigned int recovered;	/* durations of the victim's FCs that he has seen */
+};
+
+static void look(struct observer *observer)
+{
+	struct drm_overtake_core_info now;
+	unsigned int fc;
+
+	device_query_core(observer->fd, 1, &now);
+	if (!memcmp(&now, &observer->last, sizeof(now)))
+		return;
+	observer->changes++;
+	for (fc = 0; fc < FCS; fc++)
+		observer->recovered += now.busy_ns - observer->last.busy_ns == duration_ns(fc);
+	observer->last = now;
+}
+
+/* The victim's FCs end one after the other, while the observer looks and looks. */
+static void watch(struct observer *observer, bool privileged)
+{
+	struct client victim = client_open(0, 254);
+	uint64_t now_ns = 1000;
+	unsigned int fc, looks;
+
+	for (fc = 0; fc < FCS; fc++)
+		put_delay(&victim, fc, duration_ns(fc));
+	check_equal(advance_clock(0, now_ns), 0);
+	submit(&victim, 1, 0, FCS, 0);
+	device_query_core(observer->fd, 1, &observer->last);
+	for (fc = 0; fc < FCS; fc++) {
+		now_ns += duration_ns(fc);
+		check_equal(advance_clock(0, now_ns + 1), 0);
+		if (!privileged)
+			become_nobody();
+		for (looks = 0; looks < 40; looks++) {
+			usleep(500);
+			look(observer);
+			check(privileged || !(observer->last.busy_ns % BUSY_STEP_NS));
+			check(privileged || !(observer->last.fcs_normal % FC_STEP));
+		}
+		become_root();
+	}
+	client_close(&victim);
+}
+
+/* With the right to see them, exact counters tell everything: so the attack is one. */
+static void exact_counters_tell_all(void)
+{
+	struct observer observer = { .fd = device_open(0) };
+
+	watch(&observer, true);
+	printf("# recovered %u of %u\n", observer.recovered, FCS);
+	check_equal(observer.recovered, FCS);
+	close(observer.fd);
+}
+
+static uint64_t total_ns(void)
+{
+	uint64_t total = 0;
+	unsigned int fc;
+
+	for (fc = 0; fc < FCS; fc++)
+		total += duration_ns(fc);
+	return total;
+}
+
+static void strangers_learn_no_duration(void)
+{
+	struct observer observer = { .fd = device_open(0) };
+	int64_t begin = monotonic_ns();
+	uint64_t periods;
+
+	watch(&observer, false);
+	periods = (uint64_t)(monotonic_ns() - begin) / PERIOD_NS + 2;
+	printf("# recovered %u of %u in %u changes\n", observer.recovered, FCS, observer.changes);
+	check_equal(observer.recovered, 0);
+	check_message(observer.changes <= periods, "%u changes in %llu periods", observer.changes,
+		      (unsigned long long)periods);
+	/* Coarse, but not wrong. */
+	usleep(2 * PERIOD_NS / US);
+	become_nobody();
+	look(&observer);
+	become_root();
+	check(observer.changes > 1);
+	check_equal(observer.last.busy_ns, total_ns() / BUSY_STEP_NS * BUSY_STEP_NS);
+	check_equal(observer.last.fcs_normal, FCS / FC_STEP * FC_STEP);
+	close(observer.fd);
+}
+
+/* As a stranger sees them, when they have had time to change. */
+static struct drm_overtake_core_info coarse(int fd)
+{
+	struct drm_overtake_core_info info;
+
+	usleep(2 * PERIOD_NS / US);
+	become_nobody();
+	device_query_core(fd, 1, &info);
+	become_root();
+	return info;
+}
+
+/* Whose own work fills the step up does not see how much was missing. */
+static void own_work_does_not_dither(void)
+{
+	struct client victim = client_open(0, 254), attacker = client_open(0, 254);
+	struct drm_overtake_core_info info;
+	unsigned int fc;
+
+	put_delay(&victim, 0, 7 * MS);
+	for (fc = 0; fc < FC_STEP - 1; fc++)
+		put_delay(&attacker, fc, 600 * US);
+	check_equal(advance_clock(0, 1000), 0);
+	submit(&victim, 1, 0, 1, 0);
+	submit(&attacker, 1, 0, FC_STEP - 1, 0);
+	check_equal(advance_clock(0, SECOND), 0);
+	info = coarse(attacker.fd);
+	check_equal(info.busy_ns, 0); /* 7 ms and 9 ms */
+	check_equal(info.fcs_normal, 0); /* 1 and 15 */
+	submit(&attacker, 2, 0, 2, 0);
+	check_equal(advance_clock(0, 2 * SECOND), 0);
+	info = coarse(attacker.fd);
+	check_equal(info.busy_ns, BUSY_STEP_NS); /* 7 ms and 10.2 ms */
+	check_equal(info.fcs_normal, FC_STEP);
+	client_close(&victim);
+	client_close(&attacker);
+}
+
+static uint64_t commands_in_use(int fd)
+{
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+	struct drm_overtake_query query = {
+		.topic = OVERTAKE_QUERY_LIMITS,
+		.size = sizeof(limits),
+		.data = (uintptr_t)limits,
+	};
+
+	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
+	return limits[OVERTAKE_LIMIT_COMMANDS].used;
+}
+
+/* Two slots more and two less would be the begin and the end of somebody's job. */
+static void slots_of_the_device_are_coarse(void)
+{
+	struct client victim = client_open(0, 254), stranger = client_open(0, 254);
+	uint64_t exact, seen;
+	unsigned int tag;
+
+	put_delay(&victim, 0, SECOND);
+	exact = commands_in_use(stranger.fd);
+	for (tag = 0; tag < 600; tag++)
+		submit(&victim, tag, 0, 1, 0);
+	check_equal(commands_in_use(stranger.fd), exact + 1200);
+	usleep(2 * PERIOD_NS / US);
+	become_nobody();
+	seen = commands_in_use(stranger.fd);
+	become_root();
+	check_equal(seen, (exact + 1200) / COMMAND_STEP * COMMAND_STEP);
+	client_close(&victim);
+	client_close(&stranger);
+}
+
+static uint64_t shown(const char *name)
+{
+	char path[128];
+
+	sysfs_path(path, sizeof(path), 0, name);
+	return read_counter(path);
+}
+
+/* Sysfs says to everybody what the query says to strangers. */
+static void sysfs_is_coarse_for_everybody(void)
+{
+	struct client client = client_open(0, 255);
+	struct drm_overtake_core_info info;
+	unsigned int fc;
+
+	for (fc = 0; fc < FCS; fc++)
+		put_delay(&client, fc, duration_ns(fc));
+	put_delay(&client, FCS, 100 * SECOND);
+	check_equal(advance_clock(0, 1000), 0);
+	submit(&client, 1, 0, FCS, 255);
+	check_equal(advance_clock(0, SECOND), 0);
+	submit(&client, 2, FCS, 1, 0);
+	submit(&client, 3, FCS, 1, 0);
+	submit(&client, 4, FCS, 1, 0);
+	check_equal(advance_clock(0, SECOND + 1000), 0);
+	info = coarse(client.fd);
+	check_equal(info.busy_ns, total_ns() / BUSY_STEP_NS * BUSY_STEP_NS);
+	check_equal(info.fcs_high, FC_STEP);
+	check_equal(shown("core1/busy_ns"), info.busy_ns);
+	check_equal(shown("core1/fcs_high"), info.fcs_high);
+	check_equal(shown("core1/fcs_normal"), 0);
+	check_equal(shown("core1/preemptions"), 0);
+	check_equal(shown("core1/faults"), 0);
+	check_equal(shown("core1/resets"), 0);
+	check_equal(shown("core1/queue"), 4); /* 3, as a power of two */
+	become_nobody();
+	check_equal(shown("core1/busy_ns"), info.busy_ns);
+	become_root();
+	client_close(&client);
+}
+
+#define ABI_FILE	"docs/ABI/sysfs-platform-overtake"
+
+/* What the kernel itself puts into the directory of any platform device or accelerator. */
+static bool is_the_kernels(const char *name)
+{
+	static const char *const names[] = {
+		".", "..", "accel", "driver", "driver_override", "modalias", "power", "subsystem",
+		"uevent", "devcoredump", "waiting_for_supplier", "msi_irqs", "iommu", "iommu_group",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* "What:" of the file for @name, a file of a device or of core N. */
+static bool is_documented(const char *abi, const char *name)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "\nWhat:\t\t/sys/bus/platform/devices/overtake.N/%s\n", name);
+	return strstr(abi, line);
+}
+
+static unsigned int check_directory(const char *abi, const char *directory, const char *prefix)
+{
+	DIR *open_directory = opendir(directory);
+	struct dirent *entry;
+	unsigned int count = 0;
+
+	check_message(open_directory, "%s: %s", directory, strerror(errno));
+	while ((entry = readdir(open_directory))) {
+		char name[512], path[1024];
+		struct stat status;
+
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		if (is_the_kernels(entry->d_name) || stat(path, &status) || S_ISDIR(status.st_mode))
+			continue;
+		snprintf(name, sizeof(name), "%s%s", prefix, entry->d_name);
+		check_message(is_documented(abi, name), "%s is not in " ABI_FILE, name);
+		count++;
+	}
+	closedir(open_directory);
+	return count;
+}
+
+static unsigned int count_text(const char *text, const char *wanted)
+{
+	unsigned int count = 0;
+
+	while ((text = strstr(text, wanted))) {
+		text += strlen(wanted);
+		count++;
+	}
+	return count;
+}
+
+/* The documented attributes are those that there are: both ways, since none is documented twice. */
+static void every_attribute_is_documented(void)
+{
+	static char abi[65536];
+	unsigned int there;
+	char path[128];
+
+	check_message(!read_file(ABI_FILE, abi, sizeof(abi)), ABI_FILE " cannot be read");
+	sysfs_path(path, sizeof(path), 0, "");
+	there = check_directory(abi, path, "");
+	sysfs_path(path, sizeof(path), 0, "core1");
+	there += check_directory(abi, path, "coreN/");
+	check_equal(count_text(abi, "\nWhat:\t\t"), there);
+	check_equal(count_text(abi, "\nDate:\t\t"), there);
+	check_equal(count_text(abi, "\nKernelVersion:\t"), there);
+	check_equal(count_text(abi, "\nContact:\t"), there);
+	check_equal(count_text(abi, "\nDescription:\n"), there);
+}
+
+/* One line, one word: no attribute is a table. */
+static void check_values(const char *directory)
+{
+	DIR *open_directory = opendir(directory);
+	struct dirent *entry;
+
+	check(open_directory);
+	while ((entry = readdir(open_directory))) {
+		char path[1024], text[4096];
+		struct stat status;
+
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		if (is_the_kernels(entry->d_name) || stat(path, &status) ||
+		    !S_ISREG(status.st_mode) || !(status.st_mode & 0400))
+			continue;
+		check_equal(read_file(path, text, sizeof(text)), 0);
+		check_message(text[0] && strcspn(text, " \n") == strlen(text) - 1,
+			      "%s is \"%s\"", path, text);
+	}
+	closedir(open_directory);
+}
+
+static void every_attribute_is_one_value(void)
+{
+	struct client client = client_open(0, 254);
+	char path[128];
+
+	sysfs_path(path, sizeof(path), 0, "");
+	check_values(path);
+	sysfs_path(path, sizeof(path), 0, "core2");
+	check_values(path);
+	client_close(&client);
+}
+
+const struct test_case counter_cases[] = {
+	{ "counters-exact-ones-tell-all", MANUAL, exact_counters_tell_all },
+	{ "counters-strangers-learn-no-duration", MANUAL " ", strangers_learn_no_duration },
+	{ "counters-own-work-does-not-dither", MANUAL "  ", own_work_does_not_dither },
+	{ "counters-slots-of-the-device-are-coarse", MANUAL " ", slots_of_the_device_are_coarse },
+	{ "counters-sysfs-is-coarse-for-everybody", MANUAL "  ", sysfs_is_coarse_for_everybody },
+	{ "counters-every-attribute-is-documented", MANUAL " ", every_attribute_is_documented },
+	{ "counters-every-attribute-is-one-value", MANUAL " ", every_attribute_is_one_value },
+	{ 0 },
+};
