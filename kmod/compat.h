@@ -37,6 +37,15 @@ static inline const void *overtake_uring_payload(const struct io_uring_cmd *cmd)
 }
 
 /*
+ * Whether the ring polls for completions (IORING_SETUP_IOPOLL), which is for drivers that are asked
+ * for them.  Linux 6.12 refuses commands there itself; 7.3 takes them as on any other ring.
+ */
+static inline bool overtake_uring_is_polled(struct io_uring_cmd *cmd)
+{
+	return cmd_to_io_kiocb(cmd)->ctx->flags & IORING_SETUP_IOPOLL;
+}
+
+/*
  * Defines @name, to be given to io_uring_cmd_complete_in_task(): it calls @function, which takes
  * a command and its issue flags.
  */

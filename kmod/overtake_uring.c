@@ -141,6 +141,8 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		uring_cancel_command(cmd, issue_flags);
 		return 0;
 	}
+	if (overtake_uring_is_polled(cmd))
+		return -EOPNOTSUPP;
 	/* Without it the payload would not be 80 bytes long. */
 	if (!(issue_flags & IO_URING_F_SQE128))
 		return -EINVAL;
