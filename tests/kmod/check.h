@@ -45,6 +45,8 @@ extern const struct test_case limit_cases[];
 extern const struct test_case isolation_cases[];
 extern const struct test_case reservation_cases[];
 extern const struct test_case clock_cases[];
+extern const struct test_case opcode_cases[];
+extern const struct test_case fuse_cases[];
 
 /* Ends the test case. */
 __attribute__((noreturn, format(printf, 3, 4)))
