@@ -372,7 +372,8 @@ static int inject_faults(struct overtake_device *device)
 	ret = overtake_inject_plan(device, text);
 	kfree(text);
 	if (ret)
-		return dev_err_probe(device->drm.dev, ret, "inject: not KIND:FC or KIND=RULE, joined by +\n");
+		return dev_err_probe(device->drm.dev, ret,
+				     "inject: not KIND:FC or KIND=RULE, joined by +\n");
 	return 0;
 }
 

@@ -75,8 +75,16 @@ static void init_rules(struct overtake_inject *inject)
 /* Commas separate the devices of a module parameter. */
 static int parse_rule(struct fault_attr *rule, char *text)
 {
+	const char *at = text;
+	u32 numbers = 1;
+
+	while ((at = strchr(at, '/'))) {
+		numbers++;
+		at++;
+	}
 	strreplace(text, '/', ',');
-	return setup_fault_attr(rule, text) ? 0 : -EINVAL;
+	/* The kernel complains in its log of any other text. */
+	return numbers == 4 && setup_fault_attr(rule, text) ? 0 : -EINVAL;
 }
 
 static void set_rule(struct fault_attr *rule, const struct fault_attr *values)

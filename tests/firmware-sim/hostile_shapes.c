@@ -69,12 +69,14 @@ static u32 apart(const struct hostile_place *place, u64 count)
 	return bytes < 8 ? 8 : bytes > 4096 ? 4096 : (u32)bytes;
 }
 
-/* One window of 1 channel. */
+/* Windows of 1 channel, beside each other. */
 static void window(struct overtake_insn *insn, u16 opcode, const struct hostile_place *place)
 {
+	u32 width = SIDE + place->outputs - 1;
+
 	begin(insn, opcode, place);
-	place_operand(&insn->in[0], place, 0, SIDE, SIDE, 1, apart(place, SIDE * SIDE));
-	place_out(insn, place, 1, 1, 1, 8);
+	place_operand(&insn->in[0], place, 0, SIDE, width, 1, apart(place, (u64)SIDE * width));
+	place_out(insn, place, 1, place->outputs, 1, 8);
 	insn->kernel_height = SIDE;
 	insn->kernel_width = SIDE;
 	insn->stride_height = 1;
@@ -138,8 +140,8 @@ static void matmul_long_rows(struct overtake_insn *insn, const struct hostile_pl
 {
 	begin(insn, OVERTAKE_OP_MATMUL, place);
 	place_operand(&insn->in[0], place, 0, 1, 1, LONG, LONG);
-	place_operand(&insn->in[1], place, LONG, 1, 1, LONG, LONG);
-	place_out(insn, place, 1, 1, 1, 8);
+	place_operand(&insn->in[1], place, LONG, 1, place->outputs, LONG, LONG);
+	place_out(insn, place, 1, 1, place->outputs, (place->outputs + 7) / 8 * 8);
 	clamp(insn);
 }
 
@@ -280,10 +282,12 @@ static void reduce(struct overtake_insn *insn, u16 opcode, u32 axes,
 	begin(insn, opcode, place);
 	insn->axes = axes;
 	if (axes & OVERTAKE_AXIS_CHANNELS)
-		place_operand(&insn->in[0], place, 0, 1, 1, LONG, LONG);
+		place_operand(&insn->in[0], place, 0, place->outputs, 1, LONG, LONG);
 	else
-		place_operand(&insn->in[0], place, 0, LONG, 1, 1, apart(place, LONG));
-	place_out(insn, place, 1, 1, 1, 8);
+		place_operand(&insn->in[0], place, 0, LONG, place->outputs, 1,
+			      apart(place, (u64)LONG * place->outputs));
+	place_out(insn, place, axes & OVERTAKE_AXIS_CHANNELS ? place->outputs : 1,
+		  axes & OVERTAKE_AXIS_CHANNELS ? 1 : place->outputs, 1, 8);
 	clamp(insn);
 	if (opcode == OVERTAKE_OP_REDUCE_SUM) {
 		insn->multiplier[0] = 1;
@@ -394,15 +398,16 @@ u64 hostile_reads(const struct overtake_insn *insn)
 	switch (insn->opcode) {
 	case OVERTAKE_OP_CONV:
 	case OVERTAKE_OP_DEPTHWISE:
-	case OVERTAKE_OP_MATMUL:
 	case OVERTAKE_OP_MAX_POOL:
 	case OVERTAKE_OP_AVERAGE_POOL:
+	case OVERTAKE_OP_TRANSPOSED_CONV:
+		return outputs * insn->kernel_height * insn->kernel_width * insn->in[0].channels;
+	case OVERTAKE_OP_MATMUL:
+		return outputs * insn->in[0].channels;
 	case OVERTAKE_OP_REDUCE_SUM:
 	case OVERTAKE_OP_REDUCE_MAX:
 	case OVERTAKE_OP_REDUCE_MIN:
 		return inputs;
-	case OVERTAKE_OP_TRANSPOSED_CONV:
-		return insn->kernel_height == 1 ? outputs : inputs;
 	default:
 		return outputs;
 	}

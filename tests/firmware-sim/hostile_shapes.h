@@ -17,11 +17,13 @@ extern "C" {
 /**
  * struct hostile_place - where an instruction has its memory
  * @region: index
- * @bytes: of the region; a power of two, at least 1 MiB.  Its last quarter is written
+ * @bytes: of the region; a power of two, at least 4 MiB.  Its last quarter is written
+ * @outputs: that are made of many inputs each, at least 1
  */
 struct hostile_place {
 	u32 region;
 	u64 bytes;
+	u32 outputs;
 };
 
 /**
@@ -29,7 +31,7 @@ struct hostile_place {
  * @opcode: OVERTAKE_OP_*
  * @name: of opcode and shape
  * @far: what it reads one after the other is on different cache lines
- * @build: the instruction; those that make an output of many inputs have one output
+ * @build: the instruction
  */
 struct hostile_shape {
 	u16 opcode;

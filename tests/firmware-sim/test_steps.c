@@ -25,7 +25,7 @@ struct bench {
 
 static void bench_start(struct bench *bench, const struct hostile_shape *shape)
 {
-	const struct hostile_place place = { OVERTAKE_REGION_IO, BYTES };
+	const struct hostile_place place = { OVERTAKE_REGION_IO, BYTES, 1 };
 	struct ovt_operands operands;
 
 	shape->build(&bench->insn, &place);

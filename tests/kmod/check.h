@@ -48,6 +48,8 @@ extern const struct test_case reservation_cases[];
 extern const struct test_case clock_cases[];
 extern const struct test_case counter_cases[];
 extern const struct test_case reader_cases[];
+extern const struct test_case opcode_cases[];
+extern const struct test_case fuse_cases[];
 
 /* Ends the test case. */
 __attribute__((noreturn, format(printf, 3, 4)))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -260,4 +261,59 @@ void wait_until_forgotten_on(unsigned int index)
 void wait_until_forgotten(void)
 {
 	wait_until_forgotten_on(0);
+}
+
+void wait_until_busy(unsigned int core)
+{
+	char path[128], text[65536], wanted[32];
+	int attempt;
+
+	debugfs_path(path, sizeof(path), 0, "state");
+	snprintf(wanted, sizeof(wanted), "core %u:", core);
+	for (attempt = 0; attempt < 1000; attempt++) {
+		const char *at, *next;
+
+		check_equal(read_file(path, text, sizeof(text)), 0);
+		at = strstr(text, wanted);
+		check(at);
+		next = strstr(at + 1, "core ");
+		at = strstr(at, "runs FC");
+		if (at && (!next || at < next))
+			return;
+		usleep(10000);
+	}
+	check_message(false, "core %u does not run", core);
+}
+
+uint64_t stat_of(const char *name)
+{
+	char path[128], text[16384];
+	const char *at;
+
+	debugfs_path(path, sizeof(path), 0, "stats");
+	check_equal(read_file(path, text, sizeof(text)), 0);
+	at = strstr(text, name);
+	check(at);
+	return strtoull(at + strlen(name) + 1, NULL, 10);
+}
+
+#define NOBODY	65534
+
+void let_everybody_open(void)
+{
+	int fd = device_open(0);
+
+	check_equal(fchmod(fd, 0666), 0);
+	close(fd);
+}
+
+void be_nobody(void)
+{
+	let_everybody_open();
+	check_equal(seteuid(NOBODY), 0);
+}
+
+void be_root(void)
+{
+	check_equal(seteuid(0), 0);
 }

@@ -3,6 +3,7 @@
 #ifndef KMOD_LOAD_H
 #define KMOD_LOAD_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -24,5 +25,16 @@ void neighbour_stop(pid_t pid);
 /* Wait until the device knows of no file, context and job any more. */
 void wait_until_forgotten(void);
 void wait_until_forgotten_on(unsigned int index);
+
+/* Wait until @core of device 0 runs an FC: nothing but its end lets another one start. */
+void wait_until_busy(unsigned int core);
+
+/* One of the figures of device 0's debugfs file stats. */
+uint64_t stat_of(const char *name);
+
+/* An ordinary user from here on, or root again: what is opened is his. */
+void let_everybody_open(void); /* device 0's node, as udev would a group */
+void be_nobody(void);
+void be_root(void);
 
 #endif

@@ -28,8 +28,8 @@ static const struct test_case *const tables[] = {
 	job_cases, refusal_cases, fault_cases, schedule_cases, uring_cases, hostile_cases,
 	lifetime_cases, usage_cases, device_cases, power_cases, share_cases, fence_cases,
 	injected_cases, reported_cases, simd_cases, sysfs_cases, client_cases,
-	limit_cases, fair_cases, isolation_cases, reservation_cases, clock_cases, counter_cases,
-	reader_cases, finding_cases, fail_nth_cases, soak_cases,
+	limit_cases, fair_cases, isolation_cases, reservation_cases, clock_cases, opcode_cases,
+	fuse_cases, counter_cases, reader_cases, finding_cases, fail_nth_cases, soak_cases,
 };
 
 static char loaded[256];	/* parameters of the loaded module */

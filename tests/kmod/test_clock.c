@@ -55,41 +55,6 @@ static void copy_submit(struct client *client, uint64_t tag, uint32_t core)
 	check_equal(job_submit(client, &job), 0);
 }
 
-/* Until the FC runs: then it has been chosen, and nothing but its end lets another one start. */
-static void wait_until_busy(unsigned int core)
-{
-	char path[128], text[65536], wanted[32];
-	int attempt;
-
-	debugfs_path(path, sizeof(path), 0, "state");
-	snprintf(wanted, sizeof(wanted), "core %u:", core);
-	for (attempt = 0; attempt < 1000; attempt++) {
-		const char *at, *next;
-
-		check_equal(read_file(path, text, sizeof(text)), 0);
-		at = strstr(text, wanted);
-		check(at);
-		next = strstr(at + 1, "core ");
-		at = strstr(at, "runs FC");
-		if (at && (!next || at < next))
-			return;
-		usleep(10000);
-	}
-	check_message(false, "core %u does not run", core);
-}
-
-static uint64_t stat_of(const char *name)
-{
-	char path[128], text[16384];
-	const char *at;
-
-	debugfs_path(path, sizeof(path), 0, "stats");
-	check_equal(read_file(path, text, sizeof(text)), 0);
-	at = strstr(text, name);
-	check(at);
-	return strtoull(at + strlen(name) + 1, NULL, 10);
-}
-
 static void say(const char *what, int64_t since_ns)
 {
 	printf("# %s after %lld ms\n", what, (long long)(monotonic_ns() - since_ns) / 1000000);
@@ -236,29 +201,80 @@ static void a_killed_hog_is_gone(void)
 	wait_until_forgotten();
 }
 
-/* Uses of one buffer by jobs that have ended, behind one that has not. */
-static void what_has_ended_does_not_accumulate(void)
+#define ENDED_JOBS	20000u
+#define AT_ONCE		200u
+
+/* Copies in the same buffers as the hog's, on the other core; all are collected. */
+static void run_and_collect(struct client *client, uint64_t tag)
 {
-	struct client client = client_open(0, 254);
 	struct overtake_result result;
-	uint64_t fences, i;
+	struct job job;
+	uint32_t i;
 
-	/* The copies name the same buffers, on the other core. */
-	hog(&client, 1, 1, NEVER);
-	wait_until_busy(1);
-	fences = stat_of("fences");
-	for (i = 0; i < 2000; i++) {
-		struct job job;
-
-		put_copy(&client, 1, 16384, 0, 64);
-		job_init(&job, &client, 2 + i, 1, 1);
+	for (i = 0; i < AT_ONCE; i++) {
+		job_init(&job, client, tag + i, 1, 1);
 		job.submit.core = 2;
-		check_equal(job_submit(&client, &job), 0);
-		check_equal(job_wait(&client, 2 + i, NEVER, &result), 0);
+		check_equal(job_submit(client, &job), 0);
+	}
+	for (i = 0; i < AT_ONCE; i++) {
+		check_equal(job_wait_any(client, NEVER, &result), 0);
 		check_equal(result.status, 0);
 	}
-	check_message(stat_of("fences") < fences + 100, "%llu fences, %llu before 2000 jobs",
-		      (unsigned long long)stat_of("fences"), (unsigned long long)fences);
+}
+
+static uint64_t bytes_charged(int fd)
+{
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+	struct drm_overtake_query query = {
+		.topic = OVERTAKE_QUERY_LIMITS,
+		.size = sizeof(limits),
+		.data = (uintptr_t)limits,
+	};
+
+	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
+	return limits[OVERTAKE_LIMIT_CLIENT_BYTES].used;
+}
+
+/* The kernel's memory for small objects, KiB. */
+static uint64_t slab_kib(void)
+{
+	char text[8192];
+	const char *at;
+
+	check_equal(read_file("/proc/meminfo", text, sizeof(text)), 0);
+	at = strstr(text, "\nSlab:");
+	check(at);
+	return strtoull(at + strlen("\nSlab:"), NULL, 10);
+}
+
+/* Uses of one buffer by an ordinary client's jobs that have ended, behind one that has not. */
+static void what_has_ended_does_not_accumulate(void)
+{
+	struct overtake_result result;
+	uint64_t fences, bytes, slab, i;
+	struct client client;
+
+	be_nobody();
+	client = client_open(0, 254);
+	hog(&client, 1, 1, NEVER);
+	be_root();
+	wait_until_busy(1);
+	put_copy(&client, 1, 16384, 0, 64);
+	run_and_collect(&client, 2);
+	fences = stat_of("fences");
+	bytes = bytes_charged(client.fd);
+	slab = slab_kib();
+	for (i = 0; i < ENDED_JOBS; i += AT_ONCE)
+		run_and_collect(&client, 1000 + i);
+	printf("# fences %llu, then %llu; slab %llu KiB, then %llu\n", (unsigned long long)fences,
+	       (unsigned long long)stat_of("fences"), (unsigned long long)slab,
+	       (unsigned long long)slab_kib());
+	fflush(stdout);
+	check_message(stat_of("fences") < fences + AT_ONCE, "%llu fences, %llu before %u jobs",
+		      (unsigned long long)stat_of("fences"), (unsigned long long)fences, ENDED_JOBS);
+	check_equal(bytes_charged(client.fd), bytes);
+	/* A use takes more than 100 bytes, a fence as well; others of the kernel come and go. */
+	check(slab_kib() < slab + ENDED_JOBS * 100 / 1024);
 	check_equal(job_cancel(&client, 1), 0);
 	check_equal(job_wait(&client, 1, NEVER, &result), 0);
 	client_close(&client);

@@ -36,17 +36,25 @@ static void plan(const char *text)
 	check_equal(try_plan(0, text), 0);
 }
 
-static uint64_t injected(unsigned int index, const char *kind)
+/* The number behind @words in a file. */
+static uint64_t read_counter_after(const char *path, const char *words)
 {
-	char path[128], text[2048], line[64];
+	char text[2048];
 	const char *at;
 
-	debugfs_path(path, sizeof(path), index, "inject");
 	check_equal(read_file(path, text, sizeof(text)), 0);
-	snprintf(line, sizeof(line), "injected %s ", kind);
-	at = strstr(text, line);
-	check_message(at, "%s not in:\n%s", line, text);
-	return strtoull(at + strlen(line), NULL, 10);
+	at = strstr(text, words);
+	check_message(at, "%s not in:\n%s", words, text);
+	return strtoull(at + strlen(words), NULL, 10);
+}
+
+static uint64_t injected(unsigned int index, const char *kind)
+{
+	char path[128], words[64];
+
+	debugfs_path(path, sizeof(path), index, "inject");
+	snprintf(words, sizeof(words), "injected %s ", kind);
+	return read_counter_after(path, words);
 }
 
 static uint64_t counter(const char *name)
@@ -282,6 +290,7 @@ static void plans_are_checked(void)
 {
 	static const char *const bad[] = {
 		"stuck", "stuck:", "stuck:0", "stuck:x", "nothing:1", ":1", "+", "stuck:1+",
+		"stuck=", "stuck=1", "nothing=1/100/0/1",
 		"reset:1+reset:2+reset:3+reset:4+reset:5+reset:6+reset:7+reset:8+reset:9+"
 		"reset:10+reset:11+reset:12+reset:13+reset:14+reset:15+reset:16+reset:17",
 	};
@@ -323,6 +332,55 @@ static void parameter_injects(void)
 	check_equal(injected(0, "descriptor"), 1);
 	check_equal(injected(0, "instruction"), 1);
 	check_equal(injected(1, "reset"), 1);
+}
+
+/* The status of one more job. */
+static int status_of_next(struct client *client)
+{
+	static uint32_t tag;
+	struct overtake_result result;
+	struct job job;
+
+	prepare_copy(client, &job, ++tag);
+	check_equal(job_submit(client, &job), 0);
+	check_equal(job_wait(client, tag, NEVER, &result), 0);
+	return result.status;
+}
+
+/* INTERVAL/PROBABILITY/SPACE/TIMES: every second FC, two of them. */
+static void the_kernels_rules_inject(void)
+{
+	static const int expected[] = { 0, -ENOEXEC, 0, -ENOEXEC, 0, 0 };
+	struct client client = client_open(0, 254);
+	char path[128];
+	size_t i;
+	int ret;
+
+	plan("reset:1000000");
+	ret = try_plan(0, "descriptor=2/100/0/2");
+	debugfs_path(path, sizeof(path), 0, "fail_descriptor/probability");
+	if (access(path, F_OK)) {
+		/* What cannot be had is refused, and changes nothing. */
+		check_equal(ret, -EOPNOTSUPP);
+		debugfs_path(path, sizeof(path), 0, "inject");
+		check_equal(read_counter_after(path, "planned reset:"), 1000000);
+		plan("");
+		client_close(&client);
+		return;
+	}
+	check_equal(ret, 0);
+	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		check_equal(status_of_next(&client), expected[i]);
+	check_equal(injected(0, "descriptor"), 2);
+	/* By its own files, and no more after an empty line. */
+	debugfs_path(path, sizeof(path), 0, "fail_descriptor/times");
+	check_equal(write_file(path, "-1"), 0);
+	check_equal(status_of_next(&client), 0);
+	check_equal(status_of_next(&client), -ENOEXEC);
+	plan("");
+	check_equal(status_of_next(&client), 0);
+	check_equal(status_of_next(&client), 0);
+	client_close(&client);
 }
 
 static unsigned int rounds(unsigned int usual)
@@ -389,6 +447,7 @@ const struct test_case injected_cases[] = {
 	{ "inject-stuck-core-does-not-hold-up", TIMED, stuck_core_does_not_hold_up },
 	{ "inject-plans-are-checked", FUNCTIONAL, plans_are_checked },
 	{ "inject-parameter", AT_LOAD, parameter_injects },
+	{ "inject-by-the-kernels-rules", FUNCTIONAL, the_kernels_rules_inject },
 	{ "inject-faults-under-load", STORM, faults_under_load },
 	{ "inject-faults-under-load-both", STORM_BOTH, faults_under_load },
 	{ 0 },

@@ -343,16 +343,36 @@ static void check_banned(struct client *client)
 	check_equal(job_wait(client, 500, 0, &result), -ENOENT);
 }
 
+/* What debugfs says of the context that is banned. */
+static void check_account(unsigned int offences, uint64_t first_ns, uint64_t least_lost_ns)
+{
+	char path[128], text[8192], line[96];
+	unsigned long long lost_ns;
+	const char *at;
+	int length = 0;
+
+	debugfs_path(path, sizeof(path), 0, "state");
+	check_equal(read_file(path, text, sizeof(text)), 0);
+	snprintf(line, sizeof(line), "  offences %u, first at %llu, ", offences,
+		 (unsigned long long)first_ns);
+	at = strstr(text, line);
+	check_message(at, "no \"%s\" in\n%s", line, text);
+	check_equal(sscanf(at + strlen(line), "%llu ns lost, banned\n%n", &lost_ns, &length), 1);
+	check_message(length, "not banned: %.100s", at);
+	check_message(lost_ns >= least_lost_ns, "%llu ns lost", lost_ns);
+}
+
 /* Faults and hangs count alike; neighbours are not concerned. */
 static void offenders_are_banned(void)
 {
 	struct client client = client_open(0, 254), other = client_open(0, 254);
+	struct overtake_result first;
 	uint32_t banned = client.context;
-	char path[128], text[8192];
 
 	put_programs(&client);
 	put_programs(&other);
-	check_equal(run_one(&client, 1, 1).status, -ENOEXEC);
+	first = run_one(&client, 1, 1);
+	check_equal(first.status, -ENOEXEC);
 	check_equal(run_one(&client, 2, 2).status, -ETIMEDOUT);
 	check_equal(run_one(&client, 3, 0).status, 0);
 	check_equal(bans(), 0);
@@ -362,9 +382,8 @@ static void offenders_are_banned(void)
 	check_equal(run_one(&other, 1, 0).status, 0);
 	check_equal(context_create(client.fd, 254, 0, &client.context), 0);
 	check_equal(run_one(&client, 1, 0).status, 0);
-	debugfs_path(path, sizeof(path), 0, "state");
-	check_equal(read_file(path, text, sizeof(text)), 0);
-	check(strstr(text, "  offences 3, first at 0, banned\n") || strstr(text, ", banned\n"));
+	/* The hang held its core for all of the watchdog's 5 ms. */
+	check_account(3, first.end_ns, 5 * MS);
 	check_equal(context_destroy(client.fd, banned), 0);
 	check_equal(bans(), 1);
 	client_close(&client);
@@ -444,6 +463,70 @@ static void default_is_as_documented(void)
 	client_close(&client);
 }
 
+/*
+ * As the manual says: FCs that hold a core for the watchdog's second of device time each have cost 5 s
+ * when the fifth has ended.
+ */
+static void hangs_are_banned_by_default(void)
+{
+	struct client client = client_open(0, 254);
+	struct overtake_result result;
+	uint64_t tag;
+
+	put_delay(&client, 0, 2000 * MS); /* twice the watchdog: hung at once, for a second */
+	for (tag = 1; tag <= 5; tag++) {
+		check_equal(bans(), 0);
+		check_equal(submit_one(&client, tag, 0), 0);
+		check_equal(advance_clock(0, tag * 1001 * MS), 0);
+		check_equal(job_wait(&client, tag, 0, &result), 0);
+		check_equal(result.status, -ETIMEDOUT);
+		check_equal(result.fault, OVERTAKE_FAULT_WATCHDOG);
+	}
+	wait_for_ban();
+	check_banned(&client);
+	client_close(&client);
+}
+
+/* One job that goes on until its clock ends it; false if the context is banned. */
+static bool run_until_the_clock(struct client *client, uint64_t tag)
+{
+	struct overtake_result result;
+
+	if (submit_one(client, tag, 2))
+		return false;
+	check_equal(job_wait(client, tag, NEVER, &result), 0);
+	check_equal(result.status, -ETIMEDOUT);
+	check_equal(result.fault, OVERTAKE_FAULT_CLOCK);
+	return true;
+}
+
+/* Two seconds of the host's each: the third is one too many, and one in ten seconds is not. */
+static void clocks_that_run_out_are_banned_by_default(void)
+{
+	struct client hostile = client_open(0, 254), honest = client_open(0, 254);
+	struct overtake_result result;
+	uint64_t tag;
+
+	put_programs(&hostile);
+	put_programs(&honest);
+	check(run_until_the_clock(&honest, 1));
+	for (tag = 1; tag <= 3; tag++) {
+		check_message(run_until_the_clock(&hostile, tag), "banned after %llu",
+			      (unsigned long long)tag - 1);
+		if (tag == 1)
+			check_equal(bans(), 0);
+		if (bans())
+			break;
+	}
+	wait_for_ban();
+	check_banned(&hostile);
+	check_equal(submit_one(&honest, 2, 0), 0);
+	check_equal(job_wait(&honest, 2, NEVER, &result), 0);
+	check_equal(result.status, 0);
+	client_close(&hostile);
+	client_close(&honest);
+}
+
 const struct test_case reported_cases[] = {
 	{ "dump-hang-is-dumped", TWO, hang_is_dumped },
 	{ "dump-reset-is-dumped", TWO_MANUAL, reset_is_dumped },
@@ -451,5 +534,10 @@ const struct test_case reported_cases[] = {
 	{ "ban-jobs-in-flight-end", MANUAL " ", banned_jobs_end },
 	{ "ban-others-are-not-banned", MANUAL "  ", others_are_not_banned },
 	{ "ban-default-is-as-documented", DEFAULTS, default_is_as_documented },
+	{ "ban-hangs-by-default", "cores=1 mode=timed profile=ideal manual_clock=1",
+	  hangs_are_banned_by_default },
+	/* It is the clock that has to act, on any machine. */
+	{ "ban-clocks-by-default", "cores=1 mode=functional watchdog_ms=600000",
+	  clocks_that_run_out_are_banned_by_default },
 	{ 0 },
 };
