@@ -14,7 +14,8 @@ namespace {
 class Simulation {
 public:
     explicit Simulation(const Scenario& scenario)
-        : scenario_(scenario), device_(scenario.core_limits, scenario.fair), jobs_(scenario.jobs.size()) {}
+        : scenario_(scenario), device_(scenario.core_limits, scenario.fair),
+          jobs_(scenario.jobs.size()) {}
 
     Timeline run() {
         std::set<std::uint64_t> outside;
@@ -40,8 +41,8 @@ private:
         for (std::size_t i = 0; i < scenario_.jobs.size(); i++) {
             const ScenarioJob& job = scenario_.jobs[i];
             if (job.at == now_)
-                jobs_[i] = device_.submit(now_, job.id, job.core, job.priority,
-                                          job.context, job.fcs);
+                jobs_[i] =
+                    device_.submit(now_, job.id, job.core, job.priority, job.context, job.fcs);
         }
     }
 

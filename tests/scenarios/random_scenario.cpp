@@ -110,8 +110,8 @@ protected:
             entry["core"] = draw_.one_in(3) ? 0 : 1 + draw_.below(cores_);
         if (!draw_.one_in(8))
             entry["priority"] = draw_.one_in(4) ? 255
-                                : fair_         ? draw_.of({0, 1, 31, 32, 33, 64, 95, 223, 224, 254})
-                                                : draw_.of({0, 1, 2, 2, 3, 254});
+                                : fair_ ? draw_.of({0, 1, 31, 32, 33, 64, 95, 223, 224, 254})
+                                        : draw_.of({0, 1, 2, 2, 3, 254});
         if (draw_.one_in(3))
             entry["custom_id"] =
                 draw_.of<std::int64_t>({-1, 0, 1, 2, std::numeric_limits<std::int64_t>::min(),

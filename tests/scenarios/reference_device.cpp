@@ -162,8 +162,8 @@ std::deque<ReferenceDevice::Fc>* ReferenceDevice::next_list_fair(Core& core, uns
 /// Its oldest FC in NORMAL.
 std::deque<ReferenceDevice::Fc>::iterator ReferenceDevice::first_of(Core& core,
                                                                     const std::string& context) {
-    return std::ranges::find_if(
-        core.normal, [&](const Fc& fc) { return jobs_[fc.job].context == context; });
+    return std::ranges::find_if(core.normal,
+                                [&](const Fc& fc) { return jobs_[fc.job].context == context; });
 }
 
 void ReferenceDevice::take_by_turn(Core& core) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Cores, rings and batches as the contract describes them (F2 to F8, and "Fair" of docs/scenarios.md), as
-// plainly as possible, for the oracles of both levels.  Shares no code with the device.  The caller calls in the order of
-// one instant that its level prescribes; all times are microseconds.
+// Cores, rings and batches as the contract describes them (F2 to F8, and "Fair" of
+// docs/scenarios.md), as plainly as possible, for the oracles of both levels.  Shares no code with
+// the device.  The caller calls in the order of one instant that its level prescribes; all times
+// are microseconds.
 #pragma once
 
 #include <deque>
@@ -46,7 +47,7 @@ private:
         std::deque<Fc> high;
         std::deque<Fc> normal;
         std::deque<Fc> committed;
-        std::vector<std::string> circle;       ///< fair: contexts with FCs in `normal`, the turn first
+        std::vector<std::string> circle; ///< fair: contexts with FCs in `normal`, the turn first
         std::optional<unsigned> left_of_turn; ///< of the first one's allowance; none: not begun
         std::optional<Fc> running;
         std::uint64_t running_until = 0;

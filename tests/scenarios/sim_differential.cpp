@@ -135,9 +135,8 @@ bool run_seeds(const Options& options) {
         for (const std::string kind : {"fc", "task"}) {
             if (options.kind != "both" && options.kind != kind)
                 continue;
-            const json scenario =
-                kind == "fc" ? random_fc_scenario(seed, options.all_fair)
-                             : random_task_scenario(seed, options.all_fair);
+            const json scenario = kind == "fc" ? random_fc_scenario(seed, options.all_fair)
+                                               : random_task_scenario(seed, options.all_fair);
             scenarios++;
             if (options.print)
                 std::cout << scenario << "\n";

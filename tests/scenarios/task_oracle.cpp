@@ -37,7 +37,8 @@ struct TaskState {
 class Simulation {
 public:
     explicit Simulation(const TaskScenario& scenario)
-        : scenario_(scenario), device_(scenario.core_limits, scenario.fair), states_(scenario.tasks.size()) {
+        : scenario_(scenario), device_(scenario.core_limits, scenario.fair),
+          states_(scenario.tasks.size()) {
         for (std::size_t i = 0; i < states_.size(); i++) {
             states_[i].core = task(i).core;
             if (std::ranges::find(processes_, task(i).process) == processes_.end())

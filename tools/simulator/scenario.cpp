@@ -72,12 +72,13 @@ private:
             top_.at("kind").fail(fmt::format("\"{}\" is neither \"fc\" nor \"task\"", kind));
         scenario_.kind = kind == "fc" ? Kind::fc : Kind::task;
         if (scenario_.kind == Kind::fc)
-            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair", "jobs",
-                                "cancels", "name", "description", "seed", "until", "models", "loads"});
+            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair",
+                                "jobs", "cancels", "name", "description", "seed", "until", "models",
+                                "loads"});
         else
             top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair",
-                                "service_mode", "slots", "env", "models", "tasks", "cancels", "name", "description", "seed",
-                                "until", "policy", "loads"});
+                                "service_mode", "slots", "env", "models", "tasks", "cancels",
+                                "name", "description", "seed", "until", "policy", "loads"});
         const Place version = top_.at("version");
         if (version.integer(0, time_limit) != 1)
             version.fail(fmt::format("{}, but only version 1 is known", version.value().dump()));
@@ -300,8 +301,8 @@ private:
 
     void listed(const Place& item) {
         if (scenario_.kind == Kind::fc)
-            item.expect_object(
-                {"id", "at", "core", "priority", "custom_id", "fcs", "model", "context", "class", "slo"});
+            item.expect_object({"id", "at", "core", "priority", "custom_id", "fcs", "model",
+                                "context", "class", "slo"});
         else
             item.expect_object({"id", "at", "process", "model", "models", "priority", "custom_id",
                                 "core", "class", "slo"});
@@ -321,8 +322,8 @@ private:
     void load(const Place& item) {
         if (scenario_.kind == Kind::fc)
             item.expect_object({"id", "model", "fcs", "priority", "custom_id", "core", "context",
-                                "class", "slo", "arrivals", "start", "count", "until", "max_pending",
-                                "timeout"});
+                                "class", "slo", "arrivals", "start", "count", "until",
+                                "max_pending", "timeout"});
         else
             item.expect_object({"id", "process", "model", "models", "priority", "custom_id", "core",
                                 "class", "slo", "arrivals", "start", "count", "until",

@@ -112,10 +112,10 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
     config_.core_count = options_.cores;
     config_.fair = options_.fair;
     config_.watchdog_cycles = options_.watchdog_cycles;
-    config_.clock = {.cpu_ns = options_.fc_clock_ns,
-                     .wall_ns = std::min<std::uint64_t>(options_.fc_clock_ns,
-                                                       OVT_TIME_NEVER / wall_per_clock) *
-                                wall_per_clock};
+    config_.clock = {
+        .cpu_ns = options_.fc_clock_ns,
+        .wall_ns = std::min<std::uint64_t>(options_.fc_clock_ns, OVT_TIME_NEVER / wall_per_clock) *
+                   wall_per_clock};
     config_.lag_max_ns = options_.manual_clock ? 0 : lag_max_ns; // that clock waits
     config_.stretch_max_ns = options_.manual_clock ? 0 : stretch_max_ns;
     config_.cores = silicon_.data();

@@ -243,8 +243,7 @@ void FcChecker::leave_circle(Core& core, const ovt_fw_context* context) {
 /// As choice(), where nothing is committed.
 std::pair<FcChecker::View*, std::uint32_t> FcChecker::fair_choice(Core& core) const {
     const auto& high = core.rings[0];
-    View* const normal =
-        core.circle.empty() ? nullptr : first_of(core, core.circle.front());
+    View* const normal = core.circle.empty() ? nullptr : first_of(core, core.circle.front());
     std::uint64_t most = 0; // FCs of NORMAL
     if (normal != nullptr && core.limit_active == 0)
         most = high.empty() || normal->sequence < high.front()->sequence ? 1 : 0;

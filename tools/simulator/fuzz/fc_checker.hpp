@@ -83,7 +83,7 @@ private:
         std::uint64_t first_start = 0;
         bool high = false;
         bool withdrawn = false; ///< what had not started never will
-        bool overtaken = false;        ///< PREEMPTED was said since its last FC
+        bool overtaken = false; ///< PREEMPTED was said since its last FC
         std::uint64_t high_before = 0; ///< HIGH FCs of its core at the start of its last FC
         std::optional<std::uint64_t> killed_at; ///< with its context, while no FC of it ran
         bool ended = false;
@@ -96,8 +96,8 @@ private:
     struct Core {
         std::deque<View*> rings[2]; ///< jobs with FCs to start, in order of arrival
         std::deque<std::pair<View*, std::uint32_t>> batch;
-        std::deque<const ovt_fw_context*> circle; ///< fair: contexts with FCs to give, the turn first
-        std::uint32_t turn_left = 0;              ///< FCs of the turn that has begun
+        std::deque<const ovt_fw_context*> circle; ///< fair: contexts with FCs to give
+        std::uint32_t turn_left = 0;              ///< FCs of the first one's turn; 0: not begun
         std::uint64_t limit = 0;
         std::uint64_t limit_active = 0;
         std::uint64_t floor = 0;
