@@ -512,7 +512,7 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 		ret = -EPERM;
 	else if (target_ns < device->manual_ns || target_ns > OVERTAKE_CLOCK_MAX_NS)
 		ret = -EINVAL;
-	else
+	else if (!overtake_unblocked_any(device)) /* these arrive first, as of now */
 		device->manual_ns = job && job->deadline_ns < target_ns ?
 				    max(job->deadline_ns, device->manual_ns) : target_ns;
 	*there = device->manual_ns == target_ns;

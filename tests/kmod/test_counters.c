@@ -284,7 +284,7 @@ static bool is_the_kernels(const char *name)
 /* "What:" of the file for @name, a file of a device or of core N. */
 static bool is_documented(const char *abi, const char *name)
 {
-	char line[256];
+	char line[1024];
 
 	snprintf(line, sizeof(line), "\nWhat:\t\t/sys/bus/platform/devices/overtake.N/%s\n", name);
 	return strstr(abi, line);

@@ -15,7 +15,7 @@
 #include "load.h"
 
 #define NEVER		OVERTAKE_DEADLINE_NEVER
-#define BYTES		(16u << 20)
+#define BYTES		(64u << 20)
 #define OUTPUTS		32u
 /* Instructions of an FC at most. */
 #define INSNS		8192u
