@@ -86,6 +86,13 @@ static void hostile_submit(struct hostile *hostile, uint64_t tag, uint32_t insns
 	be_root();
 }
 
+static void hostile_close(struct hostile *hostile)
+{
+	buffer_destroy(hostile->client.fd, &hostile->program);
+	buffer_destroy(hostile->client.fd, &hostile->memory);
+	client_close(&hostile->client);
+}
+
 /* A context of its own for each: no ban is to help. */
 static void new_context(struct hostile *hostile)
 {
@@ -149,7 +156,7 @@ static void every_opcode_ends_and_high_gets_its_turn(void)
 	device_query_core(high.fd, 1, &after);
 	check_equal(after.fcs_high - before.fcs_high, shapes);
 	check_equal(shapes, OVERTAKE_OP_COUNT - 1 - 2); /* all but DELAY and JUMP */
-	client_close(&hostile.client);
+	hostile_close(&hostile);
 	client_close(&high);
 	wait_until_forgotten();
 }
@@ -173,7 +180,7 @@ static void every_opcode_stops_after_a_cancel(void)
 		check_message(result.status == -ECANCELED && result.fault == OVERTAKE_FAULT_STOPPED,
 			      "%s: status %d, fault %u", shape->name, result.status, result.fault);
 	}
-	client_close(&hostile.client);
+	hostile_close(&hostile);
 	wait_until_forgotten();
 }
 
