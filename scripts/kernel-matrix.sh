@@ -93,8 +93,9 @@ add_newest_kernel()
 {
 	local root=$1 log=$2 sources=$1/etc/apt/sources.list.d
 	[ -e "$sources/trixie-backports.sources" ] || {
-		sed -n '1,/^$/p' "$sources/debian.sources" | sed 's/^Suites:.*/Suites: trixie-backports/' \
-			> "$sources/trixie-backports.sources"
+		awk 'BEGIN { RS = "" }
+			sub(/\nSuites: trixie trixie-updates\n/, "\nSuites: trixie-backports\n") { print; exit }' \
+			"$sources/debian.sources" > "$sources/trixie-backports.sources"
 		run_logged "$log" "$root" 'apt-get update && DEBIAN_FRONTEND=noninteractive INITRD=No apt-get install -y \
 			--no-install-recommends linux-headers-amd64/trixie-backports linux-image-amd64/trixie-backports' || {
 			rm "$sources/trixie-backports.sources"
