@@ -167,9 +167,12 @@ void *fuse_page_map(const void *page, int asked, int let)
 	void *mapped;
 	int fd;
 
+	if (enter_namespace())
+		return NULL;
+	/* Of that namespace, or it cannot be mounted there. */
 	server = (struct server){ .fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), .asked = asked,
 				  .let = let, .page = page };
-	if (server.fuse < 0 || enter_namespace())
+	if (server.fuse < 0)
 		return NULL;
 	check(mkdtemp(path));
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", server.fuse);

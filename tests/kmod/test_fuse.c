@@ -4,10 +4,11 @@
  * device waits for it, neither his own nor another of DRM's.
  */
 #include <errno.h>
-#include <linux/fuse.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -50,6 +51,30 @@ static int submit_by_ring(struct client *client, struct job *job)
 	return completion.status;
 }
 
+/*
+ * In a chroot, which the VM's processes live in, nobody gets a user namespace.  So what is / here
+ * becomes that of a mount namespace of our own.
+ */
+static void leave_chroot(void)
+{
+	int root, own;
+
+	check_equal(unshare(CLONE_NEWNS), 0);
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	own = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	check(root >= 0 && own >= 0);
+	check_equal(setns(own, CLONE_NEWNS), 0); /* back to that namespace's own root */
+	check_equal(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	check_equal(fchdir(root), 0);
+	/* The same already where there is no chroot. */
+	if (mount(".", "/", NULL, MS_MOVE, NULL))
+		check_equal(errno, ELOOP);
+	check_equal(chroot("."), 0);
+	check_equal(chdir("/"), 0);
+	close(root);
+	close(own);
+}
+
 /* A process that is nobody: it has the device open before it enters its namespace. */
 static void be_stalled(const struct pipes *pipes, int (*submit)(struct client *, struct job *))
 {
@@ -58,6 +83,7 @@ static void be_stalled(const struct pipes *pipes, int (*submit)(struct client *,
 	struct job job;
 	void *stalled;
 
+	leave_chroot();
 	check_equal(setresgid(NOBODY, NOBODY, NOBODY), 0);
 	check_equal(setresuid(NOBODY, NOBODY, NOBODY), 0);
 	check_equal(prctl(PR_SET_DUMPABLE, 1), 0); /* its /proc/self is its own */
