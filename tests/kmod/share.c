@@ -150,10 +150,11 @@ unsigned int count_device_fences(uint64_t size)
 	if (!file)
 		check_skip("this kernel does not show dma-bufs");
 	while (fgets(line, sizeof(line), file)) {
-		/* A buffer's line begins with its size. */
+		/* A buffer's line begins with its size; a fence's has other words in 6.12 than in 7.3. */
 		if (line[0] >= '0' && line[0] <= '9' && sscanf(line, "%llu", &bytes) == 1)
 			found = bytes == size;
-		else if (found && strstr(line, "overtake buffer seq"))
+		else if (found && (strstr(line, "overtake buffer seq") ||
+				   strstr(line, " buffer overtake ")))
 			count++;
 	}
 	fclose(file);
