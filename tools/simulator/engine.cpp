@@ -160,6 +160,9 @@ private:
             .core_count = scenario_.cores,
             .fair = scenario_.fair,
             .watchdog_cycles = never,
+            .clock = {}, // nobody waits for this host
+            .lag_max_ns = 0,
+            .stretch_max_ns = 0,
             .cores = storage_.cores.data(),
             .core_states = storage_.core_states.data(),
             .commands = storage_.commands.data(),

@@ -128,6 +128,9 @@ private:
             .core_count = case_.cores(),
             .fair = case_.fair,
             .watchdog_cycles = case_.watchdog,
+            .clock = {}, // nobody waits for this host
+            .lag_max_ns = 0,
+            .stretch_max_ns = 0,
             .cores = cores_.data(),
             .core_states = core_states_.data(),
             .commands = commands_.data(),
