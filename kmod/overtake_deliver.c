@@ -3,9 +3,9 @@
  * Telling clients what has ended: fences, completions, wake-ups.
  *
  * What one end costs is its waiters' business: the callbacks of whoever waits for a fence, a
- * completion's task work.  So it is not paid in the interrupt, or by whichever client happens to look
- * at the device next, but by a thread of the device's own.  It takes DELIVERED_AT_ONCE jobs off the list
- * in one hold of the lock, and lets others have the CPU between them.
+ * completion's task work.  So it is not paid in the interrupt, or by whichever client happens to
+ * look at the device next, but by a thread of the device's own.  It takes DELIVERED_AT_ONCE jobs
+ * off the list in one hold of the lock, and lets others have the CPU between them.
  *
  * The thread is a little in front of ordinary tasks: what it does others wait for, and it is little
  * for each of them.  It is no realtime thread, since clients decide how much there is of it.

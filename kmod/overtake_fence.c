@@ -10,9 +10,10 @@
  * the reservation object keeps one of either kind, however many jobs there are.  Whoever waits for
  * a buffer waits for all of its users so far, and the last number says just that.
  *
- * The list of uses holds no reference to their fences.  What ended behind a job that has not is kept
- * by whoever still has its fence, and its memory by whoever was charged for it; once nobody has,
- * it leaves the list by itself.  So a job that takes long does not make those behind it pile up.
+ * The list of uses holds no reference to their fences.  What ended behind a job that has not is
+ * kept by whoever still has its fence, and its memory by whoever was charged for it; once nobody
+ * has, it leaves the list by itself.  So a job that takes long does not make those behind it pile
+ * up.
  *
  * Each of these jobs has a deadline, so the fence is signalled in bounded time; it is not held up
  * by jobs that come later.
@@ -67,8 +68,8 @@ static void fence_release(struct dma_fence *fence)
 }
 
 /*
- * Leaves the list, if it has not been signalled: nobody wants to know any more.  Without a reference
- * nobody else takes it off, and overtake_users_fini() waits for it.
+ * Leaves the list, if it has not been signalled: nobody wants to know any more.  Without a
+ * reference nobody else takes it off, and overtake_users_fini() waits for it.
  */
 static void use_fence_release(struct dma_fence *fence)
 {

@@ -446,7 +446,7 @@ void overtake_jobs_end_blocked_locked(struct overtake_context *context)
 }
 
 /*
- * overtake_jobs_unblock_locked - at most @count of the jobs whose fences were signalled arrive, or end
+ * overtake_jobs_unblock_locked - at most @count jobs whose fences were signalled arrive, or end
  *
  * True if there are more.
  */

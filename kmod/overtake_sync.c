@@ -14,11 +14,11 @@
  * The error of an explicit fence is the job's.  That of an implicit one is not: it would be found
  * or not by chance, since a fence that was signalled before the submission is not looked at.
  *
- * No thread waits.  Each fence has a callback.  All that it does is to put the job on a list, the last
- * one, or one that failed: whoever signals runs it with interrupts off, and there may be
- * thousands behind one fence.  The host takes a bounded number at a time off the list, those
- * of priority 255 first, and the jobs arrive, or end.
- * Callbacks hold no reference to the job: delivery of its end takes them back, and it always comes.
+ * No thread waits.  Each fence has a callback.  All that it does is to put the job on a list, the
+ * last one, or one that failed: whoever signals runs it with interrupts off, and there may be
+ * thousands behind one fence.  The host takes a bounded number at a time off the list, those of
+ * priority 255 first, and the jobs arrive, or end. Callbacks hold no reference to the job:
+ * delivery of its end takes them back, and it always comes.
  *
  * DOC: why this cannot deadlock
  *

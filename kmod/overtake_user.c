@@ -2,9 +2,9 @@
 /*
  * What one user may have of the device's command slots, whatever number of files he opens.
  *
- * A user is the kernel's uid of whoever opened the file, wherever the file went since; root of a user
- * namespace is the uid that it is mapped to.  Jobs in flight count two slots, contexts one and, if
- * they ask for a core limit, one more for each core.
+ * A user is the kernel's uid of whoever opened the file, wherever the file went since; root of a
+ * user namespace is the uid that it is mapped to.  Jobs in flight count two slots, contexts one
+ * and, if they ask for a core limit, one more for each core.
  *
  *	share		no user has more than half of what ordinary clients get
  *	first job	the last slots are for users who have nothing in flight, so that others

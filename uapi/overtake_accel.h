@@ -328,8 +328,8 @@ struct overtake_binding {
  * @fcs_done: FCs that ended
  * @core: core it ran on, from 1; 0 if it was never placed
  * @status: 0; -ECANCELED; -ENOEXEC bad instruction; -ETIMEDOUT watchdog, or an FC's clock;
- *          -ETIME deadline; -EIO reset; -ESHUTDOWN context banned; -ENODEV device gone; or the error of a
- *          fence that the job was told to wait for (struct overtake_extension_sync)
+ *          -ETIME deadline; -EIO reset; -ESHUTDOWN context banned; -ENODEV device gone; or the
+ *          error of a fence that the job was told to wait for (struct overtake_extension_sync)
  * @fault: OVERTAKE_FAULT_*; OVERTAKE_FAULT_STOPPED: the cancel, or the deadline, stopped an FC
  *         in its middle, since it executed for too long
  * @fault_insn: index of the instruction that faulted

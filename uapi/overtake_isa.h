@@ -324,6 +324,6 @@ struct overtake_insn {
 #define OVERTAKE_FAULT_RESET		10u	/* the core was reset under the FC */
 #define OVERTAKE_FAULT_KILLED		11u	/* the context was destroyed under the FC */
 #define OVERTAKE_FAULT_CLOCK		12u	/* executing the FC took its host too long */
-#define OVERTAKE_FAULT_STOPPED		13u	/* the FC went on too long after a cancel or deadline */
+#define OVERTAKE_FAULT_STOPPED		13u	/* went on after a cancel or deadline */
 
 #endif

@@ -535,7 +535,8 @@ enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns)
 	for (;;) {
 		u64 instant = next_instant(fw, horizon_ns);
 
-		if (instant == OVT_TIME_NEVER || instant > horizon_ns || instant > last_settled(fw, horizon_ns))
+		if (instant == OVT_TIME_NEVER || instant > horizon_ns ||
+		    instant > last_settled(fw, horizon_ns))
 			return OVT_ADVANCE_DONE;
 		fw->now_ns = instant;
 		if (!retire_ended(fw) || !run_commands(fw, horizon_ns) || !choose_idle(fw))

@@ -35,9 +35,9 @@
  * a command is taken as of the last instant that is settled, at once, whatever its stamp: cancels,
  * kills, resets and holds act in host time, and an arrival is stamped no later than the device can
  * honour it.  Commands keep their order, and each instant its own; what follows is exactly what the
- * rules say of the stamps that were given.  And once it is stretch_max_ns behind, an FC that executes
- * is not waited for any longer: it ends when it has been executed, later than its model says, which is
- * counted; the cores beside it go on.  No host that keeps up ever comes to either.
+ * rules say of the stamps that were given.  And once it is stretch_max_ns behind, an FC that
+ * executes is not waited for any longer: it ends when it has been executed, later than its model
+ * says, which is counted; the cores beside it go on.  No host that keeps up ever comes to either.
  */
 #ifndef OVT_FW_H
 #define OVT_FW_H
@@ -178,8 +178,8 @@ struct ovt_event {
  * @clock: what one FC may take the host
  * @lag_max_ns: how far the timeline may fall behind the horizon before commands overtake it; 0 for
  *	a host whose clock waits for the device: they never do
- * @stretch_max_ns: how far it may fall behind before an FC that still executes is taken to last longer
- *	than its model says; 0: never
+ * @stretch_max_ns: how far it may fall behind before an FC that still executes is taken to last
+ *	longer than its model says; 0: never
  * @cores: storage for @core_count cores
  * @core_states: storage for @core_count firmware cores
  * @commands: storage, @command_count entries, a power of two
@@ -226,7 +226,7 @@ struct ovt_fw {
 	u64 next_sequence;
 	u32 command_head, command_tail, commands_reserved;
 	u32 event_head, event_tail;
-	u64 lag_ns;				/* the greatest at which a command was taken early */
+	u64 lag_ns;				/* the greatest with a command taken early */
 	u64 lagged_commands;			/* that were */
 	u64 stretched_fcs;			/* FCs that took longer than their model says */
 	u64 stretched_ns;			/* by so much together */

@@ -54,7 +54,7 @@ enum ovt_register {
 	OVT_REG_NORMAL_DONE = 0x98,	/* RO FCs ended from NORMAL */
 	OVT_REG_RETIRED = 0xa0,		/* RO cycles retired by the running FC */
 	OVT_REG_BAD_ACCESS = 0xa8,	/* RO accesses to unknown registers */
-	OVT_REG_NORMAL_NEXT = 0xb0,	/* RW arrival of what would enter an empty NORMAL, 0 = none */
+	OVT_REG_NORMAL_NEXT = 0xb0,	/* RW arrival of what enters NORMAL next, 0 = none */
 };
 
 #define OVT_CONTROL_ABORT	(1u << 0)	/* with OVERTAKE_FAULT_RESET */
@@ -131,7 +131,7 @@ struct ovt_exec {
 	u32 fault_insn;
 	u32 abort;		/* set by the firmware at any time, with release */
 	u32 expired;		/* fault that ovt_core_watch() found; the execution thread's */
-	u64 stop_ns;		/* host time from which on it is to stop, 0 = never; see ovt_fw_stop() */
+	u64 stop_ns;		/* host time when it is to stop, 0 = never; ovt_fw_stop() */
 	u32 priced;		/* modelled cost known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
@@ -210,7 +210,7 @@ enum ovt_step ovt_core_step(struct ovt_core *core, u64 budget);
 void ovt_core_watch(struct ovt_core *core, u64 cpu_ns, u64 wall_ns, u64 now_ns);
 
 /*
- * ovt_step_budget - cycles for the next step, after one of @budget cycles that took the host @took_ns
+ * ovt_step_budget - cycles for the next step, after one of @budget that took the host @took_ns
  * @most: never more, and at least 1
  *
  * Steps are to take tens of microseconds, whatever the operator: that is how soon a core stops.
