@@ -48,6 +48,13 @@ static struct hostile hostile_open(void)
 	return hostile;
 }
 
+static void hostile_close(struct hostile *hostile)
+{
+	buffer_destroy(hostile->client.fd, &hostile->memory);
+	buffer_destroy(hostile->client.fd, &hostile->program);
+	client_close(&hostile->client);
+}
+
 /* How often @insn fits into an FC. */
 static uint32_t repetitions(const struct overtake_insn *insn, uint64_t cycles)
 {
@@ -149,7 +156,7 @@ static void every_opcode_ends_and_high_gets_its_turn(void)
 	device_query_core(high.fd, 1, &after);
 	check_equal(after.fcs_high - before.fcs_high, shapes);
 	check_equal(shapes, OVERTAKE_OP_COUNT - 1 - 2); /* all but DELAY and JUMP */
-	client_close(&hostile.client);
+	hostile_close(&hostile);
 	client_close(&high);
 	wait_until_forgotten();
 }
@@ -173,7 +180,7 @@ static void every_opcode_stops_after_a_cancel(void)
 		check_message(result.status == -ECANCELED && result.fault == OVERTAKE_FAULT_STOPPED,
 			      "%s: status %d, fault %u", shape->name, result.status, result.fault);
 	}
-	client_close(&hostile.client);
+	hostile_close(&hostile);
 	wait_until_forgotten();
 }
 
