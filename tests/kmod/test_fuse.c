@@ -23,7 +23,7 @@
 #define TWO_DEVICES	"devices=2 cores=1 mode=functional"
 #define NOBODY		65534
 /* Time that an emulated machine may take to unbind; what waits for the page waits for ever. */
-#define PATIENCE_S	60
+#define PATIENCE_S	30
 
 #define NO_FUSE		'-'
 

@@ -49,6 +49,13 @@ static struct hostile hostile_open(void)
 	return hostile;
 }
 
+static void hostile_close(struct hostile *hostile)
+{
+	buffer_destroy(hostile->client.fd, &hostile->memory);
+	buffer_destroy(hostile->client.fd, &hostile->program);
+	client_close(&hostile->client);
+}
+
 /* How often @insn fits into an FC. */
 static uint32_t repetitions(const struct overtake_insn *insn, uint64_t cycles)
 {
