@@ -94,13 +94,6 @@ static void hostile_submit(struct hostile *hostile, uint64_t tag, uint32_t insns
 	be_root();
 }
 
-static void hostile_close(struct hostile *hostile)
-{
-	buffer_destroy(hostile->client.fd, &hostile->program);
-	buffer_destroy(hostile->client.fd, &hostile->memory);
-	client_close(&hostile->client);
-}
-
 /* A context of its own for each: no ban is to help. */
 static void new_context(struct hostile *hostile)
 {
