@@ -172,6 +172,8 @@ static int context_start(struct overtake_context *context)
 		device->live_contexts++;
 		context->serial = ++device->context_serial;
 		rb_add_cached(&context->node, &device->contexts, serial_less);
+		if (context->core_limit)
+			list_add_tail(&context->limiting_link, &device->limiting);
 		overtake_host_update_limits(device, limit_slots);
 	}
 	spin_unlock_irq(&device->lock);
@@ -197,6 +199,7 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	context->core_limit = args->core_limit;
 	context->jobs = RB_ROOT;
 	RB_CLEAR_NODE(&context->node);
+	INIT_LIST_HEAD(&context->limiting_link);
 	INIT_LIST_HEAD(&context->ended);
 	init_waitqueue_head(&context->wait);
 	ovt_fw_context_init(&context->fw);
@@ -221,6 +224,7 @@ void overtake_context_kill(struct overtake_context *context)
 	if (!context->dead) {
 		context->dead = true;
 		rb_erase_cached(&context->node, &device->contexts);
+		list_del_init(&context->limiting_link);
 		overtake_jobs_end_blocked_locked(context);
 		overtake_jobs_forget_ended_locked(context, &forgotten);
 		overtake_host_stop_context_locked(device, context);

@@ -157,6 +157,7 @@ struct overtake_settings {
  * @deadlines: jobs in flight by deadline_ns
  * @ended: jobs that ended, to be delivered
  * @contexts: contexts that are not dead, by their serial numbers
+ * @limiting: those of them that ask for a core limit: the few with a right to 255
  * @context_serial: of the last one
  * @users: who has them open, by uid
  * @files: open files
@@ -208,6 +209,7 @@ struct overtake_device {
 	spinlock_t unblocked_lock; /* innermost */
 	struct list_head unblocked[OVT_RING_COUNT];
 	struct rb_root_cached contexts;
+	struct list_head limiting;
 	u64 context_serial;
 	struct rb_root users;
 	u32 files;
@@ -326,6 +328,7 @@ struct overtake_client {
  * @fw: the firmware's part
  * @serial: greater than that of every context that was there before
  * @node: in overtake_device.contexts while not dead
+ * @limiting_link: in overtake_device.limiting while not dead, if @core_limit is set
  * @dead: no job is admitted any more; device lock, as all that follows
  * @killed: the firmware has let go
  * @jobs: by tag: jobs in flight, and ended ones not collected yet
@@ -349,6 +352,7 @@ struct overtake_context {
 	struct ovt_fw_context fw;
 	u64 serial;
 	struct rb_node node;
+	struct list_head limiting_link;
 	bool dead;
 	bool killed;
 	struct rb_root jobs;

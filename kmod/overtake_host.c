@@ -326,16 +326,15 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
  */
 void overtake_host_update_limits(struct overtake_device *device, u32 slots)
 {
-	struct rb_node *node;
+	struct overtake_context *context;
 	u32 asked = 0;
 	u32 i;
 
 	lockdep_assert_held(&device->lock);
 	if (!slots)
 		return;
-	for (node = rb_first_cached(&device->contexts); node; node = rb_next(node))
-		asked = min_not_zero(asked,
-				     rb_entry(node, struct overtake_context, node)->core_limit);
+	list_for_each_entry(context, &device->limiting, limiting_link)
+		asked = min_not_zero(asked, context->core_limit);
 	for (i = 0; i < device->settings.cores; i++) {
 		struct overtake_core *core = &device->cores[i];
 		u32 limit = min_not_zero(asked, core->limit);
@@ -570,6 +569,7 @@ int overtake_host_init(struct overtake_device *device)
 	INIT_WORK(&device->continue_work, continue_work);
 	overtake_backstop_init(device);
 	INIT_LIST_HEAD(&device->ended);
+	INIT_LIST_HEAD(&device->limiting);
 	overtake_unblocked_init(device);
 	device->deadlines = RB_ROOT_CACHED;
 	device->contexts = RB_ROOT_CACHED;
