@@ -13,6 +13,9 @@
  *
  * Choosing costs the FCs that are taken, whatever waits; to arrive and to leave costs the same for
  * all.
+ *
+ * Who has used up a quota rests (fw/quota.c): his turns are in no circle, so the cores serve the
+ * others, or stay idle.  Then they stand at the end again, and what was left of a turn is lost.
  */
 #include "fw/internal.h"
 
@@ -41,18 +44,26 @@ static void leave_circle(struct ovt_fw_turn *turn)
 
 void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
+	struct ovt_fw_core *state = ovt_fw_state(fw, job->placed_core);
 	struct ovt_fw_turn *turn = turn_of(job);
 
-	if (ovt_list_empty(&turn->jobs))
-		ovt_list_append(&ovt_fw_state(fw, job->placed_core)->circle, &turn->circle_link);
+	turn->waiting += job->fc_count;
+	if (job->context->quota.resting)
+		state->resting += job->fc_count;
+	else if (ovt_list_empty(&turn->jobs))
+		ovt_list_append(&state->circle, &turn->circle_link);
 	ovt_list_append(&turn->jobs, &job->ring_link);
 }
 
 /* What of @job was not taken never will be.  It may be nothing. */
-void ovt_fair_forget(struct ovt_fw_job *job)
+void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	struct ovt_fw_turn *turn = turn_of(job);
+	u32 waiting = job->fc_count - job->queued;
 
+	turn->waiting -= waiting;
+	if (job->context->quota.resting)
+		ovt_fw_state(fw, job->placed_core)->resting -= waiting;
 	ovt_list_remove(&job->ring_link);
 	if (ovt_list_empty(&turn->jobs))
 		leave_circle(turn);
@@ -79,6 +90,7 @@ static void take_one(struct ovt_fw *fw, u32 core)
 	if (!turn->allowance)
 		turn->allowance = 1 + job->priority / PRIORITIES_PER_FC;
 	turn->allowance--;
+	turn->waiting--;
 	ovt_ring_push(ovt_fw_hw(fw, core), OVT_RING_NORMAL, job,
 		      state->next_position[OVT_RING_NORMAL]++);
 	if (job->queued == job->fc_count)
@@ -102,4 +114,29 @@ void ovt_fair_take(struct ovt_fw *fw, u32 core, u32 most)
 		take_one(fw, core);
 	ovt_core_write(ovt_fw_hw(fw, core), OVT_REG_COMMIT_END,
 		       state->next_position[OVT_RING_NORMAL]);
+}
+
+void ovt_fair_leave(struct ovt_fw *fw, struct ovt_fw_context *context)
+{
+	u32 core;
+
+	for (core = 1; core <= fw->config.core_count; core++) {
+		struct ovt_fw_turn *turn = &context->turns[core - 1];
+
+		leave_circle(turn);
+		ovt_fw_state(fw, core)->resting += turn->waiting;
+	}
+}
+
+void ovt_fair_return(struct ovt_fw *fw, struct ovt_fw_context *context)
+{
+	u32 core;
+
+	for (core = 1; core <= fw->config.core_count; core++) {
+		struct ovt_fw_turn *turn = &context->turns[core - 1];
+
+		ovt_fw_state(fw, core)->resting -= turn->waiting;
+		if (!ovt_list_empty(&turn->jobs))
+			ovt_list_append(&ovt_fw_state(fw, core)->circle, &turn->circle_link);
+	}
 }

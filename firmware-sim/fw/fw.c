@@ -13,12 +13,16 @@
  */
 #include "fw/internal.h"
 
+/* Of quotas, which end without an event that would end the call; a few more if they end together. */
+#define WINDOWS_PER_CALL	64u
+
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 {
 	u32 core, ring;
 
 	memset(fw, 0, sizeof(*fw));
 	fw->config = *config;
+	ovt_list_init(&fw->windows);
 	for (core = 1; core <= config->core_count; core++) {
 		struct ovt_fw_core *state = ovt_fw_state(fw, core);
 
@@ -35,9 +39,9 @@ void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)
 
 void ovt_fw_context_init(struct ovt_fw_context *context)
 {
+	memset(context, 0, sizeof(*context));
 	ovt_list_init(&context->jobs);
-	context->turns = NULL;
-	context->killed = 0;
+	ovt_list_init(&context->quota.window);
 }
 
 void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_turn *turns,
@@ -48,6 +52,7 @@ void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_tur
 	for (core = 0; core < core_count; core++) {
 		ovt_list_init(&turns[core].circle_link);
 		ovt_list_init(&turns[core].jobs);
+		turns[core].waiting = 0;
 		turns[core].allowance = 0;
 	}
 	context->turns = turns;
@@ -245,6 +250,8 @@ static u64 next_instant(const struct ovt_fw *fw, u64 horizon_ns)
 
 	if (command && command_instant(fw, command, horizon_ns) < next)
 		next = command_instant(fw, command, horizon_ns);
+	if (ovt_quota_next(fw) < next)
+		next = ovt_quota_next(fw);
 	for (core = 0; core < fw->config.core_count; core++) {
 		const struct ovt_fw_core *state = &fw->config.core_states[core];
 
@@ -320,6 +327,8 @@ static void retire(struct ovt_fw *fw, u32 core)
 	state->unfinished--;
 	job->executed_ns += duration;
 	job->done++;
+	if (hw->active_ring == OVT_RING_NORMAL)
+		ovt_quota_charge(fw, job->context, duration);
 	if (fault) {
 		fc_event(fw, core, fault_status(fault) == OVT_JOB_HUNG ? OVT_EVENT_HUNG :
 			 OVT_EVENT_FAULT, duration);
@@ -381,10 +390,12 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 		job->start_ns = fw->now_ns;
 	if (job->started == job->fc_count)
 		ovt_list_remove(&job->ring_link);
-	if (ring == OVT_RING_HIGH)
+	if (ring == OVT_RING_HIGH) {
 		note_overtaking(fw, core);
-	else
+	} else {
 		note_normal_start(state, job, hw->done[OVT_RING_HIGH]);
+		ovt_quota_start(fw, job->context);
+	}
 	hw->exec.stop_ns = job->stop_ns;
 	state->running = job;
 	state->executed = 0;
@@ -530,18 +541,34 @@ static bool choose_idle(struct ovt_fw *fw)
 	return true;
 }
 
+/* How many there were: a context that has rested may be served again. */
+static u32 end_windows(struct ovt_fw *fw)
+{
+	u32 count = ovt_quota_end_windows(fw);
+
+	if (count)
+		fw->choose = true;
+	return count;
+}
+
 enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns)
 {
-	for (;;) {
+	u32 windows = 0;
+
+	while (windows < WINDOWS_PER_CALL) {
 		u64 instant = next_instant(fw, horizon_ns);
 
 		if (instant == OVT_TIME_NEVER || instant > horizon_ns ||
 		    instant > last_settled(fw, horizon_ns))
 			return OVT_ADVANCE_DONE;
 		fw->now_ns = instant;
-		if (!retire_ended(fw) || !run_commands(fw, horizon_ns) || !choose_idle(fw))
+		if (!retire_ended(fw))
+			return OVT_ADVANCE_EVENTS;
+		windows += end_windows(fw);
+		if (!run_commands(fw, horizon_ns) || !choose_idle(fw))
 			return OVT_ADVANCE_EVENTS;
 	}
+	return OVT_ADVANCE_EVENTS;
 }
 
 enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns)
@@ -552,7 +579,10 @@ enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns)
 		return OVT_ADVANCE_DONE;
 	if (now_ns > fw->now_ns)
 		fw->now_ns = now_ns;
-	return retire_ended(fw) && run_commands(fw, now_ns) ? OVT_ADVANCE_DONE : OVT_ADVANCE_EVENTS;
+	if (!retire_ended(fw))
+		return OVT_ADVANCE_EVENTS;
+	end_windows(fw);
+	return run_commands(fw, now_ns) ? OVT_ADVANCE_DONE : OVT_ADVANCE_EVENTS;
 }
 
 u32 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core)

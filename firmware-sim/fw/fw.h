@@ -21,8 +21,8 @@
  *	timer = ovt_fw_next(fw)			call ovt_fw_advance() again then
  *	unlock
  *
- * Time.  An instant is processed in the order: FCs end; commands in queue order; idle
- * cores choose, lowest first.  Instants are processed in order of device time, never one
+ * Time.  An instant is processed in the order: FCs end; windows of quotas end; commands in queue
+ * order; idle cores choose, lowest first.  Instants are processed in order of device time, never one
  * later than the horizon passed in, and never one that depends on what a core has
  * not yet executed.  So the timeline of the timed modes does not depend on
  * when the host comes to call.  With an ordinary clock the horizon is now; a host whose clock
@@ -49,6 +49,7 @@
 #define OVT_MAX_CORES		64u
 #define OVT_CORE_ANY		0u
 #define OVT_PRIORITY_HIGH	255u
+#define OVT_QUOTA_WINDOW_NS	1000000000ull
 
 /* A range of a program; the layout of struct overtake_fc. */
 struct ovt_fc {
@@ -60,13 +61,24 @@ struct ovt_fc {
 struct ovt_fw_turn {
 	struct ovt_list circle_link;	/* in the core's circle while @jobs has any */
 	struct ovt_list jobs;		/* NORMAL ones with FCs that were not taken, by arrival */
+	u32 waiting;			/* FCs of @jobs that were not taken */
 	u32 allowance;			/* FCs left of the turn that has begun; 0: it has not */
+};
+
+/* What a context has had of its quota: see fw/quota.c.  The host may read it. */
+struct ovt_fw_quota {
+	struct ovt_list window;		/* in the firmware's windows while one is open */
+	u64 end_ns;			/* of the window */
+	u64 used_ns;			/* what counts in it, or will in the next one */
+	u64 rests;			/* how often the quota was used up */
+	bool resting;			/* its turns are in no circle */
 };
 
 /* A client's queue, embedded in the host's own; all of it is the firmware's. */
 struct ovt_fw_context {
 	struct ovt_list jobs;
 	struct ovt_fw_turn *turns;	/* one for each core; NULL if the device is not fair */
+	struct ovt_fw_quota quota;
 	u32 killed;			/* enum ovt_context_killed; 0: it lives */
 };
 
@@ -174,6 +186,8 @@ struct ovt_event {
  * @mode: how cores spend an FC's time
  * @core_count: 1..OVT_MAX_CORES
  * @fair: NORMAL takes turns by context; each then needs ovt_fw_context_take_turns()
+ * @quota_ns: for how long a context may hold cores with NORMAL in a second; 0: as long as it likes.
+ *	Less than OVT_QUOTA_WINDOW_NS; 0 if not @fair
  * @watchdog_cycles: cycles one FC may execute
  * @clock: what one FC may take the host
  * @lag_max_ns: how far the timeline may fall behind the horizon before commands overtake it; 0 for
@@ -190,6 +204,7 @@ struct ovt_fw_config {
 	enum ovt_mode mode;
 	u32 core_count;
 	bool fair;
+	u64 quota_ns;
 	u64 watchdog_cycles;
 	struct ovt_clock clock;
 	u64 lag_max_ns;
@@ -210,6 +225,7 @@ struct ovt_fw_core {
 	u64 next_position[OVT_RING_COUNT];
 	u64 waiting[OVT_RING_COUNT];		/* FCs arrived, not started, not dropped */
 	u32 unfinished;				/* running, committed or in a ring */
+	u32 resting;				/* of them, held back by quotas */
 	u32 executed;				/* the running FC has nothing left to execute */
 	u64 start_ns;
 	u64 end_ns;				/* OVT_TIME_NEVER until known */
@@ -230,6 +246,7 @@ struct ovt_fw {
 	u64 lagged_commands;			/* that were */
 	u64 stretched_fcs;			/* FCs that took longer than their model says */
 	u64 stretched_ns;			/* by so much together */
+	struct ovt_list windows;		/* of quotas: contexts with one open, by its end */
 	bool choose;				/* an idle core may have work at now_ns */
 	bool held;				/* between HOLD and RELEASE */
 };
@@ -285,7 +302,8 @@ void ovt_fw_release(struct ovt_fw *fw, u64 now_ns);
 
 enum ovt_advance {
 	OVT_ADVANCE_DONE,	/* up to the horizon, or to what cores must execute first */
-	OVT_ADVANCE_EVENTS,	/* the event queue is full: pop events and call again */
+	OVT_ADVANCE_EVENTS,	/* enough for one call, or the event queue is full: pop events and */
+				/* call again */
 };
 
 enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);

@@ -46,9 +46,22 @@ void ovt_ring_push(struct ovt_core *core, enum ovt_ring_index index, struct ovt_
 
 /* fair.c: NORMAL of a fair device. */
 void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_job *job);
-void ovt_fair_forget(struct ovt_fw_job *job);
+void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_job *job);
 void ovt_fair_announce(struct ovt_fw *fw, u32 core);
 void ovt_fair_take(struct ovt_fw *fw, u32 core, u32 most);
+/* The turns of @context leave the circles of all cores until they return to the ends of them. */
+void ovt_fair_leave(struct ovt_fw *fw, struct ovt_fw_context *context);
+void ovt_fair_return(struct ovt_fw *fw, struct ovt_fw_context *context);
+
+/* quota.c: an FC of NORMAL starts; and it ends, after @duration_ns. */
+void ovt_quota_start(struct ovt_fw *fw, struct ovt_fw_context *context);
+void ovt_quota_charge(struct ovt_fw *fw, struct ovt_fw_context *context, u64 duration_ns);
+/* Ends the windows that end now; how many. */
+u32 ovt_quota_end_windows(struct ovt_fw *fw);
+/* When the next one ends; OVT_TIME_NEVER. */
+u64 ovt_quota_next(const struct ovt_fw *fw);
+/* Nothing refers to @context any more. */
+void ovt_quota_forget(struct ovt_fw_context *context);
 
 /* Stop the FC that @core runs, as of now_ns, with @fault. */
 void ovt_fw_abort(struct ovt_fw *fw, u32 core, u32 fault);

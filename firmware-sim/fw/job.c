@@ -17,14 +17,22 @@ static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_
 	ovt_fw_push_event(fw, &event);
 }
 
+/* FCs that a job of @context may find before it.  What rests is behind it, unless it rests as well. */
+static u32 load(struct ovt_fw *fw, u32 core, const struct ovt_fw_context *context)
+{
+	const struct ovt_fw_core *state = ovt_fw_state(fw, core);
+
+	return context->quota.resting ? state->unfinished : state->unfinished - state->resting;
+}
+
 /* The core with the fewest unfinished FCs, the lowest number on a tie. */
-static u32 least_loaded_core(struct ovt_fw *fw)
+static u32 least_loaded_core(struct ovt_fw *fw, const struct ovt_fw_context *context)
 {
 	u32 best = 1;
 	u32 core;
 
 	for (core = 2; core <= fw->config.core_count; core++)
-		if (ovt_fw_state(fw, core)->unfinished < ovt_fw_state(fw, best)->unfinished)
+		if (load(fw, core, context) < load(fw, best, context))
 			best = core;
 	return best;
 }
@@ -44,7 +52,9 @@ void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 	enum ovt_ring_index ring = ovt_job_ring(job);
 	struct ovt_fw_core *state;
 
-	job->placed_core = job->core == OVT_CORE_ANY ? least_loaded_core(fw) : job->core;
+	job->placed_core = job->core;
+	if (job->core == OVT_CORE_ANY)
+		job->placed_core = least_loaded_core(fw, job->context);
 	state = ovt_fw_state(fw, job->placed_core);
 	job->state = OVT_JOB_QUEUED;
 	job->arrival_ns = fw->now_ns;
@@ -89,6 +99,7 @@ static void finish_kill(struct ovt_fw *fw, struct ovt_fw_context *context)
 	if (context->killed == OVT_CONTEXT_GONE)
 		return;
 	context->killed = OVT_CONTEXT_GONE;
+	ovt_quota_forget(context);
 	ovt_fw_push_event(fw, &event);
 }
 

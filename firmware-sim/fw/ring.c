@@ -67,7 +67,7 @@ void ovt_ring_forget(struct ovt_fw *fw, struct ovt_fw_job *job)
 	u32 at;
 
 	if (fw->config.fair && index == OVT_RING_NORMAL) {
-		ovt_fair_forget(job);
+		ovt_fair_forget(fw, job);
 	} else {
 		if (state->refill[index] == &job->ring_link)
 			state->refill[index] = job->ring_link.next;

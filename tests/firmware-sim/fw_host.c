@@ -5,7 +5,8 @@
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-static struct mock *mock_new_of(u32 cores, enum ovt_mode mode, u32 event_count, bool fair)
+static struct mock *mock_new_of(u32 cores, enum ovt_mode mode, u32 event_count, bool fair,
+				u64 quota_ns)
 {
 	struct mock *mock = calloc(1, sizeof(*mock));
 	struct ovt_fw_config config = {
@@ -13,6 +14,7 @@ static struct mock *mock_new_of(u32 cores, enum ovt_mode mode, u32 event_count, 
 		.mode = mode,
 		.core_count = cores,
 		.fair = fair,
+		.quota_ns = quota_ns,
 		.watchdog_cycles = 1000000,
 		.cores = mock->cores,
 		.core_states = mock->states,
@@ -30,12 +32,12 @@ static struct mock *mock_new_of(u32 cores, enum ovt_mode mode, u32 event_count, 
 
 struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count)
 {
-	return mock_new_of(cores, mode, event_count, false);
+	return mock_new_of(cores, mode, event_count, false, 0);
 }
 
-struct mock *mock_new_fair(u32 cores)
+struct mock *mock_new_fair(u32 cores, u64 quota_ns)
 {
-	return mock_new_of(cores, OVT_MODE_TIMED, 64, true);
+	return mock_new_of(cores, OVT_MODE_TIMED, 64, true, quota_ns);
 }
 
 struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,

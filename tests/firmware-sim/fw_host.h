@@ -49,8 +49,8 @@ struct mock {
 
 /* @event_count: a power of two from 16 to 64.  To be freed with free(). */
 struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count);
-/* A fair one, mode timed. */
-struct mock *mock_new_fair(u32 cores);
+/* A fair one, mode timed; @quota_ns: see struct ovt_fw_config. */
+struct mock *mock_new_fair(u32 cores, u64 quota_ns);
 struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
 			 u64 duration);
 void job_free(struct mock_job *job);

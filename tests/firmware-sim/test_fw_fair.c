@@ -6,59 +6,7 @@
 #include <stdlib.h>
 
 #include "cmocka_all.h"
-#include "fw_host.h"
-
-#define CONTEXTS	3
-
-/* A fair device, and contexts beside the mock's own, which has no turns and must not be used. */
-struct fair {
-	struct mock *mock;
-	struct ovt_fw_context contexts[CONTEXTS];
-	struct ovt_fw_turn turns[CONTEXTS][MAX_CORES];
-};
-
-static struct fair *fair_new(u32 cores, u32 limit)
-{
-	struct fair *fair = calloc(1, sizeof(*fair));
-	u32 index;
-
-	fair->mock = mock_new_fair(cores);
-	for (index = 0; index < CONTEXTS; index++) {
-		ovt_fw_context_init(&fair->contexts[index]);
-		ovt_fw_context_take_turns(&fair->contexts[index], fair->turns[index], cores);
-	}
-	for (index = 1; index <= cores; index++)
-		set_limit(fair->mock, index, limit, 0);
-	return fair;
-}
-
-static void fair_free(struct fair *fair)
-{
-	u32 core, context;
-
-	for (core = 0; core < fair->mock->fw.config.core_count; core++) {
-		const struct ovt_fw_core *state = &fair->mock->states[core];
-
-		assert_int_equal(state->unfinished, 0);
-		assert_int_equal(state->waiting[OVT_RING_NORMAL], 0);
-		assert_true(ovt_list_empty(&state->circle));
-		for (context = 0; context < CONTEXTS; context++)
-			assert_int_equal(fair->turns[context][core].allowance, 0);
-	}
-	free(fair->mock);
-	free(fair);
-}
-
-/* FCs of 10 on core 1, submitted at @at. */
-static struct mock_job *submit_of(struct fair *fair, u32 context, char name, u32 priority,
-				  u32 fc_count, u64 at)
-{
-	struct mock_job *job = job_new(fair->mock, name, 1, priority, fc_count, 10);
-
-	job->fw.context = &fair->contexts[context];
-	submit(fair->mock, job, at);
-	return job;
-}
+#include "fair_host.h"
 
 /* A turn is 1 + priority / 32 FCs of the job that begins it. */
 static void priority_weighs_turns(void **state)
