@@ -273,6 +273,7 @@ static void print_device(struct drm_printer *printer, const struct overtake_snap
 	drm_printf(printer, "watchdog_cycles: %llu\n", settings->watchdog_cycles);
 	drm_printf(printer, "queue_timeout_ns: %llu\n", settings->queue_timeout_ns);
 	drm_printf(printer, "fair: %u\n", settings->fair);
+	drm_printf(printer, "quota_ms: %u\n", settings->quota_ms);
 }
 
 static void print_guilty(struct drm_printer *printer, const struct guilty *guilty)

@@ -118,6 +118,12 @@ module_param_array(fair, bool, &fair_given, 0444);
 MODULE_PARM_DESC(fair,
 		 "0 or 1: contexts take turns below priority 255, weighted by priority (0: first come, first served)");
 
+static unsigned int quota_ms[MAX_DEVICES];
+static unsigned int quota_given = 1;
+module_param_array(quota_ms, uint, &quota_given, 0444);
+MODULE_PARM_DESC(quota_ms,
+		 "with fair=1: device time for which a context may hold cores below priority 255 in a second, 1..999; 0 = no quota (0)");
+
 struct workqueue_struct *overtake_free_workqueue;
 struct workqueue_struct *overtake_workqueue;
 
@@ -149,6 +155,18 @@ static int parse_simd(const char *name, bool *result)
 
 /* The value of an array parameter for device @index. */
 #define OF_DEVICE(parameter, given, index)	((parameter)[min(index, max(given, 1u) - 1)])
+
+static int read_turns(struct device *dev, u32 index, struct overtake_settings *settings)
+{
+	settings->fair = OF_DEVICE(fair, fair_given, index);
+	settings->quota_ms = OF_DEVICE(quota_ms, quota_given, index);
+	if (settings->quota_ms >= MSEC_PER_SEC)
+		return dev_err_probe(dev, -EINVAL, "quota_ms: not 0..999\n");
+	if (settings->quota_ms && !settings->fair)
+		return dev_err_probe(dev, -EINVAL,
+				     "quota_ms: only where contexts take turns; add fair=1\n");
+	return 0;
+}
 
 static int read_settings(struct device *dev, u32 index, struct overtake_settings *settings)
 {
@@ -182,8 +200,7 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 				  NSEC_PER_MSEC;
 	settings->inject = OF_DEVICE(inject, inject_given, index);
 	settings->manual_clock = OF_DEVICE(manual_clock, manual_given, index);
-	settings->fair = OF_DEVICE(fair, fair_given, index);
-	return 0;
+	return read_turns(dev, index, settings);
 }
 
 /*

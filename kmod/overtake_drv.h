@@ -114,6 +114,7 @@ struct overtake_core {
  * @inject: faults to be injected, as text
  * @manual_clock: which clock the device starts with
  * @fair: NORMAL takes turns by context
+ * @quota_ms: for how long of each second a context may hold cores with NORMAL, 0 = any
  */
 struct overtake_settings {
 	u32 cores;
@@ -129,6 +130,7 @@ struct overtake_settings {
 	const char *inject;
 	bool manual_clock;
 	bool fair;
+	u32 quota_ms;
 };
 
 /**

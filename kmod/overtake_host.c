@@ -401,6 +401,7 @@ static void boot_locked(struct overtake_device *device)
 		.mode = device->settings.mode,
 		.core_count = device->settings.cores,
 		.fair = device->settings.fair,
+		.quota_ns = (u64)device->settings.quota_ms * NSEC_PER_MSEC,
 		.watchdog_cycles = device->settings.watchdog_cycles,
 		.clock = {
 			.cpu_ns = device->settings.fc_clock_ns,

@@ -87,6 +87,16 @@ static void show_core_locked(struct seq_file *file, struct overtake_device *devi
 	overtake_note_read_locked(device, 1);
 }
 
+/* What of a window that is over was too much shows until the next one begins. */
+static void show_quota_locked(struct seq_file *file, const struct ovt_fw_quota *quota)
+{
+	seq_printf(file, "  quota: %llu ns used, rested %llu times", quota->used_ns, quota->rests);
+	if (!ovt_list_empty(&quota->window))
+		seq_printf(file, ", window ends at %llu%s", quota->end_ns,
+			   quota->resting ? ", rests" : "");
+	seq_puts(file, "\n");
+}
+
 static void show_context_locked(struct seq_file *file, struct overtake_context *context)
 {
 	struct rb_node *node;
@@ -100,6 +110,8 @@ static void show_context_locked(struct seq_file *file, struct overtake_context *
 		seq_printf(file, "  offences %u, first at %llu, %llu ns lost%s\n",
 			   context->harm.offences, context->harm.first_ns, context->harm.lost_ns,
 			   context->banned ? ", banned" : "");
+	if (context->client->device->settings.quota_ms)
+		show_quota_locked(file, &context->fw.quota);
 	for (node = rb_first(&context->jobs); node && shown < JOBS_SHOWN; node = rb_next(node)) {
 		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 

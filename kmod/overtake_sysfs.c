@@ -3,6 +3,7 @@
  * Attributes of the platform device; stable interface: docs/ABI/sysfs-platform-overtake.
  *
  *	simd			avx2 or off: how FCs are executed
+ *	quota_ms		for how long of each second a context may hold cores, 0 = any
  *	core_limit		sets that of all cores; write only
  *	coreN/core_limit	what the administrator set for core N (0 = nothing)
  *	coreN/core_limit_active	what is in force: the tightest of that and what contexts ask for
@@ -106,6 +107,12 @@ static ssize_t simd_show(struct device *dev, struct device_attribute *attribute,
 }
 static DEVICE_ATTR_RO(simd);
 
+static ssize_t quota_ms_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%u\n", device_of(dev)->settings.quota_ms);
+}
+static DEVICE_ATTR_RO(quota_ms);
+
 static const struct core_file core_files[] = {
 	SETTING(core_limit, 0644, setting_show, limit, overtake_host_set_limit),
 	SETTING(limit, 0644, setting_show, limit, overtake_host_set_limit),
@@ -165,6 +172,7 @@ static struct attribute *device_attributes[] = {
 	&all_limits.attribute.attr,
 	&all_floors.attribute.attr,
 	&dev_attr_simd.attr,
+	&dev_attr_quota_ms.attr,
 	&bans.attribute.attr,
 	&lost_interrupts.attribute.attr,
 	&spurious_interrupts.attribute.attr,

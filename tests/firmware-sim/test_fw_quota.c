@@ -110,7 +110,7 @@ static void a_window_ends_after_the_fcs_of_its_last_instant(void **state)
 	fair_free(fair);
 }
 
-/* One that ends later counts whole in a window of its own end. */
+/* One that ends later counts whole in the window that is open then, or begins then. */
 static void an_fc_counts_when_it_ends(void **state)
 {
 	struct fair *fair = fair_new_with_quota(1, 1, 20);
@@ -123,6 +123,21 @@ static void an_fc_counts_when_it_ends(void **state)
 	run_until(fair->mock, 10 * SECOND);
 	/* B0 ends at 1000000001, B1 at 1000000011. */
 	expect_trace(fair->mock, "A0@0 B0@999999991 B1@1000000001 B2@2000000001");
+	job_free(first);
+	job_free(second);
+	fair_free(fair);
+}
+
+/* No FC starts after it, so it is its end that begins the window in which the context rests. */
+static void an_fc_that_outlasts_its_window_begins_another(void **state)
+{
+	struct fair *fair = fair_new_with_quota(1, 1, 20);
+	struct mock_job *first = submit_of(fair, 0, 'A', 0, 1, 0);
+	struct mock_job *second = submit_to_core(fair, 0, 'B', 1, 0, 2, 30, SECOND - 9);
+
+	(void)state;
+	run_until(fair->mock, 10 * SECOND);
+	expect_trace(fair->mock, "A0@0 B0@999999991 B1@2000000021");
 	job_free(first);
 	job_free(second);
 	fair_free(fair);
@@ -657,6 +672,7 @@ int main(void)
 		cmocka_unit_test(a_window_begins_with_an_fc),
 		cmocka_unit_test(a_window_ends_after_the_fcs_of_its_last_instant),
 		cmocka_unit_test(an_fc_counts_when_it_ends),
+		cmocka_unit_test(an_fc_that_outlasts_its_window_begins_another),
 		cmocka_unit_test(all_cores_count_together),
 		cmocka_unit_test(what_is_committed_runs_and_counts),
 		cmocka_unit_test(the_next_instant_is_the_windows_end),

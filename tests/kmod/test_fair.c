@@ -4,19 +4,26 @@
  * is exact on the manual clock; what it is worth shows beside a neighbour with a pile of jobs.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "device.h"
+#include "load.h"
 
 #define MANUAL		"cores=1 mode=timed profile=ideal manual_clock=1"
 #define TIMED		"cores=1 mode=timed profile=ideal queue_timeout_ms=1000"
+#define QUOTA		"fair=1 quota_ms=100"
+#define MANUAL_QUOTA	MANUAL " queue_timeout_ms=60000 " QUOTA
 #define US		1000ull
 #define MS		1000000ull
+#define SECOND		(1000 * MS)
 #define START_NS	(100 * US)
 #define NOBODY		65534
 #define PILE		1000u	/* jobs of 20 ms */
@@ -174,6 +181,176 @@ static void without_it_a_pile_does(void)
 	check_equal(copy_beside_a_pile(), -ETIME);
 }
 
+static uint64_t busy_ns(const struct client *client)
+{
+	struct drm_overtake_core_info info;
+
+	device_query_core(client->fd, 1, &info);
+	return info.busy_ns;
+}
+
+static void check_state_says(const char *text)
+{
+	static char state[65536];
+	char path[128];
+
+	debugfs_path(path, sizeof(path), 0, "state");
+	check_equal(read_file(path, state, sizeof(state)), 0);
+	check_message(strstr(state, text), "no \"%s\" in\n%s", text, state);
+}
+
+/*
+ * FCs of 40 ms, 100 ms of a second: three, of which 20 ms count in the next second, then two, and so on.
+ * The core has nothing else to do, and stays idle.  A neighbour is served as if it were alone.
+ */
+static void a_quota_is_exact(void)
+{
+	struct client hog = client_open_at_zero(), other = client_open(0, 254);
+	struct overtake_result result;
+	char path[128];
+	uint32_t fc;
+
+	sysfs_path(path, sizeof(path), 0, "quota_ms");
+	check_equal(read_counter(path), 100);
+	for (fc = 0; fc < 64; fc++)
+		put_delay(&hog, fc, 40 * MS);
+	put_delay(&other, 0, 5 * MS);
+	check_equal(advance_clock(0, START_NS), 0);
+	submit_to(&hog, hog.context, 1, 254, 27);
+	check_equal(advance_clock(0, START_NS + 119 * MS), 0);
+	check_equal(busy_ns(&other), 80 * MS);
+	check_equal(advance_clock(0, START_NS + 500 * MS), 0);
+	check_equal(busy_ns(&other), 120 * MS);
+	check_state_says("quota: 120000000 ns used, rested 1 times, window ends at 1000100000, rests");
+
+	submit_to(&other, other.context, 2, 0, 1);
+	check_equal(advance_clock(0, START_NS + 505 * MS + 1), 0);
+	collect(&other, other.context, 2, &result);
+	check_equal(result.queued_ns, START_NS + 500 * MS);
+	check_equal(result.start_ns, START_NS + 500 * MS);
+	check_equal(result.end_ns, START_NS + 505 * MS);
+
+	check_equal(advance_clock(0, START_NS + 10 * SECOND), 0);
+	check_equal(busy_ns(&other), 10 * 100 * MS + 5 * MS);
+	check_equal(advance_clock(0, START_NS + 10 * SECOND + 81 * MS), 0);
+	collect(&hog, hog.context, 1, &result);
+	check_equal(result.end_ns, START_NS + 10 * SECOND + 80 * MS);
+	client_close(&hog);
+	client_close(&other);
+}
+
+/* One job of 200 ms at START_NS and 10 behind it, all of which wait when it has rested for a while. */
+static struct client resting_client(void)
+{
+	struct client client = client_open_at_zero();
+	uint32_t tag;
+
+	put_delay(&client, 0, 200 * MS);
+	check_equal(advance_clock(0, START_NS), 0);
+	for (tag = 0; tag <= 10; tag++)
+		submit_to(&client, client.context, tag, 0, 1);
+	check_equal(advance_clock(0, START_NS + 500 * MS), 0);
+	check_state_says(", rests");
+	return client;
+}
+
+/* The clock stands: none of this waits for the end of a window. */
+static void who_rests_can_be_ended(void)
+{
+	struct client client = resting_client();
+	struct overtake_result result;
+
+	check_equal(job_cancel(&client, 10), 0);
+	check_equal(job_wait(&client, 10, OVERTAKE_DEADLINE_NEVER, &result), 0);
+	check_equal(result.status, -ECANCELED);
+	check_equal(context_destroy(client.fd, client.context), 0);
+	client_close(&client);
+	wait_until_forgotten();
+
+	client = resting_client();
+	client_close(&client);
+	wait_until_forgotten();
+
+	client = resting_client();
+	device_bind(0, "unbind");
+	device_bind(0, "bind");
+	client_close(&client);
+}
+
+static uint64_t device_now(const struct client *client)
+{
+	struct drm_overtake_device_info info;
+
+	device_query(client->fd, &info);
+	return info.device_time_ns;
+}
+
+/*
+ * On the real clock, by the device's own: a hog has 100 ms of each second that has passed, an FC more
+ * or two less (they count when they end, and a busy host may be late); who comes beside it waits
+ * for no more than that at a time.  FCs that such a host has stretched are longer than they should be.
+ */
+static void a_quota_leaves_neighbours_alone(void)
+{
+	const uint64_t quota_ns = 100 * MS, fc_ns = 20 * MS;
+	struct client client = client_open(0, 254);
+	uint64_t begin_ns = device_now(&client), piled_ns, end_ns, busy;
+	pid_t hog = neighbour_with_a_pile();
+	struct overtake_result result;
+	unsigned int tag;
+
+	piled_ns = device_now(&client);
+	put_delay(&client, 0, 1 * US);
+	for (tag = 0; tag < 40; tag++) {
+		struct job job;
+
+		usleep(100000);
+		job_init(&job, &client, tag, 0, 1);
+		check_equal(job_submit(&client, &job), 0);
+		check_equal(job_wait(&client, tag, OVERTAKE_DEADLINE_NEVER, &result), 0);
+		check_equal(result.status, 0);
+		check(result.start_ns - result.queued_ns <=
+		      quota_ns + fc_ns + stat_of("stretched_ns"));
+	}
+	end_ns = device_now(&client);
+	busy = busy_ns(&client);
+	check_message(busy >= (end_ns - piled_ns) / SECOND * quota_ns - 2 * fc_ns, "%llu ns in %llu",
+		      (unsigned long long)busy, (unsigned long long)(end_ns - piled_ns));
+	end_ns = device_now(&client);
+	check_message(busy <= ((end_ns - begin_ns) / SECOND + 1) * quota_ns + fc_ns + 40 * US +
+			      stat_of("stretched_ns"),
+		      "%llu ns in %llu", (unsigned long long)busy,
+		      (unsigned long long)(end_ns - begin_ns));
+	check_equal(kill(hog, SIGKILL), 0);
+	check_equal(waitpid(hog, NULL, 0), hog);
+	client_close(&client);
+	wait_until_forgotten();
+}
+
+/* The kernel log names the remedy. */
+static void a_quota_needs_turns(void)
+{
+	static const char *const bad[] = {
+		"quota_ms=100", "quota_ms=1000 fair=1", "devices=2 quota_ms=1 fair=1,0",
+	};
+	const char *path = getenv("OVERTAKE_KO");
+	size_t i;
+
+	check(path);
+	check_equal(write_file("/dev/kmsg", "overtake-test: expect quota_ms: not 0\\.\\.999$\n"), 0);
+	check_equal(write_file("/dev/kmsg", "overtake-test: expect quota_ms: only where contexts "
+			       "take turns; add fair=1$\n"), 0);
+	check_equal(write_file("/dev/kmsg", "overtake-test: expect failed with error -22\n"), 0);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		check(fd >= 0);
+		check_message(syscall(SYS_finit_module, fd, bad[i], 0) && errno == EINVAL,
+			      "%s: %s", bad[i], strerror(errno));
+		close(fd);
+	}
+}
+
 const struct test_case fair_cases[] = {
 	{ "fair-contexts-take-turns-by-weight", MANUAL " fair=1", contexts_take_turns_by_weight },
 	{ "fair-only-if-asked", MANUAL, first_come_first_served_unless_asked },
@@ -181,5 +358,9 @@ const struct test_case fair_cases[] = {
 	  a_context_that_dies_leaves_the_circle },
 	{ "fair-a-pile-delays-nobody", TIMED " fair=1", a_pile_delays_nobody },
 	{ "fair-without-it-a-pile-does", TIMED, without_it_a_pile_does },
+	{ "fair-a-quota-is-exact", MANUAL_QUOTA, a_quota_is_exact },
+	{ "fair-a-resting-context-can-be-ended", MANUAL_QUOTA, who_rests_can_be_ended },
+	{ "fair-a-quota-leaves-neighbours-alone", TIMED " " QUOTA, a_quota_leaves_neighbours_alone },
+	{ "fair-a-quota-needs-turns", NULL, a_quota_needs_turns },
 	{ 0 },
 };
