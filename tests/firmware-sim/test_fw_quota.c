@@ -195,6 +195,35 @@ static void the_next_instant_is_the_windows_end(void **state)
 	fair_free(fair);
 }
 
+/* A window's end is no choice yet: what comes in the same instant counts. */
+static void a_prepared_instant_ends_windows_and_chooses_later(void **state)
+{
+	struct fair *fair = fair_new_with_quota(1, 1, 10);
+	struct mock_job *first = submit_of(fair, 0, 'A', 0, 3, 0);
+	struct mock_job *second = submit_of(fair, 0, 'B', 0, 1, 0);
+
+	(void)state;
+	run_until(fair->mock, 100);
+	assert_int_equal(ovt_fw_prepare(&fair->mock->fw, SECOND), OVT_ADVANCE_DONE);
+	assert_false(fair->contexts[0].quota.resting);
+	assert_int_equal(fair->mock->trace_length, 1);
+	cancel(fair->mock, first, SECOND);
+	run_until(fair->mock, 10 * SECOND);
+	expect_trace(fair->mock, "A0@0 B0@1000000000");
+	job_free(first);
+	job_free(second);
+	fair_free(fair);
+
+	fair = fair_new_with_quota(1, 1, 10);
+	first = submit_of(fair, 0, 'A', 0, 2, 0);
+	run_until(fair->mock, 100);
+	assert_int_equal(ovt_fw_prepare(&fair->mock->fw, SECOND), OVT_ADVANCE_DONE);
+	run_until(fair->mock, 10 * SECOND);
+	expect_trace(fair->mock, "A0@0 A1@1000000000");
+	job_free(first);
+	fair_free(fair);
+}
+
 /* The neighbour has the core as if the other were not there. */
 static void a_neighbour_has_what_rests_leave(void **state)
 {
@@ -676,6 +705,7 @@ int main(void)
 		cmocka_unit_test(all_cores_count_together),
 		cmocka_unit_test(what_is_committed_runs_and_counts),
 		cmocka_unit_test(the_next_instant_is_the_windows_end),
+		cmocka_unit_test(a_prepared_instant_ends_windows_and_chooses_later),
 		cmocka_unit_test(a_neighbour_has_what_rests_leave),
 		cmocka_unit_test(who_has_rested_stands_at_the_end),
 		cmocka_unit_test(they_return_in_the_order_of_their_windows),
