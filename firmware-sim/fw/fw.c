@@ -13,7 +13,7 @@
  */
 #include "fw/internal.h"
 
-/* Of quotas, which end without an event that would end the call; a few more if they end together. */
+/* Of quotas, whose ends are no events that would end the call; a few more if they end together. */
 #define WINDOWS_PER_CALL	64u
 
 void ovt_fw_init(struct ovt_fw *fw, const struct ovt_fw_config *config)

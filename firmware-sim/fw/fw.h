@@ -22,8 +22,8 @@
  *	unlock
  *
  * Time.  An instant is processed in the order: FCs end; windows of quotas end; commands in queue
- * order; idle cores choose, lowest first.  Instants are processed in order of device time, never one
- * later than the horizon passed in, and never one that depends on what a core has
+ * order; idle cores choose, lowest first.  Instants are processed in order of device time, never
+ * one later than the horizon passed in, and never one that depends on what a core has
  * not yet executed.  So the timeline of the timed modes does not depend on
  * when the host comes to call.  With an ordinary clock the horizon is now; a host whose clock
  * is stepped by hand passes the last instant before now, so that several arrivals of one
@@ -302,8 +302,8 @@ void ovt_fw_release(struct ovt_fw *fw, u64 now_ns);
 
 enum ovt_advance {
 	OVT_ADVANCE_DONE,	/* up to the horizon, or to what cores must execute first */
-	OVT_ADVANCE_EVENTS,	/* enough for one call, or the event queue is full: pop events and */
-				/* call again */
+	OVT_ADVANCE_EVENTS,	/* the event queue is full, or it is enough for one call: pop */
+				/* events and call again */
 };
 
 enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);

@@ -17,7 +17,7 @@ static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_
 	ovt_fw_push_event(fw, &event);
 }
 
-/* FCs that a job of @context may find before it.  What rests is behind it, unless it rests as well. */
+/* FCs that may be before a job of @context.  What rests is not, unless the job rests as well. */
 static u32 load(struct ovt_fw *fw, u32 core, const struct ovt_fw_context *context)
 {
 	const struct ovt_fw_core *state = ovt_fw_state(fw, core);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Quota of a fair device: for how long a context may hold cores below HIGH in a second of device time.
+ * Quota of a fair device: how long a context may hold cores below HIGH in a second of device time.
  *
- * A context's window begins when an FC of its NORMAL jobs starts, or ends, while none is open, and is
- * OVT_QUOTA_WINDOW_NS long.  Each such FC counts when it ends, on whatever core, for as long as it
- * held its core.  When they make quota_ns or more together, the context rests: its turns leave the
- * circles of all cores until the window ends.  No FC is cut, and what is committed runs and counts.
+ * A context's window begins when an FC of its NORMAL jobs starts, or ends, while none is open.
+ * It is OVT_QUOTA_WINDOW_NS long.  Each such FC counts when it ends, on whatever core, for as long
+ * as it held its core.  When they make quota_ns or more together, the context rests: its turns leave
+ * the circles of all cores until the window ends.  No FC is cut; what is committed runs and counts.
  *
- * What a window has seen beyond quota_ns counts in the next one.  If that alone is quota_ns or more,
- * the next one begins at once and the context rests on: however long its FCs are, in the long run
- * it has quota_ns of each second.
+ * What a window has seen beyond quota_ns counts in the next one.  If that alone is quota_ns or
+ * more, the next one begins at once and the context rests on: however long its FCs are, in the long
+ * run it has quota_ns of each second.
  *
  * When a window ends, after the FCs that end in this instant, and before its commands, the turns of
  * a context that has rested join the ends of the circles.  Of windows that end in one instant those

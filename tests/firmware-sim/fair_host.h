@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A fair device in a host that steps time by hand (fw_host.h), and contexts that take turns on it. */
+/* A fair device in a host that steps time by hand (fw_host.h), and contexts that take turns. */
 #ifndef TESTS_FAIR_HOST_H
 #define TESTS_FAIR_HOST_H
 

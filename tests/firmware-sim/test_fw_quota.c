@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota of a fair device (fw/quota.c): how long a context may hold cores in a second of device time.
+ * Quota of a fair device (fw/quota.c): how long a context may hold cores in a second of device
+ * time.
  * Expected times are worked out by hand; random loads are held to a second reading of the rule.
  */
 #include <stdlib.h>
@@ -240,7 +241,7 @@ static void a_neighbour_has_what_rests_leave(void **state)
 	fair_free(fair);
 }
 
-/* A turn begins anew, and behind those who are there: A has 2 FCs in a turn, and one left when it rests. */
+/* A turn begins anew, behind those who are there: A has one left of two when it rests. */
 static void who_has_rested_stands_at_the_end(void **state)
 {
 	struct fair *fair = fair_new_with_quota(1, 1, 30);
@@ -408,7 +409,7 @@ static void placement_looks_at_what_may_run(void **state)
 
 #define MANY	100
 
-/* However many windows have ended when the host comes, it gets the lock back after a bounded number. */
+/* However many have ended when the host comes, it has the lock back after some of them. */
 static void one_call_ends_a_bounded_number_of_windows(void **state)
 {
 	struct fair *fair = fair_new_with_quota(1, 1, 11);
@@ -614,7 +615,7 @@ static void check_trace(const struct fair *fair, struct mock_job *const *jobs,
 	}
 }
 
-/* Within 20 s, some of them gone before they run; core limit 0 or 1, so nothing is committed ahead. */
+/* Core limit 0 or 1, so nothing is committed ahead. */
 static struct fair *run_random(u64 seed, u64 quota_ns, struct mock_job **jobs)
 {
 	struct fair *fair = fair_new_with_quota(CORES, (u32)(seed % 2), quota_ns);

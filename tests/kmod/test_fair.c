@@ -200,8 +200,8 @@ static void check_state_says(const char *text)
 }
 
 /*
- * FCs of 40 ms, 100 ms of a second: three, of which 20 ms count in the next second, then two, and so on.
- * The core has nothing else to do, and stays idle.  A neighbour is served as if it were alone.
+ * FCs of 40 ms, 100 ms of a second: three, of which 20 ms count in the next second, then two, and
+ * so on.  The core has nothing else to do, and stays idle.  A neighbour is served as if it were alone.
  */
 static void a_quota_is_exact(void)
 {

@@ -159,6 +159,7 @@ private:
             .mode = OVT_MODE_TIMED,
             .core_count = scenario_.cores,
             .fair = scenario_.fair,
+            .quota_ns = 0,
             .watchdog_cycles = never,
             .clock = {}, // nobody waits for this host
             .lag_max_ns = 0,

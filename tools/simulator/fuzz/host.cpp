@@ -127,6 +127,7 @@ private:
             .mode = case_.mode,
             .core_count = case_.cores(),
             .fair = case_.fair,
+            .quota_ns = 0,
             .watchdog_cycles = case_.watchdog,
             .clock = {}, // nobody waits for this host
             .lag_max_ns = 0,
