@@ -4,8 +4,8 @@
  *
  * A context's window begins when an FC of its NORMAL jobs starts, or ends, while none is open.
  * It is OVT_QUOTA_WINDOW_NS long.  Each such FC counts when it ends, on whatever core, for as long
- * as it held its core.  When they make quota_ns or more together, the context rests: its turns leave
- * the circles of all cores until the window ends.  No FC is cut; what is committed runs and counts.
+ * as it held its core.  When they make quota_ns together, or more, the context rests: its turns go
+ * from the circles of all cores until it ends.  No FC is cut; what is committed runs and counts.
  *
  * What a window has seen beyond quota_ns counts in the next one.  If that alone is quota_ns or
  * more, the next one begins at once and the context rests on: however long its FCs are, in the long
