@@ -174,7 +174,7 @@ static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *
 	ret = overtake_job_charge(job, bytes);
 	if (ret)
 		return ret;
-	job->fcs = kvmalloc(bytes, GFP_KERNEL_ACCOUNT);
+	job->fcs = kvmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!job->fcs)
 		return -ENOMEM;
 	if (copy_from_user(job->fcs, u64_to_user_ptr(args->fcs), bytes))
@@ -282,7 +282,7 @@ static int add_scratch(struct overtake_job *job, u32 bytes)
 	if (ret)
 		return ret;
 	/* Not from the slab: behind it is a guard page, and nothing that is a stranger's. */
-	job->scratch = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	job->scratch = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!job->scratch)
 		return -ENOMEM;
 	region->base = job->scratch;

@@ -89,6 +89,9 @@ bool report(const Options& options, const Shared& shared, int64_t seconds, uint3
 void print_stacks(const Shared& shared, uint32_t clients) {
     namespace fs = std::filesystem;
     for (uint32_t client = 0; client < clients; client++) {
+        for (const char* last : shared.last[client])
+            if (shared.pids[client] > 0)
+                std::cerr << last;
         const fs::path tasks = "/proc/" + std::to_string(shared.pids[client]) + "/task";
         std::error_code error;
         for (const auto& task : fs::directory_iterator(tasks, error)) {

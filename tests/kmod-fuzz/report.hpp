@@ -13,7 +13,7 @@ namespace overtake::fuzz {
 // kind, or most jobs, were refused.
 bool report(const Options& options, const Shared& shared, int64_t seconds, uint32_t killed);
 
-// Where the threads of clients are in the kernel.
+// The last call of each thread of clients, and where it is in the kernel.
 void print_stacks(const Shared& shared, uint32_t clients);
 
 } // namespace overtake::fuzz

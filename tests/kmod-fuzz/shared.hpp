@@ -12,7 +12,7 @@ namespace overtake::fuzz {
 
 constexpr uint32_t max_clients = 16;
 constexpr uint32_t max_threads = 8;
-constexpr uint32_t error_count = 134;          // greater than any errno that a call may answer with
+constexpr uint32_t error_count = 134; // greater than any errno that a call may answer with
 
 struct Options {
     uint64_t seed = 1;
@@ -28,6 +28,8 @@ struct Options {
     bool is_replayable() const { return threads == 1 && clients == 1; }
 };
 
+constexpr std::size_t max_log_line = 1024;
+
 struct Shared {
     std::atomic<uint64_t> calls;                          // made in all
     std::atomic<uint64_t> made[max_clients][max_threads]; // of each stream, over all its lives
@@ -38,6 +40,8 @@ struct Shared {
     std::atomic<uint64_t> references_right;
     std::atomic<uint32_t> undocumented; // errors that nothing documents
     std::atomic<uint32_t> stop;         // the reference client's end
+    char last[max_clients][max_threads]
+             [max_log_line]; // call of each stream, for who finds it stuck
 };
 
 } // namespace overtake::fuzz

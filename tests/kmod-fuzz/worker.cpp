@@ -82,6 +82,9 @@ Kind pick_kind(Random& random) {
     return Kind::query;
 }
 
+// Lesser deadlines are from now on.
+constexpr int64_t relative_below_ns = 1000000000;
+
 int64_t monotonic_ns() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -90,13 +93,18 @@ int64_t monotonic_ns() {
 
 // Not what only proves that memory is finite, nor what DRM's own calls get wrong in Linux 6.12: it
 // warns of syncobj tables of more than 4 MiB, and a TRANSFER with unknown flags leaks a syncobj,
-// whose fences then hold the module for ever.
+// whose fences then hold the module for ever. Nor a wait without end for what nobody ever signals.
 void stay_modest(Kind kind, void* arguments) {
     const auto limit = [](auto& value, uint64_t least, uint64_t greatest) {
         if (value > least && value <= greatest)
             value %= least;
     };
     const auto limit_table = [&limit](auto* table) { limit(table->count_handles, 4096, ~0u); };
+    const auto limit_wait = [&](auto* wait) {
+        limit_table(wait);
+        if (wait->timeout_nsec > 0)
+            wait->timeout_nsec %= relative_below_ns;
+    };
     switch (kind) {
     case Kind::bo_create:
         return limit(static_cast<drm_overtake_bo_create*>(arguments)->size, window_bytes,
@@ -105,9 +113,9 @@ void stay_modest(Kind kind, void* arguments) {
         return limit(static_cast<drm_overtake_submit*>(arguments)->scratch_bytes, window_bytes,
                      OVERTAKE_MAX_SCRATCH_BYTES);
     case Kind::syncobj_wait:
-        return limit_table(static_cast<drm_syncobj_wait*>(arguments));
+        return limit_wait(static_cast<drm_syncobj_wait*>(arguments));
     case Kind::syncobj_timeline_wait:
-        return limit_table(static_cast<drm_syncobj_timeline_wait*>(arguments));
+        return limit_wait(static_cast<drm_syncobj_timeline_wait*>(arguments));
     case Kind::syncobj_reset:
     case Kind::syncobj_signal:
         return limit_table(static_cast<drm_syncobj_array*>(arguments));
@@ -248,20 +256,20 @@ void Worker::outcome(Kind kind, int error) {
 // A line before the call: what the machine did last is there even if it did not survive it.
 void Worker::log(Kind kind, const char* format, ...) {
     count_call();
-    if (process_.log_fd < 0)
-        return;
-    char line[1024];
-    int length = std::snprintf(line, sizeof(line), "%u.%u %llu %s ", process_.client, thread_,
+    char* line = process_.shared.last[process_.client][thread_];
+    int length = std::snprintf(line, max_log_line, "%u.%u %llu %s ", process_.client, thread_,
                                static_cast<unsigned long long>(number_), info(kind).name);
     va_list values;
     va_start(values, format);
-    length += std::vsnprintf(line + length, sizeof(line) - 1 - static_cast<std::size_t>(length),
+    length += std::vsnprintf(line + length, max_log_line - 1 - static_cast<std::size_t>(length),
                              format, values);
     va_end(values);
-    if (length > static_cast<int>(sizeof(line)) - 2)
-        length = sizeof(line) - 2;
+    if (length > static_cast<int>(max_log_line) - 2)
+        length = max_log_line - 2;
     line[length++] = '\n';
-    if (write(process_.log_fd, line, static_cast<std::size_t>(length)) != length)
+    line[length] = '\0';
+    if (process_.log_fd >= 0 &&
+        write(process_.log_fd, line, static_cast<std::size_t>(length)) != length)
         std::perror("log");
 }
 
@@ -342,7 +350,7 @@ long Worker::make(int fd, Ioctl ioctl) {
     if (ioctl.deadline >= 0) {
         int64_t deadline;
         std::memcpy(&deadline, bytes + ioctl.deadline, sizeof(deadline));
-        if (deadline > 0 && deadline < 1000000000)
+        if (deadline > 0 && deadline < relative_below_ns)
             deadline += monotonic_ns();
         std::memcpy(arguments_end(thread_) - ioctl.size + ioctl.deadline, &deadline,
                     sizeof(deadline));
