@@ -279,17 +279,17 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 	if (ret == -EBUSY)
 		ret = overtake_refuse(client, OVERTAKE_LIMIT_CONTEXTS, -ENOSPC);
 	if (!ret) {
+		args->context_id = context->id;
 		ret = context_start(context);
 		if (ret)
 			xa_erase(&client->contexts, context->id);
 		else
 			xa_store(&client->contexts, context->id, context, GFP_KERNEL_ACCOUNT);
 	}
+	/* Once the lock is released, another thread that guesses the id may destroy and free it. */
 	mutex_unlock(&client->lock);
 	if (ret)
 		overtake_context_put(context);
-	else
-		args->context_id = context->id;
 	return ret;
 }
 

@@ -267,14 +267,13 @@ int overtake_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return PTR_ERR(mapping);
 	mutex_lock(&client->lock);
 	ret = space_insert(client, mapping);
+	if (!ret)
+		args->address = mapping->address;
+	/* Once the lock is released, another thread that guesses the address may unmap and free it. */
 	mutex_unlock(&client->lock);
-	if (ret) {
+	if (ret)
 		overtake_mapping_put(mapping);
-		return ret;
-	}
-	/* Another thread may have unmapped it already; then this is a stale address. */
-	args->address = mapping->address;
-	return 0;
+	return ret;
 }
 
 int overtake_bo_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
