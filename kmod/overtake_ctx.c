@@ -286,7 +286,7 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 		else
 			xa_store(&client->contexts, context->id, context, GFP_KERNEL_ACCOUNT);
 	}
-	/* Once the lock is released, another thread that guesses the id may destroy and free it. */
+	/* Without the lock another thread that guesses the id may destroy and free it. */
 	mutex_unlock(&client->lock);
 	if (ret)
 		overtake_context_put(context);

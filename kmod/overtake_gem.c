@@ -269,7 +269,7 @@ int overtake_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	ret = space_insert(client, mapping);
 	if (!ret)
 		args->address = mapping->address;
-	/* Once the lock is released, another thread that guesses the address may unmap and free it. */
+	/* Without the lock another thread that guesses the address may unmap and free it. */
 	mutex_unlock(&client->lock);
 	if (ret)
 		overtake_mapping_put(mapping);
