@@ -264,9 +264,11 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 	struct overtake_context *context;
 	int ret;
 
-	if (args->flags || args->context_id || args->max_priority > OVERTAKE_PRIORITY_HIGH ||
-	    (args->core_limit && args->max_priority != OVERTAKE_PRIORITY_HIGH))
+	if (args->flags || args->context_id)
 		return -EINVAL;
+	ret = overtake_judge(client, ovt_check_queue(args->max_priority, args->core_limit));
+	if (ret)
+		return ret;
 	/* The right travels with the file from here on: no check when a job is submitted. */
 	if (args->max_priority == OVERTAKE_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
 		return -EPERM;

@@ -30,6 +30,7 @@
 #include "overtake_accel.h"
 #include "fw/ban.h"
 #include "fw/fw.h"
+#include "host/job_rules.h"
 
 struct dma_buf;
 struct dma_fence;
@@ -464,6 +465,7 @@ int overtake_client_charge_buffer(struct overtake_client *client, u64 size);
 
 /* overtake_limits.c */
 int overtake_refuse(struct overtake_client *client, u32 limit, int error);
+int overtake_judge(struct overtake_client *client, struct ovt_verdict verdict);
 int overtake_query_limits(struct overtake_client *client, struct drm_overtake_query *args);
 
 /* overtake_prime.c */

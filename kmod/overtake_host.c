@@ -43,6 +43,7 @@
 #include "overtake_job.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
+#include "host/limits.h"
 
 /* A power of two. */
 #define OVERTAKE_EVENTS		256u
@@ -334,10 +335,10 @@ void overtake_host_update_limits(struct overtake_device *device, u32 slots)
 	if (!slots)
 		return;
 	list_for_each_entry(context, &device->limiting, limiting_link)
-		asked = min_not_zero(asked, context->core_limit);
+		asked = ovt_tightest_limit(asked, context->core_limit);
 	for (i = 0; i < device->settings.cores; i++) {
 		struct overtake_core *core = &device->cores[i];
-		u32 limit = min_not_zero(asked, core->limit);
+		u32 limit = ovt_tightest_limit(asked, core->limit);
 
 		if (limit == core->limit_pushed)
 			continue;
@@ -402,13 +403,10 @@ static void boot_locked(struct overtake_device *device)
 		.core_count = device->settings.cores,
 		.fair = device->settings.fair,
 		.watchdog_cycles = device->settings.watchdog_cycles,
-		.clock = {
-			.cpu_ns = device->settings.fc_clock_ns,
-			.wall_ns = device->settings.fc_clock_ns * OVERTAKE_WALL_PER_CLOCK,
-		},
+		.clock = ovt_fc_clock(device->settings.fc_clock_ns),
 		/* The manual clock waits for what executes. */
-		.lag_max_ns = device->manual ? 0 : OVERTAKE_LAG_MAX_NS,
-		.stretch_max_ns = device->manual ? 0 : OVERTAKE_STRETCH_MAX_NS,
+		.lag_max_ns = device->manual ? 0 : OVT_LAG_MAX_NS,
+		.stretch_max_ns = device->manual ? 0 : OVT_STRETCH_MAX_NS,
 		.cores = device->hw,
 		.core_states = device->fw_cores,
 		.commands = device->commands,

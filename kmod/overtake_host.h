@@ -13,17 +13,6 @@
 #define OVERTAKE_FIRST_COMMANDS		4096u
 #define OVERTAKE_USER_COMMANDS		(OVERTAKE_CLIENT_COMMANDS / 2)
 
-/*
- * A host whose CPUs are taken by others gets an FC executed so many times later; then it is too
- * late for those who wait.
- */
-#define OVERTAKE_WALL_PER_CLOCK		5u
-
-/* Device time may fall so far behind before commands are taken early; see fw/fw.h. */
-#define OVERTAKE_LAG_MAX_NS		(1 * NSEC_PER_MSEC)
-/* And so far before an FC that still executes takes longer than its model says. */
-#define OVERTAKE_STRETCH_MAX_NS		(100 * NSEC_PER_MSEC)
-
 int overtake_host_init(struct overtake_device *device);
 int overtake_host_start(struct overtake_device *device);
 void overtake_host_go(struct overtake_device *device);

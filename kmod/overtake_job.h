@@ -24,8 +24,8 @@ enum overtake_job_state {
  * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
  * @collectable: came in through ioctl, so WAIT collects it
  * @in_tree: @tag_node is in the context's tree, which holds a reference; device lock
- * @cancel_status: what the job ends with if a cancel ends it; device lock
- * @deadline_ns: device time, OVT_TIME_NEVER if none; set before publication
+ * @cancel_status: what the job ends with if a cancel ends it, 0 without one; device lock
+ * @deadline_ns: what the client asked for; from publication on device time, OVT_TIME_NEVER if none
  * @tag_node: in overtake_context.jobs
  * @deadline_node: in overtake_device.deadlines
  * @result: final once @state is OVERTAKE_JOB_ENDED
