@@ -15,12 +15,20 @@
 #include <ovt_simd_port.h>
 
 #include "compat.h"
+#include "overtake_clock.h"
 #include "overtake_counters.h"
+#include "overtake_ctx.h"
+#include "overtake_debugfs.h"
 #include "overtake_drv.h"
+#include "overtake_gem.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
 #include "overtake_job.h"
+#include "overtake_limits.h"
 #include "overtake_pm.h"
+#include "overtake_prime.h"
+#include "overtake_sysfs.h"
+#include "overtake_uring.h"
 #include "host/limits.h"
 
 #define MAX_DEVICES	8
@@ -234,7 +242,7 @@ static void device_info(struct overtake_device *device, struct drm_overtake_devi
 	};
 	spin_lock_irq(&device->lock);
 	info->manual_clock = device->manual;
-	info->device_time_ns = overtake_host_now(device);
+	info->device_time_ns = overtake_clock_now(device);
 	spin_unlock_irq(&device->lock);
 }
 

@@ -16,8 +16,12 @@
 #include <drm/drm_utils.h>
 
 #include "compat.h"
+#include "overtake_ctx.h"
 #include "overtake_drv.h"
 #include "overtake_fence.h"
+#include "overtake_gem.h"
+#include "overtake_limits.h"
+#include "overtake_prime.h"
 
 static void overtake_bo_free(struct drm_gem_object *object)
 {

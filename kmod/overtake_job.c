@@ -70,10 +70,15 @@
 
 #include <drm/drm_gem.h>
 
+#include "overtake_clock.h"
+#include "overtake_ctx.h"
 #include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_job_create.h"
+#include "overtake_limits.h"
 #include "overtake_trace.h"
+#include "overtake_uring.h"
 #include "overtake_user.h"
 #include "host/job_result.h"
 #include "host/limits.h"
@@ -158,7 +163,7 @@ static void publish_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 	struct overtake_context *context = job->context;
-	u64 now_ns = overtake_host_now(device);
+	u64 now_ns = overtake_clock_now(device);
 
 	lockdep_assert_held(&device->lock);
 	overtake_job_get(job); /* the firmware's */
@@ -184,7 +189,7 @@ static void publish_locked(struct overtake_job *job)
 static void submit_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
-	u64 now_ns = overtake_host_now(device);
+	u64 now_ns = overtake_clock_now(device);
 
 	lockdep_assert_held(&device->lock);
 	job->state = OVERTAKE_JOB_IN_FLIGHT;
@@ -226,7 +231,7 @@ static void end_blocked_locked(struct overtake_job *job, s32 status)
 
 	lockdep_assert_held(&device->lock);
 	job->cancel_requested = true;
-	job->fw.end_ns = overtake_host_now(device);
+	job->fw.end_ns = overtake_clock_now(device);
 	ovt_fw_unreserve(&device->fw, 2);
 	ended_locked(job, status);
 }
@@ -277,12 +282,13 @@ static int publish_reserved(struct overtake_job *job)
 /* What a BLOCKED job waited for has come, or failed. */
 static void unblock_locked(struct overtake_job *job)
 {
+	struct overtake_device *device = overtake_job_device(job);
 	int error = READ_ONCE(job->syncs.error);
 
 	if (!error && job->context->banned)
 		error = -ESHUTDOWN; /* before the ban has come to it */
 	if (error)
-		overtake_job_cancel_locked(job, error, overtake_host_now(overtake_job_device(job)));
+		overtake_job_cancel_locked(job, error, overtake_clock_now(device));
 	else if (job->state == OVERTAKE_JOB_BLOCKED)
 		submit_locked(job);
 }
@@ -410,7 +416,7 @@ void overtake_jobs_end_blocked_locked(struct overtake_context *context)
 		if (job->state != OVERTAKE_JOB_NEW && job->state != OVERTAKE_JOB_BLOCKED)
 			continue;
 		overtake_job_cancel_locked(job, device->gone ? -ENODEV : -ECANCELED,
-					   overtake_host_now(device));
+					   overtake_clock_now(device));
 	}
 }
 
@@ -440,7 +446,7 @@ void overtake_job_cancel(struct overtake_job *job)
 	unsigned long flags;
 
 	spin_lock_irqsave(&device->lock, flags);
-	overtake_job_cancel_locked(job, -ECANCELED, overtake_host_now(device));
+	overtake_job_cancel_locked(job, -ECANCELED, overtake_clock_now(device));
 	spin_unlock_irqrestore(&device->lock, flags);
 	overtake_host_kick(device);
 }
@@ -462,7 +468,7 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 	spin_lock_irq(&device->lock);
 	job = find_tag_locked(context, args->tag);
 	if (job && job->state != OVERTAKE_JOB_ENDED && !context->dead) {
-		overtake_job_cancel_locked(job, -ECANCELED, overtake_host_now(device));
+		overtake_job_cancel_locked(job, -ECANCELED, overtake_clock_now(device));
 		ret = 0;
 	}
 	spin_unlock_irq(&device->lock);

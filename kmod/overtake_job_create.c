@@ -15,8 +15,13 @@
 
 #include <drm/drm_gem.h>
 
+#include "overtake_ctx.h"
 #include "overtake_fence.h"
+#include "overtake_gem.h"
 #include "overtake_job.h"
+#include "overtake_job_create.h"
+#include "overtake_limits.h"
+#include "overtake_prime.h"
 
 void overtake_job_get(struct overtake_job *job)
 {

@@ -14,6 +14,7 @@
 #include "overtake_counters.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
+#include "overtake_limits.h"
 #include "host/limits.h"
 
 static const char * const names[OVERTAKE_LIMIT_COUNT] = {
