@@ -147,7 +147,7 @@ struct overtake_settings {
  * @suspended: no timer is armed and no thread runs
  * @manual: device time is @manual_ns, stepped through debugfs
  * @manual_ns: device time while the clock is manual
- * @draining: somebody waits for a context to die; see horizon_locked() in overtake_host.c
+ * @draining: somebody waits for a context to die; see overtake_clock_horizon_locked()
  * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
