@@ -13,6 +13,7 @@
 
 #include <drm/drm_print.h>
 
+#include "overtake_clock.h"
 #include "overtake_core.h"
 #include "overtake_coredump.h"
 #include "overtake_host.h"
@@ -21,8 +22,9 @@
 /*
  * Multiply-accumulates of a step at most, which is tens of microseconds of scalar code in a dense
  * convolution; ovt_step_budget() finds out how many it is in others.  And up to one unit of work
- * more, OVT_UNIT_WORK_MAX.  So the longest step is the first of a window whose taps are each on a
- * page of their own: 8192 of them, about a millisecond.
+ * more, OVT_UNIT_WORK_MAX, which reads at most 4096 elements, or 512 that are far apart.  So the
+ * longest step is the first of a window whose taps are each on a page of their own: 512 of them
+ * in that unit, some tenths of a millisecond.
  */
 #define STEP_MACS		65536u
 
@@ -120,7 +122,7 @@ static void report(struct overtake_core *core, enum ovt_step step)
 		core->executing = false;
 		core->fc_cpu_ns = runtime_ns() - core->fc_runtime_ns;
 		lost = overtake_is_injected(core, OVERTAKE_INJECT_LOST_INTERRUPT);
-		ovt_fw_executed(&device->fw, core->number, overtake_host_now(device));
+		ovt_fw_executed(&device->fw, core->number, overtake_clock_now(device));
 	} else {
 		ovt_fw_priced(&device->fw, core->number);
 	}
@@ -224,7 +226,7 @@ int overtake_core_reset(struct overtake_device *device, u32 core)
 		device->cores[core - 1].aborts++;
 		overtake_core_abort_locked(device, core);
 	} else if (ovt_fw_reserve(&device->fw, 1)) {
-		ovt_fw_reset(&device->fw, core, overtake_host_now(device));
+		ovt_fw_reset(&device->fw, core, overtake_clock_now(device));
 	} else {
 		ret = -EBUSY;
 	}
@@ -266,10 +268,10 @@ static void recover_interrupt(struct overtake_device *device)
 	bool due;
 
 	spin_lock_irq(&device->lock);
-	due = device->manual || overtake_host_next_locked(device) <= device->looked_ns;
+	due = device->manual || overtake_clock_next_locked(device) <= device->looked_ns;
 	if (due && !device->manual)
 		device->lost_interrupts++;
-	device->looked_ns = overtake_host_now(device);
+	device->looked_ns = overtake_clock_now(device);
 	spin_unlock_irq(&device->lock);
 	if (due)
 		overtake_host_kick(device);

@@ -29,9 +29,9 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "overtake_clock.h"
 #include "overtake_coredump.h"
 #include "overtake_history.h"
-#include "overtake_host.h"
 #include "overtake_job.h"
 
 #define INSN_WORDS	(sizeof(struct overtake_insn) / sizeof(u32))
@@ -247,7 +247,7 @@ void overtake_coredump_take_locked(struct overtake_device *device, u32 core, con
 		return;
 	snapshot->taken = true;
 	snapshot->reason = reason;
-	snapshot->time_ns = overtake_host_now(device);
+	snapshot->time_ns = overtake_clock_now(device);
 	copy_guilty(snapshot, core);
 	copy_insn(snapshot, core);
 	copy_registers(snapshot, core);

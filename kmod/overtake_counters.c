@@ -22,7 +22,6 @@
 
 #include "overtake_counters.h"
 #include "overtake_history.h"
-#include "overtake_host.h"
 
 #define PERIODS_PER_WINDOW	(OVERTAKE_RATIO_WINDOW_NS / OVERTAKE_COARSE_PERIOD_NS)
 

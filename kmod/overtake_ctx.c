@@ -8,10 +8,15 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
+#include "overtake_clock.h"
+#include "overtake_core_limits.h"
+#include "overtake_ctx.h"
 #include "overtake_drv.h"
 #include "overtake_faults.h"
+#include "overtake_gem.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_limits.h"
 #include "overtake_user.h"
 
 /* So that 0, and small offsets from it, are never valid device addresses. */
@@ -174,7 +179,7 @@ static int context_start(struct overtake_context *context)
 		rb_add_cached(&context->node, &device->contexts, serial_less);
 		if (context->core_limit)
 			list_add_tail(&context->limiting_link, &device->limiting);
-		overtake_host_update_limits(device, limit_slots);
+		overtake_core_limits_update_locked(device, limit_slots);
 	}
 	spin_unlock_irq(&device->lock);
 	if (!ret)
@@ -228,8 +233,8 @@ void overtake_context_kill(struct overtake_context *context)
 		overtake_jobs_end_blocked_locked(context);
 		overtake_jobs_forget_ended_locked(context, &forgotten);
 		overtake_host_stop_context_locked(device, context);
-		ovt_fw_kill_context(&device->fw, &context->fw, overtake_host_now(device));
-		overtake_host_update_limits(device, overtake_context_slots(context) - 1);
+		ovt_fw_kill_context(&device->fw, &context->fw, overtake_clock_now(device));
+		overtake_core_limits_update_locked(device, overtake_context_slots(context) - 1);
 	}
 	spin_unlock_irq(&device->lock);
 	overtake_jobs_put_forgotten(&forgotten);
@@ -264,9 +269,11 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 	struct overtake_context *context;
 	int ret;
 
-	if (args->flags || args->context_id || args->max_priority > OVERTAKE_PRIORITY_HIGH ||
-	    (args->core_limit && args->max_priority != OVERTAKE_PRIORITY_HIGH))
+	if (args->flags || args->context_id)
 		return -EINVAL;
+	ret = overtake_judge(client, ovt_check_queue(args->max_priority, args->core_limit));
+	if (ret)
+		return ret;
 	/* The right travels with the file from here on: no check when a job is submitted. */
 	if (args->max_priority == OVERTAKE_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
 		return -EPERM;

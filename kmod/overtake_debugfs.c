@@ -20,11 +20,13 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "overtake_clock.h"
 #include "overtake_core.h"
+#include "overtake_debugfs.h"
 #include "overtake_drv.h"
 #include "overtake_fence.h"
-#include "overtake_host.h"
 #include "overtake_inject.h"
+#include "overtake_state.h"
 #include "overtake_usage.h"
 
 static u64 device_time(struct overtake_device *device)
@@ -32,7 +34,7 @@ static u64 device_time(struct overtake_device *device)
 	u64 now_ns;
 
 	spin_lock_irq(&device->lock);
-	now_ns = overtake_host_now(device);
+	now_ns = overtake_clock_now(device);
 	spin_unlock_irq(&device->lock);
 	return now_ns;
 }
@@ -45,7 +47,7 @@ static int clock_get(void *data, u64 *value)
 
 static int clock_set(void *data, u64 value)
 {
-	return overtake_host_advance_clock(data, value);
+	return overtake_clock_advance(data, value);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(clock_fops, clock_get, clock_set, "%llu\n");
 
@@ -57,7 +59,7 @@ static int manual_get(void *data, u64 *value)
 
 static int manual_set(void *data, u64 value)
 {
-	return value > 1 ? -EINVAL : overtake_host_set_manual(data, value);
+	return value > 1 ? -EINVAL : overtake_clock_set_manual(data, value);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(manual_fops, manual_get, manual_set, "%llu\n");
 

@@ -15,12 +15,21 @@
 #include <ovt_simd_port.h>
 
 #include "compat.h"
+#include "overtake_clock.h"
 #include "overtake_counters.h"
+#include "overtake_ctx.h"
+#include "overtake_debugfs.h"
 #include "overtake_drv.h"
+#include "overtake_gem.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
 #include "overtake_job.h"
+#include "overtake_limits.h"
 #include "overtake_pm.h"
+#include "overtake_prime.h"
+#include "overtake_sysfs.h"
+#include "overtake_uring.h"
+#include "host/limits.h"
 
 #define MAX_DEVICES	8
 
@@ -49,11 +58,12 @@ module_param_array(profile, charp, &profile_given, 0444);
 MODULE_PARM_DESC(profile,
 		 "numbers of each device: default, ideal, ethos-u65-512 or rk3588-core (default)");
 
-static unsigned int watchdog_ms[MAX_DEVICES] = { 1000 };
+static unsigned int watchdog_ms[MAX_DEVICES] = { OVT_WATCHDOG_MS };
 static unsigned int watchdog_given = 1;
 module_param_array(watchdog_ms, uint, &watchdog_given, 0444);
 MODULE_PARM_DESC(watchdog_ms,
-		 "device time that one FC may execute, for each device, 1..4294967295 (1000)");
+		 "device time that one FC may execute, for each device, 1..4294967295 ("
+		 __stringify(OVT_WATCHDOG_MS) ")");
 
 static unsigned int fc_clock_ms[MAX_DEVICES] = { 2000 };
 static unsigned int fc_clock_given = 1;
@@ -67,11 +77,12 @@ module_param_array(stop_grace_ms, uint, &stop_grace_given, 0444);
 MODULE_PARM_DESC(stop_grace_ms,
 		 "time that an FC may go on executing after a cancel or its deadline, 0..4294967295 (100)");
 
-static unsigned int queue_timeout_ms[MAX_DEVICES] = { 10000 };
+static unsigned int queue_timeout_ms[MAX_DEVICES] = { OVT_QUEUE_TIMEOUT_MS };
 static unsigned int queue_timeout_given = 1;
 module_param_array(queue_timeout_ms, uint, &queue_timeout_given, 0444);
 MODULE_PARM_DESC(queue_timeout_ms,
-		 "how long a job may be in flight by default, 1..4294967295 (10000)");
+		 "how long a job may be in flight by default, 1..4294967295 ("
+		 __stringify(OVT_QUEUE_TIMEOUT_MS) ")");
 
 static unsigned int deadline_max_ms[MAX_DEVICES] = { 60000 };
 static unsigned int deadline_max_given = 1;
@@ -180,8 +191,9 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 		return dev_err_probe(dev, -EINVAL, "profile: not built in\n");
 	if (parse_simd(OF_DEVICE(simd, simd_given, index), &settings->simd))
 		return dev_err_probe(dev, -EINVAL, "simd: not auto or off\n");
-	settings->watchdog_cycles = (u64)OF_DEVICE(watchdog_ms, watchdog_given, index) *
-				    settings->profile->clock_khz;
+	settings->watchdog_cycles = ovt_watchdog_cycles(settings->profile,
+							OF_DEVICE(watchdog_ms, watchdog_given,
+								  index));
 	settings->fc_clock_ns = (u64)OF_DEVICE(fc_clock_ms, fc_clock_given, index) *
 				NSEC_PER_MSEC;
 	settings->stop_grace_ns = (u64)OF_DEVICE(stop_grace_ms, stop_grace_given, index) *
@@ -247,7 +259,7 @@ static void device_info(struct overtake_device *device, struct drm_overtake_devi
 	};
 	spin_lock_irq(&device->lock);
 	info->manual_clock = device->manual;
-	info->device_time_ns = overtake_host_now(device);
+	info->device_time_ns = overtake_clock_now(device);
 	spin_unlock_irq(&device->lock);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the driver's files share: the objects, who owns them, which lock protects what.
+ * What all files of the driver know: the objects, who owns them, which lock protects what.  What a
+ * file offers to others is in the header of its name.
  *
  *	device		overtake_drv.c		one accelerator; lives as long as its drm_device
  *	client		overtake_ctx.c		one open file: address space, limits, accounting
@@ -31,11 +32,6 @@
 #include "fw/ban.h"
 #include "fw/fw.h"
 
-struct dma_buf;
-struct dma_fence;
-struct drm_printer;
-struct io_uring_cmd;
-struct iosys_map;
 struct core_directory;
 struct overtake_coarse;
 struct overtake_device;
@@ -153,7 +149,7 @@ struct overtake_settings {
  * @suspended: no timer is armed and no thread runs
  * @manual: device time is @manual_ns, stepped through debugfs
  * @manual_ns: device time while the clock is manual
- * @draining: somebody waits for a context to die; see horizon_locked() in overtake_host.c
+ * @draining: somebody waits for a context to die; see overtake_clock_horizon_locked()
  * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
@@ -426,70 +422,5 @@ struct overtake_mapping {
 	u8 *base;
 	u32 flags;
 };
-
-/* overtake_ctx.c */
-int overtake_client_open(struct drm_device *drm, struct drm_file *file);
-void overtake_client_close(struct drm_device *drm, struct drm_file *file);
-void overtake_client_get(struct overtake_client *client);
-void overtake_client_put(struct overtake_client *client);
-int overtake_client_charge(struct overtake_client *client, u64 bytes);
-void overtake_client_uncharge(struct overtake_client *client, u64 bytes);
-void overtake_client_fdinfo(struct drm_printer *printer, struct drm_file *file);
-__poll_t overtake_poll(struct file *file, struct poll_table_struct *table);
-
-struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id);
-void overtake_context_put(struct overtake_context *context);
-u32 overtake_context_slots(const struct overtake_context *context);
-void overtake_context_kill(struct overtake_context *context);
-void overtake_contexts_kill_all(struct overtake_device *device);
-int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int overtake_context_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* Of somebody who has a right to priority 255. */
-static inline bool overtake_context_is_privileged(const struct overtake_context *context)
-{
-	return context->max_priority == OVERTAKE_PRIORITY_HIGH;
-}
-
-/* overtake_gem.c */
-struct drm_gem_object *overtake_gem_create_object(struct drm_device *drm, size_t size);
-int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int overtake_bo_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int overtake_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int overtake_bo_unmap_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int overtake_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-struct overtake_mapping *overtake_mapping_find(struct overtake_client *client, u64 address,
-					       u64 length);
-void overtake_mapping_put(struct overtake_mapping *mapping);
-void overtake_client_unmap_all(struct overtake_client *client);
-int overtake_client_charge_buffer(struct overtake_client *client, u64 size);
-
-/* overtake_limits.c */
-int overtake_refuse(struct overtake_client *client, u32 limit, int error);
-int overtake_query_limits(struct overtake_client *client, struct drm_overtake_query *args);
-
-/* overtake_prime.c */
-struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_buf *dmabuf);
-int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, int fd,
-				u32 *handle);
-bool overtake_bo_may_write(const struct overtake_client *client, struct drm_gem_object *object);
-int overtake_import_map(struct drm_gem_object *object, struct iosys_map *map);
-void overtake_import_unmap(struct drm_gem_object *object, struct iosys_map *map);
-int overtake_import_begin_access(struct drm_gem_object *object);
-void overtake_import_end_access(struct drm_gem_object *object);
-
-/* overtake_uring.c */
-int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
-
-/* overtake_sysfs.c */
-int overtake_sysfs_add(struct overtake_device *device);
-void overtake_sysfs_remove(struct overtake_device *device);
-
-/* overtake_debugfs.c */
-void overtake_debugfs_add(struct overtake_device *device);
-void overtake_note_read_locked(struct overtake_device *device, u32 things);
-
-/* overtake_state.c */
-void overtake_state_add(struct overtake_device *device);
 
 #endif

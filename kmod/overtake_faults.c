@@ -14,6 +14,8 @@
  * window is device time, in which the ends of FCs are ordered; but for the manual clock it is no
  * more than 100 ms behind the host's.
  */
+#include "overtake_clock.h"
+#include "overtake_ctx.h"
 #include "overtake_faults.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
@@ -30,7 +32,7 @@ static bool cancel_some(struct overtake_context *context)
 	u64 now_ns;
 
 	spin_lock_irq(&device->lock);
-	now_ns = overtake_host_now(device);
+	now_ns = overtake_clock_now(device);
 	for (node = rb_first(&context->jobs); node && left; node = next) {
 		struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 

@@ -16,8 +16,12 @@
 #include <drm/drm_utils.h>
 
 #include "compat.h"
+#include "overtake_ctx.h"
 #include "overtake_drv.h"
 #include "overtake_fence.h"
+#include "overtake_gem.h"
+#include "overtake_limits.h"
+#include "overtake_prime.h"
 
 static void overtake_bo_free(struct drm_gem_object *object)
 {
@@ -105,10 +109,11 @@ int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 	u64 size;
 	int ret;
 
-	if (args->flags || args->handle || !args->size)
+	if (args->flags || args->handle)
 		return -EINVAL;
-	if (args->size > OVERTAKE_MAX_BUFFER_BYTES)
-		return overtake_refuse(client, OVERTAKE_LIMIT_BUFFER_BYTES, -E2BIG);
+	ret = overtake_judge(client, ovt_check_buffer(args->size));
+	if (ret)
+		return ret;
 	size = PAGE_ALIGN(args->size);
 	ret = overtake_client_charge_buffer(client, size);
 	if (ret)
@@ -175,8 +180,7 @@ struct overtake_mapping *overtake_mapping_find(struct overtake_client *client, u
 
 	mutex_lock(&client->lock);
 	mapping = mtree_load(&client->space, address >> PAGE_SHIFT);
-	if (mapping && (length > mapping->size ||
-			address - mapping->address > mapping->size - length))
+	if (mapping && !ovt_range_is_inside(address, length, mapping->address, mapping->size))
 		mapping = NULL;
 	if (mapping)
 		kref_get(&mapping->ref);

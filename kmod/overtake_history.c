@@ -9,8 +9,8 @@
 
 #include <drm/drm_managed.h>
 
+#include "overtake_clock.h"
 #include "overtake_history.h"
-#include "overtake_host.h"
 #include "overtake_job.h"
 
 int overtake_history_init(struct overtake_device *device)
@@ -27,7 +27,7 @@ int overtake_history_init(struct overtake_device *device)
 void overtake_history_clear_locked(struct overtake_device *device)
 {
 	struct overtake_history *history = device->history;
-	u64 now_ns = overtake_host_now(device);
+	u64 now_ns = overtake_clock_now(device);
 	u32 i;
 
 	memset(history, 0, struct_size(history, cores, device->settings.cores));
@@ -49,7 +49,7 @@ static u64 busy_ns(struct overtake_device *device, u32 core, u64 now_ns)
 static void roll_window(struct overtake_device *device, u32 core)
 {
 	struct overtake_core_history *history = &device->history->cores[core - 1];
-	u64 now_ns = overtake_host_now(device);
+	u64 now_ns = overtake_clock_now(device);
 	u64 busy, span;
 
 	if (now_ns < history->window_start_ns + OVERTAKE_RATIO_WINDOW_NS)

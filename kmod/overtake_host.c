@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The host of firmware-sim: device time, a thread per core, one timer per device.
+ * The host of firmware-sim: everything that the firmware decides goes through here.
  *
  * DOC: how the device runs
  *
@@ -18,12 +18,6 @@
  * An event batch is at most OVERTAKE_EVENTS long, so the lock is held for a bounded time; where one
  * batch is not enough, callers in process context go round again, a bounded number of times; then
  * they, and the timer at once, hand over to a work item.
- *
- * DOC: device time
- *
- * CLOCK_MONOTONIC, read under the device lock, so commands are stamped in order.  With the manual
- * clock, device time stands still until it is advanced; the firmware is then given the
- * last instant before now, so that all that arrives at one instant is seen together.
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
@@ -31,18 +25,22 @@
 
 #include <drm/drm_managed.h>
 
-#include "compat.h"
+#include "overtake_clock.h"
 #include "overtake_core.h"
+#include "overtake_core_limits.h"
 #include "overtake_coredump.h"
 #include "overtake_counters.h"
+#include "overtake_ctx.h"
 #include "overtake_deliver.h"
 #include "overtake_faults.h"
 #include "overtake_history.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
 #include "overtake_job.h"
+#include "overtake_job_create.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
+#include "host/limits.h"
 
 /* A power of two. */
 #define OVERTAKE_EVENTS		256u
@@ -56,33 +54,10 @@
 /* Jobs that one round lets arrive, whose fences were signalled. */
 #define UNBLOCK_AT_ONCE		64u
 
-/* Caller holds the device lock. */
-u64 overtake_host_now(struct overtake_device *device)
-{
-	lockdep_assert_held(&device->lock);
-	return device->manual ? device->manual_ns : ktime_get_ns();
-}
-
-/*
- * How far the firmware may go; false if nowhere.  While somebody waits for work to end that no
- * step of the manual clock will end, now itself is included.  A device that goes away waits for no
- * modelled time at all.
- */
-static bool horizon_locked(struct overtake_device *device, u64 *horizon_ns)
-{
-	u64 now_ns = overtake_host_now(device);
-
-	*horizon_ns = device->gone ? OVT_TIME_NEVER - 1 : now_ns;
-	if (!device->manual || device->gone || device->draining || !device->files)
-		return true;
-	*horizon_ns = now_ns - 1;
-	return now_ns > 0;
-}
-
 /* True if more have expired than one round carries out. */
 static bool expire_deadlines_locked(struct overtake_device *device)
 {
-	u64 now_ns = overtake_host_now(device);
+	u64 now_ns = overtake_clock_now(device);
 	struct overtake_job *job;
 	u32 i;
 
@@ -214,29 +189,6 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	}
 }
 
-/* When there is something to do next, OVT_TIME_NEVER if nothing is known. */
-u64 overtake_host_next_locked(struct overtake_device *device)
-{
-	struct overtake_job *job = overtake_job_next_deadline(device);
-	u64 next_ns = ovt_fw_next(&device->fw);
-
-	return job ? min(job->deadline_ns, next_ns) : next_ns;
-}
-
-static void set_timer_locked(struct overtake_device *device)
-{
-	u64 next_ns;
-
-	if (device->manual || device->stopped || device->suspended)
-		return;
-	next_ns = overtake_host_next_locked(device);
-	/* An early or needless call does no harm, so a timer is never taken back. */
-	if (next_ns == OVT_TIME_NEVER || next_ns >= KTIME_MAX)
-		return;
-	device->timer_ns = next_ns;
-	hrtimer_start(&device->timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS);
-}
-
 /* One bounded round; true if there is more to do at once.  Any context. */
 static bool run_once(struct overtake_device *device)
 {
@@ -249,13 +201,13 @@ static bool run_once(struct overtake_device *device)
 	overtake_coarse_roll_locked(device);
 	more = expire_deadlines_locked(device);
 	more |= overtake_jobs_unblock_locked(device, UNBLOCK_AT_ONCE);
-	if (horizon_locked(device, &horizon_ns))
+	if (overtake_clock_horizon_locked(device, &horizon_ns))
 		more |= ovt_fw_advance(&device->fw, horizon_ns) == OVT_ADVANCE_EVENTS;
 	while (ovt_fw_pop_event(&device->fw, &event))
 		handle_event_locked(device, &event);
 	overtake_deliver_locked(device);
 	if (!more)
-		set_timer_locked(device);
+		overtake_clock_set_timer_locked(device);
 	spin_unlock_irqrestore(&device->lock, flags);
 
 	if (wq_has_sleeper(&device->idle))
@@ -283,118 +235,13 @@ void overtake_host_kick(struct overtake_device *device)
 	dma_fence_end_signalling(signalling);
 }
 
-/*
- * overtake_host_kick_soon_locked - the same from under a fence's lock
- *
- * There nothing may be delivered: the timer does it as soon as interrupts are on again, or the
- * resume after a suspend.  Under the device lock.
- */
-void overtake_host_kick_soon_locked(struct overtake_device *device)
-{
-	u64 now_ns = ktime_get_ns();
-
-	lockdep_assert_held(&device->lock);
-	if (device->stopped || device->suspended)
-		return;
-	device->timer_ns = now_ns;
-	hrtimer_start(&device->timer, ns_to_ktime(now_ns), HRTIMER_MODE_ABS);
-}
-
 static void continue_work(struct work_struct *work)
 {
 	overtake_host_kick(container_of(work, struct overtake_device, continue_work));
 }
 
-static enum hrtimer_restart timer_fired(struct hrtimer *timer)
-{
-	struct overtake_device *device = container_of(timer, struct overtake_device, timer);
-	u64 now_ns = ktime_get_ns();
-	u64 due_ns = READ_ONCE(device->timer_ns);
-
-	if (now_ns > due_ns && now_ns - due_ns > device->timer_lateness_ns)
-		WRITE_ONCE(device->timer_lateness_ns, now_ns - due_ns);
-	overtake_host_kick(device);
-	return HRTIMER_NORESTART;
-}
-
-/*
- * overtake_host_update_limits - tell the cores which core limit is in force
- * @slots: command slots that the caller reserved for it; all are used or given back
- *
- * The tightest positive of what the administrator set and what live contexts ask for.  Under the
- * device lock.
- */
-void overtake_host_update_limits(struct overtake_device *device, u32 slots)
-{
-	struct overtake_context *context;
-	u32 asked = 0;
-	u32 i;
-
-	lockdep_assert_held(&device->lock);
-	if (!slots)
-		return;
-	list_for_each_entry(context, &device->limiting, limiting_link)
-		asked = min_not_zero(asked, context->core_limit);
-	for (i = 0; i < device->settings.cores; i++) {
-		struct overtake_core *core = &device->cores[i];
-		u32 limit = min_not_zero(asked, core->limit);
-
-		if (limit == core->limit_pushed)
-			continue;
-		core->limit_pushed = limit;
-		ovt_fw_limit(&device->fw, core->number, limit, overtake_host_now(device));
-		slots--;
-	}
-	ovt_fw_unreserve(&device->fw, slots);
-}
-
-/* @core from 1, or 0 for all; -EBUSY without room for the commands. */
-int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit)
-{
-	u32 cores = device->settings.cores;
-	int ret = 0;
-	u32 i;
-
-	spin_lock_irq(&device->lock);
-	if (ovt_fw_reserve(&device->fw, cores)) {
-		for (i = 0; i < cores; i++)
-			if (!core || core == i + 1)
-				device->cores[i].limit = limit;
-		overtake_host_update_limits(device, cores);
-	} else {
-		ret = -EBUSY;
-	}
-	spin_unlock_irq(&device->lock);
-	overtake_host_kick(device);
-	return ret;
-}
-
-/* @core from 1, or 0 for all; -EBUSY without room for the commands. */
-int overtake_host_set_normal_floor(struct overtake_device *device, u32 core, u32 floor)
-{
-	u32 cores = device->settings.cores;
-	int ret = 0;
-	u32 i;
-
-	spin_lock_irq(&device->lock);
-	if (!ovt_fw_reserve(&device->fw, core ? 1 : cores)) {
-		ret = -EBUSY;
-		goto unlock;
-	}
-	for (i = 0; i < cores; i++) {
-		if (core && core != i + 1)
-			continue;
-		device->cores[i].normal_floor = floor;
-		ovt_fw_normal_floor(&device->fw, i + 1, floor, overtake_host_now(device));
-	}
-unlock:
-	spin_unlock_irq(&device->lock);
-	overtake_host_kick(device);
-	return ret;
-}
-
 /* As after power on: counters at zero, time at zero.  Only while no client is known. */
-static void boot_locked(struct overtake_device *device)
+void overtake_host_boot_locked(struct overtake_device *device)
 {
 	struct ovt_fw_config config = {
 		.profile = device->settings.profile,
@@ -403,13 +250,10 @@ static void boot_locked(struct overtake_device *device)
 		.fair = device->settings.fair,
 		.quota_ns = (u64)device->settings.quota_ms * NSEC_PER_MSEC,
 		.watchdog_cycles = device->settings.watchdog_cycles,
-		.clock = {
-			.cpu_ns = device->settings.fc_clock_ns,
-			.wall_ns = device->settings.fc_clock_ns * OVERTAKE_WALL_PER_CLOCK,
-		},
+		.clock = ovt_fc_clock(device->settings.fc_clock_ns),
 		/* The manual clock waits for what executes. */
-		.lag_max_ns = device->manual ? 0 : OVERTAKE_LAG_MAX_NS,
-		.stretch_max_ns = device->manual ? 0 : OVERTAKE_STRETCH_MAX_NS,
+		.lag_max_ns = device->manual ? 0 : OVT_LAG_MAX_NS,
+		.stretch_max_ns = device->manual ? 0 : OVT_STRETCH_MAX_NS,
 		.cores = device->hw,
 		.core_states = device->fw_cores,
 		.commands = device->commands,
@@ -432,118 +276,25 @@ static void boot_locked(struct overtake_device *device)
 			ovt_core_use_simd(&device->hw[i], &device->simd[i]);
 	}
 	if (ovt_fw_reserve(&device->fw, device->settings.cores))
-		overtake_host_update_limits(device, device->settings.cores);
+		overtake_core_limits_update_locked(device, device->settings.cores);
 }
 
 /* No job in flight, no context or command known to the firmware, nothing being delivered. */
-static bool is_idle_locked(struct overtake_device *device)
+bool overtake_host_is_idle_locked(struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
 	return !device->jobs_in_flight && !device->live_contexts && !device->cancels &&
 	       !overtake_unblocked_any(device) && overtake_delivered_locked(device);
 }
 
-static bool is_idle(struct overtake_device *device)
+bool overtake_host_is_idle(struct overtake_device *device)
 {
 	bool idle;
 
 	spin_lock_irq(&device->lock);
-	idle = is_idle_locked(device);
+	idle = overtake_host_is_idle_locked(device);
 	spin_unlock_irq(&device->lock);
 	return idle;
-}
-
-/*
- * overtake_host_set_manual - switch between the ordinary and the manual clock
- *
- * Restarts the device with time 0.  -EBUSY while a file is open.
- */
-int overtake_host_set_manual(struct overtake_device *device, bool manual)
-{
-	int ret;
-
-	ret = mutex_lock_interruptible(&device->clock_mutex);
-	if (ret)
-		return ret;
-	/* What closed files left behind ends by itself. */
-	ret = wait_event_interruptible(device->idle, READ_ONCE(device->files) || is_idle(device));
-	spin_lock_irq(&device->lock);
-	if (!ret && device->gone)
-		ret = -ENODEV;
-	if (!ret && (device->files || !is_idle_locked(device)))
-		ret = -EBUSY;
-	if (!ret && device->manual != manual) {
-		device->manual = manual;
-		boot_locked(device);
-	}
-	spin_unlock_irq(&device->lock);
-	mutex_unlock(&device->clock_mutex);
-	overtake_host_kick(device);
-	return ret;
-}
-
-/* Everything before manual_ns has happened, and everybody concerned has been told. */
-static bool clock_is_settled(struct overtake_device *device)
-{
-	bool settled;
-
-	spin_lock_irq(&device->lock);
-	settled = device->gone || !device->manual || !device->manual_ns ||
-		  (overtake_delivered_locked(device) && !overtake_unblocked_any(device) &&
-		   ovt_fw_settled(&device->fw, device->manual_ns - 1));
-	spin_unlock_irq(&device->lock);
-	return settled;
-}
-
-/* Leaves room for everything that is added to a time: 146 years. */
-#define OVERTAKE_CLOCK_MAX_NS	((u64)KTIME_MAX / 2)
-
-/* Moves the manual clock towards @target_ns, no further than the next deadline. */
-static int hop(struct overtake_device *device, u64 target_ns, bool *there)
-{
-	struct overtake_job *job;
-	int ret = 0;
-
-	spin_lock_irq(&device->lock);
-	job = overtake_job_next_deadline(device);
-	if (device->gone)
-		ret = -ENODEV;
-	else if (!device->manual)
-		ret = -EPERM;
-	else if (target_ns < device->manual_ns || target_ns > OVERTAKE_CLOCK_MAX_NS)
-		ret = -EINVAL;
-	else if (!overtake_unblocked_any(device)) /* these arrive first, as of now */
-		device->manual_ns = job && job->deadline_ns < target_ns ?
-				    max(job->deadline_ns, device->manual_ns) : target_ns;
-	*there = device->manual_ns == target_ns;
-	spin_unlock_irq(&device->lock);
-	return ret;
-}
-
-/*
- * overtake_host_advance_clock - step the manual clock to @target_ns
- *
- * Returns when all that happens before @target_ns has happened and been told.  May be called again
- * with the same time after -ERESTARTSYS.  -EINVAL for a time before now or beyond
- * OVERTAKE_CLOCK_MAX_NS, -EPERM with the ordinary clock.
- */
-int overtake_host_advance_clock(struct overtake_device *device, u64 target_ns)
-{
-	bool there = false;
-	int ret;
-
-	ret = mutex_lock_interruptible(&device->clock_mutex);
-	if (ret)
-		return ret;
-	while (!ret && !there) {
-		ret = hop(device, target_ns, &there);
-		if (ret)
-			break;
-		overtake_host_kick(device);
-		ret = wait_event_interruptible(device->idle, clock_is_settled(device));
-	}
-	mutex_unlock(&device->clock_mutex);
-	return ret;
 }
 
 static void free_queues(struct drm_device *drm, void *data)
@@ -564,7 +315,6 @@ int overtake_host_init(struct overtake_device *device)
 	u32 i;
 
 	spin_lock_init(&device->lock);
-	mutex_init(&device->clock_mutex);
 	init_waitqueue_head(&device->idle);
 	init_waitqueue_head(&device->removal);
 	INIT_WORK(&device->continue_work, continue_work);
@@ -575,7 +325,7 @@ int overtake_host_init(struct overtake_device *device)
 	device->deadlines = RB_ROOT_CACHED;
 	device->contexts = RB_ROOT_CACHED;
 	device->users = RB_ROOT;
-	overtake_timer_setup(&device->timer, timer_fired);
+	overtake_clock_init(device);
 
 	device->cores = drmm_kcalloc(&device->drm, cores, sizeof(*device->cores), GFP_KERNEL);
 	device->hw = drmm_kcalloc(&device->drm, cores, sizeof(*device->hw), GFP_KERNEL);
@@ -606,7 +356,7 @@ int overtake_host_init(struct overtake_device *device)
 		return ret;
 	device->manual = device->settings.manual_clock;
 	spin_lock_irq(&device->lock);
-	boot_locked(device);
+	overtake_host_boot_locked(device);
 	spin_unlock_irq(&device->lock);
 	return 0;
 }
@@ -641,7 +391,7 @@ void overtake_host_go(struct overtake_device *device)
 	wake_up_all(&device->removal);
 	overtake_contexts_kill_all(device);
 	/* Ends by itself: nothing waits to start, and what runs is stopped at its next step. */
-	wait_event(device->idle, is_idle(device));
+	wait_event(device->idle, overtake_host_is_idle(device));
 }
 
 /* Powers the cores off; nothing is in flight. */

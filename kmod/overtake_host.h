@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The host of firmware-sim: time, threads, timer.  See overtake_host.c. */
+/* The host of firmware-sim.  See overtake_host.c. */
 #ifndef OVERTAKE_HOST_H
 #define OVERTAKE_HOST_H
 
@@ -13,34 +13,20 @@
 #define OVERTAKE_FIRST_COMMANDS		4096u
 #define OVERTAKE_USER_COMMANDS		(OVERTAKE_CLIENT_COMMANDS / 2)
 
-/*
- * A host whose CPUs are taken by others gets an FC executed so many times later; then it is too
- * late for those who wait.
- */
-#define OVERTAKE_WALL_PER_CLOCK		5u
-
-/* Device time may fall so far behind before commands are taken early; see fw/fw.h. */
-#define OVERTAKE_LAG_MAX_NS		(1 * NSEC_PER_MSEC)
-/* And so far before an FC that still executes takes longer than its model says. */
-#define OVERTAKE_STRETCH_MAX_NS		(100 * NSEC_PER_MSEC)
-
 int overtake_host_init(struct overtake_device *device);
 int overtake_host_start(struct overtake_device *device);
 void overtake_host_go(struct overtake_device *device);
 void overtake_host_stop(struct overtake_device *device);
 
-u64 overtake_host_now(struct overtake_device *device);
-u64 overtake_host_next_locked(struct overtake_device *device);
 void overtake_host_kick(struct overtake_device *device);
-void overtake_host_kick_soon_locked(struct overtake_device *device);
 void overtake_host_stop_context_locked(struct overtake_device *device,
 				       const struct overtake_context *context);
 bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, u32 kept,
 				  bool privileged);
-void overtake_host_update_limits(struct overtake_device *device, u32 slots);
-int overtake_host_set_limit(struct overtake_device *device, u32 core, u32 limit);
-int overtake_host_set_normal_floor(struct overtake_device *device, u32 core, u32 floor);
-int overtake_host_set_manual(struct overtake_device *device, bool manual);
-int overtake_host_advance_clock(struct overtake_device *device, u64 target_ns);
+
+/* For the clock: restarts the device; whether it has anything left to do. */
+void overtake_host_boot_locked(struct overtake_device *device);
+bool overtake_host_is_idle_locked(struct overtake_device *device);
+bool overtake_host_is_idle(struct overtake_device *device);
 
 #endif

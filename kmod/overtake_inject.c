@@ -31,8 +31,9 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "overtake_host.h"
+#include "overtake_clock.h"
 #include "overtake_inject.h"
+#include "overtake_state.h"
 
 static const char * const kind_names[] = {
 	[OVERTAKE_INJECT_STUCK] = "stuck",
@@ -276,7 +277,7 @@ static void raise_spurious(struct overtake_device *device)
 		if (device->fw_cores[core - 1].running)
 			continue;
 		wake_up_process(device->cores[core - 1].thread);
-		ovt_fw_executed(&device->fw, core, overtake_host_now(device));
+		ovt_fw_executed(&device->fw, core, overtake_clock_now(device));
 	}
 }
 

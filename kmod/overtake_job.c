@@ -70,11 +70,18 @@
 
 #include <drm/drm_gem.h>
 
+#include "overtake_clock.h"
+#include "overtake_ctx.h"
 #include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_job_create.h"
+#include "overtake_limits.h"
 #include "overtake_trace.h"
+#include "overtake_uring.h"
 #include "overtake_user.h"
+#include "host/job_result.h"
+#include "host/limits.h"
 
 static int compare_tag(const struct rb_node *node, u64 tag)
 {
@@ -130,6 +137,7 @@ static int admit_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 	struct overtake_context *context = job->context;
+	int ret;
 
 	lockdep_assert_held(&device->lock);
 	if (device->gone)
@@ -140,12 +148,11 @@ static int admit_locked(struct overtake_job *job)
 		return -ESHUTDOWN;
 	if (job->cancel_requested)
 		return -ECANCELED;
-	if (find_tag_locked(context, job->tag))
-		return -EEXIST;
-	if (context->job_count >= OVERTAKE_MAX_JOBS)
-		return overtake_refuse(context->client, OVERTAKE_LIMIT_CONTEXT_JOBS, -ENOSPC);
-	if (context->client->job_count >= OVERTAKE_MAX_CLIENT_JOBS)
-		return overtake_refuse(context->client, OVERTAKE_LIMIT_CLIENT_JOBS, -ENOSPC);
+	ret = overtake_judge(context->client,
+			     ovt_check_room(find_tag_locked(context, job->tag), context->job_count,
+					    context->client->job_count));
+	if (ret)
+		return ret;
 	/* SUBMIT and one CANCEL */
 	return overtake_user_add_job_locked(context->client,
 					    overtake_context_is_privileged(context));
@@ -156,7 +163,7 @@ static void publish_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 	struct overtake_context *context = job->context;
-	u64 now_ns = overtake_host_now(device);
+	u64 now_ns = overtake_clock_now(device);
 
 	lockdep_assert_held(&device->lock);
 	overtake_job_get(job); /* the firmware's */
@@ -167,12 +174,11 @@ static void publish_locked(struct overtake_job *job)
 	context->client->job_count++;
 	if (job->collectable)
 		context->collectable_count++;
-	if (!job->deadline_ns)
-		job->deadline_ns = now_ns + device->settings.queue_timeout_ns;
 	/* Root, who steps the clock, may also stop it. */
-	if (!device->manual)
-		job->deadline_ns = min(job->deadline_ns,
-				       now_ns + device->settings.deadline_max_ns);
+	job->deadline_ns = ovt_job_deadline(job->deadline_ns, now_ns,
+					    device->settings.queue_timeout_ns,
+					    device->manual ? OVT_TIME_NEVER :
+							     device->settings.deadline_max_ns);
 	if (job->deadline_ns != OVT_TIME_NEVER)
 		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
 	device->jobs_in_flight++;
@@ -183,7 +189,7 @@ static void publish_locked(struct overtake_job *job)
 static void submit_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
-	u64 now_ns = overtake_host_now(device);
+	u64 now_ns = overtake_clock_now(device);
 
 	lockdep_assert_held(&device->lock);
 	job->state = OVERTAKE_JOB_IN_FLIGHT;
@@ -191,41 +197,9 @@ static void submit_locked(struct overtake_job *job)
 	ovt_fw_submit(&device->fw, &job->fw, now_ns);
 }
 
-static s32 job_status(const struct overtake_job *job)
-{
-	switch (job->fw.status) {
-	case OVT_JOB_OK:
-		return 0;
-	case OVT_JOB_CANCELLED:
-	case OVT_JOB_STOPPED:
-		if (job->cancel_requested)
-			return job->cancel_status;
-		return overtake_job_device(job)->gone ? -ENODEV : -ECANCELED;
-	case OVT_JOB_FAULTED:
-		return -ENOEXEC;
-	case OVT_JOB_HUNG:
-		return -ETIMEDOUT;
-	case OVT_JOB_RESET:
-		break;
-	}
-	return overtake_job_device(job)->gone ? -ENODEV : -EIO;
-}
-
 static void fill_result(struct overtake_job *job, s32 status)
 {
-	job->result = (struct overtake_result){
-		.tag = job->tag,
-		.queued_ns = job->fw.arrival_ns,
-		.start_ns = job->fw.start_ns,
-		.end_ns = job->fw.end_ns,
-		.executed_ns = job->fw.executed_ns,
-		.preemptions = job->fw.preemptions,
-		.fcs_done = job->fw.done,
-		.core = job->fw.placed_core,
-		.status = status,
-		.fault = job->fw.fault,
-		.fault_insn = job->fw.fault_insn,
-	};
+	job->result = ovt_job_result(&job->fw, job->tag, status);
 	if (job->result_memory)
 		memcpy(job->result_memory, &job->result, sizeof(job->result));
 }
@@ -257,7 +231,7 @@ static void end_blocked_locked(struct overtake_job *job, s32 status)
 
 	lockdep_assert_held(&device->lock);
 	job->cancel_requested = true;
-	job->fw.end_ns = overtake_host_now(device);
+	job->fw.end_ns = overtake_clock_now(device);
 	ovt_fw_unreserve(&device->fw, 2);
 	ended_locked(job, status);
 }
@@ -308,12 +282,13 @@ static int publish_reserved(struct overtake_job *job)
 /* What a BLOCKED job waited for has come, or failed. */
 static void unblock_locked(struct overtake_job *job)
 {
+	struct overtake_device *device = overtake_job_device(job);
 	int error = READ_ONCE(job->syncs.error);
 
 	if (!error && job->context->banned)
 		error = -ESHUTDOWN; /* before the ban has come to it */
 	if (error)
-		overtake_job_cancel_locked(job, error, overtake_host_now(overtake_job_device(job)));
+		overtake_job_cancel_locked(job, error, overtake_clock_now(device));
 	else if (job->state == OVERTAKE_JOB_BLOCKED)
 		submit_locked(job);
 }
@@ -441,7 +416,7 @@ void overtake_jobs_end_blocked_locked(struct overtake_context *context)
 		if (job->state != OVERTAKE_JOB_NEW && job->state != OVERTAKE_JOB_BLOCKED)
 			continue;
 		overtake_job_cancel_locked(job, device->gone ? -ENODEV : -ECANCELED,
-					   overtake_host_now(device));
+					   overtake_clock_now(device));
 	}
 }
 
@@ -471,7 +446,7 @@ void overtake_job_cancel(struct overtake_job *job)
 	unsigned long flags;
 
 	spin_lock_irqsave(&device->lock, flags);
-	overtake_job_cancel_locked(job, -ECANCELED, overtake_host_now(device));
+	overtake_job_cancel_locked(job, -ECANCELED, overtake_clock_now(device));
 	spin_unlock_irqrestore(&device->lock, flags);
 	overtake_host_kick(device);
 }
@@ -493,7 +468,7 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 	spin_lock_irq(&device->lock);
 	job = find_tag_locked(context, args->tag);
 	if (job && job->state != OVERTAKE_JOB_ENDED && !context->dead) {
-		overtake_job_cancel_locked(job, -ECANCELED, overtake_host_now(device));
+		overtake_job_cancel_locked(job, -ECANCELED, overtake_clock_now(device));
 		ret = 0;
 	}
 	spin_unlock_irq(&device->lock);
@@ -519,7 +494,7 @@ void overtake_job_ended_locked(struct overtake_job *job)
 	lockdep_assert_held(&device->lock);
 	if (!job->cancel_requested)
 		ovt_fw_unreserve(&device->fw, 1);
-	ended_locked(job, job_status(job));
+	ended_locked(job, ovt_job_error(&job->fw, job->cancel_status, device->gone));
 }
 
 /* Tells everybody that @job has ended, and drops the firmware's reference. */

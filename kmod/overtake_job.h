@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Jobs, for the ways in (ioctl, io_uring) and for the host.  See overtake_job.c. */
+/* Jobs, from their publication to their end.  See overtake_job.c. */
 #ifndef OVERTAKE_JOB_H
 #define OVERTAKE_JOB_H
 
 #include "overtake_drv.h"
 #include "overtake_sync.h"
+
+struct dma_fence;
+struct io_uring_cmd;
 
 enum overtake_job_state {
 	OVERTAKE_JOB_NEW,		/* its submitter is not done with it */
@@ -24,8 +27,8 @@ enum overtake_job_state {
  * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
  * @collectable: came in through ioctl, so WAIT collects it
  * @in_tree: @tag_node is in the context's tree, which holds a reference; device lock
- * @cancel_status: what the job ends with if a cancel ends it; device lock
- * @deadline_ns: device time, OVT_TIME_NEVER if none; set before publication
+ * @cancel_status: what the job ends with if a cancel ends it, 0 without one; device lock
+ * @deadline_ns: what the client asked for; from publication on device time, OVT_TIME_NEVER if none
  * @tag_node: in overtake_context.jobs
  * @deadline_node: in overtake_device.deadlines
  * @result: final once @state is OVERTAKE_JOB_ENDED
@@ -93,14 +96,7 @@ static inline struct overtake_device *overtake_job_device(const struct overtake_
 	return job->context->client->device;
 }
 
-struct overtake_job *overtake_job_create(struct drm_file *file,
-					 const struct drm_overtake_submit *args);
-int overtake_job_charge(struct overtake_job *job, u64 bytes);
 int overtake_job_publish(struct overtake_job *job, bool interruptible);
-void overtake_job_get(struct overtake_job *job);
-void overtake_job_put(struct overtake_job *job);
-void overtake_job_put_sleeping(struct overtake_job *job);
-void overtake_job_end_access_soon(struct overtake_job *job);
 int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args);
 void overtake_job_cancel(struct overtake_job *job);
@@ -121,8 +117,5 @@ void overtake_jobs_put_forgotten(struct list_head *forgotten);
 int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
-/* overtake_uring.c: complete @cmd, taken from @job, whose result is final. */
-void overtake_uring_ended(struct overtake_job *job, struct io_uring_cmd *cmd);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * Jobs as memory: made whole from what a client says, and freed with the last reference.
  *
- * Nothing here is known to the device yet, so anything may fail, and what was taken is given
- * back.  The life of a job is in overtake_job.c.
+ * What a job may be is in firmware-sim/host/job_rules.h; here it is copied, and its memory found.
+ * Nothing is known to the device yet, so anything may fail, and what was taken is given back.  The
+ * life of a job is in overtake_job.c.
  */
 #include <linux/dma-fence.h>
 #include <linux/nospec.h>
@@ -14,8 +15,13 @@
 
 #include <drm/drm_gem.h>
 
+#include "overtake_ctx.h"
 #include "overtake_fence.h"
+#include "overtake_gem.h"
 #include "overtake_job.h"
+#include "overtake_job_create.h"
+#include "overtake_limits.h"
+#include "overtake_prime.h"
 
 void overtake_job_get(struct overtake_job *job)
 {
@@ -136,24 +142,6 @@ void overtake_job_put_sleeping(struct overtake_job *job)
 	kref_put(&job->ref, job_release_now);
 }
 
-/* What can be said without looking anything up. */
-static int check_args(struct overtake_client *client, const struct drm_overtake_submit *args)
-{
-	struct overtake_device *device = client->device;
-
-	if (args->flags || args->deadline_ns < 0 || !args->fc_count ||
-	    !args->binding_count || args->core > device->settings.cores ||
-	    args->priority > OVERTAKE_PRIORITY_HIGH || args->result % 8)
-		return -EINVAL;
-	if (args->fc_count > OVERTAKE_MAX_FCS)
-		return overtake_refuse(client, OVERTAKE_LIMIT_FCS, -E2BIG);
-	if (args->binding_count > OVERTAKE_MAX_BINDINGS)
-		return overtake_refuse(client, OVERTAKE_LIMIT_BINDINGS, -E2BIG);
-	if (args->scratch_bytes > OVERTAKE_MAX_SCRATCH_BYTES)
-		return overtake_refuse(client, OVERTAKE_LIMIT_SCRATCH_BYTES, -E2BIG);
-	return 0;
-}
-
 /* Given back with the job's memory. */
 int overtake_job_charge(struct overtake_job *job, u64 bytes)
 {
@@ -167,7 +155,6 @@ int overtake_job_charge(struct overtake_job *job, u64 bytes)
 static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *args)
 {
 	u64 bytes = (u64)args->fc_count * sizeof(*job->fcs);
-	u32 i;
 	int ret;
 
 	BUILD_BUG_ON(sizeof(struct ovt_fc) != sizeof(struct overtake_fc));
@@ -179,12 +166,10 @@ static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *
 		return -ENOMEM;
 	if (copy_from_user(job->fcs, u64_to_user_ptr(args->fcs), bytes))
 		return -EFAULT;
-	for (i = 0; i < args->fc_count; i++)
-		if (!job->fcs[i].insn_count)
-			return -EINVAL;
 	job->fw.fcs = job->fcs;
 	job->fw.fc_count = args->fc_count;
-	return 0;
+	return overtake_judge(job->context->client,
+			      ovt_check_fcs((const struct overtake_fc *)job->fcs, args->fc_count));
 }
 
 /*
@@ -206,27 +191,40 @@ static void add_mapping(struct overtake_job *job, struct overtake_mapping *mappi
 	job->object_written[i] |= written;
 }
 
-static int bind_region(struct overtake_job *job, const struct overtake_binding *binding)
+/*
+ * The mapping of a binding that the rules allow.  *@mapping with a reference, also where what it
+ * allows is not enough; NULL if there is none.
+ */
+static struct ovt_verdict find_memory(struct overtake_client *client,
+				      const struct overtake_binding *binding, u32 index, u32 *bound,
+				      struct overtake_mapping **mapping)
 {
+	struct ovt_verdict verdict = ovt_check_binding(binding, index, bound);
+
+	*mapping = NULL;
+	if (verdict.reason)
+		return verdict;
+	*mapping = overtake_mapping_find(client, binding->address, binding->length);
+	return ovt_check_memory(binding, index, *mapping ? (*mapping)->flags : 0);
+}
+
+/* @bound: the regions that are bound, a bit each. */
+static int bind_region(struct overtake_job *job, const struct overtake_binding *binding, u32 index,
+		       u32 *bound)
+{
+	struct overtake_client *client = job->context->client;
 	bool write = binding->flags & OVERTAKE_MAP_WRITE;
 	struct overtake_mapping *mapping;
+	struct ovt_verdict verdict;
 	struct ovt_region *region;
 
-	if (binding->region >= OVERTAKE_MAX_REGIONS ||
-	    binding->region == OVERTAKE_REGION_SCRATCH || !binding->length ||
-	    !(binding->flags & OVERTAKE_MAP_READ) ||
-	    (binding->flags & ~(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)))
-		return -EINVAL;
-	region = &job->fw.regions[array_index_nospec(binding->region, OVERTAKE_MAX_REGIONS)];
-	if (region->length)
-		return -EINVAL;
-	mapping = overtake_mapping_find(job->context->client, binding->address, binding->length);
-	if (!mapping)
-		return -ENOENT;
-	if (write && !(mapping->flags & OVERTAKE_MAP_WRITE)) {
-		overtake_mapping_put(mapping);
-		return -EACCES;
+	verdict = find_memory(client, binding, index, bound, &mapping);
+	if (verdict.reason) {
+		if (mapping)
+			overtake_mapping_put(mapping);
+		return overtake_judge(client, verdict);
 	}
+	region = &job->fw.regions[array_index_nospec(binding->region, OVERTAKE_MAX_REGIONS)];
 	region->base = mapping->base + (binding->address - mapping->address);
 	region->length = binding->length;
 	region->flags = OVT_REGION_READ | (write ? OVT_REGION_WRITE : 0);
@@ -237,6 +235,7 @@ static int bind_region(struct overtake_job *job, const struct overtake_binding *
 static int bind_regions(struct overtake_job *job, const struct drm_overtake_submit *args)
 {
 	struct overtake_binding bindings[OVERTAKE_MAX_BINDINGS];
+	u32 bound = 0;
 	u32 i;
 	int ret;
 
@@ -244,7 +243,7 @@ static int bind_regions(struct overtake_job *job, const struct drm_overtake_subm
 			   args->binding_count * sizeof(bindings[0])))
 		return -EFAULT;
 	for (i = 0; i < args->binding_count; i++) {
-		ret = bind_region(job, &bindings[i]);
+		ret = bind_region(job, &bindings[i], i, &bound);
 		if (ret)
 			return ret;
 	}
@@ -253,18 +252,19 @@ static int bind_regions(struct overtake_job *job, const struct drm_overtake_subm
 
 static int bind_result(struct overtake_job *job, u64 address)
 {
+	struct overtake_client *client = job->context->client;
 	struct overtake_mapping *mapping;
+	struct ovt_verdict verdict;
 
 	BUILD_BUG_ON(OVERTAKE_MAX_BINDINGS + 1 > ARRAY_SIZE(job->mappings));
 	if (!address)
 		return 0;
-	mapping = overtake_mapping_find(job->context->client, address,
-					sizeof(struct overtake_result));
-	if (!mapping)
-		return -ENOENT;
-	if (!(mapping->flags & OVERTAKE_MAP_WRITE)) {
-		overtake_mapping_put(mapping);
-		return -EACCES;
+	mapping = overtake_mapping_find(client, address, sizeof(struct overtake_result));
+	verdict = ovt_check_result(mapping ? mapping->flags : 0);
+	if (verdict.reason) {
+		if (mapping)
+			overtake_mapping_put(mapping);
+		return overtake_judge(client, verdict);
 	}
 	job->result_memory = (void *)(mapping->base + (address - mapping->address));
 	add_mapping(job, mapping, true);
@@ -345,8 +345,7 @@ static struct overtake_job *job_alloc(struct overtake_context *context,
 	job->context = context;
 	job->tag = args->tag;
 	job->custom_id = args->custom_id;
-	job->deadline_ns = args->deadline_ns == OVERTAKE_DEADLINE_NEVER ? OVT_TIME_NEVER :
-			   args->deadline_ns;
+	job->deadline_ns = args->deadline_ns;
 	job->fw.context = &context->fw;
 	job->fw.core = args->core;
 	job->fw.priority = args->priority;
@@ -375,15 +374,16 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
 	struct overtake_job *job;
 	int ret;
 
-	ret = check_args(client, args);
+	ret = overtake_judge(client, ovt_check_submit(args, client->device->settings.cores));
 	if (ret)
 		return ERR_PTR(ret);
 	context = overtake_context_find(client, args->context_id);
 	if (!context)
 		return ERR_PTR(-ENOENT);
-	if (args->priority > context->max_priority) {
+	ret = overtake_judge(client, ovt_check_right(args, context->max_priority));
+	if (ret) {
 		overtake_context_put(context);
-		return ERR_PTR(-EPERM);
+		return ERR_PTR(ret);
 	}
 	job = job_alloc(context, args);
 	if (!job) {

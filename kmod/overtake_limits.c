@@ -2,8 +2,9 @@
 /*
  * What a client may have at most, and which limit it was that refused it.
  *
- * The limits themselves are constants of the interface; each is checked where the thing that it
- * counts is made, before anything is allocated.  Whoever refuses says so here.
+ * The limits themselves are constants of the interface (firmware-sim/host/limits.h); each is
+ * checked where the thing that it counts is made, before anything is allocated.  Whoever refuses
+ * says so here.
  */
 #include <linux/capability.h>
 #include <linux/uaccess.h>
@@ -13,24 +14,35 @@
 #include "overtake_counters.h"
 #include "overtake_drv.h"
 #include "overtake_host.h"
+#include "overtake_limits.h"
+#include "host/limits.h"
 
-static const struct {
-	const char *name;
-	u64 value;
-} limits[OVERTAKE_LIMIT_COUNT] = {
-	[OVERTAKE_LIMIT_CONTEXTS] = { "contexts", OVERTAKE_MAX_CONTEXTS },
-	[OVERTAKE_LIMIT_CONTEXT_JOBS] = { "jobs of a context", OVERTAKE_MAX_JOBS },
-	[OVERTAKE_LIMIT_CLIENT_JOBS] = { "jobs of a client", OVERTAKE_MAX_CLIENT_JOBS },
-	[OVERTAKE_LIMIT_BUFFERS] = { "buffers", OVERTAKE_MAX_BUFFERS },
-	[OVERTAKE_LIMIT_CLIENT_BYTES] = { "bytes of a client", OVERTAKE_MAX_CLIENT_BYTES },
-	[OVERTAKE_LIMIT_COMMANDS] = { "commands of the device", OVERTAKE_CLIENT_COMMANDS },
-	[OVERTAKE_LIMIT_BUFFER_BYTES] = { "bytes of a buffer", OVERTAKE_MAX_BUFFER_BYTES },
-	[OVERTAKE_LIMIT_FCS] = { "FCs of a job", OVERTAKE_MAX_FCS },
-	[OVERTAKE_LIMIT_BINDINGS] = { "bindings of a job", OVERTAKE_MAX_BINDINGS },
-	[OVERTAKE_LIMIT_SCRATCH_BYTES] = { "scratch of a job", OVERTAKE_MAX_SCRATCH_BYTES },
-	[OVERTAKE_LIMIT_SYNCS] = { "syncs of a job", OVERTAKE_MAX_SYNCS },
-	[OVERTAKE_LIMIT_USER_COMMANDS] = { "commands of a user", OVERTAKE_USER_COMMANDS },
+static const char * const names[OVERTAKE_LIMIT_COUNT] = {
+	[OVERTAKE_LIMIT_CONTEXTS] = "contexts",
+	[OVERTAKE_LIMIT_CONTEXT_JOBS] = "jobs of a context",
+	[OVERTAKE_LIMIT_CLIENT_JOBS] = "jobs of a client",
+	[OVERTAKE_LIMIT_BUFFERS] = "buffers",
+	[OVERTAKE_LIMIT_CLIENT_BYTES] = "bytes of a client",
+	[OVERTAKE_LIMIT_COMMANDS] = "commands of the device",
+	[OVERTAKE_LIMIT_BUFFER_BYTES] = "bytes of a buffer",
+	[OVERTAKE_LIMIT_FCS] = "FCs of a job",
+	[OVERTAKE_LIMIT_BINDINGS] = "bindings of a job",
+	[OVERTAKE_LIMIT_SCRATCH_BYTES] = "scratch of a job",
+	[OVERTAKE_LIMIT_SYNCS] = "syncs of a job",
+	[OVERTAKE_LIMIT_USER_COMMANDS] = "commands of a user",
 };
+
+static u64 value(u32 limit)
+{
+	switch (limit) {
+	case OVERTAKE_LIMIT_COMMANDS:
+		return OVERTAKE_CLIENT_COMMANDS;
+	case OVERTAKE_LIMIT_USER_COMMANDS:
+		return OVERTAKE_USER_COMMANDS;
+	default:
+		return ovt_limit_value(limit);
+	}
+}
 
 /*
  * overtake_refuse - note that @client is refused because of @limit (OVERTAKE_LIMIT_*)
@@ -42,8 +54,21 @@ int overtake_refuse(struct overtake_client *client, u32 limit, int error)
 	atomic64_inc(&client->refused[limit].count);
 	atomic64_set(&client->refused[limit].time_ns, ktime_get_ns());
 	drm_dbg_ratelimited(&client->device->drm, "client %llu exceeds the limit of %llu %s\n",
-			    client->id, limits[limit].value, limits[limit].name);
+			    client->id, value(limit), names[limit]);
 	return error;
+}
+
+/*
+ * overtake_judge - what the rules say of something that @client asks for
+ *
+ * Returns 0, or the errno for the caller to return; if it was a limit, that is noted.
+ */
+int overtake_judge(struct overtake_client *client, struct ovt_verdict verdict)
+{
+	u32 limit = ovt_refusal_limit(verdict.reason);
+	int error = ovt_refusal_error(verdict.reason);
+
+	return limit == OVERTAKE_LIMIT_COUNT ? error : overtake_refuse(client, limit, error);
 }
 
 /* Two more or less are the begin or the end of somebody's job. */
@@ -100,7 +125,7 @@ int overtake_query_limits(struct overtake_client *client, struct drm_overtake_qu
 		return 0;
 	for (i = 0; i < OVERTAKE_LIMIT_COUNT; i++)
 		rows[i] = (struct drm_overtake_limit){
-			.value = limits[i].value,
+			.value = value(i),
 			.used = used(client, i),
 			.refused = atomic64_read(&client->refused[i].count),
 			.refused_ns = atomic64_read(&client->refused[i].time_ns),

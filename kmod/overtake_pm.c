@@ -25,6 +25,7 @@
 #include <linux/kthread.h>
 #include <linux/pm.h>
 
+#include "overtake_clock.h"
 #include "overtake_core.h"
 #include "overtake_host.h"
 #include "overtake_pm.h"
@@ -42,7 +43,7 @@ static int hold(struct overtake_device *device)
 	if (!device->manual) {
 		/* HOLD, and RELEASE, which must not fail. */
 		if (ovt_fw_reserve(&device->fw, 2)) {
-			ovt_fw_hold(&device->fw, overtake_host_now(device));
+			ovt_fw_hold(&device->fw, overtake_clock_now(device));
 			device->held = true;
 		} else {
 			ret = -EBUSY;
@@ -57,7 +58,7 @@ static void release(struct overtake_device *device)
 {
 	spin_lock_irq(&device->lock);
 	if (device->held)
-		ovt_fw_release(&device->fw, overtake_host_now(device));
+		ovt_fw_release(&device->fw, overtake_clock_now(device));
 	device->held = false;
 	spin_unlock_irq(&device->lock);
 	overtake_host_kick(device);

@@ -18,7 +18,11 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
 
+#include "overtake_ctx.h"
 #include "overtake_drv.h"
+#include "overtake_gem.h"
+#include "overtake_limits.h"
+#include "overtake_prime.h"
 
 /*
  * Whether @client may write to @object, as far as the way it came by it is concerned: it created

@@ -10,9 +10,10 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
+#include "overtake_clock.h"
 #include "overtake_drv.h"
-#include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_state.h"
 
 /* Of a context. */
 #define JOBS_SHOWN	32u
@@ -56,7 +57,7 @@ static struct overtake_context *find_context_locked(struct overtake_device *devi
 static void show_device_locked(struct seq_file *file, struct overtake_device *device)
 {
 	seq_printf(file, "time %llu %s, files %u, contexts %u, jobs in flight %u\n",
-		   overtake_host_now(device), device->manual ? "manual" : "monotonic",
+		   overtake_clock_now(device), device->manual ? "manual" : "monotonic",
 		   device->files, device->live_contexts, device->jobs_in_flight);
 	seq_printf(file, "command slots reserved %u of %u\n", device->fw.commands_reserved,
 		   device->fw.config.command_count);

@@ -41,9 +41,11 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_syncobj.h>
 
+#include "overtake_clock.h"
 #include "overtake_fence.h"
-#include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_job_create.h"
+#include "overtake_limits.h"
 
 struct overtake_in_fence {
 	struct dma_fence *fence;
@@ -281,7 +283,7 @@ static void list_unblocked(struct overtake_job *job)
 	if (!first)
 		return;
 	spin_lock_irqsave(&device->lock, flags);
-	overtake_host_kick_soon_locked(device);
+	overtake_clock_kick_soon_locked(device);
 	spin_unlock_irqrestore(&device->lock, flags);
 }
 

@@ -27,9 +27,10 @@
 
 #include <drm/drm_managed.h>
 
+#include "overtake_core_limits.h"
 #include "overtake_counters.h"
 #include "overtake_drv.h"
-#include "overtake_host.h"
+#include "overtake_sysfs.h"
 
 /* One file of a core's directory, or a setting of all cores. */
 struct core_file {
@@ -114,13 +115,13 @@ static ssize_t quota_ms_show(struct device *dev, struct device_attribute *attrib
 static DEVICE_ATTR_RO(quota_ms);
 
 static const struct core_file core_files[] = {
-	SETTING(core_limit, 0644, setting_show, limit, overtake_host_set_limit),
-	SETTING(limit, 0644, setting_show, limit, overtake_host_set_limit),
+	SETTING(core_limit, 0644, setting_show, limit, overtake_core_limits_set),
+	SETTING(limit, 0644, setting_show, limit, overtake_core_limits_set),
 	{
 		__ATTR(core_limit_active, 0444, setting_show, NULL),
 		.offset = offsetof(struct overtake_core, limit_pushed),
 	},
-	SETTING(normal_floor, 0644, setting_show, normal_floor, overtake_host_set_normal_floor),
+	SETTING(normal_floor, 0644, setting_show, normal_floor, overtake_normal_floor_set),
 	COUNTER(busy_ns, busy_ns),
 	COUNTER(fcs_high, fcs[OVT_RING_HIGH]),
 	COUNTER(fcs_normal, fcs[OVT_RING_NORMAL]),
@@ -133,9 +134,9 @@ static const struct core_file core_files[] = {
 };
 
 static struct core_file all_limits =
-	SETTING(core_limit, 0200, NULL, limit, overtake_host_set_limit);
+	SETTING(core_limit, 0200, NULL, limit, overtake_core_limits_set);
 static struct core_file all_floors =
-	SETTING(normal_floor, 0200, NULL, normal_floor, overtake_host_set_normal_floor);
+	SETTING(normal_floor, 0200, NULL, normal_floor, overtake_normal_floor_set);
 
 /* A counter of the whole device. */
 struct device_file {

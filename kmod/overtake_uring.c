@@ -13,6 +13,8 @@
 
 #include "compat.h"
 #include "overtake_job.h"
+#include "overtake_job_create.h"
+#include "overtake_uring.h"
 
 struct uring_pdu {
 	struct overtake_job *job;

@@ -17,6 +17,7 @@
 
 #include "overtake_counters.h"
 #include "overtake_history.h"
+#include "overtake_state.h"
 #include "overtake_usage.h"
 
 #define CORE_COUNTER(name, field)						\

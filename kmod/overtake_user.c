@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 
 #include "overtake_host.h"
+#include "overtake_limits.h"
 #include "overtake_user.h"
 
 static struct overtake_user *find_locked(struct overtake_device *device, kuid_t uid,

@@ -19,6 +19,7 @@ PARTS = (("operators (scalar)", OPERATORS, False),
          ("operators (AVX2)", SIMD, False),
          ("hw (without operators)", "firmware-sim/hw/", True),
          ("fw", "firmware-sim/fw/", True),
+         ("host", "firmware-sim/host/", True),
          ("sched", "firmware-sim/sched/", True))
 COUNTS = ("line_covered", "line_total", "branch_covered", "branch_total")
 

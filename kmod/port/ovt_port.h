@@ -4,6 +4,7 @@
 #define OVT_PORT_H
 
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/types.h>

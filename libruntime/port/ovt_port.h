@@ -4,9 +4,11 @@
 #define OVT_PORT_H
 
 #ifdef __cplusplus
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #else
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

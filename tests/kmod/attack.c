@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,23 +34,6 @@
 #define NEIGHBOUR	1002
 #define TAG_RUNS	1
 #define TAG_DEADLINE	1000000000
-
-void check_failed(const char *file, int line, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fprintf(stderr, "%s:%d: ", file, line);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-	_exit(1);
-}
-
-void check_skip(const char *reason)
-{
-	check_failed(__FILE__, __LINE__, "%s", reason);
-}
 
 struct attacker {
 	struct client client;
@@ -441,17 +423,6 @@ static int64_t longest_gap(struct attack_process *process)
 	return longest[0][0] > longest[1][0] ? longest[0][0] : longest[1][0];
 }
 
-static int64_t slab_kib(void)
-{
-	char text[65536];
-	const char *at;
-
-	check_equal(read_file("/proc/meminfo", text, sizeof(text)), 0);
-	at = strstr(text, "SUnreclaim:");
-	check(at);
-	return atoll(at + strlen("SUnreclaim:"));
-}
-
 static int64_t killed(struct attack_process *process)
 {
 	int64_t begin = monotonic_ns();
@@ -498,15 +469,15 @@ static int64_t take(struct attack_process *process, const char *measure)
 int main(int argc, char **argv)
 {
 	struct attack_process process;
-	int64_t before;
+	uint64_t before;
 
 	if (argc != 3)
 		check_failed(__FILE__, __LINE__, "usage: kmod_attack ATTACK MEASURE");
 	check_equal(chmod("/dev/accel/accel0", 0666), 0);
-	before = slab_kib();
+	before = meminfo_kib("SUnreclaim");
 	process = attack_start(argv[1], !strcmp(argv[2], "gap") ? "cancel" : argv[2]);
 	if (!strcmp(argv[2], "memory"))
-		printf("%s %s %lld\n", argv[1], argv[2], (long long)(slab_kib() - before));
+		printf("%s %s %lld\n", argv[1], argv[2], (long long)(meminfo_kib("SUnreclaim") - before));
 	else
 		report(argv[1], argv[2], take(&process, argv[2]));
 	kill(process.pid, SIGKILL);

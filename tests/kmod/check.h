@@ -20,36 +20,42 @@ struct test_case {
 	void (*run)(void);
 };
 
-/* One table per test_*.c, ended by an entry without a name. */
-extern const struct test_case job_cases[];
-extern const struct test_case refusal_cases[];
-extern const struct test_case fault_cases[];
-extern const struct test_case schedule_cases[];
-extern const struct test_case uring_cases[];
-extern const struct test_case hostile_cases[];
-extern const struct test_case lifetime_cases[];
-extern const struct test_case usage_cases[];
-extern const struct test_case finding_cases[];
-extern const struct test_case soak_cases[];
-extern const struct test_case fail_nth_cases[];
-extern const struct test_case device_cases[];
-extern const struct test_case power_cases[];
-extern const struct test_case share_cases[];
-extern const struct test_case fence_cases[];
-extern const struct test_case injected_cases[];
-extern const struct test_case reported_cases[];
-extern const struct test_case simd_cases[];
-extern const struct test_case sysfs_cases[];
-extern const struct test_case client_cases[];
-extern const struct test_case limit_cases[];
-extern const struct test_case fair_cases[];
-extern const struct test_case isolation_cases[];
-extern const struct test_case reservation_cases[];
-extern const struct test_case clock_cases[];
-extern const struct test_case counter_cases[];
-extern const struct test_case reader_cases[];
-extern const struct test_case opcode_cases[];
-extern const struct test_case fuse_cases[];
+/* The table of each test_*.c, ended by an entry without a name; in the order in which they run. */
+#define TEST_TABLES(X) \
+	X(job_cases) \
+	X(refusal_cases) \
+	X(fault_cases) \
+	X(schedule_cases) \
+	X(uring_cases) \
+	X(hostile_cases) \
+	X(lifetime_cases) \
+	X(usage_cases) \
+	X(device_cases) \
+	X(power_cases) \
+	X(share_cases) \
+	X(fence_cases) \
+	X(injected_cases) \
+	X(reported_cases) \
+	X(simd_cases) \
+	X(sysfs_cases) \
+	X(client_cases) \
+	X(limit_cases) \
+	X(fair_cases) \
+	X(isolation_memory_cases) \
+	X(isolation_objects_cases) \
+	X(isolation_reuse_cases) \
+	X(reservation_cases) \
+	X(clock_cases) \
+	X(opcode_cases) \
+	X(fuse_cases) \
+	X(counter_cases) \
+	X(reader_cases) \
+	X(finding_cases) \
+	X(fail_nth_cases) \
+	X(soak_cases)
+
+#define DECLARE_TABLE(table)	extern const struct test_case table[];
+TEST_TABLES(DECLARE_TABLE)
 
 /* Ends the test case. */
 __attribute__((noreturn, format(printf, 3, 4)))

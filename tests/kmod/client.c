@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,23 +37,6 @@
 #define NEVER	OVERTAKE_DEADLINE_NEVER
 #define BYTES	4096u
 #define ENTRIES	4u
-
-void check_failed(const char *file, int line, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fprintf(stderr, "%s:%d: ", file, line);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-	_exit(1);
-}
-
-void check_skip(const char *reason)
-{
-	check_failed(__FILE__, __LINE__, "%s", reason);
-}
 
 static void copy_once(struct client *client, uint64_t tag, uint32_t priority)
 {

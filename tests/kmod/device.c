@@ -359,3 +359,37 @@ void device_bind(unsigned int index, const char *what)
 	snprintf(name, sizeof(name), "overtake.%u", index);
 	check_equal(write_file(path, name), 0);
 }
+
+void query_limits(int fd, struct drm_overtake_limit *limits)
+{
+	struct drm_overtake_query query = {
+		.topic = OVERTAKE_QUERY_LIMITS,
+		.size = OVERTAKE_LIMIT_COUNT * sizeof(*limits),
+		.data = (uintptr_t)limits,
+	};
+
+	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
+	check_equal(query.size, OVERTAKE_LIMIT_COUNT * sizeof(*limits));
+}
+
+uint64_t limit_used(int fd, uint32_t limit)
+{
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+
+	query_limits(fd, limits);
+	return limits[limit].used;
+}
+
+uint64_t meminfo_kib(const char *name)
+{
+	char text[8192], line[64];
+	const char *at;
+
+	/* In front of the first line, as of the others. */
+	text[0] = '\n';
+	check_equal(read_file("/proc/meminfo", text + 1, sizeof(text) - 1), 0);
+	snprintf(line, sizeof(line), "\n%s:", name);
+	at = strstr(text, line);
+	check_message(at, "/proc/meminfo has no %s", name);
+	return strtoull(at + strlen(line), NULL, 10);
+}

@@ -88,6 +88,11 @@ void restart_clock(unsigned int index);
 /* A client of device 0, whose manual clock begins again. */
 struct client client_open_at_zero(void);
 uint64_t read_counter(const char *path);
+/* What OVERTAKE_QUERY_LIMITS says: a row for each of OVERTAKE_LIMIT_COUNT, or of one how much is used. */
+void query_limits(int fd, struct drm_overtake_limit *limits);
+uint64_t limit_used(int fd, uint32_t limit);
+/* A line of /proc/meminfo, such as "Slab". */
+uint64_t meminfo_kib(const char *name);
 /* Take the driver from device @index ("unbind"), or give it back ("bind"). */
 void device_bind(unsigned int index, const char *what);
 

@@ -24,13 +24,9 @@
 /* On two busy emulated CPUs with every checker of the debug kernel on; KMOD_CASE_TIMEOUT overrides. */
 #define CASE_TIMEOUT_SECONDS	240
 
-static const struct test_case *const tables[] = {
-	job_cases, refusal_cases, fault_cases, schedule_cases, uring_cases, hostile_cases,
-	lifetime_cases, usage_cases, device_cases, power_cases, share_cases, fence_cases,
-	injected_cases, reported_cases, simd_cases, sysfs_cases, client_cases,
-	limit_cases, fair_cases, isolation_cases, reservation_cases, clock_cases, opcode_cases,
-	fuse_cases, counter_cases, reader_cases, finding_cases, fail_nth_cases, soak_cases,
-};
+#define TABLE(table)	table,
+
+static const struct test_case *const tables[] = { TEST_TABLES(TABLE) };
 
 static char loaded[256];	/* parameters of the loaded module */
 static bool is_loaded;

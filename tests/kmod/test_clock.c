@@ -222,31 +222,6 @@ static void run_and_collect(struct client *client, uint64_t tag)
 	}
 }
 
-static uint64_t bytes_charged(int fd)
-{
-	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
-	struct drm_overtake_query query = {
-		.topic = OVERTAKE_QUERY_LIMITS,
-		.size = sizeof(limits),
-		.data = (uintptr_t)limits,
-	};
-
-	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
-	return limits[OVERTAKE_LIMIT_CLIENT_BYTES].used;
-}
-
-/* The kernel's memory for small objects, KiB. */
-static uint64_t slab_kib(void)
-{
-	char text[8192];
-	const char *at;
-
-	check_equal(read_file("/proc/meminfo", text, sizeof(text)), 0);
-	at = strstr(text, "\nSlab:");
-	check(at);
-	return strtoull(at + strlen("\nSlab:"), NULL, 10);
-}
-
 /* Uses of one buffer by an ordinary client's jobs that have ended, behind one that has not. */
 static void what_has_ended_does_not_accumulate(void)
 {
@@ -262,19 +237,19 @@ static void what_has_ended_does_not_accumulate(void)
 	put_copy(&client, 1, 16384, 0, 64);
 	run_and_collect(&client, 2);
 	fences = stat_of("fences");
-	bytes = bytes_charged(client.fd);
-	slab = slab_kib();
+	bytes = limit_used(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES);
+	slab = meminfo_kib("Slab");
 	for (i = 0; i < ENDED_JOBS; i += AT_ONCE)
 		run_and_collect(&client, 1000 + i);
 	printf("# fences %llu, then %llu; slab %llu KiB, then %llu\n", (unsigned long long)fences,
 	       (unsigned long long)stat_of("fences"), (unsigned long long)slab,
-	       (unsigned long long)slab_kib());
+	       (unsigned long long)meminfo_kib("Slab"));
 	fflush(stdout);
 	check_message(stat_of("fences") < fences + AT_ONCE, "%llu fences, %llu before %u jobs",
 		      (unsigned long long)stat_of("fences"), (unsigned long long)fences, ENDED_JOBS);
-	check_equal(bytes_charged(client.fd), bytes);
+	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES), bytes);
 	/* A use takes more than 100 bytes, a fence as well; others of the kernel come and go. */
-	check(slab_kib() < slab + ENDED_JOBS * 100 / 1024);
+	check(meminfo_kib("Slab") < slab + ENDED_JOBS * 100 / 1024);
 	check_equal(job_cancel(&client, 1), 0);
 	check_equal(job_wait(&client, 1, NEVER, &result), 0);
 	client_close(&client);

@@ -189,19 +189,6 @@ static void own_work_does_not_dither(void)
 	client_close(&attacker);
 }
 
-static uint64_t commands_in_use(int fd)
-{
-	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
-	struct drm_overtake_query query = {
-		.topic = OVERTAKE_QUERY_LIMITS,
-		.size = sizeof(limits),
-		.data = (uintptr_t)limits,
-	};
-
-	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
-	return limits[OVERTAKE_LIMIT_COMMANDS].used;
-}
-
 /* Two slots more and two less would be the begin and the end of somebody's job. */
 static void slots_of_the_device_are_coarse(void)
 {
@@ -210,13 +197,13 @@ static void slots_of_the_device_are_coarse(void)
 	unsigned int tag;
 
 	put_delay(&victim, 0, SECOND);
-	exact = commands_in_use(stranger.fd);
+	exact = limit_used(stranger.fd, OVERTAKE_LIMIT_COMMANDS);
 	for (tag = 0; tag < 600; tag++)
 		submit(&victim, tag, 0, 1, 0);
-	check_equal(commands_in_use(stranger.fd), exact + 1200);
+	check_equal(limit_used(stranger.fd, OVERTAKE_LIMIT_COMMANDS), exact + 1200);
 	usleep(2 * PERIOD_NS / US);
 	become_nobody();
-	seen = commands_in_use(stranger.fd);
+	seen = limit_used(stranger.fd, OVERTAKE_LIMIT_COMMANDS);
 	become_root();
 	check_equal(seen, (exact + 1200) / COMMAND_STEP * COMMAND_STEP);
 	client_close(&victim);

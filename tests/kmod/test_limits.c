@@ -23,18 +23,6 @@
 #define MS		1000000ull
 #define MIB		(1ull << 20)
 
-static void query_limits(int fd, struct drm_overtake_limit *limits)
-{
-	struct drm_overtake_query query = {
-		.topic = OVERTAKE_QUERY_LIMITS,
-		.size = OVERTAKE_LIMIT_COUNT * sizeof(*limits),
-		.data = (uintptr_t)limits,
-	};
-
-	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_QUERY, &query), 0);
-	check_equal(query.size, OVERTAKE_LIMIT_COUNT * sizeof(*limits));
-}
-
 /* The limit that refused last, as a client finds it; OVERTAKE_LIMIT_COUNT if none ever did. */
 static uint32_t limit_exceeded(int fd)
 {
@@ -47,14 +35,6 @@ static uint32_t limit_exceeded(int fd)
 					     limits[i].refused_ns > limits[latest].refused_ns))
 			latest = i;
 	return latest;
-}
-
-static uint64_t used(int fd, uint32_t limit)
-{
-	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
-
-	query_limits(fd, limits);
-	return limits[limit].used;
 }
 
 static uint64_t refused(int fd, uint32_t limit)
@@ -116,7 +96,7 @@ static void limit_of_contexts(void)
 		check_equal(context_create(client.fd, 254, 0, &id), 0);
 	check_equal(context_create(client.fd, 254, 0, &id), -ENOSPC);
 	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CONTEXTS);
-	check_equal(used(client.fd, OVERTAKE_LIMIT_CONTEXTS), OVERTAKE_MAX_CONTEXTS);
+	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_CONTEXTS), OVERTAKE_MAX_CONTEXTS);
 	check_equal(context_destroy(client.fd, 7), 0);
 	check_equal(context_create(client.fd, 254, 0, &id), 0);
 	check_equal(id, 7);
@@ -151,7 +131,7 @@ static void limits_of_jobs(void)
 	put_delay(&client, 0, 1);
 	check_equal(submit_until_refused(&client, 1), OVERTAKE_MAX_JOBS);
 	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CONTEXT_JOBS);
-	check_equal(used(client.fd, OVERTAKE_LIMIT_CONTEXT_JOBS), OVERTAKE_MAX_JOBS);
+	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_CONTEXT_JOBS), OVERTAKE_MAX_JOBS);
 	for (contexts = 1; contexts < OVERTAKE_MAX_CLIENT_JOBS / OVERTAKE_MAX_JOBS; contexts++) {
 		check_equal(context_create(client.fd, 254, 0, &client.context), 0);
 		check_equal(submit_until_refused(&client, 1), OVERTAKE_MAX_JOBS);
@@ -159,7 +139,7 @@ static void limits_of_jobs(void)
 	check_equal(context_create(client.fd, 254, 0, &client.context), 0);
 	check_equal(submit_until_refused(&client, 1), 0);
 	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_CLIENT_JOBS);
-	check_equal(used(client.fd, OVERTAKE_LIMIT_CLIENT_JOBS), OVERTAKE_MAX_CLIENT_JOBS);
+	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_CLIENT_JOBS), OVERTAKE_MAX_CLIENT_JOBS);
 	/* Ended is not enough: a job counts until it is collected. */
 	check_equal(job_cancel(&(struct client){ .fd = client.fd, .context = first }, 5), 0);
 	check_equal(advance_clock(0, MS), 0);
@@ -225,10 +205,10 @@ static void limit_of_a_users_commands(void)
 	check_equal(limit_exceeded(clients[2].fd), OVERTAKE_LIMIT_USER_COMMANDS);
 	/* Nobody else notices. */
 	other = client_open_as(1002);
-	check_equal(used(other.fd, OVERTAKE_LIMIT_USER_COMMANDS), 1);
+	check_equal(limit_used(other.fd, OVERTAKE_LIMIT_USER_COMMANDS), 1);
 	job_init(&job, &other, 1, 0, 1);
 	check_equal(job_submit(&other, &job), 0);
-	check_equal(used(other.fd, OVERTAKE_LIMIT_USER_COMMANDS), 3);
+	check_equal(limit_used(other.fd, OVERTAKE_LIMIT_USER_COMMANDS), 3);
 	/* What ends is given back. */
 	client_close(&clients[0]);
 	check_equal(advance_clock(0, MS), 0);
@@ -321,7 +301,7 @@ static void limits_of_memory(void)
 	check_equal(close_handle(client.fd, last), 0);
 	job.submit.scratch_bytes = MIB;
 	check_equal(job_submit(&client, &job), 0);
-	check(used(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES) > 3 * OVERTAKE_MAX_BUFFER_BYTES - 64 * MIB);
+	check(limit_used(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES) > 3 * OVERTAKE_MAX_BUFFER_BYTES - 64 * MIB);
 	client_close(&client);
 }
 
@@ -334,7 +314,7 @@ static void limit_of_buffers(void)
 		check_equal(create(&client, 1, &handle), 0);
 	check_equal(create(&client, 1, &handle), -ENOSPC);
 	check_equal(limit_exceeded(client.fd), OVERTAKE_LIMIT_BUFFERS);
-	check_equal(used(client.fd, OVERTAKE_LIMIT_BUFFERS), OVERTAKE_MAX_BUFFERS);
+	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_BUFFERS), OVERTAKE_MAX_BUFFERS);
 	check_equal(close_handle(client.fd, client.data.handle + 1), 0);
 	check_equal(create(&client, 1, &handle), 0);
 	client_close(&client);

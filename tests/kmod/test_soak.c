@@ -143,17 +143,6 @@ static pid_t victim_start(void (*state)(struct victim *victim))
 	return pid;
 }
 
-static unsigned long long memory_available_kib(void)
-{
-	char text[4096];
-	const char *at;
-
-	check_equal(read_file("/proc/meminfo", text, sizeof(text)), 0);
-	at = strstr(text, "MemAvailable:");
-	check(at);
-	return strtoull(at + strlen("MemAvailable:"), NULL, 10);
-}
-
 static unsigned int rounds(void)
 {
 	const char *factor = getenv("KMOD_ROUNDS");
@@ -178,11 +167,11 @@ static void killed_in_every_state(void)
 		}
 		/* Caches are full by then. */
 		if (round == rounds() / 4)
-			before = memory_available_kib();
+			before = meminfo_kib("MemAvailable");
 	}
 	neighbour_stop(neighbour);
 	wait_until_forgotten();
-	after = memory_available_kib();
+	after = meminfo_kib("MemAvailable");
 	printf("# %u kills; memory available: %llu KiB, at the end %llu KiB\n", kills, before,
 	       after);
 	fflush(stdout);

@@ -142,7 +142,7 @@ struct EmbeddedOptions {
     /// AVX2 where the CPU has it: the same bytes, sooner.  OVERTAKE_SIMD=off in the environment turns
     /// it off as well.
     bool simd = true;
-    std::uint64_t watchdog_cycles = 0;  ///< cycles one FC may execute, 0 = default (5e9)
+    std::uint64_t watchdog_cycles = 0;  ///< cycles one FC may execute, 0 = one second of them
     /// CPU time that executing one FC may take, 0 = default (60 s); five times that in all, on a busy
     /// machine.  Then its job ends with -ETIMEDOUT.
     std::uint64_t fc_clock_ns = 0;

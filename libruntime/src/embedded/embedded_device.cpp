@@ -3,12 +3,11 @@
 // The embedded device: cores of its own inside this process.
 #include <cerrno>
 
-#include <fmt/format.h>
-
 #include "embedded/firmware_host.hpp"
 #include "embedded/job.hpp"
 #include "embedded/memory.hpp"
 #include "overtake/device.hpp"
+#include "refusal.hpp"
 
 namespace overtake {
 
@@ -79,11 +78,8 @@ private:
 };
 
 std::unique_ptr<Buffer> EmbeddedDevice::create_buffer(std::size_t bytes) {
-    if (bytes == 0)
-        throw Error(EINVAL, "buffer: 0 bytes");
-    if (bytes > OVERTAKE_MAX_BUFFER_BYTES)
-        throw Error(E2BIG,
-                    fmt::format("buffer: {} bytes, at most {}", bytes, OVERTAKE_MAX_BUFFER_BYTES));
+    if (const auto refusal = buffer_refusal(bytes))
+        throw *refusal;
     return std::make_unique<EmbeddedBuffer>(addresses,
                                             std::make_shared<Allocation>(account, bytes));
 }
@@ -95,11 +91,11 @@ std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options)
 void EmbeddedQueue::submit(std::span<const Job> jobs) {
     std::vector<std::shared_ptr<EmbeddedJob>> made;
     made.reserve(jobs.size());
+    const JobBounds bounds{.cores = device_->host.core_count(),
+                           .max_priority = context_->options.max_priority};
     try {
-        for (const Job& job : jobs) {
-            check_job(job, context_->options, device_->host.core_count());
-            made.push_back(make_job(job, *device_->addresses, device_->account));
-        }
+        for (const Job& job : jobs)
+            made.push_back(make_job(job, bounds, *device_->addresses, device_->account));
     } catch (const Error&) {
         device_->host.submit(*context_, made);
         throw;

@@ -16,22 +16,19 @@ namespace overtake {
 
 namespace {
 
-constexpr std::uint64_t default_watchdog_cycles = 5'000'000'000;
+/// Longer than a driver's: here an FC holds up nobody but its own process.
 constexpr std::uint64_t default_fc_clock_ns = 60'000'000'000;
-constexpr std::uint64_t default_queue_timeout_ns = 10'000'000'000;
 /// Not 0: a result record says 0 for what never happened.
 constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
-/// Both bound what a device holds of work that has not reached the firmware or its client.
-constexpr std::size_t command_count = 16384;
+/// Both bound what a device holds of work that has not reached the firmware or its client.  There
+/// is room for two commands of each job, and for KILL_CONTEXT and two LIMITs a core of each queue.
+constexpr std::size_t command_count = 32768;
+static_assert(command_count > 2 * OVERTAKE_MAX_CLIENT_JOBS +
+                                  OVERTAKE_MAX_CONTEXTS * (1 + 2 * OVERTAKE_MAX_CORES) +
+                                  2 * OVERTAKE_MAX_CORES);
 constexpr std::size_t event_count = 1024;
 /// The longest step: short enough that an aborted FC lets go of its core at once.
 constexpr std::uint64_t step_cycles = 4096;
-/// A process that shares its CPUs executes an FC so many times later.
-constexpr std::uint64_t wall_per_clock = 5;
-/// So far device time may fall behind before commands are taken early; see fw/fw.h.
-constexpr std::uint64_t lag_max_ns = 1'000'000;
-/// And so far before an FC that still executes takes longer than its model says.
-constexpr std::uint64_t stretch_max_ns = 100'000'000;
 
 std::uint64_t thread_cpu_ns() {
     timespec time{};
@@ -48,7 +45,8 @@ EmbeddedOptions checked(EmbeddedOptions options) {
         refuse(fmt::format("{} cores, but 1..{} are possible", options.cores, OVERTAKE_MAX_CORES));
     if (options.mode > OVERTAKE_MODE_BOTH)
         refuse(fmt::format("mode {}, but 0..2 are defined", options.mode));
-    if (!ovt_profile_find(options.profile.c_str()))
+    const ovt_profile* profile = ovt_profile_find(options.profile.c_str());
+    if (!profile)
         refuse(fmt::format("no profile named '{}'", options.profile));
     if (options.core_limits.empty())
         options.core_limits.assign(options.cores, options.core_limit);
@@ -56,11 +54,11 @@ EmbeddedOptions checked(EmbeddedOptions options) {
         refuse(
             fmt::format("{} core limits for {} cores", options.core_limits.size(), options.cores));
     if (options.watchdog_cycles == 0)
-        options.watchdog_cycles = default_watchdog_cycles;
+        options.watchdog_cycles = ovt_watchdog_cycles(profile, OVT_WATCHDOG_MS);
     if (options.fc_clock_ns == 0)
         options.fc_clock_ns = default_fc_clock_ns;
     if (options.queue_timeout_ns == 0)
-        options.queue_timeout_ns = default_queue_timeout_ns;
+        options.queue_timeout_ns = OVT_QUEUE_TIMEOUT_MS * 1'000'000ull;
     return options;
 }
 
@@ -112,12 +110,9 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
     config_.core_count = options_.cores;
     config_.fair = options_.fair;
     config_.watchdog_cycles = options_.watchdog_cycles;
-    config_.clock = {
-        .cpu_ns = options_.fc_clock_ns,
-        .wall_ns = std::min<std::uint64_t>(options_.fc_clock_ns, OVT_TIME_NEVER / wall_per_clock) *
-                   wall_per_clock};
-    config_.lag_max_ns = options_.manual_clock ? 0 : lag_max_ns; // that clock waits
-    config_.stretch_max_ns = options_.manual_clock ? 0 : stretch_max_ns;
+    config_.clock = ovt_fc_clock(options_.fc_clock_ns);
+    config_.lag_max_ns = options_.manual_clock ? 0 : OVT_LAG_MAX_NS; // that clock waits
+    config_.stretch_max_ns = options_.manual_clock ? 0 : OVT_STRETCH_MAX_NS;
     config_.cores = silicon_.data();
     config_.core_states = core_states_.data();
     config_.commands = commands_.data();
@@ -312,11 +307,8 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
 // Contexts and core limits
 
 std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& options) {
-    if (options.max_priority > OVERTAKE_PRIORITY_HIGH)
-        throw Error(EINVAL,
-                    fmt::format("queue: max_priority {}, at most 255", options.max_priority));
-    if (options.core_limit != 0 && options.max_priority != OVERTAKE_PRIORITY_HIGH)
-        throw Error(EINVAL, "queue: only one with max_priority 255 may ask for a core limit");
+    if (const auto refusal = queue_refusal(options))
+        throw *refusal;
     auto context = std::make_unique<EmbeddedContext>();
     context->options = options;
     ovt_fw_context_init(context.get());
@@ -329,8 +321,10 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     const Lock lock(mutex_);
     // KILL_CONTEXT, and LIMIT for each core now and when the context goes.
     const u32 slots = 1 + (options.core_limit != 0 ? 2 * config_.core_count : 0);
-    if (!ovt_fw_reserve(&firmware_, slots))
-        throw Error(ENOSPC, "queue: the device is full; reap or close other queues first");
+    if (contexts_ == OVERTAKE_MAX_CONTEXTS || !ovt_fw_reserve(&firmware_, slots))
+        throw Error(ENOSPC, "create queue: " + limit_text(OVERTAKE_LIMIT_CONTEXTS,
+                                                          OVERTAKE_MAX_CONTEXTS, contexts_));
+    contexts_++;
     if (options.core_limit != 0) {
         requested_limits_.insert(options.core_limit);
         apply_limits();
@@ -350,6 +344,8 @@ void FirmwareHost::close_context(EmbeddedContext& context) {
     pump();
     context.changed.wait(lock, [&] { return context.gone; });
     contexts_closing_--;
+    contexts_--;
+    jobs_ -= context.tags.size();
 }
 
 /// Uses up one reserved command slot for every core.
@@ -367,11 +363,8 @@ void FirmwareHost::apply_limits() {
 
 /// The tightest of the core's own and of what live contexts ask for; 0 is none.
 unsigned FirmwareHost::wanted_limit(unsigned core_index) const {
-    const unsigned own = options_.core_limits[core_index];
-    if (requested_limits_.empty())
-        return own;
-    const unsigned requested = *requested_limits_.begin();
-    return own == 0 ? requested : std::min(own, requested);
+    const unsigned requested = requested_limits_.empty() ? 0 : *requested_limits_.begin();
+    return ovt_tightest_limit(options_.core_limits[core_index], requested);
 }
 
 // Jobs
@@ -388,21 +381,23 @@ void FirmwareHost::submit(EmbeddedContext& context,
 }
 
 void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<EmbeddedJob>& job) {
-    if (context.tags.size() >= OVERTAKE_MAX_JOBS)
-        throw Error(ENOSPC, fmt::format("job {}: its queue holds {} jobs already; reap first",
-                                        job->tag, OVERTAKE_MAX_JOBS));
-    if (context.tags.contains(job->tag))
-        throw Error(EEXIST, fmt::format("job {}: its queue has a job of that tag", job->tag));
-    if (!ovt_fw_reserve(&firmware_, 2)) // SUBMIT, CANCEL
-        throw Error(ENOSPC, fmt::format("job {}: the device is full; reap first", job->tag));
+    const auto queue_jobs = static_cast<u32>(context.tags.size());
+    ovt_verdict verdict = ovt_check_room(context.tags.contains(job->tag), queue_jobs, jobs_);
+    if (verdict.reason == OVT_ACCEPTED && !ovt_fw_reserve(&firmware_, 2)) // SUBMIT, CANCEL
+        verdict.reason = OVT_REFUSED_DEVICE_FULL;
+    if (verdict.reason != OVT_ACCEPTED)
+        throw Error(refusal_code(verdict),
+                    admission_text(verdict, job->tag,
+                                   verdict.reason == OVT_REFUSED_QUEUE_FULL ? queue_jobs : jobs_));
 
     const std::uint64_t arrival_ns = now();
-    if (job->deadline_ns == 0)
-        job->deadline_ns = arrival_ns + options_.queue_timeout_ns;
+    job->deadline_ns =
+        ovt_job_deadline(job->deadline_ns, arrival_ns, options_.queue_timeout_ns, OVT_TIME_NEVER);
     job->owner = &context;
     job->context = &context;
     job->held_until_ended = job;
     context.tags.insert(job->tag);
+    jobs_++;
     context.in_flight.emplace(job->tag, job);
     deadlines_.emplace(job->deadline_ns, job.get());
     if (job->deadline_ns < timer_waits_for_)
@@ -415,15 +410,16 @@ bool FirmwareHost::cancel(EmbeddedContext& context, std::uint64_t tag) {
     const auto found = context.in_flight.find(tag);
     if (found == context.in_flight.end())
         return false;
-    request_cancel(*found->second);
+    request_cancel(*found->second, -ECANCELED);
     pump();
     return true;
 }
 
-void FirmwareHost::request_cancel(EmbeddedJob& job) {
+void FirmwareHost::request_cancel(EmbeddedJob& job, s32 error) {
     if (job.cancel_requested)
         return;
     job.cancel_requested = true;
+    job.cancel_error = error;
     job.held_until_cancelled = job.held_until_ended;
     ovt_fw_cancel(&firmware_, &job, now());
     // An FC of it that runs may end, but it does not take as long as it likes.
@@ -438,8 +434,7 @@ void FirmwareHost::expire_deadlines() {
     while (next_deadline() <= now()) {
         EmbeddedJob& job = *deadlines_.begin()->second;
         deadlines_.erase(deadlines_.begin());
-        job.timed_out = !job.cancel_requested;
-        request_cancel(job);
+        request_cancel(job, -ETIME);
     }
 }
 
@@ -457,6 +452,7 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
         out[count] = context.completed.front();
         context.completed.pop_front();
         context.tags.erase(out[count].tag);
+        jobs_--;
     }
     return count;
 }

@@ -70,7 +70,7 @@ private:
     void report_fc(const ovt_event& event);
     void end_job(EmbeddedJob& job);
     void admit(EmbeddedContext& context, const std::shared_ptr<EmbeddedJob>& job);
-    void request_cancel(EmbeddedJob& job);
+    void request_cancel(EmbeddedJob& job, s32 error);
     void expire_deadlines();
     std::uint64_t next_deadline() const;
     void apply_limits();
@@ -90,7 +90,9 @@ private:
     std::vector<unsigned> limits_;             ///< as last told to the firmware, per core
     std::multiset<unsigned> requested_limits_; ///< non-zero ones of live contexts
     std::set<std::pair<std::uint64_t, EmbeddedJob*>> deadlines_; ///< of jobs in flight
+    unsigned contexts_ = 0;                                      ///< that are open
     unsigned contexts_closing_ = 0;
+    unsigned jobs_ = 0; ///< of all contexts, not yet reaped
     bool stopping_ = false;
 
     std::vector<std::condition_variable> core_wake_;

@@ -13,6 +13,7 @@
 
 #include "embedded/memory.hpp"
 #include "overtake/device.hpp"
+#include "refusal.hpp"
 
 #include <ovt_port.h>
 
@@ -28,9 +29,9 @@ struct EmbeddedContext;
 struct EmbeddedJob : ovt_fw_job {
     EmbeddedContext* owner = nullptr;
     std::uint64_t tag = 0;
-    std::uint64_t deadline_ns = 0; ///< device time; 0 = the device's default
+    std::uint64_t deadline_ns = 0; ///< as asked for; in flight device time, OVT_TIME_NEVER if none
     bool cancel_requested = false; ///< the firmware takes one CANCEL a job
-    bool timed_out = false;        ///< ... which its deadline asked for
+    s32 cancel_error = 0;          ///< ... for which reason; 0 without one
     std::vector<ovt_fc> fc_storage;
     std::vector<std::shared_ptr<Allocation>> memory; ///< behind the regions
     /// The firmware's references: to the job until ENDED, to its CANCEL until CANCELLED.
@@ -42,18 +43,17 @@ struct EmbeddedJob : ovt_fw_job {
 struct EmbeddedContext : ovt_fw_context {
     QueueOptions options;
     std::vector<ovt_fw_turn> turns_on_cores; ///< empty: the device is not fair
-    std::unordered_set<std::uint64_t> tags; ///< of jobs that are not yet reaped
+    std::unordered_set<std::uint64_t> tags;  ///< of jobs that are not yet reaped
     std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>> in_flight; ///< not yet ended
     std::deque<Completion> completed;                                          ///< not yet reaped
     std::condition_variable changed; ///< completed grew, or gone became true
     bool gone = false;               ///< the firmware has let go of it
 };
 
-/// Checks everything of a job that does not depend on the device's state; throws Error.
-void check_job(const Job& job, const QueueOptions& options, unsigned core_count);
-
-/// Copies a checked job and resolves its bindings; throws Error.
-std::shared_ptr<EmbeddedJob> make_job(const Job& job, const AddressSpace& addresses,
+/// Checks, copies and resolves everything of a job that does not depend on what is in flight;
+/// throws Error.
+std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
+                                      const AddressSpace& addresses,
                                       const std::shared_ptr<MemoryAccount>& account);
 
 /// The result record of an ended job.

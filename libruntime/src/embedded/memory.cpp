@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "overtake/device.hpp"
+#include "refusal.hpp"
 
 namespace overtake {
 
@@ -28,10 +29,9 @@ void MemoryAccount::charge(std::size_t bytes) {
     std::size_t held = bytes_.load();
     do {
         if (bytes > OVERTAKE_MAX_CLIENT_BYTES - held)
-            throw Error(ENOSPC,
-                        fmt::format("device memory: {} bytes are in use, {} more exceed the "
-                                    "limit of {}; free buffers first",
-                                    held, bytes, OVERTAKE_MAX_CLIENT_BYTES));
+            throw Error(ENOSPC, fmt::format("device memory: {} bytes more; {}", bytes,
+                                            limit_text(OVERTAKE_LIMIT_CLIENT_BYTES,
+                                                       OVERTAKE_MAX_CLIENT_BYTES, held)));
     } while (!bytes_.compare_exchange_weak(held, held + bytes));
 }
 
@@ -54,8 +54,8 @@ Allocation::~Allocation() {
 std::uint64_t AddressSpace::map(std::shared_ptr<Allocation> allocation) {
     const std::lock_guard lock(mutex_);
     if (mappings_.size() >= OVERTAKE_MAX_BUFFERS)
-        throw Error(ENOSPC, fmt::format("device memory: a device has at most {} buffers; free some",
-                                        OVERTAKE_MAX_BUFFERS));
+        throw Error(ENOSPC, "create buffer: " + limit_text(OVERTAKE_LIMIT_BUFFERS,
+                                                           OVERTAKE_MAX_BUFFERS, mappings_.size()));
     const std::uint64_t address = next_address_;
     // An unmapped page behind every buffer: neighbours in the address space never touch.
     next_address_ += allocation->size() + page_bytes();
@@ -68,18 +68,16 @@ void AddressSpace::unmap(std::uint64_t address) noexcept {
     mappings_.erase(address);
 }
 
-AddressSpace::Range AddressSpace::resolve(std::uint64_t address, std::uint64_t length) const {
+AddressSpace::Range AddressSpace::find(std::uint64_t address, std::uint64_t length) const {
     const std::lock_guard lock(mutex_);
     auto mapping = mappings_.upper_bound(address);
-    if (mapping != mappings_.begin()) {
-        --mapping;
-        const std::uint64_t offset = address - mapping->first;
-        const std::uint64_t size = mapping->second->size();
-        if (offset < size && length <= size - offset)
-            return {mapping->second, mapping->second->data() + offset};
-    }
-    throw Error(ENOENT, fmt::format("device address {:#x}: no buffer holds {} bytes there", address,
-                                    length));
+    if (mapping == mappings_.begin())
+        return {};
+    --mapping;
+    const auto& [begin, allocation] = *mapping;
+    if (!ovt_range_is_inside(address, length, begin, allocation->size()))
+        return {};
+    return {allocation, allocation->data() + (address - begin)};
 }
 
 } // namespace overtake

@@ -52,11 +52,11 @@ public:
     void unmap(std::uint64_t address) noexcept;
 
     struct Range {
-        std::shared_ptr<Allocation> allocation;
-        std::byte* data;
+        std::shared_ptr<Allocation> allocation; ///< null: there is none
+        std::byte* data = nullptr;
     };
-    /// [address, address + length) has to lie in one mapping, else Error ENOENT.
-    Range resolve(std::uint64_t address, std::uint64_t length) const;
+    /// The mapping in which all of [address, address + length) lies.
+    Range find(std::uint64_t address, std::uint64_t length) const;
 
 private:
     mutable std::mutex mutex_;

@@ -21,9 +21,7 @@ public:
         for (const Job& job : jobs) {
             drm_overtake_submit submit = context_.payload(job, 0);
             if (const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_SUBMIT, &submit))
-                throw Error(code,
-                            fmt::format("{}: job {} refused: {}{}", context_.file().path(), job.tag,
-                                        std::strerror(code), context_.file().limit_exceeded(code)));
+                throw context_.refused(job, code);
             in_flight_++;
         }
     }

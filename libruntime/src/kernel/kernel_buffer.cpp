@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "kernel/kernel_file.hpp"
+#include "refusal.hpp"
 
 namespace overtake {
 
@@ -30,7 +31,12 @@ public:
 private:
     void create(std::size_t bytes) {
         drm_overtake_bo_create create{.size = bytes, .flags = 0, .handle = 0};
-        file_->call(DRM_IOCTL_OVERTAKE_BO_CREATE, &create, "create buffer");
+        const int code = file_->try_call(DRM_IOCTL_OVERTAKE_BO_CREATE, &create);
+        if (const auto refusal = buffer_refusal(bytes); refusal && refusal->code() == code)
+            throw *refusal;
+        if (code != 0)
+            throw Error(code,
+                        fmt::format("{}: create buffer: {}", file_->path(), file_->reason(code)));
         handle_ = create.handle;
         size_ = create.size;
     }
@@ -51,10 +57,12 @@ private:
             .handle = handle_, .flags = OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE, .address = 0};
         file_->call(DRM_IOCTL_OVERTAKE_BO_MAP, &map, "map buffer for the device");
         address_ = map.address;
+        file_->add_mapping(address_, size_);
     }
 
     void release() noexcept {
         if (address_ != 0) {
+            file_->remove_mapping(address_);
             drm_overtake_bo_unmap unmap{.address = address_};
             file_->try_call(DRM_IOCTL_OVERTAKE_BO_UNMAP, &unmap);
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernel/kernel_context.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -10,21 +9,16 @@
 
 namespace overtake {
 
-namespace {
-
-std::uint64_t user_pointer(const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
-} // namespace
-
 KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options)
-    : file_(std::move(file)) {
+    : file_(std::move(file)), bounds_{.cores = file_->info().core_count,
+                                      .max_priority = options.max_priority} {
     drm_overtake_context_create create{.max_priority = options.max_priority,
                                        .core_limit = options.core_limit,
                                        .flags = 0,
                                        .context_id = 0};
     const int code = file_->try_call(DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, &create);
+    if (const auto refusal = queue_refusal(options); refusal && refusal->code() == code)
+        throw *refusal;
     if (code == EPERM)
         throw Error(
             code,
@@ -33,8 +27,7 @@ KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOption
                         "--ambient-caps +sys_nice' before the command, or ask for at most 254",
                         file_->path()));
     if (code != 0)
-        throw Error(code, fmt::format("{}: create queue: {}{}", file_->path(), std::strerror(code),
-                                      file_->limit_exceeded(code)));
+        throw Error(code, fmt::format("{}: create queue: {}", file_->path(), file_->reason(code)));
     id_ = create.context_id;
 }
 
@@ -56,22 +49,31 @@ void KernelContext::destroy() noexcept {
 }
 
 drm_overtake_submit KernelContext::payload(const Job& job, std::uint64_t result) const {
-    drm_overtake_submit submit{};
-    submit.fcs = user_pointer(job.fcs.data());
-    submit.bindings = user_pointer(job.bindings.data());
+    drm_overtake_submit submit = submission(job);
     submit.result = result;
-    submit.tag = job.tag;
-    submit.custom_id = job.custom_id;
-    submit.deadline_ns = job.deadline_ns;
     submit.context_id = id_;
-    submit.fc_count = static_cast<std::uint32_t>(std::min<std::size_t>(job.fcs.size(), UINT32_MAX));
-    submit.binding_count =
-        static_cast<std::uint32_t>(std::min<std::size_t>(job.bindings.size(), UINT32_MAX));
-    submit.core = job.core;
-    submit.scratch_bytes = job.scratch_bytes;
-    // Numbers that do not fit are cut to ones that the driver refuses.
-    submit.priority = static_cast<std::uint16_t>(std::min<unsigned>(job.priority, UINT16_MAX));
     return submit;
+}
+
+ovt_verdict KernelContext::check(const Job& job) const {
+    return check_job(job, bounds_, [this](std::size_t, const overtake_binding& binding) {
+        return file_->holds(binding.address, binding.length)
+                   ? OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE
+                   : 0;
+    });
+}
+
+Error KernelContext::refused(const Job& job, int code) const {
+    const ovt_verdict verdict = check(job);
+    const std::string& path = file_->path();
+    if (refusal_code(verdict) == code)
+        return {code, fmt::format("{}: {}", path, refusal_text(verdict, job, bounds_))};
+    if (code == EEXIST)
+        return {code,
+                fmt::format("{}: {}", path, admission_text({OVT_REFUSED_TAG, 0}, job.tag, 0))};
+    // How much room there is only the driver knows.
+    return {code, fmt::format("{}: job {}: {}{}", path, job.tag, code == ENOSPC ? "no room; " : "",
+                              file_->reason(code))};
 }
 
 } // namespace overtake

@@ -8,6 +8,7 @@
 
 #include "kernel/kernel_file.hpp"
 #include "overtake/device.hpp"
+#include "refusal.hpp"
 
 namespace overtake {
 
@@ -31,8 +32,15 @@ public:
     /// A job as the driver takes it.  Points into the job; `result` is a device address or 0.
     drm_overtake_submit payload(const Job& job, std::uint64_t result) const;
 
+    /// What the rules say of a job; the driver has asked them, or will.
+    ovt_verdict check(const Job& job) const;
+    /// The driver refused a job: the field that is wrong if the rules know it, else what the errno
+    /// says.
+    Error refused(const Job& job, int code) const;
+
 private:
     std::shared_ptr<KernelFile> file_;
+    JobBounds bounds_;
     std::uint32_t id_ = 0;
 };
 

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "refusal.hpp"
+
 namespace overtake {
 
 namespace {
@@ -26,27 +28,6 @@ std::string remedy(int code) {
         return "";
     }
 }
-
-struct LimitText {
-    const char* name;
-    const char* remedy;
-};
-
-/// By OVERTAKE_LIMIT_*.
-constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
-    {"queues", "close one, or open the device again"},
-    {"jobs of a queue", "reap before submitting more"},
-    {"jobs of a client", "reap before submitting more"},
-    {"buffers", "free some, or make fewer and larger ones"},
-    {"bytes of a client", "free buffers, or have fewer jobs in flight"},
-    {"commands of the device", "wait: all clients together have too many jobs in flight"},
-    {"bytes of a buffer", "use several buffers"},
-    {"FCs of a job", "compile with longer FCs, or split the job"},
-    {"bindings of a job", "put tensors into fewer regions"},
-    {"scratch bytes of a job", "split the job"},
-    {"syncs of a job", "merge fences into one"},
-    {"commands of a user", "wait: all clients of this user together have too many jobs in flight"},
-}};
 
 } // namespace
 
@@ -86,26 +67,41 @@ int KernelFile::try_call(unsigned long request, void* argument) const noexcept {
 
 void KernelFile::call(unsigned long request, void* argument, const char* what) const {
     if (const int code = try_call(request, argument))
-        throw Error(code, fmt::format("{}: {}: {}{}", path_, what, std::strerror(code),
-                                      limit_exceeded(code)));
+        throw Error(code, fmt::format("{}: {}: {}", path_, what, reason(code)));
 }
 
-std::string KernelFile::limit_exceeded(int code) const {
+std::string KernelFile::reason(int code) const {
     if (code != ENOSPC && code != E2BIG)
-        return "";
+        return std::strerror(code);
     std::array<drm_overtake_limit, OVERTAKE_LIMIT_COUNT> limits{};
     drm_overtake_query query{.topic = OVERTAKE_QUERY_LIMITS,
                              .pad = 0,
                              .size = sizeof(limits),
                              .data = reinterpret_cast<std::uintptr_t>(limits.data())};
     if (try_call(DRM_IOCTL_OVERTAKE_QUERY, &query) != 0)
-        return ""; // a driver without this topic
+        return std::strerror(code); // a driver without this topic
     const auto latest = std::ranges::max_element(limits, {}, &drm_overtake_limit::refused_ns);
     if (latest->refused_ns == 0)
-        return "";
-    const LimitText& text = limit_texts[static_cast<std::size_t>(latest - limits.begin())];
-    const std::string used = code == ENOSPC ? fmt::format(" ({} in use)", latest->used) : "";
-    return fmt::format("; the limit is {} {}{}: {}", latest->value, text.name, used, text.remedy);
+        return std::strerror(code);
+    const auto limit = static_cast<std::uint32_t>(latest - limits.begin());
+    return limit_text(limit, latest->value, code == ENOSPC ? latest->used : 0);
+}
+
+void KernelFile::add_mapping(std::uint64_t address, std::uint64_t size) {
+    const std::lock_guard lock(mappings_mutex_);
+    mappings_.emplace(address, size);
+}
+
+void KernelFile::remove_mapping(std::uint64_t address) noexcept {
+    const std::lock_guard lock(mappings_mutex_);
+    mappings_.erase(address);
+}
+
+bool KernelFile::holds(std::uint64_t address, std::uint64_t length) const {
+    const std::lock_guard lock(mappings_mutex_);
+    auto mapping = mappings_.upper_bound(address);
+    return mapping != mappings_.begin() &&
+           (--mapping, ovt_range_is_inside(address, length, mapping->first, mapping->second));
 }
 
 /// Returns how many of the bytes the driver filled in.

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,9 +32,15 @@ public:
     /// The same, throwing Error: "path: what: reason".
     void call(unsigned long request, void* argument, const char* what) const;
 
-    /// What to add to the text of an error: the limit that the driver says was exceeded, how much
-    /// of it is used, and the remedy.  Empty for errors that do not come from a limit.
-    std::string limit_exceeded(int code) const;
+    /// Why a call failed: the limit that the driver says was exceeded, how much of it is used, and
+    /// the remedy; what the errno says for errors that do not come from a limit.
+    std::string reason(int code) const;
+
+    /// What MAP gave a device address, to tell a client which of its bindings names none.
+    void add_mapping(std::uint64_t address, std::uint64_t size);
+    void remove_mapping(std::uint64_t address) noexcept;
+    /// True if one mapping holds all of [address, address + length).
+    bool holds(std::uint64_t address, std::uint64_t length) const;
 
     drm_overtake_device_info info() const;
     std::vector<drm_overtake_core_info> cores() const;
@@ -41,6 +50,8 @@ private:
 
     std::string path_;
     int fd_;
+    mutable std::mutex mappings_mutex_;
+    std::map<std::uint64_t, std::uint64_t> mappings_; ///< bytes by address
 };
 
 std::unique_ptr<Buffer> create_kernel_buffer(std::shared_ptr<KernelFile> file, std::size_t bytes);

@@ -54,7 +54,8 @@ private:
     std::size_t submit_batch(std::span<const Job> jobs);
     std::uint32_t add(const Job& job);
     void take(const Uring::Entry& entry);
-    void settle(std::span<const std::uint32_t> batch);
+    [[noreturn]] void refuse_here(const Job& job) const;
+    void settle(std::span<const Job> jobs, std::span<const std::uint32_t> batch);
     void withdraw(std::uint32_t slot);
     Completion collect(std::uint32_t slot);
     void release(std::uint32_t slot);
@@ -98,13 +99,8 @@ void UringQueue::submit(std::span<const Job> jobs) {
 std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     const std::size_t count =
         std::min({jobs.size(), std::size_t{ring_entries}, free_slots_.size()});
-    if (count == 0)
-        throw Error(ENOSPC, fmt::format("job {}: its queue holds {} jobs already; reap first",
-                                        jobs.front().tag, OVERTAKE_MAX_JOBS));
-    // The driver knows a tag until its job has ended, a queue until it has been reaped.
-    if (tags_.contains(jobs.front().tag))
-        throw Error(EEXIST,
-                    fmt::format("job {}: its queue has a job of that tag", jobs.front().tag));
+    if (count == 0 || tags_.contains(jobs.front().tag))
+        refuse_here(jobs.front());
     std::vector<std::uint32_t> batch;
     batch.reserve(count);
     for (const Job& job : jobs.first(count)) {
@@ -116,8 +112,19 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
         throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));
     while (const auto entry = ring().peek())
         take(*entry);
-    settle(batch);
+    settle(jobs, batch);
     return batch.size();
+}
+
+/// The driver knows a tag until its job has ended, a queue until it has been reaped; so jobs are
+/// refused here that the driver would take.  Not before the driver's own reasons.
+void UringQueue::refuse_here(const Job& job) const {
+    if (const ovt_verdict verdict = context_.check(job); verdict.reason != OVT_ACCEPTED)
+        throw context_.refused(job, refusal_code(verdict));
+    const auto held = static_cast<u32>(tags_.size());
+    const ovt_verdict verdict = ovt_check_room(tags_.contains(job.tag), held, 0);
+    throw Error(refusal_code(verdict), fmt::format("{}: {}", context_.file().path(),
+                                                   admission_text(verdict, job.tag, held)));
 }
 
 std::uint32_t UringQueue::add(const Job& job) {
@@ -150,17 +157,15 @@ void UringQueue::take(const Uring::Entry& entry) {
 
 /// The driver refuses at once, so a refused job of the batch shows by now.  Those behind it were
 /// handed over in the same system call and are taken back.
-void UringQueue::settle(std::span<const std::uint32_t> batch) {
+void UringQueue::settle(std::span<const Job> jobs, std::span<const std::uint32_t> batch) {
     const auto is_refused = [&](std::uint32_t slot) { return slots_[slot].state == Slot::refused; };
     const auto refused = std::ranges::find_if(batch, is_refused);
     if (refused == batch.end())
         return;
-    const Slot slot = slots_[*refused];
+    const int code = -slots_[*refused].result;
     for (auto behind = refused; behind != batch.end(); ++behind)
         withdraw(*behind);
-    throw Error(-slot.result, fmt::format("{}: job {} refused: {}{}", context_.file().path(),
-                                          slot.tag, std::strerror(-slot.result),
-                                          context_.file().limit_exceeded(-slot.result)));
+    throw context_.refused(jobs[static_cast<std::size_t>(refused - batch.begin())], code);
 }
 
 void UringQueue::withdraw(std::uint32_t slot) {

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Device time, the timer that follows it, and the clock that is stepped by hand.
+ *
+ * DOC: device time
+ *
+ * CLOCK_MONOTONIC, read under the device lock, so commands are stamped in order.  With the manual
+ * clock, device time stands still until it is advanced; the firmware is then given the
+ * last instant before now, so that all that arrives at one instant is seen together.
+ */
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+
+#include "compat.h"
+#include "overtake_clock.h"
+#include "overtake_deliver.h"
+#include "overtake_host.h"
+#include "overtake_job.h"
+#include "overtake_sync.h"
+
+/* Caller holds the device lock. */
+u64 overtake_clock_now(struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	return device->manual ? device->manual_ns : ktime_get_ns();
+}
+
+/*
+ * How far the firmware may go; false if nowhere.  While somebody waits for work to end that no
+ * step of the manual clock will end, now itself is included.  A device that goes away waits for no
+ * modelled time at all.
+ */
+bool overtake_clock_horizon_locked(struct overtake_device *device, u64 *horizon_ns)
+{
+	u64 now_ns = overtake_clock_now(device);
+
+	*horizon_ns = device->gone ? OVT_TIME_NEVER - 1 : now_ns;
+	if (!device->manual || device->gone || device->draining || !device->files)
+		return true;
+	*horizon_ns = now_ns - 1;
+	return now_ns > 0;
+}
+
+/* When there is something to do next, OVT_TIME_NEVER if nothing is known. */
+u64 overtake_clock_next_locked(struct overtake_device *device)
+{
+	struct overtake_job *job = overtake_job_next_deadline(device);
+	u64 next_ns = ovt_fw_next(&device->fw);
+
+	return job ? min(job->deadline_ns, next_ns) : next_ns;
+}
+
+/* The timer fires when there is something to do next, as far as is known now. */
+void overtake_clock_set_timer_locked(struct overtake_device *device)
+{
+	u64 next_ns;
+
+	if (device->manual || device->stopped || device->suspended)
+		return;
+	next_ns = overtake_clock_next_locked(device);
+	/* An early or needless call does no harm, so a timer is never taken back. */
+	if (next_ns == OVT_TIME_NEVER || next_ns >= KTIME_MAX)
+		return;
+	device->timer_ns = next_ns;
+	hrtimer_start(&device->timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS);
+}
+
+/*
+ * overtake_clock_kick_soon_locked - overtake_host_kick() from under a fence's lock
+ *
+ * There nothing may be delivered: the timer does it as soon as interrupts are on again, or the
+ * resume after a suspend.  Under the device lock.
+ */
+void overtake_clock_kick_soon_locked(struct overtake_device *device)
+{
+	u64 now_ns = ktime_get_ns();
+
+	lockdep_assert_held(&device->lock);
+	if (device->stopped || device->suspended)
+		return;
+	device->timer_ns = now_ns;
+	hrtimer_start(&device->timer, ns_to_ktime(now_ns), HRTIMER_MODE_ABS);
+}
+
+static enum hrtimer_restart timer_fired(struct hrtimer *timer)
+{
+	struct overtake_device *device = container_of(timer, struct overtake_device, timer);
+	u64 now_ns = ktime_get_ns();
+	u64 due_ns = READ_ONCE(device->timer_ns);
+
+	if (now_ns > due_ns && now_ns - due_ns > device->timer_lateness_ns)
+		WRITE_ONCE(device->timer_lateness_ns, now_ns - due_ns);
+	overtake_host_kick(device);
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * overtake_clock_set_manual - switch between the ordinary and the manual clock
+ *
+ * Restarts the device with time 0.  -EBUSY while a file is open.
+ */
+int overtake_clock_set_manual(struct overtake_device *device, bool manual)
+{
+	int ret;
+
+	ret = mutex_lock_interruptible(&device->clock_mutex);
+	if (ret)
+		return ret;
+	/* What closed files left behind ends by itself. */
+	ret = wait_event_interruptible(device->idle,
+				       READ_ONCE(device->files) || overtake_host_is_idle(device));
+	spin_lock_irq(&device->lock);
+	if (!ret && device->gone)
+		ret = -ENODEV;
+	if (!ret && (device->files || !overtake_host_is_idle_locked(device)))
+		ret = -EBUSY;
+	if (!ret && device->manual != manual) {
+		device->manual = manual;
+		overtake_host_boot_locked(device);
+	}
+	spin_unlock_irq(&device->lock);
+	mutex_unlock(&device->clock_mutex);
+	overtake_host_kick(device);
+	return ret;
+}
+
+/* Everything before manual_ns has happened, and everybody concerned has been told. */
+static bool clock_is_settled(struct overtake_device *device)
+{
+	bool settled;
+
+	spin_lock_irq(&device->lock);
+	settled = device->gone || !device->manual || !device->manual_ns ||
+		  (overtake_delivered_locked(device) && !overtake_unblocked_any(device) &&
+		   ovt_fw_settled(&device->fw, device->manual_ns - 1));
+	spin_unlock_irq(&device->lock);
+	return settled;
+}
+
+/* Leaves room for everything that is added to a time: 146 years. */
+#define OVERTAKE_CLOCK_MAX_NS	((u64)KTIME_MAX / 2)
+
+/* Moves the manual clock towards @target_ns, no further than the next deadline. */
+static int hop(struct overtake_device *device, u64 target_ns, bool *there)
+{
+	struct overtake_job *job;
+	int ret = 0;
+
+	spin_lock_irq(&device->lock);
+	job = overtake_job_next_deadline(device);
+	if (device->gone)
+		ret = -ENODEV;
+	else if (!device->manual)
+		ret = -EPERM;
+	else if (target_ns < device->manual_ns || target_ns > OVERTAKE_CLOCK_MAX_NS)
+		ret = -EINVAL;
+	else if (!overtake_unblocked_any(device)) /* these arrive first, as of now */
+		device->manual_ns = job && job->deadline_ns < target_ns ?
+				    max(job->deadline_ns, device->manual_ns) : target_ns;
+	*there = device->manual_ns == target_ns;
+	spin_unlock_irq(&device->lock);
+	return ret;
+}
+
+/*
+ * overtake_clock_advance - step the manual clock to @target_ns
+ *
+ * Returns when all that happens before @target_ns has happened and been told.  May be called again
+ * with the same time after -ERESTARTSYS.  -EINVAL for a time before now or beyond
+ * OVERTAKE_CLOCK_MAX_NS, -EPERM with the ordinary clock.
+ */
+int overtake_clock_advance(struct overtake_device *device, u64 target_ns)
+{
+	bool there = false;
+	int ret;
+
+	ret = mutex_lock_interruptible(&device->clock_mutex);
+	if (ret)
+		return ret;
+	while (!ret && !there) {
+		ret = hop(device, target_ns, &there);
+		if (ret)
+			break;
+		overtake_host_kick(device);
+		ret = wait_event_interruptible(device->idle, clock_is_settled(device));
+	}
+	mutex_unlock(&device->clock_mutex);
+	return ret;
+}
+
+void overtake_clock_init(struct overtake_device *device)
+{
+	mutex_init(&device->clock_mutex);
+	overtake_timer_setup(&device->timer, timer_fired);
+}

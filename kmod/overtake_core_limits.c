@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who may overtake whom: the core limit and the NORMAL floor of each core.
+ *
+ * Both are the administrator's, and contexts with a right to priority 255 may ask for a tighter
+ * limit while they live.  The cores learn of them by commands, for which room is reserved first.
+ */
+#include "overtake_clock.h"
+#include "overtake_core_limits.h"
+#include "overtake_host.h"
+#include "host/limits.h"
+
+/*
+ * overtake_core_limits_update_locked - tell the cores which core limit is in force
+ * @slots: command slots that the caller reserved for it; all are used or given back
+ *
+ * The tightest positive of what the administrator set and what live contexts ask for.  Under the
+ * device lock.
+ */
+void overtake_core_limits_update_locked(struct overtake_device *device, u32 slots)
+{
+	struct overtake_context *context;
+	u32 asked = 0;
+	u32 i;
+
+	lockdep_assert_held(&device->lock);
+	if (!slots)
+		return;
+	list_for_each_entry(context, &device->limiting, limiting_link)
+		asked = ovt_tightest_limit(asked, context->core_limit);
+	for (i = 0; i < device->settings.cores; i++) {
+		struct overtake_core *core = &device->cores[i];
+		u32 limit = ovt_tightest_limit(asked, core->limit);
+
+		if (limit == core->limit_pushed)
+			continue;
+		core->limit_pushed = limit;
+		ovt_fw_limit(&device->fw, core->number, limit, overtake_clock_now(device));
+		slots--;
+	}
+	ovt_fw_unreserve(&device->fw, slots);
+}
+
+/* @core from 1, or 0 for all; -EBUSY without room for the commands. */
+int overtake_core_limits_set(struct overtake_device *device, u32 core, u32 limit)
+{
+	u32 cores = device->settings.cores;
+	int ret = 0;
+	u32 i;
+
+	spin_lock_irq(&device->lock);
+	if (ovt_fw_reserve(&device->fw, cores)) {
+		for (i = 0; i < cores; i++)
+			if (!core || core == i + 1)
+				device->cores[i].limit = limit;
+		overtake_core_limits_update_locked(device, cores);
+	} else {
+		ret = -EBUSY;
+	}
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	return ret;
+}
+
+/* @core from 1, or 0 for all; -EBUSY without room for the commands. */
+int overtake_normal_floor_set(struct overtake_device *device, u32 core, u32 floor)
+{
+	u32 cores = device->settings.cores;
+	int ret = 0;
+	u32 i;
+
+	spin_lock_irq(&device->lock);
+	if (!ovt_fw_reserve(&device->fw, core ? 1 : cores)) {
+		ret = -EBUSY;
+		goto unlock;
+	}
+	for (i = 0; i < cores; i++) {
+		if (core && core != i + 1)
+			continue;
+		device->cores[i].normal_floor = floor;
+		ovt_fw_normal_floor(&device->fw, i + 1, floor, overtake_clock_now(device));
+	}
+unlock:
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
+	return ret;
+}

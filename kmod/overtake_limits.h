@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a client may have at most, and what it is refused for.  See overtake_limits.c. */
+#ifndef OVERTAKE_LIMITS_H
+#define OVERTAKE_LIMITS_H
+
+#include "overtake_drv.h"
+#include "host/job_rules.h"
+
+int overtake_refuse(struct overtake_client *client, u32 limit, int error);
+int overtake_judge(struct overtake_client *client, struct ovt_verdict verdict);
+int overtake_query_limits(struct overtake_client *client, struct drm_overtake_query *args);
+
+#endif

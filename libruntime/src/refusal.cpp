@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "refusal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace overtake {
+
+namespace {
+
+template <class Field>
+Field cut(std::uint64_t value) {
+    return static_cast<Field>(std::min<std::uint64_t>(value, std::numeric_limits<Field>::max()));
+}
+
+std::uint64_t user_pointer(const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+struct LimitText {
+    const char* name;
+    const char* remedy;
+};
+
+/// By OVERTAKE_LIMIT_*.
+constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
+    {"queues", "close one, or open the device again"},
+    {"jobs of a queue", "reap before submitting more"},
+    {"jobs of a client", "reap before submitting more"},
+    {"buffers", "free some, or make fewer and larger ones"},
+    {"bytes of a client", "free buffers, or have fewer jobs in flight"},
+    {"commands of the device", "wait: all clients together have too many jobs in flight"},
+    {"bytes of a buffer", "use several buffers"},
+    {"FCs of a job", "compile with longer FCs, or split the job"},
+    {"bindings of a job", "put tensors into fewer regions"},
+    {"scratch bytes of a job", "split the job"},
+    {"syncs of a job", "merge fences into one"},
+    {"commands of a user", "wait: all clients of this user together have too many jobs in flight"},
+}};
+
+ovt_verdict check_bindings(const Job& job, const FindMemory& find_memory) {
+    u32 bound = 0;
+    for (std::size_t i = 0; i < job.bindings.size(); i++) {
+        const overtake_binding& binding = job.bindings[i];
+        const auto index = static_cast<u32>(i);
+        ovt_verdict verdict = ovt_check_binding(&binding, index, &bound);
+        if (verdict.reason == OVT_ACCEPTED)
+            verdict = ovt_check_memory(&binding, index, find_memory(i, binding));
+        if (verdict.reason != OVT_ACCEPTED)
+            return verdict;
+    }
+    return {OVT_ACCEPTED, 0};
+}
+
+std::string binding_text(const ovt_verdict& verdict, const Job& job) {
+    const overtake_binding& binding = job.bindings[verdict.index];
+    const std::string place = fmt::format("bindings[{}]", verdict.index);
+    switch (verdict.reason) {
+    case OVT_REFUSED_REGION:
+        return fmt::format("{}.region is {}, the last one is {}", place, binding.region,
+                           OVERTAKE_MAX_REGIONS - 1);
+    case OVT_REFUSED_BOUND_SCRATCH:
+        return fmt::format("{}.region is {}, scratch, which the device provides", place,
+                           binding.region);
+    case OVT_REFUSED_BOUND_TWICE:
+        return fmt::format("{}.region is {}, which a binding before it has", place, binding.region);
+    case OVT_REFUSED_LENGTH:
+        return fmt::format("{}.length is 0", place);
+    case OVT_REFUSED_ACCESS:
+        return fmt::format("{}.flags are {:#x}, neither READ nor READ and WRITE", place,
+                           binding.flags);
+    case OVT_REFUSED_MEMORY:
+        return fmt::format("{}: no buffer holds {} bytes at device address {:#x}", place,
+                           binding.length, binding.address);
+    default:
+        return fmt::format("{}.flags ask to write a buffer that is mapped for reading", place);
+    }
+}
+
+std::string job_text(const ovt_verdict& verdict, const Job& job, const JobBounds& bounds) {
+    switch (verdict.reason) {
+    case OVT_REFUSED_DEADLINE:
+        return "deadline_ns is negative";
+    case OVT_REFUSED_NO_FC:
+        return "no FC";
+    case OVT_REFUSED_NO_BINDING:
+        return "no binding";
+    case OVT_REFUSED_CORE:
+        return fmt::format("core {}, but the device has {}", job.core, bounds.cores);
+    case OVT_REFUSED_PRIORITY:
+        return fmt::format("priority {}, at most {}", job.priority, OVERTAKE_PRIORITY_HIGH);
+    case OVT_REFUSED_FCS:
+        return fmt::format("{} FCs", job.fcs.size());
+    case OVT_REFUSED_BINDINGS:
+        return fmt::format("{} bindings", job.bindings.size());
+    case OVT_REFUSED_SCRATCH:
+        return fmt::format("{} bytes of scratch", job.scratch_bytes);
+    case OVT_REFUSED_RIGHT:
+        return fmt::format("priority {}, but its queue was created for at most {}", job.priority,
+                           bounds.max_priority);
+    case OVT_REFUSED_EMPTY_FC:
+        return fmt::format("fcs[{}].insn_count is 0", verdict.index);
+    default:
+        return binding_text(verdict, job);
+    }
+}
+
+std::string with_limit(const ovt_verdict& verdict, std::string text, std::uint64_t used) {
+    const std::uint32_t limit = ovt_refusal_limit(verdict.reason);
+    if (limit != OVERTAKE_LIMIT_COUNT)
+        text += "; " + limit_text(limit, ovt_limit_value(limit), used);
+    return text;
+}
+
+std::optional<Error> refusal(const ovt_verdict& verdict, const std::string& text) {
+    if (verdict.reason == OVT_ACCEPTED)
+        return std::nullopt;
+    return Error(refusal_code(verdict), with_limit(verdict, text, 0));
+}
+
+} // namespace
+
+drm_overtake_submit submission(const Job& job) {
+    drm_overtake_submit submit{};
+    submit.fcs = user_pointer(job.fcs.data());
+    submit.bindings = user_pointer(job.bindings.data());
+    submit.tag = job.tag;
+    submit.custom_id = job.custom_id;
+    submit.deadline_ns = job.deadline_ns;
+    submit.fc_count = cut<std::uint32_t>(job.fcs.size());
+    submit.binding_count = cut<std::uint32_t>(job.bindings.size());
+    submit.core = job.core;
+    submit.scratch_bytes = job.scratch_bytes;
+    submit.priority = cut<std::uint16_t>(job.priority);
+    return submit;
+}
+
+ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory& find_memory) {
+    const drm_overtake_submit submit = submission(job);
+    ovt_verdict verdict = ovt_check_submit(&submit, bounds.cores);
+    if (verdict.reason == OVT_ACCEPTED)
+        verdict = ovt_check_right(&submit, bounds.max_priority);
+    if (verdict.reason == OVT_ACCEPTED)
+        verdict = ovt_check_fcs(job.fcs.data(), submit.fc_count);
+    return verdict.reason == OVT_ACCEPTED ? check_bindings(job, find_memory) : verdict;
+}
+
+std::string refusal_text(const ovt_verdict& verdict, const Job& job, const JobBounds& bounds) {
+    return with_limit(verdict, fmt::format("job {}: {}", job.tag, job_text(verdict, job, bounds)),
+                      0);
+}
+
+std::string admission_text(const ovt_verdict& verdict, std::uint64_t tag, std::uint64_t used) {
+    switch (verdict.reason) {
+    case OVT_REFUSED_TAG:
+        return fmt::format("job {}: its queue has a job of that tag", tag);
+    case OVT_REFUSED_DEVICE_FULL:
+        return fmt::format("job {}: no room in the device's command queue: reap first", tag);
+    default:
+        return with_limit(verdict, fmt::format("job {}: no room", tag), used);
+    }
+}
+
+std::string limit_text(std::uint32_t limit, std::uint64_t value, std::uint64_t used) {
+    const LimitText& text = limit_texts[limit];
+    const std::string in_use = used == 0 ? "" : fmt::format(" ({} in use)", used);
+    return fmt::format("the limit is {} {}{}: {}", value, text.name, in_use, text.remedy);
+}
+
+std::optional<Error> buffer_refusal(std::size_t bytes) {
+    const ovt_verdict verdict = ovt_check_buffer(bytes);
+    return refusal(verdict, fmt::format("buffer: {} bytes", bytes));
+}
+
+std::optional<Error> queue_refusal(const QueueOptions& options) {
+    const ovt_verdict verdict = ovt_check_queue(options.max_priority, options.core_limit);
+    if (verdict.reason == OVT_REFUSED_QUEUE_LIMIT)
+        return refusal(verdict, "queue: only one with max_priority 255 may ask for a core limit");
+    return refusal(verdict, fmt::format("queue: max_priority {}, at most {}", options.max_priority,
+                                        OVERTAKE_PRIORITY_HIGH));
+}
+
+} // namespace overtake

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Why a device refuses a job: the rules are those of firmware-sim/host, the words are here.
+//
+// An embedded device asks the rules before it takes a job.  A driver has asked them itself and says
+// only an errno: then they are asked again, of what was submitted, to name the field that is wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "overtake/device.hpp"
+
+#include <ovt_port.h>
+
+extern "C" {
+#include "host/job_rules.h"
+#include "host/limits.h"
+}
+
+namespace overtake {
+
+/// A job as the device's interface has it.  Points into the job; a number that does not fit is cut
+/// to one that is refused as well.
+drm_overtake_submit submission(const Job& job);
+
+/// What a job is held against.
+struct JobBounds {
+    unsigned cores;        ///< of the device
+    unsigned max_priority; ///< of the queue
+};
+
+/// OVERTAKE_MAP_* of the buffer that holds all of bindings[index], 0 if there is none.
+using FindMemory = std::function<std::uint32_t(std::size_t index, const overtake_binding& binding)>;
+
+/// Everything that does not depend on what else is in flight.
+ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory& find_memory);
+
+/// "job 3: fcs[7].insn_count is 0", for a verdict of check_job().
+std::string refusal_text(const ovt_verdict& verdict, const Job& job, const JobBounds& bounds);
+
+/// The same for a job that is right by itself, of ovt_check_room().
+/// used: where a limit refused, how much of it is in use.
+std::string admission_text(const ovt_verdict& verdict, std::uint64_t tag, std::uint64_t used);
+
+/// "the limit is 1024 jobs of a queue (1024 in use): reap before submitting more"
+/// limit: OVERTAKE_LIMIT_*; used: 0 where that is not the question.
+std::string limit_text(std::uint32_t limit, std::uint64_t value, std::uint64_t used);
+
+/// The positive errno of a refusal, for Error.
+inline int refusal_code(const ovt_verdict& verdict) {
+    return -ovt_refusal_error(verdict.reason);
+}
+
+/// Of a buffer or a queue that is to be created.
+std::optional<Error> buffer_refusal(std::size_t bytes);
+std::optional<Error> queue_refusal(const QueueOptions& options);
+
+} // namespace overtake
