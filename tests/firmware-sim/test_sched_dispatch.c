@@ -371,7 +371,7 @@ static void each_process_has_its_own_queue_slots_and_workers(void **state)
 	u32 index;
 
 	(void)state;
-	ovt_sched_add_queue(&host->sched, &host->queues[1]);
+	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
 	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[1]);
 	for (index = 0; index < 4; index++) {
 		tasks[index] = host_task(host, (char)('a' + index), index < 2 ? "b10" : "c10",
@@ -417,7 +417,7 @@ static void a_queue_chooses_after_the_submissions_of_the_one_before(void **state
 	struct host_task *other;
 
 	(void)state;
-	ovt_sched_add_queue(&host->sched, &host->queues[1]);
+	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
 	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[1]);
 	other = host_task(host, 'o', "b10", 255, 0);
 	other->sched.process = &host->processes[1];

@@ -29,7 +29,7 @@ struct Storage {
         : cores(scenario.cores), core_states(scenario.cores), commands(command_count),
           events(event_count), processes(scenario.processes.size()),
           queues(scenario.service_mode ? 1 : scenario.processes.size()),
-          contexts(scenario.contexts),
+          queue_cores(queues.size() * scenario.cores), contexts(scenario.contexts),
           turns(scenario.fair ? scenario.contexts * std::size_t{scenario.cores} : 0) {}
 
     std::vector<ovt_core> cores;
@@ -38,6 +38,7 @@ struct Storage {
     std::vector<ovt_event> events;
     std::vector<ovt_sched_process> processes;
     std::vector<ovt_sched_queue> queues;
+    std::vector<ovt_sched_queue_core> queue_cores; ///< of a queue for each core, then of the next
     std::vector<ovt_fw_context> contexts;
     std::vector<ovt_fw_turn> turns; ///< of a context on each core, then of the next
 };
@@ -206,8 +207,9 @@ private:
             .host = &fw_,
         };
         ovt_sched_init(&sched_, &config);
-        for (ovt_sched_queue& queue : storage_.queues)
-            ovt_sched_add_queue(&sched_, &queue);
+        for (std::size_t i = 0; i < storage_.queues.size(); i++)
+            ovt_sched_add_queue(&sched_, &storage_.queues[i],
+                                &storage_.queue_cores[i * scenario_.cores]);
         for (std::size_t i = 0; i < storage_.processes.size(); i++)
             ovt_sched_add_process(&sched_, &storage_.processes[i],
                                   &storage_.queues[scenario_.service_mode ? 0 : i]);

@@ -162,8 +162,9 @@ private:
         };
         ovt_sched_init(&sched_, &config);
         queues_.resize(case_.service_mode ? 1 : case_.processes);
-        for (ovt_sched_queue& queue : queues_)
-            ovt_sched_add_queue(&sched_, &queue);
+        queue_cores_.resize(queues_.size() * case_.cores());
+        for (std::size_t i = 0; i < queues_.size(); i++)
+            ovt_sched_add_queue(&sched_, &queues_[i], &queue_cores_[i * case_.cores()]);
         processes_.resize(case_.processes);
         for (std::size_t i = 0; i < processes_.size(); i++)
             ovt_sched_add_process(&sched_, &processes_[i], &queues_[case_.service_mode ? 0 : i]);
@@ -627,6 +628,7 @@ private:
     ovt_fw fw_;
     ovt_sched sched_;
     std::deque<ovt_sched_queue> queues_;
+    std::vector<ovt_sched_queue_core> queue_cores_; ///< of a queue for each core, then of the next
     std::deque<ovt_sched_process> processes_;
     std::deque<ovt_fw_context> contexts_;
     std::deque<std::vector<ovt_fw_turn>> turns_; ///< of each context, where the device is fair
