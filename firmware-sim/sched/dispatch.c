@@ -28,7 +28,7 @@ static u64 core_bit(u32 core)
 	return 1ull << (core - 1);
 }
 
-static u32 unfinished(const struct ovt_sched *sched, u32 core)
+static u64 unfinished(const struct ovt_sched *sched, u32 core)
 {
 	return sched->config.unfinished(sched->config.host, core);
 }

@@ -91,7 +91,7 @@ struct ovt_sched_config {
 	u64 threshold_percent;
 	u64 insert_max_time;
 	u64 wait_dispatch_time;
-	u32 (*unfinished)(void *host, u32 core);
+	u64 (*unfinished)(void *host, u32 core);
 	void *host;
 };
 

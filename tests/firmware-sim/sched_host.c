@@ -5,7 +5,7 @@
 #include "cmocka_all.h"
 #include "sched_host.h"
 
-static u32 unfinished(void *context, u32 core)
+static u64 unfinished(void *context, u32 core)
 {
 	const struct host *host = context;
 

@@ -26,7 +26,7 @@ struct host {
 	struct ovt_sched_process processes[3];
 	struct host_task tasks[HOST_MAX_TASKS];
 	u32 task_count;
-	u32 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
+	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
 	char answers[4096];
 };
 

@@ -235,7 +235,7 @@ static void any_core_means_the_least_loaded_that_is_open(void **state)
 {
 	static const struct {
 		const char *description;
-		u32 load[4];
+		u64 load[4];
 		u32 slot_taken;		/* core, 0: none */
 		u32 barred;		/* core, 0: none */
 		const char *answer;
@@ -243,6 +243,7 @@ static void any_core_means_the_least_loaded_that_is_open(void **state)
 		{ "lowest number on a tie", { 2, 2, 2, 2 }, 0, 0, "t0>1" },
 		{ "fewest unfinished FCs", { 4, 3, 2, 3 }, 0, 0, "t0>3" },
 		{ "the last one", { 4, 3, 2, 1 }, 0, 0, "t0>4" },
+		{ "2^32 are many", { 1ull << 32, 3, 2, 3 }, 0, 0, "t0>3" },
 		{ "not where the slot is taken", { 0, 3, 2, 3 }, 1, 0, "t0>3" },
 		{ "not where a better placed task waits", { 2, 1, 0, 1 }, 3, 3, "t0>2" },
 	};

@@ -63,7 +63,7 @@ struct crowd {
 	u32 running_count;
 	u32 ended;
 	u64 random;
-	u32 unfinished[OVT_SCHED_MAX_CORES];
+	u64 unfinished[OVT_SCHED_MAX_CORES];
 	u64 now;
 	u64 calls;
 	u64 steps;			/* before the call that is made */
@@ -79,7 +79,7 @@ static u32 draw(struct crowd *crowd, u32 below)
 	return (u32)((crowd->random >> 33) % below);
 }
 
-static u32 unfinished(void *host, u32 core)
+static u64 unfinished(void *host, u32 core)
 {
 	return ((struct crowd *)host)->unfinished[core - 1];
 }

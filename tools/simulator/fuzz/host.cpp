@@ -155,7 +155,7 @@ private:
             .threshold_percent = case_.threshold_percent,
             .insert_max_time = case_.insert_max_time,
             .wait_dispatch_time = case_.wait_dispatch_time,
-            .unfinished = [](void* host, u32 core) -> u32 {
+            .unfinished = [](void* host, u32 core) -> u64 {
                 return static_cast<Host*>(host)->unfinished_[core - 1];
             },
             .host = this,
@@ -637,7 +637,7 @@ private:
     std::deque<Task> tasks_;
     std::vector<std::int64_t> submitted_; ///< FC level: job of each submit, -1: refused
     std::deque<std::uint32_t> ended_segments_;
-    std::vector<std::uint32_t> unfinished_; ///< FCs of tasks on each core, as this host knows
+    std::vector<std::uint64_t> unfinished_; ///< FCs of tasks on each core, as this host knows
     std::uint64_t jobs_open_ = 0;
     std::uint64_t tasks_open_ = 0;
     FcChecker fc_checker_;

@@ -22,7 +22,7 @@ bool TaskChecker::View::in_gap() const {
            (state == State::cpu_waiting || state == State::cpu_running);
 }
 
-TaskChecker::TaskChecker(const Case& of, std::function<std::uint32_t(std::uint32_t)> unfinished)
+TaskChecker::TaskChecker(const Case& of, std::function<std::uint64_t(std::uint32_t)> unfinished)
     : case_(of), unfinished_(std::move(unfinished)), waiting_(of.service_mode ? 1 : of.processes),
       active_(waiting_.size()), workers_(of.processes, 0) {}
 
