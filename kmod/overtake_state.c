@@ -69,7 +69,7 @@ static void show_core_locked(struct seq_file *file, struct overtake_device *devi
 	const struct ovt_fw_core *fw = &device->fw_cores[i];
 	struct ovt_core *hw = &device->hw[i];
 
-	seq_printf(file, "core %u: limit %u, active %u, unfinished FCs %u, retired cycles %llu\n",
+	seq_printf(file, "core %u: limit %u, active %u, unfinished FCs %llu, retired cycles %llu\n",
 		   i + 1, hw->limit, hw->limit_active, fw->unfinished,
 		   (unsigned long long)ovt_core_read(hw, OVT_REG_RETIRED));
 	seq_printf(file, "  HIGH   head %u tail %u, done %llu\n", hw->rings[OVT_RING_HIGH].head,

@@ -585,7 +585,7 @@ enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns)
 	return run_commands(fw, now_ns) ? OVT_ADVANCE_DONE : OVT_ADVANCE_EVENTS;
 }
 
-u32 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core)
+u64 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core)
 {
 	return fw->config.core_states[core - 1].unfinished;
 }

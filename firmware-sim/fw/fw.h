@@ -224,8 +224,8 @@ struct ovt_fw_core {
 	struct ovt_list circle;			/* fair: turns of contexts with waiting FCs */
 	u64 next_position[OVT_RING_COUNT];
 	u64 waiting[OVT_RING_COUNT];		/* FCs arrived, not started, not dropped */
-	u32 unfinished;				/* running, committed or in a ring */
-	u32 resting;				/* of them, held back by quotas */
+	u64 unfinished;				/* FCs running, committed or in a ring */
+	u64 resting;				/* of them, held back by quotas */
 	u32 executed;				/* the running FC has nothing left to execute */
 	u64 start_ns;
 	u64 end_ns;				/* OVT_TIME_NEVER until known */
@@ -318,7 +318,7 @@ enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);
 enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns);
 
 /* FCs of @core (from 1) that run, are committed or wait in a ring. */
-u32 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core);
+u64 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core);
 
 /*
  * The earliest horizon at which ovt_fw_advance() has something to do; OVT_TIME_NEVER.  That may be

@@ -13,14 +13,14 @@
  */
 #include "sched/internal.h"
 
-/* Whom the walk over the waiting tasks has passed so far. */
+/* A look for the next task of a queue. */
 struct look {
 	struct ovt_sched *sched;
 	struct ovt_sched_queue *queue;
 	u64 now;
-	u64 cores;	/* all of them; bit k - 1: core k */
-	u64 barred;	/* of them, those on which nobody further down may take a slot */
-	bool full;	/* the task limit is reached */
+	bool full;			/* the task limit is reached */
+	struct ovt_sched_task *best;	/* so far; NULL: none */
+	u32 core;			/* of @best, if it begins with a BPU segment */
 };
 
 static u64 core_bit(u32 core)
@@ -28,7 +28,7 @@ static u64 core_bit(u32 core)
 	return 1ull << (core - 1);
 }
 
-static u32 unfinished(const struct ovt_sched *sched, u32 core)
+static u64 unfinished(const struct ovt_sched *sched, u32 core)
 {
 	return sched->config.unfinished(sched->config.host, core);
 }
@@ -44,48 +44,74 @@ u32 ovt_sched_least_loaded(const struct ovt_sched *sched)
 	return best;
 }
 
-static u32 holders_in_the_way(const struct look *look, const struct ovt_sched_task *task, u32 core)
+/* A slot is free if fewer holders than there are slots stand in the way. */
+static bool slot_free(const struct look *look, const struct ovt_sched_task *task, u32 number)
 {
-	const struct ovt_list *head = &look->queue->holders;
-	const struct ovt_list *link;
-	u32 count = 0;
-
-	for (link = head->next; link != head; link = link->next) {
-		const struct ovt_sched_task *holder =
-			ovt_container_of(link, struct ovt_sched_task, holder_link);
-
-		if (holder->placed_core != core)
-			continue;
-		if (!ovt_sched_in_gap(holder) ||
-		    !look->sched->config.policy->may_insert(look->sched, holder, task, look->now))
-			count++;
-	}
-	return count;
-}
-
-static bool slot_free(const struct look *look, const struct ovt_sched_task *task, u32 core)
-{
+	struct ovt_sched_queue_core *core = &look->queue->cores[number - 1];
 	u32 slots = look->sched->config.slots;
 
-	return look->queue->holders_on[core - 1] < slots ||
-	       holders_in_the_way(look, task, core) < slots;
+	look->sched->steps++;
+	return core->holders < slots ||
+	       core->holders - ovt_sched_gaps_open_to(look->sched, &core->gaps, task->bpu_time,
+						      look->now) < slots;
 }
 
-static bool core_open(const struct look *look, const struct ovt_sched_task *task, u32 core)
+static bool is_better(const struct look *look, const struct ovt_sched_task *task,
+		      const struct ovt_sched_task *than)
 {
-	return !(look->barred & core_bit(core)) && slot_free(look, task, core);
+	return task && (!than || ovt_sched_goes_before(look->sched, task, than));
 }
 
-/* Where the first BPU segment of @task may go now; 0: nowhere. */
-static u32 open_core(const struct look *look, const struct ovt_sched_task *task)
+static void may_go(struct look *look, struct ovt_sched_task *task, u32 core)
+{
+	if (!is_better(look, task, look->best))
+		return;
+	look->best = task;
+	look->core = core;
+}
+
+/* The best placed task that wants a slot and waits for nothing else; NULL: none. */
+static struct ovt_sched_task *first_for_slot(const struct look *look,
+					     const struct ovt_sched_wanting *wanting)
+{
+	struct ovt_sched_task *ready = ovt_sched_first(&wanting->ready);
+	struct ovt_sched_task *waiting = look->full ? NULL : ovt_sched_first(&wanting->waiting);
+
+	return is_better(look, ready, waiting) ? ready : waiting;
+}
+
+/*
+ * The first task of each core, unless somebody better placed goes or bars them all: @any, the
+ * first that takes any core, does so if it does not go itself.  The cores that are barred for @any.
+ */
+static u64 look_at_cores(struct look *look, const struct ovt_sched_task *any)
+{
+	u64 left = look->queue->cores_ready | (look->full ? 0 : look->queue->cores_waiting);
+	u64 barred = 0;
+
+	for (; left; left &= left - 1) {
+		u32 core = (u32)__builtin_ctzll(left) + 1;
+		struct ovt_sched_task *task =
+			first_for_slot(look, &look->queue->cores[core - 1].wanting);
+
+		if (!is_better(look, task, look->best) || !is_better(look, task, any))
+			continue;
+		if (slot_free(look, task, core))
+			may_go(look, task, core);
+		else
+			barred |= core_bit(core);
+	}
+	return barred;
+}
+
+/* Where @task, which takes any core, may go now; 0: nowhere. */
+static u32 open_core(const struct look *look, const struct ovt_sched_task *task, u64 barred)
 {
 	u32 best = 0;
 	u32 core;
 
-	if (task->core)
-		return core_open(look, task, task->core) ? task->core : 0;
 	for (core = 1; core <= look->sched->config.core_count; core++) {
-		if (!core_open(look, task, core))
+		if ((barred & core_bit(core)) || !slot_free(look, task, core))
 			continue;
 		if (!best || unfinished(look->sched, core) < unfinished(look->sched, best))
 			best = core;
@@ -93,73 +119,17 @@ static u32 open_core(const struct look *look, const struct ovt_sched_task *task)
 	return best;
 }
 
-static void bar(struct look *look, const struct ovt_sched_task *task)
+static void look_at_slots(struct look *look)
 {
-	look->barred |= task->core ? core_bit(task->core) : look->cores;
-}
-
-static bool may_go(struct look *look, const struct ovt_sched_task *task, u32 *core)
-{
-	*core = 0;
-	if (ovt_sched_is_high(task)) {
-		if (ovt_sched_next_is_bpu(task))
-			*core = task->core ? task->core : ovt_sched_least_loaded(look->sched);
-		return true;
-	}
-	if (look->full && task->state == OVT_SCHED_WAITING)
-		return false;
-	if (!ovt_sched_next_is_bpu(task))
-		return true;
-	*core = open_core(look, task);
-	if (!*core)
-		bar(look, task);
-	return *core;
-}
-
-/*
- * Nobody further down may go: spares the walk down a long queue.  Those passed that wanted a slot
- * have barred their cores, so the counts may include them.
- */
-static bool nobody_left(const struct look *look)
-{
-	const struct ovt_sched_queue *queue = look->queue;
-	u64 open = look->cores & ~look->barred;
-	u64 wanted = queue->wanted_ready.cores;
-	u32 any = queue->wanted_ready.any;
-
-	if (queue->waiting_high)
-		return false;
-	if (!look->full) {
-		if (queue->waiting_cpu_first)
-			return false;
-		wanted |= queue->wanted.cores;
-		any += queue->wanted.any;
-	}
-	return !(open & wanted) && !(open && any);
-}
-
-/* Cores where the holders that are in no gap leave no slot, whoever asks. */
-static u64 full_cores(const struct look *look)
-{
-	const struct ovt_list *head = &look->queue->holders;
-	u32 slots = look->sched->config.slots;
-	const struct ovt_list *link;
-	u32 gaps[OVT_SCHED_MAX_CORES];
-	u64 full = 0;
+	struct ovt_sched_task *any = first_for_slot(look, &look->queue->any);
+	u64 barred = look_at_cores(look, any);
 	u32 core;
 
-	memset(gaps, 0, sizeof(gaps));
-	for (link = head->next; link != head; link = link->next) {
-		const struct ovt_sched_task *holder =
-			ovt_container_of(link, struct ovt_sched_task, holder_link);
-
-		if (ovt_sched_in_gap(holder))
-			gaps[holder->placed_core - 1]++;
-	}
-	for (core = 1; core <= look->sched->config.core_count; core++)
-		if (look->queue->holders_on[core - 1] - gaps[core - 1] >= slots)
-			full |= core_bit(core);
-	return full;
+	if (!is_better(look, any, look->best))
+		return;
+	core = open_core(look, any, barred);
+	if (core)
+		may_go(look, any, core);
 }
 
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
@@ -170,19 +140,15 @@ struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 		.sched = sched,
 		.queue = queue,
 		.now = now,
-		.cores = ~0ull >> (OVT_SCHED_MAX_CORES - sched->config.core_count),
 		.full = queue->dispatched >= sched->config.task_limit,
 	};
-	struct ovt_list *link;
 
-	look.barred = full_cores(&look);
-	for (link = queue->waiting.next; link != &queue->waiting; link = link->next) {
-		struct ovt_sched_task *task = ovt_container_of(link, struct ovt_sched_task, link);
-
-		if (nobody_left(&look))
-			return NULL;
-		if (may_go(&look, task, core))
-			return task;
-	}
-	return NULL;
+	may_go(&look, ovt_sched_first(&queue->high), 0);
+	if (!look.full)
+		may_go(&look, ovt_sched_first(&queue->cpu_first), 0);
+	look_at_slots(&look);
+	if (look.best && ovt_sched_is_high(look.best) && ovt_sched_next_is_bpu(look.best))
+		look.core = look.best->core ? look.best->core : ovt_sched_least_loaded(sched);
+	*core = look.core;
+	return look.best;
 }

@@ -16,6 +16,24 @@ static inline bool ovt_sched_has_begun_bpu(const struct ovt_sched_task *task)
 	return task->placed_core != 0;
 }
 
+/* waiting.c: the trees in which tasks wait for their turn. */
+bool ovt_sched_goes_before(struct ovt_sched *sched, const struct ovt_sched_task *a,
+			   const struct ovt_sched_task *b);
+void ovt_sched_enter_waiting(struct ovt_sched_task *task);
+void ovt_sched_leave_waiting(struct ovt_sched_task *task);
+void ovt_sched_enter_cpu_waiting(struct ovt_sched_task *task);
+void ovt_sched_leave_cpu_waiting(struct ovt_sched_task *task);
+/* The best placed one; NULL: none. */
+struct ovt_sched_task *ovt_sched_first(const struct ovt_tree *tree);
+
+/* gap.c: of those who hold a slot; of others the three do nothing. */
+void ovt_sched_open_gap(struct ovt_sched_task *holder);	/* its CPU segment waits for a worker */
+void ovt_sched_run_gap(struct ovt_sched_task *holder, u64 now);		/* runs */
+void ovt_sched_close_gap(struct ovt_sched_task *holder);		/* is over */
+/* Into how many a task with @bpu_time may be inserted. */
+u32 ovt_sched_gaps_open_to(struct ovt_sched *sched, struct ovt_sched_gaps *gaps, u64 bpu_time,
+			   u64 now);
+
 /* dispatch.c */
 u32 ovt_sched_least_loaded(const struct ovt_sched *sched);
 /* NULL: none may.  @core: where its BPU segment goes, if that is what it begins with. */

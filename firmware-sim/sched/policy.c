@@ -46,48 +46,6 @@ static int by_arrival(const struct ovt_sched_task *a, const struct ovt_sched_tas
 	return 0;
 }
 
-struct product {
-	u64 high;
-	u64 low;
-};
-
-static struct product multiply(u64 a, u64 b)
-{
-	u64 a_low = (u32)a, a_high = a >> 32;
-	u64 b_low = (u32)b, b_high = b >> 32;
-	u64 low = a_low * b_low;
-	u64 middle = a_high * b_low + (low >> 32);
-	u64 cross = a_low * b_high + (u32)middle;
-
-	return (struct product){
-		.high = a_high * b_high + (middle >> 32) + (cross >> 32),
-		.low = (cross << 32) | (u32)low,
-	};
-}
-
-/* a * b < c * d, however large. */
-static bool product_below(u64 a, u64 b, u64 c, u64 d)
-{
-	struct product left = multiply(a, b);
-	struct product right = multiply(c, d);
-
-	if (left.high != right.high)
-		return left.high < right.high;
-	return left.low < right.low;
-}
-
-/* What is left of the CPU segment in the gap: all of it while no worker has taken it. */
-static u64 remaining_gap(const struct ovt_sched_task *holder, u64 now)
-{
-	u64 whole = holder->segments[holder->segment].time;
-	u64 spent;
-
-	if (holder->state == OVT_SCHED_CPU_WAITING)
-		return whole;
-	spent = now - holder->segment_start;
-	return spent < whole ? whole - spent : 0;
-}
-
 /* The BPU segment after the gap. */
 static u64 next_bpu_time(const struct ovt_sched_task *holder)
 {
@@ -98,41 +56,28 @@ static u64 next_bpu_time(const struct ovt_sched_task *holder)
 	return holder->segments[segment].time;
 }
 
-/* (bpu - remaining) / next * 100 < threshold, exactly. */
-static bool within_threshold(const struct ovt_sched *sched, const struct ovt_sched_task *holder,
-			     const struct ovt_sched_task *waiting, u64 now)
+/*
+ * (bpu - remaining) / next * 100 < threshold is bpu < remaining + next * threshold / 100, exactly,
+ * if that is rounded up.
+ */
+static void insert_by_rules(const struct ovt_sched *sched, const struct ovt_sched_task *holder,
+			    struct ovt_sched_insertion *insertion)
 {
-	u64 remaining = remaining_gap(holder, now);
+	u64 whole = holder->segments[holder->segment].time;
+	struct ovt_wide late = ovt_wide_multiply(next_bpu_time(holder),
+						 sched->config.threshold_percent);
 
-	if (waiting->bpu_time < remaining)
-		return true;
-	return product_below(waiting->bpu_time - remaining, 100, next_bpu_time(holder),
-			     sched->config.threshold_percent);
-}
-
-static bool insert_by_rules(const struct ovt_sched *sched, const struct ovt_sched_task *holder,
-			    const struct ovt_sched_task *waiting, u64 now)
-{
-	return within_threshold(sched, holder, waiting, now) ||
-	       waiting->bpu_time < sched->config.insert_max_time ||
-	       holder->segments[holder->segment].time > sched->config.wait_dispatch_time;
-}
-
-static bool insert_never(const struct ovt_sched *sched, const struct ovt_sched_task *holder,
-			 const struct ovt_sched_task *waiting, u64 now)
-{
-	(void)sched;
-	(void)holder;
-	(void)waiting;
-	(void)now;
-	return false;
+	insertion->slack = ovt_wide_hundredth(late);
+	insertion->floor = whole > sched->config.wait_dispatch_time ?
+				   ovt_wide_most() :
+				   ovt_wide(sched->config.insert_max_time);
 }
 
 static const struct ovt_sched_policy policies[] = {
-	{ .name = "priority", .compare = by_priority, .may_insert = insert_by_rules },
-	{ .name = "fifo", .compare = by_arrival, .may_insert = insert_never },
-	{ .name = "shortest", .compare = by_bpu_time, .may_insert = insert_by_rules },
-	{ .name = "deadline", .compare = by_deadline, .may_insert = insert_by_rules },
+	{ .name = "priority", .compare = by_priority, .insertion = insert_by_rules },
+	{ .name = "fifo", .compare = by_arrival },
+	{ .name = "shortest", .compare = by_bpu_time, .insertion = insert_by_rules },
+	{ .name = "deadline", .compare = by_deadline, .insertion = insert_by_rules },
 };
 
 const struct ovt_sched_policy *ovt_sched_policy_at(u32 index)

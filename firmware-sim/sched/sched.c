@@ -12,68 +12,83 @@ void ovt_sched_init(struct ovt_sched *sched, const struct ovt_sched_config *conf
 {
 	memset(sched, 0, sizeof(*sched));
 	sched->config = *config;
-	ovt_list_init(&sched->queues);
-	ovt_list_init(&sched->processes);
+}
+
+static bool queue_before(const void *context, const struct ovt_tree_node *a,
+			 const struct ovt_tree_node *b)
+{
+	(void)context;
+	return ovt_container_of(a, struct ovt_sched_queue, link)->place <
+	       ovt_container_of(b, struct ovt_sched_queue, link)->place;
 }
 
 /* Something may go in @queue: it is to be looked at, in its place among the others. */
 static void look_at(struct ovt_sched_queue *queue)
 {
-	struct ovt_list *head = &queue->sched->queues;
-	struct ovt_list *after = head->previous;
+	struct ovt_sched *sched = queue->sched;
 
-	if (!ovt_list_empty(&queue->link))
-		return;
-	while (after != head &&
-	       ovt_container_of(after, struct ovt_sched_queue, link)->place > queue->place)
-		after = after->previous;
-	ovt_list_append(after->next, &queue->link);
+	if (!ovt_tree_holds(&queue->link))
+		ovt_tree_insert(&sched->queues, &queue->link, queue_before, NULL, &sched->steps);
 }
 
-/* The same for @process, if it has a CPU segment waiting and a worker idle. */
+static void look_away(struct ovt_sched_queue *queue)
+{
+	struct ovt_sched *sched = queue->sched;
+
+	if (ovt_tree_holds(&queue->link))
+		ovt_tree_remove(&sched->queues, &queue->link, &sched->steps);
+}
+
+static bool process_before(const void *context, const struct ovt_tree_node *a,
+			   const struct ovt_tree_node *b)
+{
+	(void)context;
+	return ovt_container_of(a, struct ovt_sched_process, link)->place <
+	       ovt_container_of(b, struct ovt_sched_process, link)->place;
+}
+
+/* The same for @process, as long as it has a CPU segment waiting and a worker idle. */
 static void look_at_workers(struct ovt_sched_process *process)
 {
 	struct ovt_sched *sched = process->queue->sched;
-	struct ovt_list *head = &sched->processes;
-	struct ovt_list *after = head->previous;
+	bool may_run = !ovt_tree_empty(&process->cpu_waiting) &&
+		       process->workers_busy < sched->config.worker_count;
 
-	if (!ovt_list_empty(&process->link) || ovt_list_empty(&process->cpu_waiting) ||
-	    process->workers_busy >= sched->config.worker_count)
+	if (may_run == ovt_tree_holds(&process->link))
 		return;
-	while (after != head &&
-	       ovt_container_of(after, struct ovt_sched_process, link)->place > process->place)
-		after = after->previous;
-	ovt_list_append(after->next, &process->link);
+	if (may_run)
+		ovt_tree_insert(&sched->processes, &process->link, process_before, NULL,
+				&sched->steps);
+	else
+		ovt_tree_remove(&sched->processes, &process->link, &sched->steps);
 }
 
-void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue)
+void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue,
+			 struct ovt_sched_queue_core *cores)
 {
 	memset(queue, 0, sizeof(*queue));
+	memset(cores, 0, sched->config.core_count * sizeof(*cores));
 	queue->sched = sched;
 	queue->place = ++sched->next_place;
-	ovt_list_init(&queue->link);
-	ovt_list_init(&queue->waiting);
-	ovt_list_init(&queue->holders);
+	queue->cores = cores;
 }
 
 void ovt_sched_remove_queue(struct ovt_sched_queue *queue)
 {
-	ovt_list_remove(&queue->link);
+	look_away(queue);
 }
 
 void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *process,
 			   struct ovt_sched_queue *queue)
 {
+	memset(process, 0, sizeof(*process));
 	process->queue = queue;
 	process->place = ++sched->next_place;
-	process->workers_busy = 0;
-	ovt_list_init(&process->link);
-	ovt_list_init(&process->cpu_waiting);
 }
 
 void ovt_sched_remove_process(struct ovt_sched_process *process)
 {
-	ovt_list_remove(&process->link);
+	look_at_workers(process);
 }
 
 static bool act(struct ovt_sched_action *action, enum ovt_sched_action_type type,
@@ -86,115 +101,47 @@ static bool act(struct ovt_sched_action *action, enum ovt_sched_action_type type
 	return true;
 }
 
-static void count_wanted(struct ovt_sched_wanted *wanted, u32 core, u32 change)
+static struct ovt_sched_queue_core *queue_core_of(const struct ovt_sched_task *task)
 {
-	u64 bit;
-
-	if (!core) {
-		wanted->any += change;
-		return;
-	}
-	bit = 1ull << (core - 1);
-	wanted->on[core - 1] += change;
-	wanted->cores = wanted->on[core - 1] ? wanted->cores | bit : wanted->cores & ~bit;
+	return &task->process->queue->cores[task->placed_core - 1];
 }
 
-static void count_waiting(struct ovt_sched_task *task, u32 change)
+static void enter_waiting(struct ovt_sched_task *task)
 {
-	struct ovt_sched_queue *queue = task->process->queue;
-
-	if (ovt_sched_is_high(task))
-		queue->waiting_high += change;
-	else if (task->state == OVT_SCHED_READY)
-		count_wanted(&queue->wanted_ready, task->core, change);
-	else if (ovt_sched_next_is_bpu(task))
-		count_wanted(&queue->wanted, task->core, change);
-	else
-		queue->waiting_cpu_first += change;
+	ovt_sched_enter_waiting(task);
+	look_at(task->process->queue);
 }
 
-/* Whether @a goes before @b: by the policy, then by what came first. */
-static bool goes_before(const struct ovt_sched *sched, const struct ovt_sched_task *a,
-			const struct ovt_sched_task *b, bool on_cpu)
+/* Its current segment is one for a CPU worker; if it holds a slot, that is a gap. */
+static void enter_cpu_waiting(struct ovt_sched_task *task)
 {
-	int order = sched->config.policy->compare(a, b);
-
-	if (order)
-		return order < 0;
-	return on_cpu ? a->dispatch_sequence < b->dispatch_sequence :
-			a->arrival_sequence < b->arrival_sequence;
-}
-
-/*
- * Puts @task in its place in a sorted list.  From both ends at once: an arrival mostly belongs near
- * the end, and a task that comes back or goes first near the beginning.
- */
-static void insert(const struct ovt_sched *sched, struct ovt_list *head,
-		   struct ovt_sched_task *task, bool on_cpu)
-{
-	struct ovt_list *front = head->next;
-	struct ovt_list *back = head->previous;
-
-	for (;;) {
-		if (back == head ||
-		    !goes_before(sched, task, ovt_container_of(back, struct ovt_sched_task, link),
-				 on_cpu)) {
-			ovt_list_append(back->next, &task->link);
-			return;
-		}
-		if (goes_before(sched, task, ovt_container_of(front, struct ovt_sched_task, link),
-				on_cpu)) {
-			ovt_list_append(front, &task->link);
-			return;
-		}
-		back = back->previous;
-		front = front->next;
-	}
-}
-
-static void enter_waiting(struct ovt_sched *sched, struct ovt_sched_task *task)
-{
-	struct ovt_sched_queue *queue = task->process->queue;
-
-	insert(sched, &queue->waiting, task, false);
-	count_waiting(task, 1);
-	look_at(queue);
-}
-
-static void leave_waiting(struct ovt_sched_task *task)
-{
-	count_waiting(task, -1u);
-	ovt_list_remove(&task->link);
-}
-
-static void enter_cpu_waiting(struct ovt_sched *sched, struct ovt_sched_task *task)
-{
-	insert(sched, &task->process->cpu_waiting, task, true);
 	task->state = OVT_SCHED_CPU_WAITING;
+	ovt_sched_enter_cpu_waiting(task);
+	look_at_workers(task->process);
+	ovt_sched_open_gap(task);
+}
+
+static void leave_cpu_waiting(struct ovt_sched_task *task)
+{
+	ovt_sched_leave_cpu_waiting(task);
 	look_at_workers(task->process);
 }
 
 static void take_slot(struct ovt_sched_task *task)
 {
-	struct ovt_sched_queue *queue = task->process->queue;
-
 	if (ovt_sched_is_high(task))
 		return;
 	task->holds_slot = true;
-	queue->holders_on[task->placed_core - 1]++;
-	ovt_list_append(&queue->holders, &task->holder_link);
+	queue_core_of(task)->holders++;
 }
 
 static void release_slot(struct ovt_sched_task *task)
 {
-	struct ovt_sched_queue *queue = task->process->queue;
-
 	if (!task->holds_slot)
 		return;
 	task->holds_slot = false;
-	look_at(queue);
-	queue->holders_on[task->placed_core - 1]--;
-	ovt_list_remove(&task->holder_link);
+	look_at(task->process->queue);
+	queue_core_of(task)->holders--;
 }
 
 static bool end_task(struct ovt_sched_task *task, struct ovt_sched_action *action)
@@ -222,6 +169,8 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 	task->dispatch_sequence = 0;
 	task->dispatch_time = 0;
 	task->segment_start = 0;
+	memset(&task->link, 0, sizeof(task->link));
+	memset(&task->gap, 0, sizeof(task->gap));
 	task->arrival_sequence = ++sched->next_arrival;
 	task->arrival_time = now;
 	for (segment = 0; segment < task->segment_count; segment++) {
@@ -231,24 +180,23 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 		task->bpu_time += task->segments[segment].time;
 	}
 	task->state = OVT_SCHED_WAITING;
-	enter_waiting(sched, task);
+	enter_waiting(task);
 }
 
 /* A segment after the first: the device or a worker at once, the first BPU segment in its turn. */
-static bool go_on(struct ovt_sched *sched, struct ovt_sched_task *task,
-		  struct ovt_sched_action *action)
+static bool go_on(struct ovt_sched_task *task, struct ovt_sched_action *action)
 {
 	task->segment++;
 	if (task->segment == task->segment_count)
 		return end_task(task, action);
 	if (!ovt_sched_next_is_bpu(task)) {
-		enter_cpu_waiting(sched, task);
+		enter_cpu_waiting(task);
 		look_at(task->process->queue);
 		return false;
 	}
 	if (!ovt_sched_has_begun_bpu(task)) {
 		task->state = OVT_SCHED_READY;
-		enter_waiting(sched, task);
+		enter_waiting(task);
 		return false;
 	}
 	task->state = OVT_SCHED_BPU;
@@ -258,9 +206,11 @@ static bool go_on(struct ovt_sched *sched, struct ovt_sched_task *task,
 bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *task, bool ok,
 			     struct ovt_sched_action *action)
 {
+	(void)sched;
 	if (task->state == OVT_SCHED_CPU_RUNNING) {
 		task->process->workers_busy--;
 		look_at_workers(task->process);
+		ovt_sched_close_gap(task);
 	} else {
 		task->bpu_left--;
 		if (!task->bpu_left)
@@ -268,7 +218,7 @@ bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *tas
 	}
 	if (!ok || task->cancelled)
 		return end_task(task, action);
-	return go_on(sched, task, action);
+	return go_on(task, action);
 }
 
 bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
@@ -281,11 +231,12 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 	case OVT_SCHED_WAITING:
 	case OVT_SCHED_READY:
 		task->cancelled = true;
-		leave_waiting(task);
+		ovt_sched_leave_waiting(task);
 		return end_task(task, action);
 	case OVT_SCHED_CPU_WAITING:
 		task->cancelled = true;
-		ovt_list_remove(&task->link);
+		leave_cpu_waiting(task);
+		ovt_sched_close_gap(task);
 		return end_task(task, action);
 	case OVT_SCHED_CPU_RUNNING:
 		task->cancelled = true;
@@ -302,7 +253,7 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u32 core, u64 now,
 		     struct ovt_sched_action *action)
 {
-	leave_waiting(task);
+	ovt_sched_leave_waiting(task);
 	if (!task->dispatch_sequence) {
 		task->dispatch_sequence = ++sched->next_dispatch;
 		task->dispatch_time = now;
@@ -310,7 +261,7 @@ static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u32 c
 			task->process->queue->dispatched++;
 	}
 	if (!ovt_sched_next_is_bpu(task)) {
-		enter_cpu_waiting(sched, task);
+		enter_cpu_waiting(task);
 		return false;
 	}
 	task->placed_core = core;
@@ -329,47 +280,35 @@ static bool dispatch_from(struct ovt_sched *sched, struct ovt_sched_queue *queue
 		if (dispatch(sched, task, core, now, action))
 			return true;
 	}
-	ovt_list_remove(&queue->link);
+	look_away(queue);
 	return false;
 }
 
-/* The best placed CPU segment of @process; it leaves the list when there is nothing more to run. */
-static bool run_cpu(struct ovt_sched *sched, struct ovt_sched_process *process, u64 now,
-		    struct ovt_sched_action *action)
+/* The best placed CPU segment of @process, which has one and an idle worker. */
+static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched_action *action)
 {
-	struct ovt_sched_task *task;
+	struct ovt_sched_task *task = ovt_sched_first(&process->cpu_waiting);
 
-	/* Its last one may have been cancelled since. */
-	if (ovt_list_empty(&process->cpu_waiting)) {
-		ovt_list_remove(&process->link);
-		return false;
-	}
-	task = ovt_container_of(process->cpu_waiting.next, struct ovt_sched_task, link);
-	ovt_list_remove(&task->link);
 	process->workers_busy++;
-	if (ovt_list_empty(&process->cpu_waiting) ||
-	    process->workers_busy >= sched->config.worker_count)
-		ovt_list_remove(&process->link);
+	leave_cpu_waiting(task);
 	task->state = OVT_SCHED_CPU_RUNNING;
 	task->segment_start = now;
-	return act(action, OVT_SCHED_RUN_CPU, task);
+	ovt_sched_run_gap(task, now);
+	act(action, OVT_SCHED_RUN_CPU, task);
 }
 
 bool ovt_sched_next(struct ovt_sched *sched, u64 now, struct ovt_sched_action *action)
 {
-	while (!ovt_list_empty(&sched->queues)) {
+	while (!ovt_tree_empty(&sched->queues)) {
 		struct ovt_sched_queue *queue =
-			ovt_container_of(sched->queues.next, struct ovt_sched_queue, link);
+			ovt_container_of(sched->queues.first, struct ovt_sched_queue, link);
 
 		if (dispatch_from(sched, queue, now, action))
 			return true;
 	}
-	while (!ovt_list_empty(&sched->processes)) {
-		struct ovt_sched_process *process =
-			ovt_container_of(sched->processes.next, struct ovt_sched_process, link);
-
-		if (run_cpu(sched, process, now, action))
-			return true;
-	}
-	return false;
+	if (ovt_tree_empty(&sched->processes))
+		return false;
+	run_cpu(ovt_container_of(sched->processes.first, struct ovt_sched_process, link), now,
+		action);
+	return true;
 }

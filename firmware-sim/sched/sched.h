@@ -20,6 +20,9 @@
  * An action is carried out before the next call: the next decision counts on it.  Of several
  * ends of one instant the host reports first that of the task dispatched first.
  *
+ * With n tasks a call takes O(log n + cores) steps, which ovt_sched.steps counts.  ovt_sched_next()
+ * takes as many for each task that it puts into the queue for CPU workers before it returns.
+ *
  * Words.  A task is *waiting* until it is dispatched; it is *ready* when it was dispatched, has
  * run its leading CPU segments and needs a slot for its first BPU segment.  It holds the slot
  * until its last BPU segment has ended.  A holder is in a *gap* while its current segment is a CPU
@@ -30,6 +33,8 @@
 
 #include <ovt_port.h>
 #include "ovt_list.h"
+#include "sched/tree.h"
+#include "sched/wide.h"
 
 #define OVT_SCHED_MAX_CORES	64u
 #define OVT_SCHED_PRIORITY_HIGH	255u
@@ -37,19 +42,27 @@
 struct ovt_sched;
 struct ovt_sched_task;
 
+/*
+ * Who may be inserted into a gap: tasks with less BPU time than @floor, and those with less than
+ * what is left of the gap's CPU segment plus @slack.
+ */
+struct ovt_sched_insertion {
+	struct ovt_wide floor;
+	struct ovt_wide slack;		/* below 2^127 */
+};
+
 /**
  * struct ovt_sched_policy - what differs between policies
  * @name: stable, as users give it
  * @compare: < 0 if @a goes before @b, > 0 if after it, 0 if arrival (or, for CPU workers, dispatch)
  *	decides; constant while a task waits
- * @may_insert: @waiting may use the slot that @holder, which is in a gap, keeps.  Once false it
- *	stays so until a segment of @holder ends.
+ * @insertion: who may use the slot that @holder, whose gap begins, keeps.  NULL: nobody
  */
 struct ovt_sched_policy {
 	const char *name;
 	int (*compare)(const struct ovt_sched_task *a, const struct ovt_sched_task *b);
-	bool (*may_insert)(const struct ovt_sched *sched, const struct ovt_sched_task *holder,
-			   const struct ovt_sched_task *waiting, u64 now);
+	void (*insertion)(const struct ovt_sched *sched, const struct ovt_sched_task *holder,
+			  struct ovt_sched_insertion *insertion);
 };
 
 /* NULL past the last.  The first is the default: priority, custom_id, and the insertion rules. */
@@ -78,47 +91,71 @@ struct ovt_sched_config {
 	u64 threshold_percent;
 	u64 insert_max_time;
 	u64 wait_dispatch_time;
-	u32 (*unfinished)(void *host, u32 core);
+	u64 (*unfinished)(void *host, u32 core);
 	void *host;
 };
 
 struct ovt_sched {
 	struct ovt_sched_config config;
-	struct ovt_list queues;		/* to be looked at, in order */
-	struct ovt_list processes;	/* with a CPU segment for an idle worker, in order */
+	struct ovt_tree queues;		/* to be looked at, in order */
+	struct ovt_tree processes;	/* with a CPU segment for an idle worker, in order */
+	u64 steps;			/* tree nodes and tasks looked at so far, by all calls */
 	u64 next_place;
 	u64 next_arrival;
 	u64 next_dispatch;
 };
 
-/* How many tasks want a slot, by the core that they ask for. */
-struct ovt_sched_wanted {
-	u32 any;
-	u32 on[OVT_SCHED_MAX_CORES];
-	u64 cores;			/* bit k - 1: @on of core k is not 0 */
+/* Tasks below 255 that want a slot on the same core, or on any, best placed first. */
+struct ovt_sched_wanting {
+	struct ovt_tree waiting;
+	struct ovt_tree ready;
 };
 
-/* A library queue, embedded in the host's own; all fields are the scheduler's. */
+/* The gaps of a core's holders that the policy opens to anybody, by limit: see sched/gap.c. */
+struct ovt_sched_gaps {
+	struct ovt_tree steady;
+	struct ovt_tree falling;
+	struct ovt_tree turns;		/* the falling ones, by when they reach their floor */
+};
+
+/* A task's gap; all fields are the scheduler's. */
+struct ovt_sched_gap {
+	struct ovt_tree_node link;	/* in steady or falling */
+	struct ovt_tree_node turn;	/* in turns */
+	struct ovt_wide limit;		/* while it falls: plus the present time */
+	struct ovt_wide floor;
+};
+
+/* What a queue keeps of one core; all fields are the scheduler's. */
+struct ovt_sched_queue_core {
+	struct ovt_sched_wanting wanting;	/* this core and no other */
+	struct ovt_sched_gaps gaps;
+	u32 holders;
+};
+
+/*
+ * A library queue, embedded in the host's own; all fields are the scheduler's.  Tasks that only
+ * differ in their place wait in one tree: of each, only the first can be the next to go.
+ */
 struct ovt_sched_queue {
 	struct ovt_sched *sched;
-	struct ovt_list link;		/* alone unless something changed since none might go */
+	struct ovt_tree_node link;	/* in a tree if something changed since none might go */
 	u64 place;
-	struct ovt_list waiting;	/* waiting and ready tasks, best placed first */
-	struct ovt_list holders;
-	u32 holders_on[OVT_SCHED_MAX_CORES];
+	struct ovt_tree high;		/* of priority 255 */
+	struct ovt_tree cpu_first;	/* below: not dispatched, begin with a CPU segment */
+	struct ovt_sched_wanting any;	/* below: want a slot on any core */
+	struct ovt_sched_queue_core *cores;
+	u64 cores_waiting;		/* bit k - 1: of core k @wanting.waiting is not empty */
+	u64 cores_ready;		/* the same of @wanting.ready */
 	u32 dispatched;			/* tasks that count for the task limit */
-	u32 waiting_high;		/* of @waiting: of priority 255 */
-	u32 waiting_cpu_first;		/* below 255: not dispatched, begin with a CPU segment */
-	struct ovt_sched_wanted wanted;		/* below 255: not dispatched, want a slot */
-	struct ovt_sched_wanted wanted_ready;	/* the same, dispatched */
 };
 
 /* What shares CPU workers, embedded in the host's own; all fields are the scheduler's. */
 struct ovt_sched_process {
-	struct ovt_list link;		/* alone unless a CPU segment may be run */
+	struct ovt_tree_node link;	/* in a tree if a CPU segment may be run */
 	u64 place;
 	struct ovt_sched_queue *queue;
-	struct ovt_list cpu_waiting;	/* tasks, best placed first */
+	struct ovt_tree cpu_waiting;	/* tasks, best placed first */
 	u32 workers_busy;
 };
 
@@ -165,8 +202,8 @@ struct ovt_sched_task {
 	u64 arrival_time;
 	u64 dispatch_time;
 	u64 segment_start;		/* the current CPU segment, once it runs */
-	struct ovt_list link;		/* waiting, or cpu_waiting */
-	struct ovt_list holder_link;
+	struct ovt_tree_node link;	/* in the tree in which it waits */
+	struct ovt_sched_gap gap;
 };
 
 enum ovt_sched_action_type {
@@ -187,9 +224,11 @@ void ovt_sched_init(struct ovt_sched *sched, const struct ovt_sched_config *conf
 
 /*
  * Queues are served in the order in which they were added, and so are processes.  A process
- * belongs to one queue; processes that share one are in service mode.
+ * belongs to one queue; processes that share one are in service mode.  @cores: storage, one for
+ * each of the scheduler's cores, the queue's until it is removed.
  */
-void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue);
+void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue,
+			 struct ovt_sched_queue_core *cores);
 void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *process,
 			   struct ovt_sched_queue *queue);
 /* All tasks of @process are over.  A queue is removed after its processes. */

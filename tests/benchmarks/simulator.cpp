@@ -76,6 +76,32 @@ void tasks_with_gaps(benchmark::State& state) {
 }
 BENCHMARK(tasks_with_gaps)->Unit(benchmark::kMillisecond);
 
+/// Three classes of Poisson arrivals, together three times what the core can do: the queue grows to
+/// two thirds of the tasks, each of one FC.
+void overloaded_queue(benchmark::State& state) {
+    json document = json::parse(R"({
+        "version": 1, "kind": "task", "cores": 1, "core_limit": 1,
+        "models": {"small": {"segments": [{"bpu": [500]}]},
+                   "middle": {"segments": [{"bpu": [1000]}]},
+                   "large": {"segments": [{"bpu": [1500]}]}},
+        "loads": [
+            {"id": "small", "model": "small", "priority": 30,
+             "arrivals": {"type": "poisson", "mean": 500}},
+            {"id": "middle", "model": "middle", "priority": 20,
+             "arrivals": {"type": "poisson", "mean": 1000}},
+            {"id": "large", "model": "large", "priority": 10,
+             "arrivals": {"type": "poisson", "mean": 1500}}]})");
+    for (json& load : document["loads"])
+        load["count"] = state.range(0) / 3;
+    run(state, document);
+}
+BENCHMARK(overloaded_queue)
+    ->ArgName("tasks")
+    ->Arg(10'000)
+    ->Arg(30'000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMillisecond);
+
 } // namespace
 
 BENCHMARK_MAIN();

@@ -5,7 +5,7 @@
 #include "cmocka_all.h"
 #include "sched_host.h"
 
-static u32 unfinished(void *context, u32 core)
+static u64 unfinished(void *context, u32 core)
 {
 	const struct host *host = context;
 
@@ -35,7 +35,7 @@ struct host *host_new(const struct host_options *options)
 	if (!config.wait_dispatch_time)
 		config.wait_dispatch_time = ~0ull;
 	ovt_sched_init(&host->sched, &config);
-	ovt_sched_add_queue(&host->sched, &host->queues[0]);
+	ovt_sched_add_queue(&host->sched, &host->queues[0], host->cores[0]);
 	ovt_sched_add_process(&host->sched, &host->processes[0], &host->queues[0]);
 	return host;
 }

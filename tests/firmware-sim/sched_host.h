@@ -22,10 +22,11 @@ struct host_task {
 struct host {
 	struct ovt_sched sched;
 	struct ovt_sched_queue queues[3];
+	struct ovt_sched_queue_core cores[3][OVT_SCHED_MAX_CORES];	/* of each queue */
 	struct ovt_sched_process processes[3];
 	struct host_task tasks[HOST_MAX_TASKS];
 	u32 task_count;
-	u32 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
+	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
 	char answers[4096];
 };
 

@@ -194,6 +194,32 @@ static void core_any_goes_where_fewest_fcs_are_unfinished(void **state)
 	free(mock);
 }
 
+/* Two jobs of 2^31 FCs each make 2^32 on core 1, which is more than the one FC on core 2. */
+static void unfinished_fcs_are_counted_beyond_2_to_the_32(void **state)
+{
+	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 16);
+	struct mock_job *jobs[4];
+	static const u32 asked[4] = { 1, 1, 2, 0 };
+	u32 index;
+
+	(void)state;
+	for (index = 0; index < 4; index++) {
+		jobs[index] = job_new(mock, (char)('A' + index), asked[index], 0, 100, 100);
+		jobs[index]->fw.fc_count = index < 2 ? 1u << 31 : 1;
+		submit(mock, jobs[index], 0);
+	}
+	drain(mock, 0);
+	assert_int_equal(jobs[3]->fw.placed_core, 2);
+	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 1ull << 32);
+	cancel(mock, jobs[0], 0);
+	cancel(mock, jobs[1], 0);
+	run_until(mock, 1000);
+	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 0);
+	for (index = 0; index < 4; index++)
+		job_free(jobs[index]);
+	free(mock);
+}
+
 static void changed_limit_waits_for_the_batch(void **state)
 {
 	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
@@ -489,6 +515,7 @@ int main(void)
 		cmocka_unit_test(cancel_leaves_batch_unfilled),
 		cmocka_unit_test(waiting_job_ends_at_its_cancel),
 		cmocka_unit_test(core_any_goes_where_fewest_fcs_are_unfinished),
+		cmocka_unit_test(unfinished_fcs_are_counted_beyond_2_to_the_32),
 		cmocka_unit_test(changed_limit_waits_for_the_batch),
 		cmocka_unit_test(limit_that_covers_all_commits_what_is_there),
 		cmocka_unit_test(held_cores_start_nothing),

@@ -235,7 +235,7 @@ static void any_core_means_the_least_loaded_that_is_open(void **state)
 {
 	static const struct {
 		const char *description;
-		u32 load[4];
+		u64 load[4];
 		u32 slot_taken;		/* core, 0: none */
 		u32 barred;		/* core, 0: none */
 		const char *answer;
@@ -243,6 +243,7 @@ static void any_core_means_the_least_loaded_that_is_open(void **state)
 		{ "lowest number on a tie", { 2, 2, 2, 2 }, 0, 0, "t0>1" },
 		{ "fewest unfinished FCs", { 4, 3, 2, 3 }, 0, 0, "t0>3" },
 		{ "the last one", { 4, 3, 2, 1 }, 0, 0, "t0>4" },
+		{ "2^32 are many", { 1ull << 32, 3, 2, 3 }, 0, 0, "t0>3" },
 		{ "not where the slot is taken", { 0, 3, 2, 3 }, 1, 0, "t0>3" },
 		{ "not where a better placed task waits", { 2, 1, 0, 1 }, 3, 3, "t0>2" },
 	};
@@ -371,7 +372,7 @@ static void each_process_has_its_own_queue_slots_and_workers(void **state)
 	u32 index;
 
 	(void)state;
-	ovt_sched_add_queue(&host->sched, &host->queues[1]);
+	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
 	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[1]);
 	for (index = 0; index < 4; index++) {
 		tasks[index] = host_task(host, (char)('a' + index), index < 2 ? "b10" : "c10",
@@ -417,7 +418,7 @@ static void a_queue_chooses_after_the_submissions_of_the_one_before(void **state
 	struct host_task *other;
 
 	(void)state;
-	ovt_sched_add_queue(&host->sched, &host->queues[1]);
+	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
 	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[1]);
 	other = host_task(host, 'o', "b10", 255, 0);
 	other->sched.process = &host->processes[1];

@@ -283,7 +283,7 @@ static void a_removed_process_and_queue_leave_the_others_served(void **state)
 
 	(void)state;
 	for (index = 1; index < 3; index++) {
-		ovt_sched_add_queue(&host->sched, &host->queues[index]);
+		ovt_sched_add_queue(&host->sched, &host->queues[index], host->cores[index]);
 		ovt_sched_add_process(&host->sched, &host->processes[index], &host->queues[index]);
 	}
 	for (index = 0; index < 3; index++) {
@@ -304,7 +304,7 @@ static void a_removed_process_and_queue_leave_the_others_served(void **state)
 	host_segment_ends(host, tasks[0]);
 	host_goes(host, 10, "a1! c1!");
 
-	ovt_sched_add_queue(&host->sched, &host->queues[1]);
+	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
 	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[1]);
 	host_arrive_task(host, tasks[1], 11);
 	host_segment_ends(host, tasks[0]);

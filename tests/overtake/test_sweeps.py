@@ -11,7 +11,8 @@ OVERTAKE = os.environ["OVERTAKE"]
 SCENARIO = {"version": 1, "kind": "fc", "cores": 1, "jobs": [
     {"id": "a", "at": 0, "class": "c", "fcs": [5]}]}
 TABLE = ("c p50  c p99  c max  c x alone    busy  ANTT   STP\n"
-         "5 us    5 us   5 us       1.00  100.0%  1.00  1.00\n")
+         "~5 us  ~5 us   5 us       1.00  100.0%  1.00  1.00\n"
+         "~ rests on fewer than 10 latencies\n")
 
 
 class Sweeps(unittest.TestCase):
@@ -43,7 +44,9 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(self.output("--repeat", "1"), TABLE)
         rows = json.loads(self.output("--repeat", "1", "--json"))
         self.assertEqual([row["runs"] for row in rows], [1])
-        self.assertEqual(self.output("--repeat", "1", "--columns", "c p50"), "c p50\n5 us\n")
+        self.assertEqual(self.output("--repeat", "1", "--columns", "c p50"), "c p50\n~5 us\n~ rests on fewer than 10 latencies\n")
+        self.assertEqual(self.output("--repeat", "2", "--columns", "c max,c dropped,c per s"),
+                         "c max  c dropped    c per s\n5 us           0  200000.00\n")
 
     def test_an_empty_sweep_is_refused(self):
         for more in ([], ["--json"], ["--repeat", "2"]):
@@ -55,7 +58,7 @@ class Sweeps(unittest.TestCase):
                                       "ANTT,c p50,ANTT"))
         self.assertEqual(rows, [
             {"settings": {"core_limit": limit}, "runs": 1, "antt": {"mean": 1.0},
-             "c.p50_us": {"mean": 5.0}} for limit in (0, 1)])
+             "c.p50_us": {"mean": 5.0, "rests_on_few": True}} for limit in (0, 1)])
         self.refuse(1, '--columns: no column is "p42"', "--repeat", "2", "--json", "--columns", "p42")
 
     def test_options_without_many_runs_are_refused(self):
@@ -63,6 +66,22 @@ class Sweeps(unittest.TestCase):
         self.refuse(2, "--columns requires --sweep or --repeat", "--summary", "--columns", "p50")
         self.refuse(2, "--threads requires --sweep, --repeat or --fuzz", "--threads", "4")
         self.assertEqual(self.output("--repeat", "1", "--threads", "4"), self.output("--repeat", "1"))
+
+    def test_warm_up_and_drain_are_left_out(self):
+        jobs = [{"id": str(i), "at": 100 * i, "class": "c", "fcs": [50]} for i in range(10)]
+        with open(self.scenario, "w", encoding="utf-8") as out:
+            json.dump({**SCENARIO, "jobs": jobs}, out)
+        options = ("--warm-up", "125us", "--drain", "0.25ms")
+        summary = json.loads(self.output("--json", *options))
+        self.assertEqual([summary["from_us"], summary["to_us"], summary["fcs"]], [125, 700, 5])
+        self.assertEqual(self.output("--summary", *options).splitlines()[1].split()[:2], ["c", "5"])
+        rows = json.loads(self.output("--repeat", "1", "--json", *options))
+        self.assertAlmostEqual(rows[0]["c.throughput_per_s"]["mean"], 5 / 575e-6)
+        self.refuse(1, "--warm-up and --drain leave nothing of a run of 950 us",
+                    "--summary", "--warm-up", "500", "--drain", "450")
+        for option in ("--warm-up", "--drain"):
+            self.refuse(2, f"{option} requires --summary, --json, --sweep or --repeat", option, "5")
+            self.refuse(2, "soon is not a time", "--summary", option, "soon")
 
     def test_a_case_of_fuzzing_is_replayed_once(self):
         with open(self.scenario, "w", encoding="utf-8") as out:

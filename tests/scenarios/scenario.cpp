@@ -73,9 +73,16 @@ std::vector<unsigned> core_limits_from(const json& from) {
     return limits;
 }
 
+void refuse_drawn_times(const json& from) {
+    for (const char* key : {"fc_jitter", "cpu_jitter", "dispatch_cost"})
+        if (from.contains(key))
+            throw std::runtime_error(std::string(key) + ": the reference takes times as they are");
+}
+
 Scenario scenario_from(const json& from) {
     if (from.at("version") != 1 || from.at("kind") != "fc")
         throw std::runtime_error("not an FC-level scenario of version 1");
+    refuse_drawn_times(from);
     Scenario scenario;
     scenario.cores = from.at("cores");
     scenario.core_limits = core_limits_from(from);

@@ -77,6 +77,7 @@ std::uint64_t TaskSegment::bpu_time() const {
 TaskScenario task_scenario_from(const json& from) {
     if (from.at("version") != 1 || from.at("kind") != "task")
         throw std::runtime_error("not a task-level scenario of version 1");
+    refuse_drawn_times(from);
     TaskScenario scenario;
     scenario.core_limits = core_limits_from(from);
     scenario.fair = from.value("fair", false);

@@ -234,6 +234,32 @@ TEST(Accounts, SlosAreMetUpToTheirLastMicrosecond) {
     EXPECT_EQ(scenario.listed[0].kind.slo, 151u) << "rounded down";
 }
 
+TEST(Accounts, AShareOf100PercentMeansAll) {
+    EXPECT_EQ(format_share(1), "100.0%");
+    EXPECT_EQ(format_share(0.99999), "99.9%");
+    EXPECT_EQ(format_share(2.0 / 3), "66.6%");
+    EXPECT_EQ(format_share(0.999), "99.9%");
+    EXPECT_EQ(format_share(0), "0.0%");
+    for (int tenths = 0; tenths <= 1000; tenths++)
+        EXPECT_EQ(format_share(tenths / 1000.0),
+                  std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + "%");
+}
+
+TEST(Accounts, TellHowManyMissedTheirSlo) {
+    // One of 3000 tasks arrives while another runs, and is late.
+    const Summary summary = summary_of(R"({"version": 1, "kind": "fc", "cores": 1,
+        "jobs": [{"id": "x", "at": 95, "class": "x", "fcs": [50]}],
+        "loads": [{"id": "l", "fcs": [50], "slo": 50, "count": 3000,
+                   "arrivals": {"type": "periodic", "period": 100}}]})");
+    EXPECT_EQ(class_of(summary, "l").slo_missed, 1u);
+    EXPECT_NE(to_text(summary).find("  50 us  99.9%       1  "), std::string::npos)
+        << to_text(summary);
+    const auto of = to_json(summary).at("classes").at(1);
+    EXPECT_EQ(of.at("slo_missed"), 1);
+    EXPECT_EQ(of.at("latency_us").at("rest_on_few"), nlohmann::ordered_json({"p99_9"}));
+    EXPECT_EQ(of.at("latency_us").at("samples"), 3000);
+}
+
 /// A busy device: every kind of arrival, wait and end.
 const char* const busy = R"({"version": 1, "kind": "task", "cores": 2, "core_limit": [1, 2],
     "env": {"HB_MAX_THREAD_NUM": 1, "HB_MAX_TASK_NUM": 3, "HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME": 1},

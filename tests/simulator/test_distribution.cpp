@@ -134,5 +134,14 @@ TEST(Distribution, MeanIsOfAllValues) {
     EXPECT_DOUBLE_EQ(distribution.mean(), 50'000.5);
 }
 
+TEST(Distribution, CountsTheValuesThatAPercentileRestsOn) {
+    EXPECT_EQ(Distribution::samples_of(99, 0), 0u);
+    EXPECT_EQ(Distribution::samples_of(50, 1), 1u);
+    EXPECT_EQ(Distribution::samples_of(99, 900), 10u);
+    EXPECT_EQ(Distribution::samples_of(99, 899), 9u);
+    EXPECT_EQ(Distribution::samples_of(99.9, 9000), 10u);
+    EXPECT_EQ(Distribution::samples_of(50, 18), 10u);
+}
+
 } // namespace
 } // namespace overtake::simulator

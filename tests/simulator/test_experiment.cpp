@@ -92,7 +92,15 @@ TEST(Experiment, ChoosesColumnsByHeadBeginningOrEnd) {
     EXPECT_EQ(head({"SLO met", "max"}), "core_limit  high SLO met  high max  low max");
     EXPECT_EQ(head({"p50", "low", "low p50", "p50"}),
               "core_limit  high p50  low p50  low p99  low max  low x alone")
-        << "each once";
+        << "each once, and of a class the usual ones";
+    EXPECT_EQ(head({"low p99.9", "mean", "per s"}),
+              "core_limit  low p99.9  high mean  low mean  high per s  low per s");
+    EXPECT_EQ(head({"all"}),
+              "core_limit  high mean  high p50  high p90  high p99  high p99.9  high max  "
+              "high x alone  high SLO met  high missed  high dropped  high cancelled  "
+              "high preempted  high per s  low mean  low p50  low p90  low p99  low p99.9  "
+              "low max  low x alone  low dropped  low cancelled  low preempted  low per s  "
+              " busy  ANTT   STP");
     EXPECT_NE(head({"high"}).find("high x alone"), std::string::npos);
     EXPECT_EQ(head({"high"}).find("low"), std::string::npos);
 }
@@ -105,8 +113,8 @@ TEST(Experiment, ChoosesTheFiguresOfJsonToo) {
                                               {"runs", 1},
                                               {"antt", all.at("antt")},
                                               {"low.p99_us", all.at("low.p99_us")}}));
-    EXPECT_EQ(error_of([&] { to_json(points, {"mean"}); }).substr(0, 34),
-              "--columns: no column is \"mean\"; th");
+    EXPECT_EQ(error_of([&] { to_json(points, {"p42"}); }).substr(0, 33),
+              "--columns: no column is \"p42\"; th");
 }
 
 TEST(Experiment, RefusesAColumnBeforeAnythingRuns) {
@@ -114,9 +122,92 @@ TEST(Experiment, RefusesAColumnBeforeAnythingRuns) {
     experiment.columns = {"high p99", "p50 high"};
     experiment.progress = [](double) { FAIL() << "something ran"; };
     EXPECT_EQ(error_of([&] { run_experiment(experiment); }),
-              "--columns: no column is \"p50 high\"; there are high p50, high p99, high max, high "
-              "x alone, "
-              "high SLO met, low p50, low p99, low max, low x alone, busy, ANTT, STP");
+              "--columns: no column is \"p50 high\"; there are high mean, high p50, high p90, "
+              "high p99, high p99.9, high max, high x alone, high SLO met, high missed, "
+              "high dropped, high cancelled, high preempted, high per s, low mean, low p50, "
+              "low p90, low p99, low p99.9, low max, low x alone, low dropped, low cancelled, "
+              "low preempted, low per s, busy, ANTT, STP");
+}
+
+TEST(Experiment, CountsWhatWasDroppedCancelledMissedAndPreempted) {
+    // Of "n", arrivals at 0, 100, ..., 400: those at 0 and 300 are let in, the others are dropped.
+    // Both are overtaken by an "h"; the second is cancelled. The last end is at 550.
+    const char* const json = R"({"version": 1, "kind": "fc", "cores": 1, "core_limit": 1,
+        "jobs": [{"id": "h", "at": 10, "class": "h", "priority": 255, "fcs": [20]},
+                 {"id": "i", "at": 310, "class": "h", "priority": 255, "fcs": [20]}],
+        "loads": [{"id": "n", "fcs": [100, 130], "slo": 250, "max_pending": 1, "timeout": 250,
+                   "count": 5, "arrivals": {"type": "periodic", "period": 100}}]})";
+    const Grid grid("loads.n.timeout=1000|240");
+    const auto points = run_experiment(experiment_of(json, &grid, 1, 1));
+    EXPECT_EQ(to_text(points, {"SLO met", "missed", "dropped", "cancelled", "preempted", "per s"}),
+              "loads.n.timeout  n SLO met  n missed  h dropped  n dropped  h cancelled  n cancelled"
+              "  h preempted  n preempted  h per s  n per s\n"
+              "1000                 40.0%         3          0          3            0            0"
+              "            0            2  3636.36  3636.36\n"
+              "240                   0.0%         5          0          3            0            2"
+              "            0            2  3636.36     0.00\n");
+    const std::string text = to_text(points);
+    const std::string head = text.substr(0, text.find('\n'));
+    EXPECT_NE(head.find("n dropped  n cancelled"), std::string::npos) << "as some are: " << head;
+    EXPECT_EQ(head.find("h dropped"), std::string::npos) << head;
+    const auto of = to_json(points).at(1);
+    EXPECT_EQ(of.at("n.dropped").at("mean"), 3);
+    EXPECT_EQ(of.at("n.cancelled").at("mean"), 2);
+    EXPECT_EQ(of.at("n.slo_missed").at("mean"), 5);
+    EXPECT_EQ(of.at("n.preemptions").at("mean"), 2);
+    EXPECT_NEAR(of.at("h.throughput_per_s").at("mean").get<double>(), 2 / 550e-6, 1e-6);
+}
+
+TEST(Experiment, MarksPercentilesThatRestOnFewerThanTenLatencies) {
+    const char* const json = R"({"version": 1, "kind": "fc", "cores": 1,
+        "loads": [{"id": "l", "fcs": [5], "count": 900,
+                   "arrivals": {"type": "periodic", "period": 10}}]})";
+    const Grid grid("loads.l.count=900|899");
+    const auto points = run_experiment(experiment_of(json, &grid, 1, 1));
+    EXPECT_EQ(to_text(points, {"l p90", "l p99", "l p99.9", "l max"}),
+              "loads.l.count  l p90  l p99  l p99.9  l max\n"
+              "900             5 us   5 us    ~5 us   5 us\n"
+              "899             5 us  ~5 us    ~5 us   5 us\n"
+              "~ rests on fewer than 10 latencies\n");
+    EXPECT_FALSE(to_json(points).at(0).at("l.p99_us").contains("rests_on_few"));
+    EXPECT_EQ(to_json(points).at(1).at("l.p99_us").at("rests_on_few"), true);
+    EXPECT_EQ(to_text(points, {"l p90"}).find('~'), std::string::npos) << "no note without a mark";
+}
+
+TEST(Experiment, GivesNoIntervalWhereAllRunsAreAlike) {
+    const char* const periodic = R"({"version": 1, "kind": "fc", "cores": 1,
+        "loads": [{"id": "l", "fcs": [5], "count": 2000,
+                   "arrivals": {"type": "periodic", "period": 10}}]})";
+    const auto points = run_experiment(experiment_of(periodic, nullptr, 3, 1));
+    EXPECT_EQ(to_text(points, {"l p50", "l p99", "busy"}), "l p50  l p99   busy\n"
+                                                           "5 us    5 us  50.0%\n");
+}
+
+TEST(Experiment, LeavesOutWarmUpAndDrain) {
+    // One task of 50 us every 100 us from 0 to 900; the last ends at 950.
+    const char* const json = R"({"version": 1, "kind": "fc", "cores": 1,
+        "loads": [{"id": "l", "fcs": [50], "count": 10,
+                   "arrivals": {"type": "periodic", "period": 100}}]})";
+    const Scenario scenario = test::scenario_of(json);
+    const Summary all = simulate(scenario, 1);
+    EXPECT_EQ(all.classes[0].tasks, 10u);
+    const Summary some = simulate(scenario, 1, {.warm_up = 125, .drain = 250});
+    EXPECT_EQ(some.from, 125u);
+    EXPECT_EQ(some.to, 700u);
+    EXPECT_EQ(some.classes[0].tasks, 5u) << "those of 200 to 600";
+    EXPECT_EQ(some.classes[0].latency.samples, 5u);
+    EXPECT_EQ(some.priorities[0].tasks, 5u);
+    EXPECT_EQ(some.fcs, 5u);
+    EXPECT_DOUBLE_EQ(some.cores[0].utilisation, 275.0 / 575) << "25 us of the task of 100";
+    EXPECT_EQ(error_of([&] { simulate(scenario, 1, {.warm_up = 500, .drain = 450}); }),
+              "--warm-up and --drain leave nothing of a run of 950 us");
+    EXPECT_EQ(error_of([&] { simulate(scenario, 1, {.warm_up = 951, .drain = 0}); }),
+              "--warm-up and --drain leave nothing of a run of 950 us");
+    EXPECT_EQ(simulate(scenario, 1, {.warm_up = 500, .drain = 449}).classes[0].tasks, 1u);
+
+    Experiment experiment = experiment_of(json, nullptr, 1, 1);
+    experiment.trim = {.warm_up = 125, .drain = 250};
+    EXPECT_EQ(to_json(run_experiment(experiment).at(0).runs.at(0)), to_json(some));
 }
 
 /// Classes "priority N" and "priority 255".
@@ -154,14 +245,15 @@ TEST(Experiment, CountsNoLatencyWhereNothingCompleted) {
     EXPECT_EQ(to_text(points, {"p50", "x alone", "second SLO met", "ANTT", "STP"}),
               "cancels.0.at  cancels.1.at  first p50  second p50  first x alone  second x alone  "
               "second SLO met  ANTT   STP\n"
-              "900                    900      50 us       59 us           1.00            5.90  "
+              "900                    900     ~50 us      ~59 us           1.00            5.90  "
               "          0.0%  3.45  1.17\n"
-              "900                      3          -       59 us              -            5.90  "
+              "900                      3          -      ~59 us              -            5.90  "
               "          0.0%  5.90  0.17\n"
-              "2                      900      50 us           -           1.00               -  "
+              "2                      900     ~50 us           -           1.00               -  "
               "          0.0%  1.00  1.00\n"
               "2                        3          -           -              -               -  "
-              "          0.0%     -     -\n");
+              "          0.0%     -     -\n"
+              "~ rests on fewer than 10 latencies\n");
     const auto json = to_json(points).at(3);
     for (const char* figure :
          {"first.p50_us", "first.p99_us", "first.max_us", "first.turnaround", "antt", "stp"})
@@ -240,6 +332,7 @@ std::vector<Point> points_of(const std::vector<std::optional<std::uint64_t>>& p5
         of.tasks = 1;
         of.dropped = value ? 0 : 1;
         of.latency.p50 = value.value_or(0);
+        of.latency.samples = 1000;
         summary.classes.push_back(of);
         summary.cores.push_back({0.5, 0, 0, 0, 0});
         point.runs.push_back(summary);
@@ -316,6 +409,7 @@ TEST(Intervals, AreLeftOutOfOneRun) {
     EXPECT_EQ(json.at("c.p50_us").at("mean"), 10);
     EXPECT_FALSE(json.at("c.p50_us").contains("ci95"));
     EXPECT_EQ(to_text(points_of({10})).find("±"), std::string::npos);
+    EXPECT_EQ(to_text(points_of({10, 10})).find("±"), std::string::npos);
     EXPECT_NE(to_text(points_of({10, 14})).find("12 us ± "), std::string::npos)
         << to_text(points_of({10, 14}));
 }

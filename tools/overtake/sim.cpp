@@ -46,6 +46,7 @@ struct SimOptions {
     std::uint64_t from = 0; ///< us
     std::optional<std::uint64_t> to;
     bool summary = false;
+    simulator::Trim trim;
     bool json = false;
     std::vector<std::string> settings;
     std::optional<std::uint64_t> seed;
@@ -58,6 +59,7 @@ struct SimOptions {
 
     bool wants_pictures() const { return !svg.empty() || !png.empty() || !perfetto.empty(); }
     bool wants_experiment() const { return sweep || repeat; }
+    bool wants_summary() const { return summary || json; }
     unsigned thread_count() const {
         return threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
     }
@@ -118,10 +120,10 @@ std::string title_of(const simulator::Scenario& scenario, const Source& source) 
 struct Observers {
     Observers(const SimOptions& options, const simulator::Scenario& scenario,
               const Source& source) {
-        const bool wants_summary = options.summary || options.json;
-        if (wants_summary)
-            all.push_back(&accounts.emplace(scenario));
-        if (!options.output.empty() || (!wants_summary && !options.wants_pictures()))
+        if (options.wants_summary())
+            all.push_back(&accounts.emplace(
+                scenario, simulator::window_of(scenario, scenario.seed, options.trim)));
+        if (!options.output.empty() || (!options.wants_summary() && !options.wants_pictures()))
             all.push_back(&recorder.emplace(scenario));
         if (options.wants_pictures())
             all.push_back(&pictures.emplace(
@@ -153,7 +155,9 @@ int run_once(const SimOptions& options, const Source& source) {
     const auto scenario = named(source, [&] {
         return simulator::parse_scenario(source.document, source.path.parent_path());
     });
-    Observers observers(options, scenario, source);
+    const auto made =
+        named(source, [&] { return std::make_unique<Observers>(options, scenario, source); });
+    Observers& observers = *made;
     named(source, [&] { simulator::Engine(scenario, scenario.seed, observers.all).run(); });
     if (observers.recorder) {
         if (options.output.empty())
@@ -183,6 +187,7 @@ int run_experiment(const SimOptions& options, const Source& source) {
     experiment.directory = source.path.parent_path();
     experiment.grid = grid ? &*grid : nullptr;
     experiment.repeat = options.repeat.value_or(1);
+    experiment.trim = options.trim;
     experiment.threads = options.thread_count();
     experiment.columns = options.columns;
     experiment.progress = [&](double done) { bar.show("simulating", done); };
@@ -216,6 +221,10 @@ int run_sim(const SimOptions& options) {
         throw CLI::RequiresError(options.to ? "--to" : "--from", "--svg, --png or --perfetto");
     if (!options.columns.empty() && !options.wants_experiment())
         throw CLI::RequiresError("--columns", "--sweep or --repeat");
+    for (const auto& [option, time] :
+         {std::pair("--warm-up", options.trim.warm_up), std::pair("--drain", options.trim.drain)})
+        if (time != 0 && !options.wants_summary() && !options.wants_experiment())
+            throw CLI::RequiresError(option, "--summary, --json, --sweep or --repeat");
     if (options.threads && !options.wants_experiment() && options.fuzz == 0)
         throw CLI::RequiresError("--threads", "--sweep, --repeat or --fuzz");
     if (options.to && *options.to <= options.from)
@@ -262,12 +271,21 @@ void add_sim(CLI::App& app, int& status) {
         "Pictures and trace: up to this time");
     command->add_flag("--summary", options->summary, "Print latencies and where the time went");
     command->add_flag("--json", options->json, "Print the summary, or the table, as JSON");
+    command->add_option_function<std::string>(
+        "--warm-up",
+        [options](const std::string& text) {
+            options->trim.warm_up = parse_time("--warm-up", text);
+        },
+        "Leave out what happens so soon after the first arrival (5ms, 1.5s; us without a unit)");
+    command->add_option_function<std::string>(
+        "--drain",
+        [options](const std::string& text) { options->trim.drain = parse_time("--drain", text); },
+        "Leave out what happens so shortly before the last end");
     command->add_option("--set", options->settings, "KEY=VALUE: change the scenario")
         ->take_all()
         ->expected(1);
     command
-        ->add_option("--seed", options->seed,
-                     "Seed of the generated loads; of the first case of --fuzz")
+        ->add_option("--seed", options->seed, "Seed of what is random; of the first case of --fuzz")
         ->check(whole_number(0, ~std::uint64_t{0}));
     auto* sweep = command->add_option("--sweep", options->sweep,
                                       "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
@@ -284,7 +302,7 @@ void add_sim(CLI::App& app, int& status) {
         ->check(whole_number(1, 100000))
         ->needs(fuzz);
     for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat",
-                              "--svg", "--png", "--perfetto"})
+                              "--svg", "--png", "--perfetto", "--warm-up", "--drain"})
         fuzz->excludes(command->get_option(other));
     for (const char* one : {"--svg", "--png", "--perfetto"})
         command->get_option(one)->excludes(sweep)->excludes(repeat);
@@ -292,7 +310,7 @@ void add_sim(CLI::App& app, int& status) {
         ->check(whole_number(1, 1024));
     command
         ->add_option("--columns", options->columns,
-                     "Of --sweep's and --repeat's table: detector,large p99,ANTT")
+                     "Of --sweep's and --repeat's table: detector,large p99,ANTT; all for all")
         ->delimiter(',');
     command->get_option("--output")->excludes(sweep)->excludes(repeat);
     command->get_option("--summary")->excludes(sweep)->excludes(repeat);

@@ -12,15 +12,29 @@
 
 namespace overtake::simulator {
 
-Accounts::Accounts(const Scenario& scenario)
-    : scenario_(scenario), classes_(scenario.classes.size()), core_accounts_(scenario.cores),
-      cores_(scenario.cores) {
+std::uint64_t Window::part(std::uint64_t begin, std::uint64_t end) const {
+    begin = std::max(begin, from);
+    end = std::min(end, to);
+    return begin < end ? end - begin : 0;
+}
+
+Accounts::Accounts(const Scenario& scenario, const Window& window)
+    : scenario_(scenario), window_(window), classes_(scenario.classes.size()),
+      core_accounts_(scenario.cores), cores_(scenario.cores) {
     for (ClassAccount& account : classes_) {
         account.blocked_by.resize(classes_.size());
         account.preempted_by.resize(classes_.size());
     }
     for (Core& core : cores_)
         core.busy_with.resize(classes_.size());
+}
+
+std::uint64_t Accounts::to() const {
+    return std::min(last_end_, window_.to);
+}
+
+std::uint64_t Accounts::from() const {
+    return std::min(std::max(first_arrival_, window_.from), to());
 }
 
 void Accounts::arrived(LiveTask& task, std::uint64_t time) {
@@ -31,10 +45,12 @@ void Accounts::arrived(LiveTask& task, std::uint64_t time) {
 }
 
 void Accounts::dropped(const Load& load, std::uint64_t time) {
+    first_arrival_ = std::min(first_arrival_, time);
+    if (!window_.holds(time))
+        return;
     ClassAccount& account = classes_[load.kind.task_class];
     account.dropped++;
     account.with_slo += load.kind.slo.has_value();
-    first_arrival_ = std::min(first_arrival_, time);
 }
 
 /// Closes the spell that a task is in, unless that is one on the device.
@@ -117,7 +133,7 @@ void Accounts::end_wait(LiveTask& task, std::uint64_t time) {
     TaskAccount& account = task.account;
     const std::uint64_t spent = time - account.since;
     account.since = time;
-    if (spent == 0)
+    if (spent == 0 || !window_.holds(task.arrival))
         return;
     const bool has_run = account.job_running != 0;
     (has_run ? account.preempted : account.blocked) += spent;
@@ -144,7 +160,7 @@ void Accounts::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
     of.busy = true;
     of.running_class = task.kind->task_class;
     of.running_since = time;
-    core_accounts_[core - 1].fcs[high ? 1 : 0]++;
+    core_accounts_[core - 1].fcs[high ? 1 : 0] += window_.holds(time);
 }
 
 void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
@@ -155,7 +171,7 @@ void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
     Core& of = cores_[core - 1];
     of.busy = false;
     of.busy_with[of.running_class] += time - of.running_since;
-    core_accounts_[core - 1].busy += time - of.running_since;
+    core_accounts_[core - 1].busy += window_.part(of.running_since, time);
     if (task.job.done < task.job.fc_count)
         begin_wait(task, time);
 }
@@ -170,6 +186,9 @@ void Accounts::job_ended(LiveTask& task, std::uint64_t time) {
 void Accounts::ended(LiveTask& task, std::uint64_t time) {
     end_spell(task, time);
     leave_gap(task, time);
+    last_end_ = std::max(last_end_, time);
+    if (!window_.holds(task.arrival))
+        return;
     ClassAccount& account = classes_[task.kind->task_class];
     const std::uint64_t latency = time - task.arrival;
     account.ended++;
@@ -183,7 +202,6 @@ void Accounts::ended(LiveTask& task, std::uint64_t time) {
     account.cpu += task.account.cpu;
     account.running += task.account.running;
     account.with_slo += task.kind->slo.has_value();
-    last_end_ = std::max(last_end_, time);
     if (task.cancelled) {
         account.cancelled++;
         return;
@@ -200,9 +218,10 @@ void Accounts::ended(LiveTask& task, std::uint64_t time) {
 void Accounts::count_gap(std::size_t core, std::uint64_t time) {
     Core& of = cores_[core];
     if (of.holders_in_gap != 0) {
-        core_accounts_[core].gap += time - of.gap_seen;
+        const std::uint64_t counted = window_.part(of.gap_seen, time);
+        core_accounts_[core].gap += counted;
         if (of.busy)
-            core_accounts_[core].gap_filled += time - of.gap_seen;
+            core_accounts_[core].gap_filled += counted;
     }
     of.gap_seen = time;
 }

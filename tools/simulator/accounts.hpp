@@ -19,6 +19,16 @@
 
 namespace overtake::simulator {
 
+/// What of a run is counted: tasks that arrive, and what cores do, from `from` on and before `to`.
+struct Window {
+    std::uint64_t from = 0;
+    std::uint64_t to = ~std::uint64_t{0};
+
+    bool holds(std::uint64_t time) const { return from <= time && time < to; }
+    /// So much of the time from `begin` to `end` is in the window.
+    std::uint64_t part(std::uint64_t begin, std::uint64_t end) const;
+};
+
 /// Sums over all tasks of a class that are over, in microseconds.
 struct ClassAccount {
     Distribution latency;        ///< of those that were not cancelled
@@ -48,14 +58,15 @@ struct CoreAccount {
 /// Memory: what the latencies of each class and priority need, and live tasks times classes.
 class Accounts : public Observer {
 public:
-    explicit Accounts(const Scenario& scenario);
+    explicit Accounts(const Scenario& scenario, const Window& window = {});
 
     const std::vector<ClassAccount>& classes() const { return classes_; }
     const std::vector<CoreAccount>& cores() const { return core_accounts_; }
     /// Latencies by priority; null where there was none.
     const std::array<std::unique_ptr<Distribution>, 256>& priorities() const { return priorities_; }
-    std::uint64_t first_arrival() const { return first_arrival_; }
-    std::uint64_t last_end() const { return last_end_; }
+    /// When what was counted begins and ends: with the first arrival, with the last end.
+    std::uint64_t from() const;
+    std::uint64_t to() const;
     /// Throws std::logic_error if the parts do not add up.
     void check() const;
 
@@ -94,6 +105,7 @@ private:
     void leave_gap(LiveTask& task, std::uint64_t time);
 
     const Scenario& scenario_;
+    Window window_;
     std::vector<ClassAccount> classes_;
     std::vector<CoreAccount> core_accounts_;
     std::array<std::unique_ptr<Distribution>, 256> priorities_;

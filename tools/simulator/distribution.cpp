@@ -18,6 +18,13 @@ std::size_t bucket_of(std::uint64_t value) {
     return static_cast<std::size_t>(shift) * half + static_cast<std::size_t>(value >> shift);
 }
 
+/// Of `count` values, from 1.
+std::uint64_t rank_of(double percent, std::uint64_t count) {
+    const auto wanted =
+        static_cast<std::uint64_t>(std::ceil(percent / 100 * static_cast<double>(count) - 1e-9));
+    return std::clamp<std::uint64_t>(wanted, 1, count);
+}
+
 /// The largest value of a bucket.
 std::uint64_t upper_edge(std::size_t bucket) {
     if (bucket < 2 * half)
@@ -60,9 +67,7 @@ double Distribution::mean() const {
 std::uint64_t Distribution::percentile(double percent) const {
     if (count_ == 0)
         return 0;
-    const auto wanted = static_cast<std::uint64_t>(
-        std::ceil(percent / 100 * static_cast<double>(count_) - 1e-9));
-    std::uint64_t rank = std::clamp<std::uint64_t>(wanted, 1, count_);
+    std::uint64_t rank = rank_of(percent, count_);
     if (exact()) {
         if (!sorted_)
             std::ranges::sort(values_);
@@ -75,6 +80,10 @@ std::uint64_t Distribution::percentile(double percent) const {
         rank -= buckets_[bucket];
     }
     return max_;
+}
+
+std::uint64_t Distribution::samples_of(double percent, std::uint64_t count) {
+    return count == 0 ? 0 : count - rank_of(percent, count) + 1;
 }
 
 } // namespace overtake::simulator

@@ -8,8 +8,8 @@
 
 namespace overtake::simulator {
 
-/// Exact up to 65,536 values. Beyond, values are counted in buckets, and a percentile is too large by
-/// less than 1/2048 of it (never beyond the maximum, which stays exact).
+/// Exact up to 65,536 values. Beyond, values are counted in buckets, and a percentile is too large
+/// by less than 1/2048 of it (never beyond the maximum, which stays exact).
 class Distribution {
 public:
     void add(std::uint64_t value);
@@ -17,11 +17,14 @@ public:
     std::uint64_t count() const { return count_; }
     std::uint64_t sum() const { return sum_; }
     std::uint64_t max() const { return max_; } ///< 0 if empty
-    double mean() const; ///< 0 if empty
+    double mean() const;                       ///< 0 if empty
     bool exact() const { return buckets_.empty(); }
     /// The smallest value that at least `percent` of the values do not exceed (nearest rank);
     /// percent in (0, 100]. 0 if empty.
     std::uint64_t percentile(double percent) const;
+
+    /// How many values a percentile of `count` of them rests on: that of its rank and those beyond.
+    static std::uint64_t samples_of(double percent, std::uint64_t count);
 
 private:
     void count_in_bucket(std::uint64_t value);

@@ -5,7 +5,6 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <deque>
 #include <numeric>
 #include <queue>
 #include <tuple>
@@ -14,6 +13,7 @@
 
 #include "overtake/device.hpp"
 #include "simulator/arrivals.hpp"
+#include "simulator/live_tasks.hpp"
 #include "simulator/reader.hpp"
 
 namespace overtake::simulator {
@@ -29,7 +29,7 @@ struct Storage {
         : cores(scenario.cores), core_states(scenario.cores), commands(command_count),
           events(event_count), processes(scenario.processes.size()),
           queues(scenario.service_mode ? 1 : scenario.processes.size()),
-          contexts(scenario.contexts),
+          queue_cores(queues.size() * scenario.cores), contexts(scenario.contexts),
           turns(scenario.fair ? scenario.contexts * std::size_t{scenario.cores} : 0) {}
 
     std::vector<ovt_core> cores;
@@ -38,33 +38,9 @@ struct Storage {
     std::vector<ovt_event> events;
     std::vector<ovt_sched_process> processes;
     std::vector<ovt_sched_queue> queues;
+    std::vector<ovt_sched_queue_core> queue_cores; ///< of a queue for each core, then of the next
     std::vector<ovt_fw_context> contexts;
     std::vector<ovt_fw_turn> turns; ///< of a context on each core, then of the next
-};
-
-/// Live tasks, each at a place of its own; places are used again.
-class TaskPool {
-public:
-    LiveTask& take() {
-        if (free_.empty()) {
-            tasks_.emplace_back();
-            tasks_.back().slot = static_cast<std::uint32_t>(tasks_.size() - 1);
-            free_.push_back(&tasks_.back());
-        }
-        LiveTask& task = *free_.back();
-        free_.pop_back();
-        task.serial = next_serial_++;
-        return task;
-    }
-    void give_back(LiveTask& task) {
-        task.serial = 0;
-        free_.push_back(&task);
-    }
-
-private:
-    std::deque<LiveTask> tasks_;
-    std::vector<LiveTask*> free_;
-    std::uint64_t next_serial_ = 1;
 };
 
 /// A CPU segment that runs.
@@ -78,41 +54,6 @@ struct CpuRun {
     }
 };
 
-/// The live tasks of a load that has a timeout, by arrival: the first is the next to be cancelled.
-class TimeoutQueue {
-public:
-    explicit TimeoutQueue(std::optional<std::uint64_t> timeout) : timeout_(timeout) {}
-
-    void arrived(LiveTask& task) {
-        task.earlier = nullptr;
-        task.later = nullptr;
-        if (!timeout_)
-            return;
-        task.earlier = last_;
-        (last_ != nullptr ? last_->later : first_) = &task;
-        last_ = &task;
-    }
-    /// It is over, or has been cancelled; once.
-    void forget(LiveTask& task) {
-        (task.earlier != nullptr ? task.earlier->later : first_) = task.later;
-        (task.later != nullptr ? task.later->earlier : last_) = task.earlier;
-        task.earlier = nullptr;
-        task.later = nullptr;
-    }
-    bool holds(const LiveTask& task) const { return task.earlier != nullptr || first_ == &task; }
-    LiveTask* first() const { return first_; }
-    std::uint64_t next() const {
-        if (first_ == nullptr || *timeout_ > never - first_->arrival)
-            return never;
-        return first_->arrival + *timeout_;
-    }
-
-private:
-    std::optional<std::uint64_t> timeout_;
-    LiveTask* first_ = nullptr;
-    LiveTask* last_ = nullptr;
-};
-
 template <class Item>
 using MinHeap = std::priority_queue<Item, std::vector<Item>, std::greater<>>;
 
@@ -121,7 +62,8 @@ using MinHeap = std::priority_queue<Item, std::vector<Item>, std::greater<>>;
 class Engine::Simulation {
 public:
     Simulation(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers)
-        : scenario_(scenario), observers_(observers.begin(), observers.end()), storage_(scenario) {
+        : scenario_(scenario), seed_(seed), observers_(observers.begin(), observers.end()),
+          storage_(scenario) {
         start_firmware();
         if (scenario.kind == Kind::task)
             start_scheduler();
@@ -132,6 +74,7 @@ public:
         for (const Load& load : scenario.loads)
             timeouts_.emplace_back(load.timeout);
         pending_.assign(scenario.loads.size(), 0);
+        generated_of_.assign(scenario.loads.size(), 0);
         find_next_load();
     }
 
@@ -207,8 +150,9 @@ private:
             .host = &fw_,
         };
         ovt_sched_init(&sched_, &config);
-        for (ovt_sched_queue& queue : storage_.queues)
-            ovt_sched_add_queue(&sched_, &queue);
+        for (std::size_t i = 0; i < storage_.queues.size(); i++)
+            ovt_sched_add_queue(&sched_, &storage_.queues[i],
+                                &storage_.queue_cores[i * scenario_.cores]);
         for (std::size_t i = 0; i < storage_.processes.size(); i++)
             ovt_sched_add_process(&sched_, &storage_.processes[i],
                                   &storage_.queues[scenario_.service_mode ? 0 : i]);
@@ -287,7 +231,7 @@ private:
     }
 
     void start_fc(const ovt_event& event, LiveTask& task) {
-        const std::uint64_t duration = segment_of(task).fcs[event.fc_index];
+        const std::uint64_t duration = duration_of(task, event.fc_index);
         if (duration > time_limit - now_)
             throw Error(ERANGE, "virtual time passed 2^63 us: give the loads a smaller until");
         ovt_core_charge(&storage_.cores[event.core - 1], duration);
@@ -297,8 +241,28 @@ private:
                                  now_, now_ + duration);
     }
 
+    std::uint32_t segment_number(const LiveTask& task) const {
+        return scenario_.kind == Kind::task ? task.sched.segment : 0;
+    }
+
     const Chain::Segment& segment_of(const LiveTask& task) const {
-        return task.kind->chain->segments[scenario_.kind == Kind::task ? task.sched.segment : 0];
+        return task.kind->chain->segments[segment_number(task)];
+    }
+
+    JitterKey key_of(const LiveTask& task, std::uint32_t fc) const {
+        return {.seed = seed_,
+                .source = task.load == LiveTask::not_a_load ? ~std::uint64_t{0} : task.load,
+                .number = task.number_of_source,
+                .segment = segment_number(task),
+                .fc = fc};
+    }
+
+    /// Saturates beyond what can be simulated.
+    std::uint64_t duration_of(const LiveTask& task, std::uint32_t fc) const {
+        const std::uint64_t time =
+            scenario_.fc_jitter.of(segment_of(task).fcs[fc], key_of(task, fc));
+        const std::uint64_t cost = fc == 0 ? scenario_.dispatch_cost : 0;
+        return cost < never - time ? time + cost : never;
     }
 
     void end_job(LiveTask& task) {
@@ -364,6 +328,7 @@ private:
         const Load& load = scenario_.loads[index];
         sources_[index].take();
         const std::uint64_t number = generated_++;
+        const std::uint64_t number_of_load = generated_of_[index]++;
         if (load.max_pending && pending_[index] >= *load.max_pending) {
             for (Observer* observer : observers_)
                 observer->dropped(load, now_);
@@ -371,6 +336,7 @@ private:
         }
         pending_[index]++;
         LiveTask& task = arrive(load.kind, number, static_cast<std::uint32_t>(index));
+        task.number_of_source = number_of_load;
         timeouts_[index].arrived(task);
     }
 
@@ -378,6 +344,7 @@ private:
         LiveTask& task = pool_.take();
         task.kind = &kind;
         task.number = number;
+        task.number_of_source = number;
         task.load = load;
         task.arrival = now_;
         task.preemptions = 0;
@@ -462,7 +429,8 @@ private:
     }
 
     void run_cpu(LiveTask& task, std::uint32_t segment) {
-        const std::uint64_t time = task.kind->chain->segments[segment].time;
+        const std::uint64_t time =
+            scenario_.cpu_jitter.of(task.kind->chain->segments[segment].time, key_of(task, 0));
         if (time > time_limit - now_)
             throw Error(ERANGE, "virtual time passed 2^63 us: give the loads a smaller until");
         cpu_runs_.push({now_ + time, task.sched.dispatch_sequence, &task});
@@ -543,6 +511,7 @@ private:
     }
 
     const Scenario& scenario_;
+    std::uint64_t seed_;
     std::vector<Observer*> observers_;
     Storage storage_;
     ovt_fw fw_;
@@ -559,6 +528,7 @@ private:
     std::vector<std::uint32_t> pending_; ///< of each load: arrived, not over
     std::uint64_t next_load_ = never;
     std::uint64_t generated_ = 0;
+    std::vector<std::uint64_t> generated_of_; ///< of each load
     MinHeap<CpuRun> cpu_runs_;
     std::vector<TimeoutQueue> timeouts_; ///< of each load
     std::vector<LiveTask*> segments_ended_;

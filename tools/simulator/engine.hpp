@@ -37,7 +37,8 @@ struct LiveTask {
     ovt_sched_task sched;
     ovt_fw_job job; ///< of its current BPU segment
     const TaskKind* kind;
-    std::uint64_t number; ///< of the listed arrival, or of the load's task, from 0
+    std::uint64_t number; ///< of the listed arrival, or of the loads' tasks, from 0
+    std::uint64_t number_of_source; ///< the same, or of its load's tasks
     std::uint32_t load;   ///< index; not_a_load for listed ones
     std::uint32_t slot;   ///< small and unique among the live ones; used again
     std::uint64_t serial; ///< unique

@@ -5,6 +5,8 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,7 +16,6 @@
 
 #include "overtake/device.hpp"
 #include "simulator/parallel.hpp"
-#include "simulator/simulate.hpp"
 #include "simulator/table.hpp"
 
 namespace overtake::simulator {
@@ -26,6 +27,7 @@ struct Estimate {
     std::size_t runs = 0; ///< that have the figure; with none there is no mean
     double mean = 0;
     double half_width = 0; ///< of the 95 % confidence interval; needs two runs
+    bool alike = true;     ///< all runs that have the figure have the same
 };
 
 /// The 97.5 % quantile of Student's t distribution, to three digits.
@@ -56,6 +58,7 @@ Estimate estimate(const std::vector<Summary>& runs, const Value& value) {
         result.mean += of / count;
     if (values.size() < 2)
         return result;
+    result.alike = std::ranges::adjacent_find(values, std::not_equal_to()) == values.end();
     double squares = 0;
     for (const double of : values)
         squares += std::pow(of - result.mean, 2);
@@ -63,7 +66,7 @@ Estimate estimate(const std::vector<Summary>& runs, const Value& value) {
     return result;
 }
 
-enum class Unit { time, share, number };
+enum class Unit { time, share, number, count };
 
 /// A figure of a summary: a column of the table, a key of the JSON.
 struct Metric {
@@ -71,6 +74,8 @@ struct Metric {
     std::string key;
     Unit unit;
     Value value;
+    bool usual = true; ///< there unless --columns says what is; otherwise only by its own name
+    std::function<bool(const Summary&)> rests_on_few = nullptr; ///< of a percentile
 };
 
 double mean_utilisation(const Summary& summary) {
@@ -83,18 +88,22 @@ double mean_utilisation(const Summary& summary) {
 /// A class that the runs of some point have.
 struct ClassHead {
     std::string name;
-    bool slo;
+    bool slo = false;
+    bool dropped = false; ///< some of its tasks were
+    bool cancelled = false;
 };
 
 /// The classes of all points, which differ where a setting names them, each once.
 class ClassHeads {
 public:
-    void add(const std::string& name, bool slo) {
-        const auto [at, is_new] = indexes_.emplace(name, list_.size());
+    void add(const ClassHead& head) {
+        const auto [at, is_new] = indexes_.emplace(head.name, list_.size());
         if (is_new)
-            list_.push_back({name, slo});
-        else
-            list_[at->second].slo |= slo;
+            list_.push_back({.name = head.name});
+        ClassHead& of = list_[at->second];
+        of.slo |= head.slo;
+        of.dropped |= head.dropped;
+        of.cancelled |= head.cancelled;
     }
     const std::vector<ClassHead>& list() const { return list_; }
 
@@ -112,36 +121,91 @@ const ClassSummary* find_class(const Summary& summary, const std::string& name, 
     return found == classes.end() ? nullptr : &*found;
 }
 
-void add_class_metrics(std::vector<Metric>& metrics, const ClassHead& head, std::size_t index) {
-    const auto add = [&](const char* of, const char* key, Unit unit, auto value) {
-        metrics.push_back(
-            {fmt::format("{} {}", head.name, of), fmt::format("{}.{}", head.name, key), unit,
-             [name = head.name, index, value](const Summary& summary) -> std::optional<double> {
-                 const ClassSummary* found = find_class(summary, name, index);
-                 return found == nullptr ? std::nullopt : value(*found);
-             }});
-    };
-    // Of the tasks that completed; without one there is no latency.
-    const auto add_completed = [&](const char* of, const char* key, Unit unit, auto value) {
-        add(of, key, unit, [value](const ClassSummary& found) -> std::optional<double> {
+/// The figures of one class.
+class ClassMetrics {
+public:
+    ClassMetrics(std::vector<Metric>& metrics, const ClassHead& head, std::size_t index)
+        : metrics_(metrics), head_(head), index_(index) {}
+
+    void add() {
+        add_latencies();
+        add_completed("x alone", "turnaround", Unit::number,
+                      [](const auto& of) { return of.turnaround; });
+        if (head_.slo) {
+            add("SLO met", "slo_met", Unit::share, [](const auto& of) { return of.slo_met; });
+            add_count("missed", "slo_missed", &ClassSummary::slo_missed, false);
+        }
+        add_count("dropped", "dropped", &ClassSummary::dropped, head_.dropped);
+        add_count("cancelled", "cancelled", &ClassSummary::cancelled, head_.cancelled);
+        add_count("preempted", "preemptions", &ClassSummary::preemptions, false);
+        add("per s", "throughput_per_s", Unit::number, [](const auto& of) {
+            return of.throughput;
+        }).usual = false;
+    }
+
+private:
+    using OfClass = std::function<std::optional<double>(const ClassSummary&)>;
+
+    Metric& add(const char* of, const char* key, Unit unit, OfClass value) {
+        return metrics_.emplace_back(
+            Metric{.head = fmt::format("{} {}", head_.name, of),
+                   .key = fmt::format("{}.{}", head_.name, key),
+                   .unit = unit,
+                   .value = [name = head_.name, index = index_,
+                             value](const Summary& summary) -> std::optional<double> {
+                       const ClassSummary* found = find_class(summary, name, index);
+                       return found == nullptr ? std::nullopt : value(*found);
+                   }});
+    }
+
+    /// Of the tasks that completed; without one there is no latency.
+    template <class Of>
+    Metric& add_completed(const char* of, const char* key, Unit unit, Of value) {
+        return add(of, key, unit, [value](const ClassSummary& found) -> std::optional<double> {
             if (found.tasks == found.cancelled + found.dropped)
                 return {};
             return static_cast<double>(value(found));
         });
-    };
-    add_completed("p50", "p50_us", Unit::time, [](const auto& of) { return of.latency.p50; });
-    add_completed("p99", "p99_us", Unit::time, [](const auto& of) { return of.latency.p99; });
-    add_completed("max", "max_us", Unit::time, [](const auto& of) { return of.latency.max; });
-    add_completed("x alone", "turnaround", Unit::number,
-                  [](const auto& of) { return of.turnaround; });
-    if (head.slo)
-        add("SLO met", "slo_met", Unit::share, [](const auto& of) { return of.slo_met; });
-}
+    }
+
+    void add_percentile(const char* of, const char* key, double percent,
+                        std::uint64_t Percentiles::*value, bool usual) {
+        Metric& metric = add_completed(of, key, Unit::time,
+                                       [value](const auto& of) { return of.latency.*value; });
+        metric.usual = usual;
+        metric.rests_on_few = [name = head_.name, index = index_, percent](const Summary& summary) {
+            const ClassSummary* found = find_class(summary, name, index);
+            return found != nullptr && found->latency.rests_on_few(percent);
+        };
+    }
+
+    void add_latencies() {
+        add_completed("mean", "mean_us", Unit::time, [](const auto& of) {
+            return of.latency.mean;
+        }).usual = false;
+        add_percentile("p50", "p50_us", 50, &Percentiles::p50, true);
+        add_percentile("p90", "p90_us", 90, &Percentiles::p90, false);
+        add_percentile("p99", "p99_us", 99, &Percentiles::p99, true);
+        add_percentile("p99.9", "p99_9_us", 99.9, &Percentiles::p99_9, false);
+        add_completed("max", "max_us", Unit::time, [](const auto& of) { return of.latency.max; });
+    }
+
+    void add_count(const char* of, const char* key, std::uint64_t ClassSummary::*value,
+                   bool usual) {
+        add(of, key, Unit::count, [value](const auto& found) {
+            return static_cast<double>(found.*value);
+        }).usual = usual;
+    }
+
+    std::vector<Metric>& metrics_;
+    const ClassHead& head_;
+    std::size_t index_;
+};
 
 std::vector<Metric> metrics_of(const ClassHeads& classes) {
     std::vector<Metric> metrics;
     for (std::size_t i = 0; i < classes.list().size(); i++)
-        add_class_metrics(metrics, classes.list()[i], i);
+        ClassMetrics(metrics, classes.list()[i], i).add();
     // Without a class of which a task completed there are none, and both are 0.
     const auto unless_zero = [](double value) {
         return value == 0 ? std::nullopt : std::optional(value);
@@ -157,26 +221,35 @@ std::vector<Metric> metrics_of(const ClassHeads& classes) {
 std::vector<Metric> metrics_of(const std::vector<Point>& points) {
     ClassHeads classes;
     for (const Point& point : points)
-        for (const ClassSummary& of : point.runs.front().classes)
-            classes.add(of.name, of.slo.has_value());
+        for (const Summary& run : point.runs)
+            for (const ClassSummary& of : run.classes)
+                classes.add({.name = of.name,
+                             .slo = of.slo.has_value(),
+                             .dropped = of.dropped != 0,
+                             .cancelled = of.cancelled != 0});
     return metrics_of(classes);
 }
 
-bool fits(const std::string& head, const std::string& column) {
-    return head == column || head.starts_with(column + " ") || head.ends_with(" " + column);
+bool fits(const Metric& metric, const std::string& column) {
+    return column == "all" || metric.head == column || metric.head.ends_with(" " + column) ||
+           (metric.usual && metric.head.starts_with(column + " "));
+}
+
+std::vector<Metric> usual(const std::vector<Metric>& all) {
+    std::vector<Metric> metrics;
+    std::ranges::copy_if(all, std::back_inserter(metrics), &Metric::usual);
+    return metrics;
 }
 
 /// A figure that several columns choose is there once, where the first of them is.
 std::vector<Metric> chosen(const std::vector<Metric>& all,
                            const std::vector<std::string>& columns) {
-    if (columns.empty())
-        return all;
     std::vector<Metric> metrics;
     std::vector<bool> taken(all.size());
     for (const std::string& column : columns) {
         bool any = false;
         for (std::size_t i = 0; i < all.size(); i++) {
-            if (!fits(all[i].head, column))
+            if (!fits(all[i], column))
                 continue;
             any = true;
             if (!taken[i])
@@ -194,21 +267,49 @@ std::vector<Metric> chosen(const std::vector<Metric>& all,
     return metrics;
 }
 
-std::string format(const Estimate& estimate, Unit unit) {
+std::string format(double value, Unit unit) {
+    switch (unit) {
+    case Unit::time:
+        return format_time(value);
+    case Unit::share:
+        return format_share(value);
+    case Unit::count:
+        return value == std::floor(value) ? fmt::format("{:.0f}", value)
+                                          : fmt::format("{:.1f}", value);
+    default:
+        return fmt::format("{:.2f}", value);
+    }
+}
+
+/// Half the width of an interval that is not 0, and does not look as if it were.
+std::string format_half_width(double value, Unit unit) {
+    switch (unit) {
+    case Unit::time:
+        return format_time(std::max(value, 0.1));
+    case Unit::share:
+        return fmt::format("{:.1f}%", std::max(100 * value, 0.1));
+    case Unit::count:
+        return fmt::format("{:.1f}", std::max(value, 0.1));
+    default:
+        return fmt::format("{:.2f}", std::max(value, 0.01));
+    }
+}
+
+std::string format(const Estimate& estimate, const Metric& metric, bool rests_on_few) {
     if (estimate.runs == 0)
         return "-";
-    const auto one = [&](double value) {
-        switch (unit) {
-        case Unit::time:
-            return format_time(value);
-        case Unit::share:
-            return fmt::format("{:.1f}%", 100 * value);
-        default:
-            return fmt::format("{:.2f}", value);
-        }
-    };
-    return estimate.runs > 1 ? fmt::format("{} ± {}", one(estimate.mean), one(estimate.half_width))
-                             : one(estimate.mean);
+    std::string text = metric.rests_on_few ? format_percentile(estimate.mean, rests_on_few)
+                                           : format(estimate.mean, metric.unit);
+    if (!estimate.alike)
+        text += " ± " + format_half_width(estimate.half_width, metric.unit);
+    return text;
+}
+
+/// A percentile that in any run rests on few.
+bool rests_on_few(const std::vector<Summary>& runs, const Metric& metric) {
+    return metric.rests_on_few && std::ranges::any_of(runs, [&](const Summary& run) {
+               return metric.value(run) && metric.rests_on_few(run);
+           });
 }
 
 std::string describe(const std::vector<Setting>& settings) {
@@ -254,18 +355,18 @@ private:
     unsigned left_ = 0;
 };
 
-/// Refuses the first point whose scenario is none, and columns that no figure has.
+/// Refuses the first point whose scenario is none, and columns that no figure fits.
 void check(const Experiment& experiment, const std::vector<Point>& points) {
     std::vector<std::vector<ClassHead>> classes(points.size());
     for_each_index(points.size(), experiment.threads, {}, [&](std::size_t i) {
         const Scenario scenario = scenario_at(experiment, points[i].settings);
         for (const TaskClass& of : scenario.classes)
-            classes[i].push_back({of.name, of.slo.has_value()});
+            classes[i].push_back({.name = of.name, .slo = of.slo.has_value()});
     });
     ClassHeads heads;
     for (const std::vector<ClassHead>& list : classes)
         for (const ClassHead& of : list)
-            heads.add(of.name, of.slo);
+            heads.add(of);
     chosen(metrics_of(heads), experiment.columns);
 }
 
@@ -299,40 +400,50 @@ std::vector<Point> run_experiment(const Experiment& experiment) {
                        SharedScenario& shared = scenarios[i / experiment.repeat];
                        const std::size_t run = i % experiment.repeat;
                        const auto scenario = shared.enter(experiment, point.settings);
-                       point.runs[run] = simulate(*scenario, scenario->seed + run);
+                       point.runs[run] = simulate(*scenario, scenario->seed + run, experiment.trim);
                        shared.leave(experiment.repeat);
                    });
     return points;
 }
 
 std::string to_text(const std::vector<Point>& points, const std::vector<std::string>& columns) {
-    const std::vector<Metric> metrics = chosen(metrics_of(points), columns);
+    const std::vector<Metric> all = metrics_of(points);
+    const std::vector<Metric> metrics = columns.empty() ? usual(all) : chosen(all, columns);
     std::vector<std::string> head;
     for (const Setting& setting : points.front().settings)
         head.push_back(setting.key);
     for (const Metric& metric : metrics)
         head.push_back(metric.head);
     Table table(head);
+    bool any_few = false;
     for (const Point& point : points) {
         std::vector<std::string> row;
         for (const Setting& setting : point.settings)
             row.push_back(cell(setting.value));
-        for (const Metric& metric : metrics)
-            row.push_back(format(estimate(point.runs, metric.value), metric.unit));
+        for (const Metric& metric : metrics) {
+            const bool few = rests_on_few(point.runs, metric);
+            any_few |= few;
+            row.push_back(format(estimate(point.runs, metric.value), metric, few));
+        }
         table.add(row);
     }
-    return table.text();
+    return table.text() + (any_few ? "~ rests on fewer than 10 latencies\n" : "");
 }
 
 Json to_json(const std::vector<Point>& points, const std::vector<std::string>& columns) {
-    const std::vector<Metric> metrics = chosen(metrics_of(points), columns);
+    const std::vector<Metric> all = metrics_of(points);
+    const std::vector<Metric> metrics = columns.empty() ? all : chosen(all, columns);
     Json list = Json::array();
     for (const Point& point : points) {
         Json json = {{"settings", Json::object()}, {"runs", point.runs.size()}};
         for (const Setting& setting : point.settings)
             json["settings"][setting.key] = setting.value;
-        for (const Metric& metric : metrics)
-            json[metric.key] = to_json(estimate(point.runs, metric.value), point.runs.size());
+        for (const Metric& metric : metrics) {
+            Json& figure = json[metric.key];
+            figure = to_json(estimate(point.runs, metric.value), point.runs.size());
+            if (rests_on_few(point.runs, metric))
+                figure["rests_on_few"] = true;
+        }
         list.push_back(json);
     }
     return list;

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simulator/settings.hpp"
+#include "simulator/simulate.hpp"
 #include "simulator/summary.hpp"
 
 namespace overtake::simulator {
@@ -27,6 +28,7 @@ struct Experiment {
     std::filesystem::path directory; ///< of files that it names
     const Grid* grid = nullptr;      ///< null: the scenario as it is
     unsigned repeat = 1;             ///< seeds: the scenario's and those that follow it
+    Trim trim{};                     ///< left out of every run
     unsigned threads = 1;
     std::vector<std::string> columns{}; ///< that to_text() or to_json() will be asked for
     /// Called with the share done, from one thread at a time.
@@ -39,11 +41,12 @@ struct Experiment {
 std::vector<Point> run_experiment(const Experiment& experiment);
 
 /// One row for each point. With several runs a cell is the mean and the half-width of its 95 %
-/// confidence interval (Student's t), of the runs that have the figure; "-" if none has. `columns`
-/// chooses among the figures, in their order here: a whole head, or the beginning or the end of
-/// some ("detector", "p99"); empty: all. Throws Error (EINVAL) for one that fits no head.
+/// confidence interval (Student's t), of the runs that have the figure; the figure alone if they
+/// are all alike, "-" if none has it. `columns` chooses among the figures, in their order here: a
+/// whole head, its end ("p99"), its beginning ("detector": the usual figures of the class), or
+/// "all"; empty: the usual ones. Throws Error (EINVAL) for one that fits no head.
 std::string to_text(const std::vector<Point>& points, const std::vector<std::string>& columns = {});
-/// The same; null in place of "-".
+/// The same, null in place of "-"; without columns all figures.
 nlohmann::ordered_json to_json(const std::vector<Point>& points,
                                const std::vector<std::string>& columns = {});
 

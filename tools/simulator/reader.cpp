@@ -108,6 +108,15 @@ double Place::number_above_zero() const {
     return number;
 }
 
+double Place::number_up_to(double most) const {
+    if (!value_->is_number())
+        fail(fmt::format("{} is not a number", quote(*value_)));
+    const auto number = value_->get<double>();
+    if (!(number >= 0 && number <= most))
+        fail(fmt::format("{}, but a number from 0 to {} is needed", quote(*value_), most));
+    return number;
+}
+
 bool Place::boolean() const {
     if (!value_->is_boolean())
         fail(fmt::format("{} is neither true nor false", quote(*value_)));

@@ -34,6 +34,7 @@ public:
     std::uint64_t integer(std::uint64_t from, std::uint64_t to) const;
     std::int64_t any_integer() const;
     double number_above_zero() const;
+    double number_up_to(double most) const; ///< from 0
     bool boolean() const;
     std::string text() const;
     std::string name() const; ///< a text that is not empty

@@ -37,6 +37,9 @@ std::uint64_t milliseconds(std::uint64_t ms) {
 /// exp(sigma^2 / 2) times the median is the mean: beyond this the median is below 10^-21 of it.
 constexpr double sigma_max = 10;
 
+/// With it one time in forty is more than seven times the mean, and half are below 1/7.
+constexpr double jitter_sigma_max = 2;
+
 class Parser {
 public:
     Parser(const nlohmann::json& document, const fs::path& directory)
@@ -74,11 +77,14 @@ private:
         if (scenario_.kind == Kind::fc)
             top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair",
                                 "jobs", "cancels", "name", "description", "seed", "until", "models",
-                                "loads"});
+                                "loads", "fc_jitter", "dispatch_cost"});
         else
-            top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair",
-                                "service_mode", "slots", "env", "models", "tasks", "cancels",
-                                "name", "description", "seed", "until", "policy", "loads"});
+            top_.expect_object({"version",      "kind",        "cores",        "core_limit",
+                                "normal_floor", "fair",        "service_mode", "slots",
+                                "env",          "models",      "tasks",        "cancels",
+                                "name",         "description", "seed",         "until",
+                                "policy",       "loads",       "fc_jitter",    "cpu_jitter",
+                                "dispatch_cost"});
         const Place version = top_.at("version");
         if (version.integer(0, time_limit) != 1)
             version.fail(fmt::format("{}, but only version 1 is known", version.value().dump()));
@@ -95,6 +101,30 @@ private:
             scenario_.seed = top_.at("seed").integer(0, std::numeric_limits<std::uint64_t>::max());
         if (top_.has("until"))
             until_ = top_.at("until").duration();
+        if (top_.has("fc_jitter"))
+            scenario_.fc_jitter = jitter(top_.at("fc_jitter"));
+        if (top_.has("dispatch_cost"))
+            scenario_.dispatch_cost = top_.at("dispatch_cost").time();
+    }
+
+    /// A number is the spread of a uniform one.
+    static Jitter jitter(const Place& place) {
+        if (!place.value().is_object())
+            return uniform(place);
+        const std::string type = place.at("type").text();
+        if (type == "uniform") {
+            place.expect_object({"type", "spread"});
+            return uniform(place.at("spread"));
+        }
+        if (type != "log_normal")
+            place.at("type").fail(
+                fmt::format("\"{}\" is neither \"uniform\" nor \"log_normal\"", type));
+        place.expect_object({"type", "sigma"});
+        return {Jitter::Shape::log_normal, place.at("sigma").number_up_to(jitter_sigma_max)};
+    }
+
+    static Jitter uniform(const Place& spread) {
+        return {Jitter::Shape::uniform, spread.number_up_to(1)};
     }
 
     /// One for all cores, or a list with one for each.
@@ -109,8 +139,8 @@ private:
         }
         const std::vector<Place> list = value.elements();
         if (list.size() != scenario_.cores)
-            value.fail(
-                fmt::format("{} values, but the device has {} cores", list.size(), scenario_.cores));
+            value.fail(fmt::format("{} values, but the device has {} cores", list.size(),
+                                   scenario_.cores));
         for (std::size_t i = 0; i < list.size(); i++)
             values[i] = saturate(list[i].time());
         return values;
@@ -126,6 +156,8 @@ private:
             scenario_.policy = policy(top_.at("policy"));
         if (top_.has("env"))
             environment(top_.at("env"));
+        if (top_.has("cpu_jitter"))
+            scenario_.cpu_jitter = jitter(top_.at("cpu_jitter"));
         top_.at("models");
     }
 

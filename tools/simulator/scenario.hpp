@@ -16,6 +16,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "simulator/firmware.hpp"
+#include "simulator/jitter.hpp"
 
 namespace overtake::simulator {
 
@@ -97,6 +98,8 @@ struct Scenario {
     std::vector<std::uint32_t> normal_floors; ///< one per core
     bool fair = false;                        ///< NORMAL takes turns by context
     std::uint32_t contexts = 1;               ///< of the device
+    Jitter fc_jitter;
+    std::uint64_t dispatch_cost = 0; ///< by which the first FC of a job takes longer
 
     // Task level only.
     bool service_mode = false;
@@ -107,6 +110,7 @@ struct Scenario {
     std::uint64_t wait_dispatch_time = 20'000;
     std::uint32_t task_limit = 8;
     std::uint32_t worker_count = 4;
+    Jitter cpu_jitter; ///< of CPU segments
     std::vector<std::string> processes; ///< in the order in which they first appear
 
     std::vector<Listed> listed;  ///< in file order

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "simulator/simulate.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "overtake/device.hpp"
 #include "simulator/recorder.hpp"
 
 namespace overtake::simulator {
@@ -18,8 +22,45 @@ void simulate(const nlohmann::json& document, const std::filesystem::path& direc
     recorder.write(out);
 }
 
-Summary simulate(const Scenario& scenario, std::uint64_t seed) {
-    Accounts accounts(scenario);
+namespace {
+
+/// From the first arrival to the last end.
+class Extent : public Observer {
+public:
+    void arrived(LiveTask&, std::uint64_t time) override { note(time); }
+    void dropped(const Load&, std::uint64_t time) override { note(time); }
+    void ended(LiveTask&, std::uint64_t time) override { last_ = time; }
+
+    std::uint64_t first() const { return first_; }
+    std::uint64_t last() const { return std::max(first_, last_); }
+
+private:
+    void note(std::uint64_t time) { first_ = std::min(first_, time); }
+
+    std::uint64_t first_ = ~std::uint64_t{0};
+    std::uint64_t last_ = 0;
+};
+
+} // namespace
+
+Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim) {
+    if (trim.warm_up == 0 && trim.drain == 0)
+        return {};
+    Extent extent;
+    const std::array<Observer*, 1> observers = {&extent};
+    Engine(scenario, seed, observers).run();
+    const std::uint64_t whole = extent.last() - extent.first();
+    if (trim.warm_up >= whole || trim.drain >= whole - trim.warm_up)
+        throw Error(EINVAL, fmt::format("--warm-up and --drain leave nothing of a run of {}",
+                                        format_time(static_cast<double>(whole))));
+    Window window = {.from = extent.first() + trim.warm_up};
+    if (trim.drain != 0)
+        window.to = extent.last() - trim.drain;
+    return window;
+}
+
+Summary simulate(const Scenario& scenario, std::uint64_t seed, const Trim& trim) {
+    Accounts accounts(scenario, window_of(scenario, seed, trim));
     const std::array<Observer*, 1> observers = {&accounts};
     Engine(scenario, seed, observers).run();
     return summarise(scenario, accounts);

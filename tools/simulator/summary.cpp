@@ -2,6 +2,7 @@
 #include "simulator/summary.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -21,14 +22,15 @@ Percentiles percentiles(const Distribution& distribution) {
             .p99_9 = distribution.percentile(99.9),
             .max = distribution.max(),
             .mean = distribution.mean(),
-            .exact = distribution.exact()};
+            .exact = distribution.exact(),
+            .samples = distribution.count()};
 }
 
 double ratio(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-ClassSummary class_summary(const TaskClass& of, const ClassAccount& account) {
+ClassSummary class_summary(const TaskClass& of, const ClassAccount& account, std::uint64_t time) {
     ClassSummary summary;
     summary.name = of.name;
     summary.tasks = account.ended + account.dropped;
@@ -39,6 +41,9 @@ ClassSummary class_summary(const TaskClass& of, const ClassAccount& account) {
     summary.slo = of.slo;
     if (account.with_slo != 0)
         summary.slo_met = ratio(account.slo_met, account.with_slo);
+    summary.slo_missed = account.with_slo - account.slo_met;
+    if (time != 0)
+        summary.throughput = 1e6 * ratio(account.latency.count(), time);
     summary.turnaround = ratio(account.latency.sum(), account.isolated_sum);
     summary.latency_sum = account.latency_sum;
     summary.queued = account.queued;
@@ -55,18 +60,19 @@ std::uint64_t sum(const std::vector<std::uint64_t>& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-std::string percent(double share) {
-    return fmt::format("{:.1f}%", 100 * share);
-}
-
 void add_latency(std::vector<std::string>& row, const Percentiles& latency, bool any) {
     if (!any) {
         row.insert(row.end(), 5, "-");
         return;
     }
-    for (const std::uint64_t time :
-         {latency.p50, latency.p90, latency.p99, latency.p99_9, latency.max})
-        row.push_back(format_time(static_cast<double>(time)));
+    const auto add = [&](double percent, std::uint64_t time) {
+        row.push_back(format_percentile(static_cast<double>(time), latency.rests_on_few(percent)));
+    };
+    add(50, latency.p50);
+    add(90, latency.p90);
+    add(99, latency.p99);
+    add(99.9, latency.p99_9);
+    row.push_back(format_time(static_cast<double>(latency.max)));
 }
 
 std::string class_table(const Summary& summary) {
@@ -80,7 +86,7 @@ std::string class_table(const Summary& summary) {
     const bool cancelled = uses(&ClassSummary::cancelled);
     std::vector<std::string> head = {"class", "tasks", "p50", "p90", "p99", "p99.9", "max"};
     if (slo)
-        head.insert(head.end(), {"SLO", "met"});
+        head.insert(head.end(), {"SLO", "met", "missed"});
     if (dropped)
         head.push_back("dropped");
     if (cancelled)
@@ -92,9 +98,9 @@ std::string class_table(const Summary& summary) {
         std::vector<std::string> row = {of.name, std::to_string(of.tasks)};
         add_latency(row, of.latency, any);
         if (slo)
-            row.insert(row.end(),
-                       {of.slo ? format_time(static_cast<double>(*of.slo)) : "-",
-                        of.slo_met ? percent(*of.slo_met) : "-"});
+            row.insert(row.end(), {of.slo ? format_time(static_cast<double>(*of.slo)) : "-",
+                                   of.slo_met ? format_share(*of.slo_met) : "-",
+                                   of.slo_met ? std::to_string(of.slo_missed) : "-"});
         if (dropped)
             row.push_back(std::to_string(of.dropped));
         if (cancelled)
@@ -161,31 +167,47 @@ std::string place_table(const Summary& summary) {
 }
 
 std::string core_table(const Summary& summary) {
-    const bool gaps = std::ranges::any_of(summary.cores,
-                                          [](const CoreSummary& of) { return of.gap != 0; });
+    const bool gaps =
+        std::ranges::any_of(summary.cores, [](const CoreSummary& of) { return of.gap != 0; });
     std::vector<std::string> head = {"core", "busy", "HIGH FCs", "NORMAL FCs"};
     if (gaps)
         head.insert(head.end(), {"in gaps", "filled"});
     Table table(head);
     for (std::size_t i = 0; i < summary.cores.size(); i++) {
         const CoreSummary& of = summary.cores[i];
-        std::vector<std::string> row = {std::to_string(i + 1), percent(of.utilisation),
+        std::vector<std::string> row = {std::to_string(i + 1), format_share(of.utilisation),
                                         std::to_string(of.fcs_high), std::to_string(of.fcs_normal)};
         if (gaps)
             row.insert(row.end(), {format_time(static_cast<double>(of.gap)),
-                                   of.gap == 0 ? "-" : percent(ratio(of.gap_filled, of.gap))});
+                                   of.gap == 0 ? "-" : format_share(ratio(of.gap_filled, of.gap))});
         table.add(row);
     }
     return table.text();
+}
+
+/// What ~ means, if anything bears it.
+std::string note_of_few(const Summary& summary) {
+    const auto marked = [](const auto& of) {
+        return of.latency.samples != 0 && of.latency.rests_on_few(99.9);
+    };
+    return std::ranges::any_of(summary.classes, marked) ||
+                   std::ranges::any_of(summary.priorities, marked)
+               ? "~ rests on fewer than 10 latencies\n"
+               : "";
 }
 
 /// Null in place of latencies that no task had.
 Json to_json(const Percentiles& latency, bool any) {
     if (!any)
         return nullptr;
-    return {{"p50", latency.p50},     {"p90", latency.p90}, {"p99", latency.p99},
-            {"p99_9", latency.p99_9}, {"max", latency.max}, {"mean", latency.mean},
-            {"exact", latency.exact}};
+    Json few = Json::array();
+    for (const auto& [percent, key] : {std::pair(50.0, "p50"), std::pair(90.0, "p90"),
+                                       std::pair(99.0, "p99"), std::pair(99.9, "p99_9")})
+        if (latency.rests_on_few(percent))
+            few.push_back(key);
+    return {{"p50", latency.p50},     {"p90", latency.p90},         {"p99", latency.p99},
+            {"p99_9", latency.p99_9}, {"max", latency.max},         {"mean", latency.mean},
+            {"exact", latency.exact}, {"samples", latency.samples}, {"rest_on_few", few}};
 }
 
 Json to_json(const Summary& summary, const ClassSummary& of) {
@@ -206,6 +228,8 @@ Json to_json(const Summary& summary, const ClassSummary& of) {
             {"latency_us", to_json(of.latency, any)},
             {"slo_us", of.slo ? Json(*of.slo) : Json(nullptr)},
             {"slo_met", of.slo_met ? Json(*of.slo_met) : Json(nullptr)},
+            {"slo_missed", of.slo_met ? Json(of.slo_missed) : Json(nullptr)},
+            {"throughput_per_s", of.throughput ? Json(*of.throughput) : Json(nullptr)},
             {"turnaround", any ? Json(of.turnaround) : Json(nullptr)},
             {"time_us",
              {{"latency", of.latency_sum},
@@ -218,6 +242,19 @@ Json to_json(const Summary& summary, const ClassSummary& of) {
 }
 
 } // namespace
+
+bool Percentiles::rests_on_few(double percent) const {
+    return Distribution::samples_of(percent, samples) < 10;
+}
+
+std::string format_share(double share) {
+    // What is lost in computing the share is far below what one task of many makes.
+    return fmt::format("{:.1f}%", std::floor(1000 * share + 1e-9) / 10);
+}
+
+std::string format_percentile(double us, bool rests_on_few) {
+    return (rests_on_few ? "~" : "") + format_time(us);
+}
 
 std::string format_time(double us) {
     if (us < 999.95)
@@ -232,11 +269,12 @@ std::string format_time(double us) {
 Summary summarise(const Scenario& scenario, const Accounts& accounts) {
     accounts.check();
     Summary summary{};
-    summary.from = std::min(accounts.first_arrival(), accounts.last_end());
-    summary.to = accounts.last_end();
+    summary.from = accounts.from();
+    summary.to = accounts.to();
     std::uint32_t programs = 0;
     for (std::size_t i = 0; i < scenario.classes.size(); i++) {
-        summary.classes.push_back(class_summary(scenario.classes[i], accounts.classes()[i]));
+        summary.classes.push_back(
+            class_summary(scenario.classes[i], accounts.classes()[i], summary.to - summary.from));
         const double turnaround = summary.classes.back().turnaround;
         if (turnaround == 0)
             continue;
@@ -258,17 +296,17 @@ Summary summarise(const Scenario& scenario, const Accounts& accounts) {
 }
 
 std::string to_text(const Summary& summary) {
-    return fmt::format("{}\n{}\nwhere the time went, mean of a task\n{}\n{}\n"
+    return fmt::format("{}\n{}{}\nwhere the time went, mean of a task\n{}\n{}\n"
                        "{} FCs in {}; ANTT {:.2f}, STP {:.2f}\n",
-                       class_table(summary), priority_table(summary), place_table(summary),
-                       core_table(summary), summary.fcs,
+                       class_table(summary), priority_table(summary), note_of_few(summary),
+                       place_table(summary), core_table(summary), summary.fcs,
                        format_time(static_cast<double>(summary.to - summary.from)), summary.antt,
                        summary.stp);
 }
 
 Json to_json(const Summary& summary) {
-    Json json = {{"from_us", summary.from}, {"to_us", summary.to}, {"fcs", summary.fcs},
-                 {"antt", summary.antt},    {"stp", summary.stp},  {"classes", Json::array()},
+    Json json = {{"from_us", summary.from},     {"to_us", summary.to},   {"fcs", summary.fcs},
+                 {"antt", summary.antt},        {"stp", summary.stp},    {"classes", Json::array()},
                  {"priorities", Json::array()}, {"cores", Json::array()}};
     for (const ClassSummary& of : summary.classes)
         json["classes"].push_back(to_json(summary, of));

@@ -23,6 +23,10 @@ struct Percentiles {
     std::uint64_t max = 0;
     double mean = 0;
     bool exact = true;
+    std::uint64_t samples = 0; ///< latencies
+
+    /// The latencies from this percentile on are fewer than 10: one more may move it far.
+    bool rests_on_few(double percent) const;
 };
 
 struct ClassSummary {
@@ -34,6 +38,8 @@ struct ClassSummary {
     Percentiles latency;              ///< of those neither cancelled nor dropped
     std::optional<std::uint64_t> slo; ///< of the class's first task that has one
     std::optional<double> slo_met;    ///< share; dropped and cancelled ones are missed
+    std::uint64_t slo_missed = 0;
+    std::optional<double> throughput; ///< completed per second of the run, if that lasted
     double turnaround = 0;            ///< latency / latency alone; 0: no task completed
     // Sums over all tasks that are over, us; they add up to latency_sum.
     std::uint64_t latency_sum = 0;
@@ -61,8 +67,8 @@ struct CoreSummary {
 };
 
 struct Summary {
-    std::uint64_t from; ///< first arrival
-    std::uint64_t to;   ///< last end
+    std::uint64_t from; ///< first arrival, or later by the warm-up
+    std::uint64_t to;   ///< last end, or earlier by the drain
     std::uint64_t fcs;
     double antt; ///< average normalised turnaround time, over classes
     double stp;  ///< system throughput: the sum of the inverse
@@ -76,6 +82,12 @@ Summary summarise(const Scenario& scenario, const Accounts& accounts);
 
 std::string to_text(const Summary& summary);
 nlohmann::ordered_json to_json(const Summary& summary);
+
+/// A share in percent, rounded down: 100.0% are all.
+std::string format_share(double share);
+
+/// A latency of that percentile, marked with ~ if it rests on few.
+std::string format_percentile(double us, bool rests_on_few);
 
 /// A time given in microseconds in a fitting unit, e.g. "2.97 ms".
 std::string format_time(double us);

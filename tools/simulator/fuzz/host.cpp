@@ -156,15 +156,16 @@ private:
             .threshold_percent = case_.threshold_percent,
             .insert_max_time = case_.insert_max_time,
             .wait_dispatch_time = case_.wait_dispatch_time,
-            .unfinished = [](void* host, u32 core) -> u32 {
+            .unfinished = [](void* host, u32 core) -> u64 {
                 return static_cast<Host*>(host)->unfinished_[core - 1];
             },
             .host = this,
         };
         ovt_sched_init(&sched_, &config);
         queues_.resize(case_.service_mode ? 1 : case_.processes);
-        for (ovt_sched_queue& queue : queues_)
-            ovt_sched_add_queue(&sched_, &queue);
+        queue_cores_.resize(queues_.size() * case_.cores());
+        for (std::size_t i = 0; i < queues_.size(); i++)
+            ovt_sched_add_queue(&sched_, &queues_[i], &queue_cores_[i * case_.cores()]);
         processes_.resize(case_.processes);
         for (std::size_t i = 0; i < processes_.size(); i++)
             ovt_sched_add_process(&sched_, &processes_[i], &queues_[case_.service_mode ? 0 : i]);
@@ -628,6 +629,7 @@ private:
     ovt_fw fw_;
     ovt_sched sched_;
     std::deque<ovt_sched_queue> queues_;
+    std::vector<ovt_sched_queue_core> queue_cores_; ///< of a queue for each core, then of the next
     std::deque<ovt_sched_process> processes_;
     std::deque<ovt_fw_context> contexts_;
     std::deque<std::vector<ovt_fw_turn>> turns_; ///< of each context, where the device is fair
@@ -636,7 +638,7 @@ private:
     std::deque<Task> tasks_;
     std::vector<std::int64_t> submitted_; ///< FC level: job of each submit, -1: refused
     std::deque<std::uint32_t> ended_segments_;
-    std::vector<std::uint32_t> unfinished_; ///< FCs of tasks on each core, as this host knows
+    std::vector<std::uint64_t> unfinished_; ///< FCs of tasks on each core, as this host knows
     std::uint64_t jobs_open_ = 0;
     std::uint64_t tasks_open_ = 0;
     FcChecker fc_checker_;

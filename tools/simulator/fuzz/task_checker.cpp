@@ -22,7 +22,7 @@ bool TaskChecker::View::in_gap() const {
            (state == State::cpu_waiting || state == State::cpu_running);
 }
 
-TaskChecker::TaskChecker(const Case& of, std::function<std::uint32_t(std::uint32_t)> unfinished)
+TaskChecker::TaskChecker(const Case& of, std::function<std::uint64_t(std::uint32_t)> unfinished)
     : case_(of), unfinished_(std::move(unfinished)), waiting_(of.service_mode ? 1 : of.processes),
       active_(waiting_.size()), workers_(of.processes, 0) {}
 
@@ -298,6 +298,14 @@ void TaskChecker::next(std::uint64_t now, const ovt_sched_action* action) {
                 Task::of(action->task).number, static_cast<int>(action->type));
 }
 
+namespace {
+
+bool anybody(const ovt_sched_wanting& tasks) {
+    return !ovt_tree_empty(&tasks.waiting) || !ovt_tree_empty(&tasks.ready);
+}
+
+} // namespace
+
 void TaskChecker::finish(const std::deque<ovt_sched_queue>& queues,
                          const std::deque<ovt_sched_process>& processes) const {
     for (const View& view : views_)
@@ -305,15 +313,20 @@ void TaskChecker::finish(const std::deque<ovt_sched_queue>& queues,
             violate("task {} never ended", view.task->number);
     for (const ovt_sched_queue& queue : queues) {
         std::uint32_t holders = 0;
-        for (std::uint32_t core = 0; core < case_.cores(); core++)
-            holders += queue.holders_on[core];
-        if (queue.dispatched != 0 || holders != 0 || !ovt_list_empty(&queue.waiting) ||
-            !ovt_list_empty(&queue.holders))
-            violate("all tasks are over, and a queue counts {} tasks and {} slots",
-                    queue.dispatched, holders);
+        bool waiting = !ovt_tree_empty(&queue.high) || !ovt_tree_empty(&queue.cpu_first) ||
+                       queue.cores_waiting != 0 || queue.cores_ready != 0 || anybody(queue.any);
+        for (std::uint32_t core = 0; core < case_.cores(); core++) {
+            const ovt_sched_queue_core& of = queue.cores[core];
+            holders += of.holders;
+            waiting |= anybody(of.wanting) || !ovt_tree_empty(&of.gaps.steady) ||
+                       !ovt_tree_empty(&of.gaps.falling) || !ovt_tree_empty(&of.gaps.turns);
+        }
+        if (queue.dispatched != 0 || holders != 0 || waiting)
+            violate("all tasks are over, and a queue counts {} tasks and {} slots, and {}",
+                    queue.dispatched, holders, waiting ? "some wait" : "none waits");
     }
     for (const ovt_sched_process& process : processes)
-        if (process.workers_busy != 0 || !ovt_list_empty(&process.cpu_waiting))
+        if (process.workers_busy != 0 || !ovt_tree_empty(&process.cpu_waiting))
             violate("all tasks are over, and {} CPU workers are busy", process.workers_busy);
 }
 

@@ -31,7 +31,7 @@ struct Task {
 class TaskChecker {
 public:
     /// `unfinished`: the FCs of a core (from 1), as the scheduler is told.
-    TaskChecker(const Case& of, std::function<std::uint32_t(std::uint32_t)> unfinished);
+    TaskChecker(const Case& of, std::function<std::uint64_t(std::uint32_t)> unfinished);
 
     void arrived(const Task& task);
     /// `action`: null if the scheduler had none.
@@ -86,7 +86,7 @@ private:
     void expect(const View& view, const ovt_sched_action* action, ovt_sched_action_type type) const;
 
     const Case& case_;
-    std::function<std::uint32_t(std::uint32_t)> unfinished_;
+    std::function<std::uint64_t(std::uint32_t)> unfinished_;
     std::deque<View> views_;                  ///< by task number
     std::vector<std::vector<View*>> waiting_; ///< of each queue, in the order of the contract
     std::vector<std::vector<View*>> active_;  ///< of each queue: dispatched, not over
