@@ -9,6 +9,7 @@
 #include "embedded/job.hpp"
 #include "embedded/memory.hpp"
 #include "overtake/device.hpp"
+#include "reserved.hpp"
 
 namespace overtake {
 
@@ -89,6 +90,7 @@ std::unique_ptr<Buffer> EmbeddedDevice::create_buffer(std::size_t bytes) {
 }
 
 std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options) {
+    require_zero(options.reserved, "queue options");
     return std::make_unique<EmbeddedQueue>(shared_from_this(), options);
 }
 
@@ -97,6 +99,7 @@ void EmbeddedQueue::submit(std::span<const Job> jobs) {
     made.reserve(jobs.size());
     try {
         for (const Job& job : jobs) {
+            require_zero(job.reserved, fmt::format("job {}", job.tag));
             check_job(job, context_->options, device_->host.core_count());
             made.push_back(make_job(job, *device_->addresses, device_->account));
         }

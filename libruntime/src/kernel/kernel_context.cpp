@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "reserved.hpp"
+
 namespace overtake {
 
 namespace {
@@ -20,6 +22,7 @@ std::uint64_t user_pointer(const void* pointer) {
 
 KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options)
     : file_(std::move(file)) {
+    require_zero(options.reserved, "queue options");
     drm_overtake_context_create create{.max_priority = options.max_priority,
                                        .core_limit = options.core_limit,
                                        .flags = 0,

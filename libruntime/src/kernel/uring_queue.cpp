@@ -20,6 +20,7 @@
 
 #include "kernel/kernel_context.hpp"
 #include "kernel/uring.hpp"
+#include "reserved.hpp"
 
 namespace overtake {
 
@@ -105,10 +106,11 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     if (tags_.contains(jobs.front().tag))
         throw Error(EEXIST,
                     fmt::format("job {}: its queue has a job of that tag", jobs.front().tag));
+    require_zero(jobs.front().reserved, fmt::format("job {}", jobs.front().tag));
     std::vector<std::uint32_t> batch;
     batch.reserve(count);
     for (const Job& job : jobs.first(count)) {
-        if (tags_.contains(job.tag))
+        if (tags_.contains(job.tag) || !is_zero(job.reserved))
             break;
         batch.push_back(add(job));
     }
