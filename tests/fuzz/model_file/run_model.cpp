@@ -64,7 +64,8 @@ bool is_small(const Model& model) {
         elements += tensor.elements();
         bytes += tensor.bytes;
     }
-    if (elements > most_elements || bytes > most_bytes || ModelContents::of(model).segments.size() > 16)
+    if (elements > most_elements || bytes > most_bytes ||
+        ModelContents::of(model).segments.size() > 16)
         return false;
     for (const Segment& segment : ModelContents::of(model).segments) {
         if (segment.scratch_bytes > most_bytes || segment.fcs.size() > most_fcs)
