@@ -9,7 +9,7 @@ REQUESTS ?= 2000
 REPEAT ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -107,6 +107,18 @@ check: kmod ## kernel style and static checks: checkpatch --strict, W=1, sparse
 
 format: ## clang-format over the C++ sources
 	git ls-files '*.cpp' '*.h' '*.hpp' | grep -vE '^(uapi|kmod|firmware-sim)/' | xargs -r clang-format -i
+
+docs: ## the reference of the C++ API: build/docs/html/index.html
+	scripts/setup.sh docs
+	mkdir -p build
+	OVERTAKE_VERSION=$$(sed -n 's/^project(overtake VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) doxygen docs/Doxyfile
+	@echo "docs: build/docs/html/index.html"
+
+abi: ## write down anew what the library promises to linked programs (docs/library.md): libruntime/abi
+	scripts/setup.sh build
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target overtake_runtime_static abi_layout
+	scripts/abi.py renew build/release
 
 install: ## install command, library and headers below PREFIX (/usr/local), or DESTDIR/PREFIX
 	scripts/setup.sh build

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages that a part of the project needs, and say which.
 #
-#   scripts/setup.sh build|kmod|vm|test|deb|coverage|bench|fuzz|debug-kernel|fresh|all
+#   scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|all
 #
 # Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
 # bookworm-backports (added here from the machine's own apt sources when it is not there yet);
@@ -36,6 +36,9 @@ test_packages_6_12="linux-source-6.12"
 
 # Debian packages, and what checks them; DKMS compiles the module as it would after an installation.
 deb_packages="debhelper dpkg-dev dh-dkms dkms lintian"
+
+# The reference of the C++ API.
+docs_packages="doxygen"
 
 coverage_packages="gcovr"
 
@@ -257,18 +260,19 @@ test)
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 deb) packages="$build_packages $deb_packages" packages_6_12= ;;
+docs) packages=$docs_packages packages_6_12= ;;
 coverage) packages="$build_packages $coverage_packages" packages_6_12= ;;
 bench) packages="$build_packages $bench_packages" packages_6_12= ;;
 fuzz) packages="$build_packages $fuzz_packages" packages_6_12= ;;
 fresh) packages=$fresh_packages packages_6_12= ;;
 debug-kernel) packages=$debug_kernel_packages packages_6_12=$debug_kernel_packages_6_12 ;;
 all)
-	packages="$build_packages $kmod_packages $vm_packages $test_packages $deb_packages $coverage_packages
+	packages="$build_packages $kmod_packages $vm_packages $test_packages $deb_packages $docs_packages $coverage_packages
 		$bench_packages $fuzz_packages $fresh_packages $debug_kernel_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 *)
-	echo "usage: scripts/setup.sh build|kmod|vm|test|deb|coverage|bench|fuzz|debug-kernel|fresh|all" >&2
+	echo "usage: scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|all" >&2
 	exit 2
 	;;
 esac

@@ -19,6 +19,7 @@
 #include "compile.hpp"
 #include "fit.hpp"
 #include "measure.hpp"
+#include "overtake/model_contents.hpp"
 
 namespace {
 
@@ -29,7 +30,7 @@ constexpr double long_network_ns = 100e6;
 
 std::size_t fc_count(const overtake::Model& model) {
     std::size_t count = 0;
-    for (const overtake::Segment& segment : model.segments())
+    for (const overtake::Segment& segment : overtake::ModelContents::of(model).segments)
         count += segment.fcs.size();
     return count;
 }

@@ -14,6 +14,7 @@
 #include "model_spec.hpp"
 #include "overtake/device.hpp"
 #include "overtake/model.hpp"
+#include "overtake/model_contents.hpp"
 
 namespace overtake::test {
 namespace {
@@ -30,7 +31,7 @@ std::uint64_t read_everything(const Model& model) {
         sum += model.tensors()[number].bytes;
     for (const std::uint32_t number : model.outputs())
         sum += model.tensors()[number].bytes;
-    for (const Segment& segment : model.segments()) {
+    for (const Segment& segment : ModelContents::of(model).segments) {
         for (const overtake_fc& fc : segment.fcs) {
             overtake_insn last;
             std::memcpy(&last,
@@ -71,12 +72,13 @@ TEST(Model, SaysWhatItsFileSays) {
     EXPECT_EQ(input.elements(), 60u);
     EXPECT_TRUE(input.on_device());
     EXPECT_FALSE(model->output(0).on_device());
-    ASSERT_EQ(model->segments().size(), 2u);
-    EXPECT_TRUE(model->segments()[0].on_bpu());
-    EXPECT_EQ(model->segments()[0].fcs.size(), 2u);
-    EXPECT_EQ(model->segments()[0].fc_cycles[1], 300u);
-    EXPECT_FALSE(model->segments()[1].on_bpu());
-    EXPECT_EQ(model->segments()[1].cpu_ops[0].integers, std::vector<std::int64_t>{1});
+    const std::vector<Segment>& segments = ModelContents::of(*model).segments;
+    ASSERT_EQ(segments.size(), 2u);
+    EXPECT_TRUE(segments[0].on_bpu());
+    EXPECT_EQ(segments[0].fcs.size(), 2u);
+    EXPECT_EQ(segments[0].fc_cycles[1], 300u);
+    EXPECT_FALSE(segments[1].on_bpu());
+    EXPECT_EQ(segments[1].cpu_ops[0].integers, std::vector<std::int64_t>{1});
     EXPECT_EQ(model->program().size(), 2 * sizeof(overtake_insn));
     EXPECT_THROW(model->input(1), Error);
     EXPECT_THROW(model->output(2), Error);

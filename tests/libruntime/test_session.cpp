@@ -3,9 +3,13 @@
 // Sessions: a model's segments run in order on any device, with the user's arrays around them.
 #include <cerrno>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -253,6 +257,84 @@ TEST(Session, ACancelledTaskRunsNoFurtherSegment) {
     ASSERT_TRUE(task.wait(patience()));
     EXPECT_EQ(task.status(), -ECANCELED);
     EXPECT_EQ(code_of([&] { task.output(0); }), ECANCELED);
+}
+
+/// What an empty task or session says to each call; anything but EINVAL is an error of the test.
+std::string refusal_of(const std::function<void()>& action) {
+    try {
+        action();
+        return "accepted";
+    } catch (const Error& error) {
+        return error.code() == EINVAL ? error.what() : "wrong code: " + std::string(error.what());
+    }
+}
+
+void expect_empty(Task& task) {
+    const std::string reason =
+        "task: it is empty; take one from Session::create_task() or submit()";
+    EXPECT_EQ(refusal_of([&] { task.set_input(0, {}); }), reason);
+    EXPECT_EQ(refusal_of([&] { task.input_buffer(0); }), reason);
+    EXPECT_EQ(refusal_of([&] { task.start(); }), reason);
+    EXPECT_EQ(refusal_of([&] { task.wait(); }), reason);
+    EXPECT_EQ(refusal_of([&] { task.poll(); }), reason);
+    EXPECT_EQ(refusal_of([&] { task.cancel(); }), reason);
+    EXPECT_EQ(refusal_of([&] { task.output(0); }), reason);
+    EXPECT_EQ(refusal_of([&] { task.output_buffer(0); }), reason);
+    EXPECT_EQ(task.status(), -EINVAL);
+    EXPECT_EQ(task.ended_ns(), 0);
+    EXPECT_TRUE(task.completions().empty());
+}
+
+TEST(Session, AnEmptyTaskRefusesEverything) {
+    Task task;
+    expect_empty(task);
+    Session session(open_embedded(), Model::from_bytes(build(copy_and_softmax())));
+    task = session.create_task();
+    Task other = std::move(task);
+    expect_empty(task);
+    other.set_input(0, std::vector<float>(60, 1.0f));
+    other.start();
+    EXPECT_TRUE(other.wait());
+    EXPECT_EQ(other.status(), 0);
+}
+
+TEST(Session, OneThatWasMovedFromRefusesEverything) {
+    Session session(open_embedded(), Model::from_bytes(build(copy_and_softmax())));
+    const Session other = std::move(session);
+    EXPECT_EQ(other.model().name(), "test");
+    const std::string reason = "session: it is empty, since it was moved from";
+    EXPECT_EQ(refusal_of([&] { session.model(); }), reason);
+    EXPECT_EQ(refusal_of([&] { session.create_task(); }), reason);
+    EXPECT_EQ(refusal_of([&] { session.submit(std::vector<float>(60)); }), reason);
+}
+
+TEST(Session, RefusesOptionsOfALaterVersion) {
+    const auto device = open_embedded();
+    const auto model = Model::from_bytes(build(copy_and_softmax()));
+    const std::string reason =
+        ": a reserved field is not zero; leave it zero, or install the version of the library "
+        "that the program was compiled against";
+    SessionOptions options;
+    options.reserved.back() = 1;
+    EXPECT_EQ(refusal_of([&] { Session(device, model, options); }), "session options" + reason);
+    QueueOptions rights;
+    rights.reserved.back() = 1;
+    EXPECT_EQ(refusal_of([&] { device->create_queue(rights); }), "queue options" + reason);
+    EmbeddedOptions settings;
+    settings.reserved.back() = 1;
+    EXPECT_EQ(refusal_of([&] { open_embedded(settings); }), "embedded options" + reason);
+
+    Session session(device, model);
+    Task task = session.create_task();
+    TaskOptions start;
+    start.reserved.back() = 1;
+    EXPECT_EQ(refusal_of([&] { task.start(start); }), "task options" + reason);
+    EXPECT_EQ(task.status(), -EINVAL);
+    const auto queue = device->create_queue();
+    Job job;
+    job.tag = 7;
+    job.reserved.back() = 1;
+    EXPECT_EQ(refusal_of([&] { queue->submit({&job, 1}); }), "job 7" + reason);
 }
 
 } // namespace

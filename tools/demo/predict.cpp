@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "demo/picture.hpp"
+#include "overtake/model_contents.hpp"
 #include "simulator/bundled.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/models.hpp"
@@ -95,7 +96,7 @@ nlohmann::json scenario_of(const Row& row) {
 std::vector<std::uint64_t> fcs_ns(const std::filesystem::path& path) {
     const auto model = Model::load(path.string());
     std::vector<std::uint64_t> times;
-    for (const Segment& segment : model->segments())
+    for (const Segment& segment : ModelContents::of(*model).segments)
         if (segment.on_bpu())
             std::ranges::copy(simulator::modelled_ns(*model, segment), std::back_inserter(times));
     return times;

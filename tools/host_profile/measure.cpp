@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
 
 namespace overtake::host_profile {
@@ -32,7 +33,7 @@ struct Recorder {
 
 std::size_t fc_count(const Model& model) {
     std::size_t count = 0;
-    for (const Segment& segment : model.segments())
+    for (const Segment& segment : ModelContents::of(model).segments)
         count += segment.fcs.size();
     return count;
 }
@@ -41,7 +42,7 @@ std::size_t fc_count(const Model& model) {
 double device_ns(const Model& model, const std::vector<FcRecord>& records) {
     double sum = 0;
     std::size_t first = 0;
-    for (const Segment& segment : model.segments()) {
+    for (const Segment& segment : ModelContents::of(model).segments) {
         if (segment.fcs.empty())
             continue;
         const std::size_t last = first + segment.fcs.size() - 1;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "load/load.hpp"
+#include "overtake/model_contents.hpp"
 
 namespace overtake::load {
 
@@ -49,7 +50,7 @@ class Client {
 public:
     Client(Session& session, Shared& shared)
         : session_(session), shared_(shared),
-          ends_on_bpu_(session.model().segments().back().on_bpu()) {}
+          ends_on_bpu_(ModelContents::of(session.model()).segments.back().on_bpu()) {}
 
     /// Returns how many requests that were. Throws Error if one fails.
     std::uint64_t warm_up();

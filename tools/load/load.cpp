@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "load/client.hpp"
+#include "overtake/model_contents.hpp"
 
 namespace overtake::load {
 namespace {
@@ -136,7 +137,7 @@ std::size_t open_loop_limit(const Model& model, std::size_t sessions) {
         bytes += tensor.is_constant() ? 0 : tensor.bytes;
         buffers += tensor.on_device() ? 1 : 0;
     }
-    for (const Segment& segment : model.segments())
+    for (const Segment& segment : ModelContents::of(model).segments)
         scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
     const std::size_t limit =
         std::min({most_on_device, most_bytes / std::max<std::size_t>(bytes + scratch, 1),

@@ -14,6 +14,7 @@
 #include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "overtake/model.hpp"
+#include "overtake/model_contents.hpp"
 #include "progress.hpp"
 #include "simulator/models.hpp"
 
@@ -61,7 +62,7 @@ Json calibrate(const CalibrateOptions& options) {
 Json check(const std::string& path, const CalibrateOptions& options) {
     const auto model = Model::load(path);
     std::vector<double> modelled;
-    for (const Segment& segment : model->segments())
+    for (const Segment& segment : ModelContents::of(*model).segments)
         for (const std::uint64_t ns : simulator::modelled_ns(*model, segment))
             modelled.push_back(static_cast<double>(ns));
     ProgressBar bar;

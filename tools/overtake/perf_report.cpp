@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "load/statistics.hpp"
+#include "overtake/model_contents.hpp"
 
 namespace overtake::command {
 namespace {
@@ -63,7 +64,7 @@ Json histogram(const std::vector<std::uint64_t>& sorted) {
 Json memory(const Model& model) {
     std::size_t scratch = 0;
     std::size_t buffers = 0;
-    for (const Segment& segment : model.segments())
+    for (const Segment& segment : ModelContents::of(model).segments)
         scratch = std::max<std::size_t>(scratch, segment.scratch_bytes);
     for (const Tensor& tensor : model.tensors())
         buffers += tensor.on_device() ? tensor.bytes : 0;

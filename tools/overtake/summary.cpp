@@ -12,6 +12,7 @@
 #include "cpu_time.hpp"
 #include "model_generated.h"
 #include "overtake/model.hpp"
+#include "overtake/model_contents.hpp"
 #include "overtake_isa.h"
 
 namespace overtake::command {
@@ -170,7 +171,7 @@ Json profile(const fbs::Profile& profile) {
 } // namespace
 
 nlohmann::ordered_json summarise(const Model& loaded) {
-    const auto& model = *static_cast<const fbs::Model*>(loaded.table());
+    const auto& model = *ModelContents::of(loaded).table;
     const std::vector<double> cpu_us = estimated_cpu_us(model);
     Json json = {{"name", text(model.name())},
                  {"producer", text(model.producer())},

@@ -96,7 +96,7 @@ void add_compiled(const Place& place, Kind kind, const Split& split,
     } catch (const Error& error) {
         place.at("file").fail(error.what());
     }
-    for (const overtake::Segment& segment : model->segments()) {
+    for (const overtake::Segment& segment : overtake::ModelContents::of(*model).segments) {
         if (segment.on_bpu())
             chain.add(segment_of(place, apply(place, split, modelled_times(*model, segment))));
         else if (kind == Kind::task && !place.has("cpu"))

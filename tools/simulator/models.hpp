@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "overtake/model.hpp"
+#include "overtake/model_contents.hpp"
 #include "simulator/reader.hpp"
 #include "simulator/scenario.hpp"
 

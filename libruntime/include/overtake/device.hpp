@@ -7,80 +7,85 @@
 // (destroying it is allowed anywhere, any time).
 // Errors: functions throw overtake::Error, whose code() is an errno value and whose text names
 // the place and the remedy.  What becomes of a job is not an exception: it is in its Completion.
+// Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "overtake/error.hpp"
+#include "overtake/export.hpp"
 #include "overtake_accel.h"
 
 namespace overtake {
 
-class Error : public std::runtime_error {
-public:
-    Error(int code, const std::string& text) : std::runtime_error(text), code_(code) {}
-    /// errno value
-    int code() const noexcept { return code_; }
-
-private:
-    int code_;
-};
-
+/// The priority that overtakes all others; needs a right (QueueOptions::max_priority).
 constexpr unsigned priority_high = OVERTAKE_PRIORITY_HIGH;
+/// Whichever core is free first; cores are counted from 1.
 constexpr unsigned core_any = OVERTAKE_CORE_ANY;
+/// A deadline that never passes.
 constexpr std::int64_t deadline_never = OVERTAKE_DEADLINE_NEVER;
 
 /// Memory that the host and the device share; page aligned, zeroed, mapped on both sides.
 /// Keeps its device open.  The device's work in flight keeps its own reference.
-class Buffer {
+/// The library does not order accesses: what the host writes before Queue::submit() the job sees,
+/// what the job writes the host sees once Queue::reap() has returned its Completion.
+class OVERTAKE_API Buffer {
 public:
-    virtual ~Buffer() = default;
+    virtual ~Buffer();
+    /// First byte in this process; valid as long as the Buffer lives.
     std::byte* data() const noexcept { return data_; }
+    /// Bytes, at least as many as were asked for.
     std::size_t size() const noexcept { return size_; }
-    /// device address of byte 0
+    /// Device address of byte 0.
     std::uint64_t address() const noexcept { return address_; }
 
 protected:
-    std::byte* data_ = nullptr;
-    std::size_t size_ = 0;
-    std::uint64_t address_ = 0;
+    std::byte* data_ = nullptr; ///< set by the device that makes the buffer
+    std::size_t size_ = 0;      ///< bytes
+    std::uint64_t address_ = 0; ///< on the device
 };
 
 /// One job: the FCs of one BPU segment.  Spans are read during submit() only.
 struct Job {
     std::uint64_t tag = 0; ///< unique among the queue's jobs in flight; comes back in Completion
-    std::span<const overtake_fc> fcs;
-    std::span<const overtake_binding> bindings;
-    std::uint32_t scratch_bytes = 0;
-    unsigned priority = 0; ///< 0..254 NORMAL, 255 HIGH
-    std::int64_t custom_id = 0;
-    unsigned core = core_any;
+    std::span<const overtake_fc> fcs;           ///< in the order in which they run
+    std::span<const overtake_binding> bindings; ///< one for each region that the FCs use
+    std::uint32_t scratch_bytes = 0; ///< memory of its own while it runs, contents undefined
+    unsigned priority = 0;           ///< 0..254 NORMAL, 255 HIGH
+    std::int64_t custom_id = 0;      ///< within one priority the smaller goes first
+    unsigned core = core_any;        ///< core_any, or the number of a core, counted from 1
     /// When the job ends with -ETIME if it has not ended before: absolute CLOCK_MONOTONIC (device
     /// time under a manual clock), 0 = the device's default after submission.
     std::int64_t deadline_ns = 0;
+    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
 };
 
-/// What became of a job; times are device time in nanoseconds.
+/// What became of a job, as overtake_accel.h describes it; times are device time in nanoseconds.
 using Completion = overtake_result;
 
+/// Rights of a queue.
 struct QueueOptions {
     unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;     ///< asked for while the queue lives; needs max_priority 255
+    std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// A context of the device.  Destroying it cancels what is in flight and waits for the end.
-class Queue {
+class OVERTAKE_API Queue {
 public:
-    virtual ~Queue() = default;
+    virtual ~Queue();
     /// Hand jobs to the device in order, in one system call where the way in allows it.
     /// All are accepted, or Error says which was not: those before it are in flight, those behind
-    /// it are not.
+    /// it are not.  EINVAL for a job that is malformed, EEXIST for a tag that is in flight, EPERM
+    /// for a priority above the queue's, ENOENT for an address that is no buffer's, E2BIG for a job
+    /// that is too large, ENOSPC for one too many.
     virtual void submit(std::span<const Job> jobs) = 0;
     /// Wait until at least one job has ended or deadline_ns (absolute CLOCK_MONOTONIC; 0 polls)
     /// has passed; at most out.size() completions, in the order in which they are known.
@@ -94,9 +99,10 @@ public:
 };
 
 /// Steps device time by hand (tests, scenarios).  See Device::manual_clock().
-class ManualClock {
+class OVERTAKE_API ManualClock {
 public:
-    virtual ~ManualClock() = default;
+    virtual ~ManualClock();
+    /// Device time in nanoseconds.
     virtual std::uint64_t now_ns() const = 0;
     /// Everything before device time now_ns happens, and is finished, before this returns; what
     /// arrives at now_ns itself is seen together once time moves on.
@@ -105,46 +111,54 @@ public:
 
 /// One FC that a core executed, for timelines.
 struct FcRecord {
-    std::uint64_t tag;
-    std::uint32_t index;
-    unsigned core;
-    bool high;
-    std::uint64_t start_ns;
-    std::uint64_t end_ns;
+    std::uint64_t tag;      ///< of its job
+    std::uint32_t index;    ///< in its job, from 0
+    unsigned core;          ///< from 1
+    bool high;              ///< whether it was in the HIGH ring
+    std::uint64_t start_ns; ///< device time
+    std::uint64_t end_ns;   ///< device time
 };
 
-class Device {
+/// An accelerator.  Buffers and queues that it made keep it open.
+class OVERTAKE_API Device {
 public:
-    virtual ~Device() = default;
+    virtual ~Device();
     /// "embedded", "ioctl" or "io_uring"
     virtual std::string_view backend() const noexcept = 0;
+    /// Cores, mode, profile and limits, as overtake_accel.h describes them.
     virtual drm_overtake_device_info info() const = 0;
+    /// One entry for each core.
     /// Coarse on a kernel device, unless the process has CAP_PERFMON: see overtake_accel.h.
     virtual std::vector<drm_overtake_core_info> cores() const = 0;
+    /// EINVAL for 0 bytes, E2BIG for more than one buffer may have, ENOSPC or ENOMEM where there is
+    /// no more room.
     virtual std::unique_ptr<Buffer> create_buffer(std::size_t bytes) = 0;
+    /// EPERM, naming the remedy, if this process may not have the priority.
     virtual std::unique_ptr<Queue> create_queue(const QueueOptions& options = {}) = 0;
-    /// Null unless the device has a manual clock and this process may step it.
+    /// Null unless the device has a manual clock and this process may step it.  Belongs to the
+    /// device.
     virtual ManualClock* manual_clock() noexcept { return nullptr; }
 };
 
 /// Settings of an embedded device (its own cores inside this process, not shared with others).
 struct EmbeddedOptions {
-    unsigned cores = 2;
-    unsigned mode = OVERTAKE_MODE_FUNCTIONAL;
-    std::string profile = "default";
-    unsigned core_limit = 0;           ///< of every core; queues may ask for a tighter one
+    unsigned cores = 2;                       ///< 1..64
+    unsigned mode = OVERTAKE_MODE_FUNCTIONAL; ///< OVERTAKE_MODE_FUNCTIONAL, _TIMED or _BOTH
+    std::string profile = "default";          ///< a built-in profile's name
+    unsigned core_limit = 0;                  ///< of every core; queues may ask for a tighter one
     std::vector<unsigned> core_limits; ///< one per core, instead of core_limit; empty = not used
     /// After so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never. Needs a core limit.
     unsigned normal_floor = 0;
     /// NORMAL takes turns by queue, weighted by priority (docs/scenarios.md, "Fair").
     bool fair = false;
+    /// Device time stands still until Device::manual_clock() moves it.
     bool manual_clock = false;
-    /// AVX2 where the CPU has it: the same bytes, sooner.  OVERTAKE_SIMD=off in the environment turns
-    /// it off as well.
+    /// AVX2 where the CPU has it: the same bytes, sooner.  OVERTAKE_SIMD=off in the environment
+    /// turns it off as well.
     bool simd = true;
-    std::uint64_t watchdog_cycles = 0;  ///< cycles one FC may execute, 0 = one second of them
-    /// CPU time that executing one FC may take, 0 = default (60 s); five times that in all, on a busy
-    /// machine.  Then its job ends with -ETIMEDOUT.
+    std::uint64_t watchdog_cycles = 0; ///< cycles one FC may execute, 0 = one second of them
+    /// CPU time that executing one FC may take, 0 = default (60 s); five times that in all, on a
+    /// busy machine.  Then its job ends with -ETIMEDOUT.
     std::uint64_t fc_clock_ns = 0;
     /// Time that an FC may go on executing after its job was cancelled or its deadline passed.
     std::uint64_t stop_grace_ns = 100'000'000;
@@ -152,17 +166,27 @@ struct EmbeddedOptions {
     /// Called as FCs end, in the order of device time per core, from the device's own threads and
     /// with its lock held: it must be quick and must not call into the device.
     void (*on_fc)(void* context, const FcRecord& record) = nullptr;
-    void* on_fc_context = nullptr;
+    void* on_fc_context = nullptr;            ///< what on_fc is handed; outlives the device
+    std::array<std::uint64_t, 16> reserved{}; ///< room for later fields; leave it zero
 };
 
-enum class WayIn { automatic, io_uring, ioctl };
+/// How to talk to a kernel device.
+enum class WayIn {
+    automatic, ///< io_uring, or ioctl where io_uring is forbidden
+    io_uring,  ///< io_uring alone; Error if it is forbidden
+    ioctl      ///< one system call for each job
+};
 
-std::shared_ptr<Device> open_embedded(const EmbeddedOptions& options = {});
+/// A new device inside this process.  EINVAL for a setting that is impossible.
+OVERTAKE_API std::shared_ptr<Device> open_embedded(const EmbeddedOptions& options = {});
 /// path like "/dev/accel/accel0".  automatic tries io_uring and falls back to ioctl where
-/// io_uring is forbidden.
-std::shared_ptr<Device> open_kernel(const std::string& path, WayIn way_in = WayIn::automatic);
+/// io_uring is forbidden.  EACCES, naming the remedy, without permission; or open()'s error.
+OVERTAKE_API std::shared_ptr<Device> open_kernel(const std::string& path,
+                                                 WayIn way_in = WayIn::automatic);
 /// "auto", "embedded", "kernel" or a path.  auto takes the kernel device if its node exists (a
-/// permission error is an error) and embedded otherwise, saying so on stderr.
-std::shared_ptr<Device> open_device(std::string_view name, const EmbeddedOptions& embedded = {});
+/// permission error is an error) and embedded otherwise, saying so on stderr.  EINVAL for another
+/// name.
+OVERTAKE_API std::shared_ptr<Device> open_device(std::string_view name,
+                                                 const EmbeddedOptions& embedded = {});
 
 } // namespace overtake

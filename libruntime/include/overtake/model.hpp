@@ -7,6 +7,7 @@
 // FIELD: reason"; the errno of open() or mmap() otherwise.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,27 +16,40 @@
 #include <string_view>
 #include <vector>
 
-#include "overtake_accel.h"
+#include "overtake/export.hpp"
 
 namespace overtake {
-
-class FileBytes;
 
 /// Of the model file; a reader refuses a version whose upper half differs.
 constexpr std::uint32_t model_file_version = 1u << 16;
 
-/// A uint8 is kept as the int8 below it by 128.  nv12 is a camera's picture: rows of luma, then
-/// half as many of chroma (U, V), bytes without padding; its shape is {1, 1, rows of both, width}.
-enum class DataType : std::uint8_t { float32 = 1, int8 = 2, int64 = 3, uint8 = 4, nv12 = 5 };
+/// What the elements of a tensor are to its user.
+enum class DataType : std::uint8_t {
+    float32 = 1, ///< numbers
+    int8 = 2,    ///< bytes -128..127
+    int64 = 3,   ///< integers, as float32
+    uint8 = 4,   ///< bytes 0..255; the device holds each less 128
+    /// A camera's picture: rows of luma, then half as many rows of chroma (U, V), bytes without
+    /// padding.  Its shape is {1, 1, rows of both, width}.
+    nv12 = 5
+};
 
-/// "float32", "uint8", ...
-const char* name_of(DataType type) noexcept;
+/// "float32", "uint8", ...; "?" for a number that is no type.  The text lives for ever.
+OVERTAKE_API const char* name_of(DataType type) noexcept;
 
-/// In which order a user's elements lie: channels, height, width or height, width, channels.
-enum class Order : std::uint8_t { planes = 0, rows = 1 };
+/// The order in which a user's elements lie.
+enum class Order : std::uint8_t {
+    planes = 0, ///< channels, height, width
+    rows = 1    ///< height, width, channels
+};
 
-/// Of inputs that are pictures, planes in this order.
-enum class Colours : std::uint8_t { unknown = 0, rgb = 1, bgr = 2, gray = 3 };
+/// The order of the colour channels of an input that is a picture.
+enum class Colours : std::uint8_t {
+    unknown = 0, ///< not a picture, or the model does not say
+    rgb = 1,     ///< red, green, blue
+    bgr = 2,     ///< blue, green, red
+    gray = 3     ///< one channel
+};
 
 /// A tensor of a model.
 ///
@@ -49,77 +63,31 @@ struct Tensor {
     std::string_view name;            ///< lives as long as the model
     std::vector<std::uint32_t> shape; ///< as in ONNX; a scalar's is {1}
     DataType data_type;               ///< as the user sees it
-    std::uint32_t height;
-    std::uint32_t width;
-    std::uint32_t channels;
-    std::uint32_t row_stride;   ///< bytes
-    std::uint32_t pixel_stride; ///< bytes
-    float scale;
-    std::int32_t zero_point;
-    std::size_t bytes;           ///< of its buffer, in device or host memory
-    Order order;                 ///< of a device tensor's elements in its shape
-    std::span<const float> data; ///< of a constant; lives as long as the model
-    Colours colours;             ///< of a picture, nv12: that it becomes; of others unknown
-    bool full_range;             ///< nv12: bytes 0..255 rather than 16..235
+    std::uint32_t height;             ///< rows in device memory; 0 = in host memory
+    std::uint32_t width;              ///< pixels in a row
+    std::uint32_t channels;           ///< without padding
+    std::uint32_t row_stride;         ///< bytes from one row to the next
+    std::uint32_t pixel_stride;       ///< bytes from one pixel to the next
+    float scale;                      ///< what one step of q is worth
+    std::int32_t zero_point;          ///< the q that stands for 0
+    std::size_t bytes;                ///< of its buffer, in device or host memory
+    Order order;                      ///< of a device tensor's elements in its shape
+    std::span<const float> data;      ///< of a constant; lives as long as the model
+    /// Of a picture.  An nv12 input is converted on the device: to these.
+    Colours colours;
+    bool full_range; ///< nv12: luma has the values 0..255 rather than 16..235
+    std::array<std::uint64_t, 8> reserved{}; ///< room for later fields; zero
 
+    /// Whether it is in device memory while the model runs.
     bool on_device() const noexcept { return height != 0; }
+    /// Whether its values are in the model file.
     bool is_constant() const noexcept { return !data.empty(); }
-    /// elements as the user sees them: the product of shape
-    std::size_t elements() const noexcept;
+    /// Elements as the user sees them: the product of shape.
+    OVERTAKE_API std::size_t elements() const noexcept;
 };
 
-/// Region `region` of the segment's job is tensor number `tensor`.
-struct TensorBinding {
-    std::uint32_t region;
-    std::uint32_t tensor;
-    bool writable;
-};
-
-enum class CpuOpType : std::uint8_t {
-    softmax = 1,
-    dequantize = 2, ///< a copy
-    unary = 3,
-    binary = 4,
-    select = 5,
-    view = 6,
-    gather = 7,
-    gather_elements = 8,
-    concat = 9,
-    pad = 10,
-    interpolate = 11,
-    log_softmax = 12,
-    normalize = 13,
-    reduce = 14,
-    top_k = 15,
-    non_max_suppression = 16,
-    matrix_product = 17,
-    convolution = 18,
-    pool = 19,
-};
-
-/// One operator that runs on the CPU, in float32; tensor numbers.
-struct CpuOp {
-    CpuOpType type;
-    std::string_view name;
-    std::vector<std::uint32_t> inputs;
-    std::uint32_t output;
-    std::vector<std::int64_t> integers; ///< the operator's own parameters
-    std::vector<float> reals;
-};
-
-/// A maximal run of operators on one kind of processor: exactly one of the two sides is filled.
-struct Segment {
-    bool on_bpu() const noexcept { return !fcs.empty(); }
-
-    std::vector<overtake_fc> fcs;         ///< BPU
-    std::vector<std::uint64_t> fc_cycles; ///< modelled cost of each FC
-    std::vector<TensorBinding> bindings;
-    std::uint32_t scratch_bytes = 0;
-
-    std::vector<CpuOp> cpu_ops; ///< CPU
-};
-
-class Model {
+/// A compiled network.  Everything that its functions return lives as long as the Model.
+class OVERTAKE_API Model {
 public:
     /// Maps the file and verifies all of it that this library relies on.  Of a file of several
     /// models (overtake pack) it takes the one called `name`; EINVAL, naming them, if there is none
@@ -137,6 +105,7 @@ public:
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
+    /// As the compiler was told, or the ONNX graph's.
     std::string_view name() const noexcept;
     /// Profile that the FC costs were computed with.
     std::string_view profile_name() const noexcept;
@@ -145,28 +114,28 @@ public:
     /// The limit it was split under, microseconds; 0 = not split.
     std::uint32_t max_time_per_fc_us() const noexcept;
 
+    /// All that the model works with: inputs, outputs, constants and what lies between segments.
     std::span<const Tensor> tensors() const noexcept;
-    std::span<const std::uint32_t> inputs() const noexcept;  ///< tensor numbers
-    std::span<const std::uint32_t> outputs() const noexcept; ///< tensor numbers
-    const Tensor& input(std::size_t index) const;            ///< throws Error EINVAL
-    const Tensor& output(std::size_t index) const;           ///< throws Error EINVAL
-    /// In the order in which they run.
-    std::span<const Segment> segments() const noexcept;
+    /// Numbers of tensors, in the order of the network's inputs.
+    std::span<const std::uint32_t> inputs() const noexcept;
+    /// Numbers of tensors, in the order of the network's outputs.
+    std::span<const std::uint32_t> outputs() const noexcept;
+    /// Input `index`, from 0.  Throws Error EINVAL if there is none such.
+    const Tensor& input(std::size_t index) const;
+    /// Output `index`, from 0.  Throws Error EINVAL if there is none such.
+    const Tensor& output(std::size_t index) const;
+    /// Instructions of all FCs (overtake_isa.h).
     std::span<const std::byte> program() const noexcept;
+    /// Weights as the instructions read them; those of the whole pack if it came in one.
     std::span<const std::byte> weights() const noexcept;
-
-    /// The whole verified file.
+    /// The whole verified file, a pack's if it came in one.
     std::span<const std::byte> file() const noexcept;
-    /// The model's own table (overtake.fbs.Model of model.fbs) in it, for readers of what is not in
-    /// this class (reports).
-    const void* table() const noexcept;
 
 private:
-    struct Contents;
-    explicit Model(std::unique_ptr<Contents> contents);
-    static std::vector<std::shared_ptr<const Model>>
-    read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path);
-    std::unique_ptr<Contents> contents_;
+    friend struct ModelContents; // of Overtake's own tools
+    struct OVERTAKE_HIDDEN State;
+    OVERTAKE_HIDDEN explicit Model(std::unique_ptr<State> state) noexcept;
+    std::unique_ptr<State> state_;
 };
 
 } // namespace overtake

@@ -4,5 +4,6 @@
 #pragma once
 
 #include "overtake/device.hpp"
+#include "overtake/error.hpp"
 #include "overtake/model.hpp"
 #include "overtake/session.hpp"

@@ -19,8 +19,10 @@
 // what follows it (CPU segments, the next BPU segment) is done inside wait() and poll().
 // Errors: overtake::Error.  A task that failed (cancelled, faulted, timed out) says so in
 // status(); only misuse and a broken device throw.
+// Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,27 +30,36 @@
 #include <vector>
 
 #include "overtake/device.hpp"
+#include "overtake/export.hpp"
 #include "overtake/model.hpp"
 
 namespace overtake {
 
+/// Rights of a session.
 struct SessionOptions {
     unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
+    std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
+/// How a task competes with others.
 struct TaskOptions {
-    unsigned priority = 0; ///< 0..254 NORMAL, 255 HIGH
-    std::int64_t custom_id = 0;
-    unsigned core = core_any;     ///< settled by the first BPU segment and kept
-    std::int64_t deadline_ns = 0; ///< of each of its jobs; see Job::deadline_ns
+    unsigned priority = 0;                   ///< 0..254 NORMAL, 255 HIGH
+    std::int64_t custom_id = 0;              ///< within one priority the smaller goes first
+    unsigned core = core_any;                ///< settled by the first BPU segment and kept
+    std::int64_t deadline_ns = 0;            ///< of each of its jobs; see Job::deadline_ns
+    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
 };
 
-/// One inference request and its buffers; may be started again once it has ended.
-class Task {
+/// One inference request and its buffers; may be started again once it has ended.  Sessions make
+/// tasks.  One that is empty (made by Task(), or moved from) refuses everything with EINVAL but to
+/// be asked for status(), ended_ns() and completions().
+class OVERTAKE_API Task {
 public:
+    /// An empty task, to be assigned to.
     Task() noexcept;
-    Task(Task&&) noexcept;
+    Task(Task&&) noexcept; ///< leaves the other one empty
+    /// Ends what it held as ~Task() does.
     Task& operator=(Task&&) noexcept;
     /// Cancels it if it is running, and waits for its end (under a manual clock, step it first).
     ~Task();
@@ -57,11 +68,13 @@ public:
     /// saturated) and laid out for the device.  Not while the task is running (EBUSY).  EINVAL if
     /// the count is not the input's or there is no such input.
     void set_input(std::size_t index, std::span<const float> values);
-    /// The device's own int8 buffer of an input, to be filled in place (layout: Model::input()).
-    /// EINVAL if the input is not in device memory.
+    /// The device's own int8 buffer of an input, to be filled in place (layout: Tensor, as
+    /// Model::input() gives it), while the task is not running.  Belongs to the task.  EINVAL if
+    /// the input is not in device memory.
     std::span<std::byte> input_buffer(std::size_t index);
 
-    /// Begin.  EBUSY if it is running.
+    /// Begin.  EBUSY if it is running; EINVAL for options that are impossible and EPERM for a
+    /// priority above the session's, which then are its status() too.
     void start(const TaskOptions& options = {});
     /// Until the task has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has ended.
     bool wait(std::int64_t deadline_ns = deadline_never);
@@ -75,32 +88,39 @@ public:
     std::int32_t status() const noexcept;
     /// When it ended, CPU segments included, in nanoseconds of CLOCK_MONOTONIC; 0 before.
     std::int64_t ended_ns() const noexcept;
-    /// What became of its jobs so far, one per BPU segment, in device time.
+    /// What became of its jobs so far, one per BPU segment; valid until the next start().
     std::span<const Completion> completions() const noexcept;
     /// Values of an output, dense row-major in its shape.  Throws Error with the task's own error
     /// if it has not ended well; EINVAL if there is no such output.
     std::vector<float> output(std::size_t index) const;
-    /// The device's own int8 buffer of an output (EINVAL if it is not in device memory).
+    /// The device's own int8 buffer of an output (EINVAL if it is not in device memory).  Belongs
+    /// to the task; the next start() overwrites it.
     std::span<const std::byte> output_buffer(std::size_t index) const;
 
 private:
     friend class Session;
-    struct State;
-    explicit Task(std::unique_ptr<State> state) noexcept;
+    struct OVERTAKE_HIDDEN State;
+    OVERTAKE_HIDDEN explicit Task(std::unique_ptr<State> state) noexcept;
+    OVERTAKE_HIDDEN State& state() const; // throws EINVAL if there is none
     std::unique_ptr<State> state_;
 };
 
-class Session {
+/// A queue of the device that runs one model; keeps both.  One that was moved from refuses
+/// everything with EINVAL.
+class OVERTAKE_API Session {
 public:
+    /// Uploads the model unless that has been done, and prepares its CPU operators.  EPERM, naming
+    /// the remedy, if this process may not have the priority.
     Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
             const SessionOptions& options = {});
-    Session(Session&&) noexcept;
-    Session& operator=(Session&&) noexcept;
+    Session(Session&&) noexcept;            ///< takes over queue and tasks
+    Session& operator=(Session&&) noexcept; ///< the same; tasks of what it held live on
     /// Its tasks may outlive it.
     ~Session();
 
-    const Model& model() const noexcept;
-    /// A task with buffers of its own, not started.
+    /// The model that it runs.
+    const Model& model() const;
+    /// A task with buffers of its own, not started.  ENOSPC or ENOMEM if there is no more room.
     Task create_task();
     /// create_task(), set_input() of every input, start().
     Task submit(std::span<const std::span<const float>> inputs, const TaskOptions& options = {});
@@ -108,8 +128,9 @@ public:
     Task submit(std::span<const float> input, const TaskOptions& options = {});
 
 private:
-    struct State;
     friend class Task;
+    struct OVERTAKE_HIDDEN State;
+    OVERTAKE_HIDDEN State& state() const; // throws EINVAL if there is none
     std::shared_ptr<State> state_;
 };
 

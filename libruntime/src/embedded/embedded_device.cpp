@@ -8,6 +8,7 @@
 #include "embedded/memory.hpp"
 #include "overtake/device.hpp"
 #include "refusal.hpp"
+#include "reserved.hpp"
 
 namespace overtake {
 
@@ -85,6 +86,7 @@ std::unique_ptr<Buffer> EmbeddedDevice::create_buffer(std::size_t bytes) {
 }
 
 std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options) {
+    require_zero(options.reserved, "queue options");
     return std::make_unique<EmbeddedQueue>(shared_from_this(), options);
 }
 
@@ -94,8 +96,10 @@ void EmbeddedQueue::submit(std::span<const Job> jobs) {
     const JobBounds bounds{.cores = device_->host.core_count(),
                            .max_priority = context_->options.max_priority};
     try {
-        for (const Job& job : jobs)
+        for (const Job& job : jobs) {
+            require_zero(job.reserved, fmt::format("job {}", job.tag));
             made.push_back(make_job(job, bounds, *device_->addresses, device_->account));
+        }
     } catch (const Error&) {
         device_->host.submit(*context_, made);
         throw;

@@ -11,6 +11,7 @@
 #include <ovt_simd_port.h>
 
 #include "monotonic_clock.hpp"
+#include "reserved.hpp"
 
 namespace overtake {
 
@@ -41,6 +42,7 @@ EmbeddedOptions checked(EmbeddedOptions options) {
     const auto refuse = [](const std::string& what) {
         throw Error(EINVAL, "embedded device: " + what);
     };
+    require_zero(options.reserved, "embedded options");
     if (options.cores < 1 || options.cores > OVERTAKE_MAX_CORES)
         refuse(fmt::format("{} cores, but 1..{} are possible", options.cores, OVERTAKE_MAX_CORES));
     if (options.mode > OVERTAKE_MODE_BOTH)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "kernel/kernel_context.hpp"
+#include "reserved.hpp"
 
 namespace overtake {
 
@@ -19,6 +20,7 @@ public:
 
     void submit(std::span<const Job> jobs) override {
         for (const Job& job : jobs) {
+            require_zero(job.reserved, fmt::format("job {}", job.tag));
             drm_overtake_submit submit = context_.payload(job, 0);
             if (const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_SUBMIT, &submit))
                 throw context_.refused(job, code);

@@ -7,11 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "reserved.hpp"
+
 namespace overtake {
 
 KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options)
     : file_(std::move(file)), bounds_{.cores = file_->info().core_count,
                                       .max_priority = options.max_priority} {
+    require_zero(options.reserved, "queue options");
     drm_overtake_context_create create{.max_priority = options.max_priority,
                                        .core_limit = options.core_limit,
                                        .flags = 0,

@@ -20,6 +20,7 @@
 
 #include "kernel/kernel_context.hpp"
 #include "kernel/uring.hpp"
+#include "reserved.hpp"
 
 namespace overtake {
 
@@ -99,12 +100,13 @@ void UringQueue::submit(std::span<const Job> jobs) {
 std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     const std::size_t count =
         std::min({jobs.size(), std::size_t{ring_entries}, free_slots_.size()});
+    require_zero(jobs.front().reserved, fmt::format("job {}", jobs.front().tag));
     if (count == 0 || tags_.contains(jobs.front().tag))
         refuse_here(jobs.front());
     std::vector<std::uint32_t> batch;
     batch.reserve(count);
     for (const Job& job : jobs.first(count)) {
-        if (tags_.contains(job.tag))
+        if (tags_.contains(job.tag) || !is_zero(job.reserved))
             break;
         batch.push_back(add(job));
     }

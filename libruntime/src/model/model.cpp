@@ -2,25 +2,29 @@
 #include "overtake/model.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "model/file_bytes.hpp"
 #include "model/reader.hpp"
 #include "model/structure.hpp"
-#include "overtake/device.hpp"
+#include "overtake/error.hpp"
+#include "overtake/model_contents.hpp"
 
 namespace overtake {
 
-struct Model::Contents {
-    Contents(std::shared_ptr<const FileBytes> bytes, const fbs::Model& root,
-             const flatbuffers::Vector<std::uint8_t>& weights, const std::string& path)
-        : file(std::move(bytes)), table(&root),
-          model(read_model(root, weights, file->span(), path)) {}
+struct Model::State {
+    State(std::shared_ptr<const FileBytes> bytes, const fbs::Model& root,
+          const flatbuffers::Vector<std::uint8_t>& weights, const std::string& path)
+        : file(std::move(bytes)), contents(read_model(root, weights, file->span(), path)) {}
+
+    /// All models of a file; `path` is for messages.
+    static std::vector<std::shared_ptr<const Model>>
+    read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path);
 
     std::shared_ptr<const FileBytes> file; ///< shared by the models of a pack
-    const fbs::Model* table;
-    ModelContents model;
+    ModelContents contents;
 };
 
 const char* name_of(DataType type) noexcept {
@@ -47,10 +51,10 @@ std::size_t Tensor::elements() const noexcept {
 }
 
 std::vector<std::shared_ptr<const Model>>
-Model::read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path) {
+Model::State::read_all(const std::shared_ptr<const FileBytes>& file, const std::string& path) {
     std::vector<std::shared_ptr<const Model>> models;
     const auto add = [&](const fbs::Model& root, const flatbuffers::Vector<std::uint8_t>& weights) {
-        models.emplace_back(new Model(std::make_unique<Contents>(file, root, weights, path)));
+        models.emplace_back(new Model(std::make_unique<State>(file, root, weights, path)));
     };
     if (!is_pack(file->span())) {
         const fbs::Model& root = verified_root(file->span(), path);
@@ -68,12 +72,12 @@ Model::read_all(const std::shared_ptr<const FileBytes>& file, const std::string&
 }
 
 std::vector<std::shared_ptr<const Model>> Model::load_all(const std::string& path) {
-    return read_all(std::make_shared<const FileBytes>(FileBytes::map(path)), path);
+    return State::read_all(std::make_shared<const FileBytes>(FileBytes::map(path)), path);
 }
 
 std::vector<std::shared_ptr<const Model>> Model::all_from_bytes(std::span<const std::byte> bytes,
                                                                 const std::string& name) {
-    return read_all(std::make_shared<const FileBytes>(FileBytes::copy(bytes, name)), name);
+    return State::read_all(std::make_shared<const FileBytes>(FileBytes::copy(bytes, name)), name);
 }
 
 std::shared_ptr<const Model> Model::load(const std::string& path, std::string_view name) {
@@ -96,35 +100,35 @@ std::shared_ptr<const Model> Model::from_bytes(std::span<const std::byte> bytes,
     auto file = std::make_shared<const FileBytes>(FileBytes::copy(bytes, name));
     const fbs::Model& root = verified_root(file->span(), name);
     return std::shared_ptr<const Model>(
-        new Model(std::make_unique<Contents>(std::move(file), root, *root.weights(), name)));
+        new Model(std::make_unique<State>(std::move(file), root, *root.weights(), name)));
 }
 
-Model::Model(std::unique_ptr<Contents> contents) : contents_(std::move(contents)) {}
+Model::Model(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Model::~Model() = default;
 
 std::string_view Model::name() const noexcept {
-    return contents_->model.name;
+    return state_->contents.name;
 }
 std::string_view Model::profile_name() const noexcept {
-    return contents_->model.profile_name;
+    return state_->contents.profile_name;
 }
 
 std::uint32_t Model::clock_khz() const noexcept {
-    return contents_->model.clock_khz;
+    return state_->contents.clock_khz;
 }
 
 std::uint32_t Model::max_time_per_fc_us() const noexcept {
-    return contents_->model.max_time_per_fc_us;
+    return state_->contents.max_time_per_fc_us;
 }
 
 std::span<const Tensor> Model::tensors() const noexcept {
-    return contents_->model.tensors;
+    return state_->contents.tensors;
 }
 std::span<const std::uint32_t> Model::inputs() const noexcept {
-    return contents_->model.inputs;
+    return state_->contents.inputs;
 }
 std::span<const std::uint32_t> Model::outputs() const noexcept {
-    return contents_->model.outputs;
+    return state_->contents.outputs;
 }
 
 namespace {
@@ -147,20 +151,18 @@ const Tensor& Model::output(std::size_t index) const {
     return tensor_at(*this, outputs(), index, "output");
 }
 
-std::span<const Segment> Model::segments() const noexcept {
-    return contents_->model.segments;
-}
 std::span<const std::byte> Model::program() const noexcept {
-    return contents_->model.program;
+    return state_->contents.program;
 }
 std::span<const std::byte> Model::weights() const noexcept {
-    return contents_->model.weights;
+    return state_->contents.weights;
 }
 std::span<const std::byte> Model::file() const noexcept {
-    return contents_->file->span();
+    return state_->file->span();
 }
-const void* Model::table() const noexcept {
-    return contents_->table;
+
+const ModelContents& ModelContents::of(const Model& model) noexcept {
+    return model.state_->contents;
 }
 
 } // namespace overtake

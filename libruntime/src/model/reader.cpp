@@ -55,6 +55,7 @@ public:
         : file_(file), path_(path), root_(root), weights_(weights) {}
 
     ModelContents read() {
+        contents_.table = &root_;
         read_header();
         const Place tensors = of_root(Root::VT_TENSORS, "tensors");
         for (const fbs::Tensor* tensor : *root_.tensors())

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "overtake/model_contents.hpp"
+#include "reserved.hpp"
 #include "session/state.hpp"
 
 namespace overtake {
@@ -13,7 +15,8 @@ Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Mode
     : upload(upload_once(device, model)),
       queue(device->create_queue(
           {.max_priority = options.max_priority, .core_limit = options.core_limit})) {
-    for (const Segment& segment : model->segments()) {
+    require_zero(options.reserved, "session options");
+    for (const Segment& segment : ModelContents::of(*model).segments) {
         std::vector<cpu::Kernel>& made = kernels.emplace_back();
         for (const CpuOp& op : segment.cpu_ops)
             made.push_back(cpu::make_kernel(cpu::operation_of(model->tensors(), op)));
@@ -41,11 +44,18 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-const Model& Session::model() const noexcept {
-    return *state_->upload->model;
+Session::State& Session::state() const {
+    if (!state_)
+        throw Error(EINVAL, "session: it is empty, since it was moved from");
+    return *state_;
+}
+
+const Model& Session::model() const {
+    return *state().upload->model;
 }
 
 Task Session::create_task() {
+    state();
     return Task(std::make_unique<Task::State>(state_));
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cpu/operation.hpp"
+#include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
 #include "session/upload.hpp"
 
@@ -55,6 +56,7 @@ struct Task::State {
     void job_ended(const Completion& completion);
 
     const Model& model() const noexcept { return *session->upload->model; }
+    const ModelContents& contents() const noexcept { return ModelContents::of(model()); }
     /// Dense values of a tensor, read from wherever it is.
     std::vector<float> values(std::uint32_t tensor) const;
     /// The same in place where it is in host memory; otherwise they are put into `copy`.

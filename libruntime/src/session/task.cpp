@@ -8,6 +8,7 @@
 
 #include "monotonic_clock.hpp"
 #include "overtake_isa.h"
+#include "reserved.hpp"
 #include "session/state.hpp"
 #include "session/tensor_layout.hpp"
 
@@ -46,7 +47,7 @@ void Task::State::create_storage() {
 
 void Task::State::create_bindings() {
     const Upload& upload = *session->upload;
-    for (const Segment& segment : model().segments()) {
+    for (const Segment& segment : contents().segments) {
         std::vector<overtake_binding>& list = bindings.emplace_back();
         if (!segment.on_bpu())
             continue;
@@ -102,6 +103,7 @@ Task::State::~State() {
 void Task::State::start(const TaskOptions& wanted) {
     if (is_running())
         throw Error(EBUSY, "task: it is running; wait for its end first");
+    require_zero(wanted.reserved, "task options");
     options = wanted;
     segment = 0;
     cancelled = false;
@@ -120,7 +122,7 @@ void Task::State::start(const TaskOptions& wanted) {
 
 /// Runs CPU segments and submits the next BPU segment; ends the task behind the last one.
 void Task::State::run_on() {
-    const std::span<const Segment> segments = model().segments();
+    const std::vector<Segment>& segments = contents().segments;
     while (segment < segments.size() && !cancelled) {
         if (segments[segment].on_bpu()) {
             submit_segment(segments[segment]);
@@ -215,6 +217,12 @@ Task::Task(Task&&) noexcept = default;
 Task& Task::operator=(Task&&) noexcept = default;
 Task::~Task() = default;
 
+Task::State& Task::state() const {
+    if (!state_)
+        throw Error(EINVAL, "task: it is empty; take one from Session::create_task() or submit()");
+    return *state_;
+}
+
 namespace {
 
 std::uint32_t number_at(std::span<const std::uint32_t> numbers, std::size_t index,
@@ -228,15 +236,16 @@ std::uint32_t number_at(std::span<const std::uint32_t> numbers, std::size_t inde
 } // namespace
 
 void Task::set_input(std::size_t index, std::span<const float> values) {
-    const std::uint32_t number = number_at(state_->model().inputs(), index, "input");
-    const Tensor& tensor = state_->model().tensors()[number];
-    if (state_->is_running())
+    State& task = state();
+    const std::uint32_t number = number_at(task.model().inputs(), index, "input");
+    const Tensor& tensor = task.model().tensors()[number];
+    if (task.is_running())
         throw Error(EBUSY, "task: it is running; wait for its end before setting inputs");
     if (values.size() != tensor.elements())
         throw Error(EINVAL, fmt::format("input {} ({}): {} values, but its shape [{}] has {}",
                                         index, tensor.name, values.size(),
                                         fmt::join(tensor.shape, ", "), tensor.elements()));
-    TensorStorage& place = state_->storage[number];
+    TensorStorage& place = task.storage[number];
     if (place.device)
         to_device(tensor, values, place.device_bytes(tensor));
     else
@@ -244,26 +253,28 @@ void Task::set_input(std::size_t index, std::span<const float> values) {
 }
 
 std::span<std::byte> Task::input_buffer(std::size_t index) {
-    const std::uint32_t number = number_at(state_->model().inputs(), index, "input");
-    const Tensor& tensor = state_->model().tensors()[number];
+    const State& task = state();
+    const std::uint32_t number = number_at(task.model().inputs(), index, "input");
+    const Tensor& tensor = task.model().tensors()[number];
     if (!tensor.on_device())
         throw Error(EINVAL, fmt::format("input {} ({}): not in device memory", index, tensor.name));
-    return state_->storage[number].device_bytes(tensor);
+    return task.storage[number].device_bytes(tensor);
 }
 
 void Task::start(const TaskOptions& options) {
-    state_->start(options);
+    state().start(options);
 }
 
 bool Task::wait(std::int64_t deadline_ns) {
-    while (state_->is_running())
-        if (!state_->session->progress(deadline_ns))
-            return !state_->is_running();
+    State& task = state();
+    while (task.is_running())
+        if (!task.session->progress(deadline_ns))
+            return !task.is_running();
     return true;
 }
 
 void Task::cancel() {
-    state_->cancel();
+    state().cancel();
 }
 
 std::int32_t Task::status() const noexcept {
@@ -316,20 +327,21 @@ std::string explain(std::int32_t status, const std::string& error,
 } // namespace
 
 std::vector<float> Task::output(std::size_t index) const {
-    const std::uint32_t number = number_at(state_->model().outputs(), index, "output");
-    if (state_->status != 0)
-        throw Error(-state_->status,
-                    "task: " + explain(state_->status, state_->error, state_->completions));
-    return state_->values(number);
+    const State& task = state();
+    const std::uint32_t number = number_at(task.model().outputs(), index, "output");
+    if (task.status != 0)
+        throw Error(-task.status, "task: " + explain(task.status, task.error, task.completions));
+    return task.values(number);
 }
 
 std::span<const std::byte> Task::output_buffer(std::size_t index) const {
-    const std::uint32_t number = number_at(state_->model().outputs(), index, "output");
-    const Tensor& tensor = state_->model().tensors()[number];
+    const State& task = state();
+    const std::uint32_t number = number_at(task.model().outputs(), index, "output");
+    const Tensor& tensor = task.model().tensors()[number];
     if (!tensor.on_device())
         throw Error(EINVAL,
                     fmt::format("output {} ({}): not in device memory", index, tensor.name));
-    return state_->storage[number].device_bytes(tensor);
+    return task.storage[number].device_bytes(tensor);
 }
 
 } // namespace overtake

@@ -10,6 +10,7 @@
 #include <random>
 #include <string_view>
 
+#include "overtake/model_contents.hpp"
 #include "overtake/overtake.hpp"
 
 namespace overtake::fuzz {
@@ -63,9 +64,10 @@ bool is_small(const Model& model) {
         elements += tensor.elements();
         bytes += tensor.bytes;
     }
-    if (elements > most_elements || bytes > most_bytes || model.segments().size() > 16)
+    if (elements > most_elements || bytes > most_bytes ||
+        ModelContents::of(model).segments.size() > 16)
         return false;
-    for (const Segment& segment : model.segments()) {
+    for (const Segment& segment : ModelContents::of(model).segments) {
         if (segment.scratch_bytes > most_bytes || segment.fcs.size() > most_fcs)
             return false;
         for (const CpuOp& op : segment.cpu_ops)

@@ -7,7 +7,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "cpu/table.hpp"
-#include "overtake/device.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake::cpu {
 

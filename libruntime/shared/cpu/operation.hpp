@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "overtake/model.hpp"
+#include "overtake/model_contents.hpp"
 
 namespace overtake::cpu {
 

@@ -6,7 +6,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "overtake/device.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cpu/table.hpp"
-#include "overtake/device.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake::cpu {
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// Error: what the library throws.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "overtake/export.hpp"
+
+namespace overtake {
+
+/// The only exception that the library throws on purpose; std::bad_alloc may come from small
+/// allocations.  what() is one line that names the place and, where there is one, the remedy.
+class OVERTAKE_API Error : public std::runtime_error {
+public:
+    /// `code` is an errno value such as EINVAL, not negative.
+    Error(int code, const std::string& text) : std::runtime_error(text), code_(code) {}
+    Error(const Error&) = default;            ///< a copy
+    Error& operator=(const Error&) = default; ///< a copy
+    ~Error() override;
+
+    /// errno value, greater than 0
+    int code() const noexcept { return code_; }
+
+private:
+    int code_;
+};
+
+} // namespace overtake

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+//
+// Which names of the library a program may use.  Everything else in it is hidden.
+#pragma once
+
+/// Marks what the shared library exports.  libruntime/abi/libovertake.map lists each such symbol.
+#define OVERTAKE_API __attribute__((visibility("default")))
+/// Marks what the library keeps to itself, inside a class that it exports.
+#define OVERTAKE_HIDDEN __attribute__((visibility("hidden")))

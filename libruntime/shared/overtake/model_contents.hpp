@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// What a model is made of, for Overtake's own tools and tests.  Not installed: it changes whenever
+// they need it to, and the library gives it only to tools of its own version (docs/library.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "overtake/export.hpp"
+#include "overtake/model.hpp"
+#include "overtake_accel.h"
+
+namespace overtake {
+
+namespace fbs {
+struct Model; // of model.fbs
+}
+
+/// Region `region` of the segment's job is tensor number `tensor`.
+struct TensorBinding {
+    std::uint32_t region;
+    std::uint32_t tensor;
+    bool writable;
+};
+
+enum class CpuOpType : std::uint8_t {
+    softmax = 1,
+    dequantize = 2, ///< a copy
+    unary = 3,
+    binary = 4,
+    select = 5,
+    view = 6,
+    gather = 7,
+    gather_elements = 8,
+    concat = 9,
+    pad = 10,
+    interpolate = 11,
+    log_softmax = 12,
+    normalize = 13,
+    reduce = 14,
+    top_k = 15,
+    non_max_suppression = 16,
+    matrix_product = 17,
+    convolution = 18,
+    pool = 19,
+};
+
+/// One operator that runs on the CPU, in float32; tensor numbers.
+struct CpuOp {
+    CpuOpType type;
+    std::string_view name;
+    std::vector<std::uint32_t> inputs;
+    std::uint32_t output;
+    std::vector<std::int64_t> integers; ///< the operator's own parameters
+    std::vector<float> reals;
+};
+
+/// A maximal run of operators on one kind of processor: exactly one of the two sides is filled.
+struct Segment {
+    bool on_bpu() const noexcept { return !fcs.empty(); }
+
+    std::vector<overtake_fc> fcs;         ///< BPU
+    std::vector<std::uint64_t> fc_cycles; ///< modelled cost of each FC
+    std::vector<TensorBinding> bindings;
+    std::uint32_t scratch_bytes = 0;
+
+    std::vector<CpuOp> cpu_ops; ///< CPU
+};
+
+/// A model file, read and verified.  Views point into the file.
+struct ModelContents {
+    /// Those of a loaded model; they live as long as it does.  Thread safe.
+    OVERTAKE_API static const ModelContents& of(const Model& model) noexcept;
+
+    std::string_view name;
+    std::string_view profile_name;
+    std::uint32_t clock_khz = 0;
+    std::uint32_t max_time_per_fc_us = 0;
+    std::vector<Tensor> tensors;
+    std::vector<std::uint32_t> inputs;  ///< tensor numbers
+    std::vector<std::uint32_t> outputs; ///< tensor numbers
+    std::vector<Segment> segments;      ///< in the order in which they run
+    std::span<const std::byte> program;
+    std::span<const std::byte> weights;
+    /// The model's own table in the file, for readers of what is not above (reports).
+    const fbs::Model* table = nullptr;
+};
+
+} // namespace overtake

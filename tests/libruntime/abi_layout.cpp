@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//
+// Prints what programs have compiled in of the public headers: size and alignment of each struct
+// and class, where its fields are, which place of the vtable a virtual function has, and the
+// numbers behind names. scripts/abi.py compares it with libruntime/abi/layout.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "overtake/overtake.hpp"
+
+// Of classes that are not of standard layout it is only conditionally supported; gcc and clang do.
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+namespace {
+
+using namespace overtake;
+
+template <typename Type>
+void print_type(const char* name) {
+    std::printf("%s: %zu bytes, aligned to %zu\n", name, sizeof(Type), alignof(Type));
+}
+
+/// In the ABI of C++ that Linux uses a pointer to a virtual function holds 1 + its offset.
+template <typename Function>
+std::size_t slot(Function function) {
+    static_assert(sizeof(function) == 2 * sizeof(std::ptrdiff_t));
+    std::ptrdiff_t offset;
+    std::memcpy(&offset, &function, sizeof(offset));
+    return static_cast<std::size_t>(offset - 1) / sizeof(void*);
+}
+
+#define TYPE(type) print_type<type>(#type)
+#define FIELD(type, field)                                                                         \
+    std::printf("%s.%s: %zu bytes at %zu\n", #type, #field, sizeof(type::field),                   \
+                offsetof(type, field))
+#define VIRTUAL(type, function)                                                                    \
+    std::printf("%s::%s: slot %zu\n", #type, #function, slot(&type::function))
+#define NUMBER(name) std::printf("%s = %lld\n", #name, static_cast<long long>(name))
+
+void print_device() {
+    TYPE(Error);
+    TYPE(Buffer);
+    TYPE(Queue);
+    VIRTUAL(Queue, submit);
+    VIRTUAL(Queue, reap);
+    VIRTUAL(Queue, cancel);
+    VIRTUAL(Queue, in_flight);
+    TYPE(ManualClock);
+    VIRTUAL(ManualClock, now_ns);
+    VIRTUAL(ManualClock, advance_to);
+    TYPE(Device);
+    VIRTUAL(Device, backend);
+    VIRTUAL(Device, info);
+    VIRTUAL(Device, cores);
+    VIRTUAL(Device, create_buffer);
+    VIRTUAL(Device, create_queue);
+    VIRTUAL(Device, manual_clock);
+    NUMBER(priority_high);
+    NUMBER(core_any);
+    NUMBER(deadline_never);
+    NUMBER(WayIn::automatic);
+    NUMBER(WayIn::io_uring);
+    NUMBER(WayIn::ioctl);
+}
+
+void print_jobs() {
+    TYPE(Job);
+    FIELD(Job, tag);
+    FIELD(Job, fcs);
+    FIELD(Job, bindings);
+    FIELD(Job, scratch_bytes);
+    FIELD(Job, priority);
+    FIELD(Job, custom_id);
+    FIELD(Job, core);
+    FIELD(Job, deadline_ns);
+    FIELD(Job, reserved);
+    TYPE(QueueOptions);
+    FIELD(QueueOptions, max_priority);
+    FIELD(QueueOptions, core_limit);
+    FIELD(QueueOptions, reserved);
+    TYPE(FcRecord);
+    FIELD(FcRecord, tag);
+    FIELD(FcRecord, index);
+    FIELD(FcRecord, core);
+    FIELD(FcRecord, high);
+    FIELD(FcRecord, start_ns);
+    FIELD(FcRecord, end_ns);
+    // Structs of the driver's that the library hands out by value.
+    TYPE(Completion);
+    TYPE(overtake_fc);
+    TYPE(overtake_binding);
+    TYPE(drm_overtake_device_info);
+    TYPE(drm_overtake_core_info);
+}
+
+void print_embedded_options() {
+    TYPE(EmbeddedOptions);
+    FIELD(EmbeddedOptions, cores);
+    FIELD(EmbeddedOptions, mode);
+    FIELD(EmbeddedOptions, profile);
+    FIELD(EmbeddedOptions, core_limit);
+    FIELD(EmbeddedOptions, core_limits);
+    FIELD(EmbeddedOptions, normal_floor);
+    FIELD(EmbeddedOptions, fair);
+    FIELD(EmbeddedOptions, manual_clock);
+    FIELD(EmbeddedOptions, simd);
+    FIELD(EmbeddedOptions, watchdog_cycles);
+    FIELD(EmbeddedOptions, fc_clock_ns);
+    FIELD(EmbeddedOptions, stop_grace_ns);
+    FIELD(EmbeddedOptions, queue_timeout_ns);
+    FIELD(EmbeddedOptions, on_fc);
+    FIELD(EmbeddedOptions, on_fc_context);
+    FIELD(EmbeddedOptions, reserved);
+}
+
+void print_model() {
+    TYPE(Tensor);
+    FIELD(Tensor, name);
+    FIELD(Tensor, shape);
+    FIELD(Tensor, data_type);
+    FIELD(Tensor, height);
+    FIELD(Tensor, width);
+    FIELD(Tensor, channels);
+    FIELD(Tensor, row_stride);
+    FIELD(Tensor, pixel_stride);
+    FIELD(Tensor, scale);
+    FIELD(Tensor, zero_point);
+    FIELD(Tensor, bytes);
+    FIELD(Tensor, order);
+    FIELD(Tensor, data);
+    FIELD(Tensor, colours);
+    FIELD(Tensor, full_range);
+    FIELD(Tensor, reserved);
+    NUMBER(DataType::float32);
+    NUMBER(DataType::int8);
+    NUMBER(DataType::int64);
+    NUMBER(DataType::uint8);
+    NUMBER(DataType::nv12);
+    NUMBER(Order::planes);
+    NUMBER(Order::rows);
+    NUMBER(Colours::unknown);
+    NUMBER(Colours::rgb);
+    NUMBER(Colours::bgr);
+    NUMBER(Colours::gray);
+    NUMBER(model_file_version);
+    TYPE(Model);
+}
+
+void print_session() {
+    TYPE(SessionOptions);
+    FIELD(SessionOptions, max_priority);
+    FIELD(SessionOptions, core_limit);
+    FIELD(SessionOptions, reserved);
+    TYPE(TaskOptions);
+    FIELD(TaskOptions, priority);
+    FIELD(TaskOptions, custom_id);
+    FIELD(TaskOptions, core);
+    FIELD(TaskOptions, deadline_ns);
+    FIELD(TaskOptions, reserved);
+    TYPE(Task);
+    TYPE(Session);
+}
+
+} // namespace
+
+int main() {
+    print_device();
+    print_jobs();
+    print_embedded_options();
+    print_model();
+    print_session();
+}

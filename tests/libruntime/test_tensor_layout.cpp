@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// Between a user's arrays and the device's tensors: which element goes to which byte.
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "session/tensor_layout.hpp"
+
+namespace overtake::test {
+namespace {
+
+/// 2 x 3 pixels of 4 channels, with padding behind each pixel and each row.
+Tensor tensor_of(Order order) {
+    Tensor tensor{};
+    tensor.shape = order == Order::rows ? std::vector<std::uint32_t>{2, 3, 4}
+                                        : std::vector<std::uint32_t>{4, 2, 3};
+    tensor.data_type = DataType::float32;
+    tensor.height = 2;
+    tensor.width = 3;
+    tensor.channels = 4;
+    tensor.row_stride = 32;
+    tensor.pixel_stride = 8;
+    tensor.scale = 0.5f;
+    tensor.zero_point = -3;
+    tensor.bytes = 64;
+    tensor.order = order;
+    return tensor;
+}
+
+std::size_t index_of(Order order, std::size_t y, std::size_t x, std::size_t c) {
+    return order == Order::rows ? (y * 3 + x) * 4 + c : (c * 2 + y) * 3 + x;
+}
+
+class TensorLayout : public testing::TestWithParam<Order> {};
+
+TEST_P(TensorLayout, EachElementHasItsByteAndPaddingStays) {
+    const Tensor tensor = tensor_of(GetParam());
+    std::vector<float> values(24);
+    std::iota(values.begin(), values.end(), -7.0f);
+    std::vector<std::byte> bytes(64, std::byte{99});
+    to_device(tensor, values, bytes);
+    for (std::size_t y = 0; y < 2; y++)
+        for (std::size_t x = 0; x < 4; x++)
+            for (std::size_t c = 0; c < 8; c++) {
+                const auto byte = static_cast<std::int8_t>(bytes[y * 32 + x * 8 + c]);
+                if (x == 3 || c >= 4)
+                    EXPECT_EQ(byte, 99) << "padding at " << y << ", " << x << ", " << c;
+                else
+                    EXPECT_EQ(0.5f * static_cast<float>(byte + 3),
+                              values[index_of(GetParam(), y, x, c)])
+                        << y << ", " << x << ", " << c;
+            }
+}
+
+TEST_P(TensorLayout, ComesBackAsItWent) {
+    const Tensor tensor = tensor_of(GetParam());
+    std::vector<float> values(24);
+    std::iota(values.begin(), values.end(), -7.0f);
+    std::vector<std::byte> bytes(64);
+    to_device(tensor, values, bytes);
+    std::vector<float> returned(24);
+    from_device(tensor, bytes, returned);
+    EXPECT_EQ(returned, values);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, TensorLayout, testing::Values(Order::planes, Order::rows),
+                         [](const auto& order) {
+                             return order.param == Order::rows ? "rows" : "planes";
+                         });
+
+} // namespace
+} // namespace overtake::test
