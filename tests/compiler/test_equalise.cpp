@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "equalise.hpp"
+#include "compiler/passes/equalise.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "float_executor.hpp"
+#include "compiler/float/executor.hpp"
 
 using namespace overtake::compiler;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "float_executor.hpp"
+#include "compiler/float/executor.hpp"
 
 #include <gtest/gtest.h>
 
-#include "onednn.hpp"
+#include "compiler/float/onednn.hpp"
 
 using namespace overtake::compiler;
 

@@ -2,12 +2,12 @@
 //
 // Where values lie: what a concat joins and a slice shows is not moved if it need not be.  That the
 // result computes the same is test_agreement.py's.
-#include "place.hpp"
+#include "compiler/lower/memory_plan.hpp"
 
 #include <gtest/gtest.h>
 
-#include "concat.hpp"
-#include "lower.hpp"
+#include "compiler/lower/lower.hpp"
+#include "compiler/quantise/concat_scales.hpp"
 
 using namespace overtake::compiler;
 

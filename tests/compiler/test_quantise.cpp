@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "quantise.hpp"
+#include "compiler/quantise/quantise.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
 
-#include "error.hpp"
+#include "compiler/ir/error.hpp"
 #include "overtake_isa.h"
 
 using namespace overtake::compiler;

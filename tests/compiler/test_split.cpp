@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // The shape of splits; that they compute the same is test_agreement.py's.
-#include "split.hpp"
+#include "compiler/lower/split.hpp"
 
 #include <gtest/gtest.h>
 
-#include "error.hpp"
-#include "lower.hpp"
+#include "compiler/ir/error.hpp"
+#include "compiler/lower/lower.hpp"
 
 using namespace overtake::compiler;
 

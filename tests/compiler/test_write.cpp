@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "write.hpp"
+#include "compiler/file/write.hpp"
 
 #include <functional>
 #include <gtest/gtest.h>
 
-#include "error.hpp"
+#include "compiler/ir/error.hpp"
 #include "overtake_accel.h"
 
 using namespace overtake::compiler;
