@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "rounding.hpp"
+
 namespace overtake {
 
 namespace {

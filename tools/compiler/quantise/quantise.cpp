@@ -8,7 +8,7 @@
 
 #include "compiler/ir/error.hpp"
 #include "overtake_isa.h"
-#include "session/tensor_layout.hpp"
+#include "rounding.hpp"
 
 namespace overtake::compiler {
 namespace {

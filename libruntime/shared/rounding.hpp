@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// How a number becomes an int8: in the runtime, and the same in the compiler.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace overtake {
+
+/// q = value / scale rounded half to even in float32, plus the zero point, saturated; not-a-number
+/// becomes the zero point.
+inline std::int8_t quantise(float value, float scale, float zero_point) {
+    const float q = std::nearbyint(value / scale) + zero_point;
+    if (std::isnan(q))
+        return static_cast<std::int8_t>(zero_point);
+    return static_cast<std::int8_t>(std::clamp(q, -128.0f, 127.0f));
+}
+
+} // namespace overtake
