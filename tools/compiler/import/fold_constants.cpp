@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
-//
-// Operators whose inputs are all constants: computed here and now, by the CPU's own kernels.
-#include "compiler/import/importer.hpp"
+#include "compiler/import/fold_constants.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "compiler/import/context.hpp"
 #include "compiler/ir/error.hpp"
+#include "compiler/ir/limits.hpp"
 
 namespace overtake::compiler {
+
 namespace {
 
 // Whether the operator only moves what input `index` holds.
@@ -27,18 +34,17 @@ bool is_beyond(std::int64_t integer) {
     return integer > max_exact_integer || integer < -max_exact_integer;
 }
 
-} // namespace
-
 // Integers beyond what float32 holds - "to the end" of a Slice is one - may be moved although they
 // cannot be computed with.  Each becomes its place in a list until the node is done.
-std::vector<std::int64_t> Importer::number_integers() {
+std::vector<std::int64_t> number_integers(Context& context) {
     bool is_needed = false, is_possible = true;
-    for (int index = 0; index < node_->input_size(); ++index) {
-        if (!has_input(index))
+    for (int index = 0; index < context.node->input_size(); ++index) {
+        if (!has_input(context, index))
             continue;
-        const Constant& constant = constant_input(index);
-        if (!moves(*node_, index))
-            is_possible = is_possible && std::ranges::count(node_->input(), input_name(index)) == 1;
+        const Constant& constant = constant_input(context, index);
+        if (!moves(*context.node, index))
+            is_possible = is_possible && std::ranges::count(context.node->input(),
+                                                            input_name(context, index)) == 1;
         else if (!constant.floats.empty())
             is_possible = false;
         else
@@ -48,9 +54,11 @@ std::vector<std::int64_t> Importer::number_integers() {
     if (!is_needed || !is_possible)
         return list;
     std::set<std::string> done;
-    for (int index = 0; index < node_->input_size(); ++index)
-        if (has_input(index) && moves(*node_, index) && done.insert(input_name(index)).second)
-            for (std::int64_t& integer : constants_.at(input_name(index)).integers) {
+    for (int index = 0; index < context.node->input_size(); ++index)
+        if (has_input(context, index) && moves(*context.node, index) &&
+            done.insert(input_name(context, index)).second)
+            for (std::int64_t& integer :
+                 context.constants.at(input_name(context, index)).integers) {
                 list.push_back(integer);
                 integer = static_cast<std::int64_t>(list.size()) - 1;
             }
@@ -58,62 +66,55 @@ std::vector<std::int64_t> Importer::number_integers() {
 }
 
 // The way back, for inputs and outputs.
-void Importer::restore_integers(const std::vector<std::int64_t>& list) {
-    std::set<std::string> names(node_->output().begin(), node_->output().end());
-    for (int index = 0; index < node_->input_size(); ++index)
-        if (has_input(index) && moves(*node_, index))
-            names.insert(input_name(index));
+void restore_integers(Context& context, const std::vector<std::int64_t>& list) {
+    std::set<std::string> names(context.node->output().begin(), context.node->output().end());
+    for (int index = 0; index < context.node->input_size(); ++index)
+        if (has_input(context, index) && moves(*context.node, index))
+            names.insert(input_name(context, index));
     for (const std::string& name : names)
-        if (const auto found = constants_.find(name); found != constants_.end())
+        if (const auto found = context.constants.find(name); found != context.constants.end())
             for (std::int64_t& integer : found->second.integers)
                 integer = list[static_cast<std::size_t>(integer)];
 }
 
-void Importer::fold_constant(const Entry& entry) {
-    const std::vector<std::int64_t> list = number_integers();
-    fold_reals(entry);
-    if (!list.empty())
-        restore_integers(list);
-}
-
 // A file of a few bytes may ask for any number of elements; what it holds itself is fine.
-void Importer::check_folded(const Value& value) const {
+void check_folded(const Context& context, const Value& value) {
     std::size_t most = std::size_t{1} << 24;
-    for (const std::string& name : node_->input())
-        if (const auto found = constants_.find(name); found != constants_.end())
+    for (const std::string& name : context.node->input())
+        if (const auto found = context.constants.find(name); found != context.constants.end())
             most += element_count(found->second.shape);
     if (value.elements() > most)
-        refuse("gives a huge constant, of shape " + to_text(value.shape));
+        refuse(context, "gives a huge constant, of shape " + to_text(value.shape));
 }
 
-void Importer::fold_reals(const Entry& entry) {
-    if (!entry.cpu)
-        refuse("its inputs are constants, which is not supported for this operator");
-    const std::size_t first = graph_.nodes.size(), values = graph_.values.size();
-    (this->*entry.cpu)();
+void fold_reals(Context& context, Import cpu) {
+    if (!cpu)
+        refuse(context, "its inputs are constants, which is not supported for this operator");
+    const std::size_t first = context.graph.nodes.size(), values = context.graph.values.size();
+    cpu(context);
     std::map<ValueId, std::vector<float>> results;
-    for (ValueId id = values; id < graph_.values.size(); ++id)
-        if (graph_.values[id].is_constant())
-            results[id] = graph_.values[id].constant;
-    for (std::size_t index = first; index < graph_.nodes.size(); ++index) {
-        const Node& node = graph_.nodes[index];
-        check_folded(graph_.values[node.output]);
+    for (ValueId id = values; id < context.graph.values.size(); ++id)
+        if (context.graph.values[id].is_constant())
+            results[id] = context.graph.values[id].constant;
+    for (std::size_t index = first; index < context.graph.nodes.size(); ++index) {
+        const Node& node = context.graph.nodes[index];
+        check_folded(context, context.graph.values[node.output]);
         std::vector<float>& out = results[node.output];
-        out.resize(graph_.values[node.output].elements());
+        out.resize(context.graph.values[node.output].elements());
         cpu::Inputs inputs;
         for (ValueId input : node.inputs)
             inputs.emplace_back(results.at(input));
         try {
-            cpu::make_kernel(cpu_operation(graph_, node))(inputs, out);
+            cpu::make_kernel(cpu_operation(context.graph, node))(inputs, out);
         } catch (const CompileError&) {
             throw;
         } catch (const Error& error) {
-            refuse(error.what());
+            refuse(context, error.what());
         }
     }
-    for (const std::string& name : node_->output()) {
-        const auto found = references_.find(name);
-        if (name.empty() || found == references_.end())
+    for (const std::string& name : context.node->output()) {
+        const auto found = context.references.find(name);
+        if (name.empty() || found == context.references.end())
             continue;
         Constant constant;
         constant.shape = found->second.shape;
@@ -123,12 +124,21 @@ void Importer::fold_reals(const Entry& entry) {
             constant.integers = integers_of(constant);
             constant.floats.clear();
         }
-        references_.erase(found);
-        constants_[name] = std::move(constant);
+        context.references.erase(found);
+        context.constants[name] = std::move(constant);
     }
-    graph_.nodes.resize(first);
-    graph_.values.resize(values);
-    std::erase_if(copied_, [&](const auto& entry) { return entry.second >= values; });
+    context.graph.nodes.resize(first);
+    context.graph.values.resize(values);
+    std::erase_if(context.copied, [&](const auto& entry) { return entry.second >= values; });
+}
+
+} // namespace
+
+void fold_constant(Context& context, Import cpu) {
+    const std::vector<std::int64_t> list = number_integers(context);
+    fold_reals(context, cpu);
+    if (!list.empty())
+        restore_integers(context, list);
 }
 
 } // namespace overtake::compiler

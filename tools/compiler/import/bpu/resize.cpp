@@ -1,43 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// Resize of images, nearest or linear.
-#include "compiler/import/importer.hpp"
+// Resize of images, nearest or linear, on the device.
+#include "compiler/import/bpu/operators.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
+#include <utility>
 
+#include "compiler/import/attributes.hpp"
+#include "compiler/import/bpu/order.hpp"
+#include "compiler/import/context.hpp"
+#include "compiler/import/nodes.hpp"
 #include "overtake_isa.h"
 
 namespace overtake::compiler {
-
-// The two numbers of ONNX's coordinate transformation for one axis.
-std::optional<Positions> resize_positions(const std::string& mode, double scale,
-                                          std::int64_t inputs, std::int64_t outputs) {
-    const auto from = static_cast<double>(inputs), to = static_cast<double>(outputs);
-    if (mode == "asymmetric")
-        return Positions{0, 1 / scale};
-    if (mode == "align_corners")
-        return Positions{0, outputs > 1 ? (from - 1.0) / (to - 1.0) : 0.0};
-    if (mode == "pytorch_half_pixel" && outputs == 1)
-        return Positions{0, 0};
-    if (mode == "half_pixel" || mode == "pytorch_half_pixel")
-        return Positions{0.5 / scale - 0.5, 1 / scale};
-    return std::nullopt;
-}
-
-std::int64_t round_position(const std::string& mode, double position) {
-    // What is exact on paper is a half or a whole here too, whatever the last bits say.
-    constexpr double hair = 1e-9;
-    if (mode == "ceil")
-        return static_cast<std::int64_t>(std::ceil(position - hair));
-    if (mode == "round_prefer_floor")
-        return static_cast<std::int64_t>(std::ceil(position - 0.5 - hair));
-    if (mode == "round_prefer_ceil")
-        return static_cast<std::int64_t>(std::floor(position + 0.5 + hair));
-    return static_cast<std::int64_t>(std::floor(position + hair));
-}
 
 namespace {
 
@@ -68,57 +49,46 @@ std::optional<Positions> nearest_positions(const std::string& mode, const Positi
 
 } // namespace
 
-// The ratio of sizes does not do in their place: 1.6 of a size of 2 is 3.
-void Importer::check_scales() const {
-    if (has_input(2) && !is_constant(2))
-        refuse("its scales must be constants; export the model with fixed sizes");
-}
-
-// No position lies so far out that it is no whole number any more.
-void Importer::check_scale(double scale, std::int64_t outputs) const {
-    constexpr double far = 1ll << 40;
-    if (!(scale > 0 && scale < far && static_cast<double>(outputs) / scale < far))
-        refuse("its scales are not positive or out of range");
-}
-
-void Importer::resize() {
-    const Attributes attributes(*node_);
-    check_scales();
-    const Reference input = image_input(0);
-    const Shape shape = output_shape();
+void bpu_resize(Context& context) {
+    const Attributes attributes(*context.node);
+    check_scales(context);
+    const Reference input = image_input(context, 0);
+    const Shape shape = output_shape(context);
     const bool is_image = input.shape.size() == 4 && shape.size() == 4;
     if (!is_image || shape[0] != input.shape[0] || shape[1] != input.shape[1])
-        refuse("from " + to_text(input.shape) + " to " + to_text(shape) +
-               " resizes more than height and width");
+        refuse(context, "from " + to_text(input.shape) + " to " + to_text(shape) +
+                            " resizes more than height and width");
     const std::string mode = attributes.text("mode", "nearest");
     if (mode != "nearest" && mode != "linear")
-        refuse("mode '" + mode + "' is not supported; nearest and linear are");
+        refuse(context, "mode '" + mode + "' is not supported; nearest and linear are");
     const std::string transformation =
         attributes.text("coordinate_transformation_mode", "half_pixel");
     const std::string rounding = attributes.text("nearest_mode", "round_prefer_floor");
 
-    Node node = new_node(mode == "nearest" ? Operator::resize_nearest : Operator::resize_bilinear);
-    const bool has_scales = is_constant(2) && float_input(2).size() == 4;
+    Node node =
+        new_node(context, mode == "nearest" ? Operator::resize_nearest : Operator::resize_bilinear);
+    const bool has_scales = is_constant(context, 2) && float_input(context, 2).size() == 4;
     for (std::size_t axis : {2, 3}) {
         const auto inputs = static_cast<std::uint32_t>(input.shape[axis]);
         const auto outputs = static_cast<std::uint32_t>(shape[axis]);
-        const double scale =
-            has_scales ? double{float_input(2)[axis]} : static_cast<double>(outputs) / inputs;
-        check_scale(scale, outputs);
+        const double scale = has_scales ? double{float_input(context, 2)[axis]}
+                                        : static_cast<double>(outputs) / inputs;
+        check_scale(context, scale, outputs);
         auto positions = resize_positions(transformation, scale, inputs, outputs);
         if (!positions)
-            refuse("coordinate transformation '" + transformation + "' is not supported");
+            refuse(context, "coordinate transformation '" + transformation + "' is not supported");
         if (positions->step * fixed_one > double{OVERTAKE_STEP_MAX})
-            refuse("shrinks more than " +
-                   std::to_string(OVERTAKE_STEP_MAX >> OVERTAKE_POSITION_BITS) + " times");
+            refuse(context, "shrinks more than " +
+                                std::to_string(OVERTAKE_STEP_MAX >> OVERTAKE_POSITION_BITS) +
+                                " times");
         if (node.op == Operator::resize_nearest)
             positions = nearest_positions(rounding, *positions, inputs, outputs);
         if (!positions)
-            refuse("nearest mode '" + rounding + "' cannot be expressed for this size");
+            refuse(context, "nearest mode '" + rounding + "' cannot be expressed for this size");
         (axis == 2 ? node.rows : node.columns) = *positions;
     }
     node.inputs = {input.value};
-    finish(std::move(node), add_value(node_->output(0), shape));
+    finish(context, std::move(node), add_value(context, context.node->output(0), shape));
 }
 
 } // namespace overtake::compiler

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: MIT
-//
-// The window of convolutions and pools.
-#include "compiler/import/importer.hpp"
+#include "compiler/import/bpu/window.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+#include "compiler/ir/limits.hpp"
+#include "overtake_isa.h"
 
 namespace overtake::compiler {
 
-// An attribute with a number (pads: two) for each spatial axis, as one of images: a signal (1, C,
-// W) is an image of one row.
-std::vector<std::int64_t> Importer::spatial_attribute(const std::string& name, std::int64_t neutral,
-                                                      const Shape& image) const {
+std::vector<std::int64_t> spatial_attribute(const Context& context, const std::string& name,
+                                            std::int64_t neutral, const Shape& image) {
     const bool is_pads = name == "pads";
     const bool is_signal = image.size() == 3;
     const std::size_t axes = is_signal ? 1 : 2;
-    auto numbers = Attributes(*node_).integers(
-        name, std::vector<std::int64_t>(is_pads ? 2 * axes : axes, neutral));
+    auto numbers =
+        Attributes(*context.node)
+            .integers(name, std::vector<std::int64_t>(is_pads ? 2 * axes : axes, neutral));
     if (!is_signal)
         return numbers;
     if (is_pads && numbers.size() == 2)
@@ -24,16 +29,17 @@ std::vector<std::int64_t> Importer::spatial_attribute(const std::string& name, s
     return numbers;
 }
 
-// What forward and transposed windows have in common: all but the padding.
-Window Importer::read_taps(const std::vector<std::int64_t>& kernel, const Shape& image) const {
-    const auto strides = spatial_attribute("strides", 1, image);
-    const auto dilations = spatial_attribute("dilations", 1, image);
+Window read_taps(const Context& context, const std::vector<std::int64_t>& kernel,
+                 const Shape& image) {
+    const auto strides = spatial_attribute(context, "strides", 1, image);
+    const auto dilations = spatial_attribute(context, "dilations", 1, image);
     if (kernel.size() != 2 || strides.size() != 2 || dilations.size() != 2)
-        refuse("only two-dimensional windows are supported");
+        refuse(context, "only two-dimensional windows are supported");
     const auto outside = [](std::int64_t size) { return size < 1 || size > max_window; };
     if (std::ranges::any_of(kernel, outside) || std::ranges::any_of(strides, outside) ||
         std::ranges::any_of(dilations, outside))
-        refuse("kernel, strides and dilations must lie in 1.." + std::to_string(max_window));
+        refuse(context,
+               "kernel, strides and dilations must lie in 1.." + std::to_string(max_window));
     Window window;
     window.kernel_height = static_cast<std::uint32_t>(kernel[0]);
     window.kernel_width = static_cast<std::uint32_t>(kernel[1]);
@@ -45,15 +51,16 @@ Window Importer::read_taps(const std::vector<std::int64_t>& kernel, const Shape&
     return window;
 }
 
-Window Importer::read_window(const std::vector<std::int64_t>& kernel, const Value& input) const {
-    const Attributes attributes(*node_);
-    Window window = read_taps(kernel, input.shape);
-    auto pads = spatial_attribute("pads", 0, input.shape);
+Window read_window(const Context& context, const std::vector<std::int64_t>& kernel,
+                   const Value& input) {
+    const Attributes attributes(*context.node);
+    Window window = read_taps(context, kernel, input.shape);
+    auto pads = spatial_attribute(context, "pads", 0, input.shape);
     const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
     const std::int64_t extents[2] = {window.extent_height(), window.extent_width()};
     const std::int64_t strides[2] = {window.stride_height, window.stride_width};
     if (pads.size() != 4)
-        refuse("only two-dimensional windows are supported");
+        refuse(context, "only two-dimensional windows are supported");
     if (auto_pad == "VALID")
         pads = {0, 0, 0, 0};
     if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
@@ -66,28 +73,28 @@ Window Importer::read_window(const std::vector<std::int64_t>& kernel, const Valu
         }
     }
     if (std::ranges::any_of(pads, [](auto pad) { return pad < 0; }))
-        refuse("negative padding is not supported");
+        refuse(context, "negative padding is not supported");
     if (pads[0] >= extents[0] || pads[1] >= extents[1])
-        refuse("padding as large as the kernel is not supported");
+        refuse(context, "padding as large as the kernel is not supported");
     if (pads[0] > max_window || pads[1] > max_window)
-        refuse("padding must lie in 0.." + std::to_string(max_window));
+        refuse(context, "padding must lie in 0.." + std::to_string(max_window));
     window.pad_top = static_cast<std::uint32_t>(pads[0]);
     window.pad_left = static_cast<std::uint32_t>(pads[1]);
     return window;
 }
 
-// Every window has to overlap the tensor; that bounds the padding below and on the right.
-void Importer::check_window(const Window& window, const Value& input, const Value& output) const {
+void check_window(const Context& context, const Window& window, const Value& input,
+                  const Value& output) {
     const std::int64_t last_row =
         (std::int64_t{output.height} - 1) * window.stride_height - window.pad_top;
     const std::int64_t last_column =
         (std::int64_t{output.width} - 1) * window.stride_width - window.pad_left;
     if (last_row >= input.height || last_column >= input.width)
-        refuse("a window lies wholly in the padding, which is not supported");
+        refuse(context, "a window lies wholly in the padding, which is not supported");
 }
 
-// A pool has to have something in every window; only a dilated one can miss the tensor it covers.
-void Importer::check_taps(const Window& window, const Value& input, const Value& output) const {
+void check_taps(const Context& context, const Window& window, const Value& input,
+                const Value& output) {
     const auto has_tap = [](std::int64_t first, std::uint32_t kernel, std::uint32_t dilation,
                             std::uint32_t size) {
         for (std::uint32_t tap = 0; tap < kernel; ++tap, first += dilation)
@@ -103,7 +110,13 @@ void Importer::check_taps(const Window& window, const Value& input, const Value&
         all = all && has_tap(x * window.stride_width - window.pad_left, window.kernel_width,
                              window.dilation_width, input.width);
     if (!all)
-        refuse("all taps of a dilated window lie in the padding, which is not supported");
+        refuse(context, "all taps of a dilated window lie in the padding, which is not supported");
+}
+
+void check_pool_size(const Context& context, const Window& window) {
+    if (std::uint64_t{window.kernel_height} * window.kernel_width > OVERTAKE_MAX_KERNEL_ELEMENTS)
+        refuse(context, "pools of more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) +
+                            " positions are not supported");
 }
 
 } // namespace overtake::compiler
