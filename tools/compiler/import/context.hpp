@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "compiler/import/import.hpp"
+#include "compiler/ir/error.hpp"
 #include "compiler/ir/graph.hpp"
 #include "compiler/onnx/file.hpp"
 #include "compiler/onnx/libonnx.hpp"
@@ -28,6 +30,38 @@ struct Reference {
     ValueId value;
     Shape shape;
     bool integer = false; // integers or truth values, held as reals
+};
+
+/// Who writes a value, and how often nodes touch it.
+struct Uses {
+    std::optional<std::size_t> writer = std::nullopt; // in Graph::nodes
+    std::size_t on_bpu = 0;                           // read or written
+    std::size_t read_by_cpu = 0;
+};
+
+/// Values that were made for something, so that none is made twice.  The latest can be forgotten.
+template <typename Key>
+class MadeValues {
+public:
+    std::optional<ValueId> find(const Key& key) const {
+        const auto found = made_.find(key);
+        return found == made_.end() ? std::nullopt : std::optional(found->second);
+    }
+    void add(const Key& key, ValueId value) { latest_.push_back(made_.emplace(key, value).first); }
+    std::size_t size() const { return latest_.size(); }
+    void shrink(std::size_t size) {
+        for (; latest_.size() > size; latest_.pop_back())
+            made_.erase(latest_.back());
+    }
+
+private:
+    std::map<Key, ValueId> made_;
+    std::vector<typename std::map<Key, ValueId>::iterator> latest_; // in the order they were made
+};
+
+/// How far the graph had come; see mark().
+struct Mark {
+    std::size_t nodes = 0, values = 0, changed = 0, reordered = 0, copied = 0;
 };
 
 struct Context {
@@ -50,12 +84,18 @@ struct Context {
     std::unordered_map<std::string, Shape> shapes = {}; // as the file says or libonnx infers
     std::unordered_map<std::string, int> types = {};    // of TensorProto
 
-    // Values that stand for another one, so that none is made twice.
-    std::map<std::pair<ValueId, Order>, ValueId> reordered = {}; // on the device
-    std::map<std::pair<ValueId, Shape>, ValueId> copied = {};    // on the CPU, in another shape
+    // What is known of the graph's values, and what they were before they changed; see nodes.hpp.
+    std::vector<Uses> uses = {};
+    std::vector<std::pair<ValueId, Value>> changed = {};
+    std::size_t marked_values = 0; // whose changes are noted
+
+    // Values that stand for another one.
+    MadeValues<std::pair<ValueId, Order>> reordered = {}; // on the device
+    MadeValues<std::pair<ValueId, Shape>> copied = {};    // on the CPU, in another shape
 };
 
-/// Imports the node at hand.
+/// Imports the node at hand.  Throws CompileError where the node has no such form; refusal_of()
+/// makes that a value.
 using Import = void (*)(Context& context);
 
 std::string to_text(const Shape& shape);
@@ -66,6 +106,17 @@ std::vector<std::int64_t> integers_of(const Constant& constant);
 
 /// Throws CompileError that names file, node, operator and the reason.
 [[noreturn]] void refuse(const Context& context, const std::string& reason);
+
+/// Why the step is refused, as text; nothing where it is not.
+template <typename Step>
+std::optional<std::string> refusal_of(const Step& step) {
+    try {
+        step();
+    } catch (const CompileError& refusal) {
+        return refusal.what();
+    }
+    return std::nullopt;
+}
 
 /// The node's name; where it has none, that of its first output.
 std::string node_name(const Context& context);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/import/context.hpp"
+#include "compiler/import/nodes.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
 
@@ -90,13 +91,13 @@ void check_folded(const Context& context, const Value& value) {
 void fold_reals(Context& context, Import cpu) {
     if (!cpu)
         refuse(context, "its inputs are constants, which is not supported for this operator");
-    const std::size_t first = context.graph.nodes.size(), values = context.graph.values.size();
+    const Mark before = mark(context);
     cpu(context);
     std::map<ValueId, std::vector<float>> results;
-    for (ValueId id = values; id < context.graph.values.size(); ++id)
+    for (ValueId id = before.values; id < context.graph.values.size(); ++id)
         if (context.graph.values[id].is_constant())
             results[id] = context.graph.values[id].constant;
-    for (std::size_t index = first; index < context.graph.nodes.size(); ++index) {
+    for (std::size_t index = before.nodes; index < context.graph.nodes.size(); ++index) {
         const Node& node = context.graph.nodes[index];
         check_folded(context, context.graph.values[node.output]);
         std::vector<float>& out = results[node.output];
@@ -127,9 +128,7 @@ void fold_reals(Context& context, Import cpu) {
         context.references.erase(found);
         context.constants[name] = std::move(constant);
     }
-    context.graph.nodes.resize(first);
-    context.graph.values.resize(values);
-    std::erase_if(context.copied, [&](const auto& entry) { return entry.second >= values; });
+    take_back(context, before);
 }
 
 } // namespace

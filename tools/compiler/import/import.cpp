@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/import/context.hpp"
 #include "compiler/import/fold_constants.hpp"
 #include "compiler/import/inputs_outputs.hpp"
+#include "compiler/import/nodes.hpp"
 #include "compiler/import/operators.hpp"
 #include "compiler/import/partition.hpp"
 #include "compiler/ir/error.hpp"
@@ -36,36 +40,24 @@ bool has_integers(const Context& context) {
     });
 }
 
-// What a refused attempt has left is taken back.
-bool try_bpu(Context& context, const Row& row, std::string& reason) {
-    const std::size_t nodes = context.graph.nodes.size(), values = context.graph.values.size();
-    const auto reordered = context.reordered;
-    const std::vector<Value> before = context.graph.values; // an order may have been settled
-    try {
-        row.bpu(context);
-        return true;
-    } catch (const CompileError& error) {
-        reason = error.what();
-    }
-    context.graph.nodes.resize(nodes);
-    context.graph.values = before;
-    context.graph.values.resize(values);
-    context.reordered = reordered;
-    std::erase_if(context.copied, [&](const auto& copied) { return copied.second >= values; });
-    return false;
-}
-
-// Where the node has gone.
-Placement import_node(Context& context, bool is_cheaper_on_cpu) {
+// Which operator the node is; a refusal where it is none that the table knows.
+const Row& row_of(const Context& context) {
     const auto found = operators().find(context.node->op_type());
     if (found == operators().end() ||
         !(context.node->domain().empty() || context.node->domain() == "ai.onnx"))
         refuse(context, "the operator is not supported");
-    const Row& row = found->second;
+    return found->second;
+}
+
+// Where the node at hand has gone; `before` is the mark in front of it.
+Placement import_node(Context& context, const Mark before, bool is_cheaper_on_cpu) {
+    const Row& row = row_of(context);
+    const auto cpu_or_nowhere = [&] {
+        return context.graph.nodes.size() > before.nodes ? Placement::cpu : Placement::nowhere;
+    };
     if (row.constant) {
-        const std::size_t first = context.graph.nodes.size();
         row.constant(context);
-        return context.graph.nodes.size() > first ? Placement::cpu : Placement::nowhere;
+        return cpu_or_nowhere();
     }
     if (has_constant_inputs_only(context)) {
         fold_constant(context, row.cpu);
@@ -76,38 +68,61 @@ Placement import_node(Context& context, bool is_cheaper_on_cpu) {
     };
     const bool wants_bpu = named(context.options.run_on_bpu);
     const bool wants_cpu = named(context.options.run_on_cpu) || (is_cheaper_on_cpu && !wants_bpu);
-    const std::size_t before = context.graph.nodes.size();
-    std::string reason;
-    if (row.bpu && !has_integers(context) && !(wants_cpu && row.cpu) &&
-        try_bpu(context, row, reason))
-        return Placement::bpu;
-    if (wants_bpu && row.bpu && !reason.empty())
-        throw CompileError(reason, "and it is to run on the BPU");
-    if (wants_bpu && !row.bpu && row.cpu && context.graph.nodes.size() == before)
+    std::optional<std::string> refusal;
+    if (row.bpu && !has_integers(context) && !(wants_cpu && row.cpu)) {
+        refusal = refusal_of([&] { row.bpu(context); });
+        if (!refusal)
+            return Placement::bpu;
+        take_back(context, before);
+    }
+    if (wants_bpu && refusal)
+        throw CompileError(*refusal, "and it is to run on the BPU");
+    if (wants_bpu && !row.bpu && row.cpu)
         refuse(context, "has no form on the BPU, where it is to run");
     if (!row.cpu)
-        throw CompileError(reason, "and it has no form on the CPU");
+        throw CompileError(refusal.value_or(""), "and it has no form on the CPU");
     row.cpu(context);
-    return context.graph.nodes.size() > before ? Placement::cpu : Placement::nowhere;
+    return cpu_or_nowhere();
 }
 
-// `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
-std::vector<Placement> import_all(Context& context, const std::set<int>& on_cpu) {
-    context.graph.name = std::filesystem::path(context.path).stem().string();
-    read_inputs(context);
-    std::vector<Placement> placements;
-    for (int number = 0; number < context.model.graph().node_size(); ++number) {
-        context.node = &context.model.graph().node(number);
-        context.parts = 0;
-        try {
-            placements.push_back(import_node(context, on_cpu.contains(number)));
-        } catch (const std::bad_alloc&) {
-            refuse(context, "needs more memory than there is");
+// Goes through the nodes of the file, and where nodes turn out to be cheaper on the CPU goes on
+// from the first of them once more.
+class Walk {
+public:
+    explicit Walk(Context& context) : context_(context) {}
+
+    void run() {
+        import_from(0, {});
+        const std::set<int> on_cpu = cheaper_on_cpu(context_.model, placements_);
+        if (on_cpu.empty())
+            return;
+        const auto first = static_cast<std::size_t>(*on_cpu.begin());
+        take_back(context_, marks_[first]);
+        marks_.resize(first);
+        placements_.resize(first);
+        import_from(*on_cpu.begin(), on_cpu);
+    }
+
+private:
+    // `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
+    void import_from(int first, const std::set<int>& on_cpu) {
+        for (int number = first; number < context_.model.graph().node_size(); ++number) {
+            context_.node = &context_.model.graph().node(number);
+            context_.parts = 0;
+            marks_.push_back(mark(context_));
+            try {
+                placements_.push_back(
+                    import_node(context_, marks_.back(), on_cpu.contains(number)));
+            } catch (const std::bad_alloc&) {
+                refuse(context_, "needs more memory than there is");
+            }
         }
     }
-    read_outputs(context);
-    return placements;
-}
+
+    Context& context_;
+    std::vector<Mark> marks_; // by node of the file: in front of it
+    std::vector<Placement> placements_;
+};
 
 void check_names(const onnx::ModelProto& model, const std::string& path,
                  const std::vector<std::string>& names, const char* option) {
@@ -125,13 +140,12 @@ Graph import_onnx(const std::string& path, const ImportOptions& options) {
     const onnx::ModelProto model = load_onnx(path, given, options.input_shapes);
     check_names(model, path, options.run_on_cpu, "run_on_cpu");
     check_names(model, path, options.run_on_bpu, "run_on_bpu");
-    Context first{path, model, given, options, Libonnx(path)};
-    const std::set<int> on_cpu = cheaper_on_cpu(model, import_all(first, {}));
-    if (on_cpu.empty())
-        return std::move(first.graph);
-    Context second{path, model, given, options, Libonnx(path)};
-    import_all(second, on_cpu);
-    return std::move(second.graph);
+    Context context{path, model, given, options, Libonnx(path)};
+    context.graph.name = std::filesystem::path(path).stem().string();
+    read_inputs(context);
+    Walk(context).run();
+    read_outputs(context);
+    return std::move(context.graph);
 }
 
 } // namespace overtake::compiler

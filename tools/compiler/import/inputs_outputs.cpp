@@ -2,6 +2,7 @@
 #include "compiler/import/inputs_outputs.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -75,20 +76,13 @@ bool same_but_for_ones(Shape left, Shape right) {
     return left == right || right.size() <= 1;
 }
 
-bool is_read_by_cpu(const Context& context, ValueId value) {
-    return std::ranges::any_of(context.graph.nodes, [&](const Node& node) {
-        return !node.on_bpu() && std::ranges::find(node.inputs, value) != node.inputs.end();
-    });
-}
-
 // On the device if it can.
 ValueId own_shape_of_output(Context& context, const Reference& reference) {
-    try {
-        if (is_on_device(context, reference.value))
-            return in_order(context, reference, value_of(context, reference).order);
-    } catch (const CompileError&) { // it cannot
-    }
-    return with_own_shape(context, reference);
+    std::optional<ValueId> on_device;
+    if (is_on_device(context, reference.value))
+        refusal_of(
+            [&] { on_device = in_order(context, reference, value_of(context, reference).order); });
+    return on_device ? *on_device : with_own_shape(context, reference);
 }
 
 // A value of the output's own that some node writes.
@@ -111,7 +105,7 @@ ValueId value_of_output(Context& context) {
         node.inputs = {id};
         graph.values.push_back(value);
         node.output = id = graph.values.size() - 1;
-        graph.nodes.push_back(std::move(node));
+        add_node(context, std::move(node));
     } else if (value.shape == reference.shape) {
         id = cpu_node(context, {CpuOpType::dequantize, {}, {}}, {reference}, reference.shape).value;
     } else {

@@ -34,19 +34,63 @@ void apply_given_weights(const Context& context, Node& node) {
         node.weight_scales.assign(node.bias.size(), found->second[0]);
 }
 
+// One node more, or one less.
+void count_uses(Context& context, const Node& node, int change) {
+    const auto count = static_cast<std::size_t>(change); // -1 wraps, and so takes one away
+    if (node.on_bpu())
+        context.uses[node.output].on_bpu += count;
+    for (ValueId input : node.inputs)
+        (node.on_bpu() ? context.uses[input].on_bpu : context.uses[input].read_by_cpu) += count;
+}
+
 } // namespace
 
+void add_node(Context& context, Node node) {
+    context.uses.resize(context.graph.values.size());
+    context.uses[node.output].writer = context.graph.nodes.size();
+    count_uses(context, node, 1);
+    context.graph.nodes.push_back(std::move(node));
+}
+
+Value& change_value(Context& context, ValueId id) {
+    Value& value = context.graph.values[id];
+    if (id < context.marked_values)
+        context.changed.emplace_back(id, value);
+    return value;
+}
+
 bool is_on_device(const Context& context, ValueId value) {
-    return std::ranges::any_of(context.graph.nodes, [&](const Node& node) {
-        return node.on_bpu() &&
-               (node.output == value || std::ranges::find(node.inputs, value) != node.inputs.end());
-    });
+    return value < context.uses.size() && context.uses[value].on_bpu > 0;
+}
+
+bool is_read_by_cpu(const Context& context, ValueId value) {
+    return value < context.uses.size() && context.uses[value].read_by_cpu > 0;
 }
 
 const Node* writer_of(const Context& context, ValueId value) {
-    const auto found = std::ranges::find_if(context.graph.nodes,
-                                            [&](const Node& node) { return node.output == value; });
-    return found == context.graph.nodes.end() ? nullptr : &*found;
+    if (value >= context.uses.size() || !context.uses[value].writer)
+        return nullptr;
+    return &context.graph.nodes[*context.uses[value].writer];
+}
+
+Mark mark(Context& context) {
+    context.marked_values = context.graph.values.size();
+    return {context.graph.nodes.size(), context.graph.values.size(), context.changed.size(),
+            context.reordered.size(), context.copied.size()};
+}
+
+void take_back(Context& context, const Mark& mark) {
+    Graph& graph = context.graph;
+    for (; graph.nodes.size() > mark.nodes; graph.nodes.pop_back()) {
+        count_uses(context, graph.nodes.back(), -1);
+        context.uses[graph.nodes.back().output].writer.reset();
+    }
+    for (; context.changed.size() > mark.changed; context.changed.pop_back())
+        graph.values[context.changed.back().first] = std::move(context.changed.back().second);
+    graph.values.resize(mark.values);
+    context.uses.resize(std::min(context.uses.size(), mark.values));
+    context.reordered.shrink(mark.reordered);
+    context.copied.shrink(mark.copied);
 }
 
 Value laid_out(const Context& context, const std::string& name, const Shape& shape, Order order) {
@@ -84,7 +128,7 @@ void finish(Context& context, Node node, ValueId output) {
     node.output = output;
     apply_given_weights(context, node);
     context.references[context.node->output(0)] = {output, context.graph.values[output].shape};
-    context.graph.nodes.push_back(std::move(node));
+    add_node(context, std::move(node));
 }
 
 void finish_like(Context& context, const Reference& input, Node node) {

@@ -9,9 +9,23 @@
 
 namespace overtake::compiler {
 
-bool is_on_device(const Context& context, ValueId value);
+/// Adds a node whose values are there.
+void add_node(Context& context, Node node);
 
+/// A value that is to become another one than it was when it was added.
+Value& change_value(Context& context, ValueId id);
+
+/// Whether a node of the device reads or writes the value.
+bool is_on_device(const Context& context, ValueId value);
+bool is_read_by_cpu(const Context& context, ValueId value);
+/// The node that writes the value; null for inputs and constants.
 const Node* writer_of(const Context& context, ValueId value);
+
+/// Takes back what has been added to the graph, and changed in it, since the mark was made.  What
+/// names of the file stand for is left alone: whoever takes a node back imports it again.  Costs as
+/// much as there is to take back.
+Mark mark(Context& context);
+void take_back(Context& context, const Mark& mark);
 
 /// A value for the device, in the order that the node gives.
 Value laid_out(const Context& context, const std::string& name, const Shape& shape, Order order);

@@ -32,7 +32,7 @@ ValueId add_permute(Context& context, ValueId from, Value to,
     node.axes = axes;
     context.graph.values.push_back(std::move(to));
     node.output = context.graph.values.size() - 1;
-    context.graph.nodes.push_back(std::move(node));
+    add_node(context, std::move(node));
     return context.graph.values.size() - 1;
 }
 
@@ -56,7 +56,7 @@ ValueId reshaped(Context& context, const Reference& reference, Order order) {
         context.graph.values.push_back(wanted);
         node.output = context.graph.values.size() - 1;
         const Reference made{node.output, reference.shape};
-        context.graph.nodes.push_back(std::move(node));
+        add_node(context, std::move(node));
         return in_order(context, made, order);
     }
     Value wanted{value.name + ":" + to_text(reference.shape), reference.shape};
@@ -84,12 +84,12 @@ ValueId in_order(Context& context, const Reference& reference, Order order) {
                     wanted.height * wanted.width == 1))
         return reference.value;
     if (!is_on_device(context, reference.value)) {
-        context.graph.values[reference.value] = wanted;
+        change_value(context, reference.value) = wanted;
         return reference.value;
     }
     const auto key = std::pair(reference.value, order);
-    if (const auto known = context.reordered.find(key); known != context.reordered.end())
-        return known->second;
+    if (const auto known = context.reordered.find(key))
+        return *known;
     const auto axes = permutation_between(value, wanted, same_axes(value.shape.size()));
     if (!axes && is_expensive(context.node->op_type()))
         return in_order(
@@ -100,7 +100,7 @@ ValueId in_order(Context& context, const Reference& reference, Order order) {
                "a tensor of shape " + to_text(value.shape) + " cannot be reordered on the device");
     wanted.name = value.name + (order == Order::rows ? ":rows" : ":planes");
     const ValueId made = add_permute(context, reference.value, std::move(wanted), *axes);
-    context.reordered[key] = made;
+    context.reordered.add(key, made);
     return made;
 }
 

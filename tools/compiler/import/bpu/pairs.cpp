@@ -117,7 +117,7 @@ Reference add_pair(Context& context, Operator op, const Operand& left, const Ope
         for (ValueId input : node.inputs)
             check_broadcast(context, input, node.output);
     }
-    context.graph.nodes.push_back(std::move(node));
+    add_node(context, std::move(node));
     return {context.graph.nodes.back().output, shape};
 }
 

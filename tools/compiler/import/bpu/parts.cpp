@@ -41,7 +41,7 @@ void add_slice(Context& context, ValueId input, const std::array<Stretch, 3>& st
     node.stretches = stretches;
     node.output = add_value(context, name, shape, context.graph.values[input].order);
     context.references[name] = {node.output, shape};
-    context.graph.nodes.push_back(std::move(node));
+    add_node(context, std::move(node));
 }
 
 Reference joined(Context& context, const std::vector<Reference>& parts, std::size_t axis,
@@ -58,7 +58,7 @@ Reference joined(Context& context, const std::vector<Reference>& parts, std::siz
     for (ValueId input : node.inputs)
         if (device_place(context, context.graph.values[input], axis).axis != node.device_axis)
             refuse(context, "its inputs lie differently on the device");
-    context.graph.nodes.push_back(std::move(node));
+    add_node(context, std::move(node));
     return {context.graph.nodes.back().output, shape};
 }
 

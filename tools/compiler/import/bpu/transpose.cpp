@@ -123,10 +123,8 @@ void bpu_transpose(Context& context) {
     if (!value_of(context, input).fits_device())
         refuse(context, "a tensor of shape " + to_text(input.shape) + " has no form on the device");
     std::optional<ValueId> from;
-    try {
-        from = in_order(context, input, value_of(context, input).order);
-    } catch (const CompileError&) { // with fewer axes perhaps
-    }
+    // If not so, with fewer axes perhaps.
+    refusal_of([&] { from = in_order(context, input, value_of(context, input).order); });
     std::optional<std::pair<Value, std::array<std::size_t, 3>>> chosen;
     for (Order order : {Order::rows, Order::planes}) {
         Value wanted{context.node->output(0), shape};

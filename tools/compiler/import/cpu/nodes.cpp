@@ -51,15 +51,17 @@ ValueId with_own_shape(Context& context, const Reference& reference) {
     if (value.is_constant())
         return cpu_constant(context, reference.shape, value.constant).value;
     const auto key = std::pair(reference.value, reference.shape);
-    if (const auto known = context.copied.find(key); known != context.copied.end())
-        return known->second;
+    if (const auto known = context.copied.find(key))
+        return *known;
     Node node = new_node(context, Operator::cpu);
     node.name += ":shape" + std::to_string(context.parts++);
     node.onnx_type = "Reshape";
     node.inputs = {reference.value};
     node.output = add_host_value(context, node.name, reference.shape);
-    context.graph.nodes.push_back(std::move(node));
-    return context.copied[key] = context.graph.nodes.back().output;
+    add_node(context, std::move(node));
+    const ValueId made = context.graph.nodes.back().output;
+    context.copied.add(key, made);
+    return made;
 }
 
 Reference cpu_node(Context& context, const CpuForm& form, const std::vector<Reference>& inputs,
@@ -75,16 +77,16 @@ Reference cpu_node(Context& context, const CpuForm& form, const std::vector<Refe
     const std::string reason = cpu::check(cpu_operation(context.graph, node));
     if (!reason.empty())
         refuse(context, reason);
-    context.graph.nodes.push_back(std::move(node));
+    add_node(context, std::move(node));
     return {context.graph.nodes.back().output, shape};
 }
 
 void finish_cpu(Context& context, const Reference& result, int output) {
     const std::string& name = context.node->output(output);
-    Value& value = context.graph.values[result.value];
+    const Value& value = value_of(context, result);
     const bool is_new = value.name.starts_with(node_name(context) + ":");
     if (is_new && value.shape == result.shape && !value.is_constant())
-        value.name = name;
+        change_value(context, result.value).name = name;
     context.references[name] = result;
 }
 
