@@ -22,8 +22,8 @@ protected:
     }
 
     // Adds a node of the device or of the CPU that reads `from`; returns what it writes.
-    ValueId add(Operator op, ValueId from, const std::string& name) {
-        Node node = new_node(context, op);
+    ValueId add(Operation operation, ValueId from, const std::string& name) {
+        Node node = new_node(context, std::move(operation));
         node.inputs = {from};
         node.output = add_host_value(context, name, context.graph.values[from].shape);
         const ValueId output = node.output;
@@ -40,8 +40,8 @@ protected:
 };
 
 TEST_F(GrowingGraph, knows_who_touches_a_value) {
-    const ValueId on_device = add(Operator::copy, input, "y");
-    const ValueId on_cpu = add(Operator::cpu, on_device, "z");
+    const ValueId on_device = add(op::Copy{}, input, "y");
+    const ValueId on_cpu = add(op::Cpu{}, on_device, "z");
     EXPECT_EQ(writer_of(context, input), nullptr);
     EXPECT_EQ(writer_of(context, on_cpu), &context.graph.nodes[1]);
     EXPECT_TRUE(is_on_device(context, input));
@@ -52,10 +52,10 @@ TEST_F(GrowingGraph, knows_who_touches_a_value) {
 }
 
 TEST_F(GrowingGraph, is_what_it_was_when_nodes_are_taken_back) {
-    const ValueId kept = add(Operator::cpu, input, "kept");
+    const ValueId kept = add(op::Cpu{}, input, "kept");
     const Mark before = mark(context);
-    const ValueId on_device = add(Operator::copy, kept, "y");
-    add(Operator::cpu, on_device, "z");
+    const ValueId on_device = add(op::Copy{}, kept, "y");
+    add(op::Cpu{}, on_device, "z");
     take_back(context, before);
     EXPECT_EQ(context.graph.nodes.size(), 1u);
     EXPECT_EQ(context.graph.values.size(), 2u);
@@ -64,7 +64,7 @@ TEST_F(GrowingGraph, is_what_it_was_when_nodes_are_taken_back) {
     EXPECT_TRUE(is_read_by_cpu(context, input));
     EXPECT_EQ(writer_of(context, kept), &context.graph.nodes[0]);
     // The same numbers again, for others.
-    EXPECT_EQ(add(Operator::cpu, kept, "other"), on_device);
+    EXPECT_EQ(add(op::Cpu{}, kept, "other"), on_device);
     EXPECT_FALSE(is_on_device(context, on_device));
     EXPECT_EQ(writer_of(context, on_device), &context.graph.nodes[1]);
 }
@@ -85,21 +85,21 @@ TEST_F(GrowingGraph, takes_back_the_order_that_an_attempt_settles) {
 }
 
 TEST_F(GrowingGraph, forgets_what_it_has_reordered_when_that_is_taken_back) {
-    const Reference value{add(Operator::copy, input, "y"), {1, 3, 4, 4}};
+    const Reference value{add(op::Copy{}, input, "y"), {1, 3, 4, 4}};
     const Mark before = mark(context);
     const ValueId rows = in_order(context, value, Order::rows);
     EXPECT_NE(rows, value.value);
     EXPECT_EQ(in_order(context, value, Order::rows), rows);
     EXPECT_EQ(context.graph.nodes.size(), 2u);
     take_back(context, before);
-    add(Operator::cpu, value.value, "z");
+    add(op::Cpu{}, value.value, "z");
     EXPECT_NE(in_order(context, value, Order::rows), rows);
     EXPECT_EQ(context.graph.nodes.size(), 3u);
 }
 
 TEST_F(GrowingGraph, notes_only_changes_of_what_a_mark_would_bring_back) {
     mark(context);
-    const ValueId later = add(Operator::cpu, input, "y");
+    const ValueId later = add(op::Cpu{}, input, "y");
     change_value(context, later).name = "z";
     EXPECT_TRUE(context.changed.empty());
     change_value(context, input).name = "w";

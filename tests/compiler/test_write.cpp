@@ -40,7 +40,7 @@ TEST(Limits, OfTensorsAreThoseOfTheFile) {
     Graph graph;
     graph.values = {{"x", {1 << 15, 1 << 15}}, {"y", {1 << 15, 1 << 15}}, {"z", {1}}};
     Node node;
-    node.op = Operator::cpu;
+    node.operation = op::Cpu{};
     node.inputs = {1};
     node.output = 2;
     graph.nodes = {node};

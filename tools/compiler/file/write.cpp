@@ -141,11 +141,11 @@ flatbuffers::Offset<fbs::Segment> cpu_segment(flatbuffers::FlatBufferBuilder& bu
         const Node& node = graph.nodes[segment.first_node + index];
         const auto inputs = tensors.numbers(node.inputs);
         const auto outputs = tensors.numbers({node.output});
-        const bool has_axis = node.cpu.type == CpuOpType::softmax;
-        ops.push_back(fbs::CreateCpuOpDirect(builder, static_cast<fbs::CpuOpType>(node.cpu.type),
-                                             node.name.c_str(), &inputs, &outputs,
-                                             has_axis ? static_cast<int>(node.cpu.integers[0]) : -1,
-                                             &node.cpu.integers, &node.cpu.reals));
+        const auto& form = std::get<op::Cpu>(node.operation);
+        const bool has_axis = form.type == CpuOpType::softmax;
+        ops.push_back(fbs::CreateCpuOpDirect(
+            builder, static_cast<fbs::CpuOpType>(form.type), node.name.c_str(), &inputs, &outputs,
+            has_axis ? static_cast<int>(form.integers[0]) : -1, &form.integers, &form.reals));
     }
     return fbs::CreateSegment(builder, 0, fbs::CreateCpuSegmentDirect(builder, &ops));
 }

@@ -46,9 +46,10 @@ struct FloatExecutor::Convolution {
     dnnl::memory::desc user_source, user_target;
 
     // Padding at the bottom and on the right; oneDNN's formula, which never has it negative.
-    static dnnl::memory::dims padding_behind(const Node& node, const Value& in, const Value& out) {
-        const Window& window = node.window;
-        const bool is_transposed = node.op == Operator::transposed_convolution;
+    static dnnl::memory::dims padding_behind(const op::Convolution& convolution, const Value& in,
+                                             const Value& out) {
+        const Window& window = convolution.window;
+        const bool is_transposed = convolution.kind == op::Convolution::Kind::transposed;
         const Value &few = is_transposed ? in : out, &many = is_transposed ? out : in;
         const std::int64_t bottom = (std::int64_t{few.height} - 1) * window.stride_height +
                                     window.extent_height() - many.height - window.pad_top;
@@ -60,9 +61,11 @@ struct FloatExecutor::Convolution {
     }
 
     template <typename Forward>
-    void prepare(const Node& node, const Value& in, const Value& out, dnnl::algorithm algorithm) {
-        const std::int64_t groups = node.op == Operator::depthwise ? out.channels : node.groups;
-        const Window& window = node.window;
+    void prepare(const op::Convolution& convolution, const Value& in, const Value& out,
+                 dnnl::algorithm algorithm) {
+        const bool is_depthwise = convolution.kind == op::Convolution::Kind::depthwise;
+        const std::int64_t groups = is_depthwise ? out.channels : convolution.groups;
+        const Window& window = convolution.window;
         const dnnl::memory::dims kernel = {groups, out.channels / groups, in.channels / groups,
                                            window.kernel_height, window.kernel_width};
         const auto chosen = describe_convolution<Forward>(
@@ -70,28 +73,29 @@ struct FloatExecutor::Convolution {
             {{out.channels}, f32, Tag::x}, {image(out), f32, Tag::any},
             {window.stride_height, window.stride_width},
             {window.dilation_height - 1, window.dilation_width - 1},
-            {window.pad_top, window.pad_left}, padding_behind(node, in, out));
+            {window.pad_top, window.pad_left}, padding_behind(convolution, in, out));
         primitive = Forward(chosen);
         source = dnnl::memory(chosen.src_desc(), engine());
         target = dnnl::memory(chosen.dst_desc(), engine());
         weights = dnnl::memory(chosen.weights_desc(), engine());
         dnnl::stream stream(engine());
         dnnl::memory given({kernel, f32, Tag::goihw}, engine(),
-                           const_cast<float*>(node.weights.data()));
+                           const_cast<float*>(convolution.weights.data()));
         dnnl::reorder(given, weights).execute(stream, given, weights);
         stream.wait();
     }
 
-    Convolution(const Node& node, const Value& in, const Value& out) {
-        if (node.op == Operator::transposed_convolution)
-            prepare<dnnl::deconvolution_forward>(node, in, out,
+    Convolution(const op::Convolution& convolution, const Value& in, const Value& out) {
+        if (convolution.kind == op::Convolution::Kind::transposed)
+            prepare<dnnl::deconvolution_forward>(convolution, in, out,
                                                  dnnl::algorithm::deconvolution_direct);
         else
-            prepare<dnnl::convolution_forward>(node, in, out, dnnl::algorithm::convolution_direct);
+            prepare<dnnl::convolution_forward>(convolution, in, out,
+                                               dnnl::algorithm::convolution_direct);
         user_source = {image(in), f32, tag_of(in)};
         user_target = {image(out), f32, tag_of(out)};
         bias = dnnl::memory({{out.channels}, f32, Tag::x}, engine());
-        std::ranges::copy(node.bias, static_cast<float*>(bias.get_data_handle()));
+        std::ranges::copy(convolution.bias, static_cast<float*>(bias.get_data_handle()));
     }
 
     void run(const std::vector<float>& in, std::vector<float>& out) {
@@ -121,13 +125,12 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph) {
         kernels_.push_back(node.on_bpu() ? cpu::Kernel{} : cpu_kernel(graph, node));
         const Value& out = graph.values[node.output];
         values_[node.output].resize(out.elements());
-        const bool is_convolution = node.op == Operator::convolution ||
-                                    node.op == Operator::depthwise ||
-                                    node.op == Operator::transposed_convolution;
+        const auto* convolution = node.as<op::Convolution>();
         try {
-            convolutions_.push_back(is_convolution ? std::make_unique<Convolution>(
-                                                         node, graph.values[node.inputs[0]], out)
-                                                   : nullptr);
+            convolutions_.push_back(
+                convolution
+                    ? std::make_unique<Convolution>(*convolution, graph.values[node.inputs[0]], out)
+                    : nullptr);
         } catch (const dnnl::error& error) {
             throw CompileError(describe(node), std::string("oneDNN: ") + error.what());
         }

@@ -4,19 +4,24 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <variant>
+#include <vector>
 
 #include "overtake_isa.h"
 
 namespace overtake::compiler {
 namespace {
 
-void run_pool(const Node& node, const FloatTensor& in, const Value& value,
-              std::vector<float>& out) {
-    const Window& window = node.window;
+using Tensors = std::vector<FloatTensor>;
+
+void run(const op::Pool& pool, const Tensors& inputs, const Value& value, std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
+    const Window& window = pool.window;
+    const bool is_maximum = pool.kind == op::Pool::Kind::maximum;
     const std::int64_t height = in.value.height, width = in.value.width;
     // Positions below and to the right that count although nothing is there.
-    const std::int64_t last_row = node.clips_padding ? height + node.pad_bottom : 1ll << 40;
-    const std::int64_t last_column = node.clips_padding ? width + node.pad_right : 1ll << 40;
+    const std::int64_t last_row = pool.clips_padding ? height + pool.pad_bottom : 1ll << 40;
+    const std::int64_t last_column = pool.clips_padding ? width + pool.pad_right : 1ll << 40;
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         float maximum = -std::numeric_limits<float>::infinity();
         double sum = 0;
@@ -37,14 +42,14 @@ void run_pool(const Node& node, const FloatTensor& in, const Value& value,
                 sum += here;
                 ++inside;
             }
-        const auto count = static_cast<double>(node.count_include_pad ? counted : inside);
-        out[index] = node.op == Operator::max_pool ? maximum : static_cast<float>(sum / count);
+        const auto count = static_cast<double>(pool.count_include_pad ? counted : inside);
+        out[index] = is_maximum ? maximum : static_cast<float>(sum / count);
     });
 }
 
 template <typename Function>
-void run_binary(const std::vector<FloatTensor>& inputs, const Value& value, std::vector<float>& out,
-                const Function& function) {
+void run_pair(const Tensors& inputs, const Value& value, std::vector<float>& out,
+              const Function& function) {
     const auto operand = [](const FloatTensor& tensor, std::size_t channel, std::size_t y,
                             std::size_t x) {
         const Value& shape = tensor.value;
@@ -56,8 +61,44 @@ void run_binary(const std::vector<FloatTensor>& inputs, const Value& value, std:
     });
 }
 
-void run_concat(const Node& node, const std::vector<FloatTensor>& inputs, const Value& value,
-                std::vector<float>& out) {
+void run(const op::Pair& pair, const Tensors& inputs, const Value& value, std::vector<float>& out) {
+    using Kind = op::Pair::Kind;
+    switch (pair.kind) {
+    case Kind::add:
+        return run_pair(inputs, value, out, [](float a, float b) { return a + b; });
+    case Kind::subtract:
+        return run_pair(inputs, value, out, [](float a, float b) { return a - b; });
+    case Kind::multiply:
+        return run_pair(inputs, value, out, [](float a, float b) { return a * b; });
+    case Kind::maximum:
+        return run_pair(inputs, value, out, [](float a, float b) { return std::max(a, b); });
+    case Kind::minimum:
+        return run_pair(inputs, value, out, [](float a, float b) { return std::min(a, b); });
+    }
+}
+
+void run(const op::Activation& activation, const Tensors& inputs, const Value&,
+         std::vector<float>& out) {
+    if (activation.function)
+        std::ranges::transform(inputs[0].data, out.begin(), activation.function);
+    else
+        out = inputs[0].data;
+}
+
+void run(const op::Copy&, const Tensors& inputs, const Value&, std::vector<float>& out) {
+    out = inputs[0].data;
+}
+
+void run(const op::Reshape&, const Tensors& inputs, const Value&, std::vector<float>& out) {
+    out = inputs[0].data;
+}
+
+// These two are the executor's.
+void run(const op::Convolution&, const Tensors&, const Value&, std::vector<float>&) {}
+void run(const op::Cpu&, const Tensors&, const Value&, std::vector<float>&) {}
+
+void run(const op::Concat& concat, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
     std::size_t first[3] = {};
     for (const FloatTensor& input : inputs) {
         for_each_element(input.value, [&](auto channel, auto y, auto x, std::size_t index) {
@@ -65,14 +106,15 @@ void run_concat(const Node& node, const std::vector<FloatTensor>& inputs, const 
                             first[axis_width] + x)] = input.data[index];
         });
         const std::size_t sizes[3] = {input.value.channels, input.value.height, input.value.width};
-        first[node.device_axis] += sizes[node.device_axis];
+        first[concat.axis] += sizes[concat.axis];
     }
 }
 
-void run_slice(const Node& node, const FloatTensor& in, const Value& value,
-               std::vector<float>& out) {
+void run(const op::Slice& slice, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
     const auto source = [&](std::size_t axis, std::size_t position) {
-        return node.stretches[axis].first + position * node.stretches[axis].step;
+        return slice.stretches[axis].first + position * slice.stretches[axis].step;
     };
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         out[index] = in.data[in.value.index(source(axis_channels, channel), source(axis_height, y),
@@ -93,16 +135,17 @@ Interpolation between(const Positions& positions, std::uint32_t output, std::uin
             static_cast<float>(position - std::floor(position))};
 }
 
-void run_resize(const Node& node, const FloatTensor& in, const Value& value,
-                std::vector<float>& out) {
+void run(const op::Resize& resize, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
-        const Interpolation row = between(node.rows, y, in.value.height);
-        const Interpolation column = between(node.columns, x, in.value.width);
+        const Interpolation row = between(resize.rows, y, in.value.height);
+        const Interpolation column = between(resize.columns, x, in.value.width);
         const auto pixel = [&](std::size_t r, std::size_t c) {
             return in.data[in.value.index(channel, r, c)];
         };
         const auto mix = [](float a, float b, float fraction) { return a + (b - a) * fraction; };
-        out[index] = node.op == Operator::resize_nearest
+        out[index] = resize.kind == op::Resize::Kind::nearest
                          ? pixel(row.first, column.first)
                          : mix(mix(pixel(row.first, column.first), pixel(row.first, column.second),
                                    column.fraction),
@@ -112,47 +155,49 @@ void run_resize(const Node& node, const FloatTensor& in, const Value& value,
     });
 }
 
-void run_matrix_product(const Node& node, const std::vector<FloatTensor>& inputs,
-                        const Value& value, std::vector<float>& out) {
+void run(const op::MatrixProduct& product, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
     const Value &left = inputs[0].value, &right = inputs[1].value;
     for_each_element(value, [&](auto column, auto y, auto x, std::size_t index) {
         double sum = 0;
         for (std::uint32_t k = 0; k < left.channels; ++k)
             sum += double{inputs[0].data[left.index(k, y, x)]} *
                    inputs[1].data[right.index(k, right.height > 1 ? y : 0, column)];
-        out[index] = static_cast<float>(sum * node.factor);
+        out[index] = static_cast<float>(sum * product.factor);
     });
 }
 
-void run_permute(const Node& node, const FloatTensor& in, const Value& value,
-                 std::vector<float>& out) {
-    const std::uint32_t height = value.height / node.batches;
+void run(const op::Permute& permute, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
+    const std::uint32_t height = value.height / permute.batches;
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         std::size_t source[3] = {};
-        source[node.axes[0]] = y % height;
-        source[node.axes[1]] = x;
-        source[node.axes[2]] = channel;
-        source[0] += y / height * (in.value.height / node.batches);
+        source[permute.axes[0]] = y % height;
+        source[permute.axes[1]] = x;
+        source[permute.axes[2]] = channel;
+        source[0] += y / height * (in.value.height / permute.batches);
         out[index] = in.data[in.value.index(source[2], source[0], source[1])];
     });
 }
 
 // Where a padded position lies in the tensor; -1 outside.
-std::int64_t padded_source(Padding::Mode mode, std::int64_t position, std::int64_t size) {
+std::int64_t padded_source(op::Pad::Mode mode, std::int64_t position, std::int64_t size) {
     if (position >= 0 && position < size)
         return position;
     switch (mode) {
-    case Padding::Mode::edge:
+    case op::Pad::Mode::edge:
         return std::clamp<std::int64_t>(position, 0, size - 1);
-    case Padding::Mode::reflect:
+    case op::Pad::Mode::reflect:
         return position < 0 ? -position : 2 * (size - 1) - position;
     default:
         return -1;
     }
 }
 
-void run_pad(const Node& node, const FloatTensor& in, const Value& value, std::vector<float>& out) {
-    const Padding& padding = node.padding;
+void run(const op::Pad& padding, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
     const std::uint32_t sizes[3] = {in.value.channels, in.value.height, in.value.width};
     const auto source = [&](std::size_t axis, std::uint32_t position) {
         return padded_source(padding.mode, std::int64_t{position} - padding.front[axis],
@@ -169,20 +214,23 @@ void run_pad(const Node& node, const FloatTensor& in, const Value& value, std::v
     });
 }
 
-void run_depth_to_space(const Node& node, const FloatTensor& in, const Value& value,
-                        std::vector<float>& out) {
-    const std::uint32_t block = node.window.kernel_height;
+void run(const op::DepthToSpace& depth_to_space, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
+    const std::uint32_t block = depth_to_space.block;
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         const std::uint32_t place = y % block * block + x % block;
-        const std::uint32_t source =
-            node.channel_major ? channel * block * block + place : place * value.channels + channel;
+        const std::uint32_t source = depth_to_space.channel_major
+                                         ? channel * block * block + place
+                                         : place * value.channels + channel;
         out[index] = in.data[in.value.index(source, y / block, x / block)];
     });
 }
 
-void run_space_to_depth(const Node& node, const FloatTensor& in, const Value& value,
-                        std::vector<float>& out) {
-    const std::uint32_t block = node.window.kernel_height;
+void run(const op::SpaceToDepth& space_to_depth, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
+    const std::uint32_t block = space_to_depth.block;
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         const std::uint32_t place = channel / in.value.channels;
         out[index] = in.data[in.value.index(channel % in.value.channels, y * block + place / block,
@@ -190,13 +238,14 @@ void run_space_to_depth(const Node& node, const FloatTensor& in, const Value& va
     });
 }
 
-void run_reduce(const Node& node, const FloatTensor& in, const Value& value,
-                std::vector<float>& out) {
+void run(const op::Reduce& reduce, const Tensors& inputs, const Value& value,
+         std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
     std::vector<double> results(out.size());
     std::vector<bool> begun(out.size());
     for_each_element(in.value, [&](auto channel, auto y, auto x, std::size_t index) {
         const auto kept = [&](std::uint32_t axis, std::uint32_t position) {
-            return node.reduced_axes & axis ? 0 : position;
+            return reduce.axes & axis ? 0 : position;
         };
         const std::size_t target =
             value.index(kept(OVERTAKE_AXIS_CHANNELS, channel), kept(OVERTAKE_AXIS_HEIGHT, y),
@@ -205,22 +254,23 @@ void run_reduce(const Node& node, const FloatTensor& in, const Value& value,
         double& result = results[target];
         if (!begun[target])
             result = element;
-        else if (node.reduction == ReduceKind::maximum)
+        else if (reduce.kind == op::Reduce::Kind::maximum)
             result = std::max(result, element);
-        else if (node.reduction == ReduceKind::minimum)
+        else if (reduce.kind == op::Reduce::Kind::minimum)
             result = std::min(result, element);
         else
             result += element;
         begun[target] = true;
     });
-    const double count = node.reduction == ReduceKind::mean
+    const double count = reduce.kind == op::Reduce::Kind::mean
                              ? static_cast<double>(in.data.size()) / static_cast<double>(out.size())
                              : 1.0;
     for (std::size_t index = 0; index < out.size(); ++index)
         out[index] = static_cast<float>(results[index] / count);
 }
 
-void run_broadcast(const FloatTensor& in, const Value& value, std::vector<float>& out) {
+void run(const op::Broadcast&, const Tensors& inputs, const Value& value, std::vector<float>& out) {
+    const FloatTensor& in = inputs[0];
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         out[index] =
             in.data[in.value.index(in.value.channels == 1 ? 0 : channel,
@@ -232,75 +282,7 @@ void run_broadcast(const FloatTensor& in, const Value& value, std::vector<float>
 
 void run_float(const Node& node, const std::vector<FloatTensor>& inputs, const Value& value,
                std::vector<float>& out) {
-    const FloatTensor& in = inputs[0];
-    switch (node.op) {
-    case Operator::convolution:
-    case Operator::depthwise:
-    case Operator::transposed_convolution:
-        break;
-    case Operator::add:
-        run_binary(inputs, value, out, [](float a, float b) { return a + b; });
-        break;
-    case Operator::subtract:
-        run_binary(inputs, value, out, [](float a, float b) { return a - b; });
-        break;
-    case Operator::multiply:
-        run_binary(inputs, value, out, [](float a, float b) { return a * b; });
-        break;
-    case Operator::maximum:
-        run_binary(inputs, value, out, [](float a, float b) { return std::max(a, b); });
-        break;
-    case Operator::minimum:
-        run_binary(inputs, value, out, [](float a, float b) { return std::min(a, b); });
-        break;
-    case Operator::max_pool:
-    case Operator::average_pool:
-        run_pool(node, in, value, out);
-        break;
-    case Operator::activation:
-        if (node.function)
-            std::ranges::transform(in.data, out.begin(), node.function);
-        else
-            out = in.data;
-        break;
-    case Operator::copy:
-    case Operator::reshape:
-        out = in.data;
-        break;
-    case Operator::concat:
-        run_concat(node, inputs, value, out);
-        break;
-    case Operator::slice:
-        run_slice(node, in, value, out);
-        break;
-    case Operator::resize_nearest:
-    case Operator::resize_bilinear:
-        run_resize(node, in, value, out);
-        break;
-    case Operator::matrix_product:
-        run_matrix_product(node, inputs, value, out);
-        break;
-    case Operator::permute:
-        run_permute(node, in, value, out);
-        break;
-    case Operator::pad:
-        run_pad(node, in, value, out);
-        break;
-    case Operator::depth_to_space:
-        run_depth_to_space(node, in, value, out);
-        break;
-    case Operator::space_to_depth:
-        run_space_to_depth(node, in, value, out);
-        break;
-    case Operator::reduce:
-        run_reduce(node, in, value, out);
-        break;
-    case Operator::broadcast:
-        run_broadcast(in, value, out);
-        break;
-    case Operator::cpu: // the executor's
-        break;
-    }
+    std::visit([&](const auto& operation) { run(operation, inputs, value, out); }, node.operation);
 }
 
 } // namespace overtake::compiler

@@ -101,7 +101,7 @@ ValueId value_of_output(Context& context) {
         (value.shape == reference.shape || (is_same_run && !is_read_by_cpu(context, id)))) {
         graph.values[id].shape = reference.shape;
     } else if (value.shape == reference.shape && value.fits_device()) {
-        Node node = new_node(context, Operator::copy);
+        Node node = new_node(context, op::Copy{});
         node.inputs = {id};
         graph.values.push_back(value);
         node.output = id = graph.values.size() - 1;

@@ -14,24 +14,25 @@ namespace overtake::compiler {
 namespace {
 
 // The CPU computes with infinities and with not-a-number, the device has no steps for them.
-void check_finite(const Context& context, const Node& node) {
+void check_finite(const Context& context, const op::Convolution& convolution) {
     const auto is_finite = [](float number) { return std::isfinite(number); };
-    if (!std::ranges::all_of(node.weights, is_finite) || !std::ranges::all_of(node.bias, is_finite))
+    if (!std::ranges::all_of(convolution.weights, is_finite) ||
+        !std::ranges::all_of(convolution.bias, is_finite))
         refuse(context, "its constants give numbers that are not finite; check them");
 }
 
 // Scales of a constant are those of the node's outputs if there are as many; whether the weights
 // are multiples of them, quantisation sees.
-void apply_given_weights(const Context& context, Node& node) {
-    if (context.node->input_size() < 2 || node.weights.empty())
+void apply_given_weights(const Context& context, op::Convolution& convolution) {
+    if (context.node->input_size() < 2 || convolution.weights.empty())
         return;
     const auto found = context.given.weights.find(context.node->input(1));
     if (found == context.given.weights.end())
         return;
-    if (found->second.size() == node.bias.size())
-        node.weight_scales = found->second;
+    if (found->second.size() == convolution.bias.size())
+        convolution.weight_scales = found->second;
     else if (found->second.size() == 1)
-        node.weight_scales.assign(node.bias.size(), found->second[0]);
+        convolution.weight_scales.assign(convolution.bias.size(), found->second[0]);
 }
 
 // One node more, or one less.
@@ -115,18 +116,20 @@ ValueId add_host_value(Context& context, const std::string& name, const Shape& s
     return context.graph.values.size() - 1;
 }
 
-Node new_node(const Context& context, Operator op) {
+Node new_node(const Context& context, Operation operation) {
     Node node;
     node.name = node_name(context);
     node.onnx_type = context.node->op_type();
-    node.op = op;
+    node.operation = std::move(operation);
     return node;
 }
 
 void finish(Context& context, Node node, ValueId output) {
-    check_finite(context, node);
+    if (auto* convolution = node.as<op::Convolution>()) {
+        check_finite(context, *convolution);
+        apply_given_weights(context, *convolution);
+    }
     node.output = output;
-    apply_given_weights(context, node);
     context.references[context.node->output(0)] = {output, context.graph.values[output].shape};
     add_node(context, std::move(node));
 }

@@ -37,7 +37,7 @@ ValueId add_value(Context& context, const std::string& name, const Shape& shape,
 /// there says.
 ValueId add_host_value(Context& context, const std::string& name, const Shape& shape);
 
-Node new_node(const Context& context, Operator op);
+Node new_node(const Context& context, Operation operation);
 
 void finish(Context& context, Node node, ValueId output);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "compiler/inputs/nv12.hpp"
 #include "compiler/ir/error.hpp"
@@ -86,17 +87,18 @@ Node normalising_node(const Value& picture, const InputOptions& options,
     Node node;
     node.name = picture.name + ":normalise";
     node.onnx_type = "Normalise";
+    op::Convolution convolution;
     for (std::size_t channel = 0; channel < channels; ++channel)
-        node.bias.push_back(-mean[channel] * scale[channel]);
+        convolution.bias.push_back(-mean[channel] * scale[channel]);
     if (!exchanges_colours(options)) {
-        node.op = Operator::depthwise;
-        node.weights = scale;
-        return node;
+        convolution.kind = op::Convolution::Kind::depthwise;
+        convolution.weights = scale;
+    } else {
+        convolution.weights.resize(channels * channels);
+        for (std::size_t channel = 0; channel < channels; ++channel)
+            convolution.weights[channel * channels + channels - 1 - channel] = scale[channel];
     }
-    node.op = Operator::convolution;
-    node.weights.resize(channels * channels);
-    for (std::size_t channel = 0; channel < channels; ++channel)
-        node.weights[channel * channels + channels - 1 - channel] = scale[channel];
+    node.operation = std::move(convolution);
     return node;
 }
 
@@ -157,7 +159,6 @@ void convert_nv12(Graph& graph, std::size_t index, const InputOptions& options) 
     Node node;
     node.name = camera.name + ":nv12";
     node.onnx_type = "Nv12";
-    node.op = Operator::copy;
     put_in_front(graph, index, std::move(camera), std::move(node));
 }
 
@@ -175,7 +176,6 @@ void copy_bytes(Graph& graph, std::size_t index) {
     Node node;
     node.name = bytes.name + ":copy";
     node.onnx_type = "Copy";
-    node.op = Operator::copy;
     put_in_front(graph, index, std::move(bytes), std::move(node));
 }
 

@@ -7,68 +7,74 @@ namespace overtake::compiler {
 
 namespace {
 
-std::uint64_t macs_on_cpu(const Graph& graph, const Node& node) {
-    const bool is_product = node.cpu.type == CpuOpType::matrix_product;
-    if (!is_product && node.cpu.type != CpuOpType::convolution)
+std::uint64_t macs(const Graph& graph, const Node& node, const op::Convolution& convolution) {
+    const Value &input = graph.values[node.inputs[0]], &output = graph.values[node.output];
+    const std::uint64_t window = convolution.window.positions();
+    switch (convolution.kind) {
+    case op::Convolution::Kind::depthwise:
+        return output.elements() * window;
+    case op::Convolution::Kind::transposed:
+        return input.elements() * window * (output.channels / convolution.groups);
+    default:
+        return output.elements() * window * (input.channels / convolution.groups);
+    }
+}
+
+std::uint64_t macs(const Graph& graph, const Node& node, const op::MatrixProduct&) {
+    return graph.values[node.output].elements() * graph.values[node.inputs[0]].channels;
+}
+
+std::uint64_t macs(const Graph& graph, const Node& node, const op::Cpu& cpu) {
+    const bool is_product = cpu.type == CpuOpType::matrix_product;
+    if (!is_product && cpu.type != CpuOpType::convolution)
         return 0;
     const Value &output = graph.values[node.output], &first = graph.values[node.inputs[0]];
     if (is_product)
         return output.elements() * static_cast<std::uint64_t>(first.shape.back());
     // Weights (channels of what windows are, channels of what they look at / groups, window...).
     const Value& weights = graph.values[node.inputs[1]];
-    const bool is_transposed = node.cpu.integers[0] != 0;
+    const bool is_transposed = cpu.integers[0] != 0;
     return (is_transposed ? first : output).elements() * weights.elements() /
            static_cast<std::uint64_t>(weights.shape[0]);
 }
 
+template <typename Other>
+std::uint64_t macs(const Graph&, const Node&, const Other&) {
+    return 0;
+}
+
 } // namespace
 
+bool is_depthwise(const Node& node) {
+    const auto* convolution = node.as<op::Convolution>();
+    return convolution && convolution->kind == op::Convolution::Kind::depthwise;
+}
+
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node) {
-    const Value& output = graph.values[node.output];
-    const std::uint64_t window =
-        std::uint64_t{node.window.kernel_height} * node.window.kernel_width;
-    switch (node.op) {
-    case Operator::convolution:
-        return output.elements() * window * (graph.values[node.inputs[0]].channels / node.groups);
-    case Operator::depthwise:
-        return output.elements() * window;
-    case Operator::transposed_convolution:
-        return graph.values[node.inputs[0]].elements() * window * (output.channels / node.groups);
-    case Operator::matrix_product:
-        return output.elements() * graph.values[node.inputs[0]].channels;
-    case Operator::cpu:
-        return macs_on_cpu(graph, node);
-    default:
-        return 0;
-    }
+    return std::visit([&](const auto& operation) { return macs(graph, node, operation); },
+                      node.operation);
 }
 
 bool keeps_quantisation(const Node& node) {
-    switch (node.op) {
-    case Operator::max_pool:
-    case Operator::copy:
-    case Operator::concat:
-    case Operator::slice:
-    case Operator::permute:
-    case Operator::pad:
-    case Operator::depth_to_space:
-    case Operator::space_to_depth:
-    case Operator::broadcast:
-    case Operator::reshape:
-    case Operator::resize_nearest:
-    case Operator::resize_bilinear:
-        return true;
-    case Operator::reduce:
-        return node.reduction == ReduceKind::maximum || node.reduction == ReduceKind::minimum;
-    default:
-        return false;
-    }
+    return std::visit(Overloaded{
+                          [](const op::Convolution&) { return false; },
+                          [](const op::Pair&) { return false; },
+                          [](const op::Pool& pool) { return pool.kind == op::Pool::Kind::maximum; },
+                          [](const op::Activation&) { return false; },
+                          [](const op::MatrixProduct&) { return false; },
+                          [](const op::Reduce& reduce) {
+                              return reduce.kind == op::Reduce::Kind::maximum ||
+                                     reduce.kind == op::Reduce::Kind::minimum;
+                          },
+                          [](const op::Cpu&) { return false; },
+                          [](const auto&) { return true; }, // moves elements
+                      },
+                      node.operation);
 }
 
 bool gathers_quantisation(const Node& node) {
-    return node.op == Operator::concat ||
-           (node.op == Operator::pad && node.padding.mode == Padding::Mode::constant &&
-            node.padding.fill != 0);
+    const auto* pad = node.as<op::Pad>();
+    return node.is<op::Concat>() || (pad && pad->mode == op::Pad::Mode::constant && pad->fill != 0);
 }
 
 std::string describe(const Node& node) {
@@ -81,8 +87,8 @@ cpu::Operation cpu_operation(const Graph& graph, const Node& node) {
         const auto& shape = graph.values[id].shape;
         return shape.empty() ? cpu::Shape{1} : cpu::Shape(shape.begin(), shape.end());
     };
-    cpu::Operation operation{
-        node.cpu.type, node.cpu.integers, node.cpu.reals, {}, shape_of(node.output)};
+    const auto& form = std::get<op::Cpu>(node.operation);
+    cpu::Operation operation{form.type, form.integers, form.reals, {}, shape_of(node.output)};
     for (ValueId input : node.inputs)
         operation.inputs.push_back(shape_of(input));
     return operation;

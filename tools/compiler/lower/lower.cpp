@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <variant>
 
 #include "compiler/inputs/nv12.hpp"
 #include "compiler/ir/error.hpp"
@@ -41,19 +42,10 @@ private:
         segment.first_step = program_.steps.size();
         for (std::size_t index = segment.first_node;
              index < segment.first_node + segment.node_count; ++index) {
-            const Node& node = graph_.nodes[index];
-            if (node.op == Operator::concat)
-                join(index);
-            else if (node.op == Operator::slice)
-                cut_out(index);
-            else if (node.op == Operator::reshape)
-                reshape(index);
-            else if (node.op == Operator::permute)
-                permute(index);
-            else if (node.op == Operator::pad && pads_channels(node))
-                pad_by_copying(index);
-            else
-                program_.steps.push_back({instruction(index), index});
+            index_ = index;
+            node_ = &graph_.nodes[index];
+            node_quantised_ = &quantised_.nodes[index];
+            std::visit([&](const auto& operation) { lower(operation); }, node_->operation);
         }
         segment.step_count = program_.steps.size() - segment.first_step;
     }
@@ -92,65 +84,78 @@ private:
         return a.region == b.region && a.offset == b.offset;
     }
 
-    void copy(const overtake_operand& from, const overtake_operand& to, std::size_t index) {
+    void add(const overtake_insn& insn) { program_.steps.push_back({insn, index_}); }
+
+    void copy(const overtake_operand& from, const overtake_operand& to) {
         overtake_insn insn{};
         insn.opcode = OVERTAKE_OP_COPY;
         insn.in[0] = from;
         insn.out = to;
-        program_.steps.push_back({insn, index});
+        add(insn);
+    }
+
+    // The node's operands, and no clamp.
+    overtake_insn instruction(std::uint32_t opcode) const {
+        overtake_insn insn{};
+        insn.opcode = static_cast<std::uint16_t>(opcode);
+        insn.out = operand(node_->output);
+        for (std::size_t input = 0; input < node_->inputs.size(); ++input)
+            insn.in[input] = operand(node_->inputs[input]);
+        return insn;
+    }
+
+    // The same with the node's clamp, for what computes.
+    overtake_insn clamped_instruction(std::uint32_t opcode) const {
+        overtake_insn insn = instruction(opcode);
+        insn.clamp_min = static_cast<std::int16_t>(node_quantised_->clamp_min);
+        insn.clamp_max = static_cast<std::int16_t>(node_quantised_->clamp_max);
+        return insn;
     }
 
     // Copies into a concat's output what was not written there in the first place.
-    void join(std::size_t index) {
-        const Node& node = graph_.nodes[index];
+    void lower(const op::Concat& concat) {
         std::array<Stretch, 3> stretches;
-        for (ValueId input : node.inputs) {
+        for (ValueId input : node_->inputs) {
             const Value& value = graph_.values[input];
-            const overtake_operand to = part(operand(node.output), stretches, value);
+            const overtake_operand to = part(operand(node_->output), stretches, value);
             if (!is_same_place(operand(input), to))
-                copy(operand(input), to, index);
+                copy(operand(input), to);
             const std::uint32_t sizes[3] = {value.channels, value.height, value.width};
-            stretches[node.device_axis].first += sizes[node.device_axis];
+            stretches[concat.axis].first += sizes[concat.axis];
         }
     }
 
     // Copies a slice that is no view.  Where its last stretched pixel would leave a row, it comes
     // column by column.
-    void cut_out(std::size_t index) {
-        const Node& node = graph_.nodes[index];
-        const overtake_operand whole = operand(node.inputs[0]), to = operand(node.output);
-        const overtake_operand from = part(whole, node.stretches, graph_.values[node.output]);
+    void lower(const op::Slice& slice) {
+        const overtake_operand whole = operand(node_->inputs[0]), to = operand(node_->output);
+        const overtake_operand from = part(whole, slice.stretches, graph_.values[node_->output]);
         if (is_same_place(from, to))
             return;
         const bool fits = std::uint64_t{from.width} * from.pixel_stride <= from.row_stride;
         if (fits || from.width == 1)
-            return copy(from, to, index);
+            return copy(from, to);
         for (std::uint32_t column = 0; column < from.width; ++column) {
             overtake_operand source = from, target = to;
             source.offset += std::uint64_t{column} * from.pixel_stride;
             source.pixel_stride = whole.pixel_stride;
             target.offset += std::uint64_t{column} * to.pixel_stride;
             source.width = target.width = 1;
-            copy(source, target, index);
+            copy(source, target);
         }
     }
 
     // What is no view is copied, seen with the dimensions of the one that has the smaller pixels.
-    void reshape(std::size_t index) {
-        const Node& node = graph_.nodes[index];
-        const ValueId input = node.inputs[0];
-        const overtake_operand from = operand(input), to = operand(node.output);
+    void lower(const op::Reshape&) {
+        const ValueId input = node_->inputs[0], output = node_->output;
+        const overtake_operand from = operand(input), to = operand(output);
         if (is_same_place(from, to))
             return;
+        const Value &whole = graph_.values[input], &wanted = graph_.values[output];
         if (from.channels >= to.channels)
-            copy(operand_at(node.output, seen_as((*places_)[input], graph_.values[input],
-                                                 graph_.values[node.output])),
-                 to, index);
+            copy(operand_at(output, seen_as((*places_)[input], whole, wanted)), to);
         else
-            copy(from,
-                 operand_at(input, seen_as((*places_)[node.output], graph_.values[node.output],
-                                           graph_.values[input])),
-                 index);
+            copy(from, operand_at(input, seen_as((*places_)[output], wanted, whole)));
     }
 
     // Constants of a segment lie among the weights.
@@ -164,230 +169,199 @@ private:
                             pack_constant(graph_.values[input], quantised_.values[input])));
     }
 
-    bool pads_channels(const Node& node) const {
-        return graph_.values[node.inputs[0]].channels != graph_.values[node.output].channels;
-    }
-
-    int filling(const Node& node) const {
-        return quantised_.values[node.output].nearest(node.padding.fill);
+    void lower(const op::Pad& pad) {
+        const Value &in = graph_.values[node_->inputs[0]], &out = graph_.values[node_->output];
+        const int filling = quantised_.values[node_->output].nearest(pad.fill);
+        if (in.channels != out.channels)
+            return pad_by_copying(pad, filling);
+        overtake_insn insn = instruction(OVERTAKE_OP_PAD);
+        insn.pad_top = static_cast<std::uint16_t>(pad.front[axis_height]);
+        insn.pad_left = static_cast<std::uint16_t>(pad.front[axis_width]);
+        if (pad.mode == op::Pad::Mode::edge)
+            insn.flags = OVERTAKE_FLAG_EDGE;
+        else if (pad.mode == op::Pad::Mode::reflect)
+            insn.flags = OVERTAKE_FLAG_REFLECT;
+        else
+            insn.fill = filling;
+        add(insn);
     }
 
     // Fills the output, then copies the input into its middle.  The instruction that pads leaves
     // channels alone.
-    void pad_by_copying(std::size_t index) {
-        const Node& node = graph_.nodes[index];
-        const overtake_operand from = operand(node.inputs[0]), to = operand(node.output);
-        program_.steps.push_back({fill_instruction(to, from, filling(node)), index});
+    void pad_by_copying(const op::Pad& pad, int filling) {
+        const overtake_operand from = operand(node_->inputs[0]), to = operand(node_->output);
+        add(fill_instruction(to, from, filling));
         std::array<Stretch, 3> middle;
         for (std::size_t axis = 0; axis < middle.size(); ++axis)
-            middle[axis].first = node.padding.front[axis];
-        copy(from, part(to, middle, graph_.values[node.inputs[0]]), index);
+            middle[axis].first = pad.front[axis];
+        copy(from, part(to, middle, graph_.values[node_->inputs[0]]));
     }
 
-    void permute(std::size_t index) {
-        const Node& node = graph_.nodes[index];
-        const overtake_insn whole = instruction(index);
-        const std::uint32_t from = whole.in[0].height / node.batches,
-                            to = whole.out.height / node.batches;
-        for (std::uint32_t batch = 0; batch < node.batches; ++batch) {
+    void lower(const op::Permute& permute) {
+        overtake_insn whole = instruction(OVERTAKE_OP_PERMUTE);
+        whole.axes = static_cast<std::uint32_t>(permute.axes[0] | permute.axes[1] << 2 |
+                                                permute.axes[2] << 4);
+        const std::uint32_t from = whole.in[0].height / permute.batches,
+                            to = whole.out.height / permute.batches;
+        for (std::uint32_t batch = 0; batch < permute.batches; ++batch) {
             overtake_insn insn = whole;
             insn.in[0].height = from;
             insn.in[0].offset += std::uint64_t{batch} * from * whole.in[0].row_stride;
             insn.out.height = to;
             insn.out.offset += std::uint64_t{batch} * to * whole.out.row_stride;
-            program_.steps.push_back({insn, index});
+            add(insn);
         }
     }
 
-    static std::uint32_t axes_of(const Node& node) {
-        return static_cast<std::uint32_t>(node.axes[0] | node.axes[1] << 2 | node.axes[2] << 4);
+    void lower(const op::Convolution& convolution) {
+        using Kind = op::Convolution::Kind;
+        const bool is_depthwise = convolution.kind == Kind::depthwise;
+        overtake_insn insn =
+            clamped_instruction(is_depthwise                           ? OVERTAKE_OP_DEPTHWISE
+                                : convolution.kind == Kind::transposed ? OVERTAKE_OP_TRANSPOSED_CONV
+                                                                       : OVERTAKE_OP_CONV);
+        if (!is_depthwise)
+            insn.groups = convolution.groups;
+        set_window(insn, convolution.window);
+        set_weights(insn, is_depthwise
+                              ? pack_depthwise(convolution, *node_quantised_)
+                              : pack_convolution(convolution, *node_quantised_,
+                                                 insn.in[0].channels / convolution.groups));
+        set_parameters(insn, pack_parameters(*node_quantised_));
+        add(insn);
     }
 
-    overtake_insn instruction(std::size_t index) {
-        const Node& node = graph_.nodes[index];
-        const QuantisedNode& quantised = quantised_.nodes[index];
-        overtake_insn insn{};
-        insn.out = operand(node.output);
-        for (std::size_t input = 0; input < node.inputs.size(); ++input)
-            insn.in[input] = operand(node.inputs[input]);
-        insn.clamp_min = static_cast<std::int16_t>(quantised.clamp_min);
-        insn.clamp_max = static_cast<std::int16_t>(quantised.clamp_max);
-        switch (node.op) {
-        case Operator::convolution:
-            insn.opcode = OVERTAKE_OP_CONV;
-            insn.groups = node.groups;
-            set_window(insn, node.window);
-            set_weights(insn, pack_convolution(node, quantised, insn.in[0].channels / node.groups));
-            set_parameters(insn, pack_parameters(quantised));
-            break;
-        case Operator::depthwise:
-            insn.opcode = OVERTAKE_OP_DEPTHWISE;
-            set_window(insn, node.window);
-            set_weights(insn, pack_depthwise(node, quantised));
-            set_parameters(insn, pack_parameters(quantised));
-            break;
-        case Operator::transposed_convolution:
-            insn.opcode = OVERTAKE_OP_TRANSPOSED_CONV;
-            insn.groups = node.groups;
-            set_window(insn, node.window);
-            set_weights(insn, pack_convolution(node, quantised, insn.in[0].channels / node.groups));
-            set_parameters(insn, pack_parameters(quantised));
-            break;
-        case Operator::multiply:
-            insn.opcode = OVERTAKE_OP_MUL;
+    void lower(const op::Pair& pair) {
+        overtake_insn insn = clamped_instruction(opcode_of(pair));
+        const QuantisedNode& quantised = *node_quantised_;
+        if (pair.kind == op::Pair::Kind::multiply) {
             insn.multiplier[0] = quantised.requantise[0].multiplier;
             insn.shift[0] = quantised.requantise[0].shift;
-            break;
-        case Operator::add:
-        case Operator::subtract:
-        case Operator::maximum:
-        case Operator::minimum:
-            insn.opcode = pair_opcode(node.op);
+        } else {
             insn.multiplier[0] = quantised.add_scales[0].multiplier;
             insn.multiplier[1] = quantised.add_scales[1].multiplier;
             insn.shift[0] = quantised.add_scales[0].shift;
-            break;
-        case Operator::max_pool:
-            insn.opcode = OVERTAKE_OP_MAX_POOL;
-            set_window(insn, node.window);
-            break;
-        case Operator::average_pool:
-            insn.opcode = OVERTAKE_OP_AVERAGE_POOL;
-            insn.flags = node.count_include_pad ? OVERTAKE_FLAG_COUNT_INCLUDE_PAD : 0;
-            insn.flags |= node.clips_padding ? OVERTAKE_FLAG_CLIP_PAD : 0;
-            insn.pad_bottom = static_cast<std::uint16_t>(node.pad_bottom);
-            insn.pad_right = static_cast<std::uint16_t>(node.pad_right);
-            set_window(insn, node.window);
-            set_parameters(insn, pack_average(quantised));
-            break;
-        case Operator::activation:
-            insn.opcode = OVERTAKE_OP_TABLE;
-            insn.weights_region = OVERTAKE_REGION_WEIGHTS;
-            insn.weights_offset =
-                program_.constants.append(std::span<const std::uint8_t>(quantised.table));
-            insn.clamp_min = insn.clamp_max = 0;
-            break;
-        case Operator::copy:
-            if (graph_.values[node.inputs[0]].user_type == UserType::nv12) {
-                set_nv12(insn, graph_.values[node.inputs[0]]);
-                break;
-            }
-            insn.opcode = OVERTAKE_OP_COPY;
-            insn.clamp_min = insn.clamp_max = 0;
-            break;
-        case Operator::resize_nearest:
-        case Operator::resize_bilinear:
-            insn.opcode = node.op == Operator::resize_nearest ? OVERTAKE_OP_RESIZE_NEAREST
-                                                              : OVERTAKE_OP_RESIZE_BILINEAR;
-            set_positions(insn, node);
-            insn.clamp_min = insn.clamp_max = 0;
-            break;
-        case Operator::matrix_product:
-            insn.opcode = OVERTAKE_OP_MATMUL;
-            set_parameters(insn, pack_parameters(quantised));
-            break;
-        case Operator::permute:
-            insn.opcode = OVERTAKE_OP_PERMUTE;
-            insn.axes = axes_of(node);
-            insn.clamp_min = insn.clamp_max = 0;
-            break;
-        case Operator::pad:
-            set_padding(insn, node);
-            break;
-        case Operator::depth_to_space:
-        case Operator::space_to_depth:
-            insn.opcode = node.op == Operator::depth_to_space ? OVERTAKE_OP_DEPTH_TO_SPACE
-                                                              : OVERTAKE_OP_SPACE_TO_DEPTH;
-            insn.flags = node.channel_major ? OVERTAKE_FLAG_CRD : 0;
-            insn.kernel_height = static_cast<std::uint16_t>(node.window.kernel_height);
-            insn.kernel_width = static_cast<std::uint16_t>(node.window.kernel_width);
-            insn.clamp_min = insn.clamp_max = 0;
-            break;
-        case Operator::reduce:
-            set_reduction(insn, node, quantised);
-            break;
-        case Operator::broadcast:
-            set_broadcast(insn);
-            break;
-        case Operator::concat:
-        case Operator::slice:
-        case Operator::reshape:
-        case Operator::cpu:
-            break;
         }
-        return insn;
+        add(insn);
     }
 
+    static std::uint32_t opcode_of(const op::Pair& pair) {
+        switch (pair.kind) {
+        case op::Pair::Kind::add:
+            return OVERTAKE_OP_ADD;
+        case op::Pair::Kind::subtract:
+            return OVERTAKE_OP_SUB;
+        case op::Pair::Kind::multiply:
+            return OVERTAKE_OP_MUL;
+        case op::Pair::Kind::maximum:
+            return OVERTAKE_OP_MAX;
+        case op::Pair::Kind::minimum:
+            return OVERTAKE_OP_MIN;
+        }
+        return OVERTAKE_OP_ADD;
+    }
+
+    void lower(const op::Pool& pool) {
+        const bool is_average = pool.kind == op::Pool::Kind::average;
+        overtake_insn insn =
+            clamped_instruction(is_average ? OVERTAKE_OP_AVERAGE_POOL : OVERTAKE_OP_MAX_POOL);
+        set_window(insn, pool.window);
+        if (is_average) {
+            insn.flags = pool.count_include_pad ? OVERTAKE_FLAG_COUNT_INCLUDE_PAD : 0;
+            insn.flags |= pool.clips_padding ? OVERTAKE_FLAG_CLIP_PAD : 0;
+            insn.pad_bottom = static_cast<std::uint16_t>(pool.pad_bottom);
+            insn.pad_right = static_cast<std::uint16_t>(pool.pad_right);
+            set_parameters(insn, pack_average(*node_quantised_));
+        }
+        add(insn);
+    }
+
+    void lower(const op::Activation&) {
+        overtake_insn insn = instruction(OVERTAKE_OP_TABLE);
+        insn.weights_region = OVERTAKE_REGION_WEIGHTS;
+        insn.weights_offset =
+            program_.constants.append(std::span<const std::uint8_t>(node_quantised_->table));
+        add(insn);
+    }
+
+    void lower(const op::Copy&) {
+        const Value& input = graph_.values[node_->inputs[0]];
+        if (input.user_type == UserType::nv12)
+            convert_nv12(input);
+        else
+            add(instruction(OVERTAKE_OP_COPY));
+    }
+
+    void lower(const op::Resize& resize) {
+        const auto fixed = [](double pixels) {
+            return static_cast<std::int64_t>(
+                std::nearbyint(std::ldexp(pixels, OVERTAKE_POSITION_BITS)));
+        };
+        const bool is_nearest = resize.kind == op::Resize::Kind::nearest;
+        overtake_insn insn =
+            instruction(is_nearest ? OVERTAKE_OP_RESIZE_NEAREST : OVERTAKE_OP_RESIZE_BILINEAR);
+        insn.start_y = fixed(resize.rows.start);
+        insn.start_x = fixed(resize.columns.start);
+        insn.step_y = static_cast<std::uint32_t>(fixed(resize.rows.step));
+        insn.step_x = static_cast<std::uint32_t>(fixed(resize.columns.step));
+        add(insn);
+    }
+
+    void lower(const op::MatrixProduct&) {
+        overtake_insn insn = clamped_instruction(OVERTAKE_OP_MATMUL);
+        set_parameters(insn, pack_parameters(*node_quantised_));
+        add(insn);
+    }
+
+    void lower(const op::DepthToSpace& blocks) {
+        overtake_insn insn = instruction(OVERTAKE_OP_DEPTH_TO_SPACE);
+        insn.flags = blocks.channel_major ? OVERTAKE_FLAG_CRD : 0;
+        insn.kernel_height = insn.kernel_width = static_cast<std::uint16_t>(blocks.block);
+        add(insn);
+    }
+
+    void lower(const op::SpaceToDepth& blocks) {
+        overtake_insn insn = instruction(OVERTAKE_OP_SPACE_TO_DEPTH);
+        insn.kernel_height = insn.kernel_width = static_cast<std::uint16_t>(blocks.block);
+        add(insn);
+    }
+
+    void lower(const op::Reduce& reduce) {
+        const bool is_maximum = reduce.kind == op::Reduce::Kind::maximum;
+        const bool is_minimum = reduce.kind == op::Reduce::Kind::minimum;
+        overtake_insn insn = clamped_instruction(is_maximum   ? OVERTAKE_OP_REDUCE_MAX
+                                                 : is_minimum ? OVERTAKE_OP_REDUCE_MIN
+                                                              : OVERTAKE_OP_REDUCE_SUM);
+        insn.axes = reduce.axes;
+        if (!is_maximum && !is_minimum) {
+            insn.multiplier[0] = node_quantised_->requantise[0].multiplier;
+            insn.shift[0] = node_quantised_->requantise[0].shift;
+        }
+        add(insn);
+    }
+
+    // The input and nothing of itself: its bytes, wherever an axis of 1 repeats them.
+    void lower(const op::Broadcast&) {
+        overtake_insn insn = clamped_instruction(OVERTAKE_OP_ADD);
+        insn.in[1] = insn.in[0];
+        insn.multiplier[0] = 1u << OVERTAKE_SHIFT_MIN;
+        insn.shift[0] = OVERTAKE_SHIFT_MIN;
+        add(insn);
+    }
+
+    void lower(const op::Cpu&) {} // is in no segment of the device
+
     // Pixel by pixel, so that each is exactly what its bytes say.
-    void set_nv12(overtake_insn& insn, const Value& picture) {
+    void convert_nv12(const Value& picture) {
+        overtake_insn insn = clamped_instruction(OVERTAKE_OP_NV12);
         const Nv12Planes planes = nv12_planes(picture, insn.in[0].region, insn.in[0].offset);
-        insn.opcode = OVERTAKE_OP_NV12;
         insn.flags = static_cast<std::uint16_t>(picture.picture_flags | OVERTAKE_FLAG_NEAREST);
         insn.in[0] = planes.luma;
         if (!(picture.picture_flags & OVERTAKE_FLAG_GRAY))
             insn.in[1] = planes.chroma;
         insn.step_y = insn.step_x = 1u << OVERTAKE_POSITION_BITS;
         set_parameters(insn, nv12_parameters(insn.out.zero_point));
-    }
-
-    static std::uint16_t pair_opcode(Operator op) {
-        switch (op) {
-        case Operator::subtract:
-            return OVERTAKE_OP_SUB;
-        case Operator::maximum:
-            return OVERTAKE_OP_MAX;
-        case Operator::minimum:
-            return OVERTAKE_OP_MIN;
-        default:
-            return OVERTAKE_OP_ADD;
-        }
-    }
-
-    void set_padding(overtake_insn& insn, const Node& node) const {
-        insn.opcode = OVERTAKE_OP_PAD;
-        insn.pad_top = static_cast<std::uint16_t>(node.padding.front[axis_height]);
-        insn.pad_left = static_cast<std::uint16_t>(node.padding.front[axis_width]);
-        insn.clamp_min = insn.clamp_max = 0;
-        if (node.padding.mode == Padding::Mode::edge)
-            insn.flags = OVERTAKE_FLAG_EDGE;
-        else if (node.padding.mode == Padding::Mode::reflect)
-            insn.flags = OVERTAKE_FLAG_REFLECT;
-        else
-            insn.fill = filling(node);
-    }
-
-    static void set_reduction(overtake_insn& insn, const Node& node,
-                              const QuantisedNode& quantised) {
-        insn.axes = node.reduced_axes;
-        insn.multiplier[0] = insn.shift[0] = 0;
-        if (node.reduction == ReduceKind::maximum) {
-            insn.opcode = OVERTAKE_OP_REDUCE_MAX;
-        } else if (node.reduction == ReduceKind::minimum) {
-            insn.opcode = OVERTAKE_OP_REDUCE_MIN;
-        } else {
-            insn.opcode = OVERTAKE_OP_REDUCE_SUM;
-            insn.multiplier[0] = quantised.requantise[0].multiplier;
-            insn.shift[0] = quantised.requantise[0].shift;
-        }
-    }
-
-    // The input and nothing of itself: its bytes, wherever an axis of 1 repeats them.
-    static void set_broadcast(overtake_insn& insn) {
-        insn.opcode = OVERTAKE_OP_ADD;
-        insn.in[1] = insn.in[0];
-        insn.multiplier[0] = 1u << OVERTAKE_SHIFT_MIN;
-        insn.shift[0] = OVERTAKE_SHIFT_MIN;
-    }
-
-    static void set_positions(overtake_insn& insn, const Node& node) {
-        const auto fixed = [](double pixels) {
-            return static_cast<std::int64_t>(
-                std::nearbyint(std::ldexp(pixels, OVERTAKE_POSITION_BITS)));
-        };
-        insn.start_y = fixed(node.rows.start);
-        insn.start_x = fixed(node.columns.start);
-        insn.step_y = static_cast<std::uint32_t>(fixed(node.rows.step));
-        insn.step_x = static_cast<std::uint32_t>(fixed(node.columns.step));
+        add(insn);
     }
 
     static void set_window(overtake_insn& insn, const Window& window) {
@@ -417,6 +391,10 @@ private:
     const QuantisedGraph& quantised_;
     Program program_;
     const std::vector<Place>* places_ = nullptr; // of the segment being lowered
+    // What is being lowered: its index in the graph, itself and how it is quantised.
+    std::size_t index_ = 0;
+    const Node* node_ = nullptr;
+    const QuantisedNode* node_quantised_ = nullptr;
 };
 
 } // namespace

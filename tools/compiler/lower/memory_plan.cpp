@@ -36,15 +36,15 @@ public:
         place_constants();
         place_io();
         for (const Node& node : nodes_)
-            if (node.op == Operator::reshape)
+            if (node.is<op::Reshape>())
                 view_reshaped(node);
         // Backwards: what a dense part lies in is dense.
         for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node)
-            if (node->op == Operator::slice)
-                view_slice(*node);
+            if (const auto* slice = node->as<op::Slice>())
+                view_slice(*node, *slice);
         for (const Node& node : nodes_)
-            if (node.op == Operator::concat)
-                view_inputs(node);
+            if (const auto* concat = node.as<op::Concat>())
+                view_inputs(node, *concat);
         place_scratch();
         for (ValueId value = 0; value < graph_.values.size(); ++value)
             if (views_[value])
@@ -124,8 +124,8 @@ private:
     }
 
     // What a slice shows stays where it is.
-    void view_slice(const Node& node) {
-        const View view{node.inputs[0], node.stretches, false};
+    void view_slice(const Node& node, const op::Slice& slice) {
+        const View view{node.inputs[0], slice.stretches, false};
         if (is_io(node.output))
             return;
         if (dense_[node.output] && has_whole_rows(view, node.output)) {
@@ -137,16 +137,16 @@ private:
     }
 
     // What a concat joins is written where it belongs, unless it has a place already.
-    void view_inputs(const Node& node) {
+    void view_inputs(const Node& node, const op::Concat& concat) {
         std::uint32_t first = 0;
         for (ValueId input : node.inputs) {
             View view{node.output, {}, false};
-            view.stretches[node.device_axis].first = first;
+            view.stretches[concat.axis].first = first;
             const Value& part = graph_.values[input];
             if (!is_io(input) && !views_[input] && can_view(view, input))
                 views_[input] = view;
             const std::uint32_t sizes[3] = {part.channels, part.height, part.width};
-            first += sizes[node.device_axis];
+            first += sizes[concat.axis];
         }
     }
 

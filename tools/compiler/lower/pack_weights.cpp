@@ -18,17 +18,20 @@ std::uint32_t whole_blocks(std::uint32_t channels) {
 } // namespace
 
 // Weights in tiles of 8 outputs by 2 inputs: [group][o / 8][ky][kx][i / 2][o % 8][i % 2].
-std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode& quantised,
+std::vector<std::int8_t> pack_convolution(const op::Convolution& convolution,
+                                          const QuantisedNode& quantised,
                                           std::uint32_t inputs_of_group) {
-    const std::uint32_t outputs = static_cast<std::uint32_t>(node.bias.size()) / node.groups;
-    const std::uint32_t positions = node.window.kernel_height * node.window.kernel_width;
+    const std::uint32_t outputs =
+        static_cast<std::uint32_t>(convolution.bias.size()) / convolution.groups;
+    const std::uint32_t positions =
+        convolution.window.kernel_height * convolution.window.kernel_width;
     constexpr std::size_t tile_inputs = OVERTAKE_WEIGHT_INPUTS;
     const std::size_t input_blocks = (inputs_of_group + tile_inputs - 1) / tile_inputs;
     const std::size_t output_blocks = whole_blocks(outputs) / block;
-    std::vector<std::int8_t> packed(node.groups * output_blocks * positions * input_blocks *
+    std::vector<std::int8_t> packed(convolution.groups * output_blocks * positions * input_blocks *
                                     OVERTAKE_WEIGHT_TILE);
     std::size_t source = 0;
-    for (std::uint32_t group = 0; group < node.groups; ++group)
+    for (std::uint32_t group = 0; group < convolution.groups; ++group)
         for (std::uint32_t o = 0; o < outputs; ++o)
             for (std::uint32_t i = 0; i < inputs_of_group; ++i)
                 for (std::uint32_t position = 0; position < positions; ++position) {
@@ -43,9 +46,11 @@ std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode&
 }
 
 // [ky][kx][channels rounded up to 8]
-std::vector<std::int8_t> pack_depthwise(const Node& node, const QuantisedNode& quantised) {
-    const auto channels = static_cast<std::uint32_t>(node.bias.size());
-    const std::size_t positions = node.window.kernel_height * node.window.kernel_width;
+std::vector<std::int8_t> pack_depthwise(const op::Convolution& convolution,
+                                        const QuantisedNode& quantised) {
+    const auto channels = static_cast<std::uint32_t>(convolution.bias.size());
+    const std::size_t positions =
+        convolution.window.kernel_height * convolution.window.kernel_width;
     std::vector<std::int8_t> packed(positions * whole_blocks(channels));
     for (std::uint32_t channel = 0; channel < channels; ++channel)
         for (std::size_t position = 0; position < positions; ++position)

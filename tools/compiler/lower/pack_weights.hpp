@@ -12,11 +12,13 @@
 namespace overtake::compiler {
 
 /// Weights of a convolution, transposed or not, whose groups have `inputs_of_group` channels each.
-std::vector<std::int8_t> pack_convolution(const Node& node, const QuantisedNode& quantised,
+std::vector<std::int8_t> pack_convolution(const op::Convolution& convolution,
+                                          const QuantisedNode& quantised,
                                           std::uint32_t inputs_of_group);
 
 /// Weights of a depthwise convolution.
-std::vector<std::int8_t> pack_depthwise(const Node& node, const QuantisedNode& quantised);
+std::vector<std::int8_t> pack_depthwise(const op::Convolution& convolution,
+                                        const QuantisedNode& quantised);
 
 /// Bias, multipliers and shifts of the output channels.
 std::vector<std::uint32_t> pack_parameters(const QuantisedNode& quantised);

@@ -23,40 +23,26 @@ struct Channel {
     double power = 0;    // sum of squares
 };
 
-bool is_convolution(const Node& node) {
-    return node.op == Operator::convolution || node.op == Operator::depthwise ||
-           node.op == Operator::transposed_convolution;
-}
-
 // Whether the channels of the output are those of the inputs, times whatever these are multiplied
 // by.
 bool is_homogeneous(const Graph& graph, const Node& node) {
-    switch (node.op) {
-    case Operator::add:
-    case Operator::subtract:
-    case Operator::maximum:
-    case Operator::minimum:
-        return std::ranges::all_of(node.inputs, [&](ValueId input) {
-            return graph.values[input].channels == graph.values[node.output].channels;
-        });
-    case Operator::max_pool:
-    case Operator::average_pool:
-    case Operator::resize_nearest:
-    case Operator::resize_bilinear:
-        return true;
-    default:
-        return false;
-    }
+    if (const auto* pair = node.as<op::Pair>())
+        return pair->kind != op::Pair::Kind::multiply &&
+               std::ranges::all_of(node.inputs, [&](ValueId input) {
+                   return graph.values[input].channels == graph.values[node.output].channels;
+               });
+    return node.is<op::Pool>() || node.is<op::Resize>();
 }
 
 // Input channel of weight `index`.
-std::size_t input_channel(const Node& node, std::size_t inputs, std::size_t index) {
-    const std::size_t positions = std::size_t{node.window.kernel_height} * node.window.kernel_width;
-    if (node.op == Operator::depthwise)
+std::size_t input_channel(const op::Convolution& convolution, std::size_t inputs,
+                          std::size_t index) {
+    const std::size_t positions = convolution.window.positions();
+    if (convolution.kind == op::Convolution::Kind::depthwise)
         return index / positions;
-    const std::size_t inputs_each = inputs / node.groups;
+    const std::size_t inputs_each = inputs / convolution.groups;
     const std::size_t output = index / positions / inputs_each;
-    const std::size_t group = output / (node.bias.size() / node.groups);
+    const std::size_t group = output / (convolution.bias.size() / convolution.groups);
     return group * inputs_each + index / positions % inputs_each;
 }
 
@@ -125,7 +111,8 @@ private:
 
     void bind_node(const Node& node) {
         const ValueId group = root(node.output);
-        const bool can_scale = is_convolution(node) && node.weight_scales.empty();
+        const auto* convolution = node.as<op::Convolution>();
+        const bool can_scale = convolution && convolution->weight_scales.empty();
         if (!can_scale && !is_homogeneous(graph_, node)) {
             is_free_[group] = false;
             for (ValueId input : node.inputs)
@@ -173,28 +160,28 @@ private:
                           double greatest) const {
         double sum = 0;
         for (const Node& node : graph_.nodes)
-            if (is_convolution(node) && root(node.inputs[0]) == group)
-                sum += expected_error_of(node, factors, greatest);
+            if (const auto* reader = node.as<op::Convolution>();
+                reader && root(node.inputs[0]) == group)
+                sum += expected_error_of(*reader, node.inputs[0], factors, greatest);
         return sum;
     }
 
     // A step of size d has an error of d * d / 12.
-    double expected_error_of(const Node& node, const std::vector<double>& factors,
-                             double greatest) const {
-        const ValueId input = node.inputs[0];
+    double expected_error_of(const op::Convolution& reader, ValueId input,
+                             const std::vector<double>& factors, double greatest) const {
         const double area =
             sample_count_ * graph_.values[input].height * graph_.values[input].width;
         const double step = greatest / activation_steps;
-        const std::size_t each = node.weights.size() / node.bias.size();
+        const std::size_t each = reader.weights.size() / reader.bias.size();
         double error = 0, signal = 0;
-        for (std::size_t output = 0; output < node.bias.size(); ++output) {
+        for (std::size_t output = 0; output < reader.bias.size(); ++output) {
             double coarsest = 0, reach = 0;
             for (std::size_t index = output * each; index < (output + 1) * each; ++index) {
-                const std::size_t channel = input_channel(node, factors.size(), index);
+                const std::size_t channel = input_channel(reader, factors.size(), index);
                 const double power = statistics_[input][channel].power / area;
-                const double weight = node.weights[index] / factors[channel];
+                const double weight = reader.weights[index] / factors[channel];
                 error += weight * weight * step * step / 12;
-                signal += double{node.weights[index]} * node.weights[index] * power;
+                signal += double{reader.weights[index]} * reader.weights[index] * power;
                 coarsest = std::max(coarsest, std::abs(weight));
                 reach += power * factors[channel] * factors[channel];
             }
@@ -206,20 +193,22 @@ private:
 
     void multiply(ValueId group, const std::vector<double>& factors) {
         for (Node& node : graph_.nodes) {
-            if (!is_convolution(node))
+            auto* convolution = node.as<op::Convolution>();
+            if (!convolution)
                 continue;
+            std::vector<float>&weights = convolution->weights, &bias = convolution->bias;
             if (root(node.inputs[0]) == group)
-                for (std::size_t index = 0; index < node.weights.size(); ++index)
-                    node.weights[index] = static_cast<float>(
-                        node.weights[index] / factors[input_channel(node, factors.size(), index)]);
+                for (std::size_t index = 0; index < weights.size(); ++index)
+                    weights[index] = static_cast<float>(
+                        weights[index] /
+                        factors[input_channel(*convolution, factors.size(), index)]);
             if (root(node.output) != group)
                 continue;
-            const std::size_t each = node.weights.size() / node.bias.size();
-            for (std::size_t index = 0; index < node.weights.size(); ++index)
-                node.weights[index] =
-                    static_cast<float>(node.weights[index] * factors[index / each]);
-            for (std::size_t index = 0; index < node.bias.size(); ++index)
-                node.bias[index] = static_cast<float>(node.bias[index] * factors[index]);
+            const std::size_t each = weights.size() / bias.size();
+            for (std::size_t index = 0; index < weights.size(); ++index)
+                weights[index] = static_cast<float>(weights[index] * factors[index / each]);
+            for (std::size_t index = 0; index < bias.size(); ++index)
+                bias[index] = static_cast<float>(bias[index] * factors[index]);
         }
     }
 

@@ -23,8 +23,9 @@ public:
         remove_unused();
         merge();
         for (Node& node : graph_.nodes)
-            if (node.op == Operator::permute && node.axes == std::array<std::size_t, 3>{0, 1, 2})
-                node.op = Operator::slice; // of everything: another name for the same bytes
+            if (const auto* permute = node.as<op::Permute>();
+                permute && permute->axes == op::Permute{}.axes)
+                node.operation = op::Slice{}; // of everything: another name for the same bytes
     }
 
 private:
@@ -78,19 +79,19 @@ private:
         if (!is_scaling(graph_, node))
             return false;
         Node* producer = sole_producer(node.inputs[0]);
-        if (!producer || producer->is_clamped() || is_rounded(*producer) ||
-            (producer->op != Operator::convolution && producer->op != Operator::depthwise &&
-             producer->op != Operator::transposed_convolution))
+        auto* before = producer ? producer->as<op::Convolution>() : nullptr;
+        if (!before || producer->is_clamped() || is_rounded(*producer))
             return false;
-        const std::size_t channels = node.bias.size();
-        const std::size_t weights_each = producer->weights.size() / channels;
+        const auto& scaling = *node.as<op::Convolution>();
+        const std::size_t channels = scaling.bias.size();
+        const std::size_t weights_each = before->weights.size() / channels;
         for (std::size_t channel = 0; channel < channels; ++channel) {
+            const float factor = scaling.weights[channel];
             for (std::size_t index = 0; index < weights_each; ++index)
-                producer->weights[channel * weights_each + index] *= node.weights[channel];
-            if (!producer->weight_scales.empty())
-                producer->weight_scales[channel] *= std::abs(node.weights[channel]);
-            producer->bias[channel] =
-                producer->bias[channel] * node.weights[channel] + node.bias[channel];
+                before->weights[channel * weights_each + index] *= factor;
+            if (!before->weight_scales.empty())
+                before->weight_scales[channel] *= std::abs(factor);
+            before->bias[channel] = before->bias[channel] * factor + scaling.bias[channel];
         }
         take_output(*producer, node);
         return true;
@@ -102,28 +103,30 @@ private:
         if (!scaling || scaling->offset != 0 || !(scaling->factor > 0))
             return false;
         Node* producer = sole_producer(node.inputs[0]);
-        if (!producer || producer->op != Operator::matrix_product || producer->is_clamped() ||
-            is_rounded(*producer))
+        auto* product = producer ? producer->as<op::MatrixProduct>() : nullptr;
+        if (!product || producer->is_clamped() || is_rounded(*producer))
             return false;
-        producer->factor *= scaling->factor;
+        product->factor *= scaling->factor;
         take_output(*producer, node);
         return true;
     }
 
     // Windows see zeros around their input anyway.
     void merge_padding(Node& node) {
-        const bool has_window = node.op == Operator::convolution || node.op == Operator::depthwise;
-        Node* producer = has_window ? sole_producer(node.inputs[0]) : nullptr;
-        if (!producer || producer->op != Operator::pad || is_rounded(*producer) ||
-            producer->padding.mode != Padding::Mode::constant || producer->padding.fill != 0 ||
-            producer->padding.front[axis_channels] != 0)
+        auto* convolution = node.as<op::Convolution>();
+        const bool has_window =
+            convolution && convolution->kind != op::Convolution::Kind::transposed;
+        const Node* producer = has_window ? sole_producer(node.inputs[0]) : nullptr;
+        const auto* pad = producer ? producer->as<op::Pad>() : nullptr;
+        if (!pad || is_rounded(*producer) || pad->mode != op::Pad::Mode::constant ||
+            pad->fill != 0 || pad->front[axis_channels] != 0)
             return;
         const Value &in = graph_.values[producer->inputs[0]], &out = graph_.values[node.output];
         if (in.channels != graph_.values[producer->output].channels)
             return;
-        Window window = node.window;
-        window.pad_top += producer->padding.front[axis_height];
-        window.pad_left += producer->padding.front[axis_width];
+        Window window = convolution->window;
+        window.pad_top += pad->front[axis_height];
+        window.pad_left += pad->front[axis_width];
         const auto begins_inside = [](std::uint32_t outputs, std::uint32_t stride,
                                       std::uint32_t pad, std::uint32_t inputs) {
             return std::uint64_t{outputs - 1} * stride < std::uint64_t{inputs} + pad;
@@ -133,16 +136,17 @@ private:
             !begins_inside(out.height, window.stride_height, window.pad_top, in.height) ||
             !begins_inside(out.width, window.stride_width, window.pad_left, in.width))
             return;
-        node.window = window;
+        convolution->window = window;
         node.inputs[0] = producer->inputs[0];
     }
 
     bool merge_clamp(const Node& node) {
-        if (node.op != Operator::activation || node.function)
+        const auto* activation = node.as<op::Activation>();
+        if (!activation || activation->function)
             return false;
         Node* producer = sole_producer(node.inputs[0]);
         if (!producer || !producer->on_bpu() || is_rounded(*producer) ||
-            (keeps_quantisation(*producer) && producer->op != Operator::max_pool))
+            (keeps_quantisation(*producer) && !producer->is<op::Pool>()))
             return false;
         if (keeps_quantisation(*producer) && graph_.values[node.output].given)
             return false;

@@ -23,21 +23,20 @@ float apply(const Function& function, float x) {
     return function ? function(x) : x;
 }
 
-float (*combination(Operator op))(float, float) {
-    switch (op) {
-    case Operator::add:
+float (*combination(const op::Pair& pair))(float, float) {
+    switch (pair.kind) {
+    case op::Pair::Kind::add:
         return [](float a, float b) { return a + b; };
-    case Operator::subtract:
+    case op::Pair::Kind::subtract:
         return [](float a, float b) { return a - b; };
-    case Operator::multiply:
+    case op::Pair::Kind::multiply:
         return [](float a, float b) { return a * b; };
-    case Operator::maximum:
+    case op::Pair::Kind::maximum:
         return [](float a, float b) { return std::max(a, b); };
-    case Operator::minimum:
+    case op::Pair::Kind::minimum:
         return [](float a, float b) { return std::min(a, b); };
-    default:
-        return nullptr;
     }
+    return nullptr;
 }
 
 class Composer {
@@ -76,10 +75,10 @@ private:
 
     // Before its clamp.
     std::optional<Expression> expression_of(const Node& node) const {
-        if (node.op == Operator::activation) {
+        if (const auto* activation = node.as<op::Activation>()) {
             const Expression in = operand(node.inputs[0]);
             return Expression{in.root,
-                              [inner = in.function, outer = node.function](float x) {
+                              [inner = in.function, outer = activation->function](float x) {
                                   return apply(outer, apply(inner, x));
                               },
                               in.size + 1};
@@ -92,9 +91,10 @@ private:
                               },
                               in.size + 1};
         }
-        const auto combine = combination(node.op);
-        if (!combine)
+        const auto* pair = node.as<op::Pair>();
+        if (!pair)
             return std::nullopt;
+        const auto combine = combination(*pair);
         const Expression left = operand(node.inputs[0]), right = operand(node.inputs[1]);
         if (left.root != right.root)
             return std::nullopt;
@@ -115,13 +115,8 @@ private:
     }
 
     static void make_activation(Node& node, const Expression& expression) {
-        node.op = Operator::activation;
-        node.function = expression.function;
+        node.operation = op::Activation{expression.function};
         node.inputs = {expression.root};
-        node.weights.clear();
-        node.bias.clear();
-        node.weight_scales.clear();
-        node.window = {};
     }
 
     Graph& graph_;
@@ -131,9 +126,12 @@ private:
 } // namespace
 
 bool is_scaling(const Graph& graph, const Node& node) {
-    if (node.op != Operator::depthwise || node.weights.size() != node.bias.size())
+    if (!is_depthwise(node))
         return false;
-    const Window& window = node.window;
+    const auto& convolution = *node.as<op::Convolution>();
+    if (convolution.weights.size() != convolution.bias.size())
+        return false;
+    const Window& window = convolution.window;
     const Value &in = graph.values[node.inputs[0]], &out = graph.values[node.output];
     return window.stride_height == 1 && window.stride_width == 1 && window.pad_top == 0 &&
            window.pad_left == 0 && in.height == out.height && in.width == out.width;
@@ -143,9 +141,13 @@ std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& no
     const auto differ = [](const std::vector<float>& numbers) {
         return std::ranges::adjacent_find(numbers, std::not_equal_to<>()) != numbers.end();
     };
-    if (!is_scaling(graph, node) || differ(node.weights) || differ(node.bias))
+    if (!is_scaling(graph, node))
         return std::nullopt;
-    return UniformScaling{node.weights[0], node.bias[0]};
+    const std::vector<float>&weights = node.as<op::Convolution>()->weights,
+          &bias = node.as<op::Convolution>()->bias;
+    if (differ(weights) || differ(bias))
+        return std::nullopt;
+    return UniformScaling{weights[0], bias[0]};
 }
 
 // Looks as far back as functions that people write go.
@@ -153,9 +155,9 @@ static ValueId element_root(const Graph& graph, ValueId value, int depth) {
     const auto writer = std::ranges::find(graph.nodes, value, &Node::output);
     if (writer == graph.nodes.end() || depth == 0)
         return value;
-    if (writer->op == Operator::activation || uniform_scaling(graph, *writer))
+    if (writer->is<op::Activation>() || uniform_scaling(graph, *writer))
         return element_root(graph, writer->inputs[0], depth - 1);
-    if (!combination(writer->op))
+    if (!writer->is<op::Pair>())
         return value;
     const ValueId left = element_root(graph, writer->inputs[0], depth - 1);
     return left == element_root(graph, writer->inputs[1], depth - 1) ? left : value;

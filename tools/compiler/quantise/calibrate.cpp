@@ -56,8 +56,9 @@ Calibration::Calibration(const Graph& graph, const Samples& samples, Calibration
 void Calibration::find_functions(const Graph& graph) {
     const std::vector<std::size_t> uses = count_uses(graph);
     for (const Node& node : graph.nodes)
-        if (node.op == Operator::activation && node.function && uses[node.inputs[0]] == 1)
-            functions_[node.inputs[0]] = [function = node.function, low = node.clamp_low,
+        if (const auto* activation = node.as<op::Activation>();
+            activation && activation->function && uses[node.inputs[0]] == 1)
+            functions_[node.inputs[0]] = [function = activation->function, low = node.clamp_low,
                                           high = node.clamp_high](float x) {
                 return std::clamp(function(x), low, high);
             };

@@ -66,7 +66,7 @@ private:
             Node requantise;
             requantise.name = node.name + ":" + std::to_string(number);
             requantise.onnx_type = node.onnx_type;
-            requantise.op = Operator::activation;
+            requantise.operation = op::Activation{};
             requantise.inputs = {input};
             requantise.output = graph_.values.size();
             Value value = graph_.values[input];

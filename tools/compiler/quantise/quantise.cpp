@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <span>
+#include <variant>
 
 #include "compiler/ir/error.hpp"
 #include "overtake_isa.h"
@@ -55,14 +56,14 @@ double weight_scale(const float* weights, std::size_t count, float bias, double 
 
 // The step that the model gives, if all weights are whole multiples that 8 bits hold and no input
 // can make the accumulator overflow.
-std::optional<double> given_weight_scale(const Node& node, std::size_t channel, std::size_t each,
-                                         double input_scale) {
-    if (node.weight_scales.empty() || !(node.weight_scales[channel] > 0))
+std::optional<double> given_weight_scale(const op::Convolution& convolution, std::size_t channel,
+                                         std::size_t each, double input_scale) {
+    if (convolution.weight_scales.empty() || !(convolution.weight_scales[channel] > 0))
         return std::nullopt;
-    const double scale = node.weight_scales[channel];
-    double sum = std::abs(double{node.bias[channel]}) / (input_scale * scale) + 1;
+    const double scale = convolution.weight_scales[channel];
+    double sum = std::abs(double{convolution.bias[channel]}) / (input_scale * scale) + 1;
     for (std::size_t index = channel * each; index < (channel + 1) * each; ++index) {
-        const double steps = node.weights[index] / scale, whole = std::nearbyint(steps);
+        const double steps = convolution.weights[index] / scale, whole = std::nearbyint(steps);
         if (std::abs(steps - whole) > weight_tolerance || whole < -128 || whole > weight_max)
             return std::nullopt;
         sum += activation_span * std::abs(whole);
@@ -75,45 +76,48 @@ std::optional<double> given_weight_scale(const Node& node, std::size_t channel, 
 // How much greater the output's mean is than it should be because weights were rounded to `steps`
 // of `scale`: the sum of each weight's error times the mean of what it multiplies.  Padding is not
 // looked at.
-double mean_shift(const Node& node, std::size_t channel, std::span<const std::int8_t> steps,
-                  double scale, const std::vector<double>& means) {
-    const std::size_t positions = std::size_t{node.window.kernel_height} * node.window.kernel_width;
+double mean_shift(const op::Convolution& convolution, std::size_t channel,
+                  std::span<const std::int8_t> steps, double scale,
+                  const std::vector<double>& means) {
+    const std::size_t positions = convolution.window.positions();
     const std::size_t inputs = steps.size() / positions;
-    const std::size_t outputs_each = node.bias.size() / node.groups;
-    const std::size_t first =
-        node.op == Operator::depthwise ? channel : channel / outputs_each * inputs;
+    const std::size_t outputs_each = convolution.bias.size() / convolution.groups;
+    const std::size_t first = convolution.kind == op::Convolution::Kind::depthwise
+                                  ? channel
+                                  : channel / outputs_each * inputs;
     // A kernel that covers flattened features may stand for them all.
     if (first + inputs > means.size())
         return 0;
     double shift = 0;
     for (std::size_t index = 0; index < steps.size(); ++index)
-        shift += (scale * steps[index] - node.weights[channel * steps.size() + index]) *
+        shift += (scale * steps[index] - convolution.weights[channel * steps.size() + index]) *
                  means[first + index / positions];
     // Each output of a transposed convolution is reached by one position in stride * stride.
-    if (node.op == Operator::transposed_convolution)
-        shift /= static_cast<double>(std::uint64_t{node.window.stride_height} *
-                                     node.window.stride_width);
+    if (convolution.kind == op::Convolution::Kind::transposed)
+        shift /= static_cast<double>(std::uint64_t{convolution.window.stride_height} *
+                                     convolution.window.stride_width);
     return shift;
 }
 
-void quantise_weights(const Node& node, const Quantisation& input, const Quantisation& output,
-                      const std::vector<double>& means, QuantisedNode& result) {
-    const std::size_t channels = node.bias.size();
-    const std::size_t each = node.weights.size() / channels;
-    result.weights.resize(node.weights.size());
+void quantise_weights(const op::Convolution& convolution, const Quantisation& input,
+                      const Quantisation& output, const std::vector<double>& means,
+                      QuantisedNode& result) {
+    const std::size_t channels = convolution.bias.size();
+    const std::size_t each = convolution.weights.size() / channels;
+    result.weights.resize(convolution.weights.size());
     for (std::size_t channel = 0; channel < channels; ++channel) {
-        const float* weights = node.weights.data() + channel * each;
-        const auto given = given_weight_scale(node, channel, each, input.scale);
+        const float* weights = convolution.weights.data() + channel * each;
+        const auto given = given_weight_scale(convolution, channel, each, input.scale);
         const double scale =
-            given.value_or(weight_scale(weights, each, node.bias[channel], input.scale));
+            given.value_or(weight_scale(weights, each, convolution.bias[channel], input.scale));
         for (std::size_t index = 0; index < each; ++index)
             result.weights[channel * each + index] = static_cast<std::int8_t>(
                 std::clamp(std::nearbyint(weights[index] / scale), -128.0, weight_max));
-        double bias = node.bias[channel];
+        double bias = convolution.bias[channel];
         if (!given && !means.empty())
             bias -=
-                mean_shift(node, channel, std::span(result.weights).subspan(channel * each, each),
-                           scale, means);
+                mean_shift(convolution, channel,
+                           std::span(result.weights).subspan(channel * each, each), scale, means);
         // Of a scale that is given it is known that bias and products together fit.
         const double most = given ? 2 * accumulator_half - 1 : accumulator_half;
         result.bias.push_back(static_cast<std::int32_t>(
@@ -134,10 +138,9 @@ void quantise_pair(const Quantisation& first, const Quantisation& second,
                                     greater.shift};
 }
 
-void quantise_average(const Node& node, const Quantisation& input, const Quantisation& output,
+void quantise_average(const op::Pool& pool, const Quantisation& input, const Quantisation& output,
                       QuantisedNode& result) {
-    const std::uint64_t positions =
-        std::uint64_t{node.window.kernel_height} * node.window.kernel_width;
+    const std::uint64_t positions = pool.window.positions();
     for (std::uint64_t count = 1; count <= positions; ++count)
         result.requantise.push_back(
             fixed_scale(double{input.scale} / output.scale / static_cast<double>(count)));
@@ -154,19 +157,21 @@ float at_edge(const std::function<float(float)>& function, float outside, float 
 
 // What a function of one element gives for q.  Rounded to 8 bits, an input may leave the domain:
 // 1 becomes less than 1, which acosh does not take.  There it is what the nearest edge gives.
-float function_of(const Node& node, const Quantisation& input, int q) {
-    const float x = input.real(q), here = node.function ? node.function(x) : x;
+float function_of(const std::function<float(float)>& function, const Quantisation& input, int q) {
+    const float x = input.real(q), here = function ? function(x) : x;
     for (int distance = 1; std::isnan(here) && distance < 256; ++distance)
         for (int at : {q - distance, q + distance})
-            if (at >= -128 && at <= 127 && !std::isnan(node.function(input.real(at))))
-                return at_edge(node.function, x, input.real(at));
+            if (at >= -128 && at <= 127 && !std::isnan(function(input.real(at))))
+                return at_edge(function, x, input.real(at));
     return here;
 }
 
-void quantise_function(const Node& node, const Quantisation& input, const Quantisation& output,
+void quantise_function(const Node& node, const op::Activation& activation,
+                       const Quantisation& input, const Quantisation& output,
                        QuantisedNode& result) {
     for (int q = -128; q <= 127; ++q) {
-        const float y = std::clamp(function_of(node, input, q), node.clamp_low, node.clamp_high);
+        const float y =
+            std::clamp(function_of(activation.function, input, q), node.clamp_low, node.clamp_high);
         result.table[static_cast<unsigned char>(q)] = static_cast<std::uint8_t>(output.nearest(y));
     }
 }
@@ -176,24 +181,70 @@ void quantise_product(const Quantisation& first, const Quantisation& second,
     result.requantise = {fixed_scale(double{first.scale} * second.scale / output.scale)};
 }
 
-void quantise_reduction(const Graph& graph, const Node& node, const Quantisation& input,
-                        const Quantisation& output, QuantisedNode& result) {
+void quantise_reduction(const Graph& graph, const Node& node, const op::Reduce& reduce,
+                        const Quantisation& input, const Quantisation& output,
+                        QuantisedNode& result) {
     double factor = double{input.scale} / output.scale;
-    if (node.reduction == ReduceKind::mean)
+    if (reduce.kind == op::Reduce::Kind::mean)
         factor *= static_cast<double>(graph.values[node.output].elements()) /
                   static_cast<double>(graph.values[node.inputs[0]].elements());
     result.requantise = {fixed_scale(factor)};
 }
 
 // One multiplier for every column; nothing is added.
-void quantise_matrix_product(const Graph& graph, const Node& node, const Quantisation& first,
-                             const Quantisation& second, const Quantisation& output,
-                             QuantisedNode& result) {
+void quantise_matrix_product(const Graph& graph, const Node& node, const op::MatrixProduct& product,
+                             const Quantisation& first, const Quantisation& second,
+                             const Quantisation& output, QuantisedNode& result) {
     const std::uint32_t columns = graph.values[node.output].channels;
     result.bias.assign(columns, 0);
     result.requantise.assign(
-        columns, fixed_scale(double{first.scale} * second.scale * node.factor / output.scale));
+        columns, fixed_scale(double{first.scale} * second.scale * product.factor / output.scale));
 }
+
+// What an operator needs beside the quantisations of its values; most need nothing.
+class NodeQuantiser {
+public:
+    NodeQuantiser(const Graph& graph, const Node& node, const std::vector<Quantisation>& values,
+                  const ChannelMeans& means, QuantisedNode& result)
+        : graph_(graph), node_(node), input_(values[node.inputs[0]]), output_(values[node.output]),
+          values_(values), means_(means), result_(result) {}
+
+    void operator()(const op::Convolution& convolution) const {
+        static const std::vector<double> no_means;
+        quantise_weights(convolution, input_, output_,
+                         means_.empty() ? no_means : means_[node_.inputs[0]], result_);
+    }
+    void operator()(const op::Pair& pair) const {
+        if (pair.kind == op::Pair::Kind::multiply)
+            quantise_product(input_, second(), output_, result_);
+        else
+            quantise_pair(input_, second(), output_, result_);
+    }
+    void operator()(const op::Pool& pool) const {
+        if (pool.kind == op::Pool::Kind::average)
+            quantise_average(pool, input_, output_, result_);
+    }
+    void operator()(const op::Activation& activation) const {
+        quantise_function(node_, activation, input_, output_, result_);
+    }
+    void operator()(const op::MatrixProduct& product) const {
+        quantise_matrix_product(graph_, node_, product, input_, second(), output_, result_);
+    }
+    void operator()(const op::Reduce& reduce) const {
+        quantise_reduction(graph_, node_, reduce, input_, output_, result_);
+    }
+    void operator()(const auto&) const {}
+
+private:
+    const Quantisation& second() const { return values_[node_.inputs[1]]; }
+
+    const Graph& graph_;
+    const Node& node_;
+    const Quantisation &input_, &output_;
+    const std::vector<Quantisation>& values_;
+    const ChannelMeans& means_;
+    QuantisedNode& result_;
+};
 
 } // namespace
 
@@ -225,7 +276,6 @@ std::vector<Quantisation> choose_quantisations(const Graph& graph,
 
 QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values,
                         const ChannelMeans& means) {
-    static const std::vector<double> no_means;
     QuantisedGraph result;
     result.values = std::move(values);
     for (const Node& node : graph.nodes) {
@@ -241,50 +291,7 @@ QuantisedGraph quantise(const Graph& graph, std::vector<Quantisation> values,
         quantised.clamp_min = output.nearest(node.clamp_low);
         quantised.clamp_max = output.nearest(node.clamp_high);
         try {
-            switch (node.op) {
-            case Operator::convolution:
-            case Operator::depthwise:
-            case Operator::transposed_convolution:
-                quantise_weights(node, input, output,
-                                 means.empty() ? no_means : means[node.inputs[0]], quantised);
-                break;
-            case Operator::multiply:
-                quantise_product(input, result.values[node.inputs[1]], output, quantised);
-                break;
-            case Operator::add:
-            case Operator::subtract:
-            case Operator::maximum:
-            case Operator::minimum:
-                quantise_pair(input, result.values[node.inputs[1]], output, quantised);
-                break;
-            case Operator::average_pool:
-                quantise_average(node, input, output, quantised);
-                break;
-            case Operator::activation:
-                quantise_function(node, input, output, quantised);
-                break;
-            case Operator::max_pool:
-            case Operator::copy:
-            case Operator::concat:
-            case Operator::slice:
-            case Operator::resize_nearest:
-            case Operator::resize_bilinear:
-            case Operator::permute:
-            case Operator::pad:
-            case Operator::depth_to_space:
-            case Operator::space_to_depth:
-            case Operator::broadcast:
-            case Operator::reshape:
-            case Operator::cpu:
-                break;
-            case Operator::reduce:
-                quantise_reduction(graph, node, input, output, quantised);
-                break;
-            case Operator::matrix_product:
-                quantise_matrix_product(graph, node, input, result.values[node.inputs[1]], output,
-                                        quantised);
-                break;
-            }
+            std::visit(NodeQuantiser(graph, node, result.values, means, quantised), node.operation);
         } catch (const CompileError& error) {
             throw CompileError(describe(node), error.what());
         }

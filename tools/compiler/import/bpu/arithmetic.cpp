@@ -28,7 +28,7 @@ void quotient(Context& context) {
     const Reference inverse = context.references.at(name);
     context.graph.values[inverse.value].name = name + ":inverse";
     context.references[name] =
-        add_pair(context, Operator::multiply, {left, nullptr}, {inverse, nullptr}, name);
+        add_pair(context, op::Pair::Kind::multiply, {left, nullptr}, {inverse, nullptr}, name);
 }
 
 // One number per channel, being the first or the second operand.
@@ -58,14 +58,14 @@ void add_scaling(Context& context, const Reference& input, const std::vector<flo
 // Sub, Mul, Div and Add; with a constant per channel a scale and an offset.
 void bpu_arithmetic(Context& context) {
     const std::string& type = context.node->op_type();
-    const Operator op = type == "Add"   ? Operator::add
-                        : type == "Sub" ? Operator::subtract
-                                        : Operator::multiply;
+    const op::Pair::Kind kind = type == "Add"   ? op::Pair::Kind::add
+                                : type == "Sub" ? op::Pair::Kind::subtract
+                                                : op::Pair::Kind::multiply;
     if (!is_constant(context, 0) && !is_constant(context, 1)) {
         if (type == "Div")
             return quotient(context);
         context.references[context.node->output(0)] = add_pair(
-            context, op, operand(context, 0), operand(context, 1), context.node->output(0));
+            context, kind, operand(context, 0), operand(context, 1), context.node->output(0));
         return;
     }
     const int constant_index = is_constant(context, 0) ? 0 : 1;
@@ -82,7 +82,7 @@ void bpu_arithmetic(Context& context) {
     }
     if (type != "Div") {
         context.references[context.node->output(0)] = add_pair(
-            context, op, operand(context, 0), operand(context, 1), context.node->output(0));
+            context, kind, operand(context, 0), operand(context, 1), context.node->output(0));
         return;
     }
     if (constant_index == 0)
@@ -91,7 +91,7 @@ void bpu_arithmetic(Context& context) {
     for (float& number : inverse.floats)
         number = 1.0f / number;
     context.references[context.node->output(0)] =
-        add_pair(context, op, {input, nullptr}, {{}, &inverse}, context.node->output(0));
+        add_pair(context, kind, {input, nullptr}, {{}, &inverse}, context.node->output(0));
 }
 
 } // namespace overtake::compiler

@@ -12,7 +12,7 @@ namespace overtake::compiler {
 
 void bpu_clip(Context& context) {
     const Reference input = variable_input(context, 0);
-    Node node = new_node(context, Operator::activation);
+    Node node = new_node(context, op::Activation{});
     if (has_input(context, 1) && float_input(context, 1).size() == 1)
         node.clamp_low = float_input(context, 1)[0];
     if (has_input(context, 2) && float_input(context, 2).size() == 1)

@@ -47,19 +47,21 @@ void bpu_convolution(Context& context) {
     if (shape[1] * shape[2] * shape[3] > std::int64_t{OVERTAKE_MAX_KERNEL_ELEMENTS})
         refuse(context, "its kernel has more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) +
                             " elements");
-    Node node = new_node(context, Operator::convolution);
-    node.window = read_window(context, {shape[2], shape[3]}, data);
-    node.weights = float_input(context, 1);
-    node.bias = convolution_bias(context, shape[0]);
-    node.groups = static_cast<std::uint32_t>(group_count);
+    Node node = new_node(context, op::Convolution{});
+    auto& convolution = *node.as<op::Convolution>();
+    convolution.window = read_window(context, {shape[2], shape[3]}, data);
+    convolution.weights = float_input(context, 1);
+    convolution.bias = convolution_bias(context, shape[0]);
+    convolution.groups = static_cast<std::uint32_t>(group_count);
     if (group_count > 1 && shape[1] == 1 && shape[0] == group_count) {
-        node.op = Operator::depthwise;
-        node.groups = 1;
+        convolution.kind = op::Convolution::Kind::depthwise;
+        convolution.groups = 1;
     }
     node.inputs = {input.value};
     const ValueId output = add_value(context, context.node->output(0), output_shape(context));
     check_output_channels(context, context.graph.values[output], shape[0]);
-    check_window(context, node.window, value_of(context, input), context.graph.values[output]);
+    check_window(context, convolution.window, value_of(context, input),
+                 context.graph.values[output]);
     finish(context, std::move(node), output);
 }
 

@@ -29,9 +29,10 @@ void bpu_depth_to_space(Context& context) {
     shape[1] = is_inverse ? shape[1] * block * block : shape[1] / (block * block);
     for (std::size_t axis : {2, 3})
         shape[axis] = is_inverse ? shape[axis] / block : shape[axis] * block;
-    Node node = new_node(context, is_inverse ? Operator::space_to_depth : Operator::depth_to_space);
-    node.channel_major = !is_inverse && attributes.text("mode", "DCR") == "CRD";
-    node.window.kernel_height = node.window.kernel_width = static_cast<std::uint32_t>(block);
+    const auto size = static_cast<std::uint32_t>(block);
+    const bool is_channel_major = attributes.text("mode", "DCR") == "CRD";
+    Node node = is_inverse ? new_node(context, op::SpaceToDepth{size})
+                           : new_node(context, op::DepthToSpace{size, is_channel_major});
     node.inputs = {input.value};
     finish(context, std::move(node), add_value(context, context.node->output(0), shape));
 }

@@ -24,7 +24,7 @@ void bpu_expand(Context& context) {
         return;
     }
     const Order order = value_of(context, input).order;
-    Node node = new_node(context, Operator::broadcast);
+    Node node = new_node(context, op::Broadcast{});
     node.inputs = {in_order(context, input, order)};
     const ValueId output = add_value(context, context.node->output(0), shape, order);
     check_broadcast(context, node.inputs[0], output);

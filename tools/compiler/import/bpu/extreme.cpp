@@ -24,13 +24,14 @@ void bpu_extreme(Context& context) {
         const std::vector<float>& bound = float_input(context, index);
         if (bound.size() == 1 &&
             constant_input(context, index).shape.size() <= input.shape.size()) {
-            Node node = new_node(context, Operator::activation);
+            Node node = new_node(context, op::Activation{});
             (is_max ? node.clamp_low : node.clamp_high) = bound[0];
             return finish_like(context, input, std::move(node));
         }
     }
     context.references[context.node->output(0)] =
-        add_chain(context, is_max ? Operator::maximum : Operator::minimum, context.node->output(0));
+        add_chain(context, is_max ? op::Pair::Kind::maximum : op::Pair::Kind::minimum,
+                  context.node->output(0));
 }
 
 } // namespace overtake::compiler

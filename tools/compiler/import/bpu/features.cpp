@@ -38,12 +38,13 @@ void add_rows_product(Context& context, const Reference& input, std::vector<floa
     if (input.shape.back() > std::int64_t{OVERTAKE_MAX_KERNEL_ELEMENTS})
         refuse(context,
                "has more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) + " features");
-    Node node = new_node(context, Operator::convolution);
-    node.weights = std::move(weights);
-    node.bias = std::move(bias);
+    Node node = new_node(context, op::Convolution{});
+    auto& convolution = *node.as<op::Convolution>();
+    convolution.weights = std::move(weights);
+    convolution.bias = std::move(bias);
     node.inputs = {in_order(context, input, Order::rows)};
     Shape shape = input.shape;
-    shape.back() = static_cast<std::int64_t>(node.bias.size());
+    shape.back() = static_cast<std::int64_t>(convolution.bias.size());
     finish(context, std::move(node),
            add_value(context, context.node->output(0), shape, Order::rows));
 }
@@ -57,13 +58,14 @@ void add_fully_connected(Context& context, std::vector<float> weights, std::vect
         data.width > max_window)
         refuse(context,
                "has more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) + " features");
-    Node node = new_node(context, Operator::convolution);
-    node.window.kernel_height = data.height;
-    node.window.kernel_width = data.width;
-    node.weights = in_planes(weights, data);
-    node.bias = std::move(bias);
+    Node node = new_node(context, op::Convolution{});
+    auto& convolution = *node.as<op::Convolution>();
+    convolution.window.kernel_height = data.height;
+    convolution.window.kernel_width = data.width;
+    convolution.weights = in_planes(weights, data);
+    convolution.bias = std::move(bias);
     node.inputs = {input.value};
-    const auto outputs = static_cast<std::int64_t>(node.bias.size());
+    const auto outputs = static_cast<std::int64_t>(convolution.bias.size());
     finish(context, std::move(node), add_value(context, context.node->output(0), {1, outputs}));
 }
 

@@ -16,8 +16,7 @@ void bpu_function(Context& context) {
     const auto form = unary_form(*context.node);
     if (!form)
         refuse(context, "the operator is not supported");
-    Node node = new_node(context, Operator::activation);
-    node.function = cpu::unary_function(form->function, form->reals);
+    Node node = new_node(context, op::Activation{cpu::unary_function(form->function, form->reals)});
     finish_like(context, input, std::move(node));
 }
 

@@ -11,15 +11,16 @@
 
 namespace overtake::compiler {
 
-void add_global_pool(Context& context, Operator op, bool keeps_dimensions) {
+void add_global_pool(Context& context, op::Pool::Kind kind, bool keeps_dimensions) {
     const Reference input = image_input(context, 0);
     const Value& data = value_of(context, input);
     if (data.height > max_window || data.width > max_window)
         refuse(context, "pools of more than 65535 rows or columns are not supported");
-    Node node = new_node(context, op);
-    node.window.kernel_height = data.height;
-    node.window.kernel_width = data.width;
-    check_pool_size(context, node.window);
+    Node node = new_node(context, op::Pool{kind});
+    Window& window = node.as<op::Pool>()->window;
+    window.kernel_height = data.height;
+    window.kernel_width = data.width;
+    check_pool_size(context, window);
     node.inputs = {input.value};
     Shape shape = {1, data.channels};
     if (keeps_dimensions)
@@ -29,8 +30,8 @@ void add_global_pool(Context& context, Operator op, bool keeps_dimensions) {
 
 void bpu_global_pool(Context& context) {
     add_global_pool(context,
-                    context.node->op_type() == "GlobalMaxPool" ? Operator::max_pool
-                                                               : Operator::average_pool,
+                    context.node->op_type() == "GlobalMaxPool" ? op::Pool::Kind::maximum
+                                                               : op::Pool::Kind::average,
                     true);
 }
 

@@ -7,6 +7,6 @@
 
 namespace overtake::compiler {
 
-void add_global_pool(Context& context, Operator op, bool keeps_dimensions);
+void add_global_pool(Context& context, op::Pool::Kind kind, bool keeps_dimensions);
 
 } // namespace overtake::compiler

@@ -32,7 +32,7 @@ void bpu_matrix_product(Context& context) {
                                 to_text(right.shape) + " do not fit each other");
         if (left.shape.back() > max_factors)
             refuse(context, "has more than " + std::to_string(max_factors) + " factors");
-        Node node = new_node(context, Operator::matrix_product);
+        Node node = new_node(context, op::MatrixProduct{});
         const ValueId first = in_order(context, left, Order::rows);
         const ValueId second = transposed_matrix(context, right);
         node.inputs = {first, second};

@@ -27,9 +27,8 @@ std::vector<std::int64_t> same_axes(std::size_t rank) {
 
 ValueId add_permute(Context& context, ValueId from, Value to,
                     const std::array<std::size_t, 3>& axes) {
-    Node node = new_node(context, Operator::permute);
+    Node node = new_node(context, op::Permute{axes});
     node.inputs = {from};
-    node.axes = axes;
     context.graph.values.push_back(std::move(to));
     node.output = context.graph.values.size() - 1;
     add_node(context, std::move(node));
@@ -51,7 +50,7 @@ ValueId reshaped(Context& context, const Reference& reference, Order order) {
             source.order = Order::rows;
         if (!can_reshape(source, wanted))
             continue;
-        Node node = new_node(context, Operator::reshape);
+        Node node = new_node(context, op::Reshape{});
         node.inputs = {reference.value};
         context.graph.values.push_back(wanted);
         node.output = context.graph.values.size() - 1;
@@ -109,11 +108,13 @@ ValueId transposed_matrix(Context& context, const Reference& reference) {
     // What has just been transposed is as it should be.
     ValueId source = rows;
     std::array<std::size_t, 3> axes = {0, 2, 1};
-    for (const Node* writer = writer_of(context, source);
-         writer && writer->op == Operator::permute && writer->batches == 1;
+    for (const Node* writer = writer_of(context, source); writer;
          writer = writer_of(context, source)) {
+        const auto* permute = writer->as<op::Permute>();
+        if (!permute || permute->batches != 1)
+            break;
         for (std::size_t& axis : axes)
-            axis = writer->axes[axis];
+            axis = permute->axes[axis];
         source = writer->inputs[0];
     }
     if (axes == no_change)

@@ -23,16 +23,16 @@ namespace overtake::compiler {
 
 namespace {
 
-Padding padding_on_device(const Context& context) {
-    Padding padding;
+op::Pad padding_on_device(const Context& context) {
+    op::Pad padding;
     const std::string mode = Attributes(*context.node).text("mode", "constant");
     if (mode == "edge")
-        padding.mode = Padding::Mode::edge;
+        padding.mode = op::Pad::Mode::edge;
     else if (mode == "reflect")
-        padding.mode = Padding::Mode::reflect;
+        padding.mode = op::Pad::Mode::reflect;
     else if (mode != "constant")
         refuse(context, "mode '" + mode + "' is not supported");
-    padding.fill = padding.mode == Padding::Mode::constant ? fill_of(context) : 0.0f;
+    padding.fill = padding.mode == op::Pad::Mode::constant ? fill_of(context) : 0.0f;
     if (!std::isfinite(padding.fill))
         refuse(context, "what it pads with has no form in 8 bits");
     return padding;
@@ -45,8 +45,7 @@ void bpu_pad(Context& context) {
     const Reference input = variable_input(context, 0);
     const std::size_t rank = input.shape.size();
     const std::vector<std::int64_t> pads = pads_of(context, rank);
-    Node node = new_node(context, Operator::pad);
-    node.padding = padding_on_device(context);
+    op::Pad padding = padding_on_device(context);
     ValueId source = in_order(context, input, value_of(context, input).order);
     Shape cut = input.shape, shape = input.shape;
     std::array<Stretch, 3> kept;
@@ -61,13 +60,13 @@ void bpu_pad(Context& context) {
             refuse(context, "cuts off more than there is");
         if (std::max(front, behind) * factor > max_window)
             refuse(context, "pads of more than 65535 elements are not supported");
-        const bool repeats = node.padding.mode != Padding::Mode::constant;
+        const bool repeats = padding.mode != op::Pad::Mode::constant;
         if (repeats && (place == axis_channels || factor != 1 || std::min(front, behind) < 0))
             refuse(context, "repeats elements along channels, or of what it cuts off");
-        if (node.padding.mode == Padding::Mode::reflect && std::max(front, behind) >= cut[axis])
+        if (padding.mode == op::Pad::Mode::reflect && std::max(front, behind) >= cut[axis])
             refuse(context, "reflects more than there is");
         kept[place].first = static_cast<std::uint32_t>(std::max<std::int64_t>(-front, 0)) * factor;
-        node.padding.front[place] =
+        padding.front[place] =
             static_cast<std::uint32_t>(std::max<std::int64_t>(front, 0)) * factor;
     }
     if (cut == shape) // nothing is added
@@ -77,6 +76,7 @@ void bpu_pad(Context& context) {
         add_slice(context, source, kept, name, cut);
         source = context.references.at(name).value;
     }
+    Node node = new_node(context, padding);
     node.inputs = {source};
     finish(context, std::move(node),
            add_value(context, context.node->output(0), shape, context.graph.values[source].order));

@@ -87,14 +87,14 @@ Operand operand(const Context& context, int index) {
     return {variable_input(context, index), nullptr};
 }
 
-Reference add_pair(Context& context, Operator op, const Operand& left, const Operand& right,
+Reference add_pair(Context& context, op::Pair::Kind kind, const Operand& left, const Operand& right,
                    const std::string& name) {
     const Operand* const operands[2] = {&left, &right};
     const auto shape_of = [](const Operand& operand) {
         return operand.constant ? operand.constant->shape : operand.reference.shape;
     };
     const Shape shape = broadcast_shape(context, shape_of(left), shape_of(right));
-    Node node = new_node(context, op);
+    Node node = new_node(context, op::Pair{kind});
     if (!left.constant && !right.constant && lie_alike(context, left.reference, right.reference)) {
         node.inputs = {left.reference.value, right.reference.value};
         Value value = value_of(context, left.reference);
@@ -121,7 +121,7 @@ Reference add_pair(Context& context, Operator op, const Operand& left, const Ope
     return {context.graph.nodes.back().output, shape};
 }
 
-Reference add_chain(Context& context, Operator op, const std::string& name) {
+Reference add_chain(Context& context, op::Pair::Kind kind, const std::string& name) {
     Operand sum = operand(context, 0);
     if (sum.constant && context.node->input_size() == 1)
         refuse(context, "is a constant");
@@ -131,23 +131,23 @@ Reference add_chain(Context& context, Operator op, const std::string& name) {
         if (sum.constant && next.constant)
             refuse(context, "begins with two constants; fold them before export");
         sum = {
-            add_pair(context, op, sum, next, is_last ? name : name + ":" + std::to_string(index)),
+            add_pair(context, kind, sum, next, is_last ? name : name + ":" + std::to_string(index)),
             nullptr};
     }
     return sum.reference;
 }
 
 void add_function(Context& context, const Reference& input, std::function<float(float)> function) {
-    Node node = new_node(context, Operator::activation);
-    node.function = std::move(function);
+    Node node = new_node(context, op::Activation{std::move(function)});
     finish_like(context, input, std::move(node));
 }
 
 void add_affine(Context& context, const Reference& input, std::vector<float> scale,
                 std::vector<float> offset) {
-    Node node = new_node(context, Operator::depthwise);
-    node.weights = std::move(scale);
-    node.bias = std::move(offset);
+    op::Convolution scaling{op::Convolution::Kind::depthwise};
+    scaling.weights = std::move(scale);
+    scaling.bias = std::move(offset);
+    Node node = new_node(context, std::move(scaling));
     finish_like(context, input, std::move(node));
 }
 

@@ -35,11 +35,11 @@ void check_broadcast(const Context& context, ValueId input, ValueId output);
 Operand operand(const Context& context, int index);
 
 /// Two operands, at least one of them computed.
-Reference add_pair(Context& context, Operator op, const Operand& left, const Operand& right,
+Reference add_pair(Context& context, op::Pair::Kind kind, const Operand& left, const Operand& right,
                    const std::string& name);
 
 /// All inputs, from the first to the last.
-Reference add_chain(Context& context, Operator op, const std::string& name);
+Reference add_chain(Context& context, op::Pair::Kind kind, const std::string& name);
 
 void add_function(Context& context, const Reference& input, std::function<float(float)> function);
 

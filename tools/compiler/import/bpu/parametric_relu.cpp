@@ -29,8 +29,8 @@ void bpu_parametric_relu(Context& context) {
     const Reference scaled = context.references.at(name);
     context.graph.values[scaled.value].name = name + ":scaled";
     context.references[name] =
-        add_pair(context, greatest > 1 ? Operator::minimum : Operator::maximum, {input, nullptr},
-                 {scaled, nullptr}, name);
+        add_pair(context, greatest > 1 ? op::Pair::Kind::minimum : op::Pair::Kind::maximum,
+                 {input, nullptr}, {scaled, nullptr}, name);
 }
 
 } // namespace overtake::compiler

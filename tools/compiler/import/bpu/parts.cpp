@@ -36,9 +36,8 @@ DevicePlace device_place(const Context& context, const Value& value, std::size_t
 
 void add_slice(Context& context, ValueId input, const std::array<Stretch, 3>& stretches,
                const std::string& name, const Shape& shape) {
-    Node node = new_node(context, Operator::slice);
+    Node node = new_node(context, op::Slice{stretches});
     node.inputs = {input};
-    node.stretches = stretches;
     node.output = add_value(context, name, shape, context.graph.values[input].order);
     context.references[name] = {node.output, shape};
     add_node(context, std::move(node));
@@ -46,7 +45,7 @@ void add_slice(Context& context, ValueId input, const std::array<Stretch, 3>& st
 
 Reference joined(Context& context, const std::vector<Reference>& parts, std::size_t axis,
                  const std::string& name) {
-    Node node = new_node(context, Operator::concat);
+    Node node = new_node(context, op::Concat{});
     Shape shape = parts[0].shape;
     shape[axis] = 0;
     for (const Reference& part : parts) {
@@ -54,9 +53,11 @@ Reference joined(Context& context, const std::vector<Reference>& parts, std::siz
         shape[axis] += part.shape[axis];
     }
     node.output = add_value(context, name, shape, value_of(context, parts[0]).order);
-    node.device_axis = device_place(context, context.graph.values[node.output], axis).axis;
+    const std::size_t device_axis =
+        device_place(context, context.graph.values[node.output], axis).axis;
+    node.operation = op::Concat{device_axis};
     for (ValueId input : node.inputs)
-        if (device_place(context, context.graph.values[input], axis).axis != node.device_axis)
+        if (device_place(context, context.graph.values[input], axis).axis != device_axis)
             refuse(context, "its inputs lie differently on the device");
     add_node(context, std::move(node));
     return {context.graph.nodes.back().output, shape};

@@ -50,26 +50,27 @@ std::uint32_t reduced_on_device(const Context& context, const Value& value,
 } // namespace
 
 void bpu_reduce(Context& context) {
-    static const std::map<std::string, ReduceKind> kinds = {
-        {"ReduceMax", ReduceKind::maximum},
-        {"ReduceMean", ReduceKind::mean},
-        {"ReduceMin", ReduceKind::minimum},
-        {"ReduceSum", ReduceKind::sum},
+    static const std::map<std::string, op::Reduce::Kind> kinds = {
+        {"ReduceMax", op::Reduce::Kind::maximum},
+        {"ReduceMean", op::Reduce::Kind::mean},
+        {"ReduceMin", op::Reduce::Kind::minimum},
+        {"ReduceSum", op::Reduce::Kind::sum},
     };
     const Reference input = variable_input(context, 0);
     const auto axes = reduced_axes(context, input.shape.size());
     const Shape shape = reduced_shape(context, input.shape, axes);
-    Node node = new_node(context, Operator::reduce);
-    node.reduction = kinds.at(context.node->op_type());
+    Node node = new_node(context, op::Reduce{});
+    auto& reduce = *node.as<op::Reduce>();
+    reduce.kind = kinds.at(context.node->op_type());
     const ValueId source = in_order(context, input, value_of(context, input).order);
     const Value value = context.graph.values[source];
     const bool is_global = input.shape.size() == 4 && value.order == Order::planes &&
                            axes == std::vector<std::int64_t>{2, 3};
-    if (is_global && node.reduction == ReduceKind::mean)
-        return add_global_pool(context, Operator::average_pool,
+    if (is_global && reduce.kind == op::Reduce::Kind::mean)
+        return add_global_pool(context, op::Pool::Kind::average,
                                Attributes(*context.node).integer("keepdims", 1) != 0);
-    node.reduced_axes = reduced_on_device(context, value, axes);
-    if (node.reduced_axes == 0) { // of one element each
+    reduce.axes = reduced_on_device(context, value, axes);
+    if (reduce.axes == 0) { // of one element each
         context.references[context.node->output(0)] = {source, shape};
         return;
     }

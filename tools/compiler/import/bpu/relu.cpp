@@ -12,7 +12,7 @@ namespace overtake::compiler {
 
 void bpu_relu(Context& context) {
     const Reference input = variable_input(context, 0);
-    Node node = new_node(context, Operator::activation);
+    Node node = new_node(context, op::Activation{});
     node.clamp_low = 0.0f;
     finish_like(context, input, std::move(node));
 }

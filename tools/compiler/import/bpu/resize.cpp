@@ -65,8 +65,9 @@ void bpu_resize(Context& context) {
         attributes.text("coordinate_transformation_mode", "half_pixel");
     const std::string rounding = attributes.text("nearest_mode", "round_prefer_floor");
 
-    Node node =
-        new_node(context, mode == "nearest" ? Operator::resize_nearest : Operator::resize_bilinear);
+    Node node = new_node(context, op::Resize{});
+    auto& resize = *node.as<op::Resize>();
+    resize.kind = mode == "nearest" ? op::Resize::Kind::nearest : op::Resize::Kind::bilinear;
     const bool has_scales = is_constant(context, 2) && float_input(context, 2).size() == 4;
     for (std::size_t axis : {2, 3}) {
         const auto inputs = static_cast<std::uint32_t>(input.shape[axis]);
@@ -81,11 +82,11 @@ void bpu_resize(Context& context) {
             refuse(context, "shrinks more than " +
                                 std::to_string(OVERTAKE_STEP_MAX >> OVERTAKE_POSITION_BITS) +
                                 " times");
-        if (node.op == Operator::resize_nearest)
+        if (resize.kind == op::Resize::Kind::nearest)
             positions = nearest_positions(rounding, *positions, inputs, outputs);
         if (!positions)
             refuse(context, "nearest mode '" + rounding + "' cannot be expressed for this size");
-        (axis == 2 ? node.rows : node.columns) = *positions;
+        (axis == 2 ? resize.rows : resize.columns) = *positions;
     }
     node.inputs = {input.value};
     finish(context, std::move(node), add_value(context, context.node->output(0), shape));

@@ -17,7 +17,7 @@ void bpu_sum(Context& context) {
         return import_alias(context);
     const bool is_mean = context.node->op_type() == "Mean";
     const std::string& name = context.node->output(0);
-    const Reference total = add_chain(context, Operator::add, is_mean ? name + ":sum" : name);
+    const Reference total = add_chain(context, op::Pair::Kind::add, is_mean ? name + ":sum" : name);
     context.references[name] = total;
     const float part = 1.0f / static_cast<float>(context.node->input_size());
     const std::size_t channels = value_of(context, total).channels;

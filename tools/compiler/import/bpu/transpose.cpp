@@ -70,9 +70,10 @@ bool transpose_groups(Context& context, const Reference& input,
         context.references[context.node->output(0)] = {input.value, shape};
         return true;
     }
-    Node node = new_node(context, Operator::permute);
+    Node node = new_node(context, op::Permute{});
+    auto& permute = *node.as<op::Permute>();
     if (groups.sizes.size() == 4 && groups.perm[0] == 0 && groups.sizes[0] <= max_batches) {
-        node.batches = static_cast<std::uint32_t>(groups.sizes[0]);
+        permute.batches = static_cast<std::uint32_t>(groups.sizes[0]);
         groups.sizes.erase(groups.sizes.begin());
         groups.perm.erase(groups.perm.begin());
         for (std::int64_t& axis : groups.perm)
@@ -88,20 +89,20 @@ bool transpose_groups(Context& context, const Reference& input,
         return false;
     Shape from = groups.sizes, to;
     for (std::size_t k = 0; k < 3; ++k) {
-        node.axes[k] = static_cast<std::size_t>(groups.perm[k]);
-        to.push_back(from[node.axes[k]]);
+        permute.axes[k] = static_cast<std::size_t>(groups.perm[k]);
+        to.push_back(from[permute.axes[k]]);
     }
-    from[0] *= node.batches;
-    to[0] *= node.batches;
+    from[0] *= permute.batches;
+    to[0] *= permute.batches;
     node.inputs = {in_order(context, {input.value, from}, Order::rows)};
     Value target = laid_out(context, context.node->output(0), to, Order::rows);
     Value wanted{context.node->output(0), shape};
     if (lay_out(wanted, Order::rows))
         if (const auto rest = permutation_of_same(target, wanted);
-            rest && (node.batches == 1 || *rest == no_change)) {
-            const auto axes = node.axes;
+            rest && (permute.batches == 1 || *rest == no_change)) {
+            const auto axes = permute.axes;
             for (std::size_t k = 0; k < 3; ++k)
-                node.axes[k] = axes[(*rest)[k]];
+                permute.axes[k] = axes[(*rest)[k]];
             target = std::move(wanted);
         }
     context.graph.values.push_back(std::move(target));
@@ -139,8 +140,7 @@ void bpu_transpose(Context& context) {
     if (!chosen)
         refuse(context, "from " + to_text(input.shape) + " to " + to_text(shape) +
                             " has no form on the device");
-    Node node = new_node(context, Operator::permute);
-    node.axes = chosen->second;
+    Node node = new_node(context, op::Permute{chosen->second});
     node.inputs = {*from};
     context.graph.values.push_back(std::move(chosen->first));
     finish(context, std::move(node), context.graph.values.size() - 1);

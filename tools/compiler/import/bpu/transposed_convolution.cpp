@@ -90,15 +90,16 @@ void bpu_transposed_convolution(Context& context) {
     if (shape[0] / group_count * shape[2] * shape[3] > std::int64_t{OVERTAKE_MAX_KERNEL_ELEMENTS})
         refuse(context, "its kernel has more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) +
                             " elements");
-    Node node = new_node(context, Operator::transposed_convolution);
-    node.window = read_taps(context, {shape[2], shape[3]}, input.shape);
-    node.weights = exchange_channels(float_input(context, 1), shape, group_count);
-    node.bias = convolution_bias(context, shape[1] * group_count);
-    node.groups = static_cast<std::uint32_t>(group_count);
+    Node node = new_node(context, op::Convolution{op::Convolution::Kind::transposed});
+    auto& convolution = *node.as<op::Convolution>();
+    convolution.window = read_taps(context, {shape[2], shape[3]}, input.shape);
+    convolution.weights = exchange_channels(float_input(context, 1), shape, group_count);
+    convolution.bias = convolution_bias(context, shape[1] * group_count);
+    convolution.groups = static_cast<std::uint32_t>(group_count);
     node.inputs = {input.value};
     const ValueId output = add_value(context, context.node->output(0), output_shape(context));
     check_output_channels(context, context.graph.values[output], shape[1] * group_count);
-    read_transposed_padding(context, node.window, value_of(context, input),
+    read_transposed_padding(context, convolution.window, value_of(context, input),
                             context.graph.values[output]);
     finish(context, std::move(node), output);
 }

@@ -53,7 +53,7 @@ ValueId with_own_shape(Context& context, const Reference& reference) {
     const auto key = std::pair(reference.value, reference.shape);
     if (const auto known = context.copied.find(key))
         return *known;
-    Node node = new_node(context, Operator::cpu);
+    Node node = new_node(context, op::Cpu{});
     node.name += ":shape" + std::to_string(context.parts++);
     node.onnx_type = "Reshape";
     node.inputs = {reference.value};
@@ -64,13 +64,12 @@ ValueId with_own_shape(Context& context, const Reference& reference) {
     return made;
 }
 
-Reference cpu_node(Context& context, const CpuForm& form, const std::vector<Reference>& inputs,
+Reference cpu_node(Context& context, const op::Cpu& form, const std::vector<Reference>& inputs,
                    const Shape& shape) {
-    Node node = new_node(context, Operator::cpu);
+    Node node = new_node(context, form);
     std::vector<ValueId> values;
     for (const Reference& input : inputs)
         values.push_back(with_own_shape(context, input));
-    node.cpu = form;
     node.inputs = std::move(values);
     node.output =
         add_host_value(context, node_name(context) + ":" + std::to_string(context.parts++), shape);

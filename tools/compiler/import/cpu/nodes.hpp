@@ -18,7 +18,7 @@ Reference cpu_input(Context& context, int index);
 /// The value itself, or a copy where the reference has another shape.
 ValueId with_own_shape(Context& context, const Reference& reference);
 
-Reference cpu_node(Context& context, const CpuForm& form, const std::vector<Reference>& inputs,
+Reference cpu_node(Context& context, const op::Cpu& form, const std::vector<Reference>& inputs,
                    const Shape& shape);
 
 void finish_cpu(Context& context, const Reference& result, int output = 0);

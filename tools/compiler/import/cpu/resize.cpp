@@ -88,7 +88,7 @@ void cpu_resize(Context& context) {
         const auto positions = resize_positions(transformation, scale, from, to);
         if (!positions)
             refuse(context, "coordinate transformation '" + transformation + "' is not supported");
-        CpuForm form{CpuOpType::interpolate, {static_cast<std::int64_t>(axis), 0}, {}};
+        op::Cpu form{CpuOpType::interpolate, {static_cast<std::int64_t>(axis), 0}, {}};
         for (std::int64_t output = 0; output < to; ++output) {
             const double position =
                 positions->start + static_cast<double>(output) * positions->step;
