@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "compile.hpp"
+#include "compiler/compile.hpp"
 #include "fit.hpp"
 #include "measure.hpp"
 #include "overtake/model_contents.hpp"

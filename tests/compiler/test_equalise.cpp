@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "equalise.hpp"
+#include "compiler/passes/equalise.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "float_executor.hpp"
+#include "compiler/float/executor.hpp"
 
 using namespace overtake::compiler;
 
@@ -29,12 +29,17 @@ public:
                             std::vector<float> weights, std::vector<float> bias) {
         Node node;
         node.name = name;
-        node.op = Operator::convolution;
+        op::Convolution operation;
+        operation.weights = std::move(weights);
+        operation.bias = std::move(bias);
+        node.operation = std::move(operation);
         node.inputs = std::move(inputs);
         node.output = output;
-        node.weights = std::move(weights);
-        node.bias = std::move(bias);
         return node;
+    }
+
+    op::Convolution& operation(std::size_t node) {
+        return std::get<op::Convolution>(graph.nodes[node].operation);
     }
 
     void equalise() {
@@ -55,47 +60,45 @@ public:
 TEST(Equalise, ASmallChannelGrowsAndTheNetworkComputesTheSame) {
     Chain chain, before;
     chain.equalise();
-    EXPECT_EQ(chain.graph.nodes[0].weights[0], 1);
-    EXPECT_GT(chain.graph.nodes[0].weights[3], 0.01f);
-    EXPECT_LT(chain.graph.nodes[1].weights[1], 50);
+    EXPECT_EQ(chain.operation(0).weights[0], 1);
+    EXPECT_GT(chain.operation(0).weights[3], 0.01f);
+    EXPECT_LT(chain.operation(1).weights[1], 50);
     for (const FloatValues& sample : {FloatValues{{4, 4}}, FloatValues{{-3, 2}}, {{0, -9}}})
         EXPECT_NEAR(chain.run(sample), before.run(sample), 1e-5f);
 }
 
 TEST(Equalise, TwoSamplesLeaveHalfAsMuchRoomAsTheyFill) {
     Chain chain;
-    chain.graph.nodes[0].weights[3] = 0.5f; // the channels' greatest values are 4 and 2.005
+    chain.operation(0).weights[3] = 0.5f; // the channels' greatest values are 4 and 2.005
     chain.equalise();
-    EXPECT_GT(chain.graph.nodes[0].weights[3], 0.5f);
-    EXPECT_LE(chain.graph.nodes[0].weights[3] * 4, 4 / 1.5f);
+    EXPECT_GT(chain.operation(0).weights[3], 0.5f);
+    EXPECT_LE(chain.operation(0).weights[3] * 4, 4 / 1.5f);
 }
 
 TEST(Equalise, BehindAClampNothingThatTheSamplesHoldSaturates) {
     Chain chain, before;
     chain.graph.nodes[0].clamp_high = before.graph.nodes[0].clamp_high = 6;
     chain.equalise();
-    EXPECT_GT(chain.graph.nodes[0].weights[3], 0.01f);
+    EXPECT_GT(chain.operation(0).weights[3], 0.01f);
     for (const FloatValues& sample : chain.samples)
         EXPECT_NEAR(chain.run(sample), before.run(sample), 1e-5f);
 }
 
 TEST(Equalise, WhatOthersSeeIsLeftAlone) {
-    const Chain before;
-    Chain output, clamped, given, scales, function;
+    Chain before, output, clamped, given, scales, function;
     output.graph.outputs = {1, 2};
     clamped.graph.nodes[0].clamp_low = -1;
     given.graph.values[1].given = Quantisation{0.1f, 0};
-    scales.graph.nodes[1].weight_scales = {0.5f};
+    scales.operation(1).weight_scales = {0.5f};
     function.graph.nodes.push_back(function.graph.nodes[1]);
-    function.graph.nodes[2].op = Operator::activation;
-    function.graph.nodes[2].function = [](float x) { return x * x; };
+    function.graph.nodes[2].operation = op::Activation{[](float x) { return x * x; }};
     function.graph.nodes[2].output = 3;
     function.graph.values.push_back(function.graph.values[1]);
     function.graph.outputs.push_back(3);
     for (Chain* chain : {&output, &clamped, &given, &scales, &function}) {
         chain->equalise();
-        EXPECT_EQ(chain->graph.nodes[0].weights, before.graph.nodes[0].weights);
-        EXPECT_EQ(chain->graph.nodes[1].weights, before.graph.nodes[1].weights);
+        EXPECT_EQ(chain->operation(0).weights, before.operation(0).weights);
+        EXPECT_EQ(chain->operation(1).weights, before.operation(1).weights);
     }
 }
 
@@ -108,30 +111,30 @@ TEST(Equalise, WhatIsAddedGetsTheSameFactors) {
         graph.nodes.insert(graph.nodes.begin() + 1,
                            Chain::convolution("other", {0}, 3, {0.5f, 0, 0, 0.002f}, {0, 0}));
         Node add;
-        add.op = Operator::add;
+        add.operation = op::Pair{op::Pair::Kind::add};
         add.inputs = {1, 3};
         add.output = 4;
         graph.nodes.insert(graph.nodes.begin() + 2, add);
         graph.nodes[3].inputs = {4};
     }
     chain.equalise();
-    const float factor = chain.graph.nodes[0].weights[3] / 0.01f;
+    const float factor = chain.operation(0).weights[3] / 0.01f;
     EXPECT_GT(factor, 1);
-    EXPECT_NEAR(chain.graph.nodes[1].weights[3], 0.002f * factor, 1e-6f);
+    EXPECT_NEAR(chain.operation(1).weights[3], 0.002f * factor, 1e-6f);
     EXPECT_NEAR(chain.run({{3, -1}}), before.run({{3, -1}}), 1e-5f);
 }
 
 TEST(Equalise, GroupsOfChannelsKeepTheirs) {
     Chain chain, before;
     for (Chain* one : {&chain, &before}) {
-        Node& second = one->graph.nodes[1];
+        op::Convolution& second = one->operation(1);
         second.groups = 2;
         second.bias = {0, 0};
         one->graph.values[2].channels = 2;
         one->graph.values[2].shape[1] = 2;
     }
     chain.equalise();
-    EXPECT_EQ(chain.graph.nodes[1].weights[0], 1);
-    EXPECT_LT(chain.graph.nodes[1].weights[1], 50);
+    EXPECT_EQ(chain.operation(1).weights[0], 1);
+    EXPECT_LT(chain.operation(1).weights[1], 50);
     EXPECT_NEAR(chain.run({{2, 3}}), before.run({{2, 3}}), 1e-5f);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "float_executor.hpp"
+#include "compiler/float/executor.hpp"
 
 #include <gtest/gtest.h>
 
-#include "onednn.hpp"
+#include "compiler/float/onednn.hpp"
 
 using namespace overtake::compiler;
 
@@ -16,14 +16,15 @@ Graph narrow_convolution() {
     graph.values = {{"x", {1, 1, 2, 2}, 1, 2, 2}, {"y", {1, 1, 1, 1}, 1, 1, 1}};
     Node node;
     node.name = "narrow";
-    node.op = Operator::convolution;
     node.inputs = {0};
     node.output = 1;
-    node.weights = {0.5f, -0.75f, 0.25f};
-    node.bias = {0.125f};
-    node.window.kernel_width = 3;
-    node.window.stride_height = node.window.stride_width = 2;
-    node.window.pad_left = 2;
+    op::Convolution convolution;
+    convolution.weights = {0.5f, -0.75f, 0.25f};
+    convolution.bias = {0.125f};
+    convolution.window.kernel_width = 3;
+    convolution.window.stride_height = convolution.window.stride_width = 2;
+    convolution.window.pad_left = 2;
+    node.operation = convolution;
     graph.nodes = {node};
     graph.inputs = {0};
     graph.outputs = {1};

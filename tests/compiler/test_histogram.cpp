@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "histogram.hpp"
+#include "compiler/quantise/histogram.hpp"
 
 #include <algorithm>
 #include <cmath>

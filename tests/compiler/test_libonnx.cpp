@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // libonnx in its child process: what becomes of a child that does not come back.
-#include "libonnx.hpp"
+#include "compiler/onnx/libonnx.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "error.hpp"
+#include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "memory_plan.hpp"
+#include "compiler/lower/lifetimes.hpp"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "npy.hpp"
+#include "compiler/inputs/npy.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -7,7 +7,7 @@
 #include <random>
 #include <unistd.h>
 
-#include "error.hpp"
+#include "compiler/ir/error.hpp"
 
 using namespace overtake::compiler;
 

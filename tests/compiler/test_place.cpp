@@ -2,12 +2,12 @@
 //
 // Where values lie: what a concat joins and a slice shows is not moved if it need not be.  That the
 // result computes the same is test_agreement.py's.
-#include "place.hpp"
+#include "compiler/lower/memory_plan.hpp"
 
 #include <gtest/gtest.h>
 
-#include "concat.hpp"
-#include "lower.hpp"
+#include "compiler/lower/lower.hpp"
+#include "compiler/quantise/concat_scales.hpp"
 
 using namespace overtake::compiler;
 
@@ -27,10 +27,10 @@ struct Builder {
         return graph.values.size() - 1;
     }
 
-    Node& node(Operator op, const std::vector<ValueId>& inputs, std::uint32_t channels) {
+    Node& node(Operation operation, const std::vector<ValueId>& inputs, std::uint32_t channels) {
         Node node;
         node.name = std::to_string(graph.nodes.size());
-        node.op = op;
+        node.operation = std::move(operation);
         node.inputs = inputs;
         node.output = value(channels);
         graph.nodes.push_back(node);
@@ -38,16 +38,16 @@ struct Builder {
     }
 
     ValueId convolution(ValueId input, std::uint32_t channels) {
-        Node& added = node(Operator::convolution, {input}, channels);
-        added.weights.assign(std::size_t{channels} * graph.values[input].channels, 0.1f);
-        added.bias.assign(channels, 0.0f);
-        return added.output;
+        op::Convolution convolution;
+        convolution.weights.assign(std::size_t{channels} * graph.values[input].channels, 0.1f);
+        convolution.bias.assign(channels, 0.0f);
+        return node(std::move(convolution), {input}, channels).output;
     }
 
     ValueId slice(ValueId input, std::uint32_t first, std::uint32_t channels) {
-        Node& added = node(Operator::slice, {input}, channels);
-        added.stretches[axis_channels].first = first;
-        return added.output;
+        op::Slice slice;
+        slice.stretches[axis_channels].first = first;
+        return node(slice, {input}, channels).output;
     }
 
     Program lowered(ValueId output) {
@@ -72,7 +72,7 @@ std::size_t count(const Program& program, unsigned opcode) {
 TEST(Place, WhatAConcatJoinsIsWrittenWhereItBelongs) {
     Builder builder;
     const ValueId left = builder.convolution(0, 16), right = builder.convolution(0, 24);
-    const ValueId both = builder.node(Operator::concat, {left, right}, 40).output;
+    const ValueId both = builder.node(op::Concat{}, {left, right}, 40).output;
     const Program program = builder.lowered(builder.convolution(both, 8));
     EXPECT_EQ(program.steps.size(), 3u);
     EXPECT_EQ(count(program, OVERTAKE_OP_CONV), 3u);
@@ -88,7 +88,7 @@ TEST(Place, WhatAConcatJoinsIsWrittenWhereItBelongs) {
 TEST(Place, WhatBeginsAmidABlockOfChannelsIsCopied) {
     Builder builder;
     const ValueId left = builder.convolution(0, 12), right = builder.convolution(0, 8);
-    const ValueId both = builder.node(Operator::concat, {left, right}, 20).output;
+    const ValueId both = builder.node(op::Concat{}, {left, right}, 20).output;
     const Program program = builder.lowered(builder.convolution(both, 8));
     EXPECT_EQ(count(program, OVERTAKE_OP_COPY), 1u);
     EXPECT_EQ(program.segments.at(0).places[left].offset,
@@ -98,7 +98,7 @@ TEST(Place, WhatBeginsAmidABlockOfChannelsIsCopied) {
 TEST(Place, AValueThatIsJoinedTwiceIsCopiedOnce) {
     Builder builder;
     const ValueId once = builder.convolution(0, 8);
-    const ValueId twice = builder.node(Operator::concat, {once, once}, 16).output;
+    const ValueId twice = builder.node(op::Concat{}, {once, once}, 16).output;
     const Program program = builder.lowered(builder.convolution(twice, 8));
     EXPECT_EQ(count(program, OVERTAKE_OP_COPY), 1u);
 }
@@ -126,7 +126,7 @@ TEST(Place, ASliceAmidABlockOrOutOfTheDeviceIsCopied) {
 TEST(Place, AnInputIsNotMovedIntoAConcatButCopied) {
     Builder builder;
     const ValueId made = builder.convolution(0, 8);
-    const ValueId both = builder.node(Operator::concat, {0, made}, 16).output;
+    const ValueId both = builder.node(op::Concat{}, {0, made}, 16).output;
     const Program program = builder.lowered(builder.convolution(both, 8));
     EXPECT_EQ(count(program, OVERTAKE_OP_COPY), 1u);
 }
@@ -134,7 +134,7 @@ TEST(Place, AnInputIsNotMovedIntoAConcatButCopied) {
 TEST(Concat, WhatOthersReadTooIsRequantisedAndWhatNobodyElseReadsIsMadeRight) {
     Builder builder;
     const ValueId own = builder.convolution(0, 8), shared = builder.convolution(0, 8);
-    const ValueId both = builder.node(Operator::concat, {own, shared}, 16).output;
+    const ValueId both = builder.node(op::Concat{}, {own, shared}, 16).output;
     builder.graph.outputs = {both, builder.convolution(shared, 8)};
     std::vector<Quantisation> quantisations(builder.graph.values.size(), {1.0f / 128, 0});
     quantisations[both] = {5.0f / 256, -26};
@@ -143,12 +143,12 @@ TEST(Concat, WhatOthersReadTooIsRequantisedAndWhatNobodyElseReadsIsMadeRight) {
     EXPECT_EQ(quantisations[shared], (Quantisation{1.0f / 128, 0}));
     std::size_t requantised = 0;
     for (const Node& node : builder.graph.nodes)
-        requantised += node.op == Operator::activation && node.inputs[0] == shared;
+        requantised += node.is<op::Activation>() && node.inputs[0] == shared;
     EXPECT_EQ(requantised, 1u);
     const QuantisedGraph quantised = quantise(builder.graph, quantisations);
     for (const Node& node : builder.graph.nodes)
         for (ValueId input : node.inputs)
-            if (node.op == Operator::concat) {
+            if (node.is<op::Concat>()) {
                 EXPECT_EQ(quantised.values[input].scale, quantised.values[both].scale);
                 EXPECT_EQ(quantised.values[input].zero_point, quantised.values[both].zero_point);
             }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "quantise.hpp"
+#include "compiler/quantise/quantise.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
 
-#include "error.hpp"
+#include "compiler/ir/error.hpp"
 #include "overtake_isa.h"
 
 using namespace overtake::compiler;
@@ -20,11 +20,12 @@ Graph pixel_convolution(std::uint32_t inputs, std::vector<float> weights, std::v
     Node node;
     node.name = "conv";
     node.onnx_type = "Conv";
-    node.op = Operator::convolution;
     node.inputs = {0};
     node.output = 1;
-    node.weights = std::move(weights);
-    node.bias = std::move(bias);
+    op::Convolution convolution;
+    convolution.weights = std::move(weights);
+    convolution.bias = std::move(bias);
+    node.operation = std::move(convolution);
     graph.nodes = {node};
     graph.inputs = {0};
     graph.outputs = {1};

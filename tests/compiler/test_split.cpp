@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // The shape of splits; that they compute the same is test_agreement.py's.
-#include "split.hpp"
+#include "compiler/lower/split.hpp"
 
 #include <gtest/gtest.h>
 
-#include "error.hpp"
-#include "lower.hpp"
+#include "compiler/ir/error.hpp"
+#include "compiler/lower/lower.hpp"
 
 using namespace overtake::compiler;
 
@@ -27,12 +27,13 @@ Graph chain(std::uint32_t size, std::uint32_t channels, std::size_t length) {
         Node node;
         node.name = std::to_string(index);
         node.onnx_type = "Conv";
-        node.op = Operator::convolution;
         node.inputs = {index};
         node.output = index + 1;
-        node.window = {3, 3, 1, 1, 1, 1};
-        node.weights.assign(std::size_t{9} * channels * channels, 0.1f);
-        node.bias.assign(channels, 0.0f);
+        op::Convolution convolution;
+        convolution.window = {3, 3, 1, 1, 1, 1};
+        convolution.weights.assign(std::size_t{9} * channels * channels, 0.1f);
+        convolution.bias.assign(channels, 0.0f);
+        node.operation = std::move(convolution);
         graph.nodes.push_back(node);
     }
     graph.inputs = {0};

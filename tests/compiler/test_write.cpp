@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "write.hpp"
+#include "compiler/file/write.hpp"
 
 #include <functional>
 #include <gtest/gtest.h>
 
-#include "error.hpp"
+#include "compiler/ir/error.hpp"
 #include "overtake_accel.h"
 
 using namespace overtake::compiler;
@@ -40,7 +40,7 @@ TEST(Limits, OfTensorsAreThoseOfTheFile) {
     Graph graph;
     graph.values = {{"x", {1 << 15, 1 << 15}}, {"y", {1 << 15, 1 << 15}}, {"z", {1}}};
     Node node;
-    node.op = Operator::cpu;
+    node.operation = op::Cpu{};
     node.inputs = {1};
     node.output = 2;
     graph.nodes = {node};

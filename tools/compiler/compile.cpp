@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-#include "compile.hpp"
+#include "compiler/compile.hpp"
 
 #include <algorithm>
 #include <new>
 #include <numeric>
 
-#include "compare.hpp"
-#include "concat.hpp"
-#include "equalise.hpp"
-#include "error.hpp"
-#include "fold.hpp"
-#include "import.hpp"
-#include "lower.hpp"
-#include "profile.hpp"
-#include "segments.hpp"
-#include "split.hpp"
-#include "write.hpp"
+#include "compiler/file/compare.hpp"
+#include "compiler/file/write.hpp"
+#include "compiler/import/import.hpp"
+#include "compiler/ir/error.hpp"
+#include "compiler/lower/lower.hpp"
+#include "compiler/lower/split.hpp"
+#include "compiler/passes/equalise.hpp"
+#include "compiler/passes/fold.hpp"
+#include "compiler/passes/order_segments.hpp"
+#include "compiler/profile.hpp"
+#include "compiler/quantise/concat_scales.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -150,7 +150,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     std::vector<InputOptions> inputs = options.inputs;
     about(options.model, [&] { apply_input_options(imported, inputs); });
     fold(imported);
-    order_by_segments(imported);
+    order_segments(imported);
     about(options.model, [&] { check_sizes(imported); });
     const Samples samples = samples_for(imported, inputs, comes_quantised, options);
     if (options.equalises_channels)

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate.hpp"
-#include "image.hpp"
-#include "import.hpp"
-#include "inputs.hpp"
-#include "samples.hpp"
+#include "compiler/import/import.hpp"
+#include "compiler/inputs/images.hpp"
+#include "compiler/inputs/input_options.hpp"
+#include "compiler/inputs/samples.hpp"
+#include "compiler/quantise/calibrate.hpp"
 
 namespace overtake::compiler {
 

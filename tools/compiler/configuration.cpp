@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "configuration.hpp"
+#include "compiler/configuration.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "configuration_value.hpp"
-#include "error.hpp"
+#include "compiler/configuration_value.hpp"
+#include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
 namespace {

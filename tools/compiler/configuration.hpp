@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "compile.hpp"
+#include "compiler/compile.hpp"
 
 namespace overtake::compiler {
 

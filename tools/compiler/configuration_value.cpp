@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "configuration_value.hpp"
+#include "compiler/configuration_value.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "error.hpp"
+#include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
 namespace {

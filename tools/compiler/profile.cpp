@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profile.hpp"
+#include "compiler/profile.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include "error.hpp"
+#include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
 namespace {

@@ -8,18 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "firmware.hpp"
+#include "compiler/ir/cpu_rates.hpp"
+#include "compiler/ir/firmware.hpp"
 
 namespace overtake::compiler {
-
-/// What the CPU that runs the CPU segments does: an order of magnitude, for estimates in reports.
-struct CpuRates {
-    std::uint32_t macs_per_us = 4000;
-    std::uint32_t bytes_per_us = 500; ///< read and written, float32
-    std::uint32_t operator_ns = 1000; ///< that an operator takes beside its work
-
-    bool operator==(const CpuRates&) const = default;
-};
 
 /// Owns what its ovt_profile points to.  Constant once made, so it may be shared between threads.
 struct DeviceProfile {

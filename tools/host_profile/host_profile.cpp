@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "compiler/file/write.hpp"
+#include "compiler/lower/lower.hpp"
+#include "compiler/quantise/quantise.hpp"
 #include "fit.hpp"
-#include "lower.hpp"
 #include "measure.hpp"
 #include "network.hpp"
 #include "overtake/device.hpp"
-#include "quantise.hpp"
-#include "write.hpp"
 
 namespace overtake::host_profile {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "profile.hpp"
+#include "compiler/profile.hpp"
 
 namespace overtake::host_profile {
 

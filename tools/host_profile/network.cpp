@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <utility>
 
 namespace overtake::host_profile {
 namespace {
@@ -23,28 +24,32 @@ public:
 
     ValueId convolution(ValueId in, std::uint32_t channels, std::uint32_t kernel,
                         std::uint32_t stride = 1) {
-        Node node = windowed(Operator::convolution, "Conv", in, kernel, stride);
-        fill_weights(node, channels, std::size_t{kernel} * kernel * graph_.values[in].channels);
-        return append(node, channels, (graph_.values[in].height + stride - 1) / stride);
+        op::Convolution operation{op::Convolution::Kind::forward, window(kernel, stride)};
+        fill_weights(operation, channels,
+                     std::size_t{kernel} * kernel * graph_.values[in].channels);
+        return append(plain(std::move(operation), "Conv", in), channels,
+                      (graph_.values[in].height + stride - 1) / stride);
     }
 
     ValueId depthwise(ValueId in, std::uint32_t kernel, std::uint32_t stride) {
-        Node node = windowed(Operator::depthwise, "Conv", in, kernel, stride);
-        fill_weights(node, graph_.values[in].channels, std::size_t{kernel} * kernel);
-        return append(node, graph_.values[in].channels,
+        op::Convolution operation{op::Convolution::Kind::depthwise, window(kernel, stride)};
+        fill_weights(operation, graph_.values[in].channels, std::size_t{kernel} * kernel);
+        return append(plain(std::move(operation), "Conv", in), graph_.values[in].channels,
                       (graph_.values[in].height + stride - 1) / stride);
     }
 
     ValueId transposed(ValueId in, std::uint32_t channels, std::uint32_t kernel) {
-        Node node = windowed(Operator::transposed_convolution, "ConvTranspose", in, kernel, 2);
-        node.window.pad_top = node.window.pad_left = (kernel - 2) / 2;
-        fill_weights(node, channels, std::size_t{kernel} * kernel * graph_.values[in].channels);
-        return append(node, channels, graph_.values[in].height * 2);
+        op::Convolution operation{op::Convolution::Kind::transposed, window(kernel, 2)};
+        operation.window.pad_top = operation.window.pad_left = (kernel - 2) / 2;
+        fill_weights(operation, channels,
+                     std::size_t{kernel} * kernel * graph_.values[in].channels);
+        return append(plain(std::move(operation), "ConvTranspose", in), channels,
+                      graph_.values[in].height * 2);
     }
 
     // A matrix product for each row: pixels of the first times pixels of the second.
     ValueId matrix_product(ValueId left, ValueId right) {
-        Node node = plain(Operator::matrix_product, "MatMul", left);
+        Node node = plain(op::MatrixProduct{}, "MatMul", left);
         node.inputs.push_back(right);
         return append(node, graph_.values[right].width, graph_.values[left].height,
                       graph_.values[left].width);
@@ -52,31 +57,36 @@ public:
 
     // The output's height, width and channels are these axes of the input.
     ValueId permute(ValueId in, std::array<std::size_t, 3> axes) {
-        Node node = plain(Operator::permute, "Transpose", in);
-        node.axes = axes;
+        Node node = plain(op::Permute{axes}, "Transpose", in);
         const Value& value = graph_.values[in];
         const std::uint32_t sizes[] = {value.height, value.width, value.channels};
         return append(node, sizes[axes[2]], sizes[axes[0]], sizes[axes[1]]);
     }
 
     ValueId pad(ValueId in) {
-        Node node = plain(Operator::pad, "Pad", in);
-        node.padding.front = {0, 1, 1};
-        return append(node, graph_.values[in].channels, graph_.values[in].height + 2);
+        op::Pad operation;
+        operation.front = {0, 1, 1};
+        return append(plain(operation, "Pad", in), graph_.values[in].channels,
+                      graph_.values[in].height + 2);
     }
 
-    ValueId blocks(Operator op, ValueId in) {
-        Node node = plain(op, "Blocks", in);
-        node.window.kernel_height = node.window.kernel_width = 2;
-        const Value& value = graph_.values[in];
-        return op == Operator::depth_to_space ? append(node, value.channels / 4, value.height * 2)
-                                              : append(node, value.channels * 4, value.height / 2);
+    ValueId depth_to_space(ValueId in) {
+        const Value value = graph_.values[in];
+        return append(plain(op::DepthToSpace{2}, "Blocks", in), value.channels / 4,
+                      value.height * 2);
     }
 
-    ValueId pool(Operator op, ValueId in, std::uint32_t kernel, std::uint32_t stride) {
-        Node node = windowed(op, "Pool", in, kernel, stride);
+    ValueId space_to_depth(ValueId in) {
+        const Value value = graph_.values[in];
+        return append(plain(op::SpaceToDepth{2}, "Blocks", in), value.channels * 4,
+                      value.height / 2);
+    }
+
+    ValueId pool(op::Pool::Kind kind, ValueId in, std::uint32_t kernel, std::uint32_t stride) {
+        Node node = plain(op::Pool{kind, window(kernel, stride)}, "Pool", in);
         if (kernel == graph_.values[in].height) {
-            node.window.pad_top = node.window.pad_left = 0;
+            Window& whole = node.as<op::Pool>()->window;
+            whole.pad_top = whole.pad_left = 0;
             node.clamp_low = 0; // what is pooled in whole comes from a ReLU, in most networks
         }
         const std::uint32_t size = kernel == graph_.values[in].height
@@ -85,28 +95,28 @@ public:
         return append(node, graph_.values[in].channels, size);
     }
 
-    ValueId pair(Operator op, ValueId left, ValueId right) {
-        Node node = plain(op, "Pair", left);
+    ValueId pair(op::Pair::Kind kind, ValueId left, ValueId right) {
+        Node node = plain(op::Pair{kind}, "Pair", left);
         node.inputs.push_back(right);
         return append(node, graph_.values[left].channels, graph_.values[left].height);
     }
 
     ValueId activation(ValueId in) {
-        Node node = plain(Operator::activation, "Sigmoid", in);
-        node.function = [](float x) { return 1 / (1 + std::exp(-x)); };
-        return append(node, graph_.values[in].channels, graph_.values[in].height);
-    }
-
-    ValueId copy(ValueId in) {
-        return append(plain(Operator::copy, "Copy", in), graph_.values[in].channels,
+        const op::Activation sigmoid{[](float x) { return 1 / (1 + std::exp(-x)); }};
+        return append(plain(sigmoid, "Sigmoid", in), graph_.values[in].channels,
                       graph_.values[in].height);
     }
 
-    ValueId resize(Operator op, ValueId in) {
-        Node node = plain(op, "Resize", in);
-        const double start = op == Operator::resize_bilinear ? -0.25 : 0.25;
-        node.rows = node.columns = {start, 0.5};
-        return append(node, graph_.values[in].channels, graph_.values[in].height * 2);
+    ValueId copy(ValueId in) {
+        return append(plain(op::Copy{}, "Copy", in), graph_.values[in].channels,
+                      graph_.values[in].height);
+    }
+
+    ValueId resize(op::Resize::Kind kind, ValueId in) {
+        const double start = kind == op::Resize::Kind::bilinear ? -0.25 : 0.25;
+        const op::Resize operation{kind, {start, 0.5}, {start, 0.5}};
+        return append(plain(operation, "Resize", in), graph_.values[in].channels,
+                      graph_.values[in].height * 2);
     }
 
     Graph take(ValueId output) {
@@ -126,35 +136,32 @@ private:
         return graph_.values.size() - 1;
     }
 
-    Node plain(Operator op, const char* type, ValueId in) {
+    Node plain(Operation operation, const char* type, ValueId in) {
         Node node;
         node.name = std::to_string(graph_.nodes.size());
         node.onnx_type = type;
-        node.op = op;
+        node.operation = std::move(operation);
         node.inputs = {in};
         return node;
     }
 
-    Node windowed(Operator op, const char* type, ValueId in, std::uint32_t kernel,
-                  std::uint32_t stride) {
-        Node node = plain(op, type, in);
+    static Window window(std::uint32_t kernel, std::uint32_t stride) {
         const std::uint32_t pad = (kernel - 1) / 2;
-        node.window = {kernel, kernel, stride, stride, pad, pad};
-        return node;
+        return {kernel, kernel, stride, stride, pad, pad};
     }
 
     // Trained weights have more small ones, and a few larger ones, than a normal distribution; how
     // fast a convolution is depends on that (docs/operators.md).  Hence a Laplace distribution: an
     // exponential one of either sign.
-    void fill_weights(Node& node, std::uint32_t channels, std::size_t each) {
+    void fill_weights(op::Convolution& convolution, std::uint32_t channels, std::size_t each) {
         std::exponential_distribution<float> magnitude(std::sqrt(static_cast<float>(each)));
         std::bernoulli_distribution is_negative;
-        node.weights.resize(channels * each);
-        std::ranges::generate(node.weights, [&] {
+        convolution.weights.resize(channels * each);
+        std::ranges::generate(convolution.weights, [&] {
             const float weight = magnitude(generator_);
             return is_negative(generator_) ? -weight : weight;
         });
-        node.bias.assign(channels, 0.1f);
+        convolution.bias.assign(channels, 0.1f);
     }
 
     ValueId append(Node node, std::uint32_t channels, std::uint32_t size) {
@@ -188,18 +195,19 @@ void add_branches(Builder& builder, ValueId trunk, std::uint32_t channels, std::
     }
     builder.depthwise(trunk, 3, 1);
     builder.depthwise(trunk, 5, 1);
-    builder.pool(Operator::max_pool, trunk, 3, 2);
-    builder.pool(Operator::max_pool, trunk, 2, 2);
-    builder.pool(Operator::average_pool, trunk, 3, 1);
+    builder.pool(op::Pool::Kind::maximum, trunk, 3, 2);
+    builder.pool(op::Pool::Kind::maximum, trunk, 2, 2);
+    builder.pool(op::Pool::Kind::average, trunk, 3, 1);
     builder.activation(trunk);
     builder.copy(trunk);
-    for (const Operator op : {Operator::add, Operator::subtract, Operator::multiply,
-                              Operator::maximum, Operator::minimum})
-        builder.pair(op, trunk, same);
+    using Pair = op::Pair::Kind;
+    for (const Pair kind :
+         {Pair::add, Pair::subtract, Pair::multiply, Pair::maximum, Pair::minimum})
+        builder.pair(kind, trunk, same);
     if (size <= 64) {
-        builder.pool(Operator::max_pool, trunk, 5, 1);
-        builder.resize(Operator::resize_nearest, trunk);
-        builder.resize(Operator::resize_bilinear, trunk);
+        builder.pool(op::Pool::Kind::maximum, trunk, 5, 1);
+        builder.resize(op::Resize::Kind::nearest, trunk);
+        builder.resize(op::Resize::Kind::bilinear, trunk);
     }
     // Products as different as shapes allow: a cost per product is to be told from a fixed one.
     if (size <= 28) {
@@ -209,9 +217,9 @@ void add_branches(Builder& builder, ValueId trunk, std::uint32_t channels, std::
     }
     if (size <= 56) {
         builder.pad(trunk);
-        builder.blocks(Operator::depth_to_space, trunk);
+        builder.depth_to_space(trunk);
         if (size % 2 == 0)
-            builder.blocks(Operator::space_to_depth, trunk);
+            builder.space_to_depth(trunk);
     }
 }
 
@@ -249,7 +257,7 @@ Graph layers_of_every_kind() {
     for (const std::uint32_t tokens : {16, 49, 196})
         for (const std::uint32_t depth : {32, 64})
             add_attention(builder, tokens, depth);
-    const ValueId features = builder.pool(Operator::average_pool, trunk, size, 1);
+    const ValueId features = builder.pool(op::Pool::Kind::average, trunk, size, 1);
     builder.activation(features);
     builder.convolution(features, 256, 1);
     return builder.take(builder.convolution(features, 1000, 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "graph.hpp"
+#include "compiler/ir/graph.hpp"
 
 namespace overtake::host_profile {
 

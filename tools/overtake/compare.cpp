@@ -18,11 +18,11 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "compiler/file/similarity.hpp"
+#include "compiler/inputs/npy.hpp"
 #include "json_text.hpp"
-#include "npy.hpp"
 #include "option_checks.hpp"
 #include "overtake/device.hpp"
-#include "similarity.hpp"
 
 namespace overtake::command {
 namespace {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "compile.hpp"
-#include "configuration.hpp"
+#include "compiler/compile.hpp"
+#include "compiler/configuration.hpp"
 #include "json_text.hpp"
 #include "normalisation_options.hpp"
 #include "option_checks.hpp"

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "image.hpp"
+#include "compiler/inputs/images.hpp"
 
 namespace overtake::command {
 

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "compiler/file/pack_models.hpp"
 #include "output_file.hpp"
 #include "overtake/model.hpp"
-#include "pack_models.hpp"
 
 namespace overtake::command {
 namespace {

@@ -13,10 +13,10 @@
 #include <sys/resource.h>
 
 #include "commands.hpp"
-#include "compile.hpp"
-#include "float_executor.hpp"
-#include "fold.hpp"
-#include "import.hpp"
+#include "compiler/compile.hpp"
+#include "compiler/float/executor.hpp"
+#include "compiler/import/import.hpp"
+#include "compiler/passes/fold.hpp"
 #include "json_text.hpp"
 #include "normalisation_options.hpp"
 #include "option_checks.hpp"

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "npy.hpp"
-#include "nv12.hpp"
+#include "compiler/inputs/npy.hpp"
+#include "compiler/inputs/nv12.hpp"
+#include "compiler/inputs/sample_file.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
-#include "sample_file.hpp"
 
 namespace overtake::command {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "image.hpp"
+#include "compiler/inputs/images.hpp"
+#include "compiler/inputs/samples.hpp"
 #include "overtake/model.hpp"
-#include "samples.hpp"
 
 namespace overtake::command {
 

@@ -7,7 +7,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "import.hpp"
+#include "compiler/import/import.hpp"
 #include "run_import.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "compile.hpp"
+#include "compiler/compile.hpp"
 #include "overtake/device.hpp"
 #include "overtake/model.hpp"
 

@@ -6,7 +6,7 @@
 #include <sanitizer/common_interface_defs.h>
 #include <unistd.h>
 
-#include "libonnx.hpp"
+#include "compiler/onnx/libonnx.hpp"
 #include "run_import.hpp"
 
 extern "C" {

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/file/compare.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include <ovt_simd_port.h>
+
+#include "compiler/file/similarity.hpp"
+#include "compiler/inputs/nv12.hpp"
+#include "compiler/ir/error.hpp"
+#include "compiler/lower/memory_plan.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+// What a model's tasks have in memory: a buffer for every value that crosses a border, in the
+// device's form or in float, and the regions of the job that runs.
+class Memory {
+public:
+    Memory(const Graph& graph, const QuantisedGraph& quantised, const Program& program)
+        : graph_(graph), quantised_(quantised), on_device_(device_values(graph)),
+          bytes_(graph.values.size()), reals_(graph.values.size()),
+          constants_(program.constants.bytes()) {
+        for (ValueId id = 0; id < graph.values.size(); ++id)
+            if (on_device_[id])
+                bytes_[id].resize(dense_place(graph.values[id]).bytes);
+            else
+                reals_[id] = graph.values[id].constant;
+    }
+
+    void write(ValueId id, const std::vector<float>& data) {
+        if (!on_device_[id]) {
+            reals_[id] = data;
+            return;
+        }
+        const Quantisation& quantisation = quantised_.values[id];
+        if (graph_.values[id].user_type == UserType::nv12)
+            return write_picture(id, data);
+        visit(id, dense_place(graph_.values[id]), bytes_[id].data(),
+              [&](std::uint8_t& element, std::size_t index) {
+                  element = static_cast<std::uint8_t>(quantisation.nearest(data[index]));
+              });
+    }
+
+    void write_picture(ValueId id, const std::vector<float>& data) {
+        const Value& value = graph_.values[id];
+        const Quantisation& quantisation = quantised_.values[id]; // of bytes less 128
+        std::vector<float> pixels;
+        for (float real : data)
+            pixels.push_back(static_cast<float>(quantisation.nearest(real) + 128));
+        const auto bytes = to_nv12(pixels, value.height, value.width, value.picture_flags);
+        std::ranges::copy(bytes, bytes_[id].begin());
+    }
+
+    /// Of a value that crosses a border, or that is the input of a segment on the CPU.
+    std::vector<float> read(ValueId id) {
+        if (!on_device_[id])
+            return reals_[id];
+        return read_at(id, dense_place(graph_.values[id]), bytes_[id].data());
+    }
+
+    void enter(const ProgramSegment& segment) {
+        segment_ = &segment;
+        scratch_.assign(segment.scratch_bytes, 0);
+        regions_ = {};
+        bind(OVERTAKE_REGION_WEIGHTS, constants_);
+        bind(OVERTAKE_REGION_SCRATCH, scratch_);
+        for (std::size_t index = 0; index < segment.io.size(); ++index)
+            bind(OVERTAKE_REGION_IO + index, bytes_[segment.io[index].value]);
+    }
+
+    /// A value of the entered segment, which has just been written.
+    std::vector<float> read_here(ValueId id) {
+        const Place& place = segment_->places[id];
+        return read_at(id, place,
+                       static_cast<std::uint8_t*>(regions_[place.region].base) + place.offset);
+    }
+
+    void execute(const overtake_insn& insn) {
+        ovt_operands operands{};
+        if (ovt_insn_check(&insn, regions_.data(), &operands) != OVERTAKE_FAULT_NONE)
+            throw CompileError(graph_.name, "compiled to an instruction that the device refuses");
+        if (simd_ && execute_twin(insn, operands))
+            return;
+        ovt_cursor cursor{};
+        for (s64 work = 1 << 24; !ovt_operator_run(&insn, &operands, &cursor, &work);)
+            work = 1 << 24;
+    }
+
+private:
+    bool execute_twin(const overtake_insn& insn, const ovt_operands& operands) {
+        ovt_simd_section section;
+        ovt_simd_begin(&section);
+        const bool is_covered = ovt_simd_covers(&insn);
+        ovt_cursor cursor{};
+        for (s64 work = 1 << 24;
+             is_covered && !ovt_simd_run(&insn, &operands, simd_.get(), &cursor, &work);)
+            work = 1 << 24;
+        ovt_simd_end(&section);
+        return is_covered;
+    }
+
+    void bind(std::size_t region, std::vector<std::uint8_t>& bytes) {
+        regions_[region] = {bytes.data(), bytes.size(), OVT_REGION_READ | OVT_REGION_WRITE, 0};
+    }
+
+    std::vector<float> read_at(ValueId id, const Place& place, std::uint8_t* base) {
+        const Quantisation& quantisation = quantised_.values[id];
+        std::vector<float> data(graph_.values[id].elements());
+        visit(id, place, base, [&](std::uint8_t& element, std::size_t index) {
+            data[index] = quantisation.real(static_cast<std::int8_t>(element));
+        });
+        return data;
+    }
+
+    // Every element in device memory with its index in ONNX's order.
+    template <typename Function>
+    void visit(ValueId id, const Place& place, std::uint8_t* base, const Function& function) {
+        for_each_element(graph_.values[id], [&](auto channel, auto y, auto x, std::size_t index) {
+            function(base[std::uint64_t{y} * place.row_stride +
+                          std::uint64_t{x} * place.pixel_stride + channel],
+                     index);
+        });
+    }
+
+    const Graph& graph_;
+    const QuantisedGraph& quantised_;
+    const std::vector<bool> on_device_;
+    std::vector<std::vector<std::uint8_t>> bytes_; // by value
+    std::vector<std::vector<float>> reals_;        // by value
+    std::vector<std::uint8_t> constants_, scratch_;
+    const ProgramSegment* segment_ = nullptr;
+    // Of the operators' faster twins, which give the same bytes; none without the CPU for them.
+    std::unique_ptr<ovt_simd_scratch> simd_ =
+        ovt_simd_supported() ? std::make_unique<ovt_simd_scratch>() : nullptr;
+    std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions_{};
+};
+
+class Comparison {
+public:
+    Comparison(const Graph& graph, const QuantisedGraph& quantised, const Program& program,
+               const std::function<void(double)>& step_done)
+        : graph_(graph), program_(program), step_done_(step_done),
+          memory_(graph, quantised, program), executor_(graph), sums_(graph.nodes.size()) {
+        for (const Node& node : graph.nodes)
+            kernels_.push_back(node.on_bpu() ? cpu::Kernel{} : cpu_kernel(graph, node));
+    }
+
+    void run(const FloatValues& sample) {
+        const FloatValues& expected = executor_.run(sample);
+        for (std::size_t index = 0; index < graph_.inputs.size(); ++index)
+            memory_.write(graph_.inputs[index], sample[index]);
+        for (const ProgramSegment& segment : program_.segments)
+            if (segment.on_bpu)
+                run_bpu(segment, expected);
+            else
+                for (std::size_t index = 0; index < segment.node_count; ++index)
+                    run_cpu(segment.first_node + index, expected);
+    }
+
+    std::vector<Nearness> nearness() const {
+        std::vector<Nearness> result;
+        for (const Similarity& sum : sums_)
+            result.push_back({static_cast<float>(sum.cosine()), static_cast<float>(sum.error())});
+        return result;
+    }
+
+private:
+    // A node may have no steps: a view of what others wrote.
+    void run_bpu(const ProgramSegment& segment, const FloatValues& expected) {
+        memory_.enter(segment);
+        std::size_t step = segment.first_step;
+        for (std::size_t index = segment.first_node;
+             index < segment.first_node + segment.node_count; ++index) {
+            for (; step < segment.first_step + segment.step_count &&
+                   program_.steps[step].node == index;
+                 ++step) {
+                memory_.execute(program_.steps[step].insn);
+                step_done_(1);
+            }
+            const ValueId output = graph_.nodes[index].output;
+            sums_[index].add(memory_.read_here(output), expected[output]);
+        }
+    }
+
+    void run_cpu(std::size_t index, const FloatValues& expected) {
+        const Node& node = graph_.nodes[index];
+        std::vector<std::vector<float>> values;
+        for (ValueId input : node.inputs)
+            values.push_back(memory_.read(input));
+        std::vector<float> result(graph_.values[node.output].elements());
+        kernels_[index](cpu::Inputs(values.begin(), values.end()), result);
+        sums_[index].add(result, expected[node.output]);
+        memory_.write(node.output, result);
+    }
+
+    const Graph& graph_;
+    const Program& program_;
+    const std::function<void(double)>& step_done_;
+    Memory memory_;
+    FloatExecutor executor_;
+    std::vector<cpu::Kernel> kernels_; // by node, of those on the CPU
+    std::vector<Similarity> sums_;     // by node, over all samples
+};
+
+} // namespace
+
+std::vector<Nearness> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
+                                         const Program& program, const Samples& samples,
+                                         const std::function<void(double)>& progress) {
+    const double total =
+        static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));
+    double done = 0;
+    const std::function<void(double)> step_done = [&](double steps) {
+        progress((done += steps) / total);
+    };
+    Comparison comparison(graph, quantised, program, step_done);
+    for (const FloatValues& sample : samples)
+        comparison.run(sample);
+    return comparison.nearness();
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/file/write.hpp"
+
+#include <map>
+
+#include "compiler/float/onednn.hpp"
+#include "compiler/ir/error.hpp"
+#include "compiler/lower/memory_plan.hpp"
+#include "model_generated.h"
+#include "overtake_accel.h"
+#include "overtake_isa.h"
+
+namespace overtake::compiler {
+namespace {
+
+constexpr std::uint32_t format_version = 1u << 16;
+// Of what FlatBuffers addresses; names and reports of nodes come on top.
+constexpr std::uint64_t largest_file = FLATBUFFERS_MAX_BUFFER_SIZE / 8 * 7;
+
+// Bytes of a value that is a tensor of the file; what is in scratch memory is not.
+std::uint64_t tensor_bytes(const Value& value, bool on_device) {
+    return on_device ? dense_place(value).bytes : std::uint64_t{value.elements()} * sizeof(float);
+}
+
+// Tensors that the file names: what crosses the border of a segment.
+class TensorTable {
+public:
+    TensorTable(flatbuffers::FlatBufferBuilder& builder, const Graph& graph,
+                const QuantisedGraph& quantised)
+        : builder_(builder), graph_(graph), quantised_(quantised),
+          on_device_(device_values(graph)) {}
+
+    // The number of a value's tensor; made at the first use.
+    std::uint32_t number(ValueId id) {
+        const auto [entry, is_new] = numbers_.emplace(id, offsets_.size());
+        if (is_new)
+            offsets_.push_back(make(id));
+        return entry->second;
+    }
+
+    std::vector<std::uint32_t> numbers(const std::vector<ValueId>& ids) {
+        std::vector<std::uint32_t> result;
+        for (ValueId id : ids)
+            result.push_back(number(id));
+        return result;
+    }
+
+    const std::vector<flatbuffers::Offset<fbs::Tensor>>& offsets() const { return offsets_; }
+
+private:
+    static fbs::DataType data_type(const Value& value) {
+        switch (value.user_type) {
+        case UserType::int8:
+            return fbs::DataType::Int8;
+        case UserType::uint8:
+            return fbs::DataType::UInt8;
+        case UserType::nv12:
+            return fbs::DataType::Nv12;
+        case UserType::float32:
+            break;
+        }
+        return fbs::DataType::Float32;
+    }
+
+    static fbs::Colours colours(const Value& value) {
+        if (!value.is_picture)
+            return fbs::Colours::Unknown;
+        if (value.picture_flags & OVERTAKE_FLAG_GRAY)
+            return fbs::Colours::Gray;
+        return value.picture_flags & OVERTAKE_FLAG_BGR ? fbs::Colours::Bgr : fbs::Colours::Rgb;
+    }
+
+    flatbuffers::Offset<fbs::Tensor> make(ValueId id) {
+        const Value& value = graph_.values[id];
+        const bool on_device = on_device_[id];
+        const Place place = on_device ? dense_place(value) : Place{};
+        std::vector<std::uint32_t> shape(value.shape.begin(), value.shape.end());
+        if (shape.empty())
+            shape = {1};
+        if (value.user_type == UserType::nv12)
+            shape = {1, 1, value.height * 3 / 2, value.width};
+        const auto name = builder_.CreateString(value.name);
+        const auto data = builder_.CreateVector(value.constant);
+        const auto dimensions = builder_.CreateVector(shape);
+        fbs::TensorBuilder tensor(builder_);
+        tensor.add_name(name);
+        tensor.add_shape(dimensions);
+        tensor.add_data_type(data_type(value));
+        tensor.add_bytes(tensor_bytes(value, on_device));
+        if (on_device) {
+            tensor.add_height(value.height);
+            tensor.add_width(value.width);
+            tensor.add_channels(value.channels);
+            tensor.add_row_stride(place.row_stride);
+            tensor.add_pixel_stride(place.pixel_stride);
+            tensor.add_scale(quantised_.values[id].scale);
+            tensor.add_zero_point(quantised_.values[id].zero_point);
+            tensor.add_order(static_cast<fbs::Order>(value.order));
+        }
+        if (on_device && value.user_type == UserType::nv12) {
+            tensor.add_height(value.height * 3 / 2);
+            tensor.add_channels(1);
+        }
+        tensor.add_colours(colours(value));
+        tensor.add_full_range((value.picture_flags & OVERTAKE_FLAG_FULL_RANGE) != 0);
+        if (value.is_constant())
+            tensor.add_data(data);
+        return tensor.Finish();
+    }
+
+    flatbuffers::FlatBufferBuilder& builder_;
+    const Graph& graph_;
+    const QuantisedGraph& quantised_;
+    const std::vector<bool> on_device_;
+    std::map<ValueId, std::uint32_t> numbers_;
+    std::vector<flatbuffers::Offset<fbs::Tensor>> offsets_;
+};
+
+flatbuffers::Offset<fbs::Segment> bpu_segment(flatbuffers::FlatBufferBuilder& builder,
+                                              const Program& program, const ProgramSegment& segment,
+                                              TensorTable& tensors) {
+    std::vector<fbs::Fc> fcs;
+    for (std::size_t index = 0; index < segment.fc_count; ++index) {
+        const FunctionCall& fc = program.fcs[segment.first_fc + index];
+        fcs.emplace_back(fc.first_step, fc.step_count, fc.cycles);
+    }
+    std::vector<fbs::Binding> bindings;
+    for (std::size_t index = 0; index < segment.io.size(); ++index)
+        bindings.emplace_back(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
+                              tensors.number(segment.io[index].value), segment.io[index].writable);
+    const auto bpu = fbs::CreateBpuSegmentDirect(builder, &fcs, &bindings,
+                                                 static_cast<std::uint32_t>(segment.scratch_bytes));
+    return fbs::CreateSegment(builder, bpu);
+}
+
+flatbuffers::Offset<fbs::Segment> cpu_segment(flatbuffers::FlatBufferBuilder& builder,
+                                              const Graph& graph, const ProgramSegment& segment,
+                                              TensorTable& tensors) {
+    std::vector<flatbuffers::Offset<fbs::CpuOp>> ops;
+    for (std::size_t index = 0; index < segment.node_count; ++index) {
+        const Node& node = graph.nodes[segment.first_node + index];
+        const auto inputs = tensors.numbers(node.inputs);
+        const auto outputs = tensors.numbers({node.output});
+        const auto& form = std::get<op::Cpu>(node.operation);
+        const bool has_axis = form.type == CpuOpType::softmax;
+        ops.push_back(fbs::CreateCpuOpDirect(
+            builder, static_cast<fbs::CpuOpType>(form.type), node.name.c_str(), &inputs, &outputs,
+            has_axis ? static_cast<int>(form.integers[0]) : -1, &form.integers, &form.reals));
+    }
+    return fbs::CreateSegment(builder, 0, fbs::CreateCpuSegmentDirect(builder, &ops));
+}
+
+// What the cycle model says of one node's steps.
+struct NodeCost {
+    std::uint64_t bytes = 0;
+    std::uint64_t cycles = 0;
+};
+
+std::uint64_t traffic(const overtake_insn& insn) {
+    std::uint64_t bytes = ovt_insn_weights_bytes(&insn) + ovt_insn_params_bytes(&insn);
+    for (const overtake_operand* operand : {&insn.out, &insn.in[0], &insn.in[1]})
+        bytes += std::uint64_t{operand->height} * operand->width * operand->channels;
+    return bytes;
+}
+
+std::vector<flatbuffers::Offset<fbs::NodeReport>>
+node_reports(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const Program& program,
+             const ModelFacts& facts) {
+    std::vector<NodeCost> costs(graph.nodes.size());
+    for (const Step& step : program.steps) {
+        costs[step.node].bytes += traffic(step.insn);
+        costs[step.node].cycles += ovt_insn_cycles(facts.profile, &step.insn);
+    }
+    std::vector<flatbuffers::Offset<fbs::NodeReport>> reports;
+    for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+        const Node& node = graph.nodes[index];
+        reports.push_back(fbs::CreateNodeReportDirect(
+            builder, node.name.c_str(), node.onnx_type.c_str(), node.on_bpu(),
+            multiply_accumulates(graph, node), costs[index].bytes, costs[index].cycles,
+            facts.nearness[index].cosine, facts.nearness[index].error));
+    }
+    return reports;
+}
+
+std::vector<fbs::FcShare> fc_shares(const Program& program, const ovt_profile& profile) {
+    std::vector<fbs::FcShare> shares;
+    for (std::uint32_t fc = 0; fc < program.fcs.size(); ++fc) {
+        const FunctionCall& call = program.fcs[fc];
+        std::map<std::size_t, fbs::FcShare> by_node; // nodes are in the order of execution
+        for (std::uint32_t index = 0; index < call.step_count; ++index) {
+            const Step& step = program.steps[call.first_step + index];
+            const fbs::FcShare& share = by_node[step.node];
+            by_node[step.node] = {fc, static_cast<std::uint32_t>(step.node), share.insn_count() + 1,
+                                  share.cycles() + ovt_insn_cycles(&profile, &step.insn)};
+        }
+        for (const auto& [node, share] : by_node)
+            shares.push_back(share);
+    }
+    return shares;
+}
+
+std::vector<flatbuffers::Offset<fbs::ScratchUse>>
+scratch_uses(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const Program& program) {
+    std::vector<flatbuffers::Offset<fbs::ScratchUse>> uses;
+    for (const ProgramSegment& segment : program.segments)
+        for (const ScratchUse& use : segment.scratch)
+            uses.push_back(fbs::CreateScratchUseDirect(
+                builder, graph.values[use.value].name.c_str(), use.offset, use.bytes,
+                static_cast<std::uint32_t>(use.first_node),
+                static_cast<std::uint32_t>(use.last_node)));
+    return uses;
+}
+
+flatbuffers::Offset<fbs::Profile> profile_table(flatbuffers::FlatBufferBuilder& builder,
+                                                const ovt_profile& profile, const CpuRates& cpu) {
+    return fbs::CreateProfileDirect(
+        builder, profile.name, profile.clock_khz, profile.macs_per_cycle, profile.vector_per_cycle,
+        profile.bytes_per_cycle, profile.insn_overhead_cycles, profile.fc_overhead_cycles,
+        cpu.macs_per_us, cpu.bytes_per_us, cpu.operator_ns);
+}
+
+flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>>
+aligned_bytes(flatbuffers::FlatBufferBuilder& builder, const void* data, std::size_t bytes) {
+    builder.ForceVectorAlignment(bytes, sizeof(std::uint8_t), 64);
+    return builder.CreateVector(static_cast<const std::uint8_t*>(data), bytes);
+}
+
+// Code, weights and constants of the CPU are what makes a file large.
+void check_file(const Graph& graph, const Program& program) {
+    const std::uint64_t weights = program.constants.bytes().size();
+    check_buffer(graph.name + ": its weights", weights);
+    std::uint64_t bytes = weights + program.steps.size() * sizeof(overtake_insn);
+    for (const Value& value : graph.values)
+        bytes += value.constant.size() * sizeof(float);
+    check_file_bytes(graph.name, bytes);
+}
+
+} // namespace
+
+void check_buffer(const std::string& what, std::uint64_t bytes) {
+    if (bytes > OVERTAKE_MAX_BUFFER_BYTES)
+        throw CompileError(what, "takes " + std::to_string(bytes >> 20) + " MiB, of " +
+                                     std::to_string(OVERTAKE_MAX_BUFFER_BYTES >> 20) +
+                                     " that are possible; divide the model");
+}
+
+void check_file_bytes(const std::string& what, std::uint64_t bytes) {
+    if (bytes > largest_file)
+        throw CompileError(what, "makes a file of " + std::to_string(bytes >> 20) + " MiB, of " +
+                                     std::to_string(largest_file >> 20) +
+                                     " that are possible; divide it");
+}
+
+void check_sizes(const Graph& graph) {
+    const std::vector<bool> on_device = device_values(graph);
+    std::vector<bool> in_file(graph.values.size());
+    for (const auto* ids : {&graph.inputs, &graph.outputs})
+        for (ValueId id : *ids)
+            in_file[id] = true;
+    for (const Node& node : graph.nodes)
+        if (!node.on_bpu()) {
+            in_file[node.output] = true;
+            for (ValueId input : node.inputs)
+                in_file[input] = true;
+        }
+    std::uint64_t total = 0;
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+        if (!in_file[id])
+            continue;
+        const std::string what = "tensor '" + graph.values[id].name + "'";
+        const std::uint64_t bytes = tensor_bytes(graph.values[id], on_device[id]);
+        check_buffer(what, bytes);
+        total += bytes;
+        if (total > OVERTAKE_MAX_CLIENT_BYTES)
+            throw CompileError(what, "and others together take more than the " +
+                                         std::to_string(OVERTAKE_MAX_CLIENT_BYTES >> 20) +
+                                         " MiB of a request; divide the model");
+    }
+}
+
+std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
+                                    const Program& program, const ModelFacts& facts) {
+    check_file(graph, program);
+    flatbuffers::FlatBufferBuilder builder(program.constants.bytes().size() + (1 << 16));
+    TensorTable tensors(builder, graph, quantised);
+    const auto inputs = tensors.numbers(graph.inputs);
+    const auto outputs = tensors.numbers(graph.outputs);
+    std::vector<flatbuffers::Offset<fbs::Segment>> segments;
+    for (const ProgramSegment& segment : program.segments)
+        if (!segment.on_bpu)
+            segments.push_back(cpu_segment(builder, graph, segment, tensors));
+        else if (segment.fc_count > 0) // views alone need nobody to run them
+            segments.push_back(bpu_segment(builder, program, segment, tensors));
+    std::vector<overtake_insn> instructions;
+    for (const Step& step : program.steps)
+        instructions.push_back(step.insn);
+
+    const auto name = builder.CreateString(graph.name);
+    const auto producer =
+        builder.CreateString("overtake " OVERTAKE_VERSION ", " + onednn_version());
+    const auto profile = profile_table(builder, *facts.profile, facts.cpu);
+    const auto tensor_vector = builder.CreateVector(tensors.offsets());
+    const auto input_vector = builder.CreateVector(inputs);
+    const auto output_vector = builder.CreateVector(outputs);
+    const auto segment_vector = builder.CreateVector(segments);
+    const auto nodes = builder.CreateVector(node_reports(builder, graph, program, facts));
+    const auto scratch = builder.CreateVector(scratch_uses(builder, graph, program));
+    const auto shares = builder.CreateVectorOfStructs(fc_shares(program, *facts.profile));
+    const auto code =
+        aligned_bytes(builder, instructions.data(), instructions.size() * sizeof(overtake_insn));
+    const auto weights =
+        aligned_bytes(builder, program.constants.bytes().data(), program.constants.bytes().size());
+    fbs::ModelBuilder model(builder);
+    model.add_version(format_version);
+    model.add_isa_version(OVERTAKE_ISA_VERSION);
+    model.add_name(name);
+    model.add_producer(producer);
+    model.add_profile(profile);
+    model.add_max_time_per_fc_us(facts.max_time_per_fc_us);
+    model.add_tensors(tensor_vector);
+    model.add_inputs(input_vector);
+    model.add_outputs(output_vector);
+    model.add_segments(segment_vector);
+    model.add_program(code);
+    model.add_weights(weights);
+    model.add_nodes(nodes);
+    model.add_scratch(scratch);
+    model.add_fc_shares(shares);
+    model.add_calibration_samples(facts.samples);
+    model.add_compared_samples(facts.compared);
+    model.add_noise(facts.noise);
+    fbs::FinishModelBuffer(builder, model.Finish());
+    return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/file/compare.hpp"
+#include "compiler/ir/cpu_rates.hpp"
+#include "compiler/ir/program.hpp"
+#include "compiler/quantise/quantise.hpp"
+
+namespace overtake::compiler {
+
+/// What a model file holds beside graph and program.
+struct ModelFacts {
+    const ovt_profile* profile;
+    std::uint32_t max_time_per_fc_us;
+    std::vector<Nearness> nearness; // by node
+    std::uint32_t samples = 0;      // calibrated with
+    std::uint32_t compared = 0;     // of them
+    bool noise = false;             // they are random
+    CpuRates cpu = {};              // for estimates
+};
+
+/// Refuses a buffer, called `what`, that is larger than devices take.  Throws CompileError.
+void check_buffer(const std::string& what, std::uint64_t bytes);
+
+/// Refuses a model file whose contents alone take too many bytes.  Throws CompileError.
+void check_file_bytes(const std::string& what, std::uint64_t bytes);
+
+/// Refuses what is larger than a device or a model file can have, before anything is computed with
+/// it.  Throws CompileError naming the tensor.
+void check_sizes(const Graph& graph);
+
+/// The bytes of a model file (libruntime/model.fbs).  Throws CompileError if it would be too large.
+std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& quantised,
+                                    const Program& program, const ModelFacts& facts);
+
+} // namespace overtake::compiler

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// What the float network does beside convolutions, written to be obviously right.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/graph.hpp"
+
+namespace overtake::compiler {
+
+/// A value and its elements in ONNX's order; both belong to the caller.
+struct FloatTensor {
+    const Value& value;
+    const std::vector<float>& data;
+};
+
+/// Computes any node of the device but convolutions into `out`, which has the elements of `value`.
+/// Clamping is the caller's.  Thread-safe.
+void run_float(const Node& node, const std::vector<FloatTensor>& inputs, const Value& value,
+               std::vector<float>& out);
+
+} // namespace overtake::compiler

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// Attributes and constant inputs that an operator reads alike for the device and for the CPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+
+namespace overtake::compiler {
+
+/// Elements first, first + step, ... of one axis of ONNX.
+struct SlicedAxis {
+    std::size_t axis;
+    std::int64_t first, step, count;
+};
+
+/// The axes of a Transpose, each once; backwards if none are given.
+std::vector<std::int64_t> permutation(const Context& context, std::size_t rank);
+
+/// The parts of each axis that a Slice takes, by axis.
+std::vector<SlicedAxis> sliced_axes(const Context& context, const Shape& shape);
+
+std::vector<std::int64_t> split_sizes(const Context& context, std::int64_t size);
+
+/// The axes that a reduction names, ascending; all if none are named.
+std::vector<std::int64_t> reduced_axes(const Context& context, std::size_t rank);
+
+Shape reduced_shape(const Context& context, const Shape& shape,
+                    const std::vector<std::int64_t>& axes);
+
+/// Elements in front of each axis, then those behind each; fewer than none are cut off.
+std::vector<std::int64_t> pads_of(const Context& context, std::size_t rank);
+
+float fill_of(const Context& context);
+
+Shape expanded_shape(Context& context, const Shape& from);
+
+/// The ratio of sizes does not do in their place: 1.6 of a size of 2 is 3.
+void check_scales(const Context& context);
+
+/// No position lies so far out that it is no whole number any more.
+void check_scale(const Context& context, double scale, std::int64_t outputs);
+
+/// The two numbers of ONNX's coordinate transformation for one axis.
+std::optional<Positions> resize_positions(const std::string& mode, double scale,
+                                          std::int64_t inputs, std::int64_t outputs);
+
+std::int64_t round_position(const std::string& mode, double position);
+
+/// Weights that are NaN or infinite are a broken model's.
+void check_weights(const Context& context, int index);
+
+} // namespace overtake::compiler

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// Conv on the device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+
+namespace overtake::compiler {
+
+std::vector<float> convolution_bias(const Context& context, std::int64_t outputs);
+
+/// The shape of the output is what the model says of it, where that contradicts the weights.
+void check_output_channels(const Context& context, const Value& output, std::int64_t channels);
+
+} // namespace overtake::compiler

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// PRelu on the device.
+#include "compiler/import/bpu/operators.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "compiler/import/bpu/pairs.hpp"
+#include "compiler/import/context.hpp"
+
+namespace overtake::compiler {
+
+// x or slope * x, whichever is greater, if no slope exceeds 1, and the lesser if none is below.
+void bpu_parametric_relu(Context& context) {
+    const Reference input = variable_input(context, 0);
+    const auto slopes = per_channel(context, constant_input(context, 1), input);
+    if (!slopes)
+        refuse(context, "is supported with a slope per channel only");
+    const auto [least, greatest] = std::ranges::minmax(*slopes);
+    if (least == greatest)
+        return add_function(context, input,
+                            [slope = least](float x) { return x < 0 ? x * slope : x; });
+    if (greatest > 1 && least < 1)
+        refuse(context, "has slopes above and below 1");
+    const std::string name = context.node->output(0);
+    add_affine(context, input, *slopes, std::vector<float>(slopes->size(), 0.0f));
+    const Reference scaled = context.references.at(name);
+    context.graph.values[scaled.value].name = name + ":scaled";
+    context.references[name] =
+        add_pair(context, greatest > 1 ? op::Pair::Kind::minimum : op::Pair::Kind::maximum,
+                 {input, nullptr}, {scaled, nullptr}, name);
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Where an axis of ONNX lies on the device, and parts of tensors along one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+
+namespace overtake::compiler {
+
+/// Where an axis of ONNX lies: one of axis_*, and how many of its elements one of ONNX's axis is.
+struct DevicePlace {
+    std::size_t axis;
+    std::uint32_t factor;
+};
+
+/// Where an axis of ONNX lies in a value.  Where several make one dimension, those in front of it
+/// must have one element.
+DevicePlace device_place(const Context& context, const Value& value, std::size_t axis);
+
+void add_slice(Context& context, ValueId input, const std::array<Stretch, 3>& stretches,
+               const std::string& name, const Shape& shape);
+
+/// One behind the other along an axis; all lie in the same order.
+Reference joined(Context& context, const std::vector<Reference>& parts, std::size_t axis,
+                 const std::string& name);
+
+/// A part of one axis, as a value of its own.
+Reference stretch_of(Context& context, const Reference& input, std::size_t axis, std::int64_t first,
+                     std::int64_t count, const std::string& name);
+
+/// More copies than these are left to the CPU.
+constexpr std::size_t most_pieces = 64;
+
+} // namespace overtake::compiler

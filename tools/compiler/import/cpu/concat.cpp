@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Concat on the CPU.
+#include "compiler/import/cpu/operators.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+#include "compiler/import/cpu/nodes.hpp"
+
+namespace overtake::compiler {
+
+void cpu_concat(Context& context) {
+    std::vector<Reference> inputs;
+    for (int index = 0; index < context.node->input_size(); ++index)
+        if (!is_constant(context, index) || element_count(constant_input(context, index).shape) > 0)
+            inputs.push_back(cpu_input(context, index));
+    if (inputs.empty())
+        refuse(context, "joins nothing");
+    Shape shape = inputs[0].shape;
+    const std::size_t axis =
+        axis_of(context, Attributes(*context.node).integer("axis", 0), shape.size());
+    shape[axis] = 0;
+    bool integer = true;
+    for (const Reference& input : inputs) {
+        if (input.shape.size() != shape.size())
+            refuse(context, "its inputs differ in rank");
+        shape[axis] += input.shape[axis];
+        integer = integer && input.integer;
+    }
+    Reference result = cpu_node(context, {CpuOpType::concat, {static_cast<std::int64_t>(axis)}, {}},
+                                inputs, shape);
+    result.integer = integer;
+    finish_cpu(context, result);
+}
+
+} // namespace overtake::compiler

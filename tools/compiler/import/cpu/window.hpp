@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// The padding of windows on the CPU.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+
+namespace overtake::compiler {
+
+/// Padding in front of each axis of a window, whatever way the node gives it.  `sizes` are what the
+/// windows look at, `counts` how many windows there are.
+std::vector<std::int64_t> padding_of(const Context& context,
+                                     const std::vector<std::int64_t>& extents,
+                                     const std::vector<std::int64_t>& strides, const Shape& sizes,
+                                     const Shape& counts, bool is_given);
+
+} // namespace overtake::compiler

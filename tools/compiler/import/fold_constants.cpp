@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/import/fold_constants.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+#include "compiler/import/nodes.hpp"
+#include "compiler/ir/error.hpp"
+#include "compiler/ir/limits.hpp"
+
+namespace overtake::compiler {
+
+namespace {
+
+// Whether the operator only moves what input `index` holds.
+bool moves(const onnx::NodeProto& node, int index) {
+    static const std::set<std::string> movements = {
+        "Expand", "Flatten", "Gather",  "GatherElements", "Identity",  "Reshape",
+        "Slice",  "Split",   "Squeeze", "Tile",           "Transpose", "Unsqueeze"};
+    if (node.op_type() == "Concat")
+        return true;
+    if (node.op_type() == "Cast")
+        return Attributes(node).integer("to", 0) == onnx::TensorProto::INT64;
+    return index == 0 && movements.contains(node.op_type());
+}
+
+bool is_beyond(std::int64_t integer) {
+    return integer > max_exact_integer || integer < -max_exact_integer;
+}
+
+// Integers beyond what float32 holds - "to the end" of a Slice is one - may be moved although they
+// cannot be computed with.  Each becomes its place in a list until the node is done.
+std::vector<std::int64_t> number_integers(Context& context) {
+    bool is_needed = false, is_possible = true;
+    for (int index = 0; index < context.node->input_size(); ++index) {
+        if (!has_input(context, index))
+            continue;
+        const Constant& constant = constant_input(context, index);
+        if (!moves(*context.node, index))
+            is_possible = is_possible && std::ranges::count(context.node->input(),
+                                                            input_name(context, index)) == 1;
+        else if (!constant.floats.empty())
+            is_possible = false;
+        else
+            is_needed = is_needed || std::ranges::any_of(constant.integers, is_beyond);
+    }
+    std::vector<std::int64_t> list;
+    if (!is_needed || !is_possible)
+        return list;
+    std::set<std::string> done;
+    for (int index = 0; index < context.node->input_size(); ++index)
+        if (has_input(context, index) && moves(*context.node, index) &&
+            done.insert(input_name(context, index)).second)
+            for (std::int64_t& integer :
+                 context.constants.at(input_name(context, index)).integers) {
+                list.push_back(integer);
+                integer = static_cast<std::int64_t>(list.size()) - 1;
+            }
+    return list;
+}
+
+// The way back, for inputs and outputs.
+void restore_integers(Context& context, const std::vector<std::int64_t>& list) {
+    std::set<std::string> names(context.node->output().begin(), context.node->output().end());
+    for (int index = 0; index < context.node->input_size(); ++index)
+        if (has_input(context, index) && moves(*context.node, index))
+            names.insert(input_name(context, index));
+    for (const std::string& name : names)
+        if (const auto found = context.constants.find(name); found != context.constants.end())
+            for (std::int64_t& integer : found->second.integers)
+                integer = list[static_cast<std::size_t>(integer)];
+}
+
+// A file of a few bytes may ask for any number of elements; what it holds itself is fine.
+void check_folded(const Context& context, const Value& value) {
+    std::size_t most = std::size_t{1} << 24;
+    for (const std::string& name : context.node->input())
+        if (const auto found = context.constants.find(name); found != context.constants.end())
+            most += element_count(found->second.shape);
+    if (value.elements() > most)
+        refuse(context, "gives a huge constant, of shape " + to_text(value.shape));
+}
+
+void fold_reals(Context& context, Import cpu) {
+    if (!cpu)
+        refuse(context, "its inputs are constants, which is not supported for this operator");
+    const Mark before = mark(context);
+    cpu(context);
+    std::map<ValueId, std::vector<float>> results;
+    for (ValueId id = before.values; id < context.graph.values.size(); ++id)
+        if (context.graph.values[id].is_constant())
+            results[id] = context.graph.values[id].constant;
+    for (std::size_t index = before.nodes; index < context.graph.nodes.size(); ++index) {
+        const Node& node = context.graph.nodes[index];
+        check_folded(context, context.graph.values[node.output]);
+        std::vector<float>& out = results[node.output];
+        out.resize(context.graph.values[node.output].elements());
+        cpu::Inputs inputs;
+        for (ValueId input : node.inputs)
+            inputs.emplace_back(results.at(input));
+        try {
+            cpu::make_kernel(cpu_operation(context.graph, node))(inputs, out);
+        } catch (const CompileError&) {
+            throw;
+        } catch (const Error& error) {
+            refuse(context, error.what());
+        }
+    }
+    for (const std::string& name : context.node->output()) {
+        const auto found = context.references.find(name);
+        if (name.empty() || found == context.references.end())
+            continue;
+        Constant constant;
+        constant.shape = found->second.shape;
+        const std::vector<float>& reals = results.at(found->second.value);
+        constant.floats = reals;
+        if (found->second.integer) {
+            constant.integers = integers_of(constant);
+            constant.floats.clear();
+        }
+        context.references.erase(found);
+        context.constants[name] = std::move(constant);
+    }
+    take_back(context, before);
+}
+
+} // namespace
+
+void fold_constant(Context& context, Import cpu) {
+    const std::vector<std::int64_t> list = number_integers(context);
+    fold_reals(context, cpu);
+    if (!list.empty())
+        restore_integers(context, list);
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/import/inputs_outputs.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compiler/import/bpu/order.hpp"
+#include "compiler/import/cpu/nodes.hpp"
+#include "compiler/import/nodes.hpp"
+#include "compiler/ir/error.hpp"
+
+namespace overtake::compiler {
+
+namespace {
+
+void read_constants(Context& context) {
+    if (context.model.graph().sparse_initializer_size() > 0)
+        throw CompileError(context.path, "sparse constants are not supported; export dense ones");
+    for (const auto& tensor : context.model.graph().initializer())
+        context.constants[tensor.name()] = read_constant(tensor, context.path);
+}
+
+bool is_empty(const onnx::ValueInfoProto& info) {
+    return std::ranges::any_of(info.type().tensor_type().shape().dim(), [](const auto& size) {
+        return size.has_dim_value() && size.dim_value() < 1;
+    });
+}
+
+void read_graph_inputs(Context& context) {
+    for (const auto& input : context.model.graph().input()) {
+        if (context.constants.contains(input.name()))
+            continue;
+        const std::string place = "input '" + input.name() + "' ";
+        const int type = input.type().tensor_type().elem_type();
+        const bool is_real = type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE;
+        const bool is_integer = type == onnx::TensorProto::INT64 ||
+                                type == onnx::TensorProto::INT32 || type == onnx::TensorProto::BOOL;
+        if (!input.type().has_tensor_type() || (!is_real && !is_integer))
+            throw CompileError(context.path,
+                               place + "is neither of reals nor of integers or truth values; "
+                                       "export the model in float32");
+        context.types[input.name()] = type;
+        const auto shape = static_shape(input);
+        if (!shape && is_empty(input))
+            throw CompileError(context.path,
+                               place + "is empty: a dimension of its shape is less than 1; "
+                                       "export the model with the shape that it gets");
+        if (!shape)
+            throw CompileError(context.path,
+                               place + "has no static shape; give one with --input-shape " +
+                                   input.name() + "=...");
+        const ValueId value = add_host_value(context, input.name(), *shape);
+        context.graph.inputs.push_back(value);
+        context.references[input.name()] = {value, *shape, is_integer};
+    }
+    if (context.graph.inputs.empty())
+        throw CompileError(context.path, "the model has no inputs; there is nothing to run");
+    if (context.model.graph().output().empty())
+        throw CompileError(context.path, "the model has no outputs; there is nothing to compute");
+}
+
+void read_shapes(Context& context) {
+    for (const auto* list : {&context.model.graph().value_info(), &context.model.graph().output()})
+        for (const auto& info : *list)
+            if (const auto shape = static_shape(info))
+                context.shapes[info.name()] = *shape;
+}
+
+// Whether a tensor in device memory can be said to have either shape: dimensions of 1 are none, and
+// a vector runs through whatever there is.
+bool same_but_for_ones(Shape left, Shape right) {
+    std::erase(left, 1);
+    std::erase(right, 1);
+    return left == right || right.size() <= 1;
+}
+
+// On the device if it can.
+ValueId own_shape_of_output(Context& context, const Reference& reference) {
+    std::optional<ValueId> on_device;
+    if (is_on_device(context, reference.value))
+        refusal_of(
+            [&] { on_device = in_order(context, reference, value_of(context, reference).order); });
+    return on_device ? *on_device : with_own_shape(context, reference);
+}
+
+// A value of the output's own that some node writes.
+ValueId value_of_output(Context& context) {
+    Graph& graph = context.graph;
+    const Reference reference = cpu_input(context, 0);
+    const Value& value = value_of(context, reference);
+    const Node* writer = writer_of(context, reference.value);
+    // An operator of the CPU gives the shape that it computes.
+    const bool is_same_run =
+        same_but_for_ones(value.shape, reference.shape) && writer && writer->on_bpu();
+    const bool is_own =
+        writer && std::ranges::find(graph.outputs, reference.value) == graph.outputs.end();
+    ValueId id = reference.value;
+    if (is_own &&
+        (value.shape == reference.shape || (is_same_run && !is_read_by_cpu(context, id)))) {
+        graph.values[id].shape = reference.shape;
+    } else if (value.shape == reference.shape && value.fits_device()) {
+        Node node = new_node(context, op::Copy{});
+        node.inputs = {id};
+        graph.values.push_back(value);
+        node.output = id = graph.values.size() - 1;
+        add_node(context, std::move(node));
+    } else if (value.shape == reference.shape) {
+        id = cpu_node(context, {CpuOpType::dequantize, {}, {}}, {reference}, reference.shape).value;
+    } else {
+        id = own_shape_of_output(context, reference);
+    }
+    return id;
+}
+
+void apply_given_tensors(Context& context) {
+    Graph& graph = context.graph;
+    for (Value& value : graph.values)
+        if (const auto found = context.given.tensors.find(value.name);
+            found != context.given.tensors.end())
+            value.given = found->second;
+    // In host memory the numbers are floats.
+    for (ValueId input : graph.inputs)
+        if (const auto found = context.given.bytes.find(graph.values[input].name);
+            found != context.given.bytes.end() && is_on_device(context, input))
+            graph.values[input].user_type = found->second ? UserType::uint8 : UserType::int8;
+}
+
+} // namespace
+
+void read_inputs(Context& context) {
+    read_constants(context);
+    read_graph_inputs(context);
+    read_shapes(context);
+}
+
+void read_outputs(Context& context) {
+    onnx::NodeProto identity;
+    identity.set_op_type("Identity");
+    context.node = &identity;
+    for (const auto& output : context.model.graph().output()) {
+        identity.set_name(output.name());
+        identity.clear_input();
+        identity.clear_output();
+        identity.add_input(output.name());
+        identity.add_output(output.name());
+        context.parts = 0;
+        const ValueId id = value_of_output(context);
+        context.graph.values[id].name = output.name();
+        context.graph.outputs.push_back(id);
+    }
+    apply_given_tensors(context);
+}
+
+} // namespace overtake::compiler

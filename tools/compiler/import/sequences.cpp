@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/import/sequences.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/import/context.hpp"
+#include "compiler/import/cpu/nodes.hpp"
+
+namespace overtake::compiler {
+
+namespace {
+
+std::vector<Reference>& sequence_input(Context& context) {
+    const auto found = context.sequences.find(input_name(context, 0));
+    if (found == context.sequences.end())
+        refuse(context, "sequence '" + input_name(context, 0) + "' is not known");
+    return found->second;
+}
+
+// A position in front of which (or at which) something happens; from the end where negative.
+std::size_t sequence_position(const Context& context, int index, std::size_t limit) {
+    const auto position = integers_of(constant_input(context, index));
+    const auto count =
+        static_cast<std::int64_t>(context.sequences.at(input_name(context, 0)).size());
+    if (position.size() != 1)
+        refuse(context, "its position is no single number");
+    const std::int64_t at = position[0] < 0 ? position[0] + count : position[0];
+    if (at < 0 || at >= static_cast<std::int64_t>(limit))
+        refuse(context, "its position lies outside the sequence");
+    return static_cast<std::size_t>(at);
+}
+
+} // namespace
+
+void import_sequence_construct(Context& context) {
+    std::vector<Reference> list;
+    for (int index = 0; index < context.node->input_size(); ++index)
+        list.push_back(cpu_input(context, index));
+    context.sequences[context.node->output(0)] = std::move(list);
+}
+
+void import_sequence_insert(Context& context) {
+    std::vector<Reference> list = sequence_input(context);
+    const std::size_t at =
+        has_input(context, 2) ? sequence_position(context, 2, list.size() + 1) : list.size();
+    list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), cpu_input(context, 1));
+    context.sequences[context.node->output(0)] = std::move(list);
+}
+
+void import_sequence_erase(Context& context) {
+    std::vector<Reference> list = sequence_input(context);
+    if (list.empty())
+        refuse(context, "erases from an empty sequence");
+    const std::size_t at =
+        has_input(context, 1) ? sequence_position(context, 1, list.size()) : list.size() - 1;
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(at));
+    context.sequences[context.node->output(0)] = std::move(list);
+}
+
+void import_sequence_at(Context& context) {
+    const std::vector<Reference>& list = sequence_input(context);
+    context.references[context.node->output(0)] = list[sequence_position(context, 1, list.size())];
+}
+
+void import_sequence_length(Context& context) {
+    Constant constant;
+    constant.integers = {static_cast<std::int64_t>(sequence_input(context).size())};
+    context.constants[context.node->output(0)] = std::move(constant);
+}
+
+void import_concat_from_sequence(Context& context) {
+    std::vector<Reference> list = sequence_input(context);
+    const bool is_new = Attributes(*context.node).integer("new_axis", 0) != 0;
+    if (list.empty())
+        refuse(context, "joins nothing");
+    const std::size_t axis = axis_of(context, Attributes(*context.node).integer("axis", 0),
+                                     list[0].shape.size() + is_new);
+    for (Reference& part : list)
+        if (is_new)
+            part.shape.insert(part.shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+    Shape shape = list[0].shape;
+    shape[axis] = 0;
+    for (const Reference& part : list) {
+        if (part.shape.size() != shape.size())
+            refuse(context, "its tensors differ in rank");
+        shape[axis] += part.shape[axis];
+    }
+    Reference result =
+        cpu_node(context, {CpuOpType::concat, {static_cast<std::int64_t>(axis)}, {}}, list, shape);
+    result.integer = list[0].integer;
+    finish_cpu(context, result);
+}
+
+void import_split_to_sequence(Context& context) {
+    const Reference input = cpu_input(context, 0);
+    const std::size_t axis =
+        axis_of(context, Attributes(*context.node).integer("axis", 0), input.shape.size());
+    const std::int64_t length = input.shape[axis];
+    std::vector<std::int64_t> sizes = {1};
+    const bool drops_axis =
+        !has_input(context, 1) && Attributes(*context.node).integer("keepdims", 1) == 0;
+    if (has_input(context, 1))
+        sizes = integers_of(constant_input(context, 1));
+    const bool is_one_size = !has_input(context, 1) || constant_input(context, 1).shape.empty();
+    std::vector<Reference> list;
+    std::int64_t first = 0;
+    for (std::size_t index = 0; first < length; ++index) {
+        if (!is_one_size && index >= sizes.size())
+            refuse(context, "its parts do not add up to " + std::to_string(length));
+        const std::int64_t size = is_one_size ? sizes.at(0) : sizes[index];
+        if (size < 1)
+            refuse(context, "gives an empty tensor");
+        const std::int64_t count = std::min(size, length - first);
+        Shape shape = input.shape;
+        shape[axis] = count;
+        std::vector<std::int64_t> steps(shape.size(), 1);
+        for (std::size_t i = shape.size(); i-- > 1;)
+            steps[i - 1] = steps[i] * input.shape[i];
+        Reference part = cpu_view(context, input, first * steps[axis], steps, shape);
+        if (drops_axis)
+            part.shape.erase(part.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+        list.push_back(part);
+        first += count;
+    }
+    context.sequences[context.node->output(0)] = std::move(list);
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/ir/layout.hpp"
+
+#include <algorithm>
+
+#include "overtake_isa.h"
+
+#include "compiler/ir/limits.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+bool set_dimensions(Value& value, Order order, std::int64_t height, std::int64_t width,
+                    std::int64_t channels) {
+    for (std::int64_t size : {height, width, channels})
+        if (size < 1 || size > max_dimension)
+            return false;
+    if (static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width) *
+            (static_cast<std::uint64_t>(channels) + OVERTAKE_CHANNEL_ALIGN - 1) >=
+        std::uint64_t{max_elements})
+        return false;
+    value.order = order;
+    value.height = static_cast<std::uint32_t>(height);
+    value.width = static_cast<std::uint32_t>(width);
+    value.channels = static_cast<std::uint32_t>(channels);
+    return true;
+}
+
+std::array<std::uint32_t, 3> dimensions(const Value& value) {
+    return {value.height, value.width, value.channels};
+}
+
+// What has one element may become anything, itself where that is free.
+void take_rest(std::array<std::size_t, 3>& axes, std::array<bool, 3>& taken) {
+    for (std::size_t k = 0; k < 3; ++k)
+        if (axes[k] == 3 && !taken[k])
+            taken[axes[k] = k] = true;
+    for (std::size_t k = 0; k < 3; ++k)
+        if (axes[k] == 3)
+            taken[axes[k] = static_cast<std::size_t>(std::ranges::find(taken, false) -
+                                                     taken.begin())] = true;
+}
+
+} // namespace
+
+bool lay_out(Value& value, Order order) {
+    const auto& shape = value.shape;
+    const std::size_t rank = shape.size();
+    if (rank > max_rank)
+        return false;
+    if (order == Order::planes) {
+        if (rank < 2 || rank > 4 || shape[0] != 1)
+            return false;
+        return set_dimensions(value, order, rank == 4 ? shape[2] : 1,
+                              rank > 2 ? shape[rank - 1] : 1, shape[1]);
+    }
+    if (rank == 0)
+        return false;
+    std::int64_t height = 1;
+    for (std::size_t axis = 0; axis + 2 < rank; ++axis)
+        if (__builtin_mul_overflow(height, shape[axis], &height) || height > max_dimension)
+            return false;
+    return set_dimensions(value, order, height, rank > 1 ? shape[rank - 2] : 1, shape[rank - 1]);
+}
+
+std::array<std::vector<std::size_t>, 3> axes_of_dimensions(const Value& value) {
+    const std::size_t rank = value.shape.size();
+    std::array<std::vector<std::size_t>, 3> axes;
+    if (value.order == Order::planes) {
+        if (rank == 4)
+            axes[0] = {2};
+        if (rank > 2)
+            axes[1] = {rank - 1};
+        axes[2] = {1};
+        return axes;
+    }
+    for (std::size_t axis = 0; axis + 2 < rank; ++axis)
+        axes[0].push_back(axis);
+    if (rank > 1)
+        axes[1] = {rank - 2};
+    axes[2] = {rank - 1};
+    return axes;
+}
+
+std::optional<DeviceAxes> device_axes(const Value& value) {
+    const auto rank = static_cast<int>(value.shape.size());
+    if (value.order == Order::planes)
+        return DeviceAxes{rank == 4 ? 2 : -1, rank > 2 ? rank - 1 : -1, 1};
+    DeviceAxes axes{-1, rank > 1 ? rank - 2 : -1, rank - 1};
+    for (int axis = 0; axis + 2 < rank; ++axis) {
+        const bool is_last = axis + 3 == rank;
+        if (value.shape[static_cast<std::size_t>(axis)] == 1 && !(is_last && axes[0] < 0))
+            continue;
+        if (axes[0] >= 0 && value.shape[static_cast<std::size_t>(axis)] != 1)
+            return std::nullopt;
+        axes[0] = axis;
+    }
+    return axes;
+}
+
+std::optional<std::array<std::size_t, 3>> permutation_between(const Value& from, const Value& to,
+                                                              std::span<const std::int64_t> perm) {
+    const auto sources = device_axes(from), targets = device_axes(to);
+    if (!sources || !targets)
+        return std::nullopt;
+    std::array<std::size_t, 3> axes = {3, 3, 3};
+    std::array<bool, 3> taken{};
+    for (std::size_t k = 0; k < 3; ++k) {
+        if (dimensions(to)[k] == 1)
+            continue;
+        const int wanted = static_cast<int>(perm[static_cast<std::size_t>((*targets)[k])]);
+        const auto found = std::ranges::find(*sources, wanted);
+        if (found == sources->end())
+            return std::nullopt;
+        axes[k] = static_cast<std::size_t>(found - sources->begin());
+        taken[axes[k]] = true;
+    }
+    take_rest(axes, taken);
+    for (std::size_t k = 0; k < 3; ++k)
+        if (dimensions(from)[axes[k]] != dimensions(to)[k])
+            return std::nullopt;
+    return axes;
+}
+
+std::optional<std::array<std::size_t, 3>> permutation_of_same(const Value& from, const Value& to) {
+    // Dimensions as ONNX's order runs through them, those of 1 left out.
+    const auto run = [](const Value& value) {
+        const std::array<std::size_t, 3> planes = {2, 0, 1}, rows = {0, 1, 2};
+        std::vector<std::size_t> result;
+        for (std::size_t k : value.order == Order::planes ? planes : rows)
+            if (dimensions(value)[k] != 1)
+                result.push_back(k);
+        return result;
+    };
+    const auto sources = run(from), targets = run(to);
+    if (sources.size() != targets.size())
+        return std::nullopt;
+    std::array<std::size_t, 3> axes = {3, 3, 3};
+    std::array<bool, 3> taken{};
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        if (dimensions(from)[sources[i]] != dimensions(to)[targets[i]])
+            return std::nullopt;
+        taken[axes[targets[i]] = sources[i]] = true;
+    }
+    take_rest(axes, taken);
+    return axes;
+}
+
+bool can_reshape(const Value& from, const Value& to) {
+    if (from.elements() != to.elements())
+        return false;
+    if (from.channels == to.channels &&
+        (from.order == to.order || std::uint64_t{from.height} * from.width == 1))
+        return true;
+    if (from.order != Order::rows || to.order != Order::rows)
+        return false;
+    // A pixel of the one is a row of the other; elements of both are without gaps.
+    const bool splits = std::uint64_t{to.width} * to.channels == from.channels &&
+                        std::uint64_t{from.height} * from.width == to.height &&
+                        to.channels % OVERTAKE_CHANNEL_ALIGN == 0;
+    const bool joins = std::uint64_t{from.width} * from.channels == to.channels &&
+                       from.height == std::uint64_t{to.height} * to.width &&
+                       from.channels % OVERTAKE_CHANNEL_ALIGN == 0;
+    return splits || joins;
+}
+
+} // namespace overtake::compiler

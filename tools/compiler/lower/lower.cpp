@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/lower/lower.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <variant>
+
+#include "compiler/inputs/nv12.hpp"
+#include "compiler/ir/error.hpp"
+#include "compiler/lower/cut.hpp"
+#include "compiler/lower/memory_plan.hpp"
+#include "compiler/lower/pack_weights.hpp"
+#include "compiler/passes/order_segments.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+class Lowering {
+public:
+    Lowering(const Graph& graph, const QuantisedGraph& quantised)
+        : graph_(graph), quantised_(quantised) {}
+
+    Program run() {
+        for (const NodeRange& range : segments_of(graph_)) {
+            ProgramSegment segment;
+            segment.on_bpu = range.on_bpu;
+            segment.first_node = range.first;
+            segment.node_count = range.count;
+            if (range.on_bpu)
+                lower_segment(segment);
+            program_.segments.push_back(std::move(segment));
+        }
+        return std::move(program_);
+    }
+
+private:
+    void lower_segment(ProgramSegment& segment) {
+        place(graph_, segment);
+        place_constants(segment);
+        places_ = &segment.places;
+        segment.first_step = program_.steps.size();
+        for (std::size_t index = segment.first_node;
+             index < segment.first_node + segment.node_count; ++index) {
+            index_ = index;
+            node_ = &graph_.nodes[index];
+            node_quantised_ = &quantised_.nodes[index];
+            std::visit([&](const auto& operation) { lower(operation); }, node_->operation);
+        }
+        segment.step_count = program_.steps.size() - segment.first_step;
+    }
+
+    overtake_operand operand(ValueId id) const { return operand_at(id, (*places_)[id]); }
+
+    overtake_operand operand_at(ValueId id, const Place& place) const {
+        const Value& value = graph_.values[id];
+        overtake_operand result{};
+        result.region = place.region;
+        result.zero_point = quantised_.values[id].zero_point;
+        result.offset = place.offset;
+        result.height = value.height;
+        result.width = value.width;
+        result.channels = value.channels;
+        result.row_stride = place.row_stride;
+        result.pixel_stride = place.pixel_stride;
+        return result;
+    }
+
+    // The elements first + n * step of an operand, count of them by axis.
+    static overtake_operand part(overtake_operand whole, const std::array<Stretch, 3>& stretches,
+                                 const Value& value) {
+        const auto& [channels, rows, columns] = stretches;
+        whole.offset += channels.first + std::uint64_t{rows.first} * whole.row_stride +
+                        std::uint64_t{columns.first} * whole.pixel_stride;
+        whole.channels = value.channels;
+        whole.height = value.height;
+        whole.width = value.width;
+        whole.row_stride *= rows.step;
+        whole.pixel_stride *= columns.step;
+        return whole;
+    }
+
+    static bool is_same_place(const overtake_operand& a, const overtake_operand& b) {
+        return a.region == b.region && a.offset == b.offset;
+    }
+
+    void add(const overtake_insn& insn) { program_.steps.push_back({insn, index_}); }
+
+    void copy(const overtake_operand& from, const overtake_operand& to) {
+        overtake_insn insn{};
+        insn.opcode = OVERTAKE_OP_COPY;
+        insn.in[0] = from;
+        insn.out = to;
+        add(insn);
+    }
+
+    // The node's operands, and no clamp.
+    overtake_insn instruction(std::uint32_t opcode) const {
+        overtake_insn insn{};
+        insn.opcode = static_cast<std::uint16_t>(opcode);
+        insn.out = operand(node_->output);
+        for (std::size_t input = 0; input < node_->inputs.size(); ++input)
+            insn.in[input] = operand(node_->inputs[input]);
+        return insn;
+    }
+
+    // The same with the node's clamp, for what computes.
+    overtake_insn clamped_instruction(std::uint32_t opcode) const {
+        overtake_insn insn = instruction(opcode);
+        insn.clamp_min = static_cast<std::int16_t>(node_quantised_->clamp_min);
+        insn.clamp_max = static_cast<std::int16_t>(node_quantised_->clamp_max);
+        return insn;
+    }
+
+    // Copies into a concat's output what was not written there in the first place.
+    void lower(const op::Concat& concat) {
+        std::array<Stretch, 3> stretches;
+        for (ValueId input : node_->inputs) {
+            const Value& value = graph_.values[input];
+            const overtake_operand to = part(operand(node_->output), stretches, value);
+            if (!is_same_place(operand(input), to))
+                copy(operand(input), to);
+            const std::uint32_t sizes[3] = {value.channels, value.height, value.width};
+            stretches[concat.axis].first += sizes[concat.axis];
+        }
+    }
+
+    // Copies a slice that is no view.  Where its last stretched pixel would leave a row, it comes
+    // column by column.
+    void lower(const op::Slice& slice) {
+        const overtake_operand whole = operand(node_->inputs[0]), to = operand(node_->output);
+        const overtake_operand from = part(whole, slice.stretches, graph_.values[node_->output]);
+        if (is_same_place(from, to))
+            return;
+        const bool fits = std::uint64_t{from.width} * from.pixel_stride <= from.row_stride;
+        if (fits || from.width == 1)
+            return copy(from, to);
+        for (std::uint32_t column = 0; column < from.width; ++column) {
+            overtake_operand source = from, target = to;
+            source.offset += std::uint64_t{column} * from.pixel_stride;
+            source.pixel_stride = whole.pixel_stride;
+            target.offset += std::uint64_t{column} * to.pixel_stride;
+            source.width = target.width = 1;
+            copy(source, target);
+        }
+    }
+
+    // What is no view is copied, seen with the dimensions of the one that has the smaller pixels.
+    void lower(const op::Reshape&) {
+        const ValueId input = node_->inputs[0], output = node_->output;
+        const overtake_operand from = operand(input), to = operand(output);
+        if (is_same_place(from, to))
+            return;
+        const Value &whole = graph_.values[input], &wanted = graph_.values[output];
+        if (from.channels >= to.channels)
+            copy(operand_at(output, seen_as((*places_)[input], whole, wanted)), to);
+        else
+            copy(from, operand_at(input, seen_as((*places_)[output], wanted, whole)));
+    }
+
+    // Constants of a segment lie among the weights.
+    void place_constants(ProgramSegment& segment) {
+        for (std::size_t index = segment.first_node;
+             index < segment.first_node + segment.node_count; ++index)
+            for (ValueId input : graph_.nodes[index].inputs)
+                if (graph_.values[input].is_constant())
+                    segment.places[input].offset =
+                        program_.constants.append(std::span<const std::int8_t>(
+                            pack_constant(graph_.values[input], quantised_.values[input])));
+    }
+
+    void lower(const op::Pad& pad) {
+        const Value &in = graph_.values[node_->inputs[0]], &out = graph_.values[node_->output];
+        const int filling = quantised_.values[node_->output].nearest(pad.fill);
+        if (in.channels != out.channels)
+            return pad_by_copying(pad, filling);
+        overtake_insn insn = instruction(OVERTAKE_OP_PAD);
+        insn.pad_top = static_cast<std::uint16_t>(pad.front[axis_height]);
+        insn.pad_left = static_cast<std::uint16_t>(pad.front[axis_width]);
+        if (pad.mode == op::Pad::Mode::edge)
+            insn.flags = OVERTAKE_FLAG_EDGE;
+        else if (pad.mode == op::Pad::Mode::reflect)
+            insn.flags = OVERTAKE_FLAG_REFLECT;
+        else
+            insn.fill = filling;
+        add(insn);
+    }
+
+    // Fills the output, then copies the input into its middle.  The instruction that pads leaves
+    // channels alone.
+    void pad_by_copying(const op::Pad& pad, int filling) {
+        const overtake_operand from = operand(node_->inputs[0]), to = operand(node_->output);
+        add(fill_instruction(to, from, filling));
+        std::array<Stretch, 3> middle;
+        for (std::size_t axis = 0; axis < middle.size(); ++axis)
+            middle[axis].first = pad.front[axis];
+        copy(from, part(to, middle, graph_.values[node_->inputs[0]]));
+    }
+
+    void lower(const op::Permute& permute) {
+        overtake_insn whole = instruction(OVERTAKE_OP_PERMUTE);
+        whole.axes = static_cast<std::uint32_t>(permute.axes[0] | permute.axes[1] << 2 |
+                                                permute.axes[2] << 4);
+        const std::uint32_t from = whole.in[0].height / permute.batches,
+                            to = whole.out.height / permute.batches;
+        for (std::uint32_t batch = 0; batch < permute.batches; ++batch) {
+            overtake_insn insn = whole;
+            insn.in[0].height = from;
+            insn.in[0].offset += std::uint64_t{batch} * from * whole.in[0].row_stride;
+            insn.out.height = to;
+            insn.out.offset += std::uint64_t{batch} * to * whole.out.row_stride;
+            add(insn);
+        }
+    }
+
+    void lower(const op::Convolution& convolution) {
+        using Kind = op::Convolution::Kind;
+        const bool is_depthwise = convolution.kind == Kind::depthwise;
+        overtake_insn insn =
+            clamped_instruction(is_depthwise                           ? OVERTAKE_OP_DEPTHWISE
+                                : convolution.kind == Kind::transposed ? OVERTAKE_OP_TRANSPOSED_CONV
+                                                                       : OVERTAKE_OP_CONV);
+        if (!is_depthwise)
+            insn.groups = convolution.groups;
+        set_window(insn, convolution.window);
+        set_weights(insn, is_depthwise
+                              ? pack_depthwise(convolution, *node_quantised_)
+                              : pack_convolution(convolution, *node_quantised_,
+                                                 insn.in[0].channels / convolution.groups));
+        set_parameters(insn, pack_parameters(*node_quantised_));
+        add(insn);
+    }
+
+    void lower(const op::Pair& pair) {
+        overtake_insn insn = clamped_instruction(opcode_of(pair));
+        const QuantisedNode& quantised = *node_quantised_;
+        if (pair.kind == op::Pair::Kind::multiply) {
+            insn.multiplier[0] = quantised.requantise[0].multiplier;
+            insn.shift[0] = quantised.requantise[0].shift;
+        } else {
+            insn.multiplier[0] = quantised.add_scales[0].multiplier;
+            insn.multiplier[1] = quantised.add_scales[1].multiplier;
+            insn.shift[0] = quantised.add_scales[0].shift;
+        }
+        add(insn);
+    }
+
+    static std::uint32_t opcode_of(const op::Pair& pair) {
+        switch (pair.kind) {
+        case op::Pair::Kind::add:
+            return OVERTAKE_OP_ADD;
+        case op::Pair::Kind::subtract:
+            return OVERTAKE_OP_SUB;
+        case op::Pair::Kind::multiply:
+            return OVERTAKE_OP_MUL;
+        case op::Pair::Kind::maximum:
+            return OVERTAKE_OP_MAX;
+        case op::Pair::Kind::minimum:
+            return OVERTAKE_OP_MIN;
+        }
+        return OVERTAKE_OP_ADD;
+    }
+
+    void lower(const op::Pool& pool) {
+        const bool is_average = pool.kind == op::Pool::Kind::average;
+        overtake_insn insn =
+            clamped_instruction(is_average ? OVERTAKE_OP_AVERAGE_POOL : OVERTAKE_OP_MAX_POOL);
+        set_window(insn, pool.window);
+        if (is_average) {
+            insn.flags = pool.count_include_pad ? OVERTAKE_FLAG_COUNT_INCLUDE_PAD : 0;
+            insn.flags |= pool.clips_padding ? OVERTAKE_FLAG_CLIP_PAD : 0;
+            insn.pad_bottom = static_cast<std::uint16_t>(pool.pad_bottom);
+            insn.pad_right = static_cast<std::uint16_t>(pool.pad_right);
+            set_parameters(insn, pack_average(*node_quantised_));
+        }
+        add(insn);
+    }
+
+    void lower(const op::Activation&) {
+        overtake_insn insn = instruction(OVERTAKE_OP_TABLE);
+        insn.weights_region = OVERTAKE_REGION_WEIGHTS;
+        insn.weights_offset =
+            program_.constants.append(std::span<const std::uint8_t>(node_quantised_->table));
+        add(insn);
+    }
+
+    void lower(const op::Copy&) {
+        const Value& input = graph_.values[node_->inputs[0]];
+        if (input.user_type == UserType::nv12)
+            convert_nv12(input);
+        else
+            add(instruction(OVERTAKE_OP_COPY));
+    }
+
+    void lower(const op::Resize& resize) {
+        const auto fixed = [](double pixels) {
+            return static_cast<std::int64_t>(
+                std::nearbyint(std::ldexp(pixels, OVERTAKE_POSITION_BITS)));
+        };
+        const bool is_nearest = resize.kind == op::Resize::Kind::nearest;
+        overtake_insn insn =
+            instruction(is_nearest ? OVERTAKE_OP_RESIZE_NEAREST : OVERTAKE_OP_RESIZE_BILINEAR);
+        insn.start_y = fixed(resize.rows.start);
+        insn.start_x = fixed(resize.columns.start);
+        insn.step_y = static_cast<std::uint32_t>(fixed(resize.rows.step));
+        insn.step_x = static_cast<std::uint32_t>(fixed(resize.columns.step));
+        add(insn);
+    }
+
+    void lower(const op::MatrixProduct&) {
+        overtake_insn insn = clamped_instruction(OVERTAKE_OP_MATMUL);
+        set_parameters(insn, pack_parameters(*node_quantised_));
+        add(insn);
+    }
+
+    void lower(const op::DepthToSpace& blocks) {
+        overtake_insn insn = instruction(OVERTAKE_OP_DEPTH_TO_SPACE);
+        insn.flags = blocks.channel_major ? OVERTAKE_FLAG_CRD : 0;
+        insn.kernel_height = insn.kernel_width = static_cast<std::uint16_t>(blocks.block);
+        add(insn);
+    }
+
+    void lower(const op::SpaceToDepth& blocks) {
+        overtake_insn insn = instruction(OVERTAKE_OP_SPACE_TO_DEPTH);
+        insn.kernel_height = insn.kernel_width = static_cast<std::uint16_t>(blocks.block);
+        add(insn);
+    }
+
+    void lower(const op::Reduce& reduce) {
+        const bool is_maximum = reduce.kind == op::Reduce::Kind::maximum;
+        const bool is_minimum = reduce.kind == op::Reduce::Kind::minimum;
+        overtake_insn insn = clamped_instruction(is_maximum   ? OVERTAKE_OP_REDUCE_MAX
+                                                 : is_minimum ? OVERTAKE_OP_REDUCE_MIN
+                                                              : OVERTAKE_OP_REDUCE_SUM);
+        insn.axes = reduce.axes;
+        if (!is_maximum && !is_minimum) {
+            insn.multiplier[0] = node_quantised_->requantise[0].multiplier;
+            insn.shift[0] = node_quantised_->requantise[0].shift;
+        }
+        add(insn);
+    }
+
+    // The input and nothing of itself: its bytes, wherever an axis of 1 repeats them.
+    void lower(const op::Broadcast&) {
+        overtake_insn insn = clamped_instruction(OVERTAKE_OP_ADD);
+        insn.in[1] = insn.in[0];
+        insn.multiplier[0] = 1u << OVERTAKE_SHIFT_MIN;
+        insn.shift[0] = OVERTAKE_SHIFT_MIN;
+        add(insn);
+    }
+
+    void lower(const op::Cpu&) {} // is in no segment of the device
+
+    // Pixel by pixel, so that each is exactly what its bytes say.
+    void convert_nv12(const Value& picture) {
+        overtake_insn insn = clamped_instruction(OVERTAKE_OP_NV12);
+        const Nv12Planes planes = nv12_planes(picture, insn.in[0].region, insn.in[0].offset);
+        insn.flags = static_cast<std::uint16_t>(picture.picture_flags | OVERTAKE_FLAG_NEAREST);
+        insn.in[0] = planes.luma;
+        if (!(picture.picture_flags & OVERTAKE_FLAG_GRAY))
+            insn.in[1] = planes.chroma;
+        insn.step_y = insn.step_x = 1u << OVERTAKE_POSITION_BITS;
+        set_parameters(insn, nv12_parameters(insn.out.zero_point));
+        add(insn);
+    }
+
+    static void set_window(overtake_insn& insn, const Window& window) {
+        insn.kernel_height = static_cast<std::uint16_t>(window.kernel_height);
+        insn.kernel_width = static_cast<std::uint16_t>(window.kernel_width);
+        insn.stride_height = static_cast<std::uint16_t>(window.stride_height);
+        insn.stride_width = static_cast<std::uint16_t>(window.stride_width);
+        insn.pad_top = static_cast<std::uint16_t>(window.pad_top);
+        insn.pad_left = static_cast<std::uint16_t>(window.pad_left);
+        if (window.dilation_height != 1 || window.dilation_width != 1) {
+            insn.dilation_height = static_cast<std::uint16_t>(window.dilation_height);
+            insn.dilation_width = static_cast<std::uint16_t>(window.dilation_width);
+        }
+    }
+
+    void set_weights(overtake_insn& insn, const std::vector<std::int8_t>& weights) {
+        insn.weights_region = OVERTAKE_REGION_WEIGHTS;
+        insn.weights_offset = program_.constants.append(std::span(weights));
+    }
+
+    void set_parameters(overtake_insn& insn, const std::vector<std::uint32_t>& words) {
+        insn.params_region = OVERTAKE_REGION_WEIGHTS;
+        insn.params_offset = program_.constants.append(std::span(words));
+    }
+
+    const Graph& graph_;
+    const QuantisedGraph& quantised_;
+    Program program_;
+    const std::vector<Place>* places_ = nullptr; // of the segment being lowered
+    // What is being lowered: its index in the graph, itself and how it is quantised.
+    std::size_t index_ = 0;
+    const Node* node_ = nullptr;
+    const QuantisedNode* node_quantised_ = nullptr;
+};
+
+} // namespace
+
+Program lower(const Graph& graph, const QuantisedGraph& quantised) {
+    return Lowering(graph, quantised).run();
+}
+
+void check_steps(const Graph& graph, const Program& program) {
+    static std::uint8_t anywhere[1]; // addresses are computed and never followed
+    for (const ProgramSegment& segment : program.segments) {
+        std::array<ovt_region, OVERTAKE_MAX_REGIONS> regions{};
+        const auto bind = [&](std::uint32_t region, std::uint64_t bytes, std::uint32_t access) {
+            regions[region] = {anywhere, bytes, access, 0};
+        };
+        bind(OVERTAKE_REGION_WEIGHTS, program.constants.bytes().size(), OVT_REGION_READ);
+        bind(OVERTAKE_REGION_SCRATCH, segment.scratch_bytes, OVT_REGION_READ | OVT_REGION_WRITE);
+        for (std::size_t index = 0; index < segment.io.size(); ++index)
+            bind(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
+                 segment.places[segment.io[index].value].bytes,
+                 segment.io[index].writable ? OVT_REGION_READ | OVT_REGION_WRITE : OVT_REGION_READ);
+        for (std::size_t index = 0; index < segment.step_count; ++index) {
+            const Step& step = program.steps[segment.first_step + index];
+            ovt_operands operands{};
+            const std::uint32_t fault = ovt_insn_check(&step.insn, regions.data(), &operands);
+            if (fault != OVERTAKE_FAULT_NONE)
+                throw CompileError(describe(graph.nodes[step.node]),
+                                   "exceeds the device's limits (fault " + std::to_string(fault) +
+                                       "); make the operator smaller");
+        }
+    }
+}
+
+} // namespace overtake::compiler

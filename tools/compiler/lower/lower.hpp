@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "compiler/ir/program.hpp"
+#include "compiler/quantise/quantise.hpp"
+
+namespace overtake::compiler {
+
+/// Turns the nodes of each BPU segment into instructions, with what crosses its border in regions
+/// of their own and everything else in scratch.  Leaves Program::fcs empty. Throws CompileError
+/// where the device's limits are exceeded.
+Program lower(const Graph& graph, const QuantisedGraph& quantised);
+
+/// Checks every step with the device's own decoder.  Throws CompileError naming node and fault.
+void check_steps(const Graph& graph, const Program& program);
+
+} // namespace overtake::compiler

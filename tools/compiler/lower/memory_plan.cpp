@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/lower/memory_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "compiler/ir/error.hpp"
+#include "compiler/ir/limits.hpp"
+#include "compiler/lower/lifetimes.hpp"
+#include "overtake_accel.h"
+
+namespace overtake::compiler {
+namespace {
+
+constexpr std::uint64_t scratch_alignment = 64;
+
+// A value that lies inside another one: elements first + n * step of each axis of `whole`, or all
+// of it with other dimensions.
+struct View {
+    ValueId whole;
+    std::array<Stretch, 3> stretches;
+    bool is_reshaped = false;
+};
+
+class Placer {
+public:
+    Placer(const Graph& graph, ProgramSegment& segment)
+        : graph_(graph), segment_(segment),
+          nodes_(std::span(graph.nodes).subspan(segment.first_node, segment.node_count)),
+          views_(graph.values.size()), dense_(graph.values.size()) {}
+
+    void run() {
+        segment_.places.assign(graph_.values.size(), Place{});
+        place_constants();
+        place_io();
+        for (const Node& node : nodes_)
+            if (node.is<op::Reshape>())
+                view_reshaped(node);
+        // Backwards: what a dense part lies in is dense.
+        for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node)
+            if (const auto* slice = node->as<op::Slice>())
+                view_slice(*node, *slice);
+        for (const Node& node : nodes_)
+            if (const auto* concat = node.as<op::Concat>())
+                view_inputs(node, *concat);
+        place_scratch();
+        for (ValueId value = 0; value < graph_.values.size(); ++value)
+            if (views_[value])
+                resolve(value);
+    }
+
+private:
+    bool is_io(ValueId value) const {
+        return segment_.places[value].bytes > 0 &&
+               segment_.places[value].region != OVERTAKE_REGION_SCRATCH;
+    }
+
+    // Among the weights; where, lowering says.
+    void place_constants() {
+        for (const Node& node : nodes_)
+            for (ValueId input : node.inputs)
+                if (graph_.values[input].is_constant()) {
+                    segment_.places[input] = dense_place(graph_.values[input]);
+                    segment_.places[input].region = OVERTAKE_REGION_WEIGHTS;
+                }
+    }
+
+    // Values that cross the segment's border get regions of their own.
+    void place_io() {
+        std::vector<bool> read(graph_.values.size()), written(graph_.values.size()),
+            kept(graph_.values.size());
+        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
+            const Node& node = graph_.nodes[index];
+            const bool is_here = index - segment_.first_node < segment_.node_count;
+            for (ValueId input : node.inputs)
+                (is_here ? read : kept)[input] = true;
+            written[node.output] = is_here;
+        }
+        for (ValueId output : graph_.outputs)
+            kept[output] = true;
+        for (ValueId value = 0; value < graph_.values.size(); ++value) {
+            if (graph_.values[value].is_constant() ||
+                (written[value] ? !kept[value] : !read[value]))
+                continue;
+            if (OVERTAKE_REGION_IO + segment_.io.size() == OVERTAKE_MAX_REGIONS)
+                throw CompileError(
+                    graph_.name,
+                    "between '" + graph_.nodes[segment_.first_node].name + "' and '" +
+                        graph_.nodes[segment_.first_node + segment_.node_count - 1].name +
+                        "' the device would have more than " +
+                        std::to_string(OVERTAKE_MAX_REGIONS - OVERTAKE_REGION_IO) +
+                        " inputs and outputs, which a job cannot name; join some with Concat or "
+                        "move nodes with --run-on-cpu");
+            Place place = dense_place(graph_.values[value]);
+            place.region = OVERTAKE_REGION_IO + static_cast<std::uint32_t>(segment_.io.size());
+            segment_.places[value] = place;
+            segment_.io.push_back({value, written[value]});
+        }
+    }
+
+    // Operators read channels in blocks, so a view begins at one; a row has to hold its pixels.
+    bool can_view(const View& view, ValueId id) const {
+        const Value& part = graph_.values[id];
+        const Value& whole = graph_.values[view.whole];
+        return !dense_[id] && view.stretches[axis_channels].first % OVERTAKE_CHANNEL_ALIGN == 0 &&
+               (view.stretches[axis_width].step == 1 ||
+                std::uint64_t{part.width} * view.stretches[axis_width].step <=
+                    std::uint64_t{whole.width} * view.stretches[axis_height].step);
+    }
+
+    bool has_whole_rows(const View& view, ValueId id) const {
+        const Value &part = graph_.values[id], &whole = graph_.values[view.whole];
+        return part.width == whole.width && part.channels == whole.channels &&
+               view.stretches[axis_height].step == 1;
+    }
+
+    // Both are dense, so the same bytes serve.
+    void view_reshaped(const Node& node) {
+        dense_[node.inputs[0]] = dense_[node.output] = true;
+        if (!is_io(node.output))
+            views_[node.output] = View{node.inputs[0], {}, true};
+    }
+
+    // What a slice shows stays where it is.
+    void view_slice(const Node& node, const op::Slice& slice) {
+        const View view{node.inputs[0], slice.stretches, false};
+        if (is_io(node.output))
+            return;
+        if (dense_[node.output] && has_whole_rows(view, node.output)) {
+            dense_[view.whole] = true;
+            views_[node.output] = view;
+        } else if (can_view(view, node.output)) {
+            views_[node.output] = view;
+        }
+    }
+
+    // What a concat joins is written where it belongs, unless it has a place already.
+    void view_inputs(const Node& node, const op::Concat& concat) {
+        std::uint32_t first = 0;
+        for (ValueId input : node.inputs) {
+            View view{node.output, {}, false};
+            view.stretches[concat.axis].first = first;
+            const Value& part = graph_.values[input];
+            if (!is_io(input) && !views_[input] && can_view(view, input))
+                views_[input] = view;
+            const std::uint32_t sizes[3] = {part.channels, part.height, part.width};
+            first += sizes[concat.axis];
+        }
+    }
+
+    ValueId root(ValueId value) const {
+        while (views_[value])
+            value = views_[value]->whole;
+        return value;
+    }
+
+    void place_scratch() {
+        std::vector<std::optional<Lifetime>> lives(graph_.values.size()); // by root
+        const auto extend = [&](ValueId value, std::size_t index) {
+            auto& life = lives[root(value)];
+            if (!life)
+                life = Lifetime{0, index, index};
+            life->last = index;
+        };
+        for (std::size_t index = 0; index < nodes_.size(); ++index) {
+            const Node& node = nodes_[index];
+            extend(node.output, index);
+            for (ValueId input : node.inputs)
+                extend(input, index);
+        }
+        std::vector<Lifetime> lifetimes;
+        std::vector<ValueId> values;
+        for (ValueId value = 0; value < graph_.values.size(); ++value) {
+            if (!lives[value] || is_io(value))
+                continue;
+            segment_.places[value] = dense_place(graph_.values[value]);
+            lives[value]->bytes = segment_.places[value].bytes;
+            lifetimes.push_back(*lives[value]);
+            values.push_back(value);
+        }
+        const MemoryPlan plan = plan_memory(lifetimes, scratch_alignment);
+        for (std::size_t index = 0; index < values.size(); ++index) {
+            segment_.places[values[index]].region = OVERTAKE_REGION_SCRATCH;
+            segment_.places[values[index]].offset = plan.offsets[index];
+            segment_.scratch.push_back({values[index], plan.offsets[index], lifetimes[index].bytes,
+                                        segment_.first_node + lifetimes[index].first,
+                                        segment_.first_node + lifetimes[index].last});
+        }
+        segment_.scratch_bytes = plan.bytes;
+        if (plan.bytes > OVERTAKE_MAX_SCRATCH_BYTES)
+            throw CompileError(graph_.name, "needs " + std::to_string(plan.bytes) +
+                                                " bytes of scratch, more than " +
+                                                std::to_string(OVERTAKE_MAX_SCRATCH_BYTES) +
+                                                "; compile it for a smaller input");
+    }
+
+    void resolve(ValueId value) {
+        const View& view = *views_[value];
+        if (views_[view.whole] && segment_.places[view.whole].bytes == 0)
+            resolve(view.whole);
+        const Place& whole = segment_.places[view.whole];
+        if (view.is_reshaped) {
+            segment_.places[value] =
+                seen_as(whole, graph_.values[view.whole], graph_.values[value]);
+            return;
+        }
+        const auto& [channels, rows, columns] = view.stretches;
+        Place place = whole;
+        place.offset += channels.first + std::uint64_t{rows.first} * whole.row_stride +
+                        std::uint64_t{columns.first} * whole.pixel_stride;
+        place.row_stride = whole.row_stride * rows.step;
+        place.pixel_stride = whole.pixel_stride * columns.step;
+        segment_.places[value] = place;
+    }
+
+    const Graph& graph_;
+    ProgramSegment& segment_;
+    const std::span<const Node> nodes_;
+    std::vector<std::optional<View>> views_; // by value
+    std::vector<bool> dense_;                // by value: a reshape looks at its bytes
+};
+
+} // namespace
+
+Place seen_as(const Place& place, const Value& from, const Value& to) {
+    Place result = place;
+    if (from.channels > to.channels) { // a pixel becomes a row
+        result.pixel_stride = to.channels;
+        result.row_stride = place.pixel_stride;
+        return result;
+    }
+    if (from.channels < to.channels) // a row becomes a pixel
+        result.pixel_stride = place.row_stride;
+    result.row_stride = to.width * result.pixel_stride;
+    return result;
+}
+
+Place dense_place(const Value& value) {
+    Place place;
+    if (value.user_type == UserType::nv12) {
+        place.pixel_stride = 1;
+        place.row_stride = value.width;
+        place.bytes = std::uint64_t{value.height} * value.width * 3 / 2;
+        return place;
+    }
+    place.pixel_stride = whole_pixel(value.channels);
+    const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
+    place.bytes = row * value.height;
+    if (place.bytes > std::numeric_limits<std::uint32_t>::max())
+        throw CompileError("tensor '" + value.name + "'", "is larger than 4 GiB");
+    place.row_stride = static_cast<std::uint32_t>(row);
+    return place;
+}
+
+void place(const Graph& graph, ProgramSegment& segment) {
+    Placer(graph, segment).run();
+}
+
+} // namespace overtake::compiler

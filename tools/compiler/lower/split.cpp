@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/lower/split.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "compiler/ir/error.hpp"
+#include "compiler/lower/cut.hpp"
+#include "overtake_accel.h"
+
+namespace overtake::compiler {
+namespace {
+
+// An FC that has used up nine tenths of its time is not filled by cutting: pieces cost
+// overhead and reload weights.
+constexpr std::uint64_t full_tenths = 9;
+
+// The greatest count in 1..limit for which fits(count) holds, fits being monotone; 0 if none.
+template <typename Fits>
+std::uint32_t greatest(std::uint32_t limit, const Fits& fits) {
+    std::uint32_t low = 0, high = limit;
+    while (low < high) {
+        const std::uint32_t middle = high - (high - low) / 2;
+        if (fits(middle))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+struct Cut {
+    Step head;
+    std::vector<Step> tail;   // in order
+    std::uint64_t cycles = 0; // of all pieces
+};
+
+class Splitter {
+public:
+    // Appends pieces and FCs to `steps` and `fcs`; constants go into `constants`.
+    Splitter(Constants& constants, std::vector<Step>& steps, std::vector<FunctionCall>& fcs,
+             const ovt_profile& profile, std::uint64_t max_cycles)
+        : constants_(constants), steps_(steps), fcs_(fcs), profile_(profile),
+          max_cycles_(max_cycles) {}
+
+    // False if a smallest piece does not fit.
+    bool run(std::span<const Step> steps) {
+        queue_.assign(steps.begin(), steps.end());
+        open();
+        while (!queue_.empty()) {
+            const Step step = queue_.front();
+            const std::uint64_t room = max_cycles_ - used_;
+            if (cost(step.insn) <= room) {
+                queue_.pop_front();
+                take(step);
+            } else if (const auto cut = is_full() ? std::nullopt : cut_to_fit(step, room)) {
+                queue_.pop_front();
+                queue_.insert(queue_.begin(), cut->tail.begin(), cut->tail.end());
+                take(cut->head);
+            } else if (count_ > 0) {
+                close();
+                open();
+            } else {
+                return false;
+            }
+        }
+        if (count_ > 0)
+            close();
+        return true;
+    }
+
+private:
+    std::uint64_t cost(const overtake_insn& insn) const {
+        return ovt_insn_cycles(&profile_, &insn);
+    }
+
+    bool is_full() const { return count_ > 0 && used_ * 10 >= max_cycles_ * full_tenths; }
+
+    void open() {
+        count_ = 0;
+        used_ = profile_.fc_overhead_cycles;
+    }
+
+    void take(const Step& step) {
+        steps_.push_back(step);
+        used_ += cost(step.insn);
+        ++count_;
+    }
+
+    void close() {
+        fcs_.push_back({static_cast<std::uint32_t>(steps_.size()) - count_, count_, used_});
+    }
+
+    std::optional<Cut> cut_to_fit(const Step& step, std::uint64_t room) {
+        const auto rows = by_rows(step, room);
+        const auto channels = by_channels(step, room);
+        if (rows && channels)
+            return channels->cycles < rows->cycles ? make_channels(step, *channels) : rows;
+        if (rows)
+            return rows;
+        if (channels)
+            return make_channels(step, *channels);
+        return by_pixels(step, room);
+    }
+
+    std::optional<Cut> by_rows(const Step& step, std::uint64_t room) const {
+        const std::uint32_t height = step.insn.out.height, granule = row_step(step.insn);
+        const std::uint32_t count =
+            granule * greatest((height - 1) / granule, [&](std::uint32_t rows) {
+                return cost(cut_rows(step.insn, 0, rows * granule)) <= room;
+            });
+        if (count == 0)
+            return std::nullopt;
+        Cut cut{{cut_rows(step.insn, 0, count), step.node},
+                {{cut_rows(step.insn, count, height - count), step.node}}};
+        cut.cycles = cost(cut.head.insn) + cost(cut.tail[0].insn);
+        return cut;
+    }
+
+    // Weighed before it is made: making it appends constants.
+    struct ChannelCut {
+        std::uint32_t count;
+        std::uint64_t cycles;
+    };
+
+    std::optional<ChannelCut> by_channels(const Step& step, std::uint64_t room) const {
+        const std::uint32_t granule = channel_step(step.insn);
+        const std::uint32_t channels = step.insn.out.channels;
+        if (granule == 0)
+            return std::nullopt;
+        const std::uint32_t count =
+            granule * greatest((channels - 1) / granule, [&](std::uint32_t n) {
+                return channel_cut_cycles(profile_, step.insn, n * granule) <= room;
+            });
+        if (count == 0)
+            return std::nullopt;
+        return ChannelCut{count, channel_cut_cycles(profile_, step.insn, count) +
+                                     channel_cut_cycles(profile_, step.insn, channels - count)};
+    }
+
+    Cut make_channels(const Step& step, const ChannelCut& cut) {
+        const std::uint32_t rest = step.insn.out.channels - cut.count;
+        return {{cut_channels(step.insn, 0, cut.count, constants_), step.node},
+                {{cut_channels(step.insn, cut.count, rest, constants_), step.node}},
+                cut.cycles};
+    }
+
+    // One row is too long: part of its columns, or channels of its first pixel.
+    std::optional<Cut> by_pixels(const Step& step, std::uint64_t room) {
+        const std::uint32_t height = step.insn.out.height, width = step.insn.out.width;
+        const std::uint32_t rows = row_step(step.insn), columns_each = column_step(step.insn);
+        const Step row{cut_rows(step.insn, 0, rows), step.node};
+        // All of them, too: cut out, they leave inputs behind that no window reads.
+        const std::uint32_t count =
+            columns_each * greatest(width / columns_each, [&](std::uint32_t columns) {
+                return cost(cut_columns(row.insn, 0, columns * columns_each)) <= room;
+            });
+        std::optional<Cut> cut;
+        std::uint32_t done = count;
+        if (count > 0) {
+            cut = Cut{{cut_columns(row.insn, 0, count), step.node}, {}};
+        } else {
+            done = columns_each;
+            const Step pixel{cut_columns(row.insn, 0, columns_each), step.node};
+            const auto channels = by_channels(pixel, room);
+            if (!channels)
+                return std::nullopt;
+            cut = make_channels(pixel, *channels);
+        }
+        if (done < width)
+            cut->tail.push_back({cut_columns(row.insn, done, width - done), step.node});
+        if (height > rows)
+            cut->tail.push_back({cut_rows(step.insn, rows, height - rows), step.node});
+        return cut;
+    }
+
+    Constants& constants_;
+    std::vector<Step>& steps_;
+    std::vector<FunctionCall>& fcs_;
+    const ovt_profile& profile_;
+    const std::uint64_t max_cycles_;
+    std::deque<Step> queue_;
+    std::uint32_t count_ = 0; // steps in the open FC
+    std::uint64_t used_ = 0;  // cycles of the open FC
+};
+
+// The dearest of an instruction's smallest pieces.  What windows read shrinks at the borders and
+// rows and columns do so independently of each other.
+std::uint64_t smallest_piece(const overtake_insn& insn, const ovt_profile& profile) {
+    std::uint64_t dearest = 0;
+    overtake_insn row = insn;
+    const std::uint32_t rows = row_step(insn), columns = column_step(insn);
+    const auto inputs = [](const overtake_insn& piece) {
+        return std::uint64_t{piece.in[0].height} * piece.in[0].width;
+    };
+    for (std::uint32_t y = 0; y < insn.out.height; y += rows) {
+        const overtake_insn candidate = cut_rows(insn, y, rows);
+        if (inputs(candidate) >= inputs(row) || y == 0)
+            row = candidate;
+    }
+    const std::uint32_t granule = channel_step(insn);
+    for (std::uint32_t x = 0; x < insn.out.width; x += columns) {
+        const overtake_insn pixel = cut_columns(row, x, columns);
+        const std::uint64_t cycles = granule == 0 || granule >= insn.out.channels
+                                         ? ovt_insn_cycles(&profile, &pixel)
+                                         : channel_cut_cycles(profile, pixel, granule);
+        dearest = std::max(dearest, cycles);
+    }
+    return dearest;
+}
+
+// Replaces the steps by their pieces and makes the FCs, segment by segment.
+bool split_segments(Program& program, const ovt_profile& profile, std::uint64_t max_cycles) {
+    std::vector<Step> pieces;
+    for (ProgramSegment& segment : program.segments) {
+        const std::span<const Step> steps =
+            std::span(program.steps).subspan(segment.first_step, segment.step_count);
+        segment.first_step = pieces.size();
+        segment.first_fc = program.fcs.size();
+        if (!Splitter(program.constants, pieces, program.fcs, profile, max_cycles).run(steps))
+            return false;
+        segment.step_count = pieces.size() - segment.first_step;
+        segment.fc_count = program.fcs.size() - segment.first_fc;
+    }
+    program.steps = std::move(pieces);
+    return true;
+}
+
+} // namespace
+
+std::uint64_t smallest_max_cycles(const Program& program, const ovt_profile& profile) {
+    std::uint64_t dearest = 0;
+    for (const Step& step : program.steps)
+        dearest = std::max(dearest, smallest_piece(step.insn, profile));
+    return dearest + profile.fc_overhead_cycles;
+}
+
+void split(const Graph& graph, Program& program, const ovt_profile& profile,
+           std::uint64_t max_cycles) {
+    program.fcs.clear();
+    if (max_cycles == 0) {
+        split_segments(program, profile, std::numeric_limits<std::uint64_t>::max());
+        return;
+    }
+    const std::uint64_t smallest = smallest_max_cycles(program, profile);
+    if (max_cycles < smallest || !split_segments(program, profile, max_cycles)) {
+        const std::uint64_t microseconds =
+            (smallest * 1000 + profile.clock_khz - 1) / profile.clock_khz;
+        throw CompileError("--max-time-per-fc", "is below the smallest piece of '" + graph.name +
+                                                    "'; the smallest possible value is " +
+                                                    std::to_string(microseconds));
+    }
+    for (const ProgramSegment& segment : program.segments)
+        if (segment.fc_count > OVERTAKE_MAX_FCS)
+            throw CompileError("--max-time-per-fc", "gives " + std::to_string(segment.fc_count) +
+                                                        " FCs, more than a job may have (" +
+                                                        std::to_string(OVERTAKE_MAX_FCS) +
+                                                        "); choose a greater value");
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/onnx/checks.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "compiler/ir/error.hpp"
+#include "compiler/ir/limits.hpp"
+#include "compiler/onnx/file.hpp"
+#include "compiler/onnx/remove_qdq.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+bool has_graph(const onnx::NodeProto& node) {
+    return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+        return attribute.has_g() || attribute.graphs_size() > 0;
+    });
+}
+
+// Of ONNX itself libonnx checks how many inputs and outputs each operator has; of others nothing,
+// and nothing but quantised operators is known.  Graphs in nodes are taken by no operator here, and
+// libonnx would walk through them.
+void check_operators(const onnx::ModelProto& model, const std::string& path) {
+    for (const auto& node : model.graph().node()) {
+        const bool is_onnx = node.domain().empty() || node.domain() == "ai.onnx";
+        const bool is_known =
+            is_onnx || (node.domain() == "com.microsoft" && is_quantised_operator(node.op_type()));
+        const std::string& name =
+            node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+        const std::string place = "node '" + name + "' (" + node.op_type() + "): ";
+        if (!is_known || has_graph(node))
+            throw CompileError(path, place + "the operator is not supported");
+        if (node.output_size() == 0)
+            throw CompileError(path, place + "has no output");
+    }
+}
+
+// libonnx divides by these and by their products.
+void check_divisors(const onnx::ModelProto& model, const std::string& path) {
+    constexpr std::int64_t most = 1 << 30;
+    static const std::set<std::string> names = {"strides", "dilations", "kernel_shape", "group",
+                                                "blocksize"};
+    const auto fits = [](std::int64_t number) { return number >= 1 && number <= most; };
+    for (const auto& node : model.graph().node())
+        for (const auto& attribute : node.attribute())
+            if (names.contains(attribute.name()) && ((attribute.has_i() && !fits(attribute.i())) ||
+                                                     !std::ranges::all_of(attribute.ints(), fits)))
+                throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
+                                             "): " + attribute.name() + " must lie in 1.." +
+                                             std::to_string(most));
+}
+
+// Bytes of an element as raw data; 0 for what is not known here.
+std::size_t raw_size(int type) {
+    switch (type) {
+    case onnx::TensorProto::DOUBLE:
+    case onnx::TensorProto::INT64:
+    case onnx::TensorProto::UINT64:
+    case onnx::TensorProto::COMPLEX64:
+        return 8;
+    case onnx::TensorProto::FLOAT:
+    case onnx::TensorProto::INT32:
+    case onnx::TensorProto::UINT32:
+        return 4;
+    case onnx::TensorProto::FLOAT16:
+    case onnx::TensorProto::BFLOAT16:
+    case onnx::TensorProto::INT16:
+    case onnx::TensorProto::UINT16:
+        return 2;
+    case onnx::TensorProto::INT8:
+    case onnx::TensorProto::UINT8:
+    case onnx::TensorProto::BOOL:
+        return 1;
+    case onnx::TensorProto::COMPLEX128:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+// How many elements a tensor holds; nothing where they are not whole or of no known size.
+std::optional<std::size_t> held_elements(const onnx::TensorProto& tensor) {
+    if (tensor.has_raw_data()) {
+        const std::size_t size = raw_size(tensor.data_type());
+        if (size == 0 || tensor.raw_data().size() % size != 0)
+            return std::nullopt;
+        return tensor.raw_data().size() / size;
+    }
+    switch (tensor.data_type()) {
+    case onnx::TensorProto::FLOAT:
+        return static_cast<std::size_t>(tensor.float_data_size());
+    case onnx::TensorProto::COMPLEX64:
+        return static_cast<std::size_t>(tensor.float_data_size() / 2);
+    case onnx::TensorProto::DOUBLE:
+        return static_cast<std::size_t>(tensor.double_data_size());
+    case onnx::TensorProto::COMPLEX128:
+        return static_cast<std::size_t>(tensor.double_data_size() / 2);
+    case onnx::TensorProto::INT64:
+        return static_cast<std::size_t>(tensor.int64_data_size());
+    case onnx::TensorProto::UINT32:
+    case onnx::TensorProto::UINT64:
+        return static_cast<std::size_t>(tensor.uint64_data_size());
+    case onnx::TensorProto::STRING:
+        return static_cast<std::size_t>(tensor.string_data_size());
+    default:
+        return static_cast<std::size_t>(tensor.int32_data_size());
+    }
+}
+
+// libonnx copies as many bytes as there are to where as many elements as there may be whole have
+// place, and reads scalars of tensors that have none.
+void check_elements(const onnx::TensorProto& tensor, const std::string& path) {
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+        return;
+    std::size_t count = 1;
+    bool is_possible = true;
+    for (const std::int64_t size : tensor.dims())
+        is_possible = is_possible && size >= 0 &&
+                      !__builtin_mul_overflow(count, static_cast<std::size_t>(size), &count);
+    if (!is_possible)
+        throw CompileError(path, "constant '" + tensor.name() + "' has an impossible shape");
+    if (held_elements(tensor) != count)
+        throw CompileError(path, "constant '" + tensor.name() +
+                                     "' has more or fewer elements than its shape says");
+}
+
+void check_constants(const onnx::ModelProto& model, const std::string& path) {
+    for (const auto& tensor : model.graph().initializer())
+        check_elements(tensor, path);
+    for (const auto& node : model.graph().node())
+        for (const auto& attribute : node.attribute()) {
+            if (attribute.has_t())
+                check_elements(attribute.t(), path);
+            for (const auto& tensor : attribute.tensors())
+                check_elements(tensor, path);
+        }
+}
+
+// libonnx counts down some of these one stride at a time.
+void check_dimensions(const onnx::GraphProto& graph, const std::string& path) {
+    for (const auto* infos : {&graph.input(), &graph.output(), &graph.value_info()})
+        for (const auto& info : *infos)
+            for (const auto& dimension : info.type().tensor_type().shape().dim())
+                if (dimension.dim_value() > max_elements)
+                    throw CompileError(path, "tensor '" + info.name() + "' has more than " +
+                                                 std::to_string(max_elements) + " elements");
+}
+
+// libonnx's conversion follows null pointers where a name is not that of a value, and its inference
+// believes what is said in passing of an input rather than the input.
+void check_names(onnx::ModelProto& model, const std::string& path) {
+    auto& graph = *model.mutable_graph();
+    std::set<std::string> names, made;
+    for (const auto& input : graph.input())
+        names.insert(input.name());
+    for (const auto& tensor : graph.initializer())
+        if (model.ir_version() >= 4)
+            names.insert(tensor.name());
+    for (const auto& node : graph.node()) {
+        made.insert(node.output().begin(), node.output().end());
+        for (const std::string& input : node.input())
+            if (!input.empty() && !names.contains(input))
+                throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
+                                             "): nothing makes its input '" + input + "'");
+        names.insert(node.output().begin(), node.output().end());
+    }
+    for (const auto& output : graph.output())
+        if (!names.contains(output.name()))
+            throw CompileError(path, "nothing makes the output '" + output.name() + "'");
+    auto& infos = *graph.mutable_value_info();
+    for (int index = infos.size() - 1; index >= 0; --index)
+        if (!made.contains(infos[index].name()))
+            infos.DeleteSubrange(index, 1);
+}
+
+using Dimensions = std::vector<std::int64_t>;
+
+// Of a tensor that a node in front of `end` makes, or none, as far as they are known: -1 is any.
+std::optional<Dimensions> dimensions_of(const onnx::ModelProto& model, std::string name, int end) {
+    const auto& graph = model.graph();
+    const auto known = [&](const auto& infos) -> std::optional<Dimensions> {
+        for (const auto& info : infos)
+            if (info.name() == name && info.type().tensor_type().has_shape()) {
+                Dimensions dimensions;
+                for (const auto& dimension : info.type().tensor_type().shape().dim())
+                    dimensions.push_back(dimension.has_dim_value() ? dimension.dim_value() : -1);
+                return dimensions;
+            }
+        return std::nullopt;
+    };
+    const auto of_constant = [](const onnx::TensorProto& tensor) {
+        return Dimensions(tensor.dims().begin(), tensor.dims().end());
+    };
+    if (const auto dimensions = known(graph.value_info())) // which is what inference believes
+        return dimensions;
+    // What keeps the shape is passed over.
+    for (int index = end - 1; index >= 0; --index) {
+        const auto& node = graph.node(index);
+        if (std::ranges::find(node.output(), name) == node.output().end())
+            continue;
+        const onnx::TensorProto* constant = Attributes(node).tensor("value");
+        if (node.op_type() == "Constant" && constant)
+            return of_constant(*constant);
+        if (node.op_type() != "DequantizeLinear" && node.op_type() != "QuantizeLinear" &&
+            node.op_type() != "Identity" && node.op_type() != "Cast")
+            break;
+        name = node.input(0);
+    }
+    for (const auto& tensor : graph.initializer())
+        if (tensor.name() == name)
+            return of_constant(tensor);
+    return known(graph.input());
+}
+
+// libonnx takes the dimensions of a convolution's weights without looking how many there are, and
+// goes by kernel_shape where it contradicts them.
+void check_weights(const onnx::ModelProto& model, const std::string& path) {
+    static const std::map<std::string, int> weights_inputs = {
+        {"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}};
+    for (int index = 0; index < model.graph().node_size(); ++index) {
+        const auto& node = model.graph().node(index);
+        const auto found = weights_inputs.find(node.op_type());
+        if (found == weights_inputs.end() || node.input_size() <= found->second)
+            continue;
+        const std::string& weights = node.input(found->second);
+        const auto dimensions = dimensions_of(model, weights, index);
+        if (!dimensions)
+            continue;
+        const std::string place = "node '" + node.name() + "' (" + node.op_type() + "): ";
+        if (dimensions->size() < 3)
+            throw CompileError(path,
+                               place + "input '" + weights + "' has less than three dimensions");
+        const auto fits = [](std::int64_t said, std::int64_t is) { return is < 0 || said == is; };
+        const auto kernel = Attributes(node).integers("kernel_shape", {});
+        if (!kernel.empty() && !std::ranges::equal(kernel, std::span(*dimensions).subspan(2), fits))
+            throw CompileError(path, place + "its kernel_shape is not that of its weights");
+    }
+}
+
+} // namespace
+
+void check_text(const onnx::GraphProto& graph, const std::string& path) {
+    const auto check = [&](const std::string& name) {
+        if (std::ranges::any_of(name, is_control))
+            throw CompileError(path, "a name holds control characters: '" + one_line(name) +
+                                         "'; rename it");
+    };
+    for (const auto* infos : {&graph.input(), &graph.output(), &graph.value_info()})
+        for (const auto& info : *infos)
+            check(info.name());
+    for (const auto& tensor : graph.initializer())
+        check(tensor.name());
+    for (const auto& node : graph.node()) {
+        check(node.name());
+        check(node.op_type());
+        std::ranges::for_each(node.input(), check);
+        std::ranges::for_each(node.output(), check);
+        for (const auto& attribute : node.attribute())
+            if (attribute.has_t())
+                check(attribute.t().name());
+    }
+}
+
+void check_contents(const onnx::ModelProto& model, const std::string& path) {
+    check_operators(model, path);
+    check_constants(model, path);
+    check_divisors(model, path);
+    check_dimensions(model.graph(), path);
+}
+
+void check_references(onnx::ModelProto& model, const std::string& path) {
+    check_names(model, path);
+    check_weights(model, path);
+}
+
+} // namespace overtake::compiler

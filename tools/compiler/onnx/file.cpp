@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/onnx/file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <optional>
+#include <stdexcept>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+
+#include "compiler/ir/error.hpp"
+#include "compiler/ir/limits.hpp"
+#include "compiler/onnx/checks.hpp"
+#include "compiler/onnx/fuse_layer_norm.hpp"
+#include "compiler/onnx/fuse_space_to_depth.hpp"
+#include "compiler/onnx/libonnx.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+constexpr int oldest_opset = 6;
+constexpr int target_opset = 13;
+constexpr int newest_opset = 17;
+
+// Protobuf complains on stderr by itself; its complaint becomes part of our one line.
+class ProtobufSilence {
+    google::protobuf::LogSilencer silencer_;
+};
+
+// What may stand beside an ONNX file and is none.
+void refuse_other_files(const std::string& path, std::ifstream& file) {
+    std::string start(8, '\0');
+    file.read(start.data(), static_cast<std::streamsize>(start.size()));
+    if (file.gcount() == 0)
+        throw CompileError(path, "is empty; export the network again");
+    file.clear();
+    file.seekg(0);
+    if (start.compare(4, 4, "OVM1") == 0 || start.compare(4, 4, "OVP1") == 0)
+        throw CompileError(path, "is a compiled model already; name the ONNX file it came from");
+    if (start.starts_with("\x93NUMPY"))
+        throw CompileError(path, "is an array; name an ONNX file, and samples with --calibration");
+}
+
+onnx::ModelProto parse(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        throw CompileError(path, "is a directory; name an ONNX file");
+    std::ifstream file(path, std::ios::binary);
+    if (!file)
+        throw CompileError(path, std::string(std::strerror(errno)) + "; name a readable ONNX file");
+    if (std::filesystem::is_regular_file(path, error))
+        refuse_other_files(path, file);
+    const ProtobufSilence silence;
+    google::protobuf::io::IstreamInputStream stream(&file);
+    google::protobuf::io::CodedInputStream coded(&stream);
+    coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
+    onnx::ModelProto model;
+    if (!model.ParseFromCodedStream(&coded) || !model.has_graph())
+        throw CompileError(path, "not an ONNX model; is the file whole?");
+    return model;
+}
+
+int default_opset(const onnx::ModelProto& model, const std::string& path) {
+    for (const auto& import : model.opset_import())
+        if (import.domain().empty() || import.domain() == "ai.onnx")
+            return static_cast<int>(import.version());
+    throw CompileError(path, "names no opset; export it again with opset 13");
+}
+
+using Shapes = std::map<std::string, std::vector<std::int64_t>>;
+
+// What the file says of tensors behind the inputs holds for its own shapes only.
+void forget_shapes(onnx::ModelProto& model) {
+    model.mutable_graph()->clear_value_info();
+    for (auto& output : *model.mutable_graph()->mutable_output())
+        if (output.type().has_tensor_type())
+            output.mutable_type()->mutable_tensor_type()->clear_shape();
+}
+
+// The shapes that the user gives, and a batch of 1 where none is.
+void set_input_shapes(onnx::ModelProto& model, const Shapes& shapes, const std::string& path) {
+    for (const auto& [name, shape] : shapes)
+        if (std::ranges::none_of(model.graph().input(), [&name = name](const auto& input) {
+                return input.name() == name;
+            }))
+            throw CompileError("--input-shape " + name, path + " has no such input");
+    bool is_other = false;
+    for (auto& input : *model.mutable_graph()->mutable_input()) {
+        if (const auto given = shapes.find(input.name());
+            given != shapes.end() && input.type().has_tensor_type()) {
+            auto* dimensions = input.mutable_type()->mutable_tensor_type()->mutable_shape();
+            const bool fits = dimensions->dim_size() == 0 ||
+                              dimensions->dim_size() == static_cast<int>(given->second.size());
+            if (!fits)
+                throw CompileError("--input-shape " + input.name(),
+                                   path + ": the input has " +
+                                       std::to_string(dimensions->dim_size()) + " dimensions");
+            for (int axis = 0; axis < dimensions->dim_size(); ++axis)
+                is_other = is_other || (dimensions->dim(axis).has_dim_value() &&
+                                        dimensions->dim(axis).dim_value() !=
+                                            given->second[static_cast<std::size_t>(axis)]);
+            dimensions->clear_dim();
+            for (std::int64_t size : given->second)
+                dimensions->add_dim()->set_dim_value(size);
+            continue;
+        }
+        if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape())
+            continue;
+        auto* shape = input.mutable_type()->mutable_tensor_type()->mutable_shape();
+        if (shape->dim_size() > 0 && !shape->dim(0).has_dim_value())
+            shape->mutable_dim(0)->set_dim_value(1);
+    }
+    if (is_other)
+        forget_shapes(model);
+}
+
+std::string external_entry(const onnx::TensorProto& tensor, const std::string& key) {
+    for (const auto& entry : tensor.external_data())
+        if (entry.key() == key)
+            return entry.value();
+    return "";
+}
+
+// Constants that lie in files beside the model's, nowhere else.
+void read_external_data(onnx::ModelProto& model, const std::string& path) {
+    for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+        if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
+            continue;
+        const std::string what = "constant '" + tensor.name() + "' ";
+        const std::filesystem::path location = external_entry(tensor, "location");
+        if (location.empty() || location.is_absolute() ||
+            std::ranges::find(location, std::filesystem::path("..")) != location.end())
+            throw CompileError(path, what + "lies outside the model's directory");
+        const auto number = [&](const char* key) {
+            const std::string text = external_entry(tensor, key);
+            return text.empty() ? 0ull : std::strtoull(text.c_str(), nullptr, 10);
+        };
+        const auto file_path = std::filesystem::path(path).parent_path() / location;
+        std::error_code error;
+        const std::uint64_t size = std::filesystem::file_size(file_path, error);
+        const std::uint64_t offset = number("offset");
+        const std::uint64_t length =
+            number("length") > 0 || error ? number("length") : size - offset;
+        if (error || offset > size || length > size - offset)
+            throw CompileError(path, what + "lies in " + one_line(location.string()) +
+                                         ", which does not hold it; is the file beside the model?");
+        std::ifstream file(file_path, std::ios::binary);
+        std::string data(length, '\0');
+        file.seekg(static_cast<std::streamoff>(offset));
+        if (!file.read(data.data(), static_cast<std::streamsize>(length)))
+            throw CompileError(path, what + "cannot be read from " + one_line(location.string()));
+        tensor.set_raw_data(std::move(data));
+        tensor.clear_external_data();
+        tensor.set_data_location(onnx::TensorProto::DEFAULT);
+    }
+}
+
+} // namespace
+
+onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
+                           const Shapes& input_shapes) {
+    onnx::ModelProto model = parse(path);
+    const int opset = default_opset(model, path);
+    if (opset < oldest_opset || opset > newest_opset)
+        throw CompileError(path, "opset " + std::to_string(opset) +
+                                     " is not supported; export it with opset 13 to 17");
+    Libonnx libonnx(path);
+    try {
+        check_text(model.graph(), path);
+        read_external_data(model, path);
+        model.clear_functions(); // what calls them is of another domain
+        model.clear_training_info();
+        check_contents(model, path);
+        libonnx.check(model);
+        check_references(model, path);
+        set_input_shapes(model, input_shapes, path);
+        if (opset < target_opset)
+            libonnx.convert(model, target_opset);
+        given = remove_qdq(model, path);
+        libonnx.infer_shapes(model);
+        fuse_layer_norm(model);
+        fuse_space_to_depth(model);
+        remove_dead_nodes(model);
+    } catch (const std::bad_alloc&) {
+        throw CompileError(path, "there is not enough memory for it");
+    } catch (const std::length_error&) {
+        throw CompileError(path, "is larger than memory can be");
+    }
+    return model;
+}
+
+Constant read_constant(const onnx::TensorProto& tensor, const std::string& place) {
+    const std::string what = "constant '" + tensor.name() + "' ";
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+        throw CompileError(place,
+                           what + "lies outside the file; save the model with its data inside");
+    Constant constant;
+    std::size_t count = 1, without_zeros = 1; // no product of some of the sizes overflows
+    for (std::int64_t size : tensor.dims()) {
+        constant.shape.push_back(size);
+        count *= static_cast<std::size_t>(size);
+        if (size < 0 || size > max_elements ||
+            (without_zeros *= static_cast<std::size_t>(std::max<std::int64_t>(size, 1))) >
+                static_cast<std::size_t>(max_elements))
+            throw CompileError(place, what + "has an impossible shape");
+    }
+    const auto fill = [&](auto& target, const auto& repeated) {
+        using Element = typename std::decay_t<decltype(target)>::value_type;
+        const std::string& raw = tensor.raw_data();
+        if (tensor.has_raw_data()
+                ? raw.size() / sizeof(Element) != count || raw.size() % sizeof(Element) != 0
+                : static_cast<std::size_t>(repeated.size()) != count)
+            throw CompileError(place, what + "has more or fewer elements than its shape says");
+        if (tensor.has_raw_data()) {
+            target.resize(count);
+            if (count > 0)
+                std::memcpy(target.data(), raw.data(), raw.size());
+        } else {
+            target.assign(repeated.begin(), repeated.end());
+        }
+    };
+    // Of another type than it is kept in.
+    const auto convert = [&](auto element, auto& target, const auto& repeated) {
+        std::vector<decltype(element)> read;
+        fill(read, repeated);
+        target.assign(read.begin(), read.end());
+    };
+    switch (tensor.data_type()) {
+    case onnx::TensorProto::FLOAT:
+        fill(constant.floats, tensor.float_data());
+        break;
+    case onnx::TensorProto::DOUBLE:
+        convert(double{}, constant.floats, tensor.double_data());
+        break;
+    case onnx::TensorProto::INT64:
+        fill(constant.integers, tensor.int64_data());
+        break;
+    case onnx::TensorProto::INT32:
+        convert(std::int32_t{}, constant.integers, tensor.int32_data());
+        break;
+    case onnx::TensorProto::UINT8:
+        convert(std::uint8_t{}, constant.integers, tensor.int32_data());
+        break;
+    case onnx::TensorProto::INT8:
+        convert(std::int8_t{}, constant.integers, tensor.int32_data());
+        break;
+    case onnx::TensorProto::BOOL:
+        convert(std::uint8_t{}, constant.integers, tensor.int32_data());
+        break;
+    default:
+        throw CompileError(place, what + "is of type " +
+                                      onnx::TensorProto::DataType_Name(tensor.data_type()) +
+                                      ", which is not supported; export the model in float32");
+    }
+    return constant;
+}
+
+void write_constant(const Constant& constant, const std::string& name, onnx::TensorProto& tensor) {
+    tensor.set_name(name);
+    for (std::int64_t size : constant.shape)
+        tensor.add_dims(size);
+    const bool is_integer = !constant.integers.empty();
+    tensor.set_data_type(is_integer ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT);
+    if (is_integer)
+        tensor.mutable_int64_data()->Assign(constant.integers.begin(), constant.integers.end());
+    else
+        tensor.mutable_float_data()->Assign(constant.floats.begin(), constant.floats.end());
+}
+
+std::optional<std::vector<std::int64_t>> static_shape(const onnx::ValueInfoProto& info) {
+    if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape())
+        return std::nullopt;
+    std::vector<std::int64_t> shape;
+    for (const auto& dimension : info.type().tensor_type().shape().dim()) {
+        if (!dimension.has_dim_value() || dimension.dim_value() < 1)
+            return std::nullopt;
+        shape.push_back(dimension.dim_value());
+    }
+    return shape;
+}
+
+const onnx::AttributeProto* Attributes::find(const std::string& name) const {
+    for (const auto& attribute : node_.attribute())
+        if (attribute.name() == name)
+            return &attribute;
+    return nullptr;
+}
+
+std::int64_t Attributes::integer(const std::string& name, std::int64_t otherwise) const {
+    const auto* attribute = find(name);
+    return attribute ? attribute->i() : otherwise;
+}
+
+float Attributes::real(const std::string& name, float otherwise) const {
+    const auto* attribute = find(name);
+    return attribute ? attribute->f() : otherwise;
+}
+
+std::string Attributes::text(const std::string& name, const std::string& otherwise) const {
+    const auto* attribute = find(name);
+    std::string value = attribute ? attribute->s() : otherwise;
+    std::ranges::replace_if(value, is_control, '?'); // it is shown where it is not known
+    return value;
+}
+
+std::vector<std::int64_t> Attributes::integers(const std::string& name,
+                                               std::vector<std::int64_t> otherwise) const {
+    const auto* attribute = find(name);
+    if (!attribute)
+        return otherwise;
+    return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+std::vector<float> Attributes::reals(const std::string& name) const {
+    const auto* attribute = find(name);
+    if (!attribute)
+        return {};
+    return {attribute->floats().begin(), attribute->floats().end()};
+}
+
+const onnx::TensorProto* Attributes::tensor(const std::string& name) const {
+    const auto* attribute = find(name);
+    return attribute && attribute->has_t() ? &attribute->t() : nullptr;
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// ONNX files through libonnx: read, checked, in a known opset, every shape inferred.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "compiler/onnx/remove_qdq.hpp"
+
+namespace overtake::compiler {
+
+/// Reads `path`, checks it, raises opsets below 13 to 13 (13 to 17 mean the same for every
+/// operator that import knows), sets a symbolic batch to 1, makes a quantised model a float one
+/// with `given` scales, and infers shapes.  Throws CompileError naming the file.
+/// `input_shapes` are of inputs by name.
+onnx::ModelProto
+load_onnx(const std::string& path, GivenScales& given,
+          const std::map<std::string, std::vector<std::int64_t>>& input_shapes = {});
+
+/// A constant of the model.  Exactly one of the two vectors is filled.
+struct Constant {
+    std::vector<std::int64_t> shape;
+    std::vector<float> floats;
+    std::vector<std::int64_t> integers;
+};
+
+/// Takes tensors of numbers stored in the file itself: reals become float32, integers and truth
+/// values int64.  Throws CompileError for others.
+Constant read_constant(const onnx::TensorProto& tensor, const std::string& place);
+
+/// The reverse.
+void write_constant(const Constant& constant, const std::string& name, onnx::TensorProto& tensor);
+
+/// The static shape, or nothing if there is none.
+std::optional<std::vector<std::int64_t>> static_shape(const onnx::ValueInfoProto& info);
+
+/// The attributes of one node, with ONNX's defaults given at the place of use.
+class Attributes {
+public:
+    explicit Attributes(const onnx::NodeProto& node) : node_(node) {}
+    bool has(const std::string& name) const { return find(name) != nullptr; }
+    std::int64_t integer(const std::string& name, std::int64_t otherwise) const;
+    float real(const std::string& name, float otherwise) const;
+    std::string text(const std::string& name, const std::string& otherwise) const;
+    std::vector<std::int64_t> integers(const std::string& name,
+                                       std::vector<std::int64_t> otherwise) const;
+    std::vector<float> reals(const std::string& name) const; // none if it is not there
+    const onnx::TensorProto* tensor(const std::string& name) const;
+
+private:
+    const onnx::AttributeProto* find(const std::string& name) const;
+    const onnx::NodeProto& node_;
+};
+
+} // namespace overtake::compiler

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Models that come quantised: with QuantizeLinear and DequantizeLinear around float operators
+// (QDQ), or with operators over quantised tensors (QOperator: QLinearConv and its like).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "compiler/ir/quantisation.hpp"
+
+namespace overtake::compiler {
+
+/// Scales that a model gives, by tensor name.
+struct GivenScales {
+    std::map<std::string, Quantisation> tensors;
+    std::map<std::string, std::vector<float>> weights; ///< constants; one scale, or one a channel
+
+    /// Inputs of the model that are bytes, whether unsigned.
+    std::map<std::string, bool> bytes;
+
+    bool empty() const { return tensors.empty() && weights.empty(); }
+};
+
+/// Rewrites a model into the float model that it quantises, and returns the scales that it gave;
+/// does nothing to a model without 8-bit tensors.  Where a tensor is rounded stays visible: a Clip
+/// to what its 8 bits hold, whose output has a given scale.  Unsigned zero points become signed
+/// ones.  Takes 8-bit tensors with one scale and 8-bit constants with one or one a channel.
+/// Inputs and outputs of the model that are 8-bit become the numbers that their bytes are.  Throws
+/// CompileError naming file, node, operator and reason.
+GivenScales remove_qdq(onnx::ModelProto& model, const std::string& path);
+
+/// Whether remove_qdq() deals with operators of this type.
+bool is_quantised_operator(const std::string& type);
+
+} // namespace overtake::compiler

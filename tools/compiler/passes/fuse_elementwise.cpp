@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/passes/fuse_elementwise.hpp"
+
+#include <algorithm>
+
+namespace overtake::compiler {
+namespace {
+
+using Function = std::function<float(float)>;
+
+// What a value is: a function of each element of `root`, made of `size` nodes.  Every value is the
+// identity of itself.
+struct Expression {
+    ValueId root;
+    Function function = nullptr; // null: the identity
+    int size = 0;
+};
+
+// Functions that people write are shorter, and evaluating one costs as much.
+constexpr int most_nodes = 64;
+
+float apply(const Function& function, float x) {
+    return function ? function(x) : x;
+}
+
+float (*combination(const op::Pair& pair))(float, float) {
+    switch (pair.kind) {
+    case op::Pair::Kind::add:
+        return [](float a, float b) { return a + b; };
+    case op::Pair::Kind::subtract:
+        return [](float a, float b) { return a - b; };
+    case op::Pair::Kind::multiply:
+        return [](float a, float b) { return a * b; };
+    case op::Pair::Kind::maximum:
+        return [](float a, float b) { return std::max(a, b); };
+    case op::Pair::Kind::minimum:
+        return [](float a, float b) { return std::min(a, b); };
+    }
+    return nullptr;
+}
+
+class Composer {
+public:
+    explicit Composer(Graph& graph) : graph_(graph) {
+        for (ValueId value = 0; value < graph.values.size(); ++value)
+            expressions_.push_back(Expression{value});
+    }
+
+    void run() {
+        for (Node& node : graph_.nodes) {
+            const auto expression = expression_of(node);
+            if (!expression || expression->size > most_nodes)
+                continue;
+            expressions_[node.output] = clamped(*expression, node);
+            const bool is_direct = node.inputs.size() == 1 && expression->root == node.inputs[0];
+            if (is_direct)
+                continue;
+            make_activation(node, *expression);
+        }
+    }
+
+private:
+    // What a node that reads the value sees.
+    Expression operand(ValueId value) const {
+        const Expression& expression = expressions_[value];
+        const auto& given = graph_.values[value].given;
+        if (!given || !expression.function)
+            return expression;
+        return {expression.root,
+                [given, function = expression.function](float x) {
+                    return given->real(given->nearest(function(x)));
+                },
+                expression.size};
+    }
+
+    // Before its clamp.
+    std::optional<Expression> expression_of(const Node& node) const {
+        if (const auto* activation = node.as<op::Activation>()) {
+            const Expression in = operand(node.inputs[0]);
+            return Expression{in.root,
+                              [inner = in.function, outer = activation->function](float x) {
+                                  return apply(outer, apply(inner, x));
+                              },
+                              in.size + 1};
+        }
+        if (const auto scaling = uniform_scaling(graph_, node)) {
+            const Expression in = operand(node.inputs[0]);
+            return Expression{in.root,
+                              [inner = in.function, scaling = *scaling](float x) {
+                                  return apply(inner, x) * scaling.factor + scaling.offset;
+                              },
+                              in.size + 1};
+        }
+        const auto* pair = node.as<op::Pair>();
+        if (!pair)
+            return std::nullopt;
+        const auto combine = combination(*pair);
+        const Expression left = operand(node.inputs[0]), right = operand(node.inputs[1]);
+        if (left.root != right.root)
+            return std::nullopt;
+        return Expression{left.root,
+                          [combine, first = left.function, second = right.function](float x) {
+                              return combine(apply(first, x), apply(second, x));
+                          },
+                          left.size + right.size + 1};
+    }
+
+    static Expression clamped(const Expression& expression, const Node& node) {
+        if (!node.is_clamped())
+            return expression;
+        return {expression.root,
+                [function = expression.function, low = node.clamp_low,
+                 high = node.clamp_high](float x) { return std::clamp(function(x), low, high); },
+                expression.size};
+    }
+
+    static void make_activation(Node& node, const Expression& expression) {
+        node.operation = op::Activation{expression.function};
+        node.inputs = {expression.root};
+    }
+
+    Graph& graph_;
+    std::vector<Expression> expressions_; // by value
+};
+
+} // namespace
+
+bool is_scaling(const Graph& graph, const Node& node) {
+    if (!is_depthwise(node))
+        return false;
+    const auto& convolution = *node.as<op::Convolution>();
+    if (convolution.weights.size() != convolution.bias.size())
+        return false;
+    const Window& window = convolution.window;
+    const Value &in = graph.values[node.inputs[0]], &out = graph.values[node.output];
+    return window.stride_height == 1 && window.stride_width == 1 && window.pad_top == 0 &&
+           window.pad_left == 0 && in.height == out.height && in.width == out.width;
+}
+
+std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& node) {
+    const auto differ = [](const std::vector<float>& numbers) {
+        return std::ranges::adjacent_find(numbers, std::not_equal_to<>()) != numbers.end();
+    };
+    if (!is_scaling(graph, node))
+        return std::nullopt;
+    const std::vector<float>&weights = node.as<op::Convolution>()->weights,
+          &bias = node.as<op::Convolution>()->bias;
+    if (differ(weights) || differ(bias))
+        return std::nullopt;
+    return UniformScaling{weights[0], bias[0]};
+}
+
+// Looks as far back as functions that people write go.
+static ValueId element_root(const Graph& graph, ValueId value, int depth) {
+    const auto writer = std::ranges::find(graph.nodes, value, &Node::output);
+    if (writer == graph.nodes.end() || depth == 0)
+        return value;
+    if (writer->is<op::Activation>() || uniform_scaling(graph, *writer))
+        return element_root(graph, writer->inputs[0], depth - 1);
+    if (!writer->is<op::Pair>())
+        return value;
+    const ValueId left = element_root(graph, writer->inputs[0], depth - 1);
+    return left == element_root(graph, writer->inputs[1], depth - 1) ? left : value;
+}
+
+ValueId element_root(const Graph& graph, ValueId value) {
+    constexpr int depth = 8;
+    return element_root(graph, value, depth);
+}
+
+void fuse_elementwise(Graph& graph) {
+    Composer(graph).run();
+}
+
+} // namespace overtake::compiler

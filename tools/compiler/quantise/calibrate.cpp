@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/quantise/calibrate.hpp"
+
+#include <algorithm>
+
+#include "compiler/float/executor.hpp"
+#include "compiler/ir/error.hpp"
+
+namespace overtake::compiler {
+
+namespace {
+
+// 8 bits have a range.
+[[noreturn]] void refuse_infinity(const Graph& graph, ValueId id) {
+    const auto writer =
+        std::ranges::find_if(graph.nodes, [&](const Node& node) { return node.output == id; });
+    if (writer == graph.nodes.end())
+        throw CompileError("tensor '" + graph.values[id].name + "'",
+                           "holds NaN or infinity in the calibration samples, which 8 bits cannot; "
+                           "take those samples out");
+    throw CompileError(
+        describe(*writer),
+        "gives NaN or infinity on the calibration samples, which 8 bits cannot hold; "
+        "clip its input in the model, or run it and what reads it on the CPU with "
+        "--run-on-cpu");
+}
+
+} // namespace
+
+Calibration::Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
+                         const std::function<void(double)>& progress)
+    : on_device_(device_values(graph)), histograms_(graph.values.size()),
+      functions_(graph.values.size()), means_(graph.values.size()) {
+    find_functions(graph);
+    FloatExecutor executor(graph);
+    const int passes = method == CalibrationMethod::min_max ? 1 : 2;
+    double done = 0;
+    for (int pass = 0; pass < passes; ++pass)
+        for (const FloatValues& sample : samples) {
+            const FloatValues& values = executor.run(sample);
+            for (ValueId id = 0; id < values.size(); ++id) {
+                if (!on_device_[id])
+                    continue;
+                if (pass == 1)
+                    histograms_[id].count(values[id]);
+                else if (!histograms_[id].look(values[id]))
+                    refuse_infinity(graph, id);
+                else
+                    add_means(graph.values[id], values[id], samples.size(), means_[id]);
+            }
+            progress(++done / static_cast<double>(passes * samples.size()));
+        }
+}
+
+// A value that nothing but one function reads matters as far as the function tells it.
+void Calibration::find_functions(const Graph& graph) {
+    const std::vector<std::size_t> uses = count_uses(graph);
+    for (const Node& node : graph.nodes)
+        if (const auto* activation = node.as<op::Activation>();
+            activation && activation->function && uses[node.inputs[0]] == 1)
+            functions_[node.inputs[0]] = [function = activation->function, low = node.clamp_low,
+                                          high = node.clamp_high](float x) {
+                return std::clamp(function(x), low, high);
+            };
+}
+
+// Adds a part of the mean of each channel.
+void Calibration::add_means(const Value& value, const std::vector<float>& data, std::size_t samples,
+                            std::vector<double>& means) {
+    const std::size_t pixels = std::size_t{value.height} * value.width;
+    if (value.channels * pixels != data.size())
+        return;
+    means.resize(value.channels);
+    for (std::size_t channel = 0; channel < value.channels; ++channel) {
+        double sum = 0;
+        for (std::size_t pixel = 0; pixel < pixels; ++pixel)
+            sum += data[value.order == Order::rows ? pixel * value.channels + channel
+                                                   : channel * pixels + pixel];
+        means[channel] += sum / static_cast<double>(pixels * samples);
+    }
+}
+
+std::vector<Range> Calibration::ranges(CalibrationMethod method, double percentile) const {
+    std::vector<Range> result;
+    for (ValueId id = 0; id < histograms_.size(); ++id) {
+        const Histogram& histogram = histograms_[id];
+        if (!on_device_[id]) {
+            result.push_back({0, 0});
+            continue;
+        }
+        switch (method) {
+        case CalibrationMethod::min_max:
+        case CalibrationMethod::best:
+            result.push_back(histogram.min_max());
+            break;
+        case CalibrationMethod::percentile:
+            result.push_back(histogram.percentile(percentile));
+            break;
+        case CalibrationMethod::mse:
+            result.push_back(histogram.least_error(functions_[id]));
+            break;
+        case CalibrationMethod::kl:
+            result.push_back(histogram.least_divergence());
+            break;
+        }
+    }
+    return result;
+}
+
+} // namespace overtake::compiler

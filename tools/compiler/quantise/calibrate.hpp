@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "compiler/inputs/samples.hpp"
+#include "compiler/ir/graph.hpp"
+#include "compiler/quantise/histogram.hpp"
+
+namespace overtake::compiler {
+
+/// How a tensor's range follows from the values it takes.
+enum class CalibrationMethod {
+    min_max,    ///< all of them
+    percentile, ///< all but the least and greatest few
+    kl,         ///< Kullback-Leibler divergence: see Histogram::least_divergence()
+    mse,        ///< mean squared error, behind a function if one follows: see
+                ///< Histogram::least_error()
+    best,       ///< of these four, what leaves the outputs nearest to float
+};
+
+/// What every value of a graph looks like over the samples.  Constant once made.
+class Calibration {
+public:
+    /// Runs the graph over the samples, twice unless min_max is all that is asked for.  `progress`
+    /// is called with 0..1.  Throws CompileError if a value is not finite.
+    Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
+                const std::function<void(double)>& progress);
+
+    /// The range of each value, by ValueId, by a method that it was made for; not by best, which
+    /// looks at more than one value.  A percentile leaves out the (100 - percentile) % least and
+    /// greatest elements.
+    std::vector<Range> ranges(CalibrationMethod method, double percentile) const;
+
+    /// The mean of each channel, by ValueId.
+    const std::vector<std::vector<double>>& channel_means() const { return means_; }
+
+private:
+    static void add_means(const Value& value, const std::vector<float>& data, std::size_t samples,
+                          std::vector<double>& means);
+
+    void find_functions(const Graph& graph);
+
+    std::vector<bool> on_device_; // what the CPU alone sees needs no range
+    std::vector<Histogram> histograms_;
+    std::vector<std::function<float(float)>> functions_; // of the value's only reader, or none
+    std::vector<std::vector<double>> means_;
+};
+
+} // namespace overtake::compiler

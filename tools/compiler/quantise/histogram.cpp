@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/quantise/histogram.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace overtake::compiler {
+namespace {
+
+constexpr std::size_t value_bins = 4096;
+constexpr std::size_t magnitude_bins = 2048;
+constexpr std::size_t least_bins = 128; // kept at least
+constexpr std::size_t bins_step = 8;    // between the cuts that are tried
+constexpr double levels = 255;          // steps of 8 bits
+
+// How badly `level_count` levels over bins 0..kept tell what the histogram holds.
+//
+// The reference has everything, what lies beyond the cut counted at its last bin, where
+// saturation puts it.  The candidate knows of each level only how much lies within it, spread
+// evenly over the level's bins that hold anything.  The Kullback-Leibler divergence of the two, the
+// bits lost by believing the candidate, sees both errors: saturated elements pile up where the
+// candidate has few, coarse levels smooth the shape away.
+double divergence(std::span<const std::uint64_t> bins, std::size_t kept, std::size_t level_count) {
+    std::uint64_t inside = 0, outside = 0;
+    for (std::size_t bin = 0; bin < bins.size(); ++bin)
+        (bin < kept ? inside : outside) += bins[bin];
+    if (inside == 0)
+        return std::numeric_limits<double>::infinity();
+    const double total = static_cast<double>(inside + outside);
+    double sum = 0;
+    for (std::size_t level = 0; level < level_count; ++level) {
+        const std::size_t first = level * kept / level_count;
+        const std::size_t last = (level + 1) * kept / level_count;
+        std::uint64_t within = 0;
+        std::size_t filled = 0;
+        for (std::size_t bin = first; bin < last; ++bin) {
+            within += bins[bin];
+            filled += bins[bin] > 0;
+        }
+        for (std::size_t bin = first; bin < last; ++bin) {
+            const std::uint64_t here = bins[bin] + (bin == kept - 1 ? outside : 0);
+            if (here == 0)
+                continue;
+            const double p = static_cast<double>(here) / total;
+            // Where the candidate has nothing, as little as can be: half an element.
+            const double q = bins[bin] > 0
+                                 ? static_cast<double>(within) / static_cast<double>(filled) /
+                                       static_cast<double>(inside)
+                                 : 0.5 / static_cast<double>(inside);
+            sum += p * std::log(p / q);
+        }
+    }
+    return sum;
+}
+
+// The squared error of all elements, each taken for the middle of its bin, behind a function.
+class ErrorOfRange {
+public:
+    ErrorOfRange(double low, double high, const std::vector<std::uint64_t>& bins,
+                 const std::function<float(float)>& function)
+        : function_(function), bins_(bins) {
+        const double size = (high - low) / static_cast<double>(bins.size());
+        for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+            const double value = low + (static_cast<double>(bin) + 0.5) * size;
+            values_.push_back(value);
+            results_.push_back(at(value));
+            slopes_.push_back(
+                function && size > 0 ? (at(value + size / 2) - at(value - size / 2)) / size : 1.0);
+        }
+    }
+
+    // Within the range a step has an error of a twelfth of its square.
+    double operator()(double low, double high) const {
+        const double step = (high - low) / levels;
+        const double lowest = at(low), highest = at(high);
+        double sum = 0;
+        for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
+            const bool is_inside = values_[bin] >= low && values_[bin] <= high;
+            const double beyond = results_[bin] - (values_[bin] < low ? lowest : highest);
+            const double error = slopes_[bin] * step;
+            sum += static_cast<double>(bins_[bin]) *
+                   (is_inside ? error * error / 12 : beyond * beyond);
+        }
+        return sum;
+    }
+
+private:
+    double at(double value) const {
+        return function_ ? double{function_(static_cast<float>(value))} : value;
+    }
+
+    const std::function<float(float)>& function_;
+    const std::vector<std::uint64_t>& bins_;
+    std::vector<double> values_, results_, slopes_; // by bin
+};
+
+} // namespace
+
+float Histogram::greatest() const {
+    return std::max(std::abs(low_), std::abs(high_));
+}
+
+bool Histogram::look(const std::vector<float>& data) {
+    bool finite = true;
+    for (float element : data) {
+        low_ = std::min(low_, element);
+        high_ = std::max(high_, element);
+        finite = finite && std::isfinite(element);
+    }
+    return finite;
+}
+
+void Histogram::count(const std::vector<float>& data) {
+    bins_.resize(value_bins);
+    magnitudes_.resize(magnitude_bins);
+    const float step = (high_ - low_) / static_cast<float>(value_bins);
+    const float magnitude_step = greatest() / static_cast<float>(magnitude_bins);
+    for (float element : data) {
+        const float position = step > 0 ? (element - low_) / step : 0.0f;
+        ++bins_[std::min(static_cast<std::size_t>(position), value_bins - 1)];
+        // Zero is exact whatever the range, and behind a Relu half of everything.
+        if (element != 0 && magnitude_step > 0)
+            ++magnitudes_[std::min(static_cast<std::size_t>(std::abs(element) / magnitude_step),
+                                   magnitude_bins - 1)];
+    }
+}
+
+Range Histogram::percentile(double percentile) const {
+    std::uint64_t total = 0;
+    for (std::uint64_t bin : bins_)
+        total += bin;
+    const double dropped = static_cast<double>(total) * (100.0 - percentile) / 100.0;
+    std::size_t first = 0, last = bins_.size();
+    for (std::uint64_t seen = 0; first < last && double(seen += bins_[first]) <= dropped;)
+        ++first;
+    for (std::uint64_t seen = 0; last > first && double(seen += bins_[last - 1]) <= dropped;)
+        --last;
+    const float step = (high_ - low_) / static_cast<float>(value_bins);
+    return {low_ + step * static_cast<float>(first), low_ + step * static_cast<float>(last)};
+}
+
+Range Histogram::least_divergence() const {
+    const float step = greatest() / static_cast<float>(magnitude_bins);
+    Range best = min_max();
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t kept = magnitude_bins; kept >= least_bins && step > 0; kept -= bins_step) {
+        const float cut = step * static_cast<float>(kept);
+        const Range range{std::max(low_, -cut), std::min(high_, cut)};
+        // Levels on the longer side of zero.
+        const double span = std::max(range.high, 0.0f) - double{std::min(range.low, 0.0f)};
+        const auto level_count = static_cast<std::size_t>(std::max(levels * cut / span, 1.0));
+        const double lost = divergence(magnitudes_, kept, std::min(level_count, kept));
+        if (lost < least) {
+            least = lost;
+            best = range;
+        }
+    }
+    return best;
+}
+
+Range Histogram::least_error(const std::function<float(float)>& function) const {
+    constexpr int cuts = 64, rounds = 2;
+    const ErrorOfRange squared_error(low_, high_, bins_, function);
+    // Zero is in every range that is quantised.
+    const double low = std::min(low_, 0.0f), high = std::max(high_, 0.0f);
+    double best_low = low, best_high = high;
+    double least = squared_error(low, high);
+    const auto look = [&](double candidate_low, double candidate_high) {
+        const double error = squared_error(candidate_low, candidate_high);
+        if (error < least) {
+            least = error;
+            best_low = candidate_low;
+            best_high = candidate_high;
+        }
+    };
+    for (int round = 0; round < rounds && high > low; ++round)
+        for (int cut = 1; cut < cuts; ++cut) {
+            const double kept = 1.0 - double(cut) / cuts;
+            if (round == 0)
+                look(low * kept, high * kept);
+            look(low * kept, best_high);
+            look(best_low, high * kept);
+        }
+    return {static_cast<float>(best_low), static_cast<float>(best_high)};
+}
+
+} // namespace overtake::compiler
