@@ -109,7 +109,7 @@ InputSamples read_file(const Port& port, const std::string& path,
     if (const std::string wrong = compiler::describe_not_finite(samples.data); !wrong.empty()) {
         if (port.is_int8)
             throw Error(EINVAL,
-                        fmt::format("{}: {}, which 8 bits cannot; take it out", path, wrong));
+                        fmt::format("{}: {}, which 8 bits cannot hold; remove it", path, wrong));
         warn(fmt::format("{}: {}, and outputs may hold it too", path, wrong));
     }
     return samples;
