@@ -234,11 +234,14 @@ void add_compile(CLI::App& app, int& status) {
         ->add_option("--profile", options->compile.profile,
                      "Device to model times for: a built-in profile or a file")
         ->capture_default_str();
-    command->add_option("--seed", options->compile.seed, "Seed of the noise used without --calibration")
+    command
+        ->add_option("--seed", options->compile.seed,
+                     "Seed of the noise used without --calibration")
         ->check(whole_number(0, 4294967295))
         ->capture_default_str();
-    command->add_option("--report", options->report,
-                        "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");
+    command->add_option(
+        "--report", options->report,
+        "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");
     command
         ->add_option("--input-shape", options->input_shapes,
                      "NAME=1x3x224x224: shape of an input with open dimensions; once per input")
@@ -248,8 +251,9 @@ void add_compile(CLI::App& app, int& status) {
                      "Run this node on the CPU; may be given several times")
         ->allow_extra_args(false);
     command
-        ->add_option("--run-on-bpu", options->compile.import.run_on_bpu,
-                     "Refuse the model if the device cannot run this node; may be given several times")
+        ->add_option(
+            "--run-on-bpu", options->compile.import.run_on_bpu,
+            "Refuse the model if the device cannot run this node; may be given several times")
         ->allow_extra_args(false);
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which ONNX operators run where, and do nothing else");

@@ -123,8 +123,8 @@ int run_demo(const DemoOptions& options) {
 void add_demo(CLI::App& app, int& status) {
     auto options = std::make_shared<DemoOptions>();
     DemoSetup& setup = options->setup;
-    auto* command =
-        app.add_subcommand("demo", "Run a detector beside a large network, with and without preemption");
+    auto* command = app.add_subcommand(
+        "demo", "Run a detector beside a large network, with and without preemption");
     command->add_option("--device", setup.device, "Device in mode timed, used by nobody else")
         ->capture_default_str();
     command->add_option("--detector", setup.networks.detector, "Model of the detector")->required();

@@ -92,30 +92,32 @@ struct Explanation {
     std::string picture; ///< what its picture shows
 };
 
-Explanation explain(const demo::Row& row, const DemoResults& results, const demo::Figures& figures) {
+Explanation explain(const demo::Row& row, const DemoResults& results,
+                    const demo::Figures& figures) {
     const double cost = ms(results.large_cost_ns);
     if (!row.large)
-        return {"The detector has the core to itself. This is as quick as it can be.",
-                fmt::format("The core is free whenever a request arrives, so it is executed at once: "
-                            "{:.1f} ms from arrival to end. In between, the core is idle.",
-                            ms(figures.p50_ns))};
-    if (!row.priority && !row.split)
-        return {"Both networks run as compiled, with the same priority.",
-                fmt::format("First come, first served: {} requests of {:.1f} ms are ahead of every "
-                            "request of the detector. The long bars below the core are the "
-                            "detector's requests from arrival to end, with a median of {:.1f} ms: the "
-                            "next ones arrive long before the first has ended.",
-                            demo::large_in_flight, cost, ms(figures.p50_ns))};
-    if (!row.split)
         return {
-            "The detector has priority 255, which enters the HIGH ring, and a core limit of 1: "
-            "it waits for at most one FC of the NORMAL ring. The large network is "
-            "unchanged.",
-            fmt::format("The detector (hatched: HIGH ring) goes ahead of everything that is "
-                        "waiting. But an FC that has begun is never interrupted, and the large "
-                        "network's lasts {:.1f} ms: a request that arrives meanwhile waits for "
-                        "its end, and takes {:.1f} ms at worst.",
-                        cost, ms(figures.max_ns))};
+            "The detector has the core to itself. This is as quick as it can be.",
+            fmt::format("The core is free whenever a request arrives, so it is executed at once: "
+                        "{:.1f} ms from arrival to end. In between, the core is idle.",
+                        ms(figures.p50_ns))};
+    if (!row.priority && !row.split)
+        return {
+            "Both networks run as compiled, with the same priority.",
+            fmt::format("First come, first served: {} requests of {:.1f} ms are ahead of every "
+                        "request of the detector. The long bars below the core are the "
+                        "detector's requests from arrival to end, with a median of {:.1f} ms: the "
+                        "next ones arrive long before the first has ended.",
+                        demo::large_in_flight, cost, ms(figures.p50_ns))};
+    if (!row.split)
+        return {"The detector has priority 255, which enters the HIGH ring, and a core limit of 1: "
+                "it waits for at most one FC of the NORMAL ring. The large network is "
+                "unchanged.",
+                fmt::format("The detector (hatched: HIGH ring) goes ahead of everything that is "
+                            "waiting. But an FC that has begun is never interrupted, and the large "
+                            "network's lasts {:.1f} ms: a request that arrives meanwhile waits for "
+                            "its end, and takes {:.1f} ms at worst.",
+                            cost, ms(figures.max_ns))};
     if (!row.priority)
         return {"The large network is compiled into short FCs. Both have the same priority.",
                 fmt::format("Now there are boundaries at which something else could run, but the "

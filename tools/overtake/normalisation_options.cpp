@@ -11,7 +11,9 @@ void add_normalisation(CLI::App& command, compiler::Normalisation& normalisation
                     "Subtracted from the pixels (0..255) of images: a number, or one per channel")
         ->delimiter(',')
         ->allow_extra_args(false);
-    command.add_option("--scale", normalisation.scale, "Factor for the pixels after that: a number, or one per channel")
+    command
+        .add_option("--scale", normalisation.scale,
+                    "Factor for the pixels after that: a number, or one per channel")
         ->delimiter(',')
         ->check(positive_number())
         ->allow_extra_args(false);

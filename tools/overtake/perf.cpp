@@ -229,7 +229,8 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
 
 void add_perf(CLI::App& app, int& status) {
     auto options = std::make_shared<PerfOptions>();
-    auto* command = app.add_subcommand("perf", "Load a device with models and measure latency and throughput");
+    auto* command =
+        app.add_subcommand("perf", "Load a device with models and measure latency and throughput");
     command
         ->add_option("MODEL", options->models,
                      "Compiled models (.ovm); several are run at the same time")

@@ -265,8 +265,8 @@ void add_task_options(CLI::App& command, RunOptions& options) {
 
 void add_run(CLI::App& app, int& status) {
     auto options = std::make_shared<RunOptions>();
-    auto* command =
-        app.add_subcommand("run", "Run a model on samples: a compiled one on a device, ONNX in float");
+    auto* command = app.add_subcommand(
+        "run", "Run a model on samples: a compiled one on a device, ONNX in float");
     command
         ->add_option("MODEL", options->model,
                      "Compiled model (.ovm), or a network (.onnx) to run in float on the CPU")
@@ -283,10 +283,9 @@ void add_run(CLI::App& app, int& status) {
         ->check(not_empty())
         ->required();
     command
-        ->add_option(
-            "--calibration", options->calibration,
-            "[INPUT=]PATH: compile the .onnx in memory with these samples, and run it in "
-            "int8")
+        ->add_option("--calibration", options->calibration,
+                     "[INPUT=]PATH: compile the .onnx in memory with these samples, and run it in "
+                     "int8")
         ->allow_extra_args(false);
     add_normalisation(*command, options->normalisation);
     add_task_options(*command, *options);

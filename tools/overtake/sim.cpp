@@ -262,7 +262,8 @@ void add_sim(CLI::App& app, int& status) {
         "Pictures and trace: end at this time");
     command->add_flag("--summary", options->summary, "Print latencies and where the time went");
     command->add_flag("--json", options->json, "Print the summary, or the table, as JSON");
-    command->add_option("--set", options->settings, "KEY=VALUE: change the scenario before it is read")
+    command
+        ->add_option("--set", options->settings, "KEY=VALUE: change the scenario before it is read")
         ->take_all()
         ->expected(1);
     command
@@ -280,7 +281,9 @@ void add_sim(CLI::App& app, int& status) {
             ->add_option("--fuzz", options->fuzz,
                          "Generate N cases of misbehaving clients and hosts, check invariants")
             ->check(whole_number(1, std::uint64_t{1} << 40));
-    command->add_option("--commands", options->commands, "Commands in each case of --fuzz; default: 100")
+    command
+        ->add_option("--commands", options->commands,
+                     "Commands in each case of --fuzz; default: 100")
         ->check(whole_number(1, 100000))
         ->needs(fuzz);
     for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat",
@@ -288,7 +291,9 @@ void add_sim(CLI::App& app, int& status) {
         fuzz->excludes(command->get_option(other));
     for (const char* one : {"--svg", "--png", "--perfetto"})
         command->get_option(one)->excludes(sweep)->excludes(repeat);
-    command->add_option("--threads", options->threads, "For --sweep, --repeat and --fuzz; default: all CPUs")
+    command
+        ->add_option("--threads", options->threads,
+                     "For --sweep, --repeat and --fuzz; default: all CPUs")
         ->check(whole_number(1, 1024));
     command
         ->add_option("--columns", options->columns,
