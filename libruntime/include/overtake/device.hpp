@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Device: the one queue interface in front of every way into an accelerator.
+// Device: one queue interface for all backends (io_uring, ioctl, embedded).
 //
-// Thread safety: a Device and everything made from it may be used from several threads; a
-// Queue belongs to one thread at a time, and changes threads only while nothing is in flight
-// (destroying it is allowed anywhere, any time).
+// Thread safety: a Device and everything made from it may be used by several threads.  A
+// Queue belongs to one thread at a time, and may change threads only while nothing is in
+// flight; any thread may destroy it at any time.
 // Errors: functions throw overtake::Error, whose code() is an errno value and whose text names
 // the place and the remedy.  What becomes of a job is not an exception: it is in its Completion.
 #pragma once
@@ -78,7 +78,7 @@ struct QueueOptions {
 class Queue {
 public:
     virtual ~Queue() = default;
-    /// Hand jobs to the device in order, in one system call where the way in allows it.
+    /// Hand jobs to the device in order, in one system call where the backend allows it.
     /// All are accepted, or Error says which was not: those before it are in flight, those behind
     /// it are not.
     virtual void submit(std::span<const Job> jobs) = 0;
@@ -155,12 +155,13 @@ struct EmbeddedOptions {
     void* on_fc_context = nullptr;
 };
 
-enum class WayIn { automatic, io_uring, ioctl };
+enum class KernelBackend { automatic, io_uring, ioctl };
 
 std::shared_ptr<Device> open_embedded(const EmbeddedOptions& options = {});
 /// path like "/dev/accel/accel0".  automatic tries io_uring and falls back to ioctl where
 /// io_uring is forbidden.
-std::shared_ptr<Device> open_kernel(const std::string& path, WayIn way_in = WayIn::automatic);
+std::shared_ptr<Device> open_kernel(const std::string& path,
+                                    KernelBackend backend = KernelBackend::automatic);
 /// "auto", "embedded", "kernel" or a path.  auto takes the kernel device if its node exists (a
 /// permission error is an error) and embedded otherwise, saying so on stderr.
 std::shared_ptr<Device> open_device(std::string_view name, const EmbeddedOptions& embedded = {});
