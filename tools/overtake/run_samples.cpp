@@ -57,7 +57,7 @@ InputSamples read_picture(const Port& port, const std::string& path,
                             port.type != DataType::int8;
     if (!is_picture)
         throw Error(EINVAL,
-                    fmt::format("{}: is a picture, but input '{}' is {} of shape {}; give "
+                    fmt::format("{}: is an image, but input '{}' is {} of shape {}; give "
                                 "it a .npy file",
                                 path, port.name, name_of(port.type), fmt::join(port.shape, "x")));
     if (!normalisation.empty() && port.type != DataType::float32)
