@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The doors into the project. Each target does all it needs itself; `make` alone lists them.
+# What one can do with the project. Each target does everything it needs; `make` alone lists them.
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -15,7 +15,7 @@ help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 18
 
-setup: ## install the Debian packages everything below needs (says which; root or sudo)
+setup: ## install the Debian packages that everything below needs, and name them (root or sudo)
 	scripts/setup.sh all
 
 build: ## compile the runtime, the compiler and the overtake command: build/bin/overtake
@@ -30,24 +30,24 @@ kmod: ## compile the kernel module for Linux 6.12 or 7.3: build/kmod/overtake.ko
 demo: ## predict what preemption buys, then boot a VM, load the driver and measure it (REPEAT=N times)
 	JOBS=$(JOBS) scripts/demo.sh all $(REQUESTS) $(REPEAT)
 
-networks: build ## the five networks: compile time, memory, placement, FCs, likeness to float
+networks: build ## the five networks: compile time, memory, placement, FCs, similarity to float
 	scripts/setup.sh test
 	OVERTAKE='$(CURDIR)/build/bin/overtake' tests/models/networks_table.py --fcs
 
-test: ## every quick test, with totals (under 20 minutes on two cores)
+test: ## all quick tests, with totals (under 20 minutes on two cores)
 	scripts/setup.sh test
 	$(MAKE) --no-print-directory build kmod
 	scripts/run-tests.sh
 
-fresh: ## both commands of the README on bare systems, to their end: Debian 12 and 13, or RELEASE=bookworm|trixie
+fresh: ## both commands of the README, on bare systems of Debian 12 and 13, or RELEASE=bookworm|trixie
 	scripts/setup.sh fresh
 	scripts/fresh.sh $(if $(RELEASE),--release $(RELEASE)) $(if $(VISITOR),--user $(VISITOR))
 
-kernel-matrix: ## module and tests on Linux 6.12 of Debian 12 and 13 and on the newest of backports, or KERNELS=...
+kernel-matrix: ## module and tests on Linux 6.12 of Debian 12 and 13 and on the newest from backports, or KERNELS=...
 	scripts/setup.sh fresh
 	scripts/kernel-matrix.sh $(if $(SUITES),--suites '$(SUITES)') $(KERNELS)
 
-coverage: kmod ## lines and branches of the device code that tests take, lines of the kernel module
+coverage: kmod ## coverage by tests: lines and branches of the device code, lines of the kernel module
 	JOBS=$(JOBS) scripts/coverage.sh
 	scripts/setup.sh vm
 	cmake --preset release
@@ -64,7 +64,7 @@ fuzz-kernel: build kmod ## random calls into the driver: 1,000,000 on the stock 
 	scripts/build-debug-kernel.sh
 	tests/vm/run --kernel debug --timeout 7200 -- tests/kmod-fuzz/run --calls 100000 --seed $(SEED)
 
-bench-ops: ## GMAC/s of AVX2 on layers of ResNet-18 and MobileNetV2, beside two libraries
+bench-ops: ## GMAC/s of the AVX2 operators on layers of ResNet-18 and MobileNetV2, and of two libraries
 	scripts/setup.sh bench
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target bench_ops bench_slices
@@ -77,11 +77,11 @@ bench: ## how fast the simulator is: FCs per second on one core
 	cmake --build --preset release -j $(JOBS) --target simulator_benchmark
 	build/release/tests/simulator_benchmark
 
-conformance: build ## ONNX's own test models: pass, refused by name, wrong or crash for each operator
+conformance: build ## ONNX's own test models: passed, refused, wrong or crashed, by operator
 	scripts/setup.sh test
 	OVERTAKE='$(CURDIR)/build/bin/overtake' /usr/bin/python3 -B tests/compiler/conformance.py
 
-agreement: build ## COUNT (2000) random networks from number SEED (1) on, device against interpreter, bit by bit
+agreement: build ## COUNT (2000) random networks from number SEED (1) on: device and interpreter, bit by bit
 	scripts/setup.sh test
 	OVERTAKE='$(CURDIR)/build/bin/overtake' OVERTAKE_SERVER='$(CURDIR)/build/release/tests/command_server' \
 		/usr/bin/python3 -B tests/compiler/agreement.py --seed $(SEED) --count $(COUNT) \
@@ -91,10 +91,10 @@ SECONDS ?= 600
 fuzz-decoder: ## libFuzzer on the instruction decoder for SECONDS (600), under ASan and UBSan
 	SECONDS=$(SECONDS) scripts/fuzz-decoder.sh
 
-fuzz-model: build ## libFuzzer on the reader of model files and what runs them, for SECONDS (600)
+fuzz-model: build ## libFuzzer on reading and running model files, for SECONDS (600)
 	SECONDS=$(SECONDS) JOBS=$(JOBS) scripts/fuzz-files.sh model
 
-fuzz-onnx: ## libFuzzer on ONNX import, from bytes to the model file, for SECONDS (600)
+fuzz-onnx: ## libFuzzer on ONNX import, from bytes to model file, for SECONDS (600)
 	SECONDS=$(SECONDS) JOBS=$(JOBS) scripts/fuzz-files.sh onnx
 
 debug-kernel: ## Linux 6.12 with KASAN, lockdep, kmemleak and fault injection: build/debug-kernel
@@ -105,7 +105,7 @@ check: kmod ## kernel style and static checks: checkpatch --strict, W=1, sparse
 	scripts/setup.sh test
 	scripts/check-kernel-style.sh
 
-format: ## clang-format over the C++ sources
+format: ## run clang-format on the C++ sources
 	git ls-files '*.cpp' '*.h' '*.hpp' | grep -vE '^(uapi|kmod|firmware-sim)/' | xargs -r clang-format -i
 
 docs: ## the reference of the C++ API: build/docs/html/index.html
@@ -140,5 +140,5 @@ deb: ## Debian packages into build/deb: overtake-dkms, libovertake0, libovertake
 	scripts/setup.sh deb
 	JOBS=$(JOBS) scripts/build-deb.sh
 
-clean: ## remove what was built, except the debug kernel
+clean: ## remove everything that was built, except the debug kernel
 	find build -mindepth 1 -maxdepth 1 ! -name debug-kernel ! -name setup.installed -exec rm -rf {} +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jobs: the one path behind both ways in.
+ * Jobs: the one path behind both backends (ioctl, io_uring).
  *
  * DOC: life of a job
  *
@@ -451,7 +451,7 @@ void overtake_job_cancel(struct overtake_job *job)
 	overtake_host_kick(device);
 }
 
-/* Cancel by name; -ENOENT if no such job is in flight.  Either way in. */
+/* Cancel by name; -ENOENT if no such job is in flight.  For both backends. */
 int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args)
 {

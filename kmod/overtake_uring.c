@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way in through io_uring.
+ * The io_uring backend.
  *
  * A command in flight holds, in its pdu, a reference to its job.  The pdu is read by the
  * completion in task context and by the cancel callback; both run under the ring's lock, and a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The way in through io_uring.  See overtake_uring.c. */
+/* The io_uring backend.  See overtake_uring.c. */
 #ifndef OVERTAKE_URING_H
 #define OVERTAKE_URING_H
 

@@ -25,7 +25,7 @@ bundle_commits()
 	git bundle create -q "$directory/overtake.bundle" HEAD || fail "this is not a git checkout with a commit"
 	chmod a+r "$directory/overtake.bundle"
 	[ -z "$(git status --porcelain --untracked-files=no)" ] ||
-		say "uncommitted changes take no part: what runs is $(git log -1 --format='%h %s')"
+		say "uncommitted changes are ignored: this runs $(git log -1 --format='%h %s')"
 }
 
 # in_namespaces COMMAND...: instead of this script, as root, with mounts and processes that end with it

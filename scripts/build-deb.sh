@@ -25,7 +25,7 @@ rm -rf "$copy" "$out"/*.deb "$out"/*.changes "$out"/*.buildinfo
 mkdir "$copy"
 # The checkout may be another user's, whose git settings do not matter for a list of files.
 git -c safe.directory="$PWD" ls-files -z --cached > "$out/files" ||
-	fail "this is no git checkout: the packages are built of its tracked files"
+	fail "this is not a git checkout: packages are built from tracked files"
 tar -c --null --files-from "$out/files" --ignore-failed-read | tar -x -C "$copy"
 rm "$out/files"
 

@@ -18,17 +18,17 @@ include="-I firmware-sim -I uapi -I libruntime/port -I tests/firmware-sim -I tes
 hardware="firmware-sim/hw/decode.c firmware-sim/hw/decode_shapes.c firmware-sim/hw/operators.c
 	firmware-sim/hw/profile.c $(ls firmware-sim/hw/op_*.c)"
 options="-std=c11 -g -O1 -Wall -Wextra -Werror -fno-sanitize-recover=all -fno-omit-frame-pointer"
-# The twins are written in gcc's vector extensions: they are checked, but do not guide the fuzzer.
-rm -rf $build/twins
-mkdir $build/twins
+# Vector operators are written in gcc's vector extensions: they are checked, but do not guide the fuzzer.
+rm -rf $build/vector_operators
+mkdir $build/vector_operators
 for source in firmware-sim/hw/simd/*.c; do
 	# shellcheck disable=SC2086
 	gcc $options $include -fsanitize=address,undefined -c "$source" \
-		-o "$build/twins/$(basename "$source" .c).o"
+		-o "$build/vector_operators/$(basename "$source" .c).o"
 done
 # shellcheck disable=SC2086
 clang $options $include -fsanitize=fuzzer,address,undefined \
-	tests/fuzz/decoder/case.c tests/fuzz/decoder/target.c $hardware $build/twins/*.o -o $build/target
+	tests/fuzz/decoder/case.c tests/fuzz/decoder/target.c $hardware $build/vector_operators/*.o -o $build/target
 # shellcheck disable=SC2086
 clang -std=c11 -O1 $include tests/fuzz/decoder/seeds.c tests/firmware-sim/random_*.c -o $build/seeds
 $build/seeds $build/corpus

@@ -125,7 +125,7 @@ install)
 	;;
 uninstall)
 	[ -e "$root$list" ] ||
-		fail "there is no $root$list: nothing was installed there; say PREFIX=... and DESTDIR=... as for make install"
+		fail "there is no $root$list: nothing was installed there; give the same PREFIX=... and DESTDIR=... as for make install"
 	copy=$(mktemp)
 	trap 'rm -f "$copy"' EXIT
 	cp "$root$list" "$copy"

@@ -5,10 +5,10 @@
 #   - the VM suites on the debug kernel (KASAN, lockdep, kmemleak, DEBUG_OBJECTS): silent
 #   - the VM suites ROUNDS times (20) on the stock kernel: no test passes only sometimes
 #   - the module's suite with the kernel's mitigations against speculation, which are off otherwise
-#   - what an ordinary client can do to others with cheap means, module parameters being the defaults
+#   - what an ordinary client can cheaply do to others, with default module parameters
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
-#   - the table of the five networks: likeness to float, compile time, memory; they, split at more limits
-#   - 2,000 random networks, device against interpreter; what the documents show and takes minutes
+#   - the table of the five networks: similarity to float, compile time, memory; the same, split at more limits
+#   - 2,000 random networks, device against interpreter; examples in the documents that take minutes
 #   - the Debian packages: lintian, and the DKMS module built and loaded
 #   - both commands of the README on bare systems, Debian 12 and 13: make fresh
 #   - the module and its tests on each kernel that it is for: make kernel-matrix

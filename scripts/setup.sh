@@ -225,7 +225,7 @@ provide_kernel_image()
 	version=$(for tree in /usr/src/linux-headers-*-amd64; do
 		! is_shown "${tree#/usr/src/linux-headers-}" || echo "${tree#/usr/src/linux-headers-}"
 	done | sort -V | tail -n 1)
-	[ -n "$version" ] || fail "these headers are neither of Linux 6.12 nor of 7.3: $(echo /usr/src/linux-headers-*)"
+	[ -n "$version" ] || fail "these headers are for neither Linux 6.12 nor 7.3: $(echo /usr/src/linux-headers-*)"
 	echo "setup: unpacking the image of Linux $version into build/vm/kernel (not installed)"
 	mkdir -p build/vm/kernel
 	(
@@ -281,8 +281,8 @@ release=$(debian_release)
 case $release in
 12 | 13) ;;
 *)
-	fail "this is not Debian 12 or 13, the only systems this has been tried on: install what your system calls" \
-		$packages $packages_6_12 "(for the VM: headers and image of Linux 6.12, QEMU 10), then say" \
+	fail "this is not Debian 12 or 13, the only systems this has been tried on: install the equivalents of" \
+		$packages $packages_6_12 "(for the VM: headers and image of Linux 6.12, QEMU 10), then set" \
 		"OVERTAKE_NO_SETUP=1 in the environment"
 	;;
 esac
@@ -308,7 +308,7 @@ missing_packages=$(missing $packages)
 
 if [ -n "$missing_packages$missing_6_12" ]; then
 	[ "$(id -u)" = 0 ] || command -v sudo > /dev/null ||
-		fail "packages are missing and this is neither root nor is there sudo: $missing_packages$missing_6_12"
+		fail "packages are missing, and you are not root and there is no sudo: $missing_packages$missing_6_12"
 	mkdir -p build
 	log=$PWD/build/setup.log
 	suite=

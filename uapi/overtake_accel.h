@@ -10,19 +10,19 @@
  *  - Padding, reserved fields and unknown flags are zero, or the call fails with
  *    EINVAL, so they can be given a meaning later.
  *  - Numbers (ioctls, topics, flags, commands) once assigned stay assigned.
- *  - Queries negotiate their size: ask with size 0 to learn it, then ask again; a
- *    client reads the shorter of what it knows and what it got.
+ *  - Queries negotiate their size: ask with size 0 to learn it, then ask again.  A
+ *    client reads as much as it knows of what it got.
  *  - Deadlines are absolute CLOCK_MONOTONIC nanoseconds; 0 does not wait,
- *    a negative one is an error, the greatest signed value waits for ever.
+ *    a negative value is an error, the largest signed value waits for ever.
  *  - Every blocking call may return EINTR and be called again with the same
  *    arguments.
  *
  * Objects
  * -------
- * A buffer (GEM handle) belongs to an open file; MAP pins it and gives it an
- * address in that file's device address space; jobs name memory by those addresses
- * only.  A context is a queue with a right to a priority range; a job belongs to a
- * context and is known in it by the tag that the client chose.
+ * A buffer (GEM handle) belongs to an open file.  MAP pins it and gives it an
+ * address in that file's device address space; jobs name memory only by such
+ * addresses.  A context is a queue with a right to a priority range.  A job belongs
+ * to a context, and is identified in it by a tag that the client chooses.
  */
 #ifndef OVERTAKE_ACCEL_H
 #define OVERTAKE_ACCEL_H
@@ -39,7 +39,7 @@ extern "C" {
 #define OVERTAKE_CORE_ANY		0u
 #define OVERTAKE_DEADLINE_NEVER		0x7fffffffffffffffll
 
-/* Limits; what is over them fails with E2BIG or ENOSPC before anything is allocated. */
+/* Limits; a call that exceeds one fails with E2BIG or ENOSPC before anything is allocated. */
 #define OVERTAKE_MAX_CORES		64u
 #define OVERTAKE_MAX_FCS		65536u
 #define OVERTAKE_MAX_BINDINGS		(OVERTAKE_MAX_REGIONS - 1u)
@@ -51,7 +51,7 @@ extern "C" {
 #define OVERTAKE_MAX_CLIENT_BYTES	(4ull << 30)	/* all memory of one open file */
 #define OVERTAKE_MAX_SCRATCH_BYTES	(256u << 20)
 
-#define OVERTAKE_MAX_SYNCS		32u	/* of a job, in and out each */
+#define OVERTAKE_MAX_SYNCS		32u	/* of a job, for in and for out */
 
 /*
  * 'd' and 0x40 are DRM's ioctl type and first driver command (DRM_IOCTL_BASE,
@@ -87,7 +87,7 @@ extern "C" {
  * @topic: in: OVERTAKE_QUERY_*
  * @pad: in: zero
  * @size: in: bytes at @data, or 0 to ask; out: bytes that the topic has
- * @data: in: user pointer to where min(size, topic's bytes) are written
+ * @data: in: user pointer to a buffer, to which min(size, topic's bytes) are written
  */
 struct drm_overtake_query {
 	__u32 topic;
@@ -137,12 +137,12 @@ struct drm_overtake_device_info {
 /**
  * struct drm_overtake_core_info - counters of one core
  *
- * How long others' FCs take is none of a client's business, so without CAP_PERFMON (in the initial
+ * A client must not learn how long the FCs of others take.  So without CAP_PERFMON (in the initial
  * user namespace) the counters are coarse: they change at most every 100 ms, at whole multiples of
- * 100 ms of CLOCK_MONOTONIC, to what they were then; of each open file @busy_ns counts whole
- * multiples of 10 ms, @fcs_high and @fcs_normal whole multiples of 16; @preemptions is rounded down
- * to a multiple of 16.  What a file has left over when it is closed is not counted.  A client
- * learns of its own work exactly: from fdinfo and from struct overtake_result.  @core_limit is
+ * 100 ms of CLOCK_MONOTONIC, to their values at that time.  For each open file, @busy_ns counts
+ * whole multiples of 10 ms, and @fcs_high and @fcs_normal whole multiples of 16; @preemptions is
+ * rounded down to a multiple of 16.  What is left over when a file is closed is not counted.  A
+ * client sees its own work exactly, in fdinfo and in struct overtake_result.  @core_limit is
  * always exact.
  *
  * @core: out: number, from 1
@@ -166,34 +166,34 @@ struct drm_overtake_core_info {
 };
 
 /*
- * Limits, in the order of OVERTAKE_QUERY_LIMITS; those to come are added at the end.  E2BIG: one
- * call asks for more than any may; ENOSPC: with all that is there already it would be too much.
- * Without CAP_PERFMON the use of OVERTAKE_LIMIT_COMMANDS, which is everybody's, is coarse: it
- * changes as the counters of a core do, and is rounded down to a multiple of 1024.
+ * Limits, in the order of OVERTAKE_QUERY_LIMITS; new ones are added at the end.  E2BIG: a single
+ * call asks for more than is ever allowed; ENOSPC: it would be too much with what exists already.
+ * Without CAP_PERFMON, the use of OVERTAKE_LIMIT_COMMANDS, which all clients share, is coarse: it
+ * changes when the counters of a core do, and is rounded down to a multiple of 1024.
  */
 #define OVERTAKE_LIMIT_CONTEXTS		0u	/* of the file; ENOSPC */
 #define OVERTAKE_LIMIT_CONTEXT_JOBS	1u	/* of one context, not yet collected; ENOSPC */
 #define OVERTAKE_LIMIT_CLIENT_JOBS	2u	/* of the file, not yet collected; ENOSPC */
-#define OVERTAKE_LIMIT_BUFFERS		3u	/* of the file, imports too; ENOSPC */
+#define OVERTAKE_LIMIT_BUFFERS		3u	/* of the file, with imports; ENOSPC */
 #define OVERTAKE_LIMIT_CLIENT_BYTES	4u	/* of the file: buffers, jobs, scratch; ENOSPC */
-#define OVERTAKE_LIMIT_COMMANDS		5u	/* of the device: two a job in flight; ENOSPC */
+#define OVERTAKE_LIMIT_COMMANDS		5u	/* of the device: 2 per job in flight; ENOSPC */
 #define OVERTAKE_LIMIT_BUFFER_BYTES	6u	/* of one buffer; E2BIG */
 #define OVERTAKE_LIMIT_FCS		7u	/* of one job; E2BIG */
 #define OVERTAKE_LIMIT_BINDINGS		8u	/* of one job; E2BIG */
 #define OVERTAKE_LIMIT_SCRATCH_BYTES	9u	/* of one job; E2BIG */
 #define OVERTAKE_LIMIT_SYNCS		10u	/* of one job, in or out; E2BIG */
-#define OVERTAKE_LIMIT_USER_COMMANDS	11u	/* of the user: two a job in flight; ENOSPC */
+#define OVERTAKE_LIMIT_USER_COMMANDS	11u	/* of the user: 2 per job in flight; ENOSPC */
 #define OVERTAKE_LIMIT_COUNT		12u
 
 /**
  * struct drm_overtake_limit - a limit, and how near the file is to it
- * @value: out: the most there may be
- * @used: out: how many there are now; 0 for what is asked of a single call.  Of
- *        OVERTAKE_LIMIT_CONTEXT_JOBS, in the context that has most; of OVERTAKE_LIMIT_COMMANDS, of
- *        all clients of the device together
+ * @value: out: the maximum
+ * @used: out: how many there are now; 0 for limits on a single call.  For
+ *        OVERTAKE_LIMIT_CONTEXT_JOBS, in the context with the most; for OVERTAKE_LIMIT_COMMANDS,
+ *        of all clients of the device together
  * @refused: out: calls of this file that failed because of it
- * @refused_ns: out: CLOCK_MONOTONIC time of the last one, 0 if none: after an error, the limit
- *              with the latest time is the one that was exceeded
+ * @refused_ns: out: CLOCK_MONOTONIC time of the last such call, 0 if none.  After an error, the
+ *              limit with the latest time is the one that was exceeded
  */
 struct drm_overtake_limit {
 	__u64 value;
@@ -204,7 +204,7 @@ struct drm_overtake_limit {
 
 /**
  * struct drm_overtake_bo_create - create a zeroed buffer
- * @size: in: bytes, rounded up to pages; out: bytes it has
+ * @size: in: bytes, rounded up to pages; out: actual size in bytes
  * @flags: in: zero
  * @handle: out: GEM handle, freed by DRM_IOCTL_GEM_CLOSE
  */
@@ -235,8 +235,8 @@ struct drm_overtake_bo_mmap_offset {
  * @flags: in: OVERTAKE_MAP_READ, or with OVERTAKE_MAP_WRITE
  * @address: out: device address of its first byte, never 0
  *
- * A second MAP of a mapped buffer fails with EEXIST; one with OVERTAKE_MAP_WRITE of a buffer that
- * came by a dma-buf for reading only, with EACCES.
+ * Fails with EEXIST if the buffer is mapped already, and with EACCES for OVERTAKE_MAP_WRITE of a
+ * buffer that was imported from a read-only dma-buf.
  */
 struct drm_overtake_bo_map {
 	__u32 handle;
@@ -246,7 +246,7 @@ struct drm_overtake_bo_map {
 
 /**
  * struct drm_overtake_bo_unmap - take a buffer out of the device address space
- * @address: in: device address that MAP gave
+ * @address: in: device address returned by MAP
  *
  * Jobs in flight keep their own references; new ones cannot name the address.
  */
@@ -257,7 +257,7 @@ struct drm_overtake_bo_unmap {
 /**
  * struct drm_overtake_bo_wait - wait until no job uses a buffer
  * @handle: in: GEM handle
- * @flags: in: OVERTAKE_MAP_READ waits for writers only, with OVERTAKE_MAP_WRITE for all
+ * @flags: in: OVERTAKE_MAP_READ waits for writers only, OVERTAKE_MAP_WRITE in addition for readers
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time
  *
  * Fails with ETIMEDOUT at the deadline.
@@ -319,19 +319,19 @@ struct overtake_binding {
 /**
  * struct overtake_result - what became of a job
  * @tag: the job's tag
- * @queued_ns: device time of its arrival: of its submission, or when the last fence that it
- *             waited for was signalled; 0 if it ended before
+ * @queued_ns: device time of its arrival: when it was submitted, or when the last fence that it
+ *             waited for was signalled; 0 if it ended before that
  * @start_ns: device time when its first FC started, 0 if none did
  * @end_ns: device time of its end
- * @executed_ns: device time that its FCs took
- * @preemptions: between how many of its neighbouring FCs a HIGH one ran
+ * @executed_ns: device time taken by its FCs
+ * @preemptions: number of pairs of neighbouring FCs of the job between which a HIGH one ran
  * @fcs_done: FCs that ended
  * @core: core it ran on, from 1; 0 if it was never placed
  * @status: 0; -ECANCELED; -ENOEXEC bad instruction; -ETIMEDOUT watchdog, or an FC's clock;
  *          -ETIME deadline; -EIO reset; -ESHUTDOWN context banned; -ENODEV device gone; or the
  *          error of a fence that the job was told to wait for (struct overtake_extension_sync)
- * @fault: OVERTAKE_FAULT_*; OVERTAKE_FAULT_STOPPED: the cancel, or the deadline, stopped an FC
- *         in its middle, since it executed for too long
+ * @fault: OVERTAKE_FAULT_*; OVERTAKE_FAULT_STOPPED: the cancel or the deadline stopped an FC
+ *         half-way, since it kept executing for too long
  * @fault_insn: index of the instruction that faulted
  */
 struct overtake_result {
@@ -351,7 +351,7 @@ struct overtake_result {
 #define OVERTAKE_EXTENSION_SYNC		1u	/* struct overtake_extension_sync */
 
 /**
- * struct overtake_extension - head of whatever is chained to a job
+ * struct overtake_extension - header of everything that is chained to a job
  * @next: in: user pointer to the next one, or 0
  * @type: in: OVERTAKE_EXTENSION_*, each at most once in a chain; an unknown one is refused
  * @pad: in: zero
@@ -363,7 +363,7 @@ struct overtake_extension {
 };
 
 /**
- * struct overtake_sync - a fence, by way of a syncobj
+ * struct overtake_sync - a fence, named by a syncobj
  * @handle: in: syncobj handle (DRM_IOCTL_SYNCOBJ_*)
  * @flags: in: zero
  * @point: in: point of a timeline, or 0 for a binary syncobj
@@ -377,15 +377,15 @@ struct overtake_sync {
 /**
  * struct overtake_extension_sync - what a job waits for, and what waits for it
  * @base: in: @type is OVERTAKE_EXTENSION_SYNC
- * @in: in: user pointer to struct overtake_sync[@in_count]: fences that are signalled before the
+ * @in: in: user pointer to struct overtake_sync[@in_count]: fences to wait for before the
  *      job arrives; each must have been submitted (EINVAL)
- * @out: in: user pointer to struct overtake_sync[@out_count]: get the job's fence
+ * @out: in: user pointer to struct overtake_sync[@out_count]: receive the job's fence
  * @in_count: in: 0..OVERTAKE_MAX_SYNCS (E2BIG)
  * @out_count: in: 0..OVERTAKE_MAX_SYNCS (E2BIG)
  *
- * Whatever handle does not exist: ENOENT.  If the call fails, no syncobj has changed.  A job
- * that waits is in flight in every other respect: it can be cancelled, its deadline runs.  If a
- * fence fails that it waits for, the job ends with that error and never runs.
+ * A handle that does not exist gives ENOENT.  If the call fails, no syncobj has changed.  While a
+ * job waits, it is in flight in every other respect: it can be cancelled, and its deadline runs.
+ * If one of the fences it waits for fails, the job ends with that error and never runs.
  */
 struct overtake_extension_sync {
 	struct overtake_extension base;
@@ -400,8 +400,8 @@ struct overtake_extension_sync {
  * @fcs: in: user pointer to struct overtake_fc[@fc_count]
  * @bindings: in: user pointer to struct overtake_binding[@binding_count]
  * @result: in: device address, 8-byte aligned, of a struct overtake_result to fill, or 0
- * @tag: in: client's name of the job, unique in the context until collected (EEXIST)
- * @custom_id: in: tie-break of the task level, recorded only
+ * @tag: in: client's name for the job, unique in the context until collected (EEXIST)
+ * @custom_id: in: tie-break at task level; only recorded
  * @deadline_ns: in: absolute CLOCK_MONOTONIC time at which the job ends with -ETIME, or 0
  *               for the device's default; no job is in flight for longer than the device's
  *               maximum (a minute unless its administrator chose another)
@@ -417,11 +417,12 @@ struct overtake_extension_sync {
  * Through ioctl the job is collected by WAIT; through io_uring its CQE carries the
  * status in res and the executed nanoseconds in res2, and nothing is left to collect.
  *
- * What the pointers name is read, and fences are in place, before the call returns; through
- * io_uring before the system call does that submits the SQE, unless that asks for IOSQE_ASYNC.
+ * When the call returns, everything that the pointers name has been read, and fences are in
+ * place.  Through io_uring, this is so when the system call that submits the SQE returns, unless
+ * the SQE asks for IOSQE_ASYNC.
  *
- * Fails with ESHUTDOWN when the context is banned, because too many of its jobs ended by
- * their own fault: it takes no job any more, another context does.
+ * Fails with ESHUTDOWN if the context is banned because too many of its jobs failed through
+ * their own fault.  It accepts no more jobs; create another context.
  */
 struct drm_overtake_submit {
 	__u64 fcs;
@@ -455,7 +456,7 @@ struct drm_overtake_cancel {
 	__u32 pad;
 };
 
-#define OVERTAKE_WAIT_ANY		(1u << 0)	/* whichever ended first */
+#define OVERTAKE_WAIT_ANY		(1u << 0)	/* the job that ended first */
 
 /**
  * struct drm_overtake_wait - wait for a job submitted through ioctl and collect it
@@ -465,7 +466,7 @@ struct drm_overtake_cancel {
  * @flags: in: OVERTAKE_WAIT_ANY
  * @result: out: what became of it
  *
- * Fails with ETIMEDOUT at the deadline, ENOENT if there is no such job (with
+ * Fails with ETIMEDOUT at the deadline, and with ENOENT if there is no such job (with
  * OVERTAKE_WAIT_ANY: no job to collect at all).  The job's own error is in
  * @result.status, not in the call's return value.
  */

@@ -13,7 +13,7 @@
  *  - The size of an instruction never changes within a major version.  New
  *    fields come out of @reserved; new meanings get a new opcode.
  *  - Reserved fields, and fields that an opcode does not use, are zero.  A device
- *    faults an instruction in which they are not, so they can be given a
+ *    refuses an instruction in which they are not, so they can be given a
  *    meaning later.
  *  - Numbers once assigned (opcodes, region indices, fault codes) stay assigned.
  *
@@ -26,20 +26,20 @@
  *
  * pixel_stride is a multiple of OVERTAKE_CHANNEL_ALIGN and at least channels,
  * row_stride at least width * pixel_stride.  Bytes between channels and
- * pixel_stride are padding: operators may read and never write them.  A bound
- * check counts channels rounded up to OVERTAKE_CHANNEL_ALIGN, except that COPY
- * and the opcodes marked "exact" below count the channels themselves, so that
- * views of a part of a tensor's channels stay inside its region.  Concatenation
- * and slicing are COPY of such views; a stretched stride makes a strided slice.
+ * pixel_stride are padding: operators may read but never write them.  Bounds
+ * checks count channels rounded up to OVERTAKE_CHANNEL_ALIGN, except that COPY
+ * and the opcodes marked "exact" below count the channels as they are, so that
+ * views of some of a tensor's channels stay inside its region.  Concatenation
+ * and slicing are COPYs of such views; a larger stride makes a strided slice.
  * A 1-dimensional tensor is one with height 1.
  *
  * Float tensors (QUANTISE, DEQUANTISE) hold 32-bit IEEE 754 numbers, little
- * endian: element (y, x, c) is 4 * c bytes behind its pixel; offset and strides
- * are multiples of 4, pixel_stride is at least 4 * channels, zero_point is 0.
+ * endian: element (y, x, c) is 4 * c bytes after the start of its pixel; offset
+ * and strides are multiples of 4, pixel_stride is at least 4 * channels, and
+ * zero_point is 0.
  *
- * The real value of an element q is scale * (q - zero_point); scales are known
- * to the compiler only, the device sees the integer multipliers derived from
- * them.
+ * The real value of an element q is scale * (q - zero_point).  Only the compiler
+ * knows scales; the device sees the integer multipliers derived from them.
  *
  * Requantisation
  * --------------
@@ -61,7 +61,7 @@
 #define OVERTAKE_WEIGHT_INPUTS		2u
 #define OVERTAKE_WEIGHT_TILE		(OVERTAKE_WEIGHT_BLOCK * OVERTAKE_WEIGHT_INPUTS)
 #define OVERTAKE_MAX_REGIONS		16u
-/* Products that are summed up into one output element: bounds what cannot be interrupted. */
+/* Products summed up into one output element; bounds work that cannot be interrupted. */
 #define OVERTAKE_MAX_KERNEL_ELEMENTS	(1u << 17)
 /* Bytes from a tensor's first element to its last, and of weights. */
 #define OVERTAKE_MAX_TENSOR_BYTES	(1ull << 40)
@@ -76,7 +76,7 @@
 #define OVERTAKE_START_MAX		(1ll << 52)
 #define OVERTAKE_STEP_MAX		(1u << 30)
 
-/* Region indices.  From OVERTAKE_REGION_IO on they are the job's own. */
+/* Region indices.  From OVERTAKE_REGION_IO on, jobs use them as they like. */
 #define OVERTAKE_REGION_PROGRAM		0u
 #define OVERTAKE_REGION_WEIGHTS		1u
 #define OVERTAKE_REGION_SCRATCH		2u
@@ -100,11 +100,11 @@
  *		output's or 1 (also SUB, MUL, MAX, MIN).
  * MAX_POOL	maximum over the window's positions inside the tensor; zero points equal.
  * AVERAGE_POOL	sum (in0 - zp0) over the window, requantised by entry n - 1 of the
- *		parameters, n being the number of positions inside the tensor; with
- *		OVERTAKE_FLAG_COUNT_INCLUDE_PAD n is kernel_height * kernel_width, with
- *		OVERTAKE_FLAG_CLIP_PAD as well n leaves out the positions more than
+ *		parameters, where n is the number of positions inside the tensor.  With
+ *		OVERTAKE_FLAG_COUNT_INCLUDE_PAD, n is kernel_height * kernel_width; with
+ *		OVERTAKE_FLAG_CLIP_PAD as well, n leaves out positions more than
  *		pad_bottom rows below or pad_right columns right of the tensor.
- *		A global pool is a pool whose kernel is the whole input.
+ *		A global pool is a pool whose kernel is as large as the input.
  * TABLE	out = table[(unsigned char)in0]; 256 bytes at weights_offset.
  * COPY		out = in0, shapes equal (exact).
  * DELAY	occupies the core for delay_cycles, at most OVERTAKE_DELAY_CYCLES_MAX.
@@ -112,20 +112,20 @@
  *
  * Of minor version 1:
  *
- * SUB		as ADD, the second product subtracted.
+ * SUB		as ADD, with the second product subtracted.
  * MUL		(in0 - zp0) * (in1 - zp1) * multiplier[0], rounded by shift[0].
- * MAX, MIN	as ADD, the greater (lesser) of the two products in place of their sum.
+ * MAX, MIN	as ADD, with the greater (lesser) of the two products instead of their sum.
  * REQUANTISE	requantise(in0 - zp0, multiplier[0], shift[0]).
- * TRANSPOSED_CONV	as CONV, weights and parameters too; tap (ky, kx) adds input (y', x')
+ * TRANSPOSED_CONV	as CONV, also for weights and parameters; tap (ky, kx) adds input (y', x')
  *		to output (y, x) when y' * stride_height = y + pad_top - ky * dilation_height
  *		and likewise for x.
- * PAD		in0 from row pad_top and column pad_left of out on; around it fill, or by
- *		OVERTAKE_FLAG_EDGE the nearest element, or by OVERTAKE_FLAG_REFLECT the
+ * PAD		in0, placed at row pad_top and column pad_left of out; around it fill, or with
+ *		OVERTAKE_FLAG_EDGE the nearest element, or with OVERTAKE_FLAG_REFLECT the
  *		mirrored one (exact).
  * PERMUTE	exchanges axes: axes names the axis of in0 (0 height, 1 width, 2 channels)
  *		that becomes out's height, width << 2, channels << 4 (exact).
  * DEPTH_TO_SPACE	block = kernel_height = kernel_width; out (y, x, c) = in0 (y / block,
- *		x / block, (y % block * block + x % block) * out.channels + c), and by
+ *		x / block, (y % block * block + x % block) * out.channels + c), and with
  *		OVERTAKE_FLAG_CRD channel c * block^2 + y % block * block + x % block (exact).
  * SPACE_TO_DEPTH	the inverse of DEPTH_TO_SPACE without a flag (exact).
  * RESIZE_NEAREST, RESIZE_BILINEAR	input position of output (y, x): start_y + y * step_y,
@@ -137,28 +137,27 @@
  *		(exact).  NaN counts as 0.
  * DEQUANTISE	out is a float tensor: word (unsigned char)in0 of the 256 at weights_offset,
  *		a multiple of 4 (exact).
- * NV12		in0 is a picture's luma (1 channel, pixel_stride 1), in1 its chroma (2 channels,
+ * NV12		in0 is an image's luma (1 channel, pixel_stride 1), in1 its chroma (2 channels,
  *		pixel_stride 2, half the luma's size rounded up), unsigned bytes.  Crops and
- *		resizes as RESIZE_BILINEAR does, or RESIZE_NEAREST by OVERTAKE_FLAG_NEAREST;
- *		converts to R, G, B (or by flag to B, G, R or to gray, which reads no
+ *		resizes like RESIZE_BILINEAR, or RESIZE_NEAREST with OVERTAKE_FLAG_NEAREST;
+ *		converts to R, G, B (or by flag to B, G, R, or to gray, which reads no
  *		chroma) of 0..255; then requantise(v + bias[c], multiplier[c], shift[c]).
  *		Three arrays of 8 words at params_offset (exact).
  *
- * An FC that executes for more cycles than the watchdog allows is hung, and so is one that executes
- * more instructions than 4096 and than a 128th of these cycles.
+ * An FC is hung if it executes for more cycles than the watchdog allows, or executes more
+ * instructions than both 4096 and a 128th of these cycles.
  *
- * CONV, DEPTHWISE, TRANSPOSED_CONV and MATMUL read three arrays of n 32-bit words, one behind
- * the other at params_offset, n being the output channels rounded up to 8:
+ * CONV, DEPTHWISE, TRANSPOSED_CONV and MATMUL read three arrays of n 32-bit words, one after
+ * the other at params_offset, where n is the number of output channels rounded up to 8:
  * bias (signed), multiplier, shift.  AVERAGE_POOL reads two arrays of
  * kernel_height * kernel_width words: multiplier, shift.  Words out of range make the
- * outputs that depend on them unspecified, and so do weights of the zero filling that are
- * not zero.
+ * outputs that depend on them unspecified, and so do padding weights that are not zero.
  *
  * The last window of CONV, DEPTHWISE and the pools begins inside the tensor.  A dilated window may
- * have no tap inside it: then acc = bias[o], and MAX_POOL gives the least value that its clamp
- * permits.  The products (or elements) that make up one output element are at most
- * OVERTAKE_MAX_KERNEL_ELEMENTS.  A tensor that is written and
- * read by one instruction has an unspecified result; nothing outside it is touched.
+ * have no tap inside it: then acc = bias[o], and MAX_POOL gives the smallest value that its clamp
+ * permits.  An output element is made of at most OVERTAKE_MAX_KERNEL_ELEMENTS products (or
+ * elements).  If an instruction reads a tensor that it writes, the result is unspecified; nothing
+ * outside the tensor is touched.
  */
 #define OVERTAKE_OP_CONV		1u
 #define OVERTAKE_OP_DEPTHWISE		2u
@@ -200,7 +199,7 @@
 #define OVERTAKE_FLAG_BGR		(1u << 7)	/* NV12 */
 #define OVERTAKE_FLAG_GRAY		(1u << 8)	/* NV12 */
 
-/* REDUCE_*: axes that are summed up. */
+/* REDUCE_*: axes that are reduced. */
 #define OVERTAKE_AXIS_HEIGHT		(1u << 0)
 #define OVERTAKE_AXIS_WIDTH		(1u << 1)
 #define OVERTAKE_AXIS_CHANNELS		(1u << 2)
@@ -211,8 +210,8 @@
  * @zero_point: the integer that stands for 0, -128..127; 0 for float tensors and pictures
  * @offset: bytes from the start of the region to element (0, 0, 0)
  * @height: rows, at least 1
- * @width: pixels a row, at least 1
- * @channels: elements a pixel, at least 1
+ * @width: pixels per row, at least 1
+ * @channels: elements per pixel, at least 1
  * @row_stride: bytes from one row to the next
  * @pixel_stride: bytes from one pixel to the next
  * @reserved: zero
@@ -244,33 +243,33 @@ struct overtake_operand {
  * @kernel_width: window columns, at least 1; *_TO_*: the block
  * @stride_height: window step in rows, at least 1
  * @stride_width: window step in columns, at least 1
- * @pad_top: rows of the first window above the tensor, below its extent
+ * @pad_top: rows of the first window above the tensor, fewer than the window's extent
  *	     (kernel_height - 1) * dilation_height + 1; PAD: rows above the input
- * @pad_left: columns of the first window left of the tensor, below its extent; PAD:
- *	      columns left of the input
+ * @pad_left: columns of the first window left of the tensor, fewer than the window's
+ *	      extent; PAD: columns left of the input
  * @clamp_min: least output, -128..127
  * @clamp_max: greatest output, -128..127, not below clamp_min
- * @multiplier: integer scales below 2^24: of both inputs (ADD, SUB, MAX, MIN), or [0] alone
+ * @multiplier: integer scales below 2^24: for both inputs (ADD, SUB, MAX, MIN), or only [0]
  *		(MUL, REQUANTISE, REDUCE_SUM, QUANTISE)
  * @shift: [0] is the right shift that goes with @multiplier, [1] is zero
  * @delay_cycles: DELAY: cycles, at least 1
  * @jump_target: JUMP: index of an instruction of the same FC
  * @dilation_height: rows from tap to tap, 0 means 1 (CONV, DEPTHWISE, TRANSPOSED_CONV, MAX_POOL)
  * @dilation_width: columns from tap to tap, 0 means 1
- * @start_y: row of in0 that output row 0 shows, in 1/2^20 pixels, at most OVERTAKE_START_MAX from 0
- * @start_x: column of in0 that output column 0 shows, likewise
+ * @start_y: position of output row 0 in in0, in 1/2^20 pixels, at most OVERTAKE_START_MAX from 0
+ * @start_x: position of output column 0 in in0, likewise
  * @step_y: rows of in0 from one output row to the next, in 1/2^20 pixels, at most OVERTAKE_STEP_MAX
  * @step_x: columns of in0 from one output column to the next, likewise
  * @pad_bottom: AVERAGE_POOL with OVERTAKE_FLAG_CLIP_PAD: rows below the tensor that count,
- *		below kernel_height
- * @pad_right: columns right of the tensor that count, below kernel_width
+ *		fewer than kernel_height
+ * @pad_right: columns right of the tensor that count, fewer than kernel_width
  * @fill: PAD without a flag: the value around the input, -128..127
- * @axes: PERMUTE: the permutation; REDUCE_*: OVERTAKE_AXIS_* that are reduced, at least one
+ * @axes: PERMUTE: the permutation; REDUCE_*: OVERTAKE_AXIS_* to reduce, at least one
  * @reserved: zero
  *
  * Padding below and to the right of a tensor follows from the output's shape.
- * What only moves or looks up elements does not clamp; its clamp fields are zero: COPY,
- * TABLE, DELAY, JUMP, PAD, PERMUTE, *_TO_*, RESIZE_* and DEQUANTISE.
+ * COPY, TABLE, DELAY, JUMP, PAD, PERMUTE, *_TO_*, RESIZE_* and DEQUANTISE do not clamp, since they
+ * only move or look up elements at most; their clamp fields are zero.
  */
 struct overtake_insn {
 	__u16 opcode;
@@ -308,8 +307,8 @@ struct overtake_insn {
 };
 
 /*
- * Faults: what ended a job early.  The numbers are stable; the record of a job
- * carries one together with the index of the instruction.
+ * Faults: what ended a job early.  The numbers are stable.  The record of a job
+ * contains one, together with the index of the instruction.
  */
 #define OVERTAKE_FAULT_NONE		0u
 #define OVERTAKE_FAULT_OPCODE		1u	/* unknown opcode */
@@ -324,6 +323,6 @@ struct overtake_insn {
 #define OVERTAKE_FAULT_RESET		10u	/* the core was reset under the FC */
 #define OVERTAKE_FAULT_KILLED		11u	/* the context was destroyed under the FC */
 #define OVERTAKE_FAULT_CLOCK		12u	/* executing the FC took its host too long */
-#define OVERTAKE_FAULT_STOPPED		13u	/* went on after a cancel or deadline */
+#define OVERTAKE_FAULT_STOPPED		13u	/* kept executing after a cancel or deadline */
 
 #endif

@@ -111,7 +111,7 @@ struct ovt_clock {
 };
 
 /* Who executes an instruction: settled before its first step, kept to its last. */
-enum ovt_twin { OVT_TWIN_NONE, OVT_TWIN_ASK, OVT_TWIN_RUN };
+enum ovt_simd_use { OVT_SIMD_USE_NO, OVT_SIMD_USE_ASK, OVT_SIMD_USE_YES };
 
 /**
  * struct ovt_exec - the FC that a core executes
@@ -135,7 +135,7 @@ struct ovt_exec {
 	u32 priced;		/* modelled cost known (timed modes) */
 	u32 in_insn;		/* @insn is being executed */
 	u32 pricing;		/* the pass that only adds up costs */
-	enum ovt_twin twin;	/* of @insn */
+	enum ovt_simd_use simd_use;	/* of @insn */
 	struct overtake_insn insn;
 	struct ovt_operands operands;
 	struct ovt_cursor cursor;

@@ -108,7 +108,7 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
 		return OVERTAKE_FAULT_NONE;
 	}
 	memset(&exec->cursor, 0, sizeof(exec->cursor));
-	exec->twin = core->simd ? OVT_TWIN_ASK : OVT_TWIN_NONE;
+	exec->simd_use = core->simd ? OVT_SIMD_USE_ASK : OVT_SIMD_USE_NO;
 	exec->in_insn = 1;
 	return OVERTAKE_FAULT_NONE;
 }
@@ -117,8 +117,8 @@ static u32 begin_insn(struct ovt_core *core, struct ovt_exec *exec)
  * Goes on with the instruction; true at its end.  What uses vector registers is bounded, whatever
  * the budget; while the host does not grant them, nothing is done and the budget counts as used up.
  *
- * Whether there is a twin is asked inside a section, once: that code is hw/simd's, too, and outside
- * the vector registers are somebody else's.
+ * Whether a vector operator covers it is asked once, inside a section: that code is compiled for
+ * vectors too, and outside a section the vector registers belong to somebody else.
  */
 static bool operate(struct ovt_core *core, s64 *work)
 {
@@ -128,15 +128,15 @@ static bool operate(struct ovt_core *core, s64 *work)
 	s64 left = slice;
 	bool finished = false;
 
-	if (exec->twin == OVT_TWIN_NONE)
+	if (exec->simd_use == OVT_SIMD_USE_NO)
 		return ovt_operator_run(&exec->insn, &exec->operands, &exec->cursor, work);
 	if (!ovt_simd_begin(&section)) {
 		*work = 0;
 		return false;
 	}
-	if (exec->twin == OVT_TWIN_ASK)
-		exec->twin = ovt_simd_covers(&exec->insn) ? OVT_TWIN_RUN : OVT_TWIN_NONE;
-	if (exec->twin == OVT_TWIN_RUN)
+	if (exec->simd_use == OVT_SIMD_USE_ASK)
+		exec->simd_use = ovt_simd_covers(&exec->insn) ? OVT_SIMD_USE_YES : OVT_SIMD_USE_NO;
+	if (exec->simd_use == OVT_SIMD_USE_YES)
 		finished = ovt_simd_run(&exec->insn, &exec->operands, core->simd, &exec->cursor,
 					&left);
 	ovt_simd_end(&section);

@@ -32,8 +32,8 @@
  * @row: of the inputs that make up these outputs, what is to be added up next (hw/terms.h)
  * @column: likewise
  * @results: of what has been
- * @strip: twins (hw/simd/simd.h) only: how far they are with these
- * @filled: twins only: their scratch holds the inputs of these
+ * @strip: vector operators (hw/simd/simd.h) only: how far they are with these outputs
+ * @filled: vector operators only: their scratch holds the inputs of these outputs
  */
 struct ovt_cursor {
 	u32 y;

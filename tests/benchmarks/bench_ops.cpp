@@ -71,7 +71,7 @@ public:
         if (ovt_insn_check(&insn_, regions_, &operands_) != OVERTAKE_FAULT_NONE)
             throw std::runtime_error("bench_ops: an instruction is not valid");
         if (!ovt_simd_covers(&insn_))
-            throw std::runtime_error("bench_ops: a layer has no twin");
+            throw std::runtime_error("bench_ops: a layer has no vector operator");
     }
 
     void run_simd() {

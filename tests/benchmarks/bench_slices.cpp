@@ -79,7 +79,8 @@ public:
         constants(ovt_insn_weights_bytes(&insn_), 1, insn_.weights_region);
         constants(ovt_insn_params_bytes(&insn_), 6, insn_.params_region);
         if (ovt_insn_check(&insn_, regions_, &operands_) || !ovt_simd_covers(&insn_))
-            throw std::runtime_error(fmt::format("bench_slices: {} has no twin", shape.name));
+            throw std::runtime_error(
+                fmt::format("bench_slices: {} has no vector operator", shape.name));
     }
 
     /// Nanoseconds of the longest call.

@@ -113,7 +113,7 @@ class Checker:
         if case.limit_us:
             self._check_split(case.limit_us, values)
         if not case.input_parameters:
-            self._check_nearness(whole, wanted)
+            self._check_similarity(whole, wanted)
 
     def _run(self, model, inputs, name):
         """Output arrays by name."""
@@ -262,15 +262,15 @@ class Checker:
     def _calls(model):
         return max((len(s.fcs) for s in model.segments if not isinstance(s, list)), default=0)
 
-    def _check_nearness(self, path, wanted):
-        found = self._run(path, self._case.samples, "nearness")
+    def _check_similarity(self, path, wanted):
+        found = self._run(path, self._case.samples, "similarity")
         if self._case.is_rough:
             return
         cuts = "kl" in self._case.options or "percentile" in self._case.options
         for name, want in wanted.items():
-            likeness = cosine(found[name], want)
-            if not likeness >= (LEAST_COSINE_OF_CUT if cuts else LEAST_COSINE):
-                raise AssertionError(f"nearness: {name} has cosine {likeness:.4f} to float")
+            similarity = cosine(found[name], want)
+            if not similarity >= (LEAST_COSINE_OF_CUT if cuts else LEAST_COSINE):
+                raise AssertionError(f"similarity: {name} has cosine {similarity:.4f} to float")
 
     def _count(self, model):
         for number in model.inputs:

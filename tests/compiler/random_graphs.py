@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import onnx
 
-import random_anywhere
+import random_any_shape
 import random_images
 import random_quantised
 import random_rows
@@ -58,7 +58,7 @@ def _steps(graph, shape):
         own = random_rows.FLAT_STEPS
     else:
         own = [random_rows.softmax]
-    return own if graph.chance(graph.own_share) else random_anywhere.STEPS
+    return own if graph.chance(graph.own_share) else random_any_shape.STEPS
 
 
 def _grow(graph):

@@ -230,7 +230,7 @@ class Report(unittest.TestCase):
         self.assertIn("nodes on the BPU, 2 on the CPU", page)
         self.assertRegex(page, r"Softmax</td><td><span[^>]*>CPU</span></td><td[^>]*>1</td>"
                                r"<td[^>]*>about 13.8 µs")  # fmt: skip
-        self.assertIn("4000 multiply-accumulates and 500 bytes a microsecond", page)
+        self.assertIn("4000 multiply-accumulates and 500 bytes per microsecond", page)
         self.assertRegex(text, r"segment 0: CPU, about \d+\.\d us\n")
         whole = self.model.read_bytes()
 

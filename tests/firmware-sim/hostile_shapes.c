@@ -179,7 +179,7 @@ static void narrow_two(struct overtake_insn *insn, u16 opcode, const struct host
 	insn->shift[0] = 1;
 }
 
-/* One input is repeated along the channels, which no twin does. */
+/* One input is repeated along the channels, which no vector operator does. */
 static void broadcast(struct overtake_insn *insn, u16 opcode, const struct hostile_place *place)
 {
 	u32 channels = (u32)(place->bytes / 4);

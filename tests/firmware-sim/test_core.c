@@ -486,7 +486,7 @@ static void a_stated_cost_is_charged_within_the_watchdogs_limit(void **state)
 	}
 }
 
-/* Half of each byte, from the start of the memory to its middle: it has a twin; COPY has none. */
+/* Half of each byte, from the start of the memory to its middle: vectors do it, unlike COPY. */
 static void requantise(struct bench *bench, u32 at, u32 count)
 {
 	struct overtake_insn *insn = &bench->program[at];
@@ -503,7 +503,7 @@ static void requantise(struct bench *bench, u32 at, u32 count)
 static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
 {
 	u32 steps = 1;
-	u32 steps_of_twin = 0;
+	u32 vector_steps = 0;
 
 	for (u32 i = 0; i < MEMORY_BYTES; i++)
 		bench->memory[i] = (u8)(i * 7 + i / 256);
@@ -515,13 +515,13 @@ static u32 run_with(struct bench *bench, struct ovt_simd_scratch *scratch)
 		ovt_core_use_simd(&bench->core, scratch);
 	start_fc(bench, 0, 2);
 	while (ovt_core_step(&bench->core, 1) == OVT_STEP_MORE) {
-		if (bench->core.exec.in_insn && bench->core.exec.twin == OVT_TWIN_RUN) {
+		if (bench->core.exec.in_insn && bench->core.exec.simd_use == OVT_SIMD_USE_YES) {
 			assert_int_equal(bench->core.exec.pc, 0);
-			steps_of_twin++;
+			vector_steps++;
 		}
 		steps++;
 	}
-	assert_int_equal(!!scratch, !!steps_of_twin);
+	assert_int_equal(!!scratch, !!vector_steps);
 	assert_int_equal(bench->core.exec.fault, OVERTAKE_FAULT_NONE);
 	return steps;
 }

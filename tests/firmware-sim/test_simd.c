@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The twins of hw/simd against the scalar operators: the same bytes, whatever the budget. */
+/* The vector operators against the scalar ones: the same bytes, whatever the budget. */
 #include "cmocka_all.h"
 
 #include <stdio.h>
@@ -63,7 +63,7 @@ static struct ovt_simd_scratch *new_scratch(void)
 	return scratch;
 }
 
-/* True if the twin covered the case; its bytes are then the scalar operator's. */
+/* True if a vector operator covered the case; its bytes are then the scalar operator's. */
 static bool check_case(const struct random_job *job, struct ovt_simd_scratch *scratch, s64 budget)
 {
 	const struct ovt_region *out = &job->regions[JOB_OUT];
@@ -249,7 +249,7 @@ static void test_large_cases_equal_scalar(void **state)
 	free(scratch);
 }
 
-/* What a case costs, in the twin's own work. */
+/* What a case costs, in the vector operator's own work. */
 static s64 total_work(const struct random_job *job, const struct ovt_operands *operands,
 		      struct ovt_simd_scratch *scratch)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The way in through io_uring: 128-byte SQEs, 32-byte CQEs, one command at a time. */
+/* The io_uring backend: 128-byte SQEs, 32-byte CQEs, one command at a time. */
 #ifndef KMOD_RING_H
 #define KMOD_RING_H
 

@@ -82,7 +82,7 @@ static void one_job_uses_a_buffer_imported_twice(void)
 	check_equal(job_wait(&client, 1, NEVER, &result), 0);
 	check_equal(result.status, 0);
 	check(!memcmp(foreign.data, foreign.data + 4096, 1024));
-	/* The other way in locks without waiting. */
+	/* The other backend locks without waiting. */
 	ring_open_default(&ring);
 	job.submit.tag = 2;
 	ring_submit_job(&ring, &client, &job);

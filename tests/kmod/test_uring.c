@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The way in through io_uring. */
+/* The io_uring backend. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>

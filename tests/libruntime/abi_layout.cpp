@@ -60,9 +60,9 @@ void print_device() {
     NUMBER(priority_high);
     NUMBER(core_any);
     NUMBER(deadline_never);
-    NUMBER(WayIn::automatic);
-    NUMBER(WayIn::io_uring);
-    NUMBER(WayIn::ioctl);
+    NUMBER(KernelBackend::automatic);
+    NUMBER(KernelBackend::io_uring);
+    NUMBER(KernelBackend::ioctl);
 }
 
 void print_jobs() {

@@ -60,7 +60,8 @@ std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wante
     const char* path = std::getenv("OVERTAKE_TEST_DEVICE");
     if (!path)
         return skip("OVERTAKE_TEST_DEVICE names no device node for " + backend.name);
-    auto device = open_kernel(path, backend.name == "ioctl" ? WayIn::ioctl : WayIn::io_uring);
+    auto device =
+        open_kernel(path, backend.name == "ioctl" ? KernelBackend::ioctl : KernelBackend::io_uring);
     const drm_overtake_device_info info = device->info();
     const bool exact = info.mode == OVERTAKE_MODE_TIMED && info.fc_overhead_cycles == 0 &&
                        info.clock_khz == 1'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The ways into a device that one suite is run over.
+// The backends that one suite is run on.
 //
 // "embedded" always works.  "ioctl" and "io_uring" need a node of the driver, named by the
 // environment variable OVERTAKE_TEST_DEVICE; without it their tests are skipped, saying so.

@@ -87,7 +87,7 @@ TEST(KernelDevice, FallsBackToIoctlWhereIoUringIsForbidden) {
     if (!forbidden.works())
         GTEST_SKIP() << "SKIPPED: this process cannot forbid io_uring";
     EXPECT_EQ(open_kernel(path)->backend(), "ioctl");
-    expect_error(EPERM, "use ioctl", [&] { open_kernel(path, WayIn::io_uring); });
+    expect_error(EPERM, "use ioctl", [&] { open_kernel(path, KernelBackend::io_uring); });
 }
 
 TEST(KernelDevice, RefusalNamesTheLimitAndTheRemedy) {

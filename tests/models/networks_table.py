@@ -57,7 +57,7 @@ def compile_network(name, path, options):
     return measured(arguments + options)
 
 
-def likenesses(name, model, folder):
+def similarities(name, model, folder):
     """Cosine, and cosine of what differs between images, of each output by name."""
     shape = np.load(MODELS / f"{name}_calibration.npy", mmap_mode="r").shape
     images = {"image": synthetic_images(IMAGES, *shape[2:], np.random.default_rng(7))}
@@ -106,7 +106,7 @@ def check(name, options):
             arguments += ["--calibration-method", options.calibration_method]
         seconds, memory = compile_network(name, model, arguments)
         summary = info(model)
-        near = likenesses(name, model, folder)
+        near = similarities(name, model, folder)
     total = summary["total"]
     outputs = ", ".join(f"{output} {all_:.4f} ({own:.4f})" for output, (all_, own) in near.items())
     print(f"{name:12} {seconds:6.1f} s {memory / 1e6:6.0f} MB  {placement(summary):>16} "

@@ -83,9 +83,9 @@ class Networks(unittest.TestCase):
         self.assert_same(self.run_on(split, images, "auto"), scalar)
         wanted = float_reference.Network(network).run_images({"image": images})
         for name, array in wanted.items():
-            likeness = cosine(scalar[name], array)
-            print(f"{network.stem} {name}: cosine {likeness:.4f}")
-            self.assertGreaterEqual(likeness, least_cosine, name)
+            similarity = cosine(scalar[name], array)
+            print(f"{network.stem} {name}: cosine {similarity:.4f}")
+            self.assertGreaterEqual(similarity, least_cosine, name)
         for name, array in scalar.items():
             self.assertTrue((array[0] != array[1]).any(), f"{name} does not depend on the image")
 

@@ -77,7 +77,7 @@ class Perf(CommandTest):
             lines[0],
             "embedded device (of this process alone), mode both, profile default, 1 core, core limit 0",
         )
-        self.assertIn("test: 5 requests, 0 failed; 10 to warm up before them, not counted", lines[1])
+        self.assertIn("test: 5 requests, 0 failed; 10 warm-up requests before them, not counted", lines[1])
 
     def test_warm_up_is_not_counted(self):
         model = self.measure("--frames", 25, "--warm-up", 40)
@@ -122,7 +122,7 @@ class Perf(CommandTest):
         self.assertEqual(model["requests"] + model["waiting_at_end"], 100001)
         self.assertGreater(model["longest_wait_at_end_ms"], 0)
         self.assertRegex(self.succeed("perf", self.model, *EMBEDDED, *options),
-                         r"\d+ requests still waited at the end")  # fmt: skip
+                         r"\d+ requests were still waiting at the end")  # fmt: skip
 
     def test_a_rate_that_is_served(self):
         options = ["--period-us", 50000, "--frames", 6]

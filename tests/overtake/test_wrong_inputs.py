@@ -104,7 +104,7 @@ USAGE = [
     ("demo", "--detector is required"),
     (f"{DEMO} --requests 0", "--requests: '0' is not a whole number in 1..1000000"),
     (f"{DEMO} --predict --repeat 2", "cannot be given together with"),
-    (f"{DEMO} --device embedded", "embedded is a device of one process alone"),
+    (f"{DEMO} --device embedded", "embedded cannot be shared by the demo's two clients"),
     ("sim", "SCENARIO is required"),
     ("sim demo-both --set nonsense", "--set nonsense: KEY=VALUE is needed"),
     ("sim demo-both --seed -1", "--seed: '-1' is not a whole number"),

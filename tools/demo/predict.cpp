@@ -46,9 +46,9 @@ private:
 };
 
 /// What generated loads do in a window.
-class Sight : public simulator::Observer {
+class WindowRecorder : public simulator::Observer {
 public:
-    explicit Sight(const Window& window) : window_(window) {}
+    explicit WindowRecorder(const Window& window) : window_(window) {}
 
     void fc_started(simulator::LiveTask& task, unsigned core, bool high, std::uint32_t index,
                     std::uint64_t time, std::uint64_t end) override {
@@ -128,13 +128,13 @@ nlohmann::json document_of(const Row& row, const Networks& networks, const Load&
 Prediction predict(const Row& row, const Networks& networks, const Load& load) {
     const std::uint64_t middle_us = std::uint64_t{load.requests} / 2 * load.period_us;
     const Window window = picture_window(middle_us * ns_per_us, load.period_us);
-    Sight sight(window);
+    WindowRecorder recorder(window);
     const auto [detector, large] =
-        simulate(document_of(row, networks, load), Requests(ns_per_us), sight);
-    sight.timeline.title = fmt::format("{}, as predicted", row.name);
+        simulate(document_of(row, networks, load), Requests(ns_per_us), recorder);
+    recorder.timeline.title = fmt::format("{}, as predicted", row.name);
     return {.figures =
                 summarise(detector, large, predicted_cost_ns(networks.large), load.period_us),
-            .picture = draw(std::move(sight.timeline), detector, window, window, "")};
+            .picture = draw(std::move(recorder.timeline), detector, window, window, "")};
 }
 
 Figures replay(const Row& row, const Networks& networks, unsigned period_us,

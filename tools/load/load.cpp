@@ -23,9 +23,9 @@ constexpr std::size_t most_bytes = 256u << 20;
 constexpr std::size_t most_buffers = OVERTAKE_MAX_BUFFERS / 2;
 
 /// The clients of all loads, each in a thread of its own.
-class Crew {
+class ClientThreads {
 public:
-    Crew(std::span<Load> loads, const std::atomic<bool>& stop) {
+    ClientThreads(std::span<Load> loads, const std::atomic<bool>& stop) {
         for (Load& load : loads) {
             Group& group = groups_.emplace_back(load, stop);
             for (Session& session : load.sessions)
@@ -110,7 +110,7 @@ private:
     std::exception_ptr error_;
 };
 
-Outcome Crew::Group::outcome() {
+Outcome ClientThreads::Group::outcome() {
     Outcome outcome;
     for (Client& client : clients) {
         std::ranges::copy(client.take(), std::back_inserter(outcome.requests));
@@ -147,9 +147,9 @@ std::size_t open_loop_limit(const Model& model, std::size_t sessions) {
 
 std::vector<Outcome> run(std::span<Load> loads, const std::atomic<bool>& stop,
                          const std::function<void(double)>& progress) {
-    Crew crew(loads, stop);
-    crew.run(progress);
-    return crew.outcomes();
+    ClientThreads clients(loads, stop);
+    clients.run(progress);
+    return clients.outcomes();
 }
 
 std::vector<Request> run(Session& session, const Options& options, const std::atomic<bool>& stop) {

@@ -110,12 +110,11 @@ void add_calibrate(CLI::App& app, int& status) {
     command->add_option("--name", options->name, "Name of the profile")
         ->check(not_empty())
         ->capture_default_str();
-    command->add_option("--runs", options->runs, "Runs; the fastest counts")
+    command->add_option("--runs", options->runs, "Number of runs; the fastest counts")
         ->check(whole_number(1, 100000))
         ->capture_default_str();
-    command->add_option(
-        "MODEL", options->models,
-        "Compiled models (.ovm) to run: modelled against measured time of their FCs");
+    command->add_option("MODEL", options->models,
+                        "Compiled models (.ovm): compare modelled and measured times of their FCs");
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, &status] { status = run_calibrate(*options); });
 }

@@ -250,7 +250,7 @@ void add_compare(CLI::App& app, int& status) {
         ->add_option("A", options->a,
                      "Directory that overtake run wrote outputs to, or a .npy file")
         ->required();
-    command->add_option("B", options->b, "The same of the run to compare with: the reference")
+    command->add_option("B", options->b, "The same for the run to compare with, the reference")
         ->required();
     command
         ->add_option("--cosine", options->least_cosine,

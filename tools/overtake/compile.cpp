@@ -179,13 +179,13 @@ void add_compile(CLI::App& app, int& status) {
                         "ONNX file, opset 6 to 17: float32, QDQ or QOperator");
     auto* file = command->add_option(
         "-c,--config", options->configuration,
-        "YAML file with hb_mapper's keys instead of MODEL; -o, --report, --max-time-per-fc and "
-        "--profile go before what it says");
+        "YAML file with hb_mapper's keys, instead of MODEL; -o, --report, --max-time-per-fc and "
+        "--profile override it");
     command->add_option("-o,--output", options->output,
                         "Model file to write; default: MODEL with the suffix .ovm");
     command
         ->add_option("--max-time-per-fc", options->compile.max_time_per_fc_us,
-                     "Longest time of a function call, microseconds; 0 = one FC per BPU segment")
+                     "Longest function call, in microseconds; 0 = one FC per BPU segment")
         ->check(whole_number(0, 4294967295))
         ->check(CLI::Validator(
             [](std::string& text) -> std::string {
@@ -198,7 +198,7 @@ void add_compile(CLI::App& app, int& status) {
     command
         ->add_option(
             "--calibration", options->compile.calibration,
-            "[INPUT=]FILE (.npy, .png, .jpg) or directory of such, with samples; once per input")
+            "[INPUT=]PATH of samples: a .npy, .png or .jpg file, or a directory; once per input")
         ->allow_extra_args(false);
     add_normalisation(*command, options->compile.normalisation);
     const std::map<std::string, compiler::CalibrationMethod> methods = {
@@ -213,13 +213,13 @@ void add_compile(CLI::App& app, int& status) {
                            [options, methods](const std::string& name) {
                                options->compile.method = methods.at(name);
                            },
-                           "How ranges follow from the samples: min-max (default), "
-                           "percentile, kl, mse, or best: what leaves outputs nearest to float")
+                           "How to choose ranges from the samples: min-max (default), "
+                           "percentile, kl, mse, or best: whichever is nearest to float")
                        ->check(one_of({"min-max", "percentile", "kl", "mse", "best"}));
     command
         ->add_option("--percentile", options->compile.percentile,
-                     "Part of each tensor's calibration values that its range covers; chooses the "
-                     "method percentile")
+                     "Share of each tensor's calibration values that its range covers; implies "
+                     "--calibration-method percentile")
         ->check(number(90, 100))
         ->capture_default_str()
         ->each([options, method](const std::string&) {
@@ -227,34 +227,38 @@ void add_compile(CLI::App& app, int& status) {
                 options->compile.method = compiler::CalibrationMethod::percentile;
         });
     command->add_flag("!--no-bias-correction", options->compile.corrects_bias,
-                      "Leave biases as they are rather than make up for rounded weights");
+                      "Do not let biases compensate for rounded weights");
     command->add_flag("!--no-equalisation", options->compile.equalises_channels,
-                      "Leave channels as they are rather than have small ones use more of 8 bits");
+                      "Do not scale up channels with small values to use more of the 8 bits");
     command
         ->add_option("--profile", options->compile.profile,
-                     "Device the FC times are for: a built-in profile or a file")
+                     "Device to model times for: a built-in profile or a file")
         ->capture_default_str();
-    command->add_option("--seed", options->compile.seed, "Of the noise used without --calibration")
+    command
+        ->add_option("--seed", options->compile.seed,
+                     "Seed of the noise used without --calibration")
         ->check(whole_number(0, 4294967295))
         ->capture_default_str();
-    command->add_option("--report", options->report,
-                        "FILE.html, FILE.json, FILE.txt, or a directory for all three");
+    command->add_option(
+        "--report", options->report,
+        "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");
     command
         ->add_option("--input-shape", options->input_shapes,
-                     "NAME=1x3x224x224: shape of an input whose own has symbols; once per input")
+                     "NAME=1x3x224x224: shape of an input with open dimensions; once per input")
         ->allow_extra_args(false);
     command
         ->add_option("--run-on-cpu", options->compile.import.run_on_cpu,
-                     "Node that the CPU shall run; may be given several times")
+                     "Run this node on the CPU; may be given several times")
         ->allow_extra_args(false);
     command
-        ->add_option("--run-on-bpu", options->compile.import.run_on_bpu,
-                     "Node that is refused if the device cannot run it; may be given several times")
+        ->add_option(
+            "--run-on-bpu", options->compile.import.run_on_bpu,
+            "Refuse the model if the device cannot run this node; may be given several times")
         ->allow_extra_args(false);
     command->add_flag("--supported-ops", options->lists_operators,
-                      "Print which operators of ONNX run where, and nothing else");
+                      "Print which ONNX operators run where, and do nothing else");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
-    command->add_flag("--json", options->json, "Print what was made as JSON");
+    command->add_flag("--json", options->json, "Print the result as JSON");
     for (const char* name : {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method",
                              "--percentile", "--no-bias-correction", "--no-equalisation", "--seed",
                              "--input-shape", "--run-on-cpu", "--run-on-bpu"})

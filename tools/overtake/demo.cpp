@@ -123,21 +123,21 @@ int run_demo(const DemoOptions& options) {
 void add_demo(CLI::App& app, int& status) {
     auto options = std::make_shared<DemoOptions>();
     DemoSetup& setup = options->setup;
-    auto* command =
-        app.add_subcommand("demo", "A detector beside a large network, with and without the knobs");
-    command->add_option("--device", setup.device, "Device in mode timed that nobody else uses")
+    auto* command = app.add_subcommand(
+        "demo", "Run a detector beside a large network, with and without preemption");
+    command->add_option("--device", setup.device, "Device in mode timed, used by nobody else")
         ->capture_default_str();
     command->add_option("--detector", setup.networks.detector, "Model of the detector")->required();
     command->add_option("--large", setup.networks.large, "Model of the large network")->required();
     command
         ->add_option("--large-split", setup.networks.large_split,
-                     "The same compiled with --max-time-per-fc 1000")
+                     "The same, compiled with --max-time-per-fc 1000")
         ->required();
     auto* predict = command->add_flag("--predict", options->predict,
-                                      "Only say what the simulator predicts; needs no device");
+                                      "Only print the simulator's prediction; needs no device");
     command
         ->add_option("--output-dir", setup.output_dir,
-                     "Where the page (index.html), results and pictures go")
+                     "Directory for the page (index.html), results and pictures")
         ->capture_default_str();
     command->add_option("--requests", setup.load.requests, "Detector requests in each row")
         ->check(whole_number(1, 1'000'000))
@@ -147,7 +147,7 @@ void add_demo(CLI::App& app, int& status) {
         ->capture_default_str();
     command
         ->add_option("--repeat", setup.repeat,
-                     "Measure each row so many times; show medians and ranges")
+                     "Measure each row this many times; show medians and ranges")
         ->check(whole_number(1, 1000))
         ->capture_default_str()
         ->excludes(predict);
@@ -156,8 +156,8 @@ void add_demo(CLI::App& app, int& status) {
         if (!options->predict && node_of(options->setup.device).empty())
             throw CLI::ValidationError("--device",
                                        options->setup.device +
-                                           " is a device of one process alone, and here are two "
-                                           "clients; name a kernel device, or add --predict");
+                                           " cannot be shared by the demo's two clients; name a "
+                                           "kernel device, or add --predict");
         status = run_demo(*options);
     });
 }

@@ -87,47 +87,49 @@ std::string notes(const DemoResults& results) {
 
 // --- The set-ups ---------------------------------------------------------------------------------
 
-struct Words {
-    std::string setup; ///< what it is
-    std::string sight; ///< what its picture shows
+struct Explanation {
+    std::string setup;   ///< what it is
+    std::string picture; ///< what its picture shows
 };
 
-Words words_of(const demo::Row& row, const DemoResults& results, const demo::Figures& figures) {
+Explanation explain(const demo::Row& row, const DemoResults& results,
+                    const demo::Figures& figures) {
     const double cost = ms(results.large_cost_ns);
     if (!row.large)
-        return {"The detector has the core to itself. This is as quick as it can be.",
-                fmt::format("The core is free whenever a request comes, so it is executed at once: "
-                            "from arrival to end {:.1f} ms. In between the core is idle.",
-                            ms(figures.p50_ns))};
-    if (!row.priority && !row.split)
-        return {"Both networks run as compiled, with the same priority.",
-                fmt::format("First come, first served: {} requests of {:.1f} ms are ahead of every "
-                            "request of the detector. The long bars below the core are the "
-                            "detector's requests from arrival to end, {:.1f} ms in the median: the "
-                            "next ones come long before the first has ended.",
-                            demo::large_in_flight, cost, ms(figures.p50_ns))};
-    if (!row.split)
         return {
-            "The detector has priority 255, which enters the HIGH ring, and a core limit of 1: "
-            "it waits for at most one FC of the NORMAL ring. The large network stays as it "
-            "is.",
-            fmt::format("The detector (hatched: HIGH ring) goes ahead of everything that waits. "
-                        "But an FC that has begun is never interrupted, and the large "
-                        "network's lasts {:.1f} ms: whoever comes while it runs waits for its "
-                        "end, {:.1f} ms at worst.",
-                        cost, ms(figures.max_ns))};
+            "The detector has the core to itself. This is as quick as it can be.",
+            fmt::format("The core is free whenever a request arrives, so it is executed at once: "
+                        "{:.1f} ms from arrival to end. In between, the core is idle.",
+                        ms(figures.p50_ns))};
+    if (!row.priority && !row.split)
+        return {
+            "Both networks run as compiled, with the same priority.",
+            fmt::format("First come, first served: {} requests of {:.1f} ms are ahead of every "
+                        "request of the detector. The long bars below the core are the "
+                        "detector's requests from arrival to end, with a median of {:.1f} ms: the "
+                        "next ones arrive long before the first has ended.",
+                        demo::large_in_flight, cost, ms(figures.p50_ns))};
+    if (!row.split)
+        return {"The detector has priority 255, which enters the HIGH ring, and a core limit of 1: "
+                "it waits for at most one FC of the NORMAL ring. The large network is "
+                "unchanged.",
+                fmt::format("The detector (hatched: HIGH ring) goes ahead of everything that is "
+                            "waiting. But an FC that has begun is never interrupted, and the large "
+                            "network's lasts {:.1f} ms: a request that arrives meanwhile waits for "
+                            "its end, and takes {:.1f} ms at worst.",
+                            cost, ms(figures.max_ns))};
     if (!row.priority)
         return {"The large network is compiled into short FCs. Both have the same priority.",
-                fmt::format("There are boundaries now at which something else could run, but the "
+                fmt::format("Now there are boundaries at which something else could run, but the "
                             "order is still that of arrival: all FCs of {} large requests are "
                             "ahead of every request of the detector. Splitting alone gains "
-                            "nothing: {:.1f} ms in the median.",
+                            "nothing: the median is {:.1f} ms.",
                             demo::large_in_flight, ms(figures.p50_ns))};
     return {
         "Priority 255 with core limit 1 for the detector, short FCs for the large network.",
         fmt::format("Each request of the detector goes ahead at the next boundary of an FC (red "
                     "marks; the dashed line is the large request that was overtaken). It waits "
-                    "for one short FC at most: p99 {:.1f} ms. The large network is given "
+                    "for at most one short FC: p99 is {:.1f} ms. The large network gets "
                     "{:.1f} % of the time that the detector leaves.",
                     ms(figures.p99_ns), fair_percent(figures))};
 }
@@ -138,7 +140,7 @@ std::string setup_section(const DemoResults& results) {
         rows += fmt::format(
             "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"n\">{}</td><td "
             "class=\"n\">{}</td></tr>\n",
-            escape(result.row.name), words_of(result.row, results, best_known(result)).setup,
+            escape(result.row.name), explain(result.row, results, best_known(result)).setup,
             result.row.priority ? "yes" : "&ndash;", result.row.split ? "yes" : "&ndash;");
     return section(
         "The five set-ups",
@@ -227,20 +229,20 @@ std::string differences(const DemoResults& results) {
             continue;
         items += fmt::format(
             "<li><b>{}</b> differs from the prediction by {:+.1f} % in p50 and {:+.1f} % in p99. "
-            "From the requests as they came here the simulator says p50 {:.2f} ms, p99 {:.2f} "
+            "From the measured arrivals the simulator predicts p50 {:.2f} ms, p99 {:.2f} "
             "ms{}.</li>\n",
             escape(result.row.name), difference_percent(measured.p50_ns, predicted.p50_ns),
             difference_percent(measured.p99_ns, predicted.p99_ns), ms(replayed.p50_ns),
             ms(replayed.p99_ns),
-            result.row.large ? fmt::format("; the large network's client took {:.2f} ms to follow "
-                                           "up a request that had ended",
+            result.row.large ? fmt::format("; the large network's client took {:.2f} ms to send "
+                                           "its next request",
                                            ms(measured.large_turnaround_ns))
                              : "");
     }
     if (items.empty())
         return "";
-    return "<p>What those arrivals explain is the host's doing; the rest would be the "
-           "device's.</p>\n<ul>\n" +
+    return "<p>Differences that these arrivals explain come from the host; others would come from "
+           "the device.</p>\n<ul>\n" +
            items + "</ul>\n";
 }
 
@@ -303,7 +305,7 @@ std::string picture_section(const DemoResults& results) {
     for (const RowResult& result : results.rows) {
         const std::string name = stem(result.row);
         html += fmt::format("<h3 id=\"{}\">{}</h3>\n<p>{}</p>\n", name, escape(result.row.name),
-                            words_of(result.row, results, best_known(result)).sight);
+                            explain(result.row, results, best_known(result)).picture);
         html += figure(result.predicted.picture, "predicted-" + name,
                        result.row.name + ", as predicted");
         html += result.measured ? figure(result.measured->picture, "measured-" + name,

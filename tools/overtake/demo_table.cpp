@@ -25,10 +25,10 @@ void name_difference(const demo::Row& row, const demo::Figures& predicted,
     fmt::print("{:14} | differs from the prediction by {:+.1f} % in p50, {:+.1f} % in p99\n",
                row.name, difference_percent(measured.p50_ns, predicted.p50_ns),
                difference_percent(measured.p99_ns, predicted.p99_ns));
-    fmt::print("{:14} | predicted from the requests as they came here: p50 {:.2f}, p99 {:.2f}", "",
+    fmt::print("{:14} | predicted from the measured arrivals: p50 {:.2f}, p99 {:.2f}", "",
                ms(replayed.p50_ns), ms(replayed.p99_ns));
     if (row.large)
-        fmt::print("; the large client took {:.2f} ms to follow up one",
+        fmt::print("; the large client took {:.2f} ms to send its next request",
                    ms(measured.large_turnaround_ns));
     fmt::print("\n");
 }
@@ -48,7 +48,7 @@ void print_range(const demo::Row& row, const Measurement& measured) {
 
 void print_introduction(const DemoSetup& setup, std::uint64_t large_cost_ns) {
     fmt::print("A detector every {} ms beside a large network of {:.1f} ms that always has three "
-               "requests in flight,\none core, {} detector requests a row, device time.\n",
+               "requests in flight,\non one core; {} detector requests in each row; device time.\n",
                setup.load.period_us / 1000.0, ms(large_cost_ns), setup.load.requests);
     if (setup.repeat > 1)
         fmt::print("Each row is run {} times; figures are medians.\n", setup.repeat);

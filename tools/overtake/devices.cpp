@@ -99,7 +99,7 @@ int run_devices(bool json) {
 void add_devices(CLI::App& app, int& status) {
     auto json = std::make_shared<bool>(false);
     auto* command =
-        app.add_subcommand("devices", "Which devices there are, their settings, who may use them");
+        app.add_subcommand("devices", "List the devices, their settings and who may use them");
     command->add_flag("--json", *json, "Print JSON");
     command->callback([json, &status] { status = run_devices(*json); });
 }

@@ -53,12 +53,14 @@ int run_info(const InfoOptions& options) {
 
 void add_info(CLI::App& app, int& status) {
     auto options = std::make_shared<InfoOptions>();
-    auto* command = app.add_subcommand("info", "What a model file holds: tensors, FCs, nodes");
+    auto* command =
+        app.add_subcommand("info", "Show what a model file contains: tensors, FCs, nodes");
     command->add_option("MODEL", options->model, "Compiled model (.ovm)")->required();
-    command->add_option("--model-name", options->name, "Only this model of a pack");
+    command->add_option("--model-name", options->name, "Model to take from a pack");
     command->add_flag("--json", options->json, "Print JSON");
-    command->add_option("--report", options->report,
-                        "Write FILE.html, FILE.json, FILE.txt, or all three into a directory");
+    command->add_option(
+        "--report", options->report,
+        "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");
     command->callback([options, &status] { status = run_info(*options); });
 }
 

@@ -180,7 +180,7 @@ void add_device_options(CLI::App& command, PerfOptions& options) {
         ->capture_default_str();
     command
         .add_option("--mode", options.mode,
-                    "Embedded device: how cores spend an FC's time: functional, timed or both")
+                    "Embedded device: how cores execute FCs: functional, timed or both")
         ->check(one_of({"functional", "timed", "both"}))
         ->capture_default_str();
     command.add_option("--cores", options.embedded.cores, "Embedded device: number of cores")
@@ -192,7 +192,7 @@ void add_device_options(CLI::App& command, PerfOptions& options) {
         ->check(whole_number(0, 255))
         ->capture_default_str();
     command.add_option("--core-limit", options.core_limit,
-                       "Core limit to ask for while this runs; needs --priority 255");
+                       "Core limit to ask for during the run; needs --priority 255");
     command.add_option("--core", options.load.task.core, "Core, from 1; 0 = any")
         ->capture_default_str();
 }
@@ -204,24 +204,23 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
         ->capture_default_str();
     command
         .add_option("--seconds", options.seconds,
-                    "Begin no request that much later than the first; without --frames as many as "
-                    "go into it")
+                    "Make requests for so long; without --frames, as many as there is time for")
         ->check(number(1e-3, 1e7));
     command.add_option("--warm-up", options.load.warm_up,
-                       "Requests that come first and do not count; default: 10, but for half a "
-                       "second at most");
+                       "Requests that come first and are not counted; default: 10, but for at most "
+                       "half a second");
     auto* period = command
                        .add_option("--period-us", options.load.period_us,
-                                   "A request every so many microseconds, whatever became of "
-                                   "others")
+                                   "Make a request every so many microseconds, whether or not "
+                                   "others have ended")
                        ->check(whole_number(1, 3'600'000'000));
     command
         .add_option("--in-flight", options.load.in_flight,
-                    "Without --period-us: requests that each thread has in flight at any time")
+                    "Without --period-us: requests that each thread keeps in flight")
         ->check(whole_number(1, 1024))
         ->capture_default_str()
         ->excludes(period);
-    command.add_option("--threads", options.threads, "Threads that make the requests of a model")
+    command.add_option("--threads", options.threads, "Threads that make requests to a model")
         ->check(whole_number(1, 64))
         ->capture_default_str();
 }
@@ -230,12 +229,13 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
 
 void add_perf(CLI::App& app, int& status) {
     auto options = std::make_shared<PerfOptions>();
-    auto* command = app.add_subcommand("perf", "Load a device with models; latency and throughput");
+    auto* command =
+        app.add_subcommand("perf", "Load a device with models and measure latency and throughput");
     command
         ->add_option("MODEL", options->models,
                      "Compiled models (.ovm); several are run at the same time")
         ->required();
-    command->add_option("--model-name", options->name, "Which model of a pack");
+    command->add_option("--model-name", options->name, "Model to take from a pack");
     add_device_options(*command, *options);
     add_load_options(*command, *options);
     command->add_option("--records", options->records,

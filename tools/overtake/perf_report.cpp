@@ -153,9 +153,10 @@ void print_rates(const Json& report) {
 void print_waiting(const Json& report) {
     const auto waiting = report.value("waiting_at_end", std::uint64_t{0});
     if (waiting != 0)
-        fmt::print("            {} requests still waited at the end and are not in the figures "
-                   "above, the oldest for {:.3f} ms\n",
-                   waiting, report["longest_wait_at_end_ms"].get<double>());
+        fmt::print(
+            "            {} requests were still waiting at the end, the oldest for {:.3f} ms; "
+            "the figures above leave them out\n",
+            waiting, report["longest_wait_at_end_ms"].get<double>());
 }
 
 } // namespace
@@ -189,7 +190,7 @@ Json perf_report(const Model& model, const load::Load& load, const load::Outcome
 }
 
 void print_perf_report(const Json& report) {
-    fmt::print("{}: {} requests, {} failed; {} to warm up before them, not counted\n",
+    fmt::print("{}: {} requests, {} failed; {} warm-up requests before them, not counted\n",
                report["model"].get<std::string>(), report["requests"].get<std::size_t>(),
                report["failed"].get<std::size_t>(), report["warm_up_requests"].get<std::size_t>());
     const Json& bytes = report["memory_bytes"];

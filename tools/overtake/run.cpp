@@ -251,10 +251,10 @@ void add_task_options(CLI::App& command, RunOptions& options) {
         ->check(whole_number(0, 255))
         ->capture_default_str();
     command.add_option("--core-limit", options.core_limit,
-                       "Core limit to ask for while this runs; needs --priority 255");
+                       "Core limit to ask for during the run; needs --priority 255");
     command
         .add_option("--custom-id", options.task.custom_id,
-                    "Breaks ties inside one priority: the smaller goes first")
+                    "Breaks ties within a priority: the smaller goes first")
         ->capture_default_str();
     command.add_option("--core", options.task.core, "Core, from 1; 0 = any")
         ->check(whole_number(0, OVERTAKE_MAX_CORES))
@@ -265,8 +265,8 @@ void add_task_options(CLI::App& command, RunOptions& options) {
 
 void add_run(CLI::App& app, int& status) {
     auto options = std::make_shared<RunOptions>();
-    auto* command =
-        app.add_subcommand("run", "Run a model on samples: compiled on a device, ONNX in float");
+    auto* command = app.add_subcommand(
+        "run", "Run a model on samples: a compiled one on a device, ONNX in float");
     command
         ->add_option("MODEL", options->model,
                      "Compiled model (.ovm), or a network (.onnx) to run in float on the CPU")
@@ -283,16 +283,15 @@ void add_run(CLI::App& app, int& status) {
         ->check(not_empty())
         ->required();
     command
-        ->add_option(
-            "--calibration", options->calibration,
-            "[INPUT=]FILE or directory: compile the .onnx in memory with these samples and "
-            "run it in int8")
+        ->add_option("--calibration", options->calibration,
+                     "[INPUT=]PATH: compile the .onnx in memory with these samples, and run it in "
+                     "int8")
         ->allow_extra_args(false);
     add_normalisation(*command, options->normalisation);
     add_task_options(*command, *options);
-    command->add_option("--model-name", options->name, "Which model of a pack");
+    command->add_option("--model-name", options->name, "Model to take from a pack");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
-    command->add_flag("--json", options->json, "Print what was run and written as JSON");
+    command->add_flag("--json", options->json, "Print the result as JSON");
     command->callback([options, command, &status] {
         if (is_onnx(options->model) && command->count("--model-name") > 0)
             throw CLI::ValidationError("--model-name", "is for packs of compiled models, and " +

@@ -57,7 +57,7 @@ InputSamples read_picture(const Port& port, const std::string& path,
                             port.type != DataType::int8;
     if (!is_picture)
         throw Error(EINVAL,
-                    fmt::format("{}: is a picture, but input '{}' is {} of shape {}; give "
+                    fmt::format("{}: is an image, but input '{}' is {} of shape {}; give "
                                 "it a .npy file",
                                 path, port.name, name_of(port.type), fmt::join(port.shape, "x")));
     if (!normalisation.empty() && port.type != DataType::float32)
@@ -109,7 +109,7 @@ InputSamples read_file(const Port& port, const std::string& path,
     if (const std::string wrong = compiler::describe_not_finite(samples.data); !wrong.empty()) {
         if (port.is_int8)
             throw Error(EINVAL,
-                        fmt::format("{}: {}, which 8 bits cannot; take it out", path, wrong));
+                        fmt::format("{}: {}, which 8 bits cannot hold; remove it", path, wrong));
         warn(fmt::format("{}: {}, and outputs may hold it too", path, wrong));
     }
     return samples;

@@ -253,22 +253,22 @@ int run_sim(const SimOptions& options) {
 
 void add_sim(CLI::App& app, int& status) {
     auto options = std::make_shared<SimOptions>();
-    auto* command = app.add_subcommand("sim", "What would happen: a scenario under virtual time");
+    auto* command = app.add_subcommand("sim", "Simulate a scenario under virtual time");
     command->add_option("SCENARIO", options->scenario,
-                        "Scenario: a JSON file, or a bundled one by its name");
-    command->add_flag("--list", options->list, "Name the bundled scenarios");
+                        "A JSON file, or the name of a bundled scenario");
+    command->add_flag("--list", options->list, "List the bundled scenarios");
     command->add_option("-o,--output", options->output,
-                        "Where the timeline goes (JSON); without it and without a summary, stdout");
-    command->add_option("--svg", options->svg, "A picture of the run: its FCs, or their density");
-    command->add_option("--png", options->png, "The same as PNG, by rsvg-convert");
-    command->add_option("--perfetto", options->perfetto, "A trace for ui.perfetto.dev");
+                        "Write the timeline (JSON) here; default, without --summary: stdout");
+    command->add_option("--svg", options->svg, "Draw the run: its FCs, or their density");
+    command->add_option("--png", options->png, "The same as PNG, using rsvg-convert");
+    command->add_option("--perfetto", options->perfetto, "Write a trace for ui.perfetto.dev");
     command->add_option_function<std::string>(
         "--from",
         [options](const std::string& text) { options->from = parse_time("--from", text); },
-        "Pictures and trace: from this time on (5ms, 1.5s; us without a unit)");
+        "Pictures and trace: begin at this time (5ms, 1.5s; us without a unit)");
     command->add_option_function<std::string>(
         "--to", [options](const std::string& text) { options->to = parse_time("--to", text); },
-        "Pictures and trace: up to this time");
+        "Pictures and trace: end at this time");
     command->add_flag("--summary", options->summary, "Print latencies and where the time went");
     command->add_flag("--json", options->json, "Print the summary, or the table, as JSON");
     command->add_option_function<std::string>(
@@ -276,29 +276,34 @@ void add_sim(CLI::App& app, int& status) {
         [options](const std::string& text) {
             options->trim.warm_up = parse_time("--warm-up", text);
         },
-        "Leave out what happens so soon after the first arrival (5ms, 1.5s; us without a unit)");
+        "Leave out the first part of the run, from the first arrival (5ms, 1.5s; us without a "
+        "unit)");
     command->add_option_function<std::string>(
         "--drain",
         [options](const std::string& text) { options->trim.drain = parse_time("--drain", text); },
-        "Leave out what happens so shortly before the last end");
-    command->add_option("--set", options->settings, "KEY=VALUE: change the scenario")
+        "Leave out the last part of the run, before the last end");
+    command
+        ->add_option("--set", options->settings, "KEY=VALUE: change the scenario before it is read")
         ->take_all()
         ->expected(1);
     command
-        ->add_option("--seed", options->seed, "Seed of what is random; of the first case of --fuzz")
+        ->add_option("--seed", options->seed,
+                     "Seed of everything random, or of the first case of --fuzz")
         ->check(whole_number(0, ~std::uint64_t{0}));
     auto* sweep = command->add_option("--sweep", options->sweep,
                                       "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
     auto* repeat = command
                        ->add_option("--repeat", options->repeat,
-                                    "Runs with as many seeds; means with 95 % confidence intervals")
+                                    "Run with N seeds; show means with 95 % confidence intervals")
                        ->check(whole_number(1, 1000000));
     auto* fuzz =
         command
             ->add_option("--fuzz", options->fuzz,
-                         "Draw N cases of clients and hosts that misbehave, check invariants")
+                         "Generate N cases of misbehaving clients and hosts, check invariants")
             ->check(whole_number(1, std::uint64_t{1} << 40));
-    command->add_option("--commands", options->commands, "Commands of each case of --fuzz; 100")
+    command
+        ->add_option("--commands", options->commands,
+                     "Commands in each case of --fuzz; default: 100")
         ->check(whole_number(1, 100000))
         ->needs(fuzz);
     for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat",
@@ -306,11 +311,13 @@ void add_sim(CLI::App& app, int& status) {
         fuzz->excludes(command->get_option(other));
     for (const char* one : {"--svg", "--png", "--perfetto"})
         command->get_option(one)->excludes(sweep)->excludes(repeat);
-    command->add_option("--threads", options->threads, "For --sweep, --repeat and --fuzz; all CPUs")
+    command
+        ->add_option("--threads", options->threads,
+                     "For --sweep, --repeat and --fuzz; default: all CPUs")
         ->check(whole_number(1, 1024));
     command
         ->add_option("--columns", options->columns,
-                     "Of --sweep's and --repeat's table: detector,large p99,ANTT; all for all")
+                     "Columns to show with --sweep and --repeat: detector,large p99,ANTT; or all")
         ->delimiter(',');
     command->get_option("--output")->excludes(sweep)->excludes(repeat);
     command->get_option("--summary")->excludes(sweep)->excludes(repeat);

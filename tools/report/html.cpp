@@ -198,9 +198,9 @@ std::string node_section(const Json& summary) {
     }
     return section(
         "Nodes",
-        fmt::format("In the order in which they run. Cosine similarity is that of a node's output "
-                    "to float over {}; below {} it is marked, and where float has no finite number "
-                    "there is none. A node that others read where it lies takes no time.",
+        fmt::format("In the order in which they run. The cosine compares a node's output with "
+                    "float, over {}; it is marked below {}, and missing where float has no finite "
+                    "number. A node whose output is only another view of its input takes no time.",
                     compared_samples(summary), low_cosine),
         "<table><tr><th class=\"n\">#</th><th>node</th><th>operator</th><th>on</th>"
         "<th class=\"n\">MMAC</th><th class=\"n\">KiB moved</th><th class=\"n\">time</th><th></th>"
@@ -216,7 +216,7 @@ std::string memory_section(const Json& summary) {
         {"weights_bytes", "weights, tables and requantisation, shared by all requests"},
         {"program_bytes", "program, shared by all requests"},
         {"scratch_bytes", "scratch of a request"},
-        {"tensor_bytes", "inputs, outputs and what passes between segments, of a request"}};
+        {"tensor_bytes", "inputs, outputs and tensors between segments, per request"}};
     for (const auto& [key, what] : parts)
         all += count_of(total, key);
     for (const auto& [key, what] : parts) {
@@ -230,8 +230,8 @@ std::string memory_section(const Json& summary) {
                         "class=\"n\"><b>{}</b></td><td></td></tr>\n",
                         bytes(all));
     return section("Memory",
-                   "Scratch memory: each block is a tensor, as wide as the nodes between its "
-                   "writer and its last reader and as high as its bytes.",
+                   "Scratch memory: each block is a tensor. Its width spans the nodes from its "
+                   "writer to its last reader, its height is its size in bytes.",
                    memory_map(summary) + "<table>\n" + rows + "</table>\n");
 }
 
@@ -280,9 +280,9 @@ std::string segment_section(const Json& summary) {
                             duration(segment["us"].get<double>()));
     }
     return section("Segments",
-                   "What runs on which processor, one after the other. The time of a CPU segment "
-                   "is an estimate.",
-                   "<table><tr><th class=\"n\">#</th><th>on</th><th>holds</th>"
+                   "What runs on which processor, in order. Times of CPU segments are "
+                   "estimates.",
+                   "<table><tr><th class=\"n\">#</th><th>on</th><th>contains</th>"
                    "<th class=\"n\">time</th></tr>\n" +
                        rows + "</table>\n");
 }
@@ -294,7 +294,7 @@ std::string profile_section(const Json& summary) {
         rows += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td></tr>\n", escaped(key),
                             escaped(text));
     }
-    return section("Profile", "The device whose cycle model all times come from.",
+    return section("Profile", "The device whose cycle model gives all times.",
                    "<table>" + rows + "</table>\n");
 }
 

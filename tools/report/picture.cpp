@@ -160,7 +160,7 @@ std::string cpu_rates(const Json& summary) {
     const auto number_of = [&](const char* key) {
         return summary["profile"][key].get<std::uint64_t>();
     };
-    return fmt::format("{} ns an operator, {} multiply-accumulates and {} bytes a microsecond "
+    return fmt::format("{} ns per operator, {} multiply-accumulates and {} bytes per microsecond "
                        "(cpu_operator_ns, cpu_macs_per_us and cpu_bytes_per_us of the profile)",
                        number_of("cpu_operator_ns"), number_of("cpu_macs_per_us"),
                        number_of("cpu_bytes_per_us"));
@@ -269,7 +269,7 @@ std::string time_strip(const Json& summary) {
     const auto x_of = [&](double us) { return from + us / total * (right - from); };
     const auto operators = operator_times(summary);
     const std::vector<Share> shares = shares_of(summary);
-    std::string svg = opening(height, "One inference on the BPU, from begin to end");
+    std::string svg = opening(height, "One inference on the BPU, from beginning to end");
     double begin = 0;
     auto share = shares.begin();
     std::string borders;

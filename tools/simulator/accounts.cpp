@@ -40,7 +40,7 @@ std::uint64_t Accounts::from() const {
 void Accounts::arrived(LiveTask& task, std::uint64_t time) {
     task.account = {};
     task.account.since = time;
-    task.account.spell = Spell::queued;
+    task.account.phase = TaskPhase::queued;
     first_arrival_ = std::min(first_arrival_, time);
 }
 
@@ -53,12 +53,12 @@ void Accounts::dropped(const Load& load, std::uint64_t time) {
     account.with_slo += load.kind.slo.has_value();
 }
 
-/// Closes the spell that a task is in, unless that is one on the device.
-void Accounts::end_spell(LiveTask& task, std::uint64_t time) {
+/// Closes the phase that a task is in, unless that is one on the device.
+void Accounts::end_phase(LiveTask& task, std::uint64_t time) {
     TaskAccount& account = task.account;
     const std::uint64_t spent = time - account.since;
-    switch (account.spell) {
-    case Spell::queued: {
+    switch (account.phase) {
+    case TaskPhase::queued: {
         // Dispatched into the queue for CPU workers, which nobody was told of.
         const bool at_workers = scenario_.kind == Kind::task && task.sched.dispatch_sequence != 0;
         const std::uint64_t waited = at_workers ? time - task.sched.dispatch_time : 0;
@@ -66,50 +66,50 @@ void Accounts::end_spell(LiveTask& task, std::uint64_t time) {
         account.worker += waited;
         break;
     }
-    case Spell::ready:
+    case TaskPhase::ready:
         account.queued += spent;
         break;
-    case Spell::worker:
+    case TaskPhase::worker:
         account.worker += spent;
         break;
-    case Spell::cpu:
+    case TaskPhase::cpu:
         account.cpu += spent;
         break;
-    case Spell::running:
+    case TaskPhase::running:
         account.running += spent;
         break;
-    case Spell::device:
+    case TaskPhase::device:
         break;
     }
     account.since = time;
 }
 
 void Accounts::ready(LiveTask& task, std::uint64_t time) {
-    end_spell(task, time);
-    task.account.spell = Spell::ready;
+    end_phase(task, time);
+    task.account.phase = TaskPhase::ready;
 }
 
 void Accounts::cpu_waiting(LiveTask& task, std::uint64_t time) {
-    end_spell(task, time);
-    task.account.spell = Spell::worker;
+    end_phase(task, time);
+    task.account.phase = TaskPhase::worker;
     if (task.sched.holds_slot)
         enter_gap(task, time);
 }
 
 void Accounts::cpu_started(LiveTask& task, std::uint32_t, std::uint64_t time, std::uint64_t) {
-    end_spell(task, time);
-    task.account.spell = Spell::cpu;
+    end_phase(task, time);
+    task.account.phase = TaskPhase::cpu;
 }
 
 void Accounts::cpu_ended(LiveTask& task, std::uint64_t time) {
-    end_spell(task, time);
-    task.account.spell = Spell::device;
+    end_phase(task, time);
+    task.account.phase = TaskPhase::device;
 }
 
 void Accounts::submitted(LiveTask& task, std::uint32_t, std::uint64_t time) {
-    end_spell(task, time);
+    end_phase(task, time);
     leave_gap(task, time);
-    task.account.spell = Spell::device;
+    task.account.phase = TaskPhase::device;
     begin_wait(task, time);
 }
 
@@ -154,7 +154,7 @@ void Accounts::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
     if (index == 0)
         task.account.job_running = 0;
     end_wait(task, time);
-    task.account.spell = Spell::running;
+    task.account.phase = TaskPhase::running;
     task.account.job_running = 1;
     Core& of = cores_[core - 1];
     of.busy = true;
@@ -166,8 +166,8 @@ void Accounts::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
 void Accounts::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
     if (scenario_.kind == Kind::task)
         count_gap(core - 1, time);
-    end_spell(task, time);
-    task.account.spell = Spell::device;
+    end_phase(task, time);
+    task.account.phase = TaskPhase::device;
     Core& of = cores_[core - 1];
     of.busy = false;
     of.busy_with[of.running_class] += time - of.running_since;
@@ -184,7 +184,7 @@ void Accounts::job_ended(LiveTask& task, std::uint64_t time) {
 }
 
 void Accounts::ended(LiveTask& task, std::uint64_t time) {
-    end_spell(task, time);
+    end_phase(task, time);
     leave_gap(task, time);
     last_end_ = std::max(last_end_, time);
     if (!window_.holds(task.arrival))

@@ -99,7 +99,7 @@ private:
     std::uint64_t* snapshot_of(const LiveTask& task);
     void begin_wait(LiveTask& task, std::uint64_t time);
     void end_wait(LiveTask& task, std::uint64_t time);
-    void end_spell(LiveTask& task, std::uint64_t time);
+    void end_phase(LiveTask& task, std::uint64_t time);
     void count_gap(std::size_t core, std::uint64_t time);
     void enter_gap(LiveTask& task, std::uint64_t time);
     void leave_gap(LiveTask& task, std::uint64_t time);

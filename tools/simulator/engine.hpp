@@ -16,12 +16,12 @@
 namespace overtake::simulator {
 
 /// Where a task is at a moment.
-enum class Spell : std::uint8_t { queued, ready, worker, cpu, device, running };
+enum class TaskPhase : std::uint8_t { queued, ready, worker, cpu, device, running };
 
 /// Where a task spent its time so far; kept by Accounts.
 struct TaskAccount {
-    std::uint64_t since; ///< when the present spell began
-    Spell spell;
+    std::uint64_t since; ///< when the present phase began
+    TaskPhase phase;
     std::uint8_t job_running; ///< an FC of the present job has started
     std::uint32_t gap_core;   ///< on which it keeps a slot during a gap; 0: it does not
     std::uint64_t queued;

@@ -9,7 +9,7 @@
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv_walk.h"
-#include "hw/simd/twins.h"
+#include "hw/simd/vector_operators.h"
 
 #define VECTOR_OUTPUTS	OVERTAKE_WEIGHT_BLOCK
 /* Products of a unit of work, at most: some tens of microseconds. */

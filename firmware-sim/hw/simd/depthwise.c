@@ -9,7 +9,7 @@
 #include "hw/operator_units.h"
 #include "hw/simd/inputs.h"
 #include "hw/simd/requantise.h"
-#include "hw/simd/twins.h"
+#include "hw/simd/vector_operators.h"
 
 /* Channels of the scratch: a few lines of cache of a pixel, and a group of many pixels. */
 #define GROUP_CHANNELS	64u

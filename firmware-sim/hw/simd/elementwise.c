@@ -8,7 +8,7 @@
 #include "hw/operator_units.h"
 #include "hw/simd/pixels.h"
 #include "hw/simd/requantise.h"
-#include "hw/simd/twins.h"
+#include "hw/simd/vector_operators.h"
 
 #define VECTORS		4u	/* of 4 doubles */
 /* Of beginning a run: three tensors may each be on another page. */

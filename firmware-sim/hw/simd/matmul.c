@@ -9,7 +9,7 @@
 #include "hw/operator_units.h"
 #include "hw/simd/inputs.h"
 #include "hw/simd/requantise.h"
-#include "hw/simd/twins.h"
+#include "hw/simd/vector_operators.h"
 
 #define STRIP_PIXELS	2u
 #define STRIP_ROWS	4u

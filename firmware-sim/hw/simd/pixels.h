@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Twins that go through the output as the scalar operators do: channels, then pixels, then rows. */
+/* Vector operators that go through the output in the scalar order: channels, pixels, rows. */
 #ifndef OVT_HW_SIMD_PIXELS_H
 #define OVT_HW_SIMD_PIXELS_H
 

@@ -3,7 +3,7 @@
 #include "hw/operator_units.h"
 #include "hw/simd/pixels.h"
 #include "hw/simd/requantise.h"
-#include "hw/simd/twins.h"
+#include "hw/simd/vector_operators.h"
 
 /* Bytes of either sign that 16 bits can add up. */
 #define ADDENDS	255u

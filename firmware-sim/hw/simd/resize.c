@@ -8,7 +8,7 @@
 #include "hw/operator_units.h"
 #include "hw/sampling.h"
 #include "hw/simd/pixels.h"
-#include "hw/simd/twins.h"
+#include "hw/simd/vector_operators.h"
 
 #define RUN_CHANNELS	8u
 /* Of beginning a pixel: its corners may be on five pages with it. */

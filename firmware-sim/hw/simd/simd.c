@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Which instructions have a twin.  Compiled as all else; what it calls is not. */
-#include "hw/simd/twins.h"
+/* Which instructions have a vector operator.  Compiled like all else; what it calls is not. */
+#include "hw/simd/vector_operators.h"
 
-struct twin {
+struct vector_operator {
 	ovt_simd_covers_function *covers;
 	ovt_simd_run_function *run;
 };
@@ -13,7 +13,7 @@ static bool always(const struct overtake_insn *insn)
 	return true;
 }
 
-static const struct twin twins[OVERTAKE_OP_COUNT] = {
+static const struct vector_operator vector_operators[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_CONV] = { ovt_simd_conv_covers, ovt_simd_conv },
 	[OVERTAKE_OP_DEPTHWISE] = { ovt_simd_depthwise_covers, ovt_simd_depthwise },
 	[OVERTAKE_OP_MATMUL] = { ovt_simd_matmul_covers, ovt_simd_matmul },
@@ -29,24 +29,24 @@ static const struct twin twins[OVERTAKE_OP_COUNT] = {
 	[OVERTAKE_OP_RESIZE_BILINEAR] = { always, ovt_simd_resize_bilinear },
 };
 
-static const struct twin *twin_of(const struct overtake_insn *insn)
+static const struct vector_operator *vector_operator_of(const struct overtake_insn *insn)
 {
 	if (insn->opcode >= OVERTAKE_OP_COUNT)
-		return &twins[0];
-	return &twins[ovt_index_nospec((u32)insn->opcode, OVERTAKE_OP_COUNT)];
+		return &vector_operators[0];
+	return &vector_operators[ovt_index_nospec((u32)insn->opcode, OVERTAKE_OP_COUNT)];
 }
 
 bool ovt_simd_covers(const struct overtake_insn *insn)
 {
-	const struct twin *twin = twin_of(insn);
+	const struct vector_operator *found = vector_operator_of(insn);
 
-	return twin->covers && twin->covers(insn);
+	return found->covers && found->covers(insn);
 }
 
 bool ovt_simd_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		  struct ovt_simd_scratch *scratch, struct ovt_cursor *cursor, s64 *work)
 {
-	const struct twin *twin = twin_of(insn);
+	const struct vector_operator *found = vector_operator_of(insn);
 
-	return !twin->run || twin->run(insn, operands, scratch, cursor, work);
+	return !found->run || found->run(insn, operands, scratch, cursor, work);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The operators once more, with AVX2: the same bytes, sooner.
+ * Vector operators: the operators implemented with AVX2, which give the same bytes faster.
  *
- * The scalar operators (hw/operators.h) are the definition.  A twin covers an instruction or
- * leaves it to them, and whoever begins an instruction ends it: the two order their units of
- * work differently, so a cursor of one means nothing to the other.
+ * The scalar operators (hw/operators.h) are the definition.  A vector operator covers an
+ * instruction or leaves it to them, and whichever begins an instruction ends it: the two order
+ * their units of work differently, so a cursor of one means nothing to the other.
  *
  * The files of this directory need a CPU with AVX2 and FMA and a host that lets them use its
  * registers (<ovt_simd_port.h>): no other file may call them but between ovt_simd_begin() and
@@ -21,7 +21,7 @@
 #include "hw/decode.h"
 #include "hw/operators.h"
 
-/* Elements of the inputs as the twins multiply them: 16 bits, zero point subtracted. */
+/* Elements of the inputs as vector operators multiply them: 16 bits, less the zero point. */
 #define OVT_SIMD_INPUTS		(64u * 1024u)
 
 /* The same as bytes: 3 channels and more, rounded up to 4. */
@@ -38,7 +38,7 @@
 #define OVT_SIMD_TAPS		128u
 
 /**
- * struct ovt_simd_scratch - memory of a core's twins
+ * struct ovt_simd_scratch - memory of a core's vector operators
  * @inputs: the inputs of the units of work to come
  * @bytes: the same as bytes
  * @packed: CONV: weights of 16 outputs, as bytes or words; of one pixel, its inputs for each step
@@ -75,8 +75,8 @@ struct ovt_simd_scratch {
  * What a host has to bear at once: ovt_simd_run() called with this much work or less takes well
  * below 200 us (docs/operators.md), for it exceeds it by less than a unit of OVT_SIMD_UNIT.  What
  * bounds the units: groups are made small enough to be filled (hw/simd/inputs.h) and strips
- * short enough to be multiplied; windows of pools, windows of CONV and DEPTHWISE, and rows of
- * MATMUL that are larger have no twin.  What is cached nowhere counts: see OVT_SIMD_FAR_WORK.
+ * short enough to be multiplied; larger windows of pools, CONV and DEPTHWISE, and longer rows of
+ * MATMUL, have no vector operator.  What is cached nowhere counts: see OVT_SIMD_FAR_WORK.
  */
 #define OVT_SIMD_SLICE		(16 * 1024)
 /* The most that one unit counts. */
@@ -97,7 +97,7 @@ static inline u32 ovt_simd_store_work(const struct overtake_insn *insn)
 	return ovt_simd_far_work(insn->out.row_stride / insn->out.width);
 }
 
-/* Whether there is a twin for an instruction.  Inside a section too: its code may use vectors. */
+/* Whether a vector operator covers @insn.  Inside a section too: this code may use vectors. */
 bool ovt_simd_covers(const struct overtake_insn *insn);
 
 /*

@@ -10,7 +10,7 @@
  */
 #include "hw/operator_units.h"
 #include "hw/simd/pixels.h"
-#include "hw/simd/twins.h"
+#include "hw/simd/vector_operators.h"
 
 /* Of beginning a run: both tensors may be on another page. */
 #define RUN_WORK	60

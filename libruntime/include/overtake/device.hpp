@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Device: the one queue interface in front of every way into an accelerator.
+// Device: one queue interface for all backends (io_uring, ioctl, embedded).
 //
-// Thread safety: a Device and everything made from it may be used from several threads; a
-// Queue belongs to one thread at a time, and changes threads only while nothing is in flight
-// (destroying it is allowed anywhere, any time).
+// Thread safety: a Device and everything made from it may be used by several threads.  A
+// Queue belongs to one thread at a time, and may change threads only while nothing is in
+// flight; any thread may destroy it at any time.
 // Errors: functions throw overtake::Error, whose code() is an errno value and whose text names
 // the place and the remedy.  What becomes of a job is not an exception: it is in its Completion.
 // Later versions: a field `reserved` is room for fields to come, and stays zero.
@@ -81,7 +81,7 @@ struct QueueOptions {
 class OVERTAKE_API Queue {
 public:
     virtual ~Queue();
-    /// Hand jobs to the device in order, in one system call where the way in allows it.
+    /// Hand jobs to the device in order, in one system call where the backend allows it.
     /// All are accepted, or Error says which was not: those before it are in flight, those behind
     /// it are not.  EINVAL for a job that is malformed, EEXIST for a tag that is in flight, EPERM
     /// for a priority above the queue's, ENOENT for an address that is no buffer's, E2BIG for a job
@@ -171,7 +171,7 @@ struct EmbeddedOptions {
 };
 
 /// How to talk to a kernel device.
-enum class WayIn {
+enum class KernelBackend {
     automatic, ///< io_uring, or ioctl where io_uring is forbidden
     io_uring,  ///< io_uring alone; Error if it is forbidden
     ioctl      ///< one system call for each job
@@ -182,7 +182,7 @@ OVERTAKE_API std::shared_ptr<Device> open_embedded(const EmbeddedOptions& option
 /// path like "/dev/accel/accel0".  automatic tries io_uring and falls back to ioctl where
 /// io_uring is forbidden.  EACCES, naming the remedy, without permission; or open()'s error.
 OVERTAKE_API std::shared_ptr<Device> open_kernel(const std::string& path,
-                                                 WayIn way_in = WayIn::automatic);
+                                                 KernelBackend backend = KernelBackend::automatic);
 /// "auto", "embedded", "kernel" or a path.  auto takes the kernel device if its node exists (a
 /// permission error is an error) and embedded otherwise, saying so on stderr.  EINVAL for another
 /// name.

@@ -41,14 +41,14 @@ private:
 
 } // namespace
 
-std::shared_ptr<Device> open_kernel(const std::string& path, WayIn way_in) {
-    auto device = std::make_shared<KernelDevice>(path, way_in != WayIn::ioctl);
-    if (way_in == WayIn::ioctl)
+std::shared_ptr<Device> open_kernel(const std::string& path, KernelBackend backend) {
+    auto device = std::make_shared<KernelDevice>(path, backend != KernelBackend::ioctl);
+    if (backend == KernelBackend::ioctl)
         return device;
     const int refusal = uring_refusal(device->file());
     if (refusal == 0)
         return device;
-    if (way_in == WayIn::io_uring)
+    if (backend == KernelBackend::io_uring)
         throw Error(refusal, fmt::format("{}: io_uring: {}; containers and the sysctl "
                                          "kernel.io_uring_disabled forbid it: use ioctl",
                                          path, std::strerror(refusal)));

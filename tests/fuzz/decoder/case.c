@@ -99,7 +99,7 @@ static bool run_scalar(const struct fuzz_case *input, struct memory *memory, s64
 	return finished;
 }
 
-static void run_twin(const struct fuzz_case *input, struct memory *memory, s64 budget)
+static void run_vector(const struct fuzz_case *input, struct memory *memory, s64 budget)
 {
 	struct ovt_simd_scratch *scratch = aligned_alloc(64, sizeof(*scratch));
 	struct ovt_cursor cursor = { 0 };
@@ -136,19 +136,19 @@ static void assert_same(const struct fuzz_case *input, const struct memory *a, c
 		fail(what);
 }
 
-/* Again from the same memory, by @how: at once, or by the twin. */
+/* Again from the same memory, by @how: at once, or by the vector operator. */
 static void compare(const struct fuzz_case *input, const u64 *lengths, const struct memory *stepped,
-		    bool twin)
+		    bool vector)
 {
 	struct memory again;
 
 	bind_all(&again, input, lengths);
 	ovt_insn_check(&input->insn, again.regions, &again.operands);
-	if (twin)
-		run_twin(input, &again, input->budget);
+	if (vector)
+		run_vector(input, &again, input->budget);
 	else
 		run_scalar(input, &again, INT64_MAX);
-	assert_same(input, stepped, &again, twin ? "the twin differs" : "steps differ");
+	assert_same(input, stepped, &again, vector ? "vectors differ" : "steps differ");
 	free_all(&again);
 }
 

@@ -39,7 +39,7 @@ enum fuzz_outcome { FUZZ_REFUSED, FUZZ_UNFINISHED, FUZZ_FINISHED };
 
 /*
  * Decodes @bytes and runs what the decoder accepts, in heap blocks of exactly the regions' lengths:
- * in steps, at once, and by a twin if the CPU has one.  Ends the process when they differ.
+ * in steps, at once, and by the vector operator if the CPU can.  Ends the process when they differ.
  */
 enum fuzz_outcome fuzz_run(const u8 *bytes, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* One pair of functions per opcode, or per few: what ovt_simd_covers() and ovt_simd_run() do. */
-#ifndef OVT_HW_SIMD_TWINS_H
-#define OVT_HW_SIMD_TWINS_H
+#ifndef OVT_HW_SIMD_VECTOR_OPERATORS_H
+#define OVT_HW_SIMD_VECTOR_OPERATORS_H
 
 #include "hw/simd/simd.h"
 
