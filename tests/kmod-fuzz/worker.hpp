@@ -121,7 +121,7 @@ private:
     void ring_reap();
     void completed(int error);
 
-    // calls_share.cpp
+    // calls_dma_buf.cpp
     void prime_export(File& file);
     void prime_import(File& file);
     void dma_buf(File& file);

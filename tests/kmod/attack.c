@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "share.h"
+#include "dma_buf.h"
 
 #define NEVER		OVERTAKE_DEADLINE_NEVER
 #define MS		1000000ll

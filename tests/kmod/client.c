@@ -23,7 +23,7 @@
 #include <drm.h>
 
 #include "check.h"
-#include "share.h"
+#include "dma_buf.h"
 
 /* What 64-bit clients and the driver hold against the same table. */
 #define ABI_SIZE(structure, bytes) \

@@ -5,7 +5,7 @@
 
 #include <liburing.h>
 
-#include "share.h"
+#include "dma_buf.h"
 
 /* What an operation works on; a new one for each attempt. */
 struct subject {

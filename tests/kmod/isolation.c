@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dma_buf.h"
 #include "isolation.h"
-#include "share.h"
 
 void fill_secret(void *memory, size_t size)
 {

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "dma_buf.h"
 #include "fail_nth.h"
 #include "load.h"
 #include "ring.h"
-#include "share.h"
 #include "snapshot.h"
 
 #define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"

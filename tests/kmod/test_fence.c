@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "dma_buf.h"
 #include "ring.h"
-#include "share.h"
 
 #define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
 #define FUNCTIONAL	"cores=2 mode=functional profile=ideal"

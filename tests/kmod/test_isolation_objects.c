@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dma_buf.h"
 #include "isolation.h"
 #include "ring.h"
-#include "share.h"
 
 /* --- Handles --------------------------------------------------------------------------------- */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "dma_buf.h"
 #include "isolation.h"
-#include "share.h"
 
 /* --- Recycled memory ------------------------------------------------------------------------- */
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "dma_buf.h"
 #include "load.h"
 #include "ring.h"
-#include "share.h"
 
 #define LOADED		"cores=2 mode=functional profile=default watchdog_ms=2 ban_offences=0"
 #define LOADED_BOTH	"cores=2 mode=both profile=default watchdog_ms=5 ban_offences=0"

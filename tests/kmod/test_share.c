@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "share.h"
+#include "dma_buf.h"
 
 #define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
 #define FUNCTIONAL	"cores=2 mode=functional profile=ideal"

@@ -40,7 +40,7 @@ Samples some_of(const Graph& graph, const Samples& samples) {
 
 // Puts the model in front of messages about what is in it.
 template <typename Step>
-auto about(const std::string& model, const Step& step) {
+auto naming_the_model(const std::string& model, const Step& step) {
     try {
         return step();
     } catch (const CompileError& error) {
@@ -97,15 +97,15 @@ Candidate candidate(const Graph& graph, const Calibration& calibration, Calibrat
     return result;
 }
 
-// How near the outputs come to float, at their worst.
+// The similarity of the output that is farthest from float.
 float worst_output(const Candidate& of, const Samples& samples,
                    const std::function<void(double)>& progress) {
-    const std::vector<Nearness> nearness =
+    const std::vector<NodeSimilarity> similarities =
         compare_with_float(of.graph, of.quantised, of.program, samples, progress);
     float worst = 1;
     for (std::size_t index = 0; index < of.graph.nodes.size(); ++index)
         if (std::ranges::count(of.graph.outputs, of.graph.nodes[index].output) > 0)
-            worst = std::min(worst, nearness[index].cosine);
+            worst = std::min(worst, similarities[index].cosine);
     return worst;
 }
 
@@ -148,14 +148,15 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     Graph imported = import_onnx(options.model, options.import);
     const bool comes_quantised = gives_scales(imported);
     std::vector<InputOptions> inputs = options.inputs;
-    about(options.model, [&] { apply_input_options(imported, inputs); });
+    naming_the_model(options.model, [&] { apply_input_options(imported, inputs); });
     fold(imported);
     order_segments(imported);
-    about(options.model, [&] { check_sizes(imported); });
+    naming_the_model(options.model, [&] { check_sizes(imported); });
     const Samples samples = samples_for(imported, inputs, comes_quantised, options);
     if (options.equalises_channels)
-        about(options.model, [&] { equalise(imported, samples, tell("equalising channels")); });
-    Candidate chosen = about(options.model, [&] {
+        naming_the_model(options.model,
+                         [&] { equalise(imported, samples, tell("equalising channels")); });
+    Candidate chosen = naming_the_model(options.model, [&] {
         const Calibration calibration(imported, samples, options.method, tell("calibrating"));
         return options.method == CalibrationMethod::best
                    ? best_candidate(imported, calibration, some_of(imported, samples), options,
@@ -169,7 +170,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);
     const Samples compared = some_of(graph, samples);
-    return about(options.model, [&] {
+    return naming_the_model(options.model, [&] {
         const ModelFacts facts{
             &profile,
             options.max_time_per_fc_us,

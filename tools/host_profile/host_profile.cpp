@@ -45,7 +45,7 @@ Compiled compiled(const Graph& graph, bool one_fc_per_instruction) {
     else
         program.fcs.push_back({0, steps, 1});
     program.segments.at(0).fc_count = program.fcs.size();
-    ModelFacts facts{ovt_profile_find("ideal"), 0, std::vector<Nearness>(graph.nodes.size())};
+    ModelFacts facts{ovt_profile_find("ideal"), 0, std::vector<NodeSimilarity>(graph.nodes.size())};
     const std::vector<std::uint8_t> bytes = serialise(graph, quantised, program, facts);
     result.model = Model::from_bytes(std::as_bytes(std::span(bytes)), graph.name);
     return result;

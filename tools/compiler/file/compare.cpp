@@ -160,8 +160,8 @@ public:
                     run_cpu(segment.first_node + index, expected);
     }
 
-    std::vector<Nearness> nearness() const {
-        std::vector<Nearness> result;
+    std::vector<NodeSimilarity> similarities() const {
+        std::vector<NodeSimilarity> result;
         for (const Similarity& sum : sums_)
             result.push_back({static_cast<float>(sum.cosine()), static_cast<float>(sum.error())});
         return result;
@@ -207,9 +207,9 @@ private:
 
 } // namespace
 
-std::vector<Nearness> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
-                                         const Program& program, const Samples& samples,
-                                         const std::function<void(double)>& progress) {
+std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
+                                               const Program& program, const Samples& samples,
+                                               const std::function<void(double)>& progress) {
     const double total =
         static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));
     double done = 0;
@@ -219,7 +219,7 @@ std::vector<Nearness> compare_with_float(const Graph& graph, const QuantisedGrap
     Comparison comparison(graph, quantised, program, step_done);
     for (const FloatValues& sample : samples)
         comparison.run(sample);
-    return comparison.nearness();
+    return comparison.similarities();
 }
 
 } // namespace overtake::compiler

@@ -10,16 +10,16 @@
 
 namespace overtake::compiler {
 
-/// How near a node's output comes to float, over all samples.
-struct Nearness {
+/// How close the output of a node is to float, over all samples.
+struct NodeSimilarity {
     float cosine; ///< similarity; 1 where both are zero, NaN where float has no finite element
     float error;  ///< root mean square of the difference over that of float
 };
 
 /// Runs the program with the device's own operators and the graph in float over `samples`, and
 /// compares the output of each node, by node.  `progress` is called with 0..1.
-std::vector<Nearness> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
-                                         const Program& program, const Samples& samples,
-                                         const std::function<void(double)>& progress);
+std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
+                                               const Program& program, const Samples& samples,
+                                               const std::function<void(double)>& progress);
 
 } // namespace overtake::compiler

@@ -16,11 +16,11 @@ namespace overtake::compiler {
 struct ModelFacts {
     const ovt_profile* profile;
     std::uint32_t max_time_per_fc_us;
-    std::vector<Nearness> nearness; // by node
-    std::uint32_t samples = 0;      // calibrated with
-    std::uint32_t compared = 0;     // of them
-    bool noise = false;             // they are random
-    CpuRates cpu = {};              // for estimates
+    std::vector<NodeSimilarity> similarities; // by node
+    std::uint32_t samples = 0;                // calibrated with
+    std::uint32_t compared = 0;               // of them
+    bool noise = false;                       // they are random
+    CpuRates cpu = {};                        // for estimates
 };
 
 /// Refuses a buffer, called `what`, that is larger than devices take.  Throws CompileError.

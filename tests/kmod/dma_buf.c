@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "share.h"
+#include "dma_buf.h"
 
 #include <drm.h>
 #include <drm_mode.h>

@@ -3,8 +3,8 @@
  * What is shared with others: dma-bufs of other drivers, syncobjs, sync_files.  Functions named try_*
  * return 0 or a negative errno; the others end the test case when they fail.
  */
-#ifndef KMOD_SHARE_H
-#define KMOD_SHARE_H
+#ifndef KMOD_DMA_BUF_H
+#define KMOD_DMA_BUF_H
 
 #include "device.h"
 
