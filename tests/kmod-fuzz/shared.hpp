@@ -40,8 +40,8 @@ struct Shared {
     std::atomic<uint64_t> references_right;
     std::atomic<uint32_t> undocumented; // errors that nothing documents
     std::atomic<uint32_t> stop;         // the reference client's end
-    char last[max_clients][max_threads]
-             [max_log_line]; // call of each stream, for who finds it stuck
+    // The last call of each stream, for who finds it stuck.
+    char last[max_clients][max_threads][max_log_line];
 };
 
 } // namespace overtake::fuzz

@@ -82,5 +82,7 @@ __attribute__((noreturn)) void check_skip(const char *reason);
 
 /* Load the module with other parameters than the case's, or take it away (NULL). */
 void module_use(const char *parameters);
+/* The module, which must not be loaded, does not load with these: -EINVAL, and nothing is left. */
+void module_is_refused(const char *parameters);
 
 #endif

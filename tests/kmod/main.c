@@ -98,6 +98,14 @@ static int load(const char *parameters)
 	return ret;
 }
 
+void module_is_refused(const char *parameters)
+{
+	int ret = load(parameters);
+
+	check_message(ret == -EINVAL, "%s: %d", parameters, ret);
+	check(access("/sys/module/overtake", F_OK));
+}
+
 void module_use(const char *parameters)
 {
 	int ret;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Clients that die, devices that go: nothing stuck, nothing left. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,22 +186,13 @@ static void bad_parameters_are_refused(void)
 		"cores=0", "cores=65", "mode=quick", "profile=none", "devices=0", "devices=9",
 		"watchdog_ms=0", "queue_timeout_ms=0", "devices=2 cores=2,0",
 	};
-	const char *path = getenv("OVERTAKE_KO");
 	size_t i;
 
-	check(path);
 	/* What reads the kernel log after us shall not take these for complaints. */
 	check_equal(write_file("/dev/kmsg", "overtake-test: expect error -(EINVAL|22): .*: not \n"), 0);
 	check_equal(write_file("/dev/kmsg", "overtake-test: expect failed with error -22\n"), 0);
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-		check(fd >= 0);
-		check_message(syscall(SYS_finit_module, fd, bad[i], 0) && errno == EINVAL,
-			      "%s: %s", bad[i], strerror(errno));
-		close(fd);
-		check(access("/sys/module/overtake", F_OK));
-	}
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		module_is_refused(bad[i]);
 }
 
 static void expect_no_unload(const char *why)
