@@ -27,4 +27,10 @@ void require_zero(const std::array<std::uint64_t, size>& reserved, const std::st
                                    "version of the library that the program was compiled against");
 }
 
+template <std::size_t size>
+void require_zero_in_job(const std::array<std::uint64_t, size>& reserved, std::uint64_t tag) {
+    if (!is_zero(reserved))
+        require_zero(reserved, "job " + std::to_string(tag));
+}
+
 } // namespace overtake

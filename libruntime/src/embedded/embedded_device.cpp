@@ -97,7 +97,7 @@ void EmbeddedQueue::submit(std::span<const Job> jobs) {
                            .max_priority = context_->options.max_priority};
     try {
         for (const Job& job : jobs) {
-            require_zero(job.reserved, fmt::format("job {}", job.tag));
+            require_zero_in_job(job.reserved, job.tag);
             made.push_back(make_job(job, bounds, *device_->addresses, device_->account));
         }
     } catch (const Error&) {

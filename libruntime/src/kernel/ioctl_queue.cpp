@@ -20,7 +20,7 @@ public:
 
     void submit(std::span<const Job> jobs) override {
         for (const Job& job : jobs) {
-            require_zero(job.reserved, fmt::format("job {}", job.tag));
+            require_zero_in_job(job.reserved, job.tag);
             drm_overtake_submit submit = context_.payload(job, 0);
             if (const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_SUBMIT, &submit))
                 throw context_.refused(job, code);

@@ -100,7 +100,7 @@ void UringQueue::submit(std::span<const Job> jobs) {
 std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     const std::size_t count =
         std::min({jobs.size(), std::size_t{ring_entries}, free_slots_.size()});
-    require_zero(jobs.front().reserved, fmt::format("job {}", jobs.front().tag));
+    require_zero_in_job(jobs.front().reserved, jobs.front().tag);
     if (count == 0 || tags_.contains(jobs.front().tag))
         refuse_here(jobs.front());
     std::vector<std::uint32_t> batch;

@@ -11,6 +11,7 @@
 #include "compiler/ir/firmware.hpp"
 #include "compiler/ir/program.hpp"
 #include "model_generated.h"
+#include "overtake/model_contents.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -122,7 +123,7 @@ ModelPack pack_models(const std::vector<std::shared_ptr<const Model>>& models) {
         check_file_bytes("the pack", constants.bytes().size() + apart);
 
         fbs::ModelT copy;
-        static_cast<const fbs::Model*>(model->table())->UnPackTo(&copy);
+        ModelContents::of(*model).table->UnPackTo(&copy);
         std::memcpy(copy.program.data(), program.data(), copy.program.size());
         copy.weights.clear();
         tables.push_back(fbs::CreateModel(builder, &copy));
