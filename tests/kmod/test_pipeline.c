@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Stages of a pipeline that hand each other buffers: a camera, the device, a consumer. */
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "dma_buf.h"
 
 #define FUNCTIONAL	"cores=2 mode=functional profile=ideal"
+#define NEVER		OVERTAKE_DEADLINE_NEVER
 #define READ_WRITE	(OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE)
 
 #define FRAMES		12u
@@ -193,9 +195,6 @@ static void pipeline_without_a_copy(void)
 	close(consumer);
 	client_close(&client);
 }
-
-#define PROBES		"/sys/kernel/tracing/kprobe_events"
-#define PROBED(probe)	"/sys/kernel/tracing/events/kmod_tests/" probe "/enable"
 
 const struct test_case pipeline_cases[] = {
 	{ "pipeline-without-a-copy", FUNCTIONAL, pipeline_without_a_copy },

@@ -294,6 +294,9 @@ static void a_thousand_jobs_leave_two_fences(void)
 	client_close(&client);
 }
 
+#define PROBES		"/sys/kernel/tracing/kprobe_events"
+#define PROBED(probe)	"/sys/kernel/tracing/events/kmod_tests/" probe "/enable"
+
 static void probe_remove(const char *name)
 {
 	char text[128], path[128];
