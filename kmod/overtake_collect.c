@@ -9,7 +9,7 @@
 #include "overtake_collect.h"
 #include "overtake_ctx.h"
 #include "overtake_job.h"
-#include "overtake_job_create.h"
+#include "overtake_job_memory.h"
 
 /*
  * Takes the job that WAIT asks for out of its context.  *@found with the tree's reference and 0;

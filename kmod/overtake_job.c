@@ -5,7 +5,7 @@
  * DOC: life of a job
  *
  *	      overtake_job_create()	copy from user, validate, allocate, resolve addresses
- *				(overtake_job_create.c)
+ *				(overtake_job_memory.c)
  *	NEW
  *	      overtake_job_publish()	lock reservations, reserve fence slots, then under the
  *					device lock: admission, the last thing that can fail.
@@ -75,7 +75,7 @@
 #include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
-#include "overtake_job_create.h"
+#include "overtake_job_memory.h"
 #include "overtake_limits.h"
 #include "overtake_trace.h"
 #include "overtake_uring.h"
