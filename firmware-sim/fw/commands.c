@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What the host asks for: each call puts one command into the queue; fw.c takes it in its instant. */
+/* What the host asks for: a command in the queue each, which fw.c takes in its instant. */
 #include "fw/internal.h"
 
 static void queue_command(struct ovt_fw *fw, enum ovt_command_type type, u64 now_ns,
