@@ -408,6 +408,85 @@ static void one_window_init(struct random_job *job, u32 inputs, u32 outputs, u64
 		   inputs * insn->groups, outputs * insn->groups, seed);
 }
 
+/* Pixels of the output that are not in the cache together. */
+static void spread_output(struct random_job *job, u64 *seed)
+{
+	struct overtake_operand *out = &job->insn.out;
+
+	free(job->regions[JOB_OUT].base);
+	out->pixel_stride = OVT_SIMD_FAR;
+	out->row_stride = out->width * OVT_SIMD_FAR;
+	bind_anything(job, JOB_OUT, out->height * (u64)out->row_stride,
+		      OVT_REGION_READ | OVT_REGION_WRITE, seed);
+}
+
+/* What 8 outputs of @width pixels, each of @inputs, count as; or the first unit of that. */
+static s64 pointwise_work(u32 width, u32 inputs, bool far, bool first_unit,
+			  struct ovt_simd_scratch *scratch)
+{
+	struct ovt_operands operands = { 0 };
+	struct ovt_cursor cursor = { 0 };
+	struct ovt_simd_section section;
+	u64 seed = 0x2545f4914f6cdd1dull;
+	struct random_job job;
+	s64 work = 1;
+
+	pointwise_init(&job, 1, width, inputs, 8, &seed);
+	if (far)
+		spread_output(&job, &seed);
+	assert_int_equal(ovt_insn_check(&job.insn, job.regions, &operands), 0);
+	if (first_unit) {
+		assert_true(ovt_simd_begin(&section));
+		assert_false(ovt_simd_run(&job.insn, &operands, scratch, &cursor, &work));
+		ovt_simd_end(&section);
+		work = 1 - work;
+	} else {
+		work = total_work(&job, &operands, scratch);
+	}
+	random_job_free(&job);
+	return work;
+}
+
+/*
+ * A unit of CONV counts what it does, or a step would last longer than it says: see PRODUCTS_PER_NS
+ * of hw/simd/conv.c.  Beside the products there are the pixel's inputs, 16 of them in a nanosecond,
+ * and its outputs, which take longer where they are far apart.
+ */
+static void test_a_pixel_counts_its_products(void **state)
+{
+	static const u32 inputs[] = { 800, 960 };
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	for (u32 i = 0; i < 2 * sizeof(inputs) / sizeof(inputs[0]); i++) {
+		s64 products = inputs[i / 2] * 8 / 32, converted = inputs[i / 2] / 16;
+		s64 stored = i % 2 ? OVT_SIMD_FAR_WORK : 0;
+		/* The first strip waits for the weights; of 7 pixels 3 are a second one. */
+		s64 second = pointwise_work(7, inputs[i / 2], i % 2, false, scratch) -
+			     pointwise_work(6, inputs[i / 2], i % 2, false, scratch);
+		s64 least = 3 * (products + stored + 10) + 20 + converted;
+
+		assert_in_range(second, least, least + 4);
+	}
+	free(scratch);
+}
+
+/* The first unit of one pixel reads its window, and spreads it for 8 outputs. */
+static void test_spreading_one_pixel_counts_as_work(void **state)
+{
+	static const u32 inputs[] = { 16, 256, 960 };
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	for (u32 i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
+		s64 spread = inputs[i] * 8 / 32, converted = inputs[i] / 16;
+		s64 work = pointwise_work(1, inputs[i], false, true, scratch);
+
+		assert_in_range(work, spread + converted + 20, spread + converted + 24);
+	}
+	free(scratch);
+}
+
 #define SPLIT_INPUTS	64u
 #define SPLIT_QUADS	(SPLIT_INPUTS / 4)
 
@@ -510,6 +589,35 @@ static void make_extreme(struct random_job *job, s8 weight)
 		shifts[output] = 23 + 8 + bits;
 	fill_region(job, JOB_IN0, 127);
 	fill_region(job, JOB_WEIGHTS, weight);
+}
+
+/* To what bytes multiply exactly. */
+static void halve_weights(struct random_job *job)
+{
+	s8 *weights = (s8 *)job->regions[JOB_WEIGHTS].base;
+
+	for (u64 byte = 0; byte < job->regions[JOB_WEIGHTS].length; byte++)
+		weights[byte] /= 2;
+}
+
+/* Weights are packed as bytes in chunks of 64 groups of 4 inputs; the last may be shorter. */
+static void test_a_last_chunk_of_weights_may_be_a_part(void **state)
+{
+	static const u32 inputs[] = { 252, 255, 256, 257, 259, 260, 300, 511, 512, 514, 641 };
+	struct ovt_simd_scratch *scratch = new_scratch();
+
+	(void)state;
+	for (u32 i = 0; i < 2 * sizeof(inputs) / sizeof(inputs[0]); i++) {
+		u64 seed = 0x8cb92ba72f3d8dd7ull + i;
+		struct random_job job;
+
+		pointwise_init(&job, 3, 4, inputs[i / 2], i % 2 ? 16 : 8, &seed);
+		halve_weights(&job);
+		assert_true(check_case(&job, scratch, INT64_MAX));
+		assert_int_equal(scratch->steps, (inputs[i / 2] + 3) / 4);
+		random_job_free(&job);
+	}
+	free(scratch);
 }
 
 /* Behind a ReLU no input is below its zero point: see hw/simd/conv_single.c. */
@@ -812,6 +920,9 @@ int main(void)
 		cmocka_unit_test(test_weights_are_bytes_only_where_that_is_exact),
 		cmocka_unit_test(test_weights_that_would_saturate_are_split),
 		cmocka_unit_test(test_one_pixel_equals_scalar),
+		cmocka_unit_test(test_a_last_chunk_of_weights_may_be_a_part),
+		cmocka_unit_test(test_a_pixel_counts_its_products),
+		cmocka_unit_test(test_spreading_one_pixel_counts_as_work),
 		cmocka_unit_test(test_digits_of_one_pixel_equal_scalar),
 		cmocka_unit_test(test_one_pixel_is_digits_only_where_that_is_exact),
 		cmocka_unit_test(test_rounding_at_its_edges_equals_scalar),

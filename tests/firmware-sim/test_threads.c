@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Host and firmware on threads of their own, compiled with the thread sanitizer: it knows which access
- * to a slot, a job or a core is ordered by what, whatever the CPU does.  The host shares no lock with
- * the firmware, as firmware-sim/fw/queue.c describes it: it counts the commands' room itself.
+ * Host and firmware on threads of their own, compiled with the thread sanitizer: it knows which
+ * access to a slot, a job or a core is ordered by what, whatever the CPU does.  The host shares no
+ * lock with the firmware, as firmware-sim/fw/queue.c describes it: it counts the commands' room
+ * itself.
  */
 #include <pthread.h>
 #include <sched.h>
