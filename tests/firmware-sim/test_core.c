@@ -325,6 +325,27 @@ static void a_jump_stays_in_its_fc(void **state)
 	}
 }
 
+/* On "ideal" a jump costs a cycle, each DELAY what it says. */
+static void a_jump_goes_on_at_its_target(void **state)
+{
+	static const enum ovt_mode modes[] = { OVT_MODE_FUNCTIONAL, OVT_MODE_TIMED };
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < COUNT(modes); row++) {
+		struct bench *bench = bench_new(modes[row]);
+
+		delay(bench, 0, 30);
+		jump(bench, 1, 3);
+		delay(bench, 2, 1000);
+		delay(bench, 3, 7);
+		start_fc(bench, 0, 4);
+		assert_int_equal(ovt_core_step(&bench->core, ~0ull), OVT_STEP_FINISHED);
+		assert_int_equal(bench->core.exec.fault, OVERTAKE_FAULT_NONE);
+		assert_int_equal(bench->core.exec.retired, 30 + 1 + 7);
+	}
+}
+
 static void an_fc_may_use_up_its_cycles_and_no_more(void **state)
 {
 	u64 extra;
@@ -554,6 +575,7 @@ int main(void)
 		cmocka_unit_test(control_stops_the_running_fc),
 		cmocka_unit_test(an_operator_is_aborted_in_its_middle),
 		cmocka_unit_test(a_jump_stays_in_its_fc),
+		cmocka_unit_test(a_jump_goes_on_at_its_target),
 		cmocka_unit_test(an_fc_may_use_up_its_cycles_and_no_more),
 		cmocka_unit_test(an_operator_is_executed_in_bounded_steps),
 		cmocka_unit_test(an_fc_that_fetches_for_ever_at_no_cost_is_hung),

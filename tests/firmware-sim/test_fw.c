@@ -369,6 +369,39 @@ static void bad_instruction_faults_its_job(void **state)
 	free(mock);
 }
 
+static void the_end_of_an_fc_raises_its_interrupt(void **state)
+{
+	static const struct {
+		u32 opcode;
+		u64 irq;
+	} rows[] = {
+		{ OVERTAKE_OP_DELAY, OVT_IRQ_DONE },
+		{ 0xffff, OVT_IRQ_FAULT },
+	};
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+		struct mock_job *job = job_new(mock, 'A', 1, 0, 2, 100);
+
+		job->program[0].opcode = (u16)rows[row].opcode;
+		submit(mock, job, 0);
+		drain(mock, 0);
+		assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_IRQ_STATUS), 0);
+		run_until(mock, 150);
+		assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_IRQ_STATUS), rows[row].irq);
+		/* Acknowledged; the second FC raises it again, if there is one. */
+		ovt_core_write(&mock->cores[0], OVT_REG_IRQ_STATUS, rows[row].irq);
+		assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_IRQ_STATUS), 0);
+		run_until(mock, 1000);
+		assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_IRQ_STATUS),
+				 rows[row].irq & OVT_IRQ_DONE);
+		job_free(job);
+		free(mock);
+	}
+}
+
 static void fc_outside_the_program_faults(void **state)
 {
 	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 16);
@@ -521,6 +554,7 @@ int main(void)
 		cmocka_unit_test(held_cores_start_nothing),
 		cmocka_unit_test(endless_program_ends_only_its_own_job),
 		cmocka_unit_test(bad_instruction_faults_its_job),
+		cmocka_unit_test(the_end_of_an_fc_raises_its_interrupt),
 		cmocka_unit_test(fc_outside_the_program_faults),
 		cmocka_unit_test(killed_context_ends_waiting_and_running_jobs),
 		cmocka_unit_test(reset_spares_other_jobs_of_the_core),

@@ -102,6 +102,10 @@ static void insertion_rules_are_strict_and_exact(void **state)
 		  "b1 c0 b4294967295", "b184467440737095516", 0, 1ull << 32, 0, 0, false },
 		{ "threshold 2^32, next 2^32, late by 2^64 / 100",
 		  "b1 c0 b4294967296", "b184467440737095516", 0, 1ull << 32, 0, 0, true },
+		{ "threshold 2^33, next 2^32 - 1, late by just less",
+		  "b1 c0 b4294967295", "b368934881388291686", 0, 1ull << 33, 0, 0, true },
+		{ "threshold 2^33, next 2^32 - 1, late by 1 more",
+		  "b1 c0 b4294967295", "b368934881388291687", 0, 1ull << 33, 0, 0, false },
 		/* bpu < insert_max_time */
 		{ "just the insert time", "b1 c5 b1", "b1000", 0, 0, 1000, 0, false },
 		{ "less than the insert time", "b1 c5 b1", "b999", 0, 0, 1000, 0, true },

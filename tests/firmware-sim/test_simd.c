@@ -6,9 +6,7 @@
 #include <stdlib.h>
 
 #include <ovt_simd_port.h>
-#include "hw/operators.h"
-#include "hw/simd/simd.h"
-#include "random_job.h"
+#include "simd_case.h"
 
 #define CASES	20000u
 
@@ -20,69 +18,6 @@ static const u16 opcodes[] = {
 };
 
 #define OPCODES	((u32)(sizeof(opcodes) / sizeof(opcodes[0])))
-
-static void run_scalar(const struct random_job *job, const struct ovt_operands *operands)
-{
-	struct ovt_cursor cursor = { 0 };
-	s64 work = INT64_MAX;
-
-	assert_true(ovt_operator_run(&job->insn, operands, &cursor, &work));
-}
-
-/* In calls with @budget; returns their number. */
-static u64 run_simd(const struct random_job *job, const struct ovt_operands *operands,
-		    struct ovt_simd_scratch *scratch, s64 budget)
-{
-	struct ovt_cursor cursor = { 0 };
-	bool finished = false;
-	u64 calls = 0;
-
-	while (!finished) {
-		struct ovt_simd_section section;
-		s64 work = budget;
-
-		assert_true(ovt_simd_begin(&section));
-		finished = ovt_simd_run(&job->insn, operands, scratch, &cursor, &work);
-		ovt_simd_end(&section);
-		assert_true(work < budget);
-		assert_true(finished || work <= 0);
-		/* No unit counts more than that, and what prepares for it. */
-		assert_true(budget == INT64_MAX || work > -(s64)(OVT_SIMD_UNIT + 512));
-		calls++;
-	}
-	return calls;
-}
-
-/* Of exactly its size, with anything in it. */
-static struct ovt_simd_scratch *new_scratch(void)
-{
-	struct ovt_simd_scratch *scratch = aligned_alloc(64, sizeof(*scratch));
-
-	assert_non_null(scratch);
-	memset(scratch, 0x5a, sizeof(*scratch));
-	return scratch;
-}
-
-/* True if a vector operator covered the case; its bytes are then the scalar operator's. */
-static bool check_case(const struct random_job *job, struct ovt_simd_scratch *scratch, s64 budget)
-{
-	const struct ovt_region *out = &job->regions[JOB_OUT];
-	struct ovt_operands operands = { 0 };
-	u8 *before, *scalar;
-
-	assert_int_equal(ovt_insn_check(&job->insn, job->regions, &operands), OVERTAKE_FAULT_NONE);
-	if (!ovt_simd_covers(&job->insn))
-		return false;
-	before = random_job_copy_output(job);
-	run_scalar(job, &operands);
-	scalar = random_job_copy_output(job);
-	memcpy(out->base, before, out->length);
-	run_simd(job, &operands, scratch, budget);
-	assert_memory_equal(out->base, scalar, out->length);
-	free(before);
-	free(scalar);
-	return true;
-}
 
 static void test_random_cases_equal_scalar(void **state)
 {
@@ -111,32 +46,6 @@ static void test_random_cases_equal_scalar(void **state)
 	}
 	print_message("%u random cases, AVX2 equal to scalar\n", covered);
 	free(scratch);
-}
-
-/* A region of exactly @size bytes with anything in it. */
-static void bind_anything(struct random_job *job, u32 region, u64 size, u32 flags, u64 *seed)
-{
-	u8 *base = malloc(size);
-
-	assert_non_null(base);
-	for (u64 i = 0; i < size; i++)
-		base[i] = (u8)(random_next(seed) >> 40);
-	job->regions[region] = (struct ovt_region){ .base = base, .length = size, .flags = flags };
-}
-
-static void place_dense(struct random_job *job, struct overtake_operand *operand, u32 region,
-			u32 height, u32 width, u32 channels, u64 *seed)
-{
-	operand->region = region;
-	operand->zero_point = (s32)random_between(seed, 0, 255) - 128;
-	operand->height = height;
-	operand->width = width;
-	operand->channels = channels;
-	operand->pixel_stride = (channels + 7) / 8 * 8 + 8 * (random_between(seed, 0, 3) == 0);
-	operand->row_stride = width * operand->pixel_stride;
-	bind_anything(job, region, (u64)(height - 1) * operand->row_stride +
-				   (u64)(width - 1) * operand->pixel_stride + (channels + 7) / 8 * 8,
-		      OVT_REGION_READ | (region == JOB_OUT ? OVT_REGION_WRITE : 0), seed);
 }
 
 /* Inputs that make @outputs windows, the last of them perhaps beyond the end. */
@@ -249,20 +158,6 @@ static void test_large_cases_equal_scalar(void **state)
 	free(scratch);
 }
 
-/* What a case costs, in the vector operator's own work. */
-static s64 total_work(const struct random_job *job, const struct ovt_operands *operands,
-		      struct ovt_simd_scratch *scratch)
-{
-	struct ovt_cursor cursor = { 0 };
-	struct ovt_simd_section section;
-	s64 work = INT64_MAX;
-
-	assert_true(ovt_simd_begin(&section));
-	assert_true(ovt_simd_run(&job->insn, operands, scratch, &cursor, &work));
-	ovt_simd_end(&section);
-	return INT64_MAX - work;
-}
-
 static void test_resumed_at_every_budget_equals_not_resumed(void **state)
 {
 	struct ovt_simd_scratch *scratch = new_scratch();
@@ -306,267 +201,6 @@ static void test_rounding_of_the_process_does_not_matter(void **state)
 		check_case(&job, scratch, INT64_MAX);
 		assert_int_equal(__builtin_ia32_stmxcsr() & ~0x3fu, upwards);
 		__builtin_ia32_ldmxcsr(before);
-		random_job_free(&job);
-	}
-	free(scratch);
-}
-
-/* The greatest inputs times pairs of weights around what bytes can be multiplied with exactly. */
-static void test_weights_are_bytes_only_where_that_is_exact(void **state)
-{
-	static const s8 pairs[][2] = { { 64, 64 }, { 64, 65 }, { -64, -64 }, { -65, -64 },
-				       { 127, 1 }, { 127, 2 }, { -128, 0 }, { -128, -1 },
-				       { 127, 127 }, { -128, -128 } };
-	struct ovt_simd_scratch *scratch = new_scratch();
-
-	(void)state;
-	for (u32 i = 0; i < 2 * sizeof(pairs) / sizeof(pairs[0]); i++) {
-		u64 seed = 0x9e3779b97f4a7c15ull + i;
-		struct random_job job = { .insn = { .opcode = OVERTAKE_OP_CONV, .groups = 1,
-						    .kernel_height = 1, .kernel_width = 1,
-						    .stride_height = 1, .stride_width = 1,
-						    .clamp_min = -128, .clamp_max = 127,
-						    .weights_region = JOB_WEIGHTS,
-						    .params_region = JOB_PARAMS } };
-		u32 *params;
-
-		place_dense(&job, &job.insn.out, JOB_OUT, 4, 5, 16, &seed);
-		place_dense(&job, &job.insn.in[0], JOB_IN0, 4, 5, 8, &seed);
-		bind_anything(&job, JOB_WEIGHTS, ovt_insn_weights_bytes(&job.insn),
-			      OVT_REGION_READ, &seed);
-		bind_anything(&job, JOB_PARAMS, ovt_insn_params_bytes(&job.insn), OVT_REGION_READ,
-			      &seed);
-		memset(job.regions[JOB_IN0].base, 127, job.regions[JOB_IN0].length);
-		for (u64 byte = 0; byte < job.regions[JOB_WEIGHTS].length; byte++)
-			job.regions[JOB_WEIGHTS].base[byte] = (u8)pairs[i / 2][(byte + i) % 2];
-		params = (u32 *)job.regions[JOB_PARAMS].base;
-		for (u32 output = 0; output < 16; output++) {
-			params[output] = 0;
-			params[16 + output] = 1u << 23;
-			/* 8 products of 255 * 128 are 127 and less. */
-			params[32 + output] = 23 + 11;
-		}
-		assert_true(check_case(&job, scratch, INT64_MAX));
-		random_job_free(&job);
-	}
-	free(scratch);
-}
-
-/*
- * Anything as the inputs, outputs, weights and parameters of a CONV whose other fields are set; its
- * sums are of the size of the outputs.
- */
-static void place_conv(struct random_job *job, u32 height, u32 width, u32 in_height, u32 in_width,
-		       u32 inputs, u32 outputs, u64 *seed)
-{
-	u32 padded = (outputs + 7) / 8 * 8;
-	u32 *params;
-
-	place_dense(job, &job->insn.out, JOB_OUT, height, width, outputs, seed);
-	place_dense(job, &job->insn.in[0], JOB_IN0, in_height, in_width, inputs, seed);
-	bind_anything(job, JOB_WEIGHTS, ovt_insn_weights_bytes(&job->insn), OVT_REGION_READ, seed);
-	bind_anything(job, JOB_PARAMS, ovt_insn_params_bytes(&job->insn), OVT_REGION_READ, seed);
-	params = (u32 *)job->regions[JOB_PARAMS].base;
-	for (u32 output = 0; output < padded; output++) {
-		params[output] = (u32)random_between(seed, 0, 2000) - 1000;
-		params[padded + output] = (u32)random_between(seed, 1u << 22, 1u << 23);
-		params[2 * padded + output] = 23 + (u32)random_between(seed, 8, 14);
-	}
-}
-
-static void pointwise_init(struct random_job *job, u32 height, u32 width, u32 inputs, u32 outputs,
-			   u64 *seed)
-{
-	memset(job, 0, sizeof(*job));
-	job->insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_CONV, .groups = 1,
-					    .kernel_height = 1, .kernel_width = 1,
-					    .stride_height = 1, .stride_width = 1,
-					    .clamp_min = -128, .clamp_max = 127,
-					    .weights_region = JOB_WEIGHTS,
-					    .params_region = JOB_PARAMS };
-	place_conv(job, height, width, height, width, inputs, outputs, seed);
-}
-
-/* One pixel, of a window of up to 3 x 3 taps, in up to 3 groups. */
-static void one_window_init(struct random_job *job, u32 inputs, u32 outputs, u64 *seed)
-{
-	struct overtake_insn *insn = &job->insn;
-
-	memset(job, 0, sizeof(*job));
-	*insn = (struct overtake_insn){ .opcode = OVERTAKE_OP_CONV,
-					.groups = (u16)random_between(seed, 1, 3),
-					.kernel_height = (u16)random_between(seed, 1, 3),
-					.kernel_width = (u16)random_between(seed, 1, 3),
-					.dilation_height = (u16)random_between(seed, 0, 2),
-					.dilation_width = (u16)random_between(seed, 0, 2),
-					.stride_height = 1, .stride_width = 1,
-					.clamp_min = -128, .clamp_max = 127,
-					.weights_region = JOB_WEIGHTS,
-					.params_region = JOB_PARAMS };
-	place_conv(job, 1, 1, (insn->kernel_height - 1u) * ovt_dilation(insn->dilation_height) + 1,
-		   (insn->kernel_width - 1u) * ovt_dilation(insn->dilation_width) + 1,
-		   inputs * insn->groups, outputs * insn->groups, seed);
-}
-
-#define SPLIT_INPUTS	64u
-#define SPLIT_QUADS	(SPLIT_INPUTS / 4)
-
-/*
- * Weights of which @wide groups of 4 inputs have a pair that bytes would saturate with, of outputs
- * 0 to 3, the others just not.
- */
-static void few_wide_weights(struct random_job *job, u32 wide, u64 *seed)
-{
-	s8 *weights = (s8 *)job->regions[JOB_WEIGHTS].base;
-
-	for (u64 byte = 0; byte < job->regions[JOB_WEIGHTS].length; byte++)
-		weights[byte] = byte / 2 % 2 ? 64 : -64;
-	for (u32 i = 0; i < wide; i++) {
-		/* [8 o][2 i] follow each other for pairs of inputs. */
-		u32 quad = (i * 5 + 3) % SPLIT_QUADS;
-		s8 *pair = weights + (u64)(2 * quad + random_between(seed, 0, 1)) * 16 +
-			   random_between(seed, 0, 3) * 2;
-		s8 sign = random_between(seed, 0, 1) ? 1 : -1;
-
-		pair[0] = (s8)(sign * (s32)random_between(seed, 65, 127));
-		pair[1] = (s8)(sign * (s32)random_between(seed, 64, 127));
-	}
-}
-
-/* What the scratch holds afterwards tells how they were multiplied. */
-static void test_weights_that_would_saturate_are_split(void **state)
-{
-	struct ovt_simd_scratch *scratch = new_scratch();
-
-	(void)state;
-	for (u32 i = 0; i < 28; i++) {
-		u64 seed = 0x9e3779b97f4a7c15ull + i;
-		u32 wide = i / 4, outputs = i % 2 ? 16 : 8;
-		bool many = i % 4 / 2;
-		struct random_job job;
-
-		pointwise_init(&job, many ? 12 : 5, 12, SPLIT_INPUTS, outputs, &seed);
-		memset(job.regions[JOB_IN0].base, i % 8 / 4 ? 127 : 125,
-		       job.regions[JOB_IN0].length);
-		few_wide_weights(&job, wide, &seed);
-		assert_true(check_case(&job, scratch, INT64_MAX));
-		/* As bytes, or as words, two inputs a step. */
-		if (wide <= SPLIT_QUADS * (many ? 3 : 1) / 10) {
-			assert_int_equal(scratch->steps, SPLIT_QUADS);
-			assert_int_equal(scratch->extras[1][0], wide);
-			assert_int_equal(scratch->extras[1][1], 0);
-		} else {
-			assert_int_equal(scratch->steps, SPLIT_INPUTS / 2);
-		}
-		random_job_free(&job);
-	}
-	free(scratch);
-}
-
-/* Pairs, an odd one and none beside it; factors as large as they can be. */
-static void test_one_pixel_equals_scalar(void **state)
-{
-	struct ovt_simd_scratch *scratch = new_scratch();
-
-	(void)state;
-	for (u32 i = 0; i < 300; i++) {
-		u64 seed = 0xda942042e4dd58b5ull + i;
-		u32 inputs = random_between(&seed, 1, i % 3 ? 40 : 2500);
-		struct random_job job;
-
-		pointwise_init(&job, 1, 1, inputs, random_between(&seed, 1, 40), &seed);
-		if (i % 4 == 3) {
-			job.insn.in[0].zero_point = i % 8 == 3 ? 127 : -128;
-			memset(job.regions[JOB_IN0].base, i % 8 == 3 ? -128 : 127,
-			       job.regions[JOB_IN0].length);
-			memset(job.regions[JOB_WEIGHTS].base, i % 16 < 8 ? -128 : 127,
-			       job.regions[JOB_WEIGHTS].length);
-		}
-		assert_true(check_case(&job, scratch, i % 2 ? INT64_MAX : 1));
-		random_job_free(&job);
-	}
-	free(scratch);
-}
-
-static void fill_region(struct random_job *job, u32 region, s8 value)
-{
-	memset(job->regions[region].base, value, job->regions[region].length);
-}
-
-/* All products as large as they can be, and outputs that still tell their sums apart. */
-static void make_extreme(struct random_job *job, s8 weight)
-{
-	const struct overtake_insn *insn = &job->insn;
-	u32 products = insn->in[0].channels / insn->groups * insn->kernel_height *
-		       insn->kernel_width;
-	u32 padded = (insn->out.channels + 7) / 8 * 8;
-	u32 *shifts = (u32 *)job->regions[JOB_PARAMS].base + 2ull * padded;
-	u32 bits = 0;
-
-	job->insn.out.zero_point = 0;
-	while (products >> bits)
-		bits++;
-	for (u32 output = 0; output < padded; output++)
-		shifts[output] = 23 + 8 + bits;
-	fill_region(job, JOB_IN0, 127);
-	fill_region(job, JOB_WEIGHTS, weight);
-}
-
-/* Behind a ReLU no input is below its zero point: see hw/simd/conv_single.c. */
-static void test_digits_of_one_pixel_equal_scalar(void **state)
-{
-	struct ovt_simd_scratch *scratch = new_scratch();
-	u32 covered = 0;
-
-	(void)state;
-	for (u32 i = 0; i < 600; i++) {
-		u64 seed = 0xd1342543de82ef95ull + i;
-		struct random_job job;
-
-		one_window_init(&job, random_between(&seed, 1, i % 5 ? 40 : 600),
-				random_between(&seed, 1, 40), &seed);
-		job.insn.in[0].zero_point = -128;
-		if (i % 3 == 0)
-			make_extreme(&job, i % 2 ? -128 : 127);
-		if (check_case(&job, scratch, i % 4 ? INT64_MAX : 1)) {
-			covered++;
-			if (i % 3 == 0)
-				assert_int_equal(scratch->packed[0], 15);
-		}
-		random_job_free(&job);
-	}
-	assert_true(covered > 400);
-	free(scratch);
-}
-
-/* One pixel is laid out as digits or as words where there is room; one input below zero decides. */
-static void test_one_pixel_is_digits_only_where_that_is_exact(void **state)
-{
-	/* The second byte: a digit of the second input, the high byte of the first, nothing. */
-	enum { DIGITS = 15, WORDS = 0, NEITHER = 0x5a };
-	static const struct {
-		u32 inputs;
-		bool negative;
-		u8 packed;
-	} rows[] = {
-		{ 64, false, DIGITS }, { 64, true, WORDS }, { 63, true, WORDS }, { 2, true, WORDS },
-		{ 6144, false, DIGITS }, { 6144, true, WORDS }, { 6145, false, WORDS },
-		{ 12288, false, WORDS }, { 12289, false, NEITHER },
-	};
-	struct ovt_simd_scratch *scratch = new_scratch();
-
-	(void)state;
-	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		u64 seed = 0xaf251af3b0f025b5ull + i;
-		struct random_job job;
-
-		pointwise_init(&job, 1, 1, rows[i].inputs, 17, &seed);
-		job.insn.in[0].zero_point = rows[i].negative ? -127 : -128;
-		fill_region(&job, JOB_IN0, 127);
-		job.regions[JOB_IN0].base[rows[i].inputs - 1] = rows[i].negative ? (u8)-128 : 127;
-		memset(scratch->packed, 0x5a, sizeof(scratch->packed));
-		assert_true(check_case(&job, scratch, INT64_MAX));
-		assert_int_equal(scratch->packed[1], rows[i].packed);
 		random_job_free(&job);
 	}
 	free(scratch);
@@ -809,11 +443,6 @@ int main(void)
 		cmocka_unit_test(test_large_cases_equal_scalar),
 		cmocka_unit_test(test_resumed_at_every_budget_equals_not_resumed),
 		cmocka_unit_test(test_rounding_of_the_process_does_not_matter),
-		cmocka_unit_test(test_weights_are_bytes_only_where_that_is_exact),
-		cmocka_unit_test(test_weights_that_would_saturate_are_split),
-		cmocka_unit_test(test_one_pixel_equals_scalar),
-		cmocka_unit_test(test_digits_of_one_pixel_equal_scalar),
-		cmocka_unit_test(test_one_pixel_is_digits_only_where_that_is_exact),
 		cmocka_unit_test(test_rounding_at_its_edges_equals_scalar),
 		cmocka_unit_test(test_what_does_not_fit_is_not_covered),
 		cmocka_unit_test(test_wide_gaps_are_not_covered),

@@ -15,7 +15,8 @@ Offset<fbs::Tensor> build_tensor(FlatBufferBuilder& builder, const TensorSpec& s
     const auto shape = builder.CreateVector(spec.shape);
     return fbs::CreateTensor(builder, name, shape, static_cast<fbs::DataType>(spec.data_type),
                              spec.height, spec.width, spec.channels, spec.row_stride,
-                             spec.pixel_stride, spec.scale, spec.zero_point, spec.bytes);
+                             spec.pixel_stride, spec.scale, spec.zero_point, spec.bytes,
+                             static_cast<fbs::Order>(spec.order));
 }
 
 Offset<fbs::BpuSegment> build_bpu(FlatBufferBuilder& builder, const SegmentSpec& spec) {
@@ -80,6 +81,45 @@ TensorSpec host_tensor(const std::string& name, const std::vector<std::uint32_t>
     return tensor;
 }
 
+namespace {
+
+/// Copies rows of a tensor from one region to the next.
+overtake_insn copy_rows(const TensorSpec& tensor, std::uint32_t first, std::uint32_t count) {
+    overtake_insn insn{};
+    insn.opcode = OVERTAKE_OP_COPY;
+    insn.in[0] = {.region = OVERTAKE_REGION_IO,
+                  .zero_point = 0,
+                  .offset = std::uint64_t{first} * tensor.row_stride,
+                  .height = count,
+                  .width = tensor.width,
+                  .channels = tensor.channels,
+                  .row_stride = tensor.row_stride,
+                  .pixel_stride = tensor.pixel_stride,
+                  .reserved = 0};
+    insn.out = insn.in[0];
+    insn.out.region = OVERTAKE_REGION_IO + 1;
+    return insn;
+}
+
+/// Two FCs that copy tensor `from` to tensor `to`.
+SegmentSpec copying_segment(std::uint32_t from, std::uint32_t to) {
+    SegmentSpec bpu;
+    bpu.bpu = true;
+    bpu.fcs = {fbs::Fc(0, 1, 100), fbs::Fc(1, 1, 300)};
+    bpu.bindings = {fbs::Binding(OVERTAKE_REGION_IO, from, false),
+                    fbs::Binding(OVERTAKE_REGION_IO + 1, to, true)};
+    return bpu;
+}
+
+SegmentSpec softmax_segment(std::uint32_t from, std::uint32_t to, int axis) {
+    SegmentSpec cpu;
+    cpu.cpu = true;
+    cpu.ops = {{.type = 1, .inputs = {from}, .outputs = {to}, .axis = axis}};
+    return cpu;
+}
+
+} // namespace
+
 ModelSpec copy_and_softmax(std::uint32_t height, std::uint32_t width, std::uint32_t channels) {
     ModelSpec spec;
     spec.tensors = {device_tensor("input", height, width, channels, 0.5f, -3),
@@ -87,34 +127,25 @@ ModelSpec copy_and_softmax(std::uint32_t height, std::uint32_t width, std::uint3
                     host_tensor("softmax", {1, channels, height, width})};
     spec.inputs = {0};
     spec.outputs = {2, 1};
+    spec.program = {copy_rows(spec.tensors[0], 0, 1), copy_rows(spec.tensors[0], 1, height - 1)};
+    spec.segments = {copying_segment(0, 1), softmax_segment(1, 2, 1)};
+    return spec;
+}
 
-    const auto rows = [&](std::uint32_t first, std::uint32_t count) {
-        overtake_insn insn{};
-        insn.opcode = OVERTAKE_OP_COPY;
-        insn.in[0] = {.region = OVERTAKE_REGION_IO,
-                      .zero_point = 0,
-                      .offset = std::uint64_t{first} * spec.tensors[0].row_stride,
-                      .height = count,
-                      .width = width,
-                      .channels = channels,
-                      .row_stride = spec.tensors[0].row_stride,
-                      .pixel_stride = spec.tensors[0].pixel_stride,
-                      .reserved = 0};
-        insn.out = insn.in[0];
-        insn.out.region = OVERTAKE_REGION_IO + 1;
-        return insn;
-    };
-    spec.program = {rows(0, 1), rows(1, height - 1)};
-
-    SegmentSpec bpu;
-    bpu.bpu = true;
-    bpu.fcs = {fbs::Fc(0, 1, 100), fbs::Fc(1, 1, 300)};
-    bpu.bindings = {fbs::Binding(OVERTAKE_REGION_IO, 0, false),
-                    fbs::Binding(OVERTAKE_REGION_IO + 1, 1, true)};
-    SegmentSpec cpu;
-    cpu.cpu = true;
-    cpu.ops = {{.type = 1, .inputs = {1}, .outputs = {2}, .axis = 1}};
-    spec.segments = {bpu, cpu};
+ModelSpec softmax_and_copy(std::uint32_t height, std::uint32_t width, std::uint32_t channels) {
+    const std::vector<std::uint32_t> shape{1, height, width, channels};
+    ModelSpec spec;
+    spec.tensors = {host_tensor("input", shape),
+                    device_tensor("softmax", height, width, channels, 1.0f / 256, -128),
+                    device_tensor("copied", height, width, channels, 1.0f / 256, -128)};
+    for (std::size_t tensor : {1, 2}) {
+        spec.tensors[tensor].shape = shape;
+        spec.tensors[tensor].order = static_cast<std::uint8_t>(fbs::Order::Rows);
+    }
+    spec.inputs = {0};
+    spec.outputs = {2};
+    spec.program = {copy_rows(spec.tensors[1], 0, 1), copy_rows(spec.tensors[1], 1, height - 1)};
+    spec.segments = {softmax_segment(0, 1, 3), copying_segment(1, 2)};
     return spec;
 }
 

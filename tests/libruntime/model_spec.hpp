@@ -26,6 +26,7 @@ struct TensorSpec {
     std::int32_t zero_point = 0;
     std::uint64_t bytes = 0;
     std::uint8_t data_type = 1;
+    std::uint8_t order = 0;
 };
 
 struct CpuOpSpec {
@@ -66,6 +67,11 @@ TensorSpec host_tensor(const std::string& name, const std::vector<std::uint32_t>
 /// Two FCs that copy the input's rows to "copied", then softmax over the channels into "softmax".
 /// Outputs: softmax, copied.
 ModelSpec copy_and_softmax(std::uint32_t height = 4, std::uint32_t width = 5,
+                           std::uint32_t channels = 3);
+
+/// Softmax of "input", in host memory, into "softmax" on the device, which the BPU copies to
+/// "copied". The elements of both are rows, so [1, height, width, channels]. Output: copied.
+ModelSpec softmax_and_copy(std::uint32_t height = 4, std::uint32_t width = 5,
                            std::uint32_t channels = 3);
 
 std::vector<std::byte> build(const ModelSpec& spec);

@@ -37,6 +37,20 @@ TEST(OpenDevice, EmbeddedIsWhatTheOptionsSay) {
     EXPECT_EQ(device->manual_clock(), nullptr);
 }
 
+TEST(OpenDevice, AnEmbeddedDeviceSaysWhatBoundsItsJobs) {
+    EmbeddedOptions options;
+    options.watchdog_cycles = 123'456'789;
+    options.queue_timeout_ns = 987'654'321'000;
+    const auto device = open_embedded(options);
+    EXPECT_EQ(device->info().watchdog_cycles, 123'456'789u);
+    EXPECT_EQ(device->info().queue_timeout_ns, 987'654'321'000u);
+    // One second of cycles, and ten seconds.
+    const auto as_it_comes = open_embedded();
+    const drm_overtake_device_info info = as_it_comes->info();
+    EXPECT_EQ(info.watchdog_cycles, std::uint64_t{info.clock_khz} * 1000);
+    EXPECT_EQ(info.queue_timeout_ns, 10'000'000'000u);
+}
+
 TEST(OpenDevice, RefusesOptionsThatMakeNoDevice) {
     const auto open_with = [](auto change) {
         return [change] {

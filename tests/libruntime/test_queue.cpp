@@ -377,6 +377,29 @@ TEST_P(QueueTest, AnEndlessProgramEndsByTheWatchdog) {
     EXPECT_EQ(ended[1].status, 0);
 }
 
+// In mode timed, where an FC holds its core for its modelled time. The wait ends at its bound only
+// where the test fails: then the job ends when that FC does, in 137 s.
+TEST(EmbeddedQueue, CancelEndsAWaitingJobWhileItsCoreIsBusy) {
+    EmbeddedOptions options;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.profile = "ideal";
+    options.watchdog_cycles = 64 * OVERTAKE_DELAY_CYCLES_MAX;
+    options.queue_timeout_ns = 600'000'000'000;
+    const auto device = open_embedded(options);
+    auto queue = device->create_queue();
+    const Program busy(*device,
+                       std::vector<overtake_insn>(32, delay_insn(OVERTAKE_DELAY_CYCLES_MAX)));
+    const std::vector<Job> jobs{busy.job(1, 0, 1), busy.job(2, 0, 1)};
+    queue->submit(jobs);
+    EXPECT_TRUE(queue->cancel(2));
+    Completion ended{};
+    ASSERT_EQ(queue->reap({&ended, 1}, patience()), 1u);
+    EXPECT_EQ(ended.tag, 2u);
+    EXPECT_EQ(ended.status, -ECANCELED);
+    EXPECT_EQ(ended.fcs_done, 0u);
+    EXPECT_EQ(queue->in_flight(), 1u);
+}
+
 TEST_P(QueueTest, BuffersAreZeroed) {
     SKIP_WITHOUT(device);
     auto buffer = device->create_buffer(5000);

@@ -16,6 +16,7 @@
 #include "backends.hpp"
 #include "model_spec.hpp"
 #include "overtake/overtake.hpp"
+#include "watched_device.hpp"
 
 namespace overtake::test {
 namespace {
@@ -63,6 +64,26 @@ TEST_P(SessionTest, RunsSegmentsInOrder) {
     }
     ASSERT_EQ(task.completions().size(), 1u);
     EXPECT_EQ(task.completions()[0].fcs_done, 2u);
+}
+
+TEST_P(SessionTest, WhatTheCpuMakesReachesTheBpu) {
+    SKIP_WITHOUT(device);
+    Session session(device, load(softmax_and_copy(4, 5, 3)));
+    const std::vector<float> input = values(60, 4);
+    Task task = session.submit(input);
+    ASSERT_TRUE(task.wait(patience()));
+    ASSERT_EQ(task.status(), 0);
+    const std::vector<float> copied = task.output(0);
+    for (std::size_t pixel = 0; pixel < 20; pixel++) {
+        double sum = 0;
+        for (std::size_t c = 0; c < 3; c++)
+            sum += std::exp(double{input[pixel * 3 + c]});
+        // In steps of 1 / 256, of which 255 is the last.
+        for (std::size_t c = 0; c < 3; c++)
+            EXPECT_NEAR(copied[pixel * 3 + c], std::exp(double{input[pixel * 3 + c]}) / sum,
+                        1.01 / 256)
+                << "pixel " << pixel << ", channel " << c;
+    }
 }
 
 TEST_P(SessionTest, SeveralTasksAreInFlightAndEndInAnyOrder) {
@@ -257,6 +278,34 @@ TEST(Session, ACancelledTaskRunsNoFurtherSegment) {
     ASSERT_TRUE(task.wait(patience()));
     EXPECT_EQ(task.status(), -ECANCELED);
     EXPECT_EQ(code_of([&] { task.output(0); }), ECANCELED);
+}
+
+TEST(Session, SessionsOfOneModelAndDeviceShareAnUpload) {
+    const auto device = std::make_shared<WatchedDevice>();
+    const auto model = Model::from_bytes(build(copy_and_softmax()));
+    {
+        const Session first(device, model);
+        EXPECT_EQ(device->buffers, 1u) << "the program; there are no weights";
+        const Session second(device, model);
+        EXPECT_EQ(device->buffers, 1u);
+        const Session of_another_model(device, Model::from_bytes(build(copy_and_softmax())));
+        EXPECT_EQ(device->buffers, 2u);
+        const auto other = std::make_shared<WatchedDevice>();
+        const Session on_another_device(other, model);
+        EXPECT_EQ(other->buffers, 1u);
+    }
+    const Session later(device, model);
+    EXPECT_EQ(device->buffers, 3u) << "an upload goes with its last session";
+}
+
+TEST(Session, ACompletionThatComesTwiceCountsOnce) {
+    const auto device = std::make_shared<WatchedDevice>();
+    device->says_it_twice = true;
+    Session session(device, Model::from_bytes(build(copy_and_softmax())));
+    Task task = session.submit(std::vector<float>(60, 1.0f));
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(task.status(), 0);
+    EXPECT_EQ(task.completions().size(), 1u);
 }
 
 /// What an empty task or session says to each call; anything but EINVAL is an error of the test.

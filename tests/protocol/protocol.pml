@@ -5,7 +5,7 @@
  *	memory.pml	store buffers: when a store is seen
  *	early.pml	when a load is performed, where a barrier is left out
  *	lock.pml	the device lock
- *	queue.pml	command and event queue, and their barriers
+ *	queue.pml	command and event queue; queue_accesses.py says which barriers the code has
  *	reservation.pml	who may queue a command
  *	firmware.pml	jobs, FCs, cancel, reset, events
  *	host.pml	submission, cancel, reset, and when a job's memory is freed

@@ -19,7 +19,10 @@ byte head[2];
 /* What was published and not consumed yet, in order; checked, not part of the protocol. */
 chan published[2] = [SIZE + 1] of { byte };
 
-/* The barriers. -DNO_RELEASE_COMMAND_TAIL and so on take one away. */
+/*
+ * The barriers. -DNO_RELEASE_COMMAND_TAIL and so on take one away: queue_accesses.py gives those that
+ * queue.c does not have.
+ */
 #ifdef NO_RELEASE_COMMAND_TAIL
 #define RELEASE_COMMAND_TAIL	PLAIN
 #else

@@ -486,6 +486,11 @@ drm_overtake_device_info FirmwareHost::info() {
     return info;
 }
 
+std::uint32_t FirmwareHost::command_slots_reserved() {
+    const Lock lock(mutex_);
+    return firmware_.commands_reserved;
+}
+
 std::vector<drm_overtake_core_info> FirmwareHost::cores() {
     const Lock lock(mutex_);
     std::vector<drm_overtake_core_info> cores(config_.core_count);

@@ -35,6 +35,8 @@ public:
     drm_overtake_device_info info();
     std::vector<drm_overtake_core_info> cores();
     unsigned core_count() const noexcept { return config_.core_count; }
+    /// Of the command queue: for jobs, contexts and limits that are not over; otherwise none.
+    std::uint32_t command_slots_reserved();
 
     std::unique_ptr<EmbeddedContext> open_context(const QueueOptions& options);
     /// Ends its jobs and waits until the firmware knows nothing of it.
