@@ -18,7 +18,7 @@ static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_
 }
 
 /* FCs that may be before a job of @context.  What rests is not, unless the job rests as well. */
-static u32 load(struct ovt_fw *fw, u32 core, const struct ovt_fw_context *context)
+static u64 load(struct ovt_fw *fw, u32 core, const struct ovt_fw_context *context)
 {
 	const struct ovt_fw_core *state = ovt_fw_state(fw, core);
 
