@@ -3,12 +3,14 @@
 """Breaks the code on purpose, one place at a time, and sees whether a test notices.
 
     mutants.py [--seed N] [--count N] [--hours H] [--folder FOLDER]... [--jobs N]
+    mutants.py --again [--hours H] [--folder FOLDER]... [--jobs N]
 
 Draws COUNT faults (scripts/mutation.py) for each folder from SEED. For each: change, build, run the
 tests that cover the folder until one fails, change back. Prints which share of them was noticed, by
 folder, and every fault that survived. One that does not compile, one that leaves the machine code as
 it is, and one that tests/mutants/equivalent lists do not count; another is drawn instead. After the
-hours no new one is begun. All of this happens in build/mutants, in a copy of the sources.
+hours no new one is begun. --again tries those that survived last time: after tests were added, say.
+All of this happens in build/mutants, in a copy of the sources.
 
 Exits with 1 only if it cannot work: if the tests fail without any fault, for example.
 """
@@ -35,6 +37,7 @@ WORK = ROOT / "build/mutants"
 TREE = WORK / "tree"
 BUILD = WORK / "build"
 LOG = WORK / "log"
+SURVIVORS = WORK / "survivors.json"
 EQUIVALENT = ROOT / "tests/mutants/equivalent"
 
 KILLED, SURVIVED, EQUAL, UNCOMPILED = "killed", "survived", "equivalent", "does not compile"
@@ -71,7 +74,8 @@ DECODER_CORPUS = Stage(("fuzz_decoder_replay",), r"^fuzz\.decoder_corpus$", sani
 FOLDERS = {
     "firmware-sim/fw": (FW, DEVICES, SIMULATOR),
     "firmware-sim/sched": (
-        firmware_tests("sched_dispatch", "sched_end", "sched_insert", "sched_scale"), SIMULATOR, DEVICES),
+        firmware_tests("sched_dispatch", "sched_end", "sched_insert", "sched_tree"), SIMULATOR, DEVICES,
+        firmware_tests("sched_scale")),
     "firmware-sim/host": (firmware_tests("job_result", "job_rules", "limits"), DEVICES),
     "firmware-sim/hw": (HW, DECODER_CORPUS, DEVICES, SIMULATOR),
     "libruntime/src": (RUNTIME, DEVICES, MODEL_FUZZ),
@@ -286,7 +290,8 @@ class Bench:
 class Folder:
     """The faults of a folder, in the order in which they are drawn, and what became of them."""
 
-    def __init__(self, name, seed, known):
+    def __init__(self, name, seed, known, wanted=None):
+        """Leaves out the known ones; with wanted, draws from those alone. Both are sets of keys."""
         self.name = name
         self.counts = collections.Counter()
         self.survivors = []
@@ -294,7 +299,8 @@ class Folder:
         self.waiting = []
         for path in sources_of(name):
             source = (TREE / path).read_text(encoding="utf-8")
-            self.waiting += [(mutant, source) for mutant in mutation.mutants(path, source)]
+            self.waiting += [(mutant, source) for mutant in mutation.mutants(path, source)
+                             if wanted is None or mutation.key_of(mutant, source) in wanted]
         random.Random(f"{seed} {name}").shuffle(self.waiting)
         self.known = known
 
@@ -349,6 +355,16 @@ def try_folders(bench, folders, count, deadline):
 
 # Reporting
 
+def keys_of_survivors(folders):
+    return [mutation.key_of(mutant, source) for folder in folders for mutant, source in folder.survivors]
+
+
+def read_survivors():
+    if not SURVIVORS.is_file():
+        raise CannotWork("--again: there was no run yet, so nothing has survived")
+    return {tuple(key) for key in json.loads(SURVIVORS.read_text(encoding="utf-8"))}
+
+
 def rate(killed, counted):
     return f"{100 * killed / counted:.1f} %" if counted else "-"
 
@@ -383,6 +399,7 @@ def arguments():
     parser.add_argument("--count", type=int, default=20, help="faults for each folder (20)")
     parser.add_argument("--hours", type=float, default=2, help="begin no new fault behind that (2)")
     parser.add_argument("--folder", action="append", choices=list(FOLDERS), help="only this one; may be repeated")
+    parser.add_argument("--again", action="store_true", help="only those that survived the last run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many processes at a time")
     return parser.parse_args()
 
@@ -401,17 +418,20 @@ def main():
         copy_tree()
         configure()
         bench = Bench(names, options.jobs)
-        folders = [Folder(name, options.seed, known) for name in names]
+        wanted = read_survivors() if options.again else None
+        folders = [Folder(name, options.seed, known, wanted) for name in names]
+        count = len(wanted) if options.again else options.count
         try:
-            complete = try_folders(bench, folders, options.count, deadline)
+            complete = try_folders(bench, folders, count, deadline)
         except KeyboardInterrupt:
             complete = False
+        SURVIVORS.write_text(json.dumps(keys_of_survivors(folders), indent=1), encoding="utf-8")
     except (CannotWork, ValueError, OSError) as error:
         log(f"mutants: {error}")
         return 1
     report(folders)
     if not complete:
-        print(f"\nStopped early, after {options.hours:g} hours at most: not every folder has its {options.count} "
+        print(f"\nStopped early, after {options.hours:g} hours at most: not every folder has its {count} "
               "(--hours, --count)")
     return 0
 
