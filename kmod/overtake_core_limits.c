@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who may overtake whom: the core limit and the NORMAL floor of each core.
+ * Who may overtake whom: the core limit and the NORMAL floor of each core.  The rule itself is in
+ * firmware-sim/hw/arbiter.c; this is about who may set it.
  *
  * Both are the administrator's, and contexts with a right to priority 255 may ask for a tighter
  * limit while they live.  The cores learn of them by commands, for which room is reserved first.

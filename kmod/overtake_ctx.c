@@ -9,6 +9,7 @@
 #include <drm/drm_print.h>
 
 #include "overtake_clock.h"
+#include "overtake_collect.h"
 #include "overtake_core_limits.h"
 #include "overtake_ctx.h"
 #include "overtake_drv.h"

@@ -16,6 +16,7 @@
 
 #include "compat.h"
 #include "overtake_clock.h"
+#include "overtake_collect.h"
 #include "overtake_counters.h"
 #include "overtake_ctx.h"
 #include "overtake_debugfs.h"

@@ -37,7 +37,7 @@
 #include "overtake_host.h"
 #include "overtake_inject.h"
 #include "overtake_job.h"
-#include "overtake_job_create.h"
+#include "overtake_job_memory.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
 #include "host/limits.h"

@@ -5,7 +5,7 @@
  * DOC: life of a job
  *
  *	      overtake_job_create()	copy from user, validate, allocate, resolve addresses
- *				(overtake_job_create.c)
+ *				(overtake_job_memory.c)
  *	NEW
  *	      overtake_job_publish()	lock reservations, reserve fence slots, then under the
  *					device lock: admission, the last thing that can fail.
@@ -75,7 +75,7 @@
 #include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
-#include "overtake_job_create.h"
+#include "overtake_job_memory.h"
 #include "overtake_limits.h"
 #include "overtake_trace.h"
 #include "overtake_uring.h"
@@ -106,7 +106,7 @@ static bool deadline_less(struct rb_node *node, const struct rb_node *other)
 	       rb_entry(other, struct overtake_job, deadline_node)->deadline_ns;
 }
 
-static struct overtake_job *find_tag_locked(struct overtake_context *context, u64 tag)
+struct overtake_job *overtake_job_find_tag_locked(struct overtake_context *context, u64 tag)
 {
 	struct rb_node *node = rb_find(&tag, &context->jobs, compare_tag_key);
 
@@ -114,7 +114,7 @@ static struct overtake_job *find_tag_locked(struct overtake_context *context, u6
 }
 
 /* The tree's reference is the caller's now. */
-static void leave_tree_locked(struct overtake_job *job)
+void overtake_job_leave_tree_locked(struct overtake_job *job)
 {
 	rb_erase(&job->tag_node, &job->context->jobs);
 	job->in_tree = false;
@@ -149,8 +149,8 @@ static int admit_locked(struct overtake_job *job)
 	if (job->cancel_requested)
 		return -ECANCELED;
 	ret = overtake_judge(context->client,
-			     ovt_check_room(find_tag_locked(context, job->tag), context->job_count,
-					    context->client->job_count));
+			     ovt_check_room(overtake_job_find_tag_locked(context, job->tag),
+					    context->job_count, context->client->job_count));
 	if (ret)
 		return ret;
 	/* SUBMIT and one CANCEL */
@@ -219,7 +219,7 @@ static void ended_locked(struct overtake_job *job, s32 status)
 		list_add_tail(&job->collect_link, &context->ended);
 		context->client->ended_count++;
 	} else {
-		leave_tree_locked(job);
+		overtake_job_leave_tree_locked(job);
 		overtake_job_put(job);
 	}
 }
@@ -466,7 +466,7 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 	if (!context)
 		return -ENOENT;
 	spin_lock_irq(&device->lock);
-	job = find_tag_locked(context, args->tag);
+	job = overtake_job_find_tag_locked(context, args->tag);
 	if (job && job->state != OVERTAKE_JOB_ENDED && !context->dead) {
 		overtake_job_cancel_locked(job, -ECANCELED, overtake_clock_now(device));
 		ret = 0;
@@ -520,30 +520,6 @@ void overtake_job_deliver(struct overtake_job *job)
 	overtake_job_put(job);
 }
 
-/* The context dies: nobody will collect what has ended.  References move to @forgotten. */
-void overtake_jobs_forget_ended_locked(struct overtake_context *context,
-				       struct list_head *forgotten)
-{
-	struct overtake_job *job;
-
-	lockdep_assert_held(&context->client->device->lock);
-	list_for_each_entry(job, &context->ended, collect_link) {
-		leave_tree_locked(job);
-		context->client->ended_count--;
-	}
-	list_splice_tail_init(&context->ended, forgotten);
-}
-
-void overtake_jobs_put_forgotten(struct list_head *forgotten)
-{
-	struct overtake_job *job, *next;
-
-	list_for_each_entry_safe(job, next, forgotten, collect_link) {
-		list_del_init(&job->collect_link);
-		overtake_job_put_sleeping(job);
-	}
-}
-
 int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct overtake_job *job;
@@ -561,92 +537,4 @@ int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	return overtake_job_cancel_tag(file->driver_priv, data);
-}
-
-/*
- * Takes the job that WAIT asks for out of its context.  *@found with the tree's reference and 0;
- * -ENOENT if there is none (-ENODEV: nor will there be), -EAGAIN if it has not ended yet.
- */
-static int try_collect(struct overtake_context *context, const struct drm_overtake_wait *args,
-		       struct overtake_job **found)
-{
-	struct overtake_device *device = context->client->device;
-	struct overtake_job *job;
-	int ret = -ENOENT;
-
-	spin_lock_irq(&device->lock);
-	if (args->flags & OVERTAKE_WAIT_ANY) {
-		job = list_first_entry_or_null(&context->ended, struct overtake_job, collect_link);
-		if (!job && context->collectable_count)
-			ret = -EAGAIN;
-	} else {
-		job = find_tag_locked(context, args->tag);
-		if (job && !job->collectable)
-			job = NULL;
-		if (job && job->state != OVERTAKE_JOB_ENDED) {
-			job = NULL;
-			ret = -EAGAIN;
-		}
-	}
-	if (context->dead) {
-		ret = -ENOENT;
-	} else if (job) {
-		list_del_init(&job->collect_link);
-		context->client->ended_count--;
-		leave_tree_locked(job);
-		*found = job;
-		ret = 0;
-	}
-	/* Its end may have been collected by another thread. */
-	if (ret == -ENOENT && device->gone)
-		ret = -ENODEV;
-	spin_unlock_irq(&device->lock);
-	return ret;
-}
-
-static int wait_and_collect(struct overtake_context *context,
-			    const struct drm_overtake_wait *args, struct overtake_job **found)
-{
-	int ret = try_collect(context, args, found);
-	ktime_t timeout;
-	int error;
-
-	if (ret != -EAGAIN)
-		return ret;
-	timeout = ktime_sub(ns_to_ktime(args->deadline_ns), ktime_get());
-	if (timeout <= 0)
-		return -ETIMEDOUT;
-	if (args->deadline_ns == OVERTAKE_DEADLINE_NEVER)
-		timeout = KTIME_MAX;
-	error = wait_event_interruptible_hrtimeout(context->wait,
-						   (ret = try_collect(context, args, found)) !=
-						   -EAGAIN, timeout);
-	if (ret != -EAGAIN)
-		return ret;
-	return error == -ETIME ? -ETIMEDOUT : error;
-}
-
-int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_overtake_wait *args = data;
-	struct overtake_context *context;
-	struct overtake_job *job;
-	int ret;
-
-	if ((args->flags & ~OVERTAKE_WAIT_ANY) || args->deadline_ns < 0 ||
-	    ((args->flags & OVERTAKE_WAIT_ANY) && args->tag))
-		return -EINVAL;
-	context = overtake_context_find(file->driver_priv, args->context_id);
-	if (!context)
-		return -ENOENT;
-	ret = wait_and_collect(context, args, &job);
-	if (!ret) {
-		/* Being signalled right now: whoever was told of the end finds the buffers idle. */
-		dma_fence_wait(job->fence, false);
-		flush_work(&job->access_work);
-		args->result = job->result;
-		overtake_job_put_sleeping(job);
-	}
-	overtake_context_put(context);
-	return ret;
 }

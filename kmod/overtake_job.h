@@ -106,16 +106,14 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 bool overtake_jobs_unblock_locked(struct overtake_device *device, u32 count);
 void overtake_job_ended_locked(struct overtake_job *job);
 void overtake_jobs_end_blocked_locked(struct overtake_context *context);
+struct overtake_job *overtake_job_find_tag_locked(struct overtake_context *context, u64 tag);
+void overtake_job_leave_tree_locked(struct overtake_job *job);
 struct overtake_job *overtake_job_next_deadline(struct overtake_device *device);
-void overtake_jobs_forget_ended_locked(struct overtake_context *context,
-				       struct list_head *forgotten);
 
 /* For the host, outside the device lock. */
 void overtake_job_deliver(struct overtake_job *job);
-void overtake_jobs_put_forgotten(struct list_head *forgotten);
 
 int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

@@ -44,7 +44,7 @@
 #include "overtake_clock.h"
 #include "overtake_fence.h"
 #include "overtake_job.h"
-#include "overtake_job_create.h"
+#include "overtake_job_memory.h"
 #include "overtake_limits.h"
 
 struct overtake_in_fence {

@@ -13,7 +13,7 @@
 
 #include "compat.h"
 #include "overtake_job.h"
-#include "overtake_job_create.h"
+#include "overtake_job_memory.h"
 #include "overtake_uring.h"
 
 struct uring_pdu {

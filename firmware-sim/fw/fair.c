@@ -59,7 +59,7 @@ void ovt_fair_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 void ovt_fair_forget(struct ovt_fw *fw, struct ovt_fw_job *job)
 {
 	struct ovt_fw_turn *turn = turn_of(job);
-	u32 waiting = job->fc_count - job->queued;
+	u64 waiting = job->fc_count - job->queued;
 
 	turn->waiting -= waiting;
 	if (job->context->quota.resting)

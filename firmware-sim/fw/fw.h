@@ -61,7 +61,7 @@ struct ovt_fc {
 struct ovt_fw_turn {
 	struct ovt_list circle_link;	/* in the core's circle while @jobs has any */
 	struct ovt_list jobs;		/* NORMAL ones with FCs that were not taken, by arrival */
-	u32 waiting;			/* FCs of @jobs that were not taken */
+	u64 waiting;			/* FCs of @jobs that were not taken */
 	u32 allowance;			/* FCs left of the turn that has begun; 0: it has not */
 };
 

@@ -6,7 +6,8 @@
  * are committed in batches of up to n; a batch runs to its end before HIGH is looked at,
  * so a HIGH FC waits for at most n NORMAL ones.  A batch is a range of positions in the
  * unbounded NORMAL ring: it ends at COMMIT_END, wherever cancelled FCs have left holes.
- * How far n FCs reach is for the firmware to say, which knows what does not fit the ring.
+ * How far n FCs reach is for the firmware to say, which knows what does not fit the ring:
+ * ovt_ring_commit() (fw/ring.c), or ovt_fair_take() (fw/fair.c) on a fair device.
  *
  * A firmware that orders NORMAL itself keeps what it has not committed out of the ring, and says in
  * NORMAL_NEXT whose arrival counts beside HIGH's.  A choice of NORMAL or of a batch then asks it to

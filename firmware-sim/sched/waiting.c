@@ -21,7 +21,7 @@ bool ovt_sched_goes_before(struct ovt_sched *sched, const struct ovt_sched_task 
 	return order ? order < 0 : a->arrival_sequence < b->arrival_sequence;
 }
 
-static bool by_arrival(const void *policy, const struct ovt_tree_node *a,
+static bool is_dispatched_before(const void *policy, const struct ovt_tree_node *a,
 		       const struct ovt_tree_node *b)
 {
 	int order = ((const struct ovt_sched_policy *)policy)->compare(task_of(a), task_of(b));
@@ -73,7 +73,7 @@ void ovt_sched_enter_waiting(struct ovt_sched_task *task)
 	struct ovt_sched *sched = task->process->queue->sched;
 	struct ovt_tree *tree = tree_of(task);
 
-	ovt_tree_insert(tree, &task->link, by_arrival, sched->config.policy, &sched->steps);
+	ovt_tree_insert(tree, &task->link, is_dispatched_before, sched->config.policy, &sched->steps);
 	note_cores(task, tree);
 }
 

@@ -33,6 +33,7 @@ struct test_case {
 	X(device_cases) \
 	X(power_cases) \
 	X(share_cases) \
+	X(pipeline_cases) \
 	X(fence_cases) \
 	X(injected_cases) \
 	X(reported_cases) \

@@ -170,6 +170,89 @@ int print_supported_operators() {
     return 0;
 }
 
+using Options = std::shared_ptr<CompileCommandOptions>;
+
+void add_fc_limit(CLI::App& command, const Options& options) {
+    command
+        .add_option("--max-time-per-fc", options->compile.max_time_per_fc_us,
+                    "Longest function call, in microseconds; 0 = one FC per BPU segment")
+        ->check(whole_number(0, 4294967295))
+        ->check(CLI::Validator(
+            [](std::string& text) -> std::string {
+                return text == "0" || text.size() > 3
+                           ? ""
+                           : "'" + text + "' is not 0 (off) or 1000..4294967295 microseconds";
+            },
+            ""))
+        ->capture_default_str();
+}
+
+void add_calibration(CLI::App& command, const Options& options) {
+    command
+        .add_option(
+            "--calibration", options->compile.calibration,
+            "[INPUT=]PATH of samples: a .npy, .png or .jpg file, or a directory; once per input")
+        ->allow_extra_args(false);
+    add_normalisation(command, options->compile.normalisation);
+    const std::map<std::string, compiler::CalibrationMethod> methods = {
+        {"min-max", compiler::CalibrationMethod::min_max},
+        {"percentile", compiler::CalibrationMethod::percentile},
+        {"kl", compiler::CalibrationMethod::kl},
+        {"mse", compiler::CalibrationMethod::mse},
+        {"best", compiler::CalibrationMethod::best}};
+    auto* method = command
+                       .add_option_function<std::string>(
+                           "--calibration-method",
+                           [options, methods](const std::string& name) {
+                               options->compile.method = methods.at(name);
+                           },
+                           "How to choose ranges from the samples: min-max (default), "
+                           "percentile, kl, mse, or best: whichever is nearest to float")
+                       ->check(one_of({"min-max", "percentile", "kl", "mse", "best"}));
+    command
+        .add_option("--percentile", options->compile.percentile,
+                    "Share of each tensor's calibration values that its range covers; implies "
+                    "--calibration-method percentile")
+        ->check(number(90, 100))
+        ->capture_default_str()
+        ->each([options, method](const std::string&) {
+            if (method->count() == 0)
+                options->compile.method = compiler::CalibrationMethod::percentile;
+        });
+    command.add_flag("!--no-bias-correction", options->compile.corrects_bias,
+                     "Do not let biases compensate for rounded weights");
+    command.add_flag("!--no-equalisation", options->compile.equalises_channels,
+                     "Do not scale up channels with small values to use more of the 8 bits");
+}
+
+void add_profile_and_seed(CLI::App& command, const Options& options) {
+    command
+        .add_option("--profile", options->compile.profile,
+                    "Device to model times for: a built-in profile or a file")
+        ->capture_default_str();
+    command
+        .add_option("--seed", options->compile.seed, "Seed of the noise used without --calibration")
+        ->check(whole_number(0, 4294967295))
+        ->capture_default_str();
+}
+
+// Of single inputs and nodes.
+void add_exceptions(CLI::App& command, const Options& options) {
+    command
+        .add_option("--input-shape", options->input_shapes,
+                    "NAME=1x3x224x224: shape of an input with open dimensions; once per input")
+        ->allow_extra_args(false);
+    command
+        .add_option("--run-on-cpu", options->compile.import.run_on_cpu,
+                    "Run this node on the CPU; may be given several times")
+        ->allow_extra_args(false);
+    command
+        .add_option(
+            "--run-on-bpu", options->compile.import.run_on_bpu,
+            "Refuse the model if the device cannot run this node; may be given several times")
+        ->allow_extra_args(false);
+}
+
 } // namespace
 
 void add_compile(CLI::App& app, int& status) {
@@ -183,78 +266,13 @@ void add_compile(CLI::App& app, int& status) {
         "--profile override it");
     command->add_option("-o,--output", options->output,
                         "Model file to write; default: MODEL with the suffix .ovm");
-    command
-        ->add_option("--max-time-per-fc", options->compile.max_time_per_fc_us,
-                     "Longest function call, in microseconds; 0 = one FC per BPU segment")
-        ->check(whole_number(0, 4294967295))
-        ->check(CLI::Validator(
-            [](std::string& text) -> std::string {
-                return text == "0" || text.size() > 3
-                           ? ""
-                           : "'" + text + "' is not 0 (off) or 1000..4294967295 microseconds";
-            },
-            ""))
-        ->capture_default_str();
-    command
-        ->add_option(
-            "--calibration", options->compile.calibration,
-            "[INPUT=]PATH of samples: a .npy, .png or .jpg file, or a directory; once per input")
-        ->allow_extra_args(false);
-    add_normalisation(*command, options->compile.normalisation);
-    const std::map<std::string, compiler::CalibrationMethod> methods = {
-        {"min-max", compiler::CalibrationMethod::min_max},
-        {"percentile", compiler::CalibrationMethod::percentile},
-        {"kl", compiler::CalibrationMethod::kl},
-        {"mse", compiler::CalibrationMethod::mse},
-        {"best", compiler::CalibrationMethod::best}};
-    auto* method = command
-                       ->add_option_function<std::string>(
-                           "--calibration-method",
-                           [options, methods](const std::string& name) {
-                               options->compile.method = methods.at(name);
-                           },
-                           "How to choose ranges from the samples: min-max (default), "
-                           "percentile, kl, mse, or best: whichever is nearest to float")
-                       ->check(one_of({"min-max", "percentile", "kl", "mse", "best"}));
-    command
-        ->add_option("--percentile", options->compile.percentile,
-                     "Share of each tensor's calibration values that its range covers; implies "
-                     "--calibration-method percentile")
-        ->check(number(90, 100))
-        ->capture_default_str()
-        ->each([options, method](const std::string&) {
-            if (method->count() == 0)
-                options->compile.method = compiler::CalibrationMethod::percentile;
-        });
-    command->add_flag("!--no-bias-correction", options->compile.corrects_bias,
-                      "Do not let biases compensate for rounded weights");
-    command->add_flag("!--no-equalisation", options->compile.equalises_channels,
-                      "Do not scale up channels with small values to use more of the 8 bits");
-    command
-        ->add_option("--profile", options->compile.profile,
-                     "Device to model times for: a built-in profile or a file")
-        ->capture_default_str();
-    command
-        ->add_option("--seed", options->compile.seed,
-                     "Seed of the noise used without --calibration")
-        ->check(whole_number(0, 4294967295))
-        ->capture_default_str();
+    add_fc_limit(*command, options);
+    add_calibration(*command, options);
+    add_profile_and_seed(*command, options);
     command->add_option(
         "--report", options->report,
         "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");
-    command
-        ->add_option("--input-shape", options->input_shapes,
-                     "NAME=1x3x224x224: shape of an input with open dimensions; once per input")
-        ->allow_extra_args(false);
-    command
-        ->add_option("--run-on-cpu", options->compile.import.run_on_cpu,
-                     "Run this node on the CPU; may be given several times")
-        ->allow_extra_args(false);
-    command
-        ->add_option(
-            "--run-on-bpu", options->compile.import.run_on_bpu,
-            "Refuse the model if the device cannot run this node; may be given several times")
-        ->allow_extra_args(false);
+    add_exceptions(*command, options);
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which ONNX operators run where, and do nothing else");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");

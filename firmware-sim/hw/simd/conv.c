@@ -5,7 +5,11 @@
  * Outputs are computed in groups of pixels whose inputs fit into the scratch (hw/simd/inputs.h).
  * A unit of work is a strip of up to 6 pixels of a group times 16 output channels.  It is
  * multiplied as bytes where the weights allow it, else as words; they are packed for that
- * (hw/simd/conv_packed.c) where there are pixels enough to make it worth while.
+ * where there are pixels enough to make it worth while.
+ *
+ * conv_words.c multiplies words; conv_pack.c packs and conv_packed.c multiplies what is packed;
+ * conv_single.c has the case of one pixel; conv_finish.c rounds; conv_walk.c goes through the
+ * pixels.  What is right is defined by ovt_unit_conv() (hw/op_conv.c).
  */
 #include "hw/operator_units.h"
 #include "hw/simd/conv_walk.h"

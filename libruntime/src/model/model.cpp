@@ -8,7 +8,7 @@
 
 #include "model/file_bytes.hpp"
 #include "model/reader.hpp"
-#include "model/structure.hpp"
+#include "model/verify.hpp"
 #include "overtake/error.hpp"
 #include "overtake/model_contents.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From a model file's bytes to what the library works with; everything that later code relies on
-// is checked here, and only here.
+// From a verified model file (verify.hpp) to what the library works with.  What its fields mean, and
+// all that later code relies on, is checked here, and only here.
 #pragma once
 
 #include <cstddef>

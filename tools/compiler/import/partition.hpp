@@ -16,10 +16,6 @@ enum class Placement { nowhere, bpu, cpu }; // nowhere: folded, or only another 
 /// to come there for it.
 bool is_expensive(const std::string& type);
 
-/// Whether an operator of that type computes so much that the device should, even if its data have
-/// to come there for it.
-bool is_expensive(const std::string& type);
-
 /// Nodes on the device that cost next to nothing and whose neighbours are on the CPU rather than on
 /// the device: left where they are they would only make data cross.  Cheap nodes that hang together
 /// are looked at as one.  Numbers of nodes of the file.

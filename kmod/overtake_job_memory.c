@@ -19,7 +19,7 @@
 #include "overtake_fence.h"
 #include "overtake_gem.h"
 #include "overtake_job.h"
-#include "overtake_job_create.h"
+#include "overtake_job_memory.h"
 #include "overtake_limits.h"
 #include "overtake_prime.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/structure.hpp"
+#include "model/verify.hpp"
 
 #include <cerrno>
 

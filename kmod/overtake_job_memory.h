@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Jobs as memory: made, referenced, freed.  See overtake_job_create.c. */
-#ifndef OVERTAKE_JOB_CREATE_H
-#define OVERTAKE_JOB_CREATE_H
+/* Jobs as memory: made, referenced, freed.  See overtake_job_memory.c. */
+#ifndef OVERTAKE_JOB_MEMORY_H
+#define OVERTAKE_JOB_MEMORY_H
 
 #include "overtake_job.h"
 

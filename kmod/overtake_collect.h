@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What has ended, until the client takes it.  See overtake_collect.c. */
+#ifndef OVERTAKE_COLLECT_H
+#define OVERTAKE_COLLECT_H
+
+#include "overtake_drv.h"
+
+/* For the host: under the device lock, then outside it. */
+void overtake_jobs_forget_ended_locked(struct overtake_context *context,
+				       struct list_head *forgotten);
+void overtake_jobs_put_forgotten(struct list_head *forgotten);
+
+int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif
