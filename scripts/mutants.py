@@ -355,8 +355,10 @@ def try_folders(bench, folders, count, deadline):
 
 # Reporting
 
-def keys_of_survivors(folders):
-    return [mutation.key_of(mutant, source) for folder in folders for mutant, source in folder.survivors]
+def keys_of_survivors(folders, again):
+    """With again also those for which there was no time: they survived before."""
+    return [mutation.key_of(mutant, source) for folder in folders
+            for mutant, source in folder.survivors + (folder.waiting if again else [])]
 
 
 def read_survivors():
@@ -425,7 +427,7 @@ def main():
             complete = try_folders(bench, folders, count, deadline)
         except KeyboardInterrupt:
             complete = False
-        SURVIVORS.write_text(json.dumps(keys_of_survivors(folders), indent=1), encoding="utf-8")
+        SURVIVORS.write_text(json.dumps(keys_of_survivors(folders, options.again), indent=1), encoding="utf-8")
     except (CannotWork, ValueError, OSError) as error:
         log(f"mutants: {error}")
         return 1

@@ -305,6 +305,9 @@ static void priority_255_for_any_core_looks_at_the_load_alone(void **state)
 	host_arrive(host, 'a', "b1", 0, 64, 0);
 	host_arrive(host, 'b', "b1", 0, 63, 0);
 	host_goes(host, 0, "b0>63");
+	host->unfinished[0] = 0;
+	host_arrive(host, 'i', "b1", 255, 0, 0);
+	host_goes(host, 0, "i0>1");
 	host_free(host);
 }
 
@@ -456,6 +459,8 @@ static void arrival_and_dispatch_are_recorded(void **state)
 
 	(void)state;
 	assert_int_equal(second->sched.dispatch_sequence, 0);
+	assert_int_equal(second->sched.dispatch_time, 0);
+	assert_int_equal(second->sched.segment_start, 0);
 	host_goes(host, 8, "a0>1 b0!");
 	assert_int_equal(first->sched.arrival_time, 3);
 	assert_int_equal(first->sched.dispatch_time, 8);
