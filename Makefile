@@ -9,7 +9,7 @@ REQUESTS ?= 2000
 REPEAT ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage mutants soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -53,6 +53,12 @@ coverage: kmod ## coverage by tests: lines and branches of the device code, line
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
 	scripts/coverage-kmod.sh
+
+mutants: COUNT = 20
+mutants: ## break the code on purpose: which of COUNT (20) faults per folder, drawn from SEED, the tests notice
+	scripts/setup.sh test
+	scripts/mutants.py --seed $(SEED) --count $(COUNT) --jobs $(JOBS) $(if $(HOURS),--hours $(HOURS)) \
+		$(if $(AGAIN),--again) $(FOLDER:%=--folder %)
 
 soak: build kmod ## the long tests: the VM suite on the debug kernel, repeated and random runs
 	scripts/run-soak.sh

@@ -5,6 +5,8 @@
 #include "cmocka_all.h"
 #include "sched_host.h"
 
+#define USED	0x5a
+
 static u64 unfinished(void *context, u32 core)
 {
 	const struct host *host = context;
@@ -32,6 +34,11 @@ struct host *host_new(const struct host_options *options)
 
 	assert_non_null(host);
 	assert_non_null(config.policy);
+	/* A host's memory has been used before. */
+	memset(&host->sched, USED, sizeof(host->sched));
+	memset(host->queues, USED, sizeof(host->queues));
+	memset(host->cores, USED, sizeof(host->cores));
+	memset(host->processes, USED, sizeof(host->processes));
 	if (!config.wait_dispatch_time)
 		config.wait_dispatch_time = ~0ull;
 	ovt_sched_init(&host->sched, &config);
@@ -70,12 +77,16 @@ struct host_task *host_task(struct host *host, char name, const char *segments, 
 	struct host_task *task = &host->tasks[host->task_count++];
 
 	assert_true(host->task_count <= HOST_MAX_TASKS);
+	memset(&task->sched, USED, sizeof(task->sched));
 	task->name = name;
 	task->sched.process = &host->processes[0];
 	task->sched.segments = task->segments;
 	task->sched.segment_count = parse_segments(task->segments, segments);
 	task->sched.priority = priority;
 	task->sched.core = core;
+	task->sched.custom_id = 0;
+	task->sched.deadline = 0;
+	task->sched.state = OVT_SCHED_NEW;
 	return task;
 }
 

@@ -209,6 +209,26 @@ static void a_task_waiting_for_a_core_bars_that_core_only(void **state)
 	host_free(host);
 }
 
+/* m is too long for the gap and s is not, but m is before s on core 1. */
+static void a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core(void **state)
+{
+	struct host_options options = {
+		.insert_max_time = 100,
+	};
+	struct host *host = host_new(&options);
+	struct host_task *gap = host_arrive(host, 'g', "b100 c50 b100", 9, 1, 0);
+
+	(void)state;
+	host_goes(host, 0, "g0>1");
+	host_arrive(host, 'm', "b100", 8, 1, 1);
+	host_arrive(host, 's', "b99", 7, 0, 1);
+	host_segment_ends(host, gap);
+	host_goes(host, 100, "g1!");
+	host_cancel(host, &host->tasks[1]);
+	host_goes(host, 101, "m. s0>1");
+	host_free(host);
+}
+
 /* m may go to neither core: all that come after it wait, but for the one that needs no slot. */
 static void a_task_waiting_for_any_core_bars_every_core(void **state)
 {
@@ -285,6 +305,9 @@ static void priority_255_for_any_core_looks_at_the_load_alone(void **state)
 	host_arrive(host, 'a', "b1", 0, 64, 0);
 	host_arrive(host, 'b', "b1", 0, 63, 0);
 	host_goes(host, 0, "b0>63");
+	host->unfinished[0] = 0;
+	host_arrive(host, 'i', "b1", 255, 0, 0);
+	host_goes(host, 0, "i0>1");
 	host_free(host);
 }
 
@@ -436,6 +459,8 @@ static void arrival_and_dispatch_are_recorded(void **state)
 
 	(void)state;
 	assert_int_equal(second->sched.dispatch_sequence, 0);
+	assert_int_equal(second->sched.dispatch_time, 0);
+	assert_int_equal(second->sched.segment_start, 0);
 	host_goes(host, 8, "a0>1 b0!");
 	assert_int_equal(first->sched.arrival_time, 3);
 	assert_int_equal(first->sched.dispatch_time, 8);
@@ -478,6 +503,7 @@ int main(void)
 		cmocka_unit_test(ready_task_waits_like_an_undispatched_one),
 		cmocka_unit_test(a_task_without_bpu_segments_never_needs_a_slot),
 		cmocka_unit_test(a_task_waiting_for_a_core_bars_that_core_only),
+		cmocka_unit_test(a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core),
 		cmocka_unit_test(a_task_waiting_for_any_core_bars_every_core),
 		cmocka_unit_test(any_core_means_the_least_loaded_that_is_open),
 		cmocka_unit_test(priority_255_for_any_core_looks_at_the_load_alone),

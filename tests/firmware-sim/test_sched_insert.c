@@ -279,6 +279,25 @@ static void fifo_goes_by_arrival_and_inserts_nobody(void **state)
 	host_free(host);
 }
 
+static void fifo_goes_by_arrival_whether_or_not_a_task_names_its_core(void **state)
+{
+	static const u32 cores[][2] = { { 1, 0 }, { 0, 1 } };
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < COUNT(cores); row++) {
+		struct host *host = host_new(&(struct host_options){ .policy = "fifo" });
+		struct host_task *holder = host_arrive(host, 'a', "b100", 0, 1, 0);
+
+		host_arrive(host, 'b', "b10", 0, cores[row][0], 0);
+		host_arrive(host, 'c', "b1", 9, cores[row][1], 0);
+		host_goes(host, 0, "a0>1");
+		host_segment_ends(host, holder);
+		host_goes(host, 100, "a. b0>1");
+		host_free(host);
+	}
+}
+
 /* Of three waiting tasks, which goes first; priorities still come before all else. */
 static void policies_order_within_the_priority(void **state)
 {
@@ -393,6 +412,7 @@ int main(void)
 		cmocka_unit_test(an_inserted_task_for_any_core_goes_into_the_gap),
 		cmocka_unit_test(priority_255_in_a_gap_keeps_nothing),
 		cmocka_unit_test(fifo_goes_by_arrival_and_inserts_nobody),
+		cmocka_unit_test(fifo_goes_by_arrival_whether_or_not_a_task_names_its_core),
 		cmocka_unit_test(policies_order_within_the_priority),
 		cmocka_unit_test(shortest_and_deadline_insert_by_the_rules),
 		cmocka_unit_test(policies_are_found_by_name_and_the_first_is_the_contract),
