@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simulator/fuzz/fc_checker.hpp"
+#include "simulator/fuzz/firmware_memory.hpp"
 #include "simulator/fuzz/program.hpp"
 #include "simulator/fuzz/task_checker.hpp"
 #include "simulator/fuzz/violation.hpp"
@@ -40,13 +41,12 @@ bool touched(const Record& record, const Record& as_released) {
 class Host {
 public:
     explicit Host(const Case& of)
-        : case_(of), random_(of.faults.seed), cores_(of.cores()), core_states_(of.cores()),
-          commands_(of.command_count), events_(of.event_count), unfinished_(of.cores(), 0),
+        : case_(of), random_(of.faults.seed), unfinished_(of.cores(), 0), firmware_(of),
           fc_checker_(of),
           task_checker_(of, [this](std::uint32_t core) { return unfinished_[core - 1]; }) {
         if (of.task_level)
             start_scheduler();
-        start_firmware();
+        set_core_limits();
         for (std::uint32_t process = 0; process < of.processes; process++)
             contexts_of_.push_back(new_context());
         if (of.faults.lost_percent != 0)
@@ -68,25 +68,7 @@ public:
     }
 
 private:
-    void start_firmware() {
-        const ovt_fw_config config = {
-            .profile = ovt_profile_find("ideal"), // a cycle is a nanosecond is a tick
-            .mode = case_.mode,
-            .core_count = case_.cores(),
-            .fair = case_.fair,
-            .quota_ns = 0,
-            .watchdog_cycles = case_.watchdog,
-            .clock = {}, // nobody waits for this host
-            .lag_max_ns = 0,
-            .stretch_max_ns = 0,
-            .cores = cores_.data(),
-            .core_states = core_states_.data(),
-            .commands = commands_.data(),
-            .command_count = case_.command_count,
-            .events = events_.data(),
-            .event_count = case_.event_count,
-        };
-        ovt_fw_init(&fw_, &config);
+    void set_core_limits() {
         for (std::uint32_t core = 1; core <= case_.cores(); core++) {
             set_limit(core, case_.core_limits[core - 1]);
             pump();
@@ -162,8 +144,8 @@ private:
         now_ = until;
     }
 
-    /// By when all is over, if every FC and CPU segment ran after the others and every wake-up came as
-    /// late as the case allows.
+    /// By when all is over, if every FC and CPU segment ran after the others and every wake-up came
+    /// as late as the case allows.
     std::uint64_t latest_end() const {
         std::uint64_t steps = 0;
         std::uint64_t work = 0;
@@ -236,7 +218,7 @@ private:
             ovt_fw_executed(&fw_, core, now_); // a completion that is said twice changes nothing
             return;
         }
-        switch (ovt_core_step(&cores_[core - 1], budgets[random_.below(budgets.size())])) {
+        switch (ovt_core_step(&firmware_.cores[core - 1], budgets[random_.below(budgets.size())])) {
         case OVT_STEP_MORE:
             return push(now_ + random_.below(2), WakeKind::core, core);
         case OVT_STEP_PRICED:
@@ -569,18 +551,15 @@ private:
     const Case& case_;
     simulator::Random random_;
     Totals totals_;
-    std::vector<ovt_core> cores_;
-    std::vector<ovt_fw_core> core_states_;
-    std::vector<ovt_command> commands_;
-    std::vector<ovt_event> events_;
-    ovt_fw fw_;
+    Firmware firmware_;
+    ovt_fw& fw_ = firmware_.fw;
     ovt_sched sched_;
     std::deque<ovt_sched_queue> queues_;
     std::vector<ovt_sched_queue_core> queue_cores_; ///< of a queue for each core, then of the next
     std::deque<ovt_sched_process> processes_;
     std::deque<ovt_fw_context> contexts_;
     std::deque<std::vector<ovt_fw_turn>> turns_; ///< of each context, where the device is fair
-    std::vector<ovt_fw_context*> contexts_of_; ///< each process
+    std::vector<ovt_fw_context*> contexts_of_;   ///< each process
     std::deque<Job> jobs_;
     std::deque<Task> tasks_;
     std::vector<std::int64_t> submitted_; ///< FC level: job of each submit, -1: refused
