@@ -408,6 +408,7 @@ def arguments():
 
 def main():
     options = arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in good order, as by Ctrl-C
     deadline = time.monotonic() + options.hours * 3600
     names = options.folder or list(FOLDERS)
     try:
@@ -428,6 +429,9 @@ def main():
         except KeyboardInterrupt:
             complete = False
         SURVIVORS.write_text(json.dumps(keys_of_survivors(folders, options.again), indent=1), encoding="utf-8")
+    except KeyboardInterrupt:
+        log("mutants: interrupted before the first fault")
+        return 1
     except (CannotWork, ValueError, OSError) as error:
         log(f"mutants: {error}")
         return 1

@@ -271,6 +271,27 @@ static void a_full_event_queue_holds_up_ends(void **state)
 	free(mock);
 }
 
+static void a_full_event_queue_holds_up_the_rest_of_a_kill(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *jobs[26];
+
+	(void)state;
+	fill_events(mock, jobs, 5);
+	drain(mock, 5);
+	execute(mock, 1, 5);
+	fill_events(mock, jobs + 13, 6);
+	drain(mock, 6);
+	kill_context(mock, &mock->context, 8);
+	assert_int_equal(ovt_fw_advance(&mock->fw, 8), OVT_ADVANCE_EVENTS);
+	assert_int_equal(mock->killed, 0);
+	run_until(mock, 1000);
+	assert_int_equal(mock->killed, 1);
+	expect_trace(mock, "a0@5");
+	free_jobs(jobs, 26);
+	free(mock);
+}
+
 static void resetting_an_idle_core_is_counted_and_changes_nothing_else(void **state)
 {
 	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
@@ -380,6 +401,27 @@ static void a_reset_is_seen_by_the_next_step(void **state)
 	drain(mock, 9);
 	assert_int_equal(job->fw.status, OVT_JOB_RESET);
 	assert_int_equal(job->fw.end_ns, 9);
+	job_free(job);
+	free(mock);
+}
+
+/* The kill comes before the core has seen the reset. */
+static void an_fc_that_is_reset_and_killed_reports_what_came_first(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 64);
+	struct mock_job *job = submitted(mock, 'A', 1, 0, 1, 100, 0);
+
+	(void)state;
+	drain(mock, 0);
+	reset(mock, 1, 7);
+	drain(mock, 7);
+	kill_context(mock, &mock->context, 8);
+	drain(mock, 8);
+	assert_int_equal(mock->cores[0].exec.abort, OVERTAKE_FAULT_RESET);
+	execute(mock, 1, 9);
+	drain(mock, 9);
+	assert_int_equal(job->fw.status, OVT_JOB_RESET);
+	assert_int_equal(mock->killed, 1);
 	job_free(job);
 	free(mock);
 }
@@ -509,11 +551,13 @@ int main(void)
 		cmocka_unit_test(a_full_event_queue_holds_up_commands),
 		cmocka_unit_test(a_full_event_queue_holds_up_choices),
 		cmocka_unit_test(a_full_event_queue_holds_up_ends),
+		cmocka_unit_test(a_full_event_queue_holds_up_the_rest_of_a_kill),
 		cmocka_unit_test(resetting_an_idle_core_is_counted_and_changes_nothing_else),
 		cmocka_unit_test(an_fc_waiting_for_its_modelled_end_is_reset_once),
 		cmocka_unit_test(a_reset_between_the_last_step_and_its_report_counts),
 		cmocka_unit_test(an_fc_reset_at_its_start_ends_then_and_holds_up_time),
 		cmocka_unit_test(a_reset_is_seen_by_the_next_step),
+		cmocka_unit_test(an_fc_that_is_reset_and_killed_reports_what_came_first),
 		cmocka_unit_test(a_reset_of_a_cancelled_jobs_last_fc_reports_the_reset),
 		cmocka_unit_test(killing_stops_the_running_fc_and_is_finished_with_its_end),
 		cmocka_unit_test(killing_an_empty_context_is_finished_at_once),

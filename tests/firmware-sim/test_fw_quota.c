@@ -62,6 +62,20 @@ static void excess_counts_in_the_next_window(void **state)
 	fair_free(fair);
 }
 
+static void a_window_below_its_quota_leaves_nothing_for_the_next_one(void **state)
+{
+	struct fair *fair = fair_new_with_quota(1, 1, 11);
+	struct mock_job *first = submit_of(fair, 0, 'A', 0, 1, 0);
+	struct mock_job *second = submit_of(fair, 0, 'B', 0, 2, SECOND + 5);
+
+	(void)state;
+	run_until(fair->mock, 10 * SECOND);
+	expect_trace(fair->mock, "A0@0 B0@1000000005 B1@1000000015");
+	job_free(first);
+	job_free(second);
+	fair_free(fair);
+}
+
 /* 100 are worth 3 windows of 30 and 10 in the fourth; 110 then 3 windows and 20; 120 are 4. */
 static void an_fc_longer_than_the_quota_costs_windows(void **state)
 {
@@ -442,6 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_are_exact),
 		cmocka_unit_test(excess_counts_in_the_next_window),
+		cmocka_unit_test(a_window_below_its_quota_leaves_nothing_for_the_next_one),
 		cmocka_unit_test(an_fc_longer_than_the_quota_costs_windows),
 		cmocka_unit_test(a_window_begins_with_an_fc),
 		cmocka_unit_test(a_window_ends_after_the_fcs_of_its_last_instant),

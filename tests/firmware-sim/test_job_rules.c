@@ -127,6 +127,8 @@ static void the_first_empty_fc_is_named(void **state)
 	fcs[1].insn_count = ~0u;
 	assert_verdict(ovt_check_fcs(fcs, 3), OVT_ACCEPTED, 0);
 	assert_verdict(ovt_check_fcs(fcs, 4), OVT_REFUSED_EMPTY_FC, 3);
+	fcs[0].insn_count = 0;
+	assert_verdict(ovt_check_fcs(fcs, 4), OVT_REFUSED_EMPTY_FC, 0);
 }
 
 struct binding_row {

@@ -22,7 +22,8 @@ static const struct item *item_of(const struct ovt_tree_node *node)
 	return (const struct item *)((const char *)node - offsetof(struct item, node));
 }
 
-static bool before(const void *context, const struct ovt_tree_node *a, const struct ovt_tree_node *b)
+static bool before(const void *context, const struct ovt_tree_node *a,
+		   const struct ovt_tree_node *b)
 {
 	assert_ptr_equal(context, items);
 	return item_of(a)->key < item_of(b)->key;
@@ -41,8 +42,9 @@ static u32 draw(u32 bound)
 	return (u32)(state >> 33) % bound;
 }
 
-/* Checks the subtree and that its nodes are those of the array from @place on; how many they are. */
-static u32 check_subtree(const struct ovt_tree_node *node, const struct ovt_tree_node *parent, u32 place)
+/* Checks the subtree and that its nodes are those of the array from @place on; their number. */
+static u32 check_subtree(const struct ovt_tree_node *node, const struct ovt_tree_node *parent,
+			 u32 place)
 {
 	u32 left, right;
 
@@ -88,7 +90,7 @@ static u32 parents(const struct ovt_tree_node *node)
 	return nodes;
 }
 
-/* What removing @node visits: down to the one that comes next, if one is looked for, and up from there. */
+/* What removing @node visits: down to the next one, if it is looked for, and up from there. */
 static u32 nodes_around(const struct ovt_tree *tree, const struct ovt_tree_node *node)
 {
 	const bool is_first = tree->first == node;

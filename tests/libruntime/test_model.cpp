@@ -6,8 +6,10 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <random>
 #include <regex>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -344,6 +346,41 @@ TEST(Model, SurvivesRandomDamage) {
         }
         refusal(bytes);
     }
+}
+
+std::unique_ptr<fbs::ModelT> unpacked(const ModelSpec& spec) {
+    const std::vector<std::byte> bytes = build(spec);
+    return std::unique_ptr<fbs::ModelT>(fbs::GetModel(bytes.data())->UnPack());
+}
+
+std::shared_ptr<const Model> loaded(const fbs::ModelT& model) {
+    flatbuffers::FlatBufferBuilder builder;
+    fbs::FinishModelBuffer(builder, fbs::Model::Pack(builder, &model));
+    const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    return Model::from_bytes({bytes.begin(), bytes.end()});
+}
+
+TEST(Model, SaysHowThePixelsOfAPictureAreWritten) {
+    const auto file = unpacked(copy_and_softmax());
+    EXPECT_EQ(loaded(*file)->input(0).order, Order::planes);
+    EXPECT_EQ(loaded(*file)->input(0).colours, Colours::unknown);
+    EXPECT_FALSE(loaded(*file)->input(0).full_range);
+    file->tensors[0]->order = fbs::Order::Rows;
+    file->tensors[0]->shape = {1, 4, 5, 3};
+    file->tensors[0]->colours = fbs::Colours::Bgr;
+    file->tensors[0]->full_range = true;
+    EXPECT_EQ(loaded(*file)->input(0).order, Order::rows);
+    EXPECT_EQ(loaded(*file)->input(0).colours, Colours::bgr);
+    EXPECT_TRUE(loaded(*file)->input(0).full_range);
+}
+
+TEST(Model, ASegmentMayHaveAsMuchScratchMemoryAsAJob) {
+    const auto file = unpacked(copy_and_softmax());
+    file->segments[0]->bpu->scratch_bytes = OVERTAKE_MAX_SCRATCH_BYTES;
+    const auto model = loaded(*file);
+    EXPECT_EQ(ModelContents::of(*model).segments[0].scratch_bytes, OVERTAKE_MAX_SCRATCH_BYTES);
+    file->segments[0]->bpu->scratch_bytes++;
+    EXPECT_THROW(loaded(*file), Error);
 }
 
 } // namespace
