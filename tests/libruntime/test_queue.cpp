@@ -391,8 +391,10 @@ TEST(EmbeddedQueue, CancelEndsAWaitingJobWhileItsCoreIsBusy) {
                        std::vector<overtake_insn>(32, delay_insn(OVERTAKE_DELAY_CYCLES_MAX)));
     const std::vector<Job> jobs{busy.job(1, 0, 1), busy.job(2, 0, 1)};
     queue->submit(jobs);
-    EXPECT_TRUE(queue->cancel(2));
     Completion ended{};
+    EXPECT_EQ(queue->reap({&ended, 1}, in_ms(300)), 0u)
+        << "the device's threads have gone to sleep";
+    EXPECT_TRUE(queue->cancel(2));
     ASSERT_EQ(queue->reap({&ended, 1}, patience()), 1u);
     EXPECT_EQ(ended.tag, 2u);
     EXPECT_EQ(ended.status, -ECANCELED);

@@ -46,7 +46,9 @@ class Drawer {
 public:
     Drawer(std::uint64_t seed, bool all_fair) : draw_(seed) {
         fair_ = draw_.one_in(3) || all_fair;
-        cores_ = 1 + draw_.below(4);
+        // Now and then as many as there may be: sets of cores are bits of one word.
+        cores_ = draw_.one_in(8) ? draw_.of<std::uint64_t>({8, 31, 32, 33, 63, 64, 64})
+                                 : 1 + draw_.below(4);
         // Many times are equal in whole units; half milliseconds meet the variables in ms.
         unit_ = draw_.of<std::uint64_t>({1, 1, 1, 7, 500, 1000});
         // Beyond 32 bits, and beyond what a double holds exactly.
@@ -198,8 +200,11 @@ public:
         if (draw_.one_in(50))
             origin_ = 1ull << 62;
         if (gaps_)
-            cores_ = 1 + draw_.below(2);
+            cores_ = draw_.one_in(8) ? 64 : 1 + draw_.below(2);
         json scenario = head("task");
+        if (draw_.one_in(2))
+            scenario["policy"] =
+                draw_.of<std::string>({"priority", "fifo", "shortest", "deadline", "deadline"});
         if (!draw_.one_in(3))
             scenario["service_mode"] = draw_.one_in(2);
         if (!draw_.one_in(gaps_ ? 4 : 2))
@@ -313,6 +318,8 @@ private:
             task["model"] = model();
         }
         put_common(task);
+        if (draw_.one_in(2)) // a deadline, for the policy of that name
+            task["slo"] = draw_.one_in(20) ? (1ull << 53) + 1 : unit_ * (1 + draw_.below(60));
         return task;
     }
 

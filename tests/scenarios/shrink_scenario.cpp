@@ -65,7 +65,7 @@ std::vector<json> smaller_ones(const json& scenario) {
         const json::json_pointer entry = json::json_pointer() / entries / i;
         add_smaller_lists(smaller, scenario, entry / "fcs");
         add_smaller_lists(smaller, scenario, entry / "models");
-        for (const char* key : {"custom_id", "priority", "core", "process", "context"})
+        for (const char* key : {"custom_id", "priority", "core", "process", "context", "slo"})
             if (scenario[entries][i].contains(key)) {
                 smaller.push_back(scenario);
                 smaller.back()[entries][i].erase(key);

@@ -2,6 +2,7 @@
 #include "task_oracle.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <tuple>
 
 #include "reference_device.hpp"
@@ -46,9 +47,8 @@ public:
             by_place_.push_back(i);
         }
         // T1; the sort is stable, so file order comes last.
-        std::ranges::stable_sort(by_place_, {}, [&](std::size_t i) {
-            return std::tuple(-static_cast<int>(task(i).priority), task(i).custom_id, task(i).at);
-        });
+        std::ranges::stable_sort(by_place_, {},
+                                 [&](std::size_t i) { return std::tuple(rank(i), task(i).at); });
     }
 
     /// T2.
@@ -71,6 +71,21 @@ public:
 private:
     const ScenarioTask& task(std::size_t i) const { return scenario_.tasks[i]; }
     const TaskSegment& current(std::size_t i) const { return task(i).segments[states_[i].segment]; }
+
+    /// What the policy orders by, before arrival (docs/scenarios.md, "Policies").
+    using Rank = std::tuple<int, std::int64_t, std::uint64_t>;
+    Rank rank(std::size_t i) const {
+        const int priority = -static_cast<int>(task(i).priority);
+        if (scenario_.policy == "priority")
+            return {priority, task(i).custom_id, 0};
+        if (scenario_.policy == "shortest")
+            return {priority, 0, task(i).bpu_time()};
+        if (scenario_.policy == "deadline")
+            return {priority, 0, task(i).deadline()};
+        if (scenario_.policy == "fifo")
+            return {0, 0, 0};
+        throw std::runtime_error("unknown policy " + scenario_.policy);
+    }
 
     std::string queue_of(std::size_t i) const {
         return scenario_.service_mode ? "" : task(i).process;
@@ -293,11 +308,9 @@ private:
 
     /// T7: holder a does not stand in b's way.
     bool lets_pass(std::size_t a, std::size_t b) const {
-        if (!is_in_a_gap(a))
+        if (!is_in_a_gap(a) || scenario_.policy == "fifo")
             return false;
-        std::uint64_t bpu_b = 0;
-        for (const TaskSegment& segment : task(b).segments)
-            bpu_b += segment.bpu_time();
+        const std::uint64_t bpu_b = task(b).bpu_time();
         const std::uint64_t whole_a = current(a).cpu;
         const std::uint64_t remaining_a =
             states_[a].stage == Stage::cpu_running ? states_[a].cpu_end - now_ : whole_a;
@@ -334,8 +347,8 @@ private:
         return scenario_.max_threads - busy;
     }
 
-    std::tuple<int, std::int64_t, std::size_t> worker_order(std::size_t i) const {
-        return {-static_cast<int>(task(i).priority), task(i).custom_id, states_[i].dispatch_number};
+    std::tuple<Rank, std::size_t> worker_order(std::size_t i) const {
+        return {rank(i), states_[i].dispatch_number};
     }
 
     void start_cpu(std::size_t i) {

@@ -2,6 +2,7 @@
 #include "task_scenario.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <ostream>
 #include <stdexcept>
@@ -38,6 +39,8 @@ ScenarioTask task_from(const json& from, const json& models) {
     task.core = from.value("core", 0u);
     task.priority = from.value("priority", 0u);
     task.custom_id = from.value("custom_id", std::int64_t{0});
+    if (from.contains("slo"))
+        task.slo = from.at("slo").get<std::uint64_t>();
     if (from.contains("model") == from.contains("models"))
         throw std::runtime_error("a task needs one of model and models");
     if (from.contains("model"))
@@ -74,6 +77,18 @@ std::uint64_t TaskSegment::bpu_time() const {
     return std::accumulate(bpu.begin(), bpu.end(), std::uint64_t{0});
 }
 
+std::uint64_t ScenarioTask::bpu_time() const {
+    std::uint64_t time = 0;
+    for (const TaskSegment& segment : segments)
+        time += segment.bpu_time();
+    return time;
+}
+
+std::uint64_t ScenarioTask::deadline() const {
+    constexpr std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+    return slo && *slo < last - at ? at + *slo : last;
+}
+
 TaskScenario task_scenario_from(const json& from) {
     if (from.at("version") != 1 || from.at("kind") != "task")
         throw std::runtime_error("not a task-level scenario of version 1");
@@ -82,6 +97,7 @@ TaskScenario task_scenario_from(const json& from) {
     scenario.core_limits = core_limits_from(from);
     scenario.fair = from.value("fair", false);
     scenario.service_mode = from.value("service_mode", false);
+    scenario.policy = from.value("policy", "priority");
     scenario.slots = from.value("slots", std::size_t{1});
     read_env(scenario, from.value("env", json::object()));
     for (const json& task : from.at("tasks"))

@@ -31,7 +31,11 @@ struct ScenarioTask {
     unsigned core = 0; ///< 0 = any
     unsigned priority = 0;
     std::int64_t custom_id = 0;
+    std::optional<std::uint64_t> slo;  ///< from its arrival to its deadline
     std::vector<TaskSegment> segments; ///< of all its models, one chain
+
+    std::uint64_t bpu_time() const;
+    std::uint64_t deadline() const; ///< the last instant there is, without an SLO
 };
 
 struct TaskCancel {
@@ -43,6 +47,7 @@ struct TaskScenario {
     std::vector<unsigned> core_limits; ///< one per core
     bool fair = false;
     bool service_mode = false;
+    std::string policy = "priority";
     std::size_t slots = 1;
     std::uint64_t threshold_percent = 10;
     std::uint64_t insert_max_time_ms = 1000;
