@@ -225,7 +225,7 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 		      struct ovt_sched_action *action)
 {
 	(void)sched;
-	if (task->cancelled)
+	if (task->state == OVT_SCHED_NEW || task->cancelled)
 		return false;
 	switch (task->state) {
 	case OVT_SCHED_WAITING:
