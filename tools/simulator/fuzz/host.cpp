@@ -112,6 +112,10 @@ public:
             perform(command);
             totals_.commands++;
         }
+        if (held_) {
+            release();
+            ring_doorbell();
+        }
         drain();
         check_end();
         totals_.fcs = fc_checker_.started();
@@ -148,7 +152,7 @@ private:
 
     void start_scheduler() {
         const ovt_sched_config config = {
-            .policy = ovt_sched_policy_at(0),
+            .policy = ovt_sched_policy_at(case_.policy),
             .core_count = case_.cores(),
             .slots = case_.slots,
             .task_limit = case_.task_limit,
@@ -362,14 +366,14 @@ private:
             if (job.cancel_answered)
                 violate("{} ns: the cancel of job {} is answered twice", now_, job.number);
             job.cancel_answered = true;
-            return release(job);
+            return let_go(job);
         }
         default:
             return;
         }
     }
 
-    void release(Job& job) {
+    void let_go(Job& job) {
         if (job.released())
             job.as_released = job.device;
     }
@@ -381,7 +385,7 @@ private:
         jobs_open_--;
         if (!job.cancel_queued)
             ovt_fw_unreserve(&fw_, 1);
-        release(job);
+        let_go(job);
         if (job.task == Job::no_task)
             return;
         unfinished_[job.device.placed_core - 1] -= job.device.fc_count - job.device.done;
@@ -454,10 +458,33 @@ private:
         case CommandType::floor:
             set_floor(command.core, command.value);
             break;
+        case CommandType::hold:
+            hold();
+            break;
+        case CommandType::release:
+            release();
+            break;
         case CommandType::wait:
             return;
         }
         ring_doorbell();
+    }
+
+    /// With a slot for the RELEASE: jobs that wait meanwhile may reserve all others.
+    void hold() {
+        if (held_ || !reserve(2))
+            return;
+        held_ = true;
+        fc_checker_.queued_hold(now_);
+        ovt_fw_hold(&fw_, now_);
+    }
+
+    void release() {
+        if (!held_)
+            return;
+        held_ = false;
+        fc_checker_.queued_release(now_);
+        ovt_fw_release(&fw_, now_);
     }
 
     void set_limit(std::uint32_t core, std::uint32_t limit) {
@@ -521,6 +548,7 @@ private:
         task.sched.priority = command.priority;
         task.sched.core = command.core;
         task.sched.custom_id = command.custom_id;
+        task.sched.deadline = command.slo == 0 ? never : now_ + command.slo;
         tasks_open_++;
         task_checker_.arrived(task);
         ovt_sched_arrive(&sched_, &task.sched, now_);
@@ -622,6 +650,7 @@ private:
     const Case& case_;
     simulator::Random random_;
     Totals totals_;
+    bool held_ = false; ///< between HOLD and RELEASE
     std::vector<ovt_core> cores_;
     std::vector<ovt_fw_core> core_states_;
     std::vector<ovt_command> commands_;
