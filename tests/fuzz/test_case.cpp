@@ -37,7 +37,9 @@ Case small_case(bool task_level) {
                    {.type = CommandType::reset, .core = 2},
                    {.type = CommandType::limit, .core = 1, .value = 3},
                    {.type = CommandType::wait, .after = 9},
-                   {.type = CommandType::floor, .core = 2, .value = 1}};
+                   {.type = CommandType::floor, .core = 2, .value = 1},
+                   {.type = CommandType::hold, .after = 2},
+                   {.type = CommandType::release, .after = 3}};
     return of;
 }
 
@@ -81,6 +83,7 @@ std::vector<Bad> bad_values() {
         {"/event_queue", beyond_u32 + 16, "event_queue: "},
         {"/processes", 0, "processes: "},
         {"/processes", "2", "processes: "},
+        {"/policy", "random", "policy: "},
         {"/service_mode", 1, "service_mode: "},
         {"/slots", -1, "slots: "},
         {"/slots", beyond_u32 + 1, "slots: "},
@@ -117,6 +120,7 @@ std::vector<Bad> bad_values() {
         {"/commands/0/model", 2, "commands[0].model: "},
         {"/commands/0/priority", 256, "commands[0].priority: "},
         {"/commands/0/custom_id", std::uint64_t{1} << 63, "commands[0].custom_id: "},
+        {"/commands/0/slo", -1, "commands[0].slo: "},
         {"/commands/0/core", 3, "commands[0].core: "},
         {"/commands/0/core", beyond_u32, "commands[0].core: "},
         {"/commands/0/process", 2, "commands[0].process: "},
@@ -128,6 +132,7 @@ std::vector<Bad> bad_values() {
         {"/commands/5/value", -1, "commands[5].value: "},
         {"/commands/6/core", 1, "commands[6].core: unknown key"},
         {"/commands/7/core", 3, "commands[7].core: "},
+        {"/commands/8/core", 1, "commands[8].core: unknown key"},
     };
 }
 

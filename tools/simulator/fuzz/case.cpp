@@ -41,7 +41,10 @@ private:
     void device() {
         case_.mode = random_.one_in(4) ? OVT_MODE_FUNCTIONAL
                                        : (random_.one_in(4) ? OVT_MODE_BOTH : OVT_MODE_TIMED);
-        case_.core_limits.resize(pick(random_, std::array{1, 1, 1, 2, 2, 3, 4}));
+        // Now and then as many as there may be: sets of cores are bits of one word.
+        case_.core_limits.resize(random_.one_in(16)
+                                     ? pick(random_, std::array{8, 31, 32, 33, 63, 64, 64})
+                                     : pick(random_, std::array{1, 1, 1, 2, 2, 3, 4}));
         for (std::uint32_t& limit : case_.core_limits)
             limit = pick(random_, std::array{0u, 1u, 1u, 2u, 3u, 8u});
         case_.fair = random_.one_in(3);
@@ -54,6 +57,7 @@ private:
     }
 
     void scheduler() {
+        case_.policy = pick(random_, std::array{0u, 0u, 0u, 0u, 0u, 1u, 2u, 3u});
         case_.service_mode = random_.one_in(3);
         case_.slots = pick(random_, std::array{1u, 1u, 1u, 2u, 3u});
         case_.task_limit = pick(random_, std::array{1u, 2u, 3u, 8u, 8u, 8u});
@@ -121,6 +125,7 @@ private:
         command.priority =
             random_.one_in(3) ? 255 : pick(random_, std::array{0u, 5u, 5u, 31u, 32u, 95u, 254u});
         command.custom_id = pick(random_, std::array{-1, 0, 0, 7});
+        command.slo = case_.task_level && random_.one_in(2) ? random_.between(1, 60) : 0;
         command.core = random_.one_in(2) ? 0 : any_core();
         command.process = static_cast<std::uint32_t>(random_.below(case_.processes));
         submits_++;
@@ -130,6 +135,11 @@ private:
     Command command() {
         Command command;
         command.after = gap();
+        if (held_ && random_.one_in(5)) {
+            command.type = CommandType::release;
+            held_ = false;
+            return command;
+        }
         const std::uint64_t kind = random_.below(100);
         if (kind < 65 || submits_ == 0)
             return submit(command);
@@ -153,6 +163,9 @@ private:
             command.type = CommandType::floor;
             command.core = any_core();
             command.value = pick(random_, std::array{0u, 1u, 1u, 2u, 4u});
+        } else if (kind < 95) {
+            command.type = CommandType::hold;
+            held_ = true;
         }
         return command;
     }
@@ -161,6 +174,7 @@ private:
     unsigned commands_;
     Case case_;
     std::uint64_t submits_ = 0;
+    bool held_ = false;
 };
 
 } // namespace

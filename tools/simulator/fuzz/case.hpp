@@ -33,7 +33,7 @@ struct Model {
     std::vector<Segment> segments;
 };
 
-enum class CommandType { submit, cancel, kill, reset, limit, floor, wait };
+enum class CommandType { submit, cancel, kill, reset, limit, floor, wait, hold, release };
 
 struct Command {
     CommandType type = CommandType::wait;
@@ -41,6 +41,7 @@ struct Command {
     std::uint32_t model = 0; ///< submit
     std::uint32_t priority = 0;
     std::int64_t custom_id = 0;
+    std::uint64_t slo = 0;     ///< submit of a task: ticks to its deadline; 0: it has none
     std::uint32_t core = 0;    ///< submit: 0 is any; reset, limit, floor: from 1
     std::uint32_t process = 0; ///< submit, kill
     std::uint32_t target = 0;  ///< cancel: number of an earlier submit
@@ -65,6 +66,7 @@ struct Case {
     std::uint32_t event_count = 0;          ///< of its event queue; a power of two
     std::uint32_t processes = 1;
     // Task level.
+    std::uint32_t policy = 0; ///< ovt_sched_policy_at()
     bool service_mode = false;
     std::uint32_t slots = 1;
     std::uint32_t task_limit = 8;

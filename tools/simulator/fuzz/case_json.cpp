@@ -20,8 +20,8 @@ namespace {
 using simulator::Place;
 
 constexpr std::array<std::string_view, 3> fc_kinds = {"good", "bad_instruction", "stuck"};
-constexpr std::array<std::string_view, 7> command_types = {"submit", "cancel", "kill", "reset",
-                                                           "limit",  "floor",  "wait"};
+constexpr std::array<std::string_view, 9> command_types = {
+    "submit", "cancel", "kill", "reset", "limit", "floor", "wait", "hold", "release"};
 constexpr std::array<std::string_view, 3> modes = {"functional", "timed", "both"};
 constexpr std::array<std::string_view, 2> levels = {"fc", "task"};
 
@@ -73,6 +73,7 @@ nlohmann::ordered_json to_json(const Command& command) {
         json["model"] = command.model;
         json["priority"] = command.priority;
         json["custom_id"] = command.custom_id;
+        json["slo"] = command.slo;
         json["core"] = command.core;
         json["process"] = command.process;
         break;
@@ -90,6 +91,8 @@ nlohmann::ordered_json to_json(const Command& command) {
         json["core"] = command.core;
         break;
     case CommandType::wait:
+    case CommandType::hold:
+    case CommandType::release:
         break;
     }
     return json;
@@ -126,6 +129,7 @@ private:
                             "command_queue",
                             "event_queue",
                             "processes",
+                            "policy",
                             "service_mode",
                             "slots",
                             "task_limit",
@@ -168,6 +172,7 @@ private:
     }
 
     void scheduler() {
+        case_.policy = policy(top_.at("policy"));
         case_.service_mode = top_.at("service_mode").boolean();
         case_.slots = number(top_.at("slots"), 1, u32_max);
         case_.task_limit = number(top_.at("task_limit"), 1, u32_max);
@@ -175,6 +180,14 @@ private:
         case_.threshold_percent = top_.at("threshold_percent").integer(0, u32_max);
         case_.insert_max_time = top_.at("insert_max_time").integer(0, longest_wait);
         case_.wait_dispatch_time = top_.at("wait_dispatch_time").integer(0, longest_wait);
+    }
+
+    static std::uint32_t policy(const Place& place) {
+        const std::string name = place.text();
+        for (std::uint32_t i = 0; ovt_sched_policy_at(i) != nullptr; i++)
+            if (name == ovt_sched_policy_at(i)->name)
+                return i;
+        place.fail(fmt::format("{} is no policy", place.value().dump()));
     }
 
     void host() {
@@ -253,6 +266,8 @@ private:
             command.value = number(place.at("value"), 0, u32_max);
             break;
         case CommandType::wait:
+        case CommandType::hold:
+        case CommandType::release:
             place.expect_object({"after", "do"});
             break;
         }
@@ -260,10 +275,12 @@ private:
     }
 
     void read_submit(const Place& place, Command& command) {
-        place.expect_object({"after", "do", "model", "priority", "custom_id", "core", "process"});
+        place.expect_object(
+            {"after", "do", "model", "priority", "custom_id", "slo", "core", "process"});
         command.model = number(place.at("model"), 0, case_.models.size() - 1);
         command.priority = number(place.at("priority"), 0, 255);
         command.custom_id = place.at("custom_id").any_integer();
+        command.slo = place.at("slo").integer(0, longest_wait);
         command.core = number(place.at("core"), 0, case_.cores());
         command.process = number(place.at("process"), 0, case_.processes - 1);
         submits_++;
@@ -302,6 +319,7 @@ nlohmann::ordered_json to_json(const Case& of) {
                                    {"command_queue", of.command_count},
                                    {"event_queue", of.event_count},
                                    {"processes", of.processes},
+                                   {"policy", ovt_sched_policy_at(of.policy)->name},
                                    {"service_mode", of.service_mode},
                                    {"slots", of.slots},
                                    {"task_limit", of.task_limit},

@@ -2,10 +2,11 @@
 //
 // What makes the order of events exact. Commands are stamped with the host's clock, which is never
 // behind what the firmware has processed, so each takes effect at its stamp. SUBMIT and CANCEL
-// have events of their own. KILL, RESET, LIMIT and NORMAL_FLOOR have none, or a late one: they are pending here
-// until an event shows that they were consumed. That is so for an event of a later command;
-// for a choice at or after the stamp, since commands precede the choices of an instant; and for the
-// end of an FC after the stamp, since the ends of an instant precede its commands.
+// have events of their own. KILL, RESET, LIMIT, NORMAL_FLOOR, HOLD and RELEASE have none, or a late
+// one: they are pending here until an event shows that they were consumed. That is so for an event
+// of a later command; for a choice at or after the stamp, since commands precede the choices of an
+// instant; and for the end of an FC after the stamp, since the ends of an instant precede its
+// commands.
 #include "simulator/fuzz/fc_checker.hpp"
 
 #include <algorithm>
@@ -66,6 +67,14 @@ void FcChecker::queued_floor(std::uint32_t core, std::uint32_t floor, std::uint6
     pending_.push_back({OVT_COMMAND_NORMAL_FLOOR, next_order_++, now, core, floor, nullptr});
 }
 
+void FcChecker::queued_hold(std::uint64_t now) {
+    pending_.push_back({OVT_COMMAND_HOLD, next_order_++, now, 0, 0, nullptr});
+}
+
+void FcChecker::queued_release(std::uint64_t now) {
+    pending_.push_back({OVT_COMMAND_RELEASE, next_order_++, now, 0, 0, nullptr});
+}
+
 /// Those queued before the command `order`.
 void FcChecker::take_pending(std::uint64_t order) {
     while (!pending_.empty() && pending_.front().order < order) {
@@ -107,6 +116,14 @@ void FcChecker::apply(const Pending& pending) {
     case OVT_COMMAND_NORMAL_FLOOR:
         cores_[pending.core - 1].floor = pending.limit;
         break;
+    case OVT_COMMAND_HOLD:
+        held_ = true;
+        break;
+    case OVT_COMMAND_RELEASE:
+        if (held_)
+            released_at_ = pending.stamp;
+        held_ = false;
+        break;
     case OVT_COMMAND_RESET:
         cores_[pending.core - 1].resets++;
         abort(cores_[pending.core - 1], OVERTAKE_FAULT_RESET);
@@ -123,6 +140,15 @@ void FcChecker::apply(const Pending& pending) {
             withdraw(view);
         }
     }
+}
+
+/// When all that is pending has been consumed.
+bool FcChecker::held_in_the_end() const {
+    bool held = held_;
+    for (const Pending& pending : pending_)
+        if (pending.type == OVT_COMMAND_HOLD || pending.type == OVT_COMMAND_RELEASE)
+            held = pending.type == OVT_COMMAND_HOLD;
+    return held;
 }
 
 bool FcChecker::kill_pending(const ovt_fw_context* context, std::uint64_t time) const {
@@ -296,6 +322,9 @@ void FcChecker::started(const ovt_event& event) {
     View& view = live(event);
     Core& core = cores_.at(event.core - 1);
     const bool high = event.ring == OVT_RING_HIGH;
+    if (held_)
+        violate("{} ns: core {} starts {} between HOLD and RELEASE", event.time_ns, event.core,
+                name(*view.job));
     if (core.running != nullptr)
         violate("{} ns: core {} starts {} while it runs {}", event.time_ns, event.core,
                 name(*view.job), name(*core.running->job));
@@ -312,9 +341,12 @@ void FcChecker::started(const ovt_event& event) {
     for (const auto& ring : core.rings)
         if (!ring.empty())
             waiting_since = std::min(waiting_since, ring.front()->arrival);
-    if (event.time_ns != std::max(waiting_since, core.free_since))
-        violate("{} ns: core {} was idle since {} ns, {} waited since {} ns", event.time_ns,
-                event.core, core.free_since, name(*view.job), waiting_since);
+    if (event.time_ns != std::max({waiting_since, core.free_since, released_at_}))
+        violate(
+            "{} ns: core {} was idle since {} ns, {} waited since {} ns; cores were released at "
+            "{} ns",
+            event.time_ns, event.core, core.free_since, name(*view.job), waiting_since,
+            released_at_);
     note_start(core, view, high, event.time_ns);
 }
 
@@ -525,6 +557,8 @@ void FcChecker::killed(const ovt_event& event) {
 // States
 
 void FcChecker::settled() const {
+    if (held_in_the_end())
+        return;
     for (const Core& core : cores_) {
         if (core.running != nullptr)
             continue;

@@ -24,6 +24,8 @@ public:
     void queued_reset(std::uint32_t core, std::uint64_t now);
     void queued_limit(std::uint32_t core, std::uint32_t limit, std::uint64_t now);
     void queued_floor(std::uint32_t core, std::uint32_t floor, std::uint64_t now);
+    void queued_hold(std::uint64_t now);
+    void queued_release(std::uint64_t now);
 
     void event(const ovt_event& event);
     /// The firmware says that it has nothing left to do: then no core is idle beside waiting FCs.
@@ -43,6 +45,7 @@ private:
     void take_pending_until(std::uint64_t time);
     void take_pending_until_abort(const Core& core, std::uint64_t time);
     void apply(const Pending& pending);
+    bool held_in_the_end() const;
     bool kill_pending(const ovt_fw_context* context, std::uint64_t time) const;
     void command_seen(std::uint64_t order, std::uint64_t stamp, const ovt_event& event);
 
@@ -82,8 +85,8 @@ private:
         std::uint64_t executed = 0;
         std::uint64_t first_start = 0;
         bool high = false;
-        bool withdrawn = false; ///< what had not started never will
-        bool overtaken = false; ///< PREEMPTED was said since its last FC
+        bool withdrawn = false;        ///< what had not started never will
+        bool overtaken = false;        ///< PREEMPTED was said since its last FC
         std::uint64_t high_before = 0; ///< HIGH FCs of its core at the start of its last FC
         std::optional<std::uint64_t> killed_at; ///< with its context, while no FC of it ran
         bool ended = false;
@@ -144,6 +147,8 @@ private:
     std::uint64_t last_order_ = 0; ///< of the commands seen to be consumed
     std::uint64_t next_sequence_ = 1;
     std::uint64_t time_ = 0; ///< of the last event
+    bool held_ = false;
+    std::uint64_t released_at_ = 0; ///< the last time, from a hold
     std::uint64_t started_ = 0;
 };
 

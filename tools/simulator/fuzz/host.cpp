@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "simulator/fuzz/fc_checker.hpp"
-#include "simulator/fuzz/firmware_memory.hpp"
 #include "simulator/fuzz/program.hpp"
+#include "simulator/fuzz/schedulers.hpp"
 #include "simulator/fuzz/task_checker.hpp"
 #include "simulator/fuzz/violation.hpp"
 #include "simulator/fuzz/wake.hpp"
@@ -45,7 +45,7 @@ public:
           fc_checker_(of),
           task_checker_(of, [this](std::uint32_t core) { return unfinished_[core - 1]; }) {
         if (of.task_level)
-            start_scheduler();
+            scheduler_.start(of, unfinished_.data());
         set_core_limits();
         for (std::uint32_t process = 0; process < of.processes; process++)
             contexts_of_.push_back(new_context());
@@ -58,6 +58,10 @@ public:
             pass_time(command.after);
             perform(command);
             totals_.commands++;
+        }
+        if (held_) {
+            release();
+            ring_doorbell();
         }
         drain();
         check_end();
@@ -73,31 +77,6 @@ private:
             set_limit(core, case_.core_limits[core - 1]);
             pump();
         }
-    }
-
-    void start_scheduler() {
-        const ovt_sched_config config = {
-            .policy = ovt_sched_policy_at(0),
-            .core_count = case_.cores(),
-            .slots = case_.slots,
-            .task_limit = case_.task_limit,
-            .worker_count = case_.workers,
-            .threshold_percent = case_.threshold_percent,
-            .insert_max_time = case_.insert_max_time,
-            .wait_dispatch_time = case_.wait_dispatch_time,
-            .unfinished = [](void* host, u32 core) -> u64 {
-                return static_cast<Host*>(host)->unfinished_[core - 1];
-            },
-            .host = this,
-        };
-        ovt_sched_init(&sched_, &config);
-        queues_.resize(case_.service_mode ? 1 : case_.processes);
-        queue_cores_.resize(queues_.size() * case_.cores());
-        for (std::size_t i = 0; i < queues_.size(); i++)
-            ovt_sched_add_queue(&sched_, &queues_[i], &queue_cores_[i * case_.cores()]);
-        processes_.resize(case_.processes);
-        for (std::size_t i = 0; i < processes_.size(); i++)
-            ovt_sched_add_process(&sched_, &processes_[i], &queues_[case_.service_mode ? 0 : i]);
     }
 
     ovt_fw_context* new_context() {
@@ -291,14 +270,14 @@ private:
             if (job.cancel_answered)
                 violate("{} ns: the cancel of job {} is answered twice", now_, job.number);
             job.cancel_answered = true;
-            return release(job);
+            return let_go(job);
         }
         default:
             return;
         }
     }
 
-    void release(Job& job) {
+    void let_go(Job& job) {
         if (job.released())
             job.as_released = job.device;
     }
@@ -310,7 +289,7 @@ private:
         jobs_open_--;
         if (!job.cancel_queued)
             ovt_fw_unreserve(&fw_, 1);
-        release(job);
+        let_go(job);
         if (job.task == Job::no_task)
             return;
         unfinished_[job.device.placed_core - 1] -= job.device.fc_count - job.device.done;
@@ -383,10 +362,33 @@ private:
         case CommandType::floor:
             set_floor(command.core, command.value);
             break;
+        case CommandType::hold:
+            hold();
+            break;
+        case CommandType::release:
+            release();
+            break;
         case CommandType::wait:
             return;
         }
         ring_doorbell();
+    }
+
+    /// With a slot for the RELEASE: jobs that wait meanwhile may reserve all others.
+    void hold() {
+        if (held_ || !reserve(2))
+            return;
+        held_ = true;
+        fc_checker_.queued_hold(now_);
+        ovt_fw_hold(&fw_, now_);
+    }
+
+    void release() {
+        if (!held_)
+            return;
+        held_ = false;
+        fc_checker_.queued_release(now_);
+        ovt_fw_release(&fw_, now_);
     }
 
     void set_limit(std::uint32_t core, std::uint32_t limit) {
@@ -444,12 +446,13 @@ private:
                 time += fc.duration;
             task.segments.push_back({time, static_cast<u32>(segment.fcs.size())});
         }
-        task.sched.process = &processes_[command.process];
+        task.sched.process = &scheduler_.processes[command.process];
         task.sched.segments = task.segments.data();
         task.sched.segment_count = static_cast<u32>(task.segments.size());
         task.sched.priority = command.priority;
         task.sched.core = command.core;
         task.sched.custom_id = command.custom_id;
+        task.sched.deadline = command.slo == 0 ? never : now_ + command.slo;
         tasks_open_++;
         task_checker_.arrived(task);
         ovt_sched_arrive(&sched_, &task.sched, now_);
@@ -540,7 +543,7 @@ private:
                 violate("job {} was touched after the firmware let go of it", job.number);
         if (!case_.task_level)
             return;
-        task_checker_.finish(queues_, processes_);
+        task_checker_.finish(scheduler_.queues, scheduler_.processes);
         for (const Task& task : tasks_)
             if (touched(task.sched, task.as_released))
                 violate("task {} was touched after the scheduler let go of it", task.number);
@@ -551,12 +554,11 @@ private:
     const Case& case_;
     simulator::Random random_;
     Totals totals_;
+    bool held_ = false; ///< between HOLD and RELEASE
     Firmware firmware_;
     ovt_fw& fw_ = firmware_.fw;
-    ovt_sched sched_;
-    std::deque<ovt_sched_queue> queues_;
-    std::vector<ovt_sched_queue_core> queue_cores_; ///< of a queue for each core, then of the next
-    std::deque<ovt_sched_process> processes_;
+    TaskScheduler scheduler_;
+    ovt_sched& sched_ = scheduler_.sched;
     std::deque<ovt_fw_context> contexts_;
     std::deque<std::vector<ovt_fw_turn>> turns_; ///< of each context, where the device is fair
     std::vector<ovt_fw_context*> contexts_of_;   ///< each process

@@ -53,6 +53,7 @@ private:
         any |= change([](Case& of) { return set(of.faults.latency_max, 0u); });
         any |= change([](Case& of) { return set(of.mode, OVT_MODE_TIMED); });
         any |= change([](Case& of) { return set(of.fair, false); });
+        any |= change([](Case& of) { return set(of.policy, 0u); });
         any |= change([](Case& of) { return set(of.service_mode, false); });
         any |= change([](Case& of) { return set(of.slots, 1u); });
         return any;

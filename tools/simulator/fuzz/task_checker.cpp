@@ -23,20 +23,30 @@ bool TaskChecker::View::in_gap() const {
 }
 
 TaskChecker::TaskChecker(const Case& of, std::function<std::uint64_t(std::uint32_t)> unfinished)
-    : case_(of), unfinished_(std::move(unfinished)), waiting_(of.service_mode ? 1 : of.processes),
-      active_(waiting_.size()), workers_(of.processes, 0) {}
+    : case_(of), policy_(ovt_sched_policy_at(of.policy)->name), unfinished_(std::move(unfinished)),
+      waiting_(of.service_mode ? 1 : of.processes), active_(waiting_.size()),
+      workers_(of.processes, 0) {}
 
 std::uint32_t TaskChecker::queue_of(const View& view) const {
     return case_.service_mode ? 0 : view.task->process;
 }
 
-/// Priority, custom_id, arrival.
+TaskChecker::Rank TaskChecker::rank(const View& view) const {
+    const int priority = -static_cast<int>(view.task->sched.priority);
+    if (policy_ == "priority")
+        return {priority, view.task->sched.custom_id, 0};
+    if (policy_ == "shortest")
+        return {priority, 0, view.bpu_time};
+    if (policy_ == "deadline")
+        return {priority, 0, view.task->sched.deadline};
+    if (policy_ == "fifo")
+        return {0, 0, 0};
+    violate("the checker knows no policy {}", policy_);
+}
+
+/// Then arrival.
 bool TaskChecker::before(const View& a, const View& b) const {
-    const auto key = [](const View& view) {
-        return std::tuple(-static_cast<int>(view.task->sched.priority), view.task->sched.custom_id,
-                          view.task->number);
-    };
-    return key(a) < key(b);
+    return std::tuple(rank(a), a.task->number) < std::tuple(rank(b), b.task->number);
 }
 
 void TaskChecker::enter(View& entering, State state) {
@@ -142,7 +152,7 @@ std::uint32_t TaskChecker::dispatched_below_high(std::uint32_t queue) const {
 
 bool TaskChecker::may_insert(const View& holder, const View& waiting, std::uint64_t now) const {
     __extension__ using Wide = __int128;
-    if (!holder.in_gap())
+    if (!holder.in_gap() || policy_ == "fifo")
         return false;
     const auto& segments = holder.task->model->segments;
     const std::uint64_t whole = segments[holder.segment].cpu;
@@ -221,9 +231,8 @@ TaskChecker::View* TaskChecker::first_for_worker() const {
         for (View* view : active_[case_.service_mode ? 0 : process]) {
             if (view->task->process != process || view->state != State::cpu_waiting)
                 continue;
-            const auto key = [](const View* of) {
-                return std::tuple(-static_cast<int>(of->task->sched.priority),
-                                  of->task->sched.custom_id, of->dispatched);
+            const auto key = [this](const View* of) {
+                return std::tuple(rank(*of), of->dispatched);
             };
             if (best == nullptr || key(view) < key(best))
                 best = view;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "simulator/fuzz/case.hpp"
@@ -69,6 +71,9 @@ private:
 
     View& view(const Task& task) { return views_[task.number]; }
     std::uint32_t queue_of(const View& view) const;
+    /// What the policy orders by (docs/scenarios.md, "Policies").
+    using Rank = std::tuple<int, std::int64_t, std::uint64_t>;
+    Rank rank(const View& view) const;
     bool before(const View& a, const View& b) const;
     void enter(View& view, State state);
     void leave_queue(View& view);
@@ -86,6 +91,7 @@ private:
     void expect(const View& view, const ovt_sched_action* action, ovt_sched_action_type type) const;
 
     const Case& case_;
+    const std::string_view policy_;
     std::function<std::uint64_t(std::uint32_t)> unfinished_;
     std::deque<View> views_;                  ///< by task number
     std::vector<std::vector<View*>> waiting_; ///< of each queue, in the order of the contract
