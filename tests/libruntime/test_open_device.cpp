@@ -3,6 +3,7 @@
 // Names of devices, and what is said of those that cannot be had.
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 
@@ -71,6 +72,8 @@ TEST(OpenDevice, NamesTheRemedyForWhatItCannotOpen) {
     expect_error(EINVAL, "not auto, embedded, kernel or a path", [] { open_device("gpu"); });
     expect_error(ENOENT, "insmod overtake.ko", [] { open_device("/dev/accel/accel4711"); });
     expect_error(ENOTTY, "/dev/null: not an Overtake device", [] { open_device("/dev/null"); });
+    if (!std::filesystem::exists("/dev/accel/accel0"))
+        expect_error(ENOENT, "/dev/accel/accel0", [] { open_device("kernel"); });
 }
 
 /// Forbids io_uring in the whole system while it lives; for root in a virtual machine.

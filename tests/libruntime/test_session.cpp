@@ -308,6 +308,43 @@ TEST(Session, ACompletionThatComesTwiceCountsOnce) {
     EXPECT_EQ(task.completions().size(), 1u);
 }
 
+TEST(Session, DroppingARunningTaskCancelsItsJob) {
+    const auto device = std::make_shared<WatchedDevice>();
+    Session session(device, Model::from_bytes(build(copy_and_softmax())));
+    {
+        const Task dropped = session.submit(std::vector<float>(60, 1.0f));
+        EXPECT_EQ(device->cancels, 0u);
+    }
+    EXPECT_EQ(device->cancels, 1u);
+    Task task = session.submit(std::vector<float>(60, 1.0f));
+    ASSERT_TRUE(task.wait(patience()));
+    task = Task();
+    EXPECT_EQ(device->cancels, 1u) << "one that has ended has nothing to cancel";
+}
+
+TEST(Session, ARefusedStartSaysWhyUntilTheNextOne) {
+    const auto device = std::make_shared<WatchedDevice>();
+    Session session(device, Model::from_bytes(build(copy_and_softmax())));
+    Task task = session.create_task();
+    task.set_input(0, std::vector<float>(60, 1.0f));
+    const auto why = [&task]() -> std::string {
+        try {
+            task.output(0);
+            return "there is an output";
+        } catch (const Error& error) {
+            return error.what();
+        }
+    };
+    device->refuses_next = true;
+    EXPECT_EQ(code_of([&] { task.start(); }), ENOSPC);
+    EXPECT_EQ(task.status(), -ENOSPC);
+    EXPECT_EQ(why(), "task: the device has no room");
+    task.start();
+    EXPECT_EQ(why(), "task: it is still running; wait() first");
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(why(), "there is an output");
+}
+
 /// What an empty task or session says to each call; anything but EINVAL is an error of the test.
 std::string refusal_of(const std::function<void()>& action) {
     try {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// An embedded device of which a test sees how many buffers it was asked for, and whose queues may
-// say each completion twice, as a broken device would.
+// An embedded device of which a test sees how many buffers and cancels it was asked for, and whose
+// queues may refuse a submission, or say each completion twice, as a broken device would.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -12,13 +13,16 @@
 #include <vector>
 
 #include "overtake/device.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake::test {
 
 class WatchedDevice : public Device {
 public:
     unsigned buffers = 0;       ///< that it was asked for
-    bool says_it_twice = false; ///< of the queues made from now on
+    unsigned cancels = 0;       ///< of jobs
+    bool says_it_twice = false; ///< each completion
+    bool refuses_next = false;  ///< the next submission
 
     std::string_view backend() const noexcept override { return device_->backend(); }
     drm_overtake_device_info info() const override { return device_->info(); }
@@ -28,29 +32,36 @@ public:
         return device_->create_buffer(bytes);
     }
     std::unique_ptr<overtake::Queue> create_queue(const QueueOptions& options = {}) override {
-        auto queue = device_->create_queue(options);
-        if (!says_it_twice)
-            return queue;
-        return std::make_unique<RepeatingQueue>(std::move(queue));
+        return std::make_unique<WatchedQueue>(*this, device_->create_queue(options));
     }
 
 private:
-    class RepeatingQueue : public overtake::Queue {
+    class WatchedQueue : public overtake::Queue {
     public:
-        explicit RepeatingQueue(std::unique_ptr<overtake::Queue> queue)
-            : queue_(std::move(queue)) {}
+        WatchedQueue(WatchedDevice& device, std::unique_ptr<overtake::Queue> queue)
+            : device_(device), queue_(std::move(queue)) {}
 
-        void submit(std::span<const Job> jobs) override { queue_->submit(jobs); }
+        void submit(std::span<const Job> jobs) override {
+            if (std::exchange(device_.refuses_next, false))
+                throw Error(ENOSPC, "the device has no room");
+            queue_->submit(jobs);
+        }
         std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
+            if (!device_.says_it_twice)
+                return queue_->reap(out, deadline_ns);
             const std::size_t count = queue_->reap(out.first(out.size() / 2), deadline_ns);
             for (std::size_t i = 0; i < count; i++)
                 out[count + i] = out[i];
             return 2 * count;
         }
-        bool cancel(std::uint64_t tag) override { return queue_->cancel(tag); }
+        bool cancel(std::uint64_t tag) override {
+            device_.cancels++;
+            return queue_->cancel(tag);
+        }
         std::size_t in_flight() const noexcept override { return queue_->in_flight(); }
 
     private:
+        WatchedDevice& device_;
         std::unique_ptr<overtake::Queue> queue_;
     };
 
