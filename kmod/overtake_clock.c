@@ -56,6 +56,7 @@ void overtake_clock_set_timer_locked(struct overtake_device *device)
 {
 	u64 next_ns;
 
+	lockdep_assert_held(&device->lock);
 	if (device->manual || device->stopped || device->suspended)
 		return;
 	next_ns = overtake_clock_next_locked(device);

@@ -108,14 +108,17 @@ static bool deadline_less(struct rb_node *node, const struct rb_node *other)
 
 struct overtake_job *overtake_job_find_tag_locked(struct overtake_context *context, u64 tag)
 {
-	struct rb_node *node = rb_find(&tag, &context->jobs, compare_tag_key);
+	struct rb_node *node;
 
+	lockdep_assert_held(&context->client->device->lock);
+	node = rb_find(&tag, &context->jobs, compare_tag_key);
 	return node ? rb_entry(node, struct overtake_job, tag_node) : NULL;
 }
 
 /* The tree's reference is the caller's now. */
 void overtake_job_leave_tree_locked(struct overtake_job *job)
 {
+	lockdep_assert_held(&overtake_job_device(job)->lock);
 	rb_erase(&job->tag_node, &job->context->jobs);
 	job->in_tree = false;
 	job->context->job_count--;

@@ -16,6 +16,8 @@
  *	ovt_check_result()	where its result record goes
  *	ovt_check_room()	its tag, and the room that is left, under the host's lock
  *
+ * A host may run out of memory, or of what its client may have, between two of them.
+ *
  * The errno of each reason is interface (overtake_accel.h).
  */
 #ifndef OVT_HOST_JOB_RULES_H

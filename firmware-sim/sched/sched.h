@@ -20,8 +20,9 @@
  * An action is carried out before the next call: the next decision counts on it.  Of several
  * ends of one instant the host reports first that of the task dispatched first.
  *
- * With n tasks a call takes O(log n + cores) steps, which ovt_sched.steps counts.  ovt_sched_next()
- * takes as many for each task that it puts into the queue for CPU workers before it returns.
+ * With n tasks a call takes O(cores x log n) steps, which ovt_sched.steps counts; where gaps close,
+ * on average over the calls.  ovt_sched_next() takes as many for each task that it puts into the
+ * queue for CPU workers before it returns.
  *
  * Words.  A task is *waiting* until it is dispatched; it is *ready* when it was dispatched, has
  * run its leading CPU segments and needs a slot for its first BPU segment.  It holds the slot

@@ -93,6 +93,19 @@ TEST_P(Timeline, TheClockDoesNotRunBackwards) {
     EXPECT_EQ(clock->now_ns(), now);
 }
 
+TEST_P(Timeline, TheClockEndsWithTheLastDeadline) {
+    const std::uint64_t now = clock->now_ns();
+    for (const std::uint64_t end : {std::uint64_t{deadline_never}, ~std::uint64_t{0}}) {
+        try {
+            clock->advance_to(end);
+            FAIL() << "accepted";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), EINVAL);
+        }
+        EXPECT_EQ(clock->now_ns(), now);
+    }
+}
+
 TEST_P(Timeline, NormalIsFirstComeFirstServedWhateverThePriority) {
     auto queue = queue_with_limit(1);
     submit(*queue, 1, {100}, 3);

@@ -33,7 +33,7 @@ constexpr unsigned core_any = OVERTAKE_CORE_ANY;
 constexpr std::int64_t deadline_never = OVERTAKE_DEADLINE_NEVER;
 
 /// Memory that the host and the device share; page aligned, zeroed, mapped on both sides.
-/// Keeps its device open.  The device's work in flight keeps its own reference.
+/// Keeps the device's memory, not the device.  Work in flight keeps its own reference.
 /// The library does not order accesses: what the host writes before Queue::submit() the job sees,
 /// what the job writes the host sees once Queue::reap() has returned its Completion.
 class OVERTAKE_API Buffer {
@@ -119,7 +119,7 @@ struct FcRecord {
     std::uint64_t end_ns;   ///< device time
 };
 
-/// An accelerator.  Buffers and queues that it made keep it open.
+/// An accelerator.  Queues that it made keep it open; buffers keep only its memory.
 class OVERTAKE_API Device {
 public:
     virtual ~Device();
@@ -163,8 +163,9 @@ struct EmbeddedOptions {
     /// Time that an FC may go on executing after its job was cancelled or its deadline passed.
     std::uint64_t stop_grace_ns = 100'000'000;
     std::uint64_t queue_timeout_ns = 0; ///< device time a job may be in flight, 0 = default (10 s)
-    /// Called as FCs end, in the order of device time per core, from the device's own threads and
-    /// with its lock held: it must be quick and must not call into the device.
+    /// Called as FCs end, in the order of device time per core, with the device's lock held, from
+    /// its own threads and from any that calls into it: it must be quick, must not call into the
+    /// device and must not wait for a lock that somebody holds who does.
     void (*on_fc)(void* context, const FcRecord& record) = nullptr;
     void* on_fc_context = nullptr;            ///< what on_fc is handed; outlives the device
     std::array<std::uint64_t, 16> reserved{}; ///< room for later fields; leave it zero

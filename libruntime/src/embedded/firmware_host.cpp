@@ -210,7 +210,10 @@ std::uint64_t FirmwareHost::manual_now() {
 }
 
 void FirmwareHost::advance_to(std::uint64_t now_ns) {
+    const std::lock_guard one_at_a_time(clock_mutex_);
     Lock lock(mutex_);
+    if (now_ns >= std::uint64_t{deadline_never})
+        throw Error(EINVAL, fmt::format("manual clock: {} ns is beyond every deadline", now_ns));
     if (now_ns < manual_now_)
         throw Error(EINVAL, fmt::format("manual clock: {} ns is in the past, it is {} ns", now_ns,
                                         manual_now_));
@@ -323,12 +326,16 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     const Lock lock(mutex_);
     // KILL_CONTEXT, and LIMIT for each core now and when the context goes.
     const u32 slots = 1 + (options.core_limit != 0 ? 2 * config_.core_count : 0);
-    if (contexts_ == OVERTAKE_MAX_CONTEXTS || !ovt_fw_reserve(&firmware_, slots))
+    const auto requested = requested_limits_.insert(options.core_limit); // may find no memory
+    if (contexts_ == OVERTAKE_MAX_CONTEXTS || !ovt_fw_reserve(&firmware_, slots)) {
+        requested_limits_.erase(requested);
         throw Error(ENOSPC, "create queue: " + limit_text(OVERTAKE_LIMIT_CONTEXTS,
                                                           OVERTAKE_MAX_CONTEXTS, contexts_));
+    }
     contexts_++;
-    if (options.core_limit != 0) {
-        requested_limits_.insert(options.core_limit);
+    if (options.core_limit == 0) {
+        requested_limits_.erase(requested);
+    } else {
         apply_limits();
         pump();
     }

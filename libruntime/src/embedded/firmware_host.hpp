@@ -86,6 +86,7 @@ private:
     std::vector<ovt_command> commands_;
     std::vector<ovt_event> events_;
 
+    std::mutex clock_mutex_; ///< of whoever moves the manual clock; before mutex_
     std::mutex mutex_;
     ovt_fw firmware_{};
     std::uint64_t manual_now_;

@@ -32,11 +32,12 @@ private:
     void create(std::size_t bytes) {
         drm_overtake_bo_create create{.size = bytes, .flags = 0, .handle = 0};
         const int code = file_->try_call(DRM_IOCTL_OVERTAKE_BO_CREATE, &create);
-        if (const auto refusal = buffer_refusal(bytes); refusal && refusal->code() == code)
-            throw *refusal;
-        if (code != 0)
+        if (code != 0) {
+            if (const auto refusal = buffer_refusal(bytes); refusal && refusal->code() == code)
+                throw *refusal;
             throw Error(code,
                         fmt::format("{}: create buffer: {}", file_->path(), file_->reason(code)));
+        }
         handle_ = create.handle;
         size_ = create.size;
     }

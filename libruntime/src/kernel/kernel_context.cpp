@@ -20,6 +20,10 @@ KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOption
                                        .flags = 0,
                                        .context_id = 0};
     const int code = file_->try_call(DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, &create);
+    if (code == 0) {
+        id_ = create.context_id;
+        return;
+    }
     if (const auto refusal = queue_refusal(options); refusal && refusal->code() == code)
         throw *refusal;
     if (code == EPERM)
@@ -29,9 +33,7 @@ KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOption
                         "$(id -u) --regid $(id -g) --init-groups --inh-caps +sys_nice "
                         "--ambient-caps +sys_nice' before the command, or ask for at most 254",
                         file_->path()));
-    if (code != 0)
-        throw Error(code, fmt::format("{}: create queue: {}", file_->path(), file_->reason(code)));
-    id_ = create.context_id;
+    throw Error(code, fmt::format("{}: create queue: {}", file_->path(), file_->reason(code)));
 }
 
 bool KernelContext::cancel(std::uint64_t tag) {

@@ -103,19 +103,24 @@ Task::State::~State() {
 void Task::State::start(const TaskOptions& wanted) {
     if (is_running())
         throw Error(EBUSY, "task: it is running; wait for its end first");
-    require_zero(wanted.reserved, "task options");
     options = wanted;
     segment = 0;
     cancelled = false;
     error.clear();
     completions.clear();
+    // So that what completions() has returned stays where it is.
+    completions.reserve(session->kernels.size());
     status = -EINPROGRESS;
     ended_ns = 0;
     try {
+        require_zero(wanted.reserved, "task options");
         run_on();
     } catch (const Error& refused) {
         end(-refused.code());
         error = refused.what();
+        throw;
+    } catch (const std::bad_alloc&) {
+        end(-ENOMEM);
         throw;
     }
 }
