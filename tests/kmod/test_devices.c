@@ -18,6 +18,7 @@
 		"watchdog_ms=1000,2,50 queue_timeout_ms=10000,7000"
 #define LOADED3	"devices=3 cores=2,1,3 mode=functional,both,functional watchdog_ms=2 ban_offences=0"
 #define TIMED	"cores=2 mode=timed profile=ideal"
+#define LASTING	" watchdog_ms=600000 queue_timeout_ms=600000"
 #define PLAIN	"cores=2 mode=functional"
 #define MS	1000000ull
 #define NEVER	OVERTAKE_DEADLINE_NEVER
@@ -285,7 +286,7 @@ static void submit_all_ways(struct client *client, struct io_uring *ring)
 	struct job job;
 	unsigned int i;
 
-	put_delay(client, 0, 900 * MS);
+	put_delay(client, 0, 4000 * MS); /* so long that none ends by itself */
 	for (i = 0; i < 8; i++) {
 		job_init(&job, client, 1 + i, 0, 1);
 		job.submit.core = 1 + i % 2;
@@ -401,7 +402,7 @@ const struct test_case device_cases[] = {
 	{ "devices-limits-stay-on-their-device", THREE, limits_stay_on_their_device },
 	{ "devices-names-stay-in-their-file", THREE, names_stay_in_their_file },
 	{ "devices-one-goes-the-others-stay", LOADED3, one_device_goes_the_others_stay },
-	{ "devices-everything-in-flight-ends", TIMED, everything_in_flight_ends },
+	{ "devices-everything-in-flight-ends", TIMED LASTING, everything_in_flight_ends },
 	{ "devices-rebind-gives-a-fresh-device", PLAIN, rebind_gives_a_fresh_device },
 	{ "devices-module-stays-while-a-file-is-open", PLAIN, module_stays_while_a_file_is_open },
 	{ 0 },
