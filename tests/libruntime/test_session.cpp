@@ -308,6 +308,29 @@ TEST(Session, ACompletionThatComesTwiceCountsOnce) {
     EXPECT_EQ(task.completions().size(), 1u);
 }
 
+TEST(Session, CompletionsStayWhereTheyAreWhileMoreCome) {
+    EmbeddedOptions options;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.profile = "ideal";
+    options.manual_clock = true;
+    const auto device = open_embedded(options);
+    ModelSpec spec = copy_and_softmax();
+    for (int i = 0; i < 2; i++)
+        spec.segments.insert(spec.segments.end(), {spec.segments[0], spec.segments[1]});
+    Session session(device, Model::from_bytes(build(spec)));
+    Task task = session.submit(std::vector<float>(60, 1.0f));
+    const Completion* first = nullptr;
+    for (std::size_t ended = 1; ended <= 3; ended++) {
+        device->manual_clock()->advance_to(device->manual_clock()->now_ns() + 1'000'000'000);
+        EXPECT_EQ(task.poll(), ended == 3);
+        ASSERT_EQ(task.completions().size(), ended);
+        if (ended == 1)
+            first = task.completions().data();
+        EXPECT_EQ(task.completions().data(), first);
+    }
+    EXPECT_EQ(task.status(), 0);
+}
+
 TEST(Session, DroppingARunningTaskCancelsItsJob) {
     const auto device = std::make_shared<WatchedDevice>();
     Session session(device, Model::from_bytes(build(copy_and_softmax())));
@@ -395,7 +418,7 @@ TEST(Session, OneThatWasMovedFromRefusesEverything) {
 }
 
 TEST(Session, RefusesOptionsOfALaterVersion) {
-    const auto device = open_embedded();
+    const auto device = std::make_shared<WatchedDevice>();
     const auto model = Model::from_bytes(build(copy_and_softmax()));
     const std::string reason =
         ": a reserved field is not zero; leave it zero, or install the version of the library "
@@ -403,6 +426,7 @@ TEST(Session, RefusesOptionsOfALaterVersion) {
     SessionOptions options;
     options.reserved.back() = 1;
     EXPECT_EQ(refusal_of([&] { Session(device, model, options); }), "session options" + reason);
+    EXPECT_EQ(device->buffers, 0u) << "nothing was uploaded for it";
     QueueOptions rights;
     rights.reserved.back() = 1;
     EXPECT_EQ(refusal_of([&] { device->create_queue(rights); }), "queue options" + reason);

@@ -326,16 +326,17 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     const Lock lock(mutex_);
     // KILL_CONTEXT, and LIMIT for each core now and when the context goes.
     const u32 slots = 1 + (options.core_limit != 0 ? 2 * config_.core_count : 0);
-    const auto requested = requested_limits_.insert(options.core_limit); // may find no memory
+    auto requested = requested_limits_.end();
+    if (options.core_limit != 0) // first, as it may find no memory
+        requested = requested_limits_.insert(options.core_limit);
     if (contexts_ == OVERTAKE_MAX_CONTEXTS || !ovt_fw_reserve(&firmware_, slots)) {
-        requested_limits_.erase(requested);
+        if (requested != requested_limits_.end())
+            requested_limits_.erase(requested);
         throw Error(ENOSPC, "create queue: " + limit_text(OVERTAKE_LIMIT_CONTEXTS,
                                                           OVERTAKE_MAX_CONTEXTS, contexts_));
     }
     contexts_++;
-    if (options.core_limit == 0) {
-        requested_limits_.erase(requested);
-    } else {
+    if (options.core_limit != 0) {
         apply_limits();
         pump();
     }

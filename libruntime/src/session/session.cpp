@@ -15,7 +15,6 @@ Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Mode
     : upload(upload_once(device, model)),
       queue(device->create_queue(
           {.max_priority = options.max_priority, .core_limit = options.core_limit})) {
-    require_zero(options.reserved, "session options");
     for (const Segment& segment : ModelContents::of(*model).segments) {
         std::vector<cpu::Kernel>& made = kernels.emplace_back();
         for (const CpuOp& op : segment.cpu_ops)
@@ -38,8 +37,10 @@ bool Session::State::progress(std::int64_t deadline_ns) {
 }
 
 Session::Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
-                 const SessionOptions& options)
-    : state_(std::make_shared<State>(std::move(device), std::move(model), options)) {}
+                 const SessionOptions& options) {
+    require_zero(options.reserved, "session options");
+    state_ = std::make_shared<State>(std::move(device), std::move(model), options);
+}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;

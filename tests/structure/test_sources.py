@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Files and functions stay short enough to be read in one go.
+"""Sources are whole, and files and functions short enough to be read in one go.
 
-A source file has at most 600 lines, a function of tools/ and libruntime/ at most 80. Functions are
-found by the formatter's layout: one begins in the first column and ends with a brace there.
+No file has the marks of a merge. A source file has at most 600 lines, a function of tools/ and
+libruntime/ at most 80. Functions are found by the formatter's layout: one begins in the first column
+and ends with a brace there.
 """
 
 import pathlib
@@ -53,12 +54,18 @@ def is_continued(lines, number):
     return False
 
 
-class Sizes(unittest.TestCase):
+class Sources(unittest.TestCase):
     def test_the_finder_finds_functions(self):
         text = ("namespace a {\nint f() {\n    if (x) {\n    }\n}\n\nstruct s {\n    int g() {\n    }\n};\n\n"
                 "static void h(void)\n{\n\treturn;\n}\n\nvoid i(int one,\n       int two) {\n    j();\n}\n"
                 "const int t[] = {\n    1,\n};\n}\n")
         self.assertEqual(list(functions(text.splitlines())), [(2, 4), (13, 3), (18, 3)])
+
+    def test_no_conflict_of_a_merge_is_left(self):
+        marker = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
+        pages = [*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md"), *PROJECT.glob("docs/man/*")]
+        self.assertGreater(len(pages), 20)
+        self.assertEqual([str(path) for path in [*sources(), *pages] if marker.search(path.read_text())], [])
 
     def test_files(self):
         found = sources()
