@@ -96,32 +96,37 @@ class GlyphClassifier(unittest.TestCase):
         self.assertGreaterEqual(correct, 0.95 * len(self.labels))
 
 
+def generate(path, kind, *options):
+    """Generates a narrow network, quick to evaluate but with the full graph."""
+    command = [sys.executable, HERE / "generate.py", kind, path, "--width", "8", "--input", "96x128"]
+    subprocess.run([*command, *options], check=True, stderr=subprocess.DEVNULL)
+    return path
+
+
 class GeneratedNetworks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        folder = pathlib.Path(folder.name)
+        cls.of_every_kind = {}
+        for kind in KINDS:
+            samples = folder / f"{kind}.npy"
+            path = generate(folder / f"{kind}.onnx", kind, "--samples", samples)
+            cls.of_every_kind[kind] = path, np.load(samples)
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def generate(self, kind, name, *options, size="96x128"):
-        """Generates a narrow network, quick to evaluate but with the full graph."""
-        path = self.folder / name
-        command = [sys.executable, HERE / "generate.py", kind, path, "--width", "8"]
-        command += ["--input", size, *options]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        return path
-
     def test_activations_neither_vanish_nor_explode_on_unseen_images(self):
         for kind in KINDS:
             with self.subTest(kind=kind):
-                samples = self.folder / f"{kind}.npy"
-                path = self.generate(
-                    kind, f"{kind}.onnx", "--samples", str(samples), "--sample-count", "2",
-                    size="96x128",
-                )  # fmt: skip
-                images = np.load(samples)
-                self.assertEqual(images.shape, (2, 3, 96, 128))
+                path, images = self.of_every_kind[kind]
+                self.assertEqual(images.shape, (4, 3, 96, 128))
                 network, tensors = assert_well_formed(
-                    self, onnx.load(str(path)), {"image": images[1:]}
+                    self, onnx.load(str(path)), {"image": images[1:2]}
                 )
                 for node, _ in network.nodes:
                     # Of a transformer, the residual stream: what it divides by is small.
@@ -134,9 +139,8 @@ class GeneratedNetworks(unittest.TestCase):
     def test_outputs_depend_on_the_image(self):
         for kind in KINDS:
             with self.subTest(kind=kind):
-                samples = self.folder / f"{kind}_samples.npy"
-                path = self.generate(kind, f"{kind}.onnx", "--samples", str(samples))
-                outputs = float_reference.Network(path).run_images({"image": np.load(samples)})
+                path, images = self.of_every_kind[kind]
+                outputs = float_reference.Network(path).run_images({"image": images})
                 for name, values in outputs.items():
                     values = values.reshape(len(values), -1)
                     own = values - values.mean(axis=0)
@@ -170,16 +174,16 @@ class GeneratedNetworks(unittest.TestCase):
         self.assertIn(f"{macs:,} multiply-accumulates", report.stderr)
 
     def test_detector_has_three_heads_at_strides_8_16_and_32(self):
-        network = float_reference.Network(self.generate("detector", "detector.onnx"))
+        network = float_reference.Network(self.of_every_kind["detector"][0])
         image = np.zeros((1, 3, 96, 128), np.float32)
         tensors = network.run({"image": image})
         shapes = [tensors[name].shape for name in network.output_names]
         self.assertEqual(shapes, [(1, 16, 12, 16), (1, 16, 6, 8), (1, 16, 3, 4)])
 
     def test_seed_decides_the_weights(self):
-        first = self.generate("detector", "first.onnx", "--seed", "7").read_bytes()
-        again = self.generate("detector", "again.onnx", "--seed", "7").read_bytes()
-        other = self.generate("detector", "other.onnx", "--seed", "8").read_bytes()
+        first = generate(self.folder / "first.onnx", "detector", "--seed", "7").read_bytes()
+        again = generate(self.folder / "again.onnx", "detector", "--seed", "7").read_bytes()
+        other = generate(self.folder / "other.onnx", "detector", "--seed", "8").read_bytes()
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
 

@@ -120,11 +120,16 @@ count_phase()
 	echo "== $1: $ok passed, $not_ok failed, $skip skipped, $seconds s"
 }
 
-# These need one CPU each for most of their time: VMs that boot one after the other, a model checker
-# beside compilers.
-is_beside_the_harness()
+# VMs leave a good part of two CPUs idle: these phases take it while the VMs of others run, and no more
+# than that, so that what runs in a VM is as fast as without them.
+is_beside_vms()
 {
-	[ "$1" = style ] || [ "$1" = protocol ]
+	case $1 in sanitizers | style | protocol) ;; *) return 1 ;; esac
+}
+
+has_vms()
+{
+	[ "$1" = harness ] || [ "$1" = vm ]
 }
 
 # Phases run in the background, where bash has them ignore an interrupt.
@@ -133,29 +138,36 @@ trap 'trap - INT TERM; kill 0' INT TERM
 # A function, so that bash has read this file whole before the first test runs.
 main()
 {
-	local beside='' phase other runner
+	local beside='' phase other runner='' vms=''
 	for phase in $phases; do
 		: > "$log_directory/$phase.log"
 		echo "143 0" > "$log_directory/$phase.status"
-		case " $phases " in *" harness "*) is_beside_the_harness "$phase" && beside="$beside $phase" ;; esac
+		! has_vms "$phase" || vms=yes
 	done
 	for phase in $phases; do
-		case $beside in *" $phase"*) continue ;; esac
-		if [ "$phase" = harness ] && [ -n "$beside" ]; then
-			for other in $beside; do run_phase "$other"; done &
+		[ -z "$vms" ] || ! is_beside_vms "$phase" || beside="$beside $phase"
+	done
+	for phase in $phases; do
+		case "$beside " in *" $phase "*) continue ;; esac
+		if has_vms "$phase" && [ -n "$beside" ] && [ -z "$runner" ]; then
+			(
+				chrt --idle --pid 0 "$BASHPID" || :
+				for other in $beside; do run_phase "$other"; done
+			) &
 			runner=$!
 		fi
 		run_phase "$phase" &
 		show_phase "$phase" $!
 		count_phase "$phase"
-		[ "$phase" = harness ] || continue
-		[ -z "$beside" ] || wait "$runner"
+	done
+	if [ -n "$runner" ]; then
 		for other in $beside; do
-			echo "== $other (beside the harness)"
-			cat "$log_directory/$other.log"
+			echo "== $other (beside the VMs)"
+			tail -n +1 -f -s 0.2 --pid "$runner" "$log_directory/$other.log"
 			count_phase "$other"
 		done
-	done
+		wait "$runner"
+	fi
 
 	named '^not ok '
 	named '^ok .*# SKIP'

@@ -17,7 +17,7 @@ import reference_device
 import shrink
 import small_models
 
-GRAPHS = int(os.environ.get("OVERTAKE_GRAPHS", 500))
+GRAPHS = int(os.environ.get("OVERTAKE_GRAPHS", 300))
 
 
 def case_of(model):
