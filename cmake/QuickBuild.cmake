@@ -15,7 +15,7 @@ option(OVERTAKE_JOIN_SOURCES "Compile several sources of a library as one" ${def
 # Libraries whose sources may be compiled together: no name in an anonymous namespace occurs twice.
 function(overtake_join_sources)
   if(OVERTAKE_JOIN_SOURCES)
-    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 40)
+    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 
