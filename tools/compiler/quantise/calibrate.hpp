@@ -14,7 +14,8 @@ namespace overtake::compiler {
 enum class CalibrationMethod {
     min_max,    ///< all of them
     percentile, ///< all but the least and greatest few
-    kl,         ///< Kullback-Leibler divergence: see Histogram::least_divergence()
+    kl,         ///< Kullback-Leibler divergence: see Histogram::least_divergence(); all values in
+                ///< an output where cutting ends off would cost more than it brings
     mse,        ///< mean squared error, behind a function if one follows: see
                 ///< Histogram::least_error()
     best,       ///< of these four, what leaves the outputs nearest to float
@@ -41,10 +42,13 @@ private:
                           std::vector<double>& means);
 
     void find_functions(const Graph& graph);
+    void find_outputs(const Graph& graph);
+    Range least_divergence(ValueId id) const;
 
     std::vector<bool> on_device_; // what the CPU alone sees needs no range
     std::vector<Histogram> histograms_;
     std::vector<std::function<float(float)>> functions_; // of the value's only reader, or none
+    std::vector<bool> is_output_; // of the graph, perhaps after having been moved
     std::vector<std::vector<double>> means_;
 };
 
