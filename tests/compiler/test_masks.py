@@ -99,6 +99,26 @@ class Masks(unittest.TestCase):
         self.assertIn(mask.name, placed(path, "BPU"))
         self.assertNotIn(mask.name, placed(self.compile(proto), "BPU"))
 
+    def test_the_report_shows_the_error_where_it_arises(self):
+        """At Softmax, if what it reads has been added on the device; behind it there is the error
+        that has come from there, and hardly any that nodes add."""
+        proto = masked.decoder(masked.MASKS["-1e4"])
+        adds = [n for n in proto.graph.node if n.op_type == "Add"]
+        (mask,) = [n.name for n in adds if n.input[0].startswith("div")]
+        folder = self.folder / "report"
+        path = self.compile(proto, self.samples(proto, 8), "--run-on-bpu", mask, "--report", folder)
+        nodes = info(path)["nodes"]
+        place = [n["type"] for n in nodes].index("Softmax")
+        self.assertGreater(nodes[place]["own_error"], 0.2)
+        for entry in nodes[:place] + nodes[place + 1 :]:
+            self.assertLess(entry["own_error"], 0.1, entry["name"])
+        (mixed,) = [n for n in nodes[place + 1 :] if n["type"] == "MatMul"][:1]
+        self.assertGreater(mixed["error"], 0.2)
+        self.assertLess(mixed["own_error"], 0.03)
+        self.assertRegex((folder / "m.txt").read_text(), r"cosine +error +own\n")
+        page = (folder / "m.html").read_text()
+        self.assertIn(f"<td class=\"n\">{100 * mixed['own_error']:.3f}%</td>", page)
+
     def features(self, *shape):
         return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
 
