@@ -189,6 +189,21 @@ class Masks(unittest.TestCase):
         _, got, wanted = self.check(nodes, inputs, {"p": (1, 6, 3, 8)}, {})
         self.assertGreater(cosine(got["p"], wanted["p"]), 0.99)
 
+    def test_a_sum_that_the_model_rounds_itself_is_rounded_where_it_is_added(self):
+        mask = np.where(np.arange(8) < 5, 0, -100).astype(np.float32).reshape(1, 1, 1, 8)
+        nodes = [
+            node("Add", ["y", "mask"], ["sum"], name="sum"),
+            node("QuantizeLinear", ["sum", "scale", "zero"], ["q"]),
+            node("DequantizeLinear", ["q", "scale", "zero"], ["rounded"]),
+            node("Softmax", ["rounded"], ["p"], axis=3),
+        ]
+        constants = {"mask": mask, "scale": np.float32(0.1), "zero": np.int8(10)}
+        path, got, wanted = self.check(
+            nodes, {"x": self.features(1, 4, 3, 8)}, {"p": (1, 6, 3, 8)}, constants
+        )
+        self.assertIn("sum", placed(path, "BPU"))
+        self.assertGreater(cosine(got["p"], wanted["p"]), 0.99)
+
     def test_what_masks_nothing_stays_on_the_device(self):
         shape = (1, 6, 3, 8)
         bias = self.features(1, 1, 3, 8)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
@@ -74,7 +75,9 @@ bool computes(const onnx::NodeProto& node) {
 
 float greatest(const Constant& constant) {
     float most = 0;
-    for (float number : reals_of(constant))
+    for (std::int64_t number : constant.integers)
+        most = std::max(most, std::abs(static_cast<float>(number)));
+    for (float number : constant.floats)
         most = std::max(most, std::isfinite(number) ? std::abs(number)
                                                     : std::numeric_limits<float>::infinity());
     return most;
@@ -115,12 +118,12 @@ private:
         return found == context_.constants.end() ? nullptr : &found->second;
     }
 
-    Origin origin(const std::string& name) const {
-        const Constant* known = constant(name);
-        if (known)
-            return {false, greatest(*known)};
+    Origin origin(const std::string& name) {
         const auto found = origins_.find(name);
-        return found == origins_.end() ? Origin{} : found->second;
+        if (found != origins_.end())
+            return found->second;
+        const Constant* known = constant(name);
+        return known ? origins_[name] = {false, greatest(*known)} : Origin{};
     }
 
     // Inputs that hold data; the others are shapes, axes and the like.
@@ -133,9 +136,9 @@ private:
     void find_origins() {
         for (std::size_t number = 0; number < count_; ++number) {
             Origin all{computes(node(number))};
-            for (int index = 0; index < data_inputs(node(number)); ++index) {
+            for (int index = 0; index < data_inputs(node(number)) && !all.is_computed; ++index) {
                 const Origin one = origin(node(number).input(index));
-                all.is_computed = all.is_computed || one.is_computed;
+                all.is_computed = one.is_computed;
                 all.greatest_constant = std::max(all.greatest_constant, one.greatest_constant);
             }
             for (const std::string& output : node(number).output())
@@ -153,7 +156,7 @@ private:
         for (const std::string& output : node.output())
             if (const auto found = wanted_.find(output); found != wanted_.end())
                 most = std::max(most, found->second);
-        return leads_on(node) ? most : Wanted::nothing;
+        return leads_on(node) && !is_rounded(node) ? most : Wanted::nothing;
     }
 
     // From what chooses back to where masks may be added.
@@ -171,7 +174,7 @@ private:
         }
     }
 
-    bool brings_mask(const onnx::NodeProto& node, int index, Wanted what) const {
+    bool brings_mask(const onnx::NodeProto& node, int index, Wanted what) {
         const std::string& input = node.input(index);
         const bool is_condition = node.op_type() == "Where" && index == 0;
         if (what == Wanted::nothing || is_condition)
@@ -201,11 +204,12 @@ private:
                     makers_.insert(here.input(index));
                 is_masked = is_masked || is_mask || masked_.contains(here.input(index));
             }
-            if (!is_masked || (what == Wanted::nothing && !saturates(here)))
+            if (!is_masked || is_rounded(here) || (what == Wanted::nothing && !saturates(here)))
                 continue;
             take(number);
             if (what != Wanted::nothing)
                 masked_.insert(here.output().begin(), here.output().end());
+            masked_.erase(""); // outputs that are left out
         }
     }
 
@@ -213,21 +217,24 @@ private:
         for (std::size_t number = count_; number-- > 0;) {
             const onnx::NodeProto& here = node(number);
             const auto makes = [&](const std::string& output) { return makers_.contains(output); };
-            if (computes(here) || std::ranges::none_of(here.output(), makes))
+            if (computes(here) || is_rounded(here) || std::ranges::none_of(here.output(), makes))
                 continue;
             take(number);
             for (int index = 0; index < data_inputs(here); ++index)
                 makers_.insert(here.input(index));
+            makers_.erase(""); // inputs that are left out
         }
     }
 
-    // What the model rounds to 8 bits itself stays where it is rounded.
-    void take(std::size_t number) {
-        const auto is_rounded = [&](const std::string& name) {
+    // What the model itself rounds to 8 bits has the range that the model gives it.
+    bool is_rounded(const onnx::NodeProto& node) const {
+        return std::ranges::any_of(node.output(), [&](const std::string& name) {
             return context_.given.tensors.contains(name);
-        };
-        if (placements_[number] == Placement::bpu &&
-            std::ranges::none_of(node(number).output(), is_rounded))
+        });
+    }
+
+    void take(std::size_t number) {
+        if (placements_[number] == Placement::bpu)
             taken_.insert(static_cast<int>(number));
     }
 
@@ -242,30 +249,48 @@ private:
     std::set<int> taken_;
 };
 
-// Whether the CPU makes the value, and both it and the device read it.
-bool is_shared(const Graph& graph, ValueId value) {
-    bool on_device = false, on_cpu = std::ranges::count(graph.outputs, value) > 0;
+// Values that the CPU makes and that both it and the device read.
+std::vector<bool> shared_values(const Graph& graph) {
+    std::vector<bool> on_cpu(graph.values.size()), on_device(graph.values.size()),
+        of_device(graph.values.size());
+    for (ValueId output : graph.outputs)
+        on_cpu[output] = true;
     for (const Node& node : graph.nodes) {
-        if (node.output == value && node.on_bpu())
-            return false;
-        if (std::ranges::count(node.inputs, value) > 0)
-            (node.on_bpu() ? on_device : on_cpu) = true;
+        of_device[node.output] = node.on_bpu();
+        for (ValueId input : node.inputs)
+            (node.on_bpu() ? on_device : on_cpu)[input] = true;
     }
-    return on_device && on_cpu;
+    for (ValueId value = 0; value < graph.values.size(); ++value)
+        on_cpu[value] = on_cpu[value] && on_device[value] && !of_device[value];
+    return on_cpu;
 }
 
-// Gives the readers on the device a copy, which stands right behind the node that writes the value.
-void copy_for_device(Graph& graph, ValueId value) {
-    Value copied = graph.values[value];
-    copied.name += ":device";
-    graph.values.push_back(std::move(copied));
-    Node copy{graph.values.back().name, "Identity", op::Cpu{}, {value}, graph.values.size() - 1};
-    for (Node& node : graph.nodes)
-        if (node.on_bpu())
-            std::ranges::replace(node.inputs, value, copy.output);
-    const auto writer = std::ranges::find(graph.nodes, value, &Node::output);
-    graph.nodes.insert(writer == graph.nodes.end() ? graph.nodes.begin() : writer + 1,
-                       std::move(copy));
+// Gives the device copies of these values, each of which stands right behind the node that writes
+// the value.
+void copy_for_device(Graph& graph, const std::set<ValueId>& values) {
+    std::map<ValueId, Node> copies;
+    std::map<ValueId, ValueId> copied;
+    std::vector<Node> nodes;
+    for (ValueId value : values) {
+        Value copy = graph.values[value];
+        copy.name += ":device";
+        copied[value] = graph.values.size();
+        graph.values.push_back(copy);
+        copies[value] = {copy.name, "Identity", op::Cpu{}, {value}, copied[value]};
+    }
+    for (ValueId input : graph.inputs)
+        if (const auto copy = copies.find(input); copy != copies.end())
+            nodes.push_back(copy->second);
+    for (Node& node : graph.nodes) {
+        for (ValueId& input : node.inputs)
+            if (const auto copy = copied.find(input); node.on_bpu() && copy != copied.end())
+                input = copy->second;
+        const ValueId output = node.output;
+        nodes.push_back(std::move(node));
+        if (const auto copy = copies.find(output); copy != copies.end())
+            nodes.push_back(copy->second);
+    }
+    graph.nodes = std::move(nodes);
 }
 
 } // namespace
@@ -275,13 +300,15 @@ Masks find_masks(const Context& context, const std::vector<Placement>& placement
 }
 
 void keep_exact(Context& context, const std::set<std::string>& tensors) {
+    const std::vector<bool> is_shared = shared_values(context.graph);
     std::set<ValueId> values;
     for (const std::string& name : tensors)
         if (const auto found = context.references.find(name); found != context.references.end())
-            values.insert(found->second.value);
-    for (ValueId value : values)
-        if (!context.graph.values[value].given && is_shared(context.graph, value))
-            copy_for_device(context.graph, value);
+            if (const ValueId value = found->second.value;
+                is_shared[value] && !context.graph.values[value].given)
+                values.insert(value);
+    if (!values.empty())
+        copy_for_device(context.graph, values);
 }
 
 } // namespace overtake::compiler
