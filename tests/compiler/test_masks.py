@@ -167,6 +167,42 @@ class Masks(unittest.TestCase):
         self.assertLess(np.abs(got["z"] - wanted["z"])[seen].max(), 0.01 * span)
         self.assertGreater(np.mean(got["best"].ravel() == wanted["best"].ravel()), 0.9)
 
+    def test_what_stops_a_mask_sees_the_rest_exactly(self):
+        shape = (1, 6, 3, 8)
+        mask = np.where(np.arange(24).reshape(1, 1, 3, 8) % 5 < 3, 0, -1e9).astype(np.float32)
+        cases = {
+            "ReduceMax": (node("ReduceMax", ["sum"], ["z"], axes=[3]), (1, 6, 3, 1)),
+            "GlobalMaxPool": (node("GlobalMaxPool", ["sum"], ["z"]), (1, 6, 1, 1)),
+            "MaxPool": (node("MaxPool", ["sum"], ["z"], kernel_shape=[1, 4], strides=[1, 4]),
+                        (1, 6, 3, 2)),
+            "Sigmoid": (node("Sigmoid", ["sum"], ["z"]), shape),
+            "Tanh": (node("Tanh", ["sum"], ["z"]), shape),
+        }  # fmt: skip
+        for name, (last, out) in cases.items():
+            with self.subTest(name):
+                nodes = [node("Add", ["y", "mask"], ["sum"]), last]
+                inputs = {"x": self.features(1, 4, 3, 8)}
+                _, got, wanted = self.check(nodes, inputs, {"z": out}, {"mask": mask})
+                off = np.abs(got["z"] - wanted["z"]).max()
+                self.assertLess(off, 0.03 * np.ptp(wanted["z"]))
+
+    def test_a_mask_made_of_features(self):
+        """Gates of 8 bits are exact where they are 1, and nearly so where they are 0."""
+        nodes = [
+            node("Conv", ["x", "v"], ["steep"], name="second"),
+            node("Sigmoid", ["steep"], ["gate"]),
+            node("Sub", ["one", "gate"], ["closed"]),
+            node("Mul", ["closed", "least"], ["mask"]),
+            node("Add", ["y", "mask"], ["sum"]),
+            node("Softmax", ["sum"], ["p"], axis=3),
+        ]
+        constants = {"one": np.float32(1), "least": np.float32(-1e3)}
+        constants["v"] = 100 * self.features(6, 4, 1, 1)
+        shape = (1, 6, 3, 8)
+        x = self.features(1, 4, 3, 8)
+        _, got, wanted = self.check(nodes, {"x": x}, {"p": shape}, constants, {"x": x})
+        self.assertGreater(cosine(got["p"], wanted["p"]), 0.99)
+
     def test_a_masked_sum_that_others_read_as_well(self):
         mask = np.where(np.arange(8) < 5, 0, -1e4).astype(np.float32).reshape(1, 1, 1, 8)
         nodes = [

@@ -17,6 +17,8 @@ namespace {
 constexpr float greatest_bias = 16;
 // What is so great elsewhere is there to mask.  Coordinates in pixels stay below.
 constexpr float least_mask = 5000;
+// What makes features so great before Softmax makes a mask of them. Temperatures stay below.
+constexpr float least_factor = 256;
 
 bool is_one_of(const std::set<std::string>& types, const onnx::NodeProto& node) {
     return types.contains(node.op_type());
@@ -29,9 +31,11 @@ bool chooses(const onnx::NodeProto& node) {
     return is_one_of(types, node);
 }
 
-// They end what a mask does: far below zero they are flat.
-bool saturates(const onnx::NodeProto& node) {
-    static const std::set<std::string> types = {"Exp", "Sigmoid"};
+// They end what a mask does: what is far below zero, or above it, does not get through.
+bool stops_masks(const onnx::NodeProto& node) {
+    static const std::set<std::string> types = {
+        "Elu",       "Exp",       "GlobalMaxPool", "HardSigmoid", "HardSwish", "MaxPool",
+        "ReduceMax", "ReduceMin", "Selu",          "Sigmoid",     "Softplus",  "Tanh"};
     return is_one_of(types, node);
 }
 
@@ -60,7 +64,8 @@ bool scales(const onnx::NodeProto& node) {
 
 // What may stand between a mask and what it masks for.
 bool leads_on(const onnx::NodeProto& node) {
-    static const std::set<std::string> others = {"Clip", "Concat", "Neg", "ReduceMax", "Relu"};
+    static const std::set<std::string> others = {"Clip",      "Concat",    "Neg",
+                                                 "ReduceMax", "ReduceMin", "Relu"};
     return only_moves(node) || adds(node) || bounds(node) || scales(node) ||
            is_one_of(others, node);
 }
@@ -129,7 +134,7 @@ private:
     // Inputs that hold data; the others are shapes, axes and the like.
     static int data_inputs(const onnx::NodeProto& node) {
         const bool has_one =
-            only_moves(node) || node.op_type() == "Clip" || node.op_type() == "ReduceMax";
+            only_moves(node) || node.op_type() == "Clip" || node.op_type().starts_with("Reduce");
         return has_one ? std::min(node.input_size(), 1) : node.input_size();
     }
 
@@ -165,9 +170,10 @@ private:
             want(output.name(), Wanted::great_masks);
         for (std::size_t number = count_; number-- > 0;) {
             const onnx::NodeProto& here = node(number);
-            const Wanted what = chooses(here)     ? Wanted::all_masks
-                                : saturates(here) ? Wanted::great_masks
-                                                  : wanted(here);
+            const Wanted least = chooses(here)       ? Wanted::all_masks
+                                 : stops_masks(here) ? Wanted::great_masks
+                                                     : Wanted::nothing;
+            const Wanted what = std::max(least, wanted(here));
             for (int index = 0; index < data_inputs(here) && what != Wanted::nothing; ++index)
                 if (!brings_mask(here, index, what))
                     want(here.input(index), what);
@@ -185,7 +191,7 @@ private:
             return adds(node) && !from.is_computed &&
                    (takes_all || from.greatest_constant >= least_mask);
         if (scales(node)) // what a feature makes of it is a mask
-            return takes_all && from.greatest_constant >= least_mask;
+            return takes_all && from.greatest_constant >= least_factor;
         // One number bounds a mask, or all the same there is none.
         const bool is_tensor = element_count(constant(input)->shape) > 1;
         return (adds(node) || (bounds(node) && is_tensor)) &&
@@ -204,7 +210,7 @@ private:
                     makers_.insert(here.input(index));
                 is_masked = is_masked || is_mask || masked_.contains(here.input(index));
             }
-            if (!is_masked || is_rounded(here) || (what == Wanted::nothing && !saturates(here)))
+            if (!is_masked || is_rounded(here) || (what == Wanted::nothing && !stops_masks(here)))
                 continue;
             take(number);
             if (what != Wanted::nothing)
