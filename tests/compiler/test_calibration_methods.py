@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What calibration methods do to an output that is nearly everywhere zero, as of a text detector."""
+"""Which ranges calibration chooses: of outputs that are nearly everywhere zero, as of a text detector,
+and of what only a function reads."""
 
 import pathlib
 import tempfile
@@ -46,12 +47,14 @@ def detector(spike=0.0):
     return model(nodes, {"x": SHAPE}, {"p": SHAPE}, constants)
 
 
-class Methods(unittest.TestCase):
+class Compiled(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+
+class Methods(Compiled):
     def got_and_wanted(self, proto, method, *options):
         path = save(proto, self.folder / "m.onnx")
         np.save(self.folder / "x.npy", pages(8, seed=1))
@@ -73,6 +76,44 @@ class Methods(unittest.TestCase):
         got, wanted = self.got_and_wanted(proto, "best", "--no-equalisation")
         self.assertGreater(got.max(), 0.95)
         self.assertGreater(cosine(got, wanted), 0.99)
+
+
+class Ranges(Compiled):
+    """Of what a function reads: as far as the function tells values apart."""
+
+    def nearness(self, nodes, inputs, constants, method):
+        random = np.random.default_rng(5)
+        constants = {"w": random.standard_normal((6, 4, 1, 1)).astype(np.float32), **constants}
+        nodes = [node("Conv", ["x", "w"], ["y"], name="conv"), *nodes]
+        proto = model(nodes, {n: (1, *a.shape[1:]) for n, a in inputs.items()},
+                      {"z": (1, 6, 8, 8)}, constants)  # fmt: skip
+        path = save(proto, self.folder / "m.onnx")
+        options = ["--calibration-method", method]
+        for name, array in inputs.items():
+            np.save(self.folder / f"{name}.npy", array)
+            options += ["--calibration", f"{name}={self.folder / f'{name}.npy'}"]
+        succeed("compile", path, *options)
+        one = {name: array[:1] for name, array in inputs.items()}
+        got = run(path.with_suffix(".ovm"), one, self.folder / "run")["z"]
+        return cosine(got, float_reference.Network(proto).run(one)["z"])
+
+    def test_what_sigmoid_reads_of_a_masked_sum_keeps_its_steps(self):
+        nodes = [node("Add", ["y", "mask"], ["sum"]), node("Sigmoid", ["sum"], ["z"])]
+        random = np.random.default_rng(6)
+        x = random.standard_normal((4, 4, 8, 8)).astype(np.float32)
+        mask = np.where(random.random((4, 1, 8, 8)) < 0.3, -1e4, 0).astype(np.float32)
+        for method in ("min-max", "mse", "best"):
+            with self.subTest(method=method):
+                near = self.nearness(nodes, {"x": x, "mask": mask}, {}, method)
+                self.assertGreater(near, 0.999)
+
+    def test_what_exp_reads_of_great_distances_keeps_its_steps(self):
+        nodes = [node("Sub", ["y", "distance"], ["near"]), node("Exp", ["near"], ["z"])]
+        random = np.random.default_rng(7)
+        x = random.standard_normal((4, 4, 8, 8)).astype(np.float32)
+        distance = np.maximum(random.uniform(-500, 500, (4, 1, 8, 8)), 0).astype(np.float32)
+        near = self.nearness(nodes, {"x": x, "distance": distance}, {}, "min-max")
+        self.assertGreater(near, 0.99)
 
 
 if __name__ == "__main__":

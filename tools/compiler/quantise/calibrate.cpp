@@ -5,6 +5,7 @@
 
 #include "compiler/float/executor.hpp"
 #include "compiler/ir/error.hpp"
+#include "compiler/quantise/told_apart.hpp"
 
 namespace overtake::compiler {
 
@@ -130,6 +131,8 @@ std::vector<Range> Calibration::ranges(CalibrationMethod method, double percenti
             result.push_back(least_divergence(id));
             break;
         }
+        if (functions_[id])
+            result.back() = told_apart(result.back(), functions_[id]);
     }
     return result;
 }
