@@ -411,7 +411,7 @@ MORE = {
     "Tile": lambda attributes, data, repeats: np.tile(data, [int(count) for count in repeats]),
     "TopK": _top_k,
     "Unsqueeze": _unsqueeze,
-    "Where": lambda attributes, condition, left, right: np.where(condition != 0, left, right),
+    "Where": lambda attributes, condition, left, right: (np.where(condition != 0, left, right),),
     "Xor": _truth(lambda left, right: (left != 0) ^ (right != 0)),
 }
 float_reference.OPERATORS.update(MORE)

@@ -46,8 +46,9 @@ class GraphBuilder:
 
     # The graph
 
-    def add_input(self, name, shape):
+    def add_input(self, name, shape, kind=TensorProto.FLOAT):
         self.inputs.append((name, tuple(shape)))
+        self._types[name] = kind
         self.tensors.append((name, tuple(shape)))
 
     def constant(self, array, kind=np.float32):
@@ -119,7 +120,7 @@ class GraphBuilder:
         graph = helper.make_graph(
             self._nodes,
             name,
-            [info(n, TensorProto.FLOAT, s) for n, s in self.inputs],
+            [info(n, self._types[n], s) for n, s in self.inputs],
             [info(n, TensorProto.FLOAT, s) for n, s in self.outputs],
             self._constants,
         )

@@ -78,6 +78,17 @@ TEST(Histogram, LeastErrorOfANormalDistributionIsNearFourDeviations) {
     EXPECT_NEAR(range.high, 7.8f, 0.6f);
 }
 
+TEST(Histogram, ErrorOfARangeIsThatOfRoundingAndOfSaturating) {
+    const std::vector<float> data = normal(100000, 1);
+    const Histogram histogram = of(data);
+    const double step = 10.0 / 255, rounding = 100000 * step * step / 12;
+    EXPECT_NEAR(histogram.squared_error({-5, 5}), rounding, 0.01 * rounding);
+    double beyond = 0;
+    for (float element : data)
+        beyond += std::pow(std::max(std::abs(element) - 0.5f, 0.0f), 2.0);
+    EXPECT_NEAR(histogram.squared_error({-0.5f, 0.5f}), beyond, 0.01 * beyond);
+}
+
 TEST(Histogram, LeastErrorCutsOneEndAlone) {
     std::vector<float> data = normal(1000000, 1);
     data.push_back(30);

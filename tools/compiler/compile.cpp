@@ -15,6 +15,7 @@
 #include "compiler/passes/fold.hpp"
 #include "compiler/passes/order_segments.hpp"
 #include "compiler/profile.hpp"
+#include "compiler/quantise/best_method.hpp"
 #include "compiler/quantise/concat_scales.hpp"
 
 namespace overtake::compiler {
@@ -97,16 +98,16 @@ Candidate candidate(const Graph& graph, const Calibration& calibration, Calibrat
     return result;
 }
 
-// The similarity of the output that is farthest from float.
-float worst_output(const Candidate& of, const Samples& samples,
-                   const std::function<void(double)>& progress) {
+std::vector<float> output_errors(const Candidate& of, const Samples& samples,
+                                 const std::function<void(double)>& progress) {
     const std::vector<NodeSimilarity> similarities =
-        compare_with_float(of.graph, of.quantised, of.program, samples, progress);
-    float worst = 1;
+        compare_with_float(of.graph, of.quantised, of.program, samples, Alone::no, progress);
+    std::vector<float> errors;
     for (std::size_t index = 0; index < of.graph.nodes.size(); ++index)
         if (std::ranges::count(of.graph.outputs, of.graph.nodes[index].output) > 0)
-            worst = std::min(worst, similarities[index].cosine);
-    return worst;
+            errors.push_back(
+                output_error(similarities[index].error, similarities[index].saturated));
+    return errors;
 }
 
 Candidate best_candidate(const Graph& graph, const Calibration& calibration, const Samples& samples,
@@ -115,20 +116,14 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration, con
     constexpr CalibrationMethod methods[] = {CalibrationMethod::min_max,
                                              CalibrationMethod::percentile, CalibrationMethod::kl,
                                              CalibrationMethod::mse};
-    Candidate best;
-    float best_score = -2;
-    double done = 0;
+    std::vector<std::vector<float>> errors; // by method, by output
     for (CalibrationMethod method : methods) {
-        Candidate next = candidate(graph, calibration, method, options);
-        const float score = worst_output(
-            next, samples, [&](double part) { progress((done + part) / std::size(methods)); });
-        done += 1;
-        if (score > best_score) {
-            best_score = score;
-            best = std::move(next);
-        }
+        const auto done = static_cast<double>(errors.size());
+        errors.push_back(
+            output_errors(candidate(graph, calibration, method, options), samples,
+                          [&](double part) { progress((done + part) / std::size(methods)); }));
     }
-    return best;
+    return candidate(graph, calibration, methods[best_method(errors)], options);
 }
 
 } // namespace
@@ -171,14 +166,14 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     check_steps(graph, program);
     const Samples compared = some_of(graph, samples);
     return naming_the_model(options.model, [&] {
-        const ModelFacts facts{
-            &profile,
-            options.max_time_per_fc_us,
-            compare_with_float(graph, quantised, program, compared, tell("comparing with float")),
-            static_cast<std::uint32_t>(samples.size()),
-            static_cast<std::uint32_t>(compared.size()),
-            options.calibration.empty(),
-            device->cpu};
+        const ModelFacts facts{&profile,
+                               options.max_time_per_fc_us,
+                               compare_with_float(graph, quantised, program, compared, Alone::yes,
+                                                  tell("comparing with float")),
+                               static_cast<std::uint32_t>(samples.size()),
+                               static_cast<std::uint32_t>(compared.size()),
+                               options.calibration.empty(),
+                               device->cpu};
         return serialise(graph, quantised, program, facts);
     });
 }

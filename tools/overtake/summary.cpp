@@ -117,7 +117,8 @@ Json nodes(const fbs::Model& model, std::span<const double> on_cpu) {
                         {"cycles", node->cycles()},
                         {"us", time_of(model, *node, on_cpu)},
                         {"cosine", number(node->cosine())},
-                        {"error", number(node->error())}});
+                        {"error", number(node->error())},
+                        {"own_error", number(node->own_error())}});
     return json;
 }
 

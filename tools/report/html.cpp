@@ -46,6 +46,10 @@ std::string processor(bool is_bpu) {
                        is_bpu ? "BPU" : "CPU");
 }
 
+std::string percent(const Json& part) {
+    return part.is_null() ? "&ndash;" : fmt::format("{:.3f}%", 100 * part.get<double>());
+}
+
 std::string section(const std::string& title, const std::string& explanation,
                     const std::string& contents) {
     return fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}</section>\n", title, explanation,
@@ -186,25 +190,30 @@ std::string node_section(const Json& summary) {
             "<td class=\"n\">{:.2f}</td><td class=\"n\">{}</td>"
             "<td class=\"n\">{}</td><td class=\"part\"><i class=\"{}\" "
             "style=\"width:{:.1f}%\"></i></td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
-            "</tr>\n",
+            "<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
             index, name_of(node), escaped(type), processor(on_bpu),
             static_cast<double>(count_of(node, "macs")) / 1e6,
             on_bpu ? fmt::format("{:.1f}", static_cast<double>(count_of(node, "bytes")) / 1024)
                    : "&ndash;",
             (on_bpu ? "" : "about ") + duration(us),
             on_bpu ? colour_class(operators, type) : "estimate", us / longest * 100,
-            fc == fcs.end() ? "&ndash;" : fc->second, cosine(node["cosine"]));
+            fc == fcs.end() ? "&ndash;" : fc->second, cosine(node["cosine"]),
+            percent(node["error"]), percent(node["own_error"]));
         ++index;
     }
     return section(
         "Nodes",
         fmt::format("In the order in which they run. The cosine compares a node's output with "
                     "float, over {}; it is marked below {}, and missing where float has no finite "
-                    "number. A node whose output is only another view of its input takes no time.",
+                    "number. The error is the root mean square of the difference over that of "
+                    "float; a node's own is what remains of it if the nodes before it are exact, "
+                    "and so tells where an error comes from. A node whose output is only another "
+                    "view of its input takes no time.",
                     compared_samples(summary), low_cosine),
         "<table><tr><th class=\"n\">#</th><th>node</th><th>operator</th><th>on</th>"
         "<th class=\"n\">MMAC</th><th class=\"n\">KiB moved</th><th class=\"n\">time</th><th></th>"
-        "<th class=\"n\">FCs</th><th class=\"n\">cosine</th></tr>\n" +
+        "<th class=\"n\">FCs</th><th class=\"n\">cosine</th><th class=\"n\">error</th>"
+        "<th class=\"n\">own</th></tr>\n" +
             rows + "</table>\n");
 }
 

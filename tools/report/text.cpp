@@ -96,20 +96,22 @@ void add_segment(Text& text, std::size_t index, const Json& segment) {
 }
 
 void add_nodes(Text& text, const Json& nodes) {
-    text.add("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9} {:>8}\n", "node", "operator", "on",
-             "MMAC", "KiB", "us", "cosine", "error");
+    const auto percent = [](const Json& part) {
+        return part.is_null() ? "-" : fmt::format("{:.3f}%", 100 * part.get<double>());
+    };
+    text.add("\n{:<32} {:<20} {:<4} {:>10} {:>10} {:>10} {:>9} {:>8} {:>8}\n", "node", "operator",
+             "on", "MMAC", "KiB", "us", "cosine", "error", "own");
     for (const Json& node : nodes) {
         const bool on_bpu = node["processor"] == "BPU";
-        text.add(
-            "{:<32} {:<20} {:<4} {:>10.2f} {:>10} {:>10} {:>9} {:>8}\n",
-            node["name"].get<std::string>(), node["type"].get<std::string>(),
-            node["processor"].get<std::string>(),
-            static_cast<double>(node["macs"].get<std::uint64_t>()) / 1e6,
-            on_bpu ? fmt::format("{:.1f}", node["bytes"].get<double>() / 1024) : "-",
-            fmt::format("{}{:.1f}", on_bpu ? "" : "~", node["us"].get<double>()),
-            node["cosine"].is_null() ? "-" : fmt::format("{:.5f}", node["cosine"].get<double>()),
-            node["error"].is_null() ? "-"
-                                    : fmt::format("{:.3f}%", 100 * node["error"].get<double>()));
+        text.add("{:<32} {:<20} {:<4} {:>10.2f} {:>10} {:>10} {:>9} {:>8}\n",
+                 node["name"].get<std::string>(), node["type"].get<std::string>(),
+                 node["processor"].get<std::string>(),
+                 static_cast<double>(node["macs"].get<std::uint64_t>()) / 1e6,
+                 on_bpu ? fmt::format("{:.1f}", node["bytes"].get<double>() / 1024) : "-",
+                 fmt::format("{}{:.1f}", on_bpu ? "" : "~", node["us"].get<double>()),
+                 node["cosine"].is_null() ? "-"
+                                          : fmt::format("{:.5f}", node["cosine"].get<double>()),
+                 percent(node["error"]), percent(node["own_error"]));
     }
 }
 

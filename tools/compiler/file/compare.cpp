@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include <ovt_simd_port.h>
 
@@ -78,6 +79,42 @@ public:
                        static_cast<std::uint8_t*>(regions_[place.region].base) + place.offset);
     }
 
+    /// Into the entered segment what the value is in float, rounded.
+    void write_here(ValueId id, const std::vector<float>& data) {
+        const Place& place = segment_->places[id];
+        if (graph_.values[id].is_constant())
+            return; // lies among the weights
+        if (graph_.values[id].user_type == UserType::nv12)
+            return write_picture(id, data);
+        const Quantisation& quantisation = quantised_.values[id];
+        visit(id, place, static_cast<std::uint8_t*>(regions_[place.region].base) + place.offset,
+              [&](std::uint8_t& element, std::size_t index) {
+                  element = static_cast<std::uint8_t>(quantisation.nearest(data[index]));
+              });
+    }
+
+    /// What the CPU reads of a value that is `data` in float.
+    std::vector<float> rounded(ValueId id, const std::vector<float>& data) const {
+        if (!on_device_[id])
+            return data;
+        const Quantisation& quantisation = quantised_.values[id];
+        std::vector<float> result(data.size());
+        std::ranges::transform(data, result.begin(), [&](float real) {
+            return quantisation.real(quantisation.nearest(real));
+        });
+        return result;
+    }
+
+    /// How many elements lie beyond what 8 bits reach.
+    std::size_t count_beyond(ValueId id, const std::vector<float>& data) const {
+        if (!on_device_[id])
+            return 0;
+        const Quantisation& quantisation = quantised_.values[id];
+        const float low = quantisation.real(-129), high = quantisation.real(128);
+        return static_cast<std::size_t>(
+            std::ranges::count_if(data, [&](float real) { return real < low || real > high; }));
+    }
+
     void execute(const overtake_insn& insn) {
         ovt_operands operands{};
         if (ovt_insn_check(&insn, regions_.data(), &operands) != OVERTAKE_FAULT_NONE)
@@ -141,9 +178,11 @@ private:
 class Comparison {
 public:
     Comparison(const Graph& graph, const QuantisedGraph& quantised, const Program& program,
-               const std::function<void(double)>& step_done)
+               Alone alone, const std::function<void(double)>& step_done)
         : graph_(graph), program_(program), step_done_(step_done),
           memory_(graph, quantised, program), executor_(graph), sums_(graph.nodes.size()) {
+        if (alone == Alone::yes)
+            alone_.emplace(graph, quantised, program);
         for (const Node& node : graph.nodes)
             kernels_.push_back(node.on_bpu() ? cpu::Kernel{} : cpu_kernel(graph, node));
     }
@@ -162,53 +201,95 @@ public:
 
     std::vector<NodeSimilarity> similarities() const {
         std::vector<NodeSimilarity> result;
-        for (const Similarity& sum : sums_)
-            result.push_back({static_cast<float>(sum.cosine()), static_cast<float>(sum.error())});
+        for (const Sums& sums : sums_)
+            result.push_back({static_cast<float>(sums.all.cosine()),
+                              static_cast<float>(sums.all.error()),
+                              static_cast<float>(sums.alone.error()),
+                              static_cast<float>(sums.beyond) /
+                                  static_cast<float>(std::max<std::size_t>(sums.elements, 1))});
         return result;
     }
 
 private:
+    // Of one node over all samples.
+    struct Sums {
+        Similarity all, alone;
+        std::size_t beyond = 0, elements = 0;
+    };
+
+    void add(std::size_t index, const std::vector<float>& result, const FloatValues& expected) {
+        const ValueId output = graph_.nodes[index].output;
+        sums_[index].all.add(result, expected[output]);
+        sums_[index].beyond += memory_.count_beyond(output, expected[output]);
+        sums_[index].elements += result.size();
+    }
+
     // A node may have no steps: a view of what others wrote.
     void run_bpu(const ProgramSegment& segment, const FloatValues& expected) {
         memory_.enter(segment);
+        if (alone_)
+            alone_->enter(segment);
         std::size_t step = segment.first_step;
         for (std::size_t index = segment.first_node;
              index < segment.first_node + segment.node_count; ++index) {
+            const std::size_t first = step;
             for (; step < segment.first_step + segment.step_count &&
                    program_.steps[step].node == index;
                  ++step) {
                 memory_.execute(program_.steps[step].insn);
                 step_done_(1);
             }
-            const ValueId output = graph_.nodes[index].output;
-            sums_[index].add(memory_.read_here(output), expected[output]);
+            add(index, memory_.read_here(graph_.nodes[index].output), expected);
+            if (alone_)
+                run_bpu_alone(index, first, step, expected);
         }
+    }
+
+    void run_bpu_alone(std::size_t index, std::size_t first, std::size_t last,
+                       const FloatValues& expected) {
+        const Node& node = graph_.nodes[index];
+        for (ValueId input : node.inputs)
+            alone_->write_here(input, expected[input]);
+        for (std::size_t step = first; step < last; ++step)
+            alone_->execute(program_.steps[step].insn);
+        sums_[index].alone.add(alone_->read_here(node.output), expected[node.output]);
     }
 
     void run_cpu(std::size_t index, const FloatValues& expected) {
         const Node& node = graph_.nodes[index];
-        std::vector<std::vector<float>> values;
-        for (ValueId input : node.inputs)
-            values.push_back(memory_.read(input));
-        std::vector<float> result(graph_.values[node.output].elements());
-        kernels_[index](cpu::Inputs(values.begin(), values.end()), result);
-        sums_[index].add(result, expected[node.output]);
+        const auto result_of = [&](const auto& read) {
+            std::vector<std::vector<float>> values;
+            for (ValueId input : node.inputs)
+                values.push_back(read(input));
+            std::vector<float> result(graph_.values[node.output].elements());
+            kernels_[index](cpu::Inputs(values.begin(), values.end()), result);
+            return result;
+        };
+        const std::vector<float> result =
+            result_of([&](ValueId input) { return memory_.read(input); });
+        add(index, result, expected);
         memory_.write(node.output, result);
+        if (alone_)
+            sums_[index].alone.add(
+                result_of([&](ValueId input) { return alone_->rounded(input, expected[input]); }),
+                expected[node.output]);
     }
 
     const Graph& graph_;
     const Program& program_;
     const std::function<void(double)>& step_done_;
     Memory memory_;
+    std::optional<Memory> alone_; // where a node runs on what float gives the ones before it
     FloatExecutor executor_;
     std::vector<cpu::Kernel> kernels_; // by node, of those on the CPU
-    std::vector<Similarity> sums_;     // by node, over all samples
+    std::vector<Sums> sums_;           // by node
 };
 
 } // namespace
 
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
                                                const Program& program, const Samples& samples,
+                                               Alone alone,
                                                const std::function<void(double)>& progress) {
     const double total =
         static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));
@@ -216,7 +297,7 @@ std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const Quantis
     const std::function<void(double)> step_done = [&](double steps) {
         progress((done += steps) / total);
     };
-    Comparison comparison(graph, quantised, program, step_done);
+    Comparison comparison(graph, quantised, program, alone, step_done);
     for (const FloatValues& sample : samples)
         comparison.run(sample);
     return comparison.similarities();

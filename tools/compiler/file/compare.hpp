@@ -10,16 +10,25 @@
 
 namespace overtake::compiler {
 
+/// Whether each node is also run alone, for its own error.
+enum class Alone { no, yes };
+
 /// How close the output of a node is to float, over all samples.
 struct NodeSimilarity {
     float cosine; ///< similarity; 1 where both are zero, NaN where float has no finite element
     float error;  ///< root mean square of the difference over that of float
+    /// The same where the node's inputs are those of float, rounded if the device holds them: what
+    /// the node adds, and what rounding its inputs costs it.  NaN if that was not looked at.
+    float own_error;
+    /// Share of the elements that lie, in float, more than a step beyond what 8 bits reach.
+    float saturated;
 };
 
 /// Runs the program with the device's own operators and the graph in float over `samples`, and
 /// compares the output of each node, by node.  `progress` is called with 0..1.
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
                                                const Program& program, const Samples& samples,
+                                               Alone alone,
                                                const std::function<void(double)>& progress);
 
 } // namespace overtake::compiler

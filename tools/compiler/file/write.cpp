@@ -177,7 +177,8 @@ node_reports(flatbuffers::FlatBufferBuilder& builder, const Graph& graph, const 
         reports.push_back(fbs::CreateNodeReportDirect(
             builder, node.name.c_str(), node.onnx_type.c_str(), node.on_bpu(),
             multiply_accumulates(graph, node), costs[index].bytes, costs[index].cycles,
-            facts.similarities[index].cosine, facts.similarities[index].error));
+            facts.similarities[index].cosine, facts.similarities[index].error,
+            facts.similarities[index].own_error));
     }
     return reports;
 }

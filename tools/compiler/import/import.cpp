@@ -13,6 +13,7 @@
 #include "compiler/import/context.hpp"
 #include "compiler/import/fold_constants.hpp"
 #include "compiler/import/inputs_outputs.hpp"
+#include "compiler/import/masks.hpp"
 #include "compiler/import/nodes.hpp"
 #include "compiler/import/operators.hpp"
 #include "compiler/import/partition.hpp"
@@ -50,7 +51,7 @@ const Row& row_of(const Context& context) {
 }
 
 // Where the node at hand has gone; `before` is the mark in front of it.
-Placement import_node(Context& context, const Mark before, bool is_cheaper_on_cpu) {
+Placement import_node(Context& context, const Mark before, bool is_better_on_cpu) {
     const Row& row = row_of(context);
     const auto cpu_or_nowhere = [&] {
         return context.graph.nodes.size() > before.nodes ? Placement::cpu : Placement::nowhere;
@@ -67,7 +68,7 @@ Placement import_node(Context& context, const Mark before, bool is_cheaper_on_cp
         return std::ranges::find(names, node_name(context)) != names.end();
     };
     const bool wants_bpu = named(context.options.run_on_bpu);
-    const bool wants_cpu = named(context.options.run_on_cpu) || (is_cheaper_on_cpu && !wants_bpu);
+    const bool wants_cpu = named(context.options.run_on_cpu) || (is_better_on_cpu && !wants_bpu);
     std::optional<std::string> refusal;
     if (row.bpu && !has_integers(context) && !(wants_cpu && row.cpu)) {
         refusal = refusal_of([&] { row.bpu(context); });
@@ -85,15 +86,19 @@ Placement import_node(Context& context, const Mark before, bool is_cheaper_on_cp
     return cpu_or_nowhere();
 }
 
-// Goes through the nodes of the file, and where nodes turn out to be cheaper on the CPU goes on
-// from the first of them once more.
+// Goes through the nodes of the file, and where nodes turn out to be cheaper or more exact on the
+// CPU goes on from the first of them once more.
 class Walk {
 public:
     explicit Walk(Context& context) : context_(context) {}
 
     void run() {
         import_from(0, {});
-        const std::set<int> on_cpu = cheaper_on_cpu(context_.model, placements_);
+        masks_ = find_masks(context_, placements_);
+        std::set<int> on_cpu = masks_.nodes;
+        for (int number : on_cpu)
+            placements_[static_cast<std::size_t>(number)] = Placement::cpu;
+        on_cpu.merge(cheaper_on_cpu(context_.model, placements_));
         if (on_cpu.empty())
             return;
         const auto first = static_cast<std::size_t>(*on_cpu.begin());
@@ -102,6 +107,8 @@ public:
         placements_.resize(first);
         import_from(*on_cpu.begin(), on_cpu);
     }
+
+    const Masks& masks() const { return masks_; }
 
 private:
     // `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
@@ -122,6 +129,7 @@ private:
     Context& context_;
     std::vector<Mark> marks_; // by node of the file: in front of it
     std::vector<Placement> placements_;
+    Masks masks_;
 };
 
 void check_names(const onnx::ModelProto& model, const std::string& path,
@@ -143,8 +151,10 @@ Graph import_onnx(const std::string& path, const ImportOptions& options) {
     Context context{path, model, given, options, Libonnx(path)};
     context.graph.name = std::filesystem::path(path).stem().string();
     read_inputs(context);
-    Walk(context).run();
+    Walk walk(context);
+    walk.run();
     read_outputs(context);
+    keep_exact(context, walk.masks().tensors);
     return std::move(context.graph);
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/float/executor.hpp"
 #include "compiler/ir/error.hpp"
+#include "compiler/quantise/told_apart.hpp"
 
 namespace overtake::compiler {
 
@@ -30,8 +31,10 @@ namespace {
 Calibration::Calibration(const Graph& graph, const Samples& samples, CalibrationMethod method,
                          const std::function<void(double)>& progress)
     : on_device_(device_values(graph)), histograms_(graph.values.size()),
-      functions_(graph.values.size()), means_(graph.values.size()) {
+      functions_(graph.values.size()), is_output_(graph.values.size()),
+      means_(graph.values.size()) {
     find_functions(graph);
+    find_outputs(graph);
     FloatExecutor executor(graph);
     const int passes = method == CalibrationMethod::min_max ? 1 : 2;
     double done = 0;
@@ -62,6 +65,31 @@ void Calibration::find_functions(const Graph& graph) {
                                           high = node.clamp_high](float x) {
                 return std::clamp(function(x), low, high);
             };
+}
+
+void Calibration::find_outputs(const Graph& graph) {
+    const auto only_moves = [](const Node& node) {
+        const auto* cpu = node.as<op::Cpu>();
+        return keeps_quantisation(node) ||
+               (cpu && (cpu->type == CpuOpType::view || cpu->type == CpuOpType::concat ||
+                        cpu->type == CpuOpType::dequantize));
+    };
+    for (ValueId output : graph.outputs)
+        is_output_[output] = true;
+    for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node)
+        if (is_output_[node->output] && only_moves(*node))
+            for (ValueId input : node->inputs)
+                is_output_[input] = true;
+}
+
+// Divergence does not see scale: where nearly all of an output lies at one end, it would have the
+// few elements that matter saturate.
+Range Calibration::least_divergence(ValueId id) const {
+    const Histogram& histogram = histograms_[id];
+    const Range range = histogram.least_divergence(), all = histogram.min_max();
+    if (is_output_[id] && histogram.squared_error(range) > histogram.squared_error(all))
+        return all;
+    return range;
 }
 
 // Adds a part of the mean of each channel.
@@ -100,9 +128,11 @@ std::vector<Range> Calibration::ranges(CalibrationMethod method, double percenti
             result.push_back(histogram.least_error(functions_[id]));
             break;
         case CalibrationMethod::kl:
-            result.push_back(histogram.least_divergence());
+            result.push_back(least_divergence(id));
             break;
         }
+        if (functions_[id])
+            result.back() = told_apart(result.back(), functions_[id]);
     }
     return result;
 }

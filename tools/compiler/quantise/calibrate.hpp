@@ -14,7 +14,8 @@ namespace overtake::compiler {
 enum class CalibrationMethod {
     min_max,    ///< all of them
     percentile, ///< all but the least and greatest few
-    kl,         ///< Kullback-Leibler divergence: see Histogram::least_divergence()
+    kl,         ///< Kullback-Leibler divergence: see Histogram::least_divergence(); all values in
+                ///< an output where cutting ends off would cost more than it brings
     mse,        ///< mean squared error, behind a function if one follows: see
                 ///< Histogram::least_error()
     best,       ///< of these four, what leaves the outputs nearest to float
@@ -29,7 +30,8 @@ public:
                 const std::function<void(double)>& progress);
 
     /// The range of each value, by ValueId, by a method that it was made for; not by best, which
-    /// looks at more than one value.  A percentile leaves out the (100 - percentile) % least and
+    /// looks at more than one value.  What a value's only reader does not tell apart is left out;
+    /// see told_apart().  A percentile leaves out the (100 - percentile) % least and
     /// greatest elements.
     std::vector<Range> ranges(CalibrationMethod method, double percentile) const;
 
@@ -41,10 +43,13 @@ private:
                           std::vector<double>& means);
 
     void find_functions(const Graph& graph);
+    void find_outputs(const Graph& graph);
+    Range least_divergence(ValueId id) const;
 
     std::vector<bool> on_device_; // what the CPU alone sees needs no range
     std::vector<Histogram> histograms_;
     std::vector<std::function<float(float)>> functions_; // of the value's only reader, or none
+    std::vector<bool> is_output_; // of the graph, perhaps after having been moved
     std::vector<std::vector<double>> means_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 namespace overtake::compiler {
 namespace {
@@ -58,15 +59,15 @@ double divergence(std::span<const std::uint64_t> bins, std::size_t kept, std::si
 class ErrorOfRange {
 public:
     ErrorOfRange(double low, double high, const std::vector<std::uint64_t>& bins,
-                 const std::function<float(float)>& function)
-        : function_(function), bins_(bins) {
+                 std::function<float(float)> function)
+        : function_(std::move(function)), bins_(bins) {
         const double size = (high - low) / static_cast<double>(bins.size());
         for (std::size_t bin = 0; bin < bins.size(); ++bin) {
             const double value = low + (static_cast<double>(bin) + 0.5) * size;
             values_.push_back(value);
             results_.push_back(at(value));
             slopes_.push_back(
-                function && size > 0 ? (at(value + size / 2) - at(value - size / 2)) / size : 1.0);
+                function_ && size > 0 ? (at(value + size / 2) - at(value - size / 2)) / size : 1.0);
         }
     }
 
@@ -90,7 +91,7 @@ private:
         return function_ ? double{function_(static_cast<float>(value))} : value;
     }
 
-    const std::function<float(float)>& function_;
+    const std::function<float(float)> function_;
     const std::vector<std::uint64_t>& bins_;
     std::vector<double> values_, results_, slopes_; // by bin
 };
@@ -157,6 +158,12 @@ Range Histogram::least_divergence() const {
         }
     }
     return best;
+}
+
+double Histogram::squared_error(Range range) const {
+    // Zero is in every range that is quantised.
+    return ErrorOfRange(low_, high_, bins_, {})(std::min(range.low, 0.0f),
+                                                std::max(range.high, 0.0f));
 }
 
 Range Histogram::least_error(const std::function<float(float)>& function) const {

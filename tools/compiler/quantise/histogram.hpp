@@ -34,6 +34,9 @@ public:
     /// what `function` makes of the values if there is one: where it is flat, errors cost nothing.
     Range least_error(const std::function<float(float)>& function = {}) const;
 
+    /// Of all elements together, from rounding and from saturating at the range.
+    double squared_error(Range range) const;
+
 private:
     float greatest() const;
 
