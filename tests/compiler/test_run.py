@@ -9,6 +9,7 @@ import unittest
 
 import numpy as np
 import small_models
+from onnx import TensorProto
 from overtake_command import BINARY, SOURCE, cosine, overtake, succeed  # also finds models/
 from PIL import Image
 
@@ -103,9 +104,114 @@ class Run(unittest.TestCase):
             with self.subTest(model=model):
                 got = self.run_small(model, {"x": x[0], "s": np.float32(0.5)})
                 np.testing.assert_allclose(got["y"], x / 2, atol=tolerance)
-                np.testing.assert_allclose(got["sum"], [1.5], atol=tolerance)
+                np.testing.assert_allclose(got["sum"], 1.5, atol=tolerance)
+                self.assertEqual(got["sum"].shape, ())
                 got = self.run_small(model, {"x": np.vstack([x, -x]), "s": np.float32([0.5, 1])})
                 np.testing.assert_allclose(got["sum"], [1.5, -3], atol=tolerance)
+
+    def test_outputs_are_of_the_types_and_ranks_of_the_network(self):
+        types = {"count": TensorProto.INT64, "best": TensorProto.INT64, "truth": TensorProto.BOOL,
+                 "small": TensorProto.UINT8, "double": TensorProto.DOUBLE, "half": TensorProto.FLOAT16,
+                 "short": TensorProto.INT16}  # fmt: skip
+        nodes = [
+            small_models.node("Relu", ["x"], ["y"]),
+            small_models.node("ReduceSum", ["y"], ["sum"], keepdims=0),
+            small_models.node("Cast", ["sum"], ["count"], to=TensorProto.INT64, name="to_int64"),
+            small_models.node("ArgMax", ["x"], ["best"], axis=1, keepdims=0),
+            small_models.node("Less", ["x", "zero"], ["truth"]),
+            small_models.node("Cast", ["x"], ["small"], to=TensorProto.UINT8, name="to_uint8"),
+            small_models.node("Cast", ["x"], ["double"], to=TensorProto.DOUBLE, name="to_double"),
+            small_models.node("Cast", ["x"], ["half"], to=TensorProto.FLOAT16, name="to_half"),
+            small_models.node("Cast", ["x"], ["short"], to=TensorProto.INT16, name="to_int16"),
+        ]
+        shapes = {"y": (1, 4), "count": (), "best": (1,), "truth": (1, 4), "small": (1, 4),
+                  "double": (1, 4), "half": (1, 4), "short": (1, 4)}  # fmt: skip
+        path = small_models.save(
+            small_models.model(nodes, {"x": (1, 4)}, shapes, {"zero": np.float32(0)}, types=types),
+            self.folder / "types.onnx",
+        )
+        x = np.array([[1.25, -2, 70, 3]], np.float32)
+        wanted = {
+            "y": np.maximum(x, 0), "count": np.int64(74), "best": np.array([2]), "truth": x < 0,
+            "double": x.astype(np.float64), "half": x.astype(np.float16),
+            "short": x.astype(np.int16),
+        }  # fmt: skip
+        np.save(self.folder / "x.npy", x)
+        succeed("compile", path, "-q", "--calibration", self.folder / "x.npy", "--run-on-cpu", "my_relu")
+        for model in (path, path.with_suffix(".ovm")):
+            got = self.run_small(model, {"x": x})
+            self.assertEqual(got["small"].dtype, np.uint8)
+            for name, array in wanted.items():
+                with self.subTest(model=model, name=name):
+                    self.assertEqual(got[name].dtype, array.dtype)
+                    self.assertEqual(got[name].shape, array.shape)
+                    atol = 0 if model == path else 1  # the input went through 8 bits
+                    np.testing.assert_allclose(got[name].astype(float), array, atol=atol)
+        got = self.run_small(path, {"x": np.vstack([x, -x])})
+        self.assertEqual(got["count"].dtype, np.int64)
+        np.testing.assert_array_equal(got["count"], [74, 2])
+
+    def test_half_precision_is_numpys(self):
+        nodes = [small_models.node("Cast", ["x"], ["y"], to=TensorProto.FLOAT16)]
+        path = small_models.save(
+            small_models.model(nodes, {"x": (1, 512)}, {"y": (1, 512)},
+                               types={"y": TensorProto.FLOAT16}),
+            self.folder / "half.onnx",
+        )  # fmt: skip
+        random = np.random.default_rng(1)
+        x = random.normal(size=(1, 512)) * 2.0 ** random.integers(-28, 18, (1, 512))
+        x[0, :6] = [0, -0.0, 65504, 65519.9, 65520, 2**-25]
+        got = self.run_small(path, {"x": x.astype(np.float32)})["y"]
+        with np.errstate(over="ignore"):
+            wanted = x.astype(np.float32).astype(np.float16)
+        np.testing.assert_array_equal(got.view(np.uint16), wanted.view(np.uint16))
+
+    def test_names_that_hold_equals_signs(self):
+        nodes = [small_models.node("Sub", ["a", "a=b"], ["y"])]
+        path = small_models.save(
+            small_models.model(nodes, {"a": (1, 4), "a=b": (1, 4)}, {"y": (1, 4)}),
+            self.folder / "names.onnx",
+        )
+        one, two = self.folder / "c=one.npy", self.folder / "two.npy"
+        np.save(one, np.float32([[1, 2, 3, 4]]))
+        np.save(two, np.float32([[4, 4, 4, 4]]))
+        for inputs in ([f"a={one}", f"a=b={two}"], [f"a=b={two}", f"a={one}"]):
+            succeed("run", path, "--input", inputs[0], "--input", inputs[1],
+                    "--output-dir", self.folder / "named")  # fmt: skip
+            np.testing.assert_array_equal(np.load(self.folder / "named/y.npy"), [[-3, -2, -1, 0]])
+        succeed("compile", path, "-q", "--calibration", f"a={one}", "--calibration", f"a=b={two}")
+
+    def test_numbers_that_float32_does_not_hold(self):
+        path = small_models.save(small_models.relu((1, 4)), self.folder / "relu.onnx")
+        beyond, rounded = self.folder / "beyond.npy", self.folder / "rounded.npy"
+        np.save(beyond, np.array([[1, 2, 1e300, np.inf]]))
+        np.save(rounded, np.array([[1, 2, 3, 2**24 + 1]]))
+        said = f"{beyond}: holds 1e+300 at element 2, but input 'x' is computed in float32, which ends at"
+        result = overtake("run", path, "--input", f"x={beyond}", "--output-dir", self.folder / "o")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(said, result.stderr)
+        result = overtake("compile", path, "--calibration", beyond)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(said, result.stderr)
+        result = overtake("run", path, "--input", f"x={rounded}", "--output-dir", self.folder / "o")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(f"{rounded}: holds 16777217 at element 3, which float32, in which input 'x' is "
+                      "computed, rounds", result.stderr)  # fmt: skip
+
+    def test_a_message_names_a_node_once(self):
+        nodes = [small_models.node("Gather", ["x", "i"], ["y"])]
+        path = small_models.save(
+            small_models.model(nodes, {"x": (4, 4), "i": (2,)}, {"y": (2, 4)},
+                               types={"i": TensorProto.INT64}),
+            self.folder / "gather.onnx",
+        )  # fmt: skip
+        np.save(self.folder / "x.npy", np.ones((4, 4), np.float32))
+        np.save(self.folder / "i.npy", np.array([1, 9]))
+        result = overtake("run", path, "--input", f"x={self.folder / 'x.npy'}",
+                          "--input", f"i={self.folder / 'i.npy'}", "--output-dir", self.folder / "o")  # fmt: skip
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, "overtake: node 'my_gather' (Gather): an index leaves the 4 "
+                         "elements that it chooses from; check the inputs\n")
 
     def test_pictures_to_calibrate_with_are_normalised_as_those_to_run(self):
         weights = np.random.default_rng(2).normal(size=(8, 3, 3, 3)).astype(np.float32)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <span>
 
 #include "compiler/file/compare.hpp"
 #include "compiler/file/write.hpp"
@@ -24,11 +25,12 @@ namespace {
 // Shorter FCs would cost more than they bring; boards have the same bound.
 constexpr std::uint32_t least_max_time_us = 1000;
 constexpr std::size_t random_sample_count = 4;
+constexpr std::size_t most_random_elements = 1 << 26; // of all of these samples
 // The device's operators are exact and slow: as many samples are compared as fit in this.
 constexpr std::uint64_t compared_macs = 1ull << 31;
 constexpr std::size_t compared_samples = 16;
 
-Samples some_of(const Graph& graph, const Samples& samples) {
+std::span<const FloatValues> some_of(const Graph& graph, const Samples& samples) {
     std::uint64_t macs = 1;
     for (const Node& node : graph.nodes)
         if (node.on_bpu())
@@ -36,7 +38,7 @@ Samples some_of(const Graph& graph, const Samples& samples) {
     const std::size_t count =
         std::min({samples.size(), compared_samples,
                   std::max<std::size_t>(1, static_cast<std::size_t>(compared_macs / macs))});
-    return {samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(count)};
+    return std::span(samples).first(count);
 }
 
 // Puts the model in front of messages about what is in it.
@@ -60,6 +62,14 @@ bool gives_scales(const Graph& graph) {
     return inputs == std::ssize(graph.inputs) && all > inputs;
 }
 
+// Of large inputs fewer, as long as there is one.
+std::size_t random_samples_of(const Graph& graph) {
+    std::size_t elements = 1;
+    for (const ValueId id : graph.inputs)
+        elements += graph.values[id].elements();
+    return std::clamp<std::size_t>(most_random_elements / elements, 1, random_sample_count);
+}
+
 Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
                     bool comes_quantised, const CompileOptions& options) {
     if (!options.calibration.empty())
@@ -72,7 +82,7 @@ Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
     if (!comes_quantised && !options.wants_noise && options.warn)
         options.warn(options.model + ": calibrated with random noise, so accuracy is not to be "
                                      "trusted; give samples with --calibration");
-    return random_samples(graph, random_sample_count, options.seed);
+    return random_samples(graph, random_samples_of(graph), options.seed);
 }
 
 // A graph in integers, and its program, whole.
@@ -98,7 +108,7 @@ Candidate candidate(const Graph& graph, const Calibration& calibration, Calibrat
     return result;
 }
 
-std::vector<float> output_errors(const Candidate& of, const Samples& samples,
+std::vector<float> output_errors(const Candidate& of, std::span<const FloatValues> samples,
                                  const std::function<void(double)>& progress) {
     const std::vector<NodeSimilarity> similarities =
         compare_with_float(of.graph, of.quantised, of.program, samples, Alone::no, progress);
@@ -110,8 +120,8 @@ std::vector<float> output_errors(const Candidate& of, const Samples& samples,
     return errors;
 }
 
-Candidate best_candidate(const Graph& graph, const Calibration& calibration, const Samples& samples,
-                         const CompileOptions& options,
+Candidate best_candidate(const Graph& graph, const Calibration& calibration,
+                         std::span<const FloatValues> samples, const CompileOptions& options,
                          const std::function<void(double)>& progress) {
     constexpr CalibrationMethod methods[] = {CalibrationMethod::min_max,
                                              CalibrationMethod::percentile, CalibrationMethod::kl,
@@ -164,7 +174,7 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);
-    const Samples compared = some_of(graph, samples);
+    const std::span<const FloatValues> compared = some_of(graph, samples);
     return naming_the_model(options.model, [&] {
         const ModelFacts facts{&profile,
                                options.max_time_per_fc_us,

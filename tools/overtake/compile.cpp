@@ -80,7 +80,10 @@ std::vector<std::string> files_read(const CompileCommandOptions& options) {
     std::vector<std::string> files = {options.configuration, options.compile.profile};
     for (const std::string& specification : options.compile.calibration) {
         files.push_back(specification);
-        files.push_back(specification.substr(specification.find('=') + 1));
+        // Names and files may hold '=' too.
+        for (std::size_t at = specification.find('='); at != std::string::npos;
+             at = specification.find('=', at + 1))
+            files.push_back(specification.substr(at + 1));
     }
     return files;
 }

@@ -18,9 +18,11 @@
 #include "compiler/import/import.hpp"
 #include "compiler/passes/fold.hpp"
 #include "json_text.hpp"
+#include "model_generated.h"
 #include "normalisation_options.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
+#include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
 #include "overtaking.hpp"
 #include "progress.hpp"
@@ -47,6 +49,7 @@ struct RunOptions {
 
 std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> numbers) {
     std::vector<Port> ports;
+    const auto& table = *ModelContents::of(model).table->tensors();
     for (const std::uint32_t number : numbers) {
         const Tensor& tensor = model.tensors()[number];
         ports.push_back({std::string(tensor.name),
@@ -54,7 +57,9 @@ std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> nu
                          tensor.data_type,
                          tensor.colours,
                          tensor.full_range,
-                         tensor.on_device()});
+                         tensor.on_device(),
+                         static_cast<compiler::ElementType>(table.Get(number)->element_type()),
+                         table.Get(number)->is_scalar()});
     }
     return ports;
 }
@@ -65,7 +70,9 @@ std::vector<Port> ports_of(const compiler::Graph& graph,
     for (const compiler::ValueId id : ids) {
         const compiler::Value& value = graph.values[id];
         ports.push_back({value.name, {value.shape.begin(), value.shape.end()}});
-        if (value.shape.empty()) // a scalar, as in compiled models
+        ports.back().element_type = value.element_type;
+        ports.back().is_scalar = value.shape.empty();
+        if (value.shape.empty()) // as in compiled models
             ports.back().shape = {1};
     }
     return ports;
@@ -129,14 +136,14 @@ private:
 
 int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>& model,
                   Warnings warnings = {}) {
-    const auto inputs = read_inputs(ports_of(*model, model->inputs()), options.inputs,
-                                    options.normalisation, warnings.sink());
+    const std::vector<Port> ports = ports_of(*model, model->inputs());
+    const auto inputs = read_inputs(ports, options.inputs, options.normalisation, warnings.sink());
     const std::size_t count = inputs.front().count;
     SessionOptions rights;
     rights.max_priority = std::max(options.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
-    OutputSamples outputs(ports_of(*model, model->outputs()));
-    outputs.check(options.output_directory, options.inputs);
+    OutputSamples outputs(ports_of(*model, model->outputs()), count);
+    outputs.check(options.output_directory, ports, options.inputs);
     // Nobody waits behind it on an embedded device, and a large network may be slow on a small CPU.
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
@@ -180,22 +187,20 @@ int run_in_float(const RunOptions& options) {
     compiler::Graph graph = compiler::import_onnx(options.model);
     compiler::fold(graph);
     Warnings warnings;
-    const auto inputs = read_inputs(ports_of(graph, graph.inputs), options.inputs,
-                                    options.normalisation, warnings.sink());
+    const std::vector<Port> ports = ports_of(graph, graph.inputs);
+    const auto inputs = read_inputs(ports, options.inputs, options.normalisation, warnings.sink());
     const std::size_t count = inputs.front().count;
-    OutputSamples outputs(ports_of(graph, graph.outputs));
-    outputs.check(options.output_directory, options.inputs);
+    OutputSamples outputs(ports_of(graph, graph.outputs), count);
+    outputs.check(options.output_directory, ports, options.inputs);
     compiler::FloatExecutor executor(graph);
     Measure measure;
     {
         ProgressBar bar;
         for (std::size_t index = 0; index < count; ++index) {
-            compiler::FloatValues sample;
-            for (const InputSamples& input : inputs) {
-                const std::span<const float> values = input.sample(index);
-                sample.emplace_back(values.begin(), values.end());
-            }
-            const compiler::FloatValues& values = executor.run(sample);
+            std::vector<std::span<const float>> sample;
+            for (const InputSamples& input : inputs)
+                sample.push_back(input.sample(index));
+            const compiler::FloatValues& values = executor.run_on(sample);
             for (std::size_t output = 0; output < graph.outputs.size(); ++output)
                 outputs.append(output, values[graph.outputs[output]]);
             bar.show("running", static_cast<double>(index) / static_cast<double>(count));

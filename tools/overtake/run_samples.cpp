@@ -76,7 +76,7 @@ InputSamples read_picture(const Port& port, const std::string& path,
     return input;
 }
 
-InputSamples read_array(const Port& port, const std::string& path) {
+InputSamples read_array(const Port& port, const std::string& path, const compiler::Warn& warn) {
     compiler::Array array = compiler::read_npy(path);
     // Of what has no batch, a sample is the whole.
     const std::vector<std::size_t> sample(port.shape.begin() + (port.shape[0] == 1),
@@ -89,6 +89,15 @@ InputSamples read_array(const Port& port, const std::string& path) {
                                 fmt::join(array.shape, "x"), port.name, fmt::join(sample, "x")));
     if (array.elements() == 0)
         throw Error(EINVAL, path + ": holds no samples");
+    if (!array.became_infinite.empty())
+        throw Error(
+            EINVAL,
+            fmt::format("{}: holds {}, but input '{}' is computed in float32, which ends at "
+                        "3.4e38; scale the input",
+                        path, array.became_infinite, port.name));
+    if (!array.was_rounded.empty())
+        warn(fmt::format("{}: holds {}, which float32, in which input '{}' is computed, rounds",
+                         path, array.was_rounded, port.name));
     return {port.elements(), has_axis ? array.shape[0] : 1, std::move(array.data)};
 }
 
@@ -105,7 +114,7 @@ InputSamples read_file(const Port& port, const std::string& path,
     if (!normalisation.empty())
         warn(fmt::format("--mean, --scale: are for pictures; {} is an array and stays as it is",
                          path));
-    InputSamples samples = read_array(port, path);
+    InputSamples samples = read_array(port, path, warn);
     if (const std::string wrong = compiler::describe_not_finite(samples.data); !wrong.empty()) {
         if (port.is_int8)
             throw Error(EINVAL,
@@ -122,10 +131,21 @@ std::string input_names(const std::vector<Port>& ports) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::map<std::string, std::string> files_by_name(const std::vector<std::string>& arguments) {
+// Where the name ends: names and files may hold '=' too, so it is at the end of the longest name
+// that an input has.
+std::size_t end_of_name(const std::string& argument, const std::vector<Port>& ports) {
+    std::size_t end = 0;
+    for (const Port& port : ports)
+        if (argument.starts_with(port.name + "="))
+            end = std::max(end, port.name.size());
+    return end > 0 ? end : argument.find('=');
+}
+
+std::map<std::string, std::string> files_by_name(const std::vector<std::string>& arguments,
+                                                 const std::vector<Port>& ports) {
     std::map<std::string, std::string> files;
     for (const std::string& argument : arguments) {
-        const std::size_t equals = argument.find('=');
+        const std::size_t equals = end_of_name(argument, ports);
         if (equals == std::string::npos || equals == 0 || equals + 1 == argument.size())
             throw CLI::ValidationError(
                 "--input", fmt::format("'{}' is not NAME=FILE.npy (or a .png, a .jpg)", argument));
@@ -149,7 +169,7 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
                                       const compiler::Normalisation& normalisation,
                                       const compiler::Warn& warn) {
-    auto files = files_by_name(arguments);
+    auto files = files_by_name(arguments, ports);
     std::vector<InputSamples> inputs;
     for (const Port& port : ports) {
         const auto file = files.find(port.name);
@@ -168,8 +188,10 @@ std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
     return inputs;
 }
 
-OutputSamples::OutputSamples(std::vector<Port> ports)
+OutputSamples::OutputSamples(std::vector<Port> ports, std::size_t count)
     : ports_(std::move(ports)), data_(ports_.size()) {
+    for (std::size_t index = 0; index < ports_.size(); ++index)
+        data_[index].reserve(ports_[index].elements() * count);
     for (const Port& port : ports_) {
         std::string name = port.name + ".npy";
         std::ranges::replace(name, '/', '_');
@@ -183,7 +205,7 @@ OutputSamples::OutputSamples(std::vector<Port> ports)
     }
 }
 
-void OutputSamples::check(const std::filesystem::path& directory,
+void OutputSamples::check(const std::filesystem::path& directory, const std::vector<Port>& inputs,
                           const std::vector<std::string>& arguments) const {
     check_output_directory("--output-dir", directory);
     std::error_code error;
@@ -191,7 +213,7 @@ void OutputSamples::check(const std::filesystem::path& directory,
         return;
     std::vector<std::string> read;
     for (const std::string& argument : arguments)
-        read.push_back(argument.substr(argument.find('=') + 1));
+        read.push_back(argument.substr(end_of_name(argument, inputs) + 1));
     for (const std::string& file : files_)
         check_output_file(directory / file, read);
 }
@@ -205,8 +227,9 @@ void OutputSamples::write(const std::filesystem::path& directory, std::size_t co
     files.make_directory(directory);
     for (std::size_t index = 0; index < ports_.size(); ++index) {
         const std::vector<std::size_t> sizes = shape(index, count);
-        files.add(directory / files_[index],
-                  [&](std::ostream& file) { compiler::write_npy(file, sizes, data_[index]); });
+        files.add(directory / files_[index], [&](std::ostream& file) {
+            compiler::write_npy(file, sizes, data_[index], ports_[index].element_type);
+        });
     }
     files.commit();
 }
@@ -225,6 +248,8 @@ nlohmann::ordered_json OutputSamples::to_json(const std::filesystem::path& direc
 std::vector<std::size_t> OutputSamples::shape(std::size_t output, std::size_t count) const {
     std::vector<std::size_t> sizes = ports_[output].shape;
     sizes[0] *= count;
+    if (ports_[output].is_scalar && count == 1)
+        sizes.clear();
     return sizes;
 }
 

@@ -13,6 +13,7 @@
 
 #include "compiler/inputs/images.hpp"
 #include "compiler/inputs/samples.hpp"
+#include "compiler/ir/element_type.hpp"
 #include "overtake/model.hpp"
 
 namespace overtake::command {
@@ -25,6 +26,9 @@ struct Port {
     Colours colours = Colours::unknown; ///< as in Tensor
     bool full_range = false;            ///< as in Tensor
     bool is_int8 = false;               ///< its numbers become 8 bits
+    /// Of an output, as in the ONNX file; its shape is {1} if it is a scalar there.
+    compiler::ElementType element_type = compiler::ElementType::float32;
+    bool is_scalar = false;
 
     std::size_t elements() const;
 };
@@ -42,22 +46,24 @@ struct InputSamples {
 
 /// Reads NAME=FILE for each port, as many samples of each.  A .npy file holds one sample, or
 /// several along axis 0; a .png or .jpg is one, stretched to the input's size, in its colours if
-/// they are known, else RGB or grey.  `warn` is told of pictures that nothing normalises and of
-/// NaN.  Throws Error, or CLI::ValidationError, naming the argument.
+/// they are known, else RGB or grey.  A name may hold '='.  `warn` is told of pictures that nothing
+/// normalises, of NaN and of whole numbers that float32 rounds.  Throws Error, or
+/// CLI::ValidationError, naming the argument.
 std::vector<InputSamples> read_inputs(const std::vector<Port>& ports,
                                       const std::vector<std::string>& arguments,
                                       const compiler::Normalisation& normalisation,
                                       const compiler::Warn& warn);
 
-/// Values of every output, samples one behind the other.
+/// Values of every output, of the types and shapes that ONNX gives them, samples one behind the
+/// other.
 class OutputSamples {
 public:
-    /// Throws Error if two outputs would be one file.
-    explicit OutputSamples(std::vector<Port> ports);
+    /// Of `count` samples.  Throws Error if two outputs would be one file.
+    OutputSamples(std::vector<Port> ports, std::size_t count);
 
-    /// Throws Error if write() could not write into the directory, or would replace a file of
-    /// `arguments`, NAME=FILE.
-    void check(const std::filesystem::path& directory,
+    /// Throws Error if write() could not write into the directory, or would replace a file that
+    /// `arguments`, NAME=FILE, have these inputs read.
+    void check(const std::filesystem::path& directory, const std::vector<Port>& inputs,
                const std::vector<std::string>& arguments) const;
 
     void append(std::size_t output, std::span<const float> values);

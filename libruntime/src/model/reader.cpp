@@ -150,6 +150,10 @@ private:
                 fmt::format("no colours {}", static_cast<int>(from.colours())));
         tensor.colours = static_cast<Colours>(from.colours());
         tensor.full_range = from.full_range();
+        require(from.element_type() >= fbs::ElementType::MIN &&
+                    from.element_type() <= fbs::ElementType::MAX,
+                place.field(fbs::Tensor::VT_ELEMENT_TYPE, "element_type"),
+                fmt::format("no element type {}", static_cast<int>(from.element_type())));
         if (from.data())
             tensor.data = {from.data()->data(), from.data()->size()};
         check_shape(tensor, place.field(fbs::Tensor::VT_SHAPE, "shape"));

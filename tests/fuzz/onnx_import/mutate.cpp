@@ -8,6 +8,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "compiler/import/import.hpp"
+#include "mutate_sizes.hpp"
 #include "run_import.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
@@ -110,6 +111,8 @@ public:
     void mutate(onnx::ModelProto& model) {
         onnx::GraphProto& graph = *model.mutable_graph();
         collect_names(graph);
+        if (below(3) == 0)
+            return mutate_sizes(graph, [this](std::size_t limit) { return below(limit); });
         switch (below(14)) {
         case 0:
             return header(model);

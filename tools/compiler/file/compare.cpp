@@ -74,7 +74,7 @@ public:
 
     /// A value of the entered segment, which has just been written.
     std::vector<float> read_here(ValueId id) {
-        const Place& place = segment_->places[id];
+        const Place& place = segment_->places.at(id);
         return read_at(id, place,
                        static_cast<std::uint8_t*>(regions_[place.region].base) + place.offset);
     }
@@ -288,8 +288,8 @@ private:
 } // namespace
 
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
-                                               const Program& program, const Samples& samples,
-                                               Alone alone,
+                                               const Program& program,
+                                               std::span<const FloatValues> samples, Alone alone,
                                                const std::function<void(double)>& progress) {
     const double total =
         static_cast<double>(samples.size() * std::max<std::size_t>(program.steps.size(), 1));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "compiler/ir/program.hpp"
@@ -27,8 +28,8 @@ struct NodeSimilarity {
 /// Runs the program with the device's own operators and the graph in float over `samples`, and
 /// compares the output of each node, by node.  `progress` is called with 0..1.
 std::vector<NodeSimilarity> compare_with_float(const Graph& graph, const QuantisedGraph& quantised,
-                                               const Program& program, const Samples& samples,
-                                               Alone alone,
+                                               const Program& program,
+                                               std::span<const FloatValues> samples, Alone alone,
                                                const std::function<void(double)>& progress);
 
 } // namespace overtake::compiler

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/file/write.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "compiler/float/onednn.hpp"
@@ -105,6 +106,10 @@ private:
         tensor.add_full_range((value.picture_flags & OVERTAKE_FLAG_FULL_RANGE) != 0);
         if (value.is_constant())
             tensor.add_data(data);
+        if (std::ranges::find(graph_.outputs, id) != graph_.outputs.end()) {
+            tensor.add_element_type(static_cast<fbs::ElementType>(value.element_type));
+            tensor.add_is_scalar(value.shape.empty());
+        }
         return tensor.Finish();
     }
 

@@ -165,14 +165,14 @@ void FloatExecutor::run_node(std::size_t index) {
 }
 
 const FloatValues& FloatExecutor::run(const FloatValues& inputs) {
+    return run_on(std::vector<std::span<const float>>(inputs.begin(), inputs.end()));
+}
+
+const FloatValues& FloatExecutor::run_on(const std::vector<std::span<const float>>& inputs) {
     for (std::size_t index = 0; index < graph_.inputs.size(); ++index)
-        values_[graph_.inputs[index]] = inputs[index];
+        values_[graph_.inputs[index]].assign(inputs[index].begin(), inputs[index].end());
     for (std::size_t index = 0; index < graph_.nodes.size(); ++index)
-        try {
-            run_node(index);
-        } catch (const Error& error) {
-            throw CompileError(describe(graph_.nodes[index]), error.what());
-        }
+        run_node(index); // what it throws names the node
     return values_;
 }
 

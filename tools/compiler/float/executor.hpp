@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "compiler/ir/graph.hpp"
@@ -21,6 +22,8 @@ public:
     /// `inputs` holds one array for each of the graph's inputs, of exactly its elements.
     /// The result is valid until the next run.
     const FloatValues& run(const FloatValues& inputs);
+    /// The same for arrays that lie elsewhere.
+    const FloatValues& run_on(const std::vector<std::span<const float>>& inputs);
 
 private:
     struct Convolution;

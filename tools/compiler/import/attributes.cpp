@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "compiler/import/context.hpp"
 #include "compiler/ir/limits.hpp"
+#include "compiler/onnx/old_resizes.hpp"
 
 namespace overtake::compiler {
 
@@ -64,12 +66,14 @@ std::vector<SlicedAxis> sliced_axes(const Context& context, const Shape& shape) 
 
 std::vector<std::int64_t> split_sizes(const Context& context, std::int64_t size) {
     const int outputs = context.node->output_size();
-    const std::int64_t each = (size + outputs - 1) / outputs;
-    std::vector<std::int64_t> sizes(static_cast<std::size_t>(outputs), each);
-    sizes.back() = size - each * (outputs - 1);
-    sizes = Attributes(*context.node).integers("split", sizes);
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(outputs), size / outputs);
     if (has_input(context, 1))
         sizes = integers_of(constant_input(context, 1));
+    else if (Attributes(*context.node).has("split"))
+        sizes = Attributes(*context.node).integers("split", {});
+    else if (size % outputs != 0)
+        refuse(context, "does not say how " + std::to_string(size) + " elements become " +
+                            std::to_string(outputs) + " parts, which are not equal");
     if (std::ranges::any_of(sizes, [](std::int64_t count) { return count < 1; }))
         refuse(context, "gives an empty tensor");
     if (sizes.size() != static_cast<std::size_t>(outputs) ||
@@ -90,6 +94,8 @@ std::vector<std::int64_t> reduced_axes(const Context& context, std::size_t rank)
     for (std::int64_t& axis : axes)
         axis = static_cast<std::int64_t>(axis_of(context, axis, rank));
     std::ranges::sort(axes);
+    if (std::ranges::adjacent_find(axes) != axes.end())
+        refuse(context, "names an axis twice");
     return axes;
 }
 
@@ -116,9 +122,31 @@ std::vector<std::int64_t> pads_of(const Context& context, std::size_t rank) {
 }
 
 float fill_of(const Context& context) {
-    if (has_input(context, 2) && !reals_of(constant_input(context, 2)).empty())
-        return reals_of(constant_input(context, 2))[0];
+    if (has_input(context, 2)) {
+        const std::vector<float> fill = reals_of(constant_input(context, 2));
+        if (fill.size() > 1)
+            refuse(context, "what it pads with must be a single number");
+        if (!fill.empty())
+            return fill[0];
+    }
     return Attributes(*context.node).real("value", 0.0f);
+}
+
+Shape joined_shape(const Context& context, const std::vector<Shape>& shapes, std::size_t axis) {
+    Shape result = shapes.at(0);
+    result.at(axis) = 0;
+    for (const Shape& shape : shapes) {
+        if (shape.size() != result.size())
+            refuse(context,
+                   "its inputs differ in rank: " + to_text(shapes[0]) + " and " + to_text(shape));
+        for (std::size_t other = 0; other < shape.size(); ++other)
+            if (other != axis && shape[other] != result[other])
+                refuse(context, "inputs of shapes " + to_text(shapes[0]) + " and " +
+                                    to_text(shape) + " cannot be joined along axis " +
+                                    std::to_string(axis));
+        result[axis] += shape[axis];
+    }
+    return result;
 }
 
 Shape expanded_shape(Context& context, const Shape& from) {
@@ -131,9 +159,37 @@ Shape expanded_shape(Context& context, const Shape& from) {
     return broadcast_shape(context, from, to);
 }
 
-void check_scales(const Context& context) {
+std::vector<float> resize_scales(const Context& context, std::size_t rank) {
+    std::vector<float> scales;
     if (has_input(context, 2) && !is_constant(context, 2))
         refuse(context, "its scales must be constants; export the model with fixed sizes");
+    if (has_input(context, 2))
+        scales = reals_of(constant_input(context, 2));
+    const bool has_sizes =
+        is_constant(context, 3) && element_count(constant_input(context, 3).shape) > 0;
+    for (const int index : {2, 3}) {
+        const std::size_t count =
+            is_constant(context, index) ? element_count(constant_input(context, index).shape) : 0;
+        if (count > 0 && count != rank)
+            refuse(context, std::string(index == 2 ? "scales" : "sizes") + " has " +
+                                std::to_string(count) + " numbers for " + std::to_string(rank) +
+                                " axes");
+    }
+    if (has_sizes && !scales.empty())
+        refuse(context, "names both scales and sizes");
+    return scales;
+}
+
+std::string rounding_of_resize(const Context& context, double scale) {
+    static const std::set<std::string> known = {"floor", "ceil", "round_prefer_floor",
+                                                "round_prefer_ceil"};
+    const std::string rounding =
+        Attributes(*context.node).text("nearest_mode", "round_prefer_floor");
+    if (rounding == nearest_mode_before_11)
+        return scale < 1 ? "ceil" : "floor";
+    if (!known.contains(rounding))
+        refuse(context, "nearest mode '" + rounding + "' is not supported");
+    return rounding;
 }
 
 void check_scale(const Context& context, double scale, std::int64_t outputs) {
@@ -154,6 +210,14 @@ std::optional<Positions> resize_positions(const std::string& mode, double scale,
     if (mode == "half_pixel" || mode == "pytorch_half_pixel")
         return Positions{0.5 / scale - 0.5, 1 / scale};
     return std::nullopt;
+}
+
+std::string auto_pad_of(const Context& context) {
+    static const std::set<std::string> known = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+    const std::string auto_pad = Attributes(*context.node).text("auto_pad", "NOTSET");
+    if (!known.contains(auto_pad))
+        refuse(context, "auto_pad '" + auto_pad + "' is not supported");
+    return auto_pad;
 }
 
 std::int64_t round_position(const std::string& mode, double position) {

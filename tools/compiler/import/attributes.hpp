@@ -38,10 +38,17 @@ std::vector<std::int64_t> pads_of(const Context& context, std::size_t rank);
 
 float fill_of(const Context& context);
 
+/// Of tensors joined along an axis, in which alone they may differ.
+Shape joined_shape(const Context& context, const std::vector<Shape>& shapes, std::size_t axis);
+
 Shape expanded_shape(Context& context, const Shape& from);
 
-/// The ratio of sizes does not do in their place: 1.6 of a size of 2 is 3.
-void check_scales(const Context& context);
+/// Scales of a Resize, one for each axis of its input; none where it names sizes.  The ratio of
+/// sizes does not do in their place: 1.6 of a size of 2 is 3.
+std::vector<float> resize_scales(const Context& context, std::size_t rank);
+
+/// How a Resize rounds along an axis: floor, ceil, round_prefer_floor or round_prefer_ceil.
+std::string rounding_of_resize(const Context& context, double scale);
 
 /// No position lies so far out that it is no whole number any more.
 void check_scale(const Context& context, double scale, std::int64_t outputs);
@@ -49,6 +56,9 @@ void check_scale(const Context& context, double scale, std::int64_t outputs);
 /// The two numbers of ONNX's coordinate transformation for one axis.
 std::optional<Positions> resize_positions(const std::string& mode, double scale,
                                           std::int64_t inputs, std::int64_t outputs);
+
+/// NOTSET, SAME_UPPER, SAME_LOWER or VALID.
+std::string auto_pad_of(const Context& context);
 
 std::int64_t round_position(const std::string& mode, double position);
 

@@ -86,6 +86,18 @@ Placement import_node(Context& context, const Mark before, bool is_better_on_cpu
     return cpu_or_nowhere();
 }
 
+// A name with a shape of its own stands for as many elements as its value has: what reads the value
+// goes by either shape.
+void check_output_sizes(const Context& context) {
+    for (const std::string& name : context.node->output()) {
+        const auto found = context.references.find(name);
+        if (found != context.references.end() &&
+            element_count(found->second.shape) != value_of(context, found->second).elements())
+            refuse(context, "its output '" + name + "' of shape " + to_text(found->second.shape) +
+                                " would have more or fewer elements than what it is made of");
+    }
+}
+
 // Goes through the nodes of the file, and where nodes turn out to be cheaper or more exact on the
 // CPU goes on from the first of them once more.
 class Walk {
@@ -120,6 +132,7 @@ private:
             try {
                 placements_.push_back(
                     import_node(context_, marks_.back(), on_cpu.contains(number)));
+                check_output_sizes(context_);
             } catch (const std::bad_alloc&) {
                 refuse(context_, "needs more memory than there is");
             }

@@ -127,6 +127,35 @@ void apply_given_tensors(Context& context) {
             graph.values[input].user_type = found->second ? UserType::uint8 : UserType::int8;
 }
 
+ElementType element_type_of(const onnx::ValueInfoProto& info) {
+    switch (info.type().tensor_type().elem_type()) {
+    case onnx::TensorProto::DOUBLE:
+        return ElementType::float64;
+    case onnx::TensorProto::FLOAT16:
+        return ElementType::float16;
+    case onnx::TensorProto::INT8:
+        return ElementType::int8;
+    case onnx::TensorProto::UINT8:
+        return ElementType::uint8;
+    case onnx::TensorProto::INT16:
+        return ElementType::int16;
+    case onnx::TensorProto::UINT16:
+        return ElementType::uint16;
+    case onnx::TensorProto::INT32:
+        return ElementType::int32;
+    case onnx::TensorProto::UINT32:
+        return ElementType::uint32;
+    case onnx::TensorProto::INT64:
+        return ElementType::int64;
+    case onnx::TensorProto::UINT64:
+        return ElementType::uint64;
+    case onnx::TensorProto::BOOL:
+        return ElementType::boolean;
+    default:
+        return ElementType::float32;
+    }
+}
+
 } // namespace
 
 void read_inputs(Context& context) {
@@ -148,6 +177,7 @@ void read_outputs(Context& context) {
         context.parts = 0;
         const ValueId id = value_of_output(context);
         context.graph.values[id].name = output.name();
+        context.graph.values[id].element_type = element_type_of(output);
         context.graph.outputs.push_back(id);
     }
     apply_given_tensors(context);

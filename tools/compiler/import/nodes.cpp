@@ -8,6 +8,7 @@
 
 #include "compiler/import/context.hpp"
 #include "compiler/ir/layout.hpp"
+#include "compiler/ir/soundness.hpp"
 
 namespace overtake::compiler {
 
@@ -47,6 +48,9 @@ void count_uses(Context& context, const Node& node, int change) {
 } // namespace
 
 void add_node(Context& context, Node node) {
+    const std::string reason = check_node(context.graph, node);
+    if (!reason.empty())
+        refuse(context, reason);
     context.uses.resize(context.graph.values.size());
     context.uses[node.output].writer = context.graph.nodes.size();
     count_uses(context, node, 1);

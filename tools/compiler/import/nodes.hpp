@@ -9,7 +9,8 @@
 
 namespace overtake::compiler {
 
-/// Adds a node whose values are there.
+/// Adds a node whose values are there.  Refuses one that would read or write beyond them: every
+/// node of the graph comes through here, and nothing behind import looks again.
 void add_node(Context& context, Node node);
 
 /// A value that is to become another one than it was when it was added.

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compiler/import/attributes.hpp"
 #include "compiler/import/context.hpp"
 #include "compiler/import/cpu/nodes.hpp"
 
@@ -80,16 +82,13 @@ void import_concat_from_sequence(Context& context) {
         refuse(context, "joins nothing");
     const std::size_t axis = axis_of(context, Attributes(*context.node).integer("axis", 0),
                                      list[0].shape.size() + is_new);
-    for (Reference& part : list)
-        if (is_new)
+    std::vector<Shape> shapes;
+    for (Reference& part : list) {
+        if (is_new && axis <= part.shape.size())
             part.shape.insert(part.shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
-    Shape shape = list[0].shape;
-    shape[axis] = 0;
-    for (const Reference& part : list) {
-        if (part.shape.size() != shape.size())
-            refuse(context, "its tensors differ in rank");
-        shape[axis] += part.shape[axis];
+        shapes.push_back(part.shape);
     }
+    const Shape shape = joined_shape(context, shapes, axis);
     Reference result =
         cpu_node(context, {CpuOpType::concat, {static_cast<std::int64_t>(axis)}, {}}, list, shape);
     result.integer = list[0].integer;
@@ -107,14 +106,16 @@ void import_split_to_sequence(Context& context) {
     if (has_input(context, 1))
         sizes = integers_of(constant_input(context, 1));
     const bool is_one_size = !has_input(context, 1) || constant_input(context, 1).shape.empty();
+    if (std::ranges::any_of(sizes, [](std::int64_t size) { return size < 1; }))
+        refuse(context, "gives an empty tensor");
+    if (!is_one_size &&
+        (std::ranges::any_of(sizes, [&](std::int64_t size) { return size > length; }) ||
+         std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != length))
+        refuse(context, "its parts do not add up to " + std::to_string(length));
     std::vector<Reference> list;
     std::int64_t first = 0;
     for (std::size_t index = 0; first < length; ++index) {
-        if (!is_one_size && index >= sizes.size())
-            refuse(context, "its parts do not add up to " + std::to_string(length));
         const std::int64_t size = is_one_size ? sizes.at(0) : sizes[index];
-        if (size < 1)
-            refuse(context, "gives an empty tensor");
         const std::int64_t count = std::min(size, length - first);
         Shape shape = input.shape;
         shape[axis] = count;

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/inputs/npy.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cctype>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include <fmt/format.h>
 
 #include "compiler/inputs/sample_file.hpp"
 #include "compiler/ir/error.hpp"
@@ -121,29 +129,61 @@ private:
     Header header_;
 };
 
+// What a float32 of `element` has lost.
 template <typename Element>
-std::vector<float> convert(const std::string& bytes, std::size_t start, std::size_t count) {
-    std::vector<float> data(count);
-    for (std::size_t index = 0; index < count; ++index) {
-        Element element;
-        std::memcpy(&element, bytes.data() + start + index * sizeof(Element), sizeof(Element));
-        data[index] = static_cast<float>(element);
+void note_loss(Array& array, Element element, std::size_t index) {
+    const auto describe = [index](auto number) {
+        return fmt::format("{} at element {}", number, index);
+    };
+    const double real = static_cast<double>(array.data[index]);
+    if constexpr (std::is_same_v<Element, double>) {
+        if (array.became_infinite.empty() && std::isinf(real) && std::isfinite(element))
+            array.became_infinite = describe(element);
+    } else if constexpr (std::is_integral_v<Element> && sizeof(Element) >= sizeof(float)) {
+        if (array.was_rounded.empty() && real != static_cast<double>(element))
+            array.was_rounded = describe(element);
     }
-    return data;
 }
 
-struct ElementType {
-    std::string_view name;
-    std::size_t bytes;
-    std::vector<float> (*convert)(const std::string&, std::size_t, std::size_t);
+// IEEE 754's half precision.
+struct Half {
+    std::uint16_t bits;
+
+    explicit operator float() const {
+        const int exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
+        float magnitude = std::ldexp(static_cast<float>(mantissa + (exponent > 0 ? 1024 : 0)),
+                                     std::max(exponent, 1) - 25);
+        if (exponent == 0x1f)
+            magnitude = mantissa == 0 ? std::numeric_limits<float>::infinity()
+                                      : std::numeric_limits<float>::quiet_NaN();
+        return bits & 0x8000 ? -magnitude : magnitude;
+    }
 };
 
-constexpr ElementType element_types[] = {
-    {"<f4", 4, convert<float>},        {"<f8", 8, convert<double>},
-    {"|u1", 1, convert<std::uint8_t>}, {"|i1", 1, convert<std::int8_t>},
-    {"|b1", 1, convert<std::uint8_t>}, {"<u2", 2, convert<std::uint16_t>},
-    {"<i2", 2, convert<std::int16_t>}, {"<i4", 4, convert<std::int32_t>},
-    {"<i8", 8, convert<std::int64_t>},
+template <typename Element>
+void convert(Array& array, const char* bytes, std::size_t count) {
+    array.data.resize(count);
+    for (std::size_t index = 0; index < count; ++index) {
+        Element element;
+        std::memcpy(&element, bytes + index * sizeof(Element), sizeof(Element));
+        array.data[index] = static_cast<float>(element);
+        note_loss(array, element, index);
+    }
+}
+
+struct StoredType {
+    std::string_view name;
+    std::size_t bytes;
+    void (*convert)(Array&, const char*, std::size_t);
+};
+
+constexpr StoredType stored_types[] = {
+    {"<f4", 4, convert<float>},         {"<f8", 8, convert<double>},
+    {"|u1", 1, convert<std::uint8_t>},  {"|i1", 1, convert<std::int8_t>},
+    {"|b1", 1, convert<std::uint8_t>},  {"<u2", 2, convert<std::uint16_t>},
+    {"<i2", 2, convert<std::int16_t>},  {"<i4", 4, convert<std::int32_t>},
+    {"<i8", 8, convert<std::int64_t>},  {"<u4", 4, convert<std::uint32_t>},
+    {"<u8", 8, convert<std::uint64_t>}, {"<f2", 2, convert<Half>},
 };
 
 std::size_t little_endian(const std::string& bytes, std::size_t offset, std::size_t length) {
@@ -169,6 +209,78 @@ std::vector<float> from_fortran(const std::vector<float>& stored,
     return data;
 }
 
+// Rounded to nearest even.
+std::uint16_t half_bits(float real) {
+    const auto bits = std::bit_cast<std::uint32_t>(real);
+    const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
+    const double magnitude = std::abs(double{real});
+    if (std::isnan(real))
+        return sign | 0x7e00;
+    constexpr double greatest = 65504, least_step = 0x1p-24;
+    if (magnitude >= greatest + 16)
+        return sign | 0x7c00;
+    // In steps of what the exponent's last bit is worth; those without one count on from 0.
+    const int exponent = std::max(magnitude > 0 ? std::ilogb(magnitude) : -14, -14);
+    const auto steps = static_cast<std::uint16_t>(
+        std::nearbyint(magnitude / least_step * std::exp2(-14 - exponent)));
+    return static_cast<std::uint16_t>(sign + steps + ((exponent + 14) << 10));
+}
+
+template <typename Element>
+Element element_of(float real) {
+    if constexpr (std::is_same_v<Element, bool>) {
+        return real != 0;
+    } else if constexpr (std::is_integral_v<Element>) {
+        // Where the greatest has no float32 of its own, the next one up has.
+        if (std::isnan(real))
+            return 0;
+        if (real >= static_cast<float>(std::numeric_limits<Element>::max()))
+            return std::numeric_limits<Element>::max();
+        if (real <= static_cast<float>(std::numeric_limits<Element>::min()))
+            return std::numeric_limits<Element>::min();
+    }
+    return static_cast<Element>(real);
+}
+
+template <typename Stored, Stored (*stored_of)(float)>
+void write_elements(std::ostream& stream, std::span<const float> data) {
+    constexpr std::size_t at_once = 1 << 16;
+    std::vector<char> bytes;
+    for (std::size_t first = 0; first < data.size(); first += at_once) {
+        const auto part = data.subspan(first, std::min(at_once, data.size() - first));
+        bytes.resize(part.size() * sizeof(Stored));
+        for (std::size_t index = 0; index < part.size(); ++index) {
+            const Stored element = stored_of(part[index]);
+            std::memcpy(bytes.data() + index * sizeof(Stored), &element, sizeof(Stored));
+        }
+        stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    }
+}
+
+struct WrittenType {
+    const char* name;
+    void (*write)(std::ostream&, std::span<const float>);
+};
+
+template <typename Element>
+constexpr auto write_as = write_elements<Element, element_of<Element>>;
+
+// By ElementType.
+constexpr WrittenType written_types[] = {
+    {"<f4", write_as<float>},
+    {"<f8", write_as<double>},
+    {"<f2", write_elements<std::uint16_t, half_bits>},
+    {"|i1", write_as<std::int8_t>},
+    {"|u1", write_as<std::uint8_t>},
+    {"<i2", write_as<std::int16_t>},
+    {"<u2", write_as<std::uint16_t>},
+    {"<i4", write_as<std::int32_t>},
+    {"<u4", write_as<std::uint32_t>},
+    {"<i8", write_as<std::int64_t>},
+    {"<u8", write_as<std::uint64_t>},
+    {"|b1", write_as<bool>},
+};
+
 } // namespace
 
 Array read_npy(const std::string& path) {
@@ -189,7 +301,7 @@ Array read_npy(const std::string& path) {
         HeaderParser(std::string_view(bytes).substr(8 + length_bytes, header_bytes)).parse();
     if (!header)
         throw CompileError(path, "its header is malformed; write it again with numpy.save");
-    for (const ElementType& type : element_types) {
+    for (const StoredType& type : stored_types) {
         if (type.name != header->type)
             continue;
         std::size_t count = 1, total = 0;
@@ -198,7 +310,8 @@ Array read_npy(const std::string& path) {
                 throw CompileError(path, "its shape is impossible");
         if (__builtin_mul_overflow(count, type.bytes, &total) || total > bytes.size() - start)
             throw CompileError(path, "has fewer elements than its shape says; is the file whole?");
-        Array array{header->shape, type.convert(bytes, start, count)};
+        Array array{header->shape, {}};
+        type.convert(array, bytes.data() + start, count);
         if (header->fortran_order)
             array.data = from_fortran(array.data, array.shape);
         return array;
@@ -208,11 +321,13 @@ Array read_npy(const std::string& path) {
 }
 
 void write_npy(std::ostream& stream, std::span<const std::size_t> shape,
-               std::span<const float> data) {
+               std::span<const float> data, ElementType type) {
+    const WrittenType& written = written_types[static_cast<std::size_t>(type)];
     std::string sizes;
     for (std::size_t size : shape)
         sizes += std::to_string(size) + ",";
-    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + sizes + "), }";
+    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                     written.name, sizes);
     const std::size_t prefix = magic.size() + 4;
     header.append(63 - (prefix + header.size()) % 64, ' ');
     header += '\n';
@@ -221,8 +336,7 @@ void write_npy(std::ostream& stream, std::span<const std::size_t> shape,
              static_cast<char>(header.size() >> 8)};
     file += header;
     stream.write(file.data(), static_cast<std::streamsize>(file.size()));
-    stream.write(reinterpret_cast<const char*>(data.data()),
-                 static_cast<std::streamsize>(data.size_bytes()));
+    written.write(stream, data);
 }
 
 } // namespace overtake::compiler

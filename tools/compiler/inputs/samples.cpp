@@ -115,6 +115,10 @@ std::string shape_text(const std::vector<std::size_t>& shape) {
 // Appends the samples of a .npy file.
 void append_array(const Value& input, const std::string& path, FloatValues& samples) {
     const Array array = read_npy(path);
+    if (!array.became_infinite.empty())
+        throw CompileError(path, "holds " + array.became_infinite + ", but input '" + input.name +
+                                     "' is computed in float32, which ends at 3.4e38; take that "
+                                     "sample out, or scale the input");
     // Of what has no batch, a sample is the whole.
     const bool has_batch = !input.shape.empty() && input.shape[0] == 1;
     const std::vector<std::size_t> one(input.shape.begin() + has_batch, input.shape.end());
@@ -167,13 +171,20 @@ std::string input_names(const Graph& graph) {
     return text;
 }
 
-// NAME=PATH, or a path alone.  A path may hold '=' when it exists as it stands.
+// NAME=PATH, or a path alone.  A path may hold '=' when it exists as it stands, and behind the name
+// of an input, which may hold it too.
 std::pair<std::string, std::string> parse_specification(const Graph& graph,
                                                         const std::string& specification) {
     const std::size_t equals = specification.find('=');
     std::error_code error;
     if (equals + 1 == specification.size() || specification.empty())
         throw CompileError("--calibration " + specification, "names no file");
+    std::size_t end = 0; // of the longest name that an input has
+    for (ValueId id : graph.inputs)
+        if (specification.starts_with(graph.values[id].name + "="))
+            end = std::max(end, graph.values[id].name.size());
+    if (end > 0 && !std::filesystem::exists(specification, error))
+        return {specification.substr(0, end), specification.substr(end + 1)};
     if (equals != std::string::npos && !std::filesystem::exists(specification, error))
         return {specification.substr(0, equals), specification.substr(equals + 1)};
     if (graph.inputs.size() != 1)

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/element_type.hpp"
 #include "compiler/ir/operation.hpp"
 #include "compiler/ir/quantisation.hpp"
 #include "cpu/operation.hpp"
@@ -40,7 +41,8 @@ struct Value {
     // By the model or the input's type: not to be calibrated.
     std::optional<Quantisation> given = std::nullopt;
     UserType user_type = UserType::float32;
-    bool is_picture = false;         // bytes 0..255, or what becomes them
+    ElementType element_type = ElementType::float32; // of an output of the graph
+    bool is_picture = false;                         // bytes 0..255, or what becomes them
     std::uint32_t picture_flags = 0; // of a picture: OVERTAKE_FLAG_BGR, _GRAY; nv12: _FULL_RANGE
     Order order =
         Order::planes; // of the elements: channels, height, width or height, width, channels

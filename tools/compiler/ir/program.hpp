@@ -95,7 +95,8 @@ struct ProgramSegment {
     bool on_bpu = false;
     std::size_t first_node = 0, node_count = 0; // in Graph::nodes
     // The BPU's alone:
-    std::vector<Place> places; // by ValueId; those without bytes are not in this job's memory
+    // Of the values that its nodes touch; those without bytes are not in this job's memory.
+    std::unordered_map<ValueId, Place> places;
     std::vector<IoRegion> io;
     std::uint64_t scratch_bytes = 0;
     std::vector<ScratchUse> scratch; // of the values that are no part of another

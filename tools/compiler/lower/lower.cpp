@@ -36,7 +36,7 @@ public:
 
 private:
     void lower_segment(ProgramSegment& segment) {
-        place(graph_, segment);
+        place(graph_, segment, last_readers_);
         place_constants(segment);
         places_ = &segment.places;
         segment.first_step = program_.steps.size();
@@ -50,7 +50,7 @@ private:
         segment.step_count = program_.steps.size() - segment.first_step;
     }
 
-    overtake_operand operand(ValueId id) const { return operand_at(id, (*places_)[id]); }
+    overtake_operand operand(ValueId id) const { return operand_at(id, places_->at(id)); }
 
     overtake_operand operand_at(ValueId id, const Place& place) const {
         const Value& value = graph_.values[id];
@@ -153,9 +153,9 @@ private:
             return;
         const Value &whole = graph_.values[input], &wanted = graph_.values[output];
         if (from.channels >= to.channels)
-            copy(operand_at(output, seen_as((*places_)[input], whole, wanted)), to);
+            copy(operand_at(output, seen_as(places_->at(input), whole, wanted)), to);
         else
-            copy(from, operand_at(input, seen_as((*places_)[output], wanted, whole)));
+            copy(from, operand_at(input, seen_as(places_->at(output), wanted, whole)));
     }
 
     // Constants of a segment lie among the weights.
@@ -389,8 +389,9 @@ private:
 
     const Graph& graph_;
     const QuantisedGraph& quantised_;
+    const std::vector<std::size_t> last_readers_ = last_readers(graph_);
     Program program_;
-    const std::vector<Place>* places_ = nullptr; // of the segment being lowered
+    const std::unordered_map<ValueId, Place>* places_ = nullptr; // of the segment being lowered
     // What is being lowered: its index in the graph, itself and how it is quantised.
     std::size_t index_ = 0;
     const Node* node_ = nullptr;
@@ -414,7 +415,7 @@ void check_steps(const Graph& graph, const Program& program) {
         bind(OVERTAKE_REGION_SCRATCH, segment.scratch_bytes, OVT_REGION_READ | OVT_REGION_WRITE);
         for (std::size_t index = 0; index < segment.io.size(); ++index)
             bind(OVERTAKE_REGION_IO + static_cast<std::uint32_t>(index),
-                 segment.places[segment.io[index].value].bytes,
+                 segment.places.at(segment.io[index].value).bytes,
                  segment.io[index].writable ? OVT_REGION_READ | OVT_REGION_WRITE : OVT_REGION_READ);
         for (std::size_t index = 0; index < segment.step_count; ++index) {
             const Step& step = program.steps[segment.first_step + index];

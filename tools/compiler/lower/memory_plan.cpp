@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
@@ -26,13 +27,22 @@ struct View {
 
 class Placer {
 public:
-    Placer(const Graph& graph, ProgramSegment& segment)
+    Placer(const Graph& graph, ProgramSegment& segment,
+           const std::vector<std::size_t>& last_readers)
         : graph_(graph), segment_(segment),
           nodes_(std::span(graph.nodes).subspan(segment.first_node, segment.node_count)),
-          views_(graph.values.size()), dense_(graph.values.size()) {}
+          last_readers_(last_readers) {}
 
     void run() {
-        segment_.places.assign(graph_.values.size(), Place{});
+        segment_.places.clear();
+        for (const Node& node : nodes_) {
+            segment_.places[node.output] = Place{};
+            for (ValueId input : node.inputs)
+                segment_.places[input] = Place{};
+        }
+        for (const auto& [value, place] : segment_.places)
+            values_.push_back(value);
+        std::ranges::sort(values_);
         place_constants();
         place_io();
         for (const Node& node : nodes_)
@@ -46,15 +56,15 @@ public:
             if (const auto* concat = node.as<op::Concat>())
                 view_inputs(node, *concat);
         place_scratch();
-        for (ValueId value = 0; value < graph_.values.size(); ++value)
-            if (views_[value])
+        for (ValueId value : values_)
+            if (views_.contains(value))
                 resolve(value);
     }
 
 private:
     bool is_io(ValueId value) const {
-        return segment_.places[value].bytes > 0 &&
-               segment_.places[value].region != OVERTAKE_REGION_SCRATCH;
+        const Place& place = segment_.places.at(value);
+        return place.bytes > 0 && place.region != OVERTAKE_REGION_SCRATCH;
     }
 
     // Among the weights; where, lowering says.
@@ -69,20 +79,14 @@ private:
 
     // Values that cross the segment's border get regions of their own.
     void place_io() {
-        std::vector<bool> read(graph_.values.size()), written(graph_.values.size()),
-            kept(graph_.values.size());
-        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
-            const Node& node = graph_.nodes[index];
-            const bool is_here = index - segment_.first_node < segment_.node_count;
-            for (ValueId input : node.inputs)
-                (is_here ? read : kept)[input] = true;
-            written[node.output] = is_here;
-        }
-        for (ValueId output : graph_.outputs)
-            kept[output] = true;
-        for (ValueId value = 0; value < graph_.values.size(); ++value) {
+        std::unordered_set<ValueId> written;
+        for (const Node& node : nodes_)
+            written.insert(node.output);
+        const std::size_t end = segment_.first_node + segment_.node_count;
+        for (ValueId value : values_) {
+            const bool is_written = written.contains(value);
             if (graph_.values[value].is_constant() ||
-                (written[value] ? !kept[value] : !read[value]))
+                (is_written && last_readers_[value] <= end)) // nobody behind reads it
                 continue;
             if (OVERTAKE_REGION_IO + segment_.io.size() == OVERTAKE_MAX_REGIONS)
                 throw CompileError(
@@ -96,7 +100,7 @@ private:
             Place place = dense_place(graph_.values[value]);
             place.region = OVERTAKE_REGION_IO + static_cast<std::uint32_t>(segment_.io.size());
             segment_.places[value] = place;
-            segment_.io.push_back({value, written[value]});
+            segment_.io.push_back({value, is_written});
         }
     }
 
@@ -104,7 +108,8 @@ private:
     bool can_view(const View& view, ValueId id) const {
         const Value& part = graph_.values[id];
         const Value& whole = graph_.values[view.whole];
-        return !dense_[id] && view.stretches[axis_channels].first % OVERTAKE_CHANNEL_ALIGN == 0 &&
+        return !dense_.contains(id) &&
+               view.stretches[axis_channels].first % OVERTAKE_CHANNEL_ALIGN == 0 &&
                (view.stretches[axis_width].step == 1 ||
                 std::uint64_t{part.width} * view.stretches[axis_width].step <=
                     std::uint64_t{whole.width} * view.stretches[axis_height].step);
@@ -118,7 +123,7 @@ private:
 
     // Both are dense, so the same bytes serve.
     void view_reshaped(const Node& node) {
-        dense_[node.inputs[0]] = dense_[node.output] = true;
+        dense_.insert({node.inputs[0], node.output});
         if (!is_io(node.output))
             views_[node.output] = View{node.inputs[0], {}, true};
     }
@@ -128,8 +133,8 @@ private:
         const View view{node.inputs[0], slice.stretches, false};
         if (is_io(node.output))
             return;
-        if (dense_[node.output] && has_whole_rows(view, node.output)) {
-            dense_[view.whole] = true;
+        if (dense_.contains(node.output) && has_whole_rows(view, node.output)) {
+            dense_.insert(view.whole);
             views_[node.output] = view;
         } else if (can_view(view, node.output)) {
             views_[node.output] = view;
@@ -143,7 +148,7 @@ private:
             View view{node.output, {}, false};
             view.stretches[concat.axis].first = first;
             const Value& part = graph_.values[input];
-            if (!is_io(input) && !views_[input] && can_view(view, input))
+            if (!is_io(input) && !views_.contains(input) && can_view(view, input))
                 views_[input] = view;
             const std::uint32_t sizes[3] = {part.channels, part.height, part.width};
             first += sizes[concat.axis];
@@ -151,18 +156,15 @@ private:
     }
 
     ValueId root(ValueId value) const {
-        while (views_[value])
-            value = views_[value]->whole;
+        for (auto view = views_.find(value); view != views_.end(); view = views_.find(value))
+            value = view->second.whole;
         return value;
     }
 
     void place_scratch() {
-        std::vector<std::optional<Lifetime>> lives(graph_.values.size()); // by root
+        std::unordered_map<ValueId, Lifetime> lives; // by root
         const auto extend = [&](ValueId value, std::size_t index) {
-            auto& life = lives[root(value)];
-            if (!life)
-                life = Lifetime{0, index, index};
-            life->last = index;
+            lives.emplace(root(value), Lifetime{0, index, index}).first->second.last = index;
         };
         for (std::size_t index = 0; index < nodes_.size(); ++index) {
             const Node& node = nodes_[index];
@@ -172,12 +174,13 @@ private:
         }
         std::vector<Lifetime> lifetimes;
         std::vector<ValueId> values;
-        for (ValueId value = 0; value < graph_.values.size(); ++value) {
-            if (!lives[value] || is_io(value))
+        for (ValueId value : values_) {
+            const auto life = lives.find(value);
+            if (life == lives.end() || is_io(value))
                 continue;
             segment_.places[value] = dense_place(graph_.values[value]);
-            lives[value]->bytes = segment_.places[value].bytes;
-            lifetimes.push_back(*lives[value]);
+            life->second.bytes = segment_.places[value].bytes;
+            lifetimes.push_back(life->second);
             values.push_back(value);
         }
         const MemoryPlan plan = plan_memory(lifetimes, scratch_alignment);
@@ -197,8 +200,8 @@ private:
     }
 
     void resolve(ValueId value) {
-        const View& view = *views_[value];
-        if (views_[view.whole] && segment_.places[view.whole].bytes == 0)
+        const View& view = views_.at(value);
+        if (views_.contains(view.whole) && segment_.places[view.whole].bytes == 0)
             resolve(view.whole);
         const Place& whole = segment_.places[view.whole];
         if (view.is_reshaped) {
@@ -218,8 +221,10 @@ private:
     const Graph& graph_;
     ProgramSegment& segment_;
     const std::span<const Node> nodes_;
-    std::vector<std::optional<View>> views_; // by value
-    std::vector<bool> dense_;                // by value: a reshape looks at its bytes
+    const std::vector<std::size_t>& last_readers_;
+    std::vector<ValueId> values_; // that the nodes touch, ascending
+    std::unordered_map<ValueId, View> views_;
+    std::unordered_set<ValueId> dense_; // a reshape looks at their bytes
 };
 
 } // namespace
@@ -254,8 +259,19 @@ Place dense_place(const Value& value) {
     return place;
 }
 
-void place(const Graph& graph, ProgramSegment& segment) {
-    Placer(graph, segment).run();
+std::vector<std::size_t> last_readers(const Graph& graph) {
+    std::vector<std::size_t> readers(graph.values.size());
+    for (std::size_t index = 0; index < graph.nodes.size(); ++index)
+        for (ValueId input : graph.nodes[index].inputs)
+            readers[input] = index + 1;
+    for (ValueId output : graph.outputs)
+        readers[output] = std::numeric_limits<std::size_t>::max();
+    return readers;
+}
+
+void place(const Graph& graph, ProgramSegment& segment,
+           const std::vector<std::size_t>& last_readers) {
+    Placer(graph, segment, last_readers).run();
 }
 
 } // namespace overtake::compiler

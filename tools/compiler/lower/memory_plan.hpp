@@ -9,11 +9,16 @@ namespace overtake::compiler {
 /// How a value that crosses a segment's border lies in its own buffer; without region and offset.
 Place dense_place(const Value& value);
 
+/// By value the last node that reads it, as an index into Graph::nodes plus one; 0: none does, the
+/// greatest number: the graph's caller does.
+std::vector<std::size_t> last_readers(const Graph& graph);
+
 /// Gives every value of a BPU segment its place: those that cross its border get regions of their
 /// own, the others share the scratch region in turns.  What a slice, a concat or a reshape can see
 /// or show where it lies is not moved: its place is a part of another value's.  Fills `places`,
 /// `io` and `scratch_bytes` of the segment; throws CompileError for what exceeds the device.
-void place(const Graph& graph, ProgramSegment& segment);
+void place(const Graph& graph, ProgramSegment& segment,
+           const std::vector<std::size_t>& last_readers);
 
 /// The place of `from`, which is dense, with the strides of `to`, as can_reshape() permits it.
 Place seen_as(const Place& place, const Value& from, const Value& to);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <unordered_map>
+#include <utility>
 
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
@@ -173,62 +175,86 @@ void check_names(onnx::ModelProto& model, const std::string& path) {
         if (!names.contains(output.name()))
             throw CompileError(path, "nothing makes the output '" + output.name() + "'");
     auto& infos = *graph.mutable_value_info();
-    for (int index = infos.size() - 1; index >= 0; --index)
-        if (!made.contains(infos[index].name()))
-            infos.DeleteSubrange(index, 1);
+    int kept = 0;
+    for (int index = 0; index < infos.size(); ++index)
+        if (made.contains(infos[index].name()))
+            infos.SwapElements(kept++, index);
+    infos.DeleteSubrange(kept, infos.size() - kept);
 }
 
 using Dimensions = std::vector<std::int64_t>;
 
-// Of a tensor that a node in front of `end` makes, or none, as far as they are known: -1 is any.
-std::optional<Dimensions> dimensions_of(const onnx::ModelProto& model, std::string name, int end) {
-    const auto& graph = model.graph();
-    const auto known = [&](const auto& infos) -> std::optional<Dimensions> {
-        for (const auto& info : infos)
-            if (info.name() == name && info.type().tensor_type().has_shape()) {
-                Dimensions dimensions;
-                for (const auto& dimension : info.type().tensor_type().shape().dim())
-                    dimensions.push_back(dimension.has_dim_value() ? dimension.dim_value() : -1);
-                return dimensions;
-            }
-        return std::nullopt;
-    };
-    const auto of_constant = [](const onnx::TensorProto& tensor) {
-        return Dimensions(tensor.dims().begin(), tensor.dims().end());
-    };
-    if (const auto dimensions = known(graph.value_info())) // which is what inference believes
-        return dimensions;
-    // What keeps the shape is passed over.
-    for (int index = end - 1; index >= 0; --index) {
-        const auto& node = graph.node(index);
-        if (std::ranges::find(node.output(), name) == node.output().end())
-            continue;
-        const onnx::TensorProto* constant = Attributes(node).tensor("value");
-        if (node.op_type() == "Constant" && constant)
-            return of_constant(*constant);
-        if (node.op_type() != "DequantizeLinear" && node.op_type() != "QuantizeLinear" &&
-            node.op_type() != "Identity" && node.op_type() != "Cast")
-            break;
-        name = node.input(0);
+// Dimensions of tensors, as far as they are known: -1 is any.
+class KnownDimensions {
+public:
+    explicit KnownDimensions(const onnx::GraphProto& graph) {
+        for (const auto& info : graph.value_info())
+            add(infos_, info);
+        for (const auto& info : graph.input())
+            add(inputs_, info);
+        for (const auto& tensor : graph.initializer())
+            constants_.emplace(tensor.name(), &tensor);
+        for (const auto& node : graph.node())
+            for (const std::string& output : node.output())
+                writers_.emplace(output, &node);
     }
-    for (const auto& tensor : graph.initializer())
-        if (tensor.name() == name)
-            return of_constant(tensor);
-    return known(graph.input());
-}
+
+    std::optional<Dimensions> of(std::string name) const {
+        if (const auto said = infos_.find(name); said != infos_.end())
+            return said->second; // which is what inference believes
+        // What keeps the shape is passed over; names are made once and before they are read.
+        for (auto writer = writers_.find(name); writer != writers_.end();
+             writer = writers_.find(name)) {
+            const onnx::NodeProto& node = *writer->second;
+            const onnx::TensorProto* constant = Attributes(node).tensor("value");
+            if (node.op_type() == "Constant" && constant)
+                return of_constant(*constant);
+            if ((node.op_type() != "DequantizeLinear" && node.op_type() != "QuantizeLinear" &&
+                 node.op_type() != "Identity" && node.op_type() != "Cast") ||
+                node.input_size() == 0)
+                break;
+            name = node.input(0);
+        }
+        if (const auto constant = constants_.find(name); constant != constants_.end())
+            return of_constant(*constant->second);
+        if (const auto input = inputs_.find(name); input != inputs_.end())
+            return input->second;
+        return std::nullopt;
+    }
+
+private:
+    using Infos = std::unordered_map<std::string, Dimensions>;
+
+    static void add(Infos& infos, const onnx::ValueInfoProto& info) {
+        if (!info.type().tensor_type().has_shape())
+            return;
+        Dimensions dimensions;
+        for (const auto& dimension : info.type().tensor_type().shape().dim())
+            dimensions.push_back(dimension.has_dim_value() ? dimension.dim_value() : -1);
+        infos.emplace(info.name(), std::move(dimensions));
+    }
+
+    static Dimensions of_constant(const onnx::TensorProto& tensor) {
+        return {tensor.dims().begin(), tensor.dims().end()};
+    }
+
+    Infos infos_, inputs_;
+    std::unordered_map<std::string, const onnx::TensorProto*> constants_;
+    std::unordered_map<std::string, const onnx::NodeProto*> writers_;
+};
 
 // libonnx takes the dimensions of a convolution's weights without looking how many there are, and
 // goes by kernel_shape where it contradicts them.
 void check_weights(const onnx::ModelProto& model, const std::string& path) {
     static const std::map<std::string, int> weights_inputs = {
         {"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}};
-    for (int index = 0; index < model.graph().node_size(); ++index) {
-        const auto& node = model.graph().node(index);
+    const KnownDimensions known(model.graph());
+    for (const auto& node : model.graph().node()) {
         const auto found = weights_inputs.find(node.op_type());
         if (found == weights_inputs.end() || node.input_size() <= found->second)
             continue;
         const std::string& weights = node.input(found->second);
-        const auto dimensions = dimensions_of(model, weights, index);
+        const auto dimensions = known.of(weights);
         if (!dimensions)
             continue;
         const std::string place = "node '" + node.name() + "' (" + node.op_type() + "): ";

@@ -19,6 +19,8 @@
 #include "compiler/onnx/fuse_layer_norm.hpp"
 #include "compiler/onnx/fuse_space_to_depth.hpp"
 #include "compiler/onnx/libonnx.hpp"
+#include "compiler/onnx/old_resizes.hpp"
+#include "compiler/onnx/types.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -160,6 +162,21 @@ void read_external_data(onnx::ModelProto& model, const std::string& path) {
     }
 }
 
+// Of bytes, which become the numbers that they are, the user still gets bytes.
+std::vector<int> types_of_outputs(const onnx::ModelProto& model) {
+    std::vector<int> types;
+    for (const auto& output : model.graph().output())
+        types.push_back(output.type().tensor_type().elem_type());
+    return types;
+}
+
+void set_types_of_outputs(onnx::ModelProto& model, const std::vector<int>& types) {
+    for (std::size_t index = 0; index < types.size(); ++index)
+        if (auto& output = *model.mutable_graph()->mutable_output(static_cast<int>(index));
+            types[index] != onnx::TensorProto::UNDEFINED && output.type().has_tensor_type())
+            output.mutable_type()->mutable_tensor_type()->set_elem_type(types[index]);
+}
+
 } // namespace
 
 onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
@@ -179,13 +196,18 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
         libonnx.check(model);
         check_references(model, path);
         set_input_shapes(model, input_shapes, path);
+        const OldResizes old_resizes(model, opset);
         if (opset < target_opset)
             libonnx.convert(model, target_opset);
+        old_resizes.name_their_rule(model);
+        const std::vector<int> output_types = types_of_outputs(model);
         given = remove_qdq(model, path);
         libonnx.infer_shapes(model);
+        check_types(model, path);
         fuse_layer_norm(model);
         fuse_space_to_depth(model);
         remove_dead_nodes(model);
+        set_types_of_outputs(model, output_types);
     } catch (const std::bad_alloc&) {
         throw CompileError(path, "there is not enough memory for it");
     } catch (const std::length_error&) {

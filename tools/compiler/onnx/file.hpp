@@ -17,7 +17,8 @@ namespace overtake::compiler {
 
 /// Reads `path`, checks it, raises opsets below 13 to 13 (13 to 17 mean the same for every
 /// operator that import knows), sets a symbolic batch to 1, makes a quantised model a float one
-/// with `given` scales, and infers shapes.  Throws CompileError naming the file.
+/// with `given` scales, infers shapes and checks
+/// types.  Throws CompileError naming the file.
 /// `input_shapes` are of inputs by name.
 onnx::ModelProto
 load_onnx(const std::string& path, GivenScales& given,

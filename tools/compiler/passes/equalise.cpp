@@ -75,16 +75,37 @@ public:
     }
 
     void apply() {
-        for (ValueId id = 0; id < graph_.values.size(); ++id)
-            if (root(id) == id && is_free_[id])
-                equalise_group(id);
+        collect_groups();
+        for (const auto& [id, group] : groups_)
+            equalise_group(group);
     }
 
 private:
-    ValueId root(ValueId value) const {
-        while (parent_[value] != value)
-            value = parent_[value];
+    // What belongs to the values of one root, if it is free.
+    struct Group {
+        std::vector<ValueId> values;
+        std::vector<std::size_t> readers, writers; // convolutions, in Graph::nodes
+    };
+
+    ValueId root(ValueId value) {
+        for (; parent_[value] != value; value = parent_[value])
+            parent_[value] = parent_[parent_[value]]; // the way is shorter next time
         return value;
+    }
+
+    void collect_groups() {
+        for (ValueId id = 0; id < graph_.values.size(); ++id)
+            if (is_free_[root(id)])
+                groups_[root(id)].values.push_back(id);
+        for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
+            const Node& node = graph_.nodes[index];
+            if (!node.is<op::Convolution>())
+                continue;
+            if (const auto read = groups_.find(root(node.inputs[0])); read != groups_.end())
+                read->second.readers.push_back(index);
+            if (const auto written = groups_.find(root(node.output)); written != groups_.end())
+                written->second.writers.push_back(index);
+        }
     }
 
     void join() {
@@ -126,12 +147,11 @@ private:
             is_free_[group] = false;
     }
 
-    void equalise_group(ValueId group) {
-        std::vector<double> peaks(graph_.values[group].channels);
-        for (ValueId id = 0; id < graph_.values.size(); ++id)
-            if (root(id) == group)
-                for (std::size_t index = 0; index < peaks.size(); ++index)
-                    peaks[index] = std::max(peaks[index], statistics_[id][index].greatest);
+    void equalise_group(const Group& group) {
+        std::vector<double> peaks(graph_.values[group.values[0]].channels);
+        for (const ValueId id : group.values)
+            for (std::size_t index = 0; index < peaks.size(); ++index)
+                peaks[index] = std::max(peaks[index], statistics_[id][index].greatest);
         const double greatest = *std::ranges::max_element(peaks);
         if (!(greatest > 0))
             return;
@@ -156,13 +176,14 @@ private:
     }
 
     // Of the readers' outputs, as a share of their power; sum over the readers.
-    double expected_error(ValueId group, const std::vector<double>& factors,
+    double expected_error(const Group& group, const std::vector<double>& factors,
                           double greatest) const {
         double sum = 0;
-        for (const Node& node : graph_.nodes)
-            if (const auto* reader = node.as<op::Convolution>();
-                reader && root(node.inputs[0]) == group)
-                sum += expected_error_of(*reader, node.inputs[0], factors, greatest);
+        for (const std::size_t index : group.readers) {
+            const Node& node = graph_.nodes[index];
+            sum +=
+                expected_error_of(*node.as<op::Convolution>(), node.inputs[0], factors, greatest);
+        }
         return sum;
     }
 
@@ -191,19 +212,17 @@ private:
         return signal > 0 ? error / signal : 0;
     }
 
-    void multiply(ValueId group, const std::vector<double>& factors) {
-        for (Node& node : graph_.nodes) {
-            auto* convolution = node.as<op::Convolution>();
-            if (!convolution)
-                continue;
-            std::vector<float>&weights = convolution->weights, &bias = convolution->bias;
-            if (root(node.inputs[0]) == group)
-                for (std::size_t index = 0; index < weights.size(); ++index)
-                    weights[index] = static_cast<float>(
-                        weights[index] /
-                        factors[input_channel(*convolution, factors.size(), index)]);
-            if (root(node.output) != group)
-                continue;
+    void multiply(const Group& group, const std::vector<double>& factors) {
+        for (const std::size_t reader : group.readers) {
+            auto& convolution = *graph_.nodes[reader].as<op::Convolution>();
+            std::vector<float>& weights = convolution.weights;
+            for (std::size_t index = 0; index < weights.size(); ++index)
+                weights[index] = static_cast<float>(
+                    weights[index] / factors[input_channel(convolution, factors.size(), index)]);
+        }
+        for (const std::size_t writer : group.writers) {
+            auto& convolution = *graph_.nodes[writer].as<op::Convolution>();
+            std::vector<float>&weights = convolution.weights, &bias = convolution.bias;
             const std::size_t each = weights.size() / bias.size();
             for (std::size_t index = 0; index < weights.size(); ++index)
                 weights[index] = static_cast<float>(weights[index] * factors[index / each]);
@@ -216,6 +235,7 @@ private:
     std::vector<ValueId> parent_;                  // by value: towards its group's root
     std::vector<bool> is_free_;                    // by root
     std::vector<std::vector<Channel>> statistics_; // by value
+    std::map<ValueId, Group> groups_;              // by root, those that are free
     double sample_count_ = 1;
 };
 

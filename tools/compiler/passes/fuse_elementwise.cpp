@@ -151,21 +151,25 @@ std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& no
 }
 
 // Looks as far back as functions that people write go.
-static ValueId element_root(const Graph& graph, ValueId value, int depth) {
-    const auto writer = std::ranges::find(graph.nodes, value, &Node::output);
-    if (writer == graph.nodes.end() || depth == 0)
+static ValueId element_root(const Graph& graph, ValueId value, const WriterOf& writer_of,
+                            int depth) {
+    const Node* writer = depth == 0 ? nullptr : writer_of(value);
+    if (!writer)
         return value;
+    const auto root_of = [&](std::size_t input) {
+        return element_root(graph, writer->inputs[input], writer_of, depth - 1);
+    };
     if (writer->is<op::Activation>() || uniform_scaling(graph, *writer))
-        return element_root(graph, writer->inputs[0], depth - 1);
+        return root_of(0);
     if (!writer->is<op::Pair>())
         return value;
-    const ValueId left = element_root(graph, writer->inputs[0], depth - 1);
-    return left == element_root(graph, writer->inputs[1], depth - 1) ? left : value;
+    const ValueId left = root_of(0);
+    return left == root_of(1) ? left : value;
 }
 
-ValueId element_root(const Graph& graph, ValueId value) {
+ValueId element_root(const Graph& graph, ValueId value, const WriterOf& writer_of) {
     constexpr int depth = 8;
-    return element_root(graph, value, depth);
+    return element_root(graph, value, writer_of, depth);
 }
 
 void fuse_elementwise(Graph& graph) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "compiler/ir/graph.hpp"
@@ -21,8 +22,11 @@ struct UniformScaling {
 };
 std::optional<UniformScaling> uniform_scaling(const Graph& graph, const Node& node);
 
+/// The node that writes a value; null if none does.
+using WriterOf = std::function<const Node*(ValueId)>;
+
 /// The value that `value` is a function of, element by element; itself if there is none.
-ValueId element_root(const Graph& graph, ValueId value);
+ValueId element_root(const Graph& graph, ValueId value, const WriterOf& writer_of);
 
 /// Whether the node is a depthwise convolution of one tap, whose output is as large as its input.
 bool is_scaling(const Graph& graph, const Node& node);

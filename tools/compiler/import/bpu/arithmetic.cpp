@@ -11,6 +11,7 @@
 
 #include "compiler/import/bpu/pairs.hpp"
 #include "compiler/import/context.hpp"
+#include "compiler/import/nodes.hpp"
 #include "compiler/passes/fuse_elementwise.hpp"
 
 namespace overtake::compiler {
@@ -20,8 +21,9 @@ namespace {
 // 8 bits are too few for the inverse of a tensor, but x / (1 + exp(-x)) becomes one function.
 void quotient(Context& context) {
     const Reference left = variable_input(context, 0), right = variable_input(context, 1);
-    if (!lie_alike(context, left, right) ||
-        element_root(context.graph, left.value) != element_root(context.graph, right.value))
+    const auto writer = [&](ValueId value) { return writer_of(context, value); };
+    if (!lie_alike(context, left, right) || element_root(context.graph, left.value, writer) !=
+                                                element_root(context.graph, right.value, writer))
         refuse(context, "is supported with a constant, or of two functions of one tensor");
     const std::string name = context.node->output(0);
     add_function(context, right, [](float x) { return 1 / x; });

@@ -13,10 +13,12 @@ namespace overtake::compiler {
 void bpu_clip(Context& context) {
     const Reference input = variable_input(context, 0);
     Node node = new_node(context, op::Activation{});
-    if (has_input(context, 1) && float_input(context, 1).size() == 1)
-        node.clamp_low = float_input(context, 1)[0];
-    if (has_input(context, 2) && float_input(context, 2).size() == 1)
-        node.clamp_high = float_input(context, 2)[0];
+    for (const int index : {1, 2})
+        if (has_input(context, index)) {
+            if (float_input(context, index).size() != 1)
+                refuse(context, "its bounds must be single numbers");
+            (index == 1 ? node.clamp_low : node.clamp_high) = float_input(context, index)[0];
+        }
     if (!(node.clamp_low <= node.clamp_high))
         refuse(context, "its minimum is not below its maximum");
     finish_like(context, input, std::move(node));

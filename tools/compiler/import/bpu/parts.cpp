@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/import/attributes.hpp"
 #include "compiler/import/context.hpp"
 #include "compiler/import/nodes.hpp"
 #include "compiler/ir/layout.hpp"
@@ -46,12 +47,12 @@ void add_slice(Context& context, ValueId input, const std::array<Stretch, 3>& st
 Reference joined(Context& context, const std::vector<Reference>& parts, std::size_t axis,
                  const std::string& name) {
     Node node = new_node(context, op::Concat{});
-    Shape shape = parts[0].shape;
-    shape[axis] = 0;
+    std::vector<Shape> shapes;
     for (const Reference& part : parts) {
         node.inputs.push_back(part.value);
-        shape[axis] += part.shape[axis];
+        shapes.push_back(part.shape);
     }
+    const Shape shape = joined_shape(context, shapes, axis);
     node.output = add_value(context, name, shape, value_of(context, parts[0]).order);
     const std::size_t device_axis =
         device_place(context, context.graph.values[node.output], axis).axis;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/import/attributes.hpp"
 #include "compiler/import/bpu/order.hpp"
@@ -51,7 +52,8 @@ std::optional<Positions> nearest_positions(const std::string& mode, const Positi
 
 void bpu_resize(Context& context) {
     const Attributes attributes(*context.node);
-    check_scales(context);
+    const std::vector<float> scales =
+        resize_scales(context, variable_input(context, 0).shape.size());
     const Reference input = image_input(context, 0);
     const Shape shape = output_shape(context);
     const bool is_image = input.shape.size() == 4 && shape.size() == 4;
@@ -63,17 +65,16 @@ void bpu_resize(Context& context) {
         refuse(context, "mode '" + mode + "' is not supported; nearest and linear are");
     const std::string transformation =
         attributes.text("coordinate_transformation_mode", "half_pixel");
-    const std::string rounding = attributes.text("nearest_mode", "round_prefer_floor");
 
     Node node = new_node(context, op::Resize{});
     auto& resize = *node.as<op::Resize>();
     resize.kind = mode == "nearest" ? op::Resize::Kind::nearest : op::Resize::Kind::bilinear;
-    const bool has_scales = is_constant(context, 2) && float_input(context, 2).size() == 4;
     for (std::size_t axis : {2, 3}) {
         const auto inputs = static_cast<std::uint32_t>(input.shape[axis]);
         const auto outputs = static_cast<std::uint32_t>(shape[axis]);
-        const double scale = has_scales ? double{float_input(context, 2)[axis]}
-                                        : static_cast<double>(outputs) / inputs;
+        const double scale =
+            !scales.empty() ? double{scales[axis]} : static_cast<double>(outputs) / inputs;
+        const std::string rounding = rounding_of_resize(context, scale);
         check_scale(context, scale, outputs);
         auto positions = resize_positions(transformation, scale, inputs, outputs);
         if (!positions)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/import/attributes.hpp"
 #include "compiler/import/context.hpp"
 #include "compiler/ir/limits.hpp"
 #include "overtake_isa.h"
@@ -56,7 +57,7 @@ Window read_window(const Context& context, const std::vector<std::int64_t>& kern
     const Attributes attributes(*context.node);
     Window window = read_taps(context, kernel, input.shape);
     auto pads = spatial_attribute(context, "pads", 0, input.shape);
-    const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
+    const std::string auto_pad = auto_pad_of(context);
     const std::int64_t extents[2] = {window.extent_height(), window.extent_width()};
     const std::int64_t strides[2] = {window.stride_height, window.stride_width};
     if (pads.size() != 4)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "compiler/import/attributes.hpp"
 #include "compiler/import/context.hpp"
 #include "compiler/import/cpu/nodes.hpp"
 
@@ -19,17 +20,15 @@ void cpu_concat(Context& context) {
             inputs.push_back(cpu_input(context, index));
     if (inputs.empty())
         refuse(context, "joins nothing");
-    Shape shape = inputs[0].shape;
     const std::size_t axis =
-        axis_of(context, Attributes(*context.node).integer("axis", 0), shape.size());
-    shape[axis] = 0;
+        axis_of(context, Attributes(*context.node).integer("axis", 0), inputs[0].shape.size());
+    std::vector<Shape> shapes;
     bool integer = true;
     for (const Reference& input : inputs) {
-        if (input.shape.size() != shape.size())
-            refuse(context, "its inputs differ in rank");
-        shape[axis] += input.shape[axis];
+        shapes.push_back(input.shape);
         integer = integer && input.integer;
     }
+    const Shape shape = joined_shape(context, shapes, axis);
     Reference result = cpu_node(context, {CpuOpType::concat, {static_cast<std::int64_t>(axis)}, {}},
                                 inputs, shape);
     result.integer = integer;

@@ -59,8 +59,8 @@ std::vector<Tap> resize_taps(const std::string& mode, const std::string& roundin
 // Axis by axis, each output a weighted sum of inputs.
 void cpu_resize(Context& context) {
     const Attributes attributes(*context.node);
-    check_scales(context);
     Reference result = cpu_input(context, 0);
+    const std::vector<float> scales = resize_scales(context, result.shape.size());
     const bool integer = result.integer;
     const Shape shape = output_shape(context);
     const std::string mode = attributes.text("mode", "nearest");
@@ -68,19 +68,14 @@ void cpu_resize(Context& context) {
         attributes.text("coordinate_transformation_mode", "half_pixel");
     if (mode != "nearest" && mode != "linear" && mode != "cubic")
         refuse(context, "mode '" + mode + "' is not supported; nearest, linear and cubic are");
-    const std::string rounding = attributes.text("nearest_mode", "round_prefer_floor");
     const double cubic = double{attributes.real("cubic_coeff_a", -0.75f)};
     const bool exclude = attributes.integer("exclude_outside", 0) != 0;
     if (shape.size() != result.shape.size())
         refuse(context, "input and output differ in rank");
-    std::vector<float> scales;
-    if (is_constant(context, 2))
-        scales = reals_of(constant_input(context, 2));
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         const std::int64_t from = result.shape[axis], to = shape[axis];
-        const double scale = scales.size() == shape.size()
-                                 ? double{scales[axis]}
-                                 : static_cast<double>(to) / static_cast<double>(from);
+        const double scale = !scales.empty() ? double{scales[axis]}
+                                             : static_cast<double>(to) / static_cast<double>(from);
         if (from == to && scale == 1)
             continue;
         check_between(context, {to}, 1, std::int64_t{1} << 24, "its size");
@@ -88,6 +83,7 @@ void cpu_resize(Context& context) {
         const auto positions = resize_positions(transformation, scale, from, to);
         if (!positions)
             refuse(context, "coordinate transformation '" + transformation + "' is not supported");
+        const std::string rounding = rounding_of_resize(context, scale);
         op::Cpu form{CpuOpType::interpolate, {static_cast<std::int64_t>(axis), 0}, {}};
         for (std::int64_t output = 0; output < to; ++output) {
             const double position =

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/import/attributes.hpp"
 #include "compiler/import/context.hpp"
 #include "compiler/ir/limits.hpp"
 
@@ -19,7 +20,7 @@ std::vector<std::int64_t> padding_of(const Context& context,
     const Attributes attributes(*context.node);
     const std::size_t axes = extents.size();
     const auto pads = attributes.integers("pads", std::vector<std::int64_t>(2 * axes, 0));
-    const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
+    const std::string auto_pad = auto_pad_of(context);
     const auto extra = attributes.integers("output_padding", std::vector<std::int64_t>(axes, 0));
     std::vector<std::int64_t> result(axes);
     if (pads.size() != 2 * axes || strides.size() != axes || extra.size() != axes)

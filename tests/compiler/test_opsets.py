@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Operators of older opsets mean what they meant there, in float and compiled."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+from overtake_command import cosine, run, succeed
+from small_models import model, node, save
+
+SCALES = [
+    (1, 1, 2, 2), (1, 1, 3, 1), (1, 1, 1, 2.5), (1, 1, 1.3, 1.7),
+    (1, 1, 0.25, 0.25), (1, 1, 0.6, 0.6), (1, 1, 0.5, 2), (1, 1, 1, 0.4),
+]  # fmt: skip
+
+
+def positions(size, scale):
+    """Where each output lies on the input: before opset 11 there is one rule."""
+    return np.arange(int(np.floor(np.float32(size) * np.float32(scale)))) / np.float64(np.float32(scale))
+
+
+def nearest_axis(x, axis, scale):
+    """Rounds down, and up where it shrinks."""
+    hair = 1e-6
+    at = positions(x.shape[axis], scale)
+    at = np.ceil(at - hair) if scale < 1 else np.floor(at + hair)
+    return x.take(np.clip(at, 0, x.shape[axis] - 1).astype(int), axis)
+
+
+def linear_axis(x, axis, scale):
+    at = np.clip(positions(x.shape[axis], scale), 0, x.shape[axis] - 1)
+    low = np.floor(at).astype(int)
+    high = np.minimum(low + 1, x.shape[axis] - 1)
+    weight = (at - low).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    return x.take(low, axis) * (1 - weight) + x.take(high, axis) * weight
+
+
+def resized(x, mode, scales):
+    for axis, scale in enumerate(scales):
+        x = (nearest_axis if mode == "nearest" else linear_axis)(x, axis, scale)
+    return x
+
+
+def upsample_7(mode, scales, opset=7):
+    nodes = [node("Upsample", ["x"], ["y"], mode=mode, scales=[float(s) for s in scales])]
+    return model(nodes, {"x": (1, 8, 6, 10)}, {"y": (None,) * 4}, opset=opset)
+
+
+def with_input(operator, mode, scales, opset):
+    constants = {"s": np.array(scales, np.float32)}
+    nodes = [node(operator, ["x", "s"], ["y"], mode=mode)]
+    return model(nodes, {"x": (1, 8, 6, 10)}, {"y": (None,) * 4}, constants, opset=opset)
+
+
+class Resizing(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.x = np.random.default_rng(5).normal(size=(1, 8, 6, 10)).astype(np.float32)
+
+    def run_network(self, proto):
+        """In float; and compiled."""
+        path = save(proto, self.folder / "old.onnx")
+        np.save(self.folder / "x.npy", self.x)
+        in_float = run(path, {"x": self.x}, self.folder / "float")["y"]
+        succeed("compile", path, "-q", "--calibration", self.folder / "x.npy")
+        return in_float, run(path.with_suffix(".ovm"), {"x": self.x}, self.folder / "int8")["y"]
+
+    def check(self, proto, mode, scales):
+        wanted = resized(self.x, mode, scales)
+        in_float, in_int8 = self.run_network(proto)
+        np.testing.assert_allclose(in_float, wanted, atol=1e-5)
+        self.assertGreater(cosine(in_int8, wanted), 0.999)
+
+    def test_upsample(self):
+        for scales in [scales for scales in SCALES if min(scales) >= 1]:
+            for mode in ("nearest", "linear"):
+                for opset, proto in ((7, upsample_7(mode, scales)), (8, upsample_7(mode, scales, 8)),
+                                     (9, with_input("Upsample", mode, scales, 9))):  # fmt: skip
+                    with self.subTest(scales=scales, mode=mode, opset=opset):
+                        self.check(proto, mode, scales)
+
+    def test_resize_of_opset_10(self):
+        for scales in SCALES:
+            for mode in ("nearest", "linear"):
+                with self.subTest(scales=scales, mode=mode):
+                    self.check(with_input("Resize", mode, scales, 10), mode, scales)
+
+    def test_resize_of_opset_11_keeps_its_own_rule(self):
+        constants = {"r": np.zeros(0, np.float32), "s": np.array((1, 1, 2, 2), np.float32)}
+        nodes = [node("Resize", ["x", "r", "s"], ["y"], mode="linear")]
+        proto = model(nodes, {"x": (1, 8, 6, 10)}, {"y": (None,) * 4}, constants, opset=11)
+        got, _ = self.run_network(proto)
+        row = self.x[0, 0, 0]
+        np.testing.assert_allclose(got[0, 0, 0, :3], [row[0], row[0] * 0.75 + row[1] * 0.25,
+                                                      row[0] * 0.25 + row[1] * 0.75], atol=1e-5)  # fmt: skip
+
+
+if __name__ == "__main__":
+    unittest.main()
