@@ -81,11 +81,11 @@ public:
 
     /// Into the entered segment what the value is in float, rounded.
     void write_here(ValueId id, const std::vector<float>& data) {
-        const Place& place = segment_->places[id];
         if (graph_.values[id].is_constant())
             return; // lies among the weights
         if (graph_.values[id].user_type == UserType::nv12)
             return write_picture(id, data);
+        const Place& place = segment_->places.at(id);
         const Quantisation& quantisation = quantised_.values[id];
         visit(id, place, static_cast<std::uint8_t*>(regions_[place.region].base) + place.offset,
               [&](std::uint8_t& element, std::size_t index) {
