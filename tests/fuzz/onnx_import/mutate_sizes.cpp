@@ -205,9 +205,12 @@ private:
         if (below_(8) == 0)
             return;
         graph_.clear_value_info();
+        // Of outputs there has to be a shape, but its sizes may be any.
         for (auto& output : *graph_.mutable_output())
-            if (output.type().has_tensor_type())
-                output.mutable_type()->mutable_tensor_type()->clear_shape();
+            if (output.type().tensor_type().has_shape())
+                for (auto& dimension :
+                     *output.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim())
+                    dimension.clear_value();
     }
 
     onnx::GraphProto& graph_;
