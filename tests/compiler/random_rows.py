@@ -73,6 +73,21 @@ def gelu(graph, source, shape):
         graph.node("Mul", [scaled, raised], shape)
 
 
+def masked(graph, scores, shape):
+    """Scores, some of which are driven towards minus infinity: by rank or in whole columns, by
+    addition or by choice. Every row sees its first column."""
+    rows = shape[-1]
+    seen = np.tri(rows) if graph.chance(0.5) else np.ones((1, rows)) * (graph.normal(rows) > -0.5)
+    seen[..., 0] = 1
+    least = graph.pick(-100.0, -1e4, -1e9, np.finfo(np.float32).min)
+    if graph.chance(0.3):
+        operands = [graph.constant(seen, bool), scores, graph.constant(np.array(least))]
+        return graph.node("Where", operands, shape)
+    mask = graph.constant(np.where(seen, 0, least))
+    operands = [scores, mask] if graph.chance(0.7) else [mask, scores]
+    return graph.node("Add", operands, shape)
+
+
 def attention(graph, source, shape):
     """Scores of rows with rows, softmax, and the sum they weigh; with heads or without."""
     rows, width = shape[1], shape[2]
@@ -96,6 +111,8 @@ def attention(graph, source, shape):
     scores = graph.node("MatMul", [query, key], (*outer, rows, rows))
     factor = graph.constant(np.array(1 / np.sqrt(each)))
     scores = graph.node("Mul", [scores, factor], (*outer, rows, rows))
+    if graph.chance(0.4):
+        scores = masked(graph, scores, (*outer, rows, rows))
     weights = graph.node("Softmax", [scores], (*outer, rows, rows), axis=-1)
     mixed = graph.node("MatMul", [weights, value], (*outer, rows, each))
     if heads > 1:

@@ -240,6 +240,35 @@ class Masks(unittest.TestCase):
         self.assertIn("sum", placed(path, "BPU"))
         self.assertGreater(cosine(got["p"], wanted["p"]), 0.99)
 
+    def test_an_input_that_masks_scores_and_features_is_exact_for_the_scores(self):
+        nodes = [
+            node("Mul", ["y", "mask"], ["kept"]),
+            node("Conv", ["kept", "v"], ["z"], name="other"),
+            node("Sub", ["one", "mask"], ["hidden"]),
+            node("Mul", ["hidden", "least"], ["additive"], name="additive"),
+            node("Add", ["y", "additive"], ["sum"]),
+            node("Softmax", ["sum"], ["p"], axis=3),
+        ]
+        constants = {"one": np.float32(1), "least": np.float32(masked.FLOAT_MIN)}
+        constants["v"] = self.features(2, 6, 1, 1)
+        mask = (np.arange(8) < 5).astype(np.float32).reshape(1, 1, 1, 8)
+        inputs = {"x": self.features(1, 4, 3, 8), "mask": mask}
+        outputs = {"p": (1, 6, 3, 8), "z": (1, 2, 3, 8)}
+        path, got, wanted = self.check(nodes, inputs, outputs, constants)
+        self.assertGreater(cosine(got["p"], wanted["p"]), 0.999)
+        self.assertIn("other", placed(path, "BPU"))
+
+    def test_features_that_are_added_before_softmax_stay_on_the_device(self):
+        nodes = [
+            node("Conv", ["x", "v"], ["other"], name="second"),
+            node("Add", ["x", "other"], ["sum"]), node("Softmax", ["sum"], ["p"], axis=3),
+        ]  # fmt: skip
+        x = self.features(1, 4, 3, 8)
+        constants = {"v": self.features(4, 4, 1, 1)}
+        path, _, _ = self.check(nodes, {"x": x}, {"p": x.shape}, constants)
+        (tensor,) = info(path)["inputs"]
+        self.assertTrue(tensor["on_device"])
+
     def test_what_masks_nothing_stays_on_the_device(self):
         shape = (1, 6, 3, 8)
         bias = self.features(1, 1, 3, 8)

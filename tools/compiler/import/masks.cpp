@@ -191,7 +191,7 @@ private:
             return adds(node) && !from.is_computed &&
                    (takes_all || from.greatest_constant >= least_mask);
         if (scales(node)) // what a feature makes of it is a mask
-            return takes_all && from.greatest_constant >= least_factor;
+            return takes_all && node.op_type() == "Mul" && from.greatest_constant >= least_factor;
         // One number bounds a mask, or all the same there is none.
         const bool is_tensor = element_count(constant(input)->shape) > 1;
         return (adds(node) || (bounds(node) && is_tensor)) &&
@@ -255,7 +255,13 @@ private:
     std::set<int> taken_;
 };
 
-// Values that the CPU makes and that both it and the device read.
+// Whether the device computes features of what it reads there.
+bool is_computing(const Node& node) {
+    return node.is<op::Convolution>() || node.is<op::MatrixProduct>() || node.is<op::Pool>();
+}
+
+// Values that the CPU makes and that both it and the device read.  The model's inputs count as well
+// where they are masks and no features.
 std::vector<bool> shared_values(const Graph& graph) {
     std::vector<bool> on_cpu(graph.values.size()), on_device(graph.values.size()),
         of_device(graph.values.size());
@@ -263,8 +269,11 @@ std::vector<bool> shared_values(const Graph& graph) {
         on_cpu[output] = true;
     for (const Node& node : graph.nodes) {
         of_device[node.output] = node.on_bpu();
-        for (ValueId input : node.inputs)
+        for (ValueId input : node.inputs) {
             (node.on_bpu() ? on_device : on_cpu)[input] = true;
+            if (is_computing(node) && std::ranges::count(graph.inputs, input) > 0)
+                of_device[input] = true;
+        }
     }
     for (ValueId value = 0; value < graph.values.size(); ++value)
         on_cpu[value] = on_cpu[value] && on_device[value] && !of_device[value];
