@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <set>
 #include <span>
+#include <string>
 
 #include "compiler/file/compare.hpp"
 #include "compiler/file/write.hpp"
@@ -15,9 +17,11 @@
 #include "compiler/passes/equalise.hpp"
 #include "compiler/passes/fold.hpp"
 #include "compiler/passes/order_segments.hpp"
+#include "compiler/passes/widen_weights.hpp"
 #include "compiler/profile.hpp"
 #include "compiler/quantise/best_method.hpp"
 #include "compiler/quantise/concat_scales.hpp"
+#include "compiler/quantise/given_scales.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -53,13 +57,49 @@ auto naming_the_model(const std::string& model, const Step& step) {
     }
 }
 
-// Whether the model is quantised as it comes, and not only given bytes.
-bool gives_scales(const Graph& graph) {
-    const auto is_given = [](const Value& value) { return value.given.has_value(); };
-    const auto all = std::ranges::count_if(graph.values, is_given);
-    const auto inputs =
-        std::ranges::count_if(graph.inputs, [&](ValueId id) { return is_given(graph.values[id]); });
-    return inputs == std::ssize(graph.inputs) && all > inputs;
+// Folded, and with the scales that follow from those that the model gives.
+void prepare(Graph& graph) {
+    fold(graph);
+    if (!graph.comes_quantised)
+        return;
+    widen_weights(graph);
+    spread_given_scales(graph);
+}
+
+// "5 nodes ('a', 'b', 'c', ...)"
+std::string listed(const std::set<std::string>& names) {
+    constexpr std::size_t most = 3;
+    std::string list;
+    std::size_t count = 0;
+    for (const std::string& name : names)
+        if (count++ < most)
+            list += (list.empty() ? "'" : ", '") + name + "'";
+    return std::to_string(count) + (count == 1 ? " node (" : " nodes (") + list +
+           (count > most ? ", ...)" : ")");
+}
+
+// Imports the model.  One that comes quantised leaves to the CPU, in float, what has no scale in
+// the model, unless there are samples to choose one by.
+Graph import_model(const CompileOptions& options) {
+    ImportOptions import = options.import;
+    for (;;) {
+        Graph graph = import_onnx(options.model, import);
+        if (!graph.comes_quantised || !options.calibration.empty())
+            return graph;
+        Graph prepared = graph;
+        std::vector<InputOptions> inputs = options.inputs;
+        naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
+        prepare(prepared);
+        const std::size_t before = import.keep_on_cpu.size();
+        import.keep_on_cpu.merge(nodes_without_scales(prepared));
+        if (import.keep_on_cpu.size() > before)
+            continue;
+        if (before > 0 && options.warn)
+            options.warn(options.model + ": the model gives no scales for " +
+                         listed(import.keep_on_cpu) +
+                         ", which run on the CPU in float; --calibration chooses scales for them");
+        return graph;
+    }
 }
 
 // Of large inputs fewer, as long as there is one.
@@ -150,11 +190,11 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                            "is not 0 (off) or 1000..4294967295 microseconds");
     const std::shared_ptr<const DeviceProfile> device = find_profile(options.profile);
     const ovt_profile& profile = device->numbers;
-    Graph imported = import_onnx(options.model, options.import);
-    const bool comes_quantised = gives_scales(imported);
+    Graph imported = import_model(options);
+    const bool comes_quantised = imported.comes_quantised;
     std::vector<InputOptions> inputs = options.inputs;
     naming_the_model(options.model, [&] { apply_input_options(imported, inputs); });
-    fold(imported);
+    prepare(imported);
     order_segments(imported);
     naming_the_model(options.model, [&] { check_sizes(imported); });
     const Samples samples = samples_for(imported, inputs, comes_quantised, options);

@@ -68,7 +68,10 @@ Placement import_node(Context& context, const Mark before, bool is_better_on_cpu
         return std::ranges::find(names, node_name(context)) != names.end();
     };
     const bool wants_bpu = named(context.options.run_on_bpu);
-    const bool wants_cpu = named(context.options.run_on_cpu) || (is_better_on_cpu && !wants_bpu);
+    const bool wants_cpu =
+        named(context.options.run_on_cpu) ||
+        (!wants_bpu &&
+         (is_better_on_cpu || context.options.keep_on_cpu.contains(node_name(context))));
     std::optional<std::string> refusal;
     if (row.bpu && !has_integers(context) && !(wants_cpu && row.cpu)) {
         refusal = refusal_of([&] { row.bpu(context); });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace overtake::compiler {
 struct ImportOptions {
     std::vector<std::string> run_on_cpu; ///< names of nodes that the CPU shall run
     std::vector<std::string> run_on_bpu; ///< names of nodes that are refused if the device cannot
+    std::set<std::string> keep_on_cpu;   ///< the same as run_on_cpu; names may be unknown
     std::map<std::string, std::vector<std::int64_t>> input_shapes; ///< of inputs by name
     std::uint64_t most_elements = max_elements; ///< of a tensor; the runtime takes no more
 };

@@ -8,6 +8,7 @@
 
 #include "compiler/import/bpu/order.hpp"
 #include "compiler/import/cpu/nodes.hpp"
+#include "compiler/import/cpu/round.hpp"
 #include "compiler/import/nodes.hpp"
 #include "compiler/ir/error.hpp"
 
@@ -18,8 +19,13 @@ namespace {
 void read_constants(Context& context) {
     if (context.model.graph().sparse_initializer_size() > 0)
         throw CompileError(context.path, "sparse constants are not supported; export dense ones");
-    for (const auto& tensor : context.model.graph().initializer())
-        context.constants[tensor.name()] = read_constant(tensor, context.path);
+    for (const auto& tensor : context.model.graph().initializer()) {
+        Constant& constant = context.constants[tensor.name()];
+        constant = read_constant(tensor, context.path);
+        if (const auto found = context.given.constants.find(tensor.name());
+            found != context.given.constants.end())
+            constant.given = found->second;
+    }
 }
 
 bool is_empty(const onnx::ValueInfoProto& info) {
@@ -114,8 +120,27 @@ ValueId value_of_output(Context& context) {
     return id;
 }
 
+// What only the CPU reads: inputs that the model rounds first thing, and what the CPU writes.
+Roundings roundings_on_cpu(const Context& context) {
+    Roundings result;
+    for (ValueId input : context.graph.inputs) {
+        const auto found = context.given.tensors.find(context.graph.values[input].name);
+        if (found != context.given.tensors.end() && !is_on_device(context, input) &&
+            !context.given.bytes.contains(found->first))
+            result.emplace_back(input, found->second);
+    }
+    for (const Node& node : context.graph.nodes) {
+        const std::string& name = context.graph.values[node.output].name;
+        if (!node.on_bpu() && !is_on_device(context, node.output) &&
+            context.given.rounded.contains(name))
+            result.emplace_back(node.output, context.given.tensors.at(name));
+    }
+    return result;
+}
+
 void apply_given_tensors(Context& context) {
     Graph& graph = context.graph;
+    graph.comes_quantised = context.given.is_quantised;
     for (Value& value : graph.values)
         if (const auto found = context.given.tensors.find(value.name);
             found != context.given.tensors.end())
@@ -168,6 +193,7 @@ void read_outputs(Context& context) {
     onnx::NodeProto identity;
     identity.set_op_type("Identity");
     context.node = &identity;
+    const Roundings roundings = roundings_on_cpu(context); // before outputs take other names
     for (const auto& output : context.model.graph().output()) {
         identity.set_name(output.name());
         identity.clear_input();
@@ -181,6 +207,7 @@ void read_outputs(Context& context) {
         context.graph.outputs.push_back(id);
     }
     apply_given_tensors(context);
+    round_on_cpu(context.graph, roundings);
 }
 
 } // namespace overtake::compiler

@@ -30,10 +30,16 @@ void apply_given_weights(const Context& context, op::Convolution& convolution) {
     const auto found = context.given.weights.find(context.node->input(1));
     if (found == context.given.weights.end())
         return;
-    if (found->second.size() == convolution.bias.size())
-        convolution.weight_scales = found->second;
-    else if (found->second.size() == 1)
-        convolution.weight_scales.assign(convolution.bias.size(), found->second[0]);
+    // Those of a transposed convolution are along the outputs of one group.
+    const std::vector<float>& scales = found->second;
+    const bool repeats = context.node->op_type() == "ConvTranspose" && !scales.empty() &&
+                         convolution.bias.size() % scales.size() == 0;
+    if (!repeats && scales.size() != 1 && scales.size() != convolution.bias.size())
+        return;
+    const float factor =
+        context.node->op_type() == "Gemm" ? Attributes(*context.node).real("alpha", 1) : 1;
+    for (std::size_t output = 0; output < convolution.bias.size(); ++output)
+        convolution.weight_scales.push_back(scales[output % scales.size()] * std::abs(factor));
 }
 
 // One node more, or one less.

@@ -110,6 +110,7 @@ struct Graph {
     std::vector<Node> nodes;
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
+    bool comes_quantised = false; ///< the model has operators that quantise
 };
 
 /// Whether the node only moves elements, so that its output means what its first input means.

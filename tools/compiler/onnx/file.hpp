@@ -29,6 +29,7 @@ struct Constant {
     std::vector<std::int64_t> shape;
     std::vector<float> floats;
     std::vector<std::int64_t> integers;
+    std::optional<Quantisation> given = std::nullopt; // what the model's own bytes of it mean
 };
 
 /// Takes tensors of numbers stored in the file itself: reals become float32, integers and truth

@@ -2,6 +2,7 @@
 #include "compiler/onnx/qdq_nodes.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 
@@ -14,6 +15,14 @@ using onnx::TensorProto;
 
 bool is_byte(int type) {
     return type == TensorProto::INT8 || type == TensorProto::UINT8;
+}
+
+static std::string type_name(int type) {
+    if (!TensorProto::DataType_IsValid(type))
+        return "of type " + std::to_string(type);
+    std::string name = TensorProto::DataType_Name(static_cast<TensorProto::DataType>(type));
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    return name;
 }
 
 QdqNodes::QdqNodes(const onnx::GraphProto& graph, const std::string& path) : path_(path) {
@@ -82,7 +91,8 @@ Integers QdqNodes::integers(const TensorProto& tensor) const {
     else if (tensor.data_type() == TensorProto::INT32)
         fill(std::int32_t{});
     else
-        refuse("constant '" + tensor.name() + "' is none of int8, uint8, int32");
+        refuse("constant '" + tensor.name() + "' is " + type_name(tensor.data_type()) +
+               "; quantised tensors are int8 or uint8, and biases int32");
     return result;
 }
 
@@ -120,10 +130,25 @@ Quantisation QdqNodes::activation(int scale_index, int otherwise) const {
         refuse("a tensor that is computed has one scale for each channel; quantise it with "
                "one for all");
     const Integers zero = zero_points(scale_index, 1, otherwise);
-    if (!is_byte(zero.type))
-        refuse("quantises to something else than 8 bits");
+    check_type(zero.type);
     const int shift = zero.type == TensorProto::UINT8 ? 128 : 0;
     return {positive(scale[0]), zero.data[0] - shift};
+}
+
+void QdqNodes::check_type(int type) const {
+    if (!is_byte(type))
+        refuse("quantises to " + type_name(type) + "; only int8 and uint8 are supported");
+}
+
+int QdqNodes::output_type() const {
+    const auto type = static_cast<int>(attribute("output_dtype", 0));
+    return type == 0 ? int{TensorProto::UINT8} : type;
+}
+
+void QdqNodes::check_blocks() const {
+    if (attribute("block_size", 0) != 0)
+        refuse("has a scale for each block (block_size); quantise with one for each tensor or "
+               "output channel");
 }
 
 std::int64_t QdqNodes::attribute(const char* name, std::int64_t otherwise) const {
@@ -137,6 +162,13 @@ float QdqNodes::real_attribute(const char* name, float otherwise) const {
     for (const auto& given : node_->attribute())
         if (given.name() == name)
             return given.f();
+    return otherwise;
+}
+
+std::string QdqNodes::text_attribute(const char* name, const char* otherwise) const {
+    for (const auto& given : node_->attribute())
+        if (given.name() == name)
+            return given.s();
     return otherwise;
 }
 
@@ -175,9 +207,8 @@ void QdqNodes::fold_quantised_constant() {
         refuse("quantises a constant that is not float32");
     const std::vector<float> data = elements<float>(tensor, tensor.float_data());
     const std::vector<float> scales = floats(1);
-    const Integers zeros = zero_points(1, scales.size(), TensorProto::UINT8);
-    if (!is_byte(zeros.type))
-        refuse("quantises to something else than 8 bits");
+    const Integers zeros = zero_points(1, scales.size(), output_type());
+    check_type(zeros.type);
     Integers result{zeros.type, {tensor.dims().begin(), tensor.dims().end()}, {}};
     const std::size_t inner =
         scales.size() == 1 ? 1 : inner_size(result.shape, scales.size(), attribute("axis", 1));

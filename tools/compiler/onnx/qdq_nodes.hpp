@@ -37,6 +37,7 @@ protected:
     const std::string& input(int index) const;
     std::int64_t attribute(const char* name, std::int64_t otherwise) const;
     float real_attribute(const char* name, float otherwise) const;
+    std::string text_attribute(const char* name, const char* otherwise) const;
     std::vector<float> floats(int index) const;
 
     /// The constant tensor of this name as it stands in the model, or nothing.
@@ -51,6 +52,11 @@ protected:
     /// The numbers that a constant stands for; several scales are along `axis`.
     std::vector<float> dequantised(const Integers& constant, int scale_index,
                                    std::int64_t axis) const;
+    /// What a QuantizeLinear without a zero point makes.
+    int output_type() const;
+    /// These refuse what the device has no form for.
+    void check_type(int type) const;
+    void check_blocks() const;
     /// The node is a QuantizeLinear of a constant: its output is one of integers from now on.
     void fold_quantised_constant();
 

@@ -48,11 +48,6 @@ bool moves_elements(const std::string& type) {
     return types.contains(type);
 }
 
-// And those that keep to the range of their first input.
-bool keeps_range(const std::string& type) {
-    return moves_elements(type) || type == "Resize";
-}
-
 class Remover : QdqNodes {
 public:
     Remover(onnx::ModelProto& model, const std::string& path)
@@ -62,7 +57,8 @@ public:
         for (const auto& input : graph_.input())
             if (!constant(input.name()))
                 read_input(input);
-        if (!is_quantised() && raw_.empty())
+        scales_.is_quantised = is_quantised();
+        if (!scales_.is_quantised && raw_.empty())
             return {};
         for (const NodeProto& node : graph_.node()) {
             node_ = &node;
@@ -144,6 +140,8 @@ private:
         for (const std::string& output : node_->output()) {
             if (kept)
                 mark(output, *kept);
+            if (kept && !moves_elements(node.op_type()))
+                scales_.rounded.insert(output);
             if (raw != node_->input().end())
                 raw_[output] = raw_.at(*raw);
         }
@@ -153,11 +151,16 @@ private:
     }
 
     // What the output means if it means what the inputs do.
-    std::optional<Quantisation> kept_quantisation() const {
-        if (node_->input_size() == 0 || !keeps_range(node_->op_type()) ||
+    std::optional<Quantisation> kept_quantisation() {
+        const bool is_resize = node_->op_type() == "Resize";
+        if (node_->input_size() == 0 || (!moves_elements(node_->op_type()) && !is_resize) ||
             !quantised(node_->input(0)))
             return std::nullopt;
         const Quantisation first = *quantised(node_->input(0));
+        // What lies between elements is rounded, so the model has to say so.
+        if (is_resize && text_attribute("mode", "nearest") != "nearest" &&
+            !is_only_quantised_as(node_->output(0), first))
+            return std::nullopt;
         if (node_->op_type() == "Concat")
             for (const std::string& name : node_->input())
                 if (!quantised(name) || *quantised(name) != first)
@@ -185,8 +188,11 @@ private:
     void dequantise_constant(const std::string& name, const Integers& constant, int scale_index,
                              std::int64_t axis) {
         add_float_constant(name, constant.shape, dequantised(constant, scale_index, axis));
-        if (is_byte(constant.type))
-            scales_.weights[name] = floats(scale_index);
+        if (!is_byte(constant.type))
+            return;
+        scales_.weights[name] = floats(scale_index);
+        if (scales_.weights[name].size() == 1)
+            scales_.constants[name] = activation(scale_index, constant.type);
     }
 
     // Bytes that become numbers of another type.
@@ -206,20 +212,21 @@ private:
             node_ = &node;
             if (std::ranges::count(node.input(), source) == 0 || node.op_type() == "Shape")
                 continue;
-            is_only =
-                is_only && node.op_type() == "QuantizeLinear" && activation(1) == quantisation;
+            is_only = is_only && node.op_type() == "QuantizeLinear" &&
+                      activation(1, output_type()) == quantisation;
         }
         node_ = here;
         return is_only;
     }
 
     void quantize() {
+        check_blocks();
         if (constant(input(0)))
             return fold_quantised_constant();
-        const Quantisation quantisation = activation(1);
+        const Quantisation quantisation = activation(1, output_type());
         const std::string source = real_name(input(0));
         const std::string& target = node_->output(0);
-        raw_[target] = zero_points(1, 1, TensorProto::UINT8).type;
+        raw_[target] = zero_points(1, 1, output_type()).type;
         // An input that is quantised first thing need not be anything else.
         if (inputs_.contains(source) && !quantised_.contains(source) &&
             is_only_quantised_as(source, quantisation))
@@ -244,9 +251,11 @@ private:
         clip.add_output(target);
         nodes_.push_back(std::move(clip));
         mark(target, quantisation);
+        scales_.rounded.insert(target);
     }
 
     void dequantize() {
+        check_blocks();
         const std::string& target = node_->output(0);
         if (const auto constant = integer_constant(input(0)))
             return dequantise_constant(target, *constant, 1, attribute("axis", 1));
@@ -259,7 +268,10 @@ private:
         const std::string name = real_name(input(index));
         if (raw == raw_.end() || !quantised(name))
             refuse("input '" + name + "' is not a quantised tensor");
-        return read_as(name, activation(index + 1, raw->second));
+        const Quantisation read = activation(index + 1, raw->second);
+        if (zero_points(index + 1, 1, raw->second).type != raw->second)
+            refuse("its zero point is not of the type of input '" + name + "'");
+        return read_as(name, read);
     }
 
     // The tensor whose bytes are those of `name` and mean what `read` says: itself, or another.
@@ -275,6 +287,7 @@ private:
         const std::string moved = add_step("Sub", name, offset, 0, result + ":moved");
         add_step("Mul", moved, read.scale / made.scale, 0, result);
         mark(result, read);
+        scales_.rounded.insert(result); // of what float32 adds to it
         return result;
     }
 
@@ -383,6 +396,8 @@ private:
             if (source == name) {
                 source = renamed_[name] = name + ":real";
                 mark(source, quantised_.at(name));
+                if (scales_.rounded.erase(name) > 0)
+                    scales_.rounded.insert(source);
                 for (NodeProto& node : nodes_)
                     for (auto* names : {node.mutable_input(), node.mutable_output()})
                         std::ranges::replace(*names, name, source);

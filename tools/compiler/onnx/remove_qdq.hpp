@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,11 @@ namespace overtake::compiler {
 struct GivenScales {
     std::map<std::string, Quantisation> tensors;
     std::map<std::string, std::vector<float>> weights; ///< constants; one scale, or one a channel
+
+    std::map<std::string, Quantisation> constants; ///< of bytes with one scale for all
+    std::set<std::string> rounded; ///< tensors that the model rounds here, and not before
+
+    bool is_quantised = false; ///< the model has operators that quantise
 
     /// Inputs of the model that are bytes, whether unsigned.
     std::map<std::string, bool> bytes;

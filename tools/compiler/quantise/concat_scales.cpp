@@ -71,6 +71,7 @@ private:
             requantise.output = graph_.values.size();
             Value value = graph_.values[input];
             value.name = requantise.name;
+            value.constant.clear(); // what the instruction makes of a constant is none
             graph_.values.push_back(std::move(value));
             quantisations_.push_back(wanted);
             input = requantise.output;

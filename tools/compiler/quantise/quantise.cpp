@@ -252,6 +252,14 @@ int Quantisation::nearest(float real) const {
     return overtake::quantise(real, scale, static_cast<float>(zero_point));
 }
 
+bool has_exact_weights(const op::Convolution& convolution, float input_scale) {
+    const std::size_t each = convolution.weights.size() / convolution.bias.size();
+    for (std::size_t channel = 0; channel < convolution.bias.size(); ++channel)
+        if (each > 1 && !given_weight_scale(convolution, channel, each, input_scale))
+            return false;
+    return true;
+}
+
 FixedScale fixed_scale(double real) {
     int exponent = 0;
     const float mantissa = std::frexp(static_cast<float>(real), &exponent);

@@ -43,6 +43,11 @@ struct QuantisedGraph {
 std::vector<Quantisation> choose_quantisations(const Graph& graph,
                                                const std::vector<Range>& ranges);
 
+/// Whether the weights are whole multiples of the scales that the model gives, as 8 bits hold them,
+/// and no input of that scale can make an accumulator overflow; a single weight for each output
+/// always is.
+bool has_exact_weights(const op::Convolution& convolution, float input_scale);
+
 /// Mean of each channel, by ValueId; empty where none is known.
 using ChannelMeans = std::vector<std::vector<double>>;
 

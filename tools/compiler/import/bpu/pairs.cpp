@@ -50,6 +50,7 @@ ValueId device_constant(Context& context, const Constant& constant, const Shape&
     Value value = laid_out(
         context, node_name(context) + ":constant" + std::to_string(context.parts++), to, order);
     value.constant.resize(value.elements());
+    value.given = constant.given;
     for (std::size_t index = 0; index < value.constant.size(); ++index) {
         std::size_t rest = index, source = 0, step = 1;
         for (std::size_t axis = to.size(); axis-- > 0;) {
