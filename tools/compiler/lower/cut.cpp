@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/ir/limits.hpp"
 #include "compiler/lower/memory_plan.hpp"
 
 namespace overtake::compiler {
