@@ -41,7 +41,7 @@ bool touched(const Record& record, const Record& as_released) {
 class Host {
 public:
     explicit Host(const Case& of)
-        : case_(of), random_(of.faults.seed), unfinished_(of.cores(), 0), firmware_(of),
+        : case_(of), random_(of.faults.seed), firmware_(of), unfinished_(of.cores(), 0),
           fc_checker_(of),
           task_checker_(of, [this](std::uint32_t core) { return unfinished_[core - 1]; }) {
         if (of.task_level)
