@@ -30,7 +30,7 @@ void use_one_thread() {
 }
 
 dnnl::memory::dims image(const Value& value) {
-    return {1, value.channels, value.height, value.width};
+    return {value.batch, value.channels, value.height, value.width};
 }
 
 Tag tag_of(const Value& value) {
@@ -157,7 +157,7 @@ void FloatExecutor::run_node(std::size_t index) {
         std::vector<FloatTensor> inputs;
         for (ValueId input : node.inputs)
             inputs.push_back({graph_.values[input], values_[input]});
-        run_float(node, inputs, graph_.values[node.output], out);
+        run_float(node, images_of(graph_, node), inputs, graph_.values[node.output], out);
     }
     if (node.is_clamped())
         for (float& element : out)

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler/lower/memory_plan.hpp"
+#include "compiler/ir/limits.hpp"
 
 namespace overtake::compiler {
 namespace {
