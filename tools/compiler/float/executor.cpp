@@ -30,7 +30,7 @@ void use_one_thread() {
 }
 
 dnnl::memory::dims image(const Value& value) {
-    return {value.batch, value.channels, value.height, value.width};
+    return {1, value.channels, value.height, value.width};
 }
 
 Tag tag_of(const Value& value) {
@@ -98,10 +98,17 @@ struct FloatExecutor::Convolution {
         std::ranges::copy(convolution.bias, static_cast<float*>(bias.get_data_handle()));
     }
 
-    void run(const std::vector<float>& in, std::vector<float>& out) {
+    // Image by image: oneDNN may add in another order for several at once.
+    void run(const std::vector<float>& in, std::vector<float>& out, std::uint32_t images) {
+        for (std::size_t image = 0; image < images; ++image)
+            run_image(in.data() + image * (in.size() / images),
+                      out.data() + image * (out.size() / images));
+    }
+
+    void run_image(const float* in, float* out) {
         dnnl::stream stream(engine());
-        dnnl::memory given(user_source, engine(), const_cast<float*>(in.data()));
-        dnnl::memory wanted(user_target, engine(), out.data());
+        dnnl::memory given(user_source, engine(), const_cast<float*>(in));
+        dnnl::memory wanted(user_target, engine(), out);
         dnnl::reorder(given, source).execute(stream, given, source);
         primitive.execute(stream, {{DNNL_ARG_SRC, source},
                                    {DNNL_ARG_WEIGHTS, weights},
@@ -150,7 +157,7 @@ void FloatExecutor::run_node(std::size_t index) {
     const Node& node = graph_.nodes[index];
     std::vector<float>& out = values_[node.output];
     if (convolutions_[index]) {
-        convolutions_[index]->run(values_[node.inputs[0]], out);
+        convolutions_[index]->run(values_[node.inputs[0]], out, images_of(graph_, node));
     } else if (kernels_[index]) {
         kernels_[index](inputs_of(node), out);
     } else {
