@@ -41,10 +41,10 @@ def _device_view(tensor, buffer):
         return np.lib.stride_tricks.as_strided(
             bytes_, sizes, (tensor.row_stride, tensor.pixel_stride, 1)
         )
-    sizes = (tensor.channels, tensor.height, tensor.width)
-    return np.lib.stride_tricks.as_strided(
-        bytes_, sizes, (1, tensor.row_stride, tensor.pixel_stride)
-    )
+    image = tensor.channels * tensor.height * tensor.width
+    sizes = (int(np.prod(tensor.shape)) // image, tensor.channels, tensor.height, tensor.width)
+    strides = (tensor.height * tensor.row_stride, 1, tensor.row_stride, tensor.pixel_stride)
+    return np.lib.stride_tricks.as_strided(bytes_, sizes, strides)
 
 
 def _to_device(tensor, q):

@@ -200,6 +200,14 @@ const SpoiltField spoilt_fields[] = {
      [](ModelSpec& m) {
          m.tensors[1].shape = {1, 3, 5, 4};
      }},
+    {"tensors[1].shape: [2, 3, 5, 4] is not 4x5x3 (height, width, channels) of one sample",
+     [](ModelSpec& m) {
+         m.tensors[1].shape = {2, 3, 5, 4};
+     }},
+    {"tensors[1].bytes: 160, but its last element ends at 320",
+     [](ModelSpec& m) {
+         m.tensors[1].shape = {2, 3, 4, 5};
+     }},
     {"tensors[1].shape: a dimension is 0",
      [](ModelSpec& m) {
          m.tensors[1].shape = {1, 3, 0, 5};

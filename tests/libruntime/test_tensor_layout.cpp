@@ -67,6 +67,31 @@ TEST_P(TensorLayout, ComesBackAsItWent) {
     EXPECT_EQ(returned, values);
 }
 
+TEST(TensorLayoutOfABatch, ImagesLieOneBehindTheOther) {
+    constexpr std::size_t images = 3, image_elements = 24, image_bytes = 64;
+    Tensor tensor = tensor_of(Order::planes);
+    tensor.shape.insert(tensor.shape.begin(), images);
+    tensor.bytes = images * image_bytes;
+    std::vector<float> values(images * image_elements);
+    std::iota(values.begin(), values.end(), -30.0f);
+    std::vector<std::byte> bytes(tensor.bytes);
+    to_device(tensor, values, bytes);
+    for (std::size_t image = 0; image < images; image++)
+        for (std::size_t y = 0; y < 2; y++)
+            for (std::size_t x = 0; x < 3; x++)
+                for (std::size_t c = 0; c < 4; c++) {
+                    const std::size_t place = image * image_bytes + y * 32 + x * 8 + c;
+                    const std::size_t index =
+                        image * image_elements + index_of(Order::planes, y, x, c);
+                    EXPECT_EQ(0.5f * static_cast<float>(static_cast<std::int8_t>(bytes[place]) + 3),
+                              values[index])
+                        << image << ", " << y << ", " << x << ", " << c;
+                }
+    std::vector<float> returned(values.size());
+    from_device(tensor, bytes, returned);
+    EXPECT_EQ(returned, values);
+}
+
 INSTANTIATE_TEST_SUITE_P(Orders, TensorLayout, testing::Values(Order::planes, Order::rows),
                          [](const auto& order) {
                              return order.param == Order::rows ? "rows" : "planes";

@@ -28,6 +28,14 @@ double microseconds(std::uint64_t cycles, const fbs::Profile& profile) {
     return static_cast<double>(cycles) * 1000.0 / profile.clock_khz();
 }
 
+// One, or those of a batch.
+std::uint64_t images_of(const fbs::Tensor& tensor) {
+    std::uint64_t elements = 1;
+    for (std::uint32_t size : *tensor.shape())
+        elements *= size;
+    return elements / (std::uint64_t{tensor.height()} * tensor.width() * tensor.channels());
+}
+
 Json tensor(const fbs::Tensor& tensor) {
     Json json = {{"name", text(tensor.name())},
                  {"shape", Json::array()},
@@ -39,6 +47,7 @@ Json tensor(const fbs::Tensor& tensor) {
     if (tensor.height() > 0) {
         json["layout"] = {
             {"type", tensor.data_type() == fbs::DataType::Nv12 ? "NV12" : "int8 NHWC"},
+            {"images", images_of(tensor)},
             {"height", tensor.height()},
             {"width", tensor.width()},
             {"channels", tensor.channels()},
@@ -67,6 +76,22 @@ Json cpu_segment(const fbs::CpuSegment& segment, std::span<const double> us) {
     return {{"processor", "CPU"}, {"us", std::accumulate(us.begin(), us.end(), 0.0)}, {"ops", ops}};
 }
 
+// How full FCs are that others follow: null where there is no limit, or one FC.  Below nine tenths
+// one has ended early, since the smallest piece of what follows did not fit.
+Json fullness(const Json& fcs, double limit_us) {
+    if (limit_us == 0 || fcs.size() < 2)
+        return nullptr;
+    constexpr double full = 0.9;
+    double least = 1;
+    std::size_t early = 0;
+    for (std::size_t index = 0; index + 1 < fcs.size(); ++index) {
+        const double share = fcs[index]["us"].get<double>() / limit_us;
+        least = std::min(least, share);
+        early += share < full;
+    }
+    return {{"least", least}, {"ended_early", early}};
+}
+
 Json bpu_segment(const fbs::Model& model, const fbs::Segment& segment) {
     Json fcs = Json::array();
     double total = 0, longest = 0;
@@ -83,6 +108,7 @@ Json bpu_segment(const fbs::Model& model, const fbs::Segment& segment) {
             {"fc_count", fcs.size()},
             {"us", total},
             {"longest_fc_us", longest},
+            {"fullness", fullness(fcs, model.max_time_per_fc_us())},
             {"scratch_bytes", segment.bpu()->scratch_bytes()},
             {"fcs", fcs}};
 }

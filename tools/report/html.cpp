@@ -251,11 +251,13 @@ std::string tensor_section(const Json& summary) {
             std::string device = "&ndash;", scale = "&ndash;", zero = "&ndash;";
             if (tensor["on_device"].get<bool>()) {
                 const Json& layout = tensor["layout"];
-                device =
-                    fmt::format("{} {} &times; {} &times; {}, strides {} and {}",
-                                device_type(tensor), count_of(layout, "height"),
-                                count_of(layout, "width"), count_of(layout, "channels"),
-                                count_of(layout, "row_stride"), count_of(layout, "pixel_stride"));
+                const auto images = layout["images"].get<std::uint64_t>();
+                device = fmt::format("{} {}{} &times; {} &times; {}, strides {} and {}",
+                                     device_type(tensor),
+                                     images > 1 ? fmt::format("{} images of ", images) : "",
+                                     count_of(layout, "height"), count_of(layout, "width"),
+                                     count_of(layout, "channels"), count_of(layout, "row_stride"),
+                                     count_of(layout, "pixel_stride"));
                 scale = fmt::format("{:.6g}", tensor["scale"].get<double>());
                 zero = std::to_string(tensor["zero_point"].get<int>());
             }

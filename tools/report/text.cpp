@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -62,11 +63,13 @@ void add_tensor(Text& text, const char* what, const Json& tensor) {
              tensor["data_type"].get<std::string>());
     if (tensor["on_device"].get<bool>()) {
         const Json& layout = tensor["layout"];
-        text.add("; on the device {} {} x {} x {}, strides {} {}, scale {:.6g}, zero point {}",
-                 device_type(tensor), layout["height"].get<unsigned>(),
-                 layout["width"].get<unsigned>(), layout["channels"].get<unsigned>(),
-                 layout["row_stride"].get<unsigned>(), layout["pixel_stride"].get<unsigned>(),
-                 tensor["scale"].get<double>(), tensor["zero_point"].get<int>());
+        const auto images = layout["images"].get<std::uint64_t>();
+        text.add("; on the device {} {}{} x {} x {}, strides {} {}, scale {:.6g}, zero point {}",
+                 device_type(tensor), images > 1 ? fmt::format("{} images of ", images) : "",
+                 layout["height"].get<unsigned>(), layout["width"].get<unsigned>(),
+                 layout["channels"].get<unsigned>(), layout["row_stride"].get<unsigned>(),
+                 layout["pixel_stride"].get<unsigned>(), tensor["scale"].get<double>(),
+                 tensor["zero_point"].get<int>());
     }
     text.add(", {} bytes\n", tensor["bytes"].get<std::uint64_t>());
 }
@@ -75,6 +78,19 @@ void add_tensor(Text& text, const char* what, const Json& tensor) {
 std::string bar(double us, double most) {
     constexpr double length = 30;
     return std::string(static_cast<std::size_t>(us / std::max(most, 1e-9) * length + 0.5), '#');
+}
+
+// Of the FCs of a segment that others follow.
+void add_fullness(Text& text, const Json& fullness) {
+    if (fullness.is_null())
+        return;
+    const double least = std::floor(100 * fullness["least"].get<double>());
+    if (const auto early = fullness["ended_early"].get<std::size_t>(); early == 0)
+        text.add("  all FCs but the last are at least {:.0f} % full\n", least);
+    else
+        text.add("  {} FC{} less than nine tenths full, the emptiest {:.0f} %: the smallest piece "
+                 "of what follows does not fit\n",
+                 early, early == 1 ? " is" : "s are", least);
 }
 
 void add_segment(Text& text, std::size_t index, const Json& segment) {
@@ -88,6 +104,7 @@ void add_segment(Text& text, std::size_t index, const Json& segment) {
     text.add("\nsegment {}: BPU, {} FCs, {:.1f} us, scratch {} bytes\n", index,
              segment["fc_count"].get<std::size_t>(), segment["us"].get<double>(),
              segment["scratch_bytes"].get<std::uint64_t>());
+    add_fullness(text, segment["fullness"]);
     text.add("  {:>5} {:>10} {:>12} {:>12} {:>12}\n", "FC", "first insn", "instructions", "cycles",
              "us");
     std::size_t number = 0;

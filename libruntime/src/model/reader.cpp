@@ -9,6 +9,7 @@
 
 #include "cpu/operation.hpp"
 #include "overtake/device.hpp"
+#include "session/tensor_layout.hpp"
 
 namespace overtake {
 
@@ -205,19 +206,7 @@ private:
 
     void check_device_tensor(const Tensor& tensor, const Place& place) const {
         require(tensor.width != 0 && tensor.channels != 0, place, "no width or no channels");
-        const bool is_rows = tensor.order == Order::rows;
-        const std::vector<std::uint32_t> own =
-            is_rows ? std::vector{tensor.height, tensor.width, tensor.channels}
-                    : std::vector{tensor.channels, tensor.height, tensor.width};
-        const std::vector<std::uint32_t> wanted = without_ones(tensor.shape);
-        const bool is_joined =
-            is_rows && without_ones(leading_joined(tensor.shape)) == without_ones(own);
-        const bool is_flat = wanted.size() <= 1 && tensor.elements() == count(own);
-        require(is_flat || is_joined || wanted == without_ones(own),
-                place.field(fbs::Tensor::VT_SHAPE, "shape"),
-                fmt::format("[{}] is not {}x{}x{} (height, width, channels) of one sample",
-                            fmt::join(tensor.shape, ", "), tensor.height, tensor.width,
-                            tensor.channels));
+        check_dimensions(tensor, place.field(fbs::Tensor::VT_SHAPE, "shape"));
         require(!tensor.is_constant(), place.field(fbs::Tensor::VT_DATA, "data"),
                 "is a constant in device memory");
         require(std::isfinite(tensor.scale) && tensor.scale > 0,
@@ -227,6 +216,33 @@ private:
                 place.field(fbs::Tensor::VT_ZERO_POINT, "zero_point"),
                 fmt::format("{} is not in -128..127", tensor.zero_point));
         check_strides(tensor, place);
+    }
+
+    void check_dimensions(const Tensor& tensor, const Place& place) const {
+        const bool is_rows = tensor.order == Order::rows;
+        const std::vector<std::uint32_t> own =
+            is_rows ? std::vector{tensor.height, tensor.width, tensor.channels}
+                    : std::vector{tensor.channels, tensor.height, tensor.width};
+        const std::vector<std::uint32_t> wanted = without_ones(tensor.shape);
+        const bool is_joined =
+            is_rows && without_ones(leading_joined(tensor.shape)) == without_ones(own);
+        const bool is_flat = wanted.size() <= 1 && tensor.elements() == count(own);
+        require(is_flat || is_joined || wanted == without_ones(own) ||
+                    (!is_rows && is_batch_of(own, tensor)),
+                place,
+                fmt::format("[{}] is not {}x{}x{} (height, width, channels) of one sample",
+                            fmt::join(tensor.shape, ", "), tensor.height, tensor.width,
+                            tensor.channels));
+    }
+
+    /// Whether it is several images, each of its own channels, height and width.
+    static bool is_batch_of(std::vector<std::uint32_t> own, const Tensor& tensor) {
+        const std::uint64_t image = count(own);
+        if (image > tensor.elements() || tensor.elements() % image != 0)
+            return false;
+        const std::vector<std::uint32_t> wanted = without_ones(tensor.shape);
+        own.insert(own.begin(), static_cast<std::uint32_t>(tensor.elements() / image));
+        return wanted.size() <= 1 || wanted == without_ones(own);
     }
 
     /// The last element lies in the buffer.
@@ -245,8 +261,10 @@ private:
                 place.field(fbs::Tensor::VT_ROW_STRIDE, "row_stride"),
                 fmt::format("{} for {} pixels of {} bytes", tensor.row_stride, tensor.width,
                             tensor.pixel_stride));
+        // Rows of all images, as many as there are elements at most.
+        const std::uint64_t rows = std::uint64_t{tensor.height} * image_count(tensor);
         // Below 2^63: the terms are products of 32-bit numbers, and the element count is bounded.
-        const std::uint64_t end = std::uint64_t{tensor.height - 1} * tensor.row_stride +
+        const std::uint64_t end = (rows - 1) * tensor.row_stride +
                                   std::uint64_t{tensor.width - 1} * tensor.pixel_stride + padded;
         require(tensor.bytes >= end, place.field(fbs::Tensor::VT_BYTES, "bytes"),
                 fmt::format("{}, but its last element ends at {}", tensor.bytes, end));

@@ -15,6 +15,7 @@ namespace {
 template <typename Visit>
 void for_each_element(const Tensor& tensor, Visit visit) {
     std::size_t index = 0;
+    const std::size_t image_stride = std::size_t{tensor.height} * tensor.row_stride;
     if (tensor.order == Order::rows) {
         for (std::size_t y = 0; y < tensor.height; y++)
             for (std::size_t x = 0; x < tensor.width; x++)
@@ -22,10 +23,12 @@ void for_each_element(const Tensor& tensor, Visit visit) {
                     visit(index++, y * tensor.row_stride + x * tensor.pixel_stride + c);
         return;
     }
-    for (std::size_t c = 0; c < tensor.channels; c++)
-        for (std::size_t y = 0; y < tensor.height; y++)
-            for (std::size_t x = 0; x < tensor.width; x++)
-                visit(index++, y * tensor.row_stride + x * tensor.pixel_stride + c);
+    for (std::size_t image = 0; image < image_count(tensor); image++)
+        for (std::size_t c = 0; c < tensor.channels; c++)
+            for (std::size_t y = 0; y < tensor.height; y++)
+                for (std::size_t x = 0; x < tensor.width; x++)
+                    visit(index++, image * image_stride + y * tensor.row_stride +
+                                       x * tensor.pixel_stride + c);
 }
 
 /// What the bytes of a tensor count, as its user sees it.

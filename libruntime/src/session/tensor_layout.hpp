@@ -10,6 +10,11 @@
 
 namespace overtake {
 
+/// Images of a device tensor: more than one of a batch.
+inline std::size_t image_count(const Tensor& tensor) {
+    return tensor.elements() / (std::size_t{tensor.height} * tensor.width * tensor.channels);
+}
+
 /// Each value as quantise() makes it.  Of a tensor of bytes the values are the bytes.  `values` has
 /// tensor.elements() entries, `out` tensor.bytes bytes; padding is left as it is.
 void to_device(const Tensor& tensor, std::span<const float> values, std::span<std::byte> out);

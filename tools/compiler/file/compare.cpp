@@ -155,11 +155,13 @@ private:
     // Every element in device memory with its index in ONNX's order.
     template <typename Function>
     void visit(ValueId id, const Place& place, std::uint8_t* base, const Function& function) {
-        for_each_element(graph_.values[id], [&](auto channel, auto y, auto x, std::size_t index) {
-            function(base[std::uint64_t{y} * place.row_stride +
-                          std::uint64_t{x} * place.pixel_stride + channel],
-                     index);
-        });
+        const Value& value = graph_.values[id];
+        for (std::size_t image = 0; image < value.batch; ++image)
+            for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+                function(base[image * place.image_stride + std::uint64_t{y} * place.row_stride +
+                              std::uint64_t{x} * place.pixel_stride + channel],
+                         image * value.elements_of_image() + index);
+            });
     }
 
     const Graph& graph_;

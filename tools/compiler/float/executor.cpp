@@ -98,10 +98,17 @@ struct FloatExecutor::Convolution {
         std::ranges::copy(convolution.bias, static_cast<float*>(bias.get_data_handle()));
     }
 
-    void run(const std::vector<float>& in, std::vector<float>& out) {
+    // Image by image: oneDNN may add in another order for several at once.
+    void run(const std::vector<float>& in, std::vector<float>& out, std::uint32_t images) {
+        for (std::size_t image = 0; image < images; ++image)
+            run_image(in.data() + image * (in.size() / images),
+                      out.data() + image * (out.size() / images));
+    }
+
+    void run_image(const float* in, float* out) {
         dnnl::stream stream(engine());
-        dnnl::memory given(user_source, engine(), const_cast<float*>(in.data()));
-        dnnl::memory wanted(user_target, engine(), out.data());
+        dnnl::memory given(user_source, engine(), const_cast<float*>(in));
+        dnnl::memory wanted(user_target, engine(), out);
         dnnl::reorder(given, source).execute(stream, given, source);
         primitive.execute(stream, {{DNNL_ARG_SRC, source},
                                    {DNNL_ARG_WEIGHTS, weights},
@@ -150,14 +157,14 @@ void FloatExecutor::run_node(std::size_t index) {
     const Node& node = graph_.nodes[index];
     std::vector<float>& out = values_[node.output];
     if (convolutions_[index]) {
-        convolutions_[index]->run(values_[node.inputs[0]], out);
+        convolutions_[index]->run(values_[node.inputs[0]], out, images_of(graph_, node));
     } else if (kernels_[index]) {
         kernels_[index](inputs_of(node), out);
     } else {
         std::vector<FloatTensor> inputs;
         for (ValueId input : node.inputs)
             inputs.push_back({graph_.values[input], values_[input]});
-        run_float(node, inputs, graph_.values[node.output], out);
+        run_float(node, images_of(graph_, node), inputs, graph_.values[node.output], out);
     }
     if (node.is_clamped())
         for (float& element : out)

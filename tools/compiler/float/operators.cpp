@@ -170,13 +170,11 @@ void run(const op::MatrixProduct& product, const Tensors& inputs, const Value& v
 void run(const op::Permute& permute, const Tensors& inputs, const Value& value,
          std::vector<float>& out) {
     const FloatTensor& in = inputs[0];
-    const std::uint32_t height = value.height / permute.batches;
     for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
         std::size_t source[3] = {};
-        source[permute.axes[0]] = y % height;
+        source[permute.axes[0]] = y;
         source[permute.axes[1]] = x;
         source[permute.axes[2]] = channel;
-        source[0] += y / height * (in.value.height / permute.batches);
         out[index] = in.data[in.value.index(source[2], source[0], source[1])];
     });
 }
@@ -278,11 +276,55 @@ void run(const op::Broadcast&, const Tensors& inputs, const Value& value, std::v
     });
 }
 
-} // namespace
-
-void run_float(const Node& node, const std::vector<FloatTensor>& inputs, const Value& value,
+void run_image(const Node& node, const Tensors& inputs, const Value& value,
                std::vector<float>& out) {
     std::visit([&](const auto& operation) { run(operation, inputs, value, out); }, node.operation);
+}
+
+// The images of a value that a node goes through one by one; of rows, parts of the height.
+struct Images {
+    Value value; // one of them
+    std::size_t step = 0;
+    std::vector<float> data = {}; // of the one at hand
+
+    Images(const Node& node, const Value& whole, std::uint32_t count) : value(whole) {
+        if (whole.batch > 1)
+            value.batch = 1;
+        else if (node.is<op::Permute>())
+            value.height /= count;
+        else
+            return; // it is the same for all
+        step = value.elements_of_image();
+    }
+
+    void show(std::size_t image, const std::vector<float>& all) {
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(image * step);
+        data.assign(first, first + static_cast<std::ptrdiff_t>(value.elements_of_image()));
+    }
+};
+
+} // namespace
+
+void run_float(const Node& node, std::uint32_t images, const std::vector<FloatTensor>& inputs,
+               const Value& value, std::vector<float>& out) {
+    if (images == 1)
+        return run_image(node, inputs, value, out);
+    std::vector<Images> parts;
+    parts.reserve(inputs.size());
+    Tensors tensors;
+    for (const FloatTensor& input : inputs) {
+        parts.emplace_back(node, input.value, images);
+        tensors.push_back({parts.back().value, parts.back().data});
+    }
+    Images result(node, value, images);
+    for (std::size_t image = 0; image < images; ++image) {
+        for (std::size_t input = 0; input < inputs.size(); ++input)
+            parts[input].show(image, inputs[input].data);
+        result.data.resize(result.value.elements_of_image());
+        run_image(node, tensors, result.value, result.data);
+        std::ranges::copy(result.data,
+                          out.begin() + static_cast<std::ptrdiff_t>(image * result.step));
+    }
 }
 
 } // namespace overtake::compiler

@@ -3,6 +3,7 @@
 // What the float network does beside convolutions, written to be obviously right.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "compiler/ir/graph.hpp"
@@ -15,9 +16,9 @@ struct FloatTensor {
     const std::vector<float>& data;
 };
 
-/// Computes any node of the device but convolutions into `out`, which has the elements of `value`.
-/// Clamping is the caller's.  Thread-safe.
-void run_float(const Node& node, const std::vector<FloatTensor>& inputs, const Value& value,
-               std::vector<float>& out);
+/// Computes any node of the device but convolutions into `out`, which has the elements of `value`,
+/// for so many images_of() it.  Clamping is the caller's.  Thread-safe.
+void run_float(const Node& node, std::uint32_t images, const std::vector<FloatTensor>& inputs,
+               const Value& value, std::vector<float>& out);
 
 } // namespace overtake::compiler

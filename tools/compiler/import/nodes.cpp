@@ -8,6 +8,7 @@
 
 #include "compiler/import/context.hpp"
 #include "compiler/ir/layout.hpp"
+#include "compiler/ir/limits.hpp"
 #include "compiler/ir/soundness.hpp"
 
 namespace overtake::compiler {
@@ -120,7 +121,7 @@ ValueId add_value(Context& context, const std::string& name, const Shape& shape,
 ValueId add_host_value(Context& context, const std::string& name, const Shape& shape) {
     check_size(context, name, shape);
     Value value{name, shape};
-    if (!lay_out(value, shape.size() == 4 && shape[0] == 1 ? Order::planes : Order::rows))
+    if (!lay_out(value, shape.size() == 4 && shape[0] <= max_batch ? Order::planes : Order::rows))
         value.channels = value.height = value.width = 0;
     context.graph.values.push_back(std::move(value));
     return context.graph.values.size() - 1;

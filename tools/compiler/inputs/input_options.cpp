@@ -76,6 +76,9 @@ void check(const Value& input, const InputOptions& options) {
     for (float scale : options.scale)
         if (!(scale > 0))
             refuse(input.name, "scale_value must be above 0");
+    if (options.given == InputKind::nv12 && input.batch > 1)
+        refuse(input.name,
+               "has a batch of " + std::to_string(input.batch) + "; nv12 is one picture at a time");
     if (options.given == InputKind::nv12 && (input.height % 2 != 0 || input.width % 2 != 0))
         refuse(input.name, "as nv12 needs an even height and width");
 }

@@ -82,6 +82,11 @@ std::vector<float> picture(const Value& input, const InputOptions& options,
         to_values(resize(image, size(last ? 1 : 2), size(last ? 2 : 3)), colours, last);
     if (options.trained == InputKind::tensor && !normalisation.empty())
         normalise(normalisation, channels, values);
+    // The same picture is every image of a batch.
+    const std::size_t each = values.size();
+    values.resize(input.elements());
+    for (std::size_t first = each; first < values.size(); first += each)
+        std::copy_n(values.begin(), each, values.begin() + static_cast<std::ptrdiff_t>(first));
     return values;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/ir/graph.hpp"
 
+#include <algorithm>
+
 #include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
@@ -48,6 +50,17 @@ std::uint64_t macs(const Graph&, const Node&, const Other&) {
 bool is_depthwise(const Node& node) {
     const auto* convolution = node.as<op::Convolution>();
     return convolution && convolution->kind == op::Convolution::Kind::depthwise;
+}
+
+std::uint32_t images_of(const Graph& graph, const Node& node) {
+    if (node.is<op::Reshape>() || node.is<op::Cpu>())
+        return 1;
+    const auto* permute = node.as<op::Permute>();
+    std::uint32_t images =
+        std::max(permute ? permute->batches : 1, graph.values[node.output].batch);
+    for (ValueId input : node.inputs)
+        images = std::max(images, graph.values[input].batch);
+    return images;
 }
 
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node) {

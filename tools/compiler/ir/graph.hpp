@@ -31,13 +31,15 @@ using ValueId = std::size_t;
 /// uint8 is kept as the int8 below it by 128; nv12 is a picture's luma plane and its chroma plane.
 enum class UserType { float32, int8, uint8, nv12 };
 
-/// One tensor.  `shape` is what ONNX says.  Without channels the device cannot hold it.
+/// One tensor.  `shape` is what ONNX says.  Without channels the device cannot hold it.  Planes may
+/// be several images, one behind the other: channels, height and width are those of one.
 struct Value {
     std::string name;
     std::vector<std::int64_t> shape;
     std::uint32_t channels = 0;
     std::uint32_t height = 0;
     std::uint32_t width = 0;
+    std::uint32_t batch = 1; // images
     // By the model or the input's type: not to be calibrated.
     std::optional<Quantisation> given = std::nullopt;
     UserType user_type = UserType::float32;
@@ -57,7 +59,8 @@ struct Value {
             count *= static_cast<std::size_t>(size);
         return count;
     }
-    /// Where an element stands in ONNX's order.
+    std::size_t elements_of_image() const { return std::size_t{channels} * height * width; }
+    /// Where an element of the first image stands in ONNX's order.
     std::size_t index(std::size_t channel, std::size_t y, std::size_t x) const {
         if (order == Order::rows)
             return (y * width + x) * channels + channel;
@@ -65,7 +68,7 @@ struct Value {
     }
 };
 
-/// Calls function(channel, y, x, index in ONNX's order) for every element.
+/// Calls function(channel, y, x, index in ONNX's order) for every element of the first image.
 template <typename Function>
 void for_each_element(const Value& value, const Function& function) {
     for (std::uint32_t channel = 0; channel < value.channels; ++channel)
@@ -122,6 +125,10 @@ bool gathers_quantisation(const Node& node);
 
 /// Whether the node is a depthwise convolution.
 bool is_depthwise(const Node& node);
+
+/// How many images, one by one, the node makes of those of its inputs; an input with one image is
+/// the same for all of them.  1 where it takes its values whole.
+std::uint32_t images_of(const Graph& graph, const Node& node);
 
 /// Multiply-accumulates of a convolution or matrix product; 0 for anything else.
 std::uint64_t multiply_accumulates(const Graph& graph, const Node& node);

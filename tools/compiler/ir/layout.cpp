@@ -10,16 +10,19 @@
 namespace overtake::compiler {
 namespace {
 
-bool set_dimensions(Value& value, Order order, std::int64_t height, std::int64_t width,
-                    std::int64_t channels) {
+bool set_dimensions(Value& value, Order order, std::int64_t batch, std::int64_t height,
+                    std::int64_t width, std::int64_t channels) {
     for (std::int64_t size : {height, width, channels})
         if (size < 1 || size > max_dimension)
             return false;
-    if (static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width) *
-            (static_cast<std::uint64_t>(channels) + OVERTAKE_CHANNEL_ALIGN - 1) >=
-        std::uint64_t{max_elements})
+    const auto pixels = static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width);
+    if (pixels >= std::uint64_t{max_elements} ||
+        static_cast<std::uint64_t>(batch) * pixels *
+                (static_cast<std::uint64_t>(channels) + OVERTAKE_CHANNEL_ALIGN - 1) >=
+            std::uint64_t{max_elements})
         return false;
     value.order = order;
+    value.batch = static_cast<std::uint32_t>(batch);
     value.height = static_cast<std::uint32_t>(height);
     value.width = static_cast<std::uint32_t>(width);
     value.channels = static_cast<std::uint32_t>(channels);
@@ -28,6 +31,15 @@ bool set_dimensions(Value& value, Order order, std::int64_t height, std::int64_t
 
 std::array<std::uint32_t, 3> dimensions(const Value& value) {
     return {value.height, value.width, value.channels};
+}
+
+std::uint64_t pixels(const Value& value) {
+    return std::uint64_t{value.batch} * value.height * value.width;
+}
+
+// Images of one pixel each are rows of pixels.
+bool are_rows(const Value& value) {
+    return value.order == Order::rows || (value.batch > 1 && pixels(value) == value.batch);
 }
 
 // What has one element may become anything, itself where that is free.
@@ -49,9 +61,9 @@ bool lay_out(Value& value, Order order) {
     if (rank > max_rank)
         return false;
     if (order == Order::planes) {
-        if (rank < 2 || rank > 4 || shape[0] != 1)
+        if (rank < 2 || rank > 4 || shape[0] < 1 || shape[0] > max_batch)
             return false;
-        return set_dimensions(value, order, rank == 4 ? shape[2] : 1,
+        return set_dimensions(value, order, shape[0], rank == 4 ? shape[2] : 1,
                               rank > 2 ? shape[rank - 1] : 1, shape[1]);
     }
     if (rank == 0)
@@ -60,7 +72,23 @@ bool lay_out(Value& value, Order order) {
     for (std::size_t axis = 0; axis + 2 < rank; ++axis)
         if (__builtin_mul_overflow(height, shape[axis], &height) || height > max_dimension)
             return false;
-    return set_dimensions(value, order, height, rank > 1 ? shape[rank - 2] : 1, shape[rank - 1]);
+    return set_dimensions(value, order, 1, height, rank > 1 ? shape[rank - 2] : 1, shape[rank - 1]);
+}
+
+std::optional<Value> one_image(const Value& value, std::uint32_t images) {
+    Value image = value;
+    if (value.order == Order::planes) {
+        if (value.batch != images)
+            return std::nullopt;
+        image.batch = 1;
+    } else {
+        if (value.shape.size() < 3 || value.height % images != 0)
+            return std::nullopt;
+        image.height = value.height / images;
+    }
+    if (image.shape[0] == images)
+        image.shape[0] = 1;
+    return image;
 }
 
 std::array<std::vector<std::size_t>, 3> axes_of_dimensions(const Value& value) {
@@ -146,21 +174,45 @@ std::optional<std::array<std::size_t, 3>> permutation_of_same(const Value& from,
     return axes;
 }
 
+std::optional<Permutation> image_permutation_between(const Value& from, const Value& to,
+                                                     std::span<const std::int64_t> perm) {
+    const std::uint32_t images = std::max(from.batch, to.batch);
+    if (images == 1) {
+        const auto axes = permutation_between(from, to, perm);
+        return axes ? std::optional(Permutation{*axes, 1}) : std::nullopt;
+    }
+    if (perm[0] != 0 || from.shape[0] != images)
+        return std::nullopt;
+    const auto source = one_image(from, images), target = one_image(to, images);
+    const auto axes = source && target ? permutation_between(*source, *target, perm) : std::nullopt;
+    return axes ? std::optional(Permutation{*axes, images}) : std::nullopt;
+}
+
+std::optional<Permutation> image_permutation_of_same(const Value& from, const Value& to) {
+    const std::uint32_t images = std::max(from.batch, to.batch);
+    if (images == 1) {
+        const auto axes = permutation_of_same(from, to);
+        return axes ? std::optional(Permutation{*axes, 1}) : std::nullopt;
+    }
+    const auto source = one_image(from, images), target = one_image(to, images);
+    const auto axes = source && target ? permutation_of_same(*source, *target) : std::nullopt;
+    return axes ? std::optional(Permutation{*axes, images}) : std::nullopt;
+}
+
 bool can_reshape(const Value& from, const Value& to) {
     if (from.elements() != to.elements())
         return false;
+    const bool is_same = from.order == to.order && from.batch == to.batch;
     if (from.channels == to.channels &&
-        (from.order == to.order || std::uint64_t{from.height} * from.width == 1))
+        (is_same || pixels(from) == 1 || (are_rows(from) && are_rows(to))))
         return true;
-    if (from.order != Order::rows || to.order != Order::rows)
+    if (!are_rows(from) || !are_rows(to))
         return false;
     // A pixel of the one is a row of the other; elements of both are without gaps.
     const bool splits = std::uint64_t{to.width} * to.channels == from.channels &&
-                        std::uint64_t{from.height} * from.width == to.height &&
-                        to.channels % OVERTAKE_CHANNEL_ALIGN == 0;
+                        pixels(from) == to.height && to.channels % OVERTAKE_CHANNEL_ALIGN == 0;
     const bool joins = std::uint64_t{from.width} * from.channels == to.channels &&
-                       from.height == std::uint64_t{to.height} * to.width &&
-                       from.channels % OVERTAKE_CHANNEL_ALIGN == 0;
+                       from.height == pixels(to) && from.channels % OVERTAKE_CHANNEL_ALIGN == 0;
     return splits || joins;
 }
 

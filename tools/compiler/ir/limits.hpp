@@ -13,6 +13,7 @@ namespace overtake::compiler {
 constexpr std::int64_t max_elements = std::int64_t{1} << 31; // of one tensor, as in the runtime
 constexpr std::size_t max_rank = 8;                          // dimensions of a tensor, likewise
 constexpr std::int64_t max_dimension = 1 << 20;              // of a tensor on the device
+constexpr std::int64_t max_batch = 256;                      // images of a tensor on the device
 constexpr std::int64_t max_window = 65535;                   // 16 bits in an instruction
 constexpr std::int64_t max_exact_integer = 1 << 24;          // float32 holds each up to here
 

@@ -110,7 +110,7 @@ struct MatrixProduct {
 /// Which axis of the input each of height, width, channels is.
 struct Permute {
     std::array<std::size_t, 3> axes = {0, 1, 2};
-    std::uint32_t batches = 1; // parts of the height, each permuted on its own
+    std::uint32_t batches = 1; // images, or parts of the height of rows, each permuted on its own
 };
 
 /// What stands around a padded tensor, and how much of it in front of each axis (axis_*); how much

@@ -40,6 +40,12 @@ public:
     }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
 
+    /// Takes back all but the first `size` bytes, which end where a call of append() ended.
+    void shrink(std::size_t size) {
+        std::erase_if(known_, [size](const auto& known) { return known.second >= size; });
+        bytes_.resize(size);
+    }
+
 private:
     // `size` bytes from there on, or as many as there are.
     std::string_view at(std::uint64_t offset, std::size_t size) const {
@@ -58,6 +64,7 @@ struct Place {
     std::uint64_t offset = 0;
     std::uint32_t row_stride = 0;
     std::uint32_t pixel_stride = 0;
+    std::uint64_t image_stride = 0;
     std::uint64_t bytes = 0;
 };
 

@@ -35,7 +35,7 @@ bool is_alike(const Value& left, const Value& right) {
 
 bool is_whole(const Value& value) {
     const auto [channels, height, width] = sizes_of(value);
-    return channels > 0 && channels * height * width == value.elements() &&
+    return channels > 0 && value.batch * channels * height * width == value.elements() &&
            (!value.is_constant() || value.constant.size() == value.elements());
 }
 

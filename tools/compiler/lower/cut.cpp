@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "compiler/ir/limits.hpp"
-#include "compiler/lower/memory_plan.hpp"
 
 namespace overtake::compiler {
 namespace {

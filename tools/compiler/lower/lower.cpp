@@ -9,6 +9,7 @@
 #include "compiler/inputs/nv12.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/cut.hpp"
+#include "compiler/lower/images.hpp"
 #include "compiler/lower/memory_plan.hpp"
 #include "compiler/lower/pack_weights.hpp"
 #include "compiler/passes/order_segments.hpp"
@@ -45,12 +46,52 @@ private:
             index_ = index;
             node_ = &graph_.nodes[index];
             node_quantised_ = &quantised_.nodes[index];
-            std::visit([&](const auto& operation) { lower(operation); }, node_->operation);
+            lower_node();
         }
         segment.step_count = program_.steps.size() - segment.first_step;
     }
 
+    void lower_node() {
+        const auto lower_image = [&](std::uint32_t image) {
+            image_ = image;
+            const std::size_t first = program_.steps.size();
+            std::visit([&](const auto& operation) { lower(operation); }, node_->operation);
+            std::vector<Step> steps(program_.steps.begin() + static_cast<std::ptrdiff_t>(first),
+                                    program_.steps.end());
+            return steps;
+        };
+        images_ = images_of(graph_, *node_);
+        const std::size_t before = program_.steps.size();
+        const std::vector<Step> first = lower_image(0);
+        if (images_ == 1)
+            return;
+        const std::vector<Step> second = lower_image(1);
+        program_.steps.resize(before);
+        for (std::size_t index = 0; index < first.size(); ++index)
+            add_images(first[index].insn, second[index].insn);
+    }
+
+    void add_images(const overtake_insn& first, const overtake_insn& second) {
+        if (const auto whole = for_all_images(first, second, images_))
+            return add(*whole);
+        for (std::uint32_t image = 0; image < images_; ++image)
+            add(for_image(first, second, image));
+    }
+
     overtake_operand operand(ValueId id) const { return operand_at(id, places_->at(id)); }
+
+    // Of the image at hand: of rows it is a part of the height, and of what has one image only,
+    // all.
+    void show_image(overtake_operand& whole, const Value& value, const Place& place) const {
+        if (images_ == 1) {
+            whole.height *= value.batch; // without gaps
+        } else if (value.batch > 1) {
+            whole.offset += image_ * place.image_stride;
+        } else if (node_->is<op::Permute>()) {
+            whole.height /= images_;
+            whole.offset += std::uint64_t{image_} * whole.height * whole.row_stride;
+        }
+    }
 
     overtake_operand operand_at(ValueId id, const Place& place) const {
         const Value& value = graph_.values[id];
@@ -63,6 +104,7 @@ private:
         result.channels = value.channels;
         result.row_stride = place.row_stride;
         result.pixel_stride = place.pixel_stride;
+        show_image(result, value, place);
         return result;
     }
 
@@ -198,19 +240,10 @@ private:
     }
 
     void lower(const op::Permute& permute) {
-        overtake_insn whole = instruction(OVERTAKE_OP_PERMUTE);
-        whole.axes = static_cast<std::uint32_t>(permute.axes[0] | permute.axes[1] << 2 |
-                                                permute.axes[2] << 4);
-        const std::uint32_t from = whole.in[0].height / permute.batches,
-                            to = whole.out.height / permute.batches;
-        for (std::uint32_t batch = 0; batch < permute.batches; ++batch) {
-            overtake_insn insn = whole;
-            insn.in[0].height = from;
-            insn.in[0].offset += std::uint64_t{batch} * from * whole.in[0].row_stride;
-            insn.out.height = to;
-            insn.out.offset += std::uint64_t{batch} * to * whole.out.row_stride;
-            add(insn);
-        }
+        overtake_insn insn = instruction(OVERTAKE_OP_PERMUTE);
+        insn.axes = static_cast<std::uint32_t>(permute.axes[0] | permute.axes[1] << 2 |
+                                               permute.axes[2] << 4);
+        add(insn);
     }
 
     void lower(const op::Convolution& convolution) {
@@ -396,6 +429,7 @@ private:
     std::size_t index_ = 0;
     const Node* node_ = nullptr;
     const QuantisedNode* node_quantised_ = nullptr;
+    std::uint32_t images_ = 1, image_ = 0; // of the node, and the one being lowered
 };
 
 } // namespace

@@ -118,7 +118,8 @@ private:
     bool has_whole_rows(const View& view, ValueId id) const {
         const Value &part = graph_.values[id], &whole = graph_.values[view.whole];
         return part.width == whole.width && part.channels == whole.channels &&
-               view.stretches[axis_height].step == 1;
+               view.stretches[axis_height].step == 1 &&
+               (part.batch == 1 || part.height == whole.height);
     }
 
     // Both are dense, so the same bytes serve.
@@ -234,11 +235,13 @@ Place seen_as(const Place& place, const Value& from, const Value& to) {
     if (from.channels > to.channels) { // a pixel becomes a row
         result.pixel_stride = to.channels;
         result.row_stride = place.pixel_stride;
+        result.image_stride = std::uint64_t{to.height} * result.row_stride;
         return result;
     }
     if (from.channels < to.channels) // a row becomes a pixel
         result.pixel_stride = place.row_stride;
     result.row_stride = to.width * result.pixel_stride;
+    result.image_stride = std::uint64_t{to.height} * result.row_stride;
     return result;
 }
 
@@ -252,7 +255,8 @@ Place dense_place(const Value& value) {
     }
     place.pixel_stride = whole_pixel(value.channels);
     const std::uint64_t row = std::uint64_t{value.width} * place.pixel_stride;
-    place.bytes = row * value.height;
+    place.image_stride = row * value.height;
+    place.bytes = place.image_stride * value.batch;
     if (place.bytes > std::numeric_limits<std::uint32_t>::max())
         throw CompileError("tensor '" + value.name + "'", "is larger than 4 GiB");
     place.row_stride = static_cast<std::uint32_t>(row);

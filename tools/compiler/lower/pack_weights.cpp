@@ -86,10 +86,13 @@ std::vector<std::uint32_t> pack_average(const QuantisedNode& quantised) {
 std::vector<std::int8_t> pack_constant(const Value& value, const Quantisation& quantisation) {
     const Place place = dense_place(value);
     std::vector<std::int8_t> packed(place.bytes);
-    for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
-        packed[std::uint64_t{y} * place.row_stride + std::uint64_t{x} * place.pixel_stride +
-               channel] = static_cast<std::int8_t>(quantisation.nearest(value.constant[index]));
-    });
+    for (std::size_t image = 0; image < value.batch; ++image)
+        for_each_element(value, [&](auto channel, auto y, auto x, std::size_t index) {
+            const float real = value.constant[image * value.elements_of_image() + index];
+            packed[image * place.image_stride + std::uint64_t{y} * place.row_stride +
+                   std::uint64_t{x} * place.pixel_stride + channel] =
+                static_cast<std::int8_t>(quantisation.nearest(real));
+        });
     return packed;
 }
 

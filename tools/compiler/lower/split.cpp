@@ -2,10 +2,12 @@
 #include "compiler/lower/split.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <limits>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/cut.hpp"
@@ -17,6 +19,9 @@ namespace {
 // An FC that has used up nine tenths of its time is not filled by cutting: pieces cost
 // overhead and reload weights.
 constexpr std::uint64_t full_tenths = 9;
+
+// So many FCs have a tenth each to spare for one that would stay empty.
+constexpr std::size_t most_levelled = 10;
 
 // The greatest count in 1..limit for which fits(count) holds, fits being monotone; 0 if none.
 template <typename Fits>
@@ -48,50 +53,142 @@ public:
 
     // False if a smallest piece does not fit.
     bool run(std::span<const Step> steps) {
-        queue_.assign(steps.begin(), steps.end());
-        open();
-        while (!queue_.empty()) {
-            const Step step = queue_.front();
-            const std::uint64_t room = max_cycles_ - used_;
-            if (cost(step.insn) <= room) {
-                queue_.pop_front();
-                take(step);
-            } else if (const auto cut = is_full() ? std::nullopt : cut_to_fit(step, room)) {
-                queue_.pop_front();
-                queue_.insert(queue_.begin(), cut->tail.begin(), cut->tail.end());
-                take(cut->head);
-            } else if (count_ > 0) {
-                close();
-                open();
-            } else {
+        source_ = steps;
+        while (!is_done()) {
+            if (!open_fc(max_cycles_))
                 return false;
-            }
+            if (!is_done() && !is_full(fcs_.back().cycles))
+                level();
         }
-        if (count_ > 0)
-            close();
         return true;
     }
 
 private:
+    // How far the steps have been split.
+    struct State {
+        std::size_t next = 0;           // of the source's steps
+        std::vector<Step> pending = {}; // what cuts have left of those before, the last one first
+        std::size_t steps = 0, fcs = 0; // made of them
+        std::size_t constants = 0;      // bytes
+        std::uint64_t outputs = 0;      // elements
+    };
+
+    bool is_done() const { return now_.pending.empty() && now_.next == source_.size(); }
+
     std::uint64_t cost(const overtake_insn& insn) const {
         return ovt_insn_cycles(&profile_, &insn);
     }
 
-    bool is_full() const { return count_ > 0 && used_ * 10 >= max_cycles_ * full_tenths; }
+    bool is_full(std::uint64_t cycles) const { return cycles * 10 >= max_cycles_ * full_tenths; }
 
-    void open() {
+    bool open_fc(std::uint64_t most) {
+        now_.constants = constants_.bytes().size();
+        checkpoints_.push_back(now_);
+        if (checkpoints_.size() > most_levelled)
+            checkpoints_.pop_front();
+        return make_fc(most);
+    }
+
+    // One FC of at most so many cycles; false if nothing fits.
+    bool make_fc(std::uint64_t most) {
         count_ = 0;
         used_ = profile_.fc_overhead_cycles;
+        while (!is_done() && most > used_ && take_next(most - used_))
+            ;
+        if (count_ == 0)
+            return false;
+        fcs_.push_back({static_cast<std::uint32_t>(steps_.size()) - count_, count_, used_});
+        ++now_.fcs;
+        return true;
+    }
+
+    // What comes next, or as much of it as fits and is needed.
+    bool take_next(std::uint64_t room) {
+        const bool is_rest = !now_.pending.empty();
+        const Step step = is_rest ? now_.pending.back() : source_[now_.next];
+        std::optional<Cut> cut;
+        if (cost(step.insn) > room) {
+            cut = count_ > 0 && is_full(used_) ? std::nullopt : cut_to_fit(step, room);
+            if (!cut)
+                return false;
+        }
+        if (is_rest)
+            now_.pending.pop_back();
+        else
+            ++now_.next;
+        if (cut)
+            now_.pending.insert(now_.pending.end(), cut->tail.rbegin(), cut->tail.rend());
+        take(cut ? cut->head : step);
+        return true;
     }
 
     void take(const Step& step) {
+        const overtake_operand& out = step.insn.out;
         steps_.push_back(step);
         used_ += cost(step.insn);
         ++count_;
+        ++now_.steps;
+        now_.outputs += std::uint64_t{out.height} * out.width * out.channels;
     }
 
-    void close() {
-        fcs_.push_back({static_cast<std::uint32_t>(steps_.size()) - count_, count_, used_});
+    // The smallest piece of what comes next does not fit into the latest FC, which has room.  Those
+    // before it may have enough to spare: then the last few, as few as possible, are made anew.
+    void level() {
+        const State wall = now_;
+        const std::size_t constants = constants_.bytes().size();
+        std::uint64_t cycles = fcs_.back().cycles;
+        for (std::size_t count = 2; count <= checkpoints_.size(); ++count) {
+            cycles += fcs_[fcs_.size() - count].cycles;
+            if (!is_full(cycles / count))
+                continue;
+            const std::deque<State> checkpoints = checkpoints_;
+            const State first = checkpoints[checkpoints.size() - count];
+            const std::vector<Step> steps(steps_.end() - distance(first.steps, wall.steps),
+                                          steps_.end());
+            const std::vector<FunctionCall> fcs(fcs_.end() - distance(first.fcs, wall.fcs),
+                                                fcs_.end());
+            go_back(first, count);
+            if (make_full_fcs(count, cycles) && now_.outputs >= wall.outputs) {
+                // Once more, without what other attempts have left among the constants.
+                go_back(first, count);
+                constants_.shrink(first.constants);
+                make_full_fcs(count, cycles);
+                return;
+            }
+            go_back(first, 0);
+            constants_.shrink(constants);
+            steps_.insert(steps_.end(), steps.begin(), steps.end());
+            fcs_.insert(fcs_.end(), fcs.begin(), fcs.end());
+            checkpoints_ = checkpoints;
+            now_ = wall;
+        }
+    }
+
+    static std::ptrdiff_t distance(std::size_t from, std::size_t to) {
+        return static_cast<std::ptrdiff_t>(to - from);
+    }
+
+    // To where that many of the latest FCs began.
+    void go_back(const State& first, std::size_t fcs) {
+        steps_.erase(steps_.end() - distance(first.steps, now_.steps), steps_.end());
+        fcs_.erase(fcs_.end() - distance(first.fcs, now_.fcs), fcs_.end());
+        checkpoints_.erase(checkpoints_.end() - distance(0, fcs), checkpoints_.end());
+        now_ = first;
+    }
+
+    // As many FCs of so many cycles together.  Each takes what it can without leaving too little
+    // for the others; false where one is not full.
+    bool make_full_fcs(std::size_t count, std::uint64_t cycles) {
+        const std::uint64_t least = (max_cycles_ * full_tenths + 9) / 10;
+        for (std::size_t others = count; others-- > 0;) {
+            const std::uint64_t kept = least * others;
+            const std::uint64_t most = cycles > kept ? cycles - kept : 0;
+            if (!open_fc(others == 0 ? max_cycles_ : std::min(most, max_cycles_)) ||
+                !is_full(fcs_.back().cycles))
+                return false;
+            cycles -= std::min(cycles, fcs_.back().cycles);
+        }
+        return true;
     }
 
     std::optional<Cut> cut_to_fit(const Step& step, std::uint64_t room) {
@@ -182,9 +279,11 @@ private:
     std::vector<FunctionCall>& fcs_;
     const ovt_profile& profile_;
     const std::uint64_t max_cycles_;
-    std::deque<Step> queue_;
-    std::uint32_t count_ = 0; // steps in the open FC
-    std::uint64_t used_ = 0;  // cycles of the open FC
+    std::span<const Step> source_;
+    State now_;
+    std::deque<State> checkpoints_; // where the latest FCs began
+    std::uint32_t count_ = 0;       // steps in the open FC
+    std::uint64_t used_ = 0;        // cycles of the open FC
 };
 
 // The dearest of an instruction's smallest pieces.  What windows read shrinks at the borders and

@@ -66,12 +66,14 @@ public:
             if (!is_free_[root(id)] || values[id].size() != value.elements())
                 continue;
             statistics_[id].resize(value.channels);
-            for_each_element(value, [&](auto channel, auto, auto, std::size_t index) {
-                Channel& into = statistics_[id][channel];
-                const double element = values[id][index];
-                into.greatest = std::max(into.greatest, std::abs(element));
-                into.power += element * element;
-            });
+            for (std::size_t first = 0; first < value.elements();
+                 first += value.elements_of_image())
+                for_each_element(value, [&](auto channel, auto, auto, std::size_t index) {
+                    Channel& into = statistics_[id][channel];
+                    const double element = values[id][first + index];
+                    into.greatest = std::max(into.greatest, std::abs(element));
+                    into.power += element * element;
+                });
         }
     }
 
@@ -158,8 +160,9 @@ private:
             return;
         // The next sample exceeds the greatest value of n in one of n + 1 times, and a channel that
         // fills the range has no room for it.
+        const double count = sample_count_ * graph_.values[group].batch;
         for (double& peak : peaks)
-            peak = std::clamp(peak * (1 + 1 / sample_count_), greatest * 1e-6, greatest);
+            peak = std::clamp(peak * (1 + 1 / count), greatest * 1e-6, greatest);
         std::vector<double> best;
         double least = std::numeric_limits<double>::infinity();
         for (double exponent : exponents) {
@@ -191,8 +194,8 @@ private:
     // A step of size d has an error of d * d / 12.
     double expected_error_of(const op::Convolution& reader, ValueId input,
                              const std::vector<double>& factors, double greatest) const {
-        const double area =
-            sample_count_ * graph_.values[input].height * graph_.values[input].width;
+        const Value& value = graph_.values[input];
+        const double area = sample_count_ * value.batch * value.height * value.width;
         const double step = greatest / activation_steps;
         const std::size_t each = reader.weights.size() / reader.bias.size();
         double error = 0, signal = 0;

@@ -25,10 +25,17 @@ public:
         for (Node& node : graph_.nodes)
             if (const auto* permute = node.as<op::Permute>();
                 permute && permute->axes == op::Permute{}.axes)
-                node.operation = op::Slice{}; // of everything: another name for the same bytes
+                rename(node);
     }
 
 private:
+    // Nothing moves: another name for the same bytes.
+    void rename(Node& node) const {
+        const bool is_same_batch =
+            graph_.values[node.inputs[0]].batch == graph_.values[node.output].batch;
+        node.operation = is_same_batch ? Operation(op::Slice{}) : Operation(op::Reshape{});
+    }
+
     void merge() {
         uses_ = count_uses(graph_);
         producer_.assign(graph_.values.size(), std::nullopt);

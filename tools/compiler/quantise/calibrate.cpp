@@ -96,15 +96,17 @@ Range Calibration::least_divergence(ValueId id) const {
 void Calibration::add_means(const Value& value, const std::vector<float>& data, std::size_t samples,
                             std::vector<double>& means) {
     const std::size_t pixels = std::size_t{value.height} * value.width;
-    if (value.channels * pixels != data.size())
+    const std::size_t image = value.elements_of_image();
+    if (value.batch * image != data.size())
         return;
     means.resize(value.channels);
     for (std::size_t channel = 0; channel < value.channels; ++channel) {
         double sum = 0;
-        for (std::size_t pixel = 0; pixel < pixels; ++pixel)
-            sum += data[value.order == Order::rows ? pixel * value.channels + channel
-                                                   : channel * pixels + pixel];
-        means[channel] += sum / static_cast<double>(pixels * samples);
+        for (std::size_t first = 0; first < data.size(); first += image)
+            for (std::size_t pixel = 0; pixel < pixels; ++pixel)
+                sum += data[first + (value.order == Order::rows ? pixel * value.channels + channel
+                                                                : channel * pixels + pixel)];
+        means[channel] += sum / static_cast<double>(value.batch * pixels * samples);
     }
 }
 

@@ -22,7 +22,7 @@ std::vector<float> in_planes(const std::vector<float>& weights, const Value& fea
     if (features.order == Order::planes)
         return weights;
     std::vector<float> result(weights.size());
-    const std::size_t each = features.elements();
+    const std::size_t each = features.elements_of_image();
     for_each_element(features, [&](auto channel, auto y, auto x, std::size_t index) {
         const std::size_t place = (std::size_t{channel} * features.height + y) * features.width + x;
         for (std::size_t first = 0; first < weights.size(); first += each)
@@ -49,12 +49,17 @@ void add_rows_product(Context& context, const Reference& input, std::vector<floa
            add_value(context, context.node->output(0), shape, Order::rows));
 }
 
+bool is_row_of_features(const Context& context, const Reference& matrix) {
+    const std::uint32_t batch = value_of(context, matrix).batch;
+    return matrix.shape[0] == batch;
+}
+
 void add_fully_connected(Context& context, std::vector<float> weights, std::vector<float> bias) {
     const Reference input = variable_input(context, 0);
     const Value& data = value_of(context, input);
     if (!data.fits_device())
         return add_rows_product(context, input, std::move(weights), std::move(bias));
-    if (data.elements() > OVERTAKE_MAX_KERNEL_ELEMENTS || data.height > max_window ||
+    if (data.elements_of_image() > OVERTAKE_MAX_KERNEL_ELEMENTS || data.height > max_window ||
         data.width > max_window)
         refuse(context,
                "has more than " + std::to_string(OVERTAKE_MAX_KERNEL_ELEMENTS) + " features");
@@ -62,11 +67,14 @@ void add_fully_connected(Context& context, std::vector<float> weights, std::vect
     auto& convolution = *node.as<op::Convolution>();
     convolution.window.kernel_height = data.height;
     convolution.window.kernel_width = data.width;
+    if (data.batch > 1) // one window for each image
+        convolution.window.stride_height = data.height;
     convolution.weights = in_planes(weights, data);
     convolution.bias = std::move(bias);
     node.inputs = {input.value};
     const auto outputs = static_cast<std::int64_t>(convolution.bias.size());
-    finish(context, std::move(node), add_value(context, context.node->output(0), {1, outputs}));
+    finish(context, std::move(node),
+           add_value(context, context.node->output(0), {input.shape[0], outputs}));
 }
 
 } // namespace overtake::compiler

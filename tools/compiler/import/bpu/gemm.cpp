@@ -43,7 +43,7 @@ void bpu_gemm(Context& context) {
         for (std::size_t output = 0; output < bias.size(); ++output)
             bias[output] = beta * addend[addend.size() == 1 ? 0 : output];
     }
-    if (input.shape[0] == 1)
+    if (is_row_of_features(context, input))
         add_fully_connected(context, std::move(weights), std::move(bias));
     else
         add_rows_product(context, input, std::move(weights), std::move(bias));

@@ -22,7 +22,9 @@ void add_global_pool(Context& context, op::Pool::Kind kind, bool keeps_dimension
     window.kernel_width = data.width;
     check_pool_size(context, window);
     node.inputs = {input.value};
-    Shape shape = {1, data.channels};
+    if (data.batch > 1) // one window for each image
+        window.stride_height = data.height;
+    Shape shape = {data.batch, data.channels};
     if (keeps_dimensions)
         shape.resize(input.shape.size(), 1);
     finish(context, std::move(node), add_value(context, context.node->output(0), shape));

@@ -55,7 +55,7 @@ void bpu_matrix_product(Context& context) {
         for (std::int64_t feature = 0; feature < shape[0]; ++feature)
             weights[output * shape[0] + feature] = matrix[feature * shape[1] + output];
     std::vector<float> bias(static_cast<std::size_t>(shape[1]), 0.0f);
-    if (input.shape.size() == 2 && input.shape[0] == 1)
+    if (input.shape.size() == 2 && is_row_of_features(context, input))
         add_fully_connected(context, std::move(weights), std::move(bias));
     else
         add_rows_product(context, input, std::move(weights), std::move(bias));

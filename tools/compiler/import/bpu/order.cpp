@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "compiler/import/nodes.hpp"
 #include "compiler/import/partition.hpp"
 #include "compiler/ir/layout.hpp"
+#include "compiler/ir/limits.hpp"
 
 namespace overtake::compiler {
 
@@ -25,14 +27,18 @@ std::vector<std::int64_t> same_axes(std::size_t rank) {
     return axes;
 }
 
-ValueId add_permute(Context& context, ValueId from, Value to,
-                    const std::array<std::size_t, 3>& axes) {
-    Node node = new_node(context, op::Permute{axes});
+ValueId add_mover(Context& context, ValueId from, Value to, Operation operation) {
+    Node node = new_node(context, std::move(operation));
     node.inputs = {from};
     context.graph.values.push_back(std::move(to));
     node.output = context.graph.values.size() - 1;
     add_node(context, std::move(node));
     return context.graph.values.size() - 1;
+}
+
+ValueId add_permute(Context& context, ValueId from, Value to, const Permutation& permutation) {
+    return add_mover(context, from, std::move(to),
+                     op::Permute{permutation.axes, permutation.batches});
 }
 
 // A value of another shape that the device can give it by copying.
@@ -46,22 +52,17 @@ ValueId reshaped(Context& context, const Reference& reference, Order order) {
         Value source = value;
         if (!lay_out(wanted, possible) || !source.fits_device())
             continue;
-        if (source.height * source.width == 1) // in either order
+        if (source.batch * source.height * source.width == 1) // in either order
             source.order = Order::rows;
         if (!can_reshape(source, wanted))
             continue;
-        Node node = new_node(context, op::Reshape{});
-        node.inputs = {reference.value};
-        context.graph.values.push_back(wanted);
-        node.output = context.graph.values.size() - 1;
-        const Reference made{node.output, reference.shape};
-        add_node(context, std::move(node));
-        return in_order(context, made, order);
+        const ValueId made = add_mover(context, reference.value, std::move(wanted), op::Reshape{});
+        return in_order(context, {made, reference.shape}, order);
     }
     Value wanted{value.name + ":" + to_text(reference.shape), reference.shape};
     if (value.fits_device() && lay_out(wanted, order))
-        if (const auto axes = permutation_of_same(value, wanted))
-            return add_permute(context, reference.value, std::move(wanted), *axes);
+        if (const auto permutation = image_permutation_of_same(value, wanted))
+            return add_permute(context, reference.value, std::move(wanted), *permutation);
     // Data cross for it as they would if the reader went to the CPU.
     if (is_expensive(context.node->op_type()))
         return in_order(context, {with_own_shape(context, reference), reference.shape}, order);
@@ -79,8 +80,8 @@ ValueId in_order(Context& context, const Reference& reference, Order order) {
         return reshaped(context, reference, order);
     Value wanted = laid_out(context, value.name, reference.shape, order);
     const bool is_same = value.fits_device() && value.order == order;
-    if (is_same || (value.fits_device() && value.height * value.width == 1 &&
-                    wanted.height * wanted.width == 1))
+    if (is_same || (value.fits_device() && value.batch * value.height * value.width == 1 &&
+                    wanted.batch * wanted.height * wanted.width == 1))
         return reference.value;
     if (!is_on_device(context, reference.value)) {
         change_value(context, reference.value) = wanted;
@@ -89,16 +90,20 @@ ValueId in_order(Context& context, const Reference& reference, Order order) {
     const auto key = std::pair(reference.value, order);
     if (const auto known = context.reordered.find(key))
         return *known;
-    const auto axes = permutation_between(value, wanted, same_axes(value.shape.size()));
-    if (!axes && is_expensive(context.node->op_type()))
+    const auto permutation =
+        image_permutation_between(value, wanted, same_axes(value.shape.size()));
+    const bool is_reshape = !permutation && can_reshape(value, wanted);
+    if (!permutation && !is_reshape && is_expensive(context.node->op_type()))
         return in_order(
             context, cpu_node(context, {CpuOpType::dequantize, {}, {}}, {reference}, value.shape),
             order);
-    if (!axes)
+    if (!permutation && !is_reshape)
         refuse(context,
                "a tensor of shape " + to_text(value.shape) + " cannot be reordered on the device");
     wanted.name = value.name + (order == Order::rows ? ":rows" : ":planes");
-    const ValueId made = add_permute(context, reference.value, std::move(wanted), *axes);
+    const ValueId made =
+        permutation ? add_permute(context, reference.value, std::move(wanted), *permutation)
+                    : add_mover(context, reference.value, std::move(wanted), op::Reshape{});
     context.reordered.add(key, made);
     return made;
 }
@@ -123,17 +128,17 @@ ValueId transposed_matrix(Context& context, const Reference& reference) {
     std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
     return add_permute(context, source,
                        laid_out(context, context.node->name() + ":transposed", shape, Order::rows),
-                       axes);
+                       {axes, 1});
 }
 
 Reference image_input(Context& context, int index) {
     const Reference input = variable_input(context, index);
     if (input.shape.size() != 4 && input.shape.size() != 3)
         refuse(context, "a tensor of shape " + to_text(input.shape) +
-                            " is neither (1, C, H, W) nor (1, C, W)");
-    if (input.shape[0] != 1)
-        refuse(context, "a tensor of shape " + to_text(input.shape) +
-                            " has a batch; export the model with batch 1");
+                            " is neither (N, C, H, W) nor (N, C, W)");
+    if (input.shape[0] > max_batch)
+        refuse(context, "a tensor of shape " + to_text(input.shape) + " has a batch of more than " +
+                            std::to_string(max_batch));
     return {in_order(context, input, Order::planes), input.shape};
 }
 

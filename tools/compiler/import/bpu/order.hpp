@@ -18,7 +18,7 @@ ValueId in_order(Context& context, const Reference& reference, Order order);
 /// Its last two axes exchanged, as rows.
 ValueId transposed_matrix(Context& context, const Reference& reference);
 
-/// A picture or a signal with batch 1, as planes.
+/// Pictures or signals, one or a batch of them, as planes.
 Reference image_input(Context& context, int index);
 
 } // namespace overtake::compiler

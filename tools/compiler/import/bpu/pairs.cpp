@@ -71,13 +71,14 @@ bool lie_alike(const Context& context, const Reference& left, const Reference& r
     const Value &first = value_of(context, left), &second = value_of(context, right);
     return left.shape == right.shape && first.order == second.order && first.fits_device() &&
            first.channels == second.channels && first.height == second.height &&
-           first.width == second.width;
+           first.width == second.width && first.batch == second.batch;
 }
 
 void check_broadcast(const Context& context, ValueId input, ValueId output) {
     const Value &in = context.graph.values[input], &out = context.graph.values[output];
     if ((in.channels != 1 && in.channels != out.channels) ||
-        (in.height != 1 && in.height != out.height) || (in.width != 1 && in.width != out.width))
+        (in.height != 1 && in.height != out.height) || (in.width != 1 && in.width != out.width) ||
+        (in.batch != 1 && in.batch != out.batch))
         refuse(context, "shapes " + to_text(in.shape) + " and " + to_text(out.shape) +
                             " do not fit each other on the device");
 }

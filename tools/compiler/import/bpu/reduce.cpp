@@ -32,6 +32,8 @@ std::uint32_t reduced_on_device(const Context& context, const Value& value,
                                 const std::vector<std::int64_t>& axes) {
     constexpr std::uint32_t bits[3] = {OVERTAKE_AXIS_HEIGHT, OVERTAKE_AXIS_WIDTH,
                                        OVERTAKE_AXIS_CHANNELS};
+    if (value.batch > 1 && contains(axes, 0))
+        refuse(context, "reduces over the images of a batch, which the device computes one by one");
     const auto parts = axes_of_dimensions(value);
     std::uint32_t result = 0;
     for (std::size_t dimension = 0; dimension < parts.size(); ++dimension) {

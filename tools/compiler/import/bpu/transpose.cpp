@@ -126,21 +126,24 @@ void bpu_transpose(Context& context) {
     std::optional<ValueId> from;
     // If not so, with fewer axes perhaps.
     refusal_of([&] { from = in_order(context, input, value_of(context, input).order); });
-    std::optional<std::pair<Value, std::array<std::size_t, 3>>> chosen;
+    std::optional<std::pair<Value, Permutation>> chosen;
     for (Order order : {Order::rows, Order::planes}) {
         Value wanted{context.node->output(0), shape};
         if (!from || !lay_out(wanted, order))
             continue;
-        const auto axes = permutation_between(context.graph.values[*from], wanted, perm);
-        if (axes && (!chosen || *axes == no_change))
-            chosen = {std::move(wanted), *axes};
+        const Value& source = context.graph.values[*from];
+        if (chosen && source.batch == 1 && wanted.batch > 1)
+            continue; // rows stay rows
+        const auto permutation = image_permutation_between(source, wanted, perm);
+        if (permutation && (!chosen || permutation->axes == no_change))
+            chosen = {std::move(wanted), *permutation};
     }
     if (!chosen && transpose_groups(context, input, perm, shape))
         return;
     if (!chosen)
         refuse(context, "from " + to_text(input.shape) + " to " + to_text(shape) +
                             " has no form on the device");
-    Node node = new_node(context, op::Permute{chosen->second});
+    Node node = new_node(context, op::Permute{chosen->second.axes, chosen->second.batches});
     node.inputs = {*from};
     context.graph.values.push_back(std::move(chosen->first));
     finish(context, std::move(node), context.graph.values.size() - 1);
