@@ -52,12 +52,13 @@ class Runner:
     def onnx(self, network):
         return self.directory / f"{network.name}.onnx"
 
-    def compiled(self, network):
-        return self.directory / f"{network.name}.ovm"
+    def compiled(self, network, limit_us=MAX_TIME_PER_FC_US):
+        """The model file; without a limit, of one FC per BPU segment."""
+        return self.directory / f"{network.name}{f'-{limit_us}us' if limit_us else ''}.ovm"
 
-    def compile(self, network, calibration, path=None, limit_us=MAX_TIME_PER_FC_US):
+    def compile(self, network, calibration, limit_us=MAX_TIME_PER_FC_US):
         """Returns what `overtake info` says of the model file. Raises Refused."""
-        path = path or self.compiled(network)
+        path = self.compiled(network, limit_us)
         with tempfile.TemporaryDirectory() as folder:
             arguments = self._samples("--calibration", calibration, folder)
             result = overtake(

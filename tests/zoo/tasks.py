@@ -17,7 +17,7 @@ NETWORKS = {
     network.name: network
     for network in [
         Network("text_detection", {"x": "1x3x640x640"}),
-        Network("text_recognition", {"x": "1x3x48x320"}),
+        Network("text_recognition", {"x": "1x3x48x480"}),
         Network("text_direction", {"x": "1x3x48x192"}),
         Network("melspectrogram", {"input": f"1x{listening.CHUNK}"}),
         Network("speech_embedding", {"input_1": "1x76x32x1"}),
@@ -45,7 +45,7 @@ class Task:
 
 def text_detection(_):
     samples, lines = text_tasks.detection_samples(6, TRIAL)
-    calibration, _ = text_tasks.detection_samples(6, CALIBRATION)
+    calibration, _ = text_tasks.detection_samples(4, CALIBRATION)
     return Task(
         NETWORKS["text_detection"], {"x": calibration}, {"x": samples}, "sigmoid_0.tmp_0",
         {"IoU of boxes with the lines drawn": lambda out: text_tasks.detection_score(out, lines)},

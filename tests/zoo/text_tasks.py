@@ -6,7 +6,7 @@ import numpy as np
 import pages
 
 PAGE = (640, 640)  # width, height
-LINE = (320, 48)
+LINE = (480, 48)
 TURNED = (192, 48)
 MEAN = np.array([0.485, 0.456, 0.406])
 DEVIATION = np.array([0.229, 0.224, 0.225])

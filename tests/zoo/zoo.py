@@ -3,11 +3,12 @@
 """Trained networks of other people: downloads them, compiles them, runs them in float and int8 and
 prints what came of it in one table.
 
-    zoo.py [--fcs] [--directory DIR] [NETWORK...]
+    zoo.py [--fcs] [--read-text PROGRAM] [--directory DIR] [NETWORK...]
 
 A network is judged by what it is for (tasks.py), on samples that calibration never saw. The exit
 status is 1 if int8 does a task worse than float by more than a point (of 100), or if a network is
-refused that should not be. --fcs lists placement and FCs as well.
+refused that should not be. --fcs lists placement and FCs as well; --read-text also runs
+examples/read_text.cpp, which has to read the same lines as the networks in float.
 """
 
 import argparse
@@ -16,12 +17,16 @@ import pathlib
 import sys
 
 import packages
+import reading
 import tasks
 from runner import SOURCE, Refused, Runner
 
 from overtake_command import cosine
 
 POINT = 0.01
+READS = {"text_detection", "text_recognition"}
+# Also compiled into one FC per BPU segment, for `make demo LARGE=...`.
+WHOLE = {"text_detection"}
 # What they need beyond what the compiler takes: recurrence, and a branch that depends on data.
 MAY_BE_REFUSED = {
     "silero_vad_legacy": "LSTM", "silero_vad_v5": "LSTM", "silero_vad_v6": "LSTM",
@@ -86,6 +91,8 @@ class Table:
 
     def _add(self, network, task):
         summary = self._zoo.compile(network, task.calibration if task else {})
+        if network.name in WHOLE:
+            self._zoo.compile(network, task.calibration, limit_us=0)
         self.compiled.append(network.name)
         if not task:
             print(f"{network.name:20} compiles", flush=True)
@@ -114,6 +121,23 @@ class Table:
         if not in_int8 >= in_float - POINT:
             self.misses.append(f"{name}, {what}: float {in_float:.4f}, int8 {in_int8:.4f}")
 
+    def add_program(self, program):
+        """The whole program that reads text, against the same networks in float."""
+        wanted = reading.lines_in_float(self._zoo)
+        found = reading.lines_of_program(program, self._zoo)
+        scores = reading.characters_read(wanted), reading.characters_read(found)
+        shares = " ".join(f"{100 * score:6.2f}%" for score in scores)
+        print(f"{'read_text, the program':62}{shares:>24}  characters read on whole pages")
+        pairs = [pair for page in zip(wanted, found) for pair in zip(*page)]
+        same = sum(one == other for one, other in pairs)
+        count = sum(map(len, wanted))
+        print(f"read_text reads {same} of {count} lines exactly as the networks in float do", flush=True)
+        for one, other in pairs:
+            if one != other:
+                print(f"    float: {one}\n    int8:  {other}")
+        if same != count or sum(map(len, found)) != count:
+            self.misses.append(f"read_text reads {count - same} of {count} lines differently")
+
     def add_all_that_listen(self, heard):
         """Wake words again, with every network of the chain in int8."""
         scores = [heard.everything(execute) for execute in (self._zoo.float, self._zoo.int8)]
@@ -123,34 +147,34 @@ class Table:
         self.judge("the networks of sound", what, *scores)
 
 
-def listening_tasks(zoo, names):
-    """Makers of the tasks of sound, by name, and what is behind them."""
-    if not {"melspectrogram", "speech_embedding", *tasks.listening.PHRASES} & set(names):
-        return {}, None
-    try:
-        heard = tasks.Listening(zoo)
-    except Refused as refused:
-        print(f"without {refused}, there are no samples for the networks of sound", flush=True)
-        return {}, None
-    makers = {"melspectrogram": heard.melspectrogram, "speech_embedding": heard.speech_embedding}
-    makers.update({name: heard.phrase(name) for name in heard.phrases})
-    return makers, heard
-
-
-def print_table(zoo, names, has_fcs):
-    table = Table(zoo, has_fcs)
-    makers = {
+def makers(zoo, names):
+    """Functions that make the tasks of these networks, by name; and what is behind those of sound."""
+    known = {
         "text_detection": tasks.text_detection,
         "text_recognition": tasks.text_recognition,
         "text_direction": tasks.text_direction,
         "segmentation_medium": tasks.segmentation("segmentation_medium"),
         "segmentation_small": tasks.segmentation("segmentation_small"),
     }
-    of_sound, heard = listening_tasks(zoo, names)
-    makers.update(of_sound)
+    heard = None
+    if {"melspectrogram", "speech_embedding", *tasks.listening.PHRASES} & set(names):
+        try:
+            heard = tasks.Listening(zoo)
+        except Refused as refused:
+            print(f"there are no samples for the networks of sound: {refused}", flush=True)
+        else:
+            known["melspectrogram"] = heard.melspectrogram
+            known["speech_embedding"] = heard.speech_embedding
+            known.update({name: heard.phrase(name) for name in heard.phrases})
+    return known, heard
+
+
+def print_table(zoo, names, has_fcs):
+    table = Table(zoo, has_fcs)
+    known, heard = makers(zoo, names)
     print(HEAD, flush=True)
     for name in names:
-        table.add(name, makers.get(name))
+        table.add(name, known.get(name))
         if heard and name == heard.phrases[-1]:
             table.add_all_that_listen(heard)
     return table
@@ -160,6 +184,7 @@ def main():
     parser = argparse.ArgumentParser(description="Prints what trained networks compile to.")
     parser.add_argument("networks", nargs="*", metavar="NETWORK", default=list(tasks.NETWORKS))
     parser.add_argument("--fcs", action="store_true", help="list placement and FCs too")
+    parser.add_argument("--read-text", metavar="PROGRAM", help="run this program as well")
     parser.add_argument("--directory", type=pathlib.Path, default=SOURCE / "build/zoo",
                         help="where the networks are kept (build/zoo)")  # fmt: skip
     options = parser.parse_args()
@@ -171,6 +196,8 @@ def main():
     except packages.Unavailable as unavailable:
         sys.exit(f"zoo: {unavailable}")
     table = print_table(Runner(options.directory), options.networks, options.fcs)
+    if options.read_text and READS <= set(table.compiled):
+        table.add_program(options.read_text)
     count = len(table.compiled) + len(table.refused)
     print(f"{len(table.compiled)} of {count} networks compile as they were published")
     for miss in table.misses:
