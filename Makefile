@@ -28,7 +28,7 @@ kmod: ## compile the kernel module for Linux 6.12 or 7.3: build/kmod/overtake.ko
 	scripts/build-module.sh
 
 demo: ## predict what preemption buys, then boot a VM, load the driver and measure it (REPEAT=N times)
-	JOBS=$(JOBS) scripts/demo.sh all $(REQUESTS) $(REPEAT)
+	JOBS=$(JOBS) LARGE='$(LARGE)' scripts/demo.sh all $(REQUESTS) $(REPEAT)
 
 networks: build ## the five networks: compile time, memory, placement, FCs, similarity to float
 	scripts/setup.sh test

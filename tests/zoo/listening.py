@@ -14,12 +14,12 @@ import sounds
 CHUNK = 1760  # samples that melspectrogram gets at once
 STEP = 1280
 ROWS, ROW_STEP = 76, 8
-SECONDS = 3.6
+SECONDS = 4.0
 FIRES = 0.5
 PHRASES = {
     "alexa": ("alexa", 16),
     "hey_jarvis": ("hey jarvis", 16),
-    "hey_mycroft": ("hey mycroft", 16),
+    "hey_mycroft": ("hey my croft", 16),  # as espeak-ng has to be told
     "hey_rhasspy": ("hey rhasspy", 16),
     "timer": ("set a timer for ten minutes", 34),
     "weather": ("what's the weather", 22),

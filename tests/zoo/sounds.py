@@ -34,7 +34,7 @@ def say(words, voice, speed, pitch):
 def say_somehow(words, random):
     """The same in a voice, at a speed and a pitch that are drawn."""
     voice = VOICES[random.integers(len(VOICES))]
-    return say(words, voice, int(random.integers(120, 180)), int(random.integers(25, 75)))
+    return say(words, voice, int(random.integers(130, 175)), int(random.integers(25, 75)))
 
 
 def noise(seconds, random):
@@ -59,6 +59,6 @@ def placed(sound, seconds, random, loudness=None):
     count = int(seconds * RATE)
     result = random.standard_normal(count) * 0.001
     sound = sound[-count:] * (random.uniform(0.4, 1.0) if loudness is None else loudness)
-    end = count - int(min(count - len(sound), random.uniform(0.1, 0.3) * RATE))
+    end = count - int(min(count - len(sound), random.uniform(0.2, 0.5) * RATE))
     result[end - len(sound) : end] += sound
     return np.clip(result, -1, 1)
