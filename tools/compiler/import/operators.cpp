@@ -36,7 +36,7 @@ const std::map<std::string, Row> table = {
     {"Celu", by_table},
     {"Clip",
      {bpu_clip, cpu_clip, "any shape with three device dimensions; constant bounds",
-      "constant bounds"}},
+      "bounds of one element"}},
     {"Concat", {bpu_concat, cpu_concat, "along a device dimension; also constants", "any shape"}},
     {"ConcatFromSequence",
      {nullptr, nullptr, "", "a sequence known here", import_concat_from_sequence}},
