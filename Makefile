@@ -9,7 +9,7 @@ REQUESTS ?= 2000
 REPEAT ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh coverage mutants soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -28,7 +28,7 @@ kmod: ## compile the kernel module for Linux 6.12 or 7.3: build/kmod/overtake.ko
 	scripts/build-module.sh
 
 demo: ## predict what preemption buys, then boot a VM, load the driver and measure it (REPEAT=N times)
-	JOBS=$(JOBS) scripts/demo.sh all $(REQUESTS) $(REPEAT)
+	JOBS=$(JOBS) LARGE='$(LARGE)' scripts/demo.sh all $(REQUESTS) $(REPEAT)
 
 networks: build ## the five networks: compile time, memory, placement, FCs, similarity to float
 	scripts/setup.sh test
@@ -92,6 +92,12 @@ agreement: build ## COUNT (2000) random networks from number SEED (1) on: device
 	OVERTAKE='$(CURDIR)/build/bin/overtake' OVERTAKE_SERVER='$(CURDIR)/build/release/tests/command_server' \
 		/usr/bin/python3 -B tests/compiler/agreement.py --seed $(SEED) --count $(COUNT) \
 		--jobs $(JOBS) $(if $(SHRINK),--shrink)
+
+agreement-onnxruntime: ## COUNT random networks and those of the zoo in float: against ONNX Runtime, if it is installed
+	SEED=$(SEED) COUNT=$(COUNT) JOBS=$(JOBS) scripts/agreement-onnxruntime.sh
+
+zoo: ## trained networks of other people, by npm: placement, modelled time, and how well int8 does their tasks
+	JOBS=$(JOBS) scripts/zoo.sh $(NETWORKS)
 
 SECONDS ?= 600
 fuzz-decoder: ## libFuzzer on the instruction decoder for SECONDS (600), under ASan and UBSan

@@ -4,6 +4,7 @@
 set -eu
 requests=$1
 repeat=$2
+large=$3
 out=build/demo
 networks=build/networks
 overtake=build/bin/overtake
@@ -21,8 +22,8 @@ load()
 modprobe drm_shmem_helper
 
 load cores=1 mode=timed
-"$overtake" demo --detector $networks/detector.ovm --large $networks/large.ovm \
-	--large-split $networks/large-1000us.ovm --requests "$requests" --repeat "$repeat" \
+"$overtake" demo --detector $networks/detector.ovm --large "$large.ovm" \
+	--large-split "$large-1000us.ovm" --requests "$requests" --repeat "$repeat" \
 	--output-dir "$out"
 scripts/unload-module.sh
 

@@ -9,6 +9,9 @@
 #           runs the clients there
 # all       one after the other
 #
+# LARGE=build/zoo/text_detection in the environment takes another large network: LARGE.ovm as it is and
+# LARGE-1000us.ovm split, both of which have to be there (that one by `make zoo`).
+#
 # REQUESTS of the detector in each row of the table (2000), each row measured REPEAT times (1). It
 # says how long each stage took. The page with everything is build/demo/index.html.
 set -eu
@@ -18,6 +21,7 @@ requests=${2:-2000}
 repeat=${3:-1}
 out=build/demo
 networks=build/networks
+large=${LARGE:-$networks/large}
 jobs=${JOBS:-$(nproc)}
 begin=$(date +%s)
 mkdir -p "$out"
@@ -49,25 +53,31 @@ build()
 	cmake --build --preset release -j "$jobs" --target overtake demo_networks
 }
 
+prepare_networks()
+{
+	scripts/prepare-networks.sh detector
+	[ -n "${LARGE-}" ] || scripts/prepare-networks.sh large
+}
+
 # demo OPTION...
 demo()
 {
-	build/bin/overtake demo --detector $networks/detector.ovm --large $networks/large.ovm \
-		--large-split $networks/large-1000us.ovm --requests "$requests" --output-dir "$out" "$@"
+	build/bin/overtake demo --detector $networks/detector.ovm --large "$large.ovm" \
+		--large-split "$large-1000us.ovm" --requests "$requests" --output-dir "$out" "$@"
 }
 
 boot()
 {
 	# A row of 2000 requests is 20 s; the rest is for the VM, whose CPUs may be emulated.
 	tests/vm/run --timeout $((900 + repeat * requests / 4)) --share "$out" -- \
-		scripts/demo-guest.sh "$requests" "$repeat"
+		scripts/demo-guest.sh "$requests" "$repeat" "$large"
 }
 
 predict()
 {
 	stage "Debian packages to build with" scripts/setup.sh build
 	stage "compiling the overtake command, generating the two networks" build
-	stage "compiling the networks to int8" scripts/prepare-networks.sh detector large
+	stage "compiling the networks to int8" prepare_networks
 	stage "the table as the simulator predicts it" demo --predict
 	echo "The first table came $(span $(($(date +%s) - begin))) after the start."
 	echo
@@ -82,6 +92,12 @@ measure()
 	stage "booting a VM with a stock Debian kernel, measuring on the driver" boot
 }
 
+for model in "$large.ovm" "$large-1000us.ovm"; do
+	if [ -n "${LARGE-}" ] && [ ! -e "$model" ]; then
+		echo "demo: LARGE=$LARGE: there is no $model" >&2
+		exit 1
+	fi
+done
 case $what in
 all)
 	predict

@@ -9,6 +9,8 @@
 #   - the detector and the U-Net at full size on the kernel device, bit for bit the embedded one's
 #   - the table of the five networks: similarity to float, compile time, memory; the same, split at more limits
 #   - 2,000 random networks, device against interpreter; examples in the documents that take minutes
+#   - trained networks of other people, if npm is there to download them: make zoo; the float executor against
+#     ONNX Runtime, if that is installed: make agreement-onnxruntime
 #   - the Debian packages: lintian, and the DKMS module built and loaded
 #   - both commands of the README on bare systems, Debian 12 and 13: make fresh
 #   - the module and its tests on each kernel that it is for: make kernel-matrix
@@ -48,6 +50,9 @@ soak attacks tests/vm/run --timeout 1800 -- tests/kmod/run-attacks
 soak networks-embedded scripts/prepare-networks.sh glyphs resnet18 mobilenetv2 yolo unet vit
 soak networks-table make networks
 soak agreement make agreement
+! command -v npm > /dev/null || soak zoo make zoo
+! [ -e build/zoo/text_detection.ovm ] || soak zoo-demo env LARGE=build/zoo/text_detection scripts/demo.sh predict
+soak agreement-onnxruntime make agreement-onnxruntime
 soak train-glyphs models/train_glyphs.py --output-dir build/glyphs
 soak layout-benchmark sh -c 'cmake --preset release && ninja -C build/release layout_benchmark &&
 	build/release/tests/layout_benchmark 40'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages that a part of the project needs, and say which.
 #
-#   scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|all
+#   scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|zoo|all
 #
 # Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
 # bookworm-backports (added here from the machine's own apt sources when it is not there yet);
@@ -50,6 +50,9 @@ fuzz_packages="clang libclang-rt-dev"
 
 # Bare systems of both releases, to try the README's commands in: make fresh.
 fresh_packages="debootstrap git util-linux"
+
+# Pictures and speech for trained networks; npm, which downloads them, may come from elsewhere.
+zoo_packages="python3-pil fonts-dejavu-core fonts-liberation espeak-ng"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
 debug_kernel_packages_6_12="linux-source-6.12"
@@ -265,14 +268,15 @@ coverage) packages="$build_packages $coverage_packages" packages_6_12= ;;
 bench) packages="$build_packages $bench_packages" packages_6_12= ;;
 fuzz) packages="$build_packages $fuzz_packages" packages_6_12= ;;
 fresh) packages=$fresh_packages packages_6_12= ;;
+zoo) packages="$build_packages $zoo_packages" packages_6_12= ;;
 debug-kernel) packages=$debug_kernel_packages packages_6_12=$debug_kernel_packages_6_12 ;;
 all)
 	packages="$build_packages $kmod_packages $vm_packages $test_packages $deb_packages $docs_packages $coverage_packages
-		$bench_packages $fuzz_packages $fresh_packages $debug_kernel_packages"
+		$bench_packages $fuzz_packages $fresh_packages $zoo_packages $debug_kernel_packages"
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 *)
-	echo "usage: scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|all" >&2
+	echo "usage: scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|zoo|all" >&2
 	exit 2
 	;;
 esac

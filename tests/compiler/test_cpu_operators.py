@@ -81,6 +81,15 @@ def unary_cases():
     yield node("Shrink", ["x"], ["y"], bias=0.5), {"x": X}, {}, shrunk
     clip = {"low": np.float32(-0.5), "high": np.float32(1.0)}
     yield node("Clip", ["x", "low", "high"], ["y"]), {"x": X}, clip, np.clip(X, -0.5, 1)
+    # Bounds that are computed: half of the maximum, and crossed ones, where the upper bound counts.
+    nodes = [
+        node("ReduceMax", ["x"], ["max"], name="max", keepdims=0),
+        node("Mul", ["max", "half"], ["bound"], name="mul"),
+    ]
+    half = {"half": np.float32(0.5), "low": np.float32(100)}
+    yield [*nodes, node("Clip", ["x", "bound"], ["y"])], {"x": X}, half, np.maximum(X, X.max() / 2)
+    crossed = node("Clip", ["x", "low", "bound"], ["y"])
+    yield [*nodes, crossed], {"x": X}, half, np.full_like(X, X.max() / 2)
 
 
 def binary_cases():

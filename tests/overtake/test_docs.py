@@ -23,7 +23,7 @@ from pages import blocks, matches, sessions
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 SCENARIOS = SOURCE / "scenarios"
-PAGES = [SOURCE / f"docs/{name}.md" for name in ("scenarios", "what-if", "configuration")]
+PAGES = [SOURCE / f"docs/{name}.md" for name in ("scenarios", "what-if", "configuration", "zoo")]
 MAN_PAGE = SOURCE / "docs/man/overtake-sim.1"
 
 class Docs(unittest.TestCase):

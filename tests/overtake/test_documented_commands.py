@@ -22,7 +22,10 @@ PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "models/READ
 
 # What runs a command instead: a file that has to contain the text.
 ELSEWHERE = [
-    (r"make (demo|test)\b", "scripts/fresh.sh", "make demo"),
+    (r"make (demo|test)\b(?! LARGE)", "scripts/fresh.sh", "make demo"),
+    (r"make zoo|build/zoo/examples/read_text |make demo LARGE|LARGE=build/zoo", "scripts/run-soak.sh", "make zoo"),
+    (r"npm install --prefix build/onnxruntime|make agreement-onnxruntime", "scripts/run-soak.sh",
+     "make agreement-onnxruntime"),
     (r"make networks", "scripts/run-soak.sh", "make networks"),
     (r"make kernel-matrix", "scripts/run-soak.sh", "make kernel-matrix"),
     (r"(sudo )?insmod |make kmod && ", "tests/overtake/run-documented", "pasted_commands"),

@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The float executor against ONNX Runtime: COUNT random networks from number SEED on, and the networks
+# of build/zoo; `make agreement-onnxruntime`. One line, and no more, where ONNX Runtime is not installed.
+set -eu
+cd "$(dirname "$0")/.."
+scripts/setup.sh zoo
+/usr/bin/python3 -B tests/compiler/onnx_runtime.py || exit 0
+make --no-print-directory build
+OVERTAKE="$PWD/build/bin/overtake" OVERTAKE_SERVER="$PWD/build/release/tests/command_server" \
+	exec /usr/bin/python3 -B tests/compiler/agreement_onnx_runtime.py --zoo \
+	--seed "${SEED:-1}" --count "${COUNT:-2000}" --jobs "${JOBS:-$(nproc)}"

@@ -1,0 +1,187 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The float executor against ONNX Runtime (onnx_runtime.py), which shares no code with it.
+
+    agreement_onnx_runtime.py [--seed N] [--count N] [--jobs N] [--zoo]
+
+runs the random networks N, N + 1, ... (random_graphs.py) on both, and with --zoo the trained
+networks of build/zoo too, on the samples of their tasks; `make zoo` puts them there. It prints what
+differs by more than rounding and what ONNX Runtime did not take; the exit status is 1 if anything
+differs. Where ONNX Runtime is not installed it says so in a line, and that is all.
+
+OVERTAKE names the command, OVERTAKE_SERVER the binary of command_server.cpp.
+"""
+
+import argparse
+import collections
+import functools
+import multiprocessing
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import time
+import traceback
+
+import numpy as np
+import onnx
+
+import agreement
+import onnx_runtime
+import random_graphs
+from overtake_command import SOURCE
+
+import float_operators  # noqa: F401, makes float_reference know all operators
+import float_reference
+
+# Share of a tensor's elements that may differ where rounding decides which way a node jumps.
+JUMPS = 0.1
+
+
+def difference(got, want, is_rough=False):
+    """In a few words, or nothing."""
+    got = got.reshape(want.shape).astype(np.float64)
+    want = want.astype(np.float64)
+    finite = np.abs(want[np.isfinite(want)])
+    limit = 1e-4 * finite.max(initial=1e-3) + 1e-3 * np.abs(np.where(np.isfinite(want), want, 0))
+    with np.errstate(invalid="ignore"):
+        wrong = ~((np.abs(got - want) <= limit) | (got == want) | (np.isnan(got) & np.isnan(want)))
+    if wrong.mean() <= (JUMPS if is_rough else 0):
+        return ""
+    worst = np.nanmax(np.abs(got - want)[wrong], initial=0)
+    return f"{wrong.sum()} of {wrong.size} elements differ, by up to {worst:.3g}"
+
+
+def run_one_by_one(runtime, path, samples):
+    """Outputs by name, of samples along the first axis."""
+    count = len(next(iter(samples.values())))
+    results = collections.defaultdict(list)
+    for index in range(count):
+        one = {name: array[index : index + 1] for name, array in samples.items()}
+        for name, array in runtime.run(path, one).items():
+            results[name].append(array)
+    return {name: np.stack(arrays) for name, arrays in results.items()}
+
+
+class Checker:
+    """Checks networks one after the other in one directory."""
+
+    def __init__(self, overtake, runtime, directory):
+        self._overtake = overtake
+        self._runtime = runtime
+        self._directory = pathlib.Path(directory)
+
+    def check(self, case):
+        """Raises AssertionError where the two disagree, Refused where ONNX Runtime refuses."""
+        path = self._directory / "model.onnx"
+        onnx.save(case.model, str(path))
+        wanted = run_one_by_one(self._runtime, path, case.samples)
+        found = self._float(path, case.samples)
+        for name, want in wanted.items():
+            words = difference(found[name.replace("/", "_")], want, case.is_rough)
+            if words:
+                raise AssertionError(f"{name}: {words}; {self._third(case, name, want)}")
+
+    def _float(self, path, samples):
+        arguments = []
+        for name, array in samples.items():
+            file = self._directory / f"{name}.npy"
+            np.save(file, array)
+            arguments += ["--input", f"{name}={file}"]
+        output = self._directory / "out"
+        for old in output.glob("*.npy"):
+            old.unlink()
+        self._overtake("run", path, *arguments, "--output-dir", output, "-q")
+        return {file.stem: np.load(file) for file in output.glob("*.npy")}
+
+    @staticmethod
+    def _third(case, name, want):
+        """Whom the reference in numpy agrees with."""
+        third = float_reference.Network(case.model).run_images(case.samples)[name]
+        words = difference(third, want, case.is_rough)
+        return "numpy agrees with ONNX Runtime" if not words else f"of numpy's, {words}"
+
+
+def _reason(refused):
+    """Without the node's name, so that reasons can be counted."""
+    words = str(refused).splitlines()[0].replace("Non-zero status code returned while running ", "")
+    return re.sub(r"( node\.) Name:'[^']*' Status Message:", r"\1", words)[:120]
+
+
+def _check_chunk(seeds):
+    """In a process of its own: what differs by seed, and refusals by reason."""
+    failures, refusals = {}, collections.Counter()
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        agreement.Server() as overtake,
+        onnx_runtime.OnnxRuntime() as runtime,
+    ):
+        checker = Checker(overtake, runtime, directory)
+        for seed in seeds:
+            try:
+                case = random_graphs.make(seed)
+                if case.is_quantised:
+                    refusals["quantised networks, which have no float results"] += 1
+                    continue
+                checker.check(case)
+            except onnx_runtime.Refused as refused:
+                refusals[_reason(refused)] += 1
+            except AssertionError as failure:
+                failures[seed] = str(failure)
+            except Exception:  # a judge's own mistake is no agreement either
+                failures[seed] = traceback.format_exc()
+    return failures, refusals, len(seeds)
+
+
+def check_random(first, count, jobs):
+    """Returns how many disagree."""
+    begin, chunk = time.monotonic(), 20
+    seeds = range(first, first + count)
+    chunks = [seeds[start : start + chunk] for start in range(0, count, chunk)]
+    failed, refusals, done = 0, collections.Counter(), 0
+    with multiprocessing.Pool(jobs) as pool:
+        for failures, refused, size in pool.imap_unordered(_check_chunk, chunks):
+            failed += len(failures)
+            refusals.update(refused)
+            done += size
+            for seed, why in failures.items():
+                print(f"seed {seed}: {why}", flush=True)
+            if sys.stderr.isatty():
+                print(f"\r{done} of {count}", end="", file=sys.stderr, flush=True)
+    compared = count - sum(refusals.values())
+    print(f"{compared - failed} of {compared} random networks agree with ONNX Runtime, "
+          f"{time.monotonic() - begin:.0f} s")  # fmt: skip
+    for reason, number in refusals.most_common():
+        print(f"  {number} not compared: {reason}")
+    return failed
+
+
+def check_zoo():
+    """Returns how many disagree, of the trained networks that are there."""
+    sys.path.insert(0, str(SOURCE / "tests/zoo"))
+    import zoo_agreement
+
+    with onnx_runtime.OnnxRuntime() as runtime:
+        return zoo_agreement.check(functools.partial(run_one_by_one, runtime))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="The float executor against ONNX Runtime.")
+    parser.add_argument("--seed", type=int, default=1, help="number of the first network")
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--zoo", action="store_true", help="the networks of build/zoo as well")
+    options = parser.parse_args()
+    missing = onnx_runtime.missing()
+    if missing:
+        print(f"agreement with ONNX Runtime: skipped, as {missing}")
+        return
+    failed = check_random(options.seed, options.count, options.jobs)
+    if options.zoo:
+        failed += check_zoo()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

