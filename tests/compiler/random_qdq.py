@@ -242,4 +242,6 @@ def make(seed):
         if len(builder.inputs) + len(builder.outputs) > MOST_TENSORS:
             break
         quantised_operators.STEPS[builder.pick(*names)](builder)
+    if not builder.outputs:  # the first tensor was too small to cut
+        quantised_operators.STEPS["Relu"](builder)
     return builder.finish()

@@ -46,6 +46,7 @@ private:
     void round_input(ValueId input, const Quantisation& to, std::vector<Node>& readers) {
         name_ = graph_.values[input].name;
         const ValueId rounded = value_like(input, "rounded");
+        graph_.values[rounded].given = to; // an output of it may lie on the device
         round(input, rounded, to);
         for (Node& reader : readers)
             std::ranges::replace(reader.inputs, input, rounded);
