@@ -147,6 +147,17 @@ class OpenNetworks(unittest.TestCase):
         got = self.run_float(model(nodes, {"x": X.shape}, {"y": X.shape}), {"x": X})
         np.testing.assert_allclose(got["y"], X.clip(-1, 0.5))
 
+    def test_bounds_of_clip_that_are_only_known_at_run_time(self):
+        nodes = [
+            node("ReduceMax", ["x"], ["peak"], keepdims=0),
+            node("Sub", ["peak", "one"], ["low"]),
+            node("Clip", ["x", "low"], ["y"]),
+        ]
+        constants = {"one": np.array(1, np.float32)}
+        proto = model(nodes, {"x": X.shape}, {"y": X.shape}, constants)
+        got = self.run_float(proto, {"x": X})
+        np.testing.assert_allclose(got["y"], np.maximum(X, X.max() - 1), rtol=1e-6)
+
     def test_bounds_of_clip_that_are_several_are_refused(self):
         proto = model([node("Clip", ["x", "low"], ["y"])], {"x": (1, 8)}, {"y": (1, 8)}, {"low": ones(2)})
         self.assertIn("its bounds must be single numbers", self.refusal(proto))
