@@ -112,7 +112,7 @@ CASES = [
     ("operator of another domain", foreign_domain(),
      "node 'my_relu' (Relu): the operator is not supported"),
     ("symbolic height", unknown_shape(),
-     "input 'x' has no static shape (it leaves axis 2 open); give one with --input-shape x=1x3x?x8"),
+     "input 'x' has no static shape (it leaves axis 2 open); give one with --input-shape x=1x3x?x4"),
     ("resized crop", resize(coordinate_transformation_mode="tf_half_pixel_for_nn"),
      "node 'my_resize' (Resize): coordinate transformation 'tf_half_pixel_for_nn' is not "
      "supported"),

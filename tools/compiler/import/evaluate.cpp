@@ -59,8 +59,7 @@ std::map<std::string, Constant> evaluate(const std::string& path, const ImportOp
         context.parts = 0;
         const auto row = operators().find(node.op_type());
         const Mark before = mark(context);
-        if (row == operators().end() ||
-            refusal_of([&] { is_made_constant(context, row->second); }))
+        if (row == operators().end() || refusal_of([&] { is_made_constant(context, row->second); }))
             take_back(context, before);
     }
     return {context.constants.begin(), context.constants.end()};

@@ -148,8 +148,8 @@ private:
             context_.parts = 0;
             marks_.push_back(mark(context_));
             placements_.push_back(Placement::nowhere);
-            verdicts_.push_back({node_name(context_), context_.node->op_type(),
-                                 NodeVerdict::Where::unknown, ""});
+            verdicts_.push_back(
+                {node_name(context_), context_.node->op_type(), NodeVerdict::Where::unknown, ""});
             if (waits_for_refused(context_)) {
                 stand_in(context_);
                 continue;
@@ -197,10 +197,9 @@ void check_names(const onnx::ModelProto& model, const std::string& path,
 
 // Throws CompileError for what is refused as a whole; nodes that are, `survey` tells.
 Graph import_network(const std::string& path, const ImportOptions& options, Survey& survey) {
-    Network network = load_onnx(path, {options.input_shapes, options.set_inputs},
-                                [&](const onnx::ModelProto& part) {
-                                    return evaluate(path, options, part);
-                                });
+    Network network =
+        load_onnx(path, {options.input_shapes, options.set_inputs},
+                  [&](const onnx::ModelProto& part) { return evaluate(path, options, part); });
     const onnx::ModelProto& model = network.model;
     check_names(model, path, options.run_on_cpu, "run_on_cpu");
     check_names(model, path, options.run_on_bpu, "run_on_bpu");
@@ -227,11 +226,10 @@ bool is_refused(const NodeVerdict& node) {
 
 Survey survey_onnx(const std::string& path, const ImportOptions& options) {
     Survey survey;
-    const auto refusal =
-        refusal_of([&] { survey.graph = import_network(path, options, survey); });
+    const auto refusal = refusal_of([&] { survey.graph = import_network(path, options, survey); });
     if (refusal)
-        survey.refusal = refusal->starts_with(path + ": ") ? refusal->substr(path.size() + 2)
-                                                           : *refusal;
+        survey.refusal =
+            refusal->starts_with(path + ": ") ? refusal->substr(path.size() + 2) : *refusal;
     return survey;
 }
 

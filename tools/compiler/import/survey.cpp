@@ -52,8 +52,8 @@ std::vector<RefusalKind> kinds_of_refusals(const std::vector<NodeVerdict>& nodes
 } // namespace
 
 std::string reason_in(const Context& context, const std::string& message) {
-    const std::string prefix = context.path + ": node '" + node_name(context) + "' (" +
-                               context.node->op_type() + "): ";
+    const std::string prefix =
+        context.path + ": node '" + node_name(context) + "' (" + context.node->op_type() + "): ";
     return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
 
@@ -72,10 +72,11 @@ void stand_in(Context& context) {
         context.references.erase(output);
         const auto shape = context.shapes.find(output);
         const auto type = type_of(context, output);
-        const bool is_known = is_variable && shape != context.shapes.end() && !refusal_of([&] {
-            const ValueId value = add_host_value(context, output, shape->second);
-            context.references[output] = {value, shape->second, type && is_integer_type(*type)};
-        });
+        const bool is_known =
+            is_variable && shape != context.shapes.end() && !refusal_of([&] {
+                const ValueId value = add_host_value(context, output, shape->second);
+                context.references[output] = {value, shape->second, type && is_integer_type(*type)};
+            });
         if (!is_known && !output.empty())
             context.unknown.insert(output);
     }

@@ -142,7 +142,7 @@ namespace {
 
 // What libonnx relies on without looking; then libonnx looks itself.
 void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx, Refusals& refusals,
-           const std::string& path) {
+                const std::string& path) {
     check_text(model.graph(), path);
     read_external_data(model, path);
     model.clear_functions(); // what calls them is of another domain

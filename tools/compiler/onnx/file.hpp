@@ -34,16 +34,15 @@ using Evaluate = std::function<std::map<std::string, Constant>(const onnx::Model
 struct Network {
     onnx::ModelProto model;
     GivenScales given;
-    Refusals refusals;              ///< nodes that libonnx has not seen; import refuses them
-    bool was_half_precise = false;  ///< held FLOAT16 or BFLOAT16, which are float32 now
+    Refusals refusals;             ///< nodes that libonnx has not seen; import refuses them
+    bool was_half_precise = false; ///< held FLOAT16 or BFLOAT16, which are float32 now
 };
 
 /// Reads `path`, checks it, puts its nodes in order, gives inputs the shapes and values that the
 /// user gives and a batch of 1 where there is none, folds conditions, raises opsets below 13 to 13
 /// (13 to 17 mean the same for every operator that import knows), makes a quantised model a float
 /// one with given scales, infers shapes and checks types.  Throws CompileError naming the file.
-Network load_onnx(const std::string& path, const InputSettings& settings,
-                  const Evaluate& evaluate);
+Network load_onnx(const std::string& path, const InputSettings& settings, const Evaluate& evaluate);
 
 /// Takes tensors of numbers stored in the file itself: reals become float32, integers and truth
 /// values int64.  Throws CompileError for others.

@@ -92,10 +92,10 @@ private:
 
     // Whether the node's outputs follow from `known` and from shapes alone.
     bool is_constant(const onnx::NodeProto& node, const std::set<std::string>& known) const {
-        static const std::set<std::string> others = {"Bernoulli",         "If",
-                                                     "Loop",              "Multinomial",
-                                                     "RandomNormal",      "RandomNormalLike",
-                                                     "RandomUniform",     "RandomUniformLike",
+        static const std::set<std::string> others = {"Bernoulli",     "If",
+                                                     "Loop",          "Multinomial",
+                                                     "RandomNormal",  "RandomNormalLike",
+                                                     "RandomUniform", "RandomUniformLike",
                                                      "Scan"};
         if (!is_onnx(node) || has_graphs(node) || others.contains(node.op_type()))
             return false;
@@ -234,6 +234,22 @@ private:
     std::map<std::string, const onnx::TensorProto*> constants_;
 };
 
+// What exporters say of the branches of an If need not hold for the one that is taken, and libonnx
+// would believe it.
+void forget_shapes_of_branches(onnx::GraphProto& graph) {
+    for (auto& node : *graph.mutable_node())
+        for (auto& attribute : *node.mutable_attribute()) {
+            if (node.op_type() != "If" || !attribute.has_g())
+                continue;
+            onnx::GraphProto& branch = *attribute.mutable_g();
+            branch.clear_value_info();
+            for (auto& output : *branch.mutable_output())
+                if (output.type().has_tensor_type())
+                    output.mutable_type()->mutable_tensor_type()->clear_shape();
+            forget_shapes_of_branches(branch);
+        }
+}
+
 // The graph's inputs that a tensor is computed from.
 std::set<std::string> inputs_behind(const onnx::GraphProto& graph, const std::string& name) {
     std::set<std::string> wanted = {name}, inputs;
@@ -254,6 +270,7 @@ std::set<std::string> inputs_behind(const onnx::GraphProto& graph, const std::st
 void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx,
                      const Evaluate& evaluate) {
     ConditionFolder folder(model, opset, libonnx, evaluate);
+    forget_shapes_of_branches(*model.mutable_graph());
     while (folder.has_conditions() && folder.step()) {
     }
 }
@@ -271,8 +288,8 @@ std::string reason_of_control_flow(const onnx::GraphProto& graph, const onnx::No
     if (!inputs.empty())
         reason += ", from " + names;
     if (inputs.size() == 1)
-        reason += "; if that is always the same, give it with --set-input " + *inputs.begin() +
-                  "=VALUE";
+        reason +=
+            "; if that is always the same, give it with --set-input " + *inputs.begin() + "=VALUE";
     return reason;
 }
 

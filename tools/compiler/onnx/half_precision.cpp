@@ -40,8 +40,8 @@ float from_bfloat16(std::uint16_t bits) {
 bool widen_tensor(onnx::TensorProto& tensor) {
     if (!is_half(tensor.data_type()))
         return false;
-    const auto widen = tensor.data_type() == onnx::TensorProto::FLOAT16 ? from_float16
-                                                                        : from_bfloat16;
+    const auto widen =
+        tensor.data_type() == onnx::TensorProto::FLOAT16 ? from_float16 : from_bfloat16;
     std::vector<float> reals;
     if (tensor.has_raw_data()) {
         const std::string& raw = tensor.raw_data();

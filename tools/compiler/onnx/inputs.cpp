@@ -40,9 +40,9 @@ bool give_shape(onnx::ValueInfoProto& input, const std::vector<std::int64_t>& gi
                 const std::string& path) {
     auto* shape = input.mutable_type()->mutable_tensor_type()->mutable_shape();
     if (shape->dim_size() != 0 && shape->dim_size() != static_cast<int>(given.size()))
-        throw CompileError("--input-shape " + input.name(),
-                           path + ": the input has " + std::to_string(shape->dim_size()) +
-                               " dimensions");
+        throw CompileError("--input-shape " + input.name(), path + ": the input has " +
+                                                                std::to_string(shape->dim_size()) +
+                                                                " dimensions");
     bool is_other = false;
     for (int axis = 0; axis < shape->dim_size(); ++axis)
         is_other =

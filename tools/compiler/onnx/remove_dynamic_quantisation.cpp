@@ -55,14 +55,14 @@ private:
         return std::ranges::none_of(graph_.output(), reads) &&
                std::ranges::all_of(graph_.node(), [&](const onnx::NodeProto& reader) {
                    const auto count = std::ranges::count(reader.input(), bytes);
-                   return count == 0 || (count == 1 && is_product(reader) && reader.input(0) == bytes);
+                   return count == 0 ||
+                          (count == 1 && is_product(reader) && reader.input(0) == bytes);
                });
     }
 
     [[noreturn]] void refuse(const onnx::NodeProto& node, const std::string& reason) const {
-        throw CompileError(path_,
-                           "node '" + (node.name().empty() ? node.output(0) : node.name()) +
-                               "' (" + node.op_type() + "): " + reason);
+        throw CompileError(path_, "node '" + (node.name().empty() ? node.output(0) : node.name()) +
+                                      "' (" + node.op_type() + "): " + reason);
     }
 
     void add_constant(const std::string& name, const std::vector<std::int64_t>& shape,
@@ -113,17 +113,17 @@ private:
         if (is_convolution && !weights->shape.empty() && weights->shape[0] > 0)
             run = count / static_cast<std::size_t>(weights->shape[0]);
         const std::size_t outputs =
-            weights->shape.empty() ? 0
-                                   : static_cast<std::size_t>(is_convolution
-                                                                  ? weights->shape.front()
-                                                                  : weights->shape.back());
+            weights->shape.empty()
+                ? 0
+                : static_cast<std::size_t>(is_convolution ? weights->shape.front()
+                                                          : weights->shape.back());
         if (zeros.size() != 1 && zeros.size() != outputs)
             refuse(node, "its weights have neither one zero point nor one for each output");
         std::vector<float> reals(count);
         for (std::size_t index = 0; index < count; ++index)
-            reals[index] = static_cast<float>(weights->integers[index] -
-                                              zeros[index / std::max<std::size_t>(run, 1) %
-                                                    zeros.size()]);
+            reals[index] =
+                static_cast<float>(weights->integers[index] -
+                                   zeros[index / std::max<std::size_t>(run, 1) % zeros.size()]);
         const std::string name = node.output(0) + ":weights";
         add_constant(name, weights->shape, std::move(reals));
         changed_.insert(node.output(0));

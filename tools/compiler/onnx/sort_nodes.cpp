@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,19 +23,32 @@ void for_each_inner_graph(onnx::NodeProto& node, const Visit& visit) {
     }
 }
 
+void add_names_read(const onnx::NodeProto& node, std::set<std::string>& names);
+
+// What a graph in a node makes itself it does not read from around it.
+void add_names_read(const onnx::GraphProto& graph, std::set<std::string>& names) {
+    std::set<std::string> read;
+    for (const auto& node : graph.node())
+        add_names_read(node, read);
+    for (const auto& output : graph.output())
+        read.insert(output.name());
+    for (const auto& input : graph.input())
+        read.erase(input.name());
+    for (const auto& tensor : graph.initializer())
+        read.erase(tensor.name());
+    for (const auto& node : graph.node())
+        for (const std::string& output : node.output())
+            read.erase(output);
+    names.insert(read.begin(), read.end());
+}
+
 void add_names_read(const onnx::NodeProto& node, std::set<std::string>& names) {
     names.insert(node.input().begin(), node.input().end());
-    const auto add_graph = [&](const onnx::GraphProto& graph) {
-        for (const auto& inner : graph.node())
-            add_names_read(inner, names);
-        for (const auto& output : graph.output())
-            names.insert(output.name());
-    };
     for (const auto& attribute : node.attribute()) {
         if (attribute.has_g())
-            add_graph(attribute.g());
+            add_names_read(attribute.g(), names);
         for (const auto& graph : attribute.graphs())
-            add_graph(graph);
+            add_names_read(graph, names);
     }
 }
 
@@ -98,8 +112,8 @@ private:
 
     std::string name_of(int number) const {
         const auto& node = graph_.node(number);
-        return "'" + (node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name()) +
-               "'";
+        return "'" +
+               (node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name()) + "'";
     }
 
     [[noreturn]] void refuse_cycle(int first) {
@@ -123,12 +137,6 @@ private:
 };
 
 } // namespace
-
-std::set<std::string> names_read(const onnx::NodeProto& node) {
-    std::set<std::string> names;
-    add_names_read(node, names);
-    return names;
-}
 
 void sort_nodes(onnx::GraphProto& graph, const std::string& path) {
     const std::vector<int> order = NodeOrder(graph, path).find();

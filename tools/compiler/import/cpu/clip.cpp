@@ -24,7 +24,8 @@ namespace {
 void clip_by_computed_bounds(Context& context) {
     Reference result = cpu_input(context, 0);
     const bool is_integer = result.integer;
-    for (const auto& [index, function] : {std::pair(1, Binary::maximum), std::pair(2, Binary::minimum)}) {
+    for (const auto& [index, function] :
+         {std::pair(1, Binary::maximum), std::pair(2, Binary::minimum)}) {
         if (!has_input(context, index))
             continue;
         Reference bound = cpu_input(context, index);

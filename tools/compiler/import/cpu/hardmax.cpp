@@ -24,19 +24,17 @@ void cpu_hardmax(Context& context) {
     along[axis] = input.shape[axis];
     std::vector<float> numbers(static_cast<std::size_t>(input.shape[axis]));
     std::iota(numbers.begin(), numbers.end(), 0.0f);
-    const Reference greatest =
-        cpu_node(context,
-                 {CpuOpType::reduce,
-                  {static_cast<std::int64_t>(cpu::Reduction::first_greatest),
-                   static_cast<std::int64_t>(axis)},
-                  {}},
-                 {input}, reduced);
+    const Reference greatest = cpu_node(context,
+                                        {CpuOpType::reduce,
+                                         {static_cast<std::int64_t>(cpu::Reduction::first_greatest),
+                                          static_cast<std::int64_t>(axis)},
+                                         {}},
+                                        {input}, reduced);
     const Reference positions = cpu_constant(context, along, std::move(numbers));
-    finish_cpu(context, cpu_node(context,
-                                 {CpuOpType::binary,
-                                  {static_cast<std::int64_t>(cpu::Binary::equal)},
-                                  {}},
-                                 {greatest, positions}, input.shape));
+    finish_cpu(context,
+               cpu_node(context,
+                        {CpuOpType::binary, {static_cast<std::int64_t>(cpu::Binary::equal)}, {}},
+                        {greatest, positions}, input.shape));
 }
 
 } // namespace overtake::compiler
