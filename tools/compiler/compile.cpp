@@ -133,6 +133,26 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration, con
 
 } // namespace
 
+Survey check(const CompileOptions& options) {
+    Survey survey = survey_onnx(options.model, options.import);
+    const bool is_whole =
+        survey.refusal.empty() && std::ranges::none_of(survey.nodes, [](const NodeVerdict& node) {
+            return node.where == NodeVerdict::Where::refused;
+        });
+    if (!is_whole)
+        return survey;
+    try {
+        std::vector<InputOptions> inputs = options.inputs;
+        apply_input_options(survey.graph, inputs);
+        fold(survey.graph);
+        order_segments(survey.graph);
+        check_sizes(survey.graph);
+    } catch (const CompileError& refusal) {
+        survey.refusal = refusal.what();
+    }
+    return survey;
+}
+
 std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress& progress) {
     const auto tell = [&](const char* what) {
         return [&progress, what](double done) {

@@ -35,6 +35,10 @@ struct CompileOptions {
     Warn warn = {};
 };
 
+/// What becomes of each node, and why the network is refused if it is; short of what only samples
+/// and times show.
+Survey check(const CompileOptions& options);
+
 /// Called with what is being done and how much of it, 0..1.
 using Progress = std::function<void(const std::string& what, double done)>;
 

@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "check_network.hpp"
 #include "commands.hpp"
 #include "compiler/compile.hpp"
 #include "compiler/configuration.hpp"
 #include "json_text.hpp"
+#include "network_options.hpp"
 #include "normalisation_options.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
@@ -29,8 +31,9 @@ struct CompileCommandOptions {
     std::string output;
     std::string directory; ///< of the output, to be made; empty: it is there
     std::string report;
-    std::vector<std::string> input_shapes;
+    NetworkOptions network;
     bool lists_operators = false;
+    bool only_checks = false;
     bool quiet = false;
     bool json = false;
 };
@@ -95,13 +98,26 @@ void check_places(const CompileCommandOptions& options, const std::string& outpu
         check_output_file(output, files_read(options));
 }
 
+// `notes` are the warnings about what is computed; they belong into the report too.
 std::vector<std::uint8_t> compile_model(const CompileCommandOptions& options,
-                                        std::vector<std::string>& warnings) {
+                                        std::vector<std::string>& warnings,
+                                        std::vector<std::string>& notes) {
     compiler::CompileOptions asked = options.compile;
     asked.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+    asked.import.warn = [&](const std::string& note) {
+        warnings.push_back(note);
+        notes.push_back(note);
+    };
     ProgressBar bar;
     return compiler::compile(asked,
                              [&](const std::string& what, double done) { bar.show(what, done); });
+}
+
+nlohmann::ordered_json with_notes(nlohmann::ordered_json summary,
+                                  const std::vector<std::string>& notes) {
+    if (!notes.empty())
+        summary["notes"] = notes;
+    return summary;
 }
 
 std::string samples_taken(const CompileCommandOptions& options,
@@ -115,8 +131,8 @@ std::string samples_taken(const CompileCommandOptions& options,
 int run_compile(const CompileCommandOptions& options) {
     const std::string output = output_of(options);
     check_places(options, output);
-    std::vector<std::string> warnings;
-    const std::vector<std::uint8_t> bytes = compile_model(options, warnings);
+    std::vector<std::string> warnings, notes;
+    const std::vector<std::uint8_t> bytes = compile_model(options, warnings, notes);
     // What cannot be loaded is not written.
     const auto model = Model::from_bytes(std::as_bytes(std::span(bytes)), output);
     const nlohmann::ordered_json summary = summarise(*model);
@@ -128,7 +144,8 @@ int run_compile(const CompileCommandOptions& options) {
                    static_cast<std::streamsize>(bytes.size()));
     });
     if (!options.report.empty())
-        add_report(files, options.report, std::filesystem::path(output).stem(), summary);
+        add_report(files, options.report, std::filesystem::path(output).stem(),
+                   with_notes(summary, notes));
     files.commit();
     for (const std::string& warning : warnings)
         fmt::print(stderr, "overtake: {}\n", warning);
@@ -138,28 +155,6 @@ int run_compile(const CompileCommandOptions& options) {
         fmt::print("{}: {}{}\n", output, one_line_summary(summary),
                    samples_taken(options, summary));
     return 0;
-}
-
-// NAME=1x3x224x224
-void read_input_shapes(const std::vector<std::string>& arguments, compiler::ImportOptions& import) {
-    for (const std::string& argument : arguments) {
-        const std::size_t equals = argument.rfind('=');
-        std::vector<std::int64_t> shape;
-        bool is_sound = equals != std::string::npos && equals > 0;
-        for (std::size_t at = equals + 1; is_sound && at <= argument.size();) {
-            const std::size_t end = std::min(argument.find('x', at), argument.size());
-            const std::string size = argument.substr(at, end - at);
-            is_sound = !size.empty() && size.size() < 10 &&
-                       size.find_first_not_of("0123456789") == std::string::npos;
-            shape.push_back(is_sound ? std::stoll(size) : 0);
-            is_sound = is_sound && shape.back() > 0;
-            at = end + 1;
-        }
-        if (!is_sound)
-            throw CLI::ValidationError("--input-shape",
-                                       "'" + argument + "' is not NAME=1x3x224x224");
-        import.input_shapes[argument.substr(0, equals)] = shape;
-    }
 }
 
 int print_supported_operators() {
@@ -238,10 +233,7 @@ void add_profile_and_seed(CLI::App& command, const Options& options) {
 
 // Of single inputs and nodes.
 void add_exceptions(CLI::App& command, const Options& options) {
-    command
-        .add_option("--input-shape", options->input_shapes,
-                    "NAME=1x3x224x224: shape of an input with open dimensions; once per input")
-        ->allow_extra_args(false);
+    add_network_options(command, options->network);
     command
         .add_option("--run-on-cpu", options->compile.import.run_on_cpu,
                     "Run this node on the CPU; may be given several times")
@@ -273,13 +265,16 @@ void add_compile(CLI::App& app, int& status) {
         "--report", options->report,
         "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");
     add_exceptions(*command, options);
+    command->add_flag("--check", options->only_checks,
+                      "Print per operator how many nodes run where and which are refused, and "
+                      "compile nothing; exit status 1 if any is");
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which ONNX operators run where, and do nothing else");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     command->add_flag("--json", options->json, "Print the result as JSON");
     for (const char* name : {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method",
                              "--percentile", "--no-bias-correction", "--no-equalisation", "--seed",
-                             "--input-shape", "--run-on-cpu", "--run-on-bpu"})
+                             "--input-shape", "--set-input", "--run-on-cpu", "--run-on-bpu"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         if (options->lists_operators) {
@@ -287,8 +282,9 @@ void add_compile(CLI::App& app, int& status) {
             return;
         }
         apply_configuration(*command, *options);
-        read_input_shapes(options->input_shapes, options->compile.import);
-        status = run_compile(*options);
+        read_network_options(options->network, options->compile.import);
+        status = options->only_checks ? check_network(options->compile, options->json)
+                                      : run_compile(*options);
     });
 }
 

@@ -18,6 +18,7 @@
 #include "compiler/import/import.hpp"
 #include "compiler/passes/fold.hpp"
 #include "json_text.hpp"
+#include "network_options.hpp"
 #include "normalisation_options.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
@@ -37,6 +38,8 @@ struct RunOptions {
     std::string device = "auto";
     std::vector<std::string> inputs;
     std::vector<std::string> calibration;
+    NetworkOptions network;
+    compiler::ImportOptions import; ///< what `network` says
     compiler::Normalisation normalisation;
     std::string output_directory;
     TaskOptions task;
@@ -177,9 +180,11 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
 }
 
 int run_in_float(const RunOptions& options) {
-    compiler::Graph graph = compiler::import_onnx(options.model);
-    compiler::fold(graph);
     Warnings warnings;
+    compiler::ImportOptions import = options.import;
+    import.warn = warnings.sink();
+    compiler::Graph graph = compiler::import_onnx(options.model, import);
+    compiler::fold(graph);
     const auto inputs = read_inputs(ports_of(graph, graph.inputs), options.inputs,
                                     options.normalisation, warnings.sink());
     const std::size_t count = inputs.front().count;
@@ -228,8 +233,9 @@ int run_model(const RunOptions& options) {
     compile.model = options.model;
     compile.calibration = options.calibration;
     compile.normalisation = options.normalisation;
+    compile.import = options.import;
     Warnings warnings;
-    compile.warn = warnings.sink();
+    compile.warn = compile.import.warn = warnings.sink();
     std::vector<std::uint8_t> bytes;
     {
         ProgressBar bar;
@@ -287,6 +293,7 @@ void add_run(CLI::App& app, int& status) {
                      "[INPUT=]PATH: compile the .onnx in memory with these samples, and run it in "
                      "int8")
         ->allow_extra_args(false);
+    add_network_options(*command, options->network);
     add_normalisation(*command, options->normalisation);
     add_task_options(*command, *options);
     command->add_option("--model-name", options->name, "Model to take from a pack");
@@ -296,6 +303,11 @@ void add_run(CLI::App& app, int& status) {
         if (is_onnx(options->model) && command->count("--model-name") > 0)
             throw CLI::ValidationError("--model-name", "is for packs of compiled models, and " +
                                                            options->model + " is none");
+        for (const char* name : {"--input-shape", "--set-input"})
+            if (!is_onnx(options->model) && command->count(name) > 0)
+                throw CLI::ValidationError(name, "is for .onnx files; " + options->model +
+                                                     " is compiled already");
+        read_network_options(options->network, options->import);
         check_core_limit(options->core_limit, options->task.priority);
         status = run_model(*options);
     });

@@ -312,6 +312,9 @@ std::string html(const Json& summary) {
         count_of(summary["profile"], "clock_khz") / 1000, count_of(summary, "max_time_per_fc_us"),
         escaped(summary["producer"].get<std::string>()),
         escaped(summary["isa_version"].get<std::string>()));
+    if (summary.contains("notes"))
+        for (const Json& note : summary["notes"])
+            page += fmt::format("<p>{}</p>\n", escaped(note.get<std::string>()));
     page += tiles(summary) + fc_section(summary) + time_section(summary);
     page += segment_section(summary) + node_section(summary) + memory_section(summary);
     page += tensor_section(summary) + profile_section(summary);

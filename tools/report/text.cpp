@@ -51,6 +51,9 @@ void add_totals(Text& text, const Json& summary) {
              bytes(count("weights_bytes")), bytes(count("program_bytes")),
              bytes(count("scratch_bytes")), bytes(count("tensor_bytes")),
              bytes(count("file_bytes")));
+    if (summary.contains("notes"))
+        for (const Json& note : summary["notes"])
+            text.add("note     {}\n", note.get<std::string>());
 }
 
 void add_tensor(Text& text, const char* what, const Json& tensor) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "compiler/onnx/file.hpp"
 #include "compiler/onnx/libonnx.hpp"
 #include "compiler/onnx/remove_qdq.hpp"
+#include "compiler/onnx/set_aside.hpp"
 
 namespace overtake::compiler {
 
@@ -71,6 +73,7 @@ struct Context {
     const GivenScales& given;
     const ImportOptions& options;
     Libonnx libonnx;
+    const Refusals refusals = {}; // nodes that are refused whatever they are, by first output
 
     // The node at hand, and how many parts of it have been named so far.
     const onnx::NodeProto* node = nullptr;
@@ -83,6 +86,7 @@ struct Context {
     std::unordered_map<std::string, std::vector<Reference>> sequences = {};
     std::unordered_map<std::string, Shape> shapes = {}; // as the file says or libonnx infers
     std::unordered_map<std::string, int> types = {};    // of TensorProto
+    std::set<std::string> unknown = {};                 // behind a node that is refused
 
     // What is known of the graph's values, and what they were before they changed; see nodes.hpp.
     std::vector<Uses> uses = {};

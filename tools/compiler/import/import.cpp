@@ -11,27 +11,17 @@
 #include <vector>
 
 #include "compiler/import/context.hpp"
-#include "compiler/import/fold_constants.hpp"
+#include "compiler/import/evaluate.hpp"
 #include "compiler/import/inputs_outputs.hpp"
 #include "compiler/import/nodes.hpp"
 #include "compiler/import/operators.hpp"
 #include "compiler/import/partition.hpp"
+#include "compiler/import/survey.hpp"
 #include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
 
 namespace {
-
-bool has_constant_inputs_only(const Context& context) {
-    bool any = false;
-    for (int index = 0; index < context.node->input_size(); ++index)
-        if (has_input(context, index)) {
-            any = true;
-            if (!is_constant(context, index))
-                return false;
-        }
-    return any;
-}
 
 bool has_integers(const Context& context) {
     return std::ranges::any_of(context.node->input(), [&](const std::string& name) {
@@ -42,6 +32,12 @@ bool has_integers(const Context& context) {
 
 // Which operator the node is; a refusal where it is none that the table knows.
 const Row& row_of(const Context& context) {
+    const auto refusal = context.refusals.find(context.node->output(0));
+    if (refusal != context.refusals.end())
+        refuse(context, refusal->second);
+    static const std::set<std::string> recurrent = {"GRU", "LSTM", "RNN"};
+    if (recurrent.contains(context.node->op_type()))
+        refuse(context, "recurrent operators are not supported");
     const auto found = operators().find(context.node->op_type());
     if (found == operators().end() ||
         !(context.node->domain().empty() || context.node->domain() == "ai.onnx"))
@@ -49,26 +45,21 @@ const Row& row_of(const Context& context) {
     return found->second;
 }
 
-// Where the node at hand has gone; `before` is the mark in front of it.
-Placement import_node(Context& context, const Mark before, bool is_cheaper_on_cpu) {
+// Where the node at hand has gone; `before` is the mark in front of it.  `refusal` is of the
+// device, where it has a form there.
+Placement import_node(Context& context, const Mark before, bool is_cheaper_on_cpu,
+                      std::optional<std::string>& refusal) {
     const Row& row = row_of(context);
     const auto cpu_or_nowhere = [&] {
         return context.graph.nodes.size() > before.nodes ? Placement::cpu : Placement::nowhere;
     };
-    if (row.constant) {
-        row.constant(context);
+    if (is_made_constant(context, row))
         return cpu_or_nowhere();
-    }
-    if (has_constant_inputs_only(context)) {
-        fold_constant(context, row.cpu);
-        return Placement::nowhere;
-    }
     const auto named = [&](const std::vector<std::string>& names) {
         return std::ranges::find(names, node_name(context)) != names.end();
     };
     const bool wants_bpu = named(context.options.run_on_bpu);
     const bool wants_cpu = named(context.options.run_on_cpu) || (is_cheaper_on_cpu && !wants_bpu);
-    std::optional<std::string> refusal;
     if (row.bpu && !has_integers(context) && !(wants_cpu && row.cpu)) {
         refusal = refusal_of([&] { row.bpu(context); });
         if (!refusal)
@@ -85,43 +76,92 @@ Placement import_node(Context& context, const Mark before, bool is_cheaper_on_cp
     return cpu_or_nowhere();
 }
 
+NodeVerdict::Where where_is(Placement placement) {
+    switch (placement) {
+    case Placement::bpu:
+        return NodeVerdict::Where::bpu;
+    case Placement::cpu:
+        return NodeVerdict::Where::cpu;
+    case Placement::nowhere:
+        break;
+    }
+    return NodeVerdict::Where::nowhere;
+}
+
 // Goes through the nodes of the file, and where nodes turn out to be cheaper on the CPU goes on
 // from the first of them once more.
 class Walk {
 public:
     explicit Walk(Context& context) : context_(context) {}
 
-    void run() {
+    // Whether no node is refused; those behind one that is are still looked at.
+    bool run() {
         import_from(0, {});
+        if (has_refusals())
+            return false;
         const std::set<int> on_cpu = cheaper_on_cpu(context_.model, placements_);
         if (on_cpu.empty())
-            return;
+            return true;
         const auto first = static_cast<std::size_t>(*on_cpu.begin());
         take_back(context_, marks_[first]);
         marks_.resize(first);
         placements_.resize(first);
+        verdicts_.resize(first);
         import_from(*on_cpu.begin(), on_cpu);
+        return !has_refusals();
     }
 
+    const std::vector<NodeVerdict>& verdicts() const { return verdicts_; }
+
 private:
+    bool has_refusals() const {
+        return std::ranges::any_of(verdicts_, [](const NodeVerdict& verdict) {
+            return verdict.where == NodeVerdict::Where::refused;
+        });
+    }
+
     // `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
     void import_from(int first, const std::set<int>& on_cpu) {
         for (int number = first; number < context_.model.graph().node_size(); ++number) {
             context_.node = &context_.model.graph().node(number);
             context_.parts = 0;
             marks_.push_back(mark(context_));
+            placements_.push_back(Placement::nowhere);
+            verdicts_.push_back({node_name(context_), context_.node->op_type(),
+                                 NodeVerdict::Where::unknown, ""});
+            if (waits_for_refused(context_)) {
+                stand_in(context_);
+                continue;
+            }
             try {
-                placements_.push_back(
-                    import_node(context_, marks_.back(), on_cpu.contains(number)));
+                import_here(on_cpu.contains(number));
             } catch (const std::bad_alloc&) {
                 refuse(context_, "needs more memory than there is");
             }
         }
     }
 
+    void import_here(bool is_cheaper_on_cpu) {
+        std::optional<std::string> on_device;
+        const auto refusal = refusal_of([&] {
+            placements_.back() =
+                import_node(context_, marks_.back(), is_cheaper_on_cpu, on_device);
+        });
+        NodeVerdict& verdict = verdicts_.back();
+        verdict.where = refusal ? NodeVerdict::Where::refused : where_is(placements_.back());
+        if (refusal) {
+            verdict.reason = reason_in(context_, *refusal);
+            take_back(context_, marks_.back());
+            stand_in(context_);
+        } else if (verdict.where == NodeVerdict::Where::cpu && on_device) {
+            verdict.reason = reason_in(context_, *on_device);
+        }
+    }
+
     Context& context_;
     std::vector<Mark> marks_; // by node of the file: in front of it
     std::vector<Placement> placements_;
+    std::vector<NodeVerdict> verdicts_;
 };
 
 void check_names(const onnx::ModelProto& model, const std::string& path,
@@ -133,19 +173,50 @@ void check_names(const onnx::ModelProto& model, const std::string& path,
             throw CompileError(std::string(option) + " " + name, path + " has no such node");
 }
 
-} // namespace
-
-Graph import_onnx(const std::string& path, const ImportOptions& options) {
-    GivenScales given;
-    const onnx::ModelProto model = load_onnx(path, given, options.input_shapes);
+// Throws CompileError for what is refused as a whole; nodes that are, `survey` tells.
+Graph import_network(const std::string& path, const ImportOptions& options, Survey& survey) {
+    Network network = load_onnx(path, {options.input_shapes, options.set_inputs},
+                                [&](const onnx::ModelProto& part) {
+                                    return evaluate(path, options, part);
+                                });
+    const onnx::ModelProto& model = network.model;
     check_names(model, path, options.run_on_cpu, "run_on_cpu");
     check_names(model, path, options.run_on_bpu, "run_on_bpu");
-    Context context{path, model, given, options, Libonnx(path)};
+    Context context{path, model, network.given, options, Libonnx(path), network.refusals};
     context.graph.name = std::filesystem::path(path).stem().string();
+    if (network.was_half_precise && options.warn)
+        options.warn(path + ": its FLOAT16 tensors are computed in float32");
     read_inputs(context);
-    Walk(context).run();
-    read_outputs(context);
+    Walk walk(context);
+    const bool is_whole = walk.run();
+    survey.nodes = walk.verdicts();
+    if (is_whole)
+        read_outputs(context);
     return std::move(context.graph);
+}
+
+bool is_refused(const NodeVerdict& node) {
+    return node.where == NodeVerdict::Where::refused;
+}
+
+} // namespace
+
+Survey survey_onnx(const std::string& path, const ImportOptions& options) {
+    Survey survey;
+    const auto refusal =
+        refusal_of([&] { survey.graph = import_network(path, options, survey); });
+    if (refusal)
+        survey.refusal = refusal->starts_with(path + ": ") ? refusal->substr(path.size() + 2)
+                                                           : *refusal;
+    return survey;
+}
+
+Graph import_onnx(const std::string& path, const ImportOptions& options) {
+    Survey survey;
+    Graph graph = import_network(path, options, survey);
+    if (std::ranges::any_of(survey.nodes, is_refused))
+        throw CompileError(path, text_of_refusals(survey.nodes));
+    return graph;
 }
 
 } // namespace overtake::compiler

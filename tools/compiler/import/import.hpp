@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,7 +16,11 @@ struct ImportOptions {
     std::vector<std::string> run_on_cpu; ///< names of nodes that the CPU shall run
     std::vector<std::string> run_on_bpu; ///< names of nodes that are refused if the device cannot
     std::map<std::string, std::vector<std::int64_t>> input_shapes; ///< of inputs by name
+    /// Inputs that become constants: a number for all their elements, or one for each, with commas.
+    std::map<std::string, std::string> set_inputs;
     std::uint64_t most_elements = max_elements; ///< of a tensor; the runtime takes no more
+    /// Called with what the user ought to know of a network that is taken all the same.
+    std::function<void(const std::string& text)> warn = {};
 };
 
 /// What the importer's own table says of an operator; an empty text: not there.
@@ -28,12 +33,38 @@ struct SupportedOperator {
 /// Every operator that import_onnx() takes, by name.
 std::vector<SupportedOperator> supported_operators();
 
+/// What becomes of one node of a network.
+struct NodeVerdict {
+    enum class Where {
+        bpu,
+        cpu,
+        nowhere, ///< a constant, or another name of a tensor
+        refused,
+        unknown ///< a refused node makes what it reads
+    };
+    std::string name;
+    std::string type; ///< its operator
+    Where where = Where::unknown;
+    std::string reason; ///< of a refusal; on the CPU, why the device cannot run it
+};
+
+/// Every node of the network behind constants and conditions that are folded, or why there is no
+/// saying it.
+struct Survey {
+    std::vector<NodeVerdict> nodes;
+    std::string refusal; ///< of the network as a whole; empty: none
+    Graph graph;         ///< whole if nothing is refused
+};
+
+/// What import_onnx() does with each node, refused ones included.
+Survey survey_onnx(const std::string& path, const ImportOptions& options = {});
+
 /// Reads an ONNX file into a Graph.  A node that the device can run belongs to it, but for one that
 /// costs next to nothing and has more neighbours on the CPU; all others belong to the CPU.
 /// BatchNormalization and arithmetic with constants become
 /// depthwise convolutions of one element, Relu and Clip activations that only clamp, Gemm and
 /// MatMul convolutions whose kernel is their whole input; folding merges them afterwards.
-/// Throws CompileError naming file, node, operator and reason for what it cannot take.
+/// Throws CompileError naming file, nodes, operators and reasons for all that it cannot take.
 Graph import_onnx(const std::string& path, const ImportOptions& options = {});
 
 } // namespace overtake::compiler

@@ -22,12 +22,6 @@ void read_constants(Context& context) {
         context.constants[tensor.name()] = read_constant(tensor, context.path);
 }
 
-bool is_empty(const onnx::ValueInfoProto& info) {
-    return std::ranges::any_of(info.type().tensor_type().shape().dim(), [](const auto& size) {
-        return size.has_dim_value() && size.dim_value() < 1;
-    });
-}
-
 void read_graph_inputs(Context& context) {
     for (const auto& input : context.model.graph().input()) {
         if (context.constants.contains(input.name()))
@@ -43,14 +37,8 @@ void read_graph_inputs(Context& context) {
                                        "export the model in float32");
         context.types[input.name()] = type;
         const auto shape = static_shape(input);
-        if (!shape && is_empty(input))
-            throw CompileError(context.path,
-                               place + "is empty: a dimension of its shape is less than 1; "
-                                       "export the model with the shape that it gets");
         if (!shape)
-            throw CompileError(context.path,
-                               place + "has no static shape; give one with --input-shape " +
-                                   input.name() + "=...");
+            throw CompileError(context.path, place + "has no static shape");
         const ValueId value = add_host_value(context, input.name(), *shape);
         context.graph.inputs.push_back(value);
         context.references[input.name()] = {value, *shape, is_integer};

@@ -11,48 +11,60 @@
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
 #include "compiler/onnx/file.hpp"
-#include "compiler/onnx/remove_qdq.hpp"
 
 namespace overtake::compiler {
 namespace {
 
-bool has_graph(const onnx::NodeProto& node) {
-    return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
-        return attribute.has_g() || attribute.graphs_size() > 0;
-    });
-}
-
-// Of ONNX itself libonnx checks how many inputs and outputs each operator has; of others nothing,
-// and nothing but quantised operators is known.  Graphs in nodes are taken by no operator here, and
-// libonnx would walk through them.
-void check_operators(const onnx::ModelProto& model, const std::string& path) {
-    for (const auto& node : model.graph().node()) {
-        const bool is_onnx = node.domain().empty() || node.domain() == "ai.onnx";
-        const bool is_known =
-            is_onnx || (node.domain() == "com.microsoft" && is_quantised_operator(node.op_type()));
-        const std::string& name =
-            node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
-        const std::string place = "node '" + name + "' (" + node.op_type() + "): ";
-        if (!is_known || has_graph(node))
-            throw CompileError(path, place + "the operator is not supported");
-        if (node.output_size() == 0)
-            throw CompileError(path, place + "has no output");
+// Calls `check` with each node, also of graphs in nodes.
+template <typename Check>
+void for_each_node(const onnx::GraphProto& graph, const Check& check) {
+    for (const auto& node : graph.node()) {
+        check(node);
+        for (const auto& attribute : node.attribute()) {
+            if (attribute.has_g())
+                for_each_node(attribute.g(), check);
+            for (const auto& inner : attribute.graphs())
+                for_each_node(inner, check);
+        }
     }
 }
 
+// And with each graph.
+template <typename Check>
+void for_each_graph(const onnx::GraphProto& graph, const Check& check) {
+    check(graph);
+    for_each_node(graph, [&](const onnx::NodeProto& node) {
+        for (const auto& attribute : node.attribute()) {
+            if (attribute.has_g())
+                check(attribute.g());
+            std::ranges::for_each(attribute.graphs(), check);
+        }
+    });
+}
+
+// Who names nodes by their outputs needs one.
+void check_outputs(const onnx::GraphProto& graph, const std::string& path) {
+    for_each_node(graph, [&](const onnx::NodeProto& node) {
+        if (node.output_size() == 0)
+            throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
+                                         "): has no output");
+    });
+}
+
 // libonnx divides by these and by their products.
-void check_divisors(const onnx::ModelProto& model, const std::string& path) {
+void check_divisors(const onnx::GraphProto& graph, const std::string& path) {
     constexpr std::int64_t most = 1 << 30;
     static const std::set<std::string> names = {"strides", "dilations", "kernel_shape", "group",
                                                 "blocksize"};
     const auto fits = [](std::int64_t number) { return number >= 1 && number <= most; };
-    for (const auto& node : model.graph().node())
+    for_each_node(graph, [&](const onnx::NodeProto& node) {
         for (const auto& attribute : node.attribute())
             if (names.contains(attribute.name()) && ((attribute.has_i() && !fits(attribute.i())) ||
                                                      !std::ranges::all_of(attribute.ints(), fits)))
                 throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
                                              "): " + attribute.name() + " must lie in 1.." +
                                              std::to_string(most));
+    });
 }
 
 // Bytes of an element as raw data; 0 for what is not known here.
@@ -129,26 +141,31 @@ void check_elements(const onnx::TensorProto& tensor, const std::string& path) {
                                      "' has more or fewer elements than its shape says");
 }
 
-void check_constants(const onnx::ModelProto& model, const std::string& path) {
-    for (const auto& tensor : model.graph().initializer())
-        check_elements(tensor, path);
-    for (const auto& node : model.graph().node())
+void check_constants(const onnx::GraphProto& graph, const std::string& path) {
+    for_each_graph(graph, [&](const onnx::GraphProto& each) {
+        for (const auto& tensor : each.initializer())
+            check_elements(tensor, path);
+    });
+    for_each_node(graph, [&](const onnx::NodeProto& node) {
         for (const auto& attribute : node.attribute()) {
             if (attribute.has_t())
                 check_elements(attribute.t(), path);
             for (const auto& tensor : attribute.tensors())
                 check_elements(tensor, path);
         }
+    });
 }
 
 // libonnx counts down some of these one stride at a time.
 void check_dimensions(const onnx::GraphProto& graph, const std::string& path) {
-    for (const auto* infos : {&graph.input(), &graph.output(), &graph.value_info()})
-        for (const auto& info : *infos)
-            for (const auto& dimension : info.type().tensor_type().shape().dim())
-                if (dimension.dim_value() > max_elements)
-                    throw CompileError(path, "tensor '" + info.name() + "' has more than " +
-                                                 std::to_string(max_elements) + " elements");
+    for_each_graph(graph, [&](const onnx::GraphProto& each) {
+        for (const auto* infos : {&each.input(), &each.output(), &each.value_info()})
+            for (const auto& info : *infos)
+                for (const auto& dimension : info.type().tensor_type().shape().dim())
+                    if (dimension.dim_value() > max_elements)
+                        throw CompileError(path, "tensor '" + info.name() + "' has more than " +
+                                                     std::to_string(max_elements) + " elements");
+    });
 }
 
 // libonnx's conversion follows null pointers where a name is not that of a value, and its inference
@@ -250,12 +267,14 @@ void check_text(const onnx::GraphProto& graph, const std::string& path) {
             throw CompileError(path, "a name holds control characters: '" + one_line(name) +
                                          "'; rename it");
     };
-    for (const auto* infos : {&graph.input(), &graph.output(), &graph.value_info()})
-        for (const auto& info : *infos)
-            check(info.name());
-    for (const auto& tensor : graph.initializer())
-        check(tensor.name());
-    for (const auto& node : graph.node()) {
+    for_each_graph(graph, [&](const onnx::GraphProto& each) {
+        for (const auto* infos : {&each.input(), &each.output(), &each.value_info()})
+            for (const auto& info : *infos)
+                check(info.name());
+        for (const auto& tensor : each.initializer())
+            check(tensor.name());
+    });
+    for_each_node(graph, [&](const onnx::NodeProto& node) {
         check(node.name());
         check(node.op_type());
         std::ranges::for_each(node.input(), check);
@@ -263,13 +282,13 @@ void check_text(const onnx::GraphProto& graph, const std::string& path) {
         for (const auto& attribute : node.attribute())
             if (attribute.has_t())
                 check(attribute.t().name());
-    }
+    });
 }
 
 void check_contents(const onnx::ModelProto& model, const std::string& path) {
-    check_operators(model, path);
-    check_constants(model, path);
-    check_divisors(model, path);
+    check_outputs(model.graph(), path);
+    check_constants(model.graph(), path);
+    check_divisors(model.graph(), path);
     check_dimensions(model.graph(), path);
 }
 

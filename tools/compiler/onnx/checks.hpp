@@ -13,7 +13,7 @@ namespace overtake::compiler {
 /// Names are text: they stand in messages of one line, and in names of files.
 void check_text(const onnx::GraphProto& graph, const std::string& path);
 
-/// Operators are known, constants have as many elements as they say, and what sizes are divided or
+/// Nodes have outputs, constants have as many elements as they say, and what sizes are divided or
 /// counted down by is in range.
 void check_contents(const onnx::ModelProto& model, const std::string& path);
 

@@ -16,9 +16,15 @@
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
 #include "compiler/onnx/checks.hpp"
+#include "compiler/onnx/flatten_softmax.hpp"
+#include "compiler/onnx/fold_conditions.hpp"
 #include "compiler/onnx/fuse_layer_norm.hpp"
 #include "compiler/onnx/fuse_space_to_depth.hpp"
+#include "compiler/onnx/half_precision.hpp"
+#include "compiler/onnx/inputs.hpp"
 #include "compiler/onnx/libonnx.hpp"
+#include "compiler/onnx/remove_dynamic_quantisation.hpp"
+#include "compiler/onnx/sort_nodes.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -72,53 +78,6 @@ int default_opset(const onnx::ModelProto& model, const std::string& path) {
     throw CompileError(path, "names no opset; export it again with opset 13");
 }
 
-using Shapes = std::map<std::string, std::vector<std::int64_t>>;
-
-// What the file says of tensors behind the inputs holds for its own shapes only.
-void forget_shapes(onnx::ModelProto& model) {
-    model.mutable_graph()->clear_value_info();
-    for (auto& output : *model.mutable_graph()->mutable_output())
-        if (output.type().has_tensor_type())
-            output.mutable_type()->mutable_tensor_type()->clear_shape();
-}
-
-// The shapes that the user gives, and a batch of 1 where none is.
-void set_input_shapes(onnx::ModelProto& model, const Shapes& shapes, const std::string& path) {
-    for (const auto& [name, shape] : shapes)
-        if (std::ranges::none_of(model.graph().input(), [&name = name](const auto& input) {
-                return input.name() == name;
-            }))
-            throw CompileError("--input-shape " + name, path + " has no such input");
-    bool is_other = false;
-    for (auto& input : *model.mutable_graph()->mutable_input()) {
-        if (const auto given = shapes.find(input.name());
-            given != shapes.end() && input.type().has_tensor_type()) {
-            auto* dimensions = input.mutable_type()->mutable_tensor_type()->mutable_shape();
-            const bool fits = dimensions->dim_size() == 0 ||
-                              dimensions->dim_size() == static_cast<int>(given->second.size());
-            if (!fits)
-                throw CompileError("--input-shape " + input.name(),
-                                   path + ": the input has " +
-                                       std::to_string(dimensions->dim_size()) + " dimensions");
-            for (int axis = 0; axis < dimensions->dim_size(); ++axis)
-                is_other = is_other || (dimensions->dim(axis).has_dim_value() &&
-                                        dimensions->dim(axis).dim_value() !=
-                                            given->second[static_cast<std::size_t>(axis)]);
-            dimensions->clear_dim();
-            for (std::int64_t size : given->second)
-                dimensions->add_dim()->set_dim_value(size);
-            continue;
-        }
-        if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape())
-            continue;
-        auto* shape = input.mutable_type()->mutable_tensor_type()->mutable_shape();
-        if (shape->dim_size() > 0 && !shape->dim(0).has_dim_value())
-            shape->mutable_dim(0)->set_dim_value(1);
-    }
-    if (is_other)
-        forget_shapes(model);
-}
-
 std::string external_entry(const onnx::TensorProto& tensor, const std::string& key) {
     for (const auto& entry : tensor.external_data())
         if (entry.key() == key)
@@ -162,26 +121,54 @@ void read_external_data(onnx::ModelProto& model, const std::string& path) {
 
 } // namespace
 
-onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
-                           const Shapes& input_shapes) {
-    onnx::ModelProto model = parse(path);
+namespace {
+
+// What libonnx relies on without looking; then libonnx looks itself.
+void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx, Refusals& refusals,
+           const std::string& path) {
+    check_text(model.graph(), path);
+    read_external_data(model, path);
+    model.clear_functions(); // what calls them is of another domain
+    model.clear_training_info();
+    check_contents(model, path);
+    sort_nodes(*model.mutable_graph(), path);
+    set_aside_unknown(model, opset, refusals);
+    libonnx.check(model);
+}
+
+void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::string& path) {
+    if (opset >= target_opset)
+        return;
+    if (has_softmax(model)) {
+        libonnx.infer_shapes(model);
+        flatten_softmax(model, opset, path);
+    }
+    libonnx.convert(model, target_opset);
+}
+
+} // namespace
+
+Network load_onnx(const std::string& path, const InputSettings& settings,
+                  const Evaluate& evaluate) {
+    Network network{parse(path), {}, {}};
+    onnx::ModelProto& model = network.model;
     const int opset = default_opset(model, path);
     if (opset < oldest_opset || opset > newest_opset)
         throw CompileError(path, "opset " + std::to_string(opset) +
                                      " is not supported; export it with opset 13 to 17");
     Libonnx libonnx(path);
     try {
-        check_text(model.graph(), path);
-        read_external_data(model, path);
-        model.clear_functions(); // what calls them is of another domain
-        model.clear_training_info();
-        check_contents(model, path);
-        libonnx.check(model);
+        check_file(model, opset, libonnx, network.refusals, path);
+        set_input_shapes(model, settings, path);
+        network.was_half_precise = widen_half_precision(*model.mutable_graph());
+        set_inputs(model, settings, path);
+        check_input_shapes(model, path);
+        fold_conditions(model, opset, libonnx, evaluate);
+        set_aside_control_flow(model, network.refusals);
         check_references(model, path);
-        set_input_shapes(model, input_shapes, path);
-        if (opset < target_opset)
-            libonnx.convert(model, target_opset);
-        given = remove_qdq(model, path);
+        remove_dynamic_quantisation(model, path);
+        convert(model, opset, libonnx, path);
+        network.given = remove_qdq(model, path);
         libonnx.infer_shapes(model);
         fuse_layer_norm(model);
         fuse_space_to_depth(model);
@@ -191,7 +178,7 @@ onnx::ModelProto load_onnx(const std::string& path, GivenScales& given,
     } catch (const std::length_error&) {
         throw CompileError(path, "is larger than memory can be");
     }
-    return model;
+    return network;
 }
 
 Constant read_constant(const onnx::TensorProto& tensor, const std::string& place) {

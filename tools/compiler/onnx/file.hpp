@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,17 +12,11 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "compiler/onnx/inputs.hpp"
 #include "compiler/onnx/remove_qdq.hpp"
+#include "compiler/onnx/set_aside.hpp"
 
 namespace overtake::compiler {
-
-/// Reads `path`, checks it, raises opsets below 13 to 13 (13 to 17 mean the same for every
-/// operator that import knows), sets a symbolic batch to 1, makes a quantised model a float one
-/// with `given` scales, and infers shapes.  Throws CompileError naming the file.
-/// `input_shapes` are of inputs by name.
-onnx::ModelProto
-load_onnx(const std::string& path, GivenScales& given,
-          const std::map<std::string, std::vector<std::int64_t>>& input_shapes = {});
 
 /// A constant of the model.  Exactly one of the two vectors is filled.
 struct Constant {
@@ -29,6 +24,25 @@ struct Constant {
     std::vector<float> floats;
     std::vector<std::int64_t> integers;
 };
+
+/// Computes a graph without inputs - but for those of which only the shape is asked - and returns
+/// the constants that it makes, as far as it can.  Its opset is at least 13.
+using Evaluate = std::function<std::map<std::string, Constant>(const onnx::ModelProto& model)>;
+
+/// A network as import takes it.
+struct Network {
+    onnx::ModelProto model;
+    GivenScales given;
+    Refusals refusals;              ///< nodes that libonnx has not seen; import refuses them
+    bool was_half_precise = false;  ///< held FLOAT16 or BFLOAT16, which are float32 now
+};
+
+/// Reads `path`, checks it, puts its nodes in order, gives inputs the shapes and values that the
+/// user gives and a batch of 1 where there is none, folds conditions, raises opsets below 13 to 13
+/// (13 to 17 mean the same for every operator that import knows), makes a quantised model a float
+/// one with given scales, and infers shapes.  Throws CompileError naming the file.
+Network load_onnx(const std::string& path, const InputSettings& settings,
+                  const Evaluate& evaluate);
 
 /// Takes tensors of numbers stored in the file itself: reals become float32, integers and truth
 /// values int64.  Throws CompileError for others.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <fcntl.h>
@@ -25,6 +26,7 @@
 #include <onnx/version_converter/convert.h>
 
 #include "compiler/ir/error.hpp"
+#include "compiler/onnx/libonnx_messages.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -211,7 +213,7 @@ std::string Libonnx::result_of(pid_t child, int pipe) {
 }
 
 template <typename Work>
-std::string Libonnx::in_child(const Work& work) {
+std::string Libonnx::in_child(const char* refusal, const Work& work) {
     if (patience_ <= patience_.zero())
         throw CompileError(path_, "libonnx takes too long over it");
     Pipe pipe(path_);
@@ -230,26 +232,28 @@ std::string Libonnx::in_child(const Work& work) {
     if (what == no_memory)
         throw CompileError(path_, "there is not enough memory for it");
     if (what == refused)
-        throw CompileError(path_, "libonnx refuses it: " + one_line(text));
+        throw CompileError(path_, refusal + plain_message(text));
     return text;
 }
 
 void Libonnx::check(onnx::ModelProto& model) {
-    in_child([&] {
+    in_child("is not valid ONNX: ", [&] {
         onnx::checker::check_model(model);
         return std::string();
     });
 }
 
 void Libonnx::convert(onnx::ModelProto& model, int opset) {
-    model = parsed(in_child([&] {
+    const std::string refusal = "cannot be converted to opset " + std::to_string(opset) +
+                                ", so export it with opset 13 to 17: ";
+    model = parsed(in_child(refusal.c_str(), [&] {
         onnx::shape_inference::InferShapes(model); // the child's own; conversion asks for shapes
         return serialised(onnx::version_conversion::ConvertVersion(model, opset));
     }));
 }
 
 void Libonnx::infer_shapes(onnx::ModelProto& model) {
-    onnx::ModelProto found = parsed(in_child([&] {
+    onnx::ModelProto found = parsed(in_child("its shapes do not fit each other: ", [&] {
         onnx::shape_inference::InferShapes(model); // the child's own
         onnx::ModelProto shapes;
         shapes.mutable_graph()->mutable_value_info()->Swap(

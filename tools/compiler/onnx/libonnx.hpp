@@ -34,8 +34,9 @@ public:
     static pid_t (*start_child)();
 
 private:
+    /// `refusal` begins the message where libonnx refuses the model.
     template <typename Work>
-    std::string in_child(const Work& work);
+    std::string in_child(const char* refusal, const Work& work);
     std::string result_of(pid_t child, int pipe);
 
     const std::string path_;

@@ -13,9 +13,12 @@ namespace overtake::compiler {
 void bpu_clip(Context& context) {
     const Reference input = variable_input(context, 0);
     Node node = new_node(context, op::Activation{});
-    if (has_input(context, 1) && float_input(context, 1).size() == 1)
+    for (const int bound : {1, 2})
+        if (has_input(context, bound) && float_input(context, bound).size() != 1)
+            refuse(context, "its bounds must be single numbers");
+    if (has_input(context, 1))
         node.clamp_low = float_input(context, 1)[0];
-    if (has_input(context, 2) && float_input(context, 2).size() == 1)
+    if (has_input(context, 2))
         node.clamp_high = float_input(context, 2)[0];
     if (!(node.clamp_low <= node.clamp_high))
         refuse(context, "its minimum is not below its maximum");

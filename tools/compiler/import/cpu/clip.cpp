@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "compiler/import/context.hpp"
@@ -18,36 +19,32 @@ using cpu::Unary;
 
 namespace {
 
-bool is_constant_bound(const Context& context, int index) {
-    return !has_input(context, index) || context.constants.contains(input_name(context, index));
-}
-
-// Some bounds depend on the tensor itself: decibels are cut some way below its maximum.
-void clip_to_computed_bounds(Context& context, const Reference& input) {
-    Reference result = input;
-    const auto apply = [&](int index, Binary function) {
+// Bounds that are only known at run time: the lesser of the maximum and of the greater of the
+// minimum and the tensor.
+void clip_by_computed_bounds(Context& context) {
+    Reference result = cpu_input(context, 0);
+    const bool is_integer = result.integer;
+    for (const auto& [index, function] : {std::pair(1, Binary::maximum), std::pair(2, Binary::minimum)}) {
         if (!has_input(context, index))
-            return;
-        const Reference bound = cpu_input(context, index);
+            continue;
+        Reference bound = cpu_input(context, index);
         if (element_count(bound.shape) != 1)
             refuse(context, "its bounds must be single numbers");
-        result = cpu_node(context,
-                          {CpuOpType::binary, {static_cast<std::int64_t>(function)}, {}},
-                          {result, bound}, input.shape);
-    };
-    // In this order: ONNX gives the upper bound where the lower one is above it.
-    apply(1, Binary::maximum);
-    apply(2, Binary::minimum);
-    result.integer = input.integer;
+        bound.shape = {};
+        result = cpu_node(context, {CpuOpType::binary, {static_cast<std::int64_t>(function)}, {}},
+                          {result, bound}, result.shape);
+    }
+    result.integer = is_integer;
     finish_cpu(context, result);
 }
 
 } // namespace
 
 void cpu_clip(Context& context) {
+    for (const int bound : {1, 2})
+        if (has_input(context, bound) && !is_constant(context, bound))
+            return clip_by_computed_bounds(context);
     const Reference input = cpu_input(context, 0);
-    if (!is_constant_bound(context, 1) || !is_constant_bound(context, 2))
-        return clip_to_computed_bounds(context, input);
     const auto bound = [&](int index, float otherwise) {
         if (!has_input(context, index))
             return otherwise;

@@ -16,6 +16,7 @@ void cpu_where(Context& context);
 void cpu_batch_normalization(Context& context);
 void cpu_softmax(Context& context);
 void cpu_layer_normalization(Context& context);
+void cpu_hardmax(Context& context);
 void cpu_instance_normalization(Context& context);
 void cpu_reduce(Context& context);
 void cpu_global_pool(Context& context);

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: MIT
+"""Networks that leave something open: shapes, values, the order of their nodes, conditions, types."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from overtake_command import overtake, succeed
+from small_models import model, node, ones, save
+
+X = np.random.default_rng(5).normal(size=(2, 3, 4)).astype(np.float32)
+
+
+def open_shapes(proto, name="x", axes=None):
+    """Makes dimensions of an input symbolic."""
+    for info in proto.graph.input:
+        if info.name == name:
+            for axis, dimension in enumerate(info.type.tensor_type.shape.dim):
+                if axes is None or axis in axes:
+                    dimension.dim_param = f"n{axis}"
+    return proto
+
+
+OPEN = (None, None, None)  # dimensions of which nothing is said
+
+
+def graph(nodes, outputs, constants=None):
+    """A graph in a node."""
+    infos = [helper.make_tensor_value_info(o, TensorProto.FLOAT, OPEN) for o in outputs]
+    constants = [numpy_helper.from_array(a, n) for n, a in (constants or {}).items()]
+    return helper.make_graph(nodes, "branch", [], infos, constants)
+
+
+def choose(condition, then_nodes, else_nodes, outputs, **attributes):
+    return node("If", [condition], outputs, then_branch=graph(then_nodes, ["t"]),
+                else_branch=graph(else_nodes, ["e"]), **attributes)  # fmt: skip
+
+
+def integer(value):
+    return np.array(value, np.int64)
+
+
+class OpenNetworks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def save(self, proto):
+        return save(proto, self.folder / "net.onnx")
+
+    def run_float(self, proto, inputs, *options):
+        path = self.save(proto)
+        arguments = []
+        for name, array in inputs.items():
+            np.save(self.folder / f"in_{name}.npy", array)
+            arguments += ["--input", f"{name}={self.folder / f'in_{name}.npy'}"]
+        succeed("run", path, *arguments, "--output-dir", self.folder / "out", *options)
+        return {p.stem: np.load(p) for p in (self.folder / "out").glob("*.npy")}
+
+    def refusal(self, proto, *options):
+        result = overtake("compile", self.save(proto), *options)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        return result.stderr
+
+    # Inputs
+
+    def test_run_takes_shapes_of_inputs(self):
+        proto = open_shapes(model([node("Relu", ["x"], ["y"])], {"x": X.shape}, {"y": OPEN}))
+        got = self.run_float(proto, {"x": X}, "--input-shape", "x=2x3x4")
+        np.testing.assert_array_equal(got["y"], np.maximum(X, 0))
+
+    def test_a_missing_shape_names_the_open_axes(self):
+        proto = open_shapes(model([node("Softmax", ["x"], ["y"])], {"x": X.shape}, {"y": OPEN}, opset=9),
+                            axes=(1, 2))  # fmt: skip
+        self.assertIn("input 'x' has no static shape (it leaves axis 1, 2 open); give one with "
+                      "--input-shape x=2x?x?", self.refusal(proto))  # fmt: skip
+
+    def test_a_set_input_is_a_constant(self):
+        nodes = [node("Mul", ["x", "factor"], ["scaled"]), node("Add", ["scaled", "steps"], ["y"])]
+        proto = model(nodes, {"x": X.shape, "factor": (), "steps": (4,)}, {"y": X.shape})
+        got = self.run_float(proto, {"x": X}, "--set-input", "factor=2.5", "--set-input", "steps=1,2,3,4")
+        np.testing.assert_allclose(got["y"], X * 2.5 + np.float32([1, 2, 3, 4]), rtol=1e-6)
+        succeed("compile", self.folder / "net.onnx", "-q", "--set-input", "factor=2.5", "--set-input", "steps=1")
+
+    def test_values_that_an_input_cannot_have(self):
+        proto = model([node("Mul", ["x", "s"], ["y"])], {"x": X.shape, "s": (4,)}, {"y": X.shape})
+        for value, text in [
+            ("s=1,2", "the input has 4 elements, and 2 numbers are given"),
+            ("s=one", "'one' is not a number"),
+            ("z=1", "has no such input"),
+        ]:
+            with self.subTest(value=value):
+                self.assertIn(text, self.refusal(proto, "--set-input", value))
+
+    # Order
+
+    def test_nodes_in_any_order(self):
+        nodes = [node("Relu", ["b"], ["y"], name="last"), node("Add", ["a", "x"], ["b"], name="middle"),
+                 node("Neg", ["x"], ["a"], name="first")]  # fmt: skip
+        got = self.run_float(model(nodes, {"x": X.shape}, {"y": X.shape}), {"x": X})
+        np.testing.assert_array_equal(got["y"], np.zeros_like(X))
+
+    def test_a_cycle_is_refused_by_name(self):
+        nodes = [node("Add", ["x", "b"], ["a"], name="one"), node("Neg", ["a"], ["b"], name="two"),
+                 node("Relu", ["a"], ["y"], name="three")]  # fmt: skip
+        self.assertIn("nodes wait for each other in a cycle: 'one', 'two'",
+                      self.refusal(model(nodes, {"x": X.shape}, {"y": X.shape})))  # fmt: skip
+
+    # Softmax and its kin before opset 13
+
+    def test_softmax_of_old_opsets_runs_over_all_axes_behind_its_own(self):
+        def flat(axis, function):
+            matrix = X.reshape(int(np.prod(X.shape[:axis])), -1).astype(np.float64)
+            return function(matrix).reshape(X.shape)
+
+        def softmax(m):
+            powers = np.exp(m - m.max(1, keepdims=True))
+            return powers / powers.sum(1, keepdims=True)
+
+        functions = {"Softmax": softmax, "LogSoftmax": lambda m: np.log(softmax(m)),
+                     "Hardmax": lambda m: np.eye(m.shape[1])[m.argmax(1)]}  # fmt: skip
+        for operator, function in functions.items():
+            for opset, axis in [(9, 0), (9, 1), (9, 2), (11, -2), (12, 1)]:
+                # Behind a Reshape to a computed shape, which libonnx does not know.
+                nodes = [node("Shape", ["x"], ["s"]), node("Reshape", ["x", "s"], ["r"]),
+                         node(operator, ["r"], ["y"], axis=axis)]  # fmt: skip
+                with self.subTest(operator=operator, opset=opset, axis=axis):
+                    proto = model(nodes, {"x": X.shape}, {"y": OPEN}, opset=opset)
+                    got = self.run_float(open_shapes(proto), {"x": X}, "--input-shape", "x=2x3x4")
+                    np.testing.assert_allclose(got["y"], flat(axis % 3, function), rtol=1e-5, atol=1e-6)
+
+    # Constants
+
+    def test_bounds_of_clip_that_are_computed(self):
+        nodes = [
+            node("Constant", [], ["low"], name="a", value_int=-1),
+            node("Cast", ["low"], ["real_low"], name="b", to=TensorProto.FLOAT),
+            node("Constant", [], ["highs"], name="c", value_floats=[0.25, 0.5]),
+            node("ReduceMax", ["highs"], ["high"], name="d", keepdims=0),
+            node("Clip", ["x", "real_low", "high"], ["y"]),
+        ]
+        got = self.run_float(model(nodes, {"x": X.shape}, {"y": X.shape}), {"x": X})
+        np.testing.assert_allclose(got["y"], X.clip(-1, 0.5))
+
+    def test_bounds_of_clip_that_are_several_are_refused(self):
+        proto = model([node("Clip", ["x", "low"], ["y"])], {"x": (1, 8)}, {"y": (1, 8)}, {"low": ones(2)})
+        self.assertIn("its bounds must be single numbers", self.refusal(proto))
+
+    def test_constants_in_every_form(self):
+        nodes = [
+            node("Constant", [], ["a"], name="a", value_float=2.0),
+            node("Constant", [], ["b"], name="b", value_floats=[1.0, 2.0, 3.0, 4.0]),
+            node("Constant", [], ["c"], name="c", value_int=3),
+            node("Cast", ["c"], ["d"], name="d", to=TensorProto.FLOAT),
+            node("Constant", [], ["e"], name="e", value_ints=[4, 6]),
+            node("Mul", ["x", "a"], ["xa"], name="f"), node("Add", ["xa", "b"], ["xb"], name="g"),
+            node("Sub", ["xb", "d"], ["xd"], name="h"), node("Reshape", ["xd", "e"], ["y"], name="i"),
+        ]  # fmt: skip
+        got = self.run_float(model(nodes, {"x": X.shape}, {"y": (4, 6)}), {"x": X})
+        np.testing.assert_allclose(got["y"], (X * 2 + np.float32([1, 2, 3, 4]) - 3).reshape(4, 6), rtol=1e-6)
+
+    # Half precision
+
+    def test_half_precision_is_computed_in_float32(self):
+        weights = np.random.default_rng(6).normal(size=(4, 5)).astype(np.float16)
+        small = np.array([6e-8, -0.0, 65504, 1, -2], np.float16)  # subnormal, and the largest
+        nodes = [node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16), node("MatMul", ["h", "w"], ["m"]),
+                 node("Add", ["m", "b"], ["y"])]  # fmt: skip
+        proto = model(nodes, {"x": X.shape}, {"y": (2, 3, 5)}, {"w": weights, "b": small},
+                      types={"y": TensorProto.FLOAT16})  # fmt: skip
+        got = self.run_float(proto, {"x": X})
+        np.testing.assert_allclose(got["y"], X @ weights.astype(np.float32) + small.astype(np.float32), rtol=1e-5, atol=1e-6)
+        result = overtake("compile", self.folder / "net.onnx", "--report", self.folder / "net.txt")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("its FLOAT16 tensors are computed in float32", result.stderr)
+        self.assertIn("its FLOAT16 tensors are computed in float32", (self.folder / "net.txt").read_text())
+
+    def test_half_precision_inputs(self):
+        proto = model([node("Relu", ["x"], ["y"])], {"x": X.shape}, {"y": X.shape},
+                      types={"x": TensorProto.FLOAT16, "y": TensorProto.FLOAT16})  # fmt: skip
+        np.testing.assert_array_equal(self.run_float(proto, {"x": X})["y"], np.maximum(X, 0))
+
+    # Quantised at run time
+
+    def test_quantisation_at_run_time_is_float_with_quantised_weights(self):
+        random = np.random.default_rng(7)
+        weights = random.integers(0, 256, (4, 3, 3, 3)).astype(np.uint8)
+        matrix = random.integers(-128, 128, (6, 5)).astype(np.int8)
+        zeros = random.integers(-9, 9, 5).astype(np.int8)
+        nodes = [
+            node("DynamicQuantizeLinear", ["x"], ["q", "qs", "qz"]),
+            node("ConvInteger", ["q", "w", "qz", "wz"], ["i"], name="conv"),
+            node("Cast", ["i"], ["f"], name="cast", to=TensorProto.FLOAT),
+            node("Mul", ["qs", "ws"], ["s"], name="scale"), node("Mul", ["f", "s"], ["c"], name="mul"),
+            node("DynamicQuantizeLinear", ["c"], ["r", "rs", "rz"], name="again"),
+            node("MatMulInteger", ["r", "m", "rz", "mz"], ["j"]),
+            node("Cast", ["j"], ["g"], name="cast2", to=TensorProto.FLOAT),
+            node("Mul", ["g", "rs"], ["y"], name="mul2"),
+        ]  # fmt: skip
+        constants = {"w": weights, "wz": np.uint8(120), "ws": np.float32(0.01), "m": matrix, "mz": zeros}
+        constants = {name: np.asarray(array) for name, array in constants.items()}
+        proto = model(nodes, {"x": (1, 3, 8, 8)}, {"y": (1, 4, 6, 5)}, constants)
+        x = random.normal(size=(1, 3, 8, 8)).astype(np.float32)
+        got = self.run_float(proto, {"x": x})
+        windows = np.lib.stride_tricks.sliding_window_view(x[0], (3, 3), axis=(1, 2))
+        convolved = np.einsum("chwij,ocij->ohw", windows, (weights.astype(np.float32) - 120) * np.float32(0.01))
+        np.testing.assert_allclose(got["y"][0], convolved @ (matrix.astype(np.float32) - zeros), rtol=1e-4, atol=1e-2)
+
+    # Conditions
+
+    def test_a_condition_on_a_shape(self):
+        """As PyTorch writes squeeze: which branch it is, and with it the rank, follows from shapes."""
+        for opset in (11, 13):
+            for size, wanted in ((1, X[:, :1].squeeze(1)), (3, X)):
+                squeeze = (node("Squeeze", ["x"], ["t"], axes=[1]) if opset < 13
+                           else node("Squeeze", ["x", "one"], ["t"]))  # fmt: skip
+                nodes = [
+                    node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "axis"], ["size"]),
+                    node("Equal", ["size", "axis"], ["is_one"]),
+                    choose("is_one", [squeeze], [node("Identity", ["x"], ["e"])], ["s"]),
+                    node("Relu", ["s"], ["y"]),
+                ]  # fmt: skip
+                proto = model(nodes, {"x": (2, size, 4)}, {"y": wanted.shape},
+                              {"axis": integer(1), "one": integer([1])}, opset=opset)  # fmt: skip
+                with self.subTest(opset=opset, size=size):
+                    got = self.run_float(proto, {"x": X[:, :size]})
+                    np.testing.assert_array_equal(got["y"], np.maximum(wanted, 0))
+
+    def test_conditions_within_conditions_and_names_used_twice(self):
+        """Both branches, and both nodes, call things by the same names; `x` is from around them."""
+        def branch(factor, result):
+            return [node("Constant", [], ["f"], name="f", value_float=factor),
+                    node("Mul", ["x", "f"], [result])]  # fmt: skip
+
+        inner = choose("rate_is_8", branch(2.0, "t"), branch(3.0, "e"), ["t"], name="inner")
+        nodes = [
+            node("Equal", ["rate", "eight"], ["rate_is_8"]), node("Not", ["rate_is_8"], ["other"]),
+            choose("yes", [inner], branch(9.0, "e"), ["a"], name="outer"),
+            choose("other", branch(5.0, "t"), branch(7.0, "e"), ["b"], name="second"),
+            node("Add", ["a", "b"], ["y"]),
+        ]  # fmt: skip
+        proto = model(nodes, {"x": X.shape, "rate": ()}, {"y": X.shape},
+                      {"eight": integer(8), "yes": np.array(True)}, types={"rate": TensorProto.INT64})  # fmt: skip
+        for rate, factor in ((8, 2 + 7), (16, 3 + 5)):
+            got = self.run_float(proto, {"x": X}, "--set-input", f"rate={rate}")
+            np.testing.assert_allclose(got["y"], X * factor, rtol=1e-6)
+        self.assertIn("its condition 'other' is only known at run time, from 'rate'; if that is always "
+                      "the same, give it with --set-input rate=VALUE", self.refusal(proto))  # fmt: skip
+
+    def test_a_branch_that_is_not_taken_may_hold_anything(self):
+        unknown = helper.make_node("Mystery", ["x"], ["e"], domain="com.example")
+        proto = model([choose("yes", [node("Relu", ["x"], ["t"])], [unknown], ["y"])],
+                      {"x": X.shape}, {"y": X.shape}, {"yes": np.array(True)})  # fmt: skip
+        proto.opset_import.append(helper.make_opsetid("com.example", 1))
+        np.testing.assert_array_equal(self.run_float(proto, {"x": X})["y"], np.maximum(X, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

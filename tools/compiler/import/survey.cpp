@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/import/survey.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "compiler/import/nodes.hpp"
+
+namespace overtake::compiler {
+
+namespace {
+
+constexpr std::size_t most_named = 3; // nodes of one kind in a message
+
+std::optional<int> type_of(const Context& context, const std::string& name) {
+    for (const auto* list : {&context.model.graph().value_info(), &context.model.graph().output()})
+        for (const auto& info : *list)
+            if (info.name() == name)
+                return info.type().tensor_type().elem_type();
+    return std::nullopt;
+}
+
+bool is_integer_type(int type) {
+    return type != onnx::TensorProto::FLOAT && type != onnx::TensorProto::DOUBLE;
+}
+
+// Refusals with the same operator and reason.
+struct RefusalKind {
+    std::string type, reason;
+    std::vector<std::string> names;
+};
+
+std::vector<RefusalKind> kinds_of_refusals(const std::vector<NodeVerdict>& nodes) {
+    std::vector<RefusalKind> kinds;
+    for (const NodeVerdict& node : nodes) {
+        if (node.where != NodeVerdict::Where::refused)
+            continue;
+        auto kind = std::ranges::find_if(kinds, [&](const RefusalKind& other) {
+            return other.type == node.type && other.reason == node.reason;
+        });
+        if (kind == kinds.end())
+            kind = kinds.insert(kinds.end(), {node.type, node.reason, {}});
+        kind->names.push_back(node.name);
+    }
+    return kinds;
+}
+
+} // namespace
+
+std::string reason_in(const Context& context, const std::string& message) {
+    const std::string prefix = context.path + ": node '" + node_name(context) + "' (" +
+                               context.node->op_type() + "): ";
+    return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+}
+
+bool waits_for_refused(const Context& context) {
+    return std::ranges::any_of(context.node->input(), [&](const std::string& name) {
+        return context.unknown.contains(name);
+    });
+}
+
+void stand_in(Context& context) {
+    bool is_variable = context.node->input_size() == 0;
+    for (const std::string& input : context.node->input())
+        is_variable = is_variable || (!input.empty() && !context.constants.contains(input));
+    for (const std::string& output : context.node->output()) {
+        context.constants.erase(output);
+        context.references.erase(output);
+        const auto shape = context.shapes.find(output);
+        const auto type = type_of(context, output);
+        const bool is_known = is_variable && shape != context.shapes.end() && !refusal_of([&] {
+            const ValueId value = add_host_value(context, output, shape->second);
+            context.references[output] = {value, shape->second, type && is_integer_type(*type)};
+        });
+        if (!is_known && !output.empty())
+            context.unknown.insert(output);
+    }
+}
+
+std::string text_of_refusals(const std::vector<NodeVerdict>& nodes) {
+    const std::vector<RefusalKind> kinds = kinds_of_refusals(nodes);
+    std::size_t count = 0;
+    std::string text;
+    for (const RefusalKind& kind : kinds) {
+        count += kind.names.size();
+        std::string names;
+        for (std::size_t index = 0; index < std::min(kind.names.size(), most_named); ++index)
+            names += (index == 0 ? "'" : ", '") + kind.names[index] + "'";
+        text += fmt::format("{}{} {} ({}{}): {}", text.empty() ? "" : "; ", kind.names.size(),
+                            kind.type, names, kind.names.size() > most_named ? ", ..." : "",
+                            kind.reason);
+    }
+    if (count == 1)
+        return fmt::format("node '{}' ({}): {}", kinds[0].names[0], kinds[0].type, kinds[0].reason);
+    return fmt::format("{} of {} nodes are refused: {}", count, nodes.size(), text);
+}
+
+} // namespace overtake::compiler

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/onnx/inline_branch.hpp"
+
+#include <map>
+#include <utility>
+
+namespace overtake::compiler {
+namespace {
+
+using Renames = std::map<std::string, std::string>;
+
+void rename(std::string& name, const Renames& renames) {
+    if (const auto found = renames.find(name); found != renames.end())
+        name = found->second;
+}
+
+void rename_in(onnx::NodeProto& node, const Renames& renames);
+
+// A graph in a node reads names from around it, but for those that it makes itself.
+void rename_in(onnx::GraphProto& graph, Renames renames) {
+    for (const auto& input : graph.input())
+        renames.erase(input.name());
+    for (const auto& tensor : graph.initializer())
+        renames.erase(tensor.name());
+    for (const auto& node : graph.node())
+        for (const std::string& output : node.output())
+            renames.erase(output);
+    for (auto& node : *graph.mutable_node())
+        rename_in(node, renames);
+    for (auto& output : *graph.mutable_output())
+        rename(*output.mutable_name(), renames);
+}
+
+void rename_in(onnx::NodeProto& node, const Renames& renames) {
+    for (auto* names : {node.mutable_input(), node.mutable_output()})
+        for (std::string& name : *names)
+            rename(name, renames);
+    for (auto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g())
+            rename_in(*attribute.mutable_g(), renames);
+        for (auto& graph : *attribute.mutable_graphs())
+            rename_in(graph, renames);
+    }
+}
+
+std::string fresh(const std::string& wanted, std::set<std::string>& names) {
+    std::string name = wanted;
+    while (!names.insert(name).second)
+        name += "_";
+    return name;
+}
+
+} // namespace
+
+std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::GraphProto branch,
+                                           onnx::GraphProto& graph, std::set<std::string>& names) {
+    std::set<std::string> made;
+    for (const auto& inner : branch.node())
+        made.insert(inner.output().begin(), inner.output().end());
+    made.erase("");
+    Renames renames;
+    std::vector<onnx::NodeProto> aliases;
+    for (int index = 0; index < branch.output_size() && index < node.output_size(); ++index) {
+        const std::string& source = branch.output(index).name();
+        if (node.output(index).empty())
+            continue;
+        if (made.contains(source) && renames.emplace(source, node.output(index)).second)
+            continue;
+        onnx::NodeProto& alias = aliases.emplace_back();
+        alias.set_op_type("Identity");
+        alias.set_name(node.output(index));
+        alias.add_input(source);
+        alias.add_output(node.output(index));
+    }
+    for (const std::string& name : made)
+        if (!renames.contains(name))
+            renames[name] = fresh(name, names);
+    for (auto& tensor : *branch.mutable_initializer()) {
+        const std::string name = fresh(tensor.name(), names);
+        renames[tensor.name()] = name;
+        tensor.set_name(name);
+        graph.add_initializer()->Swap(&tensor);
+    }
+    std::vector<onnx::NodeProto> nodes;
+    for (auto& inner : *branch.mutable_node())
+        nodes.push_back(std::move(inner));
+    for (onnx::NodeProto& alias : aliases)
+        nodes.push_back(std::move(alias));
+    const std::size_t aliases_from = nodes.size() - aliases.size();
+    for (std::size_t index = 0; index < nodes.size(); ++index)
+        if (index < aliases_from)
+            rename_in(nodes[index], renames);
+        else
+            rename(*nodes[index].mutable_input(0), renames);
+    return nodes;
+}
+
+const onnx::GraphProto* branch_of(const onnx::NodeProto& node, bool condition) {
+    for (const auto& attribute : node.attribute())
+        if (attribute.name() == (condition ? "then_branch" : "else_branch") && attribute.has_g())
+            return &attribute.g();
+    return nullptr;
+}
+
+} // namespace overtake::compiler

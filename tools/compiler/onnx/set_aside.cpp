@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/onnx/set_aside.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <onnx/defs/schema.h>
+
+#include "compiler/onnx/fold_conditions.hpp"
+#include "compiler/onnx/remove_qdq.hpp"
+
+namespace overtake::compiler {
+namespace {
+
+constexpr const char* domain_of_refused = "overtake.refused";
+
+bool is_known(const onnx::NodeProto& node, int opset) {
+    if (node.domain().empty() || node.domain() == "ai.onnx")
+        return onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "") != nullptr;
+    return node.domain() == "com.microsoft" && is_quantised_operator(node.op_type());
+}
+
+void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refusals) {
+    node.set_domain(domain_of_refused);
+    node.clear_attribute();
+    if (node.output_size() > 0)
+        refusals[node.output(0)] = reason;
+}
+
+void set_aside_unknown(onnx::GraphProto& graph, int opset, Refusals& refusals) {
+    for (auto& node : *graph.mutable_node()) {
+        for (auto& attribute : *node.mutable_attribute()) {
+            if (attribute.has_g())
+                set_aside_unknown(*attribute.mutable_g(), opset, refusals);
+            for (auto& inner : *attribute.mutable_graphs())
+                set_aside_unknown(inner, opset, refusals);
+        }
+        if (!is_known(node, opset))
+            set_aside(node, "the operator is not supported", refusals);
+    }
+}
+
+void import_domain(onnx::ModelProto& model) {
+    auto* import = model.add_opset_import();
+    import->set_domain(domain_of_refused);
+    import->set_version(1);
+}
+
+} // namespace
+
+void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals) {
+    set_aside_unknown(*model.mutable_graph(), opset, refusals);
+    if (!refusals.empty())
+        import_domain(model);
+}
+
+void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals) {
+    const bool is_imported = !refusals.empty();
+    std::vector<std::pair<onnx::NodeProto*, std::string>> found;
+    for (auto& node : *model.mutable_graph()->mutable_node())
+        if (std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+                return attribute.has_g() || attribute.graphs_size() > 0;
+            }))
+            found.emplace_back(&node, reason_of_control_flow(model.graph(), node));
+    for (const auto& [node, reason] : found)
+        set_aside(*node, reason, refusals);
+    if (!is_imported && !refusals.empty())
+        import_domain(model);
+}
+
+} // namespace overtake::compiler

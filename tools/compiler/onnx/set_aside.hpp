@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators that libonnx does not know, or that it would follow into graphs of their own.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <onnx/onnx_pb.h>
+
+namespace overtake::compiler {
+
+/// Why nodes are refused, by their first outputs.
+using Refusals = std::map<std::string, std::string>;
+
+/// Moves nodes of operators that neither ONNX nor remove_qdq() knows to a domain of their own,
+/// where libonnx leaves them alone, in graphs in nodes too.
+void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals);
+
+/// The same with nodes that still have graphs in them, which are taken away.
+void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals);
+
+} // namespace overtake::compiler

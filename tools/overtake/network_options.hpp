@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// Options that say what an ONNX file leaves open: the shapes of its inputs, and their values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/import/import.hpp"
+
+namespace overtake::command {
+
+/// What stands on the command line, as it stands there.
+struct NetworkOptions {
+    std::vector<std::string> shapes; ///< NAME=1x3x224x224
+    std::vector<std::string> values; ///< NAME=16000 or NAME=1,2,3
+};
+
+void add_network_options(CLI::App& command, NetworkOptions& options);
+
+/// Puts them where import finds them.  Throws CLI::ValidationError for what has another form.
+void read_network_options(const NetworkOptions& options, compiler::ImportOptions& import);
+
+} // namespace overtake::command
