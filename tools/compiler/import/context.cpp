@@ -193,7 +193,7 @@ Shape broadcast_shape(const Context& context, const Shape& left, const Shape& ri
     for (std::size_t i = 0; i < result.size(); ++i) {
         const std::int64_t a = i < left.size() ? left[left.size() - 1 - i] : 1;
         const std::int64_t b = i < right.size() ? right[right.size() - 1 - i] : 1;
-        if (a != b && a != 1 && b != 1)
+        if ((a != b && a != 1 && b != 1) || a < 1 || b < 1)
             refuse(context, "operands of shapes " + to_text(left) + " and " + to_text(right) +
                                 " do not fit each other");
         result[result.size() - 1 - i] = std::max(a, b);

@@ -38,6 +38,8 @@ ValueId device_constant(Context& context, const Constant& constant, const Shape&
                         Order order) {
     if (constant.floats.size() != element_count(constant.shape))
         refuse(context, "its constant must be float32");
+    if (constant.floats.empty())
+        refuse(context, "its constant is empty");
     Shape from = constant.shape;
     while (from.size() < shape.size())
         from.insert(from.begin(), 1);
