@@ -191,7 +191,7 @@ Graph random_chain(Random& random) {
 TEST(Split, AnFcEndsEarlyOnlyWhereTheSmallestPieceOfWhatFollowsDoesNotFit) {
     Random random(1);
     std::size_t full = 0, early = 0;
-    for (int round = 0; round < 60; ++round) {
+    for (int round = 0; round < 20; ++round) {
         const Graph graph = random_chain(random);
         ovt_profile device = profile();
         device.macs_per_cycle = 1u << draw(random, 3, 10);
@@ -214,7 +214,8 @@ TEST(Split, AnFcEndsEarlyOnlyWhereTheSmallestPieceOfWhatFollowsDoesNotFit) {
                 << "round " << round << ", FC " << index << ": " << cycles << " of " << limit;
         }
     }
-    EXPECT_GT(full, 20 * early);
+    EXPECT_GT(full, 100u);
+    EXPECT_GT(early, 0u) << "nothing was to be checked";
 }
 
 // At the end of convolutions that can be cut finely stands a layer that cannot: eight of its
