@@ -76,11 +76,11 @@ TEST(Place, WhatAConcatJoinsIsWrittenWhereItBelongs) {
     const Program program = builder.lowered(builder.convolution(both, 8));
     EXPECT_EQ(program.steps.size(), 3u);
     EXPECT_EQ(count(program, OVERTAKE_OP_CONV), 3u);
-    EXPECT_EQ(program.segments.at(0).places[left].offset,
-              program.segments.at(0).places[both].offset);
-    EXPECT_EQ(program.segments.at(0).places[right].offset,
-              program.segments.at(0).places[both].offset + 16);
-    EXPECT_EQ(program.segments.at(0).places[right].pixel_stride, 40u);
+    EXPECT_EQ(program.segments.at(0).places.at(left).offset,
+              program.segments.at(0).places.at(both).offset);
+    EXPECT_EQ(program.segments.at(0).places.at(right).offset,
+              program.segments.at(0).places.at(both).offset + 16);
+    EXPECT_EQ(program.segments.at(0).places.at(right).pixel_stride, 40u);
     EXPECT_EQ(program.segments.at(0).scratch_bytes, 40u * size * size)
         << "the parts need no memory of their own";
 }
@@ -91,8 +91,8 @@ TEST(Place, WhatBeginsAmidABlockOfChannelsIsCopied) {
     const ValueId both = builder.node(op::Concat{}, {left, right}, 20).output;
     const Program program = builder.lowered(builder.convolution(both, 8));
     EXPECT_EQ(count(program, OVERTAKE_OP_COPY), 1u);
-    EXPECT_EQ(program.segments.at(0).places[left].offset,
-              program.segments.at(0).places[both].offset);
+    EXPECT_EQ(program.segments.at(0).places.at(left).offset,
+              program.segments.at(0).places.at(both).offset);
 }
 
 TEST(Place, AValueThatIsJoinedTwiceIsCopiedOnce) {
@@ -109,9 +109,9 @@ TEST(Place, ASliceIsAViewWhereItBeginsAtABlockOfChannels) {
     const ValueId part = builder.slice(whole, 8, 11);
     const Program program = builder.lowered(builder.convolution(part, 8));
     EXPECT_EQ(program.steps.size(), 2u);
-    EXPECT_EQ(program.segments.at(0).places[part].offset,
-              program.segments.at(0).places[whole].offset + 8);
-    EXPECT_EQ(program.segments.at(0).places[part].pixel_stride, 24u);
+    EXPECT_EQ(program.segments.at(0).places.at(part).offset,
+              program.segments.at(0).places.at(whole).offset + 8);
+    EXPECT_EQ(program.segments.at(0).places.at(part).pixel_stride, 24u);
 }
 
 TEST(Place, ASliceAmidABlockOrOutOfTheDeviceIsCopied) {

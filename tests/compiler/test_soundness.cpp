@@ -23,7 +23,7 @@ bool passes(const Operation& operation, const std::vector<Shape>& inputs, const 
     node.operation = operation;
     const auto add = [&](const Shape& shape) {
         Value value{"value", shape};
-        EXPECT_TRUE(lay_out(value, Order::planes));
+        EXPECT_TRUE(lay_out(value, overtake::Order::planes));
         graph.values.push_back(std::move(value));
         return graph.values.size() - 1;
     };

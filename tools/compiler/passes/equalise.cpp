@@ -160,7 +160,7 @@ private:
             return;
         // The next sample exceeds the greatest value of n in one of n + 1 times, and a channel that
         // fills the range has no room for it.
-        const double count = sample_count_ * graph_.values[group].batch;
+        const double count = sample_count_ * graph_.values[group.values[0]].batch;
         for (double& peak : peaks)
             peak = std::clamp(peak * (1 + 1 / count), greatest * 1e-6, greatest);
         std::vector<double> best;
