@@ -183,7 +183,7 @@ def part_cases():
         {"x": (1, 3, 4, 5, 4, 8)}, {}, lambda x: x.transpose(0, 1, 3, 2, 4, 5),
     )  # fmt: skip
     yield (
-        "a part of many", node("Gather", ["x", "i"], ["y"], axis=0), {"x": (3, 2, 5, 8)},
+        "a part of many", node("Gather", ["x", "i"], ["y"], axis=0), {"x": (3, 2, 2, 5, 8)},
         {"i": np.array(1, np.int64)}, lambda x: x[1],
     )  # fmt: skip
     yield (

@@ -80,7 +80,7 @@ class Check(unittest.TestCase):
         self.assertTrue(report["compiles"])
 
     def test_why_the_cpu(self):
-        proto = model([node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2])], {"x": (2, 3, 4, 4)}, {"y": (2, 3, 3, 3)})
+        proto = model([node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2])], {"x": (300, 3, 4, 4)}, {"y": (300, 3, 3, 3)})
         _, rows = self.check(proto)
         self.assertEqual(rows["MaxPool"]["cpu"], 1)
         self.assertEqual(rows["MaxPool"]["reasons_for_cpu"][0]["nodes"], ["my_maxpool"])

@@ -234,8 +234,9 @@ class Masks(unittest.TestCase):
             node("Softmax", ["rounded"], ["p"], axis=3),
         ]
         constants = {"mask": mask, "scale": np.float32(0.1), "zero": np.int8(10)}
+        inputs = {"x": self.features(1, 4, 3, 8)}
         path, got, wanted = self.check(
-            nodes, {"x": self.features(1, 4, 3, 8)}, {"p": (1, 6, 3, 8)}, constants
+            nodes, inputs, {"p": (1, 6, 3, 8)}, constants, samples={"x": inputs["x"]}
         )
         self.assertIn("sum", placed(path, "BPU"))
         self.assertGreater(cosine(got["p"], wanted["p"]), 0.99)

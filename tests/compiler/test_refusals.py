@@ -251,7 +251,7 @@ BPU_CASES = [
      "node 'my_reducesum' (ReduceSum): reduces more than 131072 elements to one: and it is "
      "to run on the BPU"),
     ("reduction of a part of a dimension",
-     one_node("ReduceMax", (2, 3, 8, 8), (2, 1, 8, 8), axes=[1]),
+     one_node("ReduceMax", (2, 3, 2, 8, 8), (2, 1, 2, 8, 8), axes=[1]),
      "node 'my_reducemax' (ReduceMax): reduces a part of what is one dimension on the "
      "device: and it is to run on the BPU"),
     ("padding that cuts off everything",

@@ -32,7 +32,7 @@ struct Scenario {
     unsigned cores = 1;
     std::vector<unsigned> core_limits; ///< one per core
     bool fair = false;
-    std::vector<ScenarioJob> jobs;     ///< in file order
+    std::vector<ScenarioJob> jobs; ///< in file order
     std::vector<ScenarioCancel> cancels;
 
     /// An instant at which everything is over, whatever the order.
@@ -72,7 +72,8 @@ struct Timeline {
 nlohmann::json read_json(const std::string& path);
 Scenario scenario_from(const nlohmann::json& from);
 Timeline timeline_from(const nlohmann::json& from);
-/// Throws for a scenario of either kind with extensions that change its times: the reference has none.
+/// Throws for a scenario of either kind with extensions that change its times: the reference has
+/// none.
 void refuse_drawn_times(const nlohmann::json& from);
 /// One for each core, whether the scenario of either kind gives a number or a list.
 std::vector<unsigned> core_limits_from(const nlohmann::json& from);

@@ -4,9 +4,9 @@
 //
 // From its arrival to its end a task is at any moment in exactly one place: queued (waiting in its
 // library queue), worker (waiting for a CPU worker), cpu (on one), blocked (its job is on the
-// device and none of its FCs has run), running, or preempted (between two of its FCs). So the parts add
-// up to the latency, exactly; check() proves it. Blocked and preempted time is attributed to the class
-// whose FC ran on the core meanwhile.
+// device and none of its FCs has run), running, or preempted (between two of its FCs). So the parts
+// add up to the latency, exactly; check() proves it. Blocked and preempted time is attributed to
+// the class whose FC ran on the core meanwhile.
 #pragma once
 
 #include <array>
@@ -31,11 +31,11 @@ struct Window {
 
 /// Sums over all tasks of a class that are over, in microseconds.
 struct ClassAccount {
-    Distribution latency;        ///< of those that were not cancelled
-    std::uint64_t ended = 0;     ///< cancelled ones included
+    Distribution latency;    ///< of those that were not cancelled
+    std::uint64_t ended = 0; ///< cancelled ones included
     std::uint64_t cancelled = 0;
-    std::uint64_t dropped = 0;   ///< never let in
-    std::uint64_t with_slo = 0;  ///< ended or dropped, and an SLO applies
+    std::uint64_t dropped = 0;  ///< never let in
+    std::uint64_t with_slo = 0; ///< ended or dropped, and an SLO applies
     std::uint64_t slo_met = 0;
     std::uint64_t preemptions = 0;
     std::uint64_t latency_sum = 0;  ///< cancelled ones included
@@ -51,8 +51,8 @@ struct ClassAccount {
 struct CoreAccount {
     std::uint64_t busy = 0;
     std::array<std::uint64_t, 2> fcs{}; ///< NORMAL, HIGH
-    std::uint64_t gap = 0;        ///< while a slot's holder was in a gap
-    std::uint64_t gap_filled = 0; ///< of it, while the core ran something
+    std::uint64_t gap = 0;              ///< while a slot's holder was in a gap
+    std::uint64_t gap_filled = 0;       ///< of it, while the core ran something
 };
 
 /// Memory: what the latencies of each class and priority need, and live tasks times classes.

@@ -35,7 +35,7 @@ private:
     Random random_;
     std::uint64_t taken_ = 0;
     std::uint64_t base_;              ///< what the next gap is added to
-    double carried_ = 0; ///< of the gaps so far, below 1 us
+    double carried_ = 0;              ///< of the gaps so far, below 1 us
     std::deque<std::uint64_t> begun_; ///< closed loop: arrivals to come
     std::uint64_t next_ = never;
 };

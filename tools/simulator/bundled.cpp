@@ -46,9 +46,10 @@ fs::path find_scenario(const std::string& name) {
         return bundled;
     if (is_path)
         throw Error(ENOENT, fmt::format("{}: no such file", name));
-    throw Error(ENOENT, fmt::format("{}: no such file, nor is a scenario of that name bundled (overtake "
-                                    "sim --list names them)",
-                                    name));
+    throw Error(ENOENT,
+                fmt::format("{}: no such file, nor is a scenario of that name bundled (overtake "
+                            "sim --list names them)",
+                            name));
 }
 
 } // namespace overtake::simulator

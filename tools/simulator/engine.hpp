@@ -2,9 +2,9 @@
 //
 // Engine: the host of the shipped firmware and the shipped task scheduler under virtual time.
 //
-// It decides nothing. It brings arrivals, cancels and the ends of CPU segments to the schedulers in the
-// order of time (and, within an instant, in the contract's order), carries their actions out, and
-// tells observers.
+// It decides nothing. It brings arrivals, cancels and the ends of CPU segments to the schedulers in
+// the order of time (and, within an instant, in the contract's order), carries their actions out,
+// and tells observers.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ struct LiveTask {
     ovt_sched_task sched;
     ovt_fw_job job; ///< of its current BPU segment
     const TaskKind* kind;
-    std::uint64_t number; ///< of the listed arrival, or of the loads' tasks, from 0
+    std::uint64_t number;           ///< of the listed arrival, or of the loads' tasks, from 0
     std::uint64_t number_of_source; ///< the same, or of its load's tasks
-    std::uint32_t load;   ///< index; not_a_load for listed ones
-    std::uint32_t slot;   ///< small and unique among the live ones; used again
-    std::uint64_t serial; ///< unique
+    std::uint32_t load;             ///< index; not_a_load for listed ones
+    std::uint32_t slot;             ///< small and unique among the live ones; used again
+    std::uint64_t serial;           ///< unique
     std::uint64_t arrival;
     std::uint64_t preemptions; ///< of all its jobs
     bool cancelled;
@@ -76,9 +76,7 @@ public:
         (void)core, (void)high, (void)index, (void)time, (void)end;
     }
     virtual void fc_ended(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
-    virtual void preempted(LiveTask&, unsigned core, std::uint64_t time) {
-        (void)core, (void)time;
-    }
+    virtual void preempted(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
     virtual void job_ended(LiveTask&, std::uint64_t time) { (void)time; }
     /// The last that is seen of it.
     virtual void ended(LiveTask&, std::uint64_t time) { (void)time; }

@@ -129,11 +129,10 @@ void Recorder::write(std::ostream& out) {
             fc.start, fc.end);
     });
     write_list(out, "jobs", jobs_, [&](const Job& job) {
-        return fmt::format(
-            R"({{"id": {}, "core": {}, "arrival": {}, "start": {}, "end": {}, )"
-            R"("preemptions": {}, "cancelled": {}}})",
-            json_text(job_name(job)), job.core, job.arrival, or_null(job.start), job.end,
-            job.preemptions, job.cancelled);
+        return fmt::format(R"({{"id": {}, "core": {}, "arrival": {}, "start": {}, "end": {}, )"
+                           R"("preemptions": {}, "cancelled": {}}})",
+                           json_text(job_name(job)), job.core, job.arrival, or_null(job.start),
+                           job.end, job.preemptions, job.cancelled);
     });
     if (scenario_.kind == Kind::task) {
         write_list(out, "cpu", cpu_, [&](const Cpu& cpu) {
@@ -143,8 +142,8 @@ void Recorder::write(std::ostream& out) {
         write_list(out, "tasks", tasks_, [&](const Task& task) {
             return fmt::format(R"({{"id": {}, "core": {}, "arrival": {}, "dispatched": {}, )"
                                R"("end": {}, "cancelled": {}}})",
-                               json_text(task.id), task.core, task.arrival, or_null(task.dispatched),
-                               task.end, task.cancelled);
+                               json_text(task.id), task.core, task.arrival,
+                               or_null(task.dispatched), task.end, task.cancelled);
         });
     }
     out << "\n}\n";

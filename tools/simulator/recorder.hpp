@@ -57,7 +57,7 @@ public:
 
     explicit Recorder(const Scenario& scenario);
 
-    const std::vector<Fc>& fcs() const { return fcs_; }   ///< by start, then core
+    const std::vector<Fc>& fcs() const { return fcs_; }    ///< by start, then core
     const std::vector<Job>& jobs() const { return jobs_; } ///< by arrival
     const std::vector<Cpu>& cpu() const { return cpu_; }   ///< by start, then task
     /// The listed ones in file order, then generated ones in order of arrival.

@@ -2,8 +2,8 @@
 //
 // Scenario: what arrives at a simulated device and how long things take (docs/scenarios.md).
 //
-// All times are in microseconds of virtual time. A Scenario is immutable once read and may be shared
-// between threads.
+// All times are in microseconds of virtual time. A Scenario is immutable once read and may be
+// shared between threads.
 #pragma once
 
 #include <cstdint>
@@ -85,8 +85,9 @@ struct Load {
     std::uint32_t depth = 1;            ///< closed_loop: so many at any time
     std::uint64_t think = 0;            ///< closed_loop: between an end and the next arrival
     std::vector<std::uint64_t> trace;   ///< ascending
-    std::optional<std::uint32_t> max_pending; ///< an arrival that finds so many unfinished is dropped
-    std::optional<std::uint64_t> timeout;     ///< a task not over after so long is cancelled
+    std::optional<std::uint32_t>
+        max_pending;                      ///< an arrival that finds so many unfinished is dropped
+    std::optional<std::uint64_t> timeout; ///< a task not over after so long is cancelled
 };
 
 struct Scenario {
@@ -110,7 +111,7 @@ struct Scenario {
     std::uint64_t wait_dispatch_time = 20'000;
     std::uint32_t task_limit = 8;
     std::uint32_t worker_count = 4;
-    Jitter cpu_jitter; ///< of CPU segments
+    Jitter cpu_jitter;                  ///< of CPU segments
     std::vector<std::string> processes; ///< in the order in which they first appear
 
     std::vector<Listed> listed;  ///< in file order

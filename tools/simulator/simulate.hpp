@@ -17,8 +17,8 @@ namespace overtake::simulator {
 void simulate(const nlohmann::json& document, const std::filesystem::path& directory,
               std::ostream& out);
 
-/// What is left out of a summary, in us: what happens so soon after the first arrival, and so shortly
-/// before the last end.
+/// What is left out of a summary, in us: what happens so soon after the first arrival, and so
+/// shortly before the last end.
 struct Trim {
     std::uint64_t warm_up = 0;
     std::uint64_t drain = 0;
@@ -28,7 +28,8 @@ struct Trim {
 /// out. Throws Error, also (EINVAL) if nothing is left; thread safe.
 Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim);
 
-/// What a run of `scenario` with `seed` for its generated loads comes to. Throws Error; thread safe.
+/// What a run of `scenario` with `seed` for its generated loads comes to. Throws Error; thread
+/// safe.
 Summary simulate(const Scenario& scenario, std::uint64_t seed, const Trim& trim = {});
 
 } // namespace overtake::simulator

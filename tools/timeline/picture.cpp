@@ -385,12 +385,11 @@ private:
 
     void draw_box(const Fc& fc, double begin, double end, double y) {
         const double wide = end - begin;
-        canvas_.begin_group("fc",
-                            fmt::format("{} {} on core {}, {}: {} from {}", fc.task,
-                                        with_request(fc.request, fmt::format("FC {}", fc.index)),
-                                        fc.core, fc.high ? "HIGH" : "NORMAL",
-                                        duration_text(fc.end_ns - fc.start_ns, 3),
-                                        time_text(fc.start_ns)));
+        canvas_.begin_group(
+            "fc", fmt::format("{} {} on core {}, {}: {} from {}", fc.task,
+                              with_request(fc.request, fmt::format("FC {}", fc.index)), fc.core,
+                              fc.high ? "HIGH" : "NORMAL",
+                              duration_text(fc.end_ns - fc.start_ns, 3), time_text(fc.start_ns)));
         const std::string outline =
             wide > 3 ? "stroke=\"#333333\" stroke-width=\"0.8\""
                      : "stroke=\"#333333\" stroke-opacity=\"0.55\" stroke-width=\"0.35\"";
@@ -498,11 +497,11 @@ private:
         const double begin = axis_.x(segment.start_ns);
         const double end = std::max(axis_.x(segment.end_ns), begin + 0.5);
         canvas_.begin_group(
-            "cpu", fmt::format("{} {}: {} from {}", segment.task,
-                               with_request(segment.request,
-                                            fmt::format("CPU segment {}", segment.segment)),
-                               duration_text(segment.end_ns - segment.start_ns, 3),
-                               time_text(segment.start_ns)));
+            "cpu",
+            fmt::format(
+                "{} {}: {} from {}", segment.task,
+                with_request(segment.request, fmt::format("CPU segment {}", segment.segment)),
+                duration_text(segment.end_ns - segment.start_ns, 3), time_text(segment.start_ns)));
         styles_.fill(canvas_, segment.task, begin, y, end - begin, thin_lane(),
                      end - begin > 6 ? "stroke=\"#333333\" stroke-width=\"0.8\"" : "",
                      end - begin > 6 ? 5 : 0);

@@ -9,7 +9,8 @@
 
 namespace overtake {
 
-/// Owns a mapping or a copy.  A file that shrinks while it is mapped is its owner's trouble (SIGBUS).
+/// Owns a mapping or a copy.  A file that shrinks while it is mapped is its owner's trouble
+/// (SIGBUS).
 class FileBytes {
 public:
     /// Maps a file; throws Error with errno's code, or EINVAL if it is empty.

@@ -112,18 +112,25 @@ bool fits(const op::MatrixProduct&, const Operands& operands) {
            (right.height == 1 || right.height == left.height);
 }
 
+// Height, width and channels of one of the parts that are permuted each on its own: an image, or a
+// part of the height of rows.  All zero if the value has no such parts.
+std::array<std::uint32_t, 3> part_of(const Value& value, std::uint32_t parts) {
+    if (value.batch == parts)
+        return {value.height, value.width, value.channels};
+    if (value.batch != 1 || value.height % parts != 0)
+        return {};
+    return {value.height / parts, value.width, value.channels};
+}
+
 bool fits(const op::Permute& permute, const Operands& operands) {
-    const Value &in = operands.in(), &out = operands.out;
-    const std::uint32_t batches = permute.batches;
     auto axes = permute.axes;
     std::ranges::sort(axes);
-    if (axes != std::array<std::size_t, 3>{0, 1, 2} || batches < 1 || in.height % batches != 0 ||
-        out.height % batches != 0)
+    if (axes != std::array<std::size_t, 3>{0, 1, 2} || permute.batches < 1)
         return false;
-    const std::uint32_t from[3] = {in.height / batches, in.width, in.channels};
-    const std::uint32_t to[3] = {out.height / batches, out.width, out.channels};
+    const auto from = part_of(operands.in(), permute.batches);
+    const auto to = part_of(operands.out, permute.batches);
     for (std::size_t k = 0; k < axes.size(); ++k)
-        if (from[permute.axes[k]] != to[k])
+        if (from[permute.axes[k]] != to[k] || to[k] == 0)
             return false;
     return true;
 }
@@ -176,6 +183,14 @@ bool fits(const op::Cpu&, const Operands&) {
     return true; // has a check of its own
 }
 
+// Images stay apart: each input has as many as the output, or one for all of them.
+bool has_its_images(const Node& node, const Operands& operands) {
+    return node.is<op::Reshape>() || node.is<op::Permute>() ||
+           std::ranges::all_of(operands.inputs, [&](const Value* input) {
+               return input->batch == 1 || input->batch == operands.out.batch;
+           });
+}
+
 // How many inputs an operator of the device has; 0: any number but none.
 std::size_t inputs_of(const Operation& operation) {
     return std::visit(
@@ -198,10 +213,9 @@ std::string check_node(const Graph& graph, const Node& node) {
     if (!is_whole(operands.out) ||
         !std::ranges::all_of(operands.inputs, [](const Value* input) { return is_whole(*input); }))
         return "a tensor of it has no form on the device";
-    return std::visit([&](const auto& operation) { return fits(operation, operands); },
-                      node.operation)
-               ? ""
-               : misfit;
+    const auto fits_its_operands = [&](const auto& operation) { return fits(operation, operands); };
+    return has_its_images(node, operands) && std::visit(fits_its_operands, node.operation) ? ""
+                                                                                           : misfit;
 }
 
 } // namespace overtake::compiler

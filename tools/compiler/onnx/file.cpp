@@ -177,6 +177,7 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
     try {
         check_file(model, opset, libonnx, network.refusals, path);
         set_input_shapes(model, settings, path);
+        const std::vector<int> output_types = types_of_outputs(model);
         network.was_half_precise = widen_half_precision(*model.mutable_graph());
         set_inputs(model, settings, path);
         check_input_shapes(model, path);
@@ -187,7 +188,6 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
         const OldResizes old_resizes(model, opset);
         convert(model, opset, libonnx, path);
         old_resizes.name_their_rule(model);
-        const std::vector<int> output_types = types_of_outputs(model);
         network.given = remove_qdq(model, path);
         libonnx.infer_shapes(model);
         check_types(model, path);
