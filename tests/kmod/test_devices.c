@@ -323,8 +323,10 @@ static void everything_in_flight_ends(void)
 		struct completion completion = ring_reap(&rings[i / 8]);
 
 		/* The second client's context was being destroyed meanwhile. */
-		check(completion.status == -ENODEV ||
-		      (i >= 8 && completion.status == -ECANCELED));
+		check_message(completion.status == -ENODEV ||
+				      (i >= 8 && completion.status == -ECANCELED),
+			      "completion %u of the rings has the status %d", i,
+			      completion.status);
 	}
 	/* Memory stays memory until the file is closed. */
 	memset(clients[0].data.data, 0x77, clients[0].data.size);
