@@ -29,14 +29,15 @@ u64 overtake_clock_now(struct overtake_device *device)
 /*
  * How far the firmware may go; false if nowhere.  While somebody waits for work to end that no
  * step of the manual clock will end, now itself is included.  A device that goes away waits for no
- * modelled time at all.
+ * modelled time at all, but only once everything has been told to end: before that, an FC whose end
+ * is known already would come to it.
  */
 bool overtake_clock_horizon_locked(struct overtake_device *device, u64 *horizon_ns)
 {
 	u64 now_ns = overtake_clock_now(device);
 
-	*horizon_ns = device->gone ? OVT_TIME_NEVER - 1 : now_ns;
-	if (!device->manual || device->gone || device->draining || !device->files)
+	*horizon_ns = device->untimed ? OVT_TIME_NEVER - 1 : now_ns;
+	if (!device->manual || device->untimed || device->draining || !device->files)
 		return true;
 	*horizon_ns = now_ns - 1;
 	return now_ns > 0;

@@ -144,6 +144,8 @@ struct overtake_settings {
  * @commands: memory of the firmware's command queue
  * @events: memory of the firmware's event queue
  * @gone: being removed: nothing is admitted any more, what ends, ends with -ENODEV
+ * @untimed: being removed, and all that is in flight has been told to end: modelled time is not
+ *	waited for any more
  * @stopped: removed: threads and timer are not there any more
  * @held: the firmware was told to start nothing
  * @suspended: no timer is armed and no thread runs
@@ -195,6 +197,7 @@ struct overtake_device {
 	struct ovt_command *commands;
 	struct ovt_event *events;
 	bool gone;
+	bool untimed;
 	bool stopped;
 	bool held;
 	bool suspended;

@@ -390,6 +390,10 @@ void overtake_host_go(struct overtake_device *device)
 	wake_up_all(&device->idle);
 	wake_up_all(&device->removal);
 	overtake_contexts_kill_all(device);
+	spin_lock_irq(&device->lock);
+	device->untimed = true;
+	spin_unlock_irq(&device->lock);
+	overtake_host_kick(device);
 	/* Ends by itself: nothing waits to start, and what runs is stopped at its next step. */
 	wait_event(device->idle, overtake_host_is_idle(device));
 }
