@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "session/tensor_layout.hpp"
+#include "model/tensor_layout.hpp"
 
 namespace overtake::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "cpu/operation.hpp"
+#include "model/tensor_layout.hpp"
 #include "overtake/device.hpp"
-#include "session/tensor_layout.hpp"
 
 namespace overtake {
 

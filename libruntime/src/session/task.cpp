@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "model/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
 #include "overtake_isa.h"
 #include "reserved.hpp"
 #include "session/state.hpp"
-#include "session/tensor_layout.hpp"
 
 namespace overtake {
 

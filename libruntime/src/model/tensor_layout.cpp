@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "session/tensor_layout.hpp"
+#include "model/tensor_layout.hpp"
 
 #include <algorithm>
 #include <cmath>
