@@ -118,7 +118,7 @@ check: kmod ## kernel style and static checks: checkpatch --strict, W=1, sparse
 	scripts/check-kernel-style.sh
 
 format: ## run clang-format on the C++ sources
-	git ls-files '*.cpp' '*.h' '*.hpp' | grep -vE '^(uapi|kmod|firmware-sim)/' | xargs -r clang-format -i
+	git ls-files '*.cpp' '*.hpp' | xargs -r clang-format -i
 
 docs: ## the reference of the C++ API: build/docs/html/index.html
 	scripts/setup.sh docs

@@ -24,13 +24,13 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
-#define ovt_load_acquire(pointer) __atomic_load_n(pointer, __ATOMIC_ACQUIRE)
-#define ovt_store_release(pointer, value) __atomic_store_n(pointer, value, __ATOMIC_RELEASE)
+#define ovt_load_acquire(pointer)		__atomic_load_n(pointer, __ATOMIC_ACQUIRE)
+#define ovt_store_release(pointer, value)	__atomic_store_n(pointer, value, __ATOMIC_RELEASE)
 /* A process attacks only itself by speculation, so the plain index will do. */
-#define ovt_index_nospec(index, size) ((void)(size), (index))
-#define ovt_barrier_nospec() ((void)0)
-#define ovt_compiler_barrier() __asm__ volatile("" ::: "memory")
-#define ovt_read_once(value) __atomic_load_n(&(value), __ATOMIC_RELAXED)
-#define ovt_write_once(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELAXED)
+#define ovt_index_nospec(index, size)		((void)(size), (index))
+#define ovt_barrier_nospec()			((void)0)
+#define ovt_compiler_barrier()			__asm__ volatile("" ::: "memory")
+#define ovt_read_once(value)			__atomic_load_n(&(value), __ATOMIC_RELAXED)
+#define ovt_write_once(place, value)		__atomic_store_n(&(place), value, __ATOMIC_RELAXED)
 
 #endif

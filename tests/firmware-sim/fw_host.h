@@ -10,70 +10,70 @@
 
 #include "fw/fw.h"
 
-#define MAX_CORES 4
-#define MAX_COMMANDS 256
-#define MAX_TRACE 4096
+#define MAX_CORES	4
+#define MAX_COMMANDS	256
+#define MAX_TRACE	4096
 
 struct mock_job {
-    struct ovt_fw_job fw;
-    struct overtake_insn* program;
-    struct ovt_fc* fcs;
-    char name;
-    int ended; /* ENDED was said, which it is once */
+	struct ovt_fw_job fw;
+	struct overtake_insn *program;
+	struct ovt_fc *fcs;
+	char name;
+	int ended;	/* ENDED was said, which it is once */
 };
 
 struct started {
-    char job;
-    u32 index;
-    u32 core;
-    u32 ring;
-    u64 start;
+	char job;
+	u32 index;
+	u32 core;
+	u32 ring;
+	u64 start;
 };
 
 struct mock {
-    struct ovt_fw fw;
-    struct ovt_core cores[MAX_CORES];
-    struct ovt_fw_core states[MAX_CORES];
-    struct ovt_command commands[MAX_COMMANDS];
-    struct ovt_event events[64];
-    struct ovt_fw_context context;
-    struct started trace[MAX_TRACE];
-    u32 trace_length;
-    u32 preempted;
-    u32 hung;
-    u32 faults;
-    u32 killed;
-    u32 cancels;
-    u32 step_budget; /* cycles of one ovt_core_step() */
+	struct ovt_fw fw;
+	struct ovt_core cores[MAX_CORES];
+	struct ovt_fw_core states[MAX_CORES];
+	struct ovt_command commands[MAX_COMMANDS];
+	struct ovt_event events[64];
+	struct ovt_fw_context context;
+	struct started trace[MAX_TRACE];
+	u32 trace_length;
+	u32 preempted;
+	u32 hung;
+	u32 faults;
+	u32 killed;
+	u32 cancels;
+	u32 step_budget;	/* cycles of one ovt_core_step() */
 };
 
 /* @event_count: a power of two from 16 to 64.  To be freed with free(). */
-struct mock* mock_new(u32 cores, enum ovt_mode mode, u32 event_count);
+struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count);
 /* A fair one, mode timed; @quota_ns: see struct ovt_fw_config. */
-struct mock* mock_new_fair(u32 cores, u64 quota_ns);
-struct mock_job* job_new(struct mock* mock, char name, u32 core, u32 priority, u32 fc_count,
-                         u64 duration);
-void job_free(struct mock_job* job);
+struct mock *mock_new_fair(u32 cores, u64 quota_ns);
+struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
+			 u64 duration);
+void job_free(struct mock_job *job);
 
-void submit(struct mock* mock, struct mock_job* job, u64 at);
-void cancel(struct mock* mock, struct mock_job* job, u64 at);
-void set_limit(struct mock* mock, u32 core, u32 limit, u64 at);
-void set_normal_floor(struct mock* mock, u32 core, u32 floor, u64 at);
-void reset(struct mock* mock, u32 core, u64 at);
-void hold(struct mock* mock, u64 at);
-void release(struct mock* mock, u64 at);
-void kill_context(struct mock* mock, struct ovt_fw_context* context, u64 at);
+void submit(struct mock *mock, struct mock_job *job, u64 at);
+void cancel(struct mock *mock, struct mock_job *job, u64 at);
+void set_limit(struct mock *mock, u32 core, u32 limit, u64 at);
+void set_normal_floor(struct mock *mock, u32 core, u32 floor, u64 at);
+void reset(struct mock *mock, u32 core, u64 at);
+void hold(struct mock *mock, u64 at);
+void release(struct mock *mock, u64 at);
+void kill_context(struct mock *mock, struct ovt_fw_context *context, u64 at);
 
 /* Every event that waits. */
-void take_events(struct mock* mock);
+void take_events(struct mock *mock);
 /* Executes what @core runs, and reports it at @now. */
-void execute(struct mock* mock, u32 core, u64 now);
+void execute(struct mock *mock, u32 core, u64 now);
 /* Advances, whatever room events need, without executing anything. */
-void drain(struct mock* mock, u64 horizon);
+void drain(struct mock *mock, u64 horizon);
 /* Everything before @until happens, execution included. */
-void run_until(struct mock* mock, u64 until);
+void run_until(struct mock *mock, u64 until);
 
 /* Checks what started, as "N0@0 N1@100 ...": job letter, FC index, start. */
-void expect_trace(const struct mock* mock, const char* expected);
+void expect_trace(const struct mock *mock, const char *expected);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Instructions that take a host as long as possible for what the model charges: for tests of what
- * a step may do and of what others see meanwhile, and for a benchmark.  Each has all its tensors
- * and constants in one region.
+ * a step may do and of what others see meanwhile, and for a benchmark.  Each has all its tensors and
+ * constants in one region.
  */
 #ifndef TESTS_HOSTILE_SHAPES_H
 #define TESTS_HOSTILE_SHAPES_H
 
-#include "overtake_isa.h"
 #include <ovt_port.h>
+#include "overtake_isa.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,9 +21,9 @@ extern "C" {
  * @outputs: that are made of many inputs each, at least 1
  */
 struct hostile_place {
-    u32 region;
-    u64 bytes;
-    u32 outputs;
+	u32 region;
+	u64 bytes;
+	u32 outputs;
 };
 
 /**
@@ -34,17 +34,17 @@ struct hostile_place {
  * @build: the instruction
  */
 struct hostile_shape {
-    u16 opcode;
-    const char* name;
-    bool far;
-    void (*build)(struct overtake_insn* insn, const struct hostile_place* place);
+	u16 opcode;
+	const char *name;
+	bool far;
+	void (*build)(struct overtake_insn *insn, const struct hostile_place *place);
 };
 
 /* Ended by an entry without a name; at least one of each opcode that computes. */
 extern const struct hostile_shape hostile_shapes[];
 
 /* Elements that the instruction reads of its first input, each as often as it is read. */
-u64 hostile_reads(const struct overtake_insn* insn);
+u64 hostile_reads(const struct overtake_insn *insn);
 
 #ifdef __cplusplus
 }

@@ -21,28 +21,28 @@ enum { JOB_WEIGHTS = 1, JOB_IN0 = 3, JOB_IN1 = 4, JOB_OUT = 5, JOB_PARAMS = 6 };
  *	   the others
  */
 struct random_job {
-    struct overtake_insn insn;
-    struct ovt_region regions[OVERTAKE_MAX_REGIONS];
-    s8* dense;
+	struct overtake_insn insn;
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
+	s8 *dense;
 };
 
 /* A reproducible stream of numbers; the state is the seed and not 0. */
-u64 random_next(u64* state);
-u32 random_between(u64* state, u32 least, u32 greatest);
+u64 random_next(u64 *state);
+u32 random_between(u64 *state, u32 least, u32 greatest);
 
 /* Channels of @opcode's operands are not rounded up for the bound check, as overtake_isa.h says. */
 bool random_job_is_exact(u16 opcode);
 
-void random_job_init(struct random_job* job, u16 opcode, u64* state);
-void random_job_free(struct random_job* job);
+void random_job_init(struct random_job *job, u16 opcode, u64 *state);
+void random_job_free(struct random_job *job);
 
 /*
- * Of CONV: makes most pairs of weights such that they can be multiplied as bytes: all, or all but a
- * few in a thousand.  Random ones hardly ever can.
+ * Of CONV: makes most pairs of weights such that they can be multiplied as bytes: all, or all but a few
+ * in a thousand.  Random ones hardly ever can.
  */
-void random_job_narrow_weights(struct random_job* job, u64* seed);
+void random_job_narrow_weights(struct random_job *job, u64 *seed);
 
 /* A heap copy of what the output region holds. */
-u8* random_job_copy_output(const struct random_job* job);
+u8 *random_job_copy_output(const struct random_job *job);
 
 #endif

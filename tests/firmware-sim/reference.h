@@ -12,15 +12,15 @@
 s64 reference_round(__int128 numerator, u32 shift);
 
 /* Bytes of an output element: 1, or 4 where the output is a float tensor. */
-u32 reference_element_bytes(const struct random_job* job);
+u32 reference_element_bytes(const struct random_job *job);
 
 /* Writes element (y, x, c) of the output to @bytes. */
-void reference_element(const struct random_job* job, u32 y, u32 x, u32 c, u8* bytes);
+void reference_element(const struct random_job *job, u32 y, u32 x, u32 c, u8 *bytes);
 
 /*
  * What the instruction counts as work: unit by unit what overtake's operators.h promises, from the
  * shapes alone.
  */
-u64 reference_work(const struct random_job* job);
+u64 reference_work(const struct random_job *job);
 
 #endif

@@ -6,20 +6,20 @@
 #include "reference.h"
 
 /* in[index] at (y, x, c) minus its zero point; 0 outside the tensor's rows and columns. */
-s64 reference_input(const struct random_job* job, u32 index, s64 y, s64 x, u64 c);
+s64 reference_input(const struct random_job *job, u32 index, s64 y, s64 x, u64 c);
 
 /* Word @index of array @array of the parameters, whose arrays have @length words. */
-u32 reference_param(const struct random_job* job, u64 array, u64 length, u64 index);
+u32 reference_param(const struct random_job *job, u64 array, u64 length, u64 index);
 
 /* Zero point and clamp. */
-s8 reference_finish(const struct random_job* job, s64 value);
+s8 reference_finish(const struct random_job *job, s64 value);
 
 /* Bias, multiplier and shift of channel @c, then reference_finish(). */
-s8 reference_finish_channel(const struct random_job* job, s64 sum, u32 c);
+s8 reference_finish_channel(const struct random_job *job, s64 sum, u32 c);
 
 /* One family of opcodes each. */
-s8 reference_moved(const struct random_job* job, u32 y, u32 x, u32 c);
-s8 reference_resized(const struct random_job* job, u32 y, u32 x, u32 c);
-s8 reference_colour(const struct random_job* job, u32 y, u32 x, u32 c);
+s8 reference_moved(const struct random_job *job, u32 y, u32 x, u32 c);
+s8 reference_resized(const struct random_job *job, u32 y, u32 x, u32 c);
+s8 reference_colour(const struct random_job *job, u32 y, u32 x, u32 c);
 
 #endif

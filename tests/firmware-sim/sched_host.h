@@ -8,69 +8,69 @@
 
 #include "sched/sched.h"
 
-#define HOST_MAX_TASKS 32u
-#define HOST_MAX_SEGMENTS 8u
+#define HOST_MAX_TASKS		32u
+#define HOST_MAX_SEGMENTS	8u
 
 struct host_task {
-    struct ovt_sched_task sched;
-    struct ovt_sched_segment segments[HOST_MAX_SEGMENTS];
-    char name;
-    u32 fcs_on_device;
-    bool ended;
+	struct ovt_sched_task sched;
+	struct ovt_sched_segment segments[HOST_MAX_SEGMENTS];
+	char name;
+	u32 fcs_on_device;
+	bool ended;
 };
 
 struct host {
-    struct ovt_sched sched;
-    struct ovt_sched_queue queues[3];
-    struct ovt_sched_queue_core cores[3][OVT_SCHED_MAX_CORES]; /* of each queue */
-    struct ovt_sched_process processes[3];
-    struct host_task tasks[HOST_MAX_TASKS];
-    u32 task_count;
-    u64 unfinished[OVT_SCHED_MAX_CORES]; /* by core - 1; a test may add to it */
-    char answers[4096];
+	struct ovt_sched sched;
+	struct ovt_sched_queue queues[3];
+	struct ovt_sched_queue_core cores[3][OVT_SCHED_MAX_CORES];	/* of each queue */
+	struct ovt_sched_process processes[3];
+	struct host_task tasks[HOST_MAX_TASKS];
+	u32 task_count;
+	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
+	char answers[4096];
 };
 
 /* What a test changes of: "priority", 1 core, 1 slot, task limit 8, 4 workers, rules never hold. */
 struct host_options {
-    const char* policy;
-    u32 cores;
-    u32 slots;
-    u32 task_limit;
-    u32 workers;
-    u64 threshold_percent;
-    u64 insert_max_time;
-    u64 wait_dispatch_time; /* 0: so long that the rule never holds */
+	const char *policy;
+	u32 cores;
+	u32 slots;
+	u32 task_limit;
+	u32 workers;
+	u64 threshold_percent;
+	u64 insert_max_time;
+	u64 wait_dispatch_time;		/* 0: so long that the rule never holds */
 };
 
 /* To be freed with host_free().  It has queue 0 with process 0. */
-struct host* host_new(const struct host_options* options);
-void host_free(struct host* host);
+struct host *host_new(const struct host_options *options);
+void host_free(struct host *host);
 
 /*
  * A task of process 0, not arrived.  @segments: "b100 c30 b70x3": BPU segment of time 100 and one
  * FC, CPU segment of time 30, BPU segment of time 70 and three FCs.
  */
-struct host_task* host_task(struct host* host, char name, const char* segments, u32 priority,
-                            u32 core);
+struct host_task *host_task(struct host *host, char name, const char *segments, u32 priority,
+			    u32 core);
 /* host_task(), and it arrives. */
-struct host_task* host_arrive(struct host* host, char name, const char* segments, u32 priority,
-                              u32 core, u64 now);
-void host_arrive_task(struct host* host, struct host_task* task, u64 now);
+struct host_task *host_arrive(struct host *host, char name, const char *segments, u32 priority,
+			      u32 core, u64 now);
+void host_arrive_task(struct host *host, struct host_task *task, u64 now);
 
 /* The segment that runs for @task is over.  What follows at once is among the answers. */
-void host_segment_ends(struct host* host, struct host_task* task);
-void host_segment_fails(struct host* host, struct host_task* task);
-void host_cancel(struct host* host, struct host_task* task);
+void host_segment_ends(struct host *host, struct host_task *task);
+void host_segment_fails(struct host *host, struct host_task *task);
+void host_cancel(struct host *host, struct host_task *task);
 
 /* Everything that may go on does. */
-void host_go(struct host* host, u64 now);
+void host_go(struct host *host, u64 now);
 
 /*
  * What the scheduler has answered since the last call: "a0>2" segment 0 of a was submitted to core
  * 2, "a1!" CPU segment 1 of a runs, "a?" its job is to be cancelled, "a." it is over.
  */
-void host_expect(struct host* host, const char* answers);
+void host_expect(struct host *host, const char *answers);
 /* host_go(), then host_expect(). */
-void host_goes(struct host* host, u64 now, const char* answers);
+void host_goes(struct host *host, u64 now, const char *answers);
 
 #endif

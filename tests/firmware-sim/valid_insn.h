@@ -16,9 +16,8 @@
 #define BLOCKS (BIT(DEPTH_TO_SPACE) | BIT(SPACE_TO_DEPTH))
 #define LOOKS (BIT(RESIZE_NEAREST) | BIT(RESIZE_BILINEAR) | BIT(NV12))
 #define TENSORS (((1u << OVERTAKE_OP_COUNT) - 2) & ~(BIT(DELAY) | BIT(JUMP)))
-#define UNCLAMPED                                                                                  \
-    (BIT(TABLE) | BIT(COPY) | BIT(PAD) | BIT(PERMUTE) | BLOCKS | BIT(DEQUANTISE) |                 \
-     BIT(RESIZE_NEAREST) | BIT(RESIZE_BILINEAR))
+#define UNCLAMPED (BIT(TABLE) | BIT(COPY) | BIT(PAD) | BIT(PERMUTE) | BLOCKS | BIT(DEQUANTISE) |      \
+		   BIT(RESIZE_NEAREST) | BIT(RESIZE_BILINEAR))
 #define CLAMPED (TENSORS & ~UNCLAMPED)
 #define WITH_WEIGHTS (CONVOLUTIONS | BIT(TABLE) | BIT(DEQUANTISE))
 #define WITH_PARAMS (CONVOLUTIONS | BIT(MATMUL) | BIT(AVERAGE_POOL) | BIT(NV12))
@@ -26,21 +25,22 @@
 #define GROUPED (BIT(CONV) | BIT(TRANSPOSED_CONV))
 #define TWO_INPUTS (TWO | BIT(MATMUL) | BIT(NV12))
 
-static inline struct overtake_operand tensor(u32 region, u32 height, u32 width, u32 channels) {
-    return (struct overtake_operand){
-        .region = region,
-        .height = height,
-        .width = width,
-        .channels = channels,
-        .pixel_stride = (channels + 7) & ~7u,
-        .row_stride = width * ((channels + 7) & ~7u),
-    };
+static inline struct overtake_operand tensor(u32 region, u32 height, u32 width, u32 channels)
+{
+	return (struct overtake_operand){
+		.region = region,
+		.height = height,
+		.width = width,
+		.channels = channels,
+		.pixel_stride = (channels + 7) & ~7u,
+		.row_stride = width * ((channels + 7) & ~7u),
+	};
 }
 
 /* 3x3 windows, stride 1, padding 1, over 4x4 pixels of 12 channels; 2 groups. */
 struct overtake_insn valid_insn(u16 opcode);
 
 /* Regions that end where valid_insn()'s operands end; OVERTAKE_MAX_REGIONS of them. */
-void exact_regions(struct ovt_region* regions, u16 opcode);
+void exact_regions(struct ovt_region *regions, u16 opcode);
 
 #endif

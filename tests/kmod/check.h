@@ -15,76 +15,75 @@
  * @run: returns when the behaviour was seen
  */
 struct test_case {
-    const char* name;
-    const char* parameters;
-    void (*run)(void);
+	const char *name;
+	const char *parameters;
+	void (*run)(void);
 };
 
 /* The table of each test_*.c, ended by an entry without a name; in the order in which they run. */
-#define TEST_TABLES(X)                                                                             \
-    X(job_cases)                                                                                   \
-    X(refusal_cases)                                                                               \
-    X(fault_cases)                                                                                 \
-    X(schedule_cases)                                                                              \
-    X(uring_cases)                                                                                 \
-    X(hostile_cases)                                                                               \
-    X(lifetime_cases)                                                                              \
-    X(usage_cases)                                                                                 \
-    X(device_cases)                                                                                \
-    X(power_cases)                                                                                 \
-    X(share_cases)                                                                                 \
-    X(pipeline_cases)                                                                              \
-    X(fence_cases)                                                                                 \
-    X(injected_cases)                                                                              \
-    X(reported_cases)                                                                              \
-    X(simd_cases)                                                                                  \
-    X(sysfs_cases)                                                                                 \
-    X(client_cases)                                                                                \
-    X(limit_cases)                                                                                 \
-    X(fair_cases)                                                                                  \
-    X(isolation_memory_cases)                                                                      \
-    X(isolation_objects_cases)                                                                     \
-    X(isolation_reuse_cases)                                                                       \
-    X(reservation_cases)                                                                           \
-    X(clock_cases)                                                                                 \
-    X(opcode_cases)                                                                                \
-    X(fuse_cases)                                                                                  \
-    X(counter_cases)                                                                               \
-    X(reader_cases)                                                                                \
-    X(finding_cases)                                                                               \
-    X(fail_nth_cases)                                                                              \
-    X(soak_cases)
+#define TEST_TABLES(X) \
+	X(job_cases) \
+	X(refusal_cases) \
+	X(fault_cases) \
+	X(schedule_cases) \
+	X(uring_cases) \
+	X(hostile_cases) \
+	X(lifetime_cases) \
+	X(usage_cases) \
+	X(device_cases) \
+	X(power_cases) \
+	X(share_cases) \
+	X(pipeline_cases) \
+	X(fence_cases) \
+	X(injected_cases) \
+	X(reported_cases) \
+	X(simd_cases) \
+	X(sysfs_cases) \
+	X(client_cases) \
+	X(limit_cases) \
+	X(fair_cases) \
+	X(isolation_memory_cases) \
+	X(isolation_objects_cases) \
+	X(isolation_reuse_cases) \
+	X(reservation_cases) \
+	X(clock_cases) \
+	X(opcode_cases) \
+	X(fuse_cases) \
+	X(counter_cases) \
+	X(reader_cases) \
+	X(finding_cases) \
+	X(fail_nth_cases) \
+	X(soak_cases)
 
-#define DECLARE_TABLE(table) extern const struct test_case table[];
+#define DECLARE_TABLE(table)	extern const struct test_case table[];
 TEST_TABLES(DECLARE_TABLE)
 
 /* Ends the test case. */
-__attribute__((noreturn, format(printf, 3, 4))) void check_failed(const char* file, int line,
-                                                                  const char* format, ...);
+__attribute__((noreturn, format(printf, 3, 4)))
+void check_failed(const char *file, int line, const char *format, ...);
 
-#define check_message(condition, ...)                                                              \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            check_failed(__FILE__, __LINE__, __VA_ARGS__);                                         \
-    } while (0)
+#define check_message(condition, ...) \
+	do { \
+		if (!(condition)) \
+			check_failed(__FILE__, __LINE__, __VA_ARGS__); \
+	} while (0)
 
-#define check(condition) check_message(condition, "%s", #condition)
+#define check(condition)	check_message(condition, "%s", #condition)
 
-#define check_equal(actual, expected)                                                              \
-    do {                                                                                           \
-        long long actual_ = (long long)(actual);                                                   \
-        long long expected_ = (long long)(expected);                                               \
-        check_message(actual_ == expected_, "%s is %lld, expected %lld", #actual, actual_,         \
-                      expected_);                                                                  \
-    } while (0)
+#define check_equal(actual, expected) \
+	do { \
+		long long actual_ = (long long)(actual); \
+		long long expected_ = (long long)(expected); \
+		check_message(actual_ == expected_, "%s is %lld, expected %lld", #actual, \
+			      actual_, expected_); \
+	} while (0)
 
-/* Ends the test case: this kernel has not got what it needs.  Reported as "ok NAME # SKIP reason".
- */
-__attribute__((noreturn)) void check_skip(const char* reason);
+/* Ends the test case: this kernel has not got what it needs.  Reported as "ok NAME # SKIP reason". */
+__attribute__((noreturn)) void check_skip(const char *reason);
 
 /* Load the module with other parameters than the case's, or take it away (NULL). */
-void module_use(const char* parameters);
+void module_use(const char *parameters);
 /* The module, which must not be loaded, does not load with these: -EINVAL, and nothing is left. */
-void module_is_refused(const char* parameters);
+void module_is_refused(const char *parameters);
 
 #endif

@@ -15,86 +15,85 @@
 #include "overtake_accel.h"
 
 struct buffer {
-    uint32_t handle;
-    uint64_t size;
-    uint64_t address; /* device address, 0 if not mapped */
-    uint8_t* data;
+	uint32_t handle;
+	uint64_t size;
+	uint64_t address;	/* device address, 0 if not mapped */
+	uint8_t *data;
 };
 
 /* What most jobs need: a program, one context, room for a result record. */
 struct client {
-    int fd;
-    uint32_t context;
-    struct buffer program; /* 16 pages: instructions */
-    struct buffer data;    /* 16 pages: the last one holds result records */
+	int fd;
+	uint32_t context;
+	struct buffer program;	/* 16 pages: instructions */
+	struct buffer data;	/* 16 pages: the last one holds result records */
 };
 
-#define RESULT_OFFSET (15u * 4096u)
+#define RESULT_OFFSET	(15u * 4096u)
 
 /* ioctl() that tells errno: 0 or -errno. */
-int device_ioctl(int fd, unsigned long request, void* argument);
+int device_ioctl(int fd, unsigned long request, void *argument);
 
 /* Device overtake.@index; a file descriptor or -errno. */
 int device_try_open(unsigned int index);
 int device_open(unsigned int index);
-void device_query(int fd, struct drm_overtake_device_info* info);
-void device_query_core(int fd, unsigned int core, struct drm_overtake_core_info* info);
+void device_query(int fd, struct drm_overtake_device_info *info);
+void device_query_core(int fd, unsigned int core, struct drm_overtake_core_info *info);
 
 struct buffer buffer_create(int fd, uint64_t size, uint32_t map_flags);
-void buffer_destroy(int fd, struct buffer* buffer);
-int context_create(int fd, uint32_t max_priority, uint32_t core_limit, uint32_t* id);
+void buffer_destroy(int fd, struct buffer *buffer);
+int context_create(int fd, uint32_t max_priority, uint32_t core_limit, uint32_t *id);
 int context_destroy(int fd, uint32_t id);
 
 struct client client_open(unsigned int index, uint32_t max_priority);
-void client_close(struct client* client);
+void client_close(struct client *client);
 
 /* Write instruction @index of the client's program. */
-void put_insn(struct client* client, uint32_t index, const struct overtake_insn* insn);
-void put_delay(struct client* client, uint32_t index, uint64_t cycles);
-void put_jump(struct client* client, uint32_t index, uint32_t target);
+void put_insn(struct client *client, uint32_t index, const struct overtake_insn *insn);
+void put_delay(struct client *client, uint32_t index, uint64_t cycles);
+void put_jump(struct client *client, uint32_t index, uint32_t target);
 /* data[to, to + length) = data[from, from + length); length and offsets multiples of 8 */
-void put_copy(struct client* client, uint32_t index, uint32_t to, uint32_t from, uint32_t length);
+void put_copy(struct client *client, uint32_t index, uint32_t to, uint32_t from, uint32_t length);
 
 /*
  * A job with @fc_count FCs, FC i being instruction first + i of the program, its program at
  * region 0 and the data at region OVERTAKE_REGION_IO.
  */
 struct job {
-    struct drm_overtake_submit submit;
-    struct overtake_fc fcs[64];
-    struct overtake_binding bindings[2];
+	struct drm_overtake_submit submit;
+	struct overtake_fc fcs[64];
+	struct overtake_binding bindings[2];
 };
 
-void job_init(struct job* job, const struct client* client, uint64_t tag, uint32_t first,
-              uint32_t fc_count);
+void job_init(struct job *job, const struct client *client, uint64_t tag, uint32_t first,
+	      uint32_t fc_count);
 /* job_init() must have been called on the same object: it holds pointers into itself */
-int job_submit(const struct client* client, struct job* job);
-int job_wait(const struct client* client, uint64_t tag, int64_t deadline_ns,
-             struct overtake_result* result);
-int job_wait_any(const struct client* client, int64_t deadline_ns, struct overtake_result* result);
-int job_cancel(const struct client* client, uint64_t tag);
+int job_submit(const struct client *client, struct job *job);
+int job_wait(const struct client *client, uint64_t tag, int64_t deadline_ns,
+	     struct overtake_result *result);
+int job_wait_any(const struct client *client, int64_t deadline_ns, struct overtake_result *result);
+int job_cancel(const struct client *client, uint64_t tag);
 
 /* Absolute CLOCK_MONOTONIC. */
 int64_t monotonic_ns(void);
 
 /* Debugfs and sysfs of device @index. */
-void debugfs_path(char* path, size_t size, unsigned int index, const char* name);
-void sysfs_path(char* path, size_t size, unsigned int index, const char* name);
-int write_file(const char* path, const char* text); /* 0 or -errno */
-int read_file(const char* path, char* text, size_t size);
+void debugfs_path(char *path, size_t size, unsigned int index, const char *name);
+void sysfs_path(char *path, size_t size, unsigned int index, const char *name);
+int write_file(const char *path, const char *text); /* 0 or -errno */
+int read_file(const char *path, char *text, size_t size);
 int advance_clock(unsigned int index, uint64_t now_ns);
 /* A device with a manual clock and no open file begins again at time 0. */
 void restart_clock(unsigned int index);
 /* A client of device 0, whose manual clock begins again. */
 struct client client_open_at_zero(void);
-uint64_t read_counter(const char* path);
-/* What OVERTAKE_QUERY_LIMITS says: a row for each of OVERTAKE_LIMIT_COUNT, or of one how much is
- * used. */
-void query_limits(int fd, struct drm_overtake_limit* limits);
+uint64_t read_counter(const char *path);
+/* What OVERTAKE_QUERY_LIMITS says: a row for each of OVERTAKE_LIMIT_COUNT, or of one how much is used. */
+void query_limits(int fd, struct drm_overtake_limit *limits);
 uint64_t limit_used(int fd, uint32_t limit);
 /* A line of /proc/meminfo, such as "Slab". */
-uint64_t meminfo_kib(const char* name);
+uint64_t meminfo_kib(const char *name);
 /* Take the driver from device @index ("unbind"), or give it back ("bind"). */
-void device_bind(unsigned int index, const char* what);
+void device_bind(unsigned int index, const char *what);
 
 #endif

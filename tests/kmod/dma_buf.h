@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is shared with others: dma-bufs of other drivers, syncobjs, sync_files.  Functions named
- * try_* return 0 or a negative errno; the others end the test case when they fail.
+ * What is shared with others: dma-bufs of other drivers, syncobjs, sync_files.  Functions named try_*
+ * return 0 or a negative errno; the others end the test case when they fail.
  */
 #ifndef KMOD_DMA_BUF_H
 #define KMOD_DMA_BUF_H
@@ -10,24 +10,23 @@
 
 /* A buffer of another driver, and this process's mapping of it. */
 struct foreign {
-    int fd; /* dma-buf */
-    uint8_t* data;
-    uint64_t size;
-    int vgem;        /* vgem's file, or -1 */
-    uint32_t handle; /* vgem's own handle */
+	int fd;		/* dma-buf */
+	uint8_t *data;
+	uint64_t size;
+	int vgem;	/* vgem's file, or -1 */
+	uint32_t handle;	/* vgem's own handle */
 };
 
 /* Each skips the test case where the kernel has not got the driver. */
 struct foreign udmabuf_create(uint64_t size);
-struct foreign heap_create(uint64_t size,
-                           uint32_t open_flags); /* O_RDWR or O_RDONLY: the dma-buf's */
+struct foreign heap_create(uint64_t size, uint32_t open_flags); /* O_RDWR or O_RDONLY: the dma-buf's */
 struct foreign vgem_create(uint64_t size);
-void foreign_destroy(struct foreign* foreign);
+void foreign_destroy(struct foreign *foreign);
 int vgem_open(void);
 
 /* A fence of vgem in the buffer's reservation object, as of somebody who reads or writes. */
-uint32_t vgem_fence_attach(const struct foreign* foreign, bool write);
-void vgem_fence_signal(const struct foreign* foreign, uint32_t fence);
+uint32_t vgem_fence_attach(const struct foreign *foreign, bool write);
+void vgem_fence_signal(const struct foreign *foreign, uint32_t fence);
 
 /* The same for a handle of vgem's, which may be an import. */
 uint32_t vgem_handle_fence_attach(int vgem, uint32_t handle, bool write);
@@ -36,20 +35,20 @@ void vgem_handle_fence_signal(int vgem, uint32_t fence);
 /* Fences of this driver that a dma-buf of @size bytes (of which there is one) has not outlived. */
 unsigned int count_device_fences(uint64_t size);
 
-int try_prime_export(int fd, uint32_t handle, uint32_t flags, int* dmabuf);
+int try_prime_export(int fd, uint32_t handle, uint32_t flags, int *dmabuf);
 int prime_export(int fd, uint32_t handle, uint32_t flags);
-int try_prime_import(int fd, int dmabuf, uint32_t* handle);
+int try_prime_import(int fd, int dmabuf, uint32_t *handle);
 uint32_t prime_import(int fd, int dmabuf);
-int try_map(int fd, uint32_t handle, uint32_t flags, uint64_t* address);
+int try_map(int fd, uint32_t handle, uint32_t flags, uint64_t *address);
 uint64_t map_buffer(int fd, uint32_t handle, uint32_t flags);
 int close_handle(int fd, uint32_t handle);
 
 uint32_t syncobj_create(int fd);
-uint64_t syncobj_point(int fd, uint32_t handle); /* last signalled point */
+uint64_t syncobj_point(int fd, uint32_t handle);	/* last signalled point */
 /* Results and the fences of buffers are told before a job's own fence is signalled. */
 void syncobj_wait(int fd, uint32_t handle, uint64_t point);
 bool syncobj_is_signalled(int fd, uint32_t handle, uint64_t point);
-bool syncobj_is_set(int fd, uint32_t handle); /* has a fence, signalled or not */
+bool syncobj_is_set(int fd, uint32_t handle);		/* has a fence, signalled or not */
 void syncobj_signal(int fd, uint32_t handle);
 int syncobj_to_sync_file(int fd, uint32_t handle);
 void syncobj_from_sync_file(int fd, uint32_t handle, int sync_file);
@@ -60,17 +59,17 @@ int sync_file_status(int sync_file);
 
 /* One job's fences: chained to @job until it is submitted. */
 struct sync_chain {
-    struct overtake_extension_sync sync;
-    struct overtake_sync in[OVERTAKE_MAX_SYNCS + 1];
-    struct overtake_sync out[OVERTAKE_MAX_SYNCS + 1];
+	struct overtake_extension_sync sync;
+	struct overtake_sync in[OVERTAKE_MAX_SYNCS + 1];
+	struct overtake_sync out[OVERTAKE_MAX_SYNCS + 1];
 };
 
-void sync_chain_init(struct sync_chain* chain, struct job* job);
-void sync_chain_in(struct sync_chain* chain, uint32_t handle, uint64_t point);
-void sync_chain_out(struct sync_chain* chain, uint32_t handle, uint64_t point);
+void sync_chain_init(struct sync_chain *chain, struct job *job);
+void sync_chain_in(struct sync_chain *chain, uint32_t handle, uint64_t point);
+void sync_chain_out(struct sync_chain *chain, uint32_t handle, uint64_t point);
 
 /* A job whose region OVERTAKE_REGION_IO is [address, address + length). */
-void job_init_on(struct job* job, const struct client* client, uint64_t tag, uint64_t address,
-                 uint64_t length, uint32_t flags);
+void job_init_on(struct job *job, const struct client *client, uint64_t tag, uint64_t address,
+		 uint64_t length, uint32_t flags);
 
 #endif

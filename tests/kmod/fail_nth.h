@@ -14,7 +14,7 @@ void fail_nth_need(void);
  * Nothing is counted, and nothing fails, while function @name of the kernel is on the stack; NULL:
  * no such function.  For what Linux itself does not survive.
  */
-void fail_nth_spare(const char* name);
+void fail_nth_spare(const char *name);
 /* What counts this thread's attempts; a file descriptor for the functions below. */
 int fail_nth_open(void);
 /* Counts from now on; 0 stops it. */

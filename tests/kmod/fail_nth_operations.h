@@ -9,20 +9,20 @@
 
 /* What an operation works on; a new one for each attempt. */
 struct subject {
-    struct client client;
-    struct buffer extra; /* made by some operations' prepare() */
-    struct io_uring ring;
-    bool has_ring;
-    int other; /* a second file, a dma-buf or a sync_file; -1 if none */
-    uint32_t syncobjs[2];
-    struct job job;
-    struct sync_chain chain;
-    struct overtake_fc* fcs; /* where the job's own table is too small */
-    unsigned long variant;
+	struct client client;
+	struct buffer extra;	/* made by some operations' prepare() */
+	struct io_uring ring;
+	bool has_ring;
+	int other;		/* a second file, a dma-buf or a sync_file; -1 if none */
+	uint32_t syncobjs[2];
+	struct job job;
+	struct sync_chain chain;
+	struct overtake_fc *fcs;	/* where the job's own table is too small */
+	unsigned long variant;
 };
 
 /* In a variant: memory that Linux itself fails to get for this call is EINVAL to it. */
-#define LINUX_SAYS_EINVAL (1ul << 31)
+#define LINUX_SAYS_EINVAL	(1ul << 31)
 
 /**
  * struct operation - what is made to fail
@@ -32,10 +32,10 @@ struct subject {
  * @variant: for both, of which there are several operations
  */
 struct operation {
-    const char* name;
-    void (*prepare)(struct subject* subject);
-    int (*run)(struct subject* subject);
-    unsigned long variant;
+	const char *name;
+	void (*prepare)(struct subject *subject);
+	int (*run)(struct subject *subject);
+	unsigned long variant;
 };
 
 /* Each ended by an entry without a name. */

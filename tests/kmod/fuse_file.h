@@ -4,14 +4,13 @@
 #define KMOD_FUSE_FILE_H
 
 /*
- * fuse_page_map - mount the file system and map its file's page, in a user namespace of the
- * caller's
+ * fuse_page_map - mount the file system and map its file's page, in a user namespace of the caller's
  * @page: what the page will hold, 4096 bytes
  * @asked: written to when somebody waits for the page
  * @let: read from before it is delivered
  *
  * By a process that is nobody, once.  NULL if this kernel does not let him.
  */
-void* fuse_page_map(const void* page, int asked, int let);
+void *fuse_page_map(const void *page, int asked, int let);
 
 #endif

@@ -30,7 +30,7 @@ void wait_until_forgotten_on(unsigned int index);
 void wait_until_busy(unsigned int core);
 
 /* One of the figures of device 0's debugfs file stats. */
-uint64_t stat_of(const char* name);
+uint64_t stat_of(const char *name);
 
 /* An ordinary user from here on, or root again: what is opened is his. */
 void let_everybody_open(void); /* device 0's node, as udev would a group */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that the driver tells about itself: contexts, jobs, charged memory, command slots,
- * ring positions, counters, handles.  Whatever is refused must leave it as it was.
+ * Everything that the driver tells about itself: contexts, jobs, charged memory, command slots, ring
+ * positions, counters, handles.  Whatever is refused must leave it as it was.
  */
 #ifndef KMOD_SNAPSHOT_H
 #define KMOD_SNAPSHOT_H
@@ -9,15 +9,15 @@
 #include "device.h"
 
 struct snapshot {
-    char state[8192];
-    char fdinfo[2048];
-    struct drm_overtake_core_info cores[2];
-    uint32_t next_handle;
+	char state[8192];
+	char fdinfo[2048];
+	struct drm_overtake_core_info cores[2];
+	uint32_t next_handle;
 };
 
 /* Of device 0, which has two cores and whose clock stands still. */
-void take_snapshot(const struct client* client, struct snapshot* snapshot);
+void take_snapshot(const struct client *client, struct snapshot *snapshot);
 /* Ends the test case if they differ. */
-void compare_snapshots(const struct snapshot* before, const struct snapshot* after);
+void compare_snapshots(const struct snapshot *before, const struct snapshot *after);
 
 #endif

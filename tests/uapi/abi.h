@@ -13,12 +13,12 @@
 #define ABI_ASSERT(condition, text) _Static_assert(condition, text)
 #endif
 
-#define ABI_SIZE(structure, bytes)                                                                 \
-    ABI_ASSERT(sizeof(struct structure) == (bytes), "size of " #structure);                        \
-    ABI_ASSERT(sizeof(struct structure) % 8 == 0, #structure " is no multiple of 8");
-#define ABI_FIELD(structure, field, offset, bytes)                                                 \
-    ABI_ASSERT(offsetof(struct structure, field) == (offset), #structure "." #field);              \
-    ABI_ASSERT(sizeof(((struct structure*)0)->field) == (bytes), #structure "." #field);
+#define ABI_SIZE(structure, bytes)                                                       \
+	ABI_ASSERT(sizeof(struct structure) == (bytes), "size of " #structure);          \
+	ABI_ASSERT(sizeof(struct structure) % 8 == 0, #structure " is no multiple of 8");
+#define ABI_FIELD(structure, field, offset, bytes)                                       \
+	ABI_ASSERT(offsetof(struct structure, field) == (offset), #structure "." #field); \
+	ABI_ASSERT(sizeof(((struct structure *)0)->field) == (bytes), #structure "." #field);
 #define ABI_VALUE(constant, value) ABI_ASSERT((constant) == (value), #constant);
 
 #include "abi.inc"

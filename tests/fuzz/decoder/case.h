@@ -13,12 +13,12 @@
  *	  up to FUZZ_REGION_MAX
  */
 struct fuzz_region {
-    u16 length;
-    u8 flags;
-    u8 snug;
+	u16 length;
+	u8 flags;
+	u8 snug;
 };
 
-#define FUZZ_REGION_MAX 65535u
+#define FUZZ_REGION_MAX	65535u
 
 /*
  * struct fuzz_case - an input; shorter inputs are filled up with zeros, longer ones cut
@@ -28,10 +28,10 @@ struct fuzz_region {
  * @seed: of what the regions hold
  */
 struct fuzz_case {
-    struct overtake_insn insn;
-    struct fuzz_region regions[OVERTAKE_MAX_REGIONS];
-    u32 budget;
-    u32 seed;
+	struct overtake_insn insn;
+	struct fuzz_region regions[OVERTAKE_MAX_REGIONS];
+	u32 budget;
+	u32 seed;
 };
 
 /* What happened to a case. */
@@ -41,6 +41,6 @@ enum fuzz_outcome { FUZZ_REFUSED, FUZZ_UNFINISHED, FUZZ_FINISHED };
  * Decodes @bytes and runs what the decoder accepts, in heap blocks of exactly the regions' lengths:
  * in steps, at once, and by the vector operator if the CPU can.  Ends the process when they differ.
  */
-enum fuzz_outcome fuzz_run(const u8* bytes, size_t size);
+enum fuzz_outcome fuzz_run(const u8 *bytes, size_t size);
 
 #endif

@@ -7,25 +7,25 @@
 #define OVT_PLANTED_H
 
 enum ovt_planted_bug {
-    OVT_BUG_NONE,
-    OVT_BUG_EARLY_BATCH,          /* batch refilled before it is empty */
-    OVT_BUG_CUSTOM_ID_REVERSED,   /* larger custom_id first */
-    OVT_BUG_THRESHOLD_INCLUSIVE,  /* <= instead of < in the insertion rules */
-    OVT_BUG_CORE_TOO_EARLY,       /* core of a core-0 task settled when it is dispatched */
-    OVT_BUG_CANCELLED_COUNTED,    /* FCs of a cancelled job still count as unfinished */
-    OVT_BUG_REFILL_LOST,          /* no refill after a fault */
-    OVT_BUG_HIGH_PREEMPTS_HIGH,   /* the youngest HIGH job goes first */
-    OVT_BUG_SLOT_KEPT,            /* a cancelled task keeps its slot */
-    OVT_BUG_WATCHDOG_WAITING,     /* the watchdog counts from the job's arrival */
-    OVT_BUG_TASK_LIMIT_BARS,      /* a task that waits for the task limit holds others up */
-    OVT_BUG_FAIR_WEIGHT,          /* a turn's length changes one priority too early */
-    OVT_BUG_FAIR_TURN_KEPT,       /* who leaves keeps what is left of the turn */
-    OVT_BUG_FAIR_JOINS_FIRST,     /* who comes is next */
-    OVT_BUG_FAIR_HIGH_MOVES_TURN, /* a HIGH FC costs the turn */
-    OVT_BUG_COUNT,
+	OVT_BUG_NONE,
+	OVT_BUG_EARLY_BATCH,		/* batch refilled before it is empty */
+	OVT_BUG_CUSTOM_ID_REVERSED,	/* larger custom_id first */
+	OVT_BUG_THRESHOLD_INCLUSIVE,	/* <= instead of < in the insertion rules */
+	OVT_BUG_CORE_TOO_EARLY,		/* core of a core-0 task settled when it is dispatched */
+	OVT_BUG_CANCELLED_COUNTED,	/* FCs of a cancelled job still count as unfinished */
+	OVT_BUG_REFILL_LOST,		/* no refill after a fault */
+	OVT_BUG_HIGH_PREEMPTS_HIGH,	/* the youngest HIGH job goes first */
+	OVT_BUG_SLOT_KEPT,		/* a cancelled task keeps its slot */
+	OVT_BUG_WATCHDOG_WAITING,	/* the watchdog counts from the job's arrival */
+	OVT_BUG_TASK_LIMIT_BARS,	/* a task that waits for the task limit holds others up */
+	OVT_BUG_FAIR_WEIGHT,		/* a turn's length changes one priority too early */
+	OVT_BUG_FAIR_TURN_KEPT,		/* who leaves keeps what is left of the turn */
+	OVT_BUG_FAIR_JOINS_FIRST,	/* who comes is next */
+	OVT_BUG_FAIR_HIGH_MOVES_TURN,	/* a HIGH FC costs the turn */
+	OVT_BUG_COUNT,
 };
 
 extern enum ovt_planted_bug ovt_planted_bug;
-#define OVT_PLANTED(name) (ovt_planted_bug == OVT_BUG_##name)
+#define OVT_PLANTED(name)	(ovt_planted_bug == OVT_BUG_##name)
 
 #endif
