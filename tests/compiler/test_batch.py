@@ -3,6 +3,7 @@
 gives image by image."""
 
 import collections
+import itertools
 import os
 import pathlib
 import tempfile
@@ -211,6 +212,22 @@ class Batch(unittest.TestCase):
                 got = self.checker._run(path, case.samples, "out")["y"]
                 want = self.checker._run(self.directory / "model.onnx", case.samples, "float")["y"]
                 self.assertGreater(agreement.cosine(got, want), 0.99)
+
+    def test_transposes_of_a_batch_are_right_in_float(self):
+        node = small_models.node
+        for count in (2, 4):
+            for rank in (3, 4):
+                shape = (count, 4, 6, 5)[:rank]
+                for order in itertools.permutations(range(rank)):
+                    with self.subTest(count=count, order=order):
+                        nodes = [node("Relu", ["x"], ["r"]), node("Transpose", ["r"], ["t"], perm=list(order)),
+                                 node("Relu", ["t"], ["y"])]  # fmt: skip
+                        after = tuple(shape[axis] for axis in order)
+                        model = small_models.model(nodes, {"x": shape}, {"y": after})
+                        onnx.save(model, self.directory / "model.onnx")
+                        values = np.random.default_rng(rank).standard_normal(shape).astype(np.float32)
+                        got = self.checker._run(self.directory / "model.onnx", {"x": values[None]}, "float")["y"]
+                        np.testing.assert_array_equal(got.reshape(after), np.maximum(values, 0).transpose(order))
 
     def test_random_networks(self):
         checked = collections.Counter()

@@ -17,6 +17,9 @@
 namespace overtake::compiler {
 namespace {
 
+// As of constants that are folded.
+constexpr std::int64_t max_set_elements = 1 << 24;
+
 // What the file says of tensors behind the inputs holds for its own shapes only.
 void forget_shapes(onnx::ModelProto& model) {
     model.mutable_graph()->clear_value_info();
@@ -86,19 +89,21 @@ public:
         std::int64_t count = 1;
         for (const std::int64_t size : shape()) {
             tensor.add_dims(size);
-            if (__builtin_mul_overflow(count, size, &count) || count > max_elements)
-                refuse("its shape has too many elements");
+            if (__builtin_mul_overflow(count, size, &count) || count > max_set_elements)
+                refuse("the input has more than " + std::to_string(max_set_elements) +
+                       " elements, which is too many to be set");
         }
         if (parts_.size() != 1 && static_cast<std::int64_t>(parts_.size()) != count)
             refuse("the input has " + std::to_string(count) + " elements, and " +
                    std::to_string(parts_.size()) + " numbers are given");
         const int type = input_.type().tensor_type().elem_type();
-        if (type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE) {
-            tensor.set_data_type(onnx::TensorProto::FLOAT);
-            fill(tensor.mutable_float_data(), count, reals());
+        tensor.set_data_type(type);
+        if (type == onnx::TensorProto::FLOAT) {
+            fill(tensor.mutable_float_data(), count, reals<float>());
+        } else if (type == onnx::TensorProto::DOUBLE) {
+            fill(tensor.mutable_double_data(), count, reals<double>());
         } else {
             const std::vector<std::int64_t> numbers = integers(type);
-            tensor.set_data_type(type);
             if (type == onnx::TensorProto::INT64)
                 fill(tensor.mutable_int64_data(), count, numbers);
             else
@@ -118,6 +123,10 @@ private:
         if (const auto shape = static_shape(input_))
             return *shape;
         const auto& dimensions = input_.type().tensor_type().shape();
+        if (std::ranges::any_of(dimensions.dim(), [](const auto& dimension) {
+                return dimension.has_dim_value() && dimension.dim_value() < 1;
+            }))
+            refuse("the input is empty: a dimension of its shape is less than 1");
         if (!input_.type().tensor_type().has_shape() && parts_.size() == 1)
             return {};
         if (dimensions.dim_size() <= 1)
@@ -125,10 +134,11 @@ private:
         refuse("the input's shape is open; give it with --input-shape " + input_.name() + "=...");
     }
 
-    std::vector<float> reals() const {
-        std::vector<float> reals;
+    template <typename Real>
+    std::vector<Real> reals() const {
+        std::vector<Real> reals;
         for (const std::string& part : parts_) {
-            const auto real = number_in<float>(part);
+            const auto real = number_in<Real>(part);
             if (!real || !std::isfinite(*real))
                 refuse("'" + part + "' is not a number");
             reals.push_back(*real);

@@ -25,15 +25,15 @@ public:
         for (Node& node : graph_.nodes)
             if (const auto* permute = node.as<op::Permute>();
                 permute && permute->axes == op::Permute{}.axes)
-                rename(node);
+                rename(node, permute->batches);
     }
 
 private:
     // Nothing moves: another name for the same bytes.
-    void rename(Node& node) const {
+    void rename(Node& node, std::uint32_t batches) const {
         const bool is_same_batch =
             graph_.values[node.inputs[0]].batch == graph_.values[node.output].batch;
-        node.operation = is_same_batch ? Operation(op::Slice{}) : Operation(op::Reshape{});
+        node.operation = is_same_batch ? Operation(op::Slice{}) : Operation(op::Reshape{batches});
     }
 
     void merge() {
