@@ -15,6 +15,7 @@
 
 #include "compiler/inputs/sample_file.hpp"
 #include "compiler/ir/error.hpp"
+#include "compiler/ir/half.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -147,19 +148,10 @@ void note_loss(Array& array, Element element, std::size_t index) {
     }
 }
 
-// IEEE 754's half precision.
 struct Half {
     std::uint16_t bits;
 
-    explicit operator float() const {
-        const int exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
-        float magnitude = std::ldexp(static_cast<float>(mantissa + (exponent > 0 ? 1024 : 0)),
-                                     std::max(exponent, 1) - 25);
-        if (exponent == 0x1f)
-            magnitude = mantissa == 0 ? std::numeric_limits<float>::infinity()
-                                      : std::numeric_limits<float>::quiet_NaN();
-        return bits & 0x8000 ? -magnitude : magnitude;
-    }
+    explicit operator float() const { return from_float16(bits); }
 };
 
 template <typename Element>
