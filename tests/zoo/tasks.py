@@ -16,17 +16,13 @@ LISTENED = 500  # samples to calibrate the networks of sound with
 # A few of their values lie far beyond all others; ranges that reach there leave too few steps.
 CUT = ["--calibration-method", "percentile"]
 
-# Power of sound spans more than the 8 bits of the device tell apart, until its logarithm is taken.
-POWERS = ["Conv_2", "Conv_3", "Pow_11", "Pow_13", "Add_14", "MatMul_15", "Clip_16", "Log_17"]
-DECIBELS = sum((["--run-on-cpu", name] for name in POWERS), [])
-
 NETWORKS = {
     network.name: network
     for network in [
         Network("text_detection", {"x": "1x3x640x640"}, options=CUT),
         Network("text_recognition", {"x": "1x3x48x480"}, options=CUT),
         Network("text_direction", {"x": "1x3x48x192"}),
-        Network("melspectrogram", {"input": f"1x{listening.CHUNK}"}, options=DECIBELS),
+        Network("melspectrogram", {"input": f"1x{listening.CHUNK}"}),
         Network("speech_embedding", {"input_1": "1x76x32x1"}),
         *[Network(name) for name in listening.PHRASES],
         Network("silero_vad_legacy", {"input": "1x1536", "h": "2x1x64", "c": "2x1x64"},
