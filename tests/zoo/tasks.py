@@ -77,7 +77,7 @@ def text_direction(_):
 def segmentation(name):
     def task(_):
         samples, masks = objects.samples(2, TRIAL)
-        calibration, _ = objects.samples(2, CALIBRATION)
+        calibration, _ = objects.samples(1, CALIBRATION)
         return Task(
             NETWORKS[name], {"input": calibration}, {"input": samples}, "output",
             {"IoU of mask with the object": lambda out: objects.overlap(out, masks)},
