@@ -12,6 +12,7 @@
 //
 // On a kernel device priority 255 needs CAP_SYS_NICE.
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -215,6 +216,8 @@ std::vector<float> line_input(const Picture& page, const Box& line, const overta
 // What each class of the recognition stands for: nothing, the lines of the file, a space.
 std::vector<std::string> load_characters(const std::string& path, std::size_t classes) {
     std::ifstream file(path);
+    if (!file)
+        throw std::runtime_error(path + ": " + std::strerror(errno));
     std::vector<std::string> result(1);
     for (std::string line; std::getline(file, line);)
         result.push_back(line);
@@ -249,10 +252,34 @@ struct Arguments {
     std::vector<std::string> pages;
 };
 
+bool takes_pictures(const overtake::Model& model) {
+    if (model.inputs().size() != 1 || model.outputs().size() != 1)
+        return false;
+    const auto& shape = model.input(0).shape;
+    return shape.size() == 4 && shape[0] == 1 && shape[1] == 3;
+}
+
+// From a picture to the chance of each of its pixels.
+bool is_detection(const overtake::Model& model) {
+    return takes_pictures(model) &&
+           model.output(0).elements() ==
+               std::size_t{model.input(0).shape[2]} * model.input(0).shape[3];
+}
+
+// From a picture to the chance of each character, step by step.
+bool is_recognition(const overtake::Model& model) {
+    return takes_pictures(model) && model.output(0).shape.size() == 3 && !is_detection(model);
+}
+
 void read_pages(const Arguments& arguments) {
     const auto device = overtake::open_device(arguments.device);
     const auto detection = overtake::Model::load(arguments.detection);
     const auto recognition = overtake::Model::load(arguments.recognition);
+    if (!is_detection(*detection))
+        throw std::runtime_error(arguments.detection + ": finds no text, give a detection first");
+    if (!is_recognition(*recognition))
+        throw std::runtime_error(arguments.recognition +
+                                 ": reads no lines, give a recognition second");
     overtake::Session detect(device, detection);
     overtake::Session recognise(device, recognition, {.max_priority = 255, .core_limit = 1});
     const auto characters =

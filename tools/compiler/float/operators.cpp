@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/block_function.hpp"
 #include "overtake_isa.h"
 
 namespace overtake::compiler {
@@ -79,10 +80,9 @@ void run(const op::Pair& pair, const Tensors& inputs, const Value& value, std::v
 
 void run(const op::Activation& activation, const Tensors& inputs, const Value&,
          std::vector<float>& out) {
+    out = inputs[0].data;
     if (activation.function)
-        std::ranges::transform(inputs[0].data, out.begin(), activation.function);
-    else
-        out = inputs[0].data;
+        replace_all(out, activation.function);
 }
 
 void run(const op::Copy&, const Tensors& inputs, const Value&, std::vector<float>& out) {

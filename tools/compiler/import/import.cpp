@@ -17,6 +17,7 @@
 #include "compiler/import/nodes.hpp"
 #include "compiler/import/operators.hpp"
 #include "compiler/import/partition.hpp"
+#include "compiler/import/spectra.hpp"
 #include "compiler/import/survey.hpp"
 #include "compiler/ir/error.hpp"
 
@@ -115,8 +116,7 @@ public:
         import_from(0, {});
         if (has_refusals())
             return false;
-        masks_ = find_masks(context_, placements_);
-        std::set<int> on_cpu = masks_.nodes;
+        std::set<int> on_cpu = find_exact();
         for (int number : on_cpu)
             placements_[static_cast<std::size_t>(number)] = Placement::cpu;
         on_cpu.merge(cheaper_on_cpu(context_.model, placements_));
@@ -131,7 +131,8 @@ public:
         return !has_refusals();
     }
 
-    const Masks& masks() const { return masks_; }
+    /// Tensors that 8 bits do not hold, and that the CPU makes and reads.
+    const std::set<std::string>& exact_tensors() const { return exact_tensors_; }
     const std::vector<NodeVerdict>& verdicts() const { return verdicts_; }
 
 private:
@@ -139,6 +140,17 @@ private:
         return std::ranges::any_of(verdicts_, [](const NodeVerdict& verdict) {
             return verdict.where == NodeVerdict::Where::refused;
         });
+    }
+
+    // Numbers of nodes whose results 8 bits do not hold.
+    std::set<int> find_exact() {
+        Masks masks = find_masks(context_, placements_);
+        Spectra spectra = find_spectra(context_, placements_);
+        exact_tensors_ = std::move(masks.tensors);
+        exact_tensors_.merge(spectra.tensors);
+        std::set<int> nodes = std::move(masks.nodes);
+        nodes.merge(spectra.nodes);
+        return nodes;
     }
 
     // `on_cpu` are numbers of nodes that go to the CPU although the device could run them.
@@ -182,7 +194,7 @@ private:
     Context& context_;
     std::vector<Mark> marks_; // by node of the file: in front of it
     std::vector<Placement> placements_;
-    Masks masks_;
+    std::set<std::string> exact_tensors_;
     std::vector<NodeVerdict> verdicts_;
 };
 
@@ -213,7 +225,7 @@ Graph import_network(const std::string& path, const ImportOptions& options, Surv
     survey.nodes = walk.verdicts();
     if (is_whole) {
         read_outputs(context);
-        keep_exact(context, walk.masks().tensors);
+        keep_exact(context, walk.exact_tensors());
     }
     return std::move(context.graph);
 }

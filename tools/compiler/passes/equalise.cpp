@@ -16,6 +16,7 @@ namespace {
 // A channel that hardly answers to the samples may answer to other inputs.
 constexpr double most_factor = 8;
 constexpr std::array exponents = {0.0, 0.25, 0.5, 0.75, 1.0};
+constexpr std::array tensor_exponents = {0.0, 0.5, 1.0};
 constexpr double activation_steps = 255, weight_steps = 254;
 
 // What one channel of a value holds over the samples.
@@ -35,6 +36,11 @@ bool is_homogeneous(const Graph& graph, const Node& node) {
     return node.is<op::Pool>() || node.is<op::Resize>();
 }
 
+// Whether each channel of the output is one of an input.
+bool passes_channels(const Graph& graph, const Node& node) {
+    return is_homogeneous(graph, node) || node.is<op::Concat>();
+}
+
 // Input channel of weight `index`.
 std::size_t input_channel(const op::Convolution& convolution, std::size_t inputs,
                           std::size_t index) {
@@ -47,11 +53,22 @@ std::size_t input_channel(const op::Convolution& convolution, std::size_t inputs
     return group * inputs_each + index / positions % inputs_each;
 }
 
-// Values whose channels are multiplied by the same factors, with their writers and readers.
+// Groups of values of which channels are multiplied by the same factors, with their writers and
+// readers.  What belongs together are families: a channel, and what becomes of it in pools, sums
+// and the like.  Concat brings channels of several values into one, which then shares its range
+// among them.
 class Equaliser {
 public:
-    Equaliser(Graph& graph, const Samples& samples) : graph_(graph), parent_(graph.values.size()) {
+    Equaliser(Graph& graph, const Samples& samples)
+        : graph_(graph), parent_(graph.values.size()), first_channel_(graph.values.size()) {
         std::iota(parent_.begin(), parent_.end(), ValueId{0});
+        std::size_t channels = 0;
+        for (ValueId id = 0; id < graph.values.size(); ++id) {
+            first_channel_[id] = channels;
+            channels += graph.values[id].channels;
+        }
+        family_.resize(channels);
+        std::iota(family_.begin(), family_.end(), std::size_t{0});
         join();
         bind();
         statistics_.resize(graph.values.size());
@@ -88,12 +105,40 @@ private:
     struct Group {
         std::vector<ValueId> values;
         std::vector<std::size_t> readers, writers; // convolutions, in Graph::nodes
+        std::vector<std::size_t> clamped;          // nodes that cut off what is great
     };
+
+    // Of a channel and of all that are multiplied by the same factor.
+    struct Family {
+        double peak = 0;                                        // greatest magnitude
+        double peak_beside = 0;                                 // of the smallest value it is in
+        double limit = std::numeric_limits<double>::infinity(); // of the factor
+    };
+
+    // By the family's root.
+    using Families = std::map<std::size_t, Family>;
+    using Factors = std::map<std::size_t, double>;
 
     ValueId root(ValueId value) {
         for (; parent_[value] != value; value = parent_[value])
             parent_[value] = parent_[parent_[value]]; // the way is shorter next time
         return value;
+    }
+
+    std::size_t family_of(ValueId value, std::size_t channel) const {
+        return family_[first_channel_[value] + channel]; // join() leaves roots only
+    }
+
+    std::size_t family_root(std::size_t channel) {
+        for (; family_[channel] != channel; channel = family_[channel])
+            family_[channel] = family_[family_[channel]]; // the way is shorter next time
+        return channel;
+    }
+
+    void join_channels(ValueId input, ValueId output, std::size_t first) {
+        for (std::size_t channel = 0; channel < graph_.values[input].channels; ++channel)
+            family_[family_root(first_channel_[output] + first + channel)] =
+                family_root(first_channel_[input] + channel);
     }
 
     void collect_groups() {
@@ -102,6 +147,10 @@ private:
                 groups_[root(id)].values.push_back(id);
         for (std::size_t index = 0; index < graph_.nodes.size(); ++index) {
             const Node& node = graph_.nodes[index];
+            if (const auto written = groups_.find(root(node.output));
+                written != groups_.end() &&
+                node.clamp_high < std::numeric_limits<float>::infinity())
+                written->second.clamped.push_back(index);
             if (!node.is<op::Convolution>())
                 continue;
             if (const auto read = groups_.find(root(node.inputs[0])); read != groups_.end())
@@ -112,10 +161,20 @@ private:
     }
 
     void join() {
-        for (const Node& node : graph_.nodes)
-            if (is_homogeneous(graph_, node))
-                for (ValueId input : node.inputs)
-                    parent_[root(input)] = root(node.output);
+        for (const Node& node : graph_.nodes) {
+            if (!passes_channels(graph_, node))
+                continue;
+            const auto* concat = node.as<op::Concat>();
+            std::size_t first = 0;
+            for (ValueId input : node.inputs) {
+                parent_[root(input)] = root(node.output);
+                join_channels(input, node.output, first);
+                if (concat && concat->axis == axis_channels)
+                    first += graph_.values[input].channels;
+            }
+        }
+        for (std::size_t channel = 0; channel < family_.size(); ++channel)
+            family_[channel] = family_root(channel);
     }
 
     // Finds out which groups are free: only convolutions stand at their borders.
@@ -137,7 +196,7 @@ private:
         const ValueId group = root(node.output);
         const auto* convolution = node.as<op::Convolution>();
         const bool can_scale = convolution && convolution->weight_scales.empty();
-        if (!can_scale && !is_homogeneous(graph_, node)) {
+        if (!can_scale && !passes_channels(graph_, node)) {
             is_free_[group] = false;
             for (ValueId input : node.inputs)
                 is_free_[root(input)] = false;
@@ -150,45 +209,112 @@ private:
             is_free_[group] = false;
     }
 
-    void equalise_group(const Group& group) {
-        std::vector<double> peaks(graph_.values[group.values[0]].channels);
+    // What the samples show of them, with room for other inputs.
+    Families families_of(const Group& group) const {
+        Families families;
+        double greatest = 0;
         for (const ValueId id : group.values)
-            for (std::size_t index = 0; index < peaks.size(); ++index)
-                peaks[index] = std::max(peaks[index], statistics_[id][index].greatest);
-        const double greatest = *std::ranges::max_element(peaks);
-        if (!(greatest > 0))
-            return;
+            for (std::size_t channel = 0; channel < graph_.values[id].channels; ++channel) {
+                double& peak = families[family_of(id, channel)].peak;
+                peak = std::max(peak, statistics_[id][channel].greatest);
+                greatest = std::max(greatest, peak);
+            }
         // The next sample exceeds the greatest value of n in one of n + 1 times, and a channel that
         // fills the range has no room for it.
-        const double count = sample_count_ * graph_.values[group.values[0]].batch;
-        for (double& peak : peaks)
-            peak = std::clamp(peak * (1 + 1 / count), greatest * 1e-6, greatest);
-        std::vector<double> best;
-        double least = std::numeric_limits<double>::infinity();
-        for (double exponent : exponents) {
-            std::vector<double> factors;
-            for (double peak : peaks)
-                factors.push_back(std::min(most_factor, std::pow(greatest / peak, exponent)));
-            const double error = expected_error(group, factors, greatest);
-            if (error < least) {
-                least = error;
-                best = std::move(factors);
+        const double room = 1 + 1 / (sample_count_ * graph_.values[group.values[0]].batch);
+        for (auto& [number, family] : families) {
+            family.peak = std::clamp(family.peak * room, greatest * 1e-6, greatest);
+            family.peak_beside = greatest;
+        }
+        for (const ValueId id : group.values) {
+            const double peak = peak_of(id, families);
+            for (std::size_t channel = 0; channel < graph_.values[id].channels; ++channel) {
+                double& beside = families.at(family_of(id, channel)).peak_beside;
+                beside = std::min(beside, peak);
             }
+        }
+        for (const std::size_t index : group.clamped)
+            limit_by(graph_.nodes[index], room, families);
+        return families;
+    }
+
+    // What is not cut off now stays so.
+    void limit_by(const Node& node, double room, Families& families) const {
+        for (std::size_t channel = 0; channel < graph_.values[node.output].channels; ++channel) {
+            const double greatest = statistics_[node.output][channel].greatest * room;
+            double& limit = families.at(family_of(node.output, channel)).limit;
+            if (greatest > 0)
+                limit = std::min(limit, std::max(1.0, node.clamp_high / greatest));
+        }
+    }
+
+    double peak_of(ValueId value, const Families& families, const Factors& factors = {}) const {
+        double peak = 0;
+        for (std::size_t channel = 0; channel < graph_.values[value].channels; ++channel) {
+            const std::size_t family = family_of(value, channel);
+            peak = std::max(peak,
+                            families.at(family).peak * (factors.empty() ? 1 : factors.at(family)));
+        }
+        return peak;
+    }
+
+    static Factors factors_of(const Families& families, double greatest, double tensor_exponent,
+                              double exponent) {
+        Factors factors;
+        for (const auto& [number, family] : families) {
+            const double beside = std::pow(greatest / family.peak_beside, tensor_exponent);
+            const double inside = std::pow(family.peak_beside / family.peak, exponent);
+            factors[number] = std::min(beside * std::min(most_factor, inside), family.limit);
+        }
+        return factors;
+    }
+
+    void equalise_group(const Group& group) {
+        const Families families = families_of(group);
+        double greatest = 0;
+        bool has_one_range = true;
+        for (const auto& [number, family] : families)
+            greatest = std::max(greatest, family.peak);
+        if (!(greatest > 0))
+            return;
+        for (const auto& [number, family] : families)
+            has_one_range = has_one_range && family.peak_beside == greatest;
+        Factors best;
+        double least = std::numeric_limits<double>::infinity();
+        for (double tensor_exponent : tensor_exponents) {
+            for (double exponent : exponents) {
+                Factors factors = factors_of(families, greatest, tensor_exponent, exponent);
+                const double error = expected_error(group, families, factors, greatest);
+                if (error < least) {
+                    least = error;
+                    best = std::move(factors);
+                }
+            }
+            if (has_one_range)
+                break;
         }
         if (!best.empty()) // no error is a number where a weight is none
             multiply(group, best);
     }
 
     // Of the readers' outputs, as a share of their power; sum over the readers.
-    double expected_error(const Group& group, const std::vector<double>& factors,
+    double expected_error(const Group& group, const Families& families, const Factors& factors,
                           double greatest) const {
         double sum = 0;
         for (const std::size_t index : group.readers) {
             const Node& node = graph_.nodes[index];
-            sum +=
-                expected_error_of(*node.as<op::Convolution>(), node.inputs[0], factors, greatest);
+            const double peak = std::min(greatest, peak_of(node.inputs[0], families, factors));
+            sum += expected_error_of(*node.as<op::Convolution>(), node.inputs[0],
+                                     of_channels(node.inputs[0], factors), peak);
         }
         return sum;
+    }
+
+    std::vector<double> of_channels(ValueId value, const Factors& factors) const {
+        std::vector<double> result;
+        for (std::size_t channel = 0; channel < graph_.values[value].channels; ++channel)
+            result.push_back(factors.at(family_of(value, channel)));
+        return result;
     }
 
     // A step of size d has an error of d * d / 12.
@@ -216,9 +342,10 @@ private:
         return signal > 0 ? error / signal : 0;
     }
 
-    void multiply(const Group& group, const std::vector<double>& factors) {
+    void multiply(const Group& group, const Factors& by_family) {
         for (const std::size_t reader : group.readers) {
             auto& convolution = *graph_.nodes[reader].as<op::Convolution>();
+            const auto factors = of_channels(graph_.nodes[reader].inputs[0], by_family);
             std::vector<float>& weights = convolution.weights;
             for (std::size_t index = 0; index < weights.size(); ++index)
                 weights[index] = static_cast<float>(
@@ -226,6 +353,7 @@ private:
         }
         for (const std::size_t writer : group.writers) {
             auto& convolution = *graph_.nodes[writer].as<op::Convolution>();
+            const auto factors = of_channels(graph_.nodes[writer].output, by_family);
             std::vector<float>&weights = convolution.weights, &bias = convolution.bias;
             const std::size_t each = weights.size() / bias.size();
             for (std::size_t index = 0; index < weights.size(); ++index)
@@ -237,6 +365,8 @@ private:
 
     Graph& graph_;
     std::vector<ValueId> parent_;                  // by value: towards its group's root
+    std::vector<std::size_t> first_channel_;       // by value: in family_
+    std::vector<std::size_t> family_;              // by channel: towards its family's root
     std::vector<bool> is_free_;                    // by root
     std::vector<std::vector<Channel>> statistics_; // by value
     std::map<ValueId, Group> groups_;              // by root, those that are free

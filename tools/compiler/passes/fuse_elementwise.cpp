@@ -2,11 +2,16 @@
 #include "compiler/passes/fuse_elementwise.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+
+#include "compiler/ir/block_function.hpp"
 
 namespace overtake::compiler {
 namespace {
 
-using Function = std::function<float(float)>;
+using Function = BlockFunction::Body;
 
 // What a value is: a function of each element of `root`, made of `size` nodes.  Every value is the
 // identity of itself.
@@ -19,22 +24,39 @@ struct Expression {
 // Functions that people write are shorter, and evaluating one costs as much.
 constexpr int most_nodes = 64;
 
-float apply(const Function& function, float x) {
-    return function ? function(x) : x;
+void apply(const Function& function, std::span<float> block) {
+    if (function)
+        function(block);
 }
 
-float (*combination(const op::Pair& pair))(float, float) {
+using Combination = void (*)(std::span<float> first, std::span<const float> second);
+
+// Into the first.
+template <typename Combine>
+void combine_blocks(std::span<float> first, std::span<const float> second) {
+    std::ranges::transform(first, second, first.begin(), Combine());
+}
+
+struct Maximum {
+    float operator()(float a, float b) const { return std::max(a, b); }
+};
+
+struct Minimum {
+    float operator()(float a, float b) const { return std::min(a, b); }
+};
+
+Combination combination(const op::Pair& pair) {
     switch (pair.kind) {
     case op::Pair::Kind::add:
-        return [](float a, float b) { return a + b; };
+        return combine_blocks<std::plus<float>>;
     case op::Pair::Kind::subtract:
-        return [](float a, float b) { return a - b; };
+        return combine_blocks<std::minus<float>>;
     case op::Pair::Kind::multiply:
-        return [](float a, float b) { return a * b; };
+        return combine_blocks<std::multiplies<float>>;
     case op::Pair::Kind::maximum:
-        return [](float a, float b) { return std::max(a, b); };
+        return combine_blocks<Maximum>;
     case op::Pair::Kind::minimum:
-        return [](float a, float b) { return std::min(a, b); };
+        return combine_blocks<Minimum>;
     }
     return nullptr;
 }
@@ -67,8 +89,10 @@ private:
         if (!given || !expression.function)
             return expression;
         return {expression.root,
-                [given, function = expression.function](float x) {
-                    return given->real(given->nearest(function(x)));
+                [given, function = expression.function](std::span<float> block) {
+                    function(block);
+                    for (float& x : block)
+                        x = given->real(given->nearest(x));
                 },
                 expression.size};
     }
@@ -77,17 +101,22 @@ private:
     std::optional<Expression> expression_of(const Node& node) const {
         if (const auto* activation = node.as<op::Activation>()) {
             const Expression in = operand(node.inputs[0]);
-            return Expression{in.root,
-                              [inner = in.function, outer = activation->function](float x) {
-                                  return apply(outer, apply(inner, x));
-                              },
-                              in.size + 1};
+            return Expression{
+                in.root,
+                [inner = in.function, outer = activation->function](std::span<float> block) {
+                    apply(inner, block);
+                    if (outer)
+                        replace_all(block, outer);
+                },
+                in.size + 1};
         }
         if (const auto scaling = uniform_scaling(graph_, node)) {
             const Expression in = operand(node.inputs[0]);
             return Expression{in.root,
-                              [inner = in.function, scaling = *scaling](float x) {
-                                  return apply(inner, x) * scaling.factor + scaling.offset;
+                              [inner = in.function, scaling = *scaling](std::span<float> block) {
+                                  apply(inner, block);
+                                  for (float& x : block)
+                                      x = x * scaling.factor + scaling.offset;
                               },
                               in.size + 1};
         }
@@ -98,11 +127,17 @@ private:
         const Expression left = operand(node.inputs[0]), right = operand(node.inputs[1]);
         if (left.root != right.root)
             return std::nullopt;
-        return Expression{left.root,
-                          [combine, first = left.function, second = right.function](float x) {
-                              return combine(apply(first, x), apply(second, x));
-                          },
-                          left.size + right.size + 1};
+        return Expression{
+            left.root,
+            [combine, first = left.function, second = right.function](std::span<float> block) {
+                std::array<float, BlockFunction::size> others;
+                const std::span other = std::span(others).first(block.size());
+                std::ranges::copy(block, other.begin());
+                apply(first, block);
+                apply(second, other);
+                combine(block, other);
+            },
+            left.size + right.size + 1};
     }
 
     static Expression clamped(const Expression& expression, const Node& node) {
@@ -110,12 +145,16 @@ private:
             return expression;
         return {expression.root,
                 [function = expression.function, low = node.clamp_low,
-                 high = node.clamp_high](float x) { return std::clamp(function(x), low, high); },
+                 high = node.clamp_high](std::span<float> block) {
+                    function(block);
+                    for (float& x : block)
+                        x = std::clamp(x, low, high);
+                },
                 expression.size};
     }
 
     static void make_activation(Node& node, const Expression& expression) {
-        node.operation = op::Activation{expression.function};
+        node.operation = op::Activation{BlockFunction(expression.function)};
         node.inputs = {expression.root};
     }
 
