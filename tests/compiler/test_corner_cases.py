@@ -105,6 +105,13 @@ class CornerCases(unittest.TestCase):
         proto = model(nodes, {"x": x.shape}, {"y": x.shape})
         np.testing.assert_array_equal(self.in_float(proto, {"x": x}), x)
 
+    def test_an_output_of_the_device_may_have_a_dimension_of_one_less(self):
+        x = np.random.default_rng(9).normal(size=(2, 5, 3, 4, 1)).astype(np.float32)
+        proto = model([node("Relu", ["x"], ["r"]), node("Squeeze", ["r", "a"], ["y"])],
+                      {"x": x.shape}, {"y": x.shape[:4]}, {"a": integers(4)})  # fmt: skip
+        got = self.on_device(proto, {"x": x})
+        np.testing.assert_allclose(got, np.maximum(x[..., 0], 0), atol=0.03)
+
     def test_infinities_are_told_apart_by_their_sign(self):
         x = np.array([np.inf, -np.inf, 1, np.nan], np.float32)
         for attributes, wanted in [

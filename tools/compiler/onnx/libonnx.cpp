@@ -178,8 +178,8 @@ onnx::ModelProto parsed(const std::string& bytes) {
     return model;
 }
 
-// libonnx wants each input and output to say its shape.  Those of outputs are inferred, and inputs are
-// given theirs or refused by name.
+// libonnx wants each input and output to say its shape.  Those of outputs are inferred, and inputs
+// are given theirs or refused by name.
 void fill_missing_shapes(onnx::GraphProto& graph) {
     for (auto* infos : {graph.mutable_input(), graph.mutable_output()})
         for (auto& info : *infos)
