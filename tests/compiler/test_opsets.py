@@ -134,6 +134,21 @@ class Attributes(OldNetworks):
             np.testing.assert_array_equal(in_float, self.x[:, :, ::2, ::3])
             self.assertGreater(cosine(in_int8, in_float), 0.999)
 
+    def test_same_padding_of_a_transposed_convolution_gives_size_times_stride(self):
+        """Whatever output_padding says; it moves what is cut off."""
+        weights = np.random.default_rng(6).normal(size=(8, 2, 3, 2)).astype(np.float32)
+        plain = {"strides": [2, 3], "output_padding": [1, 2]}
+        nodes = [node("ConvTranspose", ["x", "w"], ["y"], **plain)]
+        shapes = {"x": self.x.shape}, {"y": (None,) * 4}
+        whole, _ = self.run_network(model(nodes, *shapes, {"w": weights}, opset=11))
+        for rule, top, left in (("SAME_UPPER", 1, 0), ("SAME_LOWER", 1, 1)):
+            nodes = [node("ConvTranspose", ["x", "w"], ["y"], auto_pad=rule, **plain)]
+            got, in_int8 = self.run_network(model(nodes, *shapes, {"w": weights}, opset=11))
+            height, width = 6 * 2, 10 * 3
+            wanted = whole[:, :, top : top + height, left : left + width]
+            np.testing.assert_allclose(got, wanted, atol=1e-5)
+            self.assertGreater(cosine(in_int8, wanted), 0.999)
+
 
 if __name__ == "__main__":
     unittest.main()
