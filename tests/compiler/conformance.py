@@ -40,9 +40,14 @@ def load(path):
     tensor = onnx.TensorProto()
     tensor.ParseFromString(path.read_bytes())
     array = numpy_helper.to_array(tensor)
-    if tensor.data_type == onnx.TensorProto.BFLOAT16 and array.dtype != np.float32:
-        array = (array.astype(np.uint32) << 16).view(np.float32)
-    return array
+    return widened(array) if tensor.data_type == onnx.TensorProto.BFLOAT16 else array
+
+
+def widened(array):
+    """BFLOAT16 numbers, whose bits are given, as float32."""
+    if array.dtype == np.float32:
+        return array
+    return (array.astype(np.uint32) << 16).view(np.float32)
 
 
 def is_bfloat16(value):
@@ -88,15 +93,18 @@ def with_constants(model, inputs, kept):
 
 def read_inputs(model, data):
     constants = {tensor.name for tensor in model.graph.initializer}
-    names = [value.name for value in model.graph.input if value.name not in constants]
+    values = [value for value in model.graph.input if value.name not in constants]
     try:
-        arrays = [load(data / f"input_{i}.pb") for i in range(len(names))]
+        arrays = [load(data / f"input_{i}.pb") for i in range(len(values))]
         for array in arrays:
             array.astype(np.float32)
     except Exception as error:  # protobuf's own errors have no common base
         del error
         return {}  # text, or a sequence: nothing that the compiler would take
-    return dict(zip(names, arrays))
+    return {
+        value.name: widened(array) if is_bfloat16(value) else array
+        for value, array in zip(values, arrays)
+    }
 
 
 def judge_outputs(model, data, directory, exactly, step=0.0):

@@ -50,7 +50,8 @@ BOUNDS = {
         [
             "LeakyRelu", "QLinearLeakyRelu", "Sigmoid", "QLinearSigmoid", "Tanh", "Elu",
             "HardSigmoid", "HardSigmoid, Mul", "Erf", "Softplus", "Exp", "Sqrt", "Log",
-            "Add", "QLinearAdd", "Add, Relu", "Sub", "Mul", "QLinearMul", "Max", "Min", "Div", "PRelu",
+            "Add", "QLinearAdd", "Add, Relu", "Sub", "Mul", "QLinearMul", "Max", "Min", "Div",
+            "PRelu",
             "AveragePool", "QLinearAveragePool", "GlobalAveragePool", "QLinearGlobalAveragePool",
             "ReduceMean", "ReduceSum", "QLinearConv", "QLinearMatMul",
             "QLinearMatMul of computed tensors", "QGemm", "MatMul", "MatMul of computed tensors",
@@ -59,7 +60,10 @@ BOUNDS = {
         ],
         NEAR_A_HALF,
     ),
-    **dict.fromkeys(["Conv", "Conv, Relu", "ConvTranspose", "Gemm"], NEAR_BIAS),
+    **dict.fromkeys(
+        ["Conv", "Conv, Relu", "ConvTranspose", "Gemm", "Add of a constant", "Sub of a constant"],
+        NEAR_BIAS,
+    ),
     "Resize, linear": INTERPOLATION,
 }  # fmt: skip
 

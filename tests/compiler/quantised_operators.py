@@ -71,30 +71,31 @@ def _read_otherwise(b):
 
 
 def _other(b, x):
-    """An operand of the shape of x, computed or constant, or what broadcasts to it."""
+    """An operand of the shape of x, or what broadcasts to it, and whether it is constant."""
     shape = b.shape(x)
     kind = b.below(6)
     if kind < 3:
         same = [t for t in b.known if b.shape(t) == shape and t.name.startswith("q")]
-        return (b.pick(*same) if same and b.chance(0.5) else b.input(shape)).real
+        return (b.pick(*same) if same and b.chance(0.5) else b.input(shape)).real, False
     shape = [(1 if b.chance(0.3) else size) for size in shape]
     if kind == 3 and len(shape) == 4:
         shape = [1, shape[1], 1, 1]
     array = b.random.normal(0, 1, shape).astype(np.float32)
     if kind == 5:
-        return b.constant(np.float32(b.random.normal()))
-    return quantised_constant(b, array)
+        return b.constant(np.float32(b.random.normal())), True
+    return quantised_constant(b, array)[0], True
 
 
 def _binary(operator):
     def step(b):
         x = b.some()
-        other = _other(b, x)
-        other = other[0] if isinstance(other, tuple) else other
+        other, is_constant = _other(b, x)
         pair = [x.real, other]
         if b.chance(0.5):
             pair.reverse()
-        b.quantise(b.float(operator, pair), operator, like=x)
+        has_bias = is_constant and operator in ("Add", "Sub")
+        label = f"{operator} of a constant" if has_bias else operator
+        b.quantise(b.float(operator, pair), label, like=x)
 
     return step
 

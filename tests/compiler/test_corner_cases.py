@@ -105,6 +105,22 @@ class CornerCases(unittest.TestCase):
         proto = model(nodes, {"x": x.shape}, {"y": x.shape})
         np.testing.assert_array_equal(self.in_float(proto, {"x": x}), x)
 
+    def test_an_output_of_the_device_may_have_a_dimension_of_one_less(self):
+        x = np.random.default_rng(9).normal(size=(2, 5, 3, 4, 1)).astype(np.float32)
+        proto = model([node("Relu", ["x"], ["r"]), node("Squeeze", ["r", "a"], ["y"])],
+                      {"x": x.shape}, {"y": x.shape[:4]}, {"a": integers(4)})  # fmt: skip
+        got = self.on_device(proto, {"x": x})
+        np.testing.assert_allclose(got, np.maximum(x[..., 0], 0), atol=0.03)
+
+    def test_two_padded_axes_may_be_one_dimension_on_the_device(self):
+        x = np.random.default_rng(9).normal(size=(1, 4, 4, 2, 5)).astype(np.float32)
+        for front, behind in (((1, 1, 0, 0, 1), (1, 1, 0, 0, 2)), ((1, 2, 0, 0, 0), (0, 0, 1, 0, 0))):
+            wanted = np.pad(x, list(zip(front, behind)))
+            proto = model([node("Pad", ["x", "p"], ["y"])], {"x": x.shape}, {"y": wanted.shape},
+                          {"p": integers(*front, *behind)})  # fmt: skip
+            np.testing.assert_array_equal(self.in_float(proto, {"x": x}), wanted)
+            np.testing.assert_allclose(self.on_device(proto, {"x": x}), wanted, atol=0.03)
+
     def test_infinities_are_told_apart_by_their_sign(self):
         x = np.array([np.inf, -np.inf, 1, np.nan], np.float32)
         for attributes, wanted in [

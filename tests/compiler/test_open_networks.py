@@ -80,6 +80,15 @@ class OpenNetworks(unittest.TestCase):
         self.assertIn("input 'x' has no static shape (it leaves axis 1, 2 open); give one with "
                       "--input-shape x=2x?x?", self.refusal(proto))  # fmt: skip
 
+    def test_outputs_and_inputs_may_say_nothing_of_their_shape(self):
+        proto = model([node("Relu", ["x"], ["y"])], {"x": X.shape}, {"y": OPEN})
+        proto.graph.output[0].type.tensor_type.ClearField("shape")
+        np.testing.assert_array_equal(self.run_float(proto, {"x": X})["y"], np.maximum(X, 0))
+        proto.graph.input[0].type.tensor_type.ClearField("shape")
+        got = self.run_float(proto, {"x": X}, "--input-shape", "x=2x3x4")
+        np.testing.assert_array_equal(got["y"], np.maximum(X, 0))
+        self.assertIn("input 'x' has no static shape; give one with --input-shape x=", self.refusal(proto))
+
     def test_a_set_input_is_a_constant(self):
         nodes = [node("Mul", ["x", "factor"], ["scaled"]), node("Add", ["scaled", "steps"], ["y"])]
         proto = model(nodes, {"x": X.shape, "factor": (), "steps": (4,)}, {"y": X.shape})

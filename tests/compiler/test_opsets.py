@@ -53,7 +53,7 @@ def with_input(operator, mode, scales, opset):
     return model(nodes, {"x": (1, 8, 6, 10)}, {"y": (None,) * 4}, constants, opset=opset)
 
 
-class Resizing(unittest.TestCase):
+class OldNetworks(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -68,6 +68,8 @@ class Resizing(unittest.TestCase):
         succeed("compile", path, "-q", "--calibration", self.folder / "x.npy")
         return in_float, run(path.with_suffix(".ovm"), {"x": self.x}, self.folder / "int8")["y"]
 
+
+class Resizing(OldNetworks):
     def check(self, proto, mode, scales):
         wanted = resized(self.x, mode, scales)
         in_float, in_int8 = self.run_network(proto)
@@ -96,6 +98,56 @@ class Resizing(unittest.TestCase):
         row = self.x[0, 0, 0]
         np.testing.assert_allclose(got[0, 0, 0, :3], [row[0], row[0] * 0.75 + row[1] * 0.25,
                                                       row[0] * 0.25 + row[1] * 0.75], atol=1e-5)  # fmt: skip
+
+    def test_what_follows_a_resize_does_not_change_its_rule(self):
+        scales = (1, 1, 1, 2.5)
+        wanted = -resized(self.x, "linear", scales)
+        for opset in (7, 9, 10):
+            proto = upsample_7("linear", scales)
+            if opset > 7:
+                proto = with_input("Upsample" if opset == 9 else "Resize", "linear", scales, opset)
+            proto.graph.node[0].output[0] = "resized"
+            proto.graph.node.append(node("Neg", ["resized"], ["y"]))
+            with self.subTest(opset=opset):
+                in_float, in_int8 = self.run_network(proto)
+                np.testing.assert_allclose(in_float, wanted, atol=1e-5)
+                self.assertGreater(cosine(in_int8, wanted), 0.999)
+
+
+class Attributes(OldNetworks):
+    def test_pad_without_a_value_pads_zeros(self):
+        nodes = [node("Pad", ["x"], ["y"], pads=[0, 0, 1, 2, 0, 0, 0, 1])]
+        for opset in (7, 10):
+            proto = model(nodes, {"x": self.x.shape}, {"y": (None,) * 4}, opset=opset)
+            in_float, in_int8 = self.run_network(proto)
+            wanted = np.pad(self.x, ((0, 0), (0, 0), (1, 0), (2, 1)))
+            np.testing.assert_array_equal(in_float, wanted)
+            self.assertGreater(cosine(in_int8, wanted), 0.999)
+
+    def test_same_padding_has_an_output_for_each_stride(self):
+        """Whatever ceil_mode says."""
+        for operator in ("AveragePool", "MaxPool"):
+            attributes = {"kernel_shape": [1, 1], "strides": [2, 3], "auto_pad": "SAME_UPPER"}
+            nodes = [node(operator, ["x"], ["y"], ceil_mode=1, **attributes)]
+            proto = model(nodes, {"x": self.x.shape}, {"y": (None,) * 4}, opset=12)
+            in_float, in_int8 = self.run_network(proto)
+            np.testing.assert_array_equal(in_float, self.x[:, :, ::2, ::3])
+            self.assertGreater(cosine(in_int8, in_float), 0.999)
+
+    def test_same_padding_of_a_transposed_convolution_gives_size_times_stride(self):
+        """Whatever output_padding says; it moves what is cut off."""
+        weights = np.random.default_rng(6).normal(size=(8, 2, 3, 2)).astype(np.float32)
+        plain = {"strides": [2, 3], "output_padding": [1, 2]}
+        nodes = [node("ConvTranspose", ["x", "w"], ["y"], **plain)]
+        shapes = {"x": self.x.shape}, {"y": (None,) * 4}
+        whole, _ = self.run_network(model(nodes, *shapes, {"w": weights}, opset=11))
+        for rule, top, left in (("SAME_UPPER", 1, 0), ("SAME_LOWER", 1, 1)):
+            nodes = [node("ConvTranspose", ["x", "w"], ["y"], auto_pad=rule, **plain)]
+            got, in_int8 = self.run_network(model(nodes, *shapes, {"w": weights}, opset=11))
+            height, width = 6 * 2, 10 * 3
+            wanted = whole[:, :, top : top + height, left : left + width]
+            np.testing.assert_allclose(got, wanted, atol=1e-5)
+            self.assertGreater(cosine(in_int8, wanted), 0.999)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include "compiler/import/cpu/round.hpp"
 #include "compiler/import/nodes.hpp"
 #include "compiler/ir/error.hpp"
+#include "compiler/ir/layout.hpp"
 
 namespace overtake::compiler {
 
@@ -62,12 +63,24 @@ void read_shapes(Context& context) {
                 context.shapes[info.name()] = *shape;
 }
 
-// Whether a tensor in device memory can be said to have either shape: dimensions of 1 are none, and
-// a vector runs through whatever there is.
-bool same_but_for_ones(Shape left, Shape right) {
-    std::erase(left, 1);
-    std::erase(right, 1);
-    return left == right || right.size() <= 1;
+Shape without_ones(Shape shape) {
+    std::erase(shape, 1);
+    return shape;
+}
+
+// Whether a tensor in device memory can be said to have another shape: dimensions of 1 are none,
+// and a vector runs through whatever there is.  Rows join all dimensions but the last two.
+bool can_have_shape(const Value& value, const Shape& shape) {
+    if (without_ones(shape).size() <= 1)
+        return true;
+    const auto dimensions = [](const Value& of) {
+        return without_ones({of.height, of.width, of.channels});
+    };
+    Value other = value;
+    other.shape = shape;
+    return without_ones(value.shape) == without_ones(shape) &&
+           (value.order != Order::rows ||
+            (lay_out(other, Order::rows) && dimensions(other) == dimensions(value)));
 }
 
 // On the device if it can.
@@ -86,8 +99,7 @@ ValueId value_of_output(Context& context) {
     const Value& value = value_of(context, reference);
     const Node* writer = writer_of(context, reference.value);
     // An operator of the CPU gives the shape that it computes.
-    const bool is_same_run =
-        same_but_for_ones(value.shape, reference.shape) && writer && writer->on_bpu();
+    const bool is_same_run = can_have_shape(value, reference.shape) && writer && writer->on_bpu();
     const bool is_own =
         writer && std::ranges::find(graph.outputs, reference.value) == graph.outputs.end();
     ValueId id = reference.value;

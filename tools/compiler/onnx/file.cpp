@@ -25,6 +25,7 @@
 #include "compiler/onnx/libonnx.hpp"
 #include "compiler/onnx/old_resizes.hpp"
 #include "compiler/onnx/remove_dynamic_quantisation.hpp"
+#include "compiler/onnx/settle_attributes.hpp"
 #include "compiler/onnx/sort_nodes.hpp"
 #include "compiler/onnx/types.hpp"
 
@@ -199,9 +200,9 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
         set_aside_control_flow(model, network.refusals);
         check_references(model, path);
         remove_dynamic_quantisation(model, path);
-        const OldResizes old_resizes(model, opset);
+        settle_attributes(model, opset);
         convert(model, opset, libonnx, path);
-        old_resizes.name_their_rule(model);
+        name_rule_of_old_resizes(model, opset);
         network.given = remove_qdq(model, path);
         libonnx.infer_shapes(model);
         check_types(model, path);

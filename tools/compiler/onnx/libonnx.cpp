@@ -178,6 +178,15 @@ onnx::ModelProto parsed(const std::string& bytes) {
     return model;
 }
 
+// libonnx wants each input and output to say its shape.  Those of outputs are inferred, and inputs
+// are given theirs or refused by name.
+void fill_missing_shapes(onnx::GraphProto& graph) {
+    for (auto* infos : {graph.mutable_input(), graph.mutable_output()})
+        for (auto& info : *infos)
+            if (info.type().has_tensor_type())
+                info.mutable_type()->mutable_tensor_type()->mutable_shape();
+}
+
 } // namespace
 
 pid_t (*Libonnx::start_child)() = fork;
@@ -238,6 +247,7 @@ std::string Libonnx::in_child(const char* refusal, const Work& work) {
 
 void Libonnx::check(onnx::ModelProto& model) {
     in_child("is not valid ONNX: ", [&] {
+        fill_missing_shapes(*model.mutable_graph()); // the child's own
         onnx::checker::check_model(model);
         return std::string();
     });

@@ -15,17 +15,12 @@ void set_text(onnx::NodeProto& node, const char* name, const char* text) {
 
 } // namespace
 
-OldResizes::OldResizes(const onnx::ModelProto& model, int opset) {
+void name_rule_of_old_resizes(onnx::ModelProto& converted, int opset) {
     if (opset >= first_opset_with_rules)
         return;
-    for (const auto& node : model.graph().node())
-        if (node.op_type() == "Upsample" || node.op_type() == "Resize")
-            outputs_.insert(node.output(0));
-}
-
-void OldResizes::name_their_rule(onnx::ModelProto& converted) const {
+    // Conversion gives the tensors behind an Upsample other names, so that they tell nothing.
     for (auto& node : *converted.mutable_graph()->mutable_node())
-        if (node.op_type() == "Resize" && outputs_.contains(node.output(0))) {
+        if (node.op_type() == "Resize") {
             set_text(node, "coordinate_transformation_mode", "asymmetric");
             set_text(node, "nearest_mode", nearest_mode_before_11);
         }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <set>
-#include <string>
-
 #include <onnx/onnx_pb.h>
 
 namespace overtake::compiler {
@@ -14,16 +11,7 @@ constexpr const char* nearest_mode_before_11 = "before opset 11";
 
 /// Upsample, and Resize before opset 11, know one rule for where an output lies on the input:
 /// position / scale.  Opset 11 calls it asymmetric and has another one by default, which libonnx's
-/// conversion leaves in place.
-class OldResizes {
-public:
-    /// Before conversion.
-    explicit OldResizes(const onnx::ModelProto& model, int opset);
-    /// Says so in the nodes that they have become.
-    void name_their_rule(onnx::ModelProto& converted) const;
-
-private:
-    std::set<std::string> outputs_;
-};
+/// conversion leaves in place.  Says so in the nodes that a network of `opset` was converted to.
+void name_rule_of_old_resizes(onnx::ModelProto& converted, int opset);
 
 } // namespace overtake::compiler

@@ -49,11 +49,14 @@ void bpu_pad(Context& context) {
     ValueId source = in_order(context, input, value_of(context, input).order);
     Shape cut = input.shape, shape = input.shape;
     std::array<Stretch, 3> kept;
+    std::array<bool, 3> is_padded{};
     for (std::size_t axis = 0; axis < rank; ++axis) {
         const std::int64_t front = pads[axis], behind = pads[axis + rank];
         if (front == 0 && behind == 0)
             continue;
         const auto [place, factor] = device_place(context, context.graph.values[source], axis);
+        if (std::exchange(is_padded[place], true))
+            refuse(context, "pads two axes that are one dimension on the device");
         cut[axis] += std::min<std::int64_t>(front, 0) + std::min<std::int64_t>(behind, 0);
         shape[axis] += front + behind;
         if (cut[axis] < 1)
