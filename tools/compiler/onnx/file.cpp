@@ -137,24 +137,6 @@ void set_types_of_outputs(onnx::ModelProto& model, const std::vector<int>& types
             output.mutable_type()->mutable_tensor_type()->set_elem_type(types[index]);
 }
 
-// libonnx wants every input and output to have a shape.  One that has none gets it from
-// --input-shape or by inference, or is refused by name.
-void check_without_shapes(onnx::ModelProto& model, Libonnx& libonnx) {
-    std::vector<onnx::TypeProto::Tensor*> open;
-    const auto lend = [&](auto& infos) {
-        for (auto& info : infos)
-            if (info.type().has_tensor_type() && !info.type().tensor_type().has_shape()) {
-                open.push_back(info.mutable_type()->mutable_tensor_type());
-                open.back()->mutable_shape();
-            }
-    };
-    lend(*model.mutable_graph()->mutable_input());
-    lend(*model.mutable_graph()->mutable_output());
-    libonnx.check(model);
-    for (auto* type : open)
-        type->clear_shape();
-}
-
 // What libonnx relies on without looking; then libonnx looks itself.
 void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx, Refusals& refusals,
                 const std::string& path) {
@@ -165,7 +147,7 @@ void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx, Refusals& 
     check_contents(model, path);
     sort_nodes(*model.mutable_graph(), path);
     set_aside_unknown(model, opset, refusals);
-    check_without_shapes(model, libonnx);
+    libonnx.check(model);
 }
 
 void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::string& path) {
