@@ -141,7 +141,8 @@ class Masks(unittest.TestCase):
         shapes = {name: array.shape for name, array in inputs.items()}
         proto = model(nodes, shapes, outputs, constants, types={"best": TensorProto.INT64})
         path = self.compile(proto, samples)
-        return path, run(path, inputs, self.folder / "run"), float_reference.Network(proto).run(inputs)
+        wanted = float_reference.Network(proto).run(inputs)
+        return path, run(path, inputs, self.folder / "run"), wanted
 
     def test_softmax_in_parts_is_masked_exactly(self):
         nodes = [
