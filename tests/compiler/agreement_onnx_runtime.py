@@ -7,7 +7,8 @@
 runs the random networks N, N + 1, ... (random_graphs.py) on both, and with --zoo the trained
 networks of build/zoo too, on the samples of their tasks; `make zoo` puts them there. It prints what
 differs by more than rounding and what ONNX Runtime did not take; the exit status is 1 if anything
-differs for another reason than KNOWN_DIFFERENCES has. Where ONNX Runtime is not installed it says so in a line, and that is all.
+differs for another reason than KNOWN_DIFFERENCES has. Where ONNX Runtime is not installed it says
+so in a line, and that is all.
 
 OVERTAKE names the command, OVERTAKE_SERVER the binary of command_server.cpp.
 """
@@ -59,9 +60,9 @@ def _suppresses(node, _):
 
 # Where ONNX Runtime 1.23 computes something else, and why we do not.
 KNOWN_DIFFERENCES = {
-    "SAME_UPPER of a pool whose stride exceeds its kernel: ONNX Runtime pads a negative number": _has_negative_pads,
-    "ceil_mode and count_include_pad: ONNX Runtime also counts what lies behind the padding": _counts_beyond_pads,
-    "NonMaxSuppression: ONNX Runtime returns as many rows as there are, overtake fills up with -1": _suppresses,
+    "SAME_UPPER with a stride beyond the kernel: ONNX Runtime pads below 0": _has_negative_pads,
+    "ceil_mode with count_include_pad: ONNX Runtime counts beyond the padding": _counts_beyond_pads,
+    "NonMaxSuppression: overtake fills the rows of boxes that there are not with -1": _suppresses,
 }  # fmt: skip
 
 

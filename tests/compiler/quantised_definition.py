@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What ONNX defines of quantised networks (QDQ and QOperator), in numpy.
 
-Every operator takes the numbers that its inputs' codes stand for, computes in float, each result the
-float32 that is nearest to the exact one, and is quantised: divided by the scale in float32, rounded half
-to even, the zero point added, saturated.  Nothing of the compiler is used.
+Every operator takes the numbers that its inputs' codes stand for, computes in float, each result
+the float32 that is nearest to the exact one, and is quantised: divided by the scale in float32,
+rounded half to even, the zero point added, saturated.  Nothing of the compiler is used.
 
 Where the codes that a device made are given, the next operator starts from these, so that each one
 is judged alone.
@@ -16,8 +16,8 @@ import numpy as np
 import float_operators  # noqa: F401, makes float_reference know all operators
 import float_reference
 
-# Of com.microsoft and QLinear*: the float operator, where its operands of three inputs (tensor, scale,
-# zero point) begin, where the output's scale is, and the bias.
+# Of com.microsoft and QLinear*: the float operator, where its operands of three inputs (tensor,
+# scale, zero point) begin, where the output's scale is, and the bias.
 QUANTISED_OPERATORS = {
     "QLinearConv": ("Conv", (0, 3), 6, 8),
     "QLinearMatMul": ("MatMul", (0, 3), 6, None),
@@ -75,8 +75,8 @@ class Definition:
         self.tensors = {}
 
     def run(self, inputs, made=None):
-        """Returns a Result for every tensor of codes that is computed.  `made` are codes by name, which
-        readers take instead."""
+        """Returns a Result for every tensor of codes that is computed.  `made` are codes by name,
+        which readers take instead."""
         made = made or {}
         self.tensors = {"": None, **self._constants, **inputs}
         self._wide, self._results = {}, []

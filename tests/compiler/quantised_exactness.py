@@ -3,9 +3,10 @@
 """Random quantised networks, compiled, against what ONNX defines (quantised_definition.py).
 
 Every network (random_qdq.py) runs on the embedded device.  Its codes, after each QuantizeLinear or
-operator over codes, are compared with the definition, which starts each operator from the codes that
-the device made.  Prints one row for each operator: in how many tensors and elements it was, how many
-differ and by how many steps.  BOUNDS is what docs/operators.md promises; what exceeds it is a failure.
+operator over codes, are compared with the definition, which starts each operator from the codes
+that the device made.  Prints one row for each operator: in how many tensors and elements it was,
+how many differ and by how many steps.  BOUNDS is what docs/operators.md promises; what exceeds it
+is a failure.
 
     quantised_exactness.py [--seed N] [--count N] [--jobs N] [--table]
 """
@@ -194,7 +195,9 @@ def beyond_bounds(rows):
         if row.greatest > steps:
             result[label] = f"{label}: off by {row.greatest} steps, {steps} are the bound"
         elif row.differ and row.excess > nearness:
-            result[label] = f"{label}: off though {row.excess:.2g} from a half, {nearness} is the bound"
+            result[label] = (
+                f"{label}: off though {row.excess:.2g} from a half, {nearness} is the bound"
+            )
     return result
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps of random quantised networks (random_qdq.py): each adds an operator and what quantises it."""
+"""Steps of random quantised networks (random_qdq.py): each adds an operator and quantises it."""
 
 import numpy as np
 

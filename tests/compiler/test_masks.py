@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 import float_operators  # noqa: F401, which float_reference then knows
 import float_reference
@@ -81,6 +81,18 @@ class Masks(unittest.TestCase):
                 path = self.compile(proto, self.samples(proto, 8))
                 self.assertGreater(self.nearness(proto, path), 0.99)
 
+    def test_a_mask_may_be_a_constant_node(self):
+        proto = masked.decoder(next(iter(masked.MASKS.values())))
+        nodes = [
+            helper.make_node("Constant", [], [tensor.name], value=tensor)
+            for tensor in proto.graph.initializer
+        ]
+        nodes += proto.graph.node
+        del proto.graph.initializer[:], proto.graph.node[:]
+        proto.graph.node.extend(nodes)
+        path = self.compile(proto, self.samples(proto, 8))
+        self.assertGreaterEqual(self.nearness(proto, path), 0.99)
+
     def test_rows_that_see_nothing_are_as_in_float(self):
         proto = masked.bert()
         path = self.compile(proto, self.samples(proto, 8))
@@ -129,7 +141,8 @@ class Masks(unittest.TestCase):
         shapes = {name: array.shape for name, array in inputs.items()}
         proto = model(nodes, shapes, outputs, constants, types={"best": TensorProto.INT64})
         path = self.compile(proto, samples)
-        return path, run(path, inputs, self.folder / "run"), float_reference.Network(proto).run(inputs)
+        wanted = float_reference.Network(proto).run(inputs)
+        return path, run(path, inputs, self.folder / "run"), wanted
 
     def test_softmax_in_parts_is_masked_exactly(self):
         nodes = [

@@ -87,7 +87,9 @@ class OpenNetworks(unittest.TestCase):
         proto.graph.input[0].type.tensor_type.ClearField("shape")
         got = self.run_float(proto, {"x": X}, "--input-shape", "x=2x3x4")
         np.testing.assert_array_equal(got["y"], np.maximum(X, 0))
-        self.assertIn("input 'x' has no static shape; give one with --input-shape x=", self.refusal(proto))
+        self.assertIn(
+            "input 'x' has no static shape; give one with --input-shape x=", self.refusal(proto)
+        )
 
     def test_a_set_input_is_a_constant(self):
         nodes = [node("Mul", ["x", "factor"], ["scaled"]), node("Add", ["scaled", "steps"], ["y"])]

@@ -17,7 +17,8 @@ SCALES = [
 
 def positions(size, scale):
     """Where each output lies on the input: before opset 11 there is one rule."""
-    return np.arange(int(np.floor(np.float32(size) * np.float32(scale)))) / np.float64(np.float32(scale))
+    count = int(np.floor(np.float32(size) * np.float32(scale)))
+    return np.arange(count) / np.float64(np.float32(scale))
 
 
 def nearest_axis(x, axis, scale):
@@ -79,8 +80,11 @@ class Resizing(OldNetworks):
     def test_upsample(self):
         for scales in [scales for scales in SCALES if min(scales) >= 1]:
             for mode in ("nearest", "linear"):
-                for opset, proto in ((7, upsample_7(mode, scales)), (8, upsample_7(mode, scales, 8)),
-                                     (9, with_input("Upsample", mode, scales, 9))):  # fmt: skip
+                for opset, proto in (
+                    (7, upsample_7(mode, scales)),
+                    (8, upsample_7(mode, scales, 8)),
+                    (9, with_input("Upsample", mode, scales, 9)),
+                ):
                     with self.subTest(scales=scales, mode=mode, opset=opset):
                         self.check(proto, mode, scales)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Quantised models give the codes that ONNX defines, or ones within the bounds of docs/operators.md:
-random networks (quantised_exactness.py), and what once did not."""
+"""Quantised models give the codes that ONNX defines, or ones within the bounds of
+docs/operators.md: random networks (quantised_exactness.py), and what once did not."""
 
 import os
 import unittest
@@ -65,7 +65,7 @@ class Defined(Case):
             np.testing.assert_allclose(got[output.name], wanted, rtol=0, atol=1e-6 * scale)
         if on_cpu is not None:
             processors = {node["name"]: node["processor"] for node in info(path)["nodes"]}
-            self.assertEqual({name for name, p in processors.items() if p == "CPU"} & on_cpu, on_cpu)
+            self.assertLessEqual(on_cpu, {name for name, p in processors.items() if p == "CPU"})
         return path
 
     def test_concat_of_differing_scales(self):

@@ -124,8 +124,7 @@ private:
     }
 
     Origin origin(const std::string& name) {
-        const auto found = origins_.find(name);
-        if (found != origins_.end())
+        if (const auto found = origins_.find(name); found != origins_.end())
             return found->second;
         const Constant* known = constant(name);
         return known ? origins_[name] = {false, greatest(*known)} : Origin{};
@@ -147,7 +146,8 @@ private:
                 all.greatest_constant = std::max(all.greatest_constant, one.greatest_constant);
             }
             for (const std::string& output : node(number).output())
-                origins_[output] = all;
+                if (!constant(output)) // of a Constant node, or folded: it has a value
+                    origins_[output] = all;
         }
     }
 
