@@ -305,6 +305,80 @@ TEST(Model, RefusesWhatIsNoModelFile) {
     EXPECT_NE(refusal(bytes).find("root table is damaged"), std::string::npos) << refusal(bytes);
 }
 
+/// The offset of the vector, string or table that a field of the file's root table refers to.
+std::size_t place_of(const std::vector<std::byte>& bytes, flatbuffers::voffset_t field) {
+    const auto* start = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(start);
+    return static_cast<std::size_t>(root->GetPointer<const std::uint8_t*>(field) - start);
+}
+
+TEST(Model, SaysWhichFieldOfTheRootLeavesTheFile) {
+    using Model = fbs::Model;
+    const std::pair<flatbuffers::voffset_t, const char*> fields[] = {
+        {Model::VT_NAME, "name"},         {Model::VT_TENSORS, "tensors"},
+        {Model::VT_SEGMENTS, "segments"}, {Model::VT_INPUTS, "inputs"},
+        {Model::VT_OUTPUTS, "outputs"},   {Model::VT_PROGRAM, "program"},
+        {Model::VT_WEIGHTS, "weights"}};
+    const std::vector<std::byte> whole = build(copy_and_softmax());
+    for (const auto& [field, name] : fields) {
+        std::vector<std::byte> bytes = whole;
+        std::memset(bytes.data() + place_of(whole, field), 0x7f, sizeof(std::uint32_t)); // its size
+        EXPECT_EQ(placed_reason(refusal(bytes), bytes.size()),
+                  std::string(name) + " is damaged (an offset or a size leaves the file, or a "
+                                      "required field is missing); compile the model again")
+            << refusal(bytes);
+    }
+}
+
+std::vector<std::byte> pack_of(const std::vector<ModelSpec>& specs) {
+    fbs::ModelPackT pack;
+    for (const ModelSpec& spec : specs) {
+        const std::vector<std::byte> bytes = build(spec);
+        pack.models.emplace_back(fbs::GetModel(bytes.data())->UnPack());
+    }
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(fbs::ModelPack::Pack(builder, &pack), "OVP1");
+    const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    return {bytes.begin(), bytes.end()};
+}
+
+std::string refusal_of_pack(const std::vector<std::byte>& bytes) {
+    try {
+        for (const auto& model : Model::all_from_bytes(bytes, "file.ovm"))
+            read_everything(*model);
+        return "";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EINVAL) << error.what();
+        return error.what();
+    }
+}
+
+TEST(Model, AllModelsOfAPackAreLoaded) {
+    ModelSpec other = copy_and_softmax(2, 3, 4);
+    other.name = "other";
+    const auto models = Model::all_from_bytes(pack_of({copy_and_softmax(), other}));
+    ASSERT_EQ(models.size(), 2u);
+    EXPECT_EQ(models[0]->name(), "test");
+    EXPECT_EQ(models[1]->name(), "other");
+    EXPECT_EQ(models[1]->input(0).elements(), 24u);
+    EXPECT_EQ(refusal_of_pack(pack_of({})).find("file.ovm: offset "), 0u);
+}
+
+TEST(Model, RefusesAPackThatIsCutOff) {
+    const std::vector<std::byte> whole = pack_of({copy_and_softmax()});
+    std::uint32_t root = 0;
+    std::memcpy(&root, whole.data(), sizeof(root));
+    const std::string reason = ": the pack is damaged (an offset or a size leaves the file, or a "
+                               "required field is missing); make it again";
+    for (std::size_t size = 8; size < whole.size() - 64; size++) {
+        const std::vector<std::byte> part(whole.begin(),
+                                          whole.begin() + static_cast<std::ptrdiff_t>(size));
+        // Where the root table is, or would be.
+        const std::string place = std::to_string(root < size ? root : 0);
+        EXPECT_EQ(refusal_of_pack(part), "file.ovm: offset " + place + reason) << size << " bytes";
+    }
+}
+
 TEST(Model, RefusesEveryTruncation) {
     const std::vector<std::byte> whole = build(copy_and_softmax());
     for (std::size_t size = 0; size < whole.size(); size++) {

@@ -218,6 +218,21 @@ TEST_P(Timeline, ADeadlineCancelsAtItsInstant) {
     EXPECT_EQ(jobs[1].status, 0);
 }
 
+TEST_P(Timeline, ADeadlineThatHasComeIsBeforeACancelAtTheSameInstant) {
+    auto queue = queue_with_limit(0);
+    submit(*queue, 1, {100});
+    const Program late = delays(*device, {100});
+    Job job = late.job(2, 0, 1);
+    job.deadline_ns = static_cast<std::int64_t>(origin + 40 * us);
+    queue->submit({&job, 1});
+    at(40);
+    queue->cancel(2);
+    at(1000);
+    const Completion completion = ended(*queue, 2)[2];
+    EXPECT_EQ(completion.status, -ETIME);
+    EXPECT_EQ(completion.end_ns, 40u);
+}
+
 TEST_P(Timeline, ADeadlineLetsTheRunningFcEnd) {
     auto queue = queue_with_limit(0);
     const Program slow = delays(*device, {100, 100});
