@@ -104,14 +104,62 @@ TEST(Model, IsLoadedFromAFile) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(model->program().data()) % 64, 0u);
     std::remove(path.c_str());
     read_everything(*model);
+}
+
+/// What the system says of the file, and what the library does.
+std::string refusal_of_file(const std::string& path, int code) {
     try {
         Model::load(path);
-        FAIL() << "loaded a file that is gone";
+        return "loaded";
     } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ENOENT);
+        EXPECT_EQ(error.code(), code) << error.what();
+        return std::string(error.what()).substr(path.size());
     }
-    EXPECT_THROW(Model::load("/dev/zero"), Error);
-    EXPECT_THROW(Model::load(testing::TempDir()), Error);
+}
+
+TEST(Model, IsNotLoadedFromWhatCannotBeMapped) {
+    const std::string path = testing::TempDir() + "/overtake_test_no_model.ovm";
+    EXPECT_EQ(refusal_of_file(path, ENOENT),
+              ": cannot open: No such file or directory; name a compiled model (.ovm)");
+    std::ofstream(path).close();
+    EXPECT_EQ(refusal_of_file(path, EINVAL),
+              ": offset 0: the file is empty; compile the model again");
+    std::remove(path.c_str());
+    EXPECT_EQ(refusal_of_file(testing::TempDir(), EISDIR),
+              ": is a directory; name a compiled model (.ovm)");
+    EXPECT_EQ(refusal_of_file("/dev/zero", EINVAL),
+              ": not a regular file; name a compiled model (.ovm)");
+    const std::string unmappable = "/sys/kernel/uevent_seqnum"; // where there is a /sys
+    if (std::ifstream(unmappable)) {
+        EXPECT_EQ(refusal_of_file(unmappable, ENODEV), ": cannot map: No such device");
+    }
+}
+
+TEST(Model, TypesHaveNames) {
+    EXPECT_STREQ(name_of(DataType::float32), "float32");
+    EXPECT_STREQ(name_of(DataType::int8), "int8");
+    EXPECT_STREQ(name_of(DataType::int64), "int64");
+    EXPECT_STREQ(name_of(DataType::uint8), "uint8");
+    EXPECT_STREQ(name_of(DataType::nv12), "nv12");
+    EXPECT_STREQ(name_of(static_cast<DataType>(99)), "?");
+}
+
+TEST(Model, NeedsNoMoreMemoryThanAClientHas) {
+    const auto needing = [](std::uint64_t bytes) {
+        ModelSpec spec = copy_and_softmax();
+        const std::uint64_t there =
+            spec.tensors[0].bytes + spec.tensors[1].bytes + spec.tensors[2].bytes +
+            spec.program.size() * sizeof(overtake_insn) + spec.weights.size();
+        TensorSpec large = device_tensor("large", 1, 1, 8, 1, 0);
+        large.bytes = OVERTAKE_MAX_BUFFER_BYTES;
+        spec.tensors.insert(spec.tensors.end(), 3, large);
+        large.bytes = bytes - there - 3 * large.bytes;
+        spec.tensors.push_back(large);
+        spec.weights.clear();
+        return refusal(build(spec));
+    };
+    EXPECT_EQ(needing(OVERTAKE_MAX_CLIENT_BYTES), "");
+    EXPECT_NE(needing(OVERTAKE_MAX_CLIENT_BYTES + 1), "");
 }
 
 struct SpoiltField {
@@ -122,6 +170,10 @@ struct SpoiltField {
 const SpoiltField spoilt_fields[] = {
     {"version: 2.0, but this library reads 1.x; compile the model again",
      [](ModelSpec& m) { m.version = 2u << 16; }},
+    {"version: 2.3, but this library reads 1.x; compile the model again",
+     [](ModelSpec& m) { m.version = 2u << 16 | 3; }},
+    {"isa_version: 9.3, but this library knows 1.x",
+     [](ModelSpec& m) { m.isa_version = 9u << 16 | 3; }},
     {"isa_version: 0.0, but this library knows 1.x", [](ModelSpec& m) { m.isa_version = 0; }},
     {"program: 511 bytes are no whole number of instructions of 256 bytes",
      [](ModelSpec& m) { m.program_bytes_cut = 1; }},
