@@ -66,6 +66,7 @@ const Row rows[] = {
     {"a position leaves", {Type::interpolate, {0, 1, -1, 0}, {1, 1}, {{4}}, {2}}},
     {"positions and weights", {Type::interpolate, {0, 1, 0, 0}, {1}, {{4}}, {2}}},
     {"positions and weights", {Type::interpolate, {0, 1, 0}, {1, 1}, {{4}}, {2}}},
+    {"positions and weights", {Type::interpolate, {0, 1}, {}, {{4}}, {2}}},
     {"positions and weights", {Type::interpolate, {0, 0, 0, 0}, {1, 1}, {{4}}, {2}}},
     {"positions and weights", {Type::interpolate, {0, most, 0, 0}, {1, 1}, {{4}}, {2}}},
     {"do not fit", {Type::interpolate, {0, 1, 0, 0}, {1, 1}, {{4, 2}}, {2, 3}}},
