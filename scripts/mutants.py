@@ -40,7 +40,9 @@ LOG = WORK / "log"
 SURVIVORS = WORK / "survivors.json"
 EQUIVALENT = ROOT / "tests/mutants/equivalent"
 
-KILLED, SURVIVED, EQUAL, UNCOMPILED = "killed", "survived", "equivalent", "does not compile"
+KILLED, TOO_SLOW, SURVIVED, EQUAL, UNCOMPILED = (
+    "killed", "killed: too slow", "survived", "equivalent", "does not compile")
+KILLS = (KILLED, TOO_SLOW)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,10 +273,14 @@ class Bench:
             log(f"  {self.seconds[stage]:5.1f} s  {stage.tests}")
 
     def notices(self, stage):
+        """Which of KILLS the stage's tests come to, or None if they pass."""
         if not run(ninja(self.jobs, stage.targets), 600):
-            return True  # a program that does not even list its tests
+            return KILLED  # a program that does not even list its tests
         limit = max(SHORTEST_LIMIT_S, SLOWER * self.seconds[stage])
-        return not run(ctest(self.jobs, stage.tests, limit), limit, memory=not stage.sanitized)
+        if run(ctest(self.jobs, stage.tests, limit), limit, memory=not stage.sanitized):
+            return None
+        failed = re.search(rb"\*\*\*(?!Timeout)", LOG.read_bytes())
+        return KILLED if failed else TOO_SLOW
 
     def outcome(self, mutant, source, stages):
         objects = self.objects.of_file[mutant.path]
@@ -284,7 +290,11 @@ class Bench:
                 return UNCOMPILED
             if not planted.changes_code(plain):
                 return EQUAL
-            return KILLED if any(self.notices(stage) for stage in stages) else SURVIVED
+            for stage in stages:
+                kill = self.notices(stage)
+                if kill:
+                    return kill
+            return SURVIVED
 
 
 class Folder:
@@ -306,7 +316,11 @@ class Folder:
 
     @property
     def counted(self):
-        return self.counts[KILLED] + self.counts[SURVIVED]
+        return self.killed + self.counts[SURVIVED]
+
+    @property
+    def killed(self):
+        return sum(self.counts[kill] for kill in KILLS)
 
     def draw(self):
         """The next fault that is not known to be equivalent, or None."""
@@ -387,7 +401,7 @@ def report(folders):
 
 
 def print_row(name, folders):
-    killed = sum(folder.counts[KILLED] for folder in folders)
+    killed = sum(folder.killed for folder in folders)
     counted = sum(folder.counted for folder in folders)
     print(f"{name:26}{counted:7}{killed:8}{rate(killed, counted):>9}"
           f"{sum(folder.listed for folder in folders):22}"

@@ -246,6 +246,31 @@ static void a_full_event_queue_holds_up_choices(void **state)
 	free(mock);
 }
 
+/* The end of y leaves room for 2 events, so that a starts only once they have been taken. */
+static void a_choice_that_an_end_leaves_no_room_for_is_made_later(void **state)
+{
+	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock_job *jobs[13];
+	u32 index;
+
+	(void)state;
+	jobs[12] = submitted(mock, 'y', 1, 0, 1, 100, 0);
+	drain(mock, 0);
+	execute(mock, 1, 0);
+	for (index = 0; index < 12; index++)
+		jobs[index] = submitted(mock, (char)('a' + index), 1, 0, 1, 10, 50);
+	assert_int_equal(ovt_fw_advance(&mock->fw, 50), OVT_ADVANCE_DONE);
+	assert_int_equal(ovt_fw_advance(&mock->fw, 100), OVT_ADVANCE_EVENTS);
+	assert_int_equal(jobs[12]->fw.end_ns, 100);
+	assert_int_equal(jobs[0]->fw.started, 0);
+	take_events(mock);
+	assert_int_equal(ovt_fw_advance(&mock->fw, 100), OVT_ADVANCE_DONE);
+	assert_int_equal(jobs[0]->fw.start_ns, 100);
+	run_until(mock, 1000);
+	free_jobs(jobs, 13);
+	free(mock);
+}
+
 static void a_full_event_queue_holds_up_ends(void **state)
 {
 	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 16);
@@ -550,6 +575,7 @@ int main(void)
 		cmocka_unit_test(functional_fcs_end_when_reported_and_never_in_the_past),
 		cmocka_unit_test(a_full_event_queue_holds_up_commands),
 		cmocka_unit_test(a_full_event_queue_holds_up_choices),
+		cmocka_unit_test(a_choice_that_an_end_leaves_no_room_for_is_made_later),
 		cmocka_unit_test(a_full_event_queue_holds_up_ends),
 		cmocka_unit_test(a_full_event_queue_holds_up_the_rest_of_a_kill),
 		cmocka_unit_test(resetting_an_idle_core_is_counted_and_changes_nothing_else),

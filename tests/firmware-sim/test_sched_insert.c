@@ -257,6 +257,33 @@ static void a_gap_counts_for_tasks_that_fit_into_it(void **state)
 	}
 }
 
+/*
+ * Of two running gaps one has come down to the floor of 50 when v and w arrive, which fit in below
+ * that, whichever of the gaps opened first.  The other is still above it.
+ */
+static void each_gap_comes_down_to_its_floor_at_its_own_time(void **state)
+{
+	static const char *const gaps[] = { "b100 c300 b100", "b100 c100 b100" };
+	u32 first;
+
+	(void)state;
+	for (first = 0; first < 2; first++) {
+		struct host *host = host_new(&(struct host_options){ .slots = 2,
+								     .insert_max_time = 50 });
+		struct host_task *a = host_arrive(host, 'a', gaps[first], 0, 1, 0);
+		struct host_task *b = host_arrive(host, 'b', gaps[1 - first], 0, 1, 0);
+
+		host_goes(host, 0, "a0>1 b0>1");
+		host_segment_ends(host, a);
+		host_segment_ends(host, b);
+		host_goes(host, 100, "a1! b1!");
+		host_arrive(host, 'v', "b40", 0, 1, 190);
+		host_arrive(host, 'w', "b40", 0, 1, 190);
+		host_goes(host, 190, "v0>1 w0>1");
+		host_free(host);
+	}
+}
+
 static void an_inserted_task_for_any_core_goes_into_the_gap(void **state)
 {
 	struct host *host = host_new(&(struct host_options){ .cores = 2,
@@ -436,6 +463,7 @@ int main(void)
 		cmocka_unit_test(gaps_are_cpu_segments_between_bpu_segments),
 		cmocka_unit_test(every_holder_in_the_way_counts),
 		cmocka_unit_test(a_gap_counts_for_tasks_that_fit_into_it),
+		cmocka_unit_test(each_gap_comes_down_to_its_floor_at_its_own_time),
 		cmocka_unit_test(an_inserted_task_for_any_core_goes_into_the_gap),
 		cmocka_unit_test(priority_255_in_a_gap_keeps_nothing),
 		cmocka_unit_test(fifo_goes_by_arrival_and_inserts_nobody),

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu/operation.hpp"
+#include "cpu_run.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake::cpu {
@@ -65,6 +66,7 @@ const Row rows[] = {
     {"a position leaves", {Type::interpolate, {0, 1, -1, 0}, {1, 1}, {{4}}, {2}}},
     {"positions and weights", {Type::interpolate, {0, 1, 0, 0}, {1}, {{4}}, {2}}},
     {"positions and weights", {Type::interpolate, {0, 1, 0}, {1, 1}, {{4}}, {2}}},
+    {"positions and weights", {Type::interpolate, {0, 1}, {}, {{4}}, {2}}},
     {"positions and weights", {Type::interpolate, {0, 0, 0, 0}, {1, 1}, {{4}}, {2}}},
     {"positions and weights", {Type::interpolate, {0, most, 0, 0}, {1, 1}, {{4}}, {2}}},
     {"do not fit", {Type::interpolate, {0, 1, 0, 0}, {1, 1}, {{4, 2}}, {2, 3}}},
@@ -107,6 +109,111 @@ const Row rows[] = {
     {"do not fit", {Type::pool, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
     {"do not fit", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 3, 4}}},
     {"do not fit", {Type::pool, std::vector<std::int64_t>(36, 1), {}, {Shape(9, 1)}, Shape(9, 1)}},
+    // How many inputs, numbers and axes each needs.
+    {"one input and one number", {Type::unary, {0}, {}, {{4}, {4}}, {4}}},
+    {"two inputs and one number", {Type::binary, {0}, {}, {{4}}, {4}}},
+    {"two inputs and one number", {Type::binary, {0, 0}, {}, {{4}, {4}}, {4}}},
+    {"no such function", {Type::binary, {-1}, {}, {{4}, {4}}, {4}}},
+    {"no such function",
+     {Type::binary, {static_cast<std::int64_t>(Binary::count)}, {}, {{4}, {4}}, {4}}},
+    {"needs one input", {Type::dequantize, {}, {}, {{4}, {4}}, {4}}},
+    {"a step for each axis", {Type::view, {0, 1}, {}, {{4}, {4}}, {4}}},
+    {"two inputs", {Type::gather, {0}, {}, {{4}}, {4}}},
+    {"axis lies outside", {Type::gather, {-1}, {}, {{4, 5}, {4}}, {4, 4}}},
+    {"two inputs", {Type::gather_elements, {0}, {}, {{4}}, {4}}},
+    {"axis lies outside", {Type::gather_elements, {1}, {}, {{4}, {4}}, {4}}},
+    {"needs inputs", {Type::concat, {0}, {}, {}, {4}}},
+    {"do not fit", {Type::concat, {0}, {}, {{4, 5}, {4}}, {8, 5}}},
+    {"a number for each axis", {Type::pad, {0, 0}, {}, {{4}, {4}}, {4}}},
+    {"a number for each axis", {Type::pad, {0, 0, 0}, {}, {{4}}, {4, 1}}},
+    {"no such mode", {Type::pad, {-1, 1}, {}, {{4}}, {6}}},
+    {"needs one input", {Type::interpolate, {0, 1, 3, 0}, {1, 1}, {{4}, {4}}, {2}}},
+    {"needs one input", {Type::interpolate, {0}, {}, {{4}}, {2}}},
+    {"needs one input", {Type::interpolate, {0, 1, 3, 0}, {1, 1}, {{4, 1}}, {2}}},
+    {"one input and an axis", {Type::softmax, {0}, {}, {{4}, {4}}, {4}}},
+    {"one input and an axis", {Type::softmax, {0, 0}, {}, {{4}}, {4}}},
+    {"one to three inputs", {Type::normalize, {0}, {0}, {}, {4}}},
+    {"one to three inputs", {Type::normalize, {0}, {0}, {{4}, {4}, {4}, {4}}, {4}}},
+    {"one to three inputs", {Type::normalize, {0, 0}, {0}, {{4}}, {4}}},
+    {"differ in shape", {Type::normalize, {0}, {0}, {{4}}, {2, 2}}},
+    {"axis lies outside", {Type::normalize, {-1}, {0}, {{4}}, {4}}},
+    {"scale or bias", {Type::normalize, {1}, {0}, {{4, 5}, {5}, {4}}, {4, 5}}},
+    {"needs one input", {Type::reduce, {0, 0}, {}, {{4}, {4}}, {1}}},
+    {"needs one input", {Type::reduce, {}, {}, {{4}}, {1}}},
+    {"no such function", {Type::reduce, {-1}, {}, {{4}}, {4}}},
+    {"no such function",
+     {Type::reduce, {static_cast<std::int64_t>(Reduction::count)}, {}, {{4}}, {4}}},
+    {"axes lie outside", {Type::reduce, {0, -1}, {}, {{4}}, {1}}},
+    {"axes lie outside", {Type::reduce, {0, 1, 0}, {}, {{4, 5}}, {1}}},
+    {"needs one axis", {Type::reduce, {10}, {}, {{4}}, {4}}},
+    {"three numbers", {Type::top_k, {0, 1}, {}, {{4}}, {2}}},
+    {"three numbers", {Type::top_k, {0, 1, 0}, {}, {{4}, {4}}, {2}}},
+    {"three numbers", {Type::top_k, {0, 1, 0}, {}, {{4}}, {2, 1}}},
+    {"axis lies outside", {Type::top_k, {-1, 1, 0}, {}, {{4}}, {2}}},
+    {"two reals", {Type::non_max_suppression, {0}, {0, 0}, {{1, 6, 4}, {1, 2, 6}}, {8, 3}}},
+    {"two reals", {Type::non_max_suppression, {0, 1}, {0, 0}, {{1, 6, 4}}, {8, 3}}},
+    {"do not fit", {Type::non_max_suppression, {0, 1}, {0, 0}, {{6, 4}, {1, 2, 6}}, {8, 3}}},
+    {"do not fit", {Type::non_max_suppression, {0, 1}, {0, 0}, {{1, 6, 4}, {1, 6}}, {8, 3}}},
+    {"do not fit", {Type::non_max_suppression, {0, 1}, {0, 0}, {{2, 6, 4}, {1, 2, 6}}, {8, 3}}},
+    {"rows of three",
+     {Type::non_max_suppression, {0, 1}, {0, 0}, {{1, 6, 4}, {1, 2, 6}}, {8, 3, 1}}},
+    {"two inputs", {Type::matrix_product, {}, {}, {{3, 4}}, {3, 2}}},
+    {"needs matrices", {Type::matrix_product, {}, {}, {{1, 4}, {4}}, {1, 1}}},
+    {"needs matrices", {Type::matrix_product, {}, {}, {{1, 4}, {4, 2}}, {2}}},
+    {"do not fit", {Type::matrix_product, {}, {}, {{3, 4}, {4, 2}}, {4, 2}}},
+    {"do not fit", {Type::matrix_product, {}, {}, {{3, 4}, {4, 2}}, {3, 3}}},
+    {"two or three inputs", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}}, {1, 6, 3}}},
+    {"two or three inputs",
+     {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}, {6}, {6}}, {1, 6, 3}}},
+    {"do not fit", {Type::convolution, {0, 2}, {}, {{1, 4}, {6, 2}}, {1, 6}}},
+    {"do not fit", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2}}, {1, 6, 3}}},
+    {"do not fit", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6}}},
+    {"one input", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}, {1}}, {1, 4, 4}}},
+    {"do not fit", {Type::pool, {0}, {}, {{1, 4}}, {1, 4}}},
+    {"do not fit", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4}}},
+    {"do not fit", {Type::pool, {0, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {2, 4, 4}}},
+    {"no such pool", {Type::pool, {-1, 2, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    // What just fits, and what just does not.
+    {"", {Type::view, {0, 1ll << 31}, {}, {{4}}, {1}}},
+    {"", {Type::view, {0, -(1ll << 31)}, {}, {{4}}, {1}}},
+    {"steps out", {Type::view, {0, (1ll << 31) + 1}, {}, {{4}}, {1}}},
+    {"steps out", {Type::view, {0, -(1ll << 31) - 1}, {}, {{4}}, {1}}},
+    {"", {Type::gather_elements, {0}, {}, {{4, 5}, {9, 5}}, {9, 5}}},
+    {"do not fit", {Type::gather_elements, {0}, {}, {{4, 5}, {4, 6}}, {4, 6}}},
+    {"", {Type::pad, {0, 1ll << 32}, {}, {{4}}, {6}}},
+    {"", {Type::pad, {0, -(1ll << 32)}, {}, {{4}}, {6}}},
+    {"out of range", {Type::pad, {0, (1ll << 32) + 1}, {}, {{4}}, {6}}},
+    {"out of range", {Type::pad, {0, -(1ll << 32) - 1}, {}, {{4}}, {6}}},
+    {"", {Type::pad, {2, 3}, {}, {{4}}, {10}}},
+    {"reflects more", {Type::pad, {2, 3}, {}, {{4}}, {11}}},
+    {"", {Type::interpolate, std::vector<std::int64_t>{0, 1, 3}, {1}, {{4}}, {1}}},
+    {"do not fit", {Type::top_k, {0, 1, 0}, {}, {{4, 5}}, {4, 4}}},
+    {"", {Type::top_k, {0, 1, 0}, {}, {{4, 5}}, {4, 5}}},
+    {"channels", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {2, 6, 3}}},
+    {"channels", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {5, 2, 3}}, {1, 5, 3}}},
+    {"channels", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 5, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"channels", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 4, 3}}, {1, 6, 3}}},
+    {"channels", {Type::convolution, {0, 2, 1, 1, 0}, {}, {{1, 4, 5}, {4, 2, 3}}, {1, 6, 3}}},
+    {"", {Type::convolution, {1, 2, 1, 1, 0}, {}, {{1, 4, 5}, {4, 3, 3}, {6}}, {1, 6, 7}}},
+    {"no such", {Type::convolution, {2, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"no such", {Type::convolution, {-1, 2, 1, 1, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"out of range", {Type::convolution, {0, 2, 1, 0, 0}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"",
+     {Type::convolution,
+      {0, 2, 1 << 20, 1 << 20, -(1 << 20)},
+      {},
+      {{1, 4, 5}, {6, 2, 3}},
+      {1, 6, 3}}},
+    {"out of range",
+     {Type::convolution, {0, 2, 1, 1, -(1 << 20) - 1}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"out of range",
+     {Type::convolution, {0, 2, 1, 1, (1 << 20) + 1}, {}, {{1, 4, 5}, {6, 2, 3}}, {1, 6, 3}}},
+    {"",
+     {Type::pool, {3, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"out of range", {Type::pool, {0, 2, 1, 1, 0, (1 << 20) + 1}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"out of range", {Type::pool, {0, 2, 1, 0, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"out of range", {Type::pool, {0, 0, 1, 1, 0, 0}, {}, {{1, 4, 5}}, {1, 4, 4}}},
+    {"", {Type::pool, std::vector<std::int64_t>(31, 1), {}, {Shape(8, 1)}, Shape(8, 1)}},
     {"no operator", {static_cast<Type>(99), {}, {}, {{4}}, {4}}},
 };
 
@@ -119,11 +226,19 @@ TEST(CpuOperations, AreRefusedForAReasonOrSound) {
     }
 }
 
-std::vector<float> run(const Operation& operation, const std::vector<std::vector<float>>& inputs) {
-    EXPECT_EQ(check(operation), "");
-    std::vector<float> out(elements(operation.output));
-    make_kernel(operation)(Inputs(inputs.begin(), inputs.end()), out);
-    return out;
+TEST(CpuOperations, MixAtMost65536PositionsIntoOne) {
+    for (const std::int64_t taps : {65536, 65537}) {
+        Operation operation{
+            Type::interpolate, {0, taps}, std::vector<float>(taps, 1.0f), {{1}}, {1}};
+        operation.integers.resize(2 + taps);
+        EXPECT_EQ(check(operation).empty(), taps == 65536);
+    }
+}
+
+TEST(CpuOperations, HaveNames) {
+    EXPECT_STREQ(name_of(Type::softmax), "Softmax");
+    EXPECT_STREQ(name_of(Type::pool), "Pool");
+    EXPECT_EQ(name_of(static_cast<Type>(99)), nullptr);
 }
 
 // Of 2^120 taps all but the one element lie in the padding.

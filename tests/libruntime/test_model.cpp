@@ -104,14 +104,62 @@ TEST(Model, IsLoadedFromAFile) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(model->program().data()) % 64, 0u);
     std::remove(path.c_str());
     read_everything(*model);
+}
+
+/// What the system says of the file, and what the library does.
+std::string refusal_of_file(const std::string& path, int code) {
     try {
         Model::load(path);
-        FAIL() << "loaded a file that is gone";
+        return "loaded";
     } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ENOENT);
+        EXPECT_EQ(error.code(), code) << error.what();
+        return std::string(error.what()).substr(path.size());
     }
-    EXPECT_THROW(Model::load("/dev/zero"), Error);
-    EXPECT_THROW(Model::load(testing::TempDir()), Error);
+}
+
+TEST(Model, IsNotLoadedFromWhatCannotBeMapped) {
+    const std::string path = testing::TempDir() + "/overtake_test_no_model.ovm";
+    EXPECT_EQ(refusal_of_file(path, ENOENT),
+              ": cannot open: No such file or directory; name a compiled model (.ovm)");
+    std::ofstream(path).close();
+    EXPECT_EQ(refusal_of_file(path, EINVAL),
+              ": offset 0: the file is empty; compile the model again");
+    std::remove(path.c_str());
+    EXPECT_EQ(refusal_of_file(testing::TempDir(), EISDIR),
+              ": is a directory; name a compiled model (.ovm)");
+    EXPECT_EQ(refusal_of_file("/dev/zero", EINVAL),
+              ": not a regular file; name a compiled model (.ovm)");
+    const std::string unmappable = "/sys/kernel/uevent_seqnum"; // where there is a /sys
+    if (std::ifstream(unmappable)) {
+        EXPECT_EQ(refusal_of_file(unmappable, ENODEV), ": cannot map: No such device");
+    }
+}
+
+TEST(Model, TypesHaveNames) {
+    EXPECT_STREQ(name_of(DataType::float32), "float32");
+    EXPECT_STREQ(name_of(DataType::int8), "int8");
+    EXPECT_STREQ(name_of(DataType::int64), "int64");
+    EXPECT_STREQ(name_of(DataType::uint8), "uint8");
+    EXPECT_STREQ(name_of(DataType::nv12), "nv12");
+    EXPECT_STREQ(name_of(static_cast<DataType>(99)), "?");
+}
+
+TEST(Model, NeedsNoMoreMemoryThanAClientHas) {
+    const auto needing = [](std::uint64_t bytes) {
+        ModelSpec spec = copy_and_softmax();
+        const std::uint64_t there =
+            spec.tensors[0].bytes + spec.tensors[1].bytes + spec.tensors[2].bytes +
+            spec.program.size() * sizeof(overtake_insn) + spec.weights.size();
+        TensorSpec large = device_tensor("large", 1, 1, 8, 1, 0);
+        large.bytes = OVERTAKE_MAX_BUFFER_BYTES;
+        spec.tensors.insert(spec.tensors.end(), 3, large);
+        large.bytes = bytes - there - 3 * large.bytes;
+        spec.tensors.push_back(large);
+        spec.weights.clear();
+        return refusal(build(spec));
+    };
+    EXPECT_EQ(needing(OVERTAKE_MAX_CLIENT_BYTES), "");
+    EXPECT_NE(needing(OVERTAKE_MAX_CLIENT_BYTES + 1), "");
 }
 
 struct SpoiltField {
@@ -122,6 +170,10 @@ struct SpoiltField {
 const SpoiltField spoilt_fields[] = {
     {"version: 2.0, but this library reads 1.x; compile the model again",
      [](ModelSpec& m) { m.version = 2u << 16; }},
+    {"version: 2.3, but this library reads 1.x; compile the model again",
+     [](ModelSpec& m) { m.version = 2u << 16 | 3; }},
+    {"isa_version: 9.3, but this library knows 1.x",
+     [](ModelSpec& m) { m.isa_version = 9u << 16 | 3; }},
     {"isa_version: 0.0, but this library knows 1.x", [](ModelSpec& m) { m.isa_version = 0; }},
     {"program: 511 bytes are no whole number of instructions of 256 bytes",
      [](ModelSpec& m) { m.program_bytes_cut = 1; }},
@@ -311,6 +363,80 @@ TEST(Model, RefusesWhatIsNoModelFile) {
     bytes[0] = std::byte{0xff};
     bytes[3] = std::byte{0xff};
     EXPECT_NE(refusal(bytes).find("root table is damaged"), std::string::npos) << refusal(bytes);
+}
+
+/// The offset of the vector, string or table that a field of the file's root table refers to.
+std::size_t place_of(const std::vector<std::byte>& bytes, flatbuffers::voffset_t field) {
+    const auto* start = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(start);
+    return static_cast<std::size_t>(root->GetPointer<const std::uint8_t*>(field) - start);
+}
+
+TEST(Model, SaysWhichFieldOfTheRootLeavesTheFile) {
+    using Model = fbs::Model;
+    const std::pair<flatbuffers::voffset_t, const char*> fields[] = {
+        {Model::VT_NAME, "name"},         {Model::VT_TENSORS, "tensors"},
+        {Model::VT_SEGMENTS, "segments"}, {Model::VT_INPUTS, "inputs"},
+        {Model::VT_OUTPUTS, "outputs"},   {Model::VT_PROGRAM, "program"},
+        {Model::VT_WEIGHTS, "weights"}};
+    const std::vector<std::byte> whole = build(copy_and_softmax());
+    for (const auto& [field, name] : fields) {
+        std::vector<std::byte> bytes = whole;
+        std::memset(bytes.data() + place_of(whole, field), 0x7f, sizeof(std::uint32_t)); // its size
+        EXPECT_EQ(placed_reason(refusal(bytes), bytes.size()),
+                  std::string(name) + " is damaged (an offset or a size leaves the file, or a "
+                                      "required field is missing); compile the model again")
+            << refusal(bytes);
+    }
+}
+
+std::vector<std::byte> pack_of(const std::vector<ModelSpec>& specs) {
+    fbs::ModelPackT pack;
+    for (const ModelSpec& spec : specs) {
+        const std::vector<std::byte> bytes = build(spec);
+        pack.models.emplace_back(fbs::GetModel(bytes.data())->UnPack());
+    }
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(fbs::ModelPack::Pack(builder, &pack), "OVP1");
+    const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    return {bytes.begin(), bytes.end()};
+}
+
+std::string refusal_of_pack(const std::vector<std::byte>& bytes) {
+    try {
+        for (const auto& model : Model::all_from_bytes(bytes, "file.ovm"))
+            read_everything(*model);
+        return "";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EINVAL) << error.what();
+        return error.what();
+    }
+}
+
+TEST(Model, AllModelsOfAPackAreLoaded) {
+    ModelSpec other = copy_and_softmax(2, 3, 4);
+    other.name = "other";
+    const auto models = Model::all_from_bytes(pack_of({copy_and_softmax(), other}));
+    ASSERT_EQ(models.size(), 2u);
+    EXPECT_EQ(models[0]->name(), "test");
+    EXPECT_EQ(models[1]->name(), "other");
+    EXPECT_EQ(models[1]->input(0).elements(), 24u);
+    EXPECT_EQ(refusal_of_pack(pack_of({})).find("file.ovm: offset "), 0u);
+}
+
+TEST(Model, RefusesAPackThatIsCutOff) {
+    const std::vector<std::byte> whole = pack_of({copy_and_softmax()});
+    std::uint32_t root = 0;
+    std::memcpy(&root, whole.data(), sizeof(root));
+    const std::string reason = ": the pack is damaged (an offset or a size leaves the file, or a "
+                               "required field is missing); make it again";
+    for (std::size_t size = 8; size < whole.size() - 64; size++) {
+        const std::vector<std::byte> part(whole.begin(),
+                                          whole.begin() + static_cast<std::ptrdiff_t>(size));
+        // Where the root table is, or would be.
+        const std::string place = std::to_string(root < size ? root : 0);
+        EXPECT_EQ(refusal_of_pack(part), "file.ovm: offset " + place + reason) << size << " bytes";
+    }
 }
 
 TEST(Model, RefusesEveryTruncation) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "overtake/device.hpp"
+#include "overtake_isa.h"
 
 namespace overtake::test {
 namespace {
@@ -50,6 +51,39 @@ TEST(OpenDevice, AnEmbeddedDeviceSaysWhatBoundsItsJobs) {
     const drm_overtake_device_info info = as_it_comes->info();
     EXPECT_EQ(info.watchdog_cycles, std::uint64_t{info.clock_khz} * 1000);
     EXPECT_EQ(info.queue_timeout_ns, 10'000'000'000u);
+}
+
+TEST(OpenDevice, AnEmbeddedDeviceSaysItsProfileAndItsClock) {
+    EmbeddedOptions options;
+    options.cores = 5;
+    options.mode = OVERTAKE_MODE_BOTH;
+    options.manual_clock = true;
+    const auto device = open_embedded(options);
+    ASSERT_NE(device->manual_clock(), nullptr);
+    device->manual_clock()->advance_to(4'000'000'000);
+    const drm_overtake_device_info info = device->info();
+    EXPECT_EQ(info.isa_version, OVERTAKE_ISA_VERSION);
+    EXPECT_EQ(info.core_count, 5u);
+    EXPECT_EQ(info.mode, OVERTAKE_MODE_BOTH);
+    EXPECT_EQ(info.manual_clock, 1u);
+    EXPECT_EQ(info.clock_khz, 1'000'000u);
+    EXPECT_EQ(info.macs_per_cycle, 256u);
+    EXPECT_EQ(info.bytes_per_cycle, 32u);
+    EXPECT_EQ(info.insn_overhead_cycles, 200u);
+    EXPECT_EQ(info.fc_overhead_cycles, 1000u);
+    EXPECT_GT(info.ring_entries, 0u);
+    EXPECT_EQ(info.device_time_ns, 4'000'000'000u);
+    EXPECT_EQ(open_embedded()->info().manual_clock, 0u);
+}
+
+TEST(OpenDevice, AutoIsAnEmbeddedDeviceWhereThereIsNoNodeAndSaysSo) {
+    if (std::filesystem::exists("/dev/accel/accel0"))
+        return; // then it is that one
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(open_device("auto")->backend(), "embedded");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "overtake: no /dev/accel/accel0: using an embedded device, which is not shared with "
+              "other processes; load the driver to share one\n");
 }
 
 TEST(OpenDevice, RefusesOptionsThatMakeNoDevice) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Between a user's arrays and the device's tensors: which element goes to which byte.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -90,6 +91,27 @@ TEST(TensorLayoutOfABatch, ImagesLieOneBehindTheOther) {
     std::vector<float> returned(values.size());
     from_device(tensor, bytes, returned);
     EXPECT_EQ(returned, values);
+}
+
+TEST(TensorLayoutOfBytes, TheyAreBytesWhateverTheyStandFor) {
+    Tensor tensor = tensor_of(Order::rows);
+    const auto first_bytes = [&](DataType type) {
+        tensor.data_type = type;
+        std::vector<float> values(24);
+        const float chosen[] = {-200, -128, 0, 127.5f, 128, 255, 300};
+        std::ranges::copy(chosen, values.begin());
+        std::vector<std::byte> bytes(64);
+        to_device(tensor, values, bytes);
+        std::vector<int> first;
+        for (const std::size_t at : {0, 1, 2, 3, 8, 9, 10})
+            first.push_back(static_cast<std::uint8_t>(bytes[at]));
+        return first;
+    };
+    EXPECT_EQ(first_bytes(DataType::int8), (std::vector{128, 128, 0, 127, 127, 127, 127}));
+    // Kept as the int8 below it by 128.
+    EXPECT_EQ(first_bytes(DataType::uint8), (std::vector{128, 128, 128, 0, 0, 127, 127}));
+    // As cameras give them.
+    EXPECT_EQ(first_bytes(DataType::nv12), (std::vector{0, 0, 0, 128, 128, 255, 255}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, TensorLayout, testing::Values(Order::planes, Order::rows),

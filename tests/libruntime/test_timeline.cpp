@@ -218,6 +218,21 @@ TEST_P(Timeline, ADeadlineCancelsAtItsInstant) {
     EXPECT_EQ(jobs[1].status, 0);
 }
 
+TEST_P(Timeline, ADeadlineThatHasComeIsBeforeACancelAtTheSameInstant) {
+    auto queue = queue_with_limit(0);
+    submit(*queue, 1, {100});
+    const Program late = delays(*device, {100});
+    Job job = late.job(2, 0, 1);
+    job.deadline_ns = static_cast<std::int64_t>(origin + 40 * us);
+    queue->submit({&job, 1});
+    at(40);
+    queue->cancel(2);
+    at(1000);
+    const Completion completion = ended(*queue, 2)[2];
+    EXPECT_EQ(completion.status, -ETIME);
+    EXPECT_EQ(completion.end_ns, 40u);
+}
+
 TEST_P(Timeline, ADeadlineLetsTheRunningFcEnd) {
     auto queue = queue_with_limit(0);
     const Program slow = delays(*device, {100, 100});
@@ -294,6 +309,39 @@ TEST_P(Timeline, AsManyJobsAsAllowedAreInFlightAndNoMore) {
     for (const auto& [tag, job] : ends)
         EXPECT_EQ(job.end_ns, tag + 1);
     EXPECT_EQ(queue->in_flight(), 0u);
+}
+
+TEST(EmbeddedTimeline, CoresCountWhatTheyHaveRun) {
+    EmbeddedOptions options;
+    options.cores = 2;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.profile = "ideal";
+    options.manual_clock = true;
+    const auto device = open_embedded(options);
+    const std::uint64_t origin = device->manual_clock()->now_ns();
+    const auto queue = device->create_queue({.max_priority = 255, .core_limit = 1});
+    const Program normal = delays(*device, {100, 100, 100}), high = delays(*device, {50});
+    overtake_insn unknown{};
+    unknown.opcode = 4000;
+    const Program faulty(*device, {unknown});
+    queue->submit(std::vector<Job>{normal.job(1, 0, 2), faulty.job(2, 0, 1)});
+    device->manual_clock()->advance_to(origin + 10 * us);
+    queue->submit(std::vector<Job>{high.job(3, 255, 2)});
+    device->manual_clock()->advance_to(origin + 1000 * us);
+    EXPECT_EQ(reap_all(*queue, 3).size(), 3u);
+    const std::vector<drm_overtake_core_info> cores = device->cores();
+    ASSERT_EQ(cores.size(), 2u);
+    EXPECT_EQ(cores[0].core, 1u);
+    EXPECT_EQ(cores[0].faults, 1u);
+    EXPECT_EQ(cores[0].fcs_normal, 1u);
+    EXPECT_EQ(cores[0].fcs_high, 0u);
+    EXPECT_EQ(cores[1].core, 2u);
+    EXPECT_EQ(cores[1].core_limit, 1u);
+    EXPECT_EQ(cores[1].busy_ns, 350 * us);
+    EXPECT_EQ(cores[1].fcs_high, 1u);
+    EXPECT_EQ(cores[1].fcs_normal, 3u);
+    EXPECT_EQ(cores[1].preemptions, 1u);
+    EXPECT_EQ(cores[1].faults, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Conformance, Timeline, testing::ValuesIn(all_backends()), backend_name);

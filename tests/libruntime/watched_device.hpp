@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // An embedded device of which a test sees how many buffers and cancels it was asked for, and whose
-// queues may refuse a submission, or say each completion twice, as a broken device would.
+// queues may refuse a submission, say each completion twice or another one than there was, as a
+// broken device would.
 #pragma once
 
 #include <cerrno>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -19,10 +21,11 @@ namespace overtake::test {
 
 class WatchedDevice : public Device {
 public:
-    unsigned buffers = 0;       ///< that it was asked for
-    unsigned cancels = 0;       ///< of jobs
-    bool says_it_twice = false; ///< each completion
-    bool refuses_next = false;  ///< the next submission
+    unsigned buffers = 0;                     ///< that it was asked for
+    unsigned cancels = 0;                     ///< of jobs
+    bool says_it_twice = false;               ///< each completion
+    bool refuses_next = false;                ///< the next submission
+    std::function<void(Completion&)> changes; ///< each completion, if set
 
     std::string_view backend() const noexcept override { return device_->backend(); }
     drm_overtake_device_info info() const override { return device_->info(); }
@@ -48,7 +51,7 @@ private:
         }
         std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
             if (!device_.says_it_twice)
-                return queue_->reap(out, deadline_ns);
+                return changed(out, queue_->reap(out, deadline_ns));
             const std::size_t count = queue_->reap(out.first(out.size() / 2), deadline_ns);
             for (std::size_t i = 0; i < count; i++)
                 out[count + i] = out[i];
@@ -61,6 +64,13 @@ private:
         std::size_t in_flight() const noexcept override { return queue_->in_flight(); }
 
     private:
+        std::size_t changed(std::span<Completion> completions, std::size_t count) {
+            for (Completion& completion : completions.first(count))
+                if (device_.changes)
+                    device_.changes(completion);
+            return count;
+        }
+
         WatchedDevice& device_;
         std::unique_ptr<overtake::Queue> queue_;
     };

@@ -3,6 +3,7 @@
 // A model's program and weights in a device's memory.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "overtake/device.hpp"
@@ -21,5 +22,14 @@ struct Upload {
 /// The one upload of this pair that lives, or a new one.  Thread safe.
 std::shared_ptr<const Upload> upload_once(const std::shared_ptr<Device>& device,
                                           const std::shared_ptr<const Model>& model);
+
+/// How many upload_once() remembers.
+struct KnownUploads {
+    std::size_t uploads;
+    std::size_t weights;
+};
+
+/// Those that live, and those that have gone since the last upload_once().  Thread safe.
+KnownUploads known_uploads();
 
 } // namespace overtake
