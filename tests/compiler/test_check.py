@@ -71,6 +71,46 @@ class Check(unittest.TestCase):
         self.assertTrue(report["compiles"])
         self.assertEqual(rows["Relu"]["bpu"], 1)
 
+    def test_a_quantised_network_goes_where_compile_puts_it(self):
+        nodes = [
+            node("QuantizeLinear", ["x", "s", "z"], ["xq"], name="xq"),
+            node("DequantizeLinear", ["xq", "s", "z"], ["xd"], name="xd"),
+            node("DequantizeLinear", ["w", "s", "z"], ["wd"], name="wd"),
+            node("Conv", ["xd", "wd"], ["c"]),
+            node("QuantizeLinear", ["c", "s", "z"], ["cq"], name="cq"),
+            node("DequantizeLinear", ["cq", "s", "z"], ["cd"], name="cd"),
+            node("Sigmoid", ["cd"], ["g"]),
+            node("Mul", ["g", "cd"], ["y"]),
+        ]
+        constants = {"s": np.float32(0.02), "z": np.int8(0), "w": np.full((4, 3, 3, 3), 9, np.int8)}
+        proto = model(nodes, {"x": IMAGE}, {"y": (1, 4, 6, 6)}, constants)
+        save(proto, self.path)
+        report = self.path.with_suffix(".json")
+        result = overtake("compile", self.path, "-q", "--report", report)
+        self.assertIn("no scales for 2 nodes ('my_mul', 'my_sigmoid')", result.stderr)
+        compiled = {n["type"]: n["processor"] for n in json.loads(report.read_text())["nodes"]}
+        self.assertEqual(compiled, {"Conv": "BPU", "Sigmoid": "CPU", "Mul": "CPU"})
+        result = overtake("compile", self.path, "--check", "--json")
+        rows = {row["operator"]: row for row in json.loads(result.stdout)["operators"]}
+        self.assertEqual({t: "BPU" if r["bpu"] else "CPU" for t, r in rows.items()}, compiled)
+        self.assertIn("no scales", rows["Mul"]["reasons_for_cpu"][0]["reason"])
+
+    def test_a_mask_is_the_reason_for_the_cpu(self):
+        nodes = [node("Conv", ["x", "w"], ["c"]), node("Add", ["c", "m"], ["a"]), node("Softmax", ["a"], ["y"], axis=1)]
+        mask = np.zeros((1, 4, 6, 6), np.float32)
+        mask[:, 1] = -1e4
+        proto = model(nodes, {"x": IMAGE}, {"y": (1, 4, 6, 6)}, {"w": ones(4, 3, 3, 3), "m": mask})
+        _, rows = self.check(proto)
+        self.assertIn("mask", rows["Add"]["reasons_for_cpu"][0]["reason"])
+
+    def test_options_that_it_would_ignore_are_refused(self):
+        save(mixed(), self.path)
+        for option in (["-q"], ["--report", "r.html"]):
+            result = overtake("compile", self.path, "--check", *option)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("--check", result.stderr)
+            self.assertIn({"-q": "--quiet"}.get(option[0], option[0]), result.stderr)
+
     def test_a_network_refused_as_a_whole(self):
         proto = model([node("Relu", ["x"], ["y"])], {"x": IMAGE}, {"y": (1, 3, None, 8)})
         proto.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "height"

@@ -201,8 +201,8 @@ class OpenNetworks(unittest.TestCase):
         np.testing.assert_allclose(got["y"], exact, rtol=2**-10, atol=1e-6)
         result = overtake("compile", self.folder / "net.onnx", "--report", self.folder / "net.txt")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("its FLOAT16 tensors are computed in float32", result.stderr)
-        self.assertIn("its FLOAT16 tensors are computed in float32", (self.folder / "net.txt").read_text())
+        self.assertIn("its FLOAT16 or BFLOAT16 tensors are computed in float32", result.stderr)
+        self.assertIn("its FLOAT16 or BFLOAT16 tensors are computed in float32", (self.folder / "net.txt").read_text())
 
     def test_half_precision_inputs(self):
         proto = model([node("Relu", ["x"], ["y"])], {"x": X.shape}, {"y": X.shape},

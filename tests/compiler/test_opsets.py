@@ -6,7 +6,8 @@ import tempfile
 import unittest
 
 import numpy as np
-from overtake_command import cosine, run, succeed
+from onnx import TensorProto
+from overtake_command import cosine, overtake, run, succeed
 from small_models import model, node, save
 
 SCALES = [
@@ -152,6 +153,36 @@ class Attributes(OldNetworks):
             wanted = whole[:, :, top : top + height, left : left + width]
             np.testing.assert_allclose(got, wanted, atol=1e-5)
             self.assertGreater(cosine(in_int8, wanted), 0.999)
+
+
+class FlattenedSoftmax(unittest.TestCase):
+    """Before opset 13 Softmax runs over all dimensions from its axis on."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.x = np.random.default_rng(5).normal(size=(2, 3, 4)).astype(np.float32)
+        powers = np.exp(self.x)
+        self.softmax = powers / powers.sum((1, 2), keepdims=True)
+
+    def test_of_doubles(self):
+        proto = model([node("Softmax", ["x"], ["y"], axis=1)], {"x": (2, 3, 4)}, {"y": (2, 3, 4)},
+                      opset=12, types={"x": TensorProto.DOUBLE, "y": TensorProto.DOUBLE})  # fmt: skip
+        y = run(save(proto, self.folder / "net.onnx"), {"x": self.x}, self.folder / "out")["y"]
+        np.testing.assert_allclose(y, self.softmax, atol=1e-6)
+
+    def test_beside_a_constant_of_a_name_that_it_would_make(self):
+        nodes = [node("Softmax", ["x"], ["y"], axis=1), node("Add", ["y", "y:shape"], ["z"])]
+        proto = model(nodes, {"x": (2, 3, 4)}, {"z": (2, 3, 4)}, {"y:shape": np.ones(1, np.float32)}, opset=12)
+        z = run(save(proto, self.folder / "net.onnx"), {"x": self.x}, self.folder / "out")["z"]
+        np.testing.assert_allclose(z, self.softmax + 1, atol=1e-6)
+
+    def test_an_axis_out_of_range_is_told_of_the_node_of_the_file(self):
+        proto = model([node("Softmax", ["x"], ["y"], axis=9)], {"x": (2, 3, 4)}, {"y": (2, 3, 4)}, opset=11)
+        result = overtake("compile", save(proto, self.folder / "net.onnx"), "-q")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("node 'my_softmax' (Softmax): its axis 9", result.stderr)
 
 
 if __name__ == "__main__":

@@ -367,6 +367,50 @@ class Refusals(Case):
         self.assertIn("node 'my_dynamicquantizelinear' (DynamicQuantizeLinear)", stderr)
         self.assertIn("at run time", stderr)
 
+    def dynamic_product(self, nodes, outputs=None, product=("a", "w", "z")):
+        """The refusal of a product of integers that were quantised at run time, and these nodes."""
+        nodes = [
+            small_models.node("DynamicQuantizeLinear", ["x"], ["a", "s", "z"]),
+            small_models.node("MatMulInteger", list(product), ["m"]),
+        ] + nodes
+        inits = {"w": np.eye(4, dtype=np.int8), "b": np.ones(4, np.float32), "i": np.ones(4, np.int32)}
+        return self.refusal(
+            small_models.model(nodes, {"x": (1, 4)}, outputs or {"y": (1, 4)}, inits)
+        )
+
+    def test_a_scale_made_at_run_time_that_is_an_output(self):
+        nodes = [
+            small_models.node("Cast", ["m"], ["f"], to=1),
+            small_models.node("Mul", ["f", "s"], ["y"]),
+            small_models.node("Identity", ["s"], ["t"]),
+        ]
+        stderr = self.dynamic_product(nodes, {"y": (1, 4), "t": ()})
+        self.assertIn("node 'my_dynamicquantizelinear' (DynamicQuantizeLinear)", stderr)
+        self.assertIn("its scale is output 't'", stderr)
+
+    def test_bias_between_a_product_and_the_scale_made_at_run_time(self):
+        of_floats = [
+            small_models.node("Cast", ["m"], ["f"], to=1),
+            small_models.node("Add", ["f", "b"], ["g"]),
+            small_models.node("Mul", ["g", "s"], ["y"]),
+        ]
+        of_integers = [
+            small_models.node("Add", ["m", "i"], ["f"]),
+            small_models.node("Cast", ["f"], ["g"], to=1),
+            small_models.node("Mul", ["g", "s"], ["y"]),
+        ]
+        for nodes in (of_floats, of_integers):
+            self.assertIn("its product is read by node 'my_add' (Add)", self.dynamic_product(nodes))
+
+    def test_product_without_the_zero_point_made_at_run_time(self):
+        nodes = [
+            small_models.node("Cast", ["m"], ["f"], to=1),
+            small_models.node("Mul", ["f", "s"], ["y"]),
+        ]
+        stderr = self.dynamic_product(nodes, product=("a", "w"))
+        self.assertIn("node 'my_matmulinteger' (MatMulInteger)", stderr)
+        self.assertIn("without the zero point", stderr)
+
     def test_activations_with_a_scale_for_each_channel(self):
         nodes = [
             small_models.node("QuantizeLinear", ["x", "m", "n"], ["a"], axis=1),

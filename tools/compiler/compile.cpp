@@ -2,6 +2,7 @@
 #include "compiler/compile.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <numeric>
 #include <set>
@@ -78,15 +79,17 @@ std::string listed(const std::set<std::string>& names) {
            (count > most ? ", ...)" : ")");
 }
 
-// Imports the model.  One that comes quantised leaves to the CPU, in float, what has no scale in
-// the model, unless there are samples to choose one by.
-Graph import_model(const CompileOptions& options) {
+// Imports the model with `attempt`, which returns its graph, or null to end.  A model that comes
+// quantised leaves to the CPU, in float, what has no scale in it, unless there are samples to
+// choose one by.
+void import_with(const CompileOptions& options,
+                 const std::function<const Graph*(const ImportOptions&)>& attempt) {
     ImportOptions import = options.import;
-    for (;;) {
-        Graph graph = import_onnx(options.model, import);
-        if (!graph.comes_quantised || !options.calibration.empty())
-            return graph;
-        Graph prepared = graph;
+    for (;; import.warn = nullptr) { // what it says is the same each time
+        const Graph* graph = attempt(import);
+        if (!graph || !graph->comes_quantised || !options.calibration.empty())
+            return;
+        Graph prepared = *graph;
         std::vector<InputOptions> inputs = options.inputs;
         naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
         prepare(prepared);
@@ -98,8 +101,24 @@ Graph import_model(const CompileOptions& options) {
             options.warn(options.model + ": the model gives no scales for " +
                          listed(import.keep_on_cpu) +
                          ", which run on the CPU in float; --calibration chooses scales for them");
-        return graph;
+        return;
     }
+}
+
+Graph import_model(const CompileOptions& options) {
+    Graph graph;
+    import_with(options, [&](const ImportOptions& import) {
+        graph = import_onnx(options.model, import);
+        return &graph;
+    });
+    return graph;
+}
+
+bool is_whole(const Survey& survey) {
+    return survey.refusal.empty() &&
+           std::ranges::none_of(survey.nodes, [](const NodeVerdict& node) {
+               return node.where == NodeVerdict::Where::refused;
+           });
 }
 
 // Of large inputs fewer, as long as there is one.
@@ -179,17 +198,17 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration,
 } // namespace
 
 Survey check(const CompileOptions& options) {
-    Survey survey = survey_onnx(options.model, options.import);
-    const bool is_whole =
-        survey.refusal.empty() && std::ranges::none_of(survey.nodes, [](const NodeVerdict& node) {
-            return node.where == NodeVerdict::Where::refused;
-        });
-    if (!is_whole)
-        return survey;
+    Survey survey;
     try {
+        import_with(options, [&](const ImportOptions& import) {
+            survey = survey_onnx(options.model, import);
+            return is_whole(survey) ? &survey.graph : nullptr;
+        });
+        if (!is_whole(survey))
+            return survey;
         std::vector<InputOptions> inputs = options.inputs;
         apply_input_options(survey.graph, inputs);
-        fold(survey.graph);
+        prepare(survey.graph);
         order_segments(survey.graph);
         check_sizes(survey.graph);
     } catch (const CompileError& refusal) {

@@ -264,16 +264,18 @@ void add_compile(CLI::App& app, int& status) {
     add_fc_limit(*command, options);
     add_calibration(*command, options);
     add_profile_and_seed(*command, options);
-    command->add_option(
+    auto* report = command->add_option(
         "--report", options->report,
         "Write a report to FILE.html, FILE.json or FILE.txt, or all three to a directory");
     add_exceptions(*command, options);
-    command->add_flag("--check", options->only_checks,
-                      "Print per operator how many nodes run where and which are refused, and "
-                      "compile nothing; exit status 1 if any is");
+    auto* check =
+        command->add_flag("--check", options->only_checks,
+                          "Print per operator how many nodes run where and which are refused, and "
+                          "compile nothing; exit status 1 if any is");
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which ONNX operators run where, and do nothing else");
-    command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
+    auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
+    check->excludes(report)->excludes(quiet); // it writes no report, and printing is its purpose
     command->add_flag("--json", options->json, "Print the result as JSON");
     for (const char* name : {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method",
                              "--percentile", "--no-bias-correction", "--no-equalisation", "--seed",

@@ -119,7 +119,7 @@ public:
         std::set<int> on_cpu = find_exact();
         for (int number : on_cpu)
             placements_[static_cast<std::size_t>(number)] = Placement::cpu;
-        on_cpu.merge(cheaper_on_cpu(context_.model, placements_));
+        on_cpu.merge(cheaper_on_cpu(context_.model, placements_, context_.given));
         if (on_cpu.empty())
             return true;
         const auto first = static_cast<std::size_t>(*on_cpu.begin());
@@ -186,9 +186,23 @@ private:
             verdict.reason = reason_in(context_, *refusal);
             take_back(context_, marks_.back());
             stand_in(context_);
-        } else if (verdict.where == NodeVerdict::Where::cpu && on_device) {
-            verdict.reason = reason_in(context_, *on_device);
+        } else if (verdict.where == NodeVerdict::Where::cpu) {
+            verdict.reason = on_device ? reason_in(context_, *on_device) : reason_for_cpu();
         }
+    }
+
+    // Of the node at hand, which the device was not asked for.
+    std::string reason_for_cpu() const {
+        const std::string name = node_name(context_);
+        if (std::ranges::find(context_.options.run_on_cpu, name) !=
+            context_.options.run_on_cpu.end())
+            return "it is to run there";
+        if (context_.options.keep_on_cpu.contains(name))
+            return "the model gives no scales for it";
+        const int number = static_cast<int>(placements_.size()) - 1;
+        if (masks_.nodes.contains(number))
+            return "it makes or carries a mask, whose numbers 8 bits cannot hold";
+        return "";
     }
 
     Context& context_;
@@ -218,11 +232,19 @@ Graph import_network(const std::string& path, const ImportOptions& options, Surv
     Context context{path, model, network.given, options, Libonnx(path), network.refusals};
     context.graph.name = std::filesystem::path(path).stem().string();
     if (network.was_half_precise && options.warn)
-        options.warn(path + ": its FLOAT16 tensors are computed in float32");
+        options.warn(path + ": its FLOAT16 or BFLOAT16 tensors are computed in float32");
     read_inputs(context);
     Walk walk(context);
     const bool is_whole = walk.run();
-    survey.nodes = walk.verdicts();
+    for (std::size_t number = 0; number < walk.verdicts().size(); ++number) {
+        const NodeVerdict& verdict = walk.verdicts()[number];
+        const auto& node = model.graph().node(static_cast<int>(number));
+        // Stands for a QuantizeLinear; the file has no such Clip.
+        const bool only_rounds = node.op_type() == "Clip" && node.output_size() == 1 &&
+                                 network.given.rounded.contains(node.output(0));
+        if (!only_rounds || verdict.where == NodeVerdict::Where::refused)
+            survey.nodes.push_back(verdict);
+    }
     if (is_whole) {
         read_outputs(context);
         keep_exact(context, walk.exact_tensors());

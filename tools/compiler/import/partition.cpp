@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/import/partition.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -16,8 +17,9 @@ namespace {
 
 class Neighbours {
 public:
-    Neighbours(const onnx::ModelProto& model, const std::vector<Placement>& placements)
-        : model_(model), placements_(placements), edges_(placements.size()) {
+    Neighbours(const onnx::ModelProto& model, const std::vector<Placement>& placements,
+               const GivenScales& given)
+        : model_(model), placements_(placements), given_(given), edges_(placements.size()) {
         std::map<std::string, int> writers;
         for (int number = 0; number < model.graph().node_size(); ++number) {
             const auto& node = model.graph().node(number);
@@ -57,8 +59,10 @@ private:
     Placement placement(int number) const { return placements_[static_cast<std::size_t>(number)]; }
 
     bool is_cheap(int number) const {
-        return placement(number) == Placement::bpu &&
-               !is_expensive(model_.graph().node(number).op_type());
+        const auto& node = model_.graph().node(number);
+        return placement(number) == Placement::bpu && !is_expensive(node.op_type()) &&
+               std::ranges::none_of(node.output(),
+                                    [&](const auto& name) { return given_.tensors.contains(name); });
     }
 
     void connect(int writer, int reader) {
@@ -86,6 +90,7 @@ private:
 
     const onnx::ModelProto& model_;
     const std::vector<Placement>& placements_;
+    const GivenScales& given_;
     std::vector<std::set<int>> edges_;
     std::set<int> group_;
     std::size_t cpu_ = 0, bpu_ = 0;
@@ -94,8 +99,8 @@ private:
 } // namespace
 
 std::set<int> cheaper_on_cpu(const onnx::ModelProto& model,
-                             const std::vector<Placement>& placements) {
-    return Neighbours(model, placements).cheaper_on_cpu();
+                             const std::vector<Placement>& placements, const GivenScales& given) {
+    return Neighbours(model, placements, given).cheaper_on_cpu();
 }
 
 } // namespace overtake::compiler

@@ -7,6 +7,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "compiler/onnx/remove_qdq.hpp"
+
 namespace overtake::compiler {
 
 /// Where a node of the file went.
@@ -18,8 +20,9 @@ bool is_expensive(const std::string& type);
 
 /// Nodes on the device that cost next to nothing and whose neighbours are on the CPU rather than on
 /// the device: left where they are they would only make data cross.  Cheap nodes that hang together
-/// are looked at as one.  Numbers of nodes of the file.
+/// are looked at as one.  Nodes that round to a scale that the model gives stay with what computes
+/// for them.  Numbers of nodes of the file.
 std::set<int> cheaper_on_cpu(const onnx::ModelProto& model,
-                             const std::vector<Placement>& placements);
+                             const std::vector<Placement>& placements, const GivenScales& given);
 
 } // namespace overtake::compiler

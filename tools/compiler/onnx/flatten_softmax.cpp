@@ -11,6 +11,7 @@
 
 #include "compiler/ir/error.hpp"
 #include "compiler/onnx/file.hpp"
+#include "compiler/onnx/fresh_names.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -27,13 +28,13 @@ bool is_one_of_these(const onnx::NodeProto& node) {
 class Flattener {
 public:
     Flattener(onnx::ModelProto& model, int opset, const std::string& path)
-        : graph_(*model.mutable_graph()), opset_(opset), path_(path) {
+        : graph_(*model.mutable_graph()), opset_(opset), path_(path), names_(graph_) {
         for (const auto* list : {&graph_.value_info(), &graph_.input(), &graph_.output()})
-            for (const auto& info : *list)
+            for (const auto& info : *list) {
+                types_[info.name()] = info.type().tensor_type().elem_type();
                 if (info.type().tensor_type().has_shape())
                     ranks_[info.name()] = info.type().tensor_type().shape().dim_size();
-        for (const auto& node : graph_.node())
-            names_.insert(node.output().begin(), node.output().end());
+            }
     }
 
     void run() {
@@ -55,25 +56,28 @@ private:
                (axis == rank->second - 1 || (axis == -1 && opset_ >= opset_of_negative_axes));
     }
 
+    [[noreturn]] void refuse(const onnx::NodeProto& node, const std::string& reason) const {
+        throw CompileError(path_, "node '" + (node.name().empty() ? node.output(0) : node.name()) +
+                                      "' (" + node.op_type() + "): " + reason);
+    }
+
     // The axis as Flatten takes it in every opset.
     std::int64_t axis_of(const onnx::NodeProto& node) const {
         std::int64_t axis = Attributes(node).integer("axis", 1);
         const auto rank = ranks_.find(node.input(0));
-        if (axis < 0 && rank != ranks_.end())
-            axis += rank->second;
+        if (rank != ranks_.end()) {
+            // Older opsets let the matrix have columns of one element.
+            const int most = opset_ < opset_of_negative_axes ? rank->second : rank->second - 1;
+            if (axis < -rank->second || axis > std::max(most, 0))
+                refuse(node, "its axis " + std::to_string(axis) + " is none of a tensor of " +
+                                 std::to_string(rank->second) + " dimensions");
+            if (axis < 0)
+                axis += rank->second;
+        }
         if (axis < 0 && opset_ < opset_of_negative_axes)
-            throw CompileError(path_, "node '" + node.name() + "' (" + node.op_type() +
-                                          "): its axis counts from the end of a tensor whose "
-                                          "number of dimensions is not known; export it with "
-                                          "opset 13");
+            refuse(node, "its axis counts from the end of a tensor whose number of dimensions is "
+                         "not known; export it with opset 13");
         return axis;
-    }
-
-    std::string fresh(const std::string& wanted) {
-        std::string name = wanted;
-        while (!names_.insert(name).second)
-            name += "_";
-        return name;
     }
 
     onnx::NodeProto& add(const char* type, const std::vector<std::string>& inputs,
@@ -97,15 +101,20 @@ private:
 
     void flatten(onnx::NodeProto node) {
         const std::string input = node.input(0), output = node.output(0);
-        const std::string shape = fresh(output + ":shape"), matrix = fresh(output + ":matrix"),
-                          result = fresh(output + ":of_matrix");
+        const std::string shape = names_.take(output + ":shape"),
+                          matrix = names_.take(output + ":matrix"),
+                          result = names_.take(output + ":of_matrix");
         add("Shape", {input}, shape);
         onnx::AttributeProto& axis = *add("Flatten", {input}, matrix).add_attribute();
         axis.set_name("axis");
         axis.set_type(onnx::AttributeProto::INT);
         axis.set_i(axis_of(node));
-        say_matrix(matrix, onnx::TensorProto::FLOAT);
-        say_matrix(result, onnx::TensorProto::FLOAT);
+        const auto known = types_.find(input);
+        const int type = known == types_.end() || known->second == onnx::TensorProto::UNDEFINED
+                             ? onnx::TensorProto::FLOAT
+                             : known->second;
+        say_matrix(matrix, type);
+        say_matrix(result, type);
         node.set_input(0, matrix);
         node.set_output(0, result);
         node.clear_attribute();
@@ -121,7 +130,8 @@ private:
     const int opset_;
     const std::string& path_;
     std::map<std::string, int> ranks_;
-    std::set<std::string> names_;
+    std::map<std::string, int> types_; // of elements
+    FreshNames names_;
 };
 
 } // namespace

@@ -7,19 +7,51 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "compiler/ir/error.hpp"
 #include "compiler/onnx/file.hpp"
+#include "compiler/onnx/fresh_names.hpp"
 
 namespace overtake::compiler {
 namespace {
 
+bool is_product(const onnx::NodeProto& node) {
+    return (node.op_type() == "ConvInteger" || node.op_type() == "MatMulInteger") &&
+           node.input_size() >= 2 && node.output_size() == 1;
+}
+
+bool casts_to_float(const onnx::NodeProto& node) {
+    const std::int64_t to = Attributes(node).integer("to", 0);
+    return node.op_type() == "Cast" &&
+           (to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::DOUBLE);
+}
+
+// What a tensor is that comes of a DynamicQuantizeLinear.
+enum class Part { bytes, scale, zero_point, product };
+
+const char* name_of(Part part) {
+    switch (part) {
+    case Part::bytes:
+        return "bytes";
+    case Part::scale:
+        return "scale";
+    case Part::zero_point:
+        return "zero point";
+    case Part::product:
+        break;
+    }
+    return "product";
+}
+
+// Without rounding, a product of the bytes times their scale is the product of the real numbers.
+// This holds only if nothing looks at bytes, scale, or product in between: every reader is known.
 class DynamicRemover {
 public:
     DynamicRemover(onnx::ModelProto& model, const std::string& path)
-        : graph_(*model.mutable_graph()), path_(path) {
+        : graph_(*model.mutable_graph()), path_(path), names_(graph_) {
         for (const auto& tensor : graph_.initializer())
             constants_[tensor.name()] = &tensor;
         for (const auto& node : graph_.node())
@@ -30,10 +62,13 @@ public:
 
     void run() {
         for (onnx::NodeProto& node : *graph_.mutable_node())
-            if (node.op_type() == "DynamicQuantizeLinear" && feeds_products_only(node))
+            if (node.op_type() == "DynamicQuantizeLinear")
                 stop_quantising(node);
-            else if (is_product(node) && quantised_.contains(node.input(0)))
-                dequantise_product(node);
+            else if (reads_parts(node))
+                follow(node);
+        for (const auto& output : graph_.output())
+            if (const auto part = parts_.find(output.name()); part != parts_.end())
+                refuse_reader(part->second, "is output '" + output.name() + "' of the network");
         for (onnx::TensorProto& tensor : added_)
             *graph_.add_initializer() = std::move(tensor);
         auto& infos = *graph_.mutable_value_info();
@@ -43,26 +78,76 @@ public:
     }
 
 private:
-    static bool is_product(const onnx::NodeProto& node) {
-        return (node.op_type() == "ConvInteger" || node.op_type() == "MatMulInteger") &&
-               node.input_size() >= 2 && node.output_size() == 1;
-    }
+    struct Origin {
+        Part part;
+        std::string quantiser; // the name of its DynamicQuantizeLinear
+    };
 
-    // Whoever else reads the bytes may want them as they are.
-    bool feeds_products_only(const onnx::NodeProto& node) const {
-        const std::string& bytes = node.output(0);
-        const auto reads = [&](const auto& other) { return other.name() == bytes; };
-        return std::ranges::none_of(graph_.output(), reads) &&
-               std::ranges::all_of(graph_.node(), [&](const onnx::NodeProto& reader) {
-                   const auto count = std::ranges::count(reader.input(), bytes);
-                   return count == 0 ||
-                          (count == 1 && is_product(reader) && reader.input(0) == bytes);
-               });
+    static std::string shown(const onnx::NodeProto& node) {
+        return "node '" + (node.name().empty() ? node.output(0) : node.name()) + "' (" +
+               node.op_type() + ")";
     }
 
     [[noreturn]] void refuse(const onnx::NodeProto& node, const std::string& reason) const {
-        throw CompileError(path_, "node '" + (node.name().empty() ? node.output(0) : node.name()) +
-                                      "' (" + node.op_type() + "): " + reason);
+        throw CompileError(path_, shown(node) + ": " + reason);
+    }
+
+    [[noreturn]] void refuse_reader(const Origin& origin, const std::string& reading) const {
+        throw CompileError(path_, "node '" + origin.quantiser +
+                                      "' (DynamicQuantizeLinear): it quantises at run time, "
+                                      "and its " +
+                                      name_of(origin.part) + " " + reading +
+                                      "; export the network in float32, or quantised with scales "
+                                      "that are constants");
+    }
+
+    [[noreturn]] void refuse_reader(const onnx::NodeProto& node, const Origin& origin) const {
+        refuse_reader(origin, "is read by " + shown(node) +
+                                  ", which is more than a product of integers, a cast to float and "
+                                  "scaling");
+    }
+
+    const Origin* part(const std::string& name) const {
+        const auto found = parts_.find(name);
+        return found == parts_.end() ? nullptr : &found->second;
+    }
+
+    bool reads_parts(const onnx::NodeProto& node) const {
+        return std::ranges::any_of(node.input(),
+                                   [&](const std::string& name) { return part(name); });
+    }
+
+    // The node reads one part or several; refused unless it is known what that makes.
+    void follow(onnx::NodeProto& node) {
+        if (is_product(node) && part(node.input(0)) && part(node.input(0))->part == Part::bytes) {
+            const Origin bytes = *part(node.input(0));
+            dequantise_product(node, bytes);
+            parts_[node.output(0)] = {Part::product, bytes.quantiser};
+            return;
+        }
+        const auto first =
+            std::ranges::find_if(node.input(), [&](const std::string& name) { return part(name); });
+        const Origin origin = *part(*first);
+        const bool can_be_scaled = origin.part == Part::scale || origin.part == Part::product;
+        if (!can_be_scaled || node.output_size() != 1)
+            refuse_reader(node, origin);
+        const bool is_alias = node.op_type() == "Identity" || casts_to_float(node);
+        if (node.input_size() == 1 && is_alias) {
+            changed_.insert(node.output(0));
+            parts_[node.output(0)] = origin;
+            return;
+        }
+        if (node.op_type() != "Mul" || node.input_size() != 2)
+            refuse_reader(node, origin);
+        const std::string& factor = node.input(first == node.input().begin() ? 1 : 0);
+        if (constants_.contains(factor)) {
+            parts_[node.output(0)] = origin;
+            return;
+        }
+        const Origin* other = part(factor);
+        if (!other || other->quantiser != origin.quantiser || other->part == origin.part ||
+            (other->part != Part::scale && other->part != Part::product))
+            refuse_reader(node, origin);
     }
 
     void add_constant(const std::string& name, const std::vector<std::int64_t>& shape,
@@ -73,12 +158,18 @@ private:
     void stop_quantising(onnx::NodeProto& node) {
         if (node.output_size() != 3 || node.input_size() != 1)
             refuse(node, "has not one input and three outputs");
+        if (const Origin* origin = part(node.input(0)))
+            refuse_reader(node, *origin);
         const std::string bytes = node.output(0), scale = node.output(1), zero = node.output(2);
+        const std::string name = node.name().empty() ? bytes : node.name();
         if (!scale.empty())
             add_constant(scale, {}, {1.0f});
         if (!zero.empty())
             add_constant(zero, {}, {0.0f});
-        quantised_[bytes] = zero;
+        parts_[bytes] = {Part::bytes, name};
+        parts_[scale] = {Part::scale, name};
+        parts_[zero] = {Part::zero_point, name};
+        parts_.erase("");
         changed_.insert({bytes, scale, zero});
         node.set_op_type("Identity");
         node.mutable_output()->DeleteSubrange(1, 2);
@@ -93,11 +184,13 @@ private:
 
     // The weights without their zero point, which may be one for each output: of a convolution
     // along the first axis, of a product along the last.
-    void dequantise_product(onnx::NodeProto& node) {
+    void dequantise_product(onnx::NodeProto& node, const Origin& bytes) {
         const bool is_convolution = node.op_type() == "ConvInteger";
-        if (node.input_size() > 2 && !node.input(2).empty() &&
-            node.input(2) != quantised_.at(node.input(0)))
-            refuse(node, "reads input '" + node.input(0) + "' with another zero point");
+        const Origin* zero_point = node.input_size() > 2 ? part(node.input(2)) : nullptr;
+        if (!zero_point || zero_point->part != Part::zero_point ||
+            zero_point->quantiser != bytes.quantiser)
+            refuse(node, "reads input '" + node.input(0) +
+                             "' without the zero point that its DynamicQuantizeLinear gives it");
         const auto weights = constant(node.input(1));
         if (!weights)
             refuse(node, "input '" + node.input(1) + "' must be a constant");
@@ -124,7 +217,7 @@ private:
             reals[index] =
                 static_cast<float>(weights->integers[index] -
                                    zeros[index / std::max<std::size_t>(run, 1) % zeros.size()]);
-        const std::string name = node.output(0) + ":weights";
+        const std::string name = names_.take(node.output(0) + ":weights");
         add_constant(name, weights->shape, std::move(reals));
         changed_.insert(node.output(0));
         const std::string source = node.input(0);
@@ -137,7 +230,8 @@ private:
     onnx::GraphProto& graph_;
     const std::string& path_;
     std::map<std::string, const onnx::TensorProto*> constants_;
-    std::map<std::string, std::string> quantised_; // bytes and their zero point
+    FreshNames names_;
+    std::map<std::string, Origin> parts_; // by tensor
     std::set<std::string> changed_;
     std::vector<onnx::TensorProto> added_;
 };
