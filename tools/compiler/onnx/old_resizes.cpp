@@ -27,7 +27,10 @@ void OldResizes::name_their_rule(onnx::ModelProto& converted) const {
     for (auto& node : *converted.mutable_graph()->mutable_node())
         if (node.op_type() == "Resize" && outputs_.contains(node.output(0))) {
             set_text(node, "coordinate_transformation_mode", "asymmetric");
-            set_text(node, "nearest_mode", nearest_mode_before_11);
+            auto& attribute = *node.add_attribute();
+            attribute.set_name(is_from_before_11);
+            attribute.set_type(onnx::AttributeProto::INT);
+            attribute.set_i(1);
         }
 }
 
