@@ -353,6 +353,28 @@ class OpenNetworks(unittest.TestCase):
             with self.subTest(opset=opset):
                 self.assertEqual(self.run_float(proto, {"x": x})["y"].shape, (1, 1, 8, 12))
 
+    # What is said of refusals
+
+    def test_counts_and_shapes_are_told_by_node_and_operator(self):
+        x, four = {"x": (1, 4, 6, 6)}, ones(4)
+        resize = node("Resize", ["x", "", "s"], ["y"], nearest_mode="before opset 11")
+        for proto, text in [
+            (model([node("BatchNormalization", ["x", "s", "s", "s"], ["y"])], x, {"y": OPEN}, {"s": four}, opset=9),
+             "node 'my_batchnormalization' (BatchNormalization): has 4 inputs, and BatchNormalization has 5"),
+            (model([node("Relu", ["x"], ["y"])], x, {"y": (1, 4, 6, 7)}),
+             "node 'my_relu' (Relu): its output has 6 elements along axis 3, and the model says 7"),
+            (model([resize], x, {"y": (1, 4, 12, 12)}, {"s": np.float32([1, 1, 2, 2])}),
+             "nearest mode 'before opset 11' is not supported"),
+        ]:  # fmt: skip
+            with self.subTest(text=text):
+                self.assertIn(text, self.refusal(proto))
+
+    def test_only_so_many_reasons_are_told(self):
+        nodes = [node("Resize", ["x", "", "s"], [f"y{i}"], name=f"r{i}", nearest_mode=f"m{i}") for i in range(50)]
+        outputs = {f"y{i}": (1, 1, 8, 8) for i in range(50)}
+        text = self.refusal(model(nodes, {"x": (1, 1, 4, 4)}, outputs, {"s": np.float32([1, 1, 2, 2])}))
+        self.assertTrue(text.endswith("; and 30 more reasons for 30 nodes\n"), text)
+
 
 if __name__ == "__main__":
     unittest.main()
