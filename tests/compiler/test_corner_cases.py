@@ -286,7 +286,7 @@ class CornerCases(unittest.TestCase):
         constants = {"big": integers(1 << 25), "one": integers(1)}
         proto = model(nodes, {"x": (1,)}, {"y": (1,)}, constants)
         self.assert_refused(with_types(proto, x=TensorProto.INT64, y=TensorProto.INT64),
-                            "'sum' (Add)", "33554432", "2^24")  # fmt: skip
+                            "'my_mul' (Mul)", "33554433", "2^24")  # fmt: skip
 
     # Shapes
 

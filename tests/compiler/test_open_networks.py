@@ -283,6 +283,109 @@ class OpenNetworks(unittest.TestCase):
         proto.opset_import.append(helper.make_opsetid("com.example", 1))
         np.testing.assert_array_equal(self.run_float(proto, {"x": X})["y"], np.maximum(X, 0))
 
+    def taken(self, nodes, constants, inputs=None):
+        """Which branch an If takes whose condition `c` some nodes make; or why none."""
+        proto = model([*nodes, choose("c", [node("Relu", ["x"], ["t"])], [node("Neg", ["x"], ["e"])], ["y"])],
+                      {"x": X.shape, **(inputs or {})}, {"y": OPEN}, constants)  # fmt: skip
+        result = overtake("run", self.save(proto), *self.random_inputs(proto), "--output-dir", self.folder)
+        if result.returncode != 0:
+            return result.stderr
+        return bool(np.load(self.folder / "y.npy").min() == 0)
+
+    def random_inputs(self, proto):
+        np.save(self.folder / "in.npy", X)
+        return ["--input", f"x={self.folder / 'in.npy'}"]
+
+    def test_conditions_on_integers_are_exact(self):
+        """float32 holds neither 2^24 + 1 nor a product of two large odd numbers."""
+        edge = 2**24
+        number = np.int64
+        for operator, a, b, compare, constant, wanted in [
+            ("Add", edge, 1, "Greater", edge, True), ("Sub", edge + 3, 2, "Equal", edge, False),
+            ("Mul", 97 * 257, 673, "Equal", edge, False), ("Mul", 4097, 4097, "Equal", 16785408, False),
+            ("Div", -7, 2, "Equal", -3, True), ("Mod", -7, 2, "Equal", 1, True),
+            ("Add", 2**53, 1, "Less", 2**53 + 1, False),
+        ]:  # fmt: skip
+            nodes = [node(operator, ["a", "b"], ["d"]), node(compare, ["d", "k"], ["c"])]
+            with self.subTest(operator=operator, a=a, b=b):
+                self.assertEqual(self.taken(nodes, {"a": number(a), "b": number(b), "k": number(constant)}), wanted)
+        nodes = [node("Cast", ["a"], ["d"], to=TensorProto.INT8), node("Less", ["d", "k"], ["c"])]
+        self.assertEqual(self.taken(nodes, {"a": number(200), "k": np.int8(0)}), True)
+        ones_of = np.ones((3, 1), np.int64) * np.array([97, 257, 673])
+        for operator, wanted in [("ReduceProd", edge + 1), ("ReduceMax", 673)]:
+            nodes = [node(operator, ["a"], ["d"], axes=[1], keepdims=0), node("Equal", ["d", "k"], ["q"]),
+                     node("Cast", ["q"], ["f"], to=TensorProto.INT64),
+                     node("ReduceMin", ["f"], ["g"], keepdims=0), node("Cast", ["g"], ["c"], to=TensorProto.BOOL)]  # fmt: skip
+            with self.subTest(operator=operator):
+                self.assertEqual(self.taken(nodes, {"a": ones_of, "k": number(wanted)}), True)
+                self.assertEqual(self.taken(nodes, {"a": ones_of, "k": number(wanted - 1)}), False)
+
+    def test_conditions_on_doubles_are_exact_or_refused(self):
+        for name, nodes, a, b in [
+            ("equal", [node("Equal", ["a", "b"], ["c"])], 16777217, 16777216),
+            ("less", [node("Less", ["a", "b"], ["c"])], 0.1, 0.1 + 1e-12),
+            ("sum", [node("Add", ["a", "a"], ["d"]), node("Less", ["d", "b"], ["c"])], 8388609.5, 16777219),
+            ("ratio", [node("Div", ["a", "b"], ["d"]), node("Equal", ["d", "b"], ["c"])], 1, 3),
+        ]:
+            with self.subTest(name=name):
+                self.assertIn("its condition 'c' follows from constants, but cannot be computed exactly here",
+                              self.taken(nodes, {"a": np.float64(a), "b": np.float64(b)}))  # fmt: skip
+        nodes = [node("Add", ["a", "b"], ["d"]), node("Less", ["d", "a"], ["c"])]
+        self.assertEqual(self.taken(nodes, {"a": np.float64(5), "b": np.float64(-2)}), True)
+
+    def test_names_of_graphs_within_a_branch_are_not_captured(self):
+        """The inner branch calls one of its own tensors as the outer If calls its output, or as
+        another tensor of the branch would be called to make it unique."""
+        inner = choose("yes", [node("Add", ["s", "one"], ["y"]), node("Mul", ["y", "one"], ["t"])],
+                       [node("Neg", ["s"], ["e"])], ["m"], name="inner")  # fmt: skip
+        outer = node("If", ["yes"], ["y", "w"], then_branch=graph([node("Relu", ["x"], ["s"]), inner], ["s", "m"]),
+                     else_branch=graph([node("Neg", ["x"], ["a"]), node("Neg", ["x"], ["b"])], ["a", "b"]))  # fmt: skip
+        constants = {"yes": np.array(True), "one": ones(1)}
+        got = self.run_float(model([outer], {"x": X.shape}, {"y": X.shape, "w": X.shape}, constants), {"x": X})
+        np.testing.assert_array_equal(got["y"], np.maximum(X, 0))
+        np.testing.assert_array_equal(got["w"], np.maximum(X, 0) + 1)
+        inner = choose("yes", [node("Neg", ["l"], ["l_"]), node("Add", ["l", "l_"], ["t"])],
+                       [node("Neg", ["l"], ["e"])], ["t"], name="inner")  # fmt: skip
+        nodes = [choose("yes", [node("Relu", ["x"], ["l"]), inner], [node("Neg", ["x"], ["e"])], ["y"]),
+                 node("Exp", ["y"], ["l"], name="later"), node("Identity", ["l"], ["out"], name="end")]  # fmt: skip
+        got = self.run_float(model(nodes, {"x": X.shape}, {"out": X.shape}, constants), {"x": X})
+        np.testing.assert_array_equal(got["out"], np.ones_like(X))
+
+    def test_a_branch_that_is_not_taken_says_nothing_of_shapes(self):
+        scales = np.array([1, 1, 2, 2], np.float32)
+        x = X.reshape(1, 1, 4, 6)
+        for opset, inputs in ((10, ["x", "s"]), (13, ["x", "", "s"])):
+            resize = node("Resize", inputs, ["t"], mode="linear")
+            nodes = [choose("yes", [resize], [node("Neg", ["x"], ["e"])], ["y"]), node("Shape", ["y"], ["shape"])]
+            for branch in nodes[0].attribute:
+                dimension = branch.g.output[0].type.tensor_type.shape.dim
+                dimension.add()
+            proto = model(nodes, {"x": x.shape}, {"y": (None,) * 4}, {"yes": np.array(True), "s": scales}, opset=opset)
+            with self.subTest(opset=opset):
+                self.assertEqual(self.run_float(proto, {"x": x})["y"].shape, (1, 1, 8, 12))
+
+    # What is said of refusals
+
+    def test_counts_and_shapes_are_told_by_node_and_operator(self):
+        x, four = {"x": (1, 4, 6, 6)}, ones(4)
+        resize = node("Resize", ["x", "", "s"], ["y"], nearest_mode="before opset 11")
+        for proto, text in [
+            (model([node("BatchNormalization", ["x", "s", "s", "s"], ["y"])], x, {"y": OPEN}, {"s": four}, opset=9),
+             "node 'my_batchnormalization' (BatchNormalization): has 4 inputs, and BatchNormalization has 5"),
+            (model([node("Relu", ["x"], ["y"])], x, {"y": (1, 4, 6, 7)}),
+             "node 'my_relu' (Relu): its output has 6 elements along axis 3, and the model says 7"),
+            (model([resize], x, {"y": (1, 4, 12, 12)}, {"s": np.float32([1, 1, 2, 2])}),
+             "nearest mode 'before opset 11' is not supported"),
+        ]:  # fmt: skip
+            with self.subTest(text=text):
+                self.assertIn(text, self.refusal(proto))
+
+    def test_only_so_many_reasons_are_told(self):
+        nodes = [node("Resize", ["x", "", "s"], [f"y{i}"], name=f"r{i}", nearest_mode=f"m{i}") for i in range(50)]
+        outputs = {f"y{i}": (1, 1, 8, 8) for i in range(50)}
+        text = self.refusal(model(nodes, {"x": (1, 1, 4, 4)}, outputs, {"s": np.float32([1, 1, 2, 2])}))
+        self.assertTrue(text.endswith("; and 30 more reasons for 30 nodes\n"), text)
+
 
 if __name__ == "__main__":
     unittest.main()

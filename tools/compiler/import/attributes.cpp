@@ -185,7 +185,7 @@ std::string rounding_of_resize(const Context& context, double scale) {
                                                 "round_prefer_ceil"};
     const std::string rounding =
         Attributes(*context.node).text("nearest_mode", "round_prefer_floor");
-    if (rounding == nearest_mode_before_11)
+    if (Attributes(*context.node).has(is_from_before_11))
         return scale < 1 ? "ceil" : "floor";
     if (!known.contains(rounding))
         refuse(context, "nearest mode '" + rounding + "' is not supported");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/import/context.hpp"
+#include "compiler/import/fold_integers.hpp"
 #include "compiler/import/nodes.hpp"
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
@@ -64,6 +65,21 @@ std::vector<std::int64_t> number_integers(Context& context) {
                 integer = static_cast<std::int64_t>(list.size()) - 1;
             }
     return list;
+}
+
+// Of integers, float32 may round the next ones to 2^24, which therefore is none that is known.
+void check_results(const Context& context) {
+    for (const std::string& name : context.node->output())
+        if (const auto found = context.constants.find(name); found != context.constants.end())
+            for (const std::int64_t integer : found->second.integers)
+                if (integer >= max_exact_integer || integer <= -max_exact_integer)
+                    refuse(context, "gives the integer " + std::to_string(integer) +
+                                        ", which float32 may have rounded");
+}
+
+// Truncation of a real is exact.
+bool is_cast_of_real(const Context& context) {
+    return context.node->op_type() == "Cast" && constant_input(context, 0).integers.empty();
 }
 
 // The way back, for inputs and outputs.
@@ -134,10 +150,15 @@ void fold_reals(Context& context, Import cpu) {
 } // namespace
 
 void fold_constant(Context& context, Import cpu) {
+    if (fold_integers(context))
+        return;
+    const bool may_round = !is_cast_of_real(context) && !moves(*context.node, 0);
     const std::vector<std::int64_t> list = number_integers(context);
     fold_reals(context, cpu);
     if (!list.empty())
         restore_integers(context, list);
+    else if (may_round)
+        check_results(context);
 }
 
 } // namespace overtake::compiler

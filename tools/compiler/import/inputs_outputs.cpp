@@ -58,9 +58,13 @@ void read_graph_inputs(Context& context) {
 
 void read_shapes(Context& context) {
     for (const auto* list : {&context.model.graph().value_info(), &context.model.graph().output()})
-        for (const auto& info : *list)
+        for (const auto& info : *list) {
             if (const auto shape = static_shape(info))
                 context.shapes[info.name()] = *shape;
+            if (const int type = info.type().tensor_type().elem_type();
+                type != onnx::TensorProto::UNDEFINED)
+                context.types[info.name()] = type;
+        }
 }
 
 Shape without_ones(Shape shape) {

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
+#include <map>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,15 +15,8 @@ namespace overtake::compiler {
 
 namespace {
 
-constexpr std::size_t most_named = 3; // nodes of one kind in a message
-
-std::optional<int> type_of(const Context& context, const std::string& name) {
-    for (const auto* list : {&context.model.graph().value_info(), &context.model.graph().output()})
-        for (const auto& info : *list)
-            if (info.name() == name)
-                return info.type().tensor_type().elem_type();
-    return std::nullopt;
-}
+constexpr std::size_t most_named = 3;  // nodes of one kind in a message
+constexpr std::size_t most_kinds = 20; // in a message
 
 bool is_integer_type(int type) {
     return type != onnx::TensorProto::FLOAT && type != onnx::TensorProto::DOUBLE;
@@ -36,15 +30,15 @@ struct RefusalKind {
 
 std::vector<RefusalKind> kinds_of_refusals(const std::vector<NodeVerdict>& nodes) {
     std::vector<RefusalKind> kinds;
+    std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (const NodeVerdict& node : nodes) {
         if (node.where != NodeVerdict::Where::refused)
             continue;
-        auto kind = std::ranges::find_if(kinds, [&](const RefusalKind& other) {
-            return other.type == node.type && other.reason == node.reason;
-        });
-        if (kind == kinds.end())
-            kind = kinds.insert(kinds.end(), {node.type, node.reason, {}});
-        kind->names.push_back(node.name);
+        const auto [place, is_new] =
+            places.emplace(std::pair(node.type, node.reason), kinds.size());
+        if (is_new)
+            kinds.push_back({node.type, node.reason, {}});
+        kinds[place->second].names.push_back(node.name);
     }
     return kinds;
 }
@@ -71,12 +65,14 @@ void stand_in(Context& context) {
         context.constants.erase(output);
         context.references.erase(output);
         const auto shape = context.shapes.find(output);
-        const auto type = type_of(context, output);
-        const bool is_known =
-            is_variable && shape != context.shapes.end() && !refusal_of([&] {
-                const ValueId value = add_host_value(context, output, shape->second);
-                context.references[output] = {value, shape->second, type && is_integer_type(*type)};
-            });
+        const auto type = context.types.find(output);
+        const bool is_known = is_variable && shape != context.shapes.end() && !refusal_of([&] {
+                                  const ValueId value =
+                                      add_host_value(context, output, shape->second);
+                                  context.references[output] = {value, shape->second,
+                                                                type != context.types.end() &&
+                                                                    is_integer_type(type->second)};
+                              });
         if (!is_known && !output.empty())
             context.unknown.insert(output);
     }
@@ -84,10 +80,12 @@ void stand_in(Context& context) {
 
 std::string text_of_refusals(const std::vector<NodeVerdict>& nodes) {
     const std::vector<RefusalKind> kinds = kinds_of_refusals(nodes);
-    std::size_t count = 0;
+    std::size_t count = 0, told = 0;
     std::string text;
-    for (const RefusalKind& kind : kinds) {
+    for (const RefusalKind& kind : kinds)
         count += kind.names.size();
+    for (const RefusalKind& kind : std::span(kinds).first(std::min(kinds.size(), most_kinds))) {
+        told += kind.names.size();
         std::string names;
         for (std::size_t index = 0; index < std::min(kind.names.size(), most_named); ++index)
             names += (index == 0 ? "'" : ", '") + kind.names[index] + "'";
@@ -97,6 +95,10 @@ std::string text_of_refusals(const std::vector<NodeVerdict>& nodes) {
     }
     if (count == 1)
         return fmt::format("node '{}' ({}): {}", kinds[0].names[0], kinds[0].type, kinds[0].reason);
+    if (kinds.size() > most_kinds)
+        text += fmt::format("; and {} more reason{} for {} node{}", kinds.size() - most_kinds,
+                            kinds.size() - most_kinds == 1 ? "" : "s", count - told,
+                            count - told == 1 ? "" : "s");
     return fmt::format("{} of {} nodes are refused: {}", count, nodes.size(), text);
 }
 

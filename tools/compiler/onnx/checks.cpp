@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,12 +11,16 @@
 #include <unordered_map>
 #include <utility>
 
+#include <onnx/defs/schema.h>
+
 #include "compiler/ir/error.hpp"
 #include "compiler/ir/limits.hpp"
 #include "compiler/onnx/file.hpp"
 
 namespace overtake::compiler {
 namespace {
+
+using Parameter = onnx::OpSchema::FormalParameter;
 
 // Calls `check` with each node, also of graphs in nodes.
 template <typename Check>
@@ -51,6 +56,39 @@ void check_outputs(const onnx::GraphProto& graph, const std::string& path) {
             throw CompileError(path, "node '" + node.name() + "' (" + node.op_type() +
                                          "): has no output");
     });
+}
+
+std::string place_of(const onnx::NodeProto& node) {
+    const bool is_named = !node.name().empty() || node.output_size() == 0;
+    return "node '" + (is_named ? node.name() : node.output(0)) + "' (" + node.op_type() + "): ";
+}
+
+std::string in_number(int least, int most) {
+    if (least == most)
+        return std::to_string(least);
+    if (most == std::numeric_limits<int>::max())
+        return std::to_string(least) + " or more";
+    return std::to_string(least) + " to " + std::to_string(most);
+}
+
+// Of what an operator cannot do without, no name may be missing.
+void check_single(const onnx::NodeProto& node, const std::vector<Parameter>& parameters,
+                  const google::protobuf::RepeatedPtrField<std::string>& names, const char* what,
+                  const std::string& path) {
+    for (int index = 0; index < names.size() && index < static_cast<int>(parameters.size());
+         ++index)
+        if (names[index].empty() &&
+            parameters[static_cast<std::size_t>(index)].GetOption() == onnx::OpSchema::Single)
+            throw CompileError(path, place_of(node) + "its " + what + " " + std::to_string(index) +
+                                         " has no name, and " + node.op_type() + " needs it");
+}
+
+void check_count(const onnx::NodeProto& node, int count, int least, int most, const char* what,
+                 const std::string& path) {
+    if (count < least || count > most)
+        throw CompileError(path, place_of(node) + "has " + std::to_string(count) + " " + what +
+                                     (count == 1 ? "" : "s") + ", and " + node.op_type() + " has " +
+                                     in_number(least, most));
 }
 
 // libonnx divides by these and by their products.
@@ -216,7 +254,15 @@ public:
                 writers_.emplace(output, &node);
     }
 
-    std::optional<Dimensions> of(std::string name) const {
+    std::optional<Dimensions> of(const std::string& name) {
+        const auto [known, is_new] = known_.try_emplace(name);
+        if (is_new)
+            known->second = found(name);
+        return known->second;
+    }
+
+private:
+    std::optional<Dimensions> found(std::string name) const {
         if (const auto said = infos_.find(name); said != infos_.end())
             return said->second; // which is what inference believes
         // What keeps the shape is passed over; names are made once and before they are read.
@@ -239,7 +285,6 @@ public:
         return std::nullopt;
     }
 
-private:
     using Infos = std::unordered_map<std::string, Dimensions>;
 
     static void add(Infos& infos, const onnx::ValueInfoProto& info) {
@@ -258,6 +303,7 @@ private:
     Infos infos_, inputs_;
     std::unordered_map<std::string, const onnx::TensorProto*> constants_;
     std::unordered_map<std::string, const onnx::NodeProto*> writers_;
+    std::unordered_map<std::string, std::optional<Dimensions>> known_; // of those asked for
 };
 
 // libonnx takes the dimensions of a convolution's weights without looking how many there are, and
@@ -265,7 +311,7 @@ private:
 void check_weights(const onnx::ModelProto& model, const std::string& path) {
     static const std::map<std::string, int> weights_inputs = {
         {"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}};
-    const KnownDimensions known(model.graph());
+    KnownDimensions known(model.graph());
     for (const auto& node : model.graph().node()) {
         const auto found = weights_inputs.find(node.op_type());
         if (found == weights_inputs.end() || node.input_size() <= found->second)
@@ -316,6 +362,21 @@ void check_contents(const onnx::ModelProto& model, const std::string& path) {
     check_constants(model.graph(), path);
     check_divisors(model.graph(), path);
     check_dimensions(model.graph(), path);
+}
+
+void check_parameters(const onnx::GraphProto& graph, int opset, const std::string& path) {
+    for_each_node(graph, [&](const onnx::NodeProto& node) {
+        const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+        const auto* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, domain);
+        if (!schema || !domain.empty())
+            return;
+        check_count(node, node.input_size(), schema->min_input(), schema->max_input(), "input",
+                    path);
+        check_count(node, node.output_size(), schema->min_output(), schema->max_output(), "output",
+                    path);
+        check_single(node, schema->inputs(), node.input(), "input", path);
+        check_single(node, schema->outputs(), node.output(), "output", path);
+    });
 }
 
 void check_references(onnx::ModelProto& model, const std::string& path) {

@@ -147,6 +147,7 @@ void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx, Refusals& 
     check_contents(model, path);
     sort_nodes(*model.mutable_graph(), path);
     set_aside_unknown(model, opset, refusals);
+    check_parameters(model.graph(), opset, path);
     libonnx.check(model);
 }
 

@@ -2,7 +2,9 @@
 #include "compiler/onnx/fold_conditions.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,6 +17,7 @@ namespace overtake::compiler {
 namespace {
 
 constexpr int opset_of_evaluation = 13;
+constexpr const char* domain_without_operators = "overtake.open";
 
 bool is_onnx(const onnx::NodeProto& node) {
     return node.domain().empty() || node.domain() == "ai.onnx";
@@ -68,21 +71,49 @@ public:
         });
     }
 
-    // Whether anything came of it.
+    // Whether anything came of it.  What is known without the shapes of tensors comes first; of
+    // branches that are not taken nothing may be said of what follows.
     bool step() {
-        graph_.clear_value_info();
-        libonnx_.infer_shapes(model_);
+        bool any = false;
+        for (read_types(); inline_branches(); read_types())
+            any = true;
+        if (!has_conditions())
+            return any;
+        infer_shapes();
         read_types();
-        const bool has_folded = fold_constants();
-        const bool has_inlined = inline_branches();
+        any = fold_constants() || any;
         graph_.clear_value_info(); // said of what is another graph now
-        return has_folded || has_inlined;
+        return any;
     }
 
 private:
+    // As if the Ifs that are left were of unknown operators: libonnx would believe that what they
+    // give has the shape that one of their branches gives.  The outputs of the graph stay as the
+    // file says.
+    void infer_shapes() {
+        graph_.clear_value_info();
+        const auto outputs = graph_.output();
+        std::vector<std::pair<onnx::NodeProto*, std::string>> domains;
+        for (onnx::NodeProto& node : *graph_.mutable_node())
+            if (node.op_type() == "If" && is_onnx(node)) {
+                domains.emplace_back(&node, node.domain());
+                node.set_domain(domain_without_operators);
+            }
+        auto* import = model_.add_opset_import();
+        import->set_domain(domain_without_operators);
+        import->set_version(1);
+        libonnx_.infer_shapes(model_);
+        model_.mutable_opset_import()->RemoveLast();
+        for (const auto& [node, domain] : domains)
+            node->set_domain(domain);
+        inferred_outputs_ = graph_.output();
+        *graph_.mutable_output() = outputs;
+    }
+
     void read_types() {
         infos_.clear();
-        for (const auto* list : {&graph_.value_info(), &graph_.input(), &graph_.output()})
+        for (const auto* list : {&std::as_const(graph_).value_info(),
+                                 &std::as_const(graph_).input(), &std::as_const(inferred_outputs_)})
             for (const auto& info : *list)
                 infos_[info.name()] = info;
         constants_.clear();
@@ -201,6 +232,11 @@ private:
     }
 
     bool inline_branches() {
+        if (std::ranges::none_of(graph_.node(), [&](const auto& node) {
+                const auto condition = condition_of(node);
+                return condition && branch_of(node, *condition);
+            }))
+            return false;
         std::set<std::string> names;
         for (const auto& [name, tensor] : constants_)
             names.insert(name);
@@ -230,6 +266,7 @@ private:
     const int opset_;
     Libonnx& libonnx_;
     const Evaluate& evaluate_;
+    google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> inferred_outputs_;
     std::map<std::string, onnx::ValueInfoProto> infos_;
     std::map<std::string, const onnx::TensorProto*> constants_;
 };
@@ -250,21 +287,6 @@ void forget_shapes_of_branches(onnx::GraphProto& graph) {
         }
 }
 
-// The graph's inputs that a tensor is computed from.
-std::set<std::string> inputs_behind(const onnx::GraphProto& graph, const std::string& name) {
-    std::set<std::string> wanted = {name}, inputs;
-    for (int number = graph.node_size() - 1; number >= 0; --number) {
-        const auto& node = graph.node(number);
-        if (std::ranges::any_of(node.output(),
-                                [&](const auto& output) { return wanted.contains(output); }))
-            wanted.insert(node.input().begin(), node.input().end());
-    }
-    for (const auto& input : graph.input())
-        if (wanted.contains(input.name()))
-            inputs.insert(input.name());
-    return inputs;
-}
-
 } // namespace
 
 void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx,
@@ -275,21 +297,50 @@ void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx,
     }
 }
 
-std::string reason_of_control_flow(const onnx::GraphProto& graph, const onnx::NodeProto& node) {
+ReasonsOfControlFlow::ReasonsOfControlFlow(const onnx::GraphProto& graph) {
+    static const std::set<std::string> chance = {"Bernoulli",     "Multinomial",
+                                                 "RandomNormal",  "RandomNormalLike",
+                                                 "RandomUniform", "RandomUniformLike"};
+    for (const auto& input : graph.input())
+        origins_[input.name()].inputs = {input.name()};
+    for (const auto& node : graph.node()) {
+        Origin origin;
+        origin.is_random = chance.contains(node.op_type());
+        for (const std::string& name : node.input())
+            if (const auto found = origins_.find(name); found != origins_.end()) {
+                origin.inputs.insert(found->second.inputs.begin(), found->second.inputs.end());
+                origin.is_random = origin.is_random || found->second.is_random;
+            }
+        while (origin.inputs.size() > most_named + 1)
+            origin.inputs.erase(std::prev(origin.inputs.end()));
+        for (const std::string& name : node.output())
+            origins_[name] = origin;
+    }
+}
+
+std::string ReasonsOfControlFlow::of(const onnx::NodeProto& node) const {
     if (node.op_type() == "Loop" || node.op_type() == "Scan")
         return "loops are not supported";
     if (node.op_type() != "If" || node.input_size() != 1)
         return "graphs in nodes are not supported";
-    const std::set<std::string> inputs = inputs_behind(graph, node.input(0));
+    const std::string condition = "its condition '" + node.input(0) + "' ";
+    const auto found = origins_.find(node.input(0));
+    const Origin origin = found == origins_.end() ? Origin() : found->second;
+    if (origin.inputs.empty() && !origin.is_random)
+        return condition + "follows from constants, but cannot be computed exactly here (DOUBLE "
+                           "numbers, for one, only where float32 holds them); simplify the model "
+                           "before the export";
     std::string names;
-    for (const std::string& name : inputs)
-        names += (names.empty() ? "'" : ", '") + name + "'";
-    std::string reason = "its condition '" + node.input(0) + "' is only known at run time";
-    if (!inputs.empty())
-        reason += ", from " + names;
-    if (inputs.size() == 1)
-        reason +=
-            "; if that is always the same, give it with --set-input " + *inputs.begin() + "=VALUE";
+    std::size_t count = 0;
+    for (const std::string& name : origin.inputs)
+        if (count++ < most_named)
+            names += (names.empty() ? "'" : ", '") + name + "'";
+    std::string reason = condition + "is only known at run time";
+    if (!origin.inputs.empty())
+        reason += ", from " + names + (count > most_named ? ", ..." : "");
+    if (count == 1)
+        reason += "; if that is always the same, give it with --set-input " +
+                  *origin.inputs.begin() + "=VALUE";
     return reason;
 }
 

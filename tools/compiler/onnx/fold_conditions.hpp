@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
-#include <map>
+#include <cstddef>
+#include <set>
 #include <string>
+#include <unordered_map>
 
 #include <onnx/onnx_pb.h>
 
@@ -19,7 +20,23 @@ namespace overtake::compiler {
 void fold_conditions(onnx::ModelProto& model, int opset, Libonnx& libonnx,
                      const Evaluate& evaluate);
 
-/// Why the node, which still has graphs in it, cannot be taken.
-std::string reason_of_control_flow(const onnx::GraphProto& graph, const onnx::NodeProto& node);
+/// Why nodes of a graph that still have graphs in them cannot be taken.
+class ReasonsOfControlFlow {
+public:
+    /// The graph's nodes are in order.
+    explicit ReasonsOfControlFlow(const onnx::GraphProto& graph);
+    std::string of(const onnx::NodeProto& node) const;
+
+private:
+    static constexpr std::size_t most_named = 3; // inputs in a message
+
+    // What a tensor is computed from.
+    struct Origin {
+        std::set<std::string> inputs; // the first of them, and one more than are named
+        bool is_random = false;
+    };
+
+    std::unordered_map<std::string, Origin> origins_;
+};
 
 } // namespace overtake::compiler

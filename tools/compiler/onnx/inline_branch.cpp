@@ -14,40 +14,77 @@ void rename(std::string& name, const Renames& renames) {
         name = found->second;
 }
 
-void rename_in(onnx::NodeProto& node, const Renames& renames);
-
-// A graph in a node reads names from around it, but for those that it makes itself.
-void rename_in(onnx::GraphProto& graph, Renames renames) {
-    for (const auto& input : graph.input())
-        renames.erase(input.name());
-    for (const auto& tensor : graph.initializer())
-        renames.erase(tensor.name());
-    for (const auto& node : graph.node())
-        for (const std::string& output : node.output())
-            renames.erase(output);
-    for (auto& node : *graph.mutable_node())
-        rename_in(node, renames);
-    for (auto& output : *graph.mutable_output())
-        rename(*output.mutable_name(), renames);
-}
-
-void rename_in(onnx::NodeProto& node, const Renames& renames) {
-    for (auto* names : {node.mutable_input(), node.mutable_output()})
-        for (std::string& name : *names)
-            rename(name, renames);
-    for (auto& attribute : *node.mutable_attribute()) {
-        if (attribute.has_g())
-            rename_in(*attribute.mutable_g(), renames);
-        for (auto& graph : *attribute.mutable_graphs())
-            rename_in(graph, renames);
-    }
-}
-
 std::string fresh(const std::string& wanted, std::set<std::string>& names) {
     std::string name = wanted;
     while (!names.insert(name).second)
         name += "_";
     return name;
+}
+
+void add_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
+    for (const auto* infos : {&graph.input(), &graph.output()})
+        for (const auto& info : *infos)
+            names.insert(info.name());
+    for (const auto& tensor : graph.initializer())
+        names.insert(tensor.name());
+    for (const auto& node : graph.node()) {
+        names.insert(node.input().begin(), node.input().end());
+        names.insert(node.output().begin(), node.output().end());
+        for (const auto& attribute : node.attribute()) {
+            if (attribute.has_g())
+                add_names(attribute.g(), names);
+            for (const auto& inner : attribute.graphs())
+                add_names(inner, names);
+        }
+    }
+}
+
+// The names that a graph makes itself.
+std::set<std::string> made_in(const onnx::GraphProto& graph) {
+    std::set<std::string> made;
+    for (const auto& input : graph.input())
+        made.insert(input.name());
+    for (const auto& tensor : graph.initializer())
+        made.insert(tensor.name());
+    for (const auto& node : graph.node())
+        made.insert(node.output().begin(), node.output().end());
+    made.erase("");
+    return made;
+}
+
+void rename_in(onnx::NodeProto& node, const Renames& renames, std::set<std::string>& names);
+
+// A graph in a node reads names from around it, but for those that it makes itself.  One of these
+// that something around it is called now gets out of its way.
+void rename_in(onnx::GraphProto& graph, Renames renames, std::set<std::string>& names) {
+    std::set<std::string> taken;
+    for (const auto& [from, to] : renames)
+        if (from != to)
+            taken.insert(to);
+    for (const std::string& name : made_in(graph)) {
+        renames.erase(name);
+        if (taken.contains(name))
+            renames[name] = fresh(name, names);
+    }
+    for (auto& node : *graph.mutable_node())
+        rename_in(node, renames, names);
+    for (auto& tensor : *graph.mutable_initializer())
+        rename(*tensor.mutable_name(), renames);
+    for (auto* infos : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()})
+        for (auto& info : *infos)
+            rename(*info.mutable_name(), renames);
+}
+
+void rename_in(onnx::NodeProto& node, const Renames& renames, std::set<std::string>& names) {
+    for (auto* list : {node.mutable_input(), node.mutable_output()})
+        for (std::string& name : *list)
+            rename(name, renames);
+    for (auto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g())
+            rename_in(*attribute.mutable_g(), renames, names);
+        for (auto& graph : *attribute.mutable_graphs())
+            rename_in(graph, renames, names);
+    }
 }
 
 } // namespace
@@ -81,6 +118,10 @@ std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::Gr
         tensor.set_name(name);
         graph.add_initializer()->Swap(&tensor);
     }
+    std::set<std::string> names_inside;
+    add_names(branch, names_inside);
+    for (const auto& [from, to] : renames)
+        names_inside.insert(to);
     std::vector<onnx::NodeProto> nodes;
     for (auto& inner : *branch.mutable_node())
         nodes.push_back(std::move(inner));
@@ -89,7 +130,7 @@ std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::Gr
     const std::size_t aliases_from = nodes.size() - aliases.size();
     for (std::size_t index = 0; index < nodes.size(); ++index)
         if (index < aliases_from)
-            rename_in(nodes[index], renames);
+            rename_in(nodes[index], renames, names_inside);
         else
             rename(*nodes[index].mutable_input(0), renames);
     return nodes;

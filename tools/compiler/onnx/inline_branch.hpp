@@ -10,8 +10,8 @@
 namespace overtake::compiler {
 
 /// Takes the branch of an If apart: its nodes under names that are not in `names`, which grows by
-/// them, the outputs under those of the If.  Its constants become ones of `graph`; what it reads
-/// from around it stays as it is called.
+/// them, the outputs under those of the If.  Its constants become
+/// ones of `graph`; what it reads from around it stays as it is called.
 std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::GraphProto branch,
                                            onnx::GraphProto& graph, std::set<std::string>& names);
 

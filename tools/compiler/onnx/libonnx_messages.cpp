@@ -20,9 +20,21 @@ const std::vector<std::pair<std::regex, std::string>>& translations() {
             {R"(Graph must be in single static assignment \(SSA\) form, however '([^']*)' has been )"
              R"(used as (?:graph input names|output names|both).*)",
              "'$1' is written more than once"},
-            {R"(Node \((.*?)\)(?: Op \((\S+)\))? has (input|output) size (\d+) not in range )"
-             R"(\[min=(\d+), max=(\d+)\].*)",
-             "node '$1' ($2): has $4 $3s, and the operator has $5 to $6"},
+            {R"(.*\(op_type:([^,]+), node name: (.*?)\): \[ShapeInferenceError\] )"
+             R"((?:Output:)?.*differ in dimension (\d+): \((-\d+)\) vs \(-?\d+\).*)",
+             "node '$2' ($1): its output would have $4 elements along axis $3; its scales or sizes "
+             "are out of range"},
+            {R"(.*\(op_type:([^,]+), node name: (.*?)\): \[ShapeInferenceError\] )"
+             R"(.*[Ii]nferred shape and existing shape differ in dimension (\d+): \((\d+)\) vs )"
+             R"(\((-?\d+)\).*)",
+             "node '$2' ($1): its output has $4 elements along axis $3, and the model says $5; "
+             "correct the shape that it declares, or export it again"},
+            {R"(.*\(op_type:([^,]+), node name: (.*?)\): \[ShapeInferenceError\] )"
+             R"(.*[Ii]nferred shape and existing shape differ in rank: \((\d+)\) vs \((\d+)\).*)",
+             "node '$2' ($1): its output has $3 dimensions, and the model says $4; correct the "
+             "shape that it declares, or export it again"},
+            {R"(.*\(op_type:([^,]+), node name: (.*?)\): (?:\[ShapeInferenceError\] )?(.+))",
+             "node '$2' ($1): $3"},
             {R"(Unrecognized attribute: (\S+) for operator (\S+).*)",
              "$2 has no attribute '$1' in this opset"},
             {R"(Required attribute '([^']*)' is missing.*)",

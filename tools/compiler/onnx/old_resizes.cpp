@@ -22,7 +22,10 @@ void name_rule_of_old_resizes(onnx::ModelProto& converted, int opset) {
     for (auto& node : *converted.mutable_graph()->mutable_node())
         if (node.op_type() == "Resize") {
             set_text(node, "coordinate_transformation_mode", "asymmetric");
-            set_text(node, "nearest_mode", nearest_mode_before_11);
+            auto& attribute = *node.add_attribute();
+            attribute.set_name(is_from_before_11);
+            attribute.set_type(onnx::AttributeProto::INT);
+            attribute.set_i(1);
         }
 }
 

@@ -5,9 +5,10 @@
 
 namespace overtake::compiler {
 
-/// The nearest_mode of a Resize that comes from an opset before 11, where ONNX had none: it rounds
-/// up where the size shrinks, and down otherwise.  No exporter writes it.
-constexpr const char* nearest_mode_before_11 = "before opset 11";
+/// The attribute of a Resize that comes from an opset before 11, where ONNX had no nearest_mode: it
+/// rounds up where the size shrinks, and down otherwise.  libonnx has refused files that hold an
+/// attribute of this name, which no operator has, before it is given.
+constexpr const char* is_from_before_11 = "overtake_is_from_before_opset_11";
 
 /// Upsample, and Resize before opset 11, know one rule for where an output lies on the input:
 /// position / scale.  Opset 11 calls it asymmetric and has another one by default, which libonnx's

@@ -57,12 +57,13 @@ void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals) {
 
 void set_aside_control_flow(onnx::ModelProto& model, Refusals& refusals) {
     const bool is_imported = !refusals.empty();
+    const ReasonsOfControlFlow reasons(model.graph());
     std::vector<std::pair<onnx::NodeProto*, std::string>> found;
     for (auto& node : *model.mutable_graph()->mutable_node())
         if (std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
                 return attribute.has_g() || attribute.graphs_size() > 0;
             }))
-            found.emplace_back(&node, reason_of_control_flow(model.graph(), node));
+            found.emplace_back(&node, reasons.of(node));
     for (const auto& [node, reason] : found)
         set_aside(*node, reason, refusals);
     if (!is_imported && !refusals.empty())
