@@ -311,9 +311,8 @@ void run_float(const Node& node, std::uint32_t images, const std::vector<FloatTe
         // The device's bytes stay, but here the order of ONNX may be another one.
         Node permute = node;
         permute.operation = op::Permute{op::Permute{}.axes, reshape->batches};
-        return run_float(permute,
-                         std::max({reshape->batches, inputs[0].value.batch, value.batch}), inputs,
-                         value, out);
+        return run_float(permute, std::max({reshape->batches, inputs[0].value.batch, value.batch}),
+                         inputs, value, out);
     }
     if (images == 1)
         return run_image(node, inputs, value, out);

@@ -148,8 +148,10 @@ private:
         Spectra spectra = find_spectra(context_, placements_);
         exact_tensors_ = std::move(masks.tensors);
         exact_tensors_.merge(spectra.tensors);
-        std::set<int> nodes = std::move(masks.nodes);
-        nodes.merge(spectra.nodes);
+        mask_nodes_ = std::move(masks.nodes);
+        spectrum_nodes_ = std::move(spectra.nodes);
+        std::set<int> nodes = mask_nodes_;
+        nodes.insert(spectrum_nodes_.begin(), spectrum_nodes_.end());
         return nodes;
     }
 
@@ -200,14 +202,17 @@ private:
         if (context_.options.keep_on_cpu.contains(name))
             return "the model gives no scales for it";
         const int number = static_cast<int>(placements_.size()) - 1;
-        if (masks_.nodes.contains(number))
+        if (mask_nodes_.contains(number))
             return "it makes or carries a mask, whose numbers 8 bits cannot hold";
+        if (spectrum_nodes_.contains(number))
+            return "a logarithm is taken of its powers, which span more than 8 bits hold";
         return "";
     }
 
     Context& context_;
     std::vector<Mark> marks_; // by node of the file: in front of it
     std::vector<Placement> placements_;
+    std::set<int> mask_nodes_, spectrum_nodes_; // of the file, by number
     std::set<std::string> exact_tensors_;
     std::vector<NodeVerdict> verdicts_;
 };

@@ -61,8 +61,8 @@ private:
     bool is_cheap(int number) const {
         const auto& node = model_.graph().node(number);
         return placement(number) == Placement::bpu && !is_expensive(node.op_type()) &&
-               std::ranges::none_of(node.output(),
-                                    [&](const auto& name) { return given_.tensors.contains(name); });
+               std::ranges::none_of(
+                   node.output(), [&](const auto& name) { return given_.tensors.contains(name); });
     }
 
     void connect(int writer, int reader) {

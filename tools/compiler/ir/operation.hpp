@@ -142,7 +142,8 @@ struct Broadcast {};
 
 /// The same bytes in other dimensions.
 struct Reshape {
-    std::uint32_t batches = 0; // not 0: it stands for a Permute of so many, without a change of axes
+    std::uint32_t batches =
+        0; // not 0: it stands for a Permute of so many, without a change of axes
 };
 
 /// An operator of the CPU.
