@@ -130,7 +130,7 @@ class ReadText(unittest.TestCase):
         ):
             with self.subTest(name=name):
                 self.assertEqual(result.returncode, 1)
-                self.assertRegex(result.stderr, rf"\Aread_text: .*{name}: No such file or directory\n\Z")
+                self.assertRegex(result.stderr, rf"\Aread_text: .*{name}: (cannot open: )?No such file or directory[^\n]*\n\Z")
 
     def test_networks_in_the_wrong_order_are_refused(self):
         result = self.read(self.page("page.png"), models=self.models[::-1])
