@@ -256,6 +256,12 @@ const SpoiltField spoilt_fields[] = {
      [](ModelSpec& m) {
          m.tensors[1].shape = {2, 3, 5, 4};
      }},
+    {"tensors[1].shape: [2, 3, 4] is not 1x6x4 (height, width, channels) of one sample",
+     [](ModelSpec& m) {
+         m.tensors[1] = {"rows", {2, 3, 4}, 1, 6, 4, 48, 8, 1, 0, 48, 1, 1};
+     }},
+    {"tensors[1].shape: [5] is not 1x1x2 (height, width, channels) of one sample",
+     [](ModelSpec& m) { m.tensors[1] = {"part", {5}, 1, 1, 2, 8, 8, 1, 0, 64}; }},
     {"tensors[1].bytes: 160, but its last element ends at 320",
      [](ModelSpec& m) {
          m.tensors[1].shape = {2, 3, 4, 5};
@@ -422,6 +428,38 @@ TEST(Model, AllModelsOfAPackAreLoaded) {
     EXPECT_EQ(models[1]->name(), "other");
     EXPECT_EQ(models[1]->input(0).elements(), 24u);
     EXPECT_EQ(refusal_of_pack(pack_of({})).find("file.ovm: offset "), 0u);
+}
+
+/// The name of the model that is loaded, or why none is.
+std::string loaded_from(const std::string& path, std::string_view name) {
+    try {
+        return std::string(Model::load(path, name)->name());
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EINVAL) << error.what();
+        return std::string(error.what()).substr(path.size());
+    }
+}
+
+TEST(Model, IsPickedFromAPackByItsName) {
+    const std::string path = testing::TempDir() + "/overtake_test_pack.ovm";
+    const auto write = [&](const std::vector<ModelSpec>& specs) {
+        const std::vector<std::byte> bytes = pack_of(specs);
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+    };
+    ModelSpec other = copy_and_softmax(2, 3, 4);
+    other.name = "other";
+    write({copy_and_softmax(), other});
+    EXPECT_EQ(loaded_from(path, "test"), "test");
+    EXPECT_EQ(loaded_from(path, "other"), "other");
+    EXPECT_EQ(loaded_from(path, ""), ": holds several models; name one of test, other");
+    EXPECT_EQ(loaded_from(path, "third"), ": holds no model 'third' but test, other");
+    write({other});
+    EXPECT_EQ(loaded_from(path, ""), "other");
+    EXPECT_EQ(loaded_from(path, "other"), "other");
+    EXPECT_EQ(loaded_from(path, "test"), ": holds no model 'test' but other");
+    std::remove(path.c_str());
 }
 
 TEST(Model, RefusesAPackThatIsCutOff) {

@@ -341,6 +341,9 @@ TEST(Session, DroppingARunningTaskCancelsItsJob) {
     EXPECT_EQ(device->cancels, 1u);
     Task task = session.submit(std::vector<float>(60, 1.0f));
     ASSERT_TRUE(task.wait(patience()));
+    task.cancel();
+    EXPECT_EQ(device->cancels, 1u) << "one that has ended has nothing to cancel";
+    EXPECT_EQ(task.status(), 0);
     task = Task();
     EXPECT_EQ(device->cancels, 1u) << "one that has ended has nothing to cancel";
 }
