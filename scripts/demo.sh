@@ -4,9 +4,10 @@
 #
 #   scripts/demo.sh [all|predict|measure] [REQUESTS [REPEAT]]
 #
-# predict   what the simulator says; builds the overtake command and the two networks, no more
-# measure   what a device does: builds the kernel module too, boots a VM, loads the driver in it and
-#           runs the clients there
+# predict   what the simulator says; builds the two networks and overtake_first, no more: the part of
+#           the overtake command that compiles networks and predicts
+# measure   what a device does: builds the whole command and the kernel module, boots a VM, loads the
+#           driver in it and runs the clients there
 # all       one after the other
 #
 # LARGE=build/zoo/text_detection in the environment takes another large network: LARGE.ovm as it is and
@@ -44,25 +45,26 @@ stage()
 	echo
 }
 
+# build TARGET...
 build()
 {
 	cmake --preset release > build/configure.log || {
 		cat build/configure.log
 		exit 1
 	}
-	cmake --build --preset release -j "$jobs" --target overtake demo_networks
+	cmake --build --preset release -j "$jobs" --target "$@"
 }
 
 prepare_networks()
 {
-	scripts/prepare-networks.sh detector
-	[ -n "${LARGE-}" ] || scripts/prepare-networks.sh large
+	OVERTAKE=build/bin/overtake_first scripts/prepare-networks.sh detector
+	[ -n "${LARGE-}" ] || OVERTAKE=build/bin/overtake_first scripts/prepare-networks.sh large
 }
 
 # demo OPTION...
 demo()
 {
-	build/bin/overtake demo --detector $networks/detector.ovm --large "$large.ovm" \
+	build/bin/overtake_first demo --detector $networks/detector.ovm --large "$large.ovm" \
 		--large-split "$large-1000us.ovm" --requests "$requests" --output-dir "$out" "$@"
 }
 
@@ -76,7 +78,8 @@ boot()
 predict()
 {
 	stage "Debian packages to build with" scripts/setup.sh build
-	stage "compiling the overtake command, generating the two networks" build
+	stage "compiling what the first table needs, generating the two networks" \
+		build overtake_first demo_networks
 	stage "compiling the networks to int8" prepare_networks
 	stage "the table as the simulator predicts it" demo --predict
 	echo "The first table came $(span $(($(date +%s) - begin))) after the start."
@@ -86,6 +89,7 @@ predict()
 measure()
 {
 	stage "Debian packages for the kernel module and the VM" scripts/setup.sh vm
+	stage "compiling the rest of the overtake command" build overtake
 	stage "compiling the kernel module" scripts/build-module.sh
 	stage "compiling the classifier, running it in float and on a device in the process" \
 		scripts/prepare-networks.sh glyphs

@@ -3,7 +3,8 @@
 # Compile the project's own networks into build/networks, and let an embedded device run the ones that
 # others compare with: the classifier on its held-out images (in float too), those of other people's
 # designs on one synthetic image each. Only what has changed. Needs the overtake command and, but for
-# glyphs, the networks' graphs in build/release/models (`make build` makes both).
+# glyphs, the networks' graphs in build/release/models (`make build` makes both). OVERTAKE in the
+# environment is another program with the command `compile`.
 #
 #   scripts/prepare-networks.sh [NETWORK...]
 #
@@ -13,7 +14,7 @@ set -eu
 cd "$(dirname "$0")/.."
 models=build/release/models
 out=build/networks
-overtake=build/bin/overtake
+overtake=${OVERTAKE:-build/bin/overtake}
 mkdir -p "$out"
 
 # compile NAME MODEL.onnx CALIBRATION.npy [OPTION...]

@@ -15,7 +15,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "commands.hpp"
 #include "option_checks.hpp"
 #include "overtake/device.hpp"
 
@@ -149,24 +148,15 @@ int parse_and_run(CLI::App& app, int argc, char** argv, int& status) {
 
 } // namespace
 
-int run_command_line(int argc, char** argv) {
+int run_command_line(int argc, char** argv, std::span<const AddCommand> commands) {
     CLI::App app{"Compile neural networks for the Overtake NPU, run them and watch them run"};
     app.name("overtake");
     app.formatter(std::make_shared<HelpFormatter>());
     app.set_version_flag("--version", "overtake " OVERTAKE_VERSION);
     app.require_subcommand(1);
     int status = 0;
-    add_compile(app, status);
-    add_info(app, status);
-    add_run(app, status);
-    add_pack(app, status);
-    add_perf(app, status);
-    add_devices(app, status);
-    add_compare(app, status);
-    add_sim(app, status);
-    add_calibrate(app, status);
-    add_demo(app, status);
-    add_completion(app, status);
+    for (const AddCommand add : commands)
+        add(app, status);
     for (CLI::App* command : app.get_subcommands({}))
         check_numbers(*command);
     return flushed(parse_and_run(app, argc, argv, status));

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// What the first table of `make demo` needs of the overtake command, and nothing else: it is built
+// first, so that the table comes early (scripts/demo.sh). Not installed.
+#include <array>
+
+#include "command_line.hpp"
+#include "commands.hpp"
+#include "process.hpp"
+
+int main(int argc, char** argv) {
+    using namespace overtake::command;
+    prepare_process();
+    constexpr std::array commands{add_compile, add_demo};
+    return run_command_line(argc, argv, commands);
+}
