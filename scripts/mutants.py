@@ -67,7 +67,7 @@ SIMULATOR = Stage(
     ("simulator_tests", "sim_differential", "test_fuzz"),
     r"^simulator\.|^sim_(differential|examples)_library$|^(Fuzz|FuzzCase|Campaign)\.")
 MODEL_FUZZ = Stage(("test_model_mutations",), r"^fuzz\.[A-Z]")
-FW = firmware_tests("ban", "core", "fw", "fw_clock", "fw_fair", "fw_instants", "fw_quota", "steps")
+FW = firmware_tests("ban", "core", "fw", "fw_clock", "fw_fair", "fw_instants", "fw_place", "fw_quota", "steps")
 HW = firmware_tests("decode", "operators", "profile", "simd", "core", "steps", sanitized=True)
 DECODER_CORPUS = Stage(("fuzz_decoder_replay",), r"^fuzz\.decoder_corpus$", sanitized=True)
 

@@ -18,6 +18,8 @@ static void queue_command(struct ovt_fw *fw, enum ovt_command_type type, u64 now
 
 void ovt_fw_submit(struct ovt_fw *fw, struct ovt_fw_job *job, u64 now_ns)
 {
+	if (job->core != OVT_CORE_ANY)
+		ovt_fw_state(fw, job->core)->submitted += job->fc_count;
 	queue_command(fw, OVT_COMMAND_SUBMIT, now_ns, job, 0, 0);
 }
 

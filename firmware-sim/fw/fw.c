@@ -531,6 +531,24 @@ enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns)
 	return run_commands(fw, now_ns) ? OVT_ADVANCE_DONE : OVT_ADVANCE_EVENTS;
 }
 
+bool ovt_fw_prepared(const struct ovt_fw *fw, u64 now_ns)
+{
+	const struct ovt_command *command = ovt_fw_peek_command(fw);
+	u32 core;
+
+	if (fw->choose && fw->now_ns < now_ns)
+		return false;
+	if ((command && command->time_ns <= now_ns) || ovt_quota_next(fw) <= now_ns)
+		return false;
+	for (core = 1; core <= fw->config.core_count; core++) {
+		const struct ovt_fw_core *state = ovt_fw_state_of(fw, core);
+
+		if (ovt_fw_runnable(fw, core) || (state->running && state->end_ns <= now_ns))
+			return false;
+	}
+	return true;
+}
+
 u64 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core)
 {
 	return fw->config.core_states[core - 1].unfinished;

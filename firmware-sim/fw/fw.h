@@ -225,6 +225,7 @@ struct ovt_fw_core {
 	u64 next_position[OVT_RING_COUNT];
 	u64 waiting[OVT_RING_COUNT];		/* FCs arrived, not started, not dropped */
 	u64 unfinished;				/* FCs running, committed or in a ring */
+	u64 submitted;				/* FCs of jobs for this core in the command queue */
 	u64 resting;				/* of them, held back by quotas */
 	u32 executed;				/* the running FC has nothing left to execute */
 	u64 start_ns;
@@ -317,8 +318,25 @@ enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);
  */
 enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns);
 
+/*
+ * True if ovt_fw_prepare() for @now_ns has nothing left to do, and no core executes: what remains of
+ * the instant is the choices.
+ */
+bool ovt_fw_prepared(const struct ovt_fw *fw, u64 now_ns);
+
 /* FCs of @core (from 1) that run, are committed or wait in a ring. */
 u64 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core);
+
+/*
+ * ovt_fw_place - which of several cores takes the next job of @context
+ * @cores: bit k - 1: core k may; at least one of the device's
+ *
+ * The one with the fewest unfinished FCs, those of jobs that were submitted to it and have not
+ * arrived yet included; the lowest number on a tie.  For a host that has to know before the job
+ * arrives: it sets @core of the job, and submits it under the same lock.  Jobs for OVT_CORE_ANY that
+ * have not arrived count for no core yet.
+ */
+u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores);
 
 /*
  * The earliest horizon at which ovt_fw_advance() has something to do; OVT_TIME_NEVER.  That may be

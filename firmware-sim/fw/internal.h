@@ -15,6 +15,11 @@ static inline struct ovt_fw_core *ovt_fw_state(struct ovt_fw *fw, u32 core)
 	return &fw->config.core_states[core - 1];
 }
 
+static inline const struct ovt_fw_core *ovt_fw_state_of(const struct ovt_fw *fw, u32 core)
+{
+	return &fw->config.core_states[core - 1];
+}
+
 static inline enum ovt_ring_index ovt_job_ring(const struct ovt_fw_job *job)
 {
 	return job->priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : OVT_RING_NORMAL;

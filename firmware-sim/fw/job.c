@@ -18,9 +18,9 @@ static void job_event(struct ovt_fw *fw, struct ovt_fw_job *job, enum ovt_event_
 }
 
 /* FCs that may be before a job of @context.  What rests is not, unless the job rests as well. */
-static u64 load(struct ovt_fw *fw, u32 core, const struct ovt_fw_context *context)
+static u64 load(const struct ovt_fw *fw, u32 core, const struct ovt_fw_context *context)
 {
-	const struct ovt_fw_core *state = ovt_fw_state(fw, core);
+	const struct ovt_fw_core *state = ovt_fw_state_of(fw, core);
 
 	return context->quota.resting ? state->unfinished : state->unfinished - state->resting;
 }
@@ -34,6 +34,26 @@ static u32 least_loaded_core(struct ovt_fw *fw, const struct ovt_fw_context *con
 	for (core = 2; core <= fw->config.core_count; core++)
 		if (load(fw, core, context) < load(fw, best, context))
 			best = core;
+	return best;
+}
+
+u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores)
+{
+	u64 least = OVT_TIME_NEVER;
+	u32 best = 0;
+	u32 core;
+
+	for (core = 1; core <= fw->config.core_count; core++) {
+		u64 fcs;
+
+		if (!(cores & (1ull << (core - 1))))
+			continue;
+		fcs = load(fw, core, context) + ovt_fw_state_of(fw, core)->submitted;
+		if (!best || fcs < least) {
+			best = core;
+			least = fcs;
+		}
+	}
 	return best;
 }
 
@@ -55,6 +75,8 @@ void ovt_job_arrive(struct ovt_fw *fw, struct ovt_fw_job *job)
 	job->placed_core = job->core;
 	if (job->core == OVT_CORE_ANY)
 		job->placed_core = least_loaded_core(fw, job->context);
+	else
+		ovt_fw_state(fw, job->core)->submitted -= job->fc_count;
 	state = ovt_fw_state(fw, job->placed_core);
 	job->state = OVT_JOB_QUEUED;
 	job->arrival_ns = fw->now_ns;

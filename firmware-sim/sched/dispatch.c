@@ -20,28 +20,12 @@ struct look {
 	u64 now;
 	bool full;			/* the task limit is reached */
 	struct ovt_sched_task *best;	/* so far; NULL: none */
-	u32 core;			/* of @best, if it begins with a BPU segment */
+	u64 cores;			/* of @best, if it begins with a BPU segment */
 };
 
-static u64 core_bit(u32 core)
+static u64 all_cores(const struct ovt_sched *sched)
 {
-	return 1ull << (core - 1);
-}
-
-static u64 unfinished(const struct ovt_sched *sched, u32 core)
-{
-	return sched->config.unfinished(sched->config.host, core);
-}
-
-u32 ovt_sched_least_loaded(const struct ovt_sched *sched)
-{
-	u32 best = 1;
-	u32 core;
-
-	for (core = 2; core <= sched->config.core_count; core++)
-		if (unfinished(sched, core) < unfinished(sched, best))
-			best = core;
-	return best;
+	return ~0ull >> (OVT_SCHED_MAX_CORES - sched->config.core_count);
 }
 
 /* A slot is free if fewer holders than there are slots stand in the way. */
@@ -62,12 +46,12 @@ static bool is_better(const struct look *look, const struct ovt_sched_task *task
 	return task && (!than || ovt_sched_goes_before(look->sched, task, than));
 }
 
-static void may_go(struct look *look, struct ovt_sched_task *task, u32 core)
+static void may_go(struct look *look, struct ovt_sched_task *task, u64 cores)
 {
 	if (!is_better(look, task, look->best))
 		return;
 	look->best = task;
-	look->core = core;
+	look->cores = cores;
 }
 
 /* The best placed task that wants a slot and waits for nothing else; NULL: none. */
@@ -97,44 +81,44 @@ static u64 look_at_cores(struct look *look, const struct ovt_sched_task *any)
 		if (!is_better(look, task, look->best) || !is_better(look, task, any))
 			continue;
 		if (slot_free(look, task, core))
-			may_go(look, task, core);
+			may_go(look, task, ovt_sched_core_bit(core));
 		else
-			barred |= core_bit(core);
+			barred |= ovt_sched_core_bit(core);
 	}
 	return barred;
 }
 
 /* Where @task, which takes any core, may go now; 0: nowhere. */
-static u32 open_core(const struct look *look, const struct ovt_sched_task *task, u64 barred)
+static u64 open_cores(const struct look *look, const struct ovt_sched_task *task, u64 barred)
 {
-	u32 best = 0;
-	u32 core;
+	u64 left = all_cores(look->sched) & ~barred;
+	u64 open = 0;
 
-	for (core = 1; core <= look->sched->config.core_count; core++) {
-		if ((barred & core_bit(core)) || !slot_free(look, task, core))
-			continue;
-		if (!best || unfinished(look->sched, core) < unfinished(look->sched, best))
-			best = core;
+	for (; left; left &= left - 1) {
+		u32 core = (u32)__builtin_ctzll(left) + 1;
+
+		if (slot_free(look, task, core))
+			open |= ovt_sched_core_bit(core);
 	}
-	return best;
+	return open;
 }
 
 static void look_at_slots(struct look *look)
 {
 	struct ovt_sched_task *any = first_for_slot(look, &look->queue->any);
 	u64 barred = look_at_cores(look, any);
-	u32 core;
+	u64 open;
 
 	if (!is_better(look, any, look->best))
 		return;
-	core = open_core(look, any, barred);
-	if (core)
-		may_go(look, any, core);
+	open = open_cores(look, any, barred);
+	if (open)
+		may_go(look, any, open);
 }
 
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 						   struct ovt_sched_queue *queue, u64 now,
-						   u32 *core)
+						   u64 *cores)
 {
 	struct look look = {
 		.sched = sched,
@@ -148,7 +132,8 @@ struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 		may_go(&look, ovt_sched_first(&queue->cpu_first), 0);
 	look_at_slots(&look);
 	if (look.best && ovt_sched_is_high(look.best) && ovt_sched_next_is_bpu(look.best))
-		look.core = look.best->core ? look.best->core : ovt_sched_least_loaded(sched);
-	*core = look.core;
+		look.cores = look.best->core ? ovt_sched_core_bit(look.best->core) :
+					       all_cores(sched);
+	*cores = look.cores;
 	return look.best;
 }

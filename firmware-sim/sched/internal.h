@@ -34,11 +34,14 @@ void ovt_sched_close_gap(struct ovt_sched_task *holder);		/* is over */
 u32 ovt_sched_gaps_open_to(struct ovt_sched *sched, struct ovt_sched_gaps *gaps, u64 bpu_time,
 			   u64 now);
 
-/* dispatch.c */
-u32 ovt_sched_least_loaded(const struct ovt_sched *sched);
-/* NULL: none may.  @core: where its BPU segment goes, if that is what it begins with. */
+/* dispatch.c: NULL: none may.  @cores: where its BPU segment may go, if it begins with one. */
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 						   struct ovt_sched_queue *queue, u64 now,
-						   u32 *core);
+						   u64 *cores);
+
+static inline u64 ovt_sched_core_bit(u32 core)
+{
+	return 1ull << (core - 1);
+}
 
 #endif

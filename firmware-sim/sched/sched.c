@@ -98,6 +98,7 @@ static bool act(struct ovt_sched_action *action, enum ovt_sched_action_type type
 	action->task = task;
 	action->segment = task->segment;
 	action->core = task->placed_core;
+	action->cores = task->placed_core ? ovt_sched_core_bit(task->placed_core) : 0;
 	return true;
 }
 
@@ -249,8 +250,15 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 	}
 }
 
-/* The first step of a dispatched task, or the first BPU segment of a ready one. */
-static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u32 core, u64 now,
+void ovt_sched_placed(struct ovt_sched *sched, struct ovt_sched_task *task, u32 core)
+{
+	(void)sched;
+	task->placed_core = core;
+	take_slot(task);
+}
+
+/* The first step of a dispatched task, or the first BPU segment of a ready one, to one of @cores. */
+static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 cores, u64 now,
 		     struct ovt_sched_action *action)
 {
 	ovt_sched_leave_waiting(task);
@@ -264,20 +272,22 @@ static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u32 c
 		enter_cpu_waiting(task);
 		return false;
 	}
-	task->placed_core = core;
-	take_slot(task);
+	if (!(cores & (cores - 1)))
+		ovt_sched_placed(sched, task, (u32)__builtin_ctzll(cores) + 1);
 	task->state = OVT_SCHED_BPU;
-	return act(action, OVT_SCHED_SUBMIT, task);
+	act(action, OVT_SCHED_SUBMIT, task);
+	action->cores = cores;
+	return true;
 }
 
 static bool dispatch_from(struct ovt_sched *sched, struct ovt_sched_queue *queue, u64 now,
 			  struct ovt_sched_action *action)
 {
 	struct ovt_sched_task *task;
-	u32 core;
+	u64 cores;
 
-	while ((task = ovt_sched_first_that_may_go(sched, queue, now, &core))) {
-		if (dispatch(sched, task, core, now, action))
+	while ((task = ovt_sched_first_that_may_go(sched, queue, now, &cores))) {
+		if (dispatch(sched, task, cores, now, action))
 			return true;
 	}
 	look_away(queue);

@@ -20,6 +20,10 @@
  * An action is carried out before the next call: the next decision counts on it.  Of several
  * ends of one instant the host reports first that of the task dispatched first.
  *
+ * Which core.  A task that takes any core may find several open.  Which of them has the least to do
+ * the device knows, not this: the action names them all, the device chooses (ovt_fw_place()) and the
+ * host says which it was (ovt_sched_placed()).
+ *
  * With n tasks a call takes O(cores x log n) steps, which ovt_sched.steps counts; where gaps close,
  * on average over the calls.  ovt_sched_next() takes as many for each task that it puts into the
  * queue for CPU workers before it returns.
@@ -80,8 +84,6 @@ const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
  * @threshold_percent: of the next BPU segment's time, by which an inserted task may be late
  * @insert_max_time: a task with less BPU time than this may always be inserted
  * @wait_dispatch_time: into a CPU segment longer than this any task may be inserted
- * @unfinished: FCs of a core (from 1) that run or wait now, all submissions so far included
- * @host: for @unfinished
  */
 struct ovt_sched_config {
 	const struct ovt_sched_policy *policy;
@@ -92,8 +94,6 @@ struct ovt_sched_config {
 	u64 threshold_percent;
 	u64 insert_max_time;
 	u64 wait_dispatch_time;
-	u64 (*unfinished)(void *host, u32 core);
-	void *host;
 };
 
 struct ovt_sched {
@@ -208,16 +208,22 @@ struct ovt_sched_task {
 };
 
 enum ovt_sched_action_type {
-	OVT_SCHED_SUBMIT,	/* BPU segment @segment of @task as one job, to @core */
+	OVT_SCHED_SUBMIT,	/* BPU segment @segment of @task as one job */
 	OVT_SCHED_RUN_CPU,	/* CPU segment @segment of @task on a worker of its process */
 	OVT_SCHED_CANCEL_JOB,	/* cancel the job that @task has on the device */
 	OVT_SCHED_END,		/* @task is over; the scheduler has let go of it */
 };
 
+/**
+ * struct ovt_sched_action - what the host is to do
+ * @core: of SUBMIT, where to; 0: to one of @cores, which the host tells by ovt_sched_placed()
+ * @cores: of SUBMIT, bit k - 1: core k may take it; at least one
+ */
 struct ovt_sched_action {
 	enum ovt_sched_action_type type;
 	u32 segment;
 	u32 core;
+	u64 cores;
 	struct ovt_sched_task *task;
 };
 
@@ -255,6 +261,9 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 
 /* The next task that may go on now, dispatches before CPU workers.  False: none may. */
 bool ovt_sched_next(struct ovt_sched *sched, u64 now, struct ovt_sched_action *action);
+
+/* Before any other call after a SUBMIT whose @core was 0: it went to @core, one of its cores. */
+void ovt_sched_placed(struct ovt_sched *sched, struct ovt_sched_task *task, u32 core);
 
 static inline bool ovt_sched_is_high(const struct ovt_sched_task *task)
 {

@@ -7,13 +7,6 @@
 
 #define USED	0x5a
 
-static u64 unfinished(void *context, u32 core)
-{
-	const struct host *host = context;
-
-	return host->unfinished[core - 1];
-}
-
 struct host *host_new(const struct host_options *options)
 {
 	static const struct host_options none;
@@ -28,8 +21,6 @@ struct host *host_new(const struct host_options *options)
 		.threshold_percent = chosen->threshold_percent,
 		.insert_max_time = chosen->insert_max_time,
 		.wait_dispatch_time = chosen->wait_dispatch_time,
-		.unfinished = unfinished,
-		.host = host,
 	};
 
 	assert_non_null(host);
@@ -105,12 +96,42 @@ struct host_task *host_arrive(struct host *host, char name, const char *segments
 	return task;
 }
 
+/* As a device chooses. */
+static u32 least_loaded(const struct host *host, u64 cores)
+{
+	u32 best = 0;
+	u32 core;
+
+	for (core = 1; core <= host->sched.config.core_count; core++) {
+		if (!(cores & (1ull << (core - 1))))
+			continue;
+		if (!best || host->unfinished[core - 1] < host->unfinished[best - 1])
+			best = core;
+	}
+	return best;
+}
+
+static u32 core_of(struct host *host, const struct ovt_sched_action *action)
+{
+	u32 core = action->core;
+
+	host->open_cores = action->cores;
+	if (core) {
+		assert_true(action->cores == 1ull << (core - 1));
+		return core;
+	}
+	core = least_loaded(host, action->cores);
+	ovt_sched_placed(&host->sched, action->task, core);
+	return core;
+}
+
 static void carry_out(struct host *host, const struct ovt_sched_action *action)
 {
 	struct host_task *task = ovt_container_of(action->task, struct host_task, sched);
 	size_t used = strlen(host->answers);
 	char *end = host->answers + used;
 	size_t left = sizeof(host->answers) - used;
+	u32 core;
 
 	assert_false(task->ended);
 	if (used && left > 1) {
@@ -120,8 +141,9 @@ static void carry_out(struct host *host, const struct ovt_sched_action *action)
 	switch (action->type) {
 	case OVT_SCHED_SUBMIT:
 		task->fcs_on_device = task->segments[action->segment].fc_count;
-		host->unfinished[action->core - 1] += task->fcs_on_device;
-		snprintf(end, left, "%c%u>%u", task->name, action->segment, action->core);
+		core = core_of(host, action);
+		host->unfinished[core - 1] += task->fcs_on_device;
+		snprintf(end, left, "%c%u>%u", task->name, action->segment, core);
 		break;
 	case OVT_SCHED_RUN_CPU:
 		snprintf(end, left, "%c%u!", task->name, action->segment);

@@ -27,6 +27,7 @@ struct host {
 	struct host_task tasks[HOST_MAX_TASKS];
 	u32 task_count;
 	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
+	u64 open_cores;				/* of the last submission: bit core - 1 */
 	char answers[4096];
 };
 

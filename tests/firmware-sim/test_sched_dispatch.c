@@ -251,21 +251,21 @@ static void a_task_waiting_for_any_core_bars_every_core(void **state)
 	host_free(host);
 }
 
-static void any_core_means_the_least_loaded_that_is_open(void **state)
+static void any_core_means_each_that_is_open_and_the_device_chooses(void **state)
 {
 	static const struct {
 		const char *description;
 		u64 load[4];
 		u32 slot_taken;		/* core, 0: none */
 		u32 barred;		/* core, 0: none */
+		u64 open;		/* bit core - 1 */
 		const char *answer;
 	} rows[] = {
-		{ "lowest number on a tie", { 2, 2, 2, 2 }, 0, 0, "t0>1" },
-		{ "fewest unfinished FCs", { 4, 3, 2, 3 }, 0, 0, "t0>3" },
-		{ "the last one", { 4, 3, 2, 1 }, 0, 0, "t0>4" },
-		{ "2^32 are many", { 1ull << 32, 3, 2, 3 }, 0, 0, "t0>3" },
-		{ "not where the slot is taken", { 0, 3, 2, 3 }, 1, 0, "t0>3" },
-		{ "not where a better placed task waits", { 2, 1, 0, 1 }, 3, 3, "t0>2" },
+		{ "all are open", { 2, 2, 2, 2 }, 0, 0, 0xf, "t0>1" },
+		{ "the host's choice", { 4, 3, 2, 3 }, 0, 0, 0xf, "t0>3" },
+		{ "the last one", { 4, 3, 2, 1 }, 0, 0, 0xf, "t0>4" },
+		{ "not where the slot is taken", { 0, 3, 2, 3 }, 1, 0, 0xe, "t0>3" },
+		{ "not where a better placed task waits", { 2, 1, 0, 1 }, 3, 3, 0xb, "t0>2" },
 	};
 	size_t row;
 
@@ -284,6 +284,7 @@ static void any_core_means_the_least_loaded_that_is_open(void **state)
 		memcpy(host->unfinished, rows[row].load, sizeof(rows[row].load));
 		host_arrive(host, 't', "b1", 0, 0, 1);
 		host_goes(host, 1, rows[row].answer);
+		assert_int_equal(host->open_cores, rows[row].open);
 		host_free(host);
 	}
 }
@@ -302,12 +303,14 @@ static void priority_255_for_any_core_looks_at_the_load_alone(void **state)
 	host_arrive(host, 'g', "b1", 255, 0, 0);
 	host_arrive(host, 'h', "b1x5", 255, 64, 0);
 	host_goes(host, 0, "g0>63 h0>64");
+	assert_true(host->open_cores == 1ull << 63);
 	host_arrive(host, 'a', "b1", 0, 64, 0);
 	host_arrive(host, 'b', "b1", 0, 63, 0);
 	host_goes(host, 0, "b0>63");
 	host->unfinished[0] = 0;
 	host_arrive(host, 'i', "b1", 255, 0, 0);
 	host_goes(host, 0, "i0>1");
+	assert_true(host->open_cores == ~0ull);
 	host_free(host);
 }
 
@@ -505,7 +508,7 @@ int main(void)
 		cmocka_unit_test(a_task_waiting_for_a_core_bars_that_core_only),
 		cmocka_unit_test(a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core),
 		cmocka_unit_test(a_task_waiting_for_any_core_bars_every_core),
-		cmocka_unit_test(any_core_means_the_least_loaded_that_is_open),
+		cmocka_unit_test(any_core_means_each_that_is_open_and_the_device_chooses),
 		cmocka_unit_test(priority_255_for_any_core_looks_at_the_load_alone),
 		cmocka_unit_test(core_is_settled_when_the_first_bpu_segment_is_submitted_and_kept),
 		cmocka_unit_test(workers_are_bounded_and_taken_in_order),

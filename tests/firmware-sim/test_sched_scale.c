@@ -63,7 +63,7 @@ struct crowd {
 	u32 running_count;
 	u32 ended;
 	u64 random;
-	u64 unfinished[OVT_SCHED_MAX_CORES];
+	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1 */
 	u64 now;
 	u64 calls;
 	u64 steps;			/* before the call that is made */
@@ -77,11 +77,6 @@ static u32 draw(struct crowd *crowd, u32 below)
 {
 	crowd->random = crowd->random * 6364136223846793005ull + 1442695040888963407ull;
 	return (u32)((crowd->random >> 33) % below);
-}
-
-static u64 unfinished(void *host, u32 core)
-{
-	return ((struct crowd *)host)->unfinished[core - 1];
 }
 
 /* After each call of the scheduler. */
@@ -98,11 +93,27 @@ static void count_call(struct crowd *crowd)
 	assert_in_range(steps, 0, MOST_STEPS(crowd->row->cores));
 }
 
+static void submit(struct crowd *crowd, const struct ovt_sched_action *action)
+{
+	u64 left = action->cores;
+	u32 best = (u32)__builtin_ctzll(left);
+
+	for (; left; left &= left - 1) {
+		u32 core = (u32)__builtin_ctzll(left);
+
+		if (crowd->unfinished[core] < crowd->unfinished[best])
+			best = core;
+	}
+	if (!action->core)
+		ovt_sched_placed(&crowd->sched, action->task, best + 1);
+	crowd->unfinished[best]++;
+}
+
 static void carry_out(struct crowd *crowd, const struct ovt_sched_action *action)
 {
 	switch (action->type) {
 	case OVT_SCHED_SUBMIT:
-		crowd->unfinished[action->core - 1]++;
+		submit(crowd, action);
 		if (!action->segment)
 			crowd->dispatched[crowd->dispatched_count++] = action->task;
 		/* fall through */
@@ -128,8 +139,6 @@ static void start(struct crowd *crowd, const struct row *row)
 		.threshold_percent = 40,
 		.insert_max_time = 80,
 		.wait_dispatch_time = 1000,
-		.unfinished = unfinished,
-		.host = crowd,
 	};
 	u32 index;
 

@@ -143,11 +143,6 @@ private:
             .threshold_percent = scenario_.threshold_percent,
             .insert_max_time = scenario_.insert_max_time,
             .wait_dispatch_time = scenario_.wait_dispatch_time,
-            .unfinished =
-                [](void* fw, u32 core) {
-                    return ovt_fw_unfinished(static_cast<ovt_fw*>(fw), core);
-                },
-            .host = &fw_,
         };
         ovt_sched_init(&sched_, &config);
         for (std::size_t i = 0; i < storage_.queues.size(); i++)
@@ -413,7 +408,7 @@ private:
         LiveTask& task = owner(action.task);
         switch (action.type) {
         case OVT_SCHED_SUBMIT:
-            submit(task, action.segment, action.core);
+            submit(task, action.segment, core_for(task, action));
             break;
         case OVT_SCHED_RUN_CPU:
             run_cpu(task, action.segment);
@@ -426,6 +421,16 @@ private:
             end_task(task);
             break;
         }
+    }
+
+    /// Where the device has the least to do, if the scheduler leaves a choice.
+    std::uint32_t core_for(LiveTask& task, const ovt_sched_action& action) {
+        if (action.core != 0)
+            return action.core;
+        const std::uint32_t core =
+            ovt_fw_place(&fw_, &storage_.contexts[task.kind->context], action.cores);
+        ovt_sched_placed(&sched_, &task.sched, core);
+        return core;
     }
 
     void run_cpu(LiveTask& task, std::uint32_t segment) {

@@ -41,11 +41,9 @@ bool touched(const Record& record, const Record& as_released) {
 class Host {
 public:
     explicit Host(const Case& of)
-        : case_(of), random_(of.faults.seed), firmware_(of), unfinished_(of.cores(), 0),
-          fc_checker_(of),
-          task_checker_(of, [this](std::uint32_t core) { return unfinished_[core - 1]; }) {
+        : case_(of), random_(of.faults.seed), firmware_(of), fc_checker_(of), task_checker_(of) {
         if (of.task_level)
-            scheduler_.start(of, unfinished_.data());
+            scheduler_.start(of);
         set_core_limits();
         for (std::uint32_t process = 0; process < of.processes; process++)
             contexts_of_.push_back(new_context());
@@ -257,12 +255,6 @@ private:
             const std::uint64_t work = case_.mode == OVT_MODE_FUNCTIONAL ? random_.below(13) : 0;
             return interrupt(now_ + work, WakeKind::core, event.core);
         }
-        case OVT_EVENT_DONE:
-        case OVT_EVENT_FAULT:
-        case OVT_EVENT_HUNG:
-            if (case_.task_level)
-                unfinished_[event.core - 1]--;
-            return;
         case OVT_EVENT_ENDED:
             return end_job(Job::of(event.job));
         case OVT_EVENT_CANCELLED: {
@@ -292,7 +284,6 @@ private:
         let_go(job);
         if (job.task == Job::no_task)
             return;
-        unfinished_[job.device.placed_core - 1] -= job.device.fc_count - job.device.done;
         ended_segments_.push_back(job.task);
     }
 
@@ -528,10 +519,41 @@ private:
     void submit_segment(Task& task, const ovt_sched_action& action) {
         task.job = static_cast<std::uint32_t>(jobs_.size());
         const Segment& segment = task.model->segments[action.segment];
-        if (!submit(segment, task.sched.priority, action.core, task.process, task.number))
+        const std::uint32_t core = action.core != 0 ? action.core : place(task, action.cores);
+        if (!submit(segment, task.sched.priority, core, task.process, task.number))
             return segment_ended(task, false); // as a device that refuses
-        unfinished_[action.core - 1] += static_cast<u32>(segment.fcs.size());
         jobs_submitted_ = true;
+    }
+
+    /// The device chooses among the cores that the scheduler leaves open.
+    std::uint32_t place(Task& task, std::uint64_t cores) {
+        const std::uint32_t core = ovt_fw_place(&fw_, contexts_of_[task.process], cores);
+        std::uint32_t right = 0;
+        for (std::uint32_t other = 1; other <= case_.cores(); other++)
+            if ((cores >> (other - 1) & 1) != 0 &&
+                (right == 0 || unfinished(other) < unfinished(right)))
+                right = other;
+        if (core != right)
+            violate("{} ns: task {} goes to core {} with {} FCs, and core {} has {}", now_,
+                    task.number, core, unfinished(core), right, unfinished(right));
+        ovt_sched_placed(&sched_, &task.sched, core);
+        task_checker_.placed(task, core);
+        return core;
+    }
+
+    /// FCs of all jobs on a core that have not ended, and of those on their way to it.
+    std::uint64_t unfinished(std::uint32_t core) {
+        while (oldest_ < jobs_.size() && jobs_[oldest_].device.state == OVT_JOB_ENDED)
+            oldest_++;
+        std::uint64_t count = 0;
+        for (std::size_t i = oldest_; i < jobs_.size(); i++) {
+            const ovt_fw_job& job = jobs_[i].device;
+            if (job.state == OVT_JOB_NEW && job.core == core)
+                count += job.fc_count;
+            else if (job.state == OVT_JOB_QUEUED && job.placed_core == core)
+                count += (job.cancelled != 0 ? job.started : job.fc_count) - job.done;
+        }
+        return count;
     }
 
     // The end
@@ -566,7 +588,7 @@ private:
     std::deque<Task> tasks_;
     std::vector<std::int64_t> submitted_; ///< FC level: job of each submit, -1: refused
     std::deque<std::uint32_t> ended_segments_;
-    std::vector<std::uint64_t> unfinished_; ///< FCs of tasks on each core, as this host knows
+    std::size_t oldest_ = 0; ///< all jobs before this one have ended
     std::uint64_t jobs_open_ = 0;
     std::uint64_t tasks_open_ = 0;
     FcChecker fc_checker_;

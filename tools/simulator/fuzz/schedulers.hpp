@@ -50,8 +50,7 @@ struct TaskScheduler {
     TaskScheduler(const TaskScheduler&) = delete;
     TaskScheduler& operator=(const TaskScheduler&) = delete;
 
-    /// `unfinished`: FCs on each core that have not ended, which the host counts; it outlives this.
-    void start(const Case& of, std::uint64_t* unfinished) {
+    void start(const Case& of) {
         const ovt_sched_config config = {
             .policy = ovt_sched_policy_at(of.policy),
             .core_count = of.cores(),
@@ -61,10 +60,6 @@ struct TaskScheduler {
             .threshold_percent = of.threshold_percent,
             .insert_max_time = of.insert_max_time,
             .wait_dispatch_time = of.wait_dispatch_time,
-            .unfinished = [](void* host, u32 core) -> u64 {
-                return static_cast<std::uint64_t*>(host)[core - 1];
-            },
-            .host = unfinished,
         };
         ovt_sched_init(&sched, &config);
         queues.resize(of.service_mode ? 1 : of.processes);

@@ -2,6 +2,7 @@
 #include "simulator/fuzz/task_checker.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "simulator/fuzz/violation.hpp"
@@ -22,8 +23,8 @@ bool TaskChecker::View::in_gap() const {
            (state == State::cpu_waiting || state == State::cpu_running);
 }
 
-TaskChecker::TaskChecker(const Case& of, std::function<std::uint64_t(std::uint32_t)> unfinished)
-    : case_(of), policy_(ovt_sched_policy_at(of.policy)->name), unfinished_(std::move(unfinished)),
+TaskChecker::TaskChecker(const Case& of)
+    : case_(of), policy_(ovt_sched_policy_at(of.policy)->name),
       waiting_(of.service_mode ? 1 : of.processes), active_(waiting_.size()),
       workers_(of.processes, 0) {}
 
@@ -180,37 +181,26 @@ bool TaskChecker::slot_free(std::uint32_t queue, const View& waiting, std::uint3
     return std::ranges::count_if(active_[queue], in_the_way) < case_.slots;
 }
 
-/// 0: none is open.
-std::uint32_t TaskChecker::least_loaded(const std::vector<bool>& open) const {
-    std::uint32_t best = 0;
-    for (std::uint32_t core = 1; core <= open.size(); core++)
-        if (open[core - 1] && (best == 0 || unfinished_(core) < unfinished_(best)))
-            best = core;
-    return best;
-}
-
 TaskChecker::Choice TaskChecker::first_of(std::uint32_t queue, std::uint64_t now) const {
-    const std::vector<bool> all(case_.cores(), true);
-    std::vector<bool> barred(case_.cores(), false);
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - case_.cores());
+    std::uint64_t barred = 0;
     const bool full = dispatched_below_high(queue) >= case_.task_limit;
     for (View* view : waiting_[queue]) {
-        const std::uint32_t asked = view->asked;
+        const std::uint64_t wanted =
+            view->asked == 0 ? all : std::uint64_t{1} << (view->asked - 1);
         if (view->high())
-            return {view, !view->next_is_bpu() ? 0 : (asked != 0 ? asked : least_loaded(all))};
+            return {view, view->next_is_bpu() ? wanted : 0};
         if (view->state == State::waiting && full)
             continue;
         if (!view->next_is_bpu())
             return {view, 0};
-        std::vector<bool> open(case_.cores());
+        std::uint64_t open = 0;
         for (std::uint32_t core = 1; core <= case_.cores(); core++)
-            open[core - 1] = (asked == 0 || asked == core) && !barred[core - 1] &&
-                             slot_free(queue, *view, core, now);
-        const std::uint32_t core = least_loaded(open);
-        if (core != 0)
-            return {view, core};
-        for (std::uint32_t other = 1; other <= case_.cores(); other++)
-            if (asked == 0 || asked == other)
-                barred[other - 1] = true;
+            if (((wanted & ~barred) >> (core - 1) & 1) != 0 && slot_free(queue, *view, core, now))
+                open |= std::uint64_t{1} << (core - 1);
+        if (open != 0)
+            return {view, open};
+        barred |= wanted;
     }
     return {};
 }
@@ -243,7 +233,7 @@ TaskChecker::View* TaskChecker::first_for_worker() const {
     return nullptr;
 }
 
-void TaskChecker::dispatch(View& of, std::uint32_t core) {
+void TaskChecker::dispatch(View& of, std::uint64_t cores) {
     leave_queue(of);
     if (of.dispatched == 0) {
         of.dispatched = next_dispatch_++;
@@ -254,8 +244,13 @@ void TaskChecker::dispatch(View& of, std::uint32_t core) {
         return;
     }
     of.state = State::device;
-    of.core = core;
+    if (std::has_single_bit(cores))
+        of.core = static_cast<std::uint32_t>(std::countr_zero(cores)) + 1;
     of.holds = !of.high();
+}
+
+void TaskChecker::placed(const Task& task, std::uint32_t core) {
+    view(task).core = core;
 }
 
 /// Tasks that begin with a CPU segment are dispatched without an action of their own.
@@ -282,17 +277,21 @@ void TaskChecker::next(std::uint64_t now, const ovt_sched_action* action) {
     const Choice choice = first(now);
     if (choice.view != nullptr) {
         if (action == nullptr)
-            violate("{} ns: task {} may go to core {}, and does not", now,
-                    choice.view->task->number, choice.core);
+            violate("{} ns: task {} may go to cores {:#x}, and does not", now,
+                    choice.view->task->number, choice.cores);
         if (action->type != OVT_SCHED_SUBMIT || action->task != &choice.view->task->sched)
             violate("{} ns: task {} gets action {} before task {}", now,
                     Task::of(action->task).number, static_cast<int>(action->type),
                     choice.view->task->number);
-        if (action->core != choice.core || action->segment != choice.view->segment)
-            violate("{} ns: segment {} of task {} goes to core {}, not segment {} to {}", now,
-                    action->segment, choice.view->task->number, action->core, choice.view->segment,
-                    choice.core);
-        return dispatch(*choice.view, choice.core);
+        if (action->cores != choice.cores || action->segment != choice.view->segment)
+            violate("{} ns: segment {} of task {} may go to cores {:#x}, not segment {} to {:#x}",
+                    now, action->segment, choice.view->task->number, action->cores,
+                    choice.view->segment, choice.cores);
+        dispatch(*choice.view, choice.cores);
+        if (action->core != choice.view->core)
+            violate("{} ns: task {} is said to go to core {}, with cores {:#x} open", now,
+                    choice.view->task->number, action->core, choice.cores);
+        return;
     }
     View* const worker = first_for_worker();
     if (worker != nullptr) {

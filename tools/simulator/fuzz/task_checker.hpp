@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -32,14 +31,15 @@ struct Task {
 /// Violation.
 class TaskChecker {
 public:
-    /// `unfinished`: the FCs of a core (from 1), as the scheduler is told.
-    TaskChecker(const Case& of, std::function<std::uint64_t(std::uint32_t)> unfinished);
+    explicit TaskChecker(const Case& of);
 
     void arrived(const Task& task);
     /// `action`: null if the scheduler had none.
     void segment_ended(const Task& task, bool ok, const ovt_sched_action* action);
     void cancelled(const Task& task, const ovt_sched_action* action);
     void next(std::uint64_t now, const ovt_sched_action* action);
+    /// Of several cores that the last action left open, the task went to this one.
+    void placed(const Task& task, std::uint32_t core);
     void finish(const std::deque<ovt_sched_queue>& queues,
                 const std::deque<ovt_sched_process>& processes) const;
 
@@ -66,7 +66,7 @@ private:
 
     struct Choice {
         View* view = nullptr;
-        std::uint32_t core = 0;
+        std::uint64_t cores = 0; ///< bit k - 1: core k may take it
     };
 
     View& view(const Task& task) { return views_[task.number]; }
@@ -82,17 +82,15 @@ private:
     bool may_insert(const View& holder, const View& waiting, std::uint64_t now) const;
     bool slot_free(std::uint32_t queue, const View& waiting, std::uint32_t core,
                    std::uint64_t now) const;
-    std::uint32_t least_loaded(const std::vector<bool>& open) const;
     Choice first_of(std::uint32_t queue, std::uint64_t now) const;
     Choice first(std::uint64_t now) const;
     View* first_for_worker() const;
     void take_dispatched(std::uint64_t now);
-    void dispatch(View& view, std::uint32_t core);
+    void dispatch(View& view, std::uint64_t cores);
     void expect(const View& view, const ovt_sched_action* action, ovt_sched_action_type type) const;
 
     const Case& case_;
     const std::string_view policy_;
-    std::function<std::uint64_t(std::uint32_t)> unfinished_;
     std::deque<View> views_;                  ///< by task number
     std::vector<std::vector<View*>> waiting_; ///< of each queue, in the order of the contract
     std::vector<std::vector<View*>> active_;  ///< of each queue: dispatched, not over
