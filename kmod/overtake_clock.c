@@ -5,8 +5,8 @@
  * DOC: device time
  *
  * CLOCK_MONOTONIC, read under the device lock, so commands are stamped in order.  With the manual
- * clock, device time stands still until it is advanced; the firmware is then given the
- * last instant before now, so that all that arrives at one instant is seen together.
+ * clock, device time stands still until it is advanced.  What ends at that instant has ended, and
+ * what arrives at it is seen together: the cores choose only once time moves on.
  */
 #include <linux/hrtimer.h>
 #include <linux/mutex.h>
@@ -27,20 +27,19 @@ u64 overtake_clock_now(struct overtake_device *device)
 }
 
 /*
- * How far the firmware may go; false if nowhere.  While somebody waits for work to end that no
- * step of the manual clock will end, now itself is included.  A device that goes away waits for no
- * modelled time at all, but only once everything has been told to end: before that, an FC whose end
- * is known already would come to it.
+ * overtake_clock_run_locked - let the firmware go as far as time has come
+ *
+ * A device that goes away waits for no modelled time at all, but only once everything has been told
+ * to end: before that, an FC whose end is known already would come to it.
  */
-bool overtake_clock_horizon_locked(struct overtake_device *device, u64 *horizon_ns)
+enum ovt_advance overtake_clock_run_locked(struct overtake_device *device)
 {
-	u64 now_ns = overtake_clock_now(device);
-
-	*horizon_ns = device->untimed ? OVT_TIME_NEVER - 1 : now_ns;
-	if (!device->manual || device->untimed || device->draining || !device->files)
-		return true;
-	*horizon_ns = now_ns - 1;
-	return now_ns > 0;
+	lockdep_assert_held(&device->lock);
+	if (device->untimed)
+		return ovt_fw_advance(&device->fw, OVT_TIME_NEVER - 1);
+	if (device->manual)
+		return ovt_fw_prepare(&device->fw, device->manual_ns);
+	return ovt_fw_advance(&device->fw, overtake_clock_now(device));
 }
 
 /* When there is something to do next, OVT_TIME_NEVER if nothing is known. */
@@ -127,15 +126,15 @@ int overtake_clock_set_manual(struct overtake_device *device, bool manual)
 	return ret;
 }
 
-/* Everything before manual_ns has happened, and everybody concerned has been told. */
+/* All but the choices of manual_ns has happened, and everybody concerned has been told. */
 static bool clock_is_settled(struct overtake_device *device)
 {
 	bool settled;
 
 	spin_lock_irq(&device->lock);
-	settled = device->gone || !device->manual || !device->manual_ns ||
+	settled = device->gone || !device->manual ||
 		  (overtake_delivered_locked(device) && !overtake_unblocked_any(device) &&
-		   ovt_fw_settled(&device->fw, device->manual_ns - 1));
+		   ovt_fw_prepared(&device->fw, device->manual_ns));
 	spin_unlock_irq(&device->lock);
 	return settled;
 }
@@ -168,7 +167,8 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 /*
  * overtake_clock_advance - step the manual clock to @target_ns
  *
- * Returns when all that happens before @target_ns has happened and been told.  May be called again
+ * Returns when all that happens until then has happened and been told, but for the choices of
+ * @target_ns itself: what its clients answer within that instant precedes them.  May be called again
  * with the same time after -ERESTARTSYS.  -EINVAL for a time before now or beyond
  * OVERTAKE_CLOCK_MAX_NS, -EPERM with the ordinary clock.
  */

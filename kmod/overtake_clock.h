@@ -12,7 +12,7 @@ int overtake_clock_advance(struct overtake_device *device, u64 target_ns);
 /* Under the device lock. */
 u64 overtake_clock_now(struct overtake_device *device);
 u64 overtake_clock_next_locked(struct overtake_device *device);
-bool overtake_clock_horizon_locked(struct overtake_device *device, u64 *horizon_ns);
+enum ovt_advance overtake_clock_run_locked(struct overtake_device *device);
 void overtake_clock_set_timer_locked(struct overtake_device *device);
 void overtake_clock_kick_soon_locked(struct overtake_device *device);
 

@@ -194,15 +194,13 @@ static bool run_once(struct overtake_device *device)
 {
 	struct ovt_event event;
 	unsigned long flags;
-	u64 horizon_ns;
 	bool more;
 
 	spin_lock_irqsave(&device->lock, flags);
 	overtake_coarse_roll_locked(device);
 	more = expire_deadlines_locked(device);
 	more |= overtake_jobs_unblock_locked(device, UNBLOCK_AT_ONCE);
-	if (overtake_clock_horizon_locked(device, &horizon_ns))
-		more |= ovt_fw_advance(&device->fw, horizon_ns) == OVT_ADVANCE_EVENTS;
+	more |= overtake_clock_run_locked(device) == OVT_ADVANCE_EVENTS;
 	while (ovt_fw_pop_event(&device->fw, &event))
 		handle_event_locked(device, &event);
 	overtake_deliver_locked(device);

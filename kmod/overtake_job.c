@@ -72,6 +72,7 @@
 
 #include "overtake_clock.h"
 #include "overtake_ctx.h"
+#include "overtake_extension.h"
 #include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
@@ -169,6 +170,8 @@ static void publish_locked(struct overtake_job *job)
 	u64 now_ns = overtake_clock_now(device);
 
 	lockdep_assert_held(&device->lock);
+	if (job->open_cores)
+		job->fw.core = ovt_fw_place(&device->fw, &context->fw, job->open_cores);
 	overtake_job_get(job); /* the firmware's */
 	overtake_job_get(job); /* the tree's */
 	rb_find_add(&job->tag_node, &context->jobs, compare_tag_node);
@@ -533,6 +536,8 @@ int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return PTR_ERR(job);
 	job->collectable = true;
 	ret = overtake_job_publish(job, true);
+	if (!ret)
+		overtake_extensions_answer(job);
 	overtake_job_put_sleeping(job);
 	return ret;
 }

@@ -48,6 +48,8 @@ enum overtake_job_state {
  * @objects: the buffers of @mappings, one for each reservation object, held by them
  * @uses: their fences in the reservation objects of @objects
  * @object_written: the job may write that buffer
+ * @open_cores: which cores may take it, bit k - 1 for core k; 0: @fw says it
+ * @core_answer: where its submitter wants to be told which it was, or NULL
  * @access_work: ends CPU access when the job has ended
  * @free_work: frees it when the last reference has gone in atomic context
  */
@@ -85,6 +87,8 @@ struct overtake_job {
 	struct drm_gem_object *objects[OVERTAKE_MAX_REGIONS];
 	struct overtake_use *uses[OVERTAKE_MAX_REGIONS];
 	bool object_written[OVERTAKE_MAX_REGIONS];
+	u64 open_cores;
+	u32 __user *core_answer;
 	struct work_struct access_work;
 	struct work_struct free_work;
 };

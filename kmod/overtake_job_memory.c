@@ -16,6 +16,7 @@
 #include <drm/drm_gem.h>
 
 #include "overtake_ctx.h"
+#include "overtake_extension.h"
 #include "overtake_fence.h"
 #include "overtake_gem.h"
 #include "overtake_job.h"
@@ -328,7 +329,7 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 	if (!ret)
 		ret = add_scratch(job, args->scratch_bytes);
 	if (!ret)
-		ret = overtake_syncs_parse(job, file, args->extensions);
+		ret = overtake_extensions_parse(job, file, args);
 	if (!ret)
 		ret = begin_access(job);
 	return ret;

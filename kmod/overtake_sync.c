@@ -154,8 +154,13 @@ static int add_syncs(struct overtake_job *job, struct drm_file *file, u64 user, 
 	return 0;
 }
 
-static int parse_sync(struct overtake_job *job, struct drm_file *file,
-		      const struct overtake_extension_sync *sync)
+/*
+ * overtake_syncs_parse - the fences that a client names, looked up
+ *
+ * What was found stays with the job also after an error; the job's end frees it.  May sleep.
+ */
+int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file,
+			 const struct overtake_extension_sync *sync)
 {
 	int ret;
 
@@ -175,37 +180,6 @@ static int parse_sync(struct overtake_job *job, struct drm_file *file,
 	if (!ret)
 		ret = add_syncs(job, file, sync->out, sync->out_count, add_out_sync);
 	return ret;
-}
-
-/*
- * overtake_syncs_parse - read a chain of extensions, each byte once
- *
- * What was found stays with the job also after an error; the job's end frees it.  May sleep.
- */
-int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file, u64 extensions)
-{
-	struct overtake_extension_sync sync;
-	bool seen = false;
-	int ret;
-
-	while (extensions) {
-		void __user *user = u64_to_user_ptr(extensions);
-
-		if (copy_from_user(&sync.base, user, sizeof(sync.base)))
-			return -EFAULT;
-		/* Each type once, so a chain that bites its tail comes to an end. */
-		if (sync.base.pad || sync.base.type != OVERTAKE_EXTENSION_SYNC || seen)
-			return -EINVAL;
-		seen = true;
-		if (copy_from_user((void *)&sync + sizeof(sync.base), user + sizeof(sync.base),
-				   sizeof(sync) - sizeof(sync.base)))
-			return -EFAULT;
-		ret = parse_sync(job, file, &sync);
-		if (ret)
-			return ret;
-		extensions = sync.base.next;
-	}
-	return 0;
 }
 
 static int add_foreign_fences(struct overtake_job *job, struct drm_gem_object *object, bool write)

@@ -9,6 +9,7 @@
 struct dma_fence;
 struct drm_file;
 struct overtake_device;
+struct overtake_extension_sync;
 struct overtake_in_fence;
 struct overtake_job;
 struct overtake_out_fence;
@@ -37,7 +38,8 @@ struct overtake_syncs {
 	struct list_head link;
 };
 
-int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file, u64 extensions);
+int overtake_syncs_parse(struct overtake_job *job, struct drm_file *file,
+			 const struct overtake_extension_sync *sync);
 int overtake_syncs_add_implicit(struct overtake_job *job);
 void overtake_syncs_attach(struct overtake_job *job);
 void overtake_syncs_arm(struct overtake_job *job);

@@ -12,6 +12,7 @@
 #include <drm/drm_drv.h>
 
 #include "compat.h"
+#include "overtake_extension.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_uring.h"
@@ -101,6 +102,8 @@ static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 	/* From here on the command is completed by whoever takes it, even for an error. */
 	ret = publish(job);
+	if (!ret)
+		overtake_extensions_answer(job);
 	if (ret && xchg(&job->command, NULL))
 		finish_command(cmd, ret, 0, issue_flags);
 	overtake_job_put_sleeping(job);

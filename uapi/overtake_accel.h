@@ -349,6 +349,7 @@ struct overtake_result {
 };
 
 #define OVERTAKE_EXTENSION_SYNC		1u	/* struct overtake_extension_sync */
+#define OVERTAKE_EXTENSION_PLACEMENT	2u	/* struct overtake_extension_placement */
 
 /**
  * struct overtake_extension - header of everything that is chained to a job
@@ -393,6 +394,26 @@ struct overtake_extension_sync {
 	__u64 out;
 	__u32 in_count;
 	__u32 out_count;
+};
+
+/**
+ * struct overtake_extension_placement - which cores may take a job, and which does
+ * @base: in: @type is OVERTAKE_EXTENSION_PLACEMENT
+ * @cores: in: bit k - 1: core k may; at least one, and none that the device has not (EINVAL)
+ * @core: in: zero; out: the core that takes it, from 1
+ * @pad: in: zero
+ *
+ * For a client that schedules by itself, and may use some cores now and not others.  The job's own
+ * @core is OVERTAKE_CORE_ANY (EINVAL).  The device takes the core with the fewest unfinished FCs of
+ * those named, jobs on their way to it included, the lowest number on a tie; at the submission, also
+ * of a job that waits for fences.  Where @core cannot be written any more once the job is in flight,
+ * it stays as it was, and the job's result still says the core.
+ */
+struct overtake_extension_placement {
+	struct overtake_extension base;
+	__u64 cores;
+	__u32 core;
+	__u32 pad;
 };
 
 /**

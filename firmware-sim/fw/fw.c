@@ -528,7 +528,9 @@ enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns)
 	if (!retire_ended(fw))
 		return OVT_ADVANCE_EVENTS;
 	end_windows(fw);
-	return run_commands(fw, now_ns) ? OVT_ADVANCE_DONE : OVT_ADVANCE_EVENTS;
+	/* A command may have stopped what a core runs. */
+	return run_commands(fw, now_ns) && retire_ended(fw) ? OVT_ADVANCE_DONE :
+							      OVT_ADVANCE_EVENTS;
 }
 
 bool ovt_fw_prepared(const struct ovt_fw *fw, u64 now_ns)

@@ -30,6 +30,8 @@ static const struct {
 	[OVT_REFUSED_READ_ONLY] = { -EACCES, NO_LIMIT },
 	[OVT_REFUSED_RESULT_MEMORY] = { -ENOENT, NO_LIMIT },
 	[OVT_REFUSED_RESULT_READ_ONLY] = { -EACCES, NO_LIMIT },
+	[OVT_REFUSED_PLACEMENT] = { -EINVAL, NO_LIMIT },
+	[OVT_REFUSED_OPEN_CORES] = { -EINVAL, NO_LIMIT },
 	[OVT_REFUSED_TAG] = { -EEXIST, NO_LIMIT },
 	[OVT_REFUSED_QUEUE_FULL] = { -ENOSPC, OVERTAKE_LIMIT_CONTEXT_JOBS },
 	[OVT_REFUSED_CLIENT_FULL] = { -ENOSPC, OVERTAKE_LIMIT_CLIENT_JOBS },
@@ -149,6 +151,17 @@ struct ovt_verdict ovt_check_result(u32 mapped)
 	if (!(mapped & OVERTAKE_MAP_WRITE))
 		return verdict(OVT_REFUSED_RESULT_READ_ONLY, 0);
 	return verdict(OVT_ACCEPTED, 0);
+}
+
+struct ovt_verdict ovt_check_placement(const struct drm_overtake_submit *job, u64 open_cores,
+				       u32 cores)
+{
+	u64 all = ~0ull >> (OVERTAKE_MAX_CORES - cores);
+
+	if (job->core != OVERTAKE_CORE_ANY)
+		return verdict(OVT_REFUSED_PLACEMENT, 0);
+	return verdict(open_cores && !(open_cores & ~all) ? OVT_ACCEPTED : OVT_REFUSED_OPEN_CORES,
+		       0);
 }
 
 bool ovt_range_is_inside(u64 address, u64 length, u64 begin, u64 size)

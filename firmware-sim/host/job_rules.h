@@ -14,6 +14,7 @@
  *		ovt_check_binding()	by itself, and beside those before it
  *		ovt_check_memory()	and what the host found at its address
  *	ovt_check_result()	where its result record goes
+ *	ovt_check_placement()	the cores that it leaves open, if it names several
  *	ovt_check_room()	its tag, and the room that is left, under the host's lock
  *
  * A host may run out of memory, or of what its client may have, between two of them.
@@ -53,6 +54,8 @@ enum ovt_refusal {
 	/* No index any more. */
 	OVT_REFUSED_RESULT_MEMORY,	/* no buffer holds the result record */
 	OVT_REFUSED_RESULT_READ_ONLY,	/* one that is mapped for reading does */
+	OVT_REFUSED_PLACEMENT,		/* one core asked for, and a choice of several */
+	OVT_REFUSED_OPEN_CORES,		/* a choice of none, or of one that the device has not */
 
 	OVT_REFUSED_TAG,		/* in use */
 	OVT_REFUSED_QUEUE_FULL,		/* too many jobs in its queue */
@@ -107,6 +110,10 @@ struct ovt_verdict ovt_check_memory(const struct overtake_binding *binding, u32 
 
 /* The same for the result record. */
 struct ovt_verdict ovt_check_result(u32 mapped);
+
+/* @open_cores: bit k - 1: core k may take the job; @cores: how many the device has. */
+struct ovt_verdict ovt_check_placement(const struct drm_overtake_submit *job, u64 open_cores,
+				       u32 cores);
 
 /*
  * True if [@address, @address + @length) lies in the buffer of @size bytes at @begin.  @length is

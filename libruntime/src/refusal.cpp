@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <limits>
 
 #include <fmt/format.h>
@@ -103,6 +104,10 @@ std::string job_text(const ovt_verdict& verdict, const Job& job, const JobBounds
                            bounds.max_priority);
     case OVT_REFUSED_EMPTY_FC:
         return fmt::format("fcs[{}].insn_count is 0", verdict.index);
+    case OVT_REFUSED_PLACEMENT:
+        return fmt::format("core {} and a choice of cores: leave core 0", job.core);
+    case OVT_REFUSED_OPEN_CORES:
+        return fmt::format("cores {:#x}, but the device has {}", job.cores, bounds.cores);
     default:
         return binding_text(verdict, job);
     }
@@ -145,7 +150,11 @@ ovt_verdict check_job(const Job& job, const JobBounds& bounds, const FindMemory&
         verdict = ovt_check_right(&submit, bounds.max_priority);
     if (verdict.reason == OVT_ACCEPTED)
         verdict = ovt_check_fcs(job.fcs.data(), submit.fc_count);
-    return verdict.reason == OVT_ACCEPTED ? check_bindings(job, find_memory) : verdict;
+    if (verdict.reason == OVT_ACCEPTED)
+        verdict = check_bindings(job, find_memory);
+    if (verdict.reason == OVT_ACCEPTED && job.cores != 0)
+        verdict = ovt_check_placement(&submit, job.cores, bounds.cores);
+    return verdict;
 }
 
 std::string refusal_text(const ovt_verdict& verdict, const Job& job, const JobBounds& bounds) {
@@ -168,6 +177,12 @@ std::string limit_text(std::uint32_t limit, std::uint64_t value, std::uint64_t u
     const LimitText& text = limit_texts[limit];
     const std::string in_use = used == 0 ? "" : fmt::format(" ({} in use)", used);
     return fmt::format("the limit is {} {}{}: {}", value, text.name, in_use, text.remedy);
+}
+
+void require_interruptible(const QueueOptions& options) {
+    if (!options.interruptible)
+        throw Error(EINVAL, "interrupt: the queue was not created to be interrupted; set "
+                            "QueueOptions::interruptible");
 }
 
 std::optional<Error> buffer_refusal(std::size_t bytes) {

@@ -54,6 +54,9 @@ inline int refusal_code(const ovt_verdict& verdict) {
     return -ovt_refusal_error(verdict.reason);
 }
 
+/// Of Queue::interrupt().  Throws Error EINVAL.
+void require_interruptible(const QueueOptions& options);
+
 /// Of a buffer or a queue that is to be created.
 std::optional<Error> buffer_refusal(std::size_t bytes);
 std::optional<Error> queue_refusal(const QueueOptions& options);

@@ -482,7 +482,7 @@ static void killing_stops_the_running_fc_and_is_finished_with_its_end(void **sta
 	execute(mock, 2, 0);
 	assert_int_equal(ovt_fw_prepare(&mock->fw, 20), OVT_ADVANCE_DONE);
 	take_events(mock);
-	assert_int_equal(mock->killed, 0);
+	assert_int_equal(mock->killed, 1);
 	run_until(mock, 21);
 	assert_int_equal(mock->killed, 1);
 	assert_int_equal(running->fw.status, OVT_JOB_CANCELLED);

@@ -275,6 +275,8 @@ static const struct {
 	[OVT_REFUSED_READ_ONLY] = { -EACCES, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_RESULT_MEMORY] = { -ENOENT, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_RESULT_READ_ONLY] = { -EACCES, OVERTAKE_LIMIT_COUNT },
+	[OVT_REFUSED_PLACEMENT] = { -EINVAL, OVERTAKE_LIMIT_COUNT },
+	[OVT_REFUSED_OPEN_CORES] = { -EINVAL, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_TAG] = { -EEXIST, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_QUEUE_FULL] = { -ENOSPC, OVERTAKE_LIMIT_CONTEXT_JOBS },
 	[OVT_REFUSED_CLIENT_FULL] = { -ENOSPC, OVERTAKE_LIMIT_CLIENT_JOBS },
@@ -285,6 +287,39 @@ static const struct {
 	[OVT_REFUSED_NO_BYTES] = { -EINVAL, OVERTAKE_LIMIT_COUNT },
 	[OVT_REFUSED_BUFFER_BYTES] = { -E2BIG, OVERTAKE_LIMIT_BUFFER_BYTES },
 };
+
+static void a_choice_of_cores_names_those_that_the_device_has(void **state)
+{
+	static const struct {
+		u32 core;
+		u64 open_cores;
+		u32 cores;
+		enum ovt_refusal reason;
+	} rows[] = {
+		{ 0, 0x1, 1, OVT_ACCEPTED },
+		{ 0, 0x2, 2, OVT_ACCEPTED },
+		{ 0, 0x3, 2, OVT_ACCEPTED },
+		{ 0, 1ull << 63, 64, OVT_ACCEPTED },
+		{ 0, ~0ull, 64, OVT_ACCEPTED },
+		{ 1, 0x3, 2, OVT_REFUSED_PLACEMENT },
+		{ 1, 0, 2, OVT_REFUSED_PLACEMENT },
+		{ 0, 0, 2, OVT_REFUSED_OPEN_CORES },
+		{ 0, 0x4, 2, OVT_REFUSED_OPEN_CORES },
+		{ 0, 0x7, 2, OVT_REFUSED_OPEN_CORES },
+		{ 0, 1ull << 63, 63, OVT_REFUSED_OPEN_CORES },
+	};
+	size_t row;
+
+	(void)state;
+	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct drm_overtake_submit job = { .core = rows[row].core };
+		struct ovt_verdict verdict =
+			ovt_check_placement(&job, rows[row].open_cores, rows[row].cores);
+
+		assert_int_equal(verdict.reason, rows[row].reason);
+		assert_int_equal(verdict.index, 0);
+	}
+}
 
 static void each_reason_has_its_errno_and_its_limit(void **state)
 {
@@ -310,6 +345,7 @@ int main(void)
 		cmocka_unit_test(a_range_lies_inside_to_its_last_byte_and_no_sum_overflows),
 		cmocka_unit_test(room_is_what_the_limits_leave),
 		cmocka_unit_test(queues_and_buffers_have_bounds),
+		cmocka_unit_test(a_choice_of_cores_names_those_that_the_device_has),
 		cmocka_unit_test(each_reason_has_its_errno_and_its_limit),
 	};
 

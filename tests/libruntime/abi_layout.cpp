@@ -47,6 +47,7 @@ void print_device() {
     VIRTUAL(Queue, reap);
     VIRTUAL(Queue, cancel);
     VIRTUAL(Queue, in_flight);
+    VIRTUAL(Queue, interrupt);
     TYPE(ManualClock);
     VIRTUAL(ManualClock, now_ns);
     VIRTUAL(ManualClock, advance_to);
@@ -75,10 +76,13 @@ void print_jobs() {
     FIELD(Job, custom_id);
     FIELD(Job, core);
     FIELD(Job, deadline_ns);
+    FIELD(Job, cores);
+    FIELD(Job, chosen_core);
     FIELD(Job, reserved);
     TYPE(QueueOptions);
     FIELD(QueueOptions, max_priority);
     FIELD(QueueOptions, core_limit);
+    FIELD(QueueOptions, interruptible);
     FIELD(QueueOptions, reserved);
     TYPE(FcRecord);
     FIELD(FcRecord, tag);

@@ -75,10 +75,23 @@ TEST_P(Timeline, NothingEndsWhileTheClockStandsStill) {
     Completion none;
     EXPECT_EQ(queue->reap({&none, 1}, in_ms(5)), 0u);
     EXPECT_EQ(queue->in_flight(), 1u);
-    at(10); // its end is at this very instant, which is not over yet
+    at(9);
     EXPECT_EQ(queue->reap({&none, 1}, 0), 0u);
-    at(11);
+    at(10);
     EXPECT_EQ(ended(*queue, 1)[1].end_ns, 10u);
+}
+
+TEST_P(Timeline, WhatAnswersToAnEndPrecedesTheChoiceOfThatInstant) {
+    auto queue = queue_with_limit(1);
+    submit(*queue, 1, {10});
+    submit(*queue, 2, {10});
+    at(10);
+    EXPECT_EQ(ended(*queue, 1)[1].end_ns, 10u);
+    submit(*queue, 3, {5}, 255);
+    at(100);
+    auto jobs = ended(*queue, 2);
+    EXPECT_EQ(jobs[3].start_ns, 10u);
+    EXPECT_EQ(jobs[2].start_ns, 15u);
 }
 
 TEST_P(Timeline, TheClockDoesNotRunBackwards) {

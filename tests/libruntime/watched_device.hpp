@@ -62,6 +62,7 @@ private:
             return queue_->cancel(tag);
         }
         std::size_t in_flight() const noexcept override { return queue_->in_flight(); }
+        void interrupt() override { queue_->interrupt(); }
 
     private:
         std::size_t changed(std::span<Completion> completions, std::size_t count) {

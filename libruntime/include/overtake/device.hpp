@@ -64,7 +64,12 @@ struct Job {
     /// When the job ends with -ETIME if it has not ended before: absolute CLOCK_MONOTONIC (device
     /// time under a manual clock), 0 = the device's default after submission.
     std::int64_t deadline_ns = 0;
-    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
+    /// With core_any: which cores may take it, bit k - 1 for core k; 0 = all.  The device takes the
+    /// one with the fewest unfinished FCs, jobs on their way to it included.
+    std::uint64_t cores = 0;
+    /// With `cores`: where submit() puts the number of the core that takes it, before it returns.
+    unsigned* chosen_core = nullptr;
+    std::array<std::uint64_t, 2> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// What became of a job, as overtake_accel.h describes it; times are device time in nanoseconds.
@@ -74,6 +79,7 @@ using Completion = overtake_result;
 struct QueueOptions {
     unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;     ///< asked for while the queue lives; needs max_priority 255
+    bool interruptible = false;  ///< for Queue::interrupt(); costs some backends a thread
     std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
@@ -96,6 +102,10 @@ public:
     virtual bool cancel(std::uint64_t tag) = 0;
     /// Jobs submitted and not yet reaped.
     virtual std::size_t in_flight() const noexcept = 0;
+    /// The reap() that waits, or else the next one that would, returns what it has, if only 0.
+    /// Of several calls before that one counts.  From any thread while the queue lives; EINVAL
+    /// unless it was created with QueueOptions::interruptible.
+    virtual void interrupt() = 0;
 };
 
 /// Steps device time by hand (tests, scenarios).  See Device::manual_clock().
@@ -104,8 +114,9 @@ public:
     virtual ~ManualClock();
     /// Device time in nanoseconds.
     virtual std::uint64_t now_ns() const = 0;
-    /// Everything before device time now_ns happens, and is finished, before this returns; what
-    /// arrives at now_ns itself is seen together once time moves on.
+    /// Everything before device time now_ns happens, and is finished, before this returns, and so
+    /// do the ends of FCs at now_ns itself.  What arrives at now_ns from then on is seen together
+    /// once time moves on: only then does a core choose what it begins with at that instant.
     virtual void advance_to(std::uint64_t now_ns) = 0;
 };
 

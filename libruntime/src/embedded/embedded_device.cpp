@@ -72,6 +72,10 @@ public:
     std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override;
     bool cancel(std::uint64_t tag) override { return device_->host.cancel(*context_, tag); }
     std::size_t in_flight() const noexcept override { return device_->host.in_flight(*context_); }
+    void interrupt() override {
+        require_interruptible(context_->options);
+        device_->host.interrupt(*context_);
+    }
 
 private:
     std::shared_ptr<EmbeddedDevice> device_;

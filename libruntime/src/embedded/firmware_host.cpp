@@ -229,19 +229,19 @@ void FirmwareHost::advance_to(std::uint64_t now_ns) {
 void FirmwareHost::step_manual_clock(Lock& lock, std::uint64_t now_ns) {
     manual_now_ = now_ns;
     pump();
-    settled_.wait(lock, [&] { return ovt_fw_settled(&firmware_, now_ns - 1); });
+    settled_.wait(lock, [&] { return ovt_fw_prepared(&firmware_, now_ns); });
 }
 
-/// The last instant that may be processed.
-std::uint64_t FirmwareHost::horizon() const {
-    // What arrives at one instant of a manual clock is seen together; but a clock that stands
-    // still must not hold up the end of a context.
-    return options_.manual_clock && contexts_closing_ == 0 ? manual_now_ - 1 : now();
+/// As far as time has come.  What arrives at one instant of a manual clock is seen together, so its
+/// choices wait until the clock moves on.
+ovt_advance FirmwareHost::advance() {
+    return options_.manual_clock ? ovt_fw_prepare(&firmware_, manual_now_)
+                                 : ovt_fw_advance(&firmware_, now());
 }
 
 /// Lets the firmware do all that it can, and tells whom it concerns.
 void FirmwareHost::pump() {
-    while (ovt_fw_advance(&firmware_, horizon()) == OVT_ADVANCE_EVENTS)
+    while (advance() == OVT_ADVANCE_EVENTS)
         deliver_events();
     deliver_events();
     if (ovt_fw_next(&firmware_) < timer_waits_for_)
@@ -350,10 +350,8 @@ void FirmwareHost::close_context(EmbeddedContext& context) {
         requested_limits_.erase(requested_limits_.find(context.options.core_limit));
         apply_limits();
     }
-    contexts_closing_++;
     pump();
     context.changed.wait(lock, [&] { return context.gone; });
-    contexts_closing_--;
     contexts_--;
     jobs_ -= context.tags.size();
 }
@@ -412,6 +410,11 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
     deadlines_.emplace(job->deadline_ns, job.get());
     if (job->deadline_ns < timer_waits_for_)
         timer_wake_.notify_one();
+    if (job->open_cores != 0) {
+        job->core = ovt_fw_place(&firmware_, &context, job->open_cores);
+        if (job->chosen_core)
+            *job->chosen_core = job->core;
+    }
     ovt_fw_submit(&firmware_, job.get(), arrival_ns);
 }
 
@@ -452,11 +455,12 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
                                std::int64_t deadline_ns) {
     Lock lock(mutex_);
     const auto worth_waiting = [&] {
-        return context.completed.empty() && !context.in_flight.empty();
+        return context.completed.empty() && !context.in_flight.empty() && !context.interrupted;
     };
     while (worth_waiting() && !out.empty() &&
            monotonic_ns() < static_cast<std::uint64_t>(deadline_ns))
         wait_until(context.changed, lock, static_cast<std::uint64_t>(deadline_ns));
+    context.interrupted = false;
     std::size_t count = 0;
     for (; count < out.size() && !context.completed.empty(); count++) {
         out[count] = context.completed.front();
@@ -470,6 +474,12 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
 std::size_t FirmwareHost::in_flight(const EmbeddedContext& context) {
     const Lock lock(mutex_);
     return context.tags.size();
+}
+
+void FirmwareHost::interrupt(EmbeddedContext& context) {
+    const Lock lock(mutex_);
+    context.interrupted = true;
+    context.changed.notify_all();
 }
 
 // What the device says of itself

@@ -49,6 +49,7 @@ public:
     /// See Queue::reap().
     std::size_t reap(EmbeddedContext& context, std::span<Completion> out, std::int64_t deadline_ns);
     std::size_t in_flight(const EmbeddedContext& context);
+    void interrupt(EmbeddedContext& context);
 
     bool has_manual_clock() const noexcept { return options_.manual_clock; }
     std::uint64_t manual_now();
@@ -65,7 +66,7 @@ private:
 
     // The rest is called with the lock held.
     std::uint64_t now() const;
-    std::uint64_t horizon() const;
+    ovt_advance advance();
     void pump();
     void deliver_events();
     void deliver(const ovt_event& event);
@@ -94,7 +95,6 @@ private:
     std::multiset<unsigned> requested_limits_; ///< non-zero ones of live contexts
     std::set<std::pair<std::uint64_t, EmbeddedJob*>> deadlines_; ///< of jobs in flight
     unsigned contexts_ = 0;                                      ///< that are open
-    unsigned contexts_closing_ = 0;
     unsigned jobs_ = 0; ///< of all contexts, not yet reaped
     bool stopping_ = false;
 

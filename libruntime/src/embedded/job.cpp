@@ -34,6 +34,8 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
     made->fc_count = static_cast<u32>(job.fcs.size());
     made->core = job.core;
     made->priority = job.priority;
+    made->open_cores = job.cores;
+    made->chosen_core = job.chosen_core;
 
     const auto bind = [&](unsigned region, std::shared_ptr<Allocation> allocation, std::byte* data,
                           std::uint64_t length, u32 flags) {

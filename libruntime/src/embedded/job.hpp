@@ -32,6 +32,8 @@ struct EmbeddedJob : ovt_fw_job {
     std::uint64_t deadline_ns = 0; ///< as asked for; in flight device time, OVT_TIME_NEVER if none
     bool cancel_requested = false; ///< the firmware takes one CANCEL a job
     s32 cancel_error = 0;          ///< ... for which reason; 0 without one
+    std::uint64_t open_cores = 0;  ///< Job::cores
+    unsigned* chosen_core = nullptr; ///< until it is submitted
     std::vector<ovt_fc> fc_storage;
     std::vector<std::shared_ptr<Allocation>> memory; ///< behind the regions
     /// The firmware's references: to the job until ENDED, to its CANCEL until CANCELLED.
@@ -48,6 +50,7 @@ struct EmbeddedContext : ovt_fw_context {
     std::deque<Completion> completed;                                          ///< not yet reaped
     std::condition_variable changed; ///< completed grew, or gone became true
     bool gone = false;               ///< the firmware has let go of it
+    bool interrupted = false;        ///< the next reap does not wait
 };
 
 /// Checks, copies and resolves everything of a job that does not depend on what is in flight;

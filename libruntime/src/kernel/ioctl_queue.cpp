@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
 // A queue whose jobs are submitted and collected by ioctl: works wherever the node can be opened.
+//
+// One that may be interrupted has a thread that waits in the driver: nothing ends an ioctl there but
+// a job's end or a deadline.
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "kernel/kernel_context.hpp"
+#include "monotonic_clock.hpp"
 #include "reserved.hpp"
 
 namespace overtake {
@@ -18,34 +27,34 @@ public:
     IoctlQueue(std::shared_ptr<KernelFile> file, const QueueOptions& options)
         : context_(std::move(file), options) {}
 
+    ~IoctlQueue() override { stop_collector(); }
+
     void submit(std::span<const Job> jobs) override {
         for (const Job& job : jobs) {
             require_zero_in_job(job.reserved, job.tag);
-            drm_overtake_submit submit = context_.payload(job, 0);
+            overtake_extension_placement placement;
+            drm_overtake_submit submit = context_.payload(job, 0, placement);
             if (const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_SUBMIT, &submit))
                 throw context_.refused(job, code);
+            KernelContext::tell_core(job, placement);
             in_flight_++;
+            if (context_.options().interruptible)
+                collect_one_more();
         }
     }
 
     std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
         if (deadline_ns < 0)
             throw Error(EINVAL, "reap: negative deadline");
+        if (context_.options().interruptible)
+            return reap_collected(out, deadline_ns);
         std::size_t count = 0;
         while (count < out.size() && in_flight_ != 0) {
             // Only the first is worth waiting for.
-            drm_overtake_wait wait{.tag = 0,
-                                   .deadline_ns = count == 0 ? deadline_ns : 0,
-                                   .context_id = context_.id(),
-                                   .flags = OVERTAKE_WAIT_ANY,
-                                   .result = {}};
-            const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_WAIT, &wait);
-            if (code == ETIMEDOUT)
+            const auto ended = collect(count == 0 ? deadline_ns : 0);
+            if (!ended)
                 break;
-            if (code != 0)
-                throw Error(
-                    code, fmt::format("{}: wait: {}", context_.file().path(), std::strerror(code)));
-            out[count++] = wait.result;
+            out[count++] = *ended;
             in_flight_--;
         }
         return count;
@@ -53,10 +62,106 @@ public:
 
     bool cancel(std::uint64_t tag) override { return context_.cancel(tag); }
     std::size_t in_flight() const noexcept override { return in_flight_; }
+    void interrupt() override {
+        require_interruptible(context_.options());
+        const std::lock_guard lock(mutex_);
+        interrupted_ = true;
+        changed_.notify_all();
+    }
 
 private:
+    /// The job that ended first; none by the deadline.
+    std::optional<Completion> collect(std::int64_t deadline_ns) {
+        drm_overtake_wait wait{.tag = 0,
+                               .deadline_ns = deadline_ns,
+                               .context_id = context_.id(),
+                               .flags = OVERTAKE_WAIT_ANY,
+                               .result = {}};
+        const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_WAIT, &wait);
+        if (code == ETIMEDOUT)
+            return std::nullopt;
+        if (code != 0)
+            throw Error(code,
+                        fmt::format("{}: wait: {}", context_.file().path(), std::strerror(code)));
+        return wait.result;
+    }
+
+    // Interruptible: a thread of the queue's waits in the driver, and reap() for the thread.
+
+    void collect_one_more() {
+        const std::lock_guard lock(mutex_);
+        to_collect_++;
+        if (!collector_.joinable())
+            collector_ = std::thread([this] { run_collector(); });
+        changed_.notify_all();
+    }
+
+    void run_collector() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [&] { return stopping_ || to_collect_ != 0; });
+            if (stopping_)
+                return;
+            lock.unlock();
+            std::optional<Completion> ended;
+            std::optional<Error> failure;
+            try {
+                ended = collect(deadline_never);
+            } catch (const Error& error) {
+                failure = error;
+            }
+            lock.lock();
+            if (ended)
+                collected_.push_back(*ended);
+            to_collect_--;
+            if (failure && !stopping_)
+                failure_ = failure;
+            changed_.notify_all();
+        }
+    }
+
+    void stop_collector() {
+        {
+            const std::lock_guard lock(mutex_);
+            stopping_ = true;
+            changed_.notify_all();
+        }
+        context_.destroy(); // so that the driver lets go of it
+        if (collector_.joinable())
+            collector_.join();
+    }
+
+    std::size_t reap_collected(std::span<Completion> out, std::int64_t deadline_ns) {
+        std::unique_lock lock(mutex_);
+        const auto worth_waiting = [&] {
+            return collected_.empty() && in_flight_ != 0 && !interrupted_ && !failure_;
+        };
+        while (worth_waiting() && !out.empty() &&
+               static_cast<std::int64_t>(monotonic_ns()) < deadline_ns)
+            wait_until(changed_, lock, static_cast<std::uint64_t>(deadline_ns));
+        interrupted_ = false;
+        std::size_t count = 0;
+        for (; count < out.size() && !collected_.empty(); count++) {
+            out[count] = collected_.front();
+            collected_.pop_front();
+            in_flight_--;
+        }
+        if (count == 0 && failure_)
+            throw Error(*failure_);
+        return count;
+    }
+
     KernelContext context_;
     std::size_t in_flight_ = 0;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::thread collector_;
+    std::deque<Completion> collected_;
+    std::optional<Error> failure_; ///< of the collector, for whoever reaps
+    std::size_t to_collect_ = 0;   ///< submitted, the collector does not have them yet
+    bool interrupted_ = false;
+    bool stopping_ = false;
 };
 
 } // namespace

@@ -12,7 +12,7 @@
 namespace overtake {
 
 KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options)
-    : file_(std::move(file)), bounds_{.cores = file_->info().core_count,
+    : file_(std::move(file)), options_(options), bounds_{.cores = file_->info().core_count,
                                       .max_priority = options.max_priority} {
     require_zero(options.reserved, "queue options");
     drm_overtake_context_create create{.max_priority = options.max_priority,
@@ -46,18 +46,30 @@ bool KernelContext::cancel(std::uint64_t tag) {
 }
 
 void KernelContext::destroy() noexcept {
-    const std::uint32_t id = std::exchange(id_, 0);
+    const std::uint32_t id = id_.exchange(0);
     if (id == 0)
         return;
     drm_overtake_context_destroy destroy{.context_id = id, .pad = 0};
     file_->try_call(DRM_IOCTL_OVERTAKE_CONTEXT_DESTROY, &destroy);
 }
 
-drm_overtake_submit KernelContext::payload(const Job& job, std::uint64_t result) const {
+drm_overtake_submit KernelContext::payload(const Job& job, std::uint64_t result,
+                                           overtake_extension_placement& placement) const {
     drm_overtake_submit submit = submission(job);
     submit.result = result;
     submit.context_id = id_;
+    if (job.cores == 0)
+        return submit;
+    placement = {};
+    placement.base.type = OVERTAKE_EXTENSION_PLACEMENT;
+    placement.cores = job.cores;
+    submit.extensions = reinterpret_cast<std::uintptr_t>(&placement);
     return submit;
+}
+
+void KernelContext::tell_core(const Job& job, const overtake_extension_placement& placement) {
+    if (job.cores != 0 && job.chosen_core)
+        *job.chosen_core = placement.core;
 }
 
 ovt_verdict KernelContext::check(const Job& job) const {

@@ -3,6 +3,7 @@
 // A context on an open device node: what the ioctl and io_uring queues have in common.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -23,14 +24,19 @@ public:
     KernelFile& file() const noexcept { return *file_; }
     const std::shared_ptr<KernelFile>& shared_file() const noexcept { return file_; }
     std::uint32_t id() const noexcept { return id_; }
+    const QueueOptions& options() const noexcept { return options_; }
 
     /// False if no such job is in flight.
     bool cancel(std::uint64_t tag);
     /// Ends its jobs now.
     void destroy() noexcept;
 
-    /// A job as the driver takes it.  Points into the job; `result` is a device address or 0.
-    drm_overtake_submit payload(const Job& job, std::uint64_t result) const;
+    /// A job as the driver takes it.  Points into the job, and to `placement` if it leaves a choice
+    /// of cores, which the driver answers there; `result` is a device address or 0.
+    drm_overtake_submit payload(const Job& job, std::uint64_t result,
+                                overtake_extension_placement& placement) const;
+    /// The job was taken: its submitter learns which core the driver chose.
+    static void tell_core(const Job& job, const overtake_extension_placement& placement);
 
     /// What the rules say of a job; the driver has asked them, or will.
     ovt_verdict check(const Job& job) const;
@@ -40,8 +46,9 @@ public:
 
 private:
     std::shared_ptr<KernelFile> file_;
+    const QueueOptions options_;
     JobBounds bounds_;
-    std::uint32_t id_ = 0;
+    std::atomic<std::uint32_t> id_ = 0; ///< a thread may wait while another destroys
 };
 
 std::unique_ptr<Queue> create_ioctl_queue(std::shared_ptr<KernelFile> file,

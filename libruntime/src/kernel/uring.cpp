@@ -67,12 +67,31 @@ Uring::~Uring() {
         io_uring_queue_exit(&ring_);
 }
 
-bool Uring::add_submit(const drm_overtake_submit& payload, std::uint64_t user_data) {
+/// A clear one; null if there is no room.
+io_uring_sqe* Uring::take_entry() {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    // liburing clears neither half of a wide entry.
+    if (sqe)
+        std::memset(sqe, 0, 2 * sizeof(*sqe));
+    return sqe;
+}
+
+bool Uring::add_read(int event_fd, std::uint64_t& value, std::uint64_t user_data) {
+    io_uring_sqe* sqe = take_entry();
     if (!sqe)
         return false;
-    // liburing clears neither half of a wide entry.
-    std::memset(sqe, 0, 2 * sizeof(*sqe));
+    sqe->opcode = IORING_OP_READ;
+    sqe->fd = event_fd;
+    sqe->addr = reinterpret_cast<std::uintptr_t>(&value);
+    sqe->len = sizeof(value);
+    sqe->user_data = user_data;
+    return true;
+}
+
+bool Uring::add_submit(const drm_overtake_submit& payload, std::uint64_t user_data) {
+    io_uring_sqe* sqe = take_entry();
+    if (!sqe)
+        return false;
     sqe->opcode = IORING_OP_URING_CMD;
     sqe->flags = IOSQE_FIXED_FILE;
     sqe->fd = 0; // index of the registered file

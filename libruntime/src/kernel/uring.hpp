@@ -23,6 +23,9 @@ public:
 
     /// Adds a SUBMIT command; false if the submission queue is full.
     bool add_submit(const drm_overtake_submit& payload, std::uint64_t user_data);
+    /// Adds a read of the 8 bytes of an eventfd; false as above.  `value` stays where it is until
+    /// the read has completed, or the ring has gone.
+    bool add_read(int event_fd, std::uint64_t& value, std::uint64_t user_data);
     /// Hands everything added to the kernel.  Returns 0 or the errno.
     int flush();
 
@@ -40,6 +43,7 @@ public:
 private:
     Uring() = default;
     int wait(std::int64_t deadline_ns);
+    io_uring_sqe* take_entry();
 
     io_uring ring_{};
     bool live_ = false;

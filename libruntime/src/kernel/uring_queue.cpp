@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/interrupt_event.hpp"
 #include "kernel/kernel_context.hpp"
 #include "kernel/uring.hpp"
 #include "reserved.hpp"
@@ -26,14 +27,20 @@ namespace overtake {
 
 namespace {
 
-constexpr unsigned ring_entries = 128;
+/// Jobs that one system call submits.
+constexpr unsigned most_at_once = 128;
+/// And the read that an interrupt completes; a power of two.
+constexpr unsigned ring_entries = 2 * most_at_once;
+constexpr std::uint64_t interrupt_entry = UINT64_MAX; ///< no slot is this
 constexpr std::int32_t untouched = INT_MIN; ///< no status is this
 
 class UringQueue final : public Queue {
 public:
     UringQueue(const std::shared_ptr<KernelFile>& file, const QueueOptions& options)
         : records_(create_kernel_buffer(file, OVERTAKE_MAX_JOBS * sizeof(overtake_result))),
-          slots_(OVERTAKE_MAX_JOBS), context_(file, options) {
+          placements_(most_at_once), slots_(OVERTAKE_MAX_JOBS), context_(file, options) {
+        if (options.interruptible)
+            interrupt_event_.emplace();
         for (std::uint32_t slot = OVERTAKE_MAX_JOBS; slot-- != 0;)
             free_slots_.push_back(slot);
     }
@@ -42,6 +49,10 @@ public:
     std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override;
     bool cancel(std::uint64_t tag) override { return context_.cancel(tag); }
     std::size_t in_flight() const noexcept override { return in_flight_; }
+    void interrupt() override {
+        require_interruptible(context_.options());
+        interrupt_event_->set();
+    }
 
 private:
     /// From its submission until the job has been reaped.
@@ -53,8 +64,10 @@ private:
 
     Uring& ring();
     std::size_t submit_batch(std::span<const Job> jobs);
-    std::uint32_t add(const Job& job);
+    std::uint32_t add(const Job& job, overtake_extension_placement& placement);
     void take(const Uring::Entry& entry);
+    void take_those_there();
+    void listen_for_interrupt();
     [[noreturn]] void refuse_here(const Job& job) const;
     void settle(std::span<const Job> jobs, std::span<const std::uint32_t> batch);
     void withdraw(std::uint32_t slot);
@@ -66,6 +79,11 @@ private:
 
     // In the order of this list reversed, the jobs end, then the ring goes, then the records.
     std::unique_ptr<Buffer> records_;
+    std::vector<overtake_extension_placement> placements_; ///< of the jobs of one batch
+    std::optional<InterruptEvent> interrupt_event_;        ///< if it is interruptible
+    std::uint64_t interrupts_ = 0;                         ///< where the ring reads it to
+    bool listening_ = false;                               ///< the ring does
+    bool interrupted_ = false;                             ///< it has
     std::optional<Uring> ring_;
     std::thread::id ring_owner_;
     std::vector<Slot> slots_;
@@ -84,6 +102,7 @@ Uring& UringQueue::ring() {
         throw Error(EBUSY, "queue: used by another thread while its jobs are in flight; reap them "
                            "where they were submitted");
     int refusal = 0;
+    listening_ = false;
     ring_ = Uring::open(context_.file().fd(), ring_entries, refusal);
     if (!ring_)
         throw Error(refusal, fmt::format("io_uring: set-up: {}", std::strerror(refusal)));
@@ -99,7 +118,7 @@ void UringQueue::submit(std::span<const Job> jobs) {
 /// Submits what fits into the ring; returns how many that were.
 std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     const std::size_t count =
-        std::min({jobs.size(), std::size_t{ring_entries}, free_slots_.size()});
+        std::min({jobs.size(), std::size_t{most_at_once}, free_slots_.size()});
     require_zero_in_job(jobs.front().reserved, jobs.front().tag);
     if (count == 0 || tags_.contains(jobs.front().tag))
         refuse_here(jobs.front());
@@ -108,12 +127,13 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     for (const Job& job : jobs.first(count)) {
         if (tags_.contains(job.tag) || !is_zero(job.reserved))
             break;
-        batch.push_back(add(job));
+        batch.push_back(add(job, placements_[batch.size()]));
     }
     if (const int code = ring().flush())
         throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));
-    while (const auto entry = ring().peek())
-        take(*entry);
+    take_those_there();
+    for (std::size_t i = 0; i < batch.size(); i++)
+        KernelContext::tell_core(jobs[i], placements_[i]);
     settle(jobs, batch);
     return batch.size();
 }
@@ -129,12 +149,12 @@ void UringQueue::refuse_here(const Job& job) const {
                                                    admission_text(verdict, job.tag, held)));
 }
 
-std::uint32_t UringQueue::add(const Job& job) {
+std::uint32_t UringQueue::add(const Job& job, overtake_extension_placement& placement) {
     Uring& uring = ring();
     const std::uint32_t slot = free_slots_.back();
     const std::uint64_t address = records_->address() + slot * sizeof(overtake_result);
     record(slot).status = untouched;
-    if (!uring.add_submit(context_.payload(job, address), slot))
+    if (!uring.add_submit(context_.payload(job, address, placement), slot))
         throw Error(EBUSY, "io_uring: the submission queue is full");
     free_slots_.pop_back();
     slots_[slot] = {Slot::in_flight, job.tag, 0};
@@ -145,6 +165,11 @@ std::uint32_t UringQueue::add(const Job& job) {
 
 /// An entry says that its slot's job has ended, or was never taken.
 void UringQueue::take(const Uring::Entry& entry) {
+    if (entry.user_data == interrupt_entry) {
+        listening_ = false;
+        interrupted_ = true;
+        return;
+    }
     const auto number = static_cast<std::uint32_t>(entry.user_data);
     Slot& slot = slots_[number];
     if (slot.state == Slot::withdrawn) {
@@ -155,6 +180,21 @@ void UringQueue::take(const Uring::Entry& entry) {
     slot.state =
         record(number).status == untouched && entry.result < 0 ? Slot::refused : Slot::ended;
     ended_.push_back(number);
+}
+
+void UringQueue::take_those_there() {
+    while (const auto entry = ring().peek())
+        take(*entry);
+}
+
+void UringQueue::listen_for_interrupt() {
+    if (!interrupt_event_ || listening_)
+        return;
+    if (!ring().add_read(interrupt_event_->fd(), interrupts_, interrupt_entry))
+        throw Error(EBUSY, "io_uring: the submission queue is full");
+    if (const int code = ring().flush())
+        throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));
+    listening_ = true;
 }
 
 /// The driver refuses at once, so a refused job of the batch shows by now.  Those behind it were
@@ -185,14 +225,16 @@ std::size_t UringQueue::reap(std::span<Completion> out, std::int64_t deadline_ns
         throw Error(EINVAL, "reap: negative deadline");
     if (in_flight_ == 0 || out.empty())
         return 0;
-    while (const auto entry = ring().peek())
-        take(*entry);
-    while (ended_.empty()) {
+    take_those_there();
+    if (ended_.empty())
+        listen_for_interrupt();
+    while (ended_.empty() && !interrupted_) {
         const auto entry = ring().next(deadline_ns);
         if (!entry)
             return 0;
         take(*entry);
     }
+    interrupted_ = false;
     std::size_t count = 0;
     for (; count < out.size() && !ended_.empty(); count++) {
         out[count] = collect(ended_.front());

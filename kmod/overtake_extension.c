@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The chain of extensions of a submission: each is read once, and handed to whom it concerns. */
+#include <linux/nospec.h>
+#include <linux/uaccess.h>
+
+#include "overtake_extension.h"
+#include "overtake_job.h"
+#include "overtake_limits.h"
+
+static int parse_placement(struct overtake_job *job, const struct drm_overtake_submit *args,
+			   struct overtake_extension_placement __user *user)
+{
+	struct overtake_client *client = job->context->client;
+	struct overtake_extension_placement placement;
+	int ret;
+
+	if (copy_from_user(&placement, user, sizeof(placement)))
+		return -EFAULT;
+	if (placement.core || placement.pad)
+		return -EINVAL;
+	ret = overtake_judge(client, ovt_check_placement(args, placement.cores,
+							 client->device->settings.cores));
+	if (ret)
+		return ret;
+	/* The answer has a place, or the job is refused while it can be. */
+	if (put_user(0, &user->core))
+		return -EFAULT;
+	job->open_cores = placement.cores;
+	job->core_answer = &user->core;
+	return 0;
+}
+
+static int parse_sync(struct overtake_job *job, struct drm_file *file,
+		      const struct overtake_extension_sync __user *user)
+{
+	struct overtake_extension_sync sync;
+
+	if (copy_from_user(&sync, user, sizeof(sync)))
+		return -EFAULT;
+	return overtake_syncs_parse(job, file, &sync);
+}
+
+/*
+ * overtake_extensions_parse - read the chain of @args
+ *
+ * What was found stays with the job also after an error; the job's end frees it.  May sleep.
+ */
+int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
+			      const struct drm_overtake_submit *args)
+{
+	u64 address = args->extensions;
+	bool seen[OVERTAKE_EXTENSION_PLACEMENT + 1] = {};
+	struct overtake_extension base;
+	int ret;
+
+	while (address) {
+		void __user *user = u64_to_user_ptr(address);
+
+		if (copy_from_user(&base, user, sizeof(base)))
+			return -EFAULT;
+		/* Each type once, so a chain that bites its tail comes to an end. */
+		if (base.pad || base.type >= ARRAY_SIZE(seen) ||
+		    seen[array_index_nospec(base.type, ARRAY_SIZE(seen))])
+			return -EINVAL;
+		seen[array_index_nospec(base.type, ARRAY_SIZE(seen))] = true;
+		switch (base.type) {
+		case OVERTAKE_EXTENSION_SYNC:
+			ret = parse_sync(job, file, user);
+			break;
+		case OVERTAKE_EXTENSION_PLACEMENT:
+			ret = parse_placement(job, args, user);
+			break;
+		default:
+			ret = -EINVAL;
+		}
+		if (ret)
+			return ret;
+		address = base.next;
+	}
+	return 0;
+}
+
+/* The job is in flight: its submitter learns which core takes it.  May sleep. */
+void overtake_extensions_answer(const struct overtake_job *job)
+{
+	/* What cannot be told any more is not: the job's result says it too. */
+	if (job->core_answer && put_user(job->fw.core, job->core_answer))
+		return;
+}
