@@ -189,17 +189,21 @@ static void own_work_does_not_dither(void)
 	client_close(&attacker);
 }
 
-/* Two slots more and two less would be the begin and the end of somebody's job. */
+/* A slot more and one less would be the begin and the end of somebody's job. */
 static void slots_of_the_device_are_coarse(void)
 {
-	struct client victim = client_open(0, 254), stranger = client_open(0, 254);
+	struct client victim = client_open(0, 254), other = client_open(0, 254);
+	struct client stranger = client_open(0, 254);
 	uint64_t exact, seen;
 	unsigned int tag;
 
 	put_delay(&victim, 0, SECOND);
+	put_delay(&other, 0, SECOND);
 	exact = limit_used(stranger.fd, OVERTAKE_LIMIT_COMMANDS);
-	for (tag = 0; tag < 600; tag++)
+	for (tag = 0; tag < 600; tag++) {
 		submit(&victim, tag, 0, 1, 0);
+		submit(&other, tag, 0, 1, 0);
+	}
 	check_equal(limit_used(stranger.fd, OVERTAKE_LIMIT_COMMANDS), exact + 1200);
 	usleep(2 * PERIOD_NS / US);
 	become_nobody();
@@ -207,6 +211,7 @@ static void slots_of_the_device_are_coarse(void)
 	become_root();
 	check_equal(seen, (exact + 1200) / COMMAND_STEP * COMMAND_STEP);
 	client_close(&victim);
+	client_close(&other);
 	client_close(&stranger);
 }
 

@@ -222,12 +222,13 @@ static void limit_of_a_users_commands(void)
 
 /*
  * What ordinary clients can queue leaves room for those who may be HIGH, and for a first job of
- * somebody who has none.
+ * somebody who has none.  A job that has arrived takes one slot, for its CANCEL; so this takes more
+ * users than the two whose limits would make up the device's.
  */
 static void limit_of_the_devices_commands(void)
 {
 	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
-	struct client high, clients[4], late;
+	struct client high, clients[8], late;
 	uint32_t i, total = 0;
 	struct job job;
 
@@ -236,13 +237,13 @@ static void limit_of_the_devices_commands(void)
 	high = client_open(0, 255);
 	put_delay(&high, 0, 1);
 	query_limits(high.fd, limits);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 8; i++)
 		clients[i] = client_open_as(1001 + i / 2);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 8; i++)
 		total += fill_client(&clients[i]);
-	check(2 * total + 4096 <= limits[OVERTAKE_LIMIT_COMMANDS].value);
-	check(2 * total + 4096 > limits[OVERTAKE_LIMIT_COMMANDS].value - 256);
-	check_equal(limit_exceeded(clients[3].fd), OVERTAKE_LIMIT_COMMANDS);
+	check(total + 4096 <= limits[OVERTAKE_LIMIT_COMMANDS].value);
+	check(total + 4096 > limits[OVERTAKE_LIMIT_COMMANDS].value - 256);
+	check_equal(limit_exceeded(clients[7].fd), OVERTAKE_LIMIT_COMMANDS);
 	late = client_open_as(1009);
 	job_init(&job, &late, 1, 0, 1);
 	check_equal(job_submit(&late, &job), 0);
@@ -255,12 +256,12 @@ static void limit_of_the_devices_commands(void)
 	/* Whoever goes gives back what he had. */
 	client_close(&clients[0]);
 	check_equal(advance_clock(0, MS), 0);
-	job_init(&job, &clients[3], 77777, 0, 1);
-	query_limits(clients[3].fd, limits);
-	check_message(!job_submit(&clients[3], &job), "refused by limit %u; %llu commands in use",
-		      limit_exceeded(clients[3].fd),
+	job_init(&job, &clients[7], 77777, 0, 1);
+	query_limits(clients[7].fd, limits);
+	check_message(!job_submit(&clients[7], &job), "refused by limit %u; %llu commands in use",
+		      limit_exceeded(clients[7].fd),
 		      (unsigned long long)limits[OVERTAKE_LIMIT_COMMANDS].used);
-	for (i = 1; i < 4; i++)
+	for (i = 1; i < 8; i++)
 		client_close(&clients[i]);
 	client_close(&late);
 	client_close(&high);

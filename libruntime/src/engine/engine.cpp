@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "engine/engine.hpp"
+
+#include <utility>
+
+namespace overtake::engine {
+
+Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options)
+    : scheduler_(std::move(device), options, *this),
+      workers_(options.worker_count,
+               [this](std::shared_ptr<Run> run, std::int32_t status, std::uint64_t executed_ns) {
+                   post([&](Mail& mail) {
+                       mail.cpu_ends.push_back({std::move(run), status, executed_ns});
+                   });
+               }),
+      caller_([this] { call_back(); }), thread_([this] { this->run(); }) {}
+
+Engine::~Engine() {
+    post([this](Mail&) { stopping_ = true; });
+    thread_.join();
+    {
+        const std::lock_guard lock(callbacks_mutex_);
+        callbacks_stopping_ = true;
+    }
+    callbacks_changed_.notify_one();
+    caller_.join();
+}
+
+// Messages
+
+template <class Write>
+void Engine::post(Write write) {
+    const std::lock_guard lock(mutex_);
+    write(mail_);
+    if (reaping_)
+        scheduler_.interrupt();
+    else
+        news_.notify_one();
+}
+
+void Engine::submit(std::shared_ptr<Run> run) {
+    post([&](Mail& mail) { mail.arrivals.push_back(std::move(run)); });
+}
+
+void Engine::cancel(std::shared_ptr<Run> run) {
+    post([&](Mail& mail) { mail.cancels.push_back(std::move(run)); });
+}
+
+void Engine::on_end(std::shared_ptr<Run> run, std::function<void()> callback) {
+    if (run->set_callback(callback))
+        hand_over(std::move(callback));
+}
+
+// The engine's thread
+
+void Engine::run() {
+    bool stopping = false;
+    do {
+        wait_for_news(stopping);
+        Mail mail;
+        const bool were_stopping = stopping;
+        {
+            const std::lock_guard lock(mutex_);
+            mail = std::exchange(mail_, {});
+            stopping = stopping_;
+        }
+        try {
+            run_instant(std::move(mail));
+            if (stopping && !were_stopping)
+                scheduler_.cancel_all();
+        } catch (const Error& error) {
+            give_up(error.code());
+        }
+        for (const std::shared_ptr<Run>& ended : scheduler_.take_ended())
+            if (std::function<void()> callback = ended->take_callback())
+                hand_over(std::move(callback));
+    } while (!stopping || scheduler_.live() != 0);
+}
+
+/// The device has failed.
+void Engine::give_up(int code) {
+    failure_ = code;
+    scheduler_.fail(code);
+}
+
+/// Until there may be something to do.  `stopping`: that it stops is no news.
+void Engine::wait_for_news(bool stopping) {
+    std::unique_lock lock(mutex_);
+    const auto is_news = [&] { return !mail_.empty() || stopping_ != stopping; };
+    if (is_news())
+        return;
+    if (failure_ != 0 || !scheduler_.has_jobs()) {
+        news_.wait(lock, is_news);
+        return;
+    }
+    reaping_ = true;
+    lock.unlock();
+    try {
+        scheduler_.gather(deadline_never);
+    } catch (const Error& error) {
+        give_up(error.code());
+    }
+    lock.lock();
+    reaping_ = false;
+}
+
+/// In the order of the contract: ends, arrivals, cancels, dispatches.
+void Engine::run_instant(Mail mail) {
+    if (failure_ == 0)
+        scheduler_.gather(0);
+    for (const Mail::CpuEnd& end : mail.cpu_ends)
+        scheduler_.cpu_ended(*end.run, end.status, end.executed_ns);
+    handle_ends();
+    for (std::shared_ptr<Run>& arriving : mail.arrivals)
+        scheduler_.arrive(std::move(arriving));
+    if (failure_ != 0)
+        scheduler_.fail(failure_);
+    for (const std::shared_ptr<Run>& cancelled : mail.cancels)
+        scheduler_.cancel(*cancelled);
+    scheduler_.dispatch();
+}
+
+void Engine::handle_ends() {
+    while (scheduler_.first_end())
+        scheduler_.handle_first_end();
+}
+
+void Engine::run_cpu(Run& run, std::size_t step) {
+    workers_.compute(run.shared_from_this(), step);
+}
+
+// Callbacks
+
+void Engine::hand_over(std::function<void()> callback) {
+    {
+        const std::lock_guard lock(callbacks_mutex_);
+        callbacks_.push_back(std::move(callback));
+    }
+    callbacks_changed_.notify_one();
+}
+
+void Engine::call_back() {
+    std::unique_lock lock(callbacks_mutex_);
+    for (;;) {
+        callbacks_changed_.wait(lock, [&] { return callbacks_stopping_ || !callbacks_.empty(); });
+        if (callbacks_.empty())
+            return;
+        const std::function<void()> callback = std::move(callbacks_.front());
+        callbacks_.pop_front();
+        lock.unlock();
+        callback();
+        lock.lock();
+    }
+}
+
+} // namespace overtake::engine

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "engine/estimate.hpp"
+
+#include <cmath>
+
+namespace overtake::engine {
+
+namespace {
+
+constexpr double weight = 0.1;
+
+} // namespace
+
+std::uint64_t Estimate::ns() const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::uint64_t>(std::llround(ns_));
+}
+
+void Estimate::record(std::uint64_t executed_ns) {
+    const std::lock_guard lock(mutex_);
+    const auto executed = static_cast<double>(executed_ns);
+    ns_ = recorded_ ? ns_ + weight * (executed - ns_) : executed;
+    recorded_ = true;
+}
+
+} // namespace overtake::engine

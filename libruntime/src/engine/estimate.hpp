@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// What a segment takes, as far as anybody has measured it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+namespace overtake::engine {
+
+/// Shared by all tasks of a model.  Thread safe.
+class Estimate {
+public:
+    /// The compiler's, until there is a measurement.
+    explicit Estimate(std::uint64_t compiled_ns) : ns_(static_cast<double>(compiled_ns)) {}
+
+    /// Rounded to the nearest.
+    std::uint64_t ns() const;
+    /// One execution, without waiting and without what ran in between.  The first replaces the
+    /// compiler's number, each later one has the weight 0.1; so a constant is kept exactly.
+    void record(std::uint64_t executed_ns);
+
+private:
+    mutable std::mutex mutex_;
+    double ns_;
+    bool recorded_ = false;
+};
+
+} // namespace overtake::engine

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "engine/run.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include "monotonic_clock.hpp"
+
+namespace overtake::engine {
+
+Run::Run(std::vector<Step> steps, const RunOptions& options, std::shared_ptr<void> memory)
+    : steps_(std::move(steps)), options_(options), memory_(std::move(memory)),
+      records_(steps_.size()) {
+    if (steps_.empty())
+        throw Error(EINVAL, "task: no segment");
+    if (options_.priority > priority_high)
+        throw Error(EINVAL, "task: priority " + std::to_string(options_.priority) + ", at most " +
+                                std::to_string(priority_high));
+}
+
+void Run::prepare(ovt_sched_process& process) {
+    for (const Step& step : steps_)
+        segments_.push_back({step.estimate->ns(), static_cast<u32>(step.fcs.size())});
+    task_.run = this;
+    task_.process = &process;
+    task_.segments = segments_.data();
+    task_.segment_count = static_cast<u32>(segments_.size());
+    task_.priority = options_.priority;
+    task_.core = options_.core;
+    task_.custom_id = options_.custom_id;
+    task_.deadline = options_.deadline_ns;
+}
+
+void Run::finish(std::int32_t status, std::uint64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+    ended_ns_ = now_ns;
+    memory_.reset();
+    ended_.notify_all();
+}
+
+bool Run::wait(std::int64_t deadline_ns) {
+    std::unique_lock lock(mutex_);
+    while (status_ == -EINPROGRESS && static_cast<std::int64_t>(monotonic_ns()) < deadline_ns)
+        wait_until(ended_, lock, static_cast<std::uint64_t>(deadline_ns));
+    return status_ != -EINPROGRESS;
+}
+
+std::int32_t Run::status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+}
+
+bool Run::set_callback(std::function<void()>& callback) {
+    const std::lock_guard lock(mutex_);
+    if (status_ != -EINPROGRESS)
+        return true;
+    callback_ = std::move(callback);
+    return false;
+}
+
+std::function<void()> Run::take_callback() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(callback_, nullptr);
+}
+
+} // namespace overtake::engine

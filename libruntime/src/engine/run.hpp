@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// Run: a task of the engine, from its arrival to its end.  A chain of segments, each on the BPU or on
+// the CPU, whatever they compute and for whom.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/estimate.hpp"
+#include "overtake/device.hpp"
+
+#include <ovt_port.h>
+
+extern "C" {
+#include "sched/sched.h"
+}
+
+namespace overtake::engine {
+
+/// One segment: exactly one of the two sides is filled.
+struct Step {
+    bool on_bpu() const noexcept { return !fcs.empty(); }
+
+    std::vector<overtake_fc> fcs; ///< BPU: as in Job
+    std::vector<overtake_binding> bindings;
+    std::uint32_t scratch_bytes = 0;
+
+    /// CPU: called by a worker; 0, or a negative errno.  May throw Error.
+    std::function<std::int32_t()> compute;
+
+    std::shared_ptr<Estimate> estimate; ///< never null
+};
+
+struct RunOptions {
+    unsigned priority = 0;                  ///< 0..254 NORMAL, 255 HIGH
+    std::int64_t custom_id = 0;             ///< within one priority the smaller goes first
+    unsigned core = core_any;               ///< settled by the first BPU segment and kept
+    std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
+};
+
+/// What became of one segment.
+struct StepRecord {
+    std::uint64_t start_ns = 0; ///< device time; of a job, when it was submitted; 0 = never
+    std::uint64_t end_ns = 0;   ///< device time
+    Completion job{};           ///< of a BPU segment
+};
+
+/// Made by anybody; from Scheduler::arrive() to its end the scheduler's.
+class Run : public std::enable_shared_from_this<Run> {
+public:
+    /// At least one step.  `memory` is kept until the end, also if nobody else keeps the Run.
+    Run(std::vector<Step> steps, const RunOptions& options, std::shared_ptr<void> memory = nullptr);
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    const std::vector<Step>& steps() const noexcept { return steps_; }
+    const RunOptions& options() const noexcept { return options_; }
+
+    /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.  Any number of
+    /// threads.
+    bool wait(std::int64_t deadline_ns = deadline_never);
+    /// 0, or a negative errno; -EINPROGRESS before its end.  Thread safe.
+    std::int32_t status() const;
+    /// By step; constant once it has ended.
+    const std::vector<StepRecord>& records() const noexcept { return records_; }
+    /// Device time; 0 = was not dispatched.  Constant once it has ended.
+    std::uint64_t dispatched_ns() const noexcept { return task_.dispatch_time; }
+    /// Device time.
+    std::uint64_t ended_ns() const noexcept { return ended_ns_; }
+    /// That took its BPU segments; 0 = none did.  Constant once it has ended.
+    unsigned core() const noexcept { return task_.placed_core; }
+
+private:
+    friend class Scheduler;
+    friend class Engine;
+
+    /// Takes the estimates of this moment, which stay the run's.
+    void prepare(ovt_sched_process& process);
+    void finish(std::int32_t status, std::uint64_t now_ns);
+    /// True if it has ended already, and `callback` is the caller's to call.
+    bool set_callback(std::function<void()>& callback);
+    std::function<void()> take_callback();
+
+    static Run& of(ovt_sched_task* task) { return *static_cast<Task*>(task)->run; }
+
+    const std::vector<Step> steps_;
+    const RunOptions options_;
+    std::shared_ptr<void> memory_;
+
+    /// The scheduler's, with the way back.
+    struct Task : ovt_sched_task {
+        Run* run;
+    };
+    Task task_{};
+    std::vector<ovt_sched_segment> segments_;
+    std::vector<StepRecord> records_;
+    std::uint64_t tag_ = 0;       ///< of its job on the device
+    std::int32_t failure_ = 0;    ///< of the segment that ended it
+
+    mutable std::mutex mutex_;
+    std::condition_variable ended_;
+    std::int32_t status_ = -EINPROGRESS;
+    std::uint64_t ended_ns_ = 0;
+    std::function<void()> callback_;
+};
+
+} // namespace overtake::engine

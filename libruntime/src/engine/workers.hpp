@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// Workers: threads that compute CPU segments.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/run.hpp"
+
+namespace overtake::engine {
+
+/// Thread safe.
+class Workers {
+public:
+    /// Called by a worker when a segment is over, with what it took.
+    using Done =
+        std::function<void(std::shared_ptr<Run>, std::int32_t status, std::uint64_t executed_ns)>;
+
+    Workers(std::uint32_t count, Done done);
+    /// Computes what it was given before.
+    ~Workers();
+    Workers(const Workers&) = delete;
+    Workers& operator=(const Workers&) = delete;
+
+    void compute(std::shared_ptr<Run> run, std::size_t step);
+
+private:
+    struct Segment {
+        std::shared_ptr<Run> run;
+        std::size_t step;
+    };
+
+    void work();
+
+    const Done done_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Segment> waiting_;
+    bool stopping_ = false;
+    std::vector<std::thread> threads_;
+};
+
+} // namespace overtake::engine
