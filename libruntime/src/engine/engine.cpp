@@ -5,8 +5,17 @@
 
 namespace overtake::engine {
 
+namespace {
+
+SchedulerOptions interruptible(SchedulerOptions options) {
+    options.interruptible = true;
+    return options;
+}
+
+} // namespace
+
 Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options)
-    : scheduler_(std::move(device), options, *this),
+    : scheduler_(std::move(device), interruptible(options), *this),
       workers_(options.worker_count,
                [this](std::shared_ptr<Run> run, std::int32_t status, std::uint64_t executed_ns) {
                    post([&](Mail& mail) {
@@ -83,6 +92,16 @@ void Engine::give_up(int code) {
     scheduler_.fail(code);
 }
 
+void Engine::gather(std::int64_t deadline_ns) {
+    if (failure_ != 0)
+        return;
+    try {
+        scheduler_.gather(deadline_ns);
+    } catch (const Error& error) {
+        give_up(error.code());
+    }
+}
+
 /// Until there may be something to do.  `stopping`: that it stops is no news.
 void Engine::wait_for_news(bool stopping) {
     std::unique_lock lock(mutex_);
@@ -95,19 +114,14 @@ void Engine::wait_for_news(bool stopping) {
     }
     reaping_ = true;
     lock.unlock();
-    try {
-        scheduler_.gather(deadline_never);
-    } catch (const Error& error) {
-        give_up(error.code());
-    }
+    gather(deadline_never);
     lock.lock();
     reaping_ = false;
 }
 
 /// In the order of the contract: ends, arrivals, cancels, dispatches.
 void Engine::run_instant(Mail mail) {
-    if (failure_ == 0)
-        scheduler_.gather(0);
+    gather(0);
     for (const Mail::CpuEnd& end : mail.cpu_ends)
         scheduler_.cpu_ended(*end.run, end.status, end.executed_ns);
     handle_ends();

@@ -63,6 +63,7 @@ private:
     void run();
     void run_instant(Mail mail);
     void give_up(int code);
+    void gather(std::int64_t deadline_ns);
     void wait_for_news(bool stopping);
     void handle_ends();
     void call_back();

@@ -42,7 +42,7 @@ std::unique_ptr<Queue> open_queue(Device& device, const SchedulerOptions& option
     QueueOptions wanted;
     wanted.max_priority = options.max_priority;
     wanted.core_limit = options.core_limit;
-    wanted.interruptible = true;
+    wanted.interruptible = options.interruptible;
     return device.create_queue(wanted);
 }
 

@@ -35,6 +35,7 @@ struct SchedulerOptions {
     unsigned max_priority = 254; ///< as of QueueOptions
     unsigned core_limit = 0;     ///< as of QueueOptions
     std::uint64_t first_tag = 1; ///< of its jobs, which count up from there
+    bool interruptible = false;  ///< for interrupt(), as of QueueOptions
 };
 
 /// Who computes, and who may look on.
@@ -81,7 +82,7 @@ public:
     std::vector<std::shared_ptr<Run>> take_ended() { return std::exchange(ended_, {}); }
     std::size_t live() const noexcept { return live_.size(); }
     bool has_jobs() const noexcept { return queue_->in_flight() != 0; }
-    /// See Queue::interrupt().  From any thread.
+    /// See Queue::interrupt().  From any thread; for SchedulerOptions::interruptible.
     void interrupt() { queue_->interrupt(); }
 
 private:

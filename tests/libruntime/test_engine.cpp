@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+//
+// The engine: what its estimates keep, what its threads do, and that every task ends once.
+#include <atomic>
+#include <cerrno>
+#include <future>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backends.hpp"
+#include "engine/engine.hpp"
+#include "programs.hpp"
+
+namespace overtake::test {
+namespace {
+
+using engine::Engine;
+using engine::Estimate;
+using engine::RunOptions;
+using engine::SchedulerOptions;
+using engine::Step;
+
+TEST(Estimate, IsTheCompilersUntilTheFirstRecordReplacesIt) {
+    Estimate estimate(1000);
+    EXPECT_EQ(estimate.ns(), 1000u);
+    estimate.record(5000);
+    EXPECT_EQ(estimate.ns(), 5000u);
+}
+
+TEST(Estimate, LaterRecordsHaveTheWeightOfATenth) {
+    Estimate estimate(0);
+    estimate.record(1000);
+    estimate.record(2000);
+    EXPECT_EQ(estimate.ns(), 1100u);
+    estimate.record(2100);
+    EXPECT_EQ(estimate.ns(), 1200u);
+    estimate.record(0);
+    EXPECT_EQ(estimate.ns(), 1080u);
+}
+
+TEST(Estimate, KeepsAConstantExactly) {
+    Estimate estimate(7);
+    for (int i = 0; i < 1000; i++) {
+        estimate.record(123'456'789);
+        ASSERT_EQ(estimate.ns(), 123'456'789u);
+    }
+}
+
+class EngineTest : public testing::Test {
+protected:
+    Step bpu(std::size_t fcs = 1) {
+        Step step;
+        step.fcs.assign(fcs, {0, 1});
+        step.bindings = program.bindings;
+        step.estimate = std::make_shared<Estimate>(1000);
+        return step;
+    }
+    static Step cpu(std::function<std::int32_t()> compute = [] { return 0; }) {
+        Step step;
+        step.compute = std::move(compute);
+        step.estimate = std::make_shared<Estimate>(1000);
+        return step;
+    }
+    static std::shared_ptr<engine::Run> run_of(std::vector<Step> steps, const RunOptions& options = {}) {
+        return std::make_shared<engine::Run>(std::move(steps), options);
+    }
+
+    const std::shared_ptr<Device> device = open_embedded({});
+    const Program program{*device, {delay_insn(10)}};
+};
+
+TEST_F(EngineTest, RunsAChainInOrder) {
+    Engine engine(device, {});
+    std::vector<int> order;
+    const auto note = [&order](int number) {
+        return cpu([&order, number] {
+            order.push_back(number);
+            return 0;
+        });
+    };
+    const auto run = run_of({note(1), bpu(3), note(2), note(3), bpu(), note(4)});
+    EXPECT_EQ(run->status(), -EINPROGRESS);
+    engine.submit(run);
+    ASSERT_TRUE(run->wait(patience()));
+    EXPECT_EQ(run->status(), 0);
+    EXPECT_EQ(order, (std::vector{1, 2, 3, 4}));
+    EXPECT_EQ(run->records()[1].job.fcs_done, 3u);
+    EXPECT_EQ(run->records()[4].job.core, run->core()); // kept
+    EXPECT_LE(run->records()[1].end_ns, run->records()[4].start_ns);
+    EXPECT_LE(run->dispatched_ns(), run->records()[0].start_ns);
+    EXPECT_LE(run->records()[5].end_ns, run->ended_ns());
+}
+
+TEST_F(EngineTest, MeasuresWhatItRuns) {
+    Engine engine(device, {});
+    const auto run = run_of({bpu(2), cpu([] {
+                                 std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                                 return 0;
+                             })});
+    engine.submit(run);
+    ASSERT_TRUE(run->wait(patience()));
+    EXPECT_EQ(run->steps()[0].estimate->ns(), run->records()[0].job.executed_ns);
+    EXPECT_GE(run->steps()[1].estimate->ns(), 2'000'000u);
+}
+
+TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
+    Engine engine(device, {});
+    bool went_on = false;
+    const auto failing = run_of({cpu([] { return -EDOM; }), cpu([&] {
+                                     went_on = true;
+                                     return 0;
+                                 })});
+    const auto throwing = run_of({bpu(), cpu([]() -> std::int32_t {
+                                      throw Error(ENOTSUP, "no");
+                                  })});
+    const auto without_memory = run_of({cpu([]() -> std::int32_t { throw std::bad_alloc(); })});
+    Step nowhere = bpu();
+    nowhere.bindings[0].address = 0x10;
+    const auto refused = run_of({bpu(), nowhere, bpu()});
+    for (const auto& run : {failing, throwing, without_memory, refused}) {
+        engine.submit(run);
+        ASSERT_TRUE(run->wait(patience()));
+    }
+    EXPECT_EQ(failing->status(), -EDOM);
+    EXPECT_FALSE(went_on);
+    EXPECT_EQ(throwing->status(), -ENOTSUP);
+    EXPECT_EQ(without_memory->status(), -ENOMEM);
+    EXPECT_EQ(refused->status(), -ENOENT);
+    EXPECT_EQ(refused->records()[0].job.status, 0);
+    EXPECT_EQ(failing->steps()[0].estimate->ns(), 1000u) << "a failure is no measurement";
+}
+
+TEST_F(EngineTest, WhatCannotBeIsRefused) {
+    EXPECT_THROW(run_of({}), Error);
+    EXPECT_THROW(run_of({bpu()}, {.priority = 256}), Error);
+    SchedulerOptions none;
+    none.slots = 0;
+    EXPECT_THROW(Engine(device, none), Error);
+    SchedulerOptions unknown;
+    unknown.policy = "best";
+    EXPECT_THROW(Engine(device, unknown), Error);
+    Engine engine(device, {});
+    const auto without_right = run_of({bpu()}, {.priority = 255});
+    const auto without_core = run_of({bpu()}, {.core = 3});
+    engine.submit(without_right);
+    engine.submit(without_core);
+    ASSERT_TRUE(without_right->wait(patience()) && without_core->wait(patience()));
+    EXPECT_EQ(without_right->status(), -EPERM);
+    EXPECT_EQ(without_core->status(), -EINVAL);
+}
+
+TEST_F(EngineTest, ACancelledTaskDoesNotGoOn) {
+    Engine engine(device, {});
+    std::promise<void> begun, may_end;
+    std::shared_future<void> end = may_end.get_future();
+    std::atomic<int> later = 0;
+    const auto running = run_of({cpu([&] {
+                                     begun.set_value();
+                                     end.wait();
+                                     return 0;
+                                 }),
+                                 cpu([&] { return ++later, 0; })});
+    engine.submit(running);
+    begun.get_future().wait();
+    engine.cancel(running);
+    engine.cancel(running);
+    EXPECT_FALSE(running->wait(in_ms(5)));
+    may_end.set_value();
+    ASSERT_TRUE(running->wait(patience()));
+    EXPECT_EQ(running->status(), -ECANCELED);
+    EXPECT_EQ(later, 0);
+    engine.cancel(running); // it has ended
+}
+
+TEST_F(EngineTest, CallsBackOnceAlsoWhenAskedAfterTheEnd) {
+    Engine engine(device, {});
+    std::promise<std::thread::id> first, second;
+    const auto run = run_of({bpu()});
+    engine.on_end(run, [&] { first.set_value(std::this_thread::get_id()); });
+    engine.submit(run);
+    const std::thread::id caller = first.get_future().get();
+    EXPECT_NE(caller, std::this_thread::get_id());
+    EXPECT_EQ(run->status(), 0);
+    engine.on_end(run, [&] { second.set_value(std::this_thread::get_id()); });
+    EXPECT_EQ(second.get_future().get(), caller);
+}
+
+TEST_F(EngineTest, ACallbackMaySubmitAndWait) {
+    Engine engine(device, {});
+    std::promise<std::int32_t> status;
+    const auto first = run_of({bpu()}), second = run_of({bpu()});
+    engine.on_end(first, [&] {
+        engine.submit(second);
+        second->wait(patience());
+        status.set_value(second->status());
+    });
+    engine.submit(first);
+    EXPECT_EQ(status.get_future().get(), 0);
+}
+
+TEST_F(EngineTest, EndsWithWhatItHasCancelled) {
+    std::vector<std::shared_ptr<engine::Run>> runs;
+    std::atomic<int> callbacks = 0;
+    {
+        Engine engine(device, {});
+        for (int i = 0; i < 50; i++) {
+            runs.push_back(run_of({cpu(), bpu(), cpu(), bpu()}));
+            engine.on_end(runs.back(), [&] { callbacks++; });
+            engine.submit(runs.back());
+        }
+    }
+    for (const auto& run : runs)
+        EXPECT_TRUE(run->status() == 0 || run->status() == -ECANCELED) << run->status();
+    EXPECT_EQ(callbacks, 50);
+}
+
+TEST_F(EngineTest, MemoryIsKeptUntilTheEndAndNoLonger) {
+    Engine engine(device, {});
+    auto memory = std::make_shared<int>(1);
+    const std::weak_ptr<int> watched = memory;
+    std::promise<void> may_end;
+    std::vector<Step> steps;
+    steps.push_back(cpu([end = may_end.get_future().share()] { return end.wait(), 0; }));
+    auto run = std::make_shared<engine::Run>(std::move(steps), RunOptions{}, std::move(memory));
+    engine.submit(run);
+    EXPECT_FALSE(watched.expired());
+    may_end.set_value();
+    ASSERT_TRUE(run->wait(patience()));
+    EXPECT_TRUE(watched.expired());
+}
+
+/// Eight threads, mixed priorities, shapes and cores, some cancelled: each task ends once.
+TEST_F(EngineTest, ManyThreadsShareIt) {
+    SchedulerOptions options;
+    options.max_priority = 255;
+    Engine engine(device, options);
+    constexpr int threads = 8, tasks = 100;
+    std::atomic<int> ended = 0, callbacks = 0, wrong = 0;
+    const auto client = [&](unsigned seed) {
+        std::mt19937 random(seed);
+        for (int i = 0; i < tasks; i++) {
+            std::vector<Step> steps;
+            std::size_t bpu_steps = 0;
+            for (unsigned step = 0; step <= random() % 4; step++) {
+                const bool on_bpu = random() % 2;
+                steps.push_back(on_bpu ? bpu(random() % 3 + 1) : cpu());
+                bpu_steps += on_bpu;
+            }
+            RunOptions of;
+            of.priority = random() % 4 == 0 ? 255 : random() % 255;
+            of.core = random() % 3;
+            const auto run = run_of(std::move(steps), of);
+            engine.on_end(run, [&] { callbacks++; });
+            engine.submit(run);
+            if (random() % 5 == 0)
+                engine.cancel(run);
+            wrong += !run->wait(patience());
+            wrong += run->status() != 0 && run->status() != -ECANCELED;
+            wrong += run->status() == 0 && bpu_steps != 0 && of.core != 0 && run->core() != of.core;
+            ended++;
+        }
+    };
+    std::vector<std::thread> clients;
+    for (unsigned i = 0; i < threads; i++)
+        clients.emplace_back(client, i);
+    for (std::thread& thread : clients)
+        thread.join();
+    EXPECT_EQ(ended, threads * tasks);
+    EXPECT_EQ(wrong, 0);
+    for (int tries = 0; callbacks != threads * tasks && tries < 6000; tries++)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(callbacks, threads * tasks);
+}
+
+/// A device that fails after some jobs.
+class FailingQueue final : public Queue {
+public:
+    FailingQueue(std::unique_ptr<Queue> queue, std::atomic<bool>& fails)
+        : queue_(std::move(queue)), fails_(fails) {}
+    void submit(std::span<const Job> jobs) override { queue_->submit(jobs); }
+    std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
+        if (fails_)
+            throw Error(ENODEV, "it has gone");
+        return queue_->reap(out, deadline_ns);
+    }
+    bool cancel(std::uint64_t tag) override { return queue_->cancel(tag); }
+    std::size_t in_flight() const noexcept override { return queue_->in_flight(); }
+    void interrupt() override { queue_->interrupt(); }
+
+private:
+    std::unique_ptr<Queue> queue_;
+    std::atomic<bool>& fails_;
+};
+
+class FailingDevice final : public Device {
+public:
+    explicit FailingDevice(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+    std::string_view backend() const noexcept override { return device_->backend(); }
+    drm_overtake_device_info info() const override { return device_->info(); }
+    std::vector<drm_overtake_core_info> cores() const override { return device_->cores(); }
+    std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override {
+        return device_->create_buffer(bytes);
+    }
+    std::unique_ptr<Queue> create_queue(const QueueOptions& options) override {
+        return std::make_unique<FailingQueue>(device_->create_queue(options), fails);
+    }
+
+    std::atomic<bool> fails = false;
+
+private:
+    std::shared_ptr<Device> device_;
+};
+
+TEST_F(EngineTest, EverythingEndsWhenTheDeviceFails) {
+    const auto failing = std::make_shared<FailingDevice>(device);
+    Engine engine(failing, {});
+    const auto before = run_of({bpu()});
+    engine.submit(before);
+    ASSERT_TRUE(before->wait(patience()));
+    EXPECT_EQ(before->status(), 0);
+    failing->fails = true;
+    const auto during = run_of({bpu(), cpu()}), after = run_of({cpu(), bpu()});
+    engine.submit(during);
+    ASSERT_TRUE(during->wait(patience()));
+    EXPECT_EQ(during->status(), -ENODEV);
+    engine.submit(after);
+    ASSERT_TRUE(after->wait(patience()));
+    EXPECT_EQ(after->status(), -ENODEV);
+}
+
+} // namespace
+} // namespace overtake::test
