@@ -51,6 +51,7 @@ struct test_case {
 	X(fuse_cases) \
 	X(counter_cases) \
 	X(reader_cases) \
+	X(placement_cases) \
 	X(finding_cases) \
 	X(fail_nth_cases) \
 	X(soak_cases)
