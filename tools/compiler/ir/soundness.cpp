@@ -48,9 +48,8 @@ bool broadcasts(const Value& from, const Value& to) {
 }
 
 bool is_sound(const Window& window) {
-    return std::ranges::min({window.kernel_height, window.kernel_width, window.stride_height,
-                             window.stride_width, window.dilation_height, window.dilation_width}) >
-           0;
+    return std::min({window.kernel_height, window.kernel_width, window.stride_height,
+                     window.stride_width, window.dilation_height, window.dilation_width}) > 0;
 }
 
 bool fits(const op::Convolution& convolution, const Operands& operands) {
