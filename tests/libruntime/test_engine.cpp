@@ -64,7 +64,8 @@ protected:
         step.estimate = std::make_shared<Estimate>(1000);
         return step;
     }
-    static std::shared_ptr<engine::Run> run_of(std::vector<Step> steps, const RunOptions& options = {}) {
+    static std::shared_ptr<engine::Run> run_of(std::vector<Step> steps,
+                                               const RunOptions& options = {}) {
         return std::make_shared<engine::Run>(std::move(steps), options);
     }
 
@@ -113,9 +114,8 @@ TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
                                      went_on = true;
                                      return 0;
                                  })});
-    const auto throwing = run_of({bpu(), cpu([]() -> std::int32_t {
-                                      throw Error(ENOTSUP, "no");
-                                  })});
+    const auto throwing =
+        run_of({bpu(), cpu([]() -> std::int32_t { throw Error(ENOTSUP, "no"); })});
     const auto without_memory = run_of({cpu([]() -> std::int32_t { throw std::bad_alloc(); })});
     Step nowhere = bpu();
     nowhere.bindings[0].address = 0x10;

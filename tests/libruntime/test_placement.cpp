@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Conformance: what a host that schedules by itself needs of a queue. It leaves the device a choice of
-// cores, and is made to go on while it waits.
+// Conformance: what a host that schedules by itself needs of a queue. It leaves the device a choice
+// of cores, and is made to go on while it waits.
 #include <cerrno>
 #include <future>
 #include <optional>

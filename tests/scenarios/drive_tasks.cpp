@@ -222,8 +222,8 @@ private:
     }
 
     std::size_t number_of(const engine::Run* run) const {
-        const auto found = std::ranges::find(
-            runs_, run, [](const auto& candidate) { return candidate.get(); });
+        const auto found =
+            std::ranges::find(runs_, run, [](const auto& candidate) { return candidate.get(); });
         return static_cast<std::size_t>(found - runs_.begin());
     }
 
@@ -240,9 +240,8 @@ private:
         std::optional<std::uint64_t> start;
         if (job.start_ns != 0)
             start = microseconds(job.start_ns);
-        return {job_name(submitted), job.core,        microseconds(job.queued_ns),
-                start,               microseconds(job.end_ns), job.preemptions,
-                job.status == -ECANCELED};
+        return {job_name(submitted),      job.core,        microseconds(job.queued_ns), start,
+                microseconds(job.end_ns), job.preemptions, job.status == -ECANCELED};
     }
 
     void add_cpu_runs(TaskTimeline& timeline, std::size_t number) const {

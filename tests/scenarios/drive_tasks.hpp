@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs a task-level scenario through the runtime's scheduler, one for each process, on a device whose
-// clock is stepped by hand.
+// Runs a task-level scenario through the runtime's scheduler, one for each process, on a device
+// whose clock is stepped by hand.
 #pragma once
 
 #include <functional>

@@ -105,10 +105,9 @@ TEST(RandomTaskScenario, HasTheTimelineThatTheOracleSays) {
         ASSERT_EQ(drive_tasks_embedded(scenario, expected), expected)
             << "seed " << seed << ": " << json;
         driven++;
-        of_several_processes +=
-            std::ranges::any_of(scenario.tasks, [&](const ScenarioTask& task) {
-                return task.process != scenario.tasks.front().process;
-            });
+        of_several_processes += std::ranges::any_of(scenario.tasks, [&](const ScenarioTask& task) {
+            return task.process != scenario.tasks.front().process;
+        });
         for (const TimelineTask& task : expected.tasks)
             cancelled += task.cancelled;
         on_cpu += expected.cpu.size();

@@ -3,8 +3,8 @@
 // Engine: one library queue of a process on one device, with threads of its own.
 //
 // One thread owns the task scheduler and the device's queue; workers compute CPU segments; a third
-// kind calls back.  Whoever submits or cancels leaves a message.  No lock is held while anybody waits,
-// computes or is called back.
+// kind calls back.  Whoever submits or cancels leaves a message.  No lock is held while anybody
+// waits, computes or is called back.
 //
 // Thread safety: every function, from any thread, callbacks included, but for the destructor.
 #pragma once

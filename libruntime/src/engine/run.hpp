@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Run: a task of the engine, from its arrival to its end.  A chain of segments, each on the BPU or on
-// the CPU, whatever they compute and for whom.
+// Run: a task of the engine, from its arrival to its end.  A chain of segments, each on the BPU or
+// on the CPU, whatever they compute and for whom.
 #pragma once
 
 #include <condition_variable>
@@ -61,8 +61,8 @@ public:
     const std::vector<Step>& steps() const noexcept { return steps_; }
     const RunOptions& options() const noexcept { return options_; }
 
-    /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.  Any number of
-    /// threads.
+    /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.  Any number
+    /// of threads.
     bool wait(std::int64_t deadline_ns = deadline_never);
     /// 0, or a negative errno; -EINPROGRESS before its end.  Thread safe.
     std::int32_t status() const;
@@ -99,8 +99,8 @@ private:
     Task task_{};
     std::vector<ovt_sched_segment> segments_;
     std::vector<StepRecord> records_;
-    std::uint64_t tag_ = 0;       ///< of its job on the device
-    std::int32_t failure_ = 0;    ///< of the segment that ended it
+    std::uint64_t tag_ = 0;    ///< of its job on the device
+    std::int32_t failure_ = 0; ///< of the segment that ended it
 
     mutable std::mutex mutex_;
     std::condition_variable ended_;

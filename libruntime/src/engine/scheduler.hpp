@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Scheduler: the second host of firmware-sim/sched, beside the simulator.  It gives the task scheduler
-// a device's queue and its time; whoever calls it gives it a thread.
+// Scheduler: the second host of firmware-sim/sched, beside the simulator.  It gives the task
+// scheduler a device's queue and its time; whoever calls it gives it a thread.
 //
 // One instant is worked through in the order of the contract (docs/scenarios.md): gather(), then
-// handle_first_end() while there is one, then what arrives and is cancelled, then dispatch().  Several
-// schedulers on one device, as processes are, can be stepped together: by the order of first_end().
+// handle_first_end() while there is one, then what arrives and is cancelled, then dispatch().
+// Several schedulers on one device, as processes are, can be stepped together: by the order of
+// first_end().
 //
 // Thread safety: one thread at a time, but for interrupt().
 #pragma once
@@ -26,9 +27,9 @@ namespace overtake::engine {
 /// What a device's library queue is told; the defaults are the documented ones.
 struct SchedulerOptions {
     std::string policy = "priority";
-    std::uint32_t slots = 1;             ///< of each core
-    std::uint32_t task_limit = 8;        ///< dispatched and not over, below priority 255
-    std::uint32_t worker_count = 4;      ///< CPU segments at a time
+    std::uint32_t slots = 1;        ///< of each core
+    std::uint32_t task_limit = 8;   ///< dispatched and not over, below priority 255
+    std::uint32_t worker_count = 4; ///< CPU segments at a time
     std::uint64_t threshold_percent = 10;
     std::uint64_t insert_max_time_ns = 1'000'000'000;
     std::uint64_t wait_dispatch_time_ns = 20'000'000;

@@ -2,8 +2,8 @@
 //
 // A queue whose jobs are submitted and collected by ioctl: works wherever the node can be opened.
 //
-// One that may be interrupted has a thread that waits in the driver: nothing ends an ioctl there but
-// a job's end or a deadline.
+// One that may be interrupted has a thread that waits in the driver: nothing ends an ioctl there
+// but a job's end or a deadline.
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>

@@ -13,7 +13,7 @@ namespace overtake {
 
 KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options)
     : file_(std::move(file)), options_(options), bounds_{.cores = file_->info().core_count,
-                                      .max_priority = options.max_priority} {
+                                                         .max_priority = options.max_priority} {
     require_zero(options.reserved, "queue options");
     drm_overtake_context_create create{.max_priority = options.max_priority,
                                        .core_limit = options.core_limit,

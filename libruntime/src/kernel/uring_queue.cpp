@@ -32,7 +32,7 @@ constexpr unsigned most_at_once = 128;
 /// And the read that an interrupt completes; a power of two.
 constexpr unsigned ring_entries = 2 * most_at_once;
 constexpr std::uint64_t interrupt_entry = UINT64_MAX; ///< no slot is this
-constexpr std::int32_t untouched = INT_MIN; ///< no status is this
+constexpr std::int32_t untouched = INT_MIN;           ///< no status is this
 
 class UringQueue final : public Queue {
 public:

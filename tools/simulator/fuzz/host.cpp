@@ -10,6 +10,7 @@
 #include <queue>
 #include <vector>
 
+#include "simulator/fuzz/core_counter.hpp"
 #include "simulator/fuzz/fc_checker.hpp"
 #include "simulator/fuzz/program.hpp"
 #include "simulator/fuzz/schedulers.hpp"
@@ -525,35 +526,14 @@ private:
         jobs_submitted_ = true;
     }
 
-    /// The device chooses among the cores that the scheduler leaves open.
     std::uint32_t place(Task& task, std::uint64_t cores) {
         const std::uint32_t core = ovt_fw_place(&fw_, contexts_of_[task.process], cores);
-        std::uint32_t right = 0;
-        for (std::uint32_t other = 1; other <= case_.cores(); other++)
-            if ((cores >> (other - 1) & 1) != 0 &&
-                (right == 0 || unfinished(other) < unfinished(right)))
-                right = other;
-        if (core != right)
-            violate("{} ns: task {} goes to core {} with {} FCs, and core {} has {}", now_,
-                    task.number, core, unfinished(core), right, unfinished(right));
+        if (core != core_counter_.emptiest(cores))
+            violate("{} ns: task {} goes to core {}, and another has fewer FCs", now_, task.number,
+                    core);
         ovt_sched_placed(&sched_, &task.sched, core);
         task_checker_.placed(task, core);
         return core;
-    }
-
-    /// FCs of all jobs on a core that have not ended, and of those on their way to it.
-    std::uint64_t unfinished(std::uint32_t core) {
-        while (oldest_ < jobs_.size() && jobs_[oldest_].device.state == OVT_JOB_ENDED)
-            oldest_++;
-        std::uint64_t count = 0;
-        for (std::size_t i = oldest_; i < jobs_.size(); i++) {
-            const ovt_fw_job& job = jobs_[i].device;
-            if (job.state == OVT_JOB_NEW && job.core == core)
-                count += job.fc_count;
-            else if (job.state == OVT_JOB_QUEUED && job.placed_core == core)
-                count += (job.cancelled != 0 ? job.started : job.fc_count) - job.done;
-        }
-        return count;
     }
 
     // The end
@@ -588,7 +568,7 @@ private:
     std::deque<Task> tasks_;
     std::vector<std::int64_t> submitted_; ///< FC level: job of each submit, -1: refused
     std::deque<std::uint32_t> ended_segments_;
-    std::size_t oldest_ = 0; ///< all jobs before this one have ended
+    CoreCounter core_counter_{jobs_};
     std::uint64_t jobs_open_ = 0;
     std::uint64_t tasks_open_ = 0;
     FcChecker fc_checker_;

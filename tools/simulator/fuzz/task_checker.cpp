@@ -186,8 +186,7 @@ TaskChecker::Choice TaskChecker::first_of(std::uint32_t queue, std::uint64_t now
     std::uint64_t barred = 0;
     const bool full = dispatched_below_high(queue) >= case_.task_limit;
     for (View* view : waiting_[queue]) {
-        const std::uint64_t wanted =
-            view->asked == 0 ? all : std::uint64_t{1} << (view->asked - 1);
+        const std::uint64_t wanted = view->asked == 0 ? all : std::uint64_t{1} << (view->asked - 1);
         if (view->high())
             return {view, view->next_is_bpu() ? wanted : 0};
         if (view->state == State::waiting && full)
