@@ -168,7 +168,7 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
  * overtake_clock_advance - step the manual clock to @target_ns
  *
  * Returns when all that happens until then has happened and been told, but for the choices of
- * @target_ns itself: what its clients answer within that instant precedes them.  May be called again
+ * @target_ns itself: what clients answer within that instant precedes them.  May be called again
  * with the same time after -ERESTARTSYS.  -EINVAL for a time before now or beyond
  * OVERTAKE_CLOCK_MAX_NS, -EPERM with the ordinary clock.
  */

@@ -404,10 +404,10 @@ struct overtake_extension_sync {
  * @pad: in: zero
  *
  * For a client that schedules by itself, and may use some cores now and not others.  The job's own
- * @core is OVERTAKE_CORE_ANY (EINVAL).  The device takes the core with the fewest unfinished FCs of
- * those named, jobs on their way to it included, the lowest number on a tie; at the submission, also
- * of a job that waits for fences.  Where @core cannot be written any more once the job is in flight,
- * it stays as it was, and the job's result still says the core.
+ * core is OVERTAKE_CORE_ANY (EINVAL).  The device takes the core with the fewest unfinished FCs of
+ * those named, jobs on their way to it included, the lowest number on a tie; it does so at the
+ * submission, also if the job waits for fences.  If @core cannot be written any more once the job
+ * is in flight, it stays as it was; the job's result says the core too.
  */
 struct overtake_extension_placement {
 	struct overtake_extension base;

@@ -319,8 +319,8 @@ enum ovt_advance ovt_fw_advance(struct ovt_fw *fw, u64 horizon_ns);
 enum ovt_advance ovt_fw_prepare(struct ovt_fw *fw, u64 now_ns);
 
 /*
- * True if ovt_fw_prepare() for @now_ns has nothing left to do, and no core executes: what remains of
- * the instant is the choices.
+ * True if ovt_fw_prepare() for @now_ns has nothing left to do, and no core executes: what remains
+ * of the instant is the choices.
  */
 bool ovt_fw_prepared(const struct ovt_fw *fw, u64 now_ns);
 
@@ -333,8 +333,8 @@ u64 ovt_fw_unfinished(const struct ovt_fw *fw, u32 core);
  *
  * The one with the fewest unfinished FCs, those of jobs that were submitted to it and have not
  * arrived yet included; the lowest number on a tie.  For a host that has to know before the job
- * arrives: it sets @core of the job, and submits it under the same lock.  Jobs for OVT_CORE_ANY that
- * have not arrived count for no core yet.
+ * arrives: it sets @core of the job, and submits it under the same lock.  Jobs for OVT_CORE_ANY
+ * that have not arrived count for no core yet.
  */
 u32 ovt_fw_place(const struct ovt_fw *fw, const struct ovt_fw_context *context, u64 cores);
 

@@ -257,7 +257,7 @@ void ovt_sched_placed(struct ovt_sched *sched, struct ovt_sched_task *task, u32 
 	take_slot(task);
 }
 
-/* The first step of a dispatched task, or the first BPU segment of a ready one, to one of @cores. */
+/* A dispatched task's first step, or a ready one's first BPU segment, which takes one of @cores. */
 static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 cores, u64 now,
 		     struct ovt_sched_action *action)
 {

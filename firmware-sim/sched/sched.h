@@ -21,8 +21,8 @@
  * ends of one instant the host reports first that of the task dispatched first.
  *
  * Which core.  A task that takes any core may find several open.  Which of them has the least to do
- * the device knows, not this: the action names them all, the device chooses (ovt_fw_place()) and the
- * host says which it was (ovt_sched_placed()).
+ * the device knows, not this: the action names them all, the device chooses (ovt_fw_place()) and
+ * the host says which it was (ovt_sched_placed()).
  *
  * With n tasks a call takes O(cores x log n) steps, which ovt_sched.steps counts; where gaps close,
  * on average over the calls.  ovt_sched_next() takes as many for each task that it puts into the

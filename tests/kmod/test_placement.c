@@ -102,9 +102,10 @@ static void refuses_an_answer_without_a_place(void)
 
 	put_delay(&client, 0, MS);
 	placed_init(&placed, &client, 1, 0x3);
-	placement = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
+	placement = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	check(placement != MAP_FAILED);
+	check_equal(mprotect((char *)placement + page, (size_t)page, PROT_NONE), 0);
 	*placement = placed.placement;
 	check_equal(mprotect(placement, (size_t)page, PROT_READ), 0);
 	placed.job.submit.extensions = (uintptr_t)placement;
@@ -115,7 +116,7 @@ static void refuses_an_answer_without_a_place(void)
 	check_equal(mprotect(placement, (size_t)page, PROT_READ | PROT_WRITE), 0);
 	memcpy((char *)placement + page - 16, &placed.placement, 16);
 	check_equal(job_submit(&client, &placed.job), -EFAULT);
-	munmap(placement, (size_t)page);
+	munmap(placement, 2 * (size_t)page);
 	client_close(&client);
 }
 
