@@ -29,7 +29,8 @@ class _Quantiser:
     def _pair(self, tensor):
         """Quantises and dequantises a tensor by the range of its values."""
         values = self._values[tensor]
-        low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+        values = values[np.isfinite(values)]  # of a few networks some are not
+        low, high = float(values.min(initial=0)), float(values.max(initial=0))
         limits = np.iinfo(self._type)
         scale = np.float32(max((high - low) / 255, 1e-6))
         zero = int(np.clip(round(limits.min - low / float(scale)), limits.min, limits.max))

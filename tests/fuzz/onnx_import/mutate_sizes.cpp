@@ -99,17 +99,19 @@ private:
         return list[below_(list.size())];
     }
 
+    static std::int64_t wrapped(std::uint64_t size) { return static_cast<std::int64_t>(size); }
+
     // One that stands in the model, or next to `old`.
     std::int64_t size(std::int64_t old) {
         switch (below_(6)) {
         case 0:
-            return old + 1;
+            return wrapped(static_cast<std::uint64_t>(old) + 1);
         case 1:
-            return old - 1;
+            return wrapped(static_cast<std::uint64_t>(old) - 1);
         case 2:
             return 1;
         case 3:
-            return old * 2;
+            return wrapped(static_cast<std::uint64_t>(old) * 2);
         default:
             return pool_.empty() ? old : any(pool_);
         }
