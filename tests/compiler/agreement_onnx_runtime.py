@@ -87,6 +87,8 @@ JUMPED = "a jump that rounding decides, and numpy agrees with neither or with ov
 
 def difference(got, want, is_rough=False):
     """In a few words, or nothing."""
+    if got.size != want.size:
+        return f"{got.size} elements, not {want.size}"
     got = got.reshape(want.shape).astype(np.float64)
     want = want.astype(np.float64)
     finite = np.abs(want[np.isfinite(want)])
