@@ -103,6 +103,16 @@ class Check(unittest.TestCase):
         _, rows = self.check(proto)
         self.assertIn("mask", rows["Add"]["reasons_for_cpu"][0]["reason"])
 
+    def test_a_cheap_node_follows_its_neighbours_to_the_cpu(self):
+        nodes = [
+            node("Softmax", ["x"], ["s"]),
+            node("Relu", ["s"], ["r"]),
+            node("Softmax", ["r"], ["t"]),
+        ]
+        _, rows = self.check(model(nodes, {"x": IMAGE}, {"t": IMAGE}))
+        self.assertEqual(rows["Relu"]["cpu"], 1)
+        self.assertIn("its neighbours are on the CPU", rows["Relu"]["reasons_for_cpu"][0]["reason"])
+
     def test_options_that_it_would_ignore_are_refused(self):
         save(mixed(), self.path)
         for option in (["-q"], ["--report", "r.html"]):

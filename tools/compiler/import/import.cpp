@@ -119,7 +119,8 @@ public:
         std::set<int> on_cpu = find_exact();
         for (int number : on_cpu)
             placements_[static_cast<std::size_t>(number)] = Placement::cpu;
-        on_cpu.merge(cheaper_on_cpu(context_.model, placements_, context_.given));
+        cheap_nodes_ = cheaper_on_cpu(context_.model, placements_, context_.given);
+        on_cpu.insert(cheap_nodes_.begin(), cheap_nodes_.end());
         if (on_cpu.empty())
             return true;
         const auto first = static_cast<std::size_t>(*on_cpu.begin());
@@ -206,13 +207,15 @@ private:
             return "it makes or carries a mask, whose numbers 8 bits cannot hold";
         if (spectrum_nodes_.contains(number))
             return "a logarithm is taken of its powers, which span more than 8 bits hold";
+        if (cheap_nodes_.contains(number))
+            return "it costs next to nothing, and its neighbours are on the CPU";
         return "";
     }
 
     Context& context_;
     std::vector<Mark> marks_; // by node of the file: in front of it
     std::vector<Placement> placements_;
-    std::set<int> mask_nodes_, spectrum_nodes_; // of the file, by number
+    std::set<int> mask_nodes_, spectrum_nodes_, cheap_nodes_; // of the file, by number
     std::set<std::string> exact_tensors_;
     std::vector<NodeVerdict> verdicts_;
 };
