@@ -300,6 +300,12 @@ const SpoiltField spoilt_fields[] = {
      [](ModelSpec& m) { m.tensors[1].pixel_stride = 4; }},
     {"tensors[1].pixel_stride: 0 for 3 channels",
      [](ModelSpec& m) { m.tensors[1].pixel_stride = 0; }},
+    {"tensors[1].pixel_stride: 8 for 9 channels",
+     [](ModelSpec& m) {
+         m.tensors[1].shape = {1, 9, 4, 5};
+         m.tensors[1].channels = 9;
+         m.tensors[1].bytes += 8; // the end of the last pixel
+     }},
     {"tensors[1].row_stride: 32 for 5 pixels of 8 bytes",
      [](ModelSpec& m) { m.tensors[1].row_stride = 32; }},
     {"tensors[1].bytes: 160, but its last element ends at 12884901925",
