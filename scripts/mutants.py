@@ -68,7 +68,9 @@ SIMULATOR = Stage(
     r"^simulator\.|^sim_(differential|examples)_library$|^(Fuzz|FuzzCase|Campaign)\.")
 MODEL_FUZZ = Stage(("test_model_mutations",), r"^fuzz\.[A-Z]")
 FW = firmware_tests("ban", "core", "fw", "fw_clock", "fw_fair", "fw_instants", "fw_quota", "steps")
-HW = firmware_tests("decode", "operators", "profile", "simd", "core", "steps", sanitized=True)
+HW = firmware_tests(
+    "decode", "decode_random", "operators", "profile", "simd", "simd_conv", "simd_work", "core", "steps",
+    sanitized=True)
 DECODER_CORPUS = Stage(("fuzz_decoder_replay",), r"^fuzz\.decoder_corpus$", sanitized=True)
 
 # The tests that cover a folder, those that fail soonest first. Not here: what only the virtual machine
