@@ -2,6 +2,7 @@
 //
 // What a device's buffers and scratch regions may hold together.
 #include <array>
+#include <barrier>
 #include <cstddef>
 #include <thread>
 
@@ -14,10 +15,12 @@ namespace overtake::test {
 namespace {
 
 TEST(MemoryAccount, EveryChargeCountsWhateverOthersChargeMeanwhile) {
-    constexpr std::size_t charges = 1 << 20; // enough for threads to meet
+    constexpr std::size_t charges = 1 << 22; // enough for threads to meet
     constexpr std::size_t bytes = OVERTAKE_MAX_CLIENT_BYTES / charges / 2;
     MemoryAccount account;
+    std::barrier both(2);
     const auto charge_half = [&] {
+        both.arrive_and_wait();
         for (std::size_t i = 0; i < charges; i++)
             account.charge(bytes);
     };
