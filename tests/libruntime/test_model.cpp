@@ -377,11 +377,24 @@ TEST(Model, RefusesWhatIsNoModelFile) {
     EXPECT_NE(refusal(bytes).find("root table is damaged"), std::string::npos) << refusal(bytes);
 }
 
+const flatbuffers::Table& root_of(const std::vector<std::byte>& bytes) {
+    return *flatbuffers::GetRoot<flatbuffers::Table>(bytes.data());
+}
+
+std::size_t offset_in(const std::vector<std::byte>& bytes, const void* place) {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(place) - bytes.data());
+}
+
 /// The offset of the vector, string or table that a field of the file's root table refers to.
 std::size_t place_of(const std::vector<std::byte>& bytes, flatbuffers::voffset_t field) {
-    const auto* start = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(start);
-    return static_cast<std::size_t>(root->GetPointer<const std::uint8_t*>(field) - start);
+    return offset_in(bytes, root_of(bytes).GetPointer<const std::uint8_t*>(field));
+}
+
+/// What a damaged field of the root is refused with.
+std::string damaged(const char* name, std::size_t offset) {
+    return "file.ovm: offset " + std::to_string(offset) + ": " + name +
+           " is damaged (an offset or a size leaves the file, or a required field is missing); "
+           "compile the model again";
 }
 
 TEST(Model, SaysWhichFieldOfTheRootLeavesTheFile) {
@@ -395,11 +408,14 @@ TEST(Model, SaysWhichFieldOfTheRootLeavesTheFile) {
     for (const auto& [field, name] : fields) {
         std::vector<std::byte> bytes = whole;
         std::memset(bytes.data() + place_of(whole, field), 0x7f, sizeof(std::uint32_t)); // its size
-        EXPECT_EQ(placed_reason(refusal(bytes), bytes.size()),
-                  std::string(name) + " is damaged (an offset or a size leaves the file, or a "
-                                      "required field is missing); compile the model again")
-            << refusal(bytes);
+        EXPECT_EQ(refusal(bytes),
+                  damaged(name, offset_in(whole, root_of(whole).GetAddressOf(field))));
     }
+    // Where the field itself would lie behind the end, it is the offset of the root.
+    std::vector<std::byte> bytes = whole;
+    const std::size_t entry = offset_in(whole, root_of(whole).GetVTable()) + Model::VT_NAME;
+    std::memset(bytes.data() + entry, 0x7f, sizeof(flatbuffers::voffset_t));
+    EXPECT_EQ(refusal(bytes), damaged("name", offset_in(whole, &root_of(whole))));
 }
 
 std::vector<std::byte> pack_of(const std::vector<ModelSpec>& specs) {
