@@ -370,6 +370,7 @@ TEST(Model, SaysWhereARefusedFieldIs) {
 TEST(Model, RefusesWhatIsNoModelFile) {
     EXPECT_NE(refusal({}).find("offset 0: the file is empty"), std::string::npos);
     EXPECT_NE(refusal(std::vector<std::byte>(7)).find("offset 0"), std::string::npos);
+    EXPECT_NE(refusal(std::vector<std::byte>(8)).find("offset 4"), std::string::npos);
     EXPECT_NE(refusal(std::vector<std::byte>(4096)).find("offset 4"), std::string::npos);
     std::vector<std::byte> bytes = build(copy_and_softmax());
     bytes[0] = std::byte{0xff};
