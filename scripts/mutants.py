@@ -67,8 +67,12 @@ SIMULATOR = Stage(
     ("simulator_tests", "sim_differential", "test_fuzz"),
     r"^simulator\.|^sim_(differential|examples)_library$|^(Fuzz|FuzzCase|Campaign)\.")
 MODEL_FUZZ = Stage(("test_model_mutations",), r"^fuzz\.[A-Z]")
+ENGINE = Stage(("engine_tests", "task_scenario_tests"),
+               r"^libruntime\.(Engine|Estimate)|^scenarios\.(.*TaskScenarioTest|RandomTaskScenario)")
 FW = firmware_tests("ban", "core", "fw", "fw_clock", "fw_fair", "fw_instants", "fw_place", "fw_quota", "steps")
-HW = firmware_tests("decode", "operators", "profile", "simd", "core", "steps", sanitized=True)
+HW = firmware_tests(
+    "decode", "decode_random", "operators", "profile", "simd", "simd_conv", "simd_work", "core", "steps",
+    sanitized=True)
 DECODER_CORPUS = Stage(("fuzz_decoder_replay",), r"^fuzz\.decoder_corpus$", sanitized=True)
 
 # The tests that cover a folder, those that fail soonest first. Not here: what only the virtual machine
@@ -81,6 +85,7 @@ FOLDERS = {
     "firmware-sim/host": (firmware_tests("job_result", "job_rules", "limits"), DEVICES),
     "firmware-sim/hw": (HW, DECODER_CORPUS, DEVICES, SIMULATOR),
     "libruntime/src": (RUNTIME, DEVICES, MODEL_FUZZ),
+    "libruntime/src/engine": (ENGINE,),
     "libruntime/src/embedded": (RUNTIME, DEVICES, SIMULATOR),
     "libruntime/src/model": (RUNTIME, MODEL_FUZZ),
     "libruntime/src/session": (RUNTIME, MODEL_FUZZ),

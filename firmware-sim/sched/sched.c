@@ -170,7 +170,6 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 	task->dispatch_sequence = 0;
 	task->dispatch_time = 0;
 	task->segment_start = 0;
-	memset(&task->link, 0, sizeof(task->link));
 	memset(&task->gap, 0, sizeof(task->gap));
 	task->arrival_sequence = ++sched->next_arrival;
 	task->arrival_time = now;

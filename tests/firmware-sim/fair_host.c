@@ -9,6 +9,8 @@ struct fair *fair_new_with_quota(u32 cores, u32 limit, u64 quota_ns)
 	struct fair *fair = calloc(1, sizeof(*fair));
 	u32 index;
 
+	memset(fair->contexts, USED, sizeof(fair->contexts));
+	memset(fair->turns, USED, sizeof(fair->turns));
 	fair->mock = mock_new_fair(cores, quota_ns);
 	for (index = 0; index < CONTEXTS; index++) {
 		ovt_fw_context_init(&fair->contexts[index]);

@@ -24,6 +24,12 @@ static struct mock *mock_new_of(u32 cores, enum ovt_mode mode, u32 event_count, 
 		.event_count = event_count,
 	};
 
+	memset(&mock->fw, USED, sizeof(mock->fw));
+	memset(mock->cores, USED, sizeof(mock->cores));
+	memset(mock->states, USED, sizeof(mock->states));
+	memset(mock->commands, USED, sizeof(mock->commands));
+	memset(mock->events, USED, sizeof(mock->events));
+	memset(&mock->context, USED, sizeof(mock->context));
 	ovt_fw_init(&mock->fw, &config);
 	ovt_fw_context_init(&mock->context);
 	mock->step_budget = 1;

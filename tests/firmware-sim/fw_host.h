@@ -13,6 +13,8 @@
 #define MAX_CORES	4
 #define MAX_COMMANDS	256
 #define MAX_TRACE	4096
+/* What a host's memory holds before the firmware sees it. */
+#define USED		0x5a
 
 struct mock_job {
 	struct ovt_fw_job fw;

@@ -388,6 +388,27 @@ static void the_timeline_goes_on_from_where_it_stood(void **state)
 	free(mock);
 }
 
+/* From the instant at which something would happen, however late that is. */
+static void the_stretch_counts_from_what_waits(void **state)
+{
+	struct mock_job *executing, *other;
+	struct mock *mock = lagging(OVT_MODE_TIMED, &executing);
+
+	(void)state;
+	mock->fw.config.stretch_max_ns = 20;
+	other = submitted(mock, 'B', 2, 0, 1, 30, 0);
+	drain(mock, 0);
+	execute(mock, 2, 1);
+	drain(mock, 49);
+	assert_int_equal(other->fw.done, 0);
+	assert_int_equal(ovt_fw_next(&mock->fw), 50);
+	drain(mock, 50);
+	assert_int_equal(other->fw.done, 1);
+	job_free(executing);
+	job_free(other);
+	free(mock);
+}
+
 /* The stretch may be 200: until then B, on another core, waits for A, of which nothing is known. */
 static void other_cores_wait_for_what_executes_only_so_long(void **state)
 {
@@ -475,6 +496,7 @@ int main(void)
 		cmocka_unit_test(no_timer_is_wanted_while_an_abort_is_to_be_executed),
 		cmocka_unit_test(the_timeline_goes_on_from_where_it_stood),
 		cmocka_unit_test(other_cores_wait_for_what_executes_only_so_long),
+		cmocka_unit_test(the_stretch_counts_from_what_waits),
 		cmocka_unit_test(without_a_bound_other_cores_wait),
 		cmocka_unit_test(steps_get_as_long_as_they_may),
 	};

@@ -251,6 +251,35 @@ static void a_task_waiting_for_any_core_bars_every_core(void **state)
 	host_free(host);
 }
 
+/* s would fit into the gap of the least loaded core, but m waits there. */
+static void a_core_is_barred_to_tasks_for_any_core(void **state)
+{
+	static const struct {
+		u32 barred;
+		const char *begin;
+		const char *answer;
+	} rows[] = { { 1, "g0>1", "s0>2 g1!" }, { 2, "g0>2", "s0>1 g1!" }, { 64, "g0>64", "s0>1 g1!" } };
+	size_t row;
+	u32 core;
+
+	(void)state;
+	for (row = 0; row < COUNT(rows); row++) {
+		struct host *host = host_new(&(struct host_options){ .cores = 64,
+								     .insert_max_time = 100 });
+		struct host_task *gap = host_arrive(host, 'g', "b100 c50 b100", 9,
+						    rows[row].barred, 0);
+
+		host_goes(host, 0, rows[row].begin);
+		for (core = 1; core <= 64; core++)
+			host->unfinished[core - 1] += core == rows[row].barred ? 0 : 10;
+		host_arrive(host, 'm', "b100", 8, rows[row].barred, 1);
+		host_arrive(host, 's', "b99", 7, 0, 1);
+		host_segment_ends(host, gap);
+		host_goes(host, 100, rows[row].answer);
+		host_free(host);
+	}
+}
+
 static void any_core_means_each_that_is_open_and_the_device_chooses(void **state)
 {
 	static const struct {
@@ -311,6 +340,10 @@ static void priority_255_for_any_core_looks_at_the_load_alone(void **state)
 	host_arrive(host, 'i', "b1", 255, 0, 0);
 	host_goes(host, 0, "i0>1");
 	assert_true(host->open_cores == ~0ull);
+	for (core = 1; core <= 64; core++)
+		host->unfinished[core - 1] = 2;
+	host_arrive(host, 'j', "b1", 255, 0, 0);
+	host_goes(host, 0, "j0>1");
 	host_free(host);
 }
 
@@ -508,6 +541,7 @@ int main(void)
 		cmocka_unit_test(a_task_waiting_for_a_core_bars_that_core_only),
 		cmocka_unit_test(a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core),
 		cmocka_unit_test(a_task_waiting_for_any_core_bars_every_core),
+		cmocka_unit_test(a_core_is_barred_to_tasks_for_any_core),
 		cmocka_unit_test(any_core_means_each_that_is_open_and_the_device_chooses),
 		cmocka_unit_test(priority_255_for_any_core_looks_at_the_load_alone),
 		cmocka_unit_test(core_is_settled_when_the_first_bpu_segment_is_submitted_and_kept),

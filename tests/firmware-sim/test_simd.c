@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <ovt_simd_port.h>
+#include "hw/simd/inputs.h"
 #include "simd_case.h"
 
 #define CASES	20000u
@@ -436,6 +437,33 @@ static void test_units_of_long_cases_are_bounded(void **state)
 	free(scratch);
 }
 
+/* What lies behind the last row belongs to others. */
+static void test_inputs_fill_no_more_than_their_rows(void **state)
+{
+	struct ovt_simd_scratch *scratch = new_scratch();
+	struct random_job job = { .insn = { .opcode = OVERTAKE_OP_MAX_POOL, .kernel_height = 3,
+					    .kernel_width = 3, .stride_height = 1,
+					    .stride_width = 1, .clamp_min = -128,
+					    .clamp_max = 127 } };
+	const u32 filled = 4 * 6 * 16;
+	struct ovt_operands operands = { 0 };
+	struct ovt_simd_inputs inputs;
+	u64 seed = 0x9e3779b97f4a7c15ull;
+
+	(void)state;
+	place_dense(&job, &job.insn.out, JOB_OUT, 2, 4, 16, &seed);
+	place_dense(&job, &job.insn.in[0], JOB_IN0, 4, 6, 16, &seed);
+	job.insn.in[0].zero_point = job.insn.out.zero_point;
+	assert_int_equal(ovt_insn_check(&job.insn, job.regions, &operands), 0);
+	assert_true(ovt_simd_inputs_plan(&inputs, &job.insn, 16, 16));
+	ovt_simd_inputs_fill(&inputs, &job.insn, &operands, 0, 0, 0, scratch->inputs);
+	assert_int_not_equal(scratch->inputs[filled - 1], 0x5a5a);
+	for (u32 i = filled; i < OVT_SIMD_INPUTS; i++)
+		assert_int_equal(scratch->inputs[i], 0x5a5a);
+	random_job_free(&job);
+	free(scratch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_what_does_not_fit_is_not_covered),
 		cmocka_unit_test(test_wide_gaps_are_not_covered),
 		cmocka_unit_test(test_units_of_long_cases_are_bounded),
+		cmocka_unit_test(test_inputs_fill_no_more_than_their_rows),
 	};
 
 	if (!ovt_simd_supported()) {

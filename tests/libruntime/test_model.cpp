@@ -300,6 +300,12 @@ const SpoiltField spoilt_fields[] = {
      [](ModelSpec& m) { m.tensors[1].pixel_stride = 4; }},
     {"tensors[1].pixel_stride: 0 for 3 channels",
      [](ModelSpec& m) { m.tensors[1].pixel_stride = 0; }},
+    {"tensors[1].pixel_stride: 8 for 9 channels",
+     [](ModelSpec& m) {
+         m.tensors[1].shape = {1, 9, 4, 5};
+         m.tensors[1].channels = 9;
+         m.tensors[1].bytes += 8; // the end of the last pixel
+     }},
     {"tensors[1].row_stride: 32 for 5 pixels of 8 bytes",
      [](ModelSpec& m) { m.tensors[1].row_stride = 32; }},
     {"tensors[1].bytes: 160, but its last element ends at 12884901925",
@@ -364,6 +370,7 @@ TEST(Model, SaysWhereARefusedFieldIs) {
 TEST(Model, RefusesWhatIsNoModelFile) {
     EXPECT_NE(refusal({}).find("offset 0: the file is empty"), std::string::npos);
     EXPECT_NE(refusal(std::vector<std::byte>(7)).find("offset 0"), std::string::npos);
+    EXPECT_NE(refusal(std::vector<std::byte>(8)).find("offset 4"), std::string::npos);
     EXPECT_NE(refusal(std::vector<std::byte>(4096)).find("offset 4"), std::string::npos);
     std::vector<std::byte> bytes = build(copy_and_softmax());
     bytes[0] = std::byte{0xff};
@@ -371,11 +378,24 @@ TEST(Model, RefusesWhatIsNoModelFile) {
     EXPECT_NE(refusal(bytes).find("root table is damaged"), std::string::npos) << refusal(bytes);
 }
 
+const flatbuffers::Table& root_of(const std::vector<std::byte>& bytes) {
+    return *flatbuffers::GetRoot<flatbuffers::Table>(bytes.data());
+}
+
+std::size_t offset_in(const std::vector<std::byte>& bytes, const void* place) {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(place) - bytes.data());
+}
+
 /// The offset of the vector, string or table that a field of the file's root table refers to.
 std::size_t place_of(const std::vector<std::byte>& bytes, flatbuffers::voffset_t field) {
-    const auto* start = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(start);
-    return static_cast<std::size_t>(root->GetPointer<const std::uint8_t*>(field) - start);
+    return offset_in(bytes, root_of(bytes).GetPointer<const std::uint8_t*>(field));
+}
+
+/// What a damaged field of the root is refused with.
+std::string damaged(const char* name, std::size_t offset) {
+    return "file.ovm: offset " + std::to_string(offset) + ": " + name +
+           " is damaged (an offset or a size leaves the file, or a required field is missing); "
+           "compile the model again";
 }
 
 TEST(Model, SaysWhichFieldOfTheRootLeavesTheFile) {
@@ -389,11 +409,14 @@ TEST(Model, SaysWhichFieldOfTheRootLeavesTheFile) {
     for (const auto& [field, name] : fields) {
         std::vector<std::byte> bytes = whole;
         std::memset(bytes.data() + place_of(whole, field), 0x7f, sizeof(std::uint32_t)); // its size
-        EXPECT_EQ(placed_reason(refusal(bytes), bytes.size()),
-                  std::string(name) + " is damaged (an offset or a size leaves the file, or a "
-                                      "required field is missing); compile the model again")
-            << refusal(bytes);
+        EXPECT_EQ(refusal(bytes),
+                  damaged(name, offset_in(whole, root_of(whole).GetAddressOf(field))));
     }
+    // Where the field itself would lie behind the end, it is the offset of the root.
+    std::vector<std::byte> bytes = whole;
+    const std::size_t entry = offset_in(whole, root_of(whole).GetVTable()) + Model::VT_NAME;
+    std::memset(bytes.data() + entry, 0x7f, sizeof(flatbuffers::voffset_t));
+    EXPECT_EQ(refusal(bytes), damaged("name", offset_in(whole, &root_of(whole))));
 }
 
 std::vector<std::byte> pack_of(const std::vector<ModelSpec>& specs) {

@@ -6,6 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -84,6 +88,50 @@ TEST(OpenDevice, AutoIsAnEmbeddedDeviceWhereThereIsNoNodeAndSaysSo) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "overtake: no /dev/accel/accel0: using an embedded device, which is not shared with "
               "other processes; load the driver to share one\n");
+}
+
+/// A /dev of this process's own, with nothing but a file where the first device's node would be.
+bool enter_dev_with_a_node() {
+    const auto map = [](const char* file, unsigned id) {
+        std::ofstream(file) << "0 " << id << " 1";
+    };
+    const unsigned user = geteuid();
+    const unsigned group = getegid();
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+        return false;
+    std::ofstream("/proc/self/setgroups") << "deny";
+    map("/proc/self/uid_map", user);
+    map("/proc/self/gid_map", group);
+    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", "/dev", "tmpfs", 0, nullptr) != 0)
+        return false;
+    std::error_code error;
+    std::filesystem::create_directory("/dev/accel", error);
+    return static_cast<bool>(std::ofstream("/dev/accel/accel0") << "no device");
+}
+
+TEST(OpenDevice, AutoIsTheFirstNodeWhereThereIsOne) {
+    enum { opened_node, opened_another, no_namespace };
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        if (!enter_dev_with_a_node())
+            _exit(no_namespace);
+        try {
+            open_device("auto");
+        } catch (const Error& error) {
+            const std::string said = error.what();
+            _exit(said.starts_with("/dev/accel/accel0: not an Overtake device") ? opened_node
+                                                                                : opened_another);
+        }
+        _exit(opened_another);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == no_namespace)
+        GTEST_SKIP() << "SKIPPED: this process may not have a /dev of its own";
+    EXPECT_EQ(WEXITSTATUS(status), opened_node);
 }
 
 TEST(OpenDevice, RefusesOptionsThatMakeNoDevice) {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <random>
 #include <set>
@@ -400,6 +402,32 @@ TEST(EmbeddedQueue, CancelEndsAWaitingJobWhileItsCoreIsBusy) {
     EXPECT_EQ(ended.status, -ECANCELED);
     EXPECT_EQ(ended.fcs_done, 0u);
     EXPECT_EQ(queue->in_flight(), 1u);
+}
+
+std::chrono::nanoseconds process_cpu_time() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Where the CPU has nothing else to do, an FC that counted none would end by wall time, having had
+// 5 times as much.
+TEST(EmbeddedQueue, AnEndlessFcEndsByTheCpuTimeThatItTook) {
+    constexpr std::chrono::milliseconds fc_clock(100);
+    EmbeddedOptions options;
+    options.fc_clock_ns = std::chrono::nanoseconds(fc_clock).count();
+    options.watchdog_cycles = ~0ull;
+    const auto device = open_embedded(options);
+    auto queue = device->create_queue();
+    const Program endless(*device, {jump_insn(0)});
+    const Job job = endless.job(1);
+    const auto before = process_cpu_time();
+    queue->submit({&job, 1});
+    const std::vector<Completion> ended = reap_all(*queue, 1);
+    ASSERT_EQ(ended.size(), 1u);
+    EXPECT_EQ(ended[0].status, -ETIMEDOUT);
+    EXPECT_EQ(ended[0].fault, OVERTAKE_FAULT_CLOCK);
+    EXPECT_LT(process_cpu_time() - before, 3 * fc_clock);
 }
 
 TEST_P(QueueTest, BuffersAreZeroed) {

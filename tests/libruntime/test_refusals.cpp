@@ -302,6 +302,18 @@ TEST_P(RefusalTest, ABufferIsRefusedForItsSize) {
                    "use several buffers");
 }
 
+TEST_P(RefusalTest, AReapIsRefusedForANegativeDeadline) {
+    open(false);
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    Completion none{};
+    const auto refusal = [&](std::int64_t deadline_ns) {
+        return refusal_of([&] { queue->reap({&none, 1}, deadline_ns); });
+    };
+    expect_refusal(refusal(-1), EINVAL, "reap: negative deadline");
+    expect_refusal(refusal(0), 0, "");
+}
+
 // What is full.  The clock stands still, so that nothing makes room.
 
 TEST_P(RefusalTest, AFullQueueIsRefusedForATagInUseOrForItsRoom) {
