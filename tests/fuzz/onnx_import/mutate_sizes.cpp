@@ -20,7 +20,7 @@ constexpr std::int64_t most_elements = 4096;
 std::int64_t count_of(const Sizes& sizes) {
     std::int64_t count = 1;
     for (const std::int64_t size : sizes)
-        if (size < 0 || (count *= size) > most_elements)
+        if (size < 0 || size > most_elements || (count *= size) > most_elements)
             return -1;
     return count;
 }
