@@ -70,7 +70,6 @@ private:
     void hand_over(std::function<void()> callback);
 
     Scheduler scheduler_;
-    Workers workers_;
     int failure_ = 0; ///< of the device: nothing is taken any more; the engine's thread's
 
     std::mutex mutex_;
@@ -84,6 +83,8 @@ private:
     std::deque<std::function<void()>> callbacks_;
     bool callbacks_stopping_ = false;
 
+    /// Behind all that they write to: one may compute when everything else has ended.
+    Workers workers_;
     std::thread caller_;
     std::thread thread_;
 };
