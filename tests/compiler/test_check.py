@@ -58,6 +58,19 @@ class Check(unittest.TestCase):
         self.assertEqual(rows["Add"]["bpu"], 1)
         self.assertFalse(self.path.with_suffix(".ovm").exists())
 
+    def test_an_operator_of_somebody_that_bears_a_name_of_onnx(self):
+        nodes = [
+            helper.make_node("Div", [], ["z"], name="mine", domain="com.example"),
+            helper.make_node("DequantizeLinear", [], ["y"], name="too", domain="com.example"),
+        ]
+        proto = model(nodes, {"x": IMAGE}, {"z": IMAGE, "y": IMAGE})
+        proto.opset_import.append(helper.make_opsetid("com.example", 1))
+        report, rows = self.check(proto)
+        self.assertFalse(report["compiles"])
+        self.assertEqual(sorted(rows), ["com.example.DequantizeLinear", "com.example.Div"])
+        self.assertEqual(rows["com.example.Div"]["refusals"],
+                         [{"reason": "the operator is not supported", "nodes": ["mine"]}])  # fmt: skip
+
     def test_text(self):
         save(mixed(), self.path)
         result = overtake("compile", self.path, "--check")

@@ -110,7 +110,7 @@ CASES = [
      "node 'my_add' (Add): input 'c' holds the integer 33554432, which lies beyond 2^24 and "
      "what float32 holds exactly"),
     ("operator of another domain", foreign_domain(),
-     "node 'my_relu' (Relu): the operator is not supported"),
+     "node 'my_relu' (com.example.Relu): the operator is not supported"),
     ("symbolic height", unknown_shape(),
      "input 'x' has no static shape (it leaves axis 2 open); give one with --input-shape x=1x3x?x4"),
     ("resized crop", resize(coordinate_transformation_mode="tf_half_pixel_for_nn"),

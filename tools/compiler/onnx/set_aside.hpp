@@ -14,7 +14,8 @@ namespace overtake::compiler {
 using Refusals = std::map<std::string, std::string>;
 
 /// Moves nodes of operators that neither ONNX nor remove_qdq() knows to a domain of their own,
-/// where libonnx leaves them alone, in graphs in nodes too.
+/// where libonnx leaves them alone, in graphs in nodes too.  One that bears a name of ONNX's becomes
+/// "DOMAIN.NAME".
 void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals);
 
 /// The same with nodes that still have graphs in them, which are taken away.
