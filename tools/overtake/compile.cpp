@@ -259,8 +259,8 @@ void add_compile(CLI::App& app, int& status) {
         "-c,--config", options->configuration,
         "YAML file with hb_mapper's keys, instead of MODEL; -o, --report, --max-time-per-fc and "
         "--profile override it");
-    command->add_option("-o,--output", options->output,
-                        "Model file to write; default: MODEL with the suffix .ovm");
+    auto* output = command->add_option("-o,--output", options->output,
+                                       "Model file to write; default: MODEL with the suffix .ovm");
     add_fc_limit(*command, options);
     add_calibration(*command, options);
     add_profile_and_seed(*command, options);
@@ -275,7 +275,8 @@ void add_compile(CLI::App& app, int& status) {
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which ONNX operators run where, and do nothing else");
     auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
-    check->excludes(report)->excludes(quiet); // it writes no report, and printing is its purpose
+    // It writes nothing, and printing is its purpose.
+    check->excludes(output)->excludes(report)->excludes(quiet);
     command->add_flag("--json", options->json, "Print the result as JSON");
     for (const char* name : {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method",
                              "--percentile", "--no-bias-correction", "--no-equalisation", "--seed",
