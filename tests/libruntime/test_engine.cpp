@@ -136,9 +136,12 @@ TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
 TEST_F(EngineTest, WhatCannotBeIsRefused) {
     EXPECT_THROW(run_of({}), Error);
     EXPECT_THROW(run_of({bpu()}, {.priority = 256}), Error);
-    SchedulerOptions none;
-    none.slots = 0;
-    EXPECT_THROW(Engine(device, none), Error);
+    for (const auto field : {&SchedulerOptions::slots, &SchedulerOptions::task_limit,
+                             &SchedulerOptions::worker_count}) {
+        SchedulerOptions none;
+        none.*field = 0;
+        EXPECT_THROW(Engine(device, none), Error);
+    }
     SchedulerOptions unknown;
     unknown.policy = "best";
     EXPECT_THROW(Engine(device, unknown), Error);
@@ -278,10 +281,11 @@ TEST_F(EngineTest, ManyThreadsShareIt) {
 /// A device that fails after some jobs.
 class FailingQueue final : public Queue {
 public:
-    FailingQueue(std::unique_ptr<Queue> queue, std::atomic<bool>& fails)
-        : queue_(std::move(queue)), fails_(fails) {}
+    FailingQueue(std::unique_ptr<Queue> queue, std::atomic<bool>& fails, std::atomic<int>& reaps)
+        : queue_(std::move(queue)), fails_(fails), reaps_(reaps) {}
     void submit(std::span<const Job> jobs) override { queue_->submit(jobs); }
     std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {
+        reaps_++;
         if (fails_)
             throw Error(ENODEV, "it has gone");
         return queue_->reap(out, deadline_ns);
@@ -293,6 +297,7 @@ public:
 private:
     std::unique_ptr<Queue> queue_;
     std::atomic<bool>& fails_;
+    std::atomic<int>& reaps_;
 };
 
 class FailingDevice final : public Device {
@@ -305,14 +310,27 @@ public:
         return device_->create_buffer(bytes);
     }
     std::unique_ptr<Queue> create_queue(const QueueOptions& options) override {
-        return std::make_unique<FailingQueue>(device_->create_queue(options), fails);
+        return std::make_unique<FailingQueue>(device_->create_queue(options), fails, reaps);
     }
 
     std::atomic<bool> fails = false;
+    std::atomic<int> reaps = 0;
 
 private:
     std::shared_ptr<Device> device_;
 };
+
+TEST_F(EngineTest, LooksAtTheDeviceOnlyWhenThereIsNews) {
+    const auto counting = std::make_shared<FailingDevice>(device);
+    Engine engine(counting, {});
+    const auto run = run_of({cpu([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // what waits badly, spins
+        return 0;
+    })});
+    engine.submit(run);
+    ASSERT_TRUE(run->wait(patience()));
+    EXPECT_LE(counting->reaps, 20);
+}
 
 TEST_F(EngineTest, EverythingEndsWhenTheDeviceFails) {
     const auto failing = std::make_shared<FailingDevice>(device);
