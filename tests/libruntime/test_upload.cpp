@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "model_spec.hpp"
-#include "session/upload.hpp"
+#include "network/upload.hpp"
 
 namespace overtake::test {
 namespace {

@@ -12,15 +12,9 @@ namespace overtake {
 
 Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                       const SessionOptions& options)
-    : upload(upload_once(device, model)),
+    : upload(upload_once(device, model)), kernels(make_kernels(*model)),
       queue(device->create_queue(
-          {.max_priority = options.max_priority, .core_limit = options.core_limit})) {
-    for (const Segment& segment : ModelContents::of(*model).segments) {
-        std::vector<cpu::Kernel>& made = kernels.emplace_back();
-        for (const CpuOp& op : segment.cpu_ops)
-            made.push_back(cpu::make_kernel(cpu::operation_of(model->tensors(), op)));
-    }
-}
+          {.max_priority = options.max_priority, .core_limit = options.core_limit})) {}
 
 bool Session::State::progress(std::int64_t deadline_ns) {
     std::array<Completion, 64> ended;

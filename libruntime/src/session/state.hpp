@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cpu/operation.hpp"
+#include "network/upload.hpp"
+#include "network/workspace.hpp"
 #include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
-#include "session/upload.hpp"
 
 namespace overtake {
 
@@ -26,21 +26,11 @@ struct Session::State {
     /// concerned on.  False at the deadline.
     bool progress(std::int64_t deadline_ns);
 
-    std::shared_ptr<const Upload> upload;                    ///< device and model
-    std::vector<std::vector<cpu::Kernel>> kernels;           ///< [segment][operator]
+    std::shared_ptr<const Upload> upload; ///< device and model
+    Kernels kernels;
     std::unordered_map<std::uint64_t, Task::State*> running; ///< by tag of the job in flight
     std::uint64_t next_tag = 1;
     std::unique_ptr<Queue> queue; ///< last, so that it is the first to go
-};
-
-/// Where a task keeps one tensor: one of the two, and neither if no segment touches it.
-struct TensorStorage {
-    std::unique_ptr<Buffer> device;
-    std::vector<float> host;
-
-    std::span<std::byte> device_bytes(const Tensor& tensor) const {
-        return {device->data(), tensor.bytes};
-    }
 };
 
 struct Task::State {
@@ -57,13 +47,10 @@ struct Task::State {
 
     const Model& model() const noexcept { return *session->upload->model; }
     const ModelContents& contents() const noexcept { return ModelContents::of(model()); }
-    /// Dense values of a tensor, read from wherever it is.
-    std::vector<float> values(std::uint32_t tensor) const;
-    /// The same in place where it is in host memory; otherwise they are put into `copy`.
-    std::span<const float> view(std::uint32_t tensor, std::vector<float>& copy) const;
+    const TensorPlace& place(std::uint32_t tensor) const { return workspace.places()[tensor]; }
 
     std::shared_ptr<Session::State> session;
-    std::vector<TensorStorage> storage;                  ///< by tensor number
+    Workspace workspace;
     std::vector<std::vector<overtake_binding>> bindings; ///< by segment; empty for CPU
     TaskOptions options;
     std::size_t segment = 0; ///< running or next to run
@@ -75,12 +62,8 @@ struct Task::State {
     std::vector<Completion> completions;
 
 private:
-    void create_storage();
-    void create_bindings();
     void run_on();
     void submit_segment(const Segment& segment);
-    void run_cpu_segment(const Segment& segment);
-    void run_cpu_op(const CpuOp& op, const cpu::Kernel& kernel);
     void end(std::int32_t status);
 };
 

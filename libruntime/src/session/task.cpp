@@ -8,84 +8,19 @@
 
 #include "model/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
-#include "overtake_isa.h"
 #include "reserved.hpp"
 #include "session/state.hpp"
 
 namespace overtake {
 
-namespace {
-
-/// What a model asks for may be more than there is.
-void resize(std::vector<float>& values, const Tensor& tensor) {
-    try {
-        values.resize(tensor.elements());
-    } catch (const std::bad_alloc&) {
-        throw Error(ENOMEM, fmt::format("tensor {}: no memory for {} elements", tensor.name,
-                                        tensor.elements()));
-    }
-}
-
-} // namespace
-
-// Buffers
-
-Task::State::State(std::shared_ptr<Session::State> session_) : session(std::move(session_)) {
-    create_storage();
-    create_bindings();
-}
-
-void Task::State::create_storage() {
-    for (const Tensor& tensor : model().tensors()) {
-        TensorStorage& place = storage.emplace_back();
-        if (tensor.on_device())
-            place.device = session->upload->device->create_buffer(tensor.bytes);
-        else if (!tensor.is_constant())
-            resize(place.host, tensor);
-    }
-}
-
-void Task::State::create_bindings() {
-    const Upload& upload = *session->upload;
-    for (const Segment& segment : contents().segments) {
-        std::vector<overtake_binding>& list = bindings.emplace_back();
-        if (!segment.on_bpu())
-            continue;
-        list.push_back({upload.program->address(), model().program().size(),
-                        OVERTAKE_REGION_PROGRAM, OVERTAKE_MAP_READ});
-        if (upload.weights)
-            list.push_back({upload.weights->address(), model().weights().size(),
-                            OVERTAKE_REGION_WEIGHTS, OVERTAKE_MAP_READ});
-        for (const TensorBinding& binding : segment.bindings)
-            list.push_back({storage[binding.tensor].device->address(),
-                            model().tensors()[binding.tensor].bytes, binding.region,
-                            OVERTAKE_MAP_READ | (binding.writable ? OVERTAKE_MAP_WRITE : 0)});
-    }
-}
-
-std::vector<float> Task::State::values(std::uint32_t number) const {
-    const Tensor& tensor = model().tensors()[number];
-    const TensorStorage& place = storage[number];
-    if (tensor.is_constant())
-        return {tensor.data.begin(), tensor.data.end()};
-    if (!place.device)
-        return place.host;
-    std::vector<float> values(tensor.elements());
-    from_device(tensor, place.device_bytes(tensor), values);
-    return values;
-}
-
-std::span<const float> Task::State::view(std::uint32_t number, std::vector<float>& copy) const {
-    const Tensor& tensor = model().tensors()[number];
-    if (tensor.is_constant())
-        return tensor.data;
-    if (!tensor.on_device())
-        return storage[number].host;
-    copy = values(number);
-    return copy;
-}
-
 // Life
+
+Task::State::State(std::shared_ptr<Session::State> session_)
+    : session(std::move(session_)), workspace(session->upload) {
+    for (const Segment& each : contents().segments)
+        bindings.push_back(each.on_bpu() ? bindings_of(*session->upload, each, workspace.places())
+                                         : std::vector<overtake_binding>());
+}
 
 Task::State::~State() {
     if (!is_running())
@@ -133,7 +68,7 @@ void Task::State::run_on() {
             submit_segment(segments[segment]);
             return;
         }
-        run_cpu_segment(segments[segment]);
+        compute_segment(model(), segments[segment], session->kernels[segment], workspace.places());
         segment++;
     }
     end(segment < segments.size() ? -ECANCELED : 0);
@@ -153,37 +88,6 @@ void Task::State::submit_segment(const Segment& bpu) {
     session->queue->submit({&job, 1});
     tag = session->next_tag++;
     session->running.emplace(tag, this);
-}
-
-void Task::State::run_cpu_segment(const Segment& cpu) {
-    for (std::size_t i = 0; i < cpu.cpu_ops.size(); i++) {
-        const CpuOp& op = cpu.cpu_ops[i];
-        const auto fail = [&](int code, const char* what) {
-            throw Error(code, "operator '" + std::string(op.name) + "': " + what);
-        };
-        try {
-            run_cpu_op(op, session->kernels[segment][i]);
-        } catch (const Error& error) {
-            fail(error.code(), error.what());
-        } catch (const std::bad_alloc&) {
-            fail(ENOMEM, "there is not enough memory for it");
-        }
-    }
-}
-
-void Task::State::run_cpu_op(const CpuOp& op, const cpu::Kernel& kernel) {
-    std::vector<std::vector<float>> copies(op.inputs.size());
-    cpu::Inputs inputs;
-    for (std::size_t i = 0; i < op.inputs.size(); i++)
-        inputs.push_back(view(op.inputs[i], copies[i]));
-    const Tensor& output = model().tensors()[op.output];
-    if (!output.on_device()) {
-        kernel(inputs, storage[op.output].host);
-        return;
-    }
-    std::vector<float> values(output.elements());
-    kernel(inputs, values);
-    to_device(output, values, storage[op.output].device_bytes(output));
 }
 
 void Task::State::job_ended(const Completion& completion) {
@@ -250,9 +154,9 @@ void Task::set_input(std::size_t index, std::span<const float> values) {
         throw Error(EINVAL, fmt::format("input {} ({}): {} values, but its shape [{}] has {}",
                                         index, tensor.name, values.size(),
                                         fmt::join(tensor.shape, ", "), tensor.elements()));
-    TensorStorage& place = task.storage[number];
-    if (place.device)
-        to_device(tensor, values, place.device_bytes(tensor));
+    const TensorPlace& place = task.place(number);
+    if (tensor.on_device())
+        to_device(tensor, values, place.device);
     else
         std::ranges::copy(values, place.host.begin());
 }
@@ -263,7 +167,7 @@ std::span<std::byte> Task::input_buffer(std::size_t index) {
     const Tensor& tensor = task.model().tensors()[number];
     if (!tensor.on_device())
         throw Error(EINVAL, fmt::format("input {} ({}): not in device memory", index, tensor.name));
-    return task.storage[number].device_bytes(tensor);
+    return task.place(number).device;
 }
 
 void Task::start(const TaskOptions& options) {
@@ -336,7 +240,7 @@ std::vector<float> Task::output(std::size_t index) const {
     const std::uint32_t number = number_at(task.model().outputs(), index, "output");
     if (task.status != 0)
         throw Error(-task.status, "task: " + explain(task.status, task.error, task.completions));
-    return task.values(number);
+    return values_of(task.model().tensors()[number], task.place(number));
 }
 
 std::span<const std::byte> Task::output_buffer(std::size_t index) const {
@@ -346,7 +250,7 @@ std::span<const std::byte> Task::output_buffer(std::size_t index) const {
     if (!tensor.on_device())
         throw Error(EINVAL,
                     fmt::format("output {} ({}): not in device memory", index, tensor.name));
-    return task.storage[number].device_bytes(tensor);
+    return task.place(number).device;
 }
 
 } // namespace overtake

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "session/upload.hpp"
+#include "network/upload.hpp"
 
 #include <cstring>
 #include <map>

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The board's C interface for running compiled networks (libdnn, first generation: dnn/hb_dnn.h),
+ * on an Overtake device.  docs/board.md says what maps to what, and what differs.
+ *
+ * A program loads model files, allocates tensors with hbSysAllocMem() or hbSysAllocCachedMem(),
+ * fills in what it got from hbDNNGetInputTensorProperties(), submits a task with hbDNNInfer(),
+ * waits for it and releases it.  Which device that is, and how tasks are scheduled, is said in the
+ * environment (docs/board.md).
+ *
+ * All functions may be called from any thread.  They return 0 or one of the statuses of
+ * hb_dnn_status.h, write a line about each error to standard error (HB_DNN_LOG_LEVEL), never throw
+ * and never end the program.  Nothing is written through a pointer unless 0 is returned.
+ * HB_DNN_MULTI_PROGRESS_USE_ERROR: called in a child of a process that used the device before
+ * fork().
+ */
+#ifndef OVERTAKE_DNN_HB_DNN_H
+#define OVERTAKE_DNN_HB_DNN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hb_dnn_status.h"
+#include "hb_sys.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HB_DNN_VERSION_MAJOR 1U
+#define HB_DNN_VERSION_MINOR 23U
+#define HB_DNN_VERSION_PATCH 0U
+
+#define HB_DNN_TENSOR_MAX_DIMENSIONS 8
+
+typedef void* hbPackedDNNHandle_t; /* the models of one call of hbDNNInitializeFrom*() */
+typedef void* hbDNNHandle_t;       /* one of them */
+typedef void* hbDNNTaskHandle_t;
+
+/* The order in which the elements of a tensor lie. */
+typedef enum {
+    HB_DNN_LAYOUT_NHWC = 0,
+    HB_DNN_LAYOUT_NCHW = 2,
+    HB_DNN_LAYOUT_NONE = 255 /* not an image: as validShape says */
+} hbDNNTensorLayout;
+
+typedef enum {
+    HB_DNN_IMG_TYPE_Y,
+    HB_DNN_IMG_TYPE_NV12,
+    HB_DNN_IMG_TYPE_NV12_SEPARATE, /* luma in sysMem[0], chroma in sysMem[1] */
+    HB_DNN_IMG_TYPE_YUV444,
+    HB_DNN_IMG_TYPE_RGB,
+    HB_DNN_IMG_TYPE_BGR,
+    HB_DNN_TENSOR_TYPE_S4,
+    HB_DNN_TENSOR_TYPE_U4,
+    HB_DNN_TENSOR_TYPE_S8,
+    HB_DNN_TENSOR_TYPE_U8,
+    HB_DNN_TENSOR_TYPE_F16,
+    HB_DNN_TENSOR_TYPE_S16,
+    HB_DNN_TENSOR_TYPE_U16,
+    HB_DNN_TENSOR_TYPE_F32,
+    HB_DNN_TENSOR_TYPE_S32,
+    HB_DNN_TENSOR_TYPE_U32,
+    HB_DNN_TENSOR_TYPE_F64,
+    HB_DNN_TENSOR_TYPE_S64,
+    HB_DNN_TENSOR_TYPE_U64,
+    HB_DNN_TENSOR_TYPE_MAX
+} hbDNNDataType;
+
+typedef struct {
+    int32_t dimensionSize[HB_DNN_TENSOR_MAX_DIMENSIONS];
+    int32_t numDimensions;
+} hbDNNTensorShape;
+
+/* value = data / 2^shift.  No model of ours has it. */
+typedef struct {
+    int32_t shiftLen;
+    uint8_t* shiftData;
+} hbDNNQuantiShift;
+
+/* value = scale * (data - zero point); one for the tensor, or one for each index of an axis. */
+typedef struct {
+    int32_t scaleLen;
+    float* scaleData; /* lives as long as the model */
+    int32_t zeroPointLen;
+    int8_t* zeroPointData; /* lives as long as the model */
+} hbDNNQuantiScale;
+
+typedef enum { NONE, SHIFT, SCALE } hbDNNQuantiType;
+
+/*
+ * A caller may change alignedShape to validShape (then its rows are dense, and the library pads)
+ * and tensorType between the two kinds of NV12.
+ */
+typedef struct {
+    hbDNNTensorShape validShape;   /* elements that mean something */
+    hbDNNTensorShape alignedShape; /* elements that take up memory */
+    int32_t tensorLayout;          /* hbDNNTensorLayout */
+    int32_t tensorType;            /* hbDNNDataType */
+    hbDNNQuantiShift shift;
+    hbDNNQuantiScale scale;
+    hbDNNQuantiType quantiType;
+    int32_t quantizeAxis;
+    int32_t alignedByteSize; /* bytes that sysMem[0] needs */
+    int32_t
+        stride[HB_DNN_TENSOR_MAX_DIMENSIONS]; /* bytes from one index to the next; 0: a picture */
+} hbDNNTensorProperties;
+
+typedef enum {
+    HB_DNN_PRIORITY_LOWEST = 0,
+    HB_DNN_PRIORITY_HIGHEST = 255,
+    HB_DNN_PRIORITY_PREEMP = HB_DNN_PRIORITY_HIGHEST /* overtakes at FC boundaries */
+} hbDNNTaskPriority;
+
+typedef struct {
+    hbSysMem sysMem[4]; /* only those that the type needs are looked at */
+    hbDNNTensorProperties properties;
+} hbDNNTensor;
+
+/* Pixels left..right and top..bottom, all four included. */
+typedef struct {
+    int32_t left;
+    int32_t top;
+    int32_t right;
+    int32_t bottom;
+} hbDNNRoi;
+
+typedef struct {
+    int32_t bpuCoreId; /* hbBPUCore */
+    int32_t dspCoreId; /* ignored */
+    int32_t priority;  /* 0..255 */
+    int32_t more;      /* not 0: the task stays open for further calls */
+    int64_t customId;  /* within one priority the smaller goes first */
+    int32_t reserved1; /* ignored */
+    int32_t reserved2; /* ignored */
+} hbDNNInferCtrlParam;
+
+#define HB_DNN_INITIALIZE_INFER_CTRL_PARAM(param)                                                  \
+    {                                                                                              \
+        (param)->bpuCoreId = HB_BPU_CORE_ANY;                                                      \
+        (param)->dspCoreId = HB_DSP_CORE_ANY;                                                      \
+        (param)->priority = HB_DNN_PRIORITY_LOWEST;                                                \
+        (param)->more = false;                                                                     \
+        (param)->customId = 0;                                                                     \
+        (param)->reserved1 = 0;                                                                    \
+        (param)->reserved2 = 0;                                                                    \
+    }
+
+typedef enum { HB_DNN_RESIZE_TYPE_BILINEAR = 0 } hbDNNResizeType;
+
+typedef struct {
+    int32_t bpuCoreId; /* hbBPUCore */
+    int32_t priority;  /* 0..255 */
+    hbDNNResizeType resizeType;
+    int32_t reserved1; /* the reserved ones are ignored */
+    int32_t reserved2;
+    int32_t reserved3;
+    int32_t reserved4;
+} hbDNNResizeCtrlParam;
+
+#define HB_DNN_INITIALIZE_RESIZE_CTRL_PARAM(param)                                                 \
+    {                                                                                              \
+        (param)->bpuCoreId = HB_BPU_CORE_ANY;                                                      \
+        (param)->resizeType = HB_DNN_RESIZE_TYPE_BILINEAR;                                         \
+        (param)->priority = HB_DNN_PRIORITY_LOWEST;                                                \
+        (param)->reserved1 = 0;                                                                    \
+        (param)->reserved2 = 0;                                                                    \
+        (param)->reserved3 = 0;                                                                    \
+        (param)->reserved4 = 0;                                                                    \
+    }
+
+/* "1.23.0" and which library it is.  Lives for ever. */
+const char* hbDNNGetVersion(void);
+
+/*
+ * Loads compiled model files (.ovm), each with one or several models, onto the device.  The handle
+ * is the caller's until hbDNNRelease().
+ * HB_DNN_INVALID_ARGUMENT: NULL, no files, or two models of one name.  HB_DNN_CAN_NOT_OPEN_FILE.
+ * HB_DNN_INVALID_MODEL: not a sound model file, or an operator that nobody registered.
+ * HB_DNN_OUT_OF_MEMORY.  HB_DNN_API_USE_ERROR: there is no device, the log says why.
+ */
+int32_t hbDNNInitializeFromFiles(hbPackedDNNHandle_t* packedDNNHandle, const char** modelFileNames,
+                                 int32_t modelFileCount);
+
+/* The same of files in memory, which is copied. */
+int32_t hbDNNInitializeFromDDR(hbPackedDNNHandle_t* packedDNNHandle, const void** modelData,
+                               int32_t* modelDataLengths, int32_t modelDataCount);
+
+/*
+ * Gives the models back, and their handles with them.
+ * HB_DNN_MODEL_IS_RUNNING: tasks of one of them have not been released; nothing has changed.
+ */
+int32_t hbDNNRelease(hbPackedDNNHandle_t packedDNNHandle);
+
+/* The list and its texts live as long as the packed handle. */
+int32_t hbDNNGetModelNameList(const char*** modelNameList, int32_t* modelNameCount,
+                              hbPackedDNNHandle_t packedDNNHandle);
+
+/* HB_DNN_INVALID_ARGUMENT: there is no model of that name.  The handle lives as long as the packed
+ * one. */
+int32_t hbDNNGetModelHandle(hbDNNHandle_t* dnnHandle, hbPackedDNNHandle_t packedDNNHandle,
+                            const char* modelName);
+
+int32_t hbDNNGetInputCount(int32_t* inputCount, hbDNNHandle_t dnnHandle);
+
+/* The text lives as long as the model.  HB_DNN_INVALID_ARGUMENT: no such input. */
+int32_t hbDNNGetInputName(const char** name, hbDNNHandle_t dnnHandle, int32_t inputIndex);
+
+/* What the input has to look like.  HB_DNN_INVALID_ARGUMENT: no such input. */
+int32_t hbDNNGetInputTensorProperties(hbDNNTensorProperties* properties, hbDNNHandle_t dnnHandle,
+                                      int32_t inputIndex);
+
+int32_t hbDNNGetOutputCount(int32_t* outputCount, hbDNNHandle_t dnnHandle);
+
+int32_t hbDNNGetOutputName(const char** name, hbDNNHandle_t dnnHandle, int32_t outputIndex);
+
+int32_t hbDNNGetOutputTensorProperties(hbDNNTensorProperties* properties, hbDNNHandle_t dnnHandle,
+                                       int32_t outputIndex);
+
+/*
+ * Submits an inference.  *taskHandle NULL begins a task; with `more` it stays open, and a call with
+ * its handle appends one more model, at most 255 of them.  The call with `more` 0 submits them all
+ * as one task, which takes priority, core and customId from that call.
+ * `output` points to an array of as many tensors as the model has outputs, `input` to one of its
+ * inputs.  The library reads both during the call only; the memory they name is used until the task
+ * has ended, and kept that long even if it is freed.
+ * HB_DNN_INVALID_ARGUMENT: NULL, a core that the device has not, a priority above 255, tensors that
+ * do not fit the model, memory that is too small or not ours; the open task is as it was.
+ * HB_DNN_TASK_NUM_EXCEED_LIMIT: 32 tasks have not been released.
+ * HB_DNN_TASK_BATCH_SIZE_EXCEED_LIMIT: 255 models in the task.
+ * HB_DNN_INVALID_TASK_HANDLE: released, never made, or submitted already.
+ * HB_DNN_API_USE_ERROR: priority 255 without the right to it; the log names the remedy.
+ */
+int32_t hbDNNInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output, const hbDNNTensor* input,
+                   hbDNNHandle_t dnnHandle, hbDNNInferCtrlParam* inferCtrlParam);
+
+/*
+ * The same for a model compiled with input_source resizer: each of its resizer inputs takes one
+ * region of an NV12 picture, which the device crops and resizes.  `rois` has roiCount regions, one
+ * for each resizer input of each batch; `input` has the inputs of all batches one after the other.
+ * Each output tensor receives the batches one behind the other.
+ */
+int32_t hbDNNRoiInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output, const hbDNNTensor* input,
+                      hbDNNRoi* rois, int32_t roiCount, hbDNNHandle_t dnnHandle,
+                      hbDNNInferCtrlParam* inferCtrlParam);
+
+/*
+ * Resizes a region of a picture (NULL: all of it) to the size of `output`, of the same image type.
+ * Older programs use it; it is a task of its own.
+ */
+int32_t hbDNNResize(hbDNNTaskHandle_t* taskHandle, hbDNNTensor* output, const hbDNNTensor* input,
+                    const hbDNNRoi* roi, hbDNNResizeCtrlParam* resizeCtrlParam);
+
+/* Called once when a task has ended, with its status (0, HB_DNN_RUN_TASK_FAILED, ...). */
+typedef void (*hbDNNTaskDoneCb)(hbDNNTaskHandle_t taskHandle, int32_t status, void* userdata);
+
+/*
+ * Calls `callback` exactly once when the task has ended, or soon if it has, from a thread of the
+ * library.  The callback may call every function, hbDNNReleaseTask() of its own task included.  A
+ * later call replaces a callback that has not been called.
+ */
+int32_t hbDNNSetTaskDoneCb(hbDNNTaskHandle_t taskHandle, hbDNNTaskDoneCb callback, void* userdata);
+
+/*
+ * Waits until the task has ended, at most `timeout` milliseconds if that is above 0.  Any number of
+ * threads may wait.  HB_DNN_TIMEOUT: it still runs.  HB_DNN_RUN_TASK_FAILED: it ended, and failed.
+ * HB_DNN_API_USE_ERROR: it is still open for more.
+ */
+int32_t hbDNNWaitTaskDone(hbDNNTaskHandle_t taskHandle, int32_t timeout);
+
+/*
+ * Gives the task back, and returns at once.  One that waits is cancelled; one that runs ends at its
+ * next FC or behind its CPU segment, and keeps its memory until then.
+ */
+int32_t hbDNNReleaseTask(hbDNNTaskHandle_t taskHandle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

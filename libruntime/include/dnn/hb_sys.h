@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that the host and the device share.
+ *
+ * All functions may be called from any thread.  They return 0 or one of the HB_SYS_* statuses, and
+ * HB_DNN_MULTI_PROGRESS_USE_ERROR in a child of a process that has used the device before fork().
+ */
+#ifndef OVERTAKE_DNN_HB_SYS_H
+#define OVERTAKE_DNN_HB_SYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hb_dnn_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Cores are bits.  The device decides which one it is with HB_BPU_CORE_ANY. */
+typedef enum { HB_BPU_CORE_ANY = 0, HB_BPU_CORE_0 = 1 << 0, HB_BPU_CORE_1 = 1 << 1 } hbBPUCore;
+
+/* There are no DSP cores here: accepted and ignored. */
+typedef enum { HB_DSP_CORE_ANY = 0, HB_DSP_CORE_0 = 1 << 0, HB_DSP_CORE_1 = 1 << 1 } hbDSPCore;
+
+/*
+ * A range of device memory.  Whoever slices an allocation adds to both addresses; what tensors
+ * point to is found by virAddr, wherever in an allocation that is.
+ */
+typedef struct {
+    uint64_t phyAddr; /* on the device; unique in the process, never 0 */
+    void* virAddr;    /* in this process */
+    uint32_t memSize; /* bytes */
+} hbSysMem;
+
+typedef enum {
+    HB_SYS_MEM_CACHE_INVALIDATE = 1, /* before the host reads what the device wrote */
+    HB_SYS_MEM_CACHE_CLEAN = 2       /* after the host wrote what the device will read */
+} hbSysMemFlushFlag;
+
+/*
+ * Allocates `size` bytes of zeroed memory.  It belongs to the caller until hbSysFreeMem().
+ * HB_SYS_INVALID_ARGUMENT: mem is NULL or size is 0.  HB_SYS_OUT_OF_MEMORY.
+ */
+int32_t hbSysAllocMem(hbSysMem* mem, uint32_t size);
+
+/* The same: all memory is cached and coherent here. */
+int32_t hbSysAllocCachedMem(hbSysMem* mem, uint32_t size);
+
+/*
+ * Checks its arguments; there is nothing to do on a coherent host.
+ * HB_SYS_INVALID_ARGUMENT: NULL, memory that is not ours, or no hbSysMemFlushFlag.
+ */
+int32_t hbSysFlushMem(hbSysMem* mem, int32_t flag);
+
+/* Copies `size` bytes from src into dest.  HB_SYS_INVALID_ARGUMENT: NULL, not ours, or too short.
+ */
+int32_t hbSysWriteMem(hbSysMem* dest, char* src, uint32_t size);
+
+/* Copies `size` bytes from src into dest.  HB_SYS_INVALID_ARGUMENT: NULL, not ours, or too short.
+ */
+int32_t hbSysReadMem(char* dest, hbSysMem* src, uint32_t size);
+
+/*
+ * Gives back an allocation, by its first byte.  A task in flight that uses it keeps it until it
+ * has ended.  HB_SYS_INVALID_ARGUMENT: NULL, not ours, not the first byte, or freed already.
+ */
+int32_t hbSysFreeMem(hbSysMem* mem);
+
+/*
+ * Makes a range with a known phyAddr usable: of memory of ours, by phyAddr; fills in virAddr.
+ * HB_SYS_REGISTER_MEM_FAILED for any other memory, since nothing else is on the device.
+ */
+int32_t hbSysRegisterMem(hbSysMem* mem);
+
+/* Undoes one hbSysRegisterMem() of the same range; HB_SYS_REGISTER_MEM_FAILED if there was none. */
+int32_t hbSysUnregisterMem(hbSysMem* mem);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
