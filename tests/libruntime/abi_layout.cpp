@@ -64,6 +64,14 @@ void print_device() {
     NUMBER(KernelBackend::automatic);
     NUMBER(KernelBackend::io_uring);
     NUMBER(KernelBackend::ioctl);
+    NUMBER(TensorForm::device);
+    NUMBER(TensorForm::packed);
+    NUMBER(TensorForm::dense);
+    NUMBER(Element::float32);
+    NUMBER(Element::int8);
+    NUMBER(Element::uint8);
+    NUMBER(Element::int32);
+    NUMBER(Element::int64);
 }
 
 void print_jobs() {
@@ -163,6 +171,34 @@ void print_session() {
     FIELD(TaskOptions, core);
     FIELD(TaskOptions, deadline_ns);
     FIELD(TaskOptions, reserved);
+    TYPE(EngineOptions);
+    FIELD(EngineOptions, policy);
+    FIELD(EngineOptions, slots);
+    FIELD(EngineOptions, task_limit);
+    FIELD(EngineOptions, workers);
+    FIELD(EngineOptions, threshold_percent);
+    FIELD(EngineOptions, insert_max_time_ns);
+    FIELD(EngineOptions, wait_dispatch_time_ns);
+    FIELD(EngineOptions, max_priority);
+    FIELD(EngineOptions, core_limit);
+    FIELD(EngineOptions, worker_cpus);
+    FIELD(EngineOptions, reserved);
+    TYPE(TensorMemory);
+    FIELD(TensorMemory, form);
+    FIELD(TensorMemory, element);
+    FIELD(TensorMemory, data);
+    FIELD(TensorMemory, address);
+    FIELD(TensorMemory, chroma);
+    FIELD(TensorMemory, chroma_address);
+    FIELD(TensorMemory, reserved);
+    TYPE(SegmentRecord);
+    FIELD(SegmentRecord, start_ns);
+    FIELD(SegmentRecord, end_ns);
+    FIELD(SegmentRecord, on_bpu);
+    FIELD(SegmentRecord, job);
+    TYPE(LoadedModel);
+    TYPE(Request);
+    TYPE(Engine);
     TYPE(Task);
     TYPE(Session);
 }

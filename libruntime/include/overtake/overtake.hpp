@@ -4,6 +4,7 @@
 #pragma once
 
 #include "overtake/device.hpp"
+#include "overtake/engine.hpp"
 #include "overtake/error.hpp"
 #include "overtake/model.hpp"
 #include "overtake/session.hpp"

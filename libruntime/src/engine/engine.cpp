@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/engine.hpp"
 
+#include <cerrno>
 #include <utility>
 
 namespace overtake::engine {
@@ -14,19 +15,34 @@ SchedulerOptions interruptible(SchedulerOptions options) {
 
 } // namespace
 
-Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options)
+Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
+               const ThreadOptions& threads)
     : scheduler_(std::move(device), interruptible(options), *this),
-      workers_(options.worker_count,
-               [this](std::shared_ptr<Run> run, std::int32_t status, std::uint64_t executed_ns) {
-                   post([&](Mail& mail) {
-                       mail.cpu_ends.push_back({std::move(run), status, executed_ns});
-                   });
-               }),
-      caller_([this] { call_back(); }), thread_([this] { this->run(); }) {}
+      workers_(
+          options.worker_count, threads.worker_cpus, [this] { return scheduler_.now_ns(); },
+          [this](std::shared_ptr<Run> run, std::int32_t status, std::uint64_t executed_ns) {
+              post([&](Mail& mail) {
+                  mail.cpu_ends.push_back({std::move(run), status, executed_ns});
+                  cpu_ends_++;
+              });
+          }),
+      caller_([this] { call_back(); }) {
+    if (!threads.stepped)
+        thread_ = std::thread([this] { this->run(); });
+}
 
 Engine::~Engine() {
+    stop();
+}
+
+void Engine::stop() {
+    if (!caller_.joinable())
+        return;
     post([this](Mail&) { stopping_ = true; });
-    thread_.join();
+    if (thread_.joinable())
+        thread_.join();
+    else
+        end_stepping();
     {
         const std::lock_guard lock(callbacks_mutex_);
         callbacks_stopping_ = true;
@@ -48,7 +64,19 @@ void Engine::post(Write write) {
 }
 
 void Engine::submit(std::shared_ptr<Run> run) {
-    post([&](Mail& mail) { mail.arrivals.push_back(std::move(run)); });
+    post([&](Mail& mail) {
+        if (!gone_)
+            mail.arrivals.push_back(std::move(run));
+    });
+    if (run)
+        lose(*run);
+}
+
+/// There is nobody any more who would run it.
+void Engine::lose(Run& run) {
+    run.finish(-ECANCELED, scheduler_.now_ns());
+    if (std::function<void()> callback = run.take_callback())
+        hand_over(std::move(callback));
 }
 
 void Engine::cancel(std::shared_ptr<Run> run) {
@@ -67,7 +95,6 @@ void Engine::run() {
     do {
         wait_for_news(stopping);
         Mail mail;
-        const bool were_stopping = stopping;
         {
             const std::lock_guard lock(mutex_);
             mail = std::exchange(mail_, {});
@@ -75,15 +102,31 @@ void Engine::run() {
         }
         try {
             run_instant(std::move(mail));
-            if (stopping && !were_stopping)
+            if (stopping)
                 scheduler_.cancel_all();
         } catch (const Error& error) {
             give_up(error.code());
         }
-        for (const std::shared_ptr<Run>& ended : scheduler_.take_ended())
-            if (std::function<void()> callback = ended->take_callback())
-                hand_over(std::move(callback));
+        hand_over_ended();
     } while (!stopping || scheduler_.live() != 0);
+    leave();
+}
+
+void Engine::leave() {
+    Mail mail;
+    {
+        const std::lock_guard lock(mutex_);
+        gone_ = true;
+        mail = std::exchange(mail_, {});
+    }
+    for (const std::shared_ptr<Run>& arriving : mail.arrivals)
+        lose(*arriving);
+}
+
+void Engine::hand_over_ended() {
+    for (const std::shared_ptr<Run>& ended : scheduler_.take_ended())
+        if (std::function<void()> callback = ended->take_callback())
+            hand_over(std::move(callback));
 }
 
 /// The device has failed.
@@ -140,7 +183,58 @@ void Engine::handle_ends() {
 }
 
 void Engine::run_cpu(Run& run, std::size_t step) {
+    cpu_begins_++;
     workers_.compute(run.shared_from_this(), step);
+}
+
+// An instant of a stepped engine
+
+std::size_t Engine::cpu_ends() const {
+    const std::lock_guard lock(mutex_);
+    return cpu_ends_;
+}
+
+void Engine::step_gather() {
+    gather(0);
+    std::vector<Mail::CpuEnd> ends;
+    {
+        const std::lock_guard lock(mutex_);
+        ends = std::exchange(mail_.cpu_ends, {});
+    }
+    for (const Mail::CpuEnd& end : ends)
+        scheduler_.cpu_ended(*end.run, end.status, end.executed_ns);
+}
+
+void Engine::step_arrivals() {
+    std::vector<std::shared_ptr<Run>> arrivals;
+    {
+        const std::lock_guard lock(mutex_);
+        arrivals = std::exchange(mail_.arrivals, {});
+    }
+    for (std::shared_ptr<Run>& arriving : arrivals)
+        scheduler_.arrive(std::move(arriving));
+}
+
+void Engine::step_cancels() {
+    std::vector<std::shared_ptr<Run>> cancels;
+    {
+        const std::lock_guard lock(mutex_);
+        cancels = std::exchange(mail_.cancels, {});
+    }
+    for (const std::shared_ptr<Run>& cancelled : cancels)
+        scheduler_.cancel(*cancelled);
+}
+
+void Engine::step_dispatch() {
+    scheduler_.dispatch();
+    hand_over_ended();
+}
+
+/// Nobody steps it any more.
+void Engine::end_stepping() {
+    scheduler_.fail(ECANCELED);
+    hand_over_ended();
+    leave();
 }
 
 // Callbacks
@@ -148,9 +242,13 @@ void Engine::run_cpu(Run& run, std::size_t step) {
 void Engine::hand_over(std::function<void()> callback) {
     {
         const std::lock_guard lock(callbacks_mutex_);
-        callbacks_.push_back(std::move(callback));
+        if (!callbacks_stopping_)
+            callbacks_.push_back(std::exchange(callback, nullptr));
     }
-    callbacks_changed_.notify_one();
+    if (callback) // the thread that calls back has gone
+        callback();
+    else
+        callbacks_changed_.notify_one();
 }
 
 void Engine::call_back() {

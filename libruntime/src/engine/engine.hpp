@@ -24,15 +24,29 @@
 
 namespace overtake::engine {
 
+struct ThreadOptions {
+    std::vector<unsigned> worker_cpus; ///< as in EngineOptions
+    /// There is no thread that owns the scheduler: whoever made the engine calls the step
+    /// functions, from one thread at a time.  For tests that step a manual clock.
+    bool stepped = false;
+};
+
 class Engine final : private SchedulerHost {
 public:
-    /// Throws Error as Scheduler does.
-    Engine(std::shared_ptr<Device> device, const SchedulerOptions& options);
-    /// Cancels what it has, and waits for the ends and for the last callback.  Not from a callback.
+    /// Throws Error as Scheduler and Workers do.
+    Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
+           const ThreadOptions& threads = {});
+    /// stop()
     ~Engine() override;
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
+    /// Cancels what it has, and waits for the ends and for the last callback.  Not from a callback.
+    /// What is submitted from now on ends as cancelled.
+    void stop();
+
+    /// Throws Error as Scheduler::check() does.  Thread safe.
+    void check(const RunOptions& options) const { scheduler_.check(options); }
     /// A run is submitted once.
     void submit(std::shared_ptr<Run> run);
     /// What has not started never runs.  Returns at once; the run ends some time later.
@@ -40,6 +54,20 @@ public:
     /// Calls back once when the run has ended, or soon if it has.  A later callback replaces one
     /// that has not been called.
     void on_end(std::shared_ptr<Run> run, std::function<void()> callback);
+
+    // An instant of a stepped engine, in the order of the contract.
+
+    /// Of CPU segments that are over, whether or not they have been handled.
+    std::size_t cpu_ends() const;
+    /// Of CPU segments that workers have been given.
+    std::size_t cpu_begins() const noexcept { return cpu_begins_; }
+    void step_gather();
+    const Run* step_first_end() const { return scheduler_.first_end(); }
+    void step_handle_first_end() { scheduler_.handle_first_end(); }
+    /// What was submitted and cancelled since.
+    void step_arrivals();
+    void step_cancels();
+    void step_dispatch();
 
 private:
     /// What others have left for the engine's thread.
@@ -68,15 +96,22 @@ private:
     void handle_ends();
     void call_back();
     void hand_over(std::function<void()> callback);
+    void hand_over_ended();
+    void end_stepping();
+    void leave();
+    void lose(Run& run);
 
     Scheduler scheduler_;
     int failure_ = 0; ///< of the device: nothing is taken any more; the engine's thread's
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable news_;
     Mail mail_;
     bool reaping_ = false; ///< the engine's thread waits in the device's queue
     bool stopping_ = false;
+    bool gone_ = false; ///< nobody reads messages any more
+    std::size_t cpu_ends_ = 0;
+    std::size_t cpu_begins_ = 0; ///< the engine's thread's
 
     std::mutex callbacks_mutex_;
     std::condition_variable callbacks_changed_;
@@ -86,7 +121,7 @@ private:
     /// Behind all that they write to: one may compute when everything else has ended.
     Workers workers_;
     std::thread caller_;
-    std::thread thread_;
+    std::thread thread_; ///< not of a stepped engine
 };
 
 } // namespace overtake::engine

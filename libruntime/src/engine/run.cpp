@@ -9,8 +9,8 @@
 namespace overtake::engine {
 
 Run::Run(std::vector<Step> steps, const RunOptions& options, std::shared_ptr<void> memory)
-    : steps_(std::move(steps)), options_(options), memory_(std::move(memory)),
-      records_(steps_.size()) {
+    : steps_(std::move(steps)), options_(options), records_(steps_.size()),
+      memory_(std::move(memory)) {
     if (steps_.empty())
         throw Error(EINVAL, "task: no segment");
     if (options_.priority > priority_high)
@@ -32,10 +32,11 @@ void Run::prepare(ovt_sched_process& process) {
 }
 
 void Run::finish(std::int32_t status, std::uint64_t now_ns) {
+    std::shared_ptr<void> memory; // goes without the lock
     const std::lock_guard lock(mutex_);
     status_ = status;
     ended_ns_ = now_ns;
-    memory_.reset();
+    memory = std::exchange(memory_, nullptr);
     ended_.notify_all();
 }
 
@@ -49,6 +50,21 @@ bool Run::wait(std::int64_t deadline_ns) {
 std::int32_t Run::status() const {
     const std::lock_guard lock(mutex_);
     return status_;
+}
+
+std::string Run::error() const {
+    const std::lock_guard lock(mutex_);
+    return error_;
+}
+
+void Run::set_error(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    error_ = text;
+}
+
+std::shared_ptr<void> Run::memory() const {
+    const std::lock_guard lock(mutex_);
+    return memory_;
 }
 
 bool Run::set_callback(std::function<void()>& callback) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "engine/estimate.hpp"
@@ -66,6 +67,11 @@ public:
     bool wait(std::int64_t deadline_ns = deadline_never);
     /// 0, or a negative errno; -EINPROGRESS before its end.  Thread safe.
     std::int32_t status() const;
+    /// What a CPU segment said when it failed.  Thread safe.
+    std::string error() const;
+    void set_error(const std::string& text);
+    /// What was to be kept, until the end.  Thread safe.
+    std::shared_ptr<void> memory() const;
     /// By step; constant once it has ended.
     const std::vector<StepRecord>& records() const noexcept { return records_; }
     /// Device time; 0 = was not dispatched.  Constant once it has ended.
@@ -90,8 +96,6 @@ private:
 
     const std::vector<Step> steps_;
     const RunOptions options_;
-    std::shared_ptr<void> memory_;
-
     /// The scheduler's, with the way back.
     struct Task : ovt_sched_task {
         Run* run;
@@ -104,8 +108,10 @@ private:
 
     mutable std::mutex mutex_;
     std::condition_variable ended_;
+    std::shared_ptr<void> memory_;
     std::int32_t status_ = -EINPROGRESS;
     std::uint64_t ended_ns_ = 0;
+    std::string error_;
     std::function<void()> callback_;
 };
 

@@ -119,11 +119,22 @@ void Scheduler::handle_first_end() {
 
 // What is asked for
 
+void Scheduler::check(const RunOptions& options) const {
+    if (options.priority > options_.max_priority)
+        throw Error(EPERM, fmt::format("task: priority {}, but the engine was made for at most {}",
+                                       options.priority, options_.max_priority));
+    if (options.core > cores_)
+        throw Error(EINVAL, fmt::format("task: there is no core {}, the device has {}",
+                                        options.core, cores_));
+}
+
 void Scheduler::arrive(std::shared_ptr<Run> arriving) {
     Run& run = *arriving;
-    const bool no_right = run.options_.priority > options_.max_priority;
-    if (no_right || run.options_.core > cores_) {
-        run.finish(no_right ? -EPERM : -EINVAL, now_ns());
+    try {
+        check(run.options_);
+    } catch (const Error& refused) {
+        run.set_error(refused.what());
+        run.finish(-refused.code(), now_ns());
         ended_.push_back(std::move(arriving));
         return;
     }

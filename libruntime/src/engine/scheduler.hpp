@@ -60,6 +60,9 @@ public:
 
     /// Device time.
     std::uint64_t now_ns() const;
+    /// Throws Error: EINVAL if the device has not the core, EPERM if the queue has not the
+    /// priority.  From any thread.
+    void check(const RunOptions& options) const;
 
     /// Collects jobs that have ended, waiting for the first until deadline_ns (absolute
     /// CLOCK_MONOTONIC).  Throws Error if the device fails: then fail() is all that is left.
@@ -69,7 +72,7 @@ public:
     /// Of the segments that have ended, the one whose task was dispatched first; or null.
     const Run* first_end() const;
     void handle_first_end();
-    /// Ends at once, with the errno, if the device has not the core or the queue not the priority.
+    /// Ends at once, with the errno, if check() refuses it.
     void arrive(std::shared_ptr<Run> run);
     /// Does nothing to a run that has ended.
     void cancel(Run& run);

@@ -3,32 +3,63 @@
 
 #include <cerrno>
 #include <new>
+#include <pthread.h>
+#include <sched.h>
+#include <string>
 #include <utility>
-
-#include "monotonic_clock.hpp"
 
 namespace overtake::engine {
 
 namespace {
 
-std::int32_t status_of(const Step& step) {
+std::int32_t compute_step(Run& run, std::size_t step) {
     try {
-        return step.compute();
+        return run.steps()[step].compute();
     } catch (const Error& error) {
+        run.set_error(error.what());
         return -error.code();
     } catch (const std::bad_alloc&) {
+        run.set_error("there is not enough memory");
         return -ENOMEM;
+    } catch (const std::exception& exception) { // of a program's own operator
+        run.set_error(exception.what());
+        return -EIO;
     }
+}
+
+cpu_set_t set_of(const std::vector<unsigned>& cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const unsigned cpu : cpus) {
+        if (cpu >= CPU_SETSIZE)
+            throw Error(EINVAL, "engine: there is no CPU " + std::to_string(cpu));
+        CPU_SET(cpu, &set);
+    }
+    return set;
 }
 
 } // namespace
 
-Workers::Workers(std::uint32_t count, Done done) : done_(std::move(done)) {
-    for (std::uint32_t i = 0; i < count; i++)
+Workers::Workers(std::uint32_t count, const std::vector<unsigned>& cpus, Clock clock, Done done)
+    : clock_(std::move(clock)), done_(std::move(done)) {
+    const cpu_set_t set = set_of(cpus);
+    int refused = 0;
+    for (std::uint32_t i = 0; i < count && refused == 0; i++) {
         threads_.emplace_back([this] { work(); });
+        if (!cpus.empty())
+            refused = pthread_setaffinity_np(threads_.back().native_handle(), sizeof(set), &set);
+    }
+    if (refused == 0)
+        return;
+    stop();
+    throw Error(refused, "engine: no worker may run on the CPUs that it is told to use");
 }
 
 Workers::~Workers() {
+    stop();
+}
+
+void Workers::stop() {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -41,7 +72,8 @@ Workers::~Workers() {
 void Workers::compute(std::shared_ptr<Run> run, std::size_t step) {
     {
         const std::lock_guard lock(mutex_);
-        waiting_.push_back({std::move(run), step});
+        std::shared_ptr<void> memory = run->memory();
+        waiting_.push_back({std::move(run), step, std::move(memory)});
     }
     changed_.notify_one();
 }
@@ -55,9 +87,11 @@ void Workers::work() {
         Segment segment = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
-        const std::uint64_t begin_ns = monotonic_ns();
-        const std::int32_t status = status_of(segment.run->steps()[segment.step]);
-        done_(std::move(segment.run), status, monotonic_ns() - begin_ns);
+        const std::uint64_t begin_ns = clock_();
+        const std::int32_t status = compute_step(*segment.run, segment.step);
+        const std::uint64_t end_ns = clock_();
+        segment.memory.reset();
+        done_(std::move(segment.run), status, end_ns - begin_ns);
         lock.lock();
     }
 }

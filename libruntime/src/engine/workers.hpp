@@ -22,8 +22,11 @@ public:
     /// Called by a worker when a segment is over, with what it took.
     using Done =
         std::function<void(std::shared_ptr<Run>, std::int32_t status, std::uint64_t executed_ns)>;
+    /// Nanoseconds.
+    using Clock = std::function<std::uint64_t()>;
 
-    Workers(std::uint32_t count, Done done);
+    /// On `cpus`, unless that is empty.  Throws Error EINVAL if the host has not one of them.
+    Workers(std::uint32_t count, const std::vector<unsigned>& cpus, Clock clock, Done done);
     /// Computes what it was given before.
     ~Workers();
     Workers(const Workers&) = delete;
@@ -35,10 +38,13 @@ private:
     struct Segment {
         std::shared_ptr<Run> run;
         std::size_t step;
+        std::shared_ptr<void> memory; ///< that it works on, even if the run ends meanwhile
     };
 
     void work();
+    void stop();
 
+    const Clock clock_;
     const Done done_;
     std::mutex mutex_;
     std::condition_variable changed_;

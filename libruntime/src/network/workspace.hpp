@@ -18,9 +18,10 @@ namespace overtake {
 
 /// Where a tensor is while its model runs: one of the two, and neither of a constant.
 struct TensorPlace {
-    std::span<std::byte> device; ///< as Tensor describes it
-    std::uint64_t address = 0;   ///< of `device`
-    std::span<float> host;       ///< dense row-major
+    std::span<std::byte> device;      ///< as Tensor describes it
+    std::uint64_t address = 0;        ///< of `device`
+    std::uint64_t chroma_address = 0; ///< of nv12 whose planes lie apart; 0 = behind luma
+    std::span<float> host;            ///< dense row-major
 };
 
 /// By [segment][operator].

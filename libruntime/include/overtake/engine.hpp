@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+//
+// Engine: runs requests of any number of models on one device, by priority, with threads of its
+// own.
+//
+//     auto device = overtake::open_device("auto");
+//     overtake::Engine engine(device);
+//     auto network = engine.load(overtake::Model::load("detector.ovm"));
+//     auto request = engine.create_request();
+//     request->add(network, inputs, outputs);       // TensorMemory of each
+//     request->submit({.priority = 200});
+//     request->wait();
+//
+// A request is a task of the scheduling contract (docs/scenarios.md): a chain of segments, some on
+// the device, some on the engine's CPU workers.  Where a Session leaves CPU segments to the thread
+// that waits, an engine goes on by itself, orders what waits by priority and custom_id, and fills
+// the gaps that a chain leaves on its core.  One engine is one library queue of its process.
+//
+// Thread safety: every function, from any thread, callbacks included, but for destructors.
+// Errors: overtake::Error.  What becomes of a request is its status(), not an exception.
+// Later versions: a field `reserved` is room for fields to come, and stays zero.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "overtake/device.hpp"
+#include "overtake/export.hpp"
+#include "overtake/model.hpp"
+#include "overtake/session.hpp"
+
+namespace overtake {
+
+/// What an engine is told once; the defaults are the documented ones (docs/scenarios.md).
+struct EngineOptions {
+    std::string policy = "priority"; ///< of the task scheduler: what `overtake sim` knows by name
+    std::uint32_t slots = 1;         ///< tasks that may interleave on a core, below priority 255
+    std::uint32_t task_limit = 8;    ///< tasks begun and not ended, below priority 255
+    std::uint32_t workers = 4;       ///< threads that compute CPU segments
+    std::uint32_t threshold_percent = 10; ///< by which a task may be longer than the gap it fills
+    std::uint64_t insert_max_time_ns = 1'000'000'000; ///< tasks as short as this fill any gap
+    std::uint64_t wait_dispatch_time_ns = 20'000'000; ///< gaps longer than this take any task
+    unsigned max_priority = 254;                      ///< 255 needs CAP_SYS_NICE on a kernel device
+    unsigned core_limit = 0;           ///< asked for while the engine lives; needs max_priority 255
+    std::vector<unsigned> worker_cpus; ///< host CPUs that workers stay on; empty = any
+    std::array<std::uint64_t, 8> reserved{}; ///< room for later fields; leave it zero
+};
+
+/// How the elements of a TensorMemory lie.
+enum class TensorForm : std::uint8_t {
+    device, ///< as Tensor describes device memory; used in place, needs an address
+    packed, ///< the same without any padding: pixels of `channels` bytes, or nv12 of `width` bytes
+    dense   ///< a row-major array of the tensor's `shape`, of the type `element`
+};
+
+/// The elements of a dense array.
+enum class Element : std::uint8_t { float32, int8, uint8, int32, int64 };
+
+/// Where one tensor of a request is.  The memory belongs to the caller and is used from submit()
+/// to the request's end.
+struct TensorMemory {
+    TensorForm form = TensorForm::dense;
+    Element element = Element::float32; ///< of a dense one
+    std::byte* data = nullptr;          ///< a multiple of the element's size
+    std::uint64_t address = 0;          ///< of `data` on the device, if it is in a Buffer
+    /// Of nv12 in the form `device` whose planes lie apart: chroma; null = right behind luma.
+    std::byte* chroma = nullptr;
+    std::uint64_t chroma_address = 0;        ///< of `chroma`
+    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
+};
+
+/// A model that is ready to run on an engine's device.  What its segments took is remembered here,
+/// for the scheduler.  Keeps the model and its memory on the device.
+class OVERTAKE_API LoadedModel {
+public:
+    struct OVERTAKE_HIDDEN State;
+    OVERTAKE_HIDDEN explicit LoadedModel(std::unique_ptr<State> state) noexcept;
+    ~LoadedModel();
+    LoadedModel(const LoadedModel&) = delete;
+    LoadedModel& operator=(const LoadedModel&) = delete;
+
+    const Model& model() const noexcept;
+    /// What a segment is taken to last, nanoseconds, from 0 on; see Engine.  EINVAL if there is
+    /// none.
+    std::uint64_t estimate_ns(std::size_t segment) const;
+
+private:
+    friend class Request;
+    std::unique_ptr<State> state_;
+};
+
+/// What became of one segment of a request.
+struct SegmentRecord {
+    std::uint64_t
+        start_ns;         ///< device time: submitted to the device, or begun on a worker; 0 = never
+    std::uint64_t end_ns; ///< device time
+    bool on_bpu;          ///< then `job` is what the device reports
+    Completion job;       ///< zero on the CPU
+};
+
+/// A task: inferences and computations, one after the other, that wait and compete as one.
+class OVERTAKE_API Request : public std::enable_shared_from_this<Request> {
+public:
+    struct OVERTAKE_HIDDEN State;
+    OVERTAKE_HIDDEN explicit Request(std::unique_ptr<State> state) noexcept;
+    /// Cancels it if nobody has; what it uses is kept until its end.
+    ~Request();
+    Request(const Request&) = delete;
+    Request& operator=(const Request&) = delete;
+
+    /// Appends an inference.  As many inputs and outputs as the model has.  EINVAL, naming the
+    /// tensor, for memory that does not fit it; ENOSPC or ENOMEM; EBUSY once submitted.
+    void add(const std::shared_ptr<LoadedModel>& model, std::span<const TensorMemory> inputs,
+             std::span<const TensorMemory> outputs);
+    /// Appends a computation on a worker: 0, or a negative errno; it may throw Error.
+    /// `expected_ns` is what the scheduler takes it to last.
+    void add(std::function<std::int32_t()> compute, std::uint64_t expected_ns = 0);
+    /// Keeps `memory` until the end.
+    void keep(std::shared_ptr<void> memory);
+
+    /// Begins.  EBUSY if it has been submitted; EINVAL if it is empty or the options are
+    /// impossible; EPERM for a priority above the engine's.  TaskOptions::deadline_ns is for
+    /// policies.
+    void submit(const TaskOptions& options = {});
+    /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.
+    bool wait(std::int64_t deadline_ns = deadline_never);
+    /// What has not started never runs.  Returns at once; the request ends some time later.
+    void cancel();
+    /// Calls back once from a thread of the engine, after the end.  A later callback replaces one
+    /// that has not been called.  Before submit() it is kept for the end.
+    void on_end(std::function<void()> callback);
+
+    /// 0, or a negative errno; -EINPROGRESS before its end, -EINVAL before submit().
+    std::int32_t status() const;
+    /// Why it failed, for people; empty if it did not.
+    std::string error() const;
+    /// Of each segment, in order; empty before its end.
+    std::vector<SegmentRecord> segments() const;
+    /// Device time when it left the queue, and when it ended; 0 = has not.
+    std::uint64_t dispatched_ns() const;
+    std::uint64_t ended_ns() const;
+    /// That took its BPU segments; 0 = none did.
+    unsigned core() const;
+
+private:
+    std::unique_ptr<State> state_;
+};
+
+/// A library queue of this process on a device.
+///
+/// The estimate of a segment is the compiler's until it has run once; then what was measured,
+/// execution only, smoothed with weight 0.1.  A request keeps the estimates of its submission.
+class OVERTAKE_API Engine {
+public:
+    /// EINVAL for options that are impossible; EPERM, naming the remedy, for a priority or a core
+    /// limit that this process may not ask for.
+    explicit Engine(std::shared_ptr<Device> device, const EngineOptions& options = {});
+    /// Cancels what it has, and waits for the ends and for the last callback.  Not from a callback.
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// Uploads the model unless that has been done.  ENOSPC or ENOMEM.
+    std::shared_ptr<LoadedModel> load(std::shared_ptr<const Model> model);
+    /// An empty one, of this engine.
+    std::shared_ptr<Request> create_request();
+
+    struct OVERTAKE_HIDDEN State;
+    OVERTAKE_HIDDEN explicit Engine(std::shared_ptr<State> state) noexcept;
+
+private:
+    std::shared_ptr<State> state_;
+};
+
+} // namespace overtake

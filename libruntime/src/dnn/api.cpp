@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: MIT
+//
+// The functions of dnn/hb_dnn.h and its companions.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <time.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dnn/convert.hpp"
+#include "dnn/hb_dnn.h"
+#include "dnn/hb_dnn_ext.h"
+#include "dnn/log.hpp"
+#include "dnn/process.hpp"
+#include "dnn/status.hpp"
+#include "dnn/task.hpp"
+
+#define OVERTAKE_DNN_API extern "C" __attribute__((visibility("default")))
+
+using namespace overtake;
+using namespace overtake::dnn;
+
+namespace {
+
+constexpr std::size_t pack_limit = 1024;
+
+std::int32_t fail(const char* function, std::int32_t status, const char* text) noexcept {
+    try {
+        // To wait in turns is no mistake.
+        log(status == HB_DNN_TIMEOUT ? LogLevel::info : LogLevel::error,
+            fmt::format("{}: {} ({})", function, text, status));
+    } catch (const std::bad_alloc&) {
+        return status;
+    }
+    return status;
+}
+
+/// No exception leaves the library.
+template <class Body>
+std::int32_t call(const char* function, Body body) noexcept {
+    try {
+        body(Process::current());
+        return HB_DNN_SUCCESS;
+    } catch (const Failure& failure) {
+        return fail(function, failure.status(), failure.what());
+    } catch (const Error& error) {
+        return fail(function, status_of(error), error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(function, HB_DNN_OUT_OF_MEMORY, "not enough memory");
+    } catch (const std::exception& exception) {
+        return fail(function, HB_DNN_RUN_TASK_FAILED, exception.what());
+    }
+}
+
+template <class Pointer>
+void require(Pointer* pointer, const char* name) {
+    if (!pointer)
+        refuse(fmt::format("{} is NULL", name));
+}
+
+// Handles
+
+std::shared_ptr<Pack> pack_of(Process& process, hbPackedDNNHandle_t handle) {
+    std::shared_ptr<Pack> pack = process.packs.find(handle);
+    if (!pack)
+        throw Failure(HB_DNN_INVALID_PACKED_DNN_HANDLE,
+                      "packedDNNHandle is none, or has been released");
+    return pack;
+}
+
+std::shared_ptr<Network> network_of(Process& process, hbDNNHandle_t handle) {
+    std::shared_ptr<Network> network = process.networks.find(handle);
+    if (!network)
+        throw Failure(HB_DNN_INVALID_DNN_HANDLE, "dnnHandle is none, or has been released");
+    return network;
+}
+
+std::shared_ptr<DnnTask> task_of(Process& process, hbDNNTaskHandle_t handle) {
+    std::shared_ptr<DnnTask> task = process.tasks.find(handle);
+    if (!task)
+        throw Failure(HB_DNN_INVALID_TASK_HANDLE, "taskHandle is none, or has been released");
+    return task;
+}
+
+Port& port_at(std::vector<Port>& ports, std::int32_t index, const char* kind) {
+    if (index < 0 || static_cast<std::size_t>(index) >= ports.size())
+        refuse(fmt::format("there is no {} {}, the model has {}", kind, index, ports.size()));
+    return ports[static_cast<std::size_t>(index)];
+}
+
+// Loading
+
+using Models = std::vector<std::shared_ptr<const Model>>;
+
+template <class Load>
+Models load_models(Load load) {
+    try {
+        return load();
+    } catch (const Error& error) {
+        switch (error.code()) {
+        case EINVAL:
+            throw Failure(
+                HB_DNN_INVALID_MODEL,
+                fmt::format("{}; only models of `overtake compile` run here", error.what()));
+        case ENOMEM:
+            throw Failure(HB_DNN_OUT_OF_MEMORY, error.what());
+        default:
+            throw Failure(HB_DNN_CAN_NOT_OPEN_FILE, error.what());
+        }
+    }
+}
+
+void add_network(Process& process, Pack& pack, const std::shared_ptr<const Model>& model) {
+    if (pack.find(std::string(model->name())))
+        refuse(fmt::format("two models are called {}", model->name()));
+    try {
+        pack.networks.push_back(std::make_shared<Network>(process.engine()->load(model)));
+    } catch (const Error& error) {
+        const bool no_room = error.code() == ENOMEM || error.code() == ENOSPC;
+        throw Failure(no_room ? HB_DNN_OUT_OF_MEMORY : HB_DNN_INVALID_MODEL, error.what());
+    }
+}
+
+hbPackedDNNHandle_t register_pack(Process& process, const std::vector<Models>& files) {
+    if (process.packs.size() >= pack_limit)
+        throw Failure(HB_DNN_MODEL_NUMBER_EXCEED_LIMIT,
+                      fmt::format("{} packs are loaded already", pack_limit));
+    auto pack = std::make_shared<Pack>();
+    for (const Models& models : files)
+        for (const std::shared_ptr<const Model>& model : models)
+            add_network(process, *pack, model);
+    for (const std::shared_ptr<Network>& network : pack->networks) {
+        pack->names.push_back(network->name.c_str());
+        network->handle = process.networks.add(network);
+    }
+    return process.packs.add(std::move(pack));
+}
+
+// Tasks
+
+/// A new task with a place among those of the process, or the open one that is asked for.
+class TaskSlot {
+public:
+    TaskSlot(Process& process, hbDNNTaskHandle_t handle, std::size_t models) : process_(process) {
+        if (handle) {
+            task_ = task_of(process, handle);
+        } else {
+            if (process.tasks.size() >= task_limit)
+                throw Failure(HB_DNN_TASK_NUM_EXCEED_LIMIT,
+                              fmt::format("{} tasks have not been released", task_limit));
+            task_ = std::make_shared<DnnTask>(process.engine());
+            is_new_ = true;
+        }
+        task_->check_open(models);
+    }
+
+    DnnTask& task() { return *task_; }
+
+    /// The caller's handle, once all that may fail has been done.
+    void commit(hbDNNTaskHandle_t* handle) {
+        if (is_new_)
+            *handle = process_.tasks.add(task_);
+    }
+
+private:
+    Process& process_;
+    std::shared_ptr<DnnTask> task_;
+    bool is_new_ = false;
+};
+
+std::vector<BoundTensor> bind_all(std::vector<Port>& ports, const hbDNNTensor* tensors,
+                                  const Memory& memory) {
+    std::vector<BoundTensor> bound;
+    for (Port& port : ports)
+        bound.push_back(bind(port, *tensors++, memory));
+    return bound;
+}
+
+void infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output,
+           const hbDNNTensor* input, hbDNNHandle_t dnnHandle, hbDNNInferCtrlParam* control) {
+    require(taskHandle, "taskHandle");
+    require(output, "output");
+    require(*output, "*output");
+    require(input, "input");
+    require(control, "inferCtrlParam");
+    const std::shared_ptr<Network> network = network_of(process, dnnHandle);
+    const TaskOptions options = task_options(*control, process.cores());
+    process.check_priority(options.priority);
+    if (std::ranges::any_of(network->inputs, &Port::from_resizer))
+        refuse("the model has inputs from the resizer: use hbDNNRoiInfer()");
+    const std::vector<BoundTensor> inputs = bind_all(network->inputs, input, process.memory);
+    const std::vector<BoundTensor> outputs = bind_all(network->outputs, *output, process.memory);
+    TaskSlot slot(process, *taskHandle, 1);
+    slot.task().add(network, inputs, outputs);
+    if (control->more == 0)
+        slot.task().submit(options);
+    slot.commit(taskHandle);
+}
+
+std::int64_t deadline_in(std::int32_t milliseconds) {
+    if (milliseconds <= 0)
+        return deadline_never;
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (std::int64_t{now.tv_sec} * 1000 + milliseconds) * 1'000'000 + now.tv_nsec;
+}
+
+void wait(Process& process, hbDNNTaskHandle_t handle, std::int32_t timeout) {
+    const std::shared_ptr<DnnTask> task = task_of(process, handle);
+    if (task->is_open())
+        throw Failure(HB_DNN_API_USE_ERROR,
+                      "the task is open for more models: submit it with `more` 0 first");
+    if (!task->request()->wait(deadline_in(timeout)))
+        throw Failure(HB_DNN_TIMEOUT, fmt::format("the task still runs after {} ms", timeout));
+    const std::int32_t status = task->request()->status();
+    if (status != 0)
+        throw Failure(status_of_end(status), why_it_failed(*task->request()));
+}
+
+void set_callback(Process& process, hbDNNTaskHandle_t handle, hbDNNTaskDoneCb callback,
+                  void* userdata) {
+    const std::shared_ptr<DnnTask> task = task_of(process, handle);
+    require(callback, "callback");
+    task->set_callback([handle, callback, userdata](std::int32_t status) {
+        callback(handle, status_of_end(status), userdata);
+    });
+}
+
+/// Ends on its own, and goes then.
+void release(Process& process, hbDNNTaskHandle_t handle) {
+    const std::shared_ptr<DnnTask> task = process.tasks.take(handle);
+    if (!task)
+        throw Failure(HB_DNN_INVALID_TASK_HANDLE, "taskHandle is none, or has been released");
+    task->leave();
+}
+
+// Memory
+
+std::uint64_t size_of(const hbSysMem& mem) {
+    return mem.memSize;
+}
+
+MemoryRange range_of(Process& process, const hbSysMem* mem, std::uint64_t bytes) {
+    if (!mem || !mem->virAddr)
+        throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
+    MemoryRange range = process.memory.find(mem->virAddr, bytes);
+    if (!range.buffer)
+        throw Failure(HB_SYS_INVALID_ARGUMENT,
+                      "mem is not memory of hbSysAllocMem(), has been freed, or is too short");
+    return range;
+}
+
+void allocate(Process& process, hbSysMem* mem, std::uint32_t size) {
+    if (!mem || size == 0)
+        throw Failure(HB_SYS_INVALID_ARGUMENT, mem ? "size is 0" : "mem is NULL");
+    try {
+        const MemoryRange range = process.memory.allocate(size);
+        *mem = {range.address, range.data, size};
+    } catch (const Error& error) {
+        throw Failure(HB_SYS_OUT_OF_MEMORY, error.what());
+    } catch (const std::bad_alloc&) {
+        throw Failure(HB_SYS_OUT_OF_MEMORY, "not enough memory");
+    }
+}
+
+} // namespace
+
+// hb_dnn_status.h
+
+OVERTAKE_DNN_API const char* hbDNNGetErrorDesc(int32_t errorCode) {
+    return describe_status(errorCode);
+}
+
+// hb_sys.h
+
+OVERTAKE_DNN_API int32_t hbSysAllocMem(hbSysMem* mem, uint32_t size) {
+    return call("hbSysAllocMem", [&](Process& process) { allocate(process, mem, size); });
+}
+
+OVERTAKE_DNN_API int32_t hbSysAllocCachedMem(hbSysMem* mem, uint32_t size) {
+    return call("hbSysAllocCachedMem", [&](Process& process) { allocate(process, mem, size); });
+}
+
+OVERTAKE_DNN_API int32_t hbSysFlushMem(hbSysMem* mem, int32_t flag) {
+    return call("hbSysFlushMem", [&](Process& process) {
+        range_of(process, mem, 0);
+        if (flag != HB_SYS_MEM_CACHE_INVALIDATE && flag != HB_SYS_MEM_CACHE_CLEAN)
+            throw Failure(HB_SYS_INVALID_ARGUMENT, fmt::format("flag {}: it is 1 or 2", flag));
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbSysWriteMem(hbSysMem* dest, char* src, uint32_t size) {
+    return call("hbSysWriteMem", [&](Process& process) {
+        const MemoryRange range = range_of(process, dest, size);
+        if (!src)
+            throw Failure(HB_SYS_INVALID_ARGUMENT, "src is NULL");
+        std::memcpy(range.data, src, size);
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbSysReadMem(char* dest, hbSysMem* src, uint32_t size) {
+    return call("hbSysReadMem", [&](Process& process) {
+        const MemoryRange range = range_of(process, src, size);
+        if (!dest)
+            throw Failure(HB_SYS_INVALID_ARGUMENT, "dest is NULL");
+        std::memcpy(dest, range.data, size);
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbSysFreeMem(hbSysMem* mem) {
+    return call("hbSysFreeMem", [&](Process& process) {
+        if (!mem || !mem->virAddr)
+            throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
+        if (!process.memory.free(mem->virAddr))
+            throw Failure(HB_SYS_INVALID_ARGUMENT,
+                          "mem is not the first byte of an allocation, or has been freed");
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbSysRegisterMem(hbSysMem* mem) {
+    return call("hbSysRegisterMem", [&](Process& process) {
+        if (!mem)
+            throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
+        const MemoryRange range = process.memory.find_address(mem->phyAddr, size_of(*mem));
+        if (!range.buffer)
+            throw Failure(HB_SYS_REGISTER_MEM_FAILED,
+                          "only memory of hbSysAllocMem() can be registered");
+        process.memory.note_registered(mem->phyAddr);
+        mem->virAddr = range.data;
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbSysUnregisterMem(hbSysMem* mem) {
+    return call("hbSysUnregisterMem", [&](Process& process) {
+        if (!mem)
+            throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
+        if (!process.memory.forget_registered(mem->phyAddr))
+            throw Failure(HB_SYS_REGISTER_MEM_FAILED, "it has not been registered");
+    });
+}
+
+// hb_dnn.h
+
+OVERTAKE_DNN_API const char* hbDNNGetVersion(void) {
+    return "1.23.0 (Overtake " OVERTAKE_VERSION ")";
+}
+
+OVERTAKE_DNN_API int32_t hbDNNInitializeFromFiles(hbPackedDNNHandle_t* packedDNNHandle,
+                                                  const char** modelFileNames,
+                                                  int32_t modelFileCount) {
+    return call("hbDNNInitializeFromFiles", [&](Process& process) {
+        require(packedDNNHandle, "packedDNNHandle");
+        require(modelFileNames, "modelFileNames");
+        if (modelFileCount < 1)
+            refuse("modelFileCount is below 1");
+        std::vector<Models> files;
+        for (std::int32_t i = 0; i < modelFileCount; i++) {
+            require(modelFileNames[i], "a file name");
+            files.push_back(load_models([&] { return Model::load_all(modelFileNames[i]); }));
+        }
+        *packedDNNHandle = register_pack(process, files);
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNInitializeFromDDR(hbPackedDNNHandle_t* packedDNNHandle,
+                                                const void** modelData, int32_t* modelDataLengths,
+                                                int32_t modelDataCount) {
+    return call("hbDNNInitializeFromDDR", [&](Process& process) {
+        require(packedDNNHandle, "packedDNNHandle");
+        require(modelData, "modelData");
+        require(modelDataLengths, "modelDataLengths");
+        if (modelDataCount < 1)
+            refuse("modelDataCount is below 1");
+        std::vector<Models> files;
+        for (std::int32_t i = 0; i < modelDataCount; i++) {
+            require(modelData[i], "a model's data");
+            if (modelDataLengths[i] < 1)
+                refuse("a model's length is below 1");
+            const std::span bytes(static_cast<const std::byte*>(modelData[i]),
+                                  static_cast<std::size_t>(modelDataLengths[i]));
+            files.push_back(load_models([&] { return Model::all_from_bytes(bytes); }));
+        }
+        *packedDNNHandle = register_pack(process, files);
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNRelease(hbPackedDNNHandle_t packedDNNHandle) {
+    return call("hbDNNRelease", [&](Process& process) {
+        const std::shared_ptr<Pack> pack = pack_of(process, packedDNNHandle);
+        if (pack->is_running())
+            throw Failure(HB_DNN_MODEL_IS_RUNNING, "tasks of its models have not been released");
+        for (const std::shared_ptr<Network>& network : pack->networks)
+            process.networks.take(network->handle);
+        process.packs.take(packedDNNHandle);
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNGetModelNameList(const char*** modelNameList, int32_t* modelNameCount,
+                                               hbPackedDNNHandle_t packedDNNHandle) {
+    return call("hbDNNGetModelNameList", [&](Process& process) {
+        require(modelNameList, "modelNameList");
+        require(modelNameCount, "modelNameCount");
+        const std::shared_ptr<Pack> pack = pack_of(process, packedDNNHandle);
+        *modelNameList = pack->names.data();
+        *modelNameCount = static_cast<std::int32_t>(pack->names.size());
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNGetModelHandle(hbDNNHandle_t* dnnHandle,
+                                             hbPackedDNNHandle_t packedDNNHandle,
+                                             const char* modelName) {
+    return call("hbDNNGetModelHandle", [&](Process& process) {
+        require(dnnHandle, "dnnHandle");
+        const std::shared_ptr<Pack> pack = pack_of(process, packedDNNHandle);
+        require(modelName, "modelName");
+        const std::shared_ptr<Network> network = pack->find(modelName);
+        if (!network)
+            refuse(fmt::format("there is no model '{}'; there are: {}", modelName,
+                               fmt::join(pack->names, ", ")));
+        *dnnHandle = network->handle;
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNGetInputCount(int32_t* inputCount, hbDNNHandle_t dnnHandle) {
+    return call("hbDNNGetInputCount", [&](Process& process) {
+        require(inputCount, "inputCount");
+        *inputCount = static_cast<std::int32_t>(network_of(process, dnnHandle)->inputs.size());
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNGetInputName(const char** name, hbDNNHandle_t dnnHandle,
+                                           int32_t inputIndex) {
+    return call("hbDNNGetInputName", [&](Process& process) {
+        require(name, "name");
+        *name = port_at(network_of(process, dnnHandle)->inputs, inputIndex, "input").name.c_str();
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNGetInputTensorProperties(hbDNNTensorProperties* properties,
+                                                       hbDNNHandle_t dnnHandle,
+                                                       int32_t inputIndex) {
+    return call("hbDNNGetInputTensorProperties", [&](Process& process) {
+        require(properties, "properties");
+        *properties =
+            properties_of(port_at(network_of(process, dnnHandle)->inputs, inputIndex, "input"));
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNGetOutputCount(int32_t* outputCount, hbDNNHandle_t dnnHandle) {
+    return call("hbDNNGetOutputCount", [&](Process& process) {
+        require(outputCount, "outputCount");
+        *outputCount = static_cast<std::int32_t>(network_of(process, dnnHandle)->outputs.size());
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNGetOutputName(const char** name, hbDNNHandle_t dnnHandle,
+                                            int32_t outputIndex) {
+    return call("hbDNNGetOutputName", [&](Process& process) {
+        require(name, "name");
+        *name =
+            port_at(network_of(process, dnnHandle)->outputs, outputIndex, "output").name.c_str();
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNGetOutputTensorProperties(hbDNNTensorProperties* properties,
+                                                        hbDNNHandle_t dnnHandle,
+                                                        int32_t outputIndex) {
+    return call("hbDNNGetOutputTensorProperties", [&](Process& process) {
+        require(properties, "properties");
+        *properties =
+            properties_of(port_at(network_of(process, dnnHandle)->outputs, outputIndex, "output"));
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output,
+                                    const hbDNNTensor* input, hbDNNHandle_t dnnHandle,
+                                    hbDNNInferCtrlParam* inferCtrlParam) {
+    return call("hbDNNInfer", [&](Process& process) {
+        infer(process, taskHandle, output, input, dnnHandle, inferCtrlParam);
+    });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNRoiInfer(hbDNNTaskHandle_t*, hbDNNTensor**, const hbDNNTensor*,
+                                       hbDNNRoi*, int32_t, hbDNNHandle_t, hbDNNInferCtrlParam*) {
+    return fail("hbDNNRoiInfer", HB_DNN_API_USE_ERROR, "not available in this version");
+}
+
+OVERTAKE_DNN_API int32_t hbDNNResize(hbDNNTaskHandle_t*, hbDNNTensor*, const hbDNNTensor*,
+                                     const hbDNNRoi*, hbDNNResizeCtrlParam*) {
+    return fail("hbDNNResize", HB_DNN_API_USE_ERROR, "not available in this version");
+}
+
+OVERTAKE_DNN_API int32_t hbDNNSetTaskDoneCb(hbDNNTaskHandle_t taskHandle, hbDNNTaskDoneCb callback,
+                                            void* userdata) {
+    return call("hbDNNSetTaskDoneCb",
+                [&](Process& process) { set_callback(process, taskHandle, callback, userdata); });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNWaitTaskDone(hbDNNTaskHandle_t taskHandle, int32_t timeout) {
+    return call("hbDNNWaitTaskDone", [&](Process& process) { wait(process, taskHandle, timeout); });
+}
+
+OVERTAKE_DNN_API int32_t hbDNNReleaseTask(hbDNNTaskHandle_t taskHandle) {
+    return call("hbDNNReleaseTask", [&](Process& process) { release(process, taskHandle); });
+}
+
+// hb_dnn_ext.h
+
+OVERTAKE_DNN_API int32_t hbDNNGetInputSource(int32_t* inputSource, hbDNNHandle_t dnnHandle,
+                                             int32_t inputIndex) {
+    return call("hbDNNGetInputSource", [&](Process& process) {
+        require(inputSource, "inputSource");
+        const Port& port = port_at(network_of(process, dnnHandle)->inputs, inputIndex, "input");
+        if (port.from_resizer)
+            *inputSource = HB_DNN_INPUT_FROM_RESIZER;
+        else if (port.tensor->data_type == DataType::nv12)
+            *inputSource = HB_DNN_INPUT_FROM_PYRAMID;
+        else
+            *inputSource = HB_DNN_INPUT_FROM_DDR;
+    });
+}

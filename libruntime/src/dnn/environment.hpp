@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// The environment variables of the C interface (docs/board.md has them in a table).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dnn/log.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake::dnn {
+
+struct Environment {
+    EngineOptions engine; ///< priority 255 and BPLAT_CORELIMIT are asked for
+    std::string device = "auto";
+    EmbeddedOptions embedded;
+    LogLevel log_level = LogLevel::warning;
+    std::string plugin_path;        ///< empty = none
+    std::string profiler_path;      ///< a directory; empty = none
+    std::uint64_t memory_bytes = 0; ///< that hbSysAllocMem() may give; 0 = as many as there are
+
+    std::vector<std::string> complaints; ///< a line for each value that was not used
+};
+
+/// `get` is getenv(), or a test's.
+Environment read_environment(const std::function<const char*(const char*)>& get);
+
+} // namespace overtake::dnn

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// Handles of the C interface: numbers that are given once and never again, so that a stale one, or
+// one of another kind, is known.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace overtake::dnn {
+
+/// What a handle stands for; part of its number.
+enum class HandleKind : std::uintptr_t { pack = 1, model = 2, task = 3 };
+
+/// Thread safe.
+template <class Object>
+class HandleTable {
+public:
+    explicit HandleTable(HandleKind kind) : kind_(kind) {}
+
+    void* add(std::shared_ptr<Object> object) {
+        const std::lock_guard lock(mutex_);
+        // Never null, and no address of anything.
+        const std::uintptr_t number = ++last_ * 16 + static_cast<std::uintptr_t>(kind_);
+        objects_.emplace(number, std::move(object));
+        return std::bit_cast<void*>(number);
+    }
+
+    /// Null if it is none of ours.
+    std::shared_ptr<Object> find(const void* handle) const {
+        const std::lock_guard lock(mutex_);
+        const auto found = objects_.find(std::bit_cast<std::uintptr_t>(handle));
+        return found == objects_.end() ? nullptr : found->second;
+    }
+
+    /// The handle is nobody's from now on.  Null if it was none of ours.
+    std::shared_ptr<Object> take(const void* handle) {
+        const std::lock_guard lock(mutex_);
+        const auto found = objects_.find(std::bit_cast<std::uintptr_t>(handle));
+        if (found == objects_.end())
+            return nullptr;
+        std::shared_ptr<Object> object = std::move(found->second);
+        objects_.erase(found);
+        return object;
+    }
+
+    std::size_t size() const {
+        const std::lock_guard lock(mutex_);
+        return objects_.size();
+    }
+
+private:
+    const HandleKind kind_;
+    mutable std::mutex mutex_;
+    std::uintptr_t last_ = 0;
+    std::unordered_map<std::uintptr_t, std::shared_ptr<Object>> objects_;
+};
+
+} // namespace overtake::dnn

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "dnn/process.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <pthread.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dnn/log.hpp"
+#include "dnn/status.hpp"
+
+namespace overtake::dnn {
+
+namespace {
+
+thread_local Process* used_in_this_thread = nullptr;
+
+/// The process of this program.  Never destroyed: its threads and handles may be used until the
+/// very end.
+struct Only {
+    std::mutex mutex;
+    Process* process = nullptr;
+    pid_t pid = 0;
+    bool was_forked = false; ///< this is a child of one that had a process
+};
+
+Only& only() {
+    static auto* only = new Only;
+    return *only;
+}
+
+void note_fork() {
+    // The mutex is this thread's: it was locked in front of fork().
+    only().was_forked = only().process != nullptr;
+    only().mutex.unlock();
+}
+
+void stop_at_exit() {
+    Process* process;
+    {
+        const std::lock_guard lock(only().mutex);
+        process = only().was_forked ? nullptr : only().process;
+    }
+    if (process)
+        process->stop();
+}
+
+/// Without the right to priority 255, all but that works.
+std::unique_ptr<Engine> open_engine(const std::shared_ptr<Device>& device, EngineOptions options,
+                                    std::string& no_high) {
+    try {
+        return std::make_unique<Engine>(device, options);
+    } catch (const Error& error) {
+        if (error.code() != EPERM)
+            throw;
+        no_high = error.what();
+    }
+    if (options.core_limit != 0)
+        log(LogLevel::warning, fmt::format("BPLAT_CORELIMIT={} cannot be had, the device's own "
+                                           "core limit holds: {}",
+                                           options.core_limit, no_high));
+    options.core_limit = 0;
+    options.max_priority = priority_high - 1;
+    return std::make_unique<Engine>(device, options);
+}
+
+Process* make_process() {
+    const Environment environment = read_environment(getenv);
+    set_log_level(environment.log_level);
+    for (const std::string& complaint : environment.complaints)
+        log(LogLevel::warning, complaint);
+    try {
+        return new Process(environment);
+    } catch (const Error& error) {
+        throw Failure(HB_DNN_API_USE_ERROR, error.what());
+    }
+}
+
+} // namespace
+
+Process::Process(const Environment& environment)
+    : memory(open_device(environment.device, environment.embedded), environment.memory_bytes),
+      device_(memory.device()), cores_(device_->info().core_count),
+      engine_(open_engine(device_, environment.engine, no_high_)) {}
+
+Process::Process(std::shared_ptr<Device> device, std::unique_ptr<Engine> engine)
+    : memory(device, 0), device_(std::move(device)), cores_(device_->info().core_count),
+      engine_(std::move(engine)) {}
+
+Process::~Process() {
+    stop();
+}
+
+Process& Process::current() {
+    if (used_in_this_thread)
+        return *used_in_this_thread;
+    Only& own = only();
+    const std::lock_guard lock(own.mutex);
+    if (own.was_forked)
+        throw Failure(HB_DNN_MULTI_PROGRESS_USE_ERROR,
+                      fmt::format("process {} used the device before it forked this one; call "
+                                  "exec(), or fork before the first use",
+                                  own.pid));
+    if (!own.process) {
+        static const int registered = [] {
+            std::atexit(stop_at_exit);
+            return pthread_atfork([] { only().mutex.lock(); }, [] { only().mutex.unlock(); },
+                                  note_fork);
+        }();
+        if (registered != 0)
+            throw Failure(HB_DNN_OUT_OF_MEMORY, "no memory to watch for fork()");
+        own.process = make_process();
+        own.pid = getpid();
+    }
+    return *own.process;
+}
+
+void Process::use_in_this_thread(Process* process) noexcept {
+    used_in_this_thread = process;
+}
+
+std::shared_ptr<Engine> Process::engine() {
+    const std::lock_guard lock(mutex_);
+    if (!engine_)
+        throw Failure(HB_DNN_API_USE_ERROR, "the program is ending");
+    return engine_;
+}
+
+void Process::check_priority(unsigned priority) const {
+    if (priority == priority_high && !no_high_.empty())
+        throw Failure(HB_DNN_API_USE_ERROR, "priority 255: " + no_high_);
+}
+
+void Process::stop() {
+    std::shared_ptr<Engine> engine;
+    {
+        const std::lock_guard lock(mutex_);
+        engine = std::exchange(engine_, nullptr);
+    }
+}
+
+} // namespace overtake::dnn

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// Process: what the C interface has in a process: a device, an engine, memory, and handles.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "dnn/environment.hpp"
+#include "dnn/handles.hpp"
+#include "dnn/memory.hpp"
+#include "dnn/models.hpp"
+#include "dnn/task.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake::dnn {
+
+class Process {
+public:
+    /// Throws Error if there is no device or the engine cannot be made.
+    explicit Process(const Environment& environment);
+    /// With a device and an engine that somebody else has made.  For tests.
+    Process(std::shared_ptr<Device> device, std::unique_ptr<Engine> engine);
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    /// The one of this process, made at its first use.  Throws Failure: HB_DNN_API_USE_ERROR if it
+    /// cannot be made, HB_DNN_MULTI_PROGRESS_USE_ERROR in a child that has inherited one.
+    static Process& current();
+    /// current() of this thread from now on; null: the usual one.  For tests, which have several.
+    static void use_in_this_thread(Process* process) noexcept;
+
+    /// Throws Failure HB_DNN_API_USE_ERROR when the program ends.
+    std::shared_ptr<Engine> engine();
+    unsigned cores() const noexcept { return cores_; }
+    /// Throws Failure if the priority is one that this process may not use.
+    void check_priority(unsigned priority) const;
+
+    /// Whoever waits is told; nothing runs any more.
+    void stop();
+
+    Memory memory;
+    HandleTable<Pack> packs{HandleKind::pack};
+    HandleTable<Network> networks{HandleKind::model};
+    HandleTable<DnnTask> tasks{HandleKind::task};
+
+private:
+    std::shared_ptr<Device> device_;
+    const unsigned cores_;
+    std::string no_high_; ///< why priority 255 is refused; empty = it is not
+    std::shared_ptr<Engine> engine_;
+    std::mutex mutex_;
+};
+
+} // namespace overtake::dnn

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "dnn/task.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace overtake::dnn {
+
+namespace {
+
+std::vector<TensorMemory> memory_of(std::span<const BoundTensor> tensors) {
+    std::vector<TensorMemory> memory;
+    for (const BoundTensor& tensor : tensors)
+        memory.push_back(tensor.memory);
+    return memory;
+}
+
+} // namespace
+
+DnnTask::~DnnTask() {
+    forget_networks();
+}
+
+void DnnTask::forget_networks() {
+    for (const std::shared_ptr<Network>& network : networks_)
+        network->tasks--;
+    networks_.clear();
+}
+
+void DnnTask::check_open(std::size_t more) const {
+    const std::lock_guard lock(mutex_);
+    if (submitted_)
+        throw Failure(HB_DNN_INVALID_TASK_HANDLE, "the task has been submitted already");
+    if (more > models_of_a_task - models_)
+        throw Failure(HB_DNN_TASK_BATCH_SIZE_EXCEED_LIMIT,
+                      fmt::format("a task has at most {} models, this one has {} and {} are added",
+                                  models_of_a_task, models_, more));
+}
+
+bool DnnTask::is_open() const {
+    const std::lock_guard lock(mutex_);
+    return !submitted_;
+}
+
+void DnnTask::add(const std::shared_ptr<Network>& network, std::span<const BoundTensor> inputs,
+                  std::span<const BoundTensor> outputs) {
+    check_open(1);
+    const std::lock_guard lock(mutex_);
+    request_->add(network->loaded, memory_of(inputs), memory_of(outputs));
+    for (const std::span<const BoundTensor> tensors : {inputs, outputs})
+        for (const BoundTensor& tensor : tensors) {
+            request_->keep(tensor.keep);
+            if (tensor.keep_chroma)
+                request_->keep(tensor.keep_chroma);
+        }
+    networks_.push_back(network);
+    network->tasks++;
+    models_++;
+}
+
+void DnnTask::add(std::function<std::int32_t()> compute, std::shared_ptr<void> keep) {
+    check_open(1);
+    const std::lock_guard lock(mutex_);
+    request_->keep(std::move(keep));
+    request_->add(std::move(compute));
+    models_++;
+}
+
+void DnnTask::submit(const TaskOptions& options) {
+    check_open(0);
+    const std::lock_guard lock(mutex_);
+    request_->submit(options);
+    submitted_ = true;
+    if (callback_)
+        call_at_end(request_, std::exchange(callback_, nullptr));
+}
+
+void DnnTask::call_at_end(const std::shared_ptr<Request>& request,
+                          std::function<void(std::int32_t)> callback) {
+    // The request keeps the callback, so the callback does not keep the request.
+    request->on_end([callback = std::move(callback), weak = request->weak_from_this()] {
+        const std::shared_ptr<Request> ended = weak.lock();
+        callback(ended ? ended->status() : -ECANCELED);
+    });
+}
+
+void DnnTask::set_callback(std::function<void(std::int32_t)> callback) {
+    const std::lock_guard lock(mutex_);
+    if (submitted_)
+        call_at_end(request_, std::move(callback));
+    else
+        callback_ = std::move(callback);
+}
+
+void DnnTask::leave() {
+    const std::lock_guard lock(mutex_);
+    forget_networks();
+    request_->cancel();
+    if (!callback_)
+        return;
+    // It was never submitted, but who waits for the call has it all the same.
+    const std::shared_ptr<Request> nothing = engine_->create_request();
+    nothing->add([] { return -ECANCELED; });
+    call_at_end(nothing, std::exchange(callback_, nullptr));
+    nothing->submit({.priority = priority_high - 1});
+}
+
+std::string why_it_failed(const Request& request) {
+    if (std::string error = request.error(); !error.empty())
+        return error;
+    const std::int32_t status = request.status();
+    if (status == -ECANCELED)
+        return "the task was cancelled";
+    for (const SegmentRecord& segment : request.segments())
+        if (segment.on_bpu && segment.job.status != 0)
+            return fmt::format("a job of the task failed with errno {}, fault {} at instruction {}",
+                               -segment.job.status, segment.job.fault, segment.job.fault_insn);
+    return fmt::format("the task failed with errno {}", -status);
+}
+
+} // namespace overtake::dnn

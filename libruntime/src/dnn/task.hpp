@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// DnnTask: a task of the C interface.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dnn/convert.hpp"
+#include "dnn/models.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake::dnn {
+
+constexpr std::size_t task_limit = 32;        // of a process, not released
+constexpr std::size_t models_of_a_task = 255; // inferences, or batches of regions
+
+/// Thread safe.
+class DnnTask {
+public:
+    explicit DnnTask(std::shared_ptr<Engine> engine)
+        : engine_(std::move(engine)), request_(engine_->create_request()) {}
+    ~DnnTask();
+    DnnTask(const DnnTask&) = delete;
+    DnnTask& operator=(const DnnTask&) = delete;
+
+    /// Appends an inference.  Throws Failure or Error; the task is as it was then.
+    void add(const std::shared_ptr<Network>& network, std::span<const BoundTensor> inputs,
+             std::span<const BoundTensor> outputs);
+    /// Appends a computation on the CPU; `keep` lives until the end.
+    void add(std::function<std::int32_t()> compute, std::shared_ptr<void> keep);
+    /// Submits it.  Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been.
+    void submit(const TaskOptions& options);
+
+    /// Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been submitted, or
+    /// HB_DNN_TASK_BATCH_SIZE_EXCEED_LIMIT if `more` do not fit.
+    void check_open(std::size_t more) const;
+    bool is_open() const;
+    const std::shared_ptr<Request>& request() const noexcept { return request_; }
+
+    /// Called once with the status of the request, when it has ended or has been given up.
+    void set_callback(std::function<void(std::int32_t)> callback);
+    /// Cancels it; the models are not its any more.  Once.
+    void leave();
+
+private:
+    void call_at_end(const std::shared_ptr<Request>& request,
+                     std::function<void(std::int32_t)> callback);
+    void forget_networks();
+
+    const std::shared_ptr<Engine> engine_;
+    const std::shared_ptr<Request> request_;
+    mutable std::mutex mutex_;
+    bool submitted_ = false;
+    std::function<void(std::int32_t)> callback_; ///< until it is submitted
+    std::size_t models_ = 0;
+    std::vector<std::shared_ptr<Network>> networks_;
+};
+
+/// For the log.
+std::string why_it_failed(const Request& request);
+
+} // namespace overtake::dnn

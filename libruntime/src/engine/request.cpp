@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "engine/request.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "overtake/model_contents.hpp"
+#include "reserved.hpp"
+
+namespace overtake {
+
+namespace {
+
+engine::SchedulerOptions scheduler_options(const EngineOptions& options) {
+    require_zero(options.reserved, "engine options");
+    engine::SchedulerOptions scheduler;
+    scheduler.policy = options.policy;
+    scheduler.slots = options.slots;
+    scheduler.task_limit = options.task_limit;
+    scheduler.worker_count = options.workers;
+    scheduler.threshold_percent = options.threshold_percent;
+    scheduler.insert_max_time_ns = options.insert_max_time_ns;
+    scheduler.wait_dispatch_time_ns = options.wait_dispatch_time_ns;
+    scheduler.max_priority = options.max_priority;
+    scheduler.core_limit = options.core_limit;
+    return scheduler;
+}
+
+engine::RunOptions run_options(const TaskOptions& options) {
+    require_zero(options.reserved, "task options");
+    engine::RunOptions run;
+    run.priority = options.priority;
+    run.custom_id = options.custom_id;
+    run.core = options.core;
+    if (options.deadline_ns != 0)
+        run.deadline_ns = static_cast<std::uint64_t>(options.deadline_ns);
+    return run;
+}
+
+[[noreturn]] void refuse_submitted() {
+    throw Error(EBUSY, "request: it has been submitted; make another one");
+}
+
+} // namespace
+
+// Engine
+
+Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& options,
+                     const engine::ThreadOptions& threads)
+    : device(std::move(device_)), engine(device, scheduler_options(options), threads) {}
+
+Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)
+    : state_(std::make_shared<State>(std::move(device), options,
+                                     engine::ThreadOptions{options.worker_cpus, false})) {}
+
+Engine::Engine(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+
+Engine::~Engine() {
+    state_->engine.stop();
+}
+
+std::shared_ptr<LoadedModel> Engine::load(std::shared_ptr<const Model> model) {
+    return std::make_shared<LoadedModel>(
+        std::make_unique<LoadedModel::State>(state_->device, std::move(model)));
+}
+
+std::shared_ptr<Request> Engine::create_request() {
+    return std::make_shared<Request>(std::make_unique<Request::State>(state_));
+}
+
+// Request
+
+Request::Request(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+
+Request::~Request() {
+    cancel();
+}
+
+void Request::add(const std::shared_ptr<LoadedModel>& model, std::span<const TensorMemory> inputs,
+                  std::span<const TensorMemory> outputs) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->run)
+        refuse_submitted();
+    state_->memory->kept.push_back(model);
+    model->state_->add_steps(state_->steps, *state_->memory, inputs, outputs);
+}
+
+void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_ns) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->run)
+        refuse_submitted();
+    engine::Step step;
+    step.compute = std::move(compute);
+    step.estimate = std::make_shared<engine::Estimate>(expected_ns);
+    state_->steps.push_back(std::move(step));
+}
+
+void Request::keep(std::shared_ptr<void> memory) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->run)
+        refuse_submitted();
+    state_->memory->kept.push_back(std::move(memory));
+}
+
+void Request::submit(const TaskOptions& options) {
+    const engine::RunOptions wanted = run_options(options);
+    std::shared_ptr<engine::Run> run;
+    std::function<void()> callback;
+    {
+        const std::lock_guard lock(state_->mutex);
+        if (state_->run)
+            refuse_submitted();
+        if (state_->steps.empty())
+            throw Error(EINVAL, "request: there is nothing in it");
+        state_->engine->engine.check(wanted);
+        run = std::make_shared<engine::Run>(std::move(state_->steps), wanted, state_->memory);
+        state_->steps.clear();
+        state_->memory.reset();
+        state_->run = run;
+        callback = std::exchange(state_->callback, nullptr);
+    }
+    if (callback)
+        state_->engine->engine.on_end(run, std::move(callback));
+    state_->engine->engine.submit(std::move(run));
+}
+
+bool Request::wait(std::int64_t deadline_ns) {
+    const std::shared_ptr<engine::Run> run = state_->submitted();
+    if (!run)
+        throw Error(EINVAL, "request: it has not been submitted");
+    return run->wait(deadline_ns);
+}
+
+void Request::cancel() {
+    const std::shared_ptr<engine::Run> run = state_->submitted();
+    if (run && run->status() == -EINPROGRESS)
+        state_->engine->engine.cancel(run);
+}
+
+void Request::on_end(std::function<void()> callback) {
+    std::shared_ptr<engine::Run> run;
+    {
+        const std::lock_guard lock(state_->mutex);
+        run = state_->run;
+        if (!run)
+            state_->callback = std::exchange(callback, nullptr);
+    }
+    if (run)
+        state_->engine->engine.on_end(run, std::move(callback));
+}
+
+std::int32_t Request::status() const {
+    const std::shared_ptr<engine::Run> run = state_->submitted();
+    return run ? run->status() : -EINVAL;
+}
+
+std::string Request::error() const {
+    const std::shared_ptr<engine::Run> run = state_->submitted();
+    return run ? run->error() : std::string();
+}
+
+std::vector<SegmentRecord> Request::segments() const {
+    std::vector<SegmentRecord> segments;
+    const std::shared_ptr<engine::Run> run = state_->submitted();
+    if (!run || run->status() == -EINPROGRESS)
+        return segments;
+    for (std::size_t i = 0; i < run->steps().size(); i++) {
+        const engine::StepRecord& record = run->records()[i];
+        segments.push_back({record.start_ns, record.end_ns, run->steps()[i].on_bpu(), record.job});
+    }
+    return segments;
+}
+
+std::uint64_t Request::dispatched_ns() const {
+    const std::shared_ptr<engine::Run> run = state_->submitted();
+    return run && run->status() != -EINPROGRESS ? run->dispatched_ns() : 0;
+}
+
+std::uint64_t Request::ended_ns() const {
+    const std::shared_ptr<engine::Run> run = state_->submitted();
+    return run && run->status() != -EINPROGRESS ? run->ended_ns() : 0;
+}
+
+unsigned Request::core() const {
+    const std::shared_ptr<engine::Run> run = state_->submitted();
+    return run && run->status() != -EINPROGRESS ? run->core() : 0;
+}
+
+} // namespace overtake

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// What engines and their requests are behind the public header.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/loaded_model.hpp"
+#include "engine/run.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake {
+
+/// Kept by requests as well: what they ask for after the engine has gone ends as cancelled.
+struct Engine::State {
+    State(std::shared_ptr<Device> device, const EngineOptions& options,
+          const engine::ThreadOptions& threads);
+
+    std::shared_ptr<Device> device;
+    engine::Engine engine;
+};
+
+/// Thread safe.
+struct Request::State {
+    explicit State(std::shared_ptr<Engine::State> engine_) : engine(std::move(engine_)) {}
+
+    /// Null before submit().
+    std::shared_ptr<engine::Run> submitted() const {
+        const std::lock_guard lock(mutex);
+        return run;
+    }
+
+    const std::shared_ptr<Engine::State> engine;
+    mutable std::mutex mutex;
+    std::vector<engine::Step> steps;
+    std::shared_ptr<engine::RequestMemory> memory = std::make_shared<engine::RequestMemory>();
+    std::function<void()> callback;
+    std::shared_ptr<engine::Run> run;
+};
+
+} // namespace overtake

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "engine/transfer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "model/tensor_layout.hpp"
+
+namespace overtake::engine {
+
+namespace {
+
+std::size_t size_of(Element element) {
+    switch (element) {
+    case Element::int8:
+    case Element::uint8:
+        return 1;
+    case Element::int64:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
+/// Whether values of the tensor can be told in such elements.
+bool suits(DataType type, Element element) {
+    switch (element) {
+    case Element::float32:
+        return true;
+    case Element::int8:
+        return type == DataType::int8;
+    case Element::uint8:
+        return type == DataType::uint8 || type == DataType::nv12;
+    case Element::int32:
+    case Element::int64:
+        return type == DataType::int64;
+    }
+    return false;
+}
+
+/// Nearest, ties to even, saturated; 0 for what is no number.
+template <class Integer>
+Integer to_integer(float value) {
+    const float nearest = std::nearbyint(value);
+    if (std::isnan(nearest))
+        return 0;
+    if (nearest >= static_cast<float>(std::numeric_limits<Integer>::max()))
+        return std::numeric_limits<Integer>::max();
+    if (nearest <= static_cast<float>(std::numeric_limits<Integer>::min()))
+        return std::numeric_limits<Integer>::min();
+    return static_cast<Integer>(nearest);
+}
+
+template <class Number>
+void read(const std::byte* from, std::span<float> to) {
+    const auto* numbers = reinterpret_cast<const Number*>(from);
+    std::ranges::transform(numbers, numbers + to.size(), to.begin(),
+                           [](Number number) { return static_cast<float>(number); });
+}
+
+template <class Number>
+void write(std::span<const float> from, std::byte* to) {
+    std::ranges::transform(from, reinterpret_cast<Number*>(to), to_integer<Number>);
+}
+
+void read_dense(const TensorMemory& from, std::span<float> to) {
+    switch (from.element) {
+    case Element::float32:
+        std::memcpy(to.data(), from.data, to.size_bytes());
+        return;
+    case Element::int8:
+        return read<std::int8_t>(from.data, to);
+    case Element::uint8:
+        return read<std::uint8_t>(from.data, to);
+    case Element::int32:
+        return read<std::int32_t>(from.data, to);
+    case Element::int64:
+        return read<std::int64_t>(from.data, to);
+    }
+}
+
+void write_dense(std::span<const float> from, const TensorMemory& to) {
+    switch (to.element) {
+    case Element::float32:
+        std::memcpy(to.data, from.data(), from.size_bytes());
+        return;
+    case Element::int8:
+        return write<std::int8_t>(from, to.data);
+    case Element::uint8:
+        return write<std::uint8_t>(from, to.data);
+    case Element::int32:
+        return write<std::int32_t>(from, to.data);
+    case Element::int64:
+        return write<std::int64_t>(from, to.data);
+    }
+}
+
+/// Calls copy(offset in device memory, offset without padding) for each pixel.
+template <class Copy>
+void for_each_pixel(const Tensor& tensor, Copy copy) {
+    const std::size_t rows = image_count(tensor) * tensor.height;
+    std::size_t packed = 0;
+    for (std::size_t y = 0; y < rows; y++)
+        for (std::size_t x = 0; x < tensor.width; x++, packed += tensor.channels)
+            copy(y * tensor.row_stride + x * tensor.pixel_stride, packed);
+}
+
+/// How bytes of a user differ from those of the device.
+std::byte flip_of(const Tensor& tensor) {
+    return tensor.data_type == DataType::uint8 ? std::byte{0x80} : std::byte{0};
+}
+
+void fill_packed(const Tensor& tensor, const std::byte* from, std::span<std::byte> to) {
+    const std::byte flip = flip_of(tensor);
+    for_each_pixel(tensor, [&](std::size_t padded, std::size_t packed) {
+        std::transform(from + packed, from + packed + tensor.channels, to.data() + padded,
+                       [flip](std::byte byte) { return byte ^ flip; });
+    });
+}
+
+void drain_packed(const Tensor& tensor, std::span<const std::byte> from, std::byte* to) {
+    const std::byte flip = flip_of(tensor);
+    for_each_pixel(tensor, [&](std::size_t padded, std::size_t packed) {
+        std::transform(from.data() + padded, from.data() + padded + tensor.channels, to + packed,
+                       [flip](std::byte byte) { return byte ^ flip; });
+    });
+}
+
+} // namespace
+
+void check_memory(const Tensor& tensor, const TensorMemory& memory, const char* kind,
+                  std::size_t index) {
+    const auto refuse = [&](const std::string& why) {
+        throw Error(EINVAL, fmt::format("{} {} ({}): {}", kind, index, tensor.name, why));
+    };
+    if (!memory.data)
+        refuse("no memory");
+    if (memory.form != TensorForm::dense) {
+        if (!tensor.on_device())
+            refuse("the CPU makes or reads it, so it is a dense array");
+        if (memory.form == TensorForm::device && memory.address == 0)
+            refuse("its memory is not the device's");
+        if (memory.chroma && memory.chroma_address == 0)
+            refuse("the memory of its chroma is not the device's");
+        return;
+    }
+    if (!suits(tensor.data_type, memory.element))
+        refuse(fmt::format("elements of another type than {}", name_of(tensor.data_type)));
+    if (std::bit_cast<std::uintptr_t>(memory.data) % size_of(memory.element) != 0)
+        refuse("its memory is not aligned to its elements");
+}
+
+bool is_lendable(const Tensor& tensor, const TensorMemory& memory) {
+    if (tensor.is_constant())
+        return false;
+    if (tensor.on_device())
+        return memory.form == TensorForm::device;
+    return memory.form == TensorForm::dense && memory.element == Element::float32;
+}
+
+TensorPlace lent_place(const Tensor& tensor, const TensorMemory& memory) {
+    TensorPlace place;
+    if (tensor.on_device()) {
+        place.device = {memory.data, tensor.bytes};
+        place.address = memory.address;
+        place.chroma_address = memory.chroma_address;
+    } else {
+        place.host = {reinterpret_cast<float*>(memory.data), tensor.elements()};
+    }
+    return place;
+}
+
+void fill(const Tensor& tensor, const TensorMemory& from, const TensorPlace& to) {
+    if (from.form == TensorForm::device)
+        std::memcpy(to.device.data(), from.data, tensor.bytes);
+    else if (from.form == TensorForm::packed)
+        fill_packed(tensor, from.data, to.device);
+    else if (!tensor.on_device())
+        read_dense(from, to.host);
+    else if (from.element == Element::float32)
+        to_device(tensor, {reinterpret_cast<const float*>(from.data), tensor.elements()},
+                  to.device);
+    else {
+        std::vector<float> values(tensor.elements());
+        read_dense(from, values);
+        to_device(tensor, values, to.device);
+    }
+}
+
+void drain(const Tensor& tensor, const TensorPlace& from, const TensorMemory& to) {
+    if (to.form == TensorForm::device)
+        std::memcpy(to.data, from.device.data(), tensor.bytes);
+    else if (to.form == TensorForm::packed)
+        drain_packed(tensor, from.device, to.data);
+    else if (tensor.is_constant())
+        write_dense(tensor.data, to);
+    else if (!tensor.on_device())
+        write_dense(from.host, to);
+    else if (to.element == Element::float32)
+        from_device(tensor, from.device, {reinterpret_cast<float*>(to.data), tensor.elements()});
+    else
+        write_dense(values_of(tensor, from), to);
+}
+
+} // namespace overtake::engine

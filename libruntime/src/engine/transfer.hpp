@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// Between the memory that a caller lends and the place where a model has a tensor.
+#pragma once
+
+#include "network/workspace.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake::engine {
+
+/// Throws Error EINVAL, naming the tensor, for memory that cannot be the tensor's.  `kind` and
+/// `index` say which it is.
+void check_memory(const Tensor& tensor, const TensorMemory& memory, const char* kind,
+                  std::size_t index);
+
+/// Whether the model can work in this memory itself.
+bool is_lendable(const Tensor& tensor, const TensorMemory& memory);
+/// The place that lent memory is.
+TensorPlace lent_place(const Tensor& tensor, const TensorMemory& memory);
+
+/// Of memory that was not lent.
+void fill(const Tensor& tensor, const TensorMemory& from, const TensorPlace& to);
+void drain(const Tensor& tensor, const TensorPlace& from, const TensorMemory& to);
+
+} // namespace overtake::engine
