@@ -23,6 +23,8 @@
 #include "compiler/quantise/best_method.hpp"
 #include "compiler/quantise/concat_scales.hpp"
 #include "compiler/quantise/given_scales.hpp"
+#include "overtake/custom_operator.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -105,7 +107,19 @@ void import_with(const CompileOptions& options,
     }
 }
 
+// What computes the operators that are not ONNX's.
+void load_custom_library(const CompileOptions& options) {
+    if (options.custom_op_library.empty())
+        return;
+    try {
+        load_custom_operators(options.custom_op_library);
+    } catch (const Error& error) {
+        throw CompileError("--custom-op-library", error.what());
+    }
+}
+
 Graph import_model(const CompileOptions& options) {
+    load_custom_library(options);
     Graph graph;
     import_with(options, [&](const ImportOptions& import) {
         graph = import_onnx(options.model, import);
@@ -200,6 +214,7 @@ Candidate best_candidate(const Graph& graph, const Calibration& calibration,
 Survey check(const CompileOptions& options) {
     Survey survey;
     try {
+        load_custom_library(options);
         import_with(options, [&](const ImportOptions& import) {
             survey = survey_onnx(options.model, import);
             return is_whole(survey) ? &survey.graph : nullptr;

@@ -30,6 +30,8 @@ struct CompileOptions {
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment; or from 1000
     std::string profile = "default";      ///< built-in name or path of a profile file
     unsigned seed = 1;                    ///< of the random calibration
+    /// A shared object or a directory of them that registers custom operators; empty: none.
+    std::string custom_op_library;
     ImportOptions import;
     /// Called with what the user ought to know about a model that compiles all the same.
     Warn warn = {};

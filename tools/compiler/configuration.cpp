@@ -27,8 +27,6 @@ public:
             const auto group = groups().find(entry.first);
             if (group == groups().end())
                 unknown(entry, "group", names_of(groups()));
-            if (entry.first == "custom_op")
-                refuse(entry, "operators of your own are not supported");
             if (entry.second.IsNull())
                 continue;
             if (!entry.second.IsMap())
@@ -75,7 +73,7 @@ private:
             {"input_parameters", input_keys()},
             {"calibration_parameters", calibration_keys()},
             {"compiler_parameters", compiler_keys()},
-            {"custom_op", {}},
+            {"custom_op", custom_keys()},
         };
         return table;
     }
@@ -214,6 +212,29 @@ private:
             {"ability_entry", refused("there are no licensed abilities")},
             {"hbdk3_compatible_mode", refused("means nothing here")},
             {"extra_params", refused("means nothing here")},
+        };
+    }
+
+    static Group custom_keys() {
+        return {
+            {"domains",
+             [](Reader& r, const Value& v) {
+                 for (const Value& part : v.parts())
+                     r.result_.compile.import.custom_domains.push_back(part.text());
+             }},
+            {"library",
+             [](Reader& r, const Value& v) {
+                 r.result_.compile.custom_op_library = r.resolve(v.text());
+             }},
+            {"custom_op_method",
+             [](Reader&, const Value& v) {
+                 if (v.text() != "register")
+                     v.refuse("only register is possible");
+             }},
+            {"op_register_files", refused("names Python files of another tool; give `domains`, and "
+                                          "`library`, a shared object that registers them")},
+            {"custom_op_dir", refused("names Python files of another tool; give `domains`, and "
+                                      "`library`, a shared object that registers them")},
         };
     }
 

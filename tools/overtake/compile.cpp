@@ -246,6 +246,14 @@ void add_exceptions(CLI::App& command, const Options& options) {
             "--run-on-bpu", options->compile.import.run_on_bpu,
             "Refuse the model if the device cannot run this node; may be given several times")
         ->allow_extra_args(false);
+    command
+        .add_option("--custom-op-domain", options->compile.import.custom_domains,
+                    "Leave the operators of this ONNX domain to the program that runs the model; "
+                    "may be given several times")
+        ->allow_extra_args(false);
+    command.add_option("--custom-op-library", options->compile.custom_op_library,
+                       "Shared object that registers these operators, to compute the network in "
+                       "float");
 }
 
 } // namespace
@@ -278,9 +286,10 @@ void add_compile(CLI::App& app, int& status) {
     // It writes nothing, and printing is its purpose.
     check->excludes(output)->excludes(report)->excludes(quiet);
     command->add_flag("--json", options->json, "Print the result as JSON");
-    for (const char* name : {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method",
-                             "--percentile", "--no-bias-correction", "--no-equalisation", "--seed",
-                             "--input-shape", "--set-input", "--run-on-cpu", "--run-on-bpu"})
+    for (const char* name :
+         {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method", "--percentile",
+          "--no-bias-correction", "--no-equalisation", "--seed", "--input-shape", "--set-input",
+          "--run-on-cpu", "--run-on-bpu", "--custom-op-domain", "--custom-op-library"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         if (options->lists_operators) {

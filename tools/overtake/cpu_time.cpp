@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "cpu_time.hpp"
 
-#include <algorithm>
 #include <cstdint>
+
+#include "cpu/rates.hpp"
 
 namespace overtake::command {
 namespace {
 
-double bytes_of(const fbs::Tensor& tensor) {
-    double bytes = sizeof(float);
+std::uint64_t elements_of(const fbs::Tensor& tensor) {
+    std::uint64_t elements = 1;
     for (const std::uint32_t size : *tensor.shape())
-        bytes *= size;
-    return bytes;
-}
-
-double rate(std::uint32_t given) {
-    return std::max(given, 1u);
+        elements *= size;
+    return elements;
 }
 
 // Of the nodes that the CPU runs; they are in the order of execution, as its operators are.
@@ -30,13 +27,14 @@ std::vector<std::uint64_t> macs_on_cpu(const fbs::Model& model) {
 
 double estimated_us(const fbs::Model& model, const fbs::CpuOp& op, std::uint64_t macs) {
     const fbs::Profile& profile = *model.profile();
-    double bytes = 0;
+    const cpu::Rates rates{profile.cpu_macs_per_us(), profile.cpu_bytes_per_us(),
+                           profile.cpu_operator_ns()};
+    std::uint64_t elements = 0;
     for (const auto* tensors : {op.inputs(), op.outputs()})
         if (tensors)
             for (const std::uint32_t number : *tensors)
-                bytes += bytes_of(*model.tensors()->Get(number));
-    return static_cast<double>(macs) / rate(profile.cpu_macs_per_us()) +
-           bytes / rate(profile.cpu_bytes_per_us()) + profile.cpu_operator_ns() / 1000.0;
+                elements += elements_of(*model.tensors()->Get(number));
+    return rates.microseconds(macs, elements);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long CPU segments take.  Nothing decides by these times; they are for readers, who are to see
-// that the CPU's share is not nothing.
+// How long operators of the CPU take, for readers of a report, who are to see that the CPU's share
+// is not nothing.
 #pragma once
 
 #include <vector>

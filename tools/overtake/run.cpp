@@ -23,6 +23,7 @@
 #include "normalisation_options.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
+#include "overtake/custom_operator.hpp"
 #include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
 #include "overtaking.hpp"
@@ -44,6 +45,7 @@ struct RunOptions {
     compiler::ImportOptions import; ///< what `network` says
     compiler::Normalisation normalisation;
     std::string output_directory;
+    std::string custom_op_library;
     TaskOptions task;
     unsigned core_limit = 0;
     bool quiet = false;
@@ -302,6 +304,8 @@ void add_run(CLI::App& app, int& status) {
     add_normalisation(*command, options->normalisation);
     add_task_options(*command, *options);
     command->add_option("--model-name", options->name, "Model to take from a pack");
+    command->add_option("--custom-op-library", options->custom_op_library,
+                        "Shared object that registers the custom operators of the model");
     command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     command->add_flag("--json", options->json, "Print the result as JSON");
     command->callback([options, command, &status] {
@@ -314,6 +318,8 @@ void add_run(CLI::App& app, int& status) {
                                                      " is compiled already");
         read_network_options(options->network, options->import);
         check_core_limit(options->core_limit, options->task.priority);
+        if (!options->custom_op_library.empty())
+            load_custom_operators(options->custom_op_library);
         status = run_model(*options);
     });
 }

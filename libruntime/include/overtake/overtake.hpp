@@ -3,6 +3,7 @@
 // Everything of the C++ API.
 #pragma once
 
+#include "overtake/custom_operator.hpp"
 #include "overtake/device.hpp"
 #include "overtake/engine.hpp"
 #include "overtake/error.hpp"

@@ -10,8 +10,9 @@ namespace overtake::cpu {
 namespace {
 
 const Entry* find(CpuOpType type) {
-    for (const auto& group : {elementwise_operators(), movement_operators(), reduction_operators(),
-                              selection_operators(), product_operators(), pool_operators()})
+    for (const auto& group :
+         {elementwise_operators(), movement_operators(), reduction_operators(),
+          selection_operators(), product_operators(), pool_operators(), custom_operators()})
         for (const Entry& entry : group)
             if (entry.type == type)
                 return &entry;
@@ -21,7 +22,7 @@ const Entry* find(CpuOpType type) {
 } // namespace
 
 Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op) {
-    Operation operation{op.type, op.integers, op.reals, {}, tensors[op.output].shape};
+    Operation operation{op.type, op.integers, op.reals, {}, tensors[op.output].shape, op.custom};
     for (const std::uint32_t input : op.inputs)
         operation.inputs.push_back(tensors[input].shape);
     return operation;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct Operation {
     std::vector<float> reals;
     std::vector<Shape> inputs;
     Shape output;
+    /// Of a custom one; its shapes are those above.
+    std::shared_ptr<const OperatorDescription> custom = nullptr;
 };
 
 /// Computes the output from arrays of exactly the operation's shapes.  Throws Error where data make
@@ -39,7 +42,8 @@ Operation operation_of(std::span<const Tensor> tensors, const CpuOp& op);
 /// data.
 std::string check(const Operation& operation);
 
-/// The operation has passed check().  Throws Error ENOMEM.
+/// The operation has passed check().  Throws Error ENOMEM, and ENOENT for a custom one that nobody
+/// has registered.
 Kernel make_kernel(const Operation& operation);
 
 /// "Softmax", ...; null for a number that is no operator.

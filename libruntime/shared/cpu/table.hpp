@@ -20,5 +20,6 @@ std::span<const Entry> reduction_operators();
 std::span<const Entry> selection_operators();
 std::span<const Entry> product_operators();
 std::span<const Entry> pool_operators();
+std::span<const Entry> custom_operators();
 
 } // namespace overtake::cpu

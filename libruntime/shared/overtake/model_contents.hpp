@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "overtake/custom_operator.hpp"
 #include "overtake/export.hpp"
 #include "overtake/model.hpp"
 #include "overtake_accel.h"
@@ -47,6 +49,7 @@ enum class CpuOpType : std::uint8_t {
     matrix_product = 17,
     convolution = 18,
     pool = 19,
+    custom = 20, ///< of the program that runs the model: overtake/custom_operator.hpp
 };
 
 /// One operator that runs on the CPU, in float32; tensor numbers.
@@ -57,6 +60,8 @@ struct CpuOp {
     std::uint32_t output;
     std::vector<std::int64_t> integers; ///< the operator's own parameters
     std::vector<float> reals;
+    /// Of a custom one, without its shapes.
+    std::shared_ptr<const OperatorDescription> custom = nullptr;
 };
 
 /// A maximal run of operators on one kind of processor: exactly one of the two sides is filled.
@@ -69,6 +74,10 @@ struct Segment {
     std::uint32_t scratch_bytes = 0;
 
     std::vector<CpuOp> cpu_ops; ///< CPU
+
+    /// What the compiler takes it to last: FCs by their cost, CPU segments by the rates of the
+    /// profile's CPU; 0 = unknown.
+    std::uint64_t expected_ns = 0;
 };
 
 /// A model file, read and verified.  Views point into the file.

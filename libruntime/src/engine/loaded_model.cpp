@@ -146,14 +146,8 @@ LoadedModel::State::State(const std::shared_ptr<Device>& device,
     : upload(upload_once(device, model)), fill(std::make_shared<engine::Estimate>(0)),
       drain(std::make_shared<engine::Estimate>(0)),
       desks(std::make_shared<engine::DeskPool>(upload)) {
-    for (const Segment& segment : ModelContents::of(*model).segments) {
-        unsigned __int128 cycles = 0;
-        for (const std::uint64_t fc : segment.fc_cycles)
-            cycles += fc;
-        const unsigned __int128 ns = cycles * 1'000'000 / model->clock_khz();
-        estimates.push_back(std::make_shared<engine::Estimate>(
-            static_cast<std::uint64_t>(std::min<unsigned __int128>(ns, INT64_MAX))));
-    }
+    for (const Segment& segment : ModelContents::of(*model).segments)
+        estimates.push_back(std::make_shared<engine::Estimate>(segment.expected_ns));
 }
 
 void LoadedModel::State::add_steps(std::vector<engine::Step>& steps, engine::RequestMemory& memory,

@@ -323,6 +323,16 @@ private:
         contents_.segments.push_back(std::move(segment));
     }
 
+    /// At most what a signed number holds.
+    std::uint64_t expected_ns(const std::vector<std::uint64_t>& fc_cycles) const {
+        unsigned __int128 cycles = 0;
+        for (const std::uint64_t fc : fc_cycles)
+            cycles += fc;
+        const unsigned __int128 ns =
+            (cycles * 1'000'000 + contents_.clock_khz - 1) / contents_.clock_khz;
+        return static_cast<std::uint64_t>(std::min<unsigned __int128>(ns, INT64_MAX));
+    }
+
     void read_bpu_segment(const fbs::BpuSegment& from, Segment& segment, const Place& place) {
         const std::uint64_t insns = contents_.program.size() / sizeof(overtake_insn);
         const Place fcs = place.field(fbs::BpuSegment::VT_FCS, "fcs");
@@ -338,6 +348,7 @@ private:
             segment.fcs.push_back({fc->first_insn(), fc->insn_count()});
             segment.fc_cycles.push_back(fc->cycles());
         }
+        segment.expected_ns = expected_ns(segment.fc_cycles);
         segment.scratch_bytes = from.scratch_bytes();
         require(segment.scratch_bytes <= OVERTAKE_MAX_SCRATCH_BYTES,
                 place.field(fbs::BpuSegment::VT_SCRATCH_BYTES, "scratch_bytes"),
@@ -385,6 +396,7 @@ private:
     void read_cpu_segment(const fbs::CpuSegment& from, Segment& segment, const Place& place) {
         const Place ops = place.field(fbs::CpuSegment::VT_OPS, "ops");
         require(from.ops()->size() != 0, ops, "none");
+        segment.expected_ns = from.expected_ns();
         for (const fbs::CpuOp* op : *from.ops())
             segment.cpu_ops.push_back(read_cpu_op(*op, ops.element(segment.cpu_ops.size(), op)));
     }
@@ -414,10 +426,40 @@ private:
         }
         if (from.reals())
             op.reals.assign(from.reals()->begin(), from.reals()->end());
+        if (op.type == CpuOpType::custom)
+            op.custom = read_custom(from);
         const std::string reason = cpu::check(cpu::operation_of(contents_.tensors, op));
         require(reason.empty(), place, fmt::format("{} {}", cpu::name_of(op.type), reason));
         mark_written(op.output, outputs.number(*from.outputs(), 0));
         return op;
+    }
+
+    static std::string text(const flatbuffers::String* from) { return from ? from->str() : ""; }
+
+    template <class To, class From>
+    static void copy(const From* from, std::vector<To>& to) {
+        if (from)
+            to.assign(from->begin(), from->end());
+    }
+
+    static std::shared_ptr<const OperatorDescription> read_custom(const fbs::CpuOp& from) {
+        auto custom = std::make_shared<OperatorDescription>();
+        custom->domain = text(from.domain());
+        custom->type = text(from.custom_type());
+        custom->node = text(from.name());
+        if (!from.attributes())
+            return custom;
+        for (const fbs::Attribute* attribute : *from.attributes()) {
+            OperatorAttribute& read = custom->attributes.emplace_back();
+            read.name = text(attribute->name());
+            copy(attribute->integers(), read.integers);
+            copy(attribute->reals(), read.reals);
+            copy(attribute->shape(), read.shape);
+            if (attribute->strings())
+                for (const flatbuffers::String* string : *attribute->strings())
+                    read.strings.push_back(text(string));
+        }
+        return custom;
     }
 
     std::int64_t read_axis(const fbs::CpuOp& from, const CpuOp& op, const Place& place) const {

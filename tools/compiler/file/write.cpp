@@ -2,6 +2,7 @@
 #include "compiler/file/write.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "compiler/float/onednn.hpp"
@@ -138,21 +139,51 @@ flatbuffers::Offset<fbs::Segment> bpu_segment(flatbuffers::FlatBufferBuilder& bu
     return fbs::CreateSegment(builder, bpu);
 }
 
+std::vector<flatbuffers::Offset<fbs::Attribute>>
+attributes_of(flatbuffers::FlatBufferBuilder& builder, const op::Cpu& form) {
+    std::vector<flatbuffers::Offset<fbs::Attribute>> attributes;
+    if (form.custom)
+        for (const OperatorAttribute& attribute : form.custom->attributes) {
+            const auto strings = builder.CreateVectorOfStrings(attribute.strings);
+            const auto name = builder.CreateString(attribute.name);
+            const auto integers = builder.CreateVector(attribute.integers);
+            const auto reals = builder.CreateVector(attribute.reals);
+            const auto shape = builder.CreateVector(attribute.shape);
+            attributes.push_back(
+                fbs::CreateAttribute(builder, name, integers, reals, strings, shape));
+        }
+    return attributes;
+}
+
+// Of its inputs and its output.
+std::uint64_t elements(const Graph& graph, const Node& node) {
+    std::uint64_t count = graph.values[node.output].elements();
+    for (const ValueId input : node.inputs)
+        count += graph.values[input].elements();
+    return count;
+}
+
 flatbuffers::Offset<fbs::Segment> cpu_segment(flatbuffers::FlatBufferBuilder& builder,
                                               const Graph& graph, const ProgramSegment& segment,
-                                              TensorTable& tensors) {
+                                              const CpuRates& rates, TensorTable& tensors) {
     std::vector<flatbuffers::Offset<fbs::CpuOp>> ops;
+    double expected_us = 0;
     for (std::size_t index = 0; index < segment.node_count; ++index) {
         const Node& node = graph.nodes[segment.first_node + index];
         const auto inputs = tensors.numbers(node.inputs);
         const auto outputs = tensors.numbers({node.output});
         const auto& form = std::get<op::Cpu>(node.operation);
+        const auto attributes = attributes_of(builder, form);
         const bool has_axis = form.type == CpuOpType::softmax;
         ops.push_back(fbs::CreateCpuOpDirect(
             builder, static_cast<fbs::CpuOpType>(form.type), node.name.c_str(), &inputs, &outputs,
-            has_axis ? static_cast<int>(form.integers[0]) : -1, &form.integers, &form.reals));
+            has_axis ? static_cast<int>(form.integers[0]) : -1, &form.integers, &form.reals,
+            form.custom ? form.custom->domain.c_str() : nullptr,
+            form.custom ? form.custom->type.c_str() : nullptr, &attributes));
+        expected_us += rates.microseconds(multiply_accumulates(graph, node), elements(graph, node));
     }
-    return fbs::CreateSegment(builder, 0, fbs::CreateCpuSegmentDirect(builder, &ops));
+    const auto expected_ns = static_cast<std::uint64_t>(std::llround(expected_us * 1000));
+    return fbs::CreateSegment(builder, 0, fbs::CreateCpuSegmentDirect(builder, &ops, expected_ns));
 }
 
 // What the cycle model says of one node's steps.
@@ -294,7 +325,7 @@ std::vector<std::uint8_t> serialise(const Graph& graph, const QuantisedGraph& qu
     std::vector<flatbuffers::Offset<fbs::Segment>> segments;
     for (const ProgramSegment& segment : program.segments)
         if (!segment.on_bpu)
-            segments.push_back(cpu_segment(builder, graph, segment, tensors));
+            segments.push_back(cpu_segment(builder, graph, segment, facts.cpu, tensors));
         else if (segment.fc_count > 0) // views alone need nobody to run them
             segments.push_back(bpu_segment(builder, program, segment, tensors));
     std::vector<overtake_insn> instructions;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/import/context.hpp"
+#include "compiler/import/cpu/operators.hpp"
 #include "compiler/import/evaluate.hpp"
 #include "compiler/import/inputs_outputs.hpp"
 #include "compiler/import/masks.hpp"
@@ -40,6 +41,9 @@ const Row& row_of(const Context& context) {
     static const std::set<std::string> recurrent = {"GRU", "LSTM", "RNN"};
     if (recurrent.contains(context.node->op_type()))
         refuse(context, "recurrent operators are not supported");
+    static const Row custom = {nullptr, cpu_custom, "", "code of the program that runs it"};
+    if (is_custom(*context.node))
+        return custom;
     const auto found = operators().find(context.node->op_type());
     if (found == operators().end() ||
         !(context.node->domain().empty() || context.node->domain() == "ai.onnx"))
@@ -232,7 +236,7 @@ void check_names(const onnx::ModelProto& model, const std::string& path,
 // Throws CompileError for what is refused as a whole; nodes that are, `survey` tells.
 Graph import_network(const std::string& path, const ImportOptions& options, Survey& survey) {
     Network network =
-        load_onnx(path, {options.input_shapes, options.set_inputs},
+        load_onnx(path, {options.input_shapes, options.set_inputs, options.custom_domains},
                   [&](const onnx::ModelProto& part) { return evaluate(path, options, part); });
     const onnx::ModelProto& model = network.model;
     check_names(model, path, options.run_on_cpu, "run_on_cpu");

@@ -20,6 +20,8 @@ struct ImportOptions {
     std::map<std::string, std::vector<std::int64_t>> input_shapes; ///< of inputs by name
     /// Inputs that become constants: a number for all their elements, or one for each, with commas.
     std::map<std::string, std::string> set_inputs;
+    /// Domains of ONNX whose operators are the program's own (overtake/custom_operator.hpp).
+    std::vector<std::string> custom_domains;
     std::uint64_t most_elements = max_elements; ///< of a tensor; the runtime takes no more
     /// Called with what the user ought to know of a network that is taken all the same.
     std::function<void(const std::string& text)> warn = {};

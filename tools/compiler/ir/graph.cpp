@@ -101,7 +101,7 @@ cpu::Operation cpu_operation(const Graph& graph, const Node& node) {
         return shape.empty() ? cpu::Shape{1} : cpu::Shape(shape.begin(), shape.end());
     };
     const auto& form = std::get<op::Cpu>(node.operation);
-    cpu::Operation operation{form.type, form.integers, form.reals, {}, shape_of(node.output)};
+    cpu::Operation operation{form.type, form.integers, form.reals, {}, shape_of(node.output), form.custom};
     for (ValueId input : node.inputs)
         operation.inputs.push_back(shape_of(input));
     return operation;

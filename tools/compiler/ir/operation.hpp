@@ -151,6 +151,7 @@ struct Cpu {
     CpuOpType type = CpuOpType::dequantize;
     std::vector<std::int64_t> integers = {};
     std::vector<float> reals = {};
+    std::shared_ptr<const OperatorDescription> custom = nullptr; ///< of a custom one
 };
 
 } // namespace op

@@ -138,7 +138,8 @@ void set_types_of_outputs(onnx::ModelProto& model, const std::vector<int>& types
 }
 
 // What libonnx relies on without looking; then libonnx looks itself.
-void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx, Refusals& refusals,
+void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx,
+                const std::vector<std::string>& custom_domains, Refusals& refusals,
                 const std::string& path) {
     check_text(model.graph(), path);
     read_external_data(model, path);
@@ -146,6 +147,7 @@ void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx, Refusals& 
     model.clear_training_info();
     check_contents(model, path);
     sort_nodes(*model.mutable_graph(), path);
+    set_aside_custom(model, custom_domains);
     set_aside_unknown(model, opset, refusals);
     check_parameters(model.graph(), opset, path);
     libonnx.check(model);
@@ -173,7 +175,7 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
                                      " is not supported; export it with opset 13 to 17");
     Libonnx libonnx(path);
     try {
-        check_file(model, opset, libonnx, network.refusals, path);
+        check_file(model, opset, libonnx, settings.custom_domains, network.refusals, path);
         set_input_shapes(model, settings, path);
         const std::vector<int> output_types = types_of_outputs(model);
         network.was_half_precise = widen_half_precision(*model.mutable_graph());

@@ -17,6 +17,8 @@ struct InputSettings {
     std::map<std::string, std::vector<std::int64_t>> shapes; ///< of inputs by name
     /// Of inputs that become constants: a number for all elements, or one for each, with commas.
     std::map<std::string, std::string> values;
+    /// Whose operators the program that runs the model has.
+    std::vector<std::string> custom_domains = {};
 };
 
 /// The shapes that the user gives, and a batch of 1 where none is.

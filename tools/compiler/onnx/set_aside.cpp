@@ -2,6 +2,8 @@
 #include "compiler/onnx/set_aside.hpp"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,8 +16,12 @@ namespace overtake::compiler {
 namespace {
 
 constexpr const char* domain_of_refused = "overtake.refused";
+constexpr const char* domain_of_custom = "overtake.custom";
+constexpr std::string_view between = "::"; // domain and type
 
 bool is_known(const onnx::NodeProto& node, int opset) {
+    if (is_custom(node))
+        return true;
     if (node.domain().empty() || node.domain() == "ai.onnx")
         return onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "") != nullptr;
     return node.domain() == "com.microsoft" && is_quantised_operator(node.op_type());
@@ -51,13 +57,35 @@ void set_aside_unknown(onnx::GraphProto& graph, int opset, Refusals& refusals) {
     }
 }
 
-void import_domain(onnx::ModelProto& model) {
+void import_domain(onnx::ModelProto& model, const char* domain = domain_of_refused) {
     auto* import = model.add_opset_import();
-    import->set_domain(domain_of_refused);
+    import->set_domain(domain);
     import->set_version(1);
 }
 
 } // namespace
+
+bool is_custom(const onnx::NodeProto& node) {
+    return node.domain() == domain_of_custom;
+}
+
+CustomType custom_type_of(const onnx::NodeProto& node) {
+    const std::size_t at = node.op_type().rfind(between);
+    return {node.op_type().substr(0, at), node.op_type().substr(at + between.size())};
+}
+
+void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& domains) {
+    bool is_any = false;
+    for (auto& node : *model.mutable_graph()->mutable_node()) {
+        if (std::ranges::find(domains, node.domain()) == domains.end())
+            continue;
+        node.set_op_type(node.domain() + std::string(between) + node.op_type());
+        node.set_domain(domain_of_custom);
+        is_any = true;
+    }
+    if (is_any)
+        import_domain(model, domain_of_custom);
+}
 
 void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals) {
     set_aside_unknown(*model.mutable_graph(), opset, refusals);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include <onnx/onnx_pb.h>
 
@@ -13,9 +14,22 @@ namespace overtake::compiler {
 /// Why nodes are refused, by their first outputs.
 using Refusals = std::map<std::string, std::string>;
 
+/// An operator that is the program's own.
+struct CustomType {
+    std::string domain;
+    std::string type;
+};
+
+/// Of a node that set_aside_custom() has moved.
+CustomType custom_type_of(const onnx::NodeProto& node);
+bool is_custom(const onnx::NodeProto& node);
+
+/// Moves nodes of these domains, as they are, to one where libonnx leaves them alone.
+void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& domains);
+
 /// Moves nodes of operators that neither ONNX nor remove_qdq() knows to a domain of their own,
-/// where libonnx leaves them alone, in graphs in nodes too.  One that bears a name of ONNX's becomes
-/// "DOMAIN.NAME".
+/// where libonnx leaves them alone, in graphs in nodes too.  One that bears a name of ONNX's
+/// becomes "DOMAIN.NAME".
 void set_aside_unknown(onnx::ModelProto& model, int opset, Refusals& refusals);
 
 /// The same with nodes that still have graphs in them, which are taken away.

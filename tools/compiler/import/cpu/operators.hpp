@@ -8,6 +8,7 @@
 
 namespace overtake::compiler {
 
+void cpu_custom(Context& context);
 void cpu_unary(Context& context);
 void cpu_clip(Context& context);
 void cpu_cast(Context& context);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// How long an operator of the CPU is taken to last before anybody has measured it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace overtake::cpu {
+
+/// Of a profile's CPU.
+struct Rates {
+    std::uint32_t macs_per_us = 4000;
+    std::uint32_t bytes_per_us = 500; ///< read and written, float32
+    std::uint32_t operator_ns = 1000; ///< that an operator takes beside its work
+
+    /// Of one operator: its multiply-accumulates, and the float32 elements of its inputs and
+    /// outputs.  A rate of 0 counts as 1.
+    double microseconds(std::uint64_t macs, std::uint64_t elements) const {
+        const auto rate = [](std::uint32_t given) { return std::max(given, 1u); };
+        return static_cast<double>(macs) / rate(macs_per_us) +
+               static_cast<double>(elements) * sizeof(float) / rate(bytes_per_us) +
+               operator_ns / 1000.0;
+    }
+
+    bool operator==(const Rates&) const = default;
+};
+
+} // namespace overtake::cpu
