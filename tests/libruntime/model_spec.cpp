@@ -31,10 +31,15 @@ Offset<fbs::CpuSegment> build_cpu(FlatBufferBuilder& builder, const SegmentSpec&
         const auto name = builder.CreateString("op");
         const auto inputs = builder.CreateVector(op.inputs);
         const auto outputs = builder.CreateVector(op.outputs);
+        const std::vector<Offset<fbs::Attribute>> attributes = {
+            fbs::CreateAttributeDirect(builder, "numbers", &op.numbers)};
+        const auto domain = builder.CreateString(op.domain);
+        const auto type = builder.CreateString(op.custom_type);
+        const auto attribute_vector = builder.CreateVector(attributes);
         ops.push_back(fbs::CreateCpuOp(builder, static_cast<fbs::CpuOpType>(op.type), name, inputs,
-                                       outputs, op.axis));
+                                       outputs, op.axis, 0, 0, domain, type, attribute_vector));
     }
-    return fbs::CreateCpuSegment(builder, builder.CreateVector(ops));
+    return fbs::CreateCpuSegment(builder, builder.CreateVector(ops), spec.expected_ns);
 }
 
 Offset<fbs::Segment> build_segment(FlatBufferBuilder& builder, const SegmentSpec& spec) {

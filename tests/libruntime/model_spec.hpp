@@ -34,6 +34,9 @@ struct CpuOpSpec {
     std::vector<std::uint32_t> inputs;
     std::vector<std::uint32_t> outputs;
     int axis = -1;
+    std::string domain = {}; ///< of a custom one
+    std::string custom_type = {};
+    std::vector<std::int64_t> numbers = {}; ///< its attribute "numbers"
 };
 
 struct SegmentSpec {
@@ -43,6 +46,7 @@ struct SegmentSpec {
     std::vector<fbs::Binding> bindings;
     std::uint32_t scratch_bytes = 0;
     std::vector<CpuOpSpec> ops;
+    std::uint64_t expected_ns = 0; ///< CPU
 };
 
 struct ModelSpec {

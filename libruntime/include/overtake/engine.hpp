@@ -109,6 +109,7 @@ class OVERTAKE_API Request : public std::enable_shared_from_this<Request> {
 public:
     struct OVERTAKE_HIDDEN State;
     OVERTAKE_HIDDEN explicit Request(std::unique_ptr<State> state) noexcept;
+    OVERTAKE_HIDDEN State& state() const noexcept { return *state_; }
     /// Cancels it if nobody has; what it uses is kept until its end.
     ~Request();
     Request(const Request&) = delete;
@@ -173,6 +174,7 @@ public:
 
     struct OVERTAKE_HIDDEN State;
     OVERTAKE_HIDDEN explicit Engine(std::shared_ptr<State> state) noexcept;
+    OVERTAKE_HIDDEN State& state() const noexcept { return *state_; }
 
 private:
     std::shared_ptr<State> state_;

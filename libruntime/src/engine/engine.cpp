@@ -27,8 +27,14 @@ Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
               });
           }),
       caller_([this] { call_back(); }) {
-    if (!threads.stepped)
+    if (threads.stepped)
+        return;
+    try {
         thread_ = std::thread([this] { this->run(); });
+    } catch (...) {
+        stop();
+        throw;
+    }
 }
 
 Engine::~Engine() {

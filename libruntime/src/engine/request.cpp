@@ -12,7 +12,8 @@ namespace overtake {
 
 namespace {
 
-engine::SchedulerOptions scheduler_options(const EngineOptions& options) {
+engine::SchedulerOptions scheduler_options(const EngineOptions& options,
+                                           const engine::ThreadOptions& threads) {
     require_zero(options.reserved, "engine options");
     engine::SchedulerOptions scheduler;
     scheduler.policy = options.policy;
@@ -24,6 +25,7 @@ engine::SchedulerOptions scheduler_options(const EngineOptions& options) {
     scheduler.wait_dispatch_time_ns = options.wait_dispatch_time_ns;
     scheduler.max_priority = options.max_priority;
     scheduler.core_limit = options.core_limit;
+    scheduler.first_tag = threads.first_tag;
     return scheduler;
 }
 
@@ -48,11 +50,11 @@ engine::RunOptions run_options(const TaskOptions& options) {
 
 Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& options,
                      const engine::ThreadOptions& threads)
-    : device(std::move(device_)), engine(device, scheduler_options(options), threads) {}
+    : device(std::move(device_)), engine(device, scheduler_options(options, threads), threads) {}
 
 Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)
     : state_(std::make_shared<State>(std::move(device), options,
-                                     engine::ThreadOptions{options.worker_cpus, false})) {}
+                                     engine::ThreadOptions{.worker_cpus = options.worker_cpus})) {}
 
 Engine::Engine(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace overtake::engine {
@@ -41,18 +42,27 @@ cpu_set_t set_of(const std::vector<unsigned>& cpus) {
 } // namespace
 
 Workers::Workers(std::uint32_t count, const std::vector<unsigned>& cpus, Clock clock, Done done)
-    : clock_(std::move(clock)), done_(std::move(done)) {
-    const cpu_set_t set = set_of(cpus);
-    int refused = 0;
-    for (std::uint32_t i = 0; i < count && refused == 0; i++) {
-        threads_.emplace_back([this] { work(); });
-        if (!cpus.empty())
-            refused = pthread_setaffinity_np(threads_.back().native_handle(), sizeof(set), &set);
+    : most_(count), clock_(std::move(clock)), done_(std::move(done)), pinned_(!cpus.empty()),
+      cpus_(set_of(cpus)) {
+    // The first one here, so that what is impossible is known; others when there is work for them.
+    int refused;
+    try {
+        refused = add_worker();
+    } catch (const std::system_error& error) {
+        throw Error(EAGAIN, std::string("engine: no thread can be had: ") + error.what());
     }
     if (refused == 0)
         return;
     stop();
     throw Error(refused, "engine: no worker may run on the CPUs that it is told to use");
+}
+
+/// 0, or the errno of what its CPUs are.  Throws std::system_error if there is no room for a
+/// thread.
+int Workers::add_worker() {
+    threads_.emplace_back([this] { work(); });
+    return pinned_ ? pthread_setaffinity_np(threads_.back().native_handle(), sizeof(cpus_), &cpus_)
+                   : 0;
 }
 
 Workers::~Workers() {
@@ -74,6 +84,13 @@ void Workers::compute(std::shared_ptr<Run> run, std::size_t step) {
         const std::lock_guard lock(mutex_);
         std::shared_ptr<void> memory = run->memory();
         waiting_.push_back({std::move(run), step, std::move(memory)});
+        if (waiting_.size() > idle_ && threads_.size() < most_) {
+            try {
+                add_worker();
+            } catch (const std::system_error&) {
+                // Those that there are do it, one after the other.
+            }
+        }
     }
     changed_.notify_one();
 }
@@ -81,7 +98,9 @@ void Workers::compute(std::shared_ptr<Run> run, std::size_t step) {
 void Workers::work() {
     std::unique_lock lock(mutex_);
     for (;;) {
+        idle_++;
         changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+        idle_--;
         if (waiting_.empty())
             return;
         Segment segment = std::move(waiting_.front());

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -25,7 +26,8 @@ public:
     /// Nanoseconds.
     using Clock = std::function<std::uint64_t()>;
 
-    /// On `cpus`, unless that is empty.  Throws Error EINVAL if the host has not one of them.
+    /// At most `count` threads, as many as there is work for.  On `cpus`, unless that is empty.
+    /// Throws Error EINVAL if the host has not one of them.
     Workers(std::uint32_t count, const std::vector<unsigned>& cpus, Clock clock, Done done);
     /// Computes what it was given before.
     ~Workers();
@@ -43,10 +45,15 @@ private:
 
     void work();
     void stop();
+    int add_worker();
 
+    const std::uint32_t most_;
     const Clock clock_;
     const Done done_;
+    const bool pinned_;
+    const cpu_set_t cpus_;
     std::mutex mutex_;
+    std::size_t idle_ = 0;
     std::condition_variable changed_;
     std::deque<Segment> waiting_;
     bool stopping_ = false;

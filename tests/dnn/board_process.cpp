@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: MIT
+#include "board_process.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "dnn/hb_dnn.h"
+#include "dnn/process.hpp"
+#include "engine/request.hpp"
+#include "model_spec.hpp"
+#include "overtake/custom_operator.hpp"
+#include "programs.hpp"
+
+namespace overtake::test {
+
+namespace {
+
+constexpr std::uint64_t ns_per_us = 1000;
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+constexpr std::uint64_t tags_of_a_process = std::uint64_t{1} << 32;
+
+/// CPU segments under way, of all processes in this one.
+class ModelledWork {
+public:
+    static ModelledWork& only() {
+        static auto* work = new ModelledWork;
+        return *work;
+    }
+
+    /// From a worker: until somebody says that it is over.
+    void take_place(CpuKey key) {
+        std::unique_lock lock(mutex_);
+        under_way_.insert(key);
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return !under_way_.contains(key); });
+    }
+    void wait_for(CpuKey key) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return under_way_.contains(key); });
+    }
+    void end(CpuKey key) {
+        const std::lock_guard lock(mutex_);
+        under_way_.erase(key);
+        changed_.notify_all();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::set<CpuKey> under_way_;
+};
+
+struct Waiting : CustomOperator {
+    explicit Waiting(CpuKey key_) : key(key_) {}
+    void compute(std::span<const std::span<const float>>, std::span<float>) override {
+        ModelledWork::only().take_place(key);
+    }
+    const CpuKey key;
+};
+
+void register_waiting() {
+    static const bool once = [] {
+        register_custom_operator("test", "Waiting", [](const OperatorDescription& node) {
+            const std::vector<std::int64_t>& numbers = node.find("numbers")->integers;
+            return std::make_unique<Waiting>(CpuKey{static_cast<std::uint64_t>(numbers[0]),
+                                                    static_cast<std::uint64_t>(numbers[1])});
+        });
+        return true;
+    }();
+    static_cast<void>(once);
+}
+
+void require_ok(std::int32_t status, const char* what) {
+    if (status != 0)
+        throw Error(EPROTO, std::string(what) + ": " + hbDNNGetErrorDesc(status));
+}
+
+/// Segments first..last - 1 of a task as a model.
+std::vector<std::byte> model_of(const ScenarioTask& task, std::size_t number, std::size_t first,
+                                std::size_t last) {
+    ModelSpec spec;
+    spec.name = task.id + "." + std::to_string(first);
+    const auto add_tensor = [&] {
+        TensorSpec tensor = device_tensor("t" + std::to_string(spec.tensors.size()), 1, 1, 1, 1, 0);
+        tensor.data_type = 2;
+        spec.tensors.push_back(tensor);
+    };
+    add_tensor();
+    for (std::size_t i = first; i < last; i++) {
+        const auto in = static_cast<std::uint32_t>(spec.tensors.size() - 1);
+        add_tensor();
+        SegmentSpec segment;
+        if (task.segments[i].is_bpu()) {
+            segment.bpu = true;
+            for (const std::uint64_t us : task.segments[i].bpu) {
+                const auto at = static_cast<std::uint32_t>(spec.program.size());
+                segment.fcs.emplace_back(at, 1, us * ns_per_us);
+                spec.program.push_back(delay_insn(us * ns_per_us));
+            }
+            segment.bindings = {fbs::Binding(OVERTAKE_REGION_IO, in, false),
+                                fbs::Binding(OVERTAKE_REGION_IO + 1, in + 1, true)};
+        } else {
+            segment.cpu = true;
+            segment.expected_ns = task.segments[i].cpu * ns_per_us;
+            CpuOpSpec op;
+            op.type = 20;
+            op.inputs = {in};
+            op.outputs = {in + 1};
+            op.domain = "test";
+            op.custom_type = "Waiting";
+            op.numbers = {static_cast<std::int64_t>(number), static_cast<std::int64_t>(i)};
+            segment.ops = {op};
+        }
+        spec.segments.push_back(segment);
+    }
+    spec.inputs = {0};
+    spec.outputs = {static_cast<std::uint32_t>(spec.tensors.size() - 1)};
+    if (spec.program.empty())
+        spec.program = {delay_insn(1)};
+    return build(spec);
+}
+
+std::unique_ptr<Engine> stepped_engine(const std::shared_ptr<Device>& device,
+                                       const TaskScenario& scenario, std::uint64_t number) {
+    const auto at_most_32_bits = [](std::size_t count) {
+        return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));
+    };
+    EngineOptions options;
+    options.policy = scenario.policy;
+    options.slots = at_most_32_bits(scenario.slots);
+    options.task_limit = at_most_32_bits(scenario.max_tasks);
+    options.workers = at_most_32_bits(scenario.max_threads);
+    options.threshold_percent = at_most_32_bits(scenario.threshold_percent);
+    options.insert_max_time_ns = scenario.insert_max_time_ms * ns_per_ms;
+    options.wait_dispatch_time_ns = scenario.wait_dispatch_time_ms * ns_per_ms;
+    options.max_priority = priority_high;
+    const engine::ThreadOptions threads{
+        .worker_cpus = {}, .first_tag = number * tags_of_a_process, .stepped = true};
+    return std::make_unique<Engine>(std::make_shared<Engine::State>(device, options, threads));
+}
+
+class LocalProcess final : public BoardProcess {
+public:
+    LocalProcess(const std::shared_ptr<Device>& device, const TaskScenario& scenario,
+                 std::uint64_t number)
+        : scenario_(scenario), process_(device, stepped_engine(device, scenario, number)) {
+        register_waiting();
+        dnn::Process::use_in_this_thread(&process_);
+        require_ok(hbSysAllocMem(&memory_, 64), "hbSysAllocMem");
+    }
+    ~LocalProcess() override {
+        for (const CpuKey key : under_way_) // their workers are waited for
+            ModelledWork::only().end(key);
+        dnn::Process::use_in_this_thread(nullptr);
+    }
+
+    void end_cpu(const std::vector<CpuKey>& segments) override {
+        for (const CpuKey key : segments) {
+            ModelledWork::only().end(key);
+            under_way_.erase(key);
+            ended_++;
+        }
+        while (engine().cpu_ends() < ended_)
+            std::this_thread::yield();
+    }
+    void gather() override {
+        engine().step_gather();
+        release_ended();
+    }
+    std::optional<std::uint64_t> first_end() override {
+        const engine::Run* run = engine().step_first_end();
+        return run ? std::optional(run->dispatched_ns()) : std::nullopt;
+    }
+    void handle_first_end() override { engine().step_handle_first_end(); }
+
+    void arrive(std::size_t number) override {
+        dnn::Process::use_in_this_thread(&process_);
+        const ScenarioTask& task = scenario_.tasks[number];
+        const std::size_t count = task.segments.size();
+        // Some tasks are of two models.
+        const std::size_t border = count > 1 && number % 2 == 1 ? 1 + number / 2 % (count - 1) : 0;
+        Submitted& submitted = tasks_[number];
+        if (border != 0)
+            infer(submitted, number, 0, border, 1);
+        infer(submitted, number, border, count, 0);
+        submitted.request = process_.tasks.find(submitted.handle)->request();
+        engine().step_arrivals();
+    }
+    void cancel(std::size_t number) override {
+        dnn::Process::use_in_this_thread(&process_);
+        release(tasks_.at(number));
+        engine().step_cancels();
+    }
+    std::vector<CpuKey> dispatch() override {
+        const std::size_t before = engine().cpu_begins();
+        engine().step_dispatch();
+        std::vector<CpuKey> begun;
+        for (auto& [number, task] : tasks_)
+            for (const CpuKey key : cpu_segments_begun(number, task))
+                begun.push_back(key);
+        if (begun.size() != engine().cpu_begins() - before)
+            throw Error(EPROTO, "a CPU segment that nobody can tell");
+        for (const CpuKey key : begun) {
+            ModelledWork::only().wait_for(key);
+            under_way_.insert(key);
+        }
+        return begun;
+    }
+
+    TaskOutcome outcome(std::size_t number) override {
+        const Request& request = *tasks_.at(number).request;
+        return {request.status(), request.core(), request.dispatched_ns(), request.ended_ns(),
+                request.segments()};
+    }
+
+private:
+    struct Submitted {
+        hbDNNTaskHandle_t handle = nullptr; ///< null once released
+        std::shared_ptr<Request> request;
+        std::set<std::size_t> begun; ///< CPU segments
+    };
+
+    engine::Engine& engine() { return process_.engine()->state().engine; }
+
+    void infer(Submitted& submitted, std::size_t number, std::size_t first, std::size_t last,
+               int more) {
+        const ScenarioTask& task = scenario_.tasks[number];
+        const std::vector<std::byte> bytes = model_of(task, number, first, last);
+        const void* data = bytes.data();
+        auto length = static_cast<std::int32_t>(bytes.size());
+        hbPackedDNNHandle_t pack;
+        require_ok(hbDNNInitializeFromDDR(&pack, &data, &length, 1), "hbDNNInitializeFromDDR");
+        const char** names;
+        std::int32_t count;
+        require_ok(hbDNNGetModelNameList(&names, &count, pack), "hbDNNGetModelNameList");
+        hbDNNHandle_t model;
+        require_ok(hbDNNGetModelHandle(&model, pack, names[0]), "hbDNNGetModelHandle");
+        hbDNNTensor input{}, output{};
+        require_ok(hbDNNGetInputTensorProperties(&input.properties, model, 0), "properties");
+        require_ok(hbDNNGetOutputTensorProperties(&output.properties, model, 0), "properties");
+        input.sysMem[0] = memory_;
+        output.sysMem[0] = memory_;
+        hbDNNInferCtrlParam control;
+        HB_DNN_INITIALIZE_INFER_CTRL_PARAM(&control);
+        control.bpuCoreId = static_cast<std::int32_t>(task.core);
+        control.priority = static_cast<std::int32_t>(task.priority);
+        control.customId = task.custom_id;
+        control.more = more;
+        hbDNNTensor* outputs = &output;
+        require_ok(hbDNNInfer(&submitted.handle, &outputs, &input, model, &control), "hbDNNInfer");
+    }
+
+    /// What the engine has given to workers and has not been told of.
+    std::vector<CpuKey> cpu_segments_begun(std::size_t number, Submitted& task) {
+        std::vector<CpuKey> begun;
+        const auto& run = task.request->state().run;
+        for (std::size_t i = 0; i < run->steps().size(); i++)
+            if (!run->steps()[i].on_bpu() && run->records()[i].start_ns != 0 &&
+                task.begun.insert(i).second)
+                begun.push_back({number, i});
+        return begun;
+    }
+
+    void release(Submitted& task) {
+        if (task.handle)
+            require_ok(hbDNNReleaseTask(task.handle), "hbDNNReleaseTask");
+        task.handle = nullptr;
+    }
+    /// So that the limit on tasks counts those that are under way.
+    void release_ended() {
+        dnn::Process::use_in_this_thread(&process_);
+        for (auto& [number, task] : tasks_)
+            if (task.handle && task.request->status() != -EINPROGRESS)
+                release(task);
+    }
+
+    const TaskScenario& scenario_;
+    dnn::Process process_;
+    hbSysMem memory_{};
+    std::map<std::size_t, Submitted> tasks_;
+    std::set<CpuKey> under_way_;
+    std::size_t ended_ = 0;
+};
+
+// A process of its own: requests and answers are numbers on a socket.
+
+enum class Ask : std::uint64_t {
+    end_cpu,
+    gather,
+    first_end,
+    handle_first_end,
+    arrive,
+    cancel,
+    dispatch,
+    outcome
+};
+
+class Channel {
+public:
+    explicit Channel(int fd) : fd_(fd) {}
+    ~Channel() { close(fd_); }
+    Channel(const Channel&) = delete;
+    Channel& operator=(const Channel&) = delete;
+
+    void put(std::span<const std::uint64_t> numbers) {
+        const std::uint64_t count = numbers.size();
+        put_bytes(&count, sizeof(count));
+        put_bytes(numbers.data(), numbers.size_bytes());
+    }
+    /// Empty if the other end has gone.
+    std::vector<std::uint64_t> get() {
+        std::uint64_t count = 0;
+        if (!get_bytes(&count, sizeof(count)))
+            return {};
+        std::vector<std::uint64_t> numbers(count);
+        if (!get_bytes(numbers.data(), count * sizeof(std::uint64_t)))
+            return {};
+        return numbers;
+    }
+
+private:
+    void put_bytes(const void* data, std::size_t size) {
+        for (const auto* at = static_cast<const char*>(data); size != 0;) {
+            const ssize_t sent = send(fd_, at, size, MSG_NOSIGNAL);
+            if (sent <= 0)
+                throw Error(EPIPE, "a process of the scenario has gone");
+            at += sent;
+            size -= static_cast<std::size_t>(sent);
+        }
+    }
+    bool get_bytes(void* data, std::size_t size) {
+        for (auto* at = static_cast<char*>(data); size != 0;) {
+            const ssize_t received = recv(fd_, at, size, 0);
+            if (received <= 0)
+                return false;
+            at += received;
+            size -= static_cast<std::size_t>(received);
+        }
+        return true;
+    }
+
+    const int fd_;
+};
+
+constexpr std::uint64_t none = UINT64_MAX;
+
+std::vector<CpuKey> keys_from(std::span<const std::uint64_t> numbers) {
+    std::vector<CpuKey> keys;
+    for (std::size_t i = 0; i + 1 < numbers.size(); i += 2)
+        keys.push_back({numbers[i], numbers[i + 1]});
+    return keys;
+}
+
+std::vector<std::uint64_t> numbers_from(const std::vector<CpuKey>& keys) {
+    std::vector<std::uint64_t> numbers;
+    for (const CpuKey key : keys)
+        numbers.insert(numbers.end(), {key.task, key.segment});
+    return numbers;
+}
+
+constexpr std::size_t record_numbers = sizeof(SegmentRecord) / sizeof(std::uint64_t);
+static_assert(sizeof(SegmentRecord) % sizeof(std::uint64_t) == 0);
+
+std::vector<std::uint64_t> numbers_from(const TaskOutcome& outcome) {
+    std::vector<std::uint64_t> numbers = {static_cast<std::uint32_t>(outcome.status), outcome.core,
+                                          outcome.dispatched_ns, outcome.ended_ns};
+    numbers.resize(4 + outcome.segments.size() * record_numbers);
+    std::memcpy(numbers.data() + 4, outcome.segments.data(),
+                outcome.segments.size() * sizeof(SegmentRecord));
+    return numbers;
+}
+
+TaskOutcome outcome_from(std::span<const std::uint64_t> numbers) {
+    TaskOutcome outcome{static_cast<std::int32_t>(numbers[0]),
+                        static_cast<unsigned>(numbers[1]),
+                        numbers[2],
+                        numbers[3],
+                        {}};
+    outcome.segments.resize((numbers.size() - 4) / record_numbers);
+    std::memcpy(outcome.segments.data(), numbers.data() + 4,
+                outcome.segments.size() * sizeof(SegmentRecord));
+    return outcome;
+}
+
+std::vector<std::uint64_t> answer(BoardProcess& process, std::span<const std::uint64_t> request) {
+    const auto arguments = request.subspan(1);
+    switch (static_cast<Ask>(request[0])) {
+    case Ask::end_cpu:
+        process.end_cpu(keys_from(arguments));
+        return {0};
+    case Ask::gather:
+        process.gather();
+        return {0};
+    case Ask::first_end:
+        return {process.first_end().value_or(none)};
+    case Ask::handle_first_end:
+        process.handle_first_end();
+        return {0};
+    case Ask::arrive:
+        process.arrive(arguments[0]);
+        return {0};
+    case Ask::cancel:
+        process.cancel(arguments[0]);
+        return {0};
+    case Ask::dispatch:
+        return numbers_from(process.dispatch());
+    case Ask::outcome:
+        return numbers_from(process.outcome(arguments[0]));
+    }
+    return {};
+}
+
+/// In the child, until the parent closes its end.
+[[noreturn]] void serve(Channel& channel, const std::function<std::shared_ptr<Device>()>& open,
+                        const TaskScenario& scenario, std::uint64_t number) {
+    int status = 0;
+    try {
+        LocalProcess process(open(), scenario, number);
+        channel.put(std::vector<std::uint64_t>{1});
+        for (;;) {
+            const std::vector<std::uint64_t> request = channel.get();
+            if (request.empty())
+                break;
+            std::vector<std::uint64_t> reply = answer(process, request);
+            reply.push_back(none); // never empty
+            channel.put(reply);
+        }
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "process %llu of the scenario: %s\n",
+                     static_cast<unsigned long long>(number), error.what());
+        status = 1;
+    }
+    _exit(status);
+}
+
+class ForkedProcess final : public BoardProcess {
+public:
+    ForkedProcess(const std::function<std::shared_ptr<Device>()>& open,
+                  const TaskScenario& scenario, std::uint64_t number) {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+            throw Error(errno, "socketpair failed");
+        child_ = fork();
+        if (child_ == 0) {
+            close(ends[0]);
+            Channel channel(ends[1]);
+            serve(channel, open, scenario, number);
+        }
+        close(ends[1]);
+        channel_ = std::make_unique<Channel>(ends[0]);
+        if (child_ < 0)
+            throw Error(errno, "fork failed");
+        if (channel_->get().empty())
+            throw Error(EPIPE, "a process of the scenario did not start");
+    }
+    ~ForkedProcess() override {
+        channel_.reset();
+        if (child_ > 0)
+            waitpid(child_, nullptr, 0);
+    }
+
+    void end_cpu(const std::vector<CpuKey>& segments) override {
+        ask(Ask::end_cpu, numbers_from(segments));
+    }
+    void gather() override { ask(Ask::gather); }
+    std::optional<std::uint64_t> first_end() override {
+        const std::uint64_t dispatched = ask(Ask::first_end)[0];
+        return dispatched == none ? std::nullopt : std::optional(dispatched);
+    }
+    void handle_first_end() override { ask(Ask::handle_first_end); }
+    void arrive(std::size_t task) override { ask(Ask::arrive, {task}); }
+    void cancel(std::size_t task) override { ask(Ask::cancel, {task}); }
+    std::vector<CpuKey> dispatch() override { return keys_from(ask(Ask::dispatch)); }
+    TaskOutcome outcome(std::size_t task) override {
+        return outcome_from(ask(Ask::outcome, {task}));
+    }
+
+private:
+    std::vector<std::uint64_t> ask(Ask what, std::vector<std::uint64_t> arguments = {}) {
+        arguments.insert(arguments.begin(), static_cast<std::uint64_t>(what));
+        channel_->put(arguments);
+        std::vector<std::uint64_t> reply = channel_->get();
+        if (reply.empty())
+            throw Error(EPIPE, "a process of the scenario has gone");
+        reply.pop_back();
+        return reply;
+    }
+
+    pid_t child_ = -1;
+    std::unique_ptr<Channel> channel_;
+};
+
+} // namespace
+
+std::unique_ptr<BoardProcess> forked_process(const std::function<std::shared_ptr<Device>()>& open,
+                                             const TaskScenario& scenario, std::uint64_t number) {
+    return std::make_unique<ForkedProcess>(open, scenario, number);
+}
+
+std::unique_ptr<BoardProcess> local_process(std::shared_ptr<Device> device,
+                                            const TaskScenario& scenario, std::uint64_t number) {
+    return std::make_unique<LocalProcess>(device, scenario, number);
+}
+
+} // namespace overtake::test

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "drive_board.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <string>
+
+#include "dnn/task.hpp"
+#include "overtake/error.hpp"
+
+namespace overtake::test {
+
+namespace {
+
+constexpr std::uint64_t ns_per_us = 1000;
+
+class Driver {
+public:
+    Driver(ManualClock& clock, const TaskScenario& scenario, const TaskTimeline& expected,
+           const MakeProcess& make_process)
+        : clock_(clock), scenario_(scenario), origin_ns_(clock.now_ns() + ns_per_us) {
+        for (const ScenarioTask& task : scenario.tasks) {
+            instants_.insert(task.at);
+            if (number_of_process_.emplace(task.process, processes_.size()).second)
+                processes_.push_back(make_process(processes_.size()));
+        }
+        for (const TaskCancel& cancel : scenario.cancels)
+            instants_.insert(cancel.at);
+        for (const TimelineFc& fc : expected.device.fcs)
+            instants_.insert(fc.end);
+    }
+
+    void run() {
+        while (!instants_.empty()) {
+            now_ = *instants_.begin();
+            instants_.erase(instants_.begin());
+            clock_.advance_to(time_ns(now_));
+            end_cpu_segments();
+            handle_ends();
+            for (std::size_t i = 0; i < scenario_.tasks.size(); i++)
+                if (scenario_.tasks[i].at == now_)
+                    process_of(i).arrive(i);
+            cancel();
+            for (const auto& process : processes_)
+                for (const CpuKey key : process->dispatch())
+                    note_cpu_segment(key);
+        }
+    }
+
+    TaskTimeline timeline(const std::vector<FcRecord>& records) {
+        TaskTimeline timeline;
+        for (std::size_t i = 0; i < scenario_.tasks.size(); i++)
+            add_task(timeline, i);
+        for (const FcRecord& record : records)
+            timeline.device.fcs.push_back({job_name(record.tag), record.index, record.core,
+                                           record.high, microseconds(record.start_ns),
+                                           microseconds(record.end_ns)});
+        timeline.device.sort_fcs();
+        // In the order in which they were submitted.
+        std::ranges::stable_sort(submitted_, {}, &Submitted::order);
+        for (const Submitted& job : submitted_)
+            timeline.device.jobs.push_back(job.job);
+        std::ranges::stable_sort(timeline.cpu, {}, &TimelineCpu::start);
+        return timeline;
+    }
+
+private:
+    struct Submitted {
+        std::pair<std::uint64_t, std::uint64_t> order; ///< device time, tag
+        TimelineJob job;
+    };
+
+    void end_cpu_segments() {
+        std::map<std::size_t, std::vector<CpuKey>> ended; // by process
+        for (auto at = cpu_ends_.begin(); at != cpu_ends_.end() && at->first == now_;) {
+            ended[process_number(at->second.task)].push_back(at->second);
+            at = cpu_ends_.erase(at);
+        }
+        for (const auto& [process, keys] : ended)
+            processes_[process]->end_cpu(keys);
+    }
+
+    /// Merged, in the order in which the tasks were dispatched.
+    void handle_ends() {
+        for (const auto& process : processes_)
+            process->gather();
+        for (;;) {
+            BoardProcess* first = nullptr;
+            std::uint64_t dispatched = UINT64_MAX;
+            for (const auto& process : processes_)
+                if (const auto end = process->first_end(); end && *end < dispatched) {
+                    dispatched = *end;
+                    first = process.get();
+                }
+            if (!first)
+                return;
+            first->handle_first_end();
+        }
+    }
+
+    void cancel() {
+        for (const TaskCancel& cancel : scenario_.cancels) {
+            if (cancel.at != now_)
+                continue;
+            process_of(cancel.task).cancel(cancel.task);
+            clock_.advance_to(time_ns(now_)); // what that ends has ended
+            handle_ends();
+        }
+    }
+
+    void note_cpu_segment(CpuKey key) {
+        const std::uint64_t end = now_ + scenario_.tasks[key.task].segments[key.segment].cpu;
+        cpu_ends_.emplace(end, key);
+        instants_.insert(end);
+    }
+
+    void add_task(TaskTimeline& timeline, std::size_t number) {
+        const ScenarioTask& task = scenario_.tasks[number];
+        const TaskOutcome outcome = process_of(number).outcome(number);
+        if (outcome.status == -EINPROGRESS)
+            throw Error(ETIMEDOUT, "task " + task.id + " has not ended");
+        for (std::size_t i = 0; i < outcome.segments.size(); i++) {
+            const SegmentRecord& segment = outcome.segments[i];
+            if (segment.start_ns == 0)
+                continue;
+            if (segment.on_bpu)
+                add_job(task.id + "." + std::to_string(i), segment);
+            else
+                timeline.cpu.push_back(
+                    {task.id, i, microseconds(segment.start_ns), microseconds(segment.end_ns)});
+        }
+        std::optional<std::uint64_t> dispatched;
+        if (outcome.dispatched_ns != 0)
+            dispatched = microseconds(outcome.dispatched_ns);
+        timeline.tasks.push_back({task.id, outcome.core != 0 ? outcome.core : task.core, task.at,
+                                  dispatched, microseconds(outcome.ended_ns),
+                                  outcome.status == -ECANCELED});
+    }
+
+    void add_job(const std::string& name, const SegmentRecord& segment) {
+        const Completion& job = segment.job;
+        if (job.status != 0 && job.status != -ECANCELED)
+            throw Error(-job.status, "job " + name + " failed");
+        names_[job.tag] = name;
+        std::optional<std::uint64_t> start;
+        if (job.start_ns != 0)
+            start = microseconds(job.start_ns);
+        submitted_.push_back(
+            {{segment.start_ns, job.tag},
+             {name, job.core, microseconds(job.queued_ns), start, microseconds(job.end_ns),
+              job.preemptions, job.status == -ECANCELED}});
+    }
+
+    std::string job_name(std::uint64_t tag) const {
+        const auto found = names_.find(tag);
+        if (found == names_.end())
+            throw Error(ENOENT, "an FC of a job that was not submitted");
+        return found->second;
+    }
+
+    std::size_t process_number(std::size_t task) const {
+        return number_of_process_.at(scenario_.tasks[task].process);
+    }
+    BoardProcess& process_of(std::size_t task) { return *processes_[process_number(task)]; }
+
+    std::uint64_t time_ns(std::uint64_t time) const { return origin_ns_ + time * ns_per_us; }
+
+    /// Exact, or the timeline is wrong.
+    std::uint64_t microseconds(std::uint64_t time_ns) const {
+        if ((time_ns - origin_ns_) % ns_per_us != 0)
+            throw Error(ERANGE, "a time that is no whole microsecond");
+        return (time_ns - origin_ns_) / ns_per_us;
+    }
+
+    ManualClock& clock_;
+    const TaskScenario& scenario_;
+    const std::uint64_t origin_ns_;
+    std::uint64_t now_ = 0;
+    std::set<std::uint64_t> instants_; ///< still to come
+    std::map<std::string, std::size_t> number_of_process_;
+    std::multimap<std::uint64_t, CpuKey> cpu_ends_;
+    std::map<std::uint64_t, std::string> names_; ///< of jobs, by tag
+    std::vector<Submitted> submitted_;
+    std::vector<std::unique_ptr<BoardProcess>> processes_;
+};
+
+} // namespace
+
+bool board_can_say(const TaskScenario& scenario) {
+    std::map<std::string, std::size_t> tasks;
+    for (const ScenarioTask& task : scenario.tasks)
+        tasks[task.process]++;
+    return std::ranges::all_of(scenario.tasks,
+                               [&](const ScenarioTask& task) {
+                                   return task.core <= 2 && !task.slo &&
+                                          tasks[task.process] <= dnn::task_limit;
+                               }) &&
+           !scenario.service_mode;
+}
+
+TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
+                         const TaskTimeline& expected, const MakeProcess& make_process,
+                         const std::function<std::vector<FcRecord>()>& take_fcs) {
+    Driver driver(clock, scenario, expected, make_process);
+    driver.run();
+    return driver.timeline(take_fcs());
+}
+
+TaskTimeline drive_board_embedded(const TaskScenario& scenario, const TaskTimeline& expected) {
+    std::vector<FcRecord> records;
+    EmbeddedOptions options;
+    options.cores = static_cast<unsigned>(scenario.core_limits.size());
+    options.core_limits = scenario.core_limits;
+    options.fair = scenario.fair;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.profile = "ideal";
+    options.manual_clock = true;
+    options.watchdog_cycles = ~0ull >> 1;
+    options.on_fc = [](void* context, const FcRecord& record) {
+        static_cast<std::vector<FcRecord>*>(context)->push_back(record);
+    };
+    options.on_fc_context = &records;
+    const auto device = open_embedded(options);
+    return drive_board(
+        *device->manual_clock(), scenario, expected,
+        [&](std::uint64_t number) { return local_process(device, scenario, number); },
+        [&] { return records; });
+}
+
+} // namespace overtake::test

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs a task-level scenario through the C interface of board programs, on a device whose clock is
+// stepped by hand.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "board_process.hpp"
+#include "overtake/device.hpp"
+#include "task_scenario.hpp"
+
+namespace overtake::test {
+
+/// Whether the interface can say what the scenario asks for: cores 1 and 2, no deadlines, and no
+/// more tasks of a process than it allows.
+bool board_can_say(const TaskScenario& scenario);
+
+/// Makes process `number` of the scenario.
+using MakeProcess = std::function<std::unique_ptr<BoardProcess>(std::uint64_t number)>;
+
+/// As drive_tasks(); `clock` steps the device that all processes use.
+TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
+                         const TaskTimeline& expected, const MakeProcess& make_process,
+                         const std::function<std::vector<FcRecord>()>& take_fcs);
+
+/// All processes in this one, on an embedded device made for the scenario.
+TaskTimeline drive_board_embedded(const TaskScenario& scenario, const TaskTimeline& expected);
+
+} // namespace overtake::test

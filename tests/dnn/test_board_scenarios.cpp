@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+//
+// Every task-level scenario and random ones as board programs run them, to the microsecond: on an
+// embedded device with several engines, and on a kernel device with real processes.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "backends.hpp"
+#include "drive_board.hpp"
+#include "kernel_device.hpp"
+#include "random_scenario.hpp"
+#include "task_oracle.hpp"
+
+namespace overtake::test {
+namespace {
+
+std::string data(const std::string& name) {
+    return OVERTAKE_SCENARIO_DATA "/" + name;
+}
+
+std::vector<std::string> scenario_names() {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
+        const std::string stem = entry.path().stem().string();
+        if (stem.starts_with("task-") && !stem.ends_with(".expected") &&
+            !stem.ends_with("service-mode"))
+            names.push_back(stem);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+/// What the device in the environment is like; its processes open it anew.
+class BoardKernel {
+public:
+    explicit BoardKernel(const Backend& backend)
+        : backend_(backend),
+          device_(open_backend(backend, {.manual_clock = true, .embedded = {}})) {}
+
+    bool exists() const { return device_ != nullptr; }
+    bool fits(const TaskScenario& scenario) const {
+        return device_->info().core_count == scenario.core_limits.size() &&
+               scenario.fair == device_is_fair();
+    }
+    TaskTimeline drive(const TaskScenario& scenario, const TaskTimeline& expected) {
+        const CoreLimits limits(std::getenv("OVERTAKE_TEST_DEVICE"), scenario.core_limits);
+        FcTrace trace;
+        const auto open = [&] {
+            return open_backend(backend_, {.manual_clock = true, .embedded = {}});
+        };
+        return drive_board(
+            *device_->manual_clock(), scenario, expected,
+            [&](std::uint64_t number) { return forked_process(open, scenario, number); },
+            [&] { return trace.take(); });
+    }
+
+private:
+    const Backend& backend_;
+    std::shared_ptr<Device> device_;
+};
+
+using Case = std::tuple<std::string, Backend>;
+
+class BoardScenarioTest : public testing::TestWithParam<Case> {};
+
+TEST_P(BoardScenarioTest, HasItsExactTimeline) {
+    const auto& [name, backend] = GetParam();
+    const TaskScenario scenario = read_task_scenario(data(name + ".json"));
+    const TaskTimeline expected = read_task_timeline(data(name + ".expected.json"));
+    ASSERT_TRUE(board_can_say(scenario));
+    if (backend.name == "embedded") {
+        EXPECT_EQ(drive_board_embedded(scenario, expected), expected);
+        return;
+    }
+    BoardKernel kernel(backend);
+    if (!kernel.exists())
+        return;
+    if (!kernel.fits(scenario))
+        GTEST_SKIP() << "SKIPPED: needs a device of " << scenario.core_limits.size()
+                     << " cores, fair=" << scenario.fair;
+    EXPECT_EQ(kernel.drive(scenario, expected), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Board, BoardScenarioTest,
+                         testing::Combine(testing::ValuesIn(scenario_names()),
+                                          testing::ValuesIn(all_backends())),
+                         [](const testing::TestParamInfo<Case>& info) {
+                             std::string name =
+                                 std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
+                             std::ranges::replace(name, '-', '_');
+                             return name;
+                         });
+
+/// Some are made for virtual time alone, which has no nanoseconds.
+bool fits_a_clock(const TaskTimeline& timeline) {
+    return std::ranges::all_of(timeline.tasks, [](const TimelineTask& task) {
+        return task.end && *task.end < 1'000'000'000'000;
+    });
+}
+
+class RandomBoardScenarioTest : public testing::TestWithParam<Backend> {};
+
+TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
+    std::unique_ptr<BoardKernel> kernel;
+    if (GetParam().name != "embedded") {
+        kernel = std::make_unique<BoardKernel>(GetParam());
+        if (!kernel->exists())
+            return;
+    }
+    std::size_t driven = 0;
+    std::size_t of_one_process = 0;
+    const std::size_t wanted = kernel ? 50 : 200;
+    for (std::uint64_t seed = 1; driven < wanted && seed < 20000; seed++) {
+        const nlohmann::json json = random_task_scenario(seed);
+        const TaskScenario scenario = task_scenario_from(json);
+        if (!board_can_say(scenario) || (kernel && !kernel->fits(scenario)))
+            continue;
+        const bool is_alone = std::ranges::all_of(scenario.tasks, [&](const ScenarioTask& task) {
+            return task.process == scenario.tasks.front().process;
+        });
+        if (is_alone && of_one_process == wanted / 2)
+            continue;
+        const TaskTimeline expected = task_oracle_timeline(scenario);
+        if (!fits_a_clock(expected))
+            continue;
+        of_one_process += is_alone;
+        const TaskTimeline timeline =
+            kernel ? kernel->drive(scenario, expected) : drive_board_embedded(scenario, expected);
+        ASSERT_EQ(timeline, expected) << "seed " << seed << ": " << json;
+        driven++;
+    }
+    EXPECT_EQ(driven, wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Board, RandomBoardScenarioTest, testing::ValuesIn(all_backends()),
+                         [](const auto& info) { return info.param.name; });
+
+} // namespace
+} // namespace overtake::test
