@@ -225,7 +225,9 @@ void set_callback(Process& process, hbDNNTaskHandle_t handle, hbDNNTaskDoneCb ca
                   void* userdata) {
     const std::shared_ptr<DnnTask> task = task_of(process, handle);
     require(callback, "callback");
-    task->set_callback([handle, callback, userdata](std::int32_t status) {
+    Process* const caller = Process::of_this_thread();
+    task->set_callback([=](std::int32_t status) {
+        Process::use_in_this_thread(caller);
         callback(handle, status_of_end(status), userdata);
     });
 }

@@ -118,6 +118,10 @@ Process& Process::current() {
     return *own.process;
 }
 
+Process* Process::of_this_thread() noexcept {
+    return used_in_this_thread;
+}
+
 void Process::use_in_this_thread(Process* process) noexcept {
     used_in_this_thread = process;
 }

@@ -31,6 +31,8 @@ public:
     static Process& current();
     /// current() of this thread from now on; null: the usual one.  For tests, which have several.
     static void use_in_this_thread(Process* process) noexcept;
+    /// The one that use_in_this_thread() has set, or null.
+    static Process* of_this_thread() noexcept;
 
     /// Throws Failure HB_DNN_API_USE_ERROR when the program ends.
     std::shared_ptr<Engine> engine();

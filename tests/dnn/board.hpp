@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// A small board program for tests: a loaded model with its tensors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dnn/hb_dnn.h"
+#include "dnn/process.hpp"
+#include "model_spec.hpp"
+
+namespace overtake::test {
+
+/// A process of the C interface on an embedded device, this thread's while it lives.
+class BoardDevice {
+public:
+    explicit BoardDevice(const EmbeddedOptions& options = {}, const EngineOptions& engine = {});
+    ~BoardDevice();
+
+    /// Moves the calling thread there.
+    void use() { dnn::Process::use_in_this_thread(process.get()); }
+
+    std::shared_ptr<Device> device;
+    std::unique_ptr<dnn::Process> process;
+};
+
+/// Copies int8 rows: input and output of 4 x 5 pixels of 3 channels, padded to 8.
+ModelSpec copy_bytes();
+
+/// A model, and memory for one inference.
+class BoardModel {
+public:
+    explicit BoardModel(const ModelSpec& spec = copy_and_softmax());
+    ~BoardModel();
+
+    /// As a caller without wishes.
+    hbDNNInferCtrlParam control() const;
+    std::int32_t infer(hbDNNTaskHandle_t* task, hbDNNInferCtrlParam wishes);
+    std::int32_t infer(hbDNNTaskHandle_t* task) { return infer(task, control()); }
+
+    hbPackedDNNHandle_t pack = nullptr;
+    hbDNNHandle_t model = nullptr;
+    std::vector<std::byte> bytes;
+    std::vector<hbDNNTensor> inputs, outputs; ///< with memory of their own
+};
+
+} // namespace overtake::test

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+//
+// What the C interface does when it is used rightly.
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "board.hpp"
+#include "dnn/environment.hpp"
+#include "dnn/hb_dnn_ext.h"
+
+namespace overtake::test {
+namespace {
+
+float* floats(const hbDNNTensor& tensor) {
+    return static_cast<float*>(tensor.sysMem[0].virAddr);
+}
+
+void fill(BoardModel& board) {
+    const std::size_t count =
+        static_cast<std::size_t>(board.inputs[0].properties.alignedByteSize) / sizeof(float);
+    for (std::size_t i = 0; i < count; i++)
+        floats(board.inputs[0])[i] = 0.5f * static_cast<float>(i % 7);
+}
+
+/// Of copy_and_softmax(): the second output is the input.
+void expect_copied(const BoardModel& board) {
+    EXPECT_EQ(std::memcmp(board.outputs[1].sysMem[0].virAddr, board.inputs[0].sysMem[0].virAddr,
+                          static_cast<std::size_t>(board.inputs[0].properties.alignedByteSize)),
+              0);
+}
+
+EmbeddedOptions stepped() {
+    EmbeddedOptions options;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.profile = "ideal";
+    options.manual_clock = true;
+    return options;
+}
+
+void infer_and_expect_copied(BoardModel& board) {
+    hbDNNTaskHandle_t task = nullptr;
+    ASSERT_EQ(board.infer(&task), 0);
+    ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+    expect_copied(board);
+    ASSERT_EQ(hbDNNReleaseTask(task), 0);
+}
+
+TEST(BoardInterface, DescribesFloatTensorsAsDenseArrays) {
+    BoardDevice device;
+    BoardModel board;
+    const hbDNNTensorProperties& in = board.inputs[0].properties;
+    EXPECT_EQ(in.tensorType, HB_DNN_TENSOR_TYPE_F32);
+    EXPECT_EQ(in.tensorLayout, HB_DNN_LAYOUT_NCHW);
+    EXPECT_EQ(in.quantiType, NONE);
+    ASSERT_EQ(in.validShape.numDimensions, 4);
+    const std::array wanted = {1, 3, 4, 5};
+    EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), in.validShape.dimensionSize));
+    EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), in.alignedShape.dimensionSize));
+    EXPECT_EQ(in.alignedByteSize, 240);
+    EXPECT_EQ(in.stride[0], 240);
+    EXPECT_EQ(in.stride[1], 80);
+    EXPECT_EQ(in.stride[3], 4);
+    const char* name = nullptr;
+    ASSERT_EQ(hbDNNGetOutputName(&name, board.model, 1), 0);
+    EXPECT_STREQ(name, "copied");
+    std::int32_t source = -1;
+    ASSERT_EQ(hbDNNGetInputSource(&source, board.model, 0), 0);
+    EXPECT_EQ(source, HB_DNN_INPUT_FROM_DDR);
+}
+
+TEST(BoardInterface, DescribesBytesAsTheyLieInDeviceMemory) {
+    BoardDevice device;
+    BoardModel board(copy_bytes());
+    const hbDNNTensorProperties& in = board.inputs[0].properties;
+    EXPECT_EQ(in.tensorType, HB_DNN_TENSOR_TYPE_S8);
+    EXPECT_EQ(in.tensorLayout, HB_DNN_LAYOUT_NHWC);
+    const std::array valid = {1, 4, 5, 3}, aligned = {1, 4, 5, 8}, stride = {160, 40, 8, 1};
+    EXPECT_TRUE(std::equal(valid.begin(), valid.end(), in.validShape.dimensionSize));
+    EXPECT_TRUE(std::equal(aligned.begin(), aligned.end(), in.alignedShape.dimensionSize));
+    EXPECT_TRUE(std::equal(stride.begin(), stride.end(), in.stride));
+    EXPECT_EQ(in.alignedByteSize, 160);
+    ASSERT_EQ(in.quantiType, SCALE);
+    EXPECT_EQ(in.scale.scaleLen, 1);
+    EXPECT_EQ(in.scale.scaleData[0], 0.5f);
+    EXPECT_EQ(in.scale.zeroPointData[0], -3);
+}
+
+TEST(BoardInterface, ComputesAsOftenAsItIsAsked) {
+    BoardDevice device;
+    BoardModel board;
+    fill(board);
+    for (int i = 0; i < 50; i++)
+        infer_and_expect_copied(board);
+    float sum = 0; // softmax over 3 channels of 20 pixels
+    for (std::size_t i = 0; i < 60; i++)
+        sum += floats(board.outputs[0])[i];
+    EXPECT_NEAR(sum, 20, 1e-3);
+}
+
+TEST(BoardInterface, UsesMemoryOfBytesInPlaceOrPadsIt) {
+    BoardDevice device;
+    BoardModel board(copy_bytes());
+    auto* in = static_cast<std::int8_t*>(board.inputs[0].sysMem[0].virAddr);
+    const auto* out = static_cast<const std::int8_t*>(board.outputs[0].sysMem[0].virAddr);
+    for (std::int8_t i = 0; i < 120; i++)
+        in[i] = i;
+    hbDNNTaskHandle_t task = nullptr;
+    ASSERT_EQ(board.infer(&task), 0);
+    ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+    for (std::size_t pixel = 0; pixel < 20; pixel++)
+        for (std::size_t c = 0; c < 3; c++)
+            ASSERT_EQ(out[pixel * 8 + c], in[pixel * 8 + c]);
+    ASSERT_EQ(hbDNNReleaseTask(task), 0);
+    // And dense.
+    board.inputs[0].properties.alignedShape = board.inputs[0].properties.validShape;
+    task = nullptr;
+    ASSERT_EQ(board.infer(&task), 0);
+    ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+    for (std::size_t pixel = 0; pixel < 20; pixel++)
+        for (std::size_t c = 0; c < 3; c++)
+            ASSERT_EQ(out[pixel * 8 + c], in[pixel * 3 + c]);
+    ASSERT_EQ(hbDNNReleaseTask(task), 0);
+}
+
+TEST(BoardInterface, TakesTensorsInTheMiddleOfAnAllocation) {
+    BoardDevice device;
+    BoardModel board;
+    hbSysMem all;
+    ASSERT_EQ(hbSysAllocMem(&all, 240 * 4), 0);
+    const auto slice = [&](std::uint32_t offset) {
+        return hbSysMem{all.phyAddr + offset, static_cast<char*>(all.virAddr) + offset, 240};
+    };
+    const hbSysMem input = std::exchange(board.inputs[0].sysMem[0], slice(240));
+    const hbSysMem output = std::exchange(board.outputs[1].sysMem[0], slice(720));
+    fill(board);
+    infer_and_expect_copied(board);
+    board.inputs[0].sysMem[0] = input;
+    board.outputs[1].sysMem[0] = output;
+    EXPECT_EQ(hbSysFreeMem(&all), 0);
+}
+
+TEST(BoardInterface, AddressesAreUniqueAndNotZero) {
+    BoardDevice device;
+    hbSysMem a, b;
+    ASSERT_EQ(hbSysAllocMem(&a, 100), 0);
+    ASSERT_EQ(hbSysAllocCachedMem(&b, 100), 0);
+    EXPECT_NE(a.phyAddr, 0u);
+    EXPECT_NE(a.phyAddr, b.phyAddr);
+    EXPECT_EQ(a.memSize, 100u);
+    char text[5] = "npu!", back[5] = {};
+    EXPECT_EQ(hbSysWriteMem(&a, text, 5), 0);
+    EXPECT_EQ(hbSysReadMem(back, &a, 5), 0);
+    EXPECT_STREQ(back, "npu!");
+    EXPECT_EQ(hbSysFlushMem(&a, HB_SYS_MEM_CACHE_CLEAN), 0);
+    EXPECT_EQ(hbSysFlushMem(&a, HB_SYS_MEM_CACHE_INVALIDATE), 0);
+    hbSysMem again{a.phyAddr + 8, nullptr, 16};
+    EXPECT_EQ(hbSysRegisterMem(&again), 0);
+    EXPECT_EQ(again.virAddr, static_cast<char*>(a.virAddr) + 8);
+    EXPECT_EQ(hbSysUnregisterMem(&again), 0);
+    EXPECT_EQ(hbSysFreeMem(&a), 0);
+    EXPECT_EQ(hbSysFreeMem(&b), 0);
+}
+
+TEST(BoardInterface, MemoryThatIsFreedLivesUntilItsTaskHasEnded) {
+    BoardDevice device(stepped());
+    BoardModel board(copy_bytes());
+    hbDNNTaskHandle_t task = nullptr;
+    ASSERT_EQ(board.infer(&task), 0);
+    EXPECT_EQ(hbDNNWaitTaskDone(task, 1), HB_DNN_TIMEOUT);
+    EXPECT_EQ(hbSysFreeMem(&board.outputs[0].sysMem[0]), 0);
+    EXPECT_EQ(hbSysFreeMem(&board.inputs[0].sysMem[0]), 0);
+    ManualClock& clock = *device.device->manual_clock();
+    clock.advance_to(clock.now_ns() + 1'000'000'000);
+    EXPECT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+    EXPECT_EQ(hbDNNReleaseTask(task), 0);
+}
+
+TEST(BoardInterface, MoreModelsAreOneTask) {
+    BoardDevice device;
+    BoardModel first, second(copy_bytes());
+    fill(first);
+    hbDNNTaskHandle_t task = nullptr;
+    hbDNNInferCtrlParam more = first.control();
+    more.more = 1;
+    ASSERT_EQ(first.infer(&task, more), 0);
+    const hbDNNTaskHandle_t before = task;
+    for (int i = 0; i < 253; i++)
+        ASSERT_EQ(second.infer(&task, more), 0);
+    ASSERT_EQ(second.infer(&task), 0);
+    EXPECT_EQ(task, before);
+    EXPECT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+    expect_copied(first);
+    EXPECT_EQ(hbDNNRelease(first.pack), HB_DNN_MODEL_IS_RUNNING);
+    EXPECT_EQ(hbDNNReleaseTask(task), 0);
+}
+
+struct Calls {
+    std::atomic<int> count{0};
+    std::atomic<std::int32_t> status{1};
+    std::promise<void> called;
+};
+
+void note_call(hbDNNTaskHandle_t task, std::int32_t status, void* calls) {
+    auto& noted = *static_cast<Calls*>(calls);
+    noted.status = status;
+    hbDNNReleaseTask(task);
+    if (noted.count++ == 0)
+        noted.called.set_value();
+}
+
+TEST(BoardInterface, CallsBackOnceAndMayBeReleasedThere) {
+    BoardDevice device;
+    BoardModel board;
+    for (const bool after : {false, true}) {
+        Calls calls;
+        hbDNNTaskHandle_t task = nullptr;
+        ASSERT_EQ(board.infer(&task), 0);
+        if (after) {
+            ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+        }
+        ASSERT_EQ(hbDNNSetTaskDoneCb(task, note_call, &calls), 0);
+        calls.called.get_future().wait();
+        EXPECT_EQ(calls.status, 0);
+        EXPECT_EQ(hbDNNReleaseTask(task), HB_DNN_INVALID_TASK_HANDLE); // the callback has
+        EXPECT_EQ(calls.count, 1);
+    }
+}
+
+TEST(BoardInterface, ACallbackOfAnOpenTaskIsCalledWhenItIsReleased) {
+    BoardDevice device;
+    BoardModel board;
+    Calls calls;
+    hbDNNTaskHandle_t task = nullptr;
+    hbDNNInferCtrlParam more = board.control();
+    more.more = 1;
+    ASSERT_EQ(board.infer(&task, more), 0);
+    ASSERT_EQ(hbDNNSetTaskDoneCb(task, note_call, &calls), 0);
+    ASSERT_EQ(hbDNNReleaseTask(task), 0);
+    calls.called.get_future().wait();
+    EXPECT_EQ(calls.status, HB_DNN_RUN_TASK_FAILED);
+}
+
+TEST(BoardInterface, ManyThreadsWaitForOneTask) {
+    BoardDevice device(stepped());
+    BoardModel board(copy_bytes());
+    hbDNNTaskHandle_t task = nullptr;
+    ASSERT_EQ(board.infer(&task), 0);
+    std::vector<std::thread> threads;
+    std::atomic<int> done{0};
+    for (int i = 0; i < 8; i++)
+        threads.emplace_back([&] {
+            device.use();
+            done += hbDNNWaitTaskDone(task, 0) == 0;
+        });
+    EXPECT_EQ(hbDNNWaitTaskDone(task, 20), HB_DNN_TIMEOUT);
+    ManualClock& clock = *device.device->manual_clock();
+    clock.advance_to(clock.now_ns() + 1'000'000'000);
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(done, 8);
+    EXPECT_EQ(hbDNNReleaseTask(task), 0);
+}
+
+TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
+    const auto read = [](std::map<std::string, std::string> values) {
+        return dnn::read_environment([values = std::move(values)](const char* name) -> const char* {
+            const auto found = values.find(name);
+            return found == values.end() ? nullptr : found->second.c_str();
+        });
+    };
+    const dnn::Environment usual = read({});
+    EXPECT_TRUE(usual.complaints.empty());
+    EXPECT_EQ(usual.engine.threshold_percent, 10u);
+    EXPECT_EQ(usual.engine.insert_max_time_ns, 1'000'000'000u);
+    EXPECT_EQ(usual.engine.wait_dispatch_time_ns, 20'000'000u);
+    EXPECT_EQ(usual.engine.task_limit, 8u);
+    EXPECT_EQ(usual.engine.workers, 4u);
+    EXPECT_EQ(usual.engine.core_limit, 0u);
+    EXPECT_EQ(usual.engine.slots, 1u);
+    EXPECT_EQ(usual.log_level, dnn::LogLevel::warning);
+    const dnn::Environment set = read({{"HB_DNN_BPU_SCHEDULE_THRESHOLD", "25"},
+                                       {"HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", "7"},
+                                       {"HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", "3"},
+                                       {"HB_MAX_TASK_NUM", "2"},
+                                       {"HB_MAX_THREAD_NUM", "1"},
+                                       {"BPLAT_CORELIMIT", "4"},
+                                       {"HB_DNN_LOG_LEVEL", "0"},
+                                       {"HB_DNN_SIM_PLATFORM", "BAYES"},
+                                       {"HB_DNN_SIM_BPU_MEM_SIZE", "2"},
+                                       {"OVERTAKE_DEVICE", "embedded"},
+                                       {"OVERTAKE_MODE", "both"},
+                                       {"OVERTAKE_CORES", "3"},
+                                       {"OVERTAKE_SLOTS", "2"}});
+    EXPECT_TRUE(set.complaints.empty());
+    EXPECT_EQ(set.engine.threshold_percent, 25u);
+    EXPECT_EQ(set.engine.insert_max_time_ns, 7'000'000u);
+    EXPECT_EQ(set.engine.wait_dispatch_time_ns, 3'000'000u);
+    EXPECT_EQ(set.engine.task_limit, 2u);
+    EXPECT_EQ(set.engine.workers, 1u);
+    EXPECT_EQ(set.engine.core_limit, 4u);
+    EXPECT_EQ(set.engine.slots, 2u);
+    EXPECT_EQ(set.log_level, dnn::LogLevel::none);
+    EXPECT_EQ(set.memory_bytes, 2u << 20);
+    EXPECT_EQ(set.device, "embedded");
+    EXPECT_EQ(set.embedded.mode, OVERTAKE_MODE_BOTH);
+    EXPECT_EQ(set.embedded.cores, 3u);
+    for (const char* bad : {"", "x", "-1", "1.5", "99999999999999999999"}) {
+        const dnn::Environment environment = read({{"HB_MAX_TASK_NUM", bad}});
+        EXPECT_EQ(environment.engine.task_limit, 8u) << bad;
+        EXPECT_EQ(environment.complaints.size(), *bad ? 1u : 0u) << bad;
+    }
+    const dnn::Environment bad = read({{"HB_MAX_THREAD_NUM", "0"}, {"OVERTAKE_MODE", "fast"}});
+    ASSERT_EQ(bad.complaints.size(), 2u);
+    EXPECT_EQ(bad.complaints[0], "HB_MAX_THREAD_NUM=0: not an integer from 1 to 256; 4 is used");
+    EXPECT_EQ(bad.complaints[1],
+              "OVERTAKE_MODE=fast: not one of functional, timed, both; functional is used");
+}
+
+} // namespace
+} // namespace overtake::test
