@@ -304,7 +304,8 @@ enum class Ask : std::uint64_t {
     arrive,
     cancel,
     dispatch,
-    outcome
+    outcome,
+    leave
 };
 
 class Channel {
@@ -418,6 +419,8 @@ std::vector<std::uint64_t> answer(BoardProcess& process, std::span<const std::ui
         return numbers_from(process.dispatch());
     case Ask::outcome:
         return numbers_from(process.outcome(arguments[0]));
+    case Ask::leave:
+        break;
     }
     return {};
 }
@@ -431,7 +434,7 @@ std::vector<std::uint64_t> answer(BoardProcess& process, std::span<const std::ui
         channel.put(std::vector<std::uint64_t>{1});
         for (;;) {
             const std::vector<std::uint64_t> request = channel.get();
-            if (request.empty())
+            if (request.empty() || static_cast<Ask>(request[0]) == Ask::leave)
                 break;
             std::vector<std::uint64_t> reply = answer(process, request);
             reply.push_back(none); // never empty
@@ -466,9 +469,14 @@ public:
             throw Error(EPIPE, "a process of the scenario did not start");
     }
     ~ForkedProcess() override {
-        channel_.reset();
-        if (child_ > 0)
-            waitpid(child_, nullptr, 0);
+        if (child_ <= 0)
+            return;
+        try { // its end of the socket alone would not do: other children have copies of ours
+            channel_->put(std::vector<std::uint64_t>{static_cast<std::uint64_t>(Ask::leave)});
+        } catch (const Error&) {
+            // It has gone already.
+        }
+        waitpid(child_, nullptr, 0);
     }
 
     void end_cpu(const std::vector<CpuKey>& segments) override {

@@ -48,7 +48,7 @@ public:
     }
     TaskTimeline drive(const TaskScenario& scenario, const TaskTimeline& expected) {
         const CoreLimits limits(std::getenv("OVERTAKE_TEST_DEVICE"), scenario.core_limits);
-        FcTrace trace;
+        FcTrace trace(FcTrace::Whose::everybody);
         const auto open = [&] {
             return open_backend(backend_, {.manual_clock = true, .embedded = {}});
         };
@@ -102,6 +102,12 @@ bool fits_a_clock(const TaskTimeline& timeline) {
     });
 }
 
+/// In each set-up of the device, each way into it; OVERTAKE_TEST_SCENARIOS asks for more.
+std::size_t scenarios_on_kernel() {
+    const char* wanted = std::getenv("OVERTAKE_TEST_SCENARIOS");
+    return wanted ? std::stoul(wanted) : 5;
+}
+
 class RandomBoardScenarioTest : public testing::TestWithParam<Backend> {};
 
 TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
@@ -113,8 +119,8 @@ TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
     }
     std::size_t driven = 0;
     std::size_t of_one_process = 0;
-    const std::size_t wanted = kernel ? 50 : 200;
-    for (std::uint64_t seed = 1; driven < wanted && seed < 20000; seed++) {
+    const std::size_t wanted = kernel ? scenarios_on_kernel() : 200;
+    for (std::uint64_t seed = 1; driven < wanted && seed < 100000; seed++) {
         const nlohmann::json json = random_task_scenario(seed);
         const TaskScenario scenario = task_scenario_from(json);
         if (!board_can_say(scenario) || (kernel && !kernel->fits(scenario)))

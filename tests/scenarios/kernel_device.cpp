@@ -70,8 +70,9 @@ bool device_is_fair() {
     return read_file("/sys/module/overtake/parameters/fair").starts_with('Y');
 }
 
-FcTrace::FcTrace()
-    : instance_("/sys/kernel/tracing/instances/overtake-" + std::to_string(getpid())) {
+FcTrace::FcTrace(Whose whose)
+    : whose_(whose),
+      instance_("/sys/kernel/tracing/instances/overtake-" + std::to_string(getpid())) {
     fs::create_directory(instance_);
     write_file(instance_ / "buffer_size_kb", "4096");
     write_file(instance_ / "events/overtake/fc_done/enable", "1");
@@ -93,7 +94,7 @@ std::vector<FcRecord> FcTrace::take() {
         if (line.find(" fc_done: ") == std::string::npos)
             continue;
         const std::map<std::string, std::string> values = fields(line);
-        if (values.at("pid") != std::to_string(getpid()))
+        if (whose_ == Whose::this_process && values.at("pid") != std::to_string(getpid()))
             continue;
         const std::uint64_t end_ns = std::stoull(values.at("time_ns"));
         records.push_back({.tag = std::stoull(values.at("tag")),

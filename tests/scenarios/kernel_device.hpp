@@ -30,10 +30,12 @@ private:
 /// Whether the module was loaded with fair=1, for its first device.  Throws std::system_error.
 bool device_is_fair();
 
-/// Records fc_done of this process in a tracefs instance of its own while it lives.
+/// Records fc_done of this process, or of all, in a tracefs instance of its own while it lives.
 class FcTrace {
 public:
-    FcTrace();
+    enum class Whose { this_process, everybody };
+
+    explicit FcTrace(Whose whose = Whose::this_process);
     ~FcTrace();
     FcTrace(const FcTrace&) = delete;
     FcTrace& operator=(const FcTrace&) = delete;
@@ -42,6 +44,7 @@ public:
     std::vector<FcRecord> take();
 
 private:
+    const Whose whose_;
     std::filesystem::path instance_;
 };
 

@@ -8,8 +8,9 @@ namespace overtake::engine {
 
 namespace {
 
-SchedulerOptions interruptible(SchedulerOptions options) {
-    options.interruptible = true;
+/// Nobody waits in the queue of a stepped engine.
+SchedulerOptions interruptible(SchedulerOptions options, const ThreadOptions& threads) {
+    options.interruptible = !threads.stepped;
     return options;
 }
 
@@ -17,7 +18,7 @@ SchedulerOptions interruptible(SchedulerOptions options) {
 
 Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
                const ThreadOptions& threads)
-    : scheduler_(std::move(device), interruptible(options), *this),
+    : scheduler_(std::move(device), interruptible(options, threads), *this),
       workers_(
           options.worker_count, threads.worker_cpus, [this] { return scheduler_.now_ns(); },
           [this](std::shared_ptr<Run> run, std::int32_t status, std::uint64_t executed_ns) {
