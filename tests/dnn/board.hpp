@@ -30,6 +30,9 @@ public:
 /// Copies int8 rows: input and output of 4 x 5 pixels of 3 channels, padded to 8.
 ModelSpec copy_bytes();
 
+/// An NV12 picture of 4 x 18 pixels becomes red, green and blue, int8 less 128, in two FCs.
+ModelSpec picture_to_bytes();
+
 /// A model, and memory for one inference.
 class BoardModel {
 public:

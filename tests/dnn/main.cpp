@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cstdlib>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     testing::InitGoogleTest(&argc, argv);
-    overtake::dnn::set_log_level(overtake::dnn::LogLevel::none);
+    if (!std::getenv("HB_DNN_LOG_LEVEL")) // errors are what is tested
+        overtake::dnn::set_log_level(overtake::dnn::LogLevel::none);
     return RUN_ALL_TESTS();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What the C interface does when it is used rightly.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -125,6 +126,94 @@ TEST(BoardInterface, UsesMemoryOfBytesInPlaceOrPadsIt) {
         for (std::size_t c = 0; c < 3; c++)
             ASSERT_EQ(out[pixel * 8 + c], in[pixel * 3 + c]);
     ASSERT_EQ(hbDNNReleaseTask(task), 0);
+}
+
+/// The picture's luma and chroma, row by row.
+std::uint8_t luma_at(std::size_t y, std::size_t x) {
+    return static_cast<std::uint8_t>(40 + 7 * y + 5 * x);
+}
+std::uint8_t chroma_at(std::size_t y, std::size_t x) {
+    return static_cast<std::uint8_t>(100 + 31 * y + 3 * x);
+}
+
+void put_planes(void* luma, void* chroma, std::size_t stride) {
+    for (std::size_t y = 0; y < 4; y++)
+        for (std::size_t x = 0; x < 18; x++)
+            static_cast<std::uint8_t*>(luma)[y * stride + x] = luma_at(y, x);
+    for (std::size_t y = 0; y < 2; y++)
+        for (std::size_t x = 0; x < 18; x++)
+            static_cast<std::uint8_t*>(chroma)[y * stride + x] = chroma_at(y, x);
+}
+
+/// What the device makes of a pixel: BT.601, limited range (docs/isa.md).
+std::array<int, 3> colours_at(std::size_t y, std::size_t x) {
+    const int l = 9539 * (luma_at(y, x) - 16);
+    const int u = chroma_at(y / 2, x / 2 * 2) - 128, v = chroma_at(y / 2, x / 2 * 2 + 1) - 128;
+    const auto byte = [](int sum) { return std::clamp((sum + 4096) >> 13, 0, 255); };
+    return {byte(l + 13075 * v), byte(l - 3209 * u - 6660 * v), byte(l + 16525 * u)};
+}
+
+void expect_colours(BoardModel& board) {
+    std::memset(board.outputs[0].sysMem[0].virAddr, 0x55,
+                static_cast<std::size_t>(board.outputs[0].properties.alignedByteSize));
+    hbDNNTaskHandle_t task = nullptr;
+    ASSERT_EQ(board.infer(&task), 0);
+    ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+    ASSERT_EQ(hbDNNReleaseTask(task), 0);
+    const auto* out = static_cast<const std::int8_t*>(board.outputs[0].sysMem[0].virAddr);
+    for (std::size_t y = 0; y < 4; y++)
+        for (std::size_t x = 0; x < 18; x++)
+            for (std::size_t c = 0; c < 3; c++)
+                ASSERT_EQ(out[(y * 18 + x) * 8 + c] + 128, colours_at(y, x)[c])
+                    << y << ", " << x << ", " << c;
+}
+
+TEST(BoardInterface, TakesPicturesPaddedOrDenseTogetherOrApart) {
+    BoardDevice device;
+    BoardModel board(picture_to_bytes());
+    hbDNNTensor& in = board.inputs[0];
+    const hbDNNTensorProperties properties = in.properties;
+    EXPECT_EQ(properties.tensorType, HB_DNN_IMG_TYPE_NV12);
+    EXPECT_EQ(properties.tensorLayout, HB_DNN_LAYOUT_NCHW);
+    const std::array valid = {1, 3, 4, 18}, aligned = {1, 3, 4, 32};
+    EXPECT_TRUE(std::equal(valid.begin(), valid.end(), properties.validShape.dimensionSize));
+    EXPECT_TRUE(std::equal(aligned.begin(), aligned.end(), properties.alignedShape.dimensionSize));
+    EXPECT_EQ(properties.alignedByteSize, 4 * 32 * 3 / 2);
+    EXPECT_EQ(properties.stride[2], 0);
+    std::int32_t source = -1;
+    ASSERT_EQ(hbDNNGetInputSource(&source, board.model, 0), 0);
+    EXPECT_EQ(source, HB_DNN_INPUT_FROM_PYRAMID);
+
+    auto* memory = static_cast<std::uint8_t*>(in.sysMem[0].virAddr);
+    put_planes(memory, memory + 4 * 32, 32);
+    expect_colours(board);
+    in.properties.alignedShape = in.properties.validShape;
+    put_planes(memory, memory + 4 * 18, 18);
+    expect_colours(board);
+
+    // Two allocations, the other two memories not initialised.
+    hbSysMem luma, chroma;
+    ASSERT_EQ(hbSysAllocMem(&luma, 4 * 32), 0);
+    ASSERT_EQ(hbSysAllocMem(&chroma, 2 * 32), 0);
+    const hbSysMem usual = in.sysMem[0];
+    std::memset(in.sysMem, 0xa5, sizeof(in.sysMem));
+    in.sysMem[0] = luma;
+    in.sysMem[1] = chroma;
+    in.properties = properties;
+    in.properties.tensorType = HB_DNN_IMG_TYPE_NV12_SEPARATE;
+    put_planes(luma.virAddr, chroma.virAddr, 32);
+    expect_colours(board);
+    in.properties.alignedShape = in.properties.validShape;
+    put_planes(luma.virAddr, chroma.virAddr, 18);
+    expect_colours(board);
+    // A chroma plane that is too short.
+    in.properties.alignedShape = properties.alignedShape;
+    in.sysMem[1].virAddr = static_cast<char*>(chroma.virAddr) + 1;
+    hbDNNTaskHandle_t task = nullptr;
+    EXPECT_EQ(board.infer(&task), HB_DNN_INVALID_ARGUMENT);
+    in.sysMem[0] = usual;
+    EXPECT_EQ(hbSysFreeMem(&luma), 0);
+    EXPECT_EQ(hbSysFreeMem(&chroma), 0);
 }
 
 TEST(BoardInterface, TakesTensorsInTheMiddleOfAnAllocation) {

@@ -190,6 +190,7 @@ void print_session() {
     FIELD(TensorMemory, address);
     FIELD(TensorMemory, chroma);
     FIELD(TensorMemory, chroma_address);
+    FIELD(TensorMemory, row_stride);
     FIELD(TensorMemory, reserved);
     TYPE(SegmentRecord);
     FIELD(SegmentRecord, start_ns);

@@ -69,9 +69,12 @@ struct TensorMemory {
     Element element = Element::float32; ///< of a dense one
     std::byte* data = nullptr;          ///< a multiple of the element's size
     std::uint64_t address = 0;          ///< of `data` on the device, if it is in a Buffer
-    /// Of nv12 in the form `device` whose planes lie apart: chroma; null = right behind luma.
+    /// Of nv12 whose planes lie apart: chroma; null = right behind luma.
     std::byte* chroma = nullptr;
-    std::uint64_t chroma_address = 0;        ///< of `chroma`
+    std::uint64_t chroma_address = 0; ///< of `chroma`, in the form `device`
+    /// Bytes from one row to the next of nv12 in the form `device`, luma and chroma alike; 0 = as
+    /// the tensor's.
+    std::uint32_t row_stride = 0;
     std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
 };
 

@@ -167,7 +167,10 @@ BoundTensor bind_nv12(const Port& port, const hbDNNTensor& tensor, bool is_dense
     const std::uint64_t rows = port.tensor->height / 3 * 2;
     const std::uint64_t stride = is_dense ? port.tensor->width : aligned_width(port.tensor->width);
     BoundTensor bound;
-    bound.memory.form = stride == port.tensor->row_stride ? TensorForm::device : TensorForm::packed;
+    bound.memory.form =
+        is_dense && stride % nv12_alignment != 0 ? TensorForm::packed : TensorForm::device;
+    if (bound.memory.form == TensorForm::device)
+        bound.memory.row_stride = static_cast<std::uint32_t>(stride);
     if (tensor.properties.tensorType == HB_DNN_IMG_TYPE_NV12_SEPARATE) {
         const MemoryRange luma =
             range_of(port, tensor.sysMem[0], rows * stride, "sysMem[0]", memory);

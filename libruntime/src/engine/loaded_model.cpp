@@ -10,6 +10,7 @@
 
 #include "engine/transfer.hpp"
 #include "overtake/model_contents.hpp"
+#include "overtake_isa.h"
 
 namespace overtake {
 
@@ -35,6 +36,7 @@ struct Inference {
     }
 
     std::shared_ptr<const Upload> upload;
+    std::shared_ptr<Buffer> picture_program; ///< null: the upload's will do
     std::shared_ptr<Desk> desk;
     std::vector<TensorPlace> places; ///< by tensor number
     std::vector<Transfer> to_fill;
@@ -84,11 +86,33 @@ std::shared_ptr<Desk> desk_for(DeskPool& pool, RequestMemory& memory,
     return desk;
 }
 
-Step bpu_step(const Inference& inference, const Segment& segment,
-              std::shared_ptr<Estimate> estimate) {
+/// Pictures are bound by their planes, and the program is the one for their strides.
+void bind_pictures(const Inference& inference, const PicturePrograms& pictures, std::size_t number,
+                   const Segment& segment, std::vector<overtake_binding>& bindings) {
+    for (overtake_binding& binding : bindings)
+        if (binding.region == OVERTAKE_REGION_PROGRAM)
+            binding.address = inference.picture_program->address();
+    for (const TensorBinding& bound : segment.bindings) {
+        const TensorPlace& place = inference.places[bound.tensor];
+        if (place.row_stride == 0)
+            continue;
+        const Tensor& tensor = inference.upload->model->tensors()[bound.tensor];
+        const std::uint64_t chroma_bytes = std::uint64_t{tensor.height / 3} * place.row_stride;
+        for (overtake_binding& binding : bindings)
+            if (binding.region == bound.region)
+                binding.length = 2 * chroma_bytes;
+        bindings.push_back({place.chroma_address, chroma_bytes,
+                            *pictures.chroma_region(number, bound.tensor), OVERTAKE_MAP_READ});
+    }
+}
+
+Step bpu_step(const Inference& inference, const PicturePrograms& pictures, std::size_t number,
+              const Segment& segment, std::shared_ptr<Estimate> estimate) {
     Step step;
     step.fcs = segment.fcs;
     step.bindings = bindings_of(*inference.upload, segment, inference.places);
+    if (inference.picture_program)
+        bind_pictures(inference, pictures, number, segment, step.bindings);
     step.scratch_bytes = segment.scratch_bytes;
     step.estimate = std::move(estimate);
     return step;
@@ -145,7 +169,8 @@ LoadedModel::State::State(const std::shared_ptr<Device>& device,
                           const std::shared_ptr<const Model>& model)
     : upload(upload_once(device, model)), fill(std::make_shared<engine::Estimate>(0)),
       drain(std::make_shared<engine::Estimate>(0)),
-      desks(std::make_shared<engine::DeskPool>(upload)) {
+      desks(std::make_shared<engine::DeskPool>(upload)),
+      pictures(std::make_unique<engine::PicturePrograms>(upload)) {
     for (const Segment& segment : ModelContents::of(*model).segments)
         estimates.push_back(std::make_shared<engine::Estimate>(segment.expected_ns));
 }
@@ -165,6 +190,18 @@ void LoadedModel::State::add_steps(std::vector<engine::Step>& steps, engine::Req
     for (std::size_t i = 0; i < lending.lent.size(); i++)
         if (lending.lent[i])
             inference->places[i] = lending.places[i];
+
+    std::map<std::uint32_t, std::uint32_t> strides;
+    for (std::uint32_t i = 0; i < inference->places.size(); i++)
+        if (inference->places[i].row_stride != 0) {
+            if (!pictures->has_regions(i))
+                throw Error(EINVAL, fmt::format("input {}: its segment has no room for planes "
+                                                "apart or rows of another stride; copy it",
+                                                model().tensors()[i].name));
+            strides[i] = inference->places[i].row_stride;
+        }
+    if (!strides.empty())
+        inference->picture_program = pictures->with_strides(strides);
 
     std::vector<engine::Step> made;
     const std::vector<Segment>& segments = ModelContents::of(model()).segments;
@@ -190,7 +227,7 @@ void LoadedModel::State::add_steps(std::vector<engine::Step>& steps, engine::Req
     for (std::size_t i = 0; i < segments.size(); i++) {
         const Segment& segment = segments[i];
         if (segment.on_bpu()) {
-            made.push_back(engine::bpu_step(*work, segment, estimates[i]));
+            made.push_back(engine::bpu_step(*work, *pictures, i, segment, estimates[i]));
             continue;
         }
         const bool fills_here = fills && i == 0;

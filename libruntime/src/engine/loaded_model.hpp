@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/picture_program.hpp"
 #include "engine/run.hpp"
 #include "network/workspace.hpp"
 #include "overtake/engine.hpp"
@@ -67,6 +68,7 @@ struct LoadedModel::State {
     std::shared_ptr<engine::Estimate> fill;  ///< of inputs, in front of a BPU segment
     std::shared_ptr<engine::Estimate> drain; ///< of outputs, behind a BPU segment
     std::shared_ptr<engine::DeskPool> desks;
+    std::unique_ptr<engine::PicturePrograms> pictures;
 };
 
 } // namespace overtake

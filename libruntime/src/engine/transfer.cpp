@@ -112,12 +112,34 @@ void for_each_pixel(const Tensor& tensor, Copy copy) {
             copy(y * tensor.row_stride + x * tensor.pixel_stride, packed);
 }
 
+std::uint32_t luma_rows(const Tensor& tensor) {
+    return tensor.height / 3 * 2;
+}
+
+void place_picture(const Tensor& tensor, const TensorMemory& memory, TensorPlace& place) {
+    const std::uint32_t stride = memory.row_stride != 0 ? memory.row_stride : tensor.row_stride;
+    const std::uint64_t luma_bytes = std::uint64_t{luma_rows(tensor)} * stride;
+    if (!memory.chroma && stride == tensor.row_stride)
+        return;
+    place.row_stride = stride;
+    place.chroma_address = memory.chroma ? memory.chroma_address : memory.address + luma_bytes;
+}
+
 /// How bytes of a user differ from those of the device.
 std::byte flip_of(const Tensor& tensor) {
     return tensor.data_type == DataType::uint8 ? std::byte{0x80} : std::byte{0};
 }
 
-void fill_packed(const Tensor& tensor, const std::byte* from, std::span<std::byte> to) {
+void fill_packed(const Tensor& tensor, const TensorMemory& memory, std::span<std::byte> to) {
+    if (memory.chroma) { // dense planes that lie apart
+        const std::size_t luma_bytes = std::size_t{luma_rows(tensor)} * tensor.width;
+        for_each_pixel(tensor, [&](std::size_t padded, std::size_t packed) {
+            to[padded] =
+                packed < luma_bytes ? memory.data[packed] : memory.chroma[packed - luma_bytes];
+        });
+        return;
+    }
+    const std::byte* from = memory.data;
     const std::byte flip = flip_of(tensor);
     for_each_pixel(tensor, [&](std::size_t padded, std::size_t packed) {
         std::transform(from + packed, from + packed + tensor.channels, to.data() + padded,
@@ -147,8 +169,10 @@ void check_memory(const Tensor& tensor, const TensorMemory& memory, const char* 
             refuse("the CPU makes or reads it, so it is a dense array");
         if (memory.form == TensorForm::device && memory.address == 0)
             refuse("its memory is not the device's");
-        if (memory.chroma && memory.chroma_address == 0)
+        if (memory.form == TensorForm::device && memory.chroma && memory.chroma_address == 0)
             refuse("the memory of its chroma is not the device's");
+        if (memory.row_stride != 0 && memory.row_stride < tensor.width)
+            refuse("rows that are longer than their stride");
         return;
     }
     if (!suits(tensor.data_type, memory.element))
@@ -170,7 +194,8 @@ TensorPlace lent_place(const Tensor& tensor, const TensorMemory& memory) {
     if (tensor.on_device()) {
         place.device = {memory.data, tensor.bytes};
         place.address = memory.address;
-        place.chroma_address = memory.chroma_address;
+        if (tensor.data_type == DataType::nv12)
+            place_picture(tensor, memory, place);
     } else {
         place.host = {reinterpret_cast<float*>(memory.data), tensor.elements()};
     }
@@ -181,7 +206,7 @@ void fill(const Tensor& tensor, const TensorMemory& from, const TensorPlace& to)
     if (from.form == TensorForm::device)
         std::memcpy(to.device.data(), from.data, tensor.bytes);
     else if (from.form == TensorForm::packed)
-        fill_packed(tensor, from.data, to.device);
+        fill_packed(tensor, from, to.device);
     else if (!tensor.on_device())
         read_dense(from, to.host);
     else if (from.element == Element::float32)

@@ -15,7 +15,8 @@ void check_memory(const Tensor& tensor, const TensorMemory& memory, const char* 
 
 /// Whether the model can work in this memory itself.
 bool is_lendable(const Tensor& tensor, const TensorMemory& memory);
-/// The place that lent memory is.
+/// The place that lent memory is.  An nv12 picture that is not as the tensor describes it has a
+/// row_stride there.
 TensorPlace lent_place(const Tensor& tensor, const TensorMemory& memory);
 
 /// Of memory that was not lent.

@@ -20,7 +20,8 @@ namespace overtake {
 struct TensorPlace {
     std::span<std::byte> device;      ///< as Tensor describes it
     std::uint64_t address = 0;        ///< of `device`
-    std::uint64_t chroma_address = 0; ///< of nv12 whose planes lie apart; 0 = behind luma
+    std::uint64_t chroma_address = 0; ///< of an nv12 picture of a caller's, with row_stride
+    std::uint32_t row_stride = 0;     ///< 0: not such a picture
     std::span<float> host;            ///< dense row-major
 };
 
