@@ -18,7 +18,6 @@ struct Environment {
     EmbeddedOptions embedded;
     LogLevel log_level = LogLevel::warning;
     std::string plugin_path;        ///< empty = none
-    std::string profiler_path;      ///< a directory; empty = none
     std::uint64_t memory_bytes = 0; ///< that hbSysAllocMem() may give; 0 = as many as there are
 
     std::vector<std::string> complaints; ///< a line for each value that was not used

@@ -11,6 +11,7 @@
 
 #include "dnn/log.hpp"
 #include "dnn/status.hpp"
+#include "overtake/custom_operator.hpp"
 
 namespace overtake::dnn {
 
@@ -73,6 +74,8 @@ Process* make_process() {
     for (const std::string& complaint : environment.complaints)
         log(LogLevel::warning, complaint);
     try {
+        if (!environment.plugin_path.empty())
+            load_custom_operators(environment.plugin_path);
         return new Process(environment);
     } catch (const Error& error) {
         throw Failure(HB_DNN_API_USE_ERROR, error.what());
