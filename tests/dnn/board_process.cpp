@@ -158,7 +158,6 @@ public:
         : scenario_(scenario), process_(device, stepped_engine(device, scenario, number)) {
         register_waiting();
         dnn::Process::use_in_this_thread(&process_);
-        require_ok(hbSysAllocMem(&memory_, 64), "hbSysAllocMem");
     }
     ~LocalProcess() override {
         for (const CpuKey key : under_way_) // their workers are waited for
@@ -250,8 +249,8 @@ private:
         hbDNNTensor input{}, output{};
         require_ok(hbDNNGetInputTensorProperties(&input.properties, model, 0), "properties");
         require_ok(hbDNNGetOutputTensorProperties(&output.properties, model, 0), "properties");
-        input.sysMem[0] = memory_;
-        output.sysMem[0] = memory_;
+        require_ok(hbSysAllocMem(&input.sysMem[0], 64), "hbSysAllocMem");
+        require_ok(hbSysAllocMem(&output.sysMem[0], 64), "hbSysAllocMem");
         hbDNNInferCtrlParam control;
         HB_DNN_INITIALIZE_INFER_CTRL_PARAM(&control);
         control.bpuCoreId = static_cast<std::int32_t>(task.core);
@@ -288,7 +287,6 @@ private:
 
     const TaskScenario& scenario_;
     dnn::Process process_;
-    hbSysMem memory_{};
     std::map<std::size_t, Submitted> tasks_;
     std::set<CpuKey> under_way_;
     std::size_t ended_ = 0;

@@ -16,7 +16,7 @@
     static_assert(offsetof(type, field) == (offset) && sizeof(type::field) == (size),              \
                   #type "." #field);
 #define POINTEE(type, field, element)                                                              \
-    static_assert(std::is_same<decltype((static_cast<type *>(nullptr)->field)), element &>::value, \
+    static_assert(std::is_same<decltype((static_cast<type*>(nullptr)->field)), element&>::value,   \
                   #type "." #field);
 #define FUNCTION(result, name, parameters)                                                         \
     static_assert(std::is_same<decltype(&(name)), result(*) parameters>::value, #name);

@@ -144,6 +144,7 @@ void print_model() {
     FIELD(Tensor, data);
     FIELD(Tensor, colours);
     FIELD(Tensor, full_range);
+    FIELD(Tensor, from_resizer);
     FIELD(Tensor, reserved);
     NUMBER(DataType::float32);
     NUMBER(DataType::int8);
@@ -191,6 +192,12 @@ void print_session() {
     FIELD(TensorMemory, chroma);
     FIELD(TensorMemory, chroma_address);
     FIELD(TensorMemory, row_stride);
+    FIELD(TensorMemory, picture_height);
+    FIELD(TensorMemory, picture_width);
+    FIELD(TensorMemory, left);
+    FIELD(TensorMemory, top);
+    FIELD(TensorMemory, right);
+    FIELD(TensorMemory, bottom);
     FIELD(TensorMemory, reserved);
     TYPE(SegmentRecord);
     FIELD(SegmentRecord, start_ns);

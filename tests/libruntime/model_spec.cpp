@@ -16,7 +16,8 @@ Offset<fbs::Tensor> build_tensor(FlatBufferBuilder& builder, const TensorSpec& s
     return fbs::CreateTensor(builder, name, shape, static_cast<fbs::DataType>(spec.data_type),
                              spec.height, spec.width, spec.channels, spec.row_stride,
                              spec.pixel_stride, spec.scale, spec.zero_point, spec.bytes,
-                             static_cast<fbs::Order>(spec.order));
+                             static_cast<fbs::Order>(spec.order), 0, fbs::Colours::Unknown, false,
+                             fbs::ElementType::Float32, false, spec.from_resizer);
 }
 
 Offset<fbs::BpuSegment> build_bpu(FlatBufferBuilder& builder, const SegmentSpec& spec) {

@@ -27,6 +27,7 @@ struct TensorSpec {
     std::uint64_t bytes = 0;
     std::uint8_t data_type = 1;
     std::uint8_t order = 0;
+    bool from_resizer = false;
 };
 
 struct CpuOpSpec {

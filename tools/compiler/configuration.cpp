@@ -201,7 +201,7 @@ private:
              [](Reader& r, const Value& v) {
                  r.level_ = v.choice<int>({{"o0", 0}, {"o1", 1}, {"o2", 2}, {"o3", 3}});
              }},
-            {"input_source", [](Reader&, const Value& v) { check_source(v); }},
+            {"input_source", [](Reader& r, const Value& v) { r.source_ = v; }},
             {"jobs",
              [](Reader&, const Value& v) {
                  if (v.whole(1, 1024) != 1)
@@ -238,13 +238,19 @@ private:
         };
     }
 
-    static void check_source(const Value& value) {
-        const std::string reason = "an input is a buffer in memory, given by the program; only ddr "
-                                   "is possible";
-        if (value.is_map())
-            value.refuse(reason + ", which is the default");
-        if (value.text() != "ddr")
-            value.refuse(reason);
+    // One word for all inputs, or a map with a word for each that is not ddr.
+    void read_source(InputOptions& options) const {
+        if (!source_)
+            return;
+        const std::optional<Value> source =
+            source_->is_map() ? source_->entry(options.name) : source_;
+        if (!source)
+            return;
+        const bool is_picture = options.given == InputKind::nv12;
+        options.from_resizer =
+            source->choice<bool>({{"ddr", false}, {"pyramid", false}, {"resizer", true}});
+        if (source->word() != "ddr" && !is_picture)
+            source->refuse("belongs to input_type_rt nv12");
     }
 
     // What belongs to one input, each key a list over the inputs.
@@ -408,6 +414,7 @@ private:
         }
         if (const Value* shape = of(input_.shape, index))
             options.shape = shape->shape();
+        read_source(options);
         options.stretches = stretches_;
         read_normalisation(index, options);
         return options;
@@ -509,7 +516,7 @@ private:
     std::string working_directory_ = "model_output";
     std::vector<Value> sample_paths_;
     std::vector<RawType> raw_types_;
-    std::optional<Value> raw_value_, calibration_, percentile_;
+    std::optional<Value> raw_value_, calibration_, percentile_, source_;
     std::optional<bool> corrects_bias_, equalises_;
     bool stretches_ = true;
     bool reports_ = false;

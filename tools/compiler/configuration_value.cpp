@@ -90,6 +90,13 @@ double ConfigurationValue::real(double low, double high) const {
     return number;
 }
 
+std::optional<ConfigurationValue> ConfigurationValue::entry(const std::string& key) const {
+    for (const auto& pair : node_)
+        if (pair.first.Scalar() == key || (key.empty() && node_.size() == 1))
+            return ConfigurationValue(path_, key_, pair.second.Mark().line + 1, pair.second);
+    return std::nullopt;
+}
+
 std::vector<ConfigurationValue> ConfigurationValue::parts() const {
     std::vector<ConfigurationValue> result;
     const auto add = [&](const YAML::Node& node) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ public:
     /// 1x3x224x224.
     std::vector<std::int64_t> shape() const;
 
+    /// Of a map; none if it has not such a key.  With an empty key, the only one.
+    std::optional<ConfigurationValue> entry(const std::string& key) const;
     bool is_map() const { return node_.IsMap(); }
     bool is_list() const { return node_.IsSequence(); }
 

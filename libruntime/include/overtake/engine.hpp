@@ -75,7 +75,18 @@ struct TensorMemory {
     /// Bytes from one row to the next of nv12 in the form `device`, luma and chroma alike; 0 = as
     /// the tensor's.
     std::uint32_t row_stride = 0;
+    /// Of nv12 in the form `device`: the size of the picture, and which part of it the device is to
+    /// resize to the tensor's size, all four sides included; height 0 = all of a picture of the
+    /// tensor's size.  left and top are even, right and bottom odd.
+    std::uint32_t picture_height = 0, picture_width = 0;
+    std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
     std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
+};
+
+/// The memory of one inference.
+struct InferenceMemory {
+    std::span<const TensorMemory> inputs;  ///< as many as the model has
+    std::span<const TensorMemory> outputs; ///< the same
 };
 
 /// A model that is ready to run on an engine's device.  What its segments took is remembered here,
@@ -122,6 +133,9 @@ public:
     /// tensor, for memory that does not fit it; ENOSPC or ENOMEM; EBUSY once submitted.
     void add(const std::shared_ptr<LoadedModel>& model, std::span<const TensorMemory> inputs,
              std::span<const TensorMemory> outputs);
+    /// The same for several inferences of a model: all of them or, if one is refused, none.
+    void add_all(const std::shared_ptr<LoadedModel>& model,
+                 std::span<const InferenceMemory> inferences);
     /// Appends a computation on a worker: 0, or a negative errno; it may throw Error.
     /// `expected_ns` is what the scheduler takes it to last.
     void add(std::function<std::int32_t()> compute, std::uint64_t expected_ns = 0);

@@ -77,6 +77,8 @@ struct Tensor {
     /// Of a picture.  An nv12 input is converted on the device: to these.
     Colours colours;
     bool full_range; ///< nv12: luma has the values 0..255 rather than 16..235
+    /// nv12: it is meant to be a region of a larger picture, which the device resizes (Engine).
+    bool from_resizer = false;
     std::array<std::uint64_t, 8> reserved{}; ///< room for later fields; zero
 
     /// Whether it is in device memory while the model runs.

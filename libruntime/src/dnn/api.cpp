@@ -195,7 +195,60 @@ void infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output
     const std::vector<BoundTensor> inputs = bind_all(network->inputs, input, process.memory);
     const std::vector<BoundTensor> outputs = bind_all(network->outputs, *output, process.memory);
     TaskSlot slot(process, *taskHandle, 1);
-    slot.task().add(network, inputs, outputs);
+    slot.task().add_all(network, {inputs}, {outputs});
+    if (control->more == 0)
+        slot.task().submit(options);
+    slot.commit(taskHandle);
+}
+
+/// Regions of the board's first generation have limits that are not ours; a program that is to run
+/// there wants to know.
+void warn_of_limits(const hbDNNRoi& region) {
+    const std::int32_t width = region.right - region.left + 1;
+    const std::int32_t height = region.bottom - region.top + 1;
+    if (width < 16 || width >= 256 || height < 16 || height >= 256)
+        log(LogLevel::warning,
+            fmt::format("hbDNNRoiInfer: a region of {} x {} works here, but not on X3, where both "
+                        "are 16 to 255",
+                        width, height));
+}
+
+void roi_infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output,
+               const hbDNNTensor* input, hbDNNRoi* rois, std::int32_t roiCount,
+               hbDNNHandle_t dnnHandle, hbDNNInferCtrlParam* control) {
+    require(taskHandle, "taskHandle");
+    require(output, "output");
+    require(*output, "*output");
+    require(input, "input");
+    require(rois, "rois");
+    require(control, "inferCtrlParam");
+    const std::shared_ptr<Network> network = network_of(process, dnnHandle);
+    const TaskOptions options = task_options(*control, process.cores());
+    process.check_priority(options.priority);
+    const auto resizers = std::ranges::count_if(network->inputs, &Port::from_resizer);
+    if (resizers == 0)
+        refuse("the model has no input from the resizer: compile it with input_source resizer, or "
+               "use hbDNNInfer()");
+    if (roiCount < 1 || roiCount % resizers != 0)
+        refuse(fmt::format("roiCount {}: it is a multiple of the model's {} resizer input(s)",
+                           roiCount, resizers));
+    const auto batches = static_cast<std::size_t>(roiCount / resizers);
+    TaskSlot slot(process, *taskHandle, batches);
+    std::vector<std::vector<BoundTensor>> inputs(batches), outputs(batches);
+    for (std::size_t batch = 0; batch < batches; batch++) {
+        for (Port& port : network->inputs) {
+            if (port.from_resizer) {
+                warn_of_limits(*rois);
+                inputs[batch].push_back(bind_region(port, *input++, *rois++, process.memory));
+            } else {
+                inputs[batch].push_back(bind(port, *input++, process.memory));
+            }
+        }
+        for (std::size_t i = 0; i < network->outputs.size(); i++)
+            outputs[batch].push_back(
+                bind_part(network->outputs[i], (*output)[i], batch, batches, process.memory));
+    }
+    slot.task().add_all(network, inputs, outputs);
     if (control->more == 0)
         slot.task().submit(options);
     slot.commit(taskHandle);
@@ -486,9 +539,13 @@ OVERTAKE_DNN_API int32_t hbDNNInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTensor**
     });
 }
 
-OVERTAKE_DNN_API int32_t hbDNNRoiInfer(hbDNNTaskHandle_t*, hbDNNTensor**, const hbDNNTensor*,
-                                       hbDNNRoi*, int32_t, hbDNNHandle_t, hbDNNInferCtrlParam*) {
-    return fail("hbDNNRoiInfer", HB_DNN_API_USE_ERROR, "not available in this version");
+OVERTAKE_DNN_API int32_t hbDNNRoiInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output,
+                                       const hbDNNTensor* input, hbDNNRoi* rois, int32_t roiCount,
+                                       hbDNNHandle_t dnnHandle,
+                                       hbDNNInferCtrlParam* inferCtrlParam) {
+    return call("hbDNNRoiInfer", [&](Process& process) {
+        roi_infer(process, taskHandle, output, input, rois, roiCount, dnnHandle, inferCtrlParam);
+    });
 }
 
 OVERTAKE_DNN_API int32_t hbDNNResize(hbDNNTaskHandle_t*, hbDNNTensor*, const hbDNNTensor*,

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::uint32_t nv12_alignment = 16; // of a row, bytes
 
+constexpr std::int32_t most_pixels = 1 << 16; // of a side of a picture
+constexpr std::int32_t most_stride = 1 << 17;
+
 std::uint32_t aligned_width(std::uint32_t width) {
     return (width + nv12_alignment - 1) / nv12_alignment * nv12_alignment;
 }
@@ -249,6 +252,74 @@ BoundTensor bind(Port& port, const hbDNNTensor& tensor, const Memory& memory) {
     bound.memory.element = port.element;
     bound.memory.data = range.data;
     bound.memory.address = range.address;
+    bound.keep = range.buffer;
+    return bound;
+}
+
+BoundTensor bind_region(const Port& port, const hbDNNTensor& tensor, const hbDNNRoi& region,
+                        const Memory& memory) {
+    const auto fail = [&](const std::string& why) {
+        refuse(fmt::format("input {}: {}", port.name, why));
+    };
+    const hbDNNTensorProperties& given = tensor.properties;
+    const bool is_separate = given.tensorType == HB_DNN_IMG_TYPE_NV12_SEPARATE;
+    if (given.tensorType != HB_DNN_IMG_TYPE_NV12 && !is_separate)
+        fail(fmt::format("tensorType {}, but regions are of NV12 pictures", given.tensorType));
+    if (given.validShape.numDimensions != 4 || given.alignedShape.numDimensions != 4)
+        fail("validShape and alignedShape of a picture have 4 dimensions");
+    const std::size_t rows_at = given.tensorLayout == HB_DNN_LAYOUT_NHWC ? 1 : 2;
+    const std::int32_t height = given.validShape.dimensionSize[rows_at];
+    const std::int32_t width = given.validShape.dimensionSize[rows_at + 1];
+    const std::int32_t stride = given.alignedShape.dimensionSize[rows_at + 1];
+    if (height < 2 || width < 2 || height > most_pixels || width > most_pixels || height % 2 != 0 ||
+        width % 2 != 0)
+        fail(fmt::format("a picture of {} x {}: both are even, 2 to {}", width, height,
+                         most_pixels));
+    if (stride < width || stride > most_stride)
+        fail(fmt::format("rows of {} bytes for a width of {}", stride, width));
+    if (region.left < 0 || region.top < 0 || region.right >= width || region.bottom >= height ||
+        region.left > region.right || region.top > region.bottom)
+        fail(fmt::format("region {}..{} x {}..{} is not inside the picture of {} x {}", region.left,
+                         region.right, region.top, region.bottom, width, height));
+    if (region.left % 2 != 0 || region.top % 2 != 0 || region.right % 2 == 0 ||
+        region.bottom % 2 == 0)
+        fail("left and top of a region are even, right and bottom odd");
+    const auto rows = static_cast<std::uint64_t>(height);
+    const auto bytes = static_cast<std::uint64_t>(stride);
+    BoundTensor bound;
+    const MemoryRange luma =
+        range_of(port, tensor.sysMem[0], is_separate ? rows * bytes : rows / 2 * 3 * bytes,
+                 "sysMem[0]", memory);
+    bound.memory.form = TensorForm::device;
+    bound.memory.data = luma.data;
+    bound.memory.address = luma.address;
+    bound.keep = luma.buffer;
+    if (is_separate) {
+        const MemoryRange chroma =
+            range_of(port, tensor.sysMem[1], rows / 2 * bytes, "sysMem[1]", memory);
+        bound.memory.chroma = chroma.data;
+        bound.memory.chroma_address = chroma.address;
+        bound.keep_chroma = chroma.buffer;
+    }
+    bound.memory.row_stride = static_cast<std::uint32_t>(stride);
+    bound.memory.picture_height = static_cast<std::uint32_t>(height);
+    bound.memory.picture_width = static_cast<std::uint32_t>(width);
+    bound.memory.left = static_cast<std::uint32_t>(region.left);
+    bound.memory.top = static_cast<std::uint32_t>(region.top);
+    bound.memory.right = static_cast<std::uint32_t>(region.right);
+    bound.memory.bottom = static_cast<std::uint32_t>(region.bottom);
+    return bound;
+}
+
+BoundTensor bind_part(Port& port, const hbDNNTensor& tensor, std::size_t index, std::size_t count,
+                      const Memory& memory) {
+    const auto bytes = static_cast<std::uint64_t>(properties_of(port).alignedByteSize);
+    const MemoryRange range = range_of(port, tensor.sysMem[0], bytes * count, "sysMem[0]", memory);
+    BoundTensor bound;
+    bound.memory.form = port.form;
+    bound.memory.element = port.element;
+    bound.memory.data = range.data + index * bytes;
+    bound.memory.address = range.address + index * bytes;
     bound.keep = range.buffer;
     return bound;
 }

@@ -26,6 +26,13 @@ struct BoundTensor {
 };
 BoundTensor bind(Port& port, const hbDNNTensor& tensor, const Memory& memory);
 
+/// The same for an input from the resizer: a region of a picture of any even size.
+BoundTensor bind_region(const Port& port, const hbDNNTensor& tensor, const hbDNNRoi& region,
+                        const Memory& memory);
+/// The same for an output of which the tensor holds `count`, one behind the other: number `index`.
+BoundTensor bind_part(Port& port, const hbDNNTensor& tensor, std::size_t index, std::size_t count,
+                      const Memory& memory);
+
 /// Throws Failure HB_DNN_INVALID_ARGUMENT.  `cores` is how many the device has.
 TaskOptions task_options(const hbDNNInferCtrlParam& control, unsigned cores);
 TaskOptions task_options(const hbDNNResizeCtrlParam& control, unsigned cores);

@@ -48,7 +48,8 @@ std::vector<Port> ports_of(const Model& model, std::span<const std::uint32_t> nu
                   .scale = tensor.scale,
                   .zero_point = static_cast<std::int8_t>(tensor.zero_point),
                   .form = TensorForm::dense,
-                  .element = Element::float32};
+                  .element = Element::float32,
+                  .from_resizer = tensor.from_resizer};
         describe(port);
         ports.push_back(std::move(port));
     }

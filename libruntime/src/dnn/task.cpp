@@ -44,20 +44,30 @@ bool DnnTask::is_open() const {
     return !submitted_;
 }
 
-void DnnTask::add(const std::shared_ptr<Network>& network, std::span<const BoundTensor> inputs,
-                  std::span<const BoundTensor> outputs) {
-    check_open(1);
+void DnnTask::add_all(const std::shared_ptr<Network>& network,
+                      const std::vector<std::vector<BoundTensor>>& inputs,
+                      const std::vector<std::vector<BoundTensor>>& outputs) {
+    check_open(inputs.size());
     const std::lock_guard lock(mutex_);
-    request_->add(network->loaded, memory_of(inputs), memory_of(outputs));
-    for (const std::span<const BoundTensor> tensors : {inputs, outputs})
-        for (const BoundTensor& tensor : tensors) {
-            request_->keep(tensor.keep);
-            if (tensor.keep_chroma)
-                request_->keep(tensor.keep_chroma);
-        }
+    std::vector<InferenceMemory> memory;
+    std::vector<std::vector<TensorMemory>> in, out;
+    for (std::size_t i = 0; i < inputs.size(); i++) {
+        in.push_back(memory_of(inputs[i]));
+        out.push_back(memory_of(outputs[i]));
+    }
+    for (std::size_t i = 0; i < inputs.size(); i++)
+        memory.push_back({in[i], out[i]});
+    request_->add_all(network->loaded, memory);
+    for (const auto* batches : {&inputs, &outputs})
+        for (const std::vector<BoundTensor>& tensors : *batches)
+            for (const BoundTensor& tensor : tensors) {
+                request_->keep(tensor.keep);
+                if (tensor.keep_chroma)
+                    request_->keep(tensor.keep_chroma);
+            }
     networks_.push_back(network);
     network->tasks++;
-    models_++;
+    models_ += inputs.size();
 }
 
 void DnnTask::add(std::function<std::int32_t()> compute, std::shared_ptr<void> keep) {

@@ -30,9 +30,10 @@ public:
     DnnTask(const DnnTask&) = delete;
     DnnTask& operator=(const DnnTask&) = delete;
 
-    /// Appends an inference.  Throws Failure or Error; the task is as it was then.
-    void add(const std::shared_ptr<Network>& network, std::span<const BoundTensor> inputs,
-             std::span<const BoundTensor> outputs);
+    /// Appends inferences.  Throws Failure or Error; the task is as it was then.
+    void add_all(const std::shared_ptr<Network>& network,
+                 const std::vector<std::vector<BoundTensor>>& inputs,
+                 const std::vector<std::vector<BoundTensor>>& outputs);
     /// Appends a computation on the CPU; `keep` lives until the end.
     void add(std::function<std::int32_t()> compute, std::shared_ptr<void> keep);
     /// Submits it.  Throws Failure HB_DNN_INVALID_TASK_HANDLE if it has been.

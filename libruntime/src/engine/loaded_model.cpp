@@ -96,8 +96,7 @@ void bind_pictures(const Inference& inference, const PicturePrograms& pictures, 
         const TensorPlace& place = inference.places[bound.tensor];
         if (place.row_stride == 0)
             continue;
-        const Tensor& tensor = inference.upload->model->tensors()[bound.tensor];
-        const std::uint64_t chroma_bytes = std::uint64_t{tensor.height / 3} * place.row_stride;
+        const std::uint64_t chroma_bytes = std::uint64_t{place.chroma_rows} * place.row_stride;
         for (overtake_binding& binding : bindings)
             if (binding.region == bound.region)
                 binding.length = 2 * chroma_bytes;
@@ -191,17 +190,20 @@ void LoadedModel::State::add_steps(std::vector<engine::Step>& steps, engine::Req
         if (lending.lent[i])
             inference->places[i] = lending.places[i];
 
-    std::map<std::uint32_t, std::uint32_t> strides;
-    for (std::uint32_t i = 0; i < inference->places.size(); i++)
-        if (inference->places[i].row_stride != 0) {
-            if (!pictures->has_regions(i))
-                throw Error(EINVAL, fmt::format("input {}: its segment has no room for planes "
-                                                "apart or rows of another stride; copy it",
-                                                model().tensors()[i].name));
-            strides[i] = inference->places[i].row_stride;
-        }
-    if (!strides.empty())
-        inference->picture_program = pictures->with_strides(strides);
+    engine::PictureLayouts layouts;
+    for (std::size_t i = 0; i < inputs.size(); i++) {
+        const std::uint32_t number = model().inputs()[i];
+        if (inference->places[number].row_stride == 0)
+            continue;
+        const Tensor& tensor = model().tensors()[number];
+        if (!pictures->has_regions(number))
+            throw Error(EINVAL, fmt::format("input {}: its segment has no room for planes apart or "
+                                            "rows of another stride; copy it",
+                                            tensor.name));
+        layouts[number] = engine::layout_of(tensor, inputs[i]);
+    }
+    if (!layouts.empty())
+        inference->picture_program = pictures->for_pictures(layouts);
 
     std::vector<engine::Step> made;
     const std::vector<Segment>& segments = ModelContents::of(model()).segments;

@@ -15,6 +15,43 @@ overtake_insn* instructions(std::byte* program) {
     return reinterpret_cast<overtake_insn*>(program);
 }
 
+void place_planes(overtake_insn& insn, const PictureLayout& picture, std::uint32_t chroma_region) {
+    overtake_operand &luma = insn.in[0], &chroma = insn.in[1];
+    luma.offset = 0;
+    luma.row_stride = picture.row_stride;
+    luma.height = picture.height;
+    luma.width = picture.width;
+    if (insn.flags & OVERTAKE_FLAG_GRAY)
+        return;
+    chroma.region = chroma_region;
+    chroma.offset = 0;
+    chroma.row_stride = picture.row_stride;
+    chroma.height = picture.height / 2;
+    chroma.width = picture.width / 2;
+}
+
+/// So that the first element is the region's first one, and the last its last.
+std::uint32_t step_of(std::uint32_t from, std::uint32_t to) {
+    if (to < 2)
+        return 0;
+    const std::uint64_t distance = std::uint64_t{from - 1} << OVERTAKE_POSITION_BITS;
+    return static_cast<std::uint32_t>((distance + (to - 1) / 2) / (to - 1));
+}
+
+/// The instruction may make a part of the rows or columns only: it begins at a whole pixel.
+std::int64_t start_of(std::int64_t compiled, std::uint32_t first, std::uint32_t step) {
+    return (std::int64_t{first} << OVERTAKE_POSITION_BITS) +
+           (compiled >> OVERTAKE_POSITION_BITS) * step;
+}
+
+void resize(overtake_insn& insn, const PictureLayout& picture, const Tensor& tensor) {
+    insn.step_y = step_of(picture.bottom - picture.top + 1, tensor.height / 3 * 2);
+    insn.step_x = step_of(picture.right - picture.left + 1, tensor.width);
+    insn.start_y = start_of(insn.start_y, picture.top, insn.step_y);
+    insn.start_x = start_of(insn.start_x, picture.left, insn.step_x);
+    insn.flags &= static_cast<std::uint16_t>(~OVERTAKE_FLAG_NEAREST);
+}
+
 } // namespace
 
 PicturePrograms::PicturePrograms(std::shared_ptr<const Upload> upload)
@@ -61,30 +98,30 @@ bool PicturePrograms::has_regions(std::uint32_t tensor) const {
     return std::ranges::find(without_region_, tensor) == without_region_.end();
 }
 
-std::shared_ptr<Buffer>
-PicturePrograms::with_strides(const std::map<std::uint32_t, std::uint32_t>& strides) {
+std::shared_ptr<Buffer> PicturePrograms::for_pictures(const PictureLayouts& layouts) {
+    if (std::ranges::any_of(layouts, [](const auto& entry) { return entry.second.is_resized; }))
+        return make(layouts);
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<Buffer>& program = programs_[strides];
-    if (program)
-        return program;
-    const std::span<const std::byte> original = upload_->model->program();
-    std::shared_ptr<Buffer> changed = upload_->device->create_buffer(original.size());
-    std::memcpy(changed->data(), original.data(), original.size());
+    std::shared_ptr<Buffer>& program = programs_[layouts];
+    if (!program)
+        program = make(layouts);
+    return program;
+}
+
+std::shared_ptr<Buffer> PicturePrograms::make(const PictureLayouts& layouts) const {
+    const Model& model = *upload_->model;
+    std::shared_ptr<Buffer> changed = upload_->device->create_buffer(model.program().size());
+    std::memcpy(changed->data(), model.program().data(), model.program().size());
     for (const Reader& reader : readers_) {
-        const auto stride = strides.find(reader.tensor);
-        if (stride == strides.end())
+        const auto layout = layouts.find(reader.tensor);
+        if (layout == layouts.end())
             continue;
         overtake_insn& insn = instructions(changed->data())[reader.insn];
-        insn.in[0].offset = 0;
-        insn.in[0].row_stride = stride->second;
-        if (insn.flags & OVERTAKE_FLAG_GRAY)
-            continue;
-        insn.in[1].region = reader.chroma_region;
-        insn.in[1].offset = 0;
-        insn.in[1].row_stride = stride->second;
+        place_planes(insn, layout->second, reader.chroma_region);
+        if (layout->second.is_resized)
+            resize(insn, layout->second, model.tensors()[reader.tensor]);
     }
-    program = std::move(changed);
-    return program;
+    return changed;
 }
 
 } // namespace overtake::engine

@@ -5,9 +5,11 @@
 // A program names the layout of its NV12 inputs in the instructions that read them, and the
 // compiler knows one layout only.  So that no picture has to be copied into it, these instructions
 // are changed in a copy of the program: chroma gets a region of its own, and rows the stride of the
-// picture.  One copy serves all pictures of a stride.
+// picture.  One copy serves all pictures of a stride.  A region of a picture that is resized is
+// where the instruction begins and how far it steps; each such request has a copy of its own.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,6 +23,18 @@
 
 namespace overtake::engine {
 
+/// How a picture lies, and which part of it a model is to see.
+struct PictureLayout {
+    std::uint32_t row_stride; ///< bytes, of luma and chroma alike
+    std::uint32_t height, width;
+    bool is_resized; ///< the region below to the size of the tensor; else all of it, as it is
+    std::uint32_t left, top, right, bottom; ///< all included
+    auto operator<=>(const PictureLayout&) const = default;
+};
+
+/// By tensor number.
+using PictureLayouts = std::map<std::uint32_t, PictureLayout>;
+
 /// Thread safe.
 class PicturePrograms {
 public:
@@ -32,8 +46,8 @@ public:
     /// Whether every segment that reads this tensor has such a region.
     bool has_regions(std::uint32_t tensor) const;
 
-    /// The program for pictures of these row strides, by tensor.  Throws Error ENOSPC or ENOMEM.
-    std::shared_ptr<Buffer> with_strides(const std::map<std::uint32_t, std::uint32_t>& strides);
+    /// The program for pictures that lie so.  Throws Error ENOSPC or ENOMEM.
+    std::shared_ptr<Buffer> for_pictures(const PictureLayouts& layouts);
 
 private:
     struct Reader {
@@ -42,6 +56,7 @@ private:
         std::uint32_t chroma_region;
     };
 
+    std::shared_ptr<Buffer> make(const PictureLayouts& layouts) const;
     void find_readers(std::size_t number, const Segment& segment);
 
     const std::shared_ptr<const Upload> upload_;
@@ -49,7 +64,7 @@ private:
     std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> regions_; ///< segment, tensor
     std::vector<std::uint32_t> without_region_;                              ///< tensors
     std::mutex mutex_;
-    std::map<std::map<std::uint32_t, std::uint32_t>, std::shared_ptr<Buffer>> programs_;
+    std::map<PictureLayouts, std::shared_ptr<Buffer>> programs_; ///< of those that resize nothing
 };
 
 } // namespace overtake::engine

@@ -81,11 +81,21 @@ Request::~Request() {
 
 void Request::add(const std::shared_ptr<LoadedModel>& model, std::span<const TensorMemory> inputs,
                   std::span<const TensorMemory> outputs) {
+    const InferenceMemory one{inputs, outputs};
+    add_all(model, {&one, 1});
+}
+
+void Request::add_all(const std::shared_ptr<LoadedModel>& model,
+                      std::span<const InferenceMemory> inferences) {
     const std::lock_guard lock(state_->mutex);
     if (state_->run)
         refuse_submitted();
+    std::vector<engine::Step> steps;
+    for (const InferenceMemory& inference : inferences)
+        model->state_->add_steps(steps, *state_->memory, inference.inputs, inference.outputs);
     state_->memory->kept.push_back(model);
-    model->state_->add_steps(state_->steps, *state_->memory, inputs, outputs);
+    state_->steps.insert(state_->steps.end(), std::make_move_iterator(steps.begin()),
+                         std::make_move_iterator(steps.end()));
 }
 
 void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_ns) {

@@ -117,11 +117,12 @@ std::uint32_t luma_rows(const Tensor& tensor) {
 }
 
 void place_picture(const Tensor& tensor, const TensorMemory& memory, TensorPlace& place) {
-    const std::uint32_t stride = memory.row_stride != 0 ? memory.row_stride : tensor.row_stride;
-    const std::uint64_t luma_bytes = std::uint64_t{luma_rows(tensor)} * stride;
-    if (!memory.chroma && stride == tensor.row_stride)
+    const PictureLayout layout = layout_of(tensor, memory);
+    if (!memory.chroma && !layout.is_resized && layout.row_stride == tensor.row_stride)
         return;
-    place.row_stride = stride;
+    const std::uint64_t luma_bytes = std::uint64_t{layout.height} * layout.row_stride;
+    place.row_stride = layout.row_stride;
+    place.chroma_rows = layout.height / 2;
     place.chroma_address = memory.chroma ? memory.chroma_address : memory.address + luma_bytes;
 }
 
@@ -157,6 +158,29 @@ void drain_packed(const Tensor& tensor, std::span<const std::byte> from, std::by
 
 } // namespace
 
+namespace {
+
+template <class Refuse>
+void check_picture(const Tensor& tensor, const TensorMemory& memory, Refuse refuse) {
+    const PictureLayout picture = layout_of(tensor, memory);
+    if (memory.form == TensorForm::device && picture.row_stride < picture.width)
+        refuse("rows that are longer than their stride");
+    if (!picture.is_resized)
+        return;
+    if (memory.form != TensorForm::device)
+        refuse("only the device resizes, and only its memory");
+    if (picture.height % 2 != 0 || picture.width % 2 != 0)
+        refuse("a picture whose sides are not even");
+    if (picture.left % 2 != 0 || picture.top % 2 != 0 || picture.right % 2 == 0 ||
+        picture.bottom % 2 == 0)
+        refuse("a region whose left or top is odd, or whose right or bottom is even");
+    if (picture.left > picture.right || picture.right >= picture.width ||
+        picture.top > picture.bottom || picture.bottom >= picture.height)
+        refuse("a region that is not inside the picture");
+}
+
+} // namespace
+
 void check_memory(const Tensor& tensor, const TensorMemory& memory, const char* kind,
                   std::size_t index) {
     const auto refuse = [&](const std::string& why) {
@@ -171,14 +195,31 @@ void check_memory(const Tensor& tensor, const TensorMemory& memory, const char* 
             refuse("its memory is not the device's");
         if (memory.form == TensorForm::device && memory.chroma && memory.chroma_address == 0)
             refuse("the memory of its chroma is not the device's");
-        if (memory.row_stride != 0 && memory.row_stride < tensor.width)
-            refuse("rows that are longer than their stride");
+        if (tensor.data_type == DataType::nv12)
+            check_picture(tensor, memory, refuse);
         return;
     }
     if (!suits(tensor.data_type, memory.element))
         refuse(fmt::format("elements of another type than {}", name_of(tensor.data_type)));
     if (std::bit_cast<std::uintptr_t>(memory.data) % size_of(memory.element) != 0)
         refuse("its memory is not aligned to its elements");
+}
+
+PictureLayout layout_of(const Tensor& tensor, const TensorMemory& memory) {
+    PictureLayout layout{};
+    layout.row_stride = memory.row_stride != 0 ? memory.row_stride : tensor.row_stride;
+    layout.height = luma_rows(tensor);
+    layout.width = tensor.width;
+    if (memory.picture_height == 0)
+        return layout;
+    layout.height = memory.picture_height;
+    layout.width = memory.picture_width;
+    layout.is_resized = true;
+    layout.left = memory.left;
+    layout.top = memory.top;
+    layout.right = memory.right;
+    layout.bottom = memory.bottom;
+    return layout;
 }
 
 bool is_lendable(const Tensor& tensor, const TensorMemory& memory) {

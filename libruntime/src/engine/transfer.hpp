@@ -3,6 +3,7 @@
 // Between the memory that a caller lends and the place where a model has a tensor.
 #pragma once
 
+#include "engine/picture_program.hpp"
 #include "network/workspace.hpp"
 #include "overtake/engine.hpp"
 
@@ -18,6 +19,9 @@ bool is_lendable(const Tensor& tensor, const TensorMemory& memory);
 /// The place that lent memory is.  An nv12 picture that is not as the tensor describes it has a
 /// row_stride there.
 TensorPlace lent_place(const Tensor& tensor, const TensorMemory& memory);
+
+/// How such a picture lies.
+PictureLayout layout_of(const Tensor& tensor, const TensorMemory& memory);
 
 /// Of memory that was not lent.
 void fill(const Tensor& tensor, const TensorMemory& from, const TensorPlace& to);

@@ -151,6 +151,9 @@ private:
                 fmt::format("no colours {}", static_cast<int>(from.colours())));
         tensor.colours = static_cast<Colours>(from.colours());
         tensor.full_range = from.full_range();
+        tensor.from_resizer = from.from_resizer();
+        require(!tensor.from_resizer || tensor.data_type == DataType::nv12,
+                place.field(fbs::Tensor::VT_FROM_RESIZER, "from_resizer"), "of what is not nv12");
         require(from.element_type() >= fbs::ElementType::MIN &&
                     from.element_type() <= fbs::ElementType::MAX,
                 place.field(fbs::Tensor::VT_ELEMENT_TYPE, "element_type"),

@@ -105,6 +105,7 @@ private:
         }
         tensor.add_colours(colours(value));
         tensor.add_full_range((value.picture_flags & OVERTAKE_FLAG_FULL_RANGE) != 0);
+        tensor.add_from_resizer(value.from_resizer);
         if (value.is_constant())
             tensor.add_data(data);
         if (std::ranges::find(graph_.outputs, id) != graph_.outputs.end()) {

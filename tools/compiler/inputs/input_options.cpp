@@ -154,6 +154,7 @@ void convert_nv12(Graph& graph, std::size_t index, const InputOptions& options) 
     const ValueId converted = graph.inputs[index];
     Value camera = graph.values[converted];
     camera.user_type = UserType::nv12;
+    camera.from_resizer = options.from_resizer;
     camera.picture_flags = flags_of(options.trained);
     camera.picture_flags |= options.full_range ? OVERTAKE_FLAG_FULL_RANGE : 0;
     graph.values[converted].name += ":converted";

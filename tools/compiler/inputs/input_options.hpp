@@ -22,6 +22,7 @@ struct InputOptions {
     InputKind given = InputKind::tensor;   ///< what the compiled model takes
     bool channels_last = false;            ///< whether the ONNX file takes pictures as (H, W, C)
     bool full_range = true;                ///< nv12: 0..255 rather than 16..235
+    bool from_resizer = false; ///< nv12: a region of a picture, which the device resizes
     /// The network was trained on (pixel - mean) * scale: one number, or one a channel in the order
     /// of `trained`.  Empty: 0 and 1.
     std::vector<float> mean;

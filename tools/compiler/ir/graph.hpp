@@ -46,6 +46,7 @@ struct Value {
     ElementType element_type = ElementType::float32; // of an output of the graph
     bool is_picture = false;                         // bytes 0..255, or what becomes them
     std::uint32_t picture_flags = 0; // of a picture: OVERTAKE_FLAG_BGR, _GRAY; nv12: _FULL_RANGE
+    bool from_resizer = false;       // nv12: a region of a picture, which the device resizes
     Order order =
         Order::planes; // of the elements: channels, height, width or height, width, channels
     // All elements.  One with channels lies among the weights of the device, others are the CPU's.
