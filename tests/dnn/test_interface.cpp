@@ -43,6 +43,14 @@ EmbeddedOptions stepped() {
     return options;
 }
 
+/// Steps the clock until the task has ended: it may not have reached the device yet.
+void run_clock_until_done(BoardDevice& device, hbDNNTaskHandle_t task) {
+    ManualClock& clock = *device.device->manual_clock();
+    do
+        clock.advance_to(clock.now_ns() + 1'000'000'000);
+    while (hbDNNWaitTaskDone(task, 5) == HB_DNN_TIMEOUT);
+}
+
 void infer_and_expect_copied(BoardModel& board) {
     hbDNNTaskHandle_t task = nullptr;
     ASSERT_EQ(board.infer(&task), 0);
@@ -263,8 +271,7 @@ TEST(BoardInterface, MemoryThatIsFreedLivesUntilItsTaskHasEnded) {
     EXPECT_EQ(hbDNNWaitTaskDone(task, 1), HB_DNN_TIMEOUT);
     EXPECT_EQ(hbSysFreeMem(&board.outputs[0].sysMem[0]), 0);
     EXPECT_EQ(hbSysFreeMem(&board.inputs[0].sysMem[0]), 0);
-    ManualClock& clock = *device.device->manual_clock();
-    clock.advance_to(clock.now_ns() + 1'000'000'000);
+    run_clock_until_done(device, task);
     EXPECT_EQ(hbDNNWaitTaskDone(task, 0), 0);
     EXPECT_EQ(hbDNNReleaseTask(task), 0);
 }
@@ -347,8 +354,7 @@ TEST(BoardInterface, ManyThreadsWaitForOneTask) {
             done += hbDNNWaitTaskDone(task, 0) == 0;
         });
     EXPECT_EQ(hbDNNWaitTaskDone(task, 20), HB_DNN_TIMEOUT);
-    ManualClock& clock = *device.device->manual_clock();
-    clock.advance_to(clock.now_ns() + 1'000'000'000);
+    run_clock_until_done(device, task);
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(done, 8);
