@@ -231,7 +231,15 @@ class Report(unittest.TestCase):
         self.assertRegex(page, r"Softmax</td><td><span[^>]*>CPU</span></td><td[^>]*>1</td>"
                                r"<td[^>]*>about 13.8 µs")  # fmt: skip
         self.assertIn("4000 multiply-accumulates and 500 bytes per microsecond", page)
-        self.assertRegex(text, r"segment 0: CPU, about \d+\.\d us\n")
+        # What the engine goes by is what the report says.
+        expected_ns = round(sum(expected.values()) * 1000)
+        self.assertEqual(segment["expected_ns"], expected_ns)
+        self.assertRegex(text, rf"segment 0: CPU, about \d+\.\d us, expected {expected_ns} ns\n")
+        on_device = summary["segments"][1]
+        cycles = sum(fc["cycles"] for fc in on_device["fcs"])
+        self.assertEqual(on_device["expected_ns"],
+                         -(-cycles * 10**6 // summary["profile"]["clock_khz"]))  # fmt: skip
+        self.assertRegex(text, rf"segment 1: BPU, .* us, expected {on_device['expected_ns']} ns, ")
         whole = self.model.read_bytes()
 
         profile = self.folder / "cpu.yaml"

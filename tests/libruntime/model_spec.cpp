@@ -172,7 +172,8 @@ std::vector<std::byte> build(const ModelSpec& spec) {
                     spec.program.size() * sizeof(overtake_insn) - spec.program_bytes_cut);
     const auto weights = build_bytes(builder, spec.weights.data(), spec.weights.size());
     const auto profile_name = builder.CreateString("default");
-    const auto profile = fbs::CreateProfile(builder, profile_name, 1000000, 256, 64, 32, 200, 1000);
+    const auto profile =
+        fbs::CreateProfile(builder, profile_name, spec.clock_khz, 256, 64, 32, 200, 1000);
     const auto name = builder.CreateString(spec.name);
 
     fbs::ModelBuilder model(builder);

@@ -54,6 +54,7 @@ struct ModelSpec {
     std::uint32_t version = 1u << 16;
     std::uint32_t isa_version = OVERTAKE_ISA_VERSION;
     std::string name = "test";
+    std::uint32_t clock_khz = 1'000'000;
     std::vector<TensorSpec> tensors;
     std::vector<std::uint32_t> inputs;
     std::vector<std::uint32_t> outputs;

@@ -49,6 +49,12 @@ TEST(Estimate, KeepsAConstantExactly) {
     }
 }
 
+TEST(Estimate, OfAnyNumberIsOneThatAScheduleHolds) {
+    EXPECT_EQ(Estimate(~0ull).ns(), std::uint64_t{INT64_MAX});
+    EXPECT_EQ(Estimate(1ull << 63).ns(), std::uint64_t{INT64_MAX});
+    EXPECT_EQ(Estimate(1ull << 62).ns(), 1ull << 62);
+}
+
 class EngineTest : public testing::Test {
 protected:
     Step bpu(std::size_t fcs = 1) {

@@ -66,6 +66,11 @@ Json tensors(const fbs::Model& model, const flatbuffers::Vector<std::uint32_t>& 
     return json;
 }
 
+// Null if it is unknown.
+Json expected_ns(const Segment& segment) {
+    return segment.expected_ns == 0 ? Json() : Json(segment.expected_ns);
+}
+
 // `us`: of its operators.
 Json cpu_segment(const fbs::CpuSegment& segment, std::span<const double> us) {
     Json ops = Json::array();
@@ -198,7 +203,8 @@ Json profile(const fbs::Profile& profile) {
 } // namespace
 
 nlohmann::ordered_json summarise(const Model& loaded) {
-    const auto& model = *ModelContents::of(loaded).table;
+    const ModelContents& contents = ModelContents::of(loaded);
+    const fbs::Model& model = *contents.table;
     const std::vector<double> cpu_us = estimated_cpu_us(model);
     Json json = {{"name", text(model.name())},
                  {"producer", text(model.producer())},
@@ -220,14 +226,19 @@ nlohmann::ordered_json summarise(const Model& loaded) {
     std::size_t fcs = 0;
     std::uint64_t most_scratch = 0, macs = 0, macs_on_cpu = 0;
     std::span<const double> ops(cpu_us);
+    const auto* segment = contents.segments.data();
     for (const fbs::Segment* part : *model.segments()) {
+        Json& entry = json["segments"].emplace_back();
+        const Json expected = expected_ns(*segment++);
         if (const fbs::CpuSegment* cpu = part->cpu()) {
             const std::size_t count = cpu->ops()->size();
-            json["segments"].push_back(cpu_segment(*cpu, ops.first(count)));
+            entry = cpu_segment(*cpu, ops.first(count));
+            entry["expected_ns"] = expected;
             ops = ops.subspan(count);
             continue;
         }
-        const Json& entry = json["segments"].emplace_back(bpu_segment(model, *part));
+        entry = bpu_segment(model, *part);
+        entry["expected_ns"] = expected;
         us += entry["us"].get<double>();
         longest = std::max(longest, entry["longest_fc_us"].get<double>());
         fcs += entry["fc_count"].get<std::size_t>();

@@ -93,17 +93,25 @@ void add_fullness(Text& text, const Json& fullness) {
                  early, early == 1 ? " is" : "s are", least);
 }
 
+// What the engine goes by until it has measured the segment.
+std::string expected_time(const Json& segment) {
+    const Json& ns = segment["expected_ns"];
+    return ns.is_null() ? "expected time unknown"
+                        : fmt::format("expected {} ns", ns.get<std::uint64_t>());
+}
+
 void add_segment(Text& text, std::size_t index, const Json& segment) {
     if (segment["processor"] == "CPU") {
-        text.add("\nsegment {}: CPU, about {:.1f} us\n", index, segment["us"].get<double>());
+        text.add("\nsegment {}: CPU, about {:.1f} us, {}\n", index, segment["us"].get<double>(),
+                 expected_time(segment));
         for (const Json& op : segment["ops"])
             text.add("  {} {}, about {:.1f} us\n", op["type"].get<std::string>(),
                      op["name"].get<std::string>(), op["us"].get<double>());
         return;
     }
-    text.add("\nsegment {}: BPU, {} FCs, {:.1f} us, scratch {} bytes\n", index,
+    text.add("\nsegment {}: BPU, {} FCs, {:.1f} us, {}, scratch {} bytes\n", index,
              segment["fc_count"].get<std::size_t>(), segment["us"].get<double>(),
-             segment["scratch_bytes"].get<std::uint64_t>());
+             expected_time(segment), segment["scratch_bytes"].get<std::uint64_t>());
     add_fullness(text, segment["fullness"]);
     text.add("  {:>5} {:>10} {:>12} {:>12} {:>12}\n", "FC", "first insn", "instructions", "cycles",
              "us");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace overtake::cpu {
@@ -21,6 +22,12 @@ struct Rates {
         return static_cast<double>(macs) / rate(macs_per_us) +
                static_cast<double>(elements) * sizeof(float) / rate(bytes_per_us) +
                operator_ns / 1000.0;
+    }
+
+    /// For a file: a time of microseconds(), or the sum of several.
+    static std::uint64_t nanoseconds(double us) {
+        const double ns = std::round(us * 1000);
+        return ns < 0x1p63 ? static_cast<std::uint64_t>(ns) : INT64_MAX;
     }
 
     bool operator==(const Rates&) const = default;

@@ -75,8 +75,8 @@ struct Segment {
 
     std::vector<CpuOp> cpu_ops; ///< CPU
 
-    /// What the compiler takes it to last: FCs by their cost, CPU segments by the rates of the
-    /// profile's CPU; 0 = unknown.
+    /// What the compiler takes it to last, in nanoseconds of the device, at most INT64_MAX: FCs by
+    /// their cost, rounded up; CPU segments by the rates of the profile's CPU, 0 = unknown.
     std::uint64_t expected_ns = 0;
 };
 

@@ -8,12 +8,14 @@ namespace overtake::engine {
 namespace {
 
 constexpr double weight = 0.1;
+constexpr double most = 0x1p63;
 
 } // namespace
 
 std::uint64_t Estimate::ns() const {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::uint64_t>(std::llround(ns_));
+    // Files and callers may say any number; the rounding knows signed ones only.
+    return ns_ < most ? static_cast<std::uint64_t>(std::llround(ns_)) : INT64_MAX;
 }
 
 void Estimate::record(std::uint64_t executed_ns) {

@@ -14,7 +14,7 @@ public:
     /// The compiler's, until there is a measurement.
     explicit Estimate(std::uint64_t compiled_ns) : ns_(static_cast<double>(compiled_ns)) {}
 
-    /// Rounded to the nearest.
+    /// Rounded to the nearest; at most INT64_MAX.
     std::uint64_t ns() const;
     /// One execution, without waiting and without what ran in between.  The first replaces the
     /// compiler's number, each later one has the weight 0.1; so a constant is kept exactly.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/reader.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t largest_element_count = 1ull << 31;
 constexpr std::size_t largest_rank = 8;
+constexpr std::uint64_t most_expected_ns = INT64_MAX;
 
 std::string_view view(const flatbuffers::String* text) {
     return text ? std::string_view(text->data(), text->size()) : std::string_view();
@@ -326,14 +328,13 @@ private:
         contents_.segments.push_back(std::move(segment));
     }
 
-    /// At most what a signed number holds.
     std::uint64_t expected_ns(const std::vector<std::uint64_t>& fc_cycles) const {
         unsigned __int128 cycles = 0;
         for (const std::uint64_t fc : fc_cycles)
             cycles += fc;
         const unsigned __int128 ns =
             (cycles * 1'000'000 + contents_.clock_khz - 1) / contents_.clock_khz;
-        return static_cast<std::uint64_t>(std::min<unsigned __int128>(ns, INT64_MAX));
+        return static_cast<std::uint64_t>(std::min<unsigned __int128>(ns, most_expected_ns));
     }
 
     void read_bpu_segment(const fbs::BpuSegment& from, Segment& segment, const Place& place) {
@@ -399,7 +400,7 @@ private:
     void read_cpu_segment(const fbs::CpuSegment& from, Segment& segment, const Place& place) {
         const Place ops = place.field(fbs::CpuSegment::VT_OPS, "ops");
         require(from.ops()->size() != 0, ops, "none");
-        segment.expected_ns = from.expected_ns();
+        segment.expected_ns = std::min(from.expected_ns(), most_expected_ns);
         for (const fbs::CpuOp* op : *from.ops())
             segment.cpu_ops.push_back(read_cpu_op(*op, ops.element(segment.cpu_ops.size(), op)));
     }

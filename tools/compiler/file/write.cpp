@@ -2,7 +2,6 @@
 #include "compiler/file/write.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "compiler/float/onednn.hpp"
@@ -183,8 +182,8 @@ flatbuffers::Offset<fbs::Segment> cpu_segment(flatbuffers::FlatBufferBuilder& bu
             form.custom ? form.custom->type.c_str() : nullptr, &attributes));
         expected_us += rates.microseconds(multiply_accumulates(graph, node), elements(graph, node));
     }
-    const auto expected_ns = static_cast<std::uint64_t>(std::llround(expected_us * 1000));
-    return fbs::CreateSegment(builder, 0, fbs::CreateCpuSegmentDirect(builder, &ops, expected_ns));
+    return fbs::CreateSegment(
+        builder, 0, fbs::CreateCpuSegmentDirect(builder, &ops, CpuRates::nanoseconds(expected_us)));
 }
 
 // What the cycle model says of one node's steps.
