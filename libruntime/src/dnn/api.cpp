@@ -16,6 +16,7 @@
 #include "dnn/hb_dnn_ext.h"
 #include "dnn/log.hpp"
 #include "dnn/process.hpp"
+#include "dnn/resize.hpp"
 #include "dnn/status.hpp"
 #include "dnn/task.hpp"
 
@@ -251,6 +252,22 @@ void roi_infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** ou
     slot.task().add_all(network, inputs, outputs);
     if (control->more == 0)
         slot.task().submit(options);
+    slot.commit(taskHandle);
+}
+
+void resize(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor* output,
+            const hbDNNTensor* input, const hbDNNRoi* roi, hbDNNResizeCtrlParam* control) {
+    require(taskHandle, "taskHandle");
+    require(output, "output");
+    require(input, "input");
+    require(control, "resizeCtrlParam");
+    const TaskOptions options = task_options(*control, process.cores());
+    process.check_priority(options.priority);
+    ResizeWork work = resize_work(*output, *input, roi, process.memory);
+    TaskSlot slot(process, *taskHandle, 1);
+    slot.task().add(std::move(work.compute),
+                    std::make_shared<std::vector<std::shared_ptr<Buffer>>>(std::move(work.keep)));
+    slot.task().submit(options);
     slot.commit(taskHandle);
 }
 
@@ -548,9 +565,12 @@ OVERTAKE_DNN_API int32_t hbDNNRoiInfer(hbDNNTaskHandle_t* taskHandle, hbDNNTenso
     });
 }
 
-OVERTAKE_DNN_API int32_t hbDNNResize(hbDNNTaskHandle_t*, hbDNNTensor*, const hbDNNTensor*,
-                                     const hbDNNRoi*, hbDNNResizeCtrlParam*) {
-    return fail("hbDNNResize", HB_DNN_API_USE_ERROR, "not available in this version");
+OVERTAKE_DNN_API int32_t hbDNNResize(hbDNNTaskHandle_t* taskHandle, hbDNNTensor* output,
+                                     const hbDNNTensor* input, const hbDNNRoi* roi,
+                                     hbDNNResizeCtrlParam* resizeCtrlParam) {
+    return call("hbDNNResize", [&](Process& process) {
+        resize(process, taskHandle, output, input, roi, resizeCtrlParam);
+    });
 }
 
 OVERTAKE_DNN_API int32_t hbDNNSetTaskDoneCb(hbDNNTaskHandle_t taskHandle, hbDNNTaskDoneCb callback,
