@@ -351,6 +351,27 @@ class Nv12(Pictures):
         )
         self.assertIn("even height", self.refusal(path))
 
+    def test_an_input_may_come_from_the_resizer(self):
+        nv12 = {"input_name": "x", "input_type_train": "rgb", "input_type_rt": "nv12"}
+        rgb = {"input_name": "x", "input_type_train": "rgb", "input_type_rt": "rgb"}
+        small_models.save(small_models.relu((1, 3, 8, 12)), self.directory / "even.onnx")
+
+        def write(inputs, source):
+            return self.write(
+                model_parameters={"onnx_model": "even.onnx", "output_model_file_prefix": "even",
+                                  "working_dir": "."},
+                input_parameters=inputs, compiler_parameters={"input_source": source},
+            )  # fmt: skip
+
+        for source, comes in (
+            ("resizer", True), ({"x": "resizer"}, True), ("ddr", False), ({"x": "pyramid"}, False),
+        ):  # fmt: skip
+            with self.subTest(source=source):
+                succeed("compile", "-c", write(nv12, source), "-q")
+                tensor = info(self.directory / "even.ovm")["inputs"][0]
+                self.assertEqual(tensor.get("from_resizer", False), comes)
+        self.assertIn("input_type_rt nv12", self.refusal(write(rgb, "resizer")))
+
 
 class Refusals(Case):
     def assert_refused(self, text, line, *reasons):
@@ -393,7 +414,7 @@ class Refusals(Case):
             ("compiler_parameters", "optimize_level", "O4", "none of o0, o1, o2, o3"),
             ("compiler_parameters", "debug", "maybe", "none of false, true"),
             ("compiler_parameters", "jobs", "8", "one thread"),
-            ("compiler_parameters", "input_source", '{"x": "pyramid"}', "belongs to input_type_rt"),
+            ("compiler_parameters", "input_source", '{"x": "camera"}', "none of ddr"),
             ("compiler_parameters", "input_source", "camera", "none of ddr, pyramid, resizer"),
             ("compiler_parameters", "debug", "", "is empty"),
             ("model_parameters", "caffe_model", "a.caffemodel", "only ONNX"),

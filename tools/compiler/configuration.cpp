@@ -201,7 +201,12 @@ private:
              [](Reader& r, const Value& v) {
                  r.level_ = v.choice<int>({{"o0", 0}, {"o1", 1}, {"o2", 2}, {"o3", 3}});
              }},
-            {"input_source", [](Reader& r, const Value& v) { r.source_ = v; }},
+            {"input_source",
+             [](Reader& r, const Value& v) {
+                 r.source_ = v;
+                 if (const std::optional<Value> only = v.is_map() ? v.entry("") : v)
+                     is_resizer(*only);
+             }},
             {"jobs",
              [](Reader&, const Value& v) {
                  if (v.whole(1, 1024) != 1)
@@ -238,6 +243,10 @@ private:
         };
     }
 
+    static bool is_resizer(const Value& source) {
+        return source.choice<bool>({{"ddr", false}, {"pyramid", false}, {"resizer", true}});
+    }
+
     // One word for all inputs, or a map with a word for each that is not ddr.
     void read_source(InputOptions& options) const {
         if (!source_)
@@ -247,8 +256,7 @@ private:
         if (!source)
             return;
         const bool is_picture = options.given == InputKind::nv12;
-        options.from_resizer =
-            source->choice<bool>({{"ddr", false}, {"pyramid", false}, {"resizer", true}});
+        options.from_resizer = is_resizer(*source);
         if (source->word() != "ddr" && !is_picture)
             source->refuse("belongs to input_type_rt nv12");
     }

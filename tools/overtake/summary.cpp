@@ -40,6 +40,8 @@ Json tensor(const fbs::Tensor& tensor) {
     Json json = {{"name", text(tensor.name())},
                  {"shape", Json::array()},
                  {"data_type", name_of(static_cast<DataType>(tensor.data_type()))}};
+    if (tensor.from_resizer())
+        json["from_resizer"] = true;
     for (std::uint32_t size : *tensor.shape())
         json["shape"].push_back(size);
     json["bytes"] = tensor.bytes();
