@@ -1,33 +1,27 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of dnn/hb_dnn.h and its companions.
+// The functions of dnn/hb_dnn.h, hb_dnn_status.h and hb_dnn_ext.h.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <time.h>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "dnn/api.hpp"
 #include "dnn/convert.hpp"
 #include "dnn/hb_dnn.h"
 #include "dnn/hb_dnn_ext.h"
 #include "dnn/log.hpp"
 #include "dnn/process.hpp"
 #include "dnn/resize.hpp"
-#include "dnn/status.hpp"
 #include "dnn/task.hpp"
 
-#define OVERTAKE_DNN_API extern "C" __attribute__((visibility("default")))
-
-using namespace overtake;
-using namespace overtake::dnn;
-
-namespace {
-
-constexpr std::size_t pack_limit = 1024;
+namespace overtake::dnn {
 
 std::int32_t fail(const char* function, std::int32_t status, const char* text) noexcept {
     try {
@@ -40,28 +34,14 @@ std::int32_t fail(const char* function, std::int32_t status, const char* text) n
     return status;
 }
 
-/// No exception leaves the library.
-template <class Body>
-std::int32_t call(const char* function, Body body) noexcept {
-    try {
-        body(Process::current());
-        return HB_DNN_SUCCESS;
-    } catch (const Failure& failure) {
-        return fail(function, failure.status(), failure.what());
-    } catch (const Error& error) {
-        return fail(function, status_of(error), error.what());
-    } catch (const std::bad_alloc&) {
-        return fail(function, HB_DNN_OUT_OF_MEMORY, "not enough memory");
-    } catch (const std::exception& exception) {
-        return fail(function, HB_DNN_RUN_TASK_FAILED, exception.what());
-    }
-}
+} // namespace overtake::dnn
 
-template <class Pointer>
-void require(Pointer* pointer, const char* name) {
-    if (!pointer)
-        refuse(fmt::format("{} is NULL", name));
-}
+using namespace overtake;
+using namespace overtake::dnn;
+
+namespace {
+
+constexpr std::size_t pack_limit = 1024;
 
 // Handles
 
@@ -149,28 +129,35 @@ public:
     TaskSlot(Process& process, hbDNNTaskHandle_t handle, std::size_t models) : process_(process) {
         if (handle) {
             task_ = task_of(process, handle);
+            task_->check_open(models);
         } else {
-            if (process.tasks.size() >= task_limit)
+            task_ = std::make_shared<DnnTask>(process.engine());
+            task_->check_open(models);
+            new_ = process.tasks.add(task_, task_limit);
+            if (!new_)
                 throw Failure(HB_DNN_TASK_NUM_EXCEED_LIMIT,
                               fmt::format("{} tasks have not been released", task_limit));
-            task_ = std::make_shared<DnnTask>(process.engine());
-            is_new_ = true;
         }
-        task_->check_open(models);
+    }
+    TaskSlot(const TaskSlot&) = delete;
+    TaskSlot& operator=(const TaskSlot&) = delete;
+    ~TaskSlot() {
+        if (new_)
+            process_.tasks.take(new_);
     }
 
     DnnTask& task() { return *task_; }
 
     /// The caller's handle, once all that may fail has been done.
     void commit(hbDNNTaskHandle_t* handle) {
-        if (is_new_)
-            *handle = process_.tasks.add(task_);
+        if (void* const added = std::exchange(new_, nullptr))
+            *handle = added;
     }
 
 private:
     Process& process_;
     std::shared_ptr<DnnTask> task_;
-    bool is_new_ = false;
+    void* new_ = nullptr; ///< its handle, which nobody has been given yet
 };
 
 std::vector<BoundTensor> bind_all(std::vector<Port>& ports, const hbDNNTensor* tensors,
@@ -239,8 +226,8 @@ void roi_infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** ou
     for (std::size_t batch = 0; batch < batches; batch++) {
         for (Port& port : network->inputs) {
             if (port.from_resizer) {
-                warn_of_limits(*rois);
-                inputs[batch].push_back(bind_region(port, *input++, *rois++, process.memory));
+                inputs[batch].push_back(bind_region(port, *input++, *rois, process.memory));
+                warn_of_limits(*rois++);
             } else {
                 inputs[batch].push_back(bind(port, *input++, process.memory));
             }
@@ -310,109 +297,12 @@ void release(Process& process, hbDNNTaskHandle_t handle) {
     task->leave();
 }
 
-// Memory
-
-std::uint64_t size_of(const hbSysMem& mem) {
-    return mem.memSize;
-}
-
-MemoryRange range_of(Process& process, const hbSysMem* mem, std::uint64_t bytes) {
-    if (!mem || !mem->virAddr)
-        throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
-    MemoryRange range = process.memory.find(mem->virAddr, bytes);
-    if (!range.buffer)
-        throw Failure(HB_SYS_INVALID_ARGUMENT,
-                      "mem is not memory of hbSysAllocMem(), has been freed, or is too short");
-    return range;
-}
-
-void allocate(Process& process, hbSysMem* mem, std::uint32_t size) {
-    if (!mem || size == 0)
-        throw Failure(HB_SYS_INVALID_ARGUMENT, mem ? "size is 0" : "mem is NULL");
-    try {
-        const MemoryRange range = process.memory.allocate(size);
-        *mem = {range.address, range.data, size};
-    } catch (const Error& error) {
-        throw Failure(HB_SYS_OUT_OF_MEMORY, error.what());
-    } catch (const std::bad_alloc&) {
-        throw Failure(HB_SYS_OUT_OF_MEMORY, "not enough memory");
-    }
-}
-
 } // namespace
 
 // hb_dnn_status.h
 
 OVERTAKE_DNN_API const char* hbDNNGetErrorDesc(int32_t errorCode) {
     return describe_status(errorCode);
-}
-
-// hb_sys.h
-
-OVERTAKE_DNN_API int32_t hbSysAllocMem(hbSysMem* mem, uint32_t size) {
-    return call("hbSysAllocMem", [&](Process& process) { allocate(process, mem, size); });
-}
-
-OVERTAKE_DNN_API int32_t hbSysAllocCachedMem(hbSysMem* mem, uint32_t size) {
-    return call("hbSysAllocCachedMem", [&](Process& process) { allocate(process, mem, size); });
-}
-
-OVERTAKE_DNN_API int32_t hbSysFlushMem(hbSysMem* mem, int32_t flag) {
-    return call("hbSysFlushMem", [&](Process& process) {
-        range_of(process, mem, 0);
-        if (flag != HB_SYS_MEM_CACHE_INVALIDATE && flag != HB_SYS_MEM_CACHE_CLEAN)
-            throw Failure(HB_SYS_INVALID_ARGUMENT, fmt::format("flag {}: it is 1 or 2", flag));
-    });
-}
-
-OVERTAKE_DNN_API int32_t hbSysWriteMem(hbSysMem* dest, char* src, uint32_t size) {
-    return call("hbSysWriteMem", [&](Process& process) {
-        const MemoryRange range = range_of(process, dest, size);
-        if (!src)
-            throw Failure(HB_SYS_INVALID_ARGUMENT, "src is NULL");
-        std::memcpy(range.data, src, size);
-    });
-}
-
-OVERTAKE_DNN_API int32_t hbSysReadMem(char* dest, hbSysMem* src, uint32_t size) {
-    return call("hbSysReadMem", [&](Process& process) {
-        const MemoryRange range = range_of(process, src, size);
-        if (!dest)
-            throw Failure(HB_SYS_INVALID_ARGUMENT, "dest is NULL");
-        std::memcpy(dest, range.data, size);
-    });
-}
-
-OVERTAKE_DNN_API int32_t hbSysFreeMem(hbSysMem* mem) {
-    return call("hbSysFreeMem", [&](Process& process) {
-        if (!mem || !mem->virAddr)
-            throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
-        if (!process.memory.free(mem->virAddr))
-            throw Failure(HB_SYS_INVALID_ARGUMENT,
-                          "mem is not the first byte of an allocation, or has been freed");
-    });
-}
-
-OVERTAKE_DNN_API int32_t hbSysRegisterMem(hbSysMem* mem) {
-    return call("hbSysRegisterMem", [&](Process& process) {
-        if (!mem)
-            throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
-        const MemoryRange range = process.memory.find_address(mem->phyAddr, size_of(*mem));
-        if (!range.buffer)
-            throw Failure(HB_SYS_REGISTER_MEM_FAILED,
-                          "only memory of hbSysAllocMem() can be registered");
-        process.memory.note_registered(mem->phyAddr);
-        mem->virAddr = range.data;
-    });
-}
-
-OVERTAKE_DNN_API int32_t hbSysUnregisterMem(hbSysMem* mem) {
-    return call("hbSysUnregisterMem", [&](Process& process) {
-        if (!mem)
-            throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
-        if (!process.memory.forget_registered(mem->phyAddr))
-            throw Failure(HB_SYS_REGISTER_MEM_FAILED, "it has not been registered");
-    });
 }
 
 // hb_dnn.h

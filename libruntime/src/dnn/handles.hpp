@@ -22,8 +22,11 @@ class HandleTable {
 public:
     explicit HandleTable(HandleKind kind) : kind_(kind) {}
 
-    void* add(std::shared_ptr<Object> object) {
+    /// Null if there are `limit` objects already.
+    void* add(std::shared_ptr<Object> object, std::size_t limit = SIZE_MAX) {
         const std::lock_guard lock(mutex_);
+        if (objects_.size() >= limit)
+            return nullptr;
         // Never null, and no address of anything.
         const std::uintptr_t number = ++last_ * 16 + static_cast<std::uintptr_t>(kind_);
         objects_.emplace(number, std::move(object));

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// What every function of the C interface does: it names its arguments, and no exception leaves it.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "dnn/convert.hpp"
+#include "dnn/process.hpp"
+#include "dnn/status.hpp"
+
+#define OVERTAKE_DNN_API extern "C" __attribute__((visibility("default")))
+
+namespace overtake::dnn {
+
+/// Logs why `function` failed; returns `status`.
+std::int32_t fail(const char* function, std::int32_t status, const char* text) noexcept;
+
+/// No exception leaves the library.
+template <class Body>
+std::int32_t call(const char* function, Body body) noexcept {
+    try {
+        body(Process::current());
+        return HB_DNN_SUCCESS;
+    } catch (const Failure& failure) {
+        return fail(function, failure.status(), failure.what());
+    } catch (const Error& error) {
+        return fail(function, status_of(error), error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(function, HB_DNN_OUT_OF_MEMORY, "not enough memory");
+    } catch (const std::exception& exception) {
+        return fail(function, HB_DNN_RUN_TASK_FAILED, exception.what());
+    }
+}
+
+template <class Pointer>
+void require(Pointer* pointer, const char* name) {
+    if (!pointer)
+        refuse(fmt::format("{} is NULL", name));
+}
+
+} // namespace overtake::dnn
