@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "board_process.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -19,144 +16,17 @@
 #include "dnn/hb_dnn.h"
 #include "dnn/process.hpp"
 #include "engine/request.hpp"
-#include "model_spec.hpp"
-#include "overtake/custom_operator.hpp"
-#include "programs.hpp"
 
 namespace overtake::test {
 
 namespace {
 
-constexpr std::uint64_t ns_per_us = 1000;
-constexpr std::uint64_t ns_per_ms = 1'000'000;
-constexpr std::uint64_t tags_of_a_process = std::uint64_t{1} << 32;
-
-/// CPU segments under way, of all processes in this one.
-class ModelledWork {
-public:
-    static ModelledWork& only() {
-        static auto* work = new ModelledWork;
-        return *work;
-    }
-
-    /// From a worker: until somebody says that it is over.
-    void take_place(CpuKey key) {
-        std::unique_lock lock(mutex_);
-        under_way_.insert(key);
-        changed_.notify_all();
-        changed_.wait(lock, [&] { return !under_way_.contains(key); });
-    }
-    void wait_for(CpuKey key) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return under_way_.contains(key); });
-    }
-    void end(CpuKey key) {
-        const std::lock_guard lock(mutex_);
-        under_way_.erase(key);
-        changed_.notify_all();
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::set<CpuKey> under_way_;
-};
-
-struct Waiting : CustomOperator {
-    explicit Waiting(CpuKey key_) : key(key_) {}
-    void compute(std::span<const std::span<const float>>, std::span<float>) override {
-        ModelledWork::only().take_place(key);
-    }
-    const CpuKey key;
-};
-
-void register_waiting() {
-    static const bool once = [] {
-        register_custom_operator("test", "Waiting", [](const OperatorDescription& node) {
-            const std::vector<std::int64_t>& numbers = node.find("numbers")->integers;
-            return std::make_unique<Waiting>(CpuKey{static_cast<std::uint64_t>(numbers[0]),
-                                                    static_cast<std::uint64_t>(numbers[1])});
-        });
-        return true;
-    }();
-    static_cast<void>(once);
-}
-
-void require_ok(std::int32_t status, const char* what) {
-    if (status != 0)
-        throw Error(EPROTO, std::string(what) + ": " + hbDNNGetErrorDesc(status));
-}
-
-/// Segments first..last - 1 of a task as a model.
-std::vector<std::byte> model_of(const ScenarioTask& task, std::size_t number, std::size_t first,
-                                std::size_t last) {
-    ModelSpec spec;
-    spec.name = task.id + "." + std::to_string(first);
-    const auto add_tensor = [&] {
-        TensorSpec tensor = device_tensor("t" + std::to_string(spec.tensors.size()), 1, 1, 1, 1, 0);
-        tensor.data_type = 2;
-        spec.tensors.push_back(tensor);
-    };
-    add_tensor();
-    for (std::size_t i = first; i < last; i++) {
-        const auto in = static_cast<std::uint32_t>(spec.tensors.size() - 1);
-        add_tensor();
-        SegmentSpec segment;
-        if (task.segments[i].is_bpu()) {
-            segment.bpu = true;
-            for (const std::uint64_t us : task.segments[i].bpu) {
-                const auto at = static_cast<std::uint32_t>(spec.program.size());
-                segment.fcs.emplace_back(at, 1, us * ns_per_us);
-                spec.program.push_back(delay_insn(us * ns_per_us));
-            }
-            segment.bindings = {fbs::Binding(OVERTAKE_REGION_IO, in, false),
-                                fbs::Binding(OVERTAKE_REGION_IO + 1, in + 1, true)};
-        } else {
-            segment.cpu = true;
-            segment.expected_ns = task.segments[i].cpu * ns_per_us;
-            CpuOpSpec op;
-            op.type = 20;
-            op.inputs = {in};
-            op.outputs = {in + 1};
-            op.domain = "test";
-            op.custom_type = "Waiting";
-            op.numbers = {static_cast<std::int64_t>(number), static_cast<std::int64_t>(i)};
-            segment.ops = {op};
-        }
-        spec.segments.push_back(segment);
-    }
-    spec.inputs = {0};
-    spec.outputs = {static_cast<std::uint32_t>(spec.tensors.size() - 1)};
-    if (spec.program.empty())
-        spec.program = {delay_insn(1)};
-    return build(spec);
-}
-
-std::unique_ptr<Engine> stepped_engine(const std::shared_ptr<Device>& device,
-                                       const TaskScenario& scenario, std::uint64_t number) {
-    const auto at_most_32_bits = [](std::size_t count) {
-        return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));
-    };
-    EngineOptions options;
-    options.policy = scenario.policy;
-    options.slots = at_most_32_bits(scenario.slots);
-    options.task_limit = at_most_32_bits(scenario.max_tasks);
-    options.workers = at_most_32_bits(scenario.max_threads);
-    options.threshold_percent = at_most_32_bits(scenario.threshold_percent);
-    options.insert_max_time_ns = scenario.insert_max_time_ms * ns_per_ms;
-    options.wait_dispatch_time_ns = scenario.wait_dispatch_time_ms * ns_per_ms;
-    options.max_priority = priority_high;
-    const engine::ThreadOptions threads{
-        .worker_cpus = {}, .first_tag = number * tags_of_a_process, .stepped = true};
-    return std::make_unique<Engine>(std::make_shared<Engine::State>(device, options, threads));
-}
-
 class LocalProcess final : public BoardProcess {
 public:
     LocalProcess(const std::shared_ptr<Device>& device, const TaskScenario& scenario,
                  std::uint64_t number)
-        : scenario_(scenario), process_(device, stepped_engine(device, scenario, number)) {
-        register_waiting();
+        : scenario_(scenario),
+          process_(device, scenario_engine(device, scenario, number, CpuTime::modelled)) {
         dnn::Process::use_in_this_thread(&process_);
     }
     ~LocalProcess() override {
@@ -186,14 +56,8 @@ public:
 
     void arrive(std::size_t number) override {
         dnn::Process::use_in_this_thread(&process_);
-        const ScenarioTask& task = scenario_.tasks[number];
-        const std::size_t count = task.segments.size();
-        // Some tasks are of two models.
-        const std::size_t border = count > 1 && number % 2 == 1 ? 1 + number / 2 % (count - 1) : 0;
         Submitted& submitted = tasks_[number];
-        if (border != 0)
-            infer(submitted, number, 0, border, 1);
-        infer(submitted, number, border, count, 0);
+        submitted.handle = submit_task(scenario_, number, CpuTime::modelled);
         submitted.request = process_.tasks.find(submitted.handle)->request();
         engine().step_arrivals();
     }
@@ -232,34 +96,6 @@ private:
     };
 
     engine::Engine& engine() { return process_.engine()->state().engine; }
-
-    void infer(Submitted& submitted, std::size_t number, std::size_t first, std::size_t last,
-               int more) {
-        const ScenarioTask& task = scenario_.tasks[number];
-        const std::vector<std::byte> bytes = model_of(task, number, first, last);
-        const void* data = bytes.data();
-        auto length = static_cast<std::int32_t>(bytes.size());
-        hbPackedDNNHandle_t pack;
-        require_ok(hbDNNInitializeFromDDR(&pack, &data, &length, 1), "hbDNNInitializeFromDDR");
-        const char** names;
-        std::int32_t count;
-        require_ok(hbDNNGetModelNameList(&names, &count, pack), "hbDNNGetModelNameList");
-        hbDNNHandle_t model;
-        require_ok(hbDNNGetModelHandle(&model, pack, names[0]), "hbDNNGetModelHandle");
-        hbDNNTensor input{}, output{};
-        require_ok(hbDNNGetInputTensorProperties(&input.properties, model, 0), "properties");
-        require_ok(hbDNNGetOutputTensorProperties(&output.properties, model, 0), "properties");
-        require_ok(hbSysAllocMem(&input.sysMem[0], 64), "hbSysAllocMem");
-        require_ok(hbSysAllocMem(&output.sysMem[0], 64), "hbSysAllocMem");
-        hbDNNInferCtrlParam control;
-        HB_DNN_INITIALIZE_INFER_CTRL_PARAM(&control);
-        control.bpuCoreId = static_cast<std::int32_t>(task.core);
-        control.priority = static_cast<std::int32_t>(task.priority);
-        control.customId = task.custom_id;
-        control.more = more;
-        hbDNNTensor* outputs = &output;
-        require_ok(hbDNNInfer(&submitted.handle, &outputs, &input, model, &control), "hbDNNInfer");
-    }
 
     /// What the engine has given to workers and has not been told of.
     std::vector<CpuKey> cpu_segments_begun(std::size_t number, Submitted& task) {

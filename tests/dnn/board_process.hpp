@@ -13,18 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "board_task.hpp"
 #include "overtake/device.hpp"
 #include "overtake/engine.hpp"
 #include "task_scenario.hpp"
 
 namespace overtake::test {
-
-/// A CPU segment of a scenario: task and segment.
-struct CpuKey {
-    std::uint64_t task;
-    std::uint64_t segment;
-    auto operator<=>(const CpuKey&) const = default;
-};
 
 /// What became of a task.
 struct TaskOutcome {

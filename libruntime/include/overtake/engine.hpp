@@ -160,7 +160,7 @@ public:
     std::string error() const;
     /// Of each segment, in order; empty before its end.
     std::vector<SegmentRecord> segments() const;
-    /// Device time when it left the queue, and when it ended; 0 = has not.
+    /// Device time when it left the queue, and when it ended; 0 before its end, or if it never left.
     std::uint64_t dispatched_ns() const;
     std::uint64_t ended_ns() const;
     /// That took its BPU segments; 0 = none did.
