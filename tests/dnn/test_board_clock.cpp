@@ -58,20 +58,16 @@ TEST(BoardClock, ScenariosHaveTheirOrder) {
     EXPECT_GE(driven, 14);
 }
 
+/// Most random ones are about one instant somewhere; these, of the first 20,000, are not, with four
+/// tasks or more and within two seconds.
 TEST(BoardClock, RandomScenariosHaveTheirOrder) {
-    int driven = 0;
-    for (std::uint64_t seed = 1; driven < 10 && seed < 100000; seed++) {
-        const nlohmann::json json = random_task_scenario(seed);
-        const TaskScenario scenario = task_scenario_from(json);
-        if (!board_can_say(scenario) || scenario.tasks.size() < 4)
-            continue;
+    for (const std::uint64_t seed :
+         {2281, 6993, 7906, 8706, 8810, 9691, 12782, 14636, 17811, 18171}) {
+        const TaskScenario scenario = task_scenario_from(random_task_scenario(seed));
         const auto longer = for_clock(scenario, longest_us / 2);
-        if (!longer || longer->apart)
-            continue;
+        ASSERT_TRUE(longer && !longer->apart) << seed;
         expect_order("seed " + std::to_string(seed), longer->scenario);
-        driven++;
     }
-    EXPECT_EQ(driven, 10);
 }
 
 } // namespace

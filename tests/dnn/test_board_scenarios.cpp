@@ -119,7 +119,7 @@ TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
     }
     std::size_t driven = 0;
     std::size_t of_one_process = 0;
-    const std::size_t wanted = kernel ? scenarios_on_kernel() : 200;
+    const std::size_t wanted = kernel ? scenarios_on_kernel() : OVERTAKE_RANDOM_SCENARIOS;
     for (std::uint64_t seed = 1; driven < wanted && seed < 100000; seed++) {
         const nlohmann::json json = random_task_scenario(seed);
         const TaskScenario scenario = task_scenario_from(json);

@@ -2,6 +2,7 @@
 //
 // The functions of dnn/hb_dnn.h, hb_dnn_status.h and hb_dnn_ext.h.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -190,11 +191,13 @@ void infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output
 }
 
 /// Regions of the board's first generation have limits that are not ours; a program that is to run
-/// there wants to know.
+/// there wants to know, once.
 void warn_of_limits(const hbDNNRoi& region) {
+    static std::atomic_flag warned;
     const std::int32_t width = region.right - region.left + 1;
     const std::int32_t height = region.bottom - region.top + 1;
-    if (width < 16 || width >= 256 || height < 16 || height >= 256)
+    const bool fits = width >= 16 && width < 256 && height >= 16 && height < 256;
+    if (!fits && !warned.test_and_set())
         log(LogLevel::warning,
             fmt::format("hbDNNRoiInfer: a region of {} x {} works here, but not on X3, where both "
                         "are 16 to 255",

@@ -57,6 +57,7 @@ void DnnTask::add_all(const std::shared_ptr<Network>& network,
     }
     for (std::size_t i = 0; i < inputs.size(); i++)
         memory.push_back({in[i], out[i]});
+    networks_.reserve(networks_.size() + 1); // what follows may be undone, this not
     request_->add_all(network->loaded, memory);
     for (const auto* batches : {&inputs, &outputs})
         for (const std::vector<BoundTensor>& tensors : *batches)

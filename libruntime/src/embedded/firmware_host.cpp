@@ -304,8 +304,11 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
         ovt_fw_unreserve(&firmware_, 1);
     deadlines_.erase({job.deadline_ns, &job});
     job.memory.clear();
-    context.in_flight.erase(job.tag);
-    context.completed.push_back(completion_of(job));
+    job.ended = true;
+    context.in_flight--;
+    (context.first_completed ? context.last_completed->completed_behind : context.first_completed) =
+        &job;
+    context.last_completed = &job;
     context.changed.notify_all();
 }
 
@@ -353,7 +356,7 @@ void FirmwareHost::close_context(EmbeddedContext& context) {
     pump();
     context.changed.wait(lock, [&] { return context.gone; });
     contexts_--;
-    jobs_ -= context.tags.size();
+    jobs_ -= context.jobs.size();
 }
 
 /// Uses up one reserved command slot for every core.
@@ -389,25 +392,41 @@ void FirmwareHost::submit(EmbeddedContext& context,
 }
 
 void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<EmbeddedJob>& job) {
-    const auto queue_jobs = static_cast<u32>(context.tags.size());
-    ovt_verdict verdict = ovt_check_room(context.tags.contains(job->tag), queue_jobs, jobs_);
-    if (verdict.reason == OVT_ACCEPTED && !ovt_fw_reserve(&firmware_, 2)) // SUBMIT, CANCEL
-        verdict.reason = OVT_REFUSED_DEVICE_FULL;
-    if (verdict.reason != OVT_ACCEPTED)
+    const auto queue_jobs = static_cast<u32>(context.jobs.size());
+    const auto refuse = [&](const ovt_verdict& verdict) {
         throw Error(refusal_code(verdict),
                     admission_text(verdict, job->tag,
                                    verdict.reason == OVT_REFUSED_QUEUE_FULL ? queue_jobs : jobs_));
-
+    };
+    ovt_verdict verdict = ovt_check_room(context.jobs.contains(job->tag), queue_jobs, jobs_);
+    if (verdict.reason != OVT_ACCEPTED)
+        refuse(verdict);
     const std::uint64_t arrival_ns = now();
     job->deadline_ns =
         ovt_job_deadline(job->deadline_ns, arrival_ns, options_.queue_timeout_ns, OVT_TIME_NEVER);
+    // All that may find no memory; what follows does not fail.
+    const auto deadline = deadlines_.emplace(job->deadline_ns, job.get()).first;
+    try {
+        if (!ovt_fw_reserve(&firmware_, 2)) { // SUBMIT, CANCEL
+            verdict.reason = OVT_REFUSED_DEVICE_FULL;
+            refuse(verdict);
+        }
+        try {
+            context.jobs.emplace(job->tag, job);
+        } catch (const std::bad_alloc&) {
+            ovt_fw_unreserve(&firmware_, 2);
+            throw;
+        }
+    } catch (...) {
+        deadlines_.erase(deadline);
+        throw;
+    }
+
     job->owner = &context;
     job->context = &context;
     job->held_until_ended = job;
-    context.tags.insert(job->tag);
+    context.in_flight++;
     jobs_++;
-    context.in_flight.emplace(job->tag, job);
-    deadlines_.emplace(job->deadline_ns, job.get());
     if (job->deadline_ns < timer_waits_for_)
         timer_wake_.notify_one();
     if (job->open_cores != 0) {
@@ -420,8 +439,8 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
 
 bool FirmwareHost::cancel(EmbeddedContext& context, std::uint64_t tag) {
     const Lock lock(mutex_);
-    const auto found = context.in_flight.find(tag);
-    if (found == context.in_flight.end())
+    const auto found = context.jobs.find(tag);
+    if (found == context.jobs.end() || found->second->ended)
         return false;
     request_cancel(*found->second, -ECANCELED);
     pump();
@@ -455,17 +474,18 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
                                std::int64_t deadline_ns) {
     Lock lock(mutex_);
     const auto worth_waiting = [&] {
-        return context.completed.empty() && !context.in_flight.empty() && !context.interrupted;
+        return !context.first_completed && context.in_flight != 0 && !context.interrupted;
     };
     while (worth_waiting() && !out.empty() &&
            monotonic_ns() < static_cast<std::uint64_t>(deadline_ns))
         wait_until(context.changed, lock, static_cast<std::uint64_t>(deadline_ns));
     context.interrupted = false;
     std::size_t count = 0;
-    for (; count < out.size() && !context.completed.empty(); count++) {
-        out[count] = context.completed.front();
-        context.completed.pop_front();
-        context.tags.erase(out[count].tag);
+    for (; count < out.size() && context.first_completed; count++) {
+        const EmbeddedJob& job = *context.first_completed;
+        out[count] = completion_of(job);
+        context.first_completed = job.completed_behind;
+        context.jobs.erase(job.tag);
         jobs_--;
     }
     return count;
@@ -473,7 +493,7 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
 
 std::size_t FirmwareHost::in_flight(const EmbeddedContext& context) {
     const Lock lock(mutex_);
-    return context.tags.size();
+    return context.jobs.size();
 }
 
 void FirmwareHost::interrupt(EmbeddedContext& context) {

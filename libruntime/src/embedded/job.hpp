@@ -5,10 +5,8 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "embedded/memory.hpp"
@@ -30,10 +28,12 @@ struct EmbeddedJob : ovt_fw_job {
     EmbeddedContext* owner = nullptr;
     std::uint64_t tag = 0;
     std::uint64_t deadline_ns = 0; ///< as asked for; in flight device time, OVT_TIME_NEVER if none
-    bool cancel_requested = false; ///< the firmware takes one CANCEL a job
-    s32 cancel_error = 0;          ///< ... for which reason; 0 without one
-    std::uint64_t open_cores = 0;  ///< Job::cores
-    unsigned* chosen_core = nullptr; ///< until it is submitted
+    bool ended = false;
+    bool cancel_requested = false;           ///< the firmware takes one CANCEL a job
+    s32 cancel_error = 0;                    ///< ... for which reason; 0 without one
+    std::uint64_t open_cores = 0;            ///< Job::cores
+    unsigned* chosen_core = nullptr;         ///< until it is submitted
+    EmbeddedJob* completed_behind = nullptr; ///< of the queue's
     std::vector<ovt_fc> fc_storage;
     std::vector<std::shared_ptr<Allocation>> memory; ///< behind the regions
     /// The firmware's references: to the job until ENDED, to its CANCEL until CANCELLED.
@@ -45,10 +45,11 @@ struct EmbeddedJob : ovt_fw_job {
 struct EmbeddedContext : ovt_fw_context {
     QueueOptions options;
     std::vector<ovt_fw_turn> turns_on_cores; ///< empty: the device is not fair
-    std::unordered_set<std::uint64_t> tags;  ///< of jobs that are not yet reaped
-    std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>> in_flight; ///< not yet ended
-    std::deque<Completion> completed;                                          ///< not yet reaped
-    std::condition_variable changed; ///< completed grew, or gone became true
+    std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>> jobs; ///< not yet reaped
+    std::size_t in_flight = 0;              ///< of these: not yet ended
+    EmbeddedJob* first_completed = nullptr; ///< of these: ended, in that order
+    EmbeddedJob* last_completed = nullptr;
+    std::condition_variable changed; ///< one has completed, or gone became true
     bool gone = false;               ///< the firmware has let go of it
     bool interrupted = false;        ///< the next reap does not wait
 };

@@ -2,6 +2,7 @@
 #include "engine/engine.hpp"
 
 #include <cerrno>
+#include <new>
 #include <utility>
 
 namespace overtake::engine {
@@ -21,9 +22,9 @@ Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
     : scheduler_(std::move(device), interruptible(options, threads), *this),
       workers_(
           options.worker_count, threads.worker_cpus, [this] { return scheduler_.now_ns(); },
-          [this](std::shared_ptr<Run> run, std::int32_t status, std::uint64_t executed_ns) {
+          [this](std::shared_ptr<Run> run) {
               post([&](Mail& mail) {
-                  mail.cpu_ends.push_back({std::move(run), status, executed_ns});
+                  mail.cpu_ends.push(std::move(run));
                   cpu_ends_++;
               });
           }),
@@ -73,26 +74,28 @@ void Engine::post(Write write) {
 void Engine::submit(std::shared_ptr<Run> run) {
     post([&](Mail& mail) {
         if (!gone_)
-            mail.arrivals.push_back(std::move(run));
+            mail.arrivals.push(std::move(run));
     });
     if (run)
-        lose(*run);
+        lose(std::move(run));
 }
 
 /// There is nobody any more who would run it.
-void Engine::lose(Run& run) {
-    run.finish(-ECANCELED, scheduler_.now_ns());
-    if (std::function<void()> callback = run.take_callback())
-        hand_over(std::move(callback));
+void Engine::lose(std::shared_ptr<Run> run) {
+    run->finish(-ECANCELED, scheduler_.now_ns());
+    hand_over(std::move(run));
 }
 
 void Engine::cancel(std::shared_ptr<Run> run) {
-    post([&](Mail& mail) { mail.cancels.push_back(std::move(run)); });
+    post([&](Mail& mail) {
+        if (!std::exchange(run->is_cancel_posted_, true))
+            mail.cancels.push(std::move(run));
+    });
 }
 
 void Engine::on_end(std::shared_ptr<Run> run, std::function<void()> callback) {
-    if (run->set_callback(callback))
-        hand_over(std::move(callback));
+    if (run->set_callback(std::move(callback)))
+        hand_over(std::move(run));
 }
 
 // The engine's thread
@@ -113,6 +116,8 @@ void Engine::run() {
                 scheduler_.cancel_all();
         } catch (const Error& error) {
             give_up(error.code());
+        } catch (const std::bad_alloc&) {
+            give_up(ENOMEM);
         }
         hand_over_ended();
     } while (!stopping || scheduler_.live() != 0);
@@ -126,14 +131,14 @@ void Engine::leave() {
         gone_ = true;
         mail = std::exchange(mail_, {});
     }
-    for (const std::shared_ptr<Run>& arriving : mail.arrivals)
-        lose(*arriving);
+    while (!mail.arrivals.empty())
+        lose(mail.arrivals.pop());
 }
 
 void Engine::hand_over_ended() {
-    for (const std::shared_ptr<Run>& ended : scheduler_.take_ended())
-        if (std::function<void()> callback = ended->take_callback())
-            hand_over(std::move(callback));
+    auto ended = scheduler_.take_ended();
+    while (!ended.empty())
+        hand_over(ended.pop());
 }
 
 /// The device has failed.
@@ -172,16 +177,30 @@ void Engine::wait_for_news(bool stopping) {
 /// In the order of the contract: ends, arrivals, cancels, dispatches.
 void Engine::run_instant(Mail mail) {
     gather(0);
-    for (const Mail::CpuEnd& end : mail.cpu_ends)
-        scheduler_.cpu_ended(*end.run, end.status, end.executed_ns);
+    end_cpu(std::move(mail.cpu_ends));
     handle_ends();
-    for (std::shared_ptr<Run>& arriving : mail.arrivals)
-        scheduler_.arrive(std::move(arriving));
+    arrive(std::move(mail.arrivals));
     if (failure_ != 0)
         scheduler_.fail(failure_);
-    for (const std::shared_ptr<Run>& cancelled : mail.cancels)
-        scheduler_.cancel(*cancelled);
+    cancel(std::move(mail.cancels));
     scheduler_.dispatch();
+}
+
+void Engine::end_cpu(RunList<&Run::cpu_end_link_> ends) {
+    while (!ends.empty()) {
+        const std::shared_ptr<Run> run = ends.pop();
+        scheduler_.cpu_ended(*run, run->cpu_segment_.status, run->cpu_segment_.executed_ns);
+    }
+}
+
+void Engine::arrive(RunList<&Run::arrival_link_> arrivals) {
+    while (!arrivals.empty())
+        scheduler_.arrive(arrivals.pop());
+}
+
+void Engine::cancel(RunList<&Run::cancel_link_> cancels) {
+    while (!cancels.empty())
+        scheduler_.cancel(*cancels.pop());
 }
 
 void Engine::handle_ends() {
@@ -203,33 +222,30 @@ std::size_t Engine::cpu_ends() const {
 
 void Engine::step_gather() {
     gather(0);
-    std::vector<Mail::CpuEnd> ends;
+    Mail mail;
     {
         const std::lock_guard lock(mutex_);
-        ends = std::exchange(mail_.cpu_ends, {});
+        mail.cpu_ends = std::move(mail_.cpu_ends);
     }
-    for (const Mail::CpuEnd& end : ends)
-        scheduler_.cpu_ended(*end.run, end.status, end.executed_ns);
+    end_cpu(std::move(mail.cpu_ends));
 }
 
 void Engine::step_arrivals() {
-    std::vector<std::shared_ptr<Run>> arrivals;
+    Mail mail;
     {
         const std::lock_guard lock(mutex_);
-        arrivals = std::exchange(mail_.arrivals, {});
+        mail.arrivals = std::move(mail_.arrivals);
     }
-    for (std::shared_ptr<Run>& arriving : arrivals)
-        scheduler_.arrive(std::move(arriving));
+    arrive(std::move(mail.arrivals));
 }
 
 void Engine::step_cancels() {
-    std::vector<std::shared_ptr<Run>> cancels;
+    Mail mail;
     {
         const std::lock_guard lock(mutex_);
-        cancels = std::exchange(mail_.cancels, {});
+        mail.cancels = std::move(mail_.cancels);
     }
-    for (const std::shared_ptr<Run>& cancelled : cancels)
-        scheduler_.cancel(*cancelled);
+    cancel(std::move(mail.cancels));
 }
 
 void Engine::step_dispatch() {
@@ -246,16 +262,20 @@ void Engine::end_stepping() {
 
 // Callbacks
 
-void Engine::hand_over(std::function<void()> callback) {
+/// Of a run that has ended: its callback, if it has one.
+void Engine::hand_over(std::shared_ptr<Run> run) {
     {
         const std::lock_guard lock(callbacks_mutex_);
         if (!callbacks_stopping_)
-            callbacks_.push_back(std::exchange(callback, nullptr));
+            callbacks_.push(std::exchange(run, nullptr));
     }
-    if (callback) // the thread that calls back has gone
-        callback();
-    else
+    if (!run) {
         callbacks_changed_.notify_one();
+        return;
+    }
+    // The thread that calls back has gone.
+    if (const std::function<void()> callback = run->take_callback())
+        callback();
 }
 
 void Engine::call_back() {
@@ -264,10 +284,10 @@ void Engine::call_back() {
         callbacks_changed_.wait(lock, [&] { return callbacks_stopping_ || !callbacks_.empty(); });
         if (callbacks_.empty())
             return;
-        const std::function<void()> callback = std::move(callbacks_.front());
-        callbacks_.pop_front();
+        const std::shared_ptr<Run> run = callbacks_.pop();
         lock.unlock();
-        callback();
+        if (const std::function<void()> callback = run->take_callback())
+            callback();
         lock.lock();
     }
 }

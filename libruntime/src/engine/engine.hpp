@@ -2,6 +2,8 @@
 //
 // Engine: one library queue of a process on one device, with threads of its own.
 //
+// What was submitted has all the memory that it needs to come to its end (run.hpp).
+//
 // One thread owns the task scheduler and the device's queue; workers compute CPU segments; a third
 // kind calls back.  Whoever submits or cancels leaves a message.  No lock is held while anybody
 // waits, computes or is called back.
@@ -11,7 +13,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -73,14 +74,9 @@ public:
 private:
     /// What others have left for the engine's thread.
     struct Mail {
-        struct CpuEnd {
-            std::shared_ptr<Run> run;
-            std::int32_t status;
-            std::uint64_t executed_ns;
-        };
-        std::vector<CpuEnd> cpu_ends;
-        std::vector<std::shared_ptr<Run>> arrivals;
-        std::vector<std::shared_ptr<Run>> cancels;
+        RunList<&Run::cpu_end_link_> cpu_ends;
+        RunList<&Run::arrival_link_> arrivals;
+        RunList<&Run::cancel_link_> cancels;
 
         bool empty() const { return cpu_ends.empty() && arrivals.empty() && cancels.empty(); }
     };
@@ -96,11 +92,14 @@ private:
     void wait_for_news(bool stopping);
     void handle_ends();
     void call_back();
-    void hand_over(std::function<void()> callback);
+    void hand_over(std::shared_ptr<Run> run);
     void hand_over_ended();
+    void end_cpu(RunList<&Run::cpu_end_link_> ends);
+    void arrive(RunList<&Run::arrival_link_> arrivals);
+    void cancel(RunList<&Run::cancel_link_> cancels);
     void end_stepping();
     void leave();
-    void lose(Run& run);
+    void lose(std::shared_ptr<Run> run);
 
     Scheduler scheduler_;
     int failure_ = 0; ///< of the device: nothing is taken any more; the engine's thread's
@@ -116,7 +115,7 @@ private:
 
     std::mutex callbacks_mutex_;
     std::condition_variable callbacks_changed_;
-    std::deque<std::function<void()>> callbacks_;
+    RunList<&Run::callback_link_> callbacks_;
     bool callbacks_stopping_ = false;
 
     /// Behind all that they write to: one may compute when everything else has ended.

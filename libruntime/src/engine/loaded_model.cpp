@@ -125,10 +125,10 @@ DeskPool::DeskPool(std::shared_ptr<const Upload> upload) : upload_(std::move(upl
 
 std::shared_ptr<Desk> DeskPool::take(const std::vector<bool>& lent) {
     std::unique_ptr<Desk> desk = make(lent);
-    const auto back = [pool = weak_from_this(), lent](Desk* used) {
+    const auto back = [pool = weak_from_this()](Desk* used) {
         std::unique_ptr<Desk> owned(used);
         if (const auto alive = pool.lock())
-            alive->give_back(lent, std::move(owned));
+            alive->give_back(std::move(owned));
     };
     return {desk.release(), back};
 }
@@ -150,13 +150,13 @@ std::unique_ptr<Desk> DeskPool::make(const std::vector<bool>& lent) {
     }
     if (kernels.empty())
         kernels = make_kernels(*upload_->model);
-    return std::make_unique<Desk>(Workspace(upload_, lent), std::move(kernels));
+    return std::make_unique<Desk>(Workspace(upload_, lent), std::move(kernels), lent);
 }
 
-void DeskPool::give_back(const std::vector<bool>& lent, std::unique_ptr<Desk> desk) noexcept {
+void DeskPool::give_back(std::unique_ptr<Desk> desk) noexcept {
     const std::lock_guard lock(mutex_);
     try {
-        desks_[lent].push_back(std::move(desk));
+        desks_[desk->lent].push_back(std::move(desk));
     } catch (const std::bad_alloc&) {
         // Then the next one is made anew.
     }

@@ -23,6 +23,7 @@ namespace engine {
 struct Desk {
     Workspace workspace;
     Kernels kernels;
+    std::vector<bool> lent;
 };
 
 /// Desks that nobody uses, for the next who does.  Thread safe.
@@ -36,7 +37,7 @@ public:
 
 private:
     std::unique_ptr<Desk> make(const std::vector<bool>& lent);
-    void give_back(const std::vector<bool>& lent, std::unique_ptr<Desk> desk) noexcept;
+    void give_back(std::unique_ptr<Desk> desk) noexcept;
 
     const std::shared_ptr<const Upload> upload_;
     std::mutex mutex_;

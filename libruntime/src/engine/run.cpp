@@ -2,25 +2,29 @@
 #include "engine/run.hpp"
 
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "monotonic_clock.hpp"
 
 namespace overtake::engine {
 
-Run::Run(std::vector<Step> steps, const RunOptions& options, std::shared_ptr<void> memory)
-    : steps_(std::move(steps)), options_(options), records_(steps_.size()),
+Run::Run(std::vector<Step>&& steps, const RunOptions& options, std::shared_ptr<void> memory)
+    : options_(options), segments_(steps.size()), records_(steps.size()),
       memory_(std::move(memory)) {
-    if (steps_.empty())
+    if (steps.empty())
         throw Error(EINVAL, "task: no segment");
     if (options_.priority > priority_high)
         throw Error(EINVAL, "task: priority " + std::to_string(options_.priority) + ", at most " +
                                 std::to_string(priority_high));
+    std::map<std::uint64_t, Run*> one{{0, this}};
+    job_node_ = one.extract(one.begin());
+    steps_ = std::move(steps);
 }
 
 void Run::prepare(ovt_sched_process& process) {
-    for (const Step& step : steps_)
-        segments_.push_back({step.estimate->ns(), static_cast<u32>(step.fcs.size())});
+    for (std::size_t i = 0; i < steps_.size(); i++)
+        segments_[i] = {steps_[i].estimate->ns(), static_cast<u32>(steps_[i].fcs.size())};
     task_.run = this;
     task_.process = &process;
     task_.segments = segments_.data();
@@ -57,9 +61,13 @@ std::string Run::error() const {
     return error_;
 }
 
-void Run::set_error(const std::string& text) {
+void Run::set_error(const char* text) noexcept {
     const std::lock_guard lock(mutex_);
-    error_ = text;
+    try {
+        error_ = text;
+    } catch (const std::bad_alloc&) {
+        error_.clear();
+    }
 }
 
 std::shared_ptr<void> Run::memory() const {
@@ -67,12 +75,10 @@ std::shared_ptr<void> Run::memory() const {
     return memory_;
 }
 
-bool Run::set_callback(std::function<void()>& callback) {
+bool Run::set_callback(std::function<void()> callback) {
     const std::lock_guard lock(mutex_);
-    if (status_ != -EINPROGRESS)
-        return true;
-    callback_ = std::move(callback);
-    return false;
+    std::swap(callback_, callback);
+    return status_ != -EINPROGRESS;
 }
 
 std::function<void()> Run::take_callback() {

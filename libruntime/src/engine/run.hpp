@@ -7,12 +7,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "engine/estimate.hpp"
+#include "engine/run_list.hpp"
 #include "overtake/device.hpp"
 
 #include <ovt_port.h>
@@ -51,11 +53,14 @@ struct StepRecord {
     Completion job{};           ///< of a BPU segment
 };
 
-/// Made by anybody; from Scheduler::arrive() to its end the scheduler's.
+/// Made by anybody; from Scheduler::arrive() to its end the scheduler's.  All the memory that it
+/// takes to bring it to its end is allocated when it is made.
 class Run : public std::enable_shared_from_this<Run> {
 public:
-    /// At least one step.  `memory` is kept until the end, also if nobody else keeps the Run.
-    Run(std::vector<Step> steps, const RunOptions& options, std::shared_ptr<void> memory = nullptr);
+    /// At least one step; they are taken only if nothing is thrown.  `memory` is kept until the
+    /// end, also if nobody else keeps the Run.
+    Run(std::vector<Step>&& steps, const RunOptions& options,
+        std::shared_ptr<void> memory = nullptr);
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
@@ -69,7 +74,8 @@ public:
     std::int32_t status() const;
     /// What a CPU segment said when it failed.  Thread safe.
     std::string error() const;
-    void set_error(const std::string& text);
+    /// None is kept if there is no memory for it.
+    void set_error(const char* text) noexcept;
     /// What was to be kept, until the end.  Thread safe.
     std::shared_ptr<void> memory() const;
     /// By step; constant once it has ended.
@@ -84,17 +90,18 @@ public:
 private:
     friend class Scheduler;
     friend class Engine;
+    friend class Workers;
 
     /// Takes the estimates of this moment, which stay the run's.
     void prepare(ovt_sched_process& process);
     void finish(std::int32_t status, std::uint64_t now_ns);
-    /// True if it has ended already, and `callback` is the caller's to call.
-    bool set_callback(std::function<void()>& callback);
+    /// True if it has ended already.
+    bool set_callback(std::function<void()> callback);
     std::function<void()> take_callback();
 
     static Run& of(ovt_sched_task* task) { return *static_cast<Task*>(task)->run; }
 
-    const std::vector<Step> steps_;
+    std::vector<Step> steps_; ///< constant
     const RunOptions options_;
     /// The scheduler's, with the way back.
     struct Task : ovt_sched_task {
@@ -105,6 +112,28 @@ private:
     std::vector<StepRecord> records_;
     std::uint64_t tag_ = 0;    ///< of its job on the device
     std::int32_t failure_ = 0; ///< of the segment that ended it
+
+    // The scheduler's, while it is live.
+    std::shared_ptr<Run> live_self_; ///< null if it is not
+    Run* live_before_ = nullptr;
+    Run* live_behind_ = nullptr;
+    std::map<std::uint64_t, Run*>::node_type job_node_; ///< while it has no job
+    RunLink ended_link_;
+    bool is_cancelled_early_ = false; ///< before it arrived
+
+    // A segment with the workers.
+    struct CpuSegment {
+        std::size_t step = 0;
+        std::shared_ptr<void> memory; ///< that it works on, even if the run ends meanwhile
+        std::int32_t status = 0;
+        std::uint64_t executed_ns = 0;
+    };
+    CpuSegment cpu_segment_;
+    RunLink worker_link_;
+
+    // The engine's.
+    RunLink arrival_link_, cancel_link_, cpu_end_link_, callback_link_;
+    bool is_cancel_posted_ = false;
 
     mutable std::mutex mutex_;
     std::condition_variable ended_;

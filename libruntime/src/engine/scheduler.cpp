@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,7 +60,12 @@ Scheduler::Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& opt
     ovt_sched_add_process(&sched_, &process_, &library_queue_);
 }
 
-Scheduler::~Scheduler() = default;
+Scheduler::~Scheduler() {
+    while (first_live_) {
+        const std::shared_ptr<Run> last_reference = std::move(first_live_->live_self_);
+        first_live_ = last_reference->live_behind_;
+    }
+}
 
 std::uint64_t Scheduler::now_ns() const {
     return clock_ ? clock_->now_ns() : monotonic_ns();
@@ -76,7 +82,7 @@ void Scheduler::gather(std::int64_t deadline_ns) {
             if (job == jobs_.end())
                 continue;
             Run& run = *job->second;
-            jobs_.erase(job);
+            run.job_node_ = jobs_.extract(job);
             StepRecord& record = run.records_[run.task_.segment];
             record.job = completions[i];
             record.end_ns = completions[i].end_ns;
@@ -89,7 +95,7 @@ void Scheduler::gather(std::int64_t deadline_ns) {
 }
 
 void Scheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) {
-    if (!live_.contains(&run))
+    if (!run.live_self_)
         return; // the device has failed meanwhile
     run.records_[run.task_.segment].end_ns = now_ns();
     if (status == 0)
@@ -130,31 +136,38 @@ void Scheduler::check(const RunOptions& options) const {
 
 void Scheduler::arrive(std::shared_ptr<Run> arriving) {
     Run& run = *arriving;
+    std::int32_t status = run.is_cancelled_early_ ? -ECANCELED : 0;
     try {
         check(run.options_);
+        if (ends_.capacity() <= live_)
+            ends_.reserve(2 * live_ + 16);
     } catch (const Error& refused) {
         run.set_error(refused.what());
-        run.finish(-refused.code(), now_ns());
-        ended_.push_back(std::move(arriving));
-        return;
+        status = -refused.code();
+    } catch (const std::bad_alloc&) {
+        status = -ENOMEM;
     }
-    live_.emplace(&run, std::move(arriving));
+    begin_live(std::move(arriving));
+    if (status != 0)
+        return end_live(run, status);
     run.prepare(process_);
     ovt_sched_arrive(&sched_, &run.task_, now_ns());
 }
 
 void Scheduler::cancel(Run& run) {
     ovt_sched_action action;
-    if (live_.contains(&run) && ovt_sched_cancel(&sched_, &run.task_, &action))
+    if (!run.live_self_)
+        run.is_cancelled_early_ = true;
+    else if (ovt_sched_cancel(&sched_, &run.task_, &action))
         carry_out(action);
 }
 
 void Scheduler::cancel_all() {
-    std::vector<Run*> all;
-    for (const auto& [run, shared] : live_)
-        all.push_back(shared.get());
-    for (Run* run : all)
+    for (Run* run = first_live_; run;) {
+        Run* const behind = run->live_behind_;
         cancel(*run);
+        run = behind;
+    }
 }
 
 void Scheduler::dispatch() {
@@ -169,13 +182,10 @@ void Scheduler::dispatch() {
 }
 
 void Scheduler::fail(int code) {
-    for (auto& [key, run] : live_) {
-        run->finish(-code, now_ns());
-        ended_.push_back(std::move(run));
-    }
-    live_.clear();
     jobs_.clear();
     ends_.clear();
+    while (first_live_)
+        end_live(*first_live_, -code);
 }
 
 // What the scheduler wants
@@ -219,9 +229,13 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
     run.records_[action.segment].start_ns = now_ns();
     try {
         queue_->submit({&job, 1});
-        jobs_.emplace(run.tag_, &run);
+        run.job_node_.key() = run.tag_;
+        jobs_.insert(std::move(run.job_node_));
     } catch (const Error& refused) {
+        run.set_error(refused.what());
         ends_.push_back({&run, -refused.code()});
+    } catch (const std::bad_alloc&) {
+        ends_.push_back({&run, -ENOMEM});
     }
     if (action.core == 0)
         ovt_sched_placed(&sched_, &run.task_, core);
@@ -230,10 +244,27 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
 
 void Scheduler::end(Run& run) {
     const bool cancelled = run.task_.cancelled;
-    run.finish(run.failure_ != 0 ? run.failure_ : (cancelled ? -ECANCELED : 0), now_ns());
-    const auto live = live_.find(&run);
-    ended_.push_back(std::move(live->second));
-    live_.erase(live);
+    end_live(run, run.failure_ != 0 ? run.failure_ : (cancelled ? -ECANCELED : 0));
+}
+
+void Scheduler::begin_live(std::shared_ptr<Run> run) {
+    Run* const first = run.get();
+    first->live_behind_ = first_live_;
+    first->live_before_ = nullptr;
+    if (first_live_)
+        first_live_->live_before_ = first;
+    first_live_ = first;
+    live_++;
+    first->live_self_ = std::move(run);
+}
+
+void Scheduler::end_live(Run& run, std::int32_t status) {
+    if (run.live_behind_)
+        run.live_behind_->live_before_ = run.live_before_;
+    (run.live_before_ ? run.live_before_->live_behind_ : first_live_) = run.live_behind_;
+    live_--;
+    run.finish(status, now_ns());
+    ended_.push(std::move(run.live_self_));
 }
 
 } // namespace overtake::engine

@@ -13,9 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -72,9 +72,9 @@ public:
     /// Of the segments that have ended, the one whose task was dispatched first; or null.
     const Run* first_end() const;
     void handle_first_end();
-    /// Ends at once, with the errno, if check() refuses it.
+    /// Ends at once, with the errno, if check() refuses it or there is no memory for it.
     void arrive(std::shared_ptr<Run> run);
-    /// Does nothing to a run that has ended.
+    /// Does nothing to a run that has ended; one that arrives later ends then.
     void cancel(Run& run);
     void cancel_all();
     /// All that may go on now does.
@@ -83,8 +83,8 @@ public:
     void fail(int code);
 
     /// Those that have ended since the last call.
-    std::vector<std::shared_ptr<Run>> take_ended() { return std::exchange(ended_, {}); }
-    std::size_t live() const noexcept { return live_.size(); }
+    RunList<&Run::ended_link_> take_ended() { return std::exchange(ended_, {}); }
+    std::size_t live() const noexcept { return live_; }
     bool has_jobs() const noexcept { return queue_->in_flight() != 0; }
     /// See Queue::interrupt().  From any thread; for SchedulerOptions::interruptible.
     void interrupt() { queue_->interrupt(); }
@@ -98,6 +98,8 @@ private:
     void carry_out(const ovt_sched_action& action);
     void submit(Run& run, const ovt_sched_action& action);
     void end(Run& run);
+    void begin_live(std::shared_ptr<Run> run);
+    void end_live(Run& run, std::int32_t status);
     std::vector<End>::const_iterator earliest() const;
 
     std::shared_ptr<Device> device_;
@@ -109,10 +111,11 @@ private:
     std::vector<ovt_sched_queue_core> queue_cores_;
     ovt_sched_queue library_queue_{};
     ovt_sched_process process_{};
-    std::unordered_map<const Run*, std::shared_ptr<Run>> live_;
-    std::unordered_map<std::uint64_t, Run*> jobs_; ///< by tag
-    std::vector<End> ends_;                        ///< to be handled
-    std::vector<std::shared_ptr<Run>> ended_;
+    Run* first_live_ = nullptr;
+    std::size_t live_ = 0;
+    std::map<std::uint64_t, Run*> jobs_; ///< by tag; the nodes are the runs'
+    std::vector<End> ends_;              ///< to be handled; with room for one of each live run
+    RunList<&Run::ended_link_> ended_;
     std::uint64_t next_tag_;
     std::unique_ptr<Queue> queue_; ///< last, so that it is the first to go
 };

@@ -2,6 +2,7 @@
 #include "engine/transfer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -156,9 +157,7 @@ void drain_packed(const Tensor& tensor, std::span<const std::byte> from, std::by
     });
 }
 
-} // namespace
-
-namespace {
+std::atomic<std::uint64_t> moved_bytes{0};
 
 template <class Refuse>
 void check_picture(const Tensor& tensor, const TensorMemory& memory, Refuse refuse) {
@@ -243,7 +242,12 @@ TensorPlace lent_place(const Tensor& tensor, const TensorMemory& memory) {
     return place;
 }
 
+std::uint64_t bytes_moved() noexcept {
+    return moved_bytes;
+}
+
 void fill(const Tensor& tensor, const TensorMemory& from, const TensorPlace& to) {
+    moved_bytes.fetch_add(tensor.bytes, std::memory_order_relaxed);
     if (from.form == TensorForm::device)
         std::memcpy(to.device.data(), from.data, tensor.bytes);
     else if (from.form == TensorForm::packed)
@@ -261,6 +265,7 @@ void fill(const Tensor& tensor, const TensorMemory& from, const TensorPlace& to)
 }
 
 void drain(const Tensor& tensor, const TensorPlace& from, const TensorMemory& to) {
+    moved_bytes.fetch_add(tensor.bytes, std::memory_order_relaxed);
     if (to.form == TensorForm::device)
         std::memcpy(to.data, from.device.data(), tensor.bytes);
     else if (to.form == TensorForm::packed)

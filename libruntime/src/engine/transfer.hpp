@@ -27,4 +27,7 @@ PictureLayout layout_of(const Tensor& tensor, const TensorMemory& memory);
 void fill(const Tensor& tensor, const TensorMemory& from, const TensorPlace& to);
 void drain(const Tensor& tensor, const TensorPlace& from, const TensorMemory& to);
 
+/// Bytes of the tensors that these two have moved so far: what was not lent.  Thread safe.
+std::uint64_t bytes_moved() noexcept;
+
 } // namespace overtake::engine

@@ -79,15 +79,16 @@ void Workers::stop() {
         thread.join();
 }
 
-void Workers::compute(std::shared_ptr<Run> run, std::size_t step) {
+void Workers::compute(std::shared_ptr<Run> run, std::size_t step) noexcept {
+    run->cpu_segment_ = {step, run->memory(), 0, 0};
     {
         const std::lock_guard lock(mutex_);
-        std::shared_ptr<void> memory = run->memory();
-        waiting_.push_back({std::move(run), step, std::move(memory)});
-        if (waiting_.size() > idle_ && threads_.size() < most_) {
+        waiting_.push(std::move(run));
+        waiting_count_++;
+        if (waiting_count_ > idle_ && threads_.size() < most_) {
             try {
                 add_worker();
-            } catch (const std::system_error&) {
+            } catch (const std::exception&) { // no thread, or no memory for one
                 // Those that there are do it, one after the other.
             }
         }
@@ -103,14 +104,15 @@ void Workers::work() {
         idle_--;
         if (waiting_.empty())
             return;
-        Segment segment = std::move(waiting_.front());
-        waiting_.pop_front();
+        std::shared_ptr<Run> run = waiting_.pop();
+        waiting_count_--;
         lock.unlock();
+        Run::CpuSegment& segment = run->cpu_segment_;
         const std::uint64_t begin_ns = clock_();
-        const std::int32_t status = compute_step(*segment.run, segment.step);
-        const std::uint64_t end_ns = clock_();
+        segment.status = compute_step(*run, segment.step);
+        segment.executed_ns = clock_() - begin_ns;
         segment.memory.reset();
-        done_(std::move(segment.run), status, end_ns - begin_ns);
+        done_(std::move(run));
         lock.lock();
     }
 }

@@ -5,7 +5,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,9 +19,8 @@ namespace overtake::engine {
 /// Thread safe.
 class Workers {
 public:
-    /// Called by a worker when a segment is over, with what it took.
-    using Done =
-        std::function<void(std::shared_ptr<Run>, std::int32_t status, std::uint64_t executed_ns)>;
+    /// Called by a worker when a segment is over; the run's cpu_segment_ says how.
+    using Done = std::function<void(std::shared_ptr<Run>)>;
     /// Nanoseconds.
     using Clock = std::function<std::uint64_t()>;
 
@@ -34,15 +32,10 @@ public:
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    void compute(std::shared_ptr<Run> run, std::size_t step);
+    /// One step of a run at a time.
+    void compute(std::shared_ptr<Run> run, std::size_t step) noexcept;
 
 private:
-    struct Segment {
-        std::shared_ptr<Run> run;
-        std::size_t step;
-        std::shared_ptr<void> memory; ///< that it works on, even if the run ends meanwhile
-    };
-
     void work();
     void stop();
     int add_worker();
@@ -55,7 +48,8 @@ private:
     std::mutex mutex_;
     std::size_t idle_ = 0;
     std::condition_variable changed_;
-    std::deque<Segment> waiting_;
+    RunList<&Run::worker_link_> waiting_;
+    std::size_t waiting_count_ = 0;
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

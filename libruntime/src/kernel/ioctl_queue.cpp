@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -34,6 +34,8 @@ public:
             require_zero_in_job(job.reserved, job.tag);
             overtake_extension_placement placement;
             drm_overtake_submit submit = context_.payload(job, 0, placement);
+            if (context_.options().interruptible)
+                prepare_to_collect();
             if (const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_SUBMIT, &submit))
                 throw context_.refused(job, code);
             KernelContext::tell_core(job, placement);
@@ -88,11 +90,18 @@ private:
 
     // Interruptible: a thread of the queue's waits in the driver, and reap() for the thread.
 
+    /// What may find no memory, and is not needed if the driver refuses the job.
+    void prepare_to_collect() {
+        const std::lock_guard lock(mutex_);
+        if (spare_.size() <= to_collect_)
+            spare_.emplace_back();
+        if (!collector_.joinable())
+            collector_ = std::thread([this] { run_collector(); });
+    }
+
     void collect_one_more() {
         const std::lock_guard lock(mutex_);
         to_collect_++;
-        if (!collector_.joinable())
-            collector_ = std::thread([this] { run_collector(); });
         changed_.notify_all();
     }
 
@@ -111,8 +120,10 @@ private:
                 failure = error;
             }
             lock.lock();
-            if (ended)
-                collected_.push_back(*ended);
+            if (ended) {
+                spare_.front() = *ended;
+                collected_.splice(collected_.end(), spare_, spare_.begin());
+            }
             to_collect_--;
             if (failure && !stopping_)
                 failure_ = failure;
@@ -157,7 +168,8 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::thread collector_;
-    std::deque<Completion> collected_;
+    std::list<Completion> collected_;
+    std::list<Completion> spare_;  ///< at least one for each to collect
     std::optional<Error> failure_; ///< of the collector, for whoever reaps
     std::size_t to_collect_ = 0;   ///< submitted, the collector does not have them yet
     bool interrupted_ = false;

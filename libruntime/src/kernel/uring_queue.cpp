@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <deque>
 #include <thread>
 #include <unordered_set>
 #include <vector>
@@ -33,6 +32,7 @@ constexpr unsigned most_at_once = 128;
 constexpr unsigned ring_entries = 2 * most_at_once;
 constexpr std::uint64_t interrupt_entry = UINT64_MAX; ///< no slot is this
 constexpr std::int32_t untouched = INT_MIN;           ///< no status is this
+constexpr std::uint32_t none = UINT32_MAX;            ///< no slot is this
 
 class UringQueue final : public Queue {
 public:
@@ -59,7 +59,8 @@ private:
     struct Slot {
         enum State { idle, in_flight, ended, refused, withdrawn } state = idle;
         std::uint64_t tag = 0;
-        std::int32_t result = 0; ///< of the entry
+        std::int32_t result = 0;           ///< of the entry
+        std::uint32_t ended_behind = none; ///< the slot that ended next
     };
 
     Uring& ring();
@@ -70,6 +71,7 @@ private:
     void listen_for_interrupt();
     [[noreturn]] void refuse_here(const Job& job) const;
     void settle(std::span<const Job> jobs, std::span<const std::uint32_t> batch);
+    bool forget_ended(std::uint32_t slot);
     void withdraw(std::uint32_t slot);
     Completion collect(std::uint32_t slot);
     void release(std::uint32_t slot);
@@ -89,8 +91,9 @@ private:
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
     std::unordered_set<std::uint64_t> tags_; ///< of slots that are not idle
-    std::deque<std::uint32_t> ended_;        ///< slots, in the order in which it became known
-    std::size_t in_flight_ = 0;              ///< slots in_flight or ended
+    std::uint32_t first_ended_ = none;       ///< slots, in the order in which it became known
+    std::uint32_t last_ended_ = none;
+    std::size_t in_flight_ = 0; ///< slots in_flight or ended
     KernelContext context_;
 };
 
@@ -154,11 +157,13 @@ std::uint32_t UringQueue::add(const Job& job, overtake_extension_placement& plac
     const std::uint32_t slot = free_slots_.back();
     const std::uint64_t address = records_->address() + slot * sizeof(overtake_result);
     record(slot).status = untouched;
-    if (!uring.add_submit(context_.payload(job, address, placement), slot))
+    const auto tag = tags_.insert(job.tag).first; // first, as it may find no memory
+    if (!uring.add_submit(context_.payload(job, address, placement), slot)) {
+        tags_.erase(tag);
         throw Error(EBUSY, "io_uring: the submission queue is full");
+    }
     free_slots_.pop_back();
-    slots_[slot] = {Slot::in_flight, job.tag, 0};
-    tags_.insert(job.tag);
+    slots_[slot] = {Slot::in_flight, job.tag, 0, none};
     in_flight_++;
     return slot;
 }
@@ -179,7 +184,23 @@ void UringQueue::take(const Uring::Entry& entry) {
     slot.result = entry.result;
     slot.state =
         record(number).status == untouched && entry.result < 0 ? Slot::refused : Slot::ended;
-    ended_.push_back(number);
+    slot.ended_behind = none;
+    (first_ended_ == none ? first_ended_ : slots_[last_ended_].ended_behind) = number;
+    last_ended_ = number;
+}
+
+/// Takes the slot out of those that have ended; false if it is not one of them.
+bool UringQueue::forget_ended(std::uint32_t slot) {
+    std::uint32_t before = none;
+    for (std::uint32_t at = first_ended_; at != slot; at = slots_[at].ended_behind) {
+        if (at == none)
+            return false;
+        before = at;
+    }
+    (before == none ? first_ended_ : slots_[before].ended_behind) = slots_[slot].ended_behind;
+    if (last_ended_ == slot)
+        last_ended_ = before;
+    return true;
 }
 
 void UringQueue::take_those_there() {
@@ -212,7 +233,7 @@ void UringQueue::settle(std::span<const Job> jobs, std::span<const std::uint32_t
 
 void UringQueue::withdraw(std::uint32_t slot) {
     in_flight_--;
-    if (std::erase(ended_, slot) != 0) {
+    if (forget_ended(slot)) {
         release(slot);
         return;
     }
@@ -226,9 +247,9 @@ std::size_t UringQueue::reap(std::span<Completion> out, std::int64_t deadline_ns
     if (in_flight_ == 0 || out.empty())
         return 0;
     take_those_there();
-    if (ended_.empty())
+    if (first_ended_ == none)
         listen_for_interrupt();
-    while (ended_.empty() && !interrupted_) {
+    while (first_ended_ == none && !interrupted_) {
         const auto entry = ring().next(deadline_ns);
         if (!entry)
             return 0;
@@ -236,9 +257,10 @@ std::size_t UringQueue::reap(std::span<Completion> out, std::int64_t deadline_ns
     }
     interrupted_ = false;
     std::size_t count = 0;
-    for (; count < out.size() && !ended_.empty(); count++) {
-        out[count] = collect(ended_.front());
-        ended_.pop_front();
+    for (; count < out.size() && first_ended_ != none; count++) {
+        const std::uint32_t slot = first_ended_;
+        forget_ended(slot);
+        out[count] = collect(slot);
     }
     return count;
 }

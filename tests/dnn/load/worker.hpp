@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// The load of one process.
+#pragma once
+
+#include <cstdint>
+
+namespace overtake::test {
+
+struct LoadOptions {
+    unsigned threads = 8;
+    unsigned tasks = 1000; ///< of each thread
+    std::uint64_t seed = 1;
+    unsigned refused_per_mille = 0; ///< of all allocations
+};
+
+/// Prints what was done, and what was wrong.  False if anything was.
+bool run_load(const LoadOptions& options);
+
+} // namespace overtake::test
