@@ -20,74 +20,7 @@
 namespace overtake::test {
 namespace {
 
-/// What cases work with; made anew for each.
-struct Bench {
-    Bench() : other(copy_bytes()) {
-        hbSysAllocMem(&memory, 4096);
-        gone = memory;
-        hbSysAllocMem(&gone, 4096);
-        freed = gone;
-        hbSysFreeMem(&gone);
-        BoardModel released(copy_bytes());
-        stale_pack = released.pack;
-        stale_model = released.model;
-        board.infer(&stale_task);
-        hbDNNWaitTaskDone(stale_task, 0);
-        hbDNNReleaseTask(stale_task);
-    }
-    ~Bench() { hbSysFreeMem(&memory); }
-
-    /// A task that has ended and has not been released.
-    hbDNNTaskHandle_t ended() {
-        hbDNNTaskHandle_t task = nullptr;
-        board.infer(&task);
-        hbDNNWaitTaskDone(task, 0);
-        return task;
-    }
-    /// A task that is open for more.
-    hbDNNTaskHandle_t open() {
-        hbDNNTaskHandle_t task = nullptr;
-        hbDNNInferCtrlParam more = board.control();
-        more.more = 1;
-        board.infer(&task, more);
-        return task;
-    }
-    std::int32_t infer_with(const std::function<void(hbDNNInferCtrlParam&)>& change) {
-        hbDNNInferCtrlParam control = board.control();
-        change(control);
-        hbDNNTaskHandle_t task = nullptr;
-        return board.infer(&task, control);
-    }
-    /// On the model of bytes.
-    std::int32_t
-    infer_tensors(const std::function<void(hbDNNTensor& in, hbDNNTensor& out)>& change) {
-        const hbDNNTensor in = other.inputs[0], out = other.outputs[0];
-        change(other.inputs[0], other.outputs[0]);
-        hbDNNTaskHandle_t task = nullptr;
-        const std::int32_t status = other.infer(&task);
-        other.inputs[0] = in;
-        other.outputs[0] = out;
-        return status;
-    }
-    std::int32_t infer_on(hbDNNTaskHandle_t task) { return board.infer(&task); }
-
-    BoardModel board;
-    BoardModel other;
-    hbSysMem memory{}, gone{}, freed{};
-    hbPackedDNNHandle_t stale_pack = nullptr;
-    hbDNNHandle_t stale_model = nullptr;
-    hbDNNTaskHandle_t stale_task = nullptr;
-    void* const garbage = reinterpret_cast<void*>(std::uintptr_t{0xdeadbeef});
-};
-
-struct Misuse {
-    const char* function;
-    std::string what;
-    std::int32_t status;
-    std::function<std::int32_t(Bench&)> use;
-};
-
-using List = std::vector<Misuse>;
+using List = MisuseList;
 
 /// Each function that takes a model's handle, and maybe the index of a port.
 template <class Call>
@@ -510,6 +443,7 @@ const List& misuses() {
         add_infer(made);
         add_tasks(made);
         add_memory(made);
+        add_picture_misuses(made);
         return made;
     }();
     return list;
@@ -541,7 +475,7 @@ const char* name_of(std::int32_t status) {
 
 TEST(BoardMisuse, EachHasItsStatus) {
     BoardDevice device;
-    EXPECT_GE(misuses().size(), 120u);
+    EXPECT_GE(misuses().size(), 200u);
     for (const Misuse& misuse : misuses()) {
         Bench bench;
         EXPECT_EQ(misuse.use(bench), misuse.status) << misuse.function << ": " << misuse.what;
