@@ -69,6 +69,8 @@ SIMULATOR = Stage(
 MODEL_FUZZ = Stage(("test_model_mutations",), r"^fuzz\.[A-Z]")
 ENGINE = Stage(("engine_tests", "task_scenario_tests"),
                r"^libruntime\.(Engine|Estimate)|^scenarios\.(.*TaskScenarioTest|RandomTaskScenario)")
+BOARD = Stage(("board_tests", "board_load", "board_scenario_tests"),
+              r"^dnn\.(Board(Estimates|Interface|Misuse|Processes|Regions|Resize)\.|Board/BoardScenarioTest|load)")
 FW = firmware_tests("ban", "core", "fw", "fw_clock", "fw_fair", "fw_instants", "fw_place", "fw_quota", "steps")
 HW = firmware_tests(
     "decode", "decode_random", "operators", "profile", "simd", "simd_conv", "simd_work", "core", "steps",
@@ -85,7 +87,9 @@ FOLDERS = {
     "firmware-sim/host": (firmware_tests("job_result", "job_rules", "limits"), DEVICES),
     "firmware-sim/hw": (HW, DECODER_CORPUS, DEVICES, SIMULATOR),
     "libruntime/src": (RUNTIME, DEVICES, MODEL_FUZZ),
-    "libruntime/src/engine": (ENGINE,),
+    "libruntime/src/dnn": (BOARD,),
+    "libruntime/src/engine": (ENGINE, BOARD),
+    "libruntime/src/network": (RUNTIME, BOARD),
     "libruntime/src/embedded": (RUNTIME, DEVICES, SIMULATOR),
     "libruntime/src/model": (RUNTIME, MODEL_FUZZ),
     "libruntime/src/session": (RUNTIME, MODEL_FUZZ),

@@ -6,7 +6,10 @@
 #include <atomic>
 #include <cstring>
 #include <future>
+#include <set>
+#include <string>
 #include <thread>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -370,6 +373,10 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
     };
     const dnn::Environment usual = read({});
     EXPECT_TRUE(usual.complaints.empty());
+    EXPECT_EQ(usual.embedded.mode, OVERTAKE_MODE_FUNCTIONAL);
+    EXPECT_EQ(usual.embedded.cores, 2u);
+    EXPECT_EQ(usual.device, "auto");
+    EXPECT_EQ(read({{"OVERTAKE_MODE", "timed"}}).embedded.mode, OVERTAKE_MODE_TIMED);
     EXPECT_EQ(usual.engine.threshold_percent, 10u);
     EXPECT_EQ(usual.engine.insert_max_time_ns, 1'000'000'000u);
     EXPECT_EQ(usual.engine.wait_dispatch_time_ns, 20'000'000u);
@@ -414,6 +421,46 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
     EXPECT_EQ(bad.complaints[0], "HB_MAX_THREAD_NUM=0: not an integer from 1 to 256; 4 is used");
     EXPECT_EQ(bad.complaints[1],
               "OVERTAKE_MODE=fast: not one of functional, timed, both; functional is used");
+    EXPECT_EQ(read({{"HB_DNN_DUMP_PATH", "/tmp"}}).complaints.size(), 1u);
+}
+
+TEST(BoardInterface, EachStatusHasAText) {
+    std::set<std::string> texts;
+    int statuses = 0;
+    const auto note = [&](std::int32_t status) {
+        const char* const text = hbDNNGetErrorDesc(status);
+        ASSERT_NE(text, nullptr) << status;
+        EXPECT_TRUE(texts.insert(text).second) << text;
+        statuses++;
+    };
+    note(0);
+    for (std::int32_t status = HB_DNN_INVALID_ARGUMENT; status >= HB_DNN_MULTI_PROGRESS_USE_ERROR;
+         status--)
+        note(status);
+    for (std::int32_t status = HB_SYS_INVALID_ARGUMENT; status >= HB_SYS_REGISTER_MEM_FAILED;
+         status--)
+        note(status);
+    EXPECT_EQ(statuses, 20);
+    EXPECT_STREQ(hbDNNGetErrorDesc(-1), "no status of this library");
+    EXPECT_STREQ(hbDNNGetErrorDesc(HB_SYS_REGISTER_MEM_FAILED - 1), "no status of this library");
+}
+
+TEST(BoardInterface, BytesHaveAScaleOfTheirOwn) {
+    BoardDevice device;
+    for (const auto& [data_type, type, zero_point] :
+         {std::tuple(2, HB_DNN_TENSOR_TYPE_S8, -3), {4, HB_DNN_TENSOR_TYPE_U8, 125}}) {
+        ModelSpec spec = copy_bytes();
+        for (TensorSpec& tensor : spec.tensors)
+            tensor.data_type = static_cast<std::uint8_t>(data_type);
+        BoardModel board(spec);
+        const hbDNNTensorProperties& properties = board.inputs[0].properties;
+        EXPECT_EQ(properties.tensorType, type);
+        ASSERT_EQ(properties.quantiType, SCALE);
+        ASSERT_EQ(properties.scale.scaleLen, 1);
+        EXPECT_EQ(properties.scale.scaleData[0], 0.5f);
+        ASSERT_EQ(properties.scale.zeroPointLen, 1);
+        EXPECT_EQ(static_cast<std::int8_t>(zero_point), properties.scale.zeroPointData[0]);
+    }
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 //
 // hbDNNResize: pictures of all kinds in another size.
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -112,6 +113,43 @@ TEST(BoardResize, ColoursPixelByPixelOrInPlanes) {
                         to.bytes()[is_interleaved ? y * 57 + x * 3 + c : c * 209 + y * 19 + x],
                         40 * c + y + 0.5 * x, 0.5);
     }
+}
+
+TEST(BoardResize, LinesAndTheLargestPicturesAreOnesToo) {
+    BoardDevice device;
+    Picture line(HB_DNN_IMG_TYPE_Y, 16, 1, 16), lines(HB_DNN_IMG_TYPE_Y, 16, 2, 16);
+    EXPECT_EQ(resize(lines, line), 0);
+    Picture high(HB_DNN_IMG_TYPE_Y, 1, 4080, 16), less(HB_DNN_IMG_TYPE_Y, 1, 4000, 16);
+    EXPECT_EQ(resize(less, high), 0);
+    Picture wide(HB_DNN_IMG_TYPE_Y, 4080, 1, 4080), narrow(HB_DNN_IMG_TYPE_Y, 4000, 1, 4000);
+    EXPECT_EQ(resize(narrow, wide), 0);
+    for (const auto& [at, size] : {std::pair(2, 4081), {2, 0}, {3, 0}}) {
+        Picture wrong(HB_DNN_IMG_TYPE_Y, 16, 4096, 16);
+        wrong.tensor.properties.validShape.dimensionSize[at] = size;
+        EXPECT_EQ(resize(lines, wrong), HB_DNN_INVALID_ARGUMENT) << at << ": " << size;
+    }
+}
+
+TEST(BoardResize, MemoryThatIsFreedIsUsedToTheEnd) {
+    EngineOptions options;
+    options.workers = 1;
+    BoardDevice device({}, options);
+    Picture large(HB_DNN_IMG_TYPE_Y, 4000, 4000, 4000), other(HB_DNN_IMG_TYPE_Y, 4000, 4000, 4000),
+        small(HB_DNN_IMG_TYPE_Y, 16, 16, 16);
+    hbDNNResizeCtrlParam control;
+    HB_DNN_INITIALIZE_RESIZE_CTRL_PARAM(&control);
+    hbDNNTaskHandle_t first = nullptr, second = nullptr;
+    ASSERT_EQ(hbDNNResize(&first, &other.tensor, &large.tensor, nullptr, &control), 0);
+    hbDNNTensor from = small.tensor;
+    ASSERT_EQ(hbSysAllocMem(&from.sysMem[0], 256), 0);
+    std::memset(from.sysMem[0].virAddr, 77, 256);
+    ASSERT_EQ(hbDNNResize(&second, &small.tensor, &from, nullptr, &control), 0);
+    ASSERT_EQ(hbSysFreeMem(&from.sysMem[0]), 0); // the worker is still at the first
+    EXPECT_EQ(hbDNNWaitTaskDone(second, 0), 0);
+    EXPECT_EQ(small.bytes()[0], 77);
+    EXPECT_EQ(small.bytes()[255], 77);
+    EXPECT_EQ(hbDNNReleaseTask(first), 0);
+    EXPECT_EQ(hbDNNReleaseTask(second), 0);
 }
 
 TEST(BoardResize, WrongOnesAreRefused) {
