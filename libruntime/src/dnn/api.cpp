@@ -279,6 +279,8 @@ void wait(Process& process, hbDNNTaskHandle_t handle, std::int32_t timeout) {
     const std::int32_t status = task->request()->status();
     if (status != 0)
         throw Failure(status_of_end(status), why_it_failed(*task->request()));
+    if (process.profile)
+        task->tell(*process.profile);
 }
 
 void set_callback(Process& process, hbDNNTaskHandle_t handle, hbDNNTaskDoneCb callback,
@@ -297,6 +299,8 @@ void release(Process& process, hbDNNTaskHandle_t handle) {
     const std::shared_ptr<DnnTask> task = process.tasks.take(handle);
     if (!task)
         throw Failure(HB_DNN_INVALID_TASK_HANDLE, "taskHandle is none, or has been released");
+    if (process.profile)
+        task->tell(*process.profile);
     task->leave();
 }
 

@@ -18,6 +18,7 @@ struct Environment {
     EmbeddedOptions embedded;
     LogLevel log_level = LogLevel::warning;
     std::string plugin_path;        ///< empty = none
+    std::string profile_path;       ///< directory for profiler.log; empty = none
     std::uint64_t memory_bytes = 0; ///< that hbSysAllocMem() may give; 0 = as many as there are
 
     std::vector<std::string> complaints; ///< a line for each value that was not used

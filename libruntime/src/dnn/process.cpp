@@ -87,7 +87,11 @@ Process* make_process() {
 Process::Process(const Environment& environment)
     : memory(open_device(environment.device, environment.embedded), environment.memory_bytes),
       device_(memory.device()), cores_(device_->info().core_count),
-      engine_(open_engine(device_, environment.engine, no_high_)) {}
+      engine_(open_engine(device_, environment.engine, no_high_)),
+      profile_path_(environment.profile_path) {
+    if (!profile_path_.empty())
+        profile = std::make_unique<Profile>();
+}
 
 Process::Process(std::shared_ptr<Device> device, std::unique_ptr<Engine> engine)
     : memory(device, 0), device_(std::move(device)), cores_(device_->info().core_count),
@@ -146,6 +150,13 @@ void Process::stop() {
     {
         const std::lock_guard lock(mutex_);
         engine = std::exchange(engine_, nullptr);
+    }
+    if (!engine || !profile)
+        return;
+    try {
+        profile->write(profile_path_, cores_);
+    } catch (const Error& error) {
+        log(LogLevel::error, error.what());
     }
 }
 

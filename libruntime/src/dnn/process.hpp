@@ -11,6 +11,7 @@
 #include "dnn/handles.hpp"
 #include "dnn/memory.hpp"
 #include "dnn/models.hpp"
+#include "dnn/profile.hpp"
 #include "dnn/task.hpp"
 #include "overtake/engine.hpp"
 
@@ -40,19 +41,21 @@ public:
     /// Throws Failure if the priority is one that this process may not use.
     void check_priority(unsigned priority) const;
 
-    /// Whoever waits is told; nothing runs any more.
+    /// Whoever waits is told; nothing runs any more.  Then the profile is written.
     void stop();
 
     Memory memory;
     HandleTable<Pack> packs{HandleKind::pack};
     HandleTable<Network> networks{HandleKind::model};
     HandleTable<DnnTask> tasks{HandleKind::task};
+    std::unique_ptr<Profile> profile; ///< null: nobody wants one
 
 private:
     std::shared_ptr<Device> device_;
     const unsigned cores_;
     std::string no_high_; ///< why priority 255 is refused; empty = it is not
     std::shared_ptr<Engine> engine_;
+    std::string profile_path_;
     std::mutex mutex_;
 };
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "monotonic_clock.hpp"
+
 namespace overtake::dnn {
 
 namespace {
@@ -82,6 +84,7 @@ void DnnTask::add(std::function<std::int32_t()> compute, std::shared_ptr<void> k
 void DnnTask::submit(const TaskOptions& options) {
     check_open(0);
     const std::lock_guard lock(mutex_);
+    submitted_ns_ = monotonic_ns();
     request_->submit(options);
     submitted_ = true;
     if (callback_)
@@ -116,6 +119,22 @@ void DnnTask::leave() {
     nothing->add([] { return -ECANCELED; });
     call_at_end(nothing, std::exchange(callback_, nullptr));
     nothing->submit({.priority = priority_high - 1});
+}
+
+void DnnTask::tell(Profile& profile) {
+    const std::lock_guard lock(mutex_);
+    if (was_told_ || !submitted_ || request_->status() != 0)
+        return;
+    was_told_ = true;
+    TaskTimes times{{}, submitted_ns_, request_->dispatched_ns(), request_->ended_ns(), 0, 0};
+    for (const std::shared_ptr<Network>& network : networks_)
+        times.models += (times.models.empty() ? "" : "+") + network->name;
+    if (networks_.empty())
+        times.models = "resize";
+    for (const SegmentRecord& segment : request_->segments())
+        (segment.on_bpu ? times.bpu : times.cpu) +=
+            segment.on_bpu ? segment.job.executed_ns : segment.end_ns - segment.start_ns;
+    profile.add(times);
 }
 
 std::string why_it_failed(const Request& request) {

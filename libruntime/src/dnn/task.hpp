@@ -14,6 +14,7 @@
 
 #include "dnn/convert.hpp"
 #include "dnn/models.hpp"
+#include "dnn/profile.hpp"
 #include "overtake/engine.hpp"
 
 namespace overtake::dnn {
@@ -49,6 +50,8 @@ public:
     void set_callback(std::function<void(std::int32_t)> callback);
     /// Cancels it; the models are not its any more.  Once.
     void leave();
+    /// If it has ended well and nobody has been told yet.
+    void tell(Profile& profile);
 
 private:
     void call_at_end(const std::shared_ptr<Request>& request,
@@ -62,6 +65,8 @@ private:
     std::function<void(std::int32_t)> callback_; ///< until it is submitted
     std::size_t models_ = 0;
     std::vector<std::shared_ptr<Network>> networks_;
+    std::uint64_t submitted_ns_ = 0; ///< CLOCK_MONOTONIC
+    bool was_told_ = false;
 };
 
 /// For the log.
