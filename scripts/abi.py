@@ -18,7 +18,7 @@ ABI = pathlib.Path(__file__).resolve().parent.parent / "libruntime/abi"
 MAP = ABI / "libovertake.map"
 LAYOUT = ABI / "layout"
 PRIVATE = "OVERTAKE_PRIVATE"
-OURS = re.compile(r"_Z(N[KRO]*|T[VISC]N?)8overtake")
+OURS = re.compile(r"_Z(N[KRO]*|T[VISC]N?)8overtake|overtake_")
 MAP_HEAD = """\
 # SPDX-License-Identifier: MIT
 # The symbols of libovertake.so, and since which version each is there. `make abi` adds what is new and
@@ -55,7 +55,7 @@ def read_map():
         if opened := re.fullmatch(r"(\w[\w.]*) \{", line):
             node = opened[1]
             nodes.append(node)
-        elif listed := re.fullmatch(r"(_Z\w+);", line):
+        elif listed := re.fullmatch(r"(_Z\w+|overtake_\w+);", line):
             symbols[listed[1]] = node
     return nodes, symbols
 
