@@ -42,10 +42,18 @@ int main(int argc, char** argv) {
         return 2;
     }
     path = argv[1];
-    int32_t width = atoi(argv[3]), height = atoi(argv[4]), models;
+    int32_t width = atoi(argv[3]), height = atoi(argv[4]), found;
     CHECK(hbDNNInitializeFromFiles(&pack, &path, 1));
-    CHECK(hbDNNGetModelNameList(&names, &models, pack));
+    CHECK(hbDNNGetModelNameList(&names, &found, pack));
     CHECK(hbDNNGetModelHandle(&model, pack, names[0]));
+
+    CHECK(hbDNNGetInputCount(&found, model));
+    if (found == 1)
+        CHECK(hbDNNGetOutputCount(&found, model));
+    if (found != 1) {
+        fprintf(stderr, "%s: has not one input and one output\n", path);
+        return 1;
+    }
 
     CHECK(hbSysAllocCachedMem(&picture, (uint32_t)(width * height * 3 / 2)));
     FILE* file = fopen(argv[2], "rb");
