@@ -262,8 +262,10 @@ void Engine::end_stepping() {
 
 // Callbacks
 
-/// Of a run that has ended: its callback, if it has one.
+/// Of a run that has ended: its callback, if it has one.  Who sets one later hands it over again.
 void Engine::hand_over(std::shared_ptr<Run> run) {
+    if (!run->has_callback())
+        return;
     {
         const std::lock_guard lock(callbacks_mutex_);
         if (!callbacks_stopping_)

@@ -81,6 +81,11 @@ bool Run::set_callback(std::function<void()> callback) {
     return status_ != -EINPROGRESS;
 }
 
+bool Run::has_callback() const {
+    const std::lock_guard lock(mutex_);
+    return callback_ != nullptr;
+}
+
 std::function<void()> Run::take_callback() {
     const std::lock_guard lock(mutex_);
     return std::exchange(callback_, nullptr);

@@ -98,6 +98,7 @@ private:
     /// True if it has ended already.
     bool set_callback(std::function<void()> callback);
     std::function<void()> take_callback();
+    bool has_callback() const;
 
     static Run& of(ovt_sched_task* task) { return *static_cast<Task*>(task)->run; }
 
