@@ -75,7 +75,7 @@ struct Fixture {
         load::Load& load = loads.emplace_back();
         load.options = options;
         for (unsigned thread = 0; thread < threads; thread++)
-            load.sessions.emplace_back(device, model);
+            load.sources.push_back(load::session_source({device, model}));
         device->buffers = 0;
     }
     load::Outcome run() { return load::run(loads, stop).front(); }
@@ -109,7 +109,7 @@ TEST(Load, SeveralModelsBeginAtTheSameTime) {
     load::Load& other = fixture.loads.emplace_back();
     other.options.requests = 10;
     other.options.warm_up = 20;
-    other.sessions.emplace_back(fixture.device, model_of(300));
+    other.sources.push_back(load::session_source({fixture.device, model_of(300)}));
     const auto outcomes = load::run(fixture.loads, fixture.stop);
     ASSERT_EQ(outcomes.size(), 2u);
     EXPECT_EQ(outcomes[0].requests.size(), 30u);
@@ -124,7 +124,7 @@ TEST(Load, SeveralModelsBeginAtTheSameTime) {
 // have buffers.
 TEST(Load, OverloadIsBoundedAndLosesNothing) {
     Fixture fixture({.requests = 400, .period_us = 1}, 500);
-    const std::size_t limit = load::open_loop_limit(fixture.loads[0].sessions[0].model(), 1);
+    const std::size_t limit = load::open_loop_limit(fixture.loads[0].sources[0]->model(), 1);
     const load::Outcome outcome = fixture.run();
     EXPECT_EQ(outcome.requests.size(), 400u);
     EXPECT_EQ(outcome.waiting, 0u);

@@ -139,6 +139,14 @@ class Perf(CommandTest):
         self.assertEqual([(m["threads"], m["in_flight"]) for m in result["models"]], [(3, 6)] * 2)
         self.assertTrue(all(1 <= m["buffer_sets"] <= 6 for m in result["models"]))
 
+    def test_through_the_engine(self):
+        result = self.succeed_json("perf", self.model, *EMBEDDED, "--engine", "--workers", 2,
+                                   "--threads", 3, "--in-flight", 4, "--frames", 60, "--json")  # fmt: skip
+        [model] = result["models"]
+        self.assertEqual((model["threads"], model["in_flight"]), (3, 12))
+        self.assertEqual((model["requests"], model["failed"]), (60, 0))
+        self.assertGreater(model["latency_ms"]["p99"], 0)
+
     def test_refusals(self):
         for status, text, arguments in [
             (2, "--mode", ["--device", "kernel", "--mode", "timed"]),
@@ -148,6 +156,7 @@ class Perf(CommandTest):
             (2, "--period-us", [*EMBEDDED, "--period-us", 0]),
             (2, "--seconds", [*EMBEDDED, "--seconds", 0]),
             (2, "--threads", [*EMBEDDED, "--threads", 0]),
+            (2, "--engine", [*EMBEDDED, "--workers", 2]),
             (2, "--records", [self.model, *EMBEDDED, "--records", "r.csv"]),
             (2, "--model-name", [self.model, *EMBEDDED, "--model-name", "test"]),
             (1, "/dev/accel/accel77: No such file", ["--device", "/dev/accel/accel77"]),

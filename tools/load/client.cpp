@@ -101,7 +101,7 @@ std::uint64_t Client::warm_up() {
         if (request.status != 0)
             throw Error(-request.status,
                         fmt::format("{}: a request failed while warming up: {}",
-                                    session_.model().name(), std::strerror(-request.status)));
+                                    source_.model().name(), std::strerror(-request.status)));
     const std::uint64_t count = done_.size();
     done_.clear();
     return count;
@@ -166,26 +166,26 @@ void Client::closed_loop() {
 
 void Client::begin(std::int64_t due_ns) {
     if (idle_.empty()) {
-        idle_.push_back(session_.create_task());
+        idle_.push_back(source_.make());
         tasks_++;
     }
     busy_.push_back({std::move(idle_.back()), due_ns});
     idle_.pop_back();
-    busy_.back().task.start(shared_.options.task);
+    busy_.back().inference->start(shared_.options.task);
 }
 
 /// Until the oldest has ended or the deadline; takes every one that has.
 void Client::collect(std::int64_t deadline_ns) {
     if (busy_.empty())
         return;
-    busy_.front().task.wait(deadline_ns);
+    busy_.front().inference->wait(deadline_ns);
     const auto is_running = [](const Flight& flight) {
-        return flight.task.status() == -EINPROGRESS;
+        return flight.inference->status() == -EINPROGRESS;
     };
     const auto ended = std::stable_partition(busy_.begin(), busy_.end(), is_running);
     for (auto flight = ended; flight != busy_.end(); ++flight) {
         done_.push_back(summarise(*flight));
-        idle_.push_back(std::move(flight->task));
+        idle_.push_back(std::move(flight->inference));
         shared_.done.fetch_add(1);
     }
     busy_.erase(ended, busy_.end());
@@ -198,9 +198,9 @@ void Client::drain() {
 
 Request Client::summarise(const Flight& flight) const {
     Request request{};
-    request.status = flight.task.status();
+    request.status = flight.inference->status();
     request.due_ns = static_cast<std::uint64_t>(flight.due_ns);
-    for (const Completion& job : flight.task.completions()) {
+    for (const Completion& job : flight.inference->completions()) {
         if (request.queued_ns == 0)
             request.queued_ns = job.queued_ns;
         if (request.start_ns == 0)
@@ -210,8 +210,7 @@ Request Client::summarise(const Flight& flight) const {
         request.preemptions += job.preemptions;
     }
     const bool has_device_end = ends_on_bpu_ && request.status == 0;
-    request.done_ns =
-        has_device_end ? request.end_ns : static_cast<std::uint64_t>(flight.task.ended_ns());
+    request.done_ns = has_device_end ? request.end_ns : flight.inference->ended_ns();
     return request;
 }
 

@@ -48,9 +48,9 @@ struct Shared {
 /// Belongs to one thread at a time.
 class Client {
 public:
-    Client(Session& session, Shared& shared)
-        : session_(session), shared_(shared),
-          ends_on_bpu_(ModelContents::of(session.model()).segments.back().on_bpu()) {}
+    Client(Source& source, Shared& shared)
+        : source_(source), shared_(shared),
+          ends_on_bpu_(ModelContents::of(source.model()).segments.back().on_bpu()) {}
 
     /// Returns how many requests that were. Throws Error if one fails.
     std::uint64_t warm_up();
@@ -62,7 +62,7 @@ public:
 
 private:
     struct Flight {
-        Task task;
+        std::unique_ptr<Inference> inference;
         std::int64_t due_ns;
     };
 
@@ -74,11 +74,11 @@ private:
     void drain();
     Request summarise(const Flight& flight) const;
 
-    Session& session_;
+    Source& source_;
     Shared& shared_;
     const bool ends_on_bpu_;
     std::deque<Flight> busy_; ///< in the order of submission
-    std::vector<Task> idle_;
+    std::vector<std::unique_ptr<Inference>> idle_;
     std::vector<Request> done_;
     std::size_t tasks_ = 0;
 };

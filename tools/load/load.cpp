@@ -17,7 +17,7 @@
 namespace overtake::load {
 namespace {
 
-// Of an open loop's requests on the device, all sessions of a load together.
+// Of an open loop's requests on the device, all clients of a load together.
 constexpr std::size_t most_on_device = 64;
 constexpr std::size_t most_bytes = 256u << 20;
 constexpr std::size_t most_buffers = OVERTAKE_MAX_BUFFERS / 2;
@@ -28,8 +28,8 @@ public:
     ClientThreads(std::span<Load> loads, const std::atomic<bool>& stop) {
         for (Load& load : loads) {
             Group& group = groups_.emplace_back(load, stop);
-            for (Session& session : load.sessions)
-                group.clients.emplace_back(session, group.shared);
+            for (const std::unique_ptr<Source>& source : load.sources)
+                group.clients.emplace_back(*source, group.shared);
             running_ += group.clients.size();
         }
     }
@@ -65,7 +65,7 @@ private:
     struct Group {
         Group(Load& load, const std::atomic<bool>& stop)
             : shared(load.options,
-                     open_loop_limit(load.sessions.front().model(), load.sessions.size()), stop) {}
+                     open_loop_limit(load.sources.front()->model(), load.sources.size()), stop) {}
         Outcome outcome();
 
         Shared shared;
@@ -129,7 +129,7 @@ Outcome ClientThreads::Group::outcome() {
 
 } // namespace
 
-std::size_t open_loop_limit(const Model& model, std::size_t sessions) {
+std::size_t open_loop_limit(const Model& model, std::size_t clients) {
     std::size_t bytes = 0;
     std::size_t scratch = 0;
     std::size_t buffers = 0;
@@ -142,7 +142,7 @@ std::size_t open_loop_limit(const Model& model, std::size_t sessions) {
     const std::size_t limit =
         std::min({most_on_device, most_bytes / std::max<std::size_t>(bytes + scratch, 1),
                   most_buffers / std::max<std::size_t>(buffers, 1)});
-    return std::max<std::size_t>(limit / std::max<std::size_t>(sessions, 1), 1);
+    return std::max<std::size_t>(limit / std::max<std::size_t>(clients, 1), 1);
 }
 
 std::vector<Outcome> run(std::span<Load> loads, const std::atomic<bool>& stop,
@@ -154,7 +154,8 @@ std::vector<Outcome> run(std::span<Load> loads, const std::atomic<bool>& stop,
 
 std::vector<Request> run(Session& session, const Options& options, const std::atomic<bool>& stop) {
     Shared shared(options, open_loop_limit(session.model(), 1), stop);
-    Client client(session, shared);
+    const std::unique_ptr<Source> source = session_source_of(session);
+    Client client(*source, shared);
     client.warm_up();
     shared.begin_now();
     client.measure();

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "overtake/session.hpp"
+#include "load/source.hpp"
 
 namespace overtake::load {
 
@@ -18,7 +18,7 @@ struct Options {
     TaskOptions task = {};
     std::uint64_t requests = 1000; ///< stop after so many; 0 = until stop is set
     std::uint64_t period_us = 0; ///< open loop: a request every so often, whatever became of others
-    unsigned in_flight = 1;      ///< closed loop (period_us 0): so many in flight per session
+    unsigned in_flight = 1;      ///< closed loop (period_us 0): so many in flight per thread
     std::uint64_t longest_ns = 0; ///< begin none that much later than the first; 0 = no limit
     std::uint64_t warm_up = 0;    ///< requests that come first and do not count
     std::uint64_t warm_up_longest_ns = 0; ///< begin none of those so much later; 0 = no limit
@@ -53,15 +53,15 @@ struct Outcome {
     std::size_t tasks = 0; ///< how many sets of buffers there were
 };
 
-/// Requests to one model: one thread for each session.
+/// Requests to one model: one thread for each source.
 struct Load {
-    std::vector<Session> sessions;
+    std::vector<std::unique_ptr<Source>> sources;
     Options options;
 };
 
 /// How many requests of an open loop are on the device at the same time, at the most, for each
-/// of `sessions`. What is due beyond that waits in the client and holds no buffers.
-std::size_t open_loop_limit(const Model& model, std::size_t sessions);
+/// of `clients`. What is due beyond that waits in the client and holds no buffers.
+std::size_t open_loop_limit(const Model& model, std::size_t clients);
 
 /// Makes the requests of all loads at the same time and waits for their end: first what warms
 /// up, then all that counts. Inputs stay zero: what is asked is when, not what. Once `stop` is set

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // overtake perf: loads a device with models and says how long requests took.
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -40,6 +41,8 @@ struct PerfOptions {
     std::string mode = "functional";
     EmbeddedOptions embedded;
     unsigned threads = 1;
+    bool engine = false;
+    unsigned workers = EngineOptions{}.workers;
     double seconds = 0;
     unsigned core_limit = 0;
     std::string records;
@@ -103,8 +106,21 @@ Models load_models(const PerfOptions& options) {
     return models;
 }
 
+/// Null unless --engine was given.
+std::shared_ptr<Engine> make_engine(const PerfOptions& options,
+                                    const std::shared_ptr<Device>& device) {
+    if (!options.engine)
+        return nullptr;
+    EngineOptions wanted;
+    wanted.workers = options.workers;
+    wanted.max_priority = std::max(options.load.task.priority, wanted.max_priority);
+    wanted.core_limit = options.core_limit;
+    return std::make_shared<Engine>(device, wanted);
+}
+
 std::vector<load::Load> make_loads(const PerfOptions& options, const Models& models,
                                    const std::shared_ptr<Device>& device) {
+    const std::shared_ptr<Engine> engine = make_engine(options, device);
     SessionOptions rights;
     rights.max_priority = std::max(options.load.task.priority, rights.max_priority);
     rights.core_limit = options.core_limit;
@@ -112,8 +128,10 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
     for (const auto& model : models) {
         load::Load& load = loads.emplace_back();
         load.options = options.load;
+        const auto network = engine ? engine->load(model) : nullptr;
         for (unsigned thread = 0; thread < options.threads; thread++)
-            load.sessions.emplace_back(device, model, rights);
+            load.sources.push_back(engine ? load::engine_source(device, engine, network)
+                                          : load::session_source({device, model, rights}));
     }
     return loads;
 }
@@ -162,7 +180,7 @@ int run_perf(const PerfOptions& options, const std::string& node) {
     Json json = {{"device", to_json(facts)}, {"interrupted", stop.load()}};
     for (std::size_t index = 0; index < loads.size(); index++)
         json["models"].push_back(
-            perf_report(loads[index].sessions.front().model(), loads[index], outcomes[index]));
+            perf_report(loads[index].sources.front()->model(), loads[index], outcomes[index]));
     if (options.json)
         fmt::print("{}\n", text_of(json));
     else
@@ -220,6 +238,15 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
         ->check(whole_number(1, 1024))
         ->capture_default_str()
         ->excludes(period);
+    auto* engine = command.add_flag("--engine", options.engine,
+                                    "Through the library's queue of tasks, as board programs: one "
+                                    "for all models; else every thread has a session of its own");
+    command
+        .add_option("--workers", options.workers,
+                    "With --engine: threads that compute CPU operators")
+        ->check(whole_number(1, 256))
+        ->capture_default_str()
+        ->needs(engine);
     command.add_option("--threads", options.threads, "Threads that make requests to a model")
         ->check(whole_number(1, 64))
         ->capture_default_str();

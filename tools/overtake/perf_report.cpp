@@ -79,7 +79,7 @@ Json arrivals(const load::Load& load, const load::Outcome& outcome) {
     const load::Rates rates = load::rates(outcome, period_us);
     Json json = {{"fps", rates.served}};
     if (period_us == 0) {
-        json["in_flight"] = load.options.in_flight * load.sessions.size();
+        json["in_flight"] = load.options.in_flight * load.sources.size();
         return json;
     }
     json["offered_per_second"] = rates.offered;
@@ -173,7 +173,7 @@ Json perf_report(const Model& model, const load::Load& load, const load::Outcome
     }
     const std::size_t count = outcome.requests.size();
     Json report = {{"model", model.name()},
-                   {"threads", load.sessions.size()},
+                   {"threads", load.sources.size()},
                    {"warm_up_requests", outcome.warm_up},
                    {"requests", count},
                    {"failed", count - response_times.size()},

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "load/source.hpp"
+
+#include <utility>
+
+namespace overtake::load {
+
+namespace {
+
+class SessionInference final : public Inference {
+public:
+    explicit SessionInference(Task task) : task_(std::move(task)) {}
+    void start(const TaskOptions& options) override { task_.start(options); }
+    void wait(std::int64_t deadline_ns) override { task_.wait(deadline_ns); }
+    std::int32_t status() const override { return task_.status(); }
+    std::vector<Completion> completions() const override {
+        return {task_.completions().begin(), task_.completions().end()};
+    }
+    std::uint64_t ended_ns() const override { return static_cast<std::uint64_t>(task_.ended_ns()); }
+
+private:
+    Task task_;
+};
+
+class SessionSource final : public Source {
+public:
+    explicit SessionSource(Session session)
+        : own_(std::make_unique<Session>(std::move(session))), session_(*own_) {}
+    explicit SessionSource(Session* session) : session_(*session) {}
+    const Model& model() const override { return session_.model(); }
+    std::unique_ptr<Inference> make() override {
+        return std::make_unique<SessionInference>(session_.create_task());
+    }
+
+private:
+    std::unique_ptr<Session> own_;
+    Session& session_;
+};
+
+class EngineInference final : public Inference {
+public:
+    EngineInference(Device& device, std::shared_ptr<Engine> engine,
+                    std::shared_ptr<LoadedModel> model)
+        : engine_(std::move(engine)), model_(std::move(model)) {
+        const Model& of = model_->model();
+        for (const std::uint32_t number : of.inputs())
+            inputs_.push_back(memory_of(device, of.tensors()[number]));
+        for (const std::uint32_t number : of.outputs())
+            outputs_.push_back(memory_of(device, of.tensors()[number]));
+    }
+
+    void start(const TaskOptions& options) override {
+        request_ = engine_->create_request();
+        request_->add(model_, inputs_, outputs_);
+        request_->submit(options);
+    }
+    void wait(std::int64_t deadline_ns) override { request_->wait(deadline_ns); }
+    std::int32_t status() const override { return request_->status(); }
+    std::vector<Completion> completions() const override {
+        std::vector<Completion> jobs;
+        for (const SegmentRecord& segment : request_->segments())
+            if (segment.on_bpu && segment.start_ns != 0)
+                jobs.push_back(segment.job);
+        return jobs;
+    }
+    std::uint64_t ended_ns() const override { return request_->ended_ns(); }
+
+private:
+    TensorMemory memory_of(Device& device, const Tensor& tensor) {
+        TensorMemory memory;
+        if (tensor.on_device() && !tensor.is_constant()) {
+            buffers_.push_back(device.create_buffer(tensor.bytes));
+            memory.form = TensorForm::device;
+            memory.data = buffers_.back()->data();
+            memory.address = buffers_.back()->address();
+        } else {
+            arrays_.push_back(std::make_unique<std::vector<float>>(tensor.elements()));
+            memory.data = reinterpret_cast<std::byte*>(arrays_.back()->data());
+        }
+        return memory;
+    }
+
+    const std::shared_ptr<Engine> engine_;
+    const std::shared_ptr<LoadedModel> model_;
+    std::vector<std::unique_ptr<Buffer>> buffers_;
+    std::vector<std::unique_ptr<std::vector<float>>> arrays_;
+    std::vector<TensorMemory> inputs_, outputs_;
+    std::shared_ptr<overtake::Request> request_; ///< goes first
+};
+
+class EngineSource final : public Source {
+public:
+    EngineSource(std::shared_ptr<Device> device, std::shared_ptr<Engine> engine,
+                 std::shared_ptr<LoadedModel> model)
+        : device_(std::move(device)), engine_(std::move(engine)), model_(std::move(model)) {}
+    const Model& model() const override { return model_->model(); }
+    std::unique_ptr<Inference> make() override {
+        return std::make_unique<EngineInference>(*device_, engine_, model_);
+    }
+
+private:
+    const std::shared_ptr<Device> device_;
+    const std::shared_ptr<Engine> engine_;
+    const std::shared_ptr<LoadedModel> model_;
+};
+
+} // namespace
+
+std::unique_ptr<Source> session_source(Session session) {
+    return std::make_unique<SessionSource>(std::move(session));
+}
+
+std::unique_ptr<Source> session_source_of(Session& session) {
+    return std::make_unique<SessionSource>(&session);
+}
+
+std::unique_ptr<Source> engine_source(std::shared_ptr<Device> device,
+                                      std::shared_ptr<Engine> engine,
+                                      std::shared_ptr<LoadedModel> model) {
+    return std::make_unique<EngineSource>(std::move(device), std::move(engine), std::move(model));
+}
+
+} // namespace overtake::load

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// Source: where a client of a load gets its inferences from: a session, or an engine, which queues
+// them by priority before they reach the device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "overtake/engine.hpp"
+#include "overtake/session.hpp"
+
+namespace overtake::load {
+
+/// Memory for one inference, which may be made again and again.  One thread at a time.
+class Inference {
+public:
+    virtual ~Inference() = default;
+    /// Throws Error as Task::start() and Request::submit() do.
+    virtual void start(const TaskOptions& options) = 0;
+    /// Until it has ended, or deadline_ns (absolute CLOCK_MONOTONIC).
+    virtual void wait(std::int64_t deadline_ns) = 0;
+    /// 0, or a negative errno; -EINPROGRESS while it runs.
+    virtual std::int32_t status() const = 0;
+    /// Of its jobs.
+    virtual std::vector<Completion> completions() const = 0;
+    /// CLOCK_MONOTONIC, of a device whose time that is.
+    virtual std::uint64_t ended_ns() const = 0;
+};
+
+/// Thread safe as what it is made of.
+class Source {
+public:
+    virtual ~Source() = default;
+    virtual const Model& model() const = 0;
+    virtual std::unique_ptr<Inference> make() = 0;
+};
+
+std::unique_ptr<Source> session_source(Session session);
+/// Whose session lives as long as the source.
+std::unique_ptr<Source> session_source_of(Session& session);
+/// Tensors that the device can use in place are in memory of its own, others in arrays.
+std::unique_ptr<Source> engine_source(std::shared_ptr<Device> device,
+                                      std::shared_ptr<Engine> engine,
+                                      std::shared_ptr<LoadedModel> model);
+
+} // namespace overtake::load
