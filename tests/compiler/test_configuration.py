@@ -419,7 +419,7 @@ class Refusals(Case):
             ("compiler_parameters", "debug", "", "is empty"),
             ("model_parameters", "caffe_model", "a.caffemodel", "only ONNX"),
             ("model_parameters", "output_nodes", "a;b", "extract_model"),
-            ("model_parameters", "remove_node_type", "Quantize", "8 bits"),
+            ("model_parameters", "remove_node_type", "Quantize", "only Dequantize"),
             ("model_parameters", "layer_out_dump", "True", "not written"),
             ("calibration_parameters", "max_percentile", "1.5", "no number in 0.5..1"),
             ("calibration_parameters", "calibration_type", "guess", "none of default, kl"),

@@ -19,6 +19,7 @@
 #include "overtake/engine.hpp"
 #include "overtake/error.hpp"
 #include "programs.hpp"
+#include "watched_device.hpp"
 
 namespace overtake::test {
 namespace {
@@ -207,6 +208,23 @@ TEST(EngineRequests, ThereAreAsManyWorkersAsItWasTold) {
         EXPECT_EQ(request->status(), 0);
     }
     EXPECT_EQ(most, 2);
+}
+
+TEST(EngineRequests, AJobThatTheDeviceRefusesEndsItsTaskAlone) {
+    const auto device = std::make_shared<WatchedDevice>();
+    Engine engine(device);
+    const auto model = load(engine, copying(2));
+    std::vector<std::uint8_t> in(elements), out(elements);
+    const TensorMemory from = packed(in), to = packed(out);
+    for (const int status : {-ENOSPC, 0}) {
+        device->refuses_next = status != 0;
+        const auto request = engine.create_request();
+        request->add(model, {&from, 1}, {&to, 1});
+        request->submit({});
+        request->wait();
+        EXPECT_EQ(request->status(), status);
+        EXPECT_EQ(request->error(), status == 0 ? "" : "the device has no room");
+    }
 }
 
 TEST(EngineRequests, WhatAComputationThrowsEndsItsTask) {

@@ -65,6 +65,18 @@ TEST_P(Placement, TheChosenCoreIsAmongThoseNamedAndIsTheJobs) {
     }
 }
 
+TEST_P(Placement, ARefusedJobIsOnNoCore) {
+    SKIP_WITHOUT(device);
+    auto queue = device->create_queue();
+    unsigned core = 77;
+    Job job = program->job(1);
+    job.fcs = {};
+    job.cores = 3;
+    job.chosen_core = &core;
+    EXPECT_THROW(queue->submit({&job, 1}), Error);
+    EXPECT_EQ(core, 77u);
+}
+
 TEST_P(Placement, EveryJobOfABatchLearnsItsCore) {
     SKIP_WITHOUT(device);
     auto queue = device->create_queue();

@@ -45,8 +45,11 @@ private:
             : device_(device), queue_(std::move(queue)) {}
 
         void submit(std::span<const Job> jobs) override {
-            if (std::exchange(device_.refuses_next, false))
+            if (std::exchange(device_.refuses_next, false)) {
+                if (jobs.front().chosen_core)
+                    *jobs.front().chosen_core = 0; // as if it had not been told
                 throw Error(ENOSPC, "the device has no room");
+            }
             queue_->submit(jobs);
         }
         std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override {

@@ -158,6 +158,21 @@ Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
     return random_samples(graph, random_samples_of(graph), options.seed);
 }
 
+// Outputs that a program gets as the device has them.
+void keep_in_8_bits(Graph& graph, const CompileOptions& options) {
+    const std::vector<bool> on_device = device_values(graph);
+    for (const ValueId id : graph.outputs) {
+        Value& output = graph.values[id];
+        if (output.user_type != UserType::float32)
+            continue;
+        if (on_device[id] && output.element_type == ElementType::float32)
+            output.user_type = UserType::int8;
+        else if (options.warn)
+            options.warn(options.model + ": output '" + output.name +
+                         "' is computed on the CPU, so it stays float32");
+    }
+}
+
 // A graph in integers, and its program, whole.
 struct Candidate {
     Graph graph;
@@ -278,6 +293,8 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                                static_cast<std::uint32_t>(compared.size()),
                                options.calibration.empty(),
                                device->cpu};
+        if (options.int8_outputs)
+            keep_in_8_bits(graph, options);
         return serialise(graph, quantised, program, facts);
     });
 }

@@ -27,6 +27,7 @@ struct CompileOptions {
     std::vector<InputOptions> inputs;     ///< of those that are more than plain tensors
     bool wants_noise = false;             ///< random calibration is what is asked for
     bool needs_given_scales = false;      ///< the model must come quantised
+    bool int8_outputs = false;            ///< of the device, as they are: nobody dequantises them
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment; or from 1000
     std::string profile = "default";      ///< built-in name or path of a profile file
     unsigned seed = 1;                    ///< of the random calibration

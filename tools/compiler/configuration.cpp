@@ -97,8 +97,14 @@ private:
             {"output_nodes", refused(cut)},
             {"remove_node_name", refused(cut)},
             {"remove_node_type",
-             refused("nothing is to be removed: inputs and outputs can be had in "
-                     "8 bits as they are (input_type_rt: int8, output_buffer())")},
+             [](Reader& r, const Value& v) {
+                 for (const Value& part : v.parts())
+                     if (part.word() != "dequantize")
+                         part.refuse(
+                             "only Dequantize can be removed: outputs are int8 then; inputs "
+                             "are with input_type_rt: int8");
+                 r.result_.compile.int8_outputs = true;
+             }},
             {"node_info", refused("placement and width of single nodes are not set here; use "
                                   "run_on_cpu and run_on_bpu")},
             {"set_node_data_type", refused("the device computes in int8 only; use run_on_cpu for "

@@ -251,6 +251,8 @@ void add_exceptions(CLI::App& command, const Options& options) {
                     "Leave the operators of this ONNX domain to the program that runs the model; "
                     "may be given several times")
         ->allow_extra_args(false);
+    command.add_flag("--int8-outputs", options->compile.int8_outputs,
+                     "Outputs as the device has them, int8 with a scale, instead of float32");
     command.add_option("--custom-op-library", options->compile.custom_op_library,
                        "Shared object that registers these operators, to compute the network in "
                        "float");
@@ -286,10 +288,10 @@ void add_compile(CLI::App& app, int& status) {
     // It writes nothing, and printing is its purpose.
     check->excludes(output)->excludes(report)->excludes(quiet);
     command->add_flag("--json", options->json, "Print the result as JSON");
-    for (const char* name :
-         {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method", "--percentile",
-          "--no-bias-correction", "--no-equalisation", "--seed", "--input-shape", "--set-input",
-          "--run-on-cpu", "--run-on-bpu", "--custom-op-domain", "--custom-op-library"})
+    for (const char* name : {"MODEL", "--calibration", "--mean", "--scale", "--calibration-method",
+                             "--percentile", "--no-bias-correction", "--no-equalisation", "--seed",
+                             "--input-shape", "--set-input", "--run-on-cpu", "--run-on-bpu",
+                             "--int8-outputs", "--custom-op-domain", "--custom-op-library"})
         file->excludes(command->get_option(name));
     command->callback([options, command, &status] {
         if (options->lists_operators) {

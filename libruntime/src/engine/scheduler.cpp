@@ -211,7 +211,8 @@ void Scheduler::carry_out(const ovt_sched_action& action) {
 
 void Scheduler::submit(Run& run, const ovt_sched_action& action) {
     const Step& step = run.steps_[action.segment];
-    unsigned core = static_cast<unsigned>(std::countr_zero(action.cores)) + 1;
+    const unsigned first_core = static_cast<unsigned>(std::countr_zero(action.cores)) + 1;
+    unsigned core = first_core;
     run.tag_ = next_tag_++;
     Job job;
     job.tag = run.tag_;
@@ -234,8 +235,10 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
     } catch (const Error& refused) {
         run.set_error(refused.what());
         ends_.push_back({&run, -refused.code()});
+        core = first_core; // on which it ends
     } catch (const std::bad_alloc&) {
         ends_.push_back({&run, -ENOMEM});
+        core = first_core;
     }
     if (action.core == 0)
         ovt_sched_placed(&sched_, &run.task_, core);

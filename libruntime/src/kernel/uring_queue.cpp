@@ -136,7 +136,8 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
         throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));
     take_those_there();
     for (std::size_t i = 0; i < batch.size(); i++)
-        KernelContext::tell_core(jobs[i], placements_[i]);
+        if (slots_[batch[i]].state != Slot::refused)
+            KernelContext::tell_core(jobs[i], placements_[i]);
     settle(jobs, batch);
     return batch.size();
 }
