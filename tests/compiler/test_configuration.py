@@ -144,6 +144,29 @@ class Glyphs(Case):
             got = run(path, {"x": x}, self.directory / "run")["y"]
             np.testing.assert_allclose(got, wanted, atol=2e-3)
 
+    def test_outputs_may_stay_in_8_bits(self):
+        x = np.random.default_rng(5).uniform(-1, 1, (1, 8, 4, 4)).astype(np.float32)
+        nodes = [
+            small_models.node("Relu", ["x"], ["a"], name="relu"),
+            small_models.node("Softmax", ["x"], ["b"], name="softmax", axis=1),
+        ]
+        model = small_models.model(nodes, {"x": x.shape}, {"a": x.shape, "b": x.shape})
+        small_models.save(model, self.directory / "two.onnx")
+        np.save(self.directory / "x.npy", x)
+        config = self.write(
+            model_parameters={"onnx_model": "two.onnx", "remove_node_type": "Dequantize"},
+            calibration_parameters={"cal_data_dir": "x.npy", "run_on_bpu": "relu"},
+        )
+        compiled = self.directory / "two.ovm"
+        result = overtake("compile", "--config", config, "-o", compiled)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("output 'b' is computed on the CPU, so it stays float32", result.stderr)
+        first, second = info(compiled)["outputs"]
+        self.assertEqual((first["data_type"], second["data_type"]), ("int8", "float32"))
+        results = run(compiled, {"x": x}, self.directory / "run")
+        values = results["a"]
+        np.testing.assert_allclose(values.reshape(x.shape), np.maximum(x, 0), atol=0.02)
+
     def test_noise_is_calibrated_with_only_if_asked(self):
         path = self.write(
             model_parameters={"onnx_model": "glyphs.onnx"},
