@@ -2,6 +2,7 @@
 #include "dnn/task.hpp"
 
 #include <cerrno>
+#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
@@ -109,16 +110,24 @@ void DnnTask::set_callback(std::function<void(std::int32_t)> callback) {
 }
 
 void DnnTask::leave() {
-    const std::lock_guard lock(mutex_);
-    forget_networks();
-    request_->cancel();
-    if (!callback_)
+    std::function<void(std::int32_t)> callback;
+    {
+        const std::lock_guard lock(mutex_);
+        forget_networks();
+        request_->cancel();
+        callback = std::exchange(callback_, nullptr);
+    }
+    if (!callback)
         return;
     // It was never submitted, but who waits for the call has it all the same.
-    const std::shared_ptr<Request> nothing = engine_->create_request();
-    nothing->add([] { return -ECANCELED; });
-    call_at_end(nothing, std::exchange(callback_, nullptr));
-    nothing->submit({.priority = priority_high - 1});
+    try {
+        const std::shared_ptr<Request> nothing = engine_->create_request();
+        nothing->add([] { return -ECANCELED; });
+        call_at_end(nothing, callback);
+        nothing->submit({.priority = priority_high - 1});
+    } catch (const std::exception&) { // no memory: then from here
+        callback(-ECANCELED);
+    }
 }
 
 void DnnTask::tell(Profile& profile) {

@@ -101,6 +101,8 @@ public:
             finish(live);
             if (draw(50) == 0)
                 use_own_pack();
+            if (draw(50) == 0)
+                give_up();
             submit(live);
         }
         for (Live& live : lives_)
@@ -271,6 +273,29 @@ private:
                     if (out[at] != item.first_byte + at % 32 + item.model->added)
                         return counts_.complain("a byte of " + item.model->name);
                 }
+    }
+
+    /// A task that is open for more models and never submitted: its callback is called all the
+    /// same.
+    void give_up() {
+        Live live;
+        live.counts = &counts_;
+        live.items[0].model = &models_[0];
+        allocate(live);
+        hbDNNInferCtrlParam control;
+        HB_DNN_INITIALIZE_INFER_CTRL_PARAM(&control);
+        control.more = 1;
+        if (add(live.handle, live.items[0], control)) {
+            const std::int32_t status =
+                in_library([&] { return hbDNNSetTaskDoneCb(live.handle, called, &live); });
+            if (status == 0) {
+                live.expected_calls = 1;
+                counts_.callbacks_set++;
+            }
+            release(live);
+            forget(live);
+        }
+        free(live);
     }
 
     /// A pack that nobody else has, which cannot go while it runs.
