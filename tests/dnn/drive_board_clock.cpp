@@ -195,7 +195,8 @@ public:
         const Clock::time_point start = Clock::now() + std::chrono::milliseconds(50);
         std::vector<std::thread> threads;
         for (const auto& [name, process] : of_name_)
-            threads.emplace_back([&process, start, &watch] { process->run(start, watch); });
+            threads.emplace_back(
+                [runs = process.get(), start, &watch] { runs->run(start, watch); });
         for (std::thread& thread : threads)
             thread.join();
     }

@@ -368,14 +368,14 @@ void add_memory(List& list) {
     for (const auto& [function, allocate] :
          {std::pair("hbSysAllocMem", &hbSysAllocMem),
           std::pair("hbSysAllocCachedMem", &hbSysAllocCachedMem)}) {
-        list.push_back(
-            {function, "mem is NULL", bad, [allocate](Bench&) { return allocate(nullptr, 100); }});
-        list.push_back({function, "size is 0", bad, [allocate](Bench&) {
+        list.push_back({function, "mem is NULL", bad,
+                        [allocate = allocate](Bench&) { return allocate(nullptr, 100); }});
+        list.push_back({function, "size is 0", bad, [allocate = allocate](Bench&) {
                             hbSysMem mem;
                             return allocate(&mem, 0);
                         }});
         list.push_back({function, "size is more than a buffer may have", HB_SYS_OUT_OF_MEMORY,
-                        [allocate](Bench&) {
+                        [allocate = allocate](Bench&) {
                             hbSysMem mem;
                             return allocate(&mem, UINT32_MAX);
                         }});

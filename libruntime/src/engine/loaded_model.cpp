@@ -150,7 +150,8 @@ std::unique_ptr<Desk> DeskPool::make(const std::vector<bool>& lent) {
     }
     if (kernels.empty())
         kernels = make_kernels(*upload_->model);
-    return std::make_unique<Desk>(Workspace(upload_, lent), std::move(kernels), lent);
+    // Not make_unique: clang before 16 initialises no aggregate in parentheses.
+    return std::unique_ptr<Desk>(new Desk{Workspace(upload_, lent), std::move(kernels), lent});
 }
 
 void DeskPool::give_back(std::unique_ptr<Desk> desk) noexcept {
