@@ -2,6 +2,7 @@
 //
 // Wrong uses of hbDNNRoiInfer() and hbDNNResize(), which replace or extend the tests' own pictures.
 #include <climits>
+#include <cstring>
 #include <memory>
 
 #include "dnn/hb_dnn.h"
@@ -191,7 +192,8 @@ void add_resizes(MisuseList& list) {
     add_case("bpuCoreId is 3", [](ResizeCall& call, Bench&) { call.control.bpuCoreId = 3; });
     add_case("priority is -1", [](ResizeCall& call, Bench&) { call.control.priority = -1; });
     add_case("resizeType is 7", [](ResizeCall& call, Bench&) {
-        call.control.resizeType = static_cast<hbDNNResizeType>(7);
+        const std::int32_t unknown = 7;
+        std::memcpy(&call.control.resizeType, &unknown, sizeof(unknown));
     });
     add_case("a tensor of floats", [](ResizeCall& call, Bench&) {
         call.in.properties.tensorType = call.out.properties.tensorType = HB_DNN_TENSOR_TYPE_F32;

@@ -331,9 +331,11 @@ TaskOptions task_options(const hbDNNInferCtrlParam& control, unsigned cores) {
 }
 
 TaskOptions task_options(const hbDNNResizeCtrlParam& control, unsigned cores) {
-    if (control.resizeType != HB_DNN_RESIZE_TYPE_BILINEAR)
-        refuse(
-            fmt::format("resizeType {}: it is 0, bilinear", static_cast<int>(control.resizeType)));
+    std::int32_t type; // as C has it: any number may be there
+    static_assert(sizeof(type) == sizeof(control.resizeType));
+    std::memcpy(&type, &control.resizeType, sizeof(type));
+    if (type != HB_DNN_RESIZE_TYPE_BILINEAR)
+        refuse(fmt::format("resizeType {}: it is 0, bilinear", type));
     return options_of(control.bpuCoreId, control.priority, cores);
 }
 
