@@ -3,7 +3,8 @@
  * Who may go.
  *
  * Priority 255 always may.  Another task that is not dispatched needs room below the task limit,
- * and while it waits for that it holds nobody up.  A task that begins with a CPU segment needs
+ * and while it waits for that it holds nobody up.  If the limit is shared, only a process that
+ * holds none of its places may take one that is kept.  A task that begins with a CPU segment needs
  * nothing else.  A task that begins with a BPU segment needs a free slot on its core, and no
  * better placed task may be waiting for one there: such a task bars its core, or every core
  * if it would take any.
@@ -19,6 +20,7 @@ struct look {
 	struct ovt_sched_queue *queue;
 	u64 now;
 	bool full;			/* the task limit is reached */
+	bool rest_kept;			/* as many of its places as are left are kept */
 	struct ovt_sched_task *best;	/* so far; NULL: none */
 	u64 cores;			/* of @best, if it begins with a BPU segment */
 };
@@ -54,12 +56,24 @@ static void may_go(struct look *look, struct ovt_sched_task *task, u64 cores)
 	look->cores = cores;
 }
 
+/* The best placed task in @lines for which there is room below the task limit; NULL: none. */
+static struct ovt_sched_task *first_with_room(const struct look *look,
+					      const struct ovt_sched_lines *lines)
+{
+	struct ovt_sched_task *more =
+		look->rest_kept ? NULL : ovt_sched_first_in_line(&lines->more);
+	struct ovt_sched_task *first_place =
+		look->full ? NULL : ovt_sched_first_in_line(&lines->first_place);
+
+	return is_better(look, first_place, more) ? first_place : more;
+}
+
 /* The best placed task that wants a slot and waits for nothing else; NULL: none. */
 static struct ovt_sched_task *first_for_slot(const struct look *look,
 					     const struct ovt_sched_wanting *wanting)
 {
 	struct ovt_sched_task *ready = ovt_sched_first(&wanting->ready);
-	struct ovt_sched_task *waiting = look->full ? NULL : ovt_sched_first(&wanting->waiting);
+	struct ovt_sched_task *waiting = first_with_room(look, &wanting->waiting);
 
 	return is_better(look, ready, waiting) ? ready : waiting;
 }
@@ -125,11 +139,12 @@ struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 		.queue = queue,
 		.now = now,
 		.full = queue->dispatched >= sched->config.task_limit,
+		.rest_kept = (u64)queue->dispatched + queue->places_kept >=
+			     sched->config.task_limit,
 	};
 
 	may_go(&look, ovt_sched_first(&queue->high), 0);
-	if (!look.full)
-		may_go(&look, ovt_sched_first(&queue->cpu_first), 0);
+	may_go(&look, first_with_room(&look, &queue->cpu_first), 0);
 	look_at_slots(&look);
 	if (look.best && ovt_sched_is_high(look.best) && ovt_sched_next_is_bpu(look.best))
 		look.cores = look.best->core ? ovt_sched_core_bit(look.best->core) :

@@ -16,6 +16,17 @@ static inline bool ovt_sched_has_begun_bpu(const struct ovt_sched_task *task)
 	return task->placed_core != 0;
 }
 
+static inline u64 ovt_sched_core_bit(u32 core)
+{
+	return 1ull << (core - 1);
+}
+
+/* The core on which it wants a slot; 0: any. */
+static inline u32 ovt_sched_wanted_core(const struct ovt_sched_task *task)
+{
+	return task->placed_core ? task->placed_core : task->core;
+}
+
 /* waiting.c: the trees in which tasks wait for their turn. */
 bool ovt_sched_goes_before(struct ovt_sched *sched, const struct ovt_sched_task *a,
 			   const struct ovt_sched_task *b);
@@ -25,6 +36,11 @@ void ovt_sched_enter_cpu_waiting(struct ovt_sched_task *task);
 void ovt_sched_leave_cpu_waiting(struct ovt_sched_task *task);
 /* The best placed one; NULL: none. */
 struct ovt_sched_task *ovt_sched_first(const struct ovt_tree *tree);
+/* Of a tree of lines. */
+struct ovt_sched_task *ovt_sched_first_in_line(const struct ovt_tree *lines);
+/* @task counts for the task limit from now on, or no longer. */
+void ovt_sched_count(struct ovt_sched_task *task);
+void ovt_sched_discount(struct ovt_sched_task *task);
 
 /* gap.c: of those who hold a slot; of others the three do nothing. */
 void ovt_sched_open_gap(struct ovt_sched_task *holder);	/* its CPU segment waits for a worker */
@@ -34,14 +50,15 @@ void ovt_sched_close_gap(struct ovt_sched_task *holder);		/* is over */
 u32 ovt_sched_gaps_open_to(struct ovt_sched *sched, struct ovt_sched_gaps *gaps, u64 bpu_time,
 			   u64 now);
 
+/* overdue.c */
+/* From @now the current CPU segment has its time to end, unless it is overdue already. */
+void ovt_sched_watch(struct ovt_sched_task *task, u64 now);
+void ovt_sched_unwatch(struct ovt_sched_task *task);
+struct ovt_sched_task *ovt_sched_next_overdue(const struct ovt_sched *sched);	/* NULL: none */
+
 /* dispatch.c: NULL: none may.  @cores: where its BPU segment may go, if it begins with one. */
 struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 						   struct ovt_sched_queue *queue, u64 now,
 						   u64 *cores);
-
-static inline u64 ovt_sched_core_bit(u32 core)
-{
-	return 1ull << (core - 1);
-}
 
 #endif

@@ -79,10 +79,13 @@ void ovt_sched_remove_queue(struct ovt_sched_queue *queue)
 }
 
 void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *process,
-			   struct ovt_sched_queue *queue)
+			   struct ovt_sched_queue *queue, struct ovt_sched_line *lines)
 {
 	memset(process, 0, sizeof(*process));
+	memset(lines, 0, sched->config.core_count * sizeof(*lines));
+	ovt_list_init(&process->tasks);
 	process->queue = queue;
+	process->cores = lines;
 	process->place = ++sched->next_place;
 }
 
@@ -114,12 +117,13 @@ static void enter_waiting(struct ovt_sched_task *task)
 }
 
 /* Its current segment is one for a CPU worker; if it holds a slot, that is a gap. */
-static void enter_cpu_waiting(struct ovt_sched_task *task)
+static void enter_cpu_waiting(struct ovt_sched_task *task, u64 now)
 {
 	task->state = OVT_SCHED_CPU_WAITING;
 	ovt_sched_enter_cpu_waiting(task);
 	look_at_workers(task->process);
 	ovt_sched_open_gap(task);
+	ovt_sched_watch(task, now);
 }
 
 static void leave_cpu_waiting(struct ovt_sched_task *task)
@@ -150,9 +154,10 @@ static bool end_task(struct ovt_sched_task *task, struct ovt_sched_action *actio
 	struct ovt_sched_queue *queue = task->process->queue;
 
 	release_slot(task);
-	if (task->dispatch_sequence && !ovt_sched_is_high(task))
-		queue->dispatched--;
+	if (task->counted)
+		ovt_sched_discount(task);
 	look_at(queue);
+	ovt_list_remove(&task->of_process);
 	task->state = OVT_SCHED_ENDED;
 	return act(action, OVT_SCHED_END, task);
 }
@@ -167,10 +172,15 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 	task->bpu_time = 0;
 	task->cancelled = false;
 	task->holds_slot = false;
+	task->counted = false;
+	task->overdue = false;
+	task->overdue_time = 0;
 	task->dispatch_sequence = 0;
 	task->dispatch_time = 0;
 	task->segment_start = 0;
 	memset(&task->gap, 0, sizeof(task->gap));
+	memset(&task->overdue_link, 0, sizeof(task->overdue_link));
+	ovt_list_append(&task->process->tasks, &task->of_process);
 	task->arrival_sequence = ++sched->next_arrival;
 	task->arrival_time = now;
 	for (segment = 0; segment < task->segment_count; segment++) {
@@ -183,18 +193,21 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 	enter_waiting(task);
 }
 
-/* A segment after the first: the device or a worker at once, the first BPU segment in its turn. */
-static bool go_on(struct ovt_sched_task *task, struct ovt_sched_action *action)
+/*
+ * A segment after the first: the device or a worker at once; in its turn the first BPU segment, and
+ * one for which the slot was given up.
+ */
+static bool go_on(struct ovt_sched_task *task, u64 now, struct ovt_sched_action *action)
 {
 	task->segment++;
 	if (task->segment == task->segment_count)
 		return end_task(task, action);
 	if (!ovt_sched_next_is_bpu(task)) {
-		enter_cpu_waiting(task);
+		enter_cpu_waiting(task, now);
 		look_at(task->process->queue);
 		return false;
 	}
-	if (!ovt_sched_has_begun_bpu(task)) {
+	if (!ovt_sched_has_begun_bpu(task) || (!task->holds_slot && !ovt_sched_is_high(task))) {
 		task->state = OVT_SCHED_READY;
 		enter_waiting(task);
 		return false;
@@ -203,14 +216,22 @@ static bool go_on(struct ovt_sched_task *task, struct ovt_sched_action *action)
 	return act(action, OVT_SCHED_SUBMIT, task);
 }
 
+/* The worker of its process is idle, or gone. */
+static void leave_cpu_running(struct ovt_sched_task *task)
+{
+	task->process->workers_busy--;
+	look_at_workers(task->process);
+	ovt_sched_close_gap(task);
+	ovt_sched_unwatch(task);
+}
+
 bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *task, bool ok,
-			     struct ovt_sched_action *action)
+			     u64 now, struct ovt_sched_action *action)
 {
 	(void)sched;
 	if (task->state == OVT_SCHED_CPU_RUNNING) {
-		task->process->workers_busy--;
-		look_at_workers(task->process);
-		ovt_sched_close_gap(task);
+		leave_cpu_running(task);
+		task->overdue = false;
 	} else {
 		task->bpu_left--;
 		if (!task->bpu_left)
@@ -218,7 +239,23 @@ bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *tas
 	}
 	if (!ok || task->cancelled)
 		return end_task(task, action);
-	return go_on(task, action);
+	return go_on(task, now, action);
+}
+
+static bool cancel_waiting(struct ovt_sched_task *task, struct ovt_sched_action *action)
+{
+	task->cancelled = true;
+	ovt_sched_leave_waiting(task);
+	return end_task(task, action);
+}
+
+static bool cancel_cpu_waiting(struct ovt_sched_task *task, struct ovt_sched_action *action)
+{
+	task->cancelled = true;
+	leave_cpu_waiting(task);
+	ovt_sched_close_gap(task);
+	ovt_sched_unwatch(task);
+	return end_task(task, action);
 }
 
 bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
@@ -230,14 +267,9 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 	switch (task->state) {
 	case OVT_SCHED_WAITING:
 	case OVT_SCHED_READY:
-		task->cancelled = true;
-		ovt_sched_leave_waiting(task);
-		return end_task(task, action);
+		return cancel_waiting(task, action);
 	case OVT_SCHED_CPU_WAITING:
-		task->cancelled = true;
-		leave_cpu_waiting(task);
-		ovt_sched_close_gap(task);
-		return end_task(task, action);
+		return cancel_cpu_waiting(task, action);
 	case OVT_SCHED_CPU_RUNNING:
 		task->cancelled = true;
 		return false;
@@ -247,6 +279,26 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 	default:
 		return false;
 	}
+}
+
+bool ovt_sched_abandon(struct ovt_sched *sched, struct ovt_sched_process *process,
+		       struct ovt_sched_action *action)
+{
+	struct ovt_sched_task *task;
+
+	while (!ovt_list_empty(&process->tasks)) {
+		task = ovt_container_of(process->tasks.next, struct ovt_sched_task, of_process);
+		if (task->state == OVT_SCHED_CPU_RUNNING) {
+			leave_cpu_running(task);
+			task->cancelled = true;
+			return end_task(task, action);
+		}
+		if (task->state == OVT_SCHED_BPU)
+			ovt_list_remove(&task->of_process); /* it ends when its job has */
+		if (ovt_sched_cancel(sched, task, action))
+			return true;
+	}
+	return false;
 }
 
 void ovt_sched_placed(struct ovt_sched *sched, struct ovt_sched_task *task, u32 core)
@@ -265,10 +317,10 @@ static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 c
 		task->dispatch_sequence = ++sched->next_dispatch;
 		task->dispatch_time = now;
 		if (!ovt_sched_is_high(task))
-			task->process->queue->dispatched++;
+			ovt_sched_count(task);
 	}
 	if (!ovt_sched_next_is_bpu(task)) {
-		enter_cpu_waiting(task);
+		enter_cpu_waiting(task, now);
 		return false;
 	}
 	if (!(cores & (cores - 1)))
@@ -303,11 +355,30 @@ static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched
 	task->state = OVT_SCHED_CPU_RUNNING;
 	task->segment_start = now;
 	ovt_sched_run_gap(task, now);
+	ovt_sched_watch(task, now);
 	act(action, OVT_SCHED_RUN_CPU, task);
+}
+
+/* It stands in nobody's way any more, however long its process takes. */
+static void give_way(struct ovt_sched_task *task)
+{
+	ovt_sched_unwatch(task);
+	task->overdue = true;
+	ovt_sched_close_gap(task);
+	release_slot(task);
+	if (task->counted)
+		ovt_sched_discount(task);
+	look_at(task->process->queue);
 }
 
 bool ovt_sched_next(struct ovt_sched *sched, u64 now, struct ovt_sched_action *action)
 {
+	struct ovt_sched_task *overdue = ovt_sched_next_overdue(sched);
+
+	if (overdue && overdue->overdue_time <= now) {
+		give_way(overdue);
+		return act(action, OVT_SCHED_OVERDUE, overdue);
+	}
 	while (!ovt_tree_empty(&sched->queues)) {
 		struct ovt_sched_queue *queue =
 			ovt_container_of(sched->queues.first, struct ovt_sched_queue, link);

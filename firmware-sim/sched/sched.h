@@ -10,12 +10,14 @@
  * A host's loop:
  *
  *	ovt_sched_arrive(sched, task, now)
- *	if (ovt_sched_segment_ended(sched, task, true, &action))	a job or CPU segment is over
+ *	if (ovt_sched_segment_ended(sched, task, true, now, &action))	a job or CPU segment is over
  *		carry out(action)
  *	if (ovt_sched_cancel(sched, task, &action))
  *		carry out(action)
- *	while (ovt_sched_next(sched, now, &action))			after any of them
- *		carry out(action)
+ *	while (ovt_sched_next(sched, now, &action))			after any of them, and at
+ *		carry out(action)					ovt_sched_next_time()
+ *
+ * If a process is gone, its host says ovt_sched_abandon() until that has nothing more to do.
  *
  * An action is carried out before the next call: the next decision counts on it.  Of several
  * ends of one instant the host reports first that of the task dispatched first.
@@ -26,12 +28,18 @@
  *
  * With n tasks a call takes O(cores x log n) steps, which ovt_sched.steps counts; where gaps close,
  * on average over the calls.  ovt_sched_next() takes as many for each task that it puts into the
- * queue for CPU workers before it returns.
+ * queue for CPU workers before it returns.  How many processes there are makes no difference.
  *
  * Words.  A task is *waiting* until it is dispatched; it is *ready* when it was dispatched, has
  * run its leading CPU segments and needs a slot for its first BPU segment.  It holds the slot
  * until its last BPU segment has ended.  A holder is in a *gap* while its current segment is a CPU
  * segment between BPU segments.
+ *
+ * Overdue.  A host that shares the scheduler between processes cannot trust them to end their CPU
+ * segments.  One that waits for a worker, or runs, for longer than ovt_sched_config allows makes
+ * its task *overdue*: it gives its slot up and no longer counts for the task limit.  When the
+ * segment ends after all, the task goes on; with BPU segments before it, it is ready like one that
+ * has none before, but for its own core.
  */
 #ifndef OVT_SCHED_H
 #define OVT_SCHED_H
@@ -84,6 +92,9 @@ const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
  * @threshold_percent: of the next BPU segment's time, by which an inserted task may be late
  * @insert_max_time: a task with less BPU time than this may always be inserted
  * @wait_dispatch_time: into a CPU segment longer than this any task may be inserted
+ * @overdue_min_time: a CPU segment may wait for a worker, and then run, for so long or for
+ *	@overdue_factor times its estimate, whichever is longer.  0: however long it takes
+ * @share: of the task limit's places keep one for each process that waits and holds none
  */
 struct ovt_sched_config {
 	const struct ovt_sched_policy *policy;
@@ -94,22 +105,41 @@ struct ovt_sched_config {
 	u64 threshold_percent;
 	u64 insert_max_time;
 	u64 wait_dispatch_time;
+	u64 overdue_min_time;
+	u64 overdue_factor;
+	bool share;
 };
 
 struct ovt_sched {
 	struct ovt_sched_config config;
 	struct ovt_tree queues;		/* to be looked at, in order */
 	struct ovt_tree processes;	/* with a CPU segment for an idle worker, in order */
+	struct ovt_tree overdue_next;	/* tasks with a CPU segment, by when that is overdue */
 	u64 steps;			/* tree nodes and tasks looked at so far, by all calls */
 	u64 next_place;
 	u64 next_arrival;
 	u64 next_dispatch;
 };
 
-/* Tasks below 255 that want a slot on the same core, or on any, best placed first. */
+/*
+ * Tasks of one process below 255 that are not dispatched and want the same, best placed first.  All
+ * fields are the scheduler's.
+ */
+struct ovt_sched_line {
+	struct ovt_tree tasks;
+	struct ovt_tree_node link;	/* in a tree of the queue if there are any */
+};
+
+/* What the lines of a queue's processes are sorted in, each by its first task. */
+struct ovt_sched_lines {
+	struct ovt_tree first_place;	/* of processes for which a place of the limit is kept */
+	struct ovt_tree more;		/* of the others */
+};
+
+/* Tasks below 255 that want a slot on the same core, or on any. */
 struct ovt_sched_wanting {
-	struct ovt_tree waiting;
-	struct ovt_tree ready;
+	struct ovt_sched_lines waiting;
+	struct ovt_tree ready;		/* best placed first */
 };
 
 /* The gaps of a core's holders that the policy opens to anybody, by limit: see sched/gap.c. */
@@ -136,19 +166,20 @@ struct ovt_sched_queue_core {
 
 /*
  * A library queue, embedded in the host's own; all fields are the scheduler's.  Tasks that only
- * differ in their place wait in one tree: of each, only the first can be the next to go.
+ * differ in their place wait together: of such, only the first can be the next to go.
  */
 struct ovt_sched_queue {
 	struct ovt_sched *sched;
 	struct ovt_tree_node link;	/* in a tree if something changed since none might go */
 	u64 place;
 	struct ovt_tree high;		/* of priority 255 */
-	struct ovt_tree cpu_first;	/* below: not dispatched, begin with a CPU segment */
+	struct ovt_sched_lines cpu_first;	/* below: begin with a CPU segment */
 	struct ovt_sched_wanting any;	/* below: want a slot on any core */
 	struct ovt_sched_queue_core *cores;
 	u64 cores_waiting;		/* bit k - 1: of core k @wanting.waiting is not empty */
 	u64 cores_ready;		/* the same of @wanting.ready */
 	u32 dispatched;			/* tasks that count for the task limit */
+	u32 places_kept;		/* processes for which a place of the task limit is kept */
 };
 
 /* What shares CPU workers, embedded in the host's own; all fields are the scheduler's. */
@@ -158,6 +189,13 @@ struct ovt_sched_process {
 	struct ovt_sched_queue *queue;
 	struct ovt_tree cpu_waiting;	/* tasks, best placed first */
 	u32 workers_busy;
+	struct ovt_list tasks;		/* that have arrived and are not over */
+	struct ovt_sched_line cpu_first;
+	struct ovt_sched_line any;
+	struct ovt_sched_line *cores;
+	u64 cores_waiting;		/* bit k - 1: of core k there is somebody in @cores */
+	u32 waiting;			/* tasks in all lines */
+	u32 dispatched;			/* tasks that count for the task limit */
 };
 
 /* One segment of a task: what kind, and how long it is thought to take. */
@@ -197,13 +235,18 @@ struct ovt_sched_task {
 	u32 bpu_left;			/* BPU segments not over */
 	bool cancelled;
 	bool holds_slot;
+	bool counted;			/* for the task limit */
+	bool overdue;			/* its current CPU segment */
 	u64 bpu_time;			/* of all its BPU segments */
 	u64 arrival_sequence;
 	u64 dispatch_sequence;		/* from 1; 0: not dispatched */
 	u64 arrival_time;
 	u64 dispatch_time;
 	u64 segment_start;		/* the current CPU segment, once it runs */
+	u64 overdue_time;		/* when the current CPU segment will be */
 	struct ovt_tree_node link;	/* in the tree in which it waits */
+	struct ovt_tree_node overdue_link;
+	struct ovt_list of_process;
 	struct ovt_sched_gap gap;
 };
 
@@ -211,6 +254,7 @@ enum ovt_sched_action_type {
 	OVT_SCHED_SUBMIT,	/* BPU segment @segment of @task as one job */
 	OVT_SCHED_RUN_CPU,	/* CPU segment @segment of @task on a worker of its process */
 	OVT_SCHED_CANCEL_JOB,	/* cancel the job that @task has on the device */
+	OVT_SCHED_OVERDUE,	/* nothing: CPU segment @segment of @task has become overdue */
 	OVT_SCHED_END,		/* @task is over; the scheduler has let go of it */
 };
 
@@ -232,12 +276,12 @@ void ovt_sched_init(struct ovt_sched *sched, const struct ovt_sched_config *conf
 /*
  * Queues are served in the order in which they were added, and so are processes.  A process
  * belongs to one queue; processes that share one are in service mode.  @cores: storage, one for
- * each of the scheduler's cores, the queue's until it is removed.
+ * each of the scheduler's cores, the queue's until it is removed; and @lines, the process's.
  */
 void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue,
 			 struct ovt_sched_queue_core *cores);
 void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *process,
-			   struct ovt_sched_queue *queue);
+			   struct ovt_sched_queue *queue, struct ovt_sched_line *lines);
 /* All tasks of @process are over.  A queue is removed after its processes. */
 void ovt_sched_remove_process(struct ovt_sched_process *process);
 void ovt_sched_remove_queue(struct ovt_sched_queue *queue);
@@ -250,7 +294,7 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
  * cancel, either of which ends the task.  True: carry out @action.
  */
 bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *task, bool ok,
-			     struct ovt_sched_action *action);
+			     u64 now, struct ovt_sched_action *action);
 
 /*
  * A task that runs ends with the FC or CPU segment that runs, any other at once.  True: carry
@@ -259,8 +303,19 @@ bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *tas
 bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 		      struct ovt_sched_action *action);
 
-/* The next task that may go on now, dispatches before CPU workers.  False: none may. */
+/*
+ * @process is gone, with its CPU workers: its tasks end, those that have a job on the device when
+ * that has ended.  To be called until it returns false; nothing arrives of @process any more.
+ * True: carry out @action.
+ */
+bool ovt_sched_abandon(struct ovt_sched *sched, struct ovt_sched_process *process,
+		       struct ovt_sched_action *action);
+
+/* What becomes overdue, then the next task that may go on now, dispatches before CPU workers. */
 bool ovt_sched_next(struct ovt_sched *sched, u64 now, struct ovt_sched_action *action);
+
+/* When ovt_sched_next() is to be called though nothing happens; ~0: never. */
+u64 ovt_sched_next_time(const struct ovt_sched *sched);
 
 /* Before any other call after a SUBMIT whose @core was 0: it went to @core, one of its cores. */
 void ovt_sched_placed(struct ovt_sched *sched, struct ovt_sched_task *task, u32 core);

@@ -37,52 +37,204 @@ static bool by_dispatch(const void *policy, const struct ovt_tree_node *a,
 	return order ? order < 0 : task_of(a)->dispatch_sequence < task_of(b)->dispatch_sequence;
 }
 
-/* Of @task's like; constant while it waits. */
-static struct ovt_tree *tree_of(const struct ovt_sched_task *task)
+/*
+ * Lines.  Those who are not dispatched are sorted twice: in a line of their process, and the lines
+ * by their first task.  So a process whose place in the task limit changes takes all its tasks
+ * along in as many steps as it has lines.
+ */
+
+static const struct ovt_sched_line *line_at(const struct ovt_tree_node *link)
+{
+	return ovt_container_of(link, struct ovt_sched_line, link);
+}
+
+static bool line_before(const void *policy, const struct ovt_tree_node *a,
+			const struct ovt_tree_node *b)
+{
+	return comes_before(policy, line_at(a)->tasks.first, line_at(b)->tasks.first);
+}
+
+static struct ovt_sched_line *line_of(const struct ovt_sched_task *task)
+{
+	struct ovt_sched_process *process = task->process;
+
+	if (!ovt_sched_next_is_bpu(task))
+		return &process->cpu_first;
+	return task->core ? &process->cores[task->core - 1] : &process->any;
+}
+
+static struct ovt_sched_lines *lines_of(const struct ovt_sched_task *task)
 {
 	struct ovt_sched_queue *queue = task->process->queue;
-	struct ovt_sched_wanting *wanting;
+
+	if (!ovt_sched_next_is_bpu(task))
+		return &queue->cpu_first;
+	return task->core ? &queue->cores[task->core - 1].wanting.waiting : &queue->any.waiting;
+}
+
+/* A place of the task limit is kept for the process if it waits. */
+static bool is_without_place(const struct ovt_sched_process *process)
+{
+	return process->queue->sched->config.share && !process->dispatched;
+}
+
+static struct ovt_tree *tree_of_line(const struct ovt_sched_process *process,
+				     struct ovt_sched_lines *lines)
+{
+	return is_without_place(process) ? &lines->first_place : &lines->more;
+}
+
+static void insert_line(struct ovt_sched_process *process, struct ovt_sched_lines *lines,
+			struct ovt_sched_line *line)
+{
+	struct ovt_sched *sched = process->queue->sched;
+
+	if (!ovt_tree_empty(&line->tasks))
+		ovt_tree_insert(tree_of_line(process, lines), &line->link, line_before,
+				sched->config.policy, &sched->steps);
+}
+
+static void remove_line(struct ovt_sched_process *process, struct ovt_sched_lines *lines,
+			struct ovt_sched_line *line)
+{
+	if (ovt_tree_holds(&line->link))
+		ovt_tree_remove(tree_of_line(process, lines), &line->link,
+				&process->queue->sched->steps);
+}
+
+typedef void move_line(struct ovt_sched_process *process, struct ovt_sched_lines *lines,
+		       struct ovt_sched_line *line);
+
+static void move_lines(struct ovt_sched_process *process, move_line *move)
+{
+	struct ovt_sched_queue *queue = process->queue;
+	u64 left;
+
+	move(process, &queue->cpu_first, &process->cpu_first);
+	move(process, &queue->any.waiting, &process->any);
+	for (left = process->cores_waiting; left; left &= left - 1) {
+		u32 core = (u32)__builtin_ctzll(left) + 1;
+
+		move(process, &queue->cores[core - 1].wanting.waiting, &process->cores[core - 1]);
+	}
+}
+
+/* The process's first place, or the loss of its last, puts its lines among others. */
+static void change_places(struct ovt_sched_process *process, u32 dispatched)
+{
+	struct ovt_sched_queue *queue = process->queue;
+	bool kept = is_without_place(process) && process->waiting;
+
+	queue->dispatched += dispatched - process->dispatched;
+	if (queue->sched->config.share && !process->dispatched != !dispatched) {
+		move_lines(process, remove_line);
+		process->dispatched = dispatched;
+		move_lines(process, insert_line);
+	}
+	process->dispatched = dispatched;
+	queue->places_kept += (is_without_place(process) && process->waiting) - kept;
+}
+
+void ovt_sched_count(struct ovt_sched_task *task)
+{
+	task->counted = true;
+	change_places(task->process, task->process->dispatched + 1);
+}
+
+void ovt_sched_discount(struct ovt_sched_task *task)
+{
+	task->counted = false;
+	change_places(task->process, task->process->dispatched - 1);
+}
+
+static u64 with_bit(u64 bits, u64 bit, bool set)
+{
+	return set ? bits | bit : bits & ~bit;
+}
+
+static void note_waiting_core(struct ovt_sched_task *task)
+{
+	struct ovt_sched_process *process = task->process;
+	struct ovt_sched_lines *lines = lines_of(task);
+	u64 bit;
+
+	if (!ovt_sched_next_is_bpu(task) || !task->core)
+		return;
+	bit = ovt_sched_core_bit(task->core);
+	process->cores_waiting = with_bit(process->cores_waiting, bit,
+					  !ovt_tree_empty(&line_of(task)->tasks));
+	process->queue->cores_waiting = with_bit(process->queue->cores_waiting, bit,
+						 !ovt_tree_empty(&lines->first_place) ||
+						 !ovt_tree_empty(&lines->more));
+}
+
+/* @task comes or goes: its line stands among the others by its first task. */
+static void change_line(struct ovt_sched_task *task, bool comes)
+{
+	struct ovt_sched_process *process = task->process;
+	struct ovt_sched *sched = process->queue->sched;
+	struct ovt_sched_line *line = line_of(task);
+	u32 kept = is_without_place(process) && process->waiting;
+
+	remove_line(process, lines_of(task), line);
+	if (comes)
+		ovt_tree_insert(&line->tasks, &task->link, comes_before, sched->config.policy,
+				&sched->steps);
+	else
+		ovt_tree_remove(&line->tasks, &task->link, &sched->steps);
+	insert_line(process, lines_of(task), line);
+	process->waiting += comes ? 1u : ~0u;
+	process->queue->places_kept += (is_without_place(process) && process->waiting) - kept;
+	note_waiting_core(task);
+}
+
+/* Of those who wait for a place in the queue and for nothing else that is counted. */
+static struct ovt_tree *ready_tree_of(const struct ovt_sched_task *task)
+{
+	struct ovt_sched_queue *queue = task->process->queue;
+	u32 core = ovt_sched_wanted_core(task);
 
 	if (ovt_sched_is_high(task))
 		return &queue->high;
-	if (!ovt_sched_next_is_bpu(task))
-		return &queue->cpu_first;
-	wanting = task->core ? &queue->cores[task->core - 1].wanting : &queue->any;
-	return task->state == OVT_SCHED_READY ? &wanting->ready : &wanting->waiting;
+	return core ? &queue->cores[core - 1].wanting.ready : &queue->any.ready;
 }
 
-/* Notes in which cores' trees there is anybody. */
-static void note_cores(const struct ovt_sched_task *task, const struct ovt_tree *tree)
+static void note_ready_core(const struct ovt_sched_task *task)
 {
 	struct ovt_sched_queue *queue = task->process->queue;
-	u64 bit;
+	u32 core = ovt_sched_wanted_core(task);
 
-	if (ovt_sched_is_high(task) || !ovt_sched_next_is_bpu(task) || !task->core)
-		return;
-	bit = 1ull << (task->core - 1);
-	if (task->state == OVT_SCHED_READY)
-		queue->cores_ready = ovt_tree_empty(tree) ? queue->cores_ready & ~bit :
-							    queue->cores_ready | bit;
-	else
-		queue->cores_waiting = ovt_tree_empty(tree) ? queue->cores_waiting & ~bit :
-							      queue->cores_waiting | bit;
+	if (!ovt_sched_is_high(task) && core)
+		queue->cores_ready = with_bit(queue->cores_ready, ovt_sched_core_bit(core),
+					      !ovt_tree_empty(ready_tree_of(task)));
+}
+
+static bool waits_in_line(const struct ovt_sched_task *task)
+{
+	return task->state == OVT_SCHED_WAITING && !ovt_sched_is_high(task);
 }
 
 void ovt_sched_enter_waiting(struct ovt_sched_task *task)
 {
 	struct ovt_sched *sched = task->process->queue->sched;
-	struct ovt_tree *tree = tree_of(task);
 
-	ovt_tree_insert(tree, &task->link, comes_before, sched->config.policy, &sched->steps);
-	note_cores(task, tree);
+	if (waits_in_line(task)) {
+		change_line(task, true);
+		return;
+	}
+	ovt_tree_insert(ready_tree_of(task), &task->link, comes_before, sched->config.policy,
+			&sched->steps);
+	note_ready_core(task);
 }
 
 void ovt_sched_leave_waiting(struct ovt_sched_task *task)
 {
-	struct ovt_tree *tree = tree_of(task);
-
-	ovt_tree_remove(tree, &task->link, &task->process->queue->sched->steps);
-	note_cores(task, tree);
+	if (waits_in_line(task)) {
+		change_line(task, false);
+		return;
+	}
+	ovt_tree_remove(ready_tree_of(task), &task->link, &task->process->queue->sched->steps);
+	note_ready_core(task);
 }
 
 void ovt_sched_enter_cpu_waiting(struct ovt_sched_task *task)
@@ -104,4 +256,9 @@ struct ovt_sched_task *ovt_sched_first(const struct ovt_tree *tree)
 	if (ovt_tree_empty(tree))
 		return NULL;
 	return ovt_container_of(tree->first, struct ovt_sched_task, link);
+}
+
+struct ovt_sched_task *ovt_sched_first_in_line(const struct ovt_tree *lines)
+{
+	return ovt_tree_empty(lines) ? NULL : ovt_sched_first(&line_at(lines->first)->tasks);
 }

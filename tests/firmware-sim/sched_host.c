@@ -21,6 +21,9 @@ struct host *host_new(const struct host_options *options)
 		.threshold_percent = chosen->threshold_percent,
 		.insert_max_time = chosen->insert_max_time,
 		.wait_dispatch_time = chosen->wait_dispatch_time,
+		.overdue_min_time = chosen->overdue_min_time,
+		.overdue_factor = chosen->overdue_factor,
+		.share = chosen->share,
 	};
 
 	assert_non_null(host);
@@ -30,12 +33,19 @@ struct host *host_new(const struct host_options *options)
 	memset(host->queues, USED, sizeof(host->queues));
 	memset(host->cores, USED, sizeof(host->cores));
 	memset(host->processes, USED, sizeof(host->processes));
+	memset(host->lines, USED, sizeof(host->lines));
 	if (!config.wait_dispatch_time)
 		config.wait_dispatch_time = ~0ull;
 	ovt_sched_init(&host->sched, &config);
 	ovt_sched_add_queue(&host->sched, &host->queues[0], host->cores[0]);
-	ovt_sched_add_process(&host->sched, &host->processes[0], &host->queues[0]);
+	host_add_process(host, 0, 0);
 	return host;
+}
+
+void host_add_process(struct host *host, u32 number, u32 queue)
+{
+	ovt_sched_add_process(&host->sched, &host->processes[number], &host->queues[queue],
+			      host->lines[number]);
 }
 
 void host_free(struct host *host)
@@ -84,6 +94,7 @@ struct host_task *host_task(struct host *host, char name, const char *segments, 
 void host_arrive_task(struct host *host, struct host_task *task, u64 now)
 {
 	task->ended = false;
+	host->now = now;
 	ovt_sched_arrive(&host->sched, &task->sched, now);
 }
 
@@ -151,6 +162,9 @@ static void carry_out(struct host *host, const struct ovt_sched_action *action)
 	case OVT_SCHED_CANCEL_JOB:
 		snprintf(end, left, "%c?", task->name);
 		break;
+	case OVT_SCHED_OVERDUE:
+		snprintf(end, left, "%c%u-", task->name, action->segment);
+		break;
 	case OVT_SCHED_END:
 		task->ended = true;
 		snprintf(end, left, "%c.", task->name);
@@ -165,7 +179,7 @@ static void segment_is_over(struct host *host, struct host_task *task, bool ok)
 	if (task->sched.placed_core)
 		host->unfinished[task->sched.placed_core - 1] -= task->fcs_on_device;
 	task->fcs_on_device = 0;
-	if (ovt_sched_segment_ended(&host->sched, &task->sched, ok, &action))
+	if (ovt_sched_segment_ended(&host->sched, &task->sched, ok, host->now, &action))
 		carry_out(host, &action);
 }
 
@@ -187,10 +201,19 @@ void host_cancel(struct host *host, struct host_task *task)
 		carry_out(host, &action);
 }
 
+void host_abandon(struct host *host, u32 process)
+{
+	struct ovt_sched_action action;
+
+	while (ovt_sched_abandon(&host->sched, &host->processes[process], &action))
+		carry_out(host, &action);
+}
+
 void host_go(struct host *host, u64 now)
 {
 	struct ovt_sched_action action;
 
+	host->now = now;
 	while (ovt_sched_next(&host->sched, now, &action))
 		carry_out(host, &action);
 }

@@ -10,6 +10,7 @@
 
 #define HOST_MAX_TASKS		32u
 #define HOST_MAX_SEGMENTS	8u
+#define HOST_MAX_PROCESSES	8u
 
 struct host_task {
 	struct ovt_sched_task sched;
@@ -23,7 +24,9 @@ struct host {
 	struct ovt_sched sched;
 	struct ovt_sched_queue queues[3];
 	struct ovt_sched_queue_core cores[3][OVT_SCHED_MAX_CORES];	/* of each queue */
-	struct ovt_sched_process processes[3];
+	struct ovt_sched_process processes[HOST_MAX_PROCESSES];
+	struct ovt_sched_line lines[HOST_MAX_PROCESSES][OVT_SCHED_MAX_CORES];
+	u64 now;				/* of the last call that says it */
 	struct host_task tasks[HOST_MAX_TASKS];
 	u32 task_count;
 	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1; a test may add to it */
@@ -41,11 +44,15 @@ struct host_options {
 	u64 threshold_percent;
 	u64 insert_max_time;
 	u64 wait_dispatch_time;		/* 0: so long that the rule never holds */
+	u64 overdue_min_time;		/* 0: nothing is overdue */
+	u64 overdue_factor;
+	bool share;
 };
 
 /* To be freed with host_free().  It has queue 0 with process 0. */
 struct host *host_new(const struct host_options *options);
 void host_free(struct host *host);
+void host_add_process(struct host *host, u32 number, u32 queue);
 
 /*
  * A task of process 0, not arrived.  @segments: "b100 c30 b70x3": BPU segment of time 100 and one
@@ -62,13 +69,15 @@ void host_arrive_task(struct host *host, struct host_task *task, u64 now);
 void host_segment_ends(struct host *host, struct host_task *task);
 void host_segment_fails(struct host *host, struct host_task *task);
 void host_cancel(struct host *host, struct host_task *task);
+void host_abandon(struct host *host, u32 process);
 
 /* Everything that may go on does. */
 void host_go(struct host *host, u64 now);
 
 /*
  * What the scheduler has answered since the last call: "a0>2" segment 0 of a was submitted to core
- * 2, "a1!" CPU segment 1 of a runs, "a?" its job is to be cancelled, "a." it is over.
+ * 2, "a1!" CPU segment 1 of a runs, "a1-" it is overdue, "a?" its job is to be cancelled, "a." it is
+ * over.
  */
 void host_expect(struct host *host, const char *answers);
 /* host_go(), then host_expect(). */

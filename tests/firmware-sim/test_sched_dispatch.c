@@ -432,7 +432,7 @@ static void each_process_has_its_own_queue_slots_and_workers(void **state)
 
 	(void)state;
 	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
-	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[1]);
+	host_add_process(host, 1, 1);
 	for (index = 0; index < 4; index++) {
 		tasks[index] = host_task(host, (char)('a' + index), index < 2 ? "b10" : "c10",
 					 index, 1);
@@ -452,7 +452,7 @@ static void service_mode_shares_the_queue_and_keeps_the_workers_apart(void **sta
 	u32 index;
 
 	(void)state;
-	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[0]);
+	host_add_process(host, 1, 0);
 	for (index = 0; index < 5; index++) {
 		tasks[index] = host_task(host, (char)('a' + index), segments[index], index, 1);
 		tasks[index]->sched.process = &host->processes[index % 2];
@@ -478,7 +478,7 @@ static void a_queue_chooses_after_the_submissions_of_the_one_before(void **state
 
 	(void)state;
 	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
-	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[1]);
+	host_add_process(host, 1, 1);
 	other = host_task(host, 'o', "b10", 255, 0);
 	other->sched.process = &host->processes[1];
 	host_arrive_task(host, other, 0);

@@ -284,7 +284,7 @@ static void a_removed_process_and_queue_leave_the_others_served(void **state)
 	(void)state;
 	for (index = 1; index < 3; index++) {
 		ovt_sched_add_queue(&host->sched, &host->queues[index], host->cores[index]);
-		ovt_sched_add_process(&host->sched, &host->processes[index], &host->queues[index]);
+		host_add_process(host, index, index);
 	}
 	for (index = 0; index < 3; index++) {
 		tasks[index] = host_task(host, (char)('a' + index), "b10 c10", 0, 1);
@@ -305,7 +305,7 @@ static void a_removed_process_and_queue_leave_the_others_served(void **state)
 	host_goes(host, 10, "a1! c1!");
 
 	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
-	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[1]);
+	host_add_process(host, 1, 1);
 	host_arrive_task(host, tasks[1], 11);
 	host_segment_ends(host, tasks[0]);
 	host_goes(host, 11, "a. b0>1");
@@ -318,7 +318,7 @@ static void one_process_of_a_shared_queue_leaves_without_the_other(void **state)
 	struct host_task *staying;
 
 	(void)state;
-	ovt_sched_add_process(&host->sched, &host->processes[1], &host->queues[0]);
+	host_add_process(host, 1, 0);
 	staying = host_task(host, 's', "b10 c10", 0, 1);
 	staying->sched.process = &host->processes[1];
 	host_arrive(host, 'l', "b10", 1, 1, 0);

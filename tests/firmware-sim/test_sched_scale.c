@@ -45,11 +45,12 @@ struct row {
 	u32 slots;
 	u32 task_limit;
 	u32 workers;
-	u32 queues;			/* each with one process */
+	u32 queues;			/* each with one process; if @shared, processes of one */
 	u32 priorities;			/* how many different ones, below 255 */
 	bool random_ids;		/* and deadlines */
 	bool any_core;			/* every fourth task; the others want core 1, 2, ... */
 	bool high;			/* every tenth is of priority 255 */
+	bool shared;			/* places are kept, and CPU segments are overdue */
 };
 
 struct crowd {
@@ -58,10 +59,12 @@ struct crowd {
 	struct ovt_sched_queue *queues;
 	struct ovt_sched_queue_core *queue_cores;
 	struct ovt_sched_process *processes;
+	struct ovt_sched_line *lines;
 	struct ovt_sched_task *tasks;
 	struct ovt_sched_task **running;	/* on the device or on a worker, in any order */
 	u32 running_count;
 	u32 ended;
+	u32 overdue;
 	u64 random;
 	u64 unfinished[OVT_SCHED_MAX_CORES];	/* by core - 1 */
 	u64 now;
@@ -125,6 +128,9 @@ static void carry_out(struct crowd *crowd, const struct ovt_sched_action *action
 		break;
 	case OVT_SCHED_CANCEL_JOB:
 		break;
+	case OVT_SCHED_OVERDUE:
+		crowd->overdue++;
+		break;
 	}
 }
 
@@ -139,6 +145,9 @@ static void start(struct crowd *crowd, const struct row *row)
 		.threshold_percent = 40,
 		.insert_max_time = 80,
 		.wait_dispatch_time = 1000,
+		.overdue_min_time = row->shared ? 100 : 0,
+		.overdue_factor = 2,
+		.share = row->shared,
 	};
 	u32 index;
 
@@ -148,6 +157,7 @@ static void start(struct crowd *crowd, const struct row *row)
 	crowd->queues = calloc(row->queues, sizeof(*crowd->queues));
 	crowd->queue_cores = calloc((size_t)row->queues * row->cores, sizeof(*crowd->queue_cores));
 	crowd->processes = calloc(row->queues, sizeof(*crowd->processes));
+	crowd->lines = calloc((size_t)row->queues * row->cores, sizeof(*crowd->lines));
 	crowd->tasks = calloc(TASKS, sizeof(*crowd->tasks));
 	crowd->running = calloc(TASKS, sizeof(struct ovt_sched_task *));
 	crowd->dispatched = calloc(TASKS, sizeof(struct ovt_sched_task *));
@@ -156,7 +166,8 @@ static void start(struct crowd *crowd, const struct row *row)
 		ovt_sched_add_queue(&crowd->sched, &crowd->queues[index],
 				    &crowd->queue_cores[(size_t)index * row->cores]);
 		ovt_sched_add_process(&crowd->sched, &crowd->processes[index],
-				      &crowd->queues[index]);
+				      &crowd->queues[row->shared ? 0 : index],
+				      &crowd->lines[(size_t)index * row->cores]);
 	}
 }
 
@@ -165,6 +176,7 @@ static void finish(struct crowd *crowd)
 	free(crowd->queues);
 	free(crowd->queue_cores);
 	free(crowd->processes);
+	free(crowd->lines);
 	free(crowd->tasks);
 	free(crowd->running);
 	free(crowd->dispatched);
@@ -212,7 +224,7 @@ static void end_one(struct crowd *crowd)
 	crowd->running[index] = crowd->running[--crowd->running_count];
 	if (task->state == OVT_SCHED_BPU)
 		crowd->unfinished[task->placed_core - 1]--;
-	acts = ovt_sched_segment_ended(&crowd->sched, task, true, &action);
+	acts = ovt_sched_segment_ended(&crowd->sched, task, true, crowd->now, &action);
 	count_call(crowd);
 	if (acts)
 		carry_out(crowd, &action);
@@ -251,31 +263,39 @@ static void run(struct crowd *crowd, bool with_cancels)
 #define ALL		{ SHAPE(short_bpu), SHAPE(cpu_first), SHAPE(with_gap) }, 3
 
 static const struct row rows[] = {
-	{ "all alike", "priority", ONE(short_bpu), 1, 1, 8, 4, 1, 0, false, false, false },
+	{ "all alike", "priority", ONE(short_bpu), 1, 1, 8, 4, 1, 0, false, false, false, false },
 	{ "random priorities and custom_ids", "priority", ONE(short_bpu), 1, 1, 8, 4, 1, 255, true,
-	  false, false },
-	{ "priority, all shapes", "priority", ALL, 2, 1, 8, 4, 1, 9, true, true, true },
-	{ "fifo, all shapes", "fifo", ALL, 2, 1, 8, 4, 1, 9, true, true, true },
-	{ "shortest, all shapes", "shortest", ALL, 2, 1, 8, 4, 1, 9, true, true, true },
-	{ "deadline, all shapes", "deadline", ALL, 2, 1, 8, 4, 1, 9, true, true, true },
+	  false, false, false },
+	{ "priority, all shapes", "priority", ALL, 2, 1, 8, 4, 1, 9, true, true, true, false },
+	{ "fifo, all shapes", "fifo", ALL, 2, 1, 8, 4, 1, 9, true, true, true, false },
+	{ "shortest, all shapes", "shortest", ALL, 2, 1, 8, 4, 1, 9, true, true, true, false },
+	{ "deadline, all shapes", "deadline", ALL, 2, 1, 8, 4, 1, 9, true, true, true, false },
 	{ "fifo, ready tasks behind a backlog", "fifo", { SHAPE(cpu_first), SHAPE(short_bpu) }, 2,
-	  4, 1, 5, 2, 1, 0, false, false, false },
+	  4, 1, 5, 2, 1, 0, false, false, false, false },
 	{ "a queue for CPU workers", "priority", ONE(cpu_alone), 1, 1, TASKS, 2, 1, 9, true,
-	  false, false },
+	  false, false, false },
 	{ "all ready at once", "priority", ONE(cpu_first), 1, 1, TASKS, TASKS, 1, 9, true, false,
-	  false },
-	{ "many slots, all taken", "priority", ONE(short_bpu), 1, TASKS / 2, TASKS, 4, 1, 9, true,
 	  false, false },
+	{ "many slots, all taken", "priority", ONE(short_bpu), 1, TASKS / 2, TASKS, 4, 1, 9, true,
+	  false, false, false },
 	{ "many slots, all in gaps", "priority", { SHAPE(with_gap), SHAPE(with_long_gap) }, 2, 1,
-	  TASKS / 3, TASKS, TASKS, 1, 9, true, false, false },
+	  TASKS / 3, TASKS, TASKS, 1, 9, true, false, false, false },
 	{ "many gaps that no worker has taken", "priority",
 	  { SHAPE(with_gap), SHAPE(with_long_gap) }, 2, 1, TASKS / 3, TASKS, 3, 1, 9, true, false,
-	  false },
-	{ "64 cores", "priority", ALL, 64, 1, TASKS, 4, 1, 9, true, true, true },
+	  false, false },
+	{ "64 cores", "priority", ALL, 64, 1, TASKS, 4, 1, 9, true, true, true, false },
 	{ "64 cores, many slots and gaps", "priority",
 	  { SHAPE(with_gap), SHAPE(with_long_gap), SHAPE(short_bpu) }, 3, 64, 500, TASKS, TASKS, 1,
-	  9, true, true, false },
-	{ "as many queues as tasks", "priority", ALL, 1, 1, 8, 1, TASKS, 9, true, false, true },
+	  9, true, true, false, false },
+	{ "as many processes as tasks share a queue", "priority", ALL, 1, 1, 8, 1, TASKS, 9, true,
+	  false, true, true },
+	{ "processes share a queue with many places", "priority", ALL, 2, 2, 300, 1, 200, 9, true,
+	  true, true, true },
+	{ "processes share 64 cores", "shortest", ALL, 64, 1, 100, 4, 500, 9, true, true, true,
+	  true },
+	{ "many overdue at once", "priority", { SHAPE(cpu_first), SHAPE(with_gap) }, 2, 1, TASKS,
+	  TASKS, TASKS, 3, 9, true, false, false, true },
+	{ "as many queues as tasks", "priority", ALL, 1, 1, 8, 1, TASKS, 9, true, false, true, false },
 };
 
 static void steps_of_a_call_grow_with_the_logarithm(void **state)
@@ -293,6 +313,7 @@ static void steps_of_a_call_grow_with_the_logarithm(void **state)
 			      row->description, (unsigned long long)crowd.steps,
 			      (unsigned long long)crowd.calls, (unsigned long long)crowd.most);
 		assert_in_range(crowd.steps, 1, crowd.calls * MEAN_STEPS(row->cores));
+		assert_int_equal(crowd.overdue != 0, row->shared);
 		finish(&crowd);
 	}
 }
@@ -312,7 +333,7 @@ static int by_the_contract(const void *left, const void *right)
 static void a_long_queue_is_served_in_order(void **state)
 {
 	static const struct row row = { "few custom_ids", "priority", ONE(short_bpu), 1, 1, 8, 4, 1,
-					250, true, false, false };
+					250, true, false, false, false };
 	struct ovt_sched_task **sorted = calloc(TASKS, sizeof(struct ovt_sched_task *));
 	struct crowd crowd;
 	u32 index;

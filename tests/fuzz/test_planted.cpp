@@ -64,6 +64,13 @@ constexpr Planted bugs[] = {
     {OVT_BUG_FAIR_TURN_KEPT, "TurnKeptByWhoLeaves"},
     {OVT_BUG_FAIR_JOINS_FIRST, "WhoComesIsNext"},
     {OVT_BUG_FAIR_HIGH_MOVES_TURN, "HighCostsTheTurn"},
+    {OVT_BUG_OVERDUE_LATE, "OverdueTooLate"},
+    {OVT_BUG_OVERDUE_KEEPS_SLOT, "OverdueKeepsSlot"},
+    {OVT_BUG_OVERDUE_COUNTED, "OverdueCounts"},
+    {OVT_BUG_OVERDUE_RETURNS, "OverdueReturnsWithoutSlot"},
+    {OVT_BUG_SHARE_IGNORED, "NoPlaceKept"},
+    {OVT_BUG_SHARE_ONE_SHORT, "OnePlaceTooFewKept"},
+    {OVT_BUG_DEATH_KEEPS_WORKER, "DeathKeepsWorker"},
 };
 static_assert(std::size(bugs) == OVT_BUG_COUNT - 1, "every planted bug is hunted");
 

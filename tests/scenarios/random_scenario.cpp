@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -223,13 +224,61 @@ public:
         const std::size_t tasks = draw_.one_in(50) ? 40 : 1 + draw_.below(12);
         const std::uint64_t arrivals = draw_.of<std::uint64_t>({1, 4, 20, 60});
         processes_ = gaps_ ? 1 : 1 + draw_.below(3);
+        if (service_)
+            put_service(scenario);
         for (std::size_t i = 0; i < tasks; i++)
             scenario["tasks"].push_back(task(i, arrivals, models));
         put_cancels(scenario, "tasks", &TaskDrawer::instants_of_task);
+        if (service_)
+            put_deaths(scenario);
         return scenario;
     }
 
+    /// With what a service turns on for processes that need not trust each other.
+    json service_scenario() {
+        service_ = true;
+        return scenario();
+    }
+
 private:
+    void put_service(json& scenario) {
+        scenario["service_mode"] = !draw_.one_in(6);
+        processes_ = 2 + draw_.below(4);
+        if (!draw_.one_in(4))
+            scenario["env"]["HB_MAX_TASK_NUM"] = 1 + draw_.below(5);
+        if (!draw_.one_in(4))
+            scenario["share"] = !draw_.one_in(5);
+        if (draw_.one_in(4))
+            return;
+        scenario["overdue"]["min_time"] =
+            draw_.one_in(20) ? ~0ull >> 1 : unit_ * (1 + draw_.below(6));
+        if (!draw_.one_in(5))
+            scenario["overdue"]["factor"] = draw_.one_in(30) ? huge() : draw_.below(4);
+        for (auto& [name, model] : scenario["models"].items())
+            for (json& segment : model["segments"])
+                if (segment.contains("cpu") && draw_.one_in(2))
+                    segment["estimate"] = draw_.one_in(10) ? huge() : duration();
+    }
+
+    /// Behind the last arrival of the process, most at an instant at which something happens.
+    void put_deaths(json& scenario) {
+        std::map<std::string, std::uint64_t> last_arrival;
+        for (const json& task : scenario["tasks"]) {
+            std::uint64_t& last = last_arrival[task.value("process", "")];
+            last = std::max<std::uint64_t>(last, task["at"]);
+        }
+        for (const auto& [process, last] : last_arrival) {
+            if (!draw_.one_in(4))
+                continue;
+            std::vector<std::uint64_t> instants = instants_of_task(scenario, "");
+            std::erase_if(instants, [from = last](std::uint64_t at) { return at < from; });
+            std::uint64_t at = last + draw_.below(30) * unit_;
+            if (!instants.empty() && !draw_.one_in(4))
+                at = draw_.of(instants) + draw_.below(2);
+            scenario["deaths"].push_back({{"process", process}, {"at", at}});
+        }
+    }
+
     static std::string model_name(std::size_t number) {
         return std::string("M").append(std::to_string(number));
     }
@@ -346,6 +395,7 @@ private:
         return instants;
     }
 
+    bool service_ = false;
     bool gaps_ = false; ///< the scenario is mostly about T7
     std::uint64_t processes_ = 1;
 };
@@ -358,6 +408,10 @@ json random_fc_scenario(std::uint64_t seed, bool all_fair) {
 
 json random_task_scenario(std::uint64_t seed, bool all_fair) {
     return TaskDrawer(seed, all_fair).scenario();
+}
+
+json random_service_scenario(std::uint64_t seed) {
+    return TaskDrawer(seed, false).service_scenario();
 }
 
 } // namespace overtake::test

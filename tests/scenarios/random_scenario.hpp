@@ -13,5 +13,8 @@ namespace overtake::test {
 /// Some are fair, or all.
 nlohmann::json random_fc_scenario(std::uint64_t seed, bool all_fair = false);
 nlohmann::json random_task_scenario(std::uint64_t seed, bool all_fair = false);
+/// Several processes share a queue, or not; CPU segments may be overdue, places kept, processes
+/// die.
+nlohmann::json random_service_scenario(std::uint64_t seed);
 
 } // namespace overtake::test

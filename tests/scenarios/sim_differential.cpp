@@ -28,7 +28,7 @@ using nlohmann::json;
 struct Options {
     std::uint64_t first = 1;
     std::uint64_t count = 1000;
-    std::string kind = "both";
+    std::string kind = "all";
     std::string directory = ".";
     std::string program;
     std::string examples;
@@ -132,11 +132,12 @@ bool run_seeds(const Options& options) {
     std::uint64_t differences = 0;
     std::uint64_t scenarios = 0;
     for (std::uint64_t seed = options.first; seed < options.first + options.count; seed++) {
-        for (const std::string kind : {"fc", "task"}) {
-            if (options.kind != "both" && options.kind != kind)
+        for (const std::string kind : {"fc", "task", "service"}) {
+            if (options.kind != "all" && options.kind != kind)
                 continue;
-            const json scenario = kind == "fc" ? random_fc_scenario(seed, options.all_fair)
-                                               : random_task_scenario(seed, options.all_fair);
+            const json scenario = kind == "fc"     ? random_fc_scenario(seed, options.all_fair)
+                                  : kind == "task" ? random_task_scenario(seed, options.all_fair)
+                                                   : random_service_scenario(seed);
             scenarios++;
             if (options.print)
                 std::cout << scenario << "\n";
@@ -159,8 +160,8 @@ int main(int argc, char** argv) {
     CLI::App app("Random scenarios: overtake sim against the reference of the scheduling contract");
     app.add_option("--first", options.first, "First seed; 1");
     app.add_option("--count", options.count, "How many seeds; 1000");
-    app.add_option("--kind", options.kind, "fc, task or both")
-        ->check(CLI::IsMember({"fc", "task", "both"}));
+    app.add_option("--kind", options.kind, "fc, task, service or all")
+        ->check(CLI::IsMember({"fc", "task", "service", "all"}));
     app.add_option("--directory", options.directory, "Where scenarios that differ go");
     app.add_option("--program", options.program,
                    "The overtake command; without it the simulator's library is called");

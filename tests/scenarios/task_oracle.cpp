@@ -30,7 +30,12 @@ struct TaskState {
     std::optional<std::uint64_t> dispatched{};
     std::size_t dispatch_number = 0;
     std::uint64_t cpu_end = 0;
-    std::size_t job = 0; ///< of the current BPU segment
+    std::optional<std::uint64_t>
+        overdue_at{}; ///< the current CPU segment, unless it is over by then
+    bool is_overdue = false;
+    bool was_overdue = false;   ///< now or before
+    bool lost_its_slot = false; ///< and has not got another
+    std::size_t job = 0;        ///< of the current BPU segment
     std::optional<std::uint64_t> end{};
     bool cancelled = false;
 };
@@ -59,6 +64,8 @@ public:
             end_segments();
             arrive();
             cancel();
+            die();
+            become_overdue();
             for (const std::string& queue : queues())
                 dispatch(queue);
             for (const std::string& process : processes_)
@@ -105,9 +112,14 @@ private:
             consider(task.at);
         for (const TaskCancel& cancel : scenario_.cancels)
             consider(cancel.at);
+        for (const ProcessDeath& death : scenario_.deaths)
+            consider(death.at);
         for (const TaskState& state : states_)
             if (state.stage == Stage::cpu_running)
                 consider(state.cpu_end);
+        for (const TaskState& state : states_)
+            if (state.overdue_at)
+                consider(*state.overdue_at);
         if (device_.next_end())
             consider(*device_.next_end());
         return next;
@@ -138,6 +150,8 @@ private:
             if (!device_.over(state.job))
                 return;
         }
+        state.overdue_at.reset();
+        state.is_overdue = false;
         state.segment++;
         if (state.cancelled || state.segment == task(i).segments.size())
             end_task(i);
@@ -147,14 +161,16 @@ private:
 
     void end_task(std::size_t i) {
         states_[i].stage = Stage::over;
+        states_[i].overdue_at.reset();
         states_[i].end = now_;
     }
 
     /// T5: the current segment's turn has come.
     void enter_segment(std::size_t i) {
-        if (!current(i).is_bpu())
+        if (!current(i).is_bpu()) {
             states_[i].stage = Stage::cpu_waiting;
-        else if (has_bpu_before(i))
+            states_[i].overdue_at = time_to_end(i);
+        } else if (has_bpu_before(i) && !states_[i].lost_its_slot)
             submit(i);
         else
             states_[i].stage = Stage::ready;
@@ -163,6 +179,7 @@ private:
     void submit(std::size_t i) {
         TaskState& state = states_[i];
         state.stage = Stage::on_bpu;
+        state.lost_its_slot = false;
         state.job = device_.submit(now_, task(i).id + "." + std::to_string(state.segment),
                                    state.core, task(i).priority, queue_of(i), current(i).bpu);
         state.core = device_.core_of(state.job);
@@ -195,6 +212,51 @@ private:
         }
     }
 
+    // Service mode: who dies, and whose process takes too long.
+
+    void die() {
+        for (const ProcessDeath& death : scenario_.deaths)
+            if (death.at == now_)
+                for (std::size_t i = 0; i < states_.size(); i++)
+                    if (task(i).process == death.process && states_[i].stage != Stage::before)
+                        die_with_its_process(i);
+    }
+
+    void die_with_its_process(std::size_t i) {
+        if (states_[i].stage == Stage::cpu_running) {
+            states_[i].cancelled = true;
+            for (auto& [number, cpu] : cpu_)
+                if (number == i && cpu.segment == states_[i].segment)
+                    cpu.end = now_;
+            end_task(i);
+        } else {
+            cancel_task(i);
+        }
+    }
+
+    /// By when a CPU segment that begins to wait or to run now has to be over.
+    std::optional<std::uint64_t> time_to_end(std::size_t i) const {
+        if (!scenario_.overdue_min_time)
+            return std::nullopt;
+        using Wide = unsigned __int128;
+        const Wide limit = std::max<Wide>(*scenario_.overdue_min_time,
+                                          Wide{current(i).estimate} * scenario_.overdue_factor);
+        const Wide end = now_ + limit;
+        if (end > ~std::uint64_t{0})
+            return std::nullopt;
+        return static_cast<std::uint64_t>(end);
+    }
+
+    void become_overdue() {
+        for (std::size_t i = 0; i < states_.size(); i++) {
+            if (!states_[i].overdue_at || *states_[i].overdue_at > now_)
+                continue;
+            states_[i].lost_its_slot = holds_a_slot(i) || states_[i].lost_its_slot;
+            states_[i].overdue_at.reset();
+            states_[i].is_overdue = states_[i].was_overdue = true;
+        }
+    }
+
     // T3, T4: dispatching.
 
     void dispatch(const std::string& queue) {
@@ -208,7 +270,7 @@ private:
         if (state.stage != Stage::queued && state.stage != Stage::ready)
             return false;
         const bool high = task(i).priority == 255;
-        if (state.stage == Stage::queued && !high && task_limit_reached(queue_of(i)))
+        if (state.stage == Stage::queued && !high && !has_room(i))
             return false;
         if (current(i).is_bpu() && !high) {
             const std::optional<unsigned> core = core_with_a_slot(i);
@@ -227,19 +289,41 @@ private:
         return true;
     }
 
-    bool task_limit_reached(const std::string& queue) const {
-        std::size_t count = 0;
+    bool counts(std::size_t i) const {
+        return task(i).priority != 255 && states_[i].dispatched &&
+               states_[i].stage != Stage::over && !states_[i].was_overdue;
+    }
+
+    /// Below the task limit, for a task that is not dispatched.
+    bool has_room(std::size_t i) const {
+        std::size_t taken = 0;
+        for (std::size_t other = 0; other < states_.size(); other++)
+            taken += queue_of(other) == queue_of(i) && counts(other);
+        if (scenario_.share && has_a_place(task(i).process))
+            for (const std::string& process : processes_)
+                taken += waits_in(queue_of(i), process) && !has_a_place(process);
+        return taken < scenario_.max_tasks;
+    }
+
+    bool has_a_place(const std::string& process) const {
         for (std::size_t i = 0; i < states_.size(); i++)
-            if (queue_of(i) == queue && task(i).priority != 255 && states_[i].dispatched &&
-                states_[i].stage != Stage::over)
-                count++;
-        return count >= scenario_.max_tasks;
+            if (task(i).process == process && counts(i))
+                return true;
+        return false;
+    }
+
+    bool waits_in(const std::string& queue, const std::string& process) const {
+        for (std::size_t i = 0; i < states_.size(); i++)
+            if (queue_of(i) == queue && task(i).process == process && task(i).priority != 255 &&
+                states_[i].stage == Stage::queued)
+                return true;
+        return false;
     }
 
     std::optional<unsigned> core_with_a_slot(std::size_t i) const {
         std::optional<unsigned> best;
         for (unsigned core = 1; core <= scenario_.core_limits.size(); core++) {
-            if (task(i).core != 0 && task(i).core != core)
+            if (states_[i].core != 0 && states_[i].core != core)
                 continue;
             if (is_barred(i, core) || !slot_is_free(i, core))
                 continue;
@@ -255,7 +339,7 @@ private:
             if (better == i)
                 return false;
             if (queue_of(better) == queue_of(i) && waits_for_a_slot(better) &&
-                (task(better).core == 0 || task(better).core == core))
+                (states_[better].core == 0 || states_[better].core == core))
                 return true;
         }
         return false;
@@ -266,8 +350,7 @@ private:
             return false;
         if (states_[i].stage == Stage::ready)
             return true;
-        return states_[i].stage == Stage::queued && current(i).is_bpu() &&
-               !task_limit_reached(queue_of(i));
+        return states_[i].stage == Stage::queued && current(i).is_bpu() && has_room(i);
     }
 
     // T6, T7: slots and gaps.
@@ -303,7 +386,8 @@ private:
     }
 
     bool holds_a_slot(std::size_t i) const {
-        return task(i).priority != 255 && (states_[i].stage == Stage::on_bpu || is_in_a_gap(i));
+        return task(i).priority != 255 && !states_[i].lost_its_slot &&
+               (states_[i].stage == Stage::on_bpu || is_in_a_gap(i));
     }
 
     /// T7: holder a does not stand in b's way.
@@ -311,9 +395,12 @@ private:
         if (!is_in_a_gap(a) || scenario_.policy == "fifo")
             return false;
         const std::uint64_t bpu_b = task(b).bpu_time();
-        const std::uint64_t whole_a = current(a).cpu;
-        const std::uint64_t remaining_a =
-            states_[a].stage == Stage::cpu_running ? states_[a].cpu_end - now_ : whole_a;
+        const std::uint64_t whole_a = current(a).estimate;
+        std::uint64_t remaining_a = whole_a;
+        if (states_[a].stage == Stage::cpu_running) {
+            const std::uint64_t spent = now_ - (states_[a].cpu_end - current(a).cpu);
+            remaining_a = spent < whole_a ? whole_a - spent : 0;
+        }
         // Wide enough for any numbers of a file: exact, without a division.
         using Wide = __int128;
         const Wide beyond = (static_cast<Wide>(bpu_b) - static_cast<Wide>(remaining_a)) * 100;
@@ -355,6 +442,8 @@ private:
         TaskState& state = states_[i];
         state.stage = Stage::cpu_running;
         state.cpu_end = now_ + current(i).cpu;
+        if (!state.is_overdue)
+            state.overdue_at = time_to_end(i);
         cpu_.push_back({i, {task(i).id, state.segment, now_, state.cpu_end}});
     }
 

@@ -23,6 +23,7 @@ TaskSegment segment_from(const json& from) {
         segment.bpu = from.at("bpu").get<std::vector<std::uint64_t>>();
     else
         segment.cpu = from.at("cpu");
+    segment.estimate = from.value("estimate", segment.cpu);
     return segment;
 }
 
@@ -100,6 +101,13 @@ TaskScenario task_scenario_from(const json& from) {
     scenario.policy = from.value("policy", "priority");
     scenario.slots = from.value("slots", std::size_t{1});
     read_env(scenario, from.value("env", json::object()));
+    scenario.share = from.value("share", false);
+    if (from.contains("overdue")) {
+        scenario.overdue_min_time = from.at("overdue").at("min_time").get<std::uint64_t>();
+        scenario.overdue_factor = from.at("overdue").value("factor", std::uint64_t{4});
+    }
+    for (const json& death : from.value("deaths", json::array()))
+        scenario.deaths.push_back({death.at("process"), death.at("at")});
     for (const json& task : from.at("tasks"))
         scenario.tasks.push_back(task_from(task, from.at("models")));
     for (const json& cancel : from.value("cancels", json::array())) {

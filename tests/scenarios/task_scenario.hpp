@@ -19,6 +19,7 @@ namespace overtake::test {
 struct TaskSegment {
     std::vector<std::uint64_t> bpu; ///< durations of its FCs; empty for a CPU segment
     std::uint64_t cpu = 0;          ///< 0 for a BPU segment
+    std::uint64_t estimate = 0;     ///< of a CPU segment, what it is taken for
 
     bool is_bpu() const { return !bpu.empty(); }
     std::uint64_t bpu_time() const;
@@ -43,6 +44,11 @@ struct TaskCancel {
     std::uint64_t at;
 };
 
+struct ProcessDeath {
+    std::string process;
+    std::uint64_t at;
+};
+
 struct TaskScenario {
     std::vector<unsigned> core_limits; ///< one per core
     bool fair = false;
@@ -54,8 +60,12 @@ struct TaskScenario {
     std::uint64_t wait_dispatch_time_ms = 20;
     std::size_t max_tasks = 8;
     std::size_t max_threads = 4;
+    std::optional<std::uint64_t> overdue_min_time; ///< without: nothing is overdue
+    std::uint64_t overdue_factor = 4;
+    bool share = false;
     std::vector<ScenarioTask> tasks; ///< in file order
     std::vector<TaskCancel> cancels;
+    std::vector<ProcessDeath> deaths;
 };
 
 struct TimelineCpu {

@@ -19,7 +19,8 @@ std::vector<std::string> task_scenario_names() {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
         const std::string stem = entry.path().stem().string();
-        if (stem.starts_with("task-") && !stem.ends_with(".expected"))
+        if ((stem.starts_with("task-") || stem.starts_with("service-")) &&
+            !stem.ends_with(".expected"))
             names.push_back(stem);
     }
     std::ranges::sort(names);

@@ -82,6 +82,7 @@ public:
                     std::uint64_t time, std::uint64_t end) override;
     void fc_ended(LiveTask& task, unsigned core, std::uint64_t time) override;
     void job_ended(LiveTask& task, std::uint64_t time) override;
+    void overdue(LiveTask& task, std::uint64_t time) override { leave_gap(task, time); }
     void ended(LiveTask& task, std::uint64_t time) override;
 
 private:

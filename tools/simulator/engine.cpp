@@ -29,7 +29,8 @@ struct Storage {
         : cores(scenario.cores), core_states(scenario.cores), commands(command_count),
           events(event_count), processes(scenario.processes.size()),
           queues(scenario.service_mode ? 1 : scenario.processes.size()),
-          queue_cores(queues.size() * scenario.cores), contexts(scenario.contexts),
+          queue_cores(queues.size() * scenario.cores), lines(processes.size() * scenario.cores),
+          contexts(scenario.contexts),
           turns(scenario.fair ? scenario.contexts * std::size_t{scenario.cores} : 0) {}
 
     std::vector<ovt_core> cores;
@@ -39,6 +40,7 @@ struct Storage {
     std::vector<ovt_sched_process> processes;
     std::vector<ovt_sched_queue> queues;
     std::vector<ovt_sched_queue_core> queue_cores; ///< of a queue for each core, then of the next
+    std::vector<ovt_sched_line> lines;             ///< of a process for each core, then the next
     std::vector<ovt_fw_context> contexts;
     std::vector<ovt_fw_turn> turns; ///< of a context on each core, then of the next
 };
@@ -48,6 +50,7 @@ struct CpuRun {
     std::uint64_t end;
     std::uint64_t dispatch_sequence;
     LiveTask* task;
+    std::uint64_t serial; ///< of the task: if it has another, its process died meanwhile
 
     bool operator>(const CpuRun& other) const {
         return std::tie(end, dispatch_sequence) > std::tie(other.end, other.dispatch_sequence);
@@ -90,6 +93,7 @@ public:
             end_segments();
             arrivals();
             cancels();
+            deaths();
             dispatch();
             advance();
         }
@@ -143,6 +147,9 @@ private:
             .threshold_percent = scenario_.threshold_percent,
             .insert_max_time = scenario_.insert_max_time,
             .wait_dispatch_time = scenario_.wait_dispatch_time,
+            .overdue_min_time = scenario_.overdue_min_time,
+            .overdue_factor = scenario_.overdue_factor,
+            .share = scenario_.share,
         };
         ovt_sched_init(&sched_, &config);
         for (std::size_t i = 0; i < storage_.queues.size(); i++)
@@ -150,7 +157,8 @@ private:
                                 &storage_.queue_cores[i * scenario_.cores]);
         for (std::size_t i = 0; i < storage_.processes.size(); i++)
             ovt_sched_add_process(&sched_, &storage_.processes[i],
-                                  &storage_.queues[scenario_.service_mode ? 0 : i]);
+                                  &storage_.queues[scenario_.service_mode ? 0 : i],
+                                  &storage_.lines[i * scenario_.cores]);
     }
 
     void order_listed() {
@@ -160,6 +168,9 @@ private:
                                  [&](std::size_t i) { return scenario_.listed[i].at; });
         cancels_ = scenario_.cancels;
         std::ranges::stable_sort(cancels_, {}, &Cancel::at);
+        deaths_ = scenario_.deaths;
+        std::ranges::stable_sort(deaths_, {}, &Death::at);
+        dead_.assign(scenario_.processes.size(), false);
         if (!cancels_.empty())
             listed_live_.assign(scenario_.listed.size(), nullptr);
     }
@@ -170,8 +181,12 @@ private:
             next = std::min(next, scenario_.listed[listed_order_[next_listed_]].at);
         if (next_cancel_ < cancels_.size())
             next = std::min(next, cancels_[next_cancel_].at);
+        if (next_death_ < deaths_.size())
+            next = std::min(next, deaths_[next_death_].at);
         if (!cpu_runs_.empty())
             next = std::min(next, cpu_runs_.top().end);
+        if (scenario_.kind == Kind::task)
+            next = std::min<std::uint64_t>(next, ovt_sched_next_time(&sched_));
         for (const TimeoutQueue& queue : timeouts_)
             next = std::min(next, queue.next());
         return next;
@@ -322,6 +337,8 @@ private:
     void generated_arrival(std::size_t index) {
         const Load& load = scenario_.loads[index];
         sources_[index].take();
+        if (scenario_.kind == Kind::task && dead_[load.kind.process])
+            return;
         const std::uint64_t number = generated_++;
         const std::uint64_t number_of_load = generated_of_[index]++;
         if (load.max_pending && pending_[index] >= *load.max_pending) {
@@ -371,8 +388,11 @@ private:
     /// Jobs and CPU segments that ended now, in the order in which their tasks were dispatched.
     void end_segments() {
         while (!cpu_runs_.empty() && cpu_runs_.top().end == now_) {
-            LiveTask& task = *cpu_runs_.top().task;
+            const CpuRun ended = cpu_runs_.top();
             cpu_runs_.pop();
+            if (ended.task->serial != ended.serial)
+                continue;
+            LiveTask& task = *ended.task;
             for (Observer* observer : observers_)
                 observer->cpu_ended(task, now_);
             segments_ended_.push_back(&task);
@@ -389,7 +409,7 @@ private:
     void segment_ended(LiveTask& task) {
         const bool ok = task.sched.state != OVT_SCHED_BPU || task.job.status == OVT_JOB_OK;
         ovt_sched_action action;
-        if (ovt_sched_segment_ended(&sched_, &task.sched, ok, &action))
+        if (ovt_sched_segment_ended(&sched_, &task.sched, ok, now_, &action))
             carry_out(action);
         else
             tell_waiting(task);
@@ -416,6 +436,10 @@ private:
         case OVT_SCHED_CANCEL_JOB:
             cancel_job(task);
             break;
+        case OVT_SCHED_OVERDUE:
+            for (Observer* observer : observers_)
+                observer->overdue(task, now_);
+            break;
         case OVT_SCHED_END:
             task.cancelled = task.sched.cancelled;
             end_task(task);
@@ -438,7 +462,7 @@ private:
             scenario_.cpu_jitter.of(task.kind->chain->segments[segment].time, key_of(task, 0));
         if (time > time_limit - now_)
             throw Error(ERANGE, "virtual time passed 2^63 us: give the loads a smaller until");
-        cpu_runs_.push({now_ + time, task.sched.dispatch_sequence, &task});
+        cpu_runs_.push({now_ + time, task.sched.dispatch_sequence, &task, task.serial});
         for (Observer* observer : observers_)
             observer->cpu_started(task, segment, now_, now_ + time);
     }
@@ -472,6 +496,21 @@ private:
             LiveTask& task = *queue->first();
             queue->forget(task);
             cancel(task);
+        }
+    }
+
+    /// A process dies, and its CPU workers with it.
+    void deaths() {
+        for (; next_death_ < deaths_.size() && deaths_[next_death_].at == now_; next_death_++) {
+            const std::uint32_t process = deaths_[next_death_].process;
+            dead_[process] = true;
+            ovt_sched_action action;
+            while (ovt_sched_abandon(&sched_, &storage_.processes[process], &action)) {
+                if (action.type == OVT_SCHED_END)
+                    for (Observer* observer : observers_)
+                        observer->abandoned(owner(action.task), now_);
+                carry_out(action);
+            }
         }
     }
 
@@ -529,6 +568,9 @@ private:
     std::vector<LiveTask*> listed_live_; ///< by number; only where there are cancels
     std::vector<Cancel> cancels_;        ///< by time
     std::size_t next_cancel_ = 0;
+    std::vector<Death> deaths_; ///< by time
+    std::size_t next_death_ = 0;
+    std::vector<bool> dead_; ///< by process
     std::vector<ArrivalSource> sources_;
     std::vector<std::uint32_t> pending_; ///< of each load: arrived, not over
     std::uint64_t next_load_ = never;

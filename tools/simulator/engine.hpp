@@ -49,7 +49,7 @@ struct LiveTask {
     LiveTask* later;
     TaskAccount account;
     std::uint64_t record; ///< for observers
-    std::uint64_t job_record;
+    std::uint64_t segment_record;
 
     static constexpr std::uint32_t not_a_load = ~0u;
 };
@@ -78,6 +78,10 @@ public:
     virtual void fc_ended(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
     virtual void preempted(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
     virtual void job_ended(LiveTask&, std::uint64_t time) { (void)time; }
+    /// Its CPU segment has become overdue: it gave up what it held.
+    virtual void overdue(LiveTask&, std::uint64_t time) { (void)time; }
+    /// Its process has died; ended() follows.
+    virtual void abandoned(LiveTask&, std::uint64_t time) { (void)time; }
     /// The last that is seen of it.
     virtual void ended(LiveTask&, std::uint64_t time) { (void)time; }
 };

@@ -65,11 +65,17 @@ std::vector<std::uint64_t> durations(const Place& place) {
 }
 
 Chain::Segment written_segment(const Place& place, const Split& split) {
-    place.expect_object({"bpu", "cpu"});
+    place.expect_object({"bpu", "cpu", "estimate"});
     if (place.has("bpu") == place.has("cpu"))
         place.fail(place.has("bpu") ? "both bpu and cpu" : "neither bpu nor cpu");
-    if (place.has("cpu"))
-        return {{}, place.at("cpu").duration()};
+    if (place.has("cpu")) {
+        Chain::Segment segment{{}, place.at("cpu").duration()};
+        if (place.has("estimate"))
+            segment.estimate = place.at("estimate").duration();
+        return segment;
+    }
+    if (place.has("estimate"))
+        place.fail("estimate is for CPU segments: the device measures the others");
     return segment_of(place, apply(place, split, durations(place.at("bpu"))));
 }
 

@@ -66,11 +66,20 @@ void Recorder::arrived(LiveTask& task, std::uint64_t time) {
 
 void Recorder::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t time,
                            std::uint64_t end) {
+    task.segment_record = cpu_.size();
     cpu_.push_back({task.record, segment, time, end});
 }
 
+void Recorder::abandoned(LiveTask& task, std::uint64_t time) {
+    if (!cpu_.empty() && task.segment_record < cpu_.size()) {
+        Cpu& cpu = cpu_[task.segment_record];
+        if (cpu.task == task.record && cpu.segment == task.sched.segment)
+            cpu.end = std::min(cpu.end, time);
+    }
+}
+
 void Recorder::submitted(LiveTask& task, std::uint32_t segment, std::uint64_t time) {
-    task.job_record = jobs_.size();
+    task.segment_record = jobs_.size();
     jobs_.push_back({.task = task.record,
                      .segment = segment,
                      .core = 0,
@@ -83,17 +92,17 @@ void Recorder::submitted(LiveTask& task, std::uint32_t segment, std::uint64_t ti
 
 void Recorder::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_t index,
                           std::uint64_t time, std::uint64_t end) {
-    fcs_.push_back({task.job_record, index, core, high, time, end});
+    fcs_.push_back({task.segment_record, index, core, high, time, end});
     if (index == 0)
-        jobs_[task.job_record].start = time;
+        jobs_[task.segment_record].start = time;
 }
 
 void Recorder::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
-    preemptions_.push_back({task.job_record, core, time});
+    preemptions_.push_back({task.segment_record, core, time});
 }
 
 void Recorder::job_ended(LiveTask& task, std::uint64_t time) {
-    Job& job = jobs_[task.job_record];
+    Job& job = jobs_[task.segment_record];
     job.core = task.job.placed_core;
     job.end = time;
     job.preemptions = task.job.preemptions;

@@ -73,6 +73,7 @@ public:
                     std::uint64_t time, std::uint64_t end) override;
     void preempted(LiveTask& task, unsigned core, std::uint64_t time) override;
     void job_ended(LiveTask& task, std::uint64_t time) override;
+    void abandoned(LiveTask& task, std::uint64_t time) override;
     void ended(LiveTask& task, std::uint64_t time) override;
 
     /// After the run: the timeline as the contract has it.

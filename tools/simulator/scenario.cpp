@@ -61,6 +61,10 @@ public:
         if (top_.has("cancels"))
             for (const Place& item : top_.at("cancels").elements())
                 cancel(item);
+        if (top_.has("deaths"))
+            for (const Place& item : top_.at("deaths").elements())
+                death(item);
+        check_deaths();
         check_sum();
         average_isolated();
         return std::move(scenario_);
@@ -79,12 +83,12 @@ private:
                                 "jobs", "cancels", "name", "description", "seed", "until", "models",
                                 "loads", "fc_jitter", "dispatch_cost"});
         else
-            top_.expect_object({"version",      "kind",        "cores",        "core_limit",
-                                "normal_floor", "fair",        "service_mode", "slots",
-                                "env",          "models",      "tasks",        "cancels",
-                                "name",         "description", "seed",         "until",
-                                "policy",       "loads",       "fc_jitter",    "cpu_jitter",
-                                "dispatch_cost"});
+            top_.expect_object({"version",       "kind",        "cores",        "core_limit",
+                                "normal_floor",  "fair",        "service_mode", "slots",
+                                "env",           "models",      "tasks",        "cancels",
+                                "name",          "description", "seed",         "until",
+                                "policy",        "loads",       "fc_jitter",    "cpu_jitter",
+                                "dispatch_cost", "overdue",     "share",        "deaths"});
         const Place version = top_.at("version");
         if (version.integer(0, time_limit) != 1)
             version.fail(fmt::format("{}, but only version 1 is known", version.value().dump()));
@@ -158,7 +162,18 @@ private:
             environment(top_.at("env"));
         if (top_.has("cpu_jitter"))
             scenario_.cpu_jitter = jitter(top_.at("cpu_jitter"));
+        if (top_.has("overdue"))
+            overdue(top_.at("overdue"));
+        if (top_.has("share"))
+            scenario_.share = top_.at("share").boolean();
         top_.at("models");
+    }
+
+    void overdue(const Place& place) {
+        place.expect_object({"factor", "min_time"});
+        scenario_.overdue_min_time = place.at("min_time").duration();
+        if (place.has("factor"))
+            scenario_.overdue_factor = place.at("factor").time();
     }
 
     static const ovt_sched_policy* policy(const Place& place) {
@@ -459,6 +474,32 @@ private:
         scenario_.cancels.push_back({at, found->second});
     }
 
+    void death(const Place& item) {
+        item.expect_object({"process", "at"});
+        const std::string name = item.at("process").text();
+        const auto found = process_numbers_.find(name);
+        if (found == process_numbers_.end())
+            item.at("process").fail(
+                fmt::format("{} is no process of a task or load", nlohmann::json(name).dump()));
+        for (const Death& other : scenario_.deaths)
+            if (other.process == found->second)
+                item.at("process").fail(fmt::format("{} dies twice", nlohmann::json(name).dump()));
+        const std::uint64_t at = item.at("at").time();
+        note_time(item.at("at"), at);
+        scenario_.deaths.push_back({at, found->second});
+    }
+
+    void check_deaths() const {
+        for (std::size_t i = 0; i < scenario_.listed.size() && !scenario_.deaths.empty(); i++) {
+            const Listed& listed = scenario_.listed[i];
+            const auto death =
+                std::ranges::find(scenario_.deaths, listed.kind.process, &Death::process);
+            if (death != scenario_.deaths.end() && listed.at > death->at)
+                top_.at("tasks").elements()[i].at("at").fail(
+                    fmt::format("{}, but the task's process dies at {}", listed.at, death->at));
+        }
+    }
+
     void add_work(const Place& place, std::uint64_t work) {
         if (work > time_limit - work_)
             place.fail("the sum of all times passes 2^63");
@@ -506,7 +547,8 @@ private:
 } // namespace
 
 void Chain::add(Segment segment) {
-    schedule.push_back({segment.time, static_cast<std::uint32_t>(segment.fcs.size())});
+    schedule.push_back(
+        {segment.estimate.value_or(segment.time), static_cast<std::uint32_t>(segment.fcs.size())});
     time += segment.time;
     segments.push_back(std::move(segment));
 }

@@ -25,8 +25,9 @@ enum class Kind { fc, task };
 /// What a task runs: the segments of its models, one after the other. At FC level one BPU segment.
 struct Chain {
     struct Segment {
-        std::vector<std::uint64_t> fcs; ///< durations; empty for a CPU segment
-        std::uint64_t time;             ///< sum of fcs, or the CPU segment's duration
+        std::vector<std::uint64_t> fcs;          ///< durations; empty for a CPU segment
+        std::uint64_t time;                      ///< sum of fcs, or the CPU segment's duration
+        std::optional<std::uint64_t> estimate{}; ///< what the scheduler takes for the time
     };
 
     std::vector<Segment> segments;
@@ -65,6 +66,12 @@ struct Listed {
 struct Cancel {
     std::uint64_t at;
     std::size_t listed; ///< index into Scenario::listed
+};
+
+/// From then on nothing arrives of the process, and nobody computes its CPU segments.
+struct Death {
+    std::uint64_t at;
+    std::uint32_t process; ///< index into Scenario::processes
 };
 
 enum class Arrivals { periodic, poisson, log_normal, closed_loop, trace };
@@ -111,11 +118,15 @@ struct Scenario {
     std::uint64_t wait_dispatch_time = 20'000;
     std::uint32_t task_limit = 8;
     std::uint32_t worker_count = 4;
+    std::uint64_t overdue_min_time = 0; ///< 0: no CPU segment is ever overdue
+    std::uint64_t overdue_factor = 4;
+    bool share = false;
     Jitter cpu_jitter;                  ///< of CPU segments
     std::vector<std::string> processes; ///< in the order in which they first appear
 
     std::vector<Listed> listed;  ///< in file order
     std::vector<Cancel> cancels; ///< in file order
+    std::vector<Death> deaths;   ///< in file order
     std::vector<Load> loads;     ///< in file order
     std::vector<TaskClass> classes;
     std::uint64_t seed = 1;

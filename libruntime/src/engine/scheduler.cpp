@@ -36,6 +36,9 @@ ovt_sched_config config_of(const SchedulerOptions& options, unsigned cores) {
         .threshold_percent = options.threshold_percent,
         .insert_max_time = options.insert_max_time_ns,
         .wait_dispatch_time = options.wait_dispatch_time_ns,
+        .overdue_min_time = 0, // it is the process's own
+        .overdue_factor = 0,
+        .share = false,
     };
 }
 
@@ -53,11 +56,11 @@ Scheduler::Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& opt
                      SchedulerHost& host)
     : device_(std::move(device)), host_(host), options_(options),
       cores_(device_->info().core_count), clock_(device_->manual_clock()), queue_cores_(cores_),
-      next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
+      lines_(cores_), next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
     const ovt_sched_config config = config_of(options_, cores_);
     ovt_sched_init(&sched_, &config);
     ovt_sched_add_queue(&sched_, &library_queue_, queue_cores_.data());
-    ovt_sched_add_process(&sched_, &process_, &library_queue_);
+    ovt_sched_add_process(&sched_, &process_, &library_queue_, lines_.data());
 }
 
 Scheduler::~Scheduler() {
@@ -119,7 +122,7 @@ void Scheduler::handle_first_end() {
     if (over.status != 0)
         over.run->failure_ = over.status;
     ovt_sched_action action;
-    if (ovt_sched_segment_ended(&sched_, &over.run->task_, over.status == 0, &action))
+    if (ovt_sched_segment_ended(&sched_, &over.run->task_, over.status == 0, now_ns(), &action))
         carry_out(action);
 }
 
@@ -202,6 +205,8 @@ void Scheduler::carry_out(const ovt_sched_action& action) {
         return;
     case OVT_SCHED_CANCEL_JOB:
         queue_->cancel(run.tag_);
+        return;
+    case OVT_SCHED_OVERDUE:
         return;
     case OVT_SCHED_END:
         end(run);

@@ -109,6 +109,7 @@ private:
     ManualClock* const clock_; ///< null: CLOCK_MONOTONIC
     ovt_sched sched_{};
     std::vector<ovt_sched_queue_core> queue_cores_;
+    std::vector<ovt_sched_line> lines_;
     ovt_sched_queue library_queue_{};
     ovt_sched_process process_{};
     Run* first_live_ = nullptr;

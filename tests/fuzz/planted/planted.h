@@ -22,6 +22,13 @@ enum ovt_planted_bug {
 	OVT_BUG_FAIR_TURN_KEPT,		/* who leaves keeps what is left of the turn */
 	OVT_BUG_FAIR_JOINS_FIRST,	/* who comes is next */
 	OVT_BUG_FAIR_HIGH_MOVES_TURN,	/* a HIGH FC costs the turn */
+	OVT_BUG_OVERDUE_LATE,		/* overdue one tick too late */
+	OVT_BUG_OVERDUE_KEEPS_SLOT,	/* an overdue task keeps its slot */
+	OVT_BUG_OVERDUE_COUNTED,	/* and counts for the task limit */
+	OVT_BUG_OVERDUE_RETURNS,	/* goes on without the slot that it gave up */
+	OVT_BUG_SHARE_IGNORED,		/* no place is kept for anybody */
+	OVT_BUG_SHARE_ONE_SHORT,	/* one place too few is kept */
+	OVT_BUG_DEATH_KEEPS_WORKER,	/* a CPU worker of a dead process stays busy */
 	OVT_BUG_COUNT,
 };
 

@@ -21,7 +21,8 @@ auto pick(Random& random, const List& list) {
 
 class Draw {
 public:
-    Draw(std::uint64_t seed, unsigned commands) : random_(seed), commands_(commands) {}
+    Draw(std::uint64_t seed, unsigned commands)
+        : random_(seed), service_random_(~seed), commands_(commands) {}
 
     Case draw() {
         case_.task_level = random_.one_in(2);
@@ -31,6 +32,8 @@ public:
         const std::uint64_t models = random_.between(2, 5);
         for (std::uint64_t i = 0; i < models; i++)
             case_.models.push_back(model());
+        if (case_.task_level)
+            service();
         faults();
         for (unsigned i = 0; i < commands_; i++)
             case_.commands.push_back(command());
@@ -65,6 +68,20 @@ private:
         case_.threshold_percent = pick(random_, std::array{0u, 10u, 50u, 100u, 100u, 200u});
         case_.insert_max_time = random_.one_in(3) ? random_.between(1, 30) : 0;
         case_.wait_dispatch_time = random_.one_in(3) ? random_.between(1, 30) : 1000;
+    }
+
+    /// What a host turns on that shares its scheduler between processes.
+    void service() {
+        Random& random = service_random_;
+        case_.share = random.one_in(2);
+        if (random.one_in(2)) {
+            case_.overdue_min_time = random.between(1, 40);
+            case_.overdue_factor = random.below(3);
+        }
+        for (Model& model : case_.models)
+            for (Segment& segment : model.segments)
+                if (segment.fcs.empty() && random.one_in(3))
+                    segment.estimate = random.between(1, 40);
     }
 
     std::uint32_t duration() { return static_cast<std::uint32_t>(random_.between(1, 12)); }
@@ -171,6 +188,7 @@ private:
     }
 
     Random random_;
+    Random service_random_;
     unsigned commands_;
     Case case_;
     std::uint64_t submits_ = 0;

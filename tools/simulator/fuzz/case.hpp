@@ -27,6 +27,9 @@ struct Fc {
 struct Segment {
     std::vector<Fc> fcs;
     std::uint64_t cpu;
+    std::uint64_t estimate = 0; ///< what the scheduler takes for the CPU time; 0: the truth
+
+    std::uint64_t estimated_cpu() const { return estimate != 0 ? estimate : cpu; }
 };
 
 struct Model {
@@ -74,6 +77,9 @@ struct Case {
     std::uint64_t threshold_percent = 10;
     std::uint64_t insert_max_time = 0;
     std::uint64_t wait_dispatch_time = 0;
+    std::uint64_t overdue_min_time = 0; ///< 0: no CPU segment is overdue
+    std::uint64_t overdue_factor = 0;
+    bool share = false;
 
     std::vector<Model> models;
     std::vector<Command> commands;

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simulator/fuzz/case.hpp"
+#include "simulator/fuzz/work.hpp"
 #include "simulator/reader.hpp"
 
 namespace overtake::fuzz {
@@ -53,6 +54,8 @@ std::size_t index_of(const Place& place, const std::array<std::string_view, size
 }
 
 nlohmann::ordered_json to_json(const Segment& segment) {
+    if (segment.fcs.empty() && segment.estimate != 0)
+        return {{"cpu", segment.cpu}, {"estimate", segment.estimate}};
     if (segment.fcs.empty())
         return {{"cpu", segment.cpu}};
     auto fcs = nlohmann::ordered_json::array();
@@ -137,6 +140,9 @@ private:
                             "threshold_percent",
                             "insert_max_time",
                             "wait_dispatch_time",
+                            "overdue_min_time",
+                            "overdue_factor",
+                            "share",
                             "host",
                             "models",
                             "commands",
@@ -180,6 +186,9 @@ private:
         case_.threshold_percent = top_.at("threshold_percent").integer(0, u32_max);
         case_.insert_max_time = top_.at("insert_max_time").integer(0, longest_wait);
         case_.wait_dispatch_time = top_.at("wait_dispatch_time").integer(0, longest_wait);
+        case_.overdue_min_time = top_.at("overdue_min_time").integer(0, longest_wait);
+        case_.overdue_factor = top_.at("overdue_factor").integer(0, u32_max);
+        case_.share = top_.at("share").boolean();
     }
 
     static std::uint32_t policy(const Place& place) {
@@ -210,8 +219,11 @@ private:
 
     static Segment read_segment(const Place& place) {
         if (place.value().is_object() && place.has("cpu")) {
-            place.expect_object({"cpu"});
-            return {{}, place.at("cpu").integer(1, most_work)};
+            place.expect_object({"cpu", "estimate"});
+            Segment segment{{}, place.at("cpu").integer(1, most_work)};
+            if (place.has("estimate"))
+                segment.estimate = place.at("estimate").integer(1, u32_max);
+            return segment;
         }
         place.expect_object({"bpu"});
         Segment segment{{}, 0};
@@ -289,21 +301,17 @@ private:
     }
 
     void add(const Place& place, const Segment& segment) {
-        steps_ += 1 + segment.fcs.size();
-        work_ += segment.cpu;
-        for (const Fc& fc : segment.fcs)
-            work_ += fc.kind == FcKind::stuck ? case_.watchdog : fc.duration;
-        if (work_ > most_work)
+        work_.add(segment, case_.watchdog);
+        if (work_.ticks > most_work)
             place.fail(fmt::format("more than {} ticks of work up to here", most_work));
-        if (steps_ > most_steps)
+        if (work_.steps > most_steps)
             place.fail(fmt::format("more than {} FCs and segments up to here", most_steps));
     }
 
     const Place top_;
     Case case_;
     std::uint64_t submits_ = 0;
-    std::uint64_t work_ = 0;
-    std::uint64_t steps_ = 0;
+    Work work_;
 };
 
 } // namespace
@@ -327,6 +335,9 @@ nlohmann::ordered_json to_json(const Case& of) {
                                    {"threshold_percent", of.threshold_percent},
                                    {"insert_max_time", of.insert_max_time},
                                    {"wait_dispatch_time", of.wait_dispatch_time},
+                                   {"overdue_min_time", of.overdue_min_time},
+                                   {"overdue_factor", of.overdue_factor},
+                                   {"share", of.share},
                                    {"host",
                                     {{"seed", of.faults.seed},
                                      {"latency_max", of.faults.latency_max},

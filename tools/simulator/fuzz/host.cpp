@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <deque>
 #include <optional>
 #include <queue>
@@ -17,6 +16,7 @@
 #include "simulator/fuzz/task_checker.hpp"
 #include "simulator/fuzz/violation.hpp"
 #include "simulator/fuzz/wake.hpp"
+#include "simulator/fuzz/work.hpp"
 #include "simulator/random.hpp"
 
 namespace overtake::fuzz {
@@ -33,11 +33,6 @@ constexpr std::uint64_t steps_of_fc = 16;
 constexpr std::uint64_t wake_limit = 5'000'000;
 
 const Program program;
-
-template <class Record>
-bool touched(const Record& record, const Record& as_released) {
-    return std::memcmp(&record, &as_released, sizeof(record)) != 0;
-}
 
 class Host {
 public:
@@ -125,23 +120,17 @@ private:
     /// By when all is over, if every FC and CPU segment ran after the others and every wake-up came
     /// as late as the case allows.
     std::uint64_t latest_end() const {
-        std::uint64_t steps = 0;
-        std::uint64_t work = 0;
-        const auto count = [&](const Segment& segment) {
-            work += segment.cpu;
-            steps += segment.fcs.size() + 1;
-            for (const Fc& fc : segment.fcs)
-                work += fc.kind == FcKind::stuck ? case_.watchdog : fc.duration;
-        };
+        Work work;
         for (const Task& task : tasks_)
-            std::ranges::for_each(task.model->segments, count);
+            for (const Segment& segment : task.model->segments)
+                work.add(segment, case_.watchdog);
         for (const Job& job : jobs_)
             if (job.task == Job::no_task)
-                count(*job.segment);
+                work.add(*job.segment, case_.watchdog);
         const std::uint64_t wake_ups = 4; // of a step: doorbell, core, timer, the steps of the core
         const std::uint64_t late = case_.faults.latency_max + steps_of_fc +
                                    (case_.faults.lost_percent != 0 ? 8 * backstop_period : 0);
-        return now_ + work + steps * wake_ups * late;
+        return now_ + work.ticks + work.steps * wake_ups * late;
     }
 
     void drain() {
@@ -416,9 +405,14 @@ private:
     void kill(std::uint32_t process) {
         if (!reserve(1))
             return;
-        for (Task& task : tasks_)
-            if (task.process == process && !task.ended)
-                cancel_task(task);
+        ovt_sched_action action;
+        while (case_.task_level &&
+               ovt_sched_abandon(&sched_, &scheduler_.processes[process], &action)) {
+            task_checker_.abandoned(process, &action);
+            carry_out(action);
+        }
+        if (case_.task_level)
+            task_checker_.abandoned(process, nullptr);
         ovt_fw_context* const dead = contexts_of_[process];
         fc_checker_.queued_kill(dead, now_);
         ovt_fw_kill_context(&fw_, dead, now_);
@@ -433,7 +427,7 @@ private:
         task.process = command.process;
         task.model = &case_.models[command.model];
         for (const Segment& segment : task.model->segments) {
-            std::uint64_t time = segment.cpu;
+            std::uint64_t time = segment.fcs.empty() ? segment.estimated_cpu() : 0;
             for (const Fc& fc : segment.fcs)
                 time += fc.duration;
             task.segments.push_back({time, static_cast<u32>(segment.fcs.size())});
@@ -459,14 +453,16 @@ private:
     }
 
     void end_cpu(Task& task) {
+        if (task.ended) // with its process
+            return;
         segment_ended(task, true);
         pump();
     }
 
     void segment_ended(Task& task, bool ok) {
         ovt_sched_action action;
-        const bool acted = ovt_sched_segment_ended(&sched_, &task.sched, ok, &action);
-        task_checker_.segment_ended(task, ok, acted ? &action : nullptr);
+        const bool acted = ovt_sched_segment_ended(&sched_, &task.sched, ok, now_, &action);
+        task_checker_.segment_ended(task, ok, now_, acted ? &action : nullptr);
         if (acted)
             carry_out(action);
     }
@@ -488,6 +484,11 @@ private:
             }
             task_checker_.next(now_, nullptr);
         } while (!ended_segments_.empty());
+        const std::uint64_t overdue = ovt_sched_next_time(&sched_);
+        if (overdue != overdue_at_ && overdue != never) {
+            overdue_at_ = overdue;
+            interrupt(overdue, WakeKind::doorbell, 0);
+        }
         if (jobs_submitted_) {
             jobs_submitted_ = false;
             ring_doorbell();
@@ -506,6 +507,8 @@ private:
         case OVT_SCHED_CANCEL_JOB:
             cancel_job(jobs_[task.job]);
             jobs_submitted_ = true;
+            break;
+        case OVT_SCHED_OVERDUE:
             break;
         case OVT_SCHED_END:
             if (task.ended)
@@ -578,20 +581,12 @@ private:
     std::uint64_t wake_count_ = 0;
     std::uint64_t now_ = 0;
     std::uint64_t timer_at_ = never;
+    std::uint64_t overdue_at_ = never; ///< last wake-up asked for
     bool pump_asked_ = false;
     bool jobs_submitted_ = false;
 };
 
 } // namespace
-
-Totals& Totals::operator+=(const Totals& other) {
-    commands += other.commands;
-    refused += other.refused;
-    fcs += other.fcs;
-    jobs += other.jobs;
-    tasks += other.tasks;
-    return *this;
-}
 
 Totals run(const Case& of) {
     return Host(of).run();

@@ -17,7 +17,14 @@ struct Totals {
     std::uint64_t jobs = 0;
     std::uint64_t tasks = 0;
 
-    Totals& operator+=(const Totals& other);
+    Totals& operator+=(const Totals& other) {
+        commands += other.commands;
+        refused += other.refused;
+        fcs += other.fcs;
+        jobs += other.jobs;
+        tasks += other.tasks;
+        return *this;
+    }
 };
 
 /// Throws Violation. The same case runs the same way every time. Safe to call in several threads.

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "simulator/fuzz/case.hpp"
 
 namespace overtake::fuzz {
+
+/// Whether what somebody let go of has changed since.
+template <class Record>
+bool touched(const Record& record, const Record& as_released) {
+    return std::memcmp(&record, &as_released, sizeof(record)) != 0;
+}
 
 /// A job as its host holds it. Jobs of a case have memory of their own to the end, so that a touch
 /// after the firmware let go is seen.

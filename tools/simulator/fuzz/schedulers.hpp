@@ -60,6 +60,9 @@ struct TaskScheduler {
             .threshold_percent = of.threshold_percent,
             .insert_max_time = of.insert_max_time,
             .wait_dispatch_time = of.wait_dispatch_time,
+            .overdue_min_time = of.overdue_min_time,
+            .overdue_factor = of.overdue_factor,
+            .share = of.share,
         };
         ovt_sched_init(&sched, &config);
         queues.resize(of.service_mode ? 1 : of.processes);
@@ -67,14 +70,17 @@ struct TaskScheduler {
         for (std::size_t i = 0; i < queues.size(); i++)
             ovt_sched_add_queue(&sched, &queues[i], &queue_cores[i * of.cores()]);
         processes.resize(of.processes);
+        lines.resize(processes.size() * of.cores());
         for (std::size_t i = 0; i < processes.size(); i++)
-            ovt_sched_add_process(&sched, &processes[i], &queues[of.service_mode ? 0 : i]);
+            ovt_sched_add_process(&sched, &processes[i], &queues[of.service_mode ? 0 : i],
+                                  &lines[i * of.cores()]);
     }
 
     ovt_sched sched;
     std::deque<ovt_sched_queue> queues;
     std::vector<ovt_sched_queue_core> queue_cores; ///< of a queue for each core, then of the next
     std::deque<ovt_sched_process> processes;
+    std::vector<ovt_sched_line> lines; ///< of a process for each core, then of the next
 };
 
 } // namespace overtake::fuzz

@@ -56,6 +56,8 @@ private:
         any |= change([](Case& of) { return set(of.policy, 0u); });
         any |= change([](Case& of) { return set(of.service_mode, false); });
         any |= change([](Case& of) { return set(of.slots, 1u); });
+        any |= change([](Case& of) { return set(of.share, false); });
+        any |= change([](Case& of) { return set(of.overdue_min_time, std::uint64_t{0}); });
         return any;
     }
 
@@ -134,6 +136,8 @@ private:
             fcs.pop_back();
             return true;
         });
+        any |= change(
+            [=](Case& of) { return set(of.models[m].segments[s].estimate, std::uint64_t{0}); });
         for (std::size_t f = 0; f < best_.models[m].segments[s].fcs.size() && f < 8; f++)
             any |=
                 change([=](Case& of) { return set(of.models[m].segments[s].fcs[f].duration, 1u); });

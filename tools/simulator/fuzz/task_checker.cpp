@@ -96,11 +96,15 @@ void TaskChecker::end(View& ending, const ovt_sched_action* action) {
     expect(ending, action, OVT_SCHED_END);
     ending.state = State::ended;
     ending.holds = false;
+    ending.overdue_at = never;
     std::erase(active_[queue_of(ending)], &ending);
 }
 
-void TaskChecker::segment_ended(const Task& task, bool ok, const ovt_sched_action* action) {
+void TaskChecker::segment_ended(const Task& task, bool ok, std::uint64_t now,
+                                const ovt_sched_action* action) {
     View& of = view(task);
+    of.overdue_at = never;
+    of.overdue = false;
     if (of.state == State::cpu_running) {
         workers_[task.process]--;
     } else {
@@ -111,16 +115,65 @@ void TaskChecker::segment_ended(const Task& task, bool ok, const ovt_sched_actio
     of.segment++;
     if (!ok || of.cancelled || of.segment == task.model->segments.size())
         return end(of, action);
-    if (of.next_is_bpu() && of.core != 0) {
+    if (of.next_is_bpu() && of.core != 0 && (of.holds || of.high())) {
         of.state = State::device;
         return expect(of, action, OVT_SCHED_SUBMIT);
     }
     if (action != nullptr)
         violate("task {} got action {} out of turn", task.number, static_cast<int>(action->type));
-    if (of.next_is_bpu())
+    if (of.next_is_bpu()) {
         enter(of, State::ready);
-    else
+    } else {
         of.state = State::cpu_waiting;
+        watch(of, now);
+    }
+}
+
+void TaskChecker::abandoned(std::uint32_t process, const ovt_sched_action* action) {
+    if (action == nullptr) {
+        for (const View& of : views_)
+            if (of.task->process == process && of.state != State::ended &&
+                !(of.state == State::device && of.cancelled))
+                violate("task {} outlives its process", of.task->number);
+        return;
+    }
+    const Task& task = Task::of(action->task);
+    if (task.process != process)
+        violate("task {} goes with the process of others", task.number);
+    View& of = view(task);
+    if (of.state != State::cpu_running)
+        return cancelled(task, action);
+    workers_[process]--;
+    of.cancelled = true;
+    end(of, action);
+}
+
+// Overdue
+
+/// Its current CPU segment begins to wait for a worker, or to run.
+void TaskChecker::watch(View& of, std::uint64_t now) const {
+    if (case_.overdue_min_time == 0 || of.overdue)
+        return;
+    const std::uint64_t estimate = of.task->model->segments[of.segment].estimated_cpu();
+    of.overdue_at = now + std::max(case_.overdue_min_time, estimate * case_.overdue_factor);
+}
+
+void TaskChecker::expect_none_overdue(std::uint64_t now) const {
+    for (const View& of : views_)
+        if (of.overdue_at <= now)
+            violate("{} ns: task {} is overdue since {}, and is not told so", now, of.task->number,
+                    of.overdue_at);
+}
+
+void TaskChecker::become_overdue(std::uint64_t now, const ovt_sched_action& action) {
+    View& of = view(Task::of(action.task));
+    if (of.overdue_at > now || action.segment != of.segment)
+        violate("{} ns: segment {} of task {} is said to be overdue", now, action.segment,
+                of.task->number);
+    of.overdue_at = never;
+    of.overdue = true;
+    of.was_overdue = true;
+    of.holds = false;
 }
 
 void TaskChecker::cancelled(const Task& task, const ovt_sched_action* action) {
@@ -146,9 +199,30 @@ void TaskChecker::cancelled(const Task& task, const ovt_sched_action* action) {
 
 // Who may go
 
-std::uint32_t TaskChecker::dispatched_below_high(std::uint32_t queue) const {
-    return static_cast<std::uint32_t>(
-        std::ranges::count_if(active_[queue], [](const View* view) { return !view->high(); }));
+/// For the task limit.
+bool TaskChecker::counts(const View& of) const {
+    return !of.high() && of.dispatched != 0 && of.state != State::ended && !of.was_overdue;
+}
+
+bool TaskChecker::has_place(std::uint32_t process) const {
+    return std::ranges::any_of(
+        views_, [&](const View& other) { return other.task->process == process && counts(other); });
+}
+
+/// For a task that is not dispatched.
+bool TaskChecker::has_room(const View& of) const {
+    const std::uint32_t queue = queue_of(of);
+    std::uint64_t taken = static_cast<std::uint64_t>(std::ranges::count_if(
+        active_[queue], [this](const View* other) { return counts(*other); }));
+    if (case_.share && has_place(of.task->process)) {
+        std::vector<bool> waits(case_.processes, false);
+        for (const View* other : waiting_[queue])
+            if (!other->high() && other->state == State::waiting)
+                waits[other->task->process] = true;
+        for (std::uint32_t process = 0; process < case_.processes; process++)
+            taken += waits[process] && !has_place(process);
+    }
+    return taken < case_.task_limit;
 }
 
 bool TaskChecker::may_insert(const View& holder, const View& waiting, std::uint64_t now) const {
@@ -156,7 +230,7 @@ bool TaskChecker::may_insert(const View& holder, const View& waiting, std::uint6
     if (!holder.in_gap() || policy_ == "fifo")
         return false;
     const auto& segments = holder.task->model->segments;
-    const std::uint64_t whole = segments[holder.segment].cpu;
+    const std::uint64_t whole = segments[holder.segment].estimated_cpu();
     std::uint64_t remaining = whole;
     if (holder.state == State::cpu_running) {
         const std::uint64_t spent = now - holder.cpu_start;
@@ -184,19 +258,19 @@ bool TaskChecker::slot_free(std::uint32_t queue, const View& waiting, std::uint3
 TaskChecker::Choice TaskChecker::first_of(std::uint32_t queue, std::uint64_t now) const {
     const std::uint64_t all = ~std::uint64_t{0} >> (64 - case_.cores());
     std::uint64_t barred = 0;
-    const bool full = dispatched_below_high(queue) >= case_.task_limit;
     for (View* view : waiting_[queue]) {
-        const std::uint64_t wanted = view->asked == 0 ? all : std::uint64_t{1} << (view->asked - 1);
+        const std::uint32_t core = view->core != 0 ? view->core : view->asked;
+        const std::uint64_t wanted = core == 0 ? all : std::uint64_t{1} << (core - 1);
         if (view->high())
             return {view, view->next_is_bpu() ? wanted : 0};
-        if (view->state == State::waiting && full)
+        if (view->state == State::waiting && !has_room(*view))
             continue;
         if (!view->next_is_bpu())
             return {view, 0};
         std::uint64_t open = 0;
-        for (std::uint32_t core = 1; core <= case_.cores(); core++)
-            if (((wanted & ~barred) >> (core - 1) & 1) != 0 && slot_free(queue, *view, core, now))
-                open |= std::uint64_t{1} << (core - 1);
+        for (std::uint32_t k = 1; k <= case_.cores(); k++)
+            if (((wanted & ~barred) >> (k - 1) & 1) != 0 && slot_free(queue, *view, k, now))
+                open |= std::uint64_t{1} << (k - 1);
         if (open != 0)
             return {view, open};
         barred |= wanted;
@@ -268,10 +342,14 @@ void TaskChecker::take_dispatched(std::uint64_t now) {
             violate("{} ns: task {} was dispatched before task {}", now, view->task->number,
                     choice.view ? static_cast<int>(choice.view->task->number) : -1);
         dispatch(*view, 0);
+        watch(*view, now);
     }
 }
 
 void TaskChecker::next(std::uint64_t now, const ovt_sched_action* action) {
+    if (action != nullptr && action->type == OVT_SCHED_OVERDUE)
+        return become_overdue(now, *action);
+    expect_none_overdue(now);
     take_dispatched(now);
     const Choice choice = first(now);
     if (choice.view != nullptr) {
@@ -297,6 +375,7 @@ void TaskChecker::next(std::uint64_t now, const ovt_sched_action* action) {
         expect(*worker, action, OVT_SCHED_RUN_CPU);
         worker->state = State::cpu_running;
         worker->cpu_start = now;
+        watch(*worker, now);
         workers_[worker->task->process]++;
         return;
     }
@@ -307,8 +386,12 @@ void TaskChecker::next(std::uint64_t now, const ovt_sched_action* action) {
 
 namespace {
 
+bool anybody(const ovt_sched_lines& lines) {
+    return !ovt_tree_empty(&lines.first_place) || !ovt_tree_empty(&lines.more);
+}
+
 bool anybody(const ovt_sched_wanting& tasks) {
-    return !ovt_tree_empty(&tasks.waiting) || !ovt_tree_empty(&tasks.ready);
+    return anybody(tasks.waiting) || !ovt_tree_empty(&tasks.ready);
 }
 
 } // namespace
@@ -320,8 +403,9 @@ void TaskChecker::finish(const std::deque<ovt_sched_queue>& queues,
             violate("task {} never ended", view.task->number);
     for (const ovt_sched_queue& queue : queues) {
         std::uint32_t holders = 0;
-        bool waiting = !ovt_tree_empty(&queue.high) || !ovt_tree_empty(&queue.cpu_first) ||
-                       queue.cores_waiting != 0 || queue.cores_ready != 0 || anybody(queue.any);
+        bool waiting = !ovt_tree_empty(&queue.high) || anybody(queue.cpu_first) ||
+                       queue.places_kept != 0 || queue.cores_waiting != 0 ||
+                       queue.cores_ready != 0 || anybody(queue.any);
         for (std::uint32_t core = 0; core < case_.cores(); core++) {
             const ovt_sched_queue_core& of = queue.cores[core];
             holders += of.holders;
@@ -333,8 +417,10 @@ void TaskChecker::finish(const std::deque<ovt_sched_queue>& queues,
                     queue.dispatched, holders, waiting ? "some wait" : "none waits");
     }
     for (const ovt_sched_process& process : processes)
-        if (process.workers_busy != 0 || !ovt_tree_empty(&process.cpu_waiting))
-            violate("all tasks are over, and {} CPU workers are busy", process.workers_busy);
+        if (process.workers_busy != 0 || !ovt_tree_empty(&process.cpu_waiting) ||
+            process.waiting != 0 || process.dispatched != 0 || !ovt_list_empty(&process.tasks))
+            violate("all tasks are over, and {} CPU workers are busy, and a process counts {} + {}",
+                    process.workers_busy, process.waiting, process.dispatched);
 }
 
 } // namespace overtake::fuzz

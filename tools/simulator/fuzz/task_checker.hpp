@@ -35,7 +35,10 @@ public:
 
     void arrived(const Task& task);
     /// `action`: null if the scheduler had none.
-    void segment_ended(const Task& task, bool ok, const ovt_sched_action* action);
+    void segment_ended(const Task& task, bool ok, std::uint64_t now,
+                       const ovt_sched_action* action);
+    /// `action`: null at the last call for this process.
+    void abandoned(std::uint32_t process, const ovt_sched_action* action);
     void cancelled(const Task& task, const ovt_sched_action* action);
     void next(std::uint64_t now, const ovt_sched_action* action);
     /// Of several cores that the last action left open, the task went to this one.
@@ -44,6 +47,7 @@ public:
                 const std::deque<ovt_sched_process>& processes) const;
 
 private:
+    static constexpr std::uint64_t never = ~std::uint64_t{0};
     enum class State { waiting, ready, cpu_waiting, cpu_running, device, ended };
 
     struct View {
@@ -56,6 +60,9 @@ private:
         bool cancelled = false;
         std::uint64_t dispatched = 0; ///< sequence from 1; 0: not
         std::uint64_t cpu_start = 0;
+        std::uint64_t overdue_at = never; ///< of the current CPU segment
+        bool overdue = false;
+        bool was_overdue = false;
         std::uint64_t bpu_time = 0;
         std::uint32_t bpu_left = 0;
 
@@ -78,7 +85,12 @@ private:
     void enter(View& view, State state);
     void leave_queue(View& view);
     void end(View& view, const ovt_sched_action* action);
-    std::uint32_t dispatched_below_high(std::uint32_t queue) const;
+    void watch(View& view, std::uint64_t now) const;
+    void become_overdue(std::uint64_t now, const ovt_sched_action& action);
+    void expect_none_overdue(std::uint64_t now) const;
+    bool counts(const View& view) const;
+    bool has_place(std::uint32_t process) const;
+    bool has_room(const View& view) const;
     bool may_insert(const View& holder, const View& waiting, std::uint64_t now) const;
     bool slot_free(std::uint32_t queue, const View& waiting, std::uint32_t core,
                    std::uint64_t now) const;

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the scheduler has for processes that share it and need not trust each other: overdue CPU
+ * segments, places that are kept, and processes that go with tasks alive.
+ */
+#include <stdlib.h>
+
+#include "cmocka_all.h"
+#include "sched_host.h"
+
+#define MIN_TIME	20u
+#define FACTOR		4u
+
+static struct host *new_service(const struct host_options *options, u32 processes)
+{
+	struct host_options chosen = *options;
+	struct host *host;
+	u32 number;
+
+	if (!chosen.overdue_factor)
+		chosen.overdue_factor = FACTOR;
+	host = host_new(&chosen);
+	for (number = 1; number < processes; number++)
+		host_add_process(host, number, 0);
+	return host;
+}
+
+static const struct host_options with_overdue = { .overdue_min_time = MIN_TIME };
+
+static struct host_task *arrive_of(struct host *host, u32 process, char name, const char *segments,
+				   u32 priority, u64 now)
+{
+	struct host_task *task = host_task(host, name, segments, priority, 1);
+
+	task->sched.process = &host->processes[process];
+	host_arrive_task(host, task, now);
+	return task;
+}
+
+static void nothing_is_overdue_unless_asked_for(void **state)
+{
+	struct host *host = host_new(NULL);
+
+	(void)state;
+	host_arrive(host, 'a', "c1 b10", 5, 1, 0);
+	host_goes(host, 0, "a0!");
+	assert_true(ovt_sched_next_time(&host->sched) == ~0ull);
+	host_goes(host, ~0ull - 1, "");
+	host_free(host);
+}
+
+static void a_segment_is_overdue_once_its_time_is_over(void **state)
+{
+	struct host *host = new_service(&with_overdue, 1);
+	struct host_task *task = host_arrive(host, 'a', "c1 c6 b10", 5, 1, 100);
+
+	(void)state;
+	host_goes(host, 100, "a0!");
+	assert_true(ovt_sched_next_time(&host->sched) == 100 + MIN_TIME);
+	host_goes(host, 100 + MIN_TIME - 1, "");
+	assert_false(task->sched.overdue);
+	host_segment_ends(host, task);
+	host_goes(host, 100 + MIN_TIME, "a1!");
+	/* Four times its estimate is more than the least that anybody has. */
+	assert_true(ovt_sched_next_time(&host->sched) == 100 + MIN_TIME + 6 * FACTOR);
+	host_goes(host, 100 + MIN_TIME + 6 * FACTOR, "a1-");
+	assert_true(task->sched.overdue);
+	assert_true(ovt_sched_next_time(&host->sched) == ~0ull);
+	host_segment_ends(host, task);
+	assert_false(task->sched.overdue);
+	host_goes(host, 1000, "a2>1");
+	host_free(host);
+}
+
+static void no_time_is_too_long_to_be_added(void **state)
+{
+	struct host *host = new_service(&(struct host_options){ .overdue_min_time = ~0ull }, 1);
+
+	(void)state;
+	host_arrive(host, 'a', "c18446744073709551615 b1", 5, 1, 100);
+	host_goes(host, 100, "a0!");
+	assert_true(ovt_sched_next_time(&host->sched) == ~0ull);
+	host_free(host);
+}
+
+static void what_is_overdue_gives_its_slot_up_and_comes_back_in_its_turn(void **state)
+{
+	struct host *host = new_service(&with_overdue, 2);
+	struct host_task *slow = arrive_of(host, 0, 'a', "b10 c1 b10", 9, 0);
+	struct host_task *other = arrive_of(host, 1, 'b', "b10", 5, 0);
+
+	(void)state;
+	arrive_of(host, 1, 'c', "b10", 7, 0);
+	host_goes(host, 0, "a0>1");
+	host_segment_ends(host, slow);
+	host_goes(host, 10, "a1!");
+	host_goes(host, 10 + MIN_TIME, "a1- c0>1");
+	host_segment_ends(host, slow);		/* ready, behind who has the slot */
+	host_goes(host, 40, "");
+	assert_int_equal(slow->sched.state, OVT_SCHED_READY);
+	host_segment_ends(host, &host->tasks[2]);
+	host_goes(host, 50, "c. a2>1");
+	host_segment_ends(host, slow);
+	host_goes(host, 60, "a. b0>1");
+	host_segment_ends(host, other);
+	host_expect(host, "b.");
+	assert_int_equal(host->cores[0][0].holders, 0);
+	assert_int_equal(host->queues[0].dispatched, 0);
+	host_free(host);
+}
+
+static void a_core_0_task_that_was_overdue_stays_on_its_core(void **state)
+{
+	struct host *host = new_service(
+		&(struct host_options){ .overdue_min_time = MIN_TIME, .cores = 2 }, 1);
+	struct host_task *slow;
+
+	(void)state;
+	host->unfinished[0] = 1;
+	slow = host_arrive(host, 'a', "b10 c1 b10", 9, 0, 0);
+	host_goes(host, 0, "a0>2");
+	host_segment_ends(host, slow);
+	host_goes(host, 10, "a1!");
+	host_goes(host, 10 + MIN_TIME, "a1-");
+	host_segment_ends(host, slow);
+	host->unfinished[0] = 0;
+	host->unfinished[1] = 9;
+	host_goes(host, 40, "a2>2");
+	host_free(host);
+}
+
+static void what_waits_for_a_worker_is_overdue_too_and_once_only(void **state)
+{
+	struct host *host = new_service(
+		&(struct host_options){ .overdue_min_time = MIN_TIME, .workers = 1 }, 1);
+	struct host_task *first = host_arrive(host, 'a', "c1", 9, 1, 0);
+
+	(void)state;
+	host_arrive(host, 'b', "c1", 5, 1, 0);
+	host_goes(host, 0, "a0!");
+	host_goes(host, MIN_TIME, "b0- a0-");
+	assert_int_equal(host->queues[0].dispatched, 0);
+	host_segment_ends(host, first);
+	host_goes(host, 30, "a. b0!");		/* not watched again */
+	assert_true(ovt_sched_next_time(&host->sched) == ~0ull);
+	host_free(host);
+}
+
+static void each_segment_has_its_time_waiting_and_running(void **state)
+{
+	struct host *host = new_service(
+		&(struct host_options){ .overdue_min_time = MIN_TIME, .workers = 1 }, 1);
+	struct host_task *first = host_arrive(host, 'a', "c1", 9, 1, 0);
+
+	(void)state;
+	host_arrive(host, 'b', "c1", 5, 1, 0);
+	host_goes(host, 0, "a0!");
+	host->now = 15;
+	host_segment_ends(host, first);
+	host_goes(host, 15, "a. b0!");
+	assert_true(ovt_sched_next_time(&host->sched) == 15 + MIN_TIME);
+	host_free(host);
+}
+
+static void what_was_overdue_counts_for_the_task_limit_no_more(void **state)
+{
+	struct host *host = new_service(
+		&(struct host_options){ .overdue_min_time = MIN_TIME, .task_limit = 1 }, 1);
+	struct host_task *slow = host_arrive(host, 'a', "c1 b10", 9, 1, 0);
+	struct host_task *other = host_arrive(host, 'b', "c1 b10", 5, 1, 0);
+
+	(void)state;
+	host_goes(host, 0, "a0!");
+	host_goes(host, MIN_TIME, "a0- b0!");
+	host_segment_ends(host, slow);
+	host_arrive(host, 'c', "b10", 1, 1, 30);
+	host_goes(host, 30, "a1>1");		/* b still counts */
+	assert_int_equal(host->queues[0].dispatched, 1);
+	host_cancel(host, slow);
+	host_segment_fails(host, slow);
+	host_expect(host, "a? a.");
+	assert_int_equal(host->queues[0].dispatched, 1);
+	host_cancel(host, other);
+	host_segment_ends(host, other);
+	host_goes(host, 31, "b. c0>1");
+	host_free(host);
+}
+
+static void a_cancel_of_what_is_overdue_waits_for_its_segment(void **state)
+{
+	struct host *host = new_service(&with_overdue, 1);
+	struct host_task *slow = host_arrive(host, 'a', "c1 b10", 9, 1, 0);
+
+	(void)state;
+	host_goes(host, 0, "a0!");
+	host_cancel(host, slow);
+	host_goes(host, MIN_TIME, "a0-");
+	host_segment_ends(host, slow);
+	host_goes(host, 50, "a.");
+	host_free(host);
+}
+
+static void who_ends_in_time_is_not_looked_at_again(void **state)
+{
+	struct host *host = new_service(&with_overdue, 1);
+	struct host_task *task = host_arrive(host, 'a', "c1 b10 c1", 9, 1, 0);
+	struct host_task *waits;
+
+	(void)state;
+	host_goes(host, 0, "a0!");
+	host_segment_ends(host, task);
+	host_goes(host, 1, "a1>1");
+	assert_true(ovt_sched_next_time(&host->sched) == ~0ull);
+	waits = host_arrive(host, 'b', "c1", 9, 1, 1);
+	host_goes(host, 1, "b0!");
+	host_cancel(host, waits);
+	host_segment_ends(host, waits);
+	host_expect(host, "b.");
+	assert_true(ovt_sched_next_time(&host->sched) == ~0ull);
+	host_free(host);
+}
+
+static void priority_255_that_is_overdue_goes_on_at_once(void **state)
+{
+	struct host *host = new_service(&with_overdue, 1);
+	struct host_task *high = host_arrive(host, 'a', "b10 c1 b10", 255, 1, 0);
+
+	(void)state;
+	host_goes(host, 0, "a0>1");
+	host_segment_ends(host, high);
+	host_goes(host, 10, "a1!");
+	host_goes(host, 10 + MIN_TIME, "a1-");
+	host_arrive(host, 'b', "b10", 5, 1, 31);
+	host_goes(host, 31, "b0>1");
+	host_segment_ends(host, high);
+	host_expect(host, "a2>1");
+	host_free(host);
+}
+
+static void a_place_is_kept_for_each_process_that_waits_and_holds_none(void **state)
+{
+	struct host *host = new_service(&(struct host_options){ .share = true, .task_limit = 4 }, 4);
+	struct host_task *first;
+
+	(void)state;
+	arrive_of(host, 2, 'y', "b10", 1, 0);
+	arrive_of(host, 3, 'z', "b10", 1, 0);
+	first = arrive_of(host, 0, 'a', "c1", 9, 0);
+	arrive_of(host, 0, 'b', "c1", 9, 0);
+	arrive_of(host, 0, 'c', "c1", 9, 0);
+	/* y takes the slot and a place, one is kept for z: a and b have the others. */
+	host_goes(host, 0, "y0>1 a0! b0!");
+	host_segment_ends(host, first);
+	host_goes(host, 1, "a. c0!");
+	assert_int_equal(host->queues[0].places_kept, 1);
+	host_cancel(host, &host->tasks[1]);
+	host_expect(host, "z.");
+	assert_int_equal(host->queues[0].places_kept, 0);
+	host_free(host);
+}
+
+static void the_kept_place_opens_to_all_when_nobody_wants_it(void **state)
+{
+	struct host *host = new_service(&(struct host_options){ .share = true, .task_limit = 2 }, 2);
+	struct host_task *waits;
+
+	(void)state;
+	arrive_of(host, 0, 'a', "b10", 9, 0);
+	waits = arrive_of(host, 1, 'z', "b10", 1, 0);
+	arrive_of(host, 0, 'b', "c1", 9, 0);
+	host_goes(host, 0, "a0>1");
+	host_cancel(host, waits);
+	host_goes(host, 0, "z. b0!");
+	host_free(host);
+}
+
+static void who_holds_none_may_take_the_last_place(void **state)
+{
+	struct host *host = new_service(&(struct host_options){ .share = true, .task_limit = 1 }, 3);
+	struct host_task *first = arrive_of(host, 0, 'a', "c1", 1, 0);
+
+	(void)state;
+	host_goes(host, 0, "a0!");
+	arrive_of(host, 0, 'b', "c1", 254, 0);
+	arrive_of(host, 1, 'x', "c1", 5, 0);
+	arrive_of(host, 2, 'y', "c1", 7, 0);
+	host_goes(host, 0, "");
+	host_segment_ends(host, first);
+	/* All three hold none now: by priority. */
+	host_goes(host, 1, "a. b0!");
+	host_segment_ends(host, &host->tasks[1]);
+	host_goes(host, 2, "b. y0!");
+	host_free(host);
+}
+
+static void without_a_share_priority_alone_decides(void **state)
+{
+	struct host *host = new_service(&(struct host_options){ .task_limit = 2 }, 2);
+
+	(void)state;
+	arrive_of(host, 1, 'z', "c1", 1, 0);
+	arrive_of(host, 0, 'a', "c1", 9, 0);
+	arrive_of(host, 0, 'b', "c1", 9, 0);
+	host_goes(host, 0, "a0! b0!");
+	host_free(host);
+}
+
+/* One task in each state that a task can be in. */
+static void a_process_goes_with_all_its_tasks(void **state)
+{
+	struct host *host = new_service(
+		&(struct host_options){ .overdue_min_time = MIN_TIME, .workers = 2, .share = true },
+		2);
+	struct host_task *on_device = arrive_of(host, 0, 'd', "b10", 9, 0);
+	struct host_task *ready = arrive_of(host, 0, 'r', "c1 b10", 8, 0);
+	struct host_task *other;
+
+	(void)state;
+	host_goes(host, 0, "d0>1 r0!");
+	host_segment_ends(host, ready);
+	arrive_of(host, 0, 'o', "c1", 7, 0);
+	arrive_of(host, 0, 'c', "c1", 6, 0);
+	arrive_of(host, 0, 'q', "c1", 5, 0);
+	arrive_of(host, 0, 'w', "b10", 4, 0);
+	arrive_of(host, 0, 'h', "c1", 255, 0);
+	other = arrive_of(host, 1, 'x', "b10", 1, 0);
+	host_goes(host, 0, "h0! o0!");
+	host_goes(host, MIN_TIME, "c0- q0- h0- o0-");
+	host_abandon(host, 0);
+	host_expect(host, "d? r. o. c. q. w. h.");
+	host_goes(host, MIN_TIME, "");
+	host_abandon(host, 0);
+	host_expect(host, "");
+	host_segment_fails(host, on_device);
+	host_goes(host, 30, "d. x0>1");
+	assert_int_equal(host->processes[0].workers_busy, 0);
+	assert_int_equal(host->processes[0].dispatched, 0);
+	assert_int_equal(host->processes[0].waiting, 0);
+	assert_true(ovt_sched_next_time(&host->sched) == ~0ull);
+	ovt_sched_remove_process(&host->processes[0]);
+	memset(&host->processes[0], 0xff, sizeof(host->processes[0]));
+	host_segment_ends(host, other);
+	host_goes(host, 40, "x.");
+	assert_int_equal(host->queues[0].dispatched, 0);
+	assert_int_equal(host->queues[0].places_kept, 0);
+	host_free(host);
+}
+
+static void a_job_that_was_cancelled_before_is_not_cancelled_again(void **state)
+{
+	struct host *host = new_service(&with_overdue, 1);
+	struct host_task *task = host_arrive(host, 'a', "b10", 9, 1, 0);
+
+	(void)state;
+	host_goes(host, 0, "a0>1");
+	host_cancel(host, task);
+	host_abandon(host, 0);
+	host_expect(host, "a?");
+	host_segment_fails(host, task);
+	host_expect(host, "a.");
+	host_free(host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_overdue_unless_asked_for),
+		cmocka_unit_test(a_segment_is_overdue_once_its_time_is_over),
+		cmocka_unit_test(no_time_is_too_long_to_be_added),
+		cmocka_unit_test(what_is_overdue_gives_its_slot_up_and_comes_back_in_its_turn),
+		cmocka_unit_test(a_core_0_task_that_was_overdue_stays_on_its_core),
+		cmocka_unit_test(what_waits_for_a_worker_is_overdue_too_and_once_only),
+		cmocka_unit_test(each_segment_has_its_time_waiting_and_running),
+		cmocka_unit_test(what_was_overdue_counts_for_the_task_limit_no_more),
+		cmocka_unit_test(a_cancel_of_what_is_overdue_waits_for_its_segment),
+		cmocka_unit_test(who_ends_in_time_is_not_looked_at_again),
+		cmocka_unit_test(priority_255_that_is_overdue_goes_on_at_once),
+		cmocka_unit_test(a_place_is_kept_for_each_process_that_waits_and_holds_none),
+		cmocka_unit_test(the_kept_place_opens_to_all_when_nobody_wants_it),
+		cmocka_unit_test(who_holds_none_may_take_the_last_place),
+		cmocka_unit_test(without_a_share_priority_alone_decides),
+		cmocka_unit_test(a_process_goes_with_all_its_tasks),
+		cmocka_unit_test(a_job_that_was_cancelled_before_is_not_cancelled_again),
+	};
+
+	return cmocka_run_group_tests_name("sched: service", tests, NULL, NULL);
+}
