@@ -239,8 +239,9 @@ private:
         if (!scenario_.overdue_min_time)
             return std::nullopt;
         using Wide = unsigned __int128;
-        const Wide limit = std::max<Wide>(*scenario_.overdue_min_time,
-                                          Wide{current(i).estimate} * scenario_.overdue_factor);
+        const Wide limit =
+            std::max<Wide>(*scenario_.overdue_min_time,
+                           Wide{current(i).estimated_cpu()} * scenario_.overdue_factor);
         const Wide end = now_ + limit;
         if (end > ~std::uint64_t{0})
             return std::nullopt;
@@ -395,7 +396,7 @@ private:
         if (!is_in_a_gap(a) || scenario_.policy == "fifo")
             return false;
         const std::uint64_t bpu_b = task(b).bpu_time();
-        const std::uint64_t whole_a = current(a).estimate;
+        const std::uint64_t whole_a = current(a).estimated_cpu();
         std::uint64_t remaining_a = whole_a;
         if (states_[a].stage == Stage::cpu_running) {
             const std::uint64_t spent = now_ - (states_[a].cpu_end - current(a).cpu);

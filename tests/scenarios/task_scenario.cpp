@@ -23,7 +23,8 @@ TaskSegment segment_from(const json& from) {
         segment.bpu = from.at("bpu").get<std::vector<std::uint64_t>>();
     else
         segment.cpu = from.at("cpu");
-    segment.estimate = from.value("estimate", segment.cpu);
+    if (from.contains("estimate"))
+        segment.estimate = from.at("estimate").get<std::uint64_t>();
     return segment;
 }
 

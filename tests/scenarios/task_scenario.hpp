@@ -17,10 +17,11 @@ namespace overtake::test {
 
 /// One of the two.
 struct TaskSegment {
-    std::vector<std::uint64_t> bpu; ///< durations of its FCs; empty for a CPU segment
-    std::uint64_t cpu = 0;          ///< 0 for a BPU segment
-    std::uint64_t estimate = 0;     ///< of a CPU segment, what it is taken for
+    std::vector<std::uint64_t> bpu;          ///< durations of its FCs; empty for a CPU segment
+    std::uint64_t cpu = 0;                   ///< 0 for a BPU segment
+    std::optional<std::uint64_t> estimate{}; ///< of a CPU segment, if it is not what it takes
 
+    std::uint64_t estimated_cpu() const { return estimate.value_or(cpu); }
     bool is_bpu() const { return !bpu.empty(); }
     std::uint64_t bpu_time() const;
 };
