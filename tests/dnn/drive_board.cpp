@@ -219,7 +219,8 @@ TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
     return driver.timeline(take_fcs());
 }
 
-TaskTimeline drive_board_embedded(const TaskScenario& scenario, const TaskTimeline& expected) {
+TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
+                                   const Backend& backend) {
     std::vector<FcRecord> records;
     EmbeddedOptions options;
     options.cores = static_cast<unsigned>(scenario.core_limits.size());
@@ -233,7 +234,8 @@ TaskTimeline drive_board_embedded(const TaskScenario& scenario, const TaskTimeli
         static_cast<std::vector<FcRecord>*>(context)->push_back(record);
     };
     options.on_fc_context = &records;
-    const auto device = open_embedded(options);
+    const MadeDevice made(backend, options);
+    const auto& device = made();
     return drive_board(
         *device->manual_clock(), scenario, expected,
         [&](std::uint64_t number) { return local_process(device, scenario, number); },

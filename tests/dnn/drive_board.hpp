@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends.hpp"
 #include "board_process.hpp"
 #include "overtake/device.hpp"
 #include "task_scenario.hpp"
@@ -27,6 +28,7 @@ TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
                          const std::function<std::vector<FcRecord>()>& take_fcs);
 
 /// All processes in this one, on an embedded device made for the scenario.
-TaskTimeline drive_board_embedded(const TaskScenario& scenario, const TaskTimeline& expected);
+TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
+                                   const Backend& backend = {"embedded"});
 
 } // namespace overtake::test

@@ -72,8 +72,8 @@ TEST_P(BoardScenarioTest, HasItsExactTimeline) {
     const TaskScenario scenario = read_task_scenario(data(name + ".json"));
     const TaskTimeline expected = read_task_timeline(data(name + ".expected.json"));
     ASSERT_TRUE(board_can_say(scenario));
-    if (backend.name == "embedded") {
-        EXPECT_EQ(drive_board_embedded(scenario, expected), expected);
+    if (is_made_here(backend)) {
+        EXPECT_EQ(drive_board_made_here(scenario, expected, backend), expected);
         return;
     }
     BoardKernel kernel(backend);
@@ -112,7 +112,7 @@ class RandomBoardScenarioTest : public testing::TestWithParam<Backend> {};
 
 TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
     std::unique_ptr<BoardKernel> kernel;
-    if (GetParam().name != "embedded") {
+    if (!is_made_here(GetParam())) {
         kernel = std::make_unique<BoardKernel>(GetParam());
         if (!kernel->exists())
             return;
@@ -134,8 +134,9 @@ TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
         if (!fits_a_clock(expected))
             continue;
         of_one_process += is_alone;
-        const TaskTimeline timeline =
-            kernel ? kernel->drive(scenario, expected) : drive_board_embedded(scenario, expected);
+        const TaskTimeline timeline = kernel
+                                          ? kernel->drive(scenario, expected)
+                                          : drive_board_made_here(scenario, expected, GetParam());
         ASSERT_EQ(timeline, expected) << "seed " << seed << ": " << json;
         driven++;
     }

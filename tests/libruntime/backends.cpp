@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
 
 namespace overtake::test {
 
@@ -12,13 +14,15 @@ std::ostream& operator<<(std::ostream& out, const Backend& backend) {
 }
 
 std::vector<Backend> all_backends() {
-    return {{"embedded"}, {"ioctl"}, {"io_uring"}};
+    return {{"embedded"}, {"server"}, {"ioctl"}, {"io_uring"}};
 }
 
 std::vector<Backend> all_backends_and_modes() {
     return {{"embedded"},
             {"embedded_timed", OVERTAKE_MODE_TIMED},
             {"embedded_both", OVERTAKE_MODE_BOTH},
+            {"server"},
+            {"server_timed", OVERTAKE_MODE_TIMED},
             {"ioctl"},
             {"io_uring"}};
 }
@@ -41,7 +45,7 @@ std::shared_ptr<Device> skip(const std::string& why) {
     return nullptr;
 }
 
-std::shared_ptr<Device> open_embedded_backend(const Backend& backend, const Wanted& wanted) {
+EmbeddedOptions embedded_options(const Backend& backend, const Wanted& wanted) {
     EmbeddedOptions options = wanted.embedded;
     options.mode = backend.mode;
     if (wanted.manual_clock) {
@@ -49,14 +53,23 @@ std::shared_ptr<Device> open_embedded_backend(const Backend& backend, const Want
         options.mode = OVERTAKE_MODE_TIMED;
         options.profile = "ideal";
     }
-    return open_embedded(options);
+    return options;
+}
+
+/// Serves until the process ends, as a server does that others use as well.
+std::shared_ptr<Device> open_served(const EmbeddedOptions& embedded) {
+    static std::vector<std::unique_ptr<TestServer>> servers;
+    servers.push_back(std::make_unique<TestServer>(embedded));
+    return open_server(servers.back()->path());
 }
 
 } // namespace
 
 std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wanted) {
     if (backend.name.starts_with("embedded"))
-        return open_embedded_backend(backend, wanted);
+        return open_embedded(embedded_options(backend, wanted));
+    if (backend.name.starts_with("server"))
+        return open_served(embedded_options(backend, wanted));
     const char* path = std::getenv("OVERTAKE_TEST_DEVICE");
     if (!path)
         return skip("OVERTAKE_TEST_DEVICE names no device node for " + backend.name);
@@ -70,6 +83,40 @@ std::shared_ptr<Device> open_backend(const Backend& backend, const Wanted& wante
     if (!wanted.manual_clock && device->manual_clock())
         return skip(std::string(path) + " has a manual clock");
     return device;
+}
+
+MadeDevice::MadeDevice(const Backend& backend, const EmbeddedOptions& options) {
+    if (backend.name.starts_with("server")) {
+        server_ = std::make_unique<TestServer>(options);
+        device_ = open_server(server_->path());
+    } else {
+        device_ = open_embedded(options);
+    }
+}
+
+TestServer::TestServer(const EmbeddedOptions& embedded)
+    : TestServer([&] {
+          ServerOptions options;
+          options.device = embedded;
+          return options;
+      }()) {}
+
+TestServer::TestServer(ServerOptions options) {
+    std::string directory = "/tmp/overtake-server-XXXXXX";
+    if (!mkdtemp(directory.data()))
+        throw std::runtime_error("no directory for a socket in /tmp");
+    directory_ = directory;
+    options.socket_path = path();
+    server_ = std::make_unique<Server>(options);
+    thread_ = std::thread([this] { server_->run(); });
+}
+
+TestServer::~TestServer() {
+    server_->stop();
+    thread_.join();
+    server_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
 }
 
 std::int64_t in_ms(std::int64_t milliseconds) {

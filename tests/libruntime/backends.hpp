@@ -2,23 +2,27 @@
 //
 // The backends that one suite is run on.
 //
-// "embedded" always works.  "ioctl" and "io_uring" need a node of the driver, named by the
-// environment variable OVERTAKE_TEST_DEVICE; without it their tests are skipped, saying so.
+// "embedded" and "server", a device server in this process, always work.  "ioctl" and "io_uring"
+// need a node of the driver, named by the environment variable OVERTAKE_TEST_DEVICE; without it
+// their tests are skipped, saying so.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "overtake/device.hpp"
+#include "overtake/server.hpp"
 
 namespace overtake::test {
 
 struct Backend {
     std::string name;
-    unsigned mode = OVERTAKE_MODE_FUNCTIONAL; ///< of an embedded device without a manual clock
+    /// Of an embedded or a served device without a manual clock.
+    unsigned mode = OVERTAKE_MODE_FUNCTIONAL;
 };
 
 std::ostream& operator<<(std::ostream& out, const Backend& backend);
@@ -28,6 +32,39 @@ std::ostream& operator<<(std::ostream& out, const Backend& backend);
 struct Wanted {
     bool manual_clock = false; ///< with mode timed and the profile "ideal"
     EmbeddedOptions embedded;  ///< the rest, for the embedded device only
+};
+
+/// A device server in a thread of this process, at a socket of its own.
+class TestServer {
+public:
+    explicit TestServer(const EmbeddedOptions& embedded);
+    explicit TestServer(ServerOptions options); ///< but for the socket
+    ~TestServer();
+    TestServer(const TestServer&) = delete;
+    TestServer& operator=(const TestServer&) = delete;
+
+    std::string path() const { return directory_ + "/device"; }
+
+private:
+    std::string directory_;
+    std::unique_ptr<Server> server_;
+    std::thread thread_;
+};
+
+/// A device made here, in this process: whether there can be one of the backend.
+inline bool is_made_here(const Backend& backend) {
+    return backend.name.starts_with("embedded") || backend.name.starts_with("server");
+}
+
+/// Such a device, and the server that it may need.
+class MadeDevice {
+public:
+    MadeDevice(const Backend& backend, const EmbeddedOptions& options);
+    const std::shared_ptr<Device>& operator()() const { return device_; }
+
+private:
+    std::unique_ptr<TestServer> server_;
+    std::shared_ptr<Device> device_; ///< goes first
 };
 
 /// Null, with the test marked as skipped, if there is no such device here.

@@ -14,11 +14,12 @@ TEST(FirmwareHost, EveryReservedCommandSlotComesBack) {
     options.core_limits = {0, 1, 2, 0, 4};
     options.normal_floor = 3;
     FirmwareHost host(options);
+    EmbeddedClient client;
     EXPECT_EQ(host.command_slots_reserved(), 0u) << "of the settings";
 
-    auto plain = host.open_context({});
+    auto plain = host.open_context({}, client);
     EXPECT_EQ(host.command_slots_reserved(), 1u) << "KILL_CONTEXT";
-    auto limiting = host.open_context({.max_priority = 255, .core_limit = 3});
+    auto limiting = host.open_context({.max_priority = 255, .core_limit = 3}, client);
     EXPECT_EQ(host.command_slots_reserved(), 1u + 1u + 5u) << "and a LIMIT for each core";
     host.close_context(*limiting);
     EXPECT_EQ(host.command_slots_reserved(), 1u);

@@ -85,9 +85,11 @@ TEST(OpenDevice, AutoIsAnEmbeddedDeviceWhereThereIsNoNodeAndSaysSo) {
         return; // then it is that one
     testing::internal::CaptureStderr();
     EXPECT_EQ(open_device("auto")->backend(), "embedded");
-    EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "overtake: no /dev/accel/accel0: using an embedded device, which is not shared with "
-              "other processes; load the driver to share one\n");
+    EXPECT_EQ(
+        testing::internal::GetCapturedStderr(),
+        "overtake: no /dev/accel/accel0 and no device server: using an embedded device, which "
+        "is not shared with other processes; load the driver or run overtake serve to share "
+        "one\n");
 }
 
 /// A /dev of this process's own, with nothing but a file where the first device's node would be.
@@ -151,7 +153,8 @@ TEST(OpenDevice, RefusesOptionsThatMakeNoDevice) {
 }
 
 TEST(OpenDevice, NamesTheRemedyForWhatItCannotOpen) {
-    expect_error(EINVAL, "not auto, embedded, kernel or a path", [] { open_device("gpu"); });
+    expect_error(EINVAL, "not auto, embedded, kernel, server, server:SOCKET or a path",
+                 [] { open_device("gpu"); });
     expect_error(ENOENT, "insmod overtake.ko", [] { open_device("/dev/accel/accel4711"); });
     expect_error(ENOTTY, "/dev/null: not an Overtake device", [] { open_device("/dev/null"); });
     if (!std::filesystem::exists("/dev/accel/accel0"))

@@ -129,7 +129,7 @@ Timeline drive(Device& device, const Scenario& scenario,
     return driver.timeline(take_fcs());
 }
 
-Timeline drive_embedded(const Scenario& scenario) {
+Timeline drive_made_here(const Scenario& scenario, const Backend& backend) {
     std::vector<FcRecord> records;
     EmbeddedOptions options;
     options.cores = scenario.cores;
@@ -143,7 +143,8 @@ Timeline drive_embedded(const Scenario& scenario) {
         static_cast<std::vector<FcRecord>*>(context)->push_back(record);
     };
     options.on_fc_context = &records;
-    const auto device = open_embedded(options);
+    const MadeDevice made(backend, options);
+    const auto& device = made();
     return drive(*device, scenario, [&] { return records; });
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "backends.hpp"
 #include "overtake/device.hpp"
 #include "scenario.hpp"
 
@@ -16,7 +17,7 @@ namespace overtake::test {
 Timeline drive(Device& device, const Scenario& scenario,
                const std::function<std::vector<FcRecord>()>& take_fcs);
 
-/// The whole on an embedded device made for the scenario.
-Timeline drive_embedded(const Scenario& scenario);
+/// The whole on a device made for the scenario: embedded, or of a server.
+Timeline drive_made_here(const Scenario& scenario, const Backend& backend = {"embedded"});
 
 } // namespace overtake::test

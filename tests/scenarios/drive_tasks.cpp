@@ -303,7 +303,8 @@ TaskTimeline drive_tasks(Device& device, const TaskScenario& scenario, const Tas
     return driver.timeline(take_fcs());
 }
 
-TaskTimeline drive_tasks_embedded(const TaskScenario& scenario, const TaskTimeline& expected) {
+TaskTimeline drive_tasks_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
+                                   const Backend& backend) {
     std::vector<FcRecord> records;
     EmbeddedOptions options;
     options.cores = static_cast<unsigned>(scenario.core_limits.size());
@@ -317,7 +318,8 @@ TaskTimeline drive_tasks_embedded(const TaskScenario& scenario, const TaskTimeli
         static_cast<std::vector<FcRecord>*>(context)->push_back(record);
     };
     options.on_fc_context = &records;
-    const auto device = open_embedded(options);
+    const MadeDevice made(backend, options);
+    const auto& device = made();
     return drive_tasks(*device, scenario, expected, [&] { return records; });
 }
 

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "backends.hpp"
 #include "overtake/device.hpp"
 #include "task_scenario.hpp"
 
@@ -19,7 +20,8 @@ namespace overtake::test {
 TaskTimeline drive_tasks(Device& device, const TaskScenario& scenario, const TaskTimeline& expected,
                          const std::function<std::vector<FcRecord>()>& take_fcs);
 
-/// The whole on an embedded device made for the scenario.
-TaskTimeline drive_tasks_embedded(const TaskScenario& scenario, const TaskTimeline& expected);
+/// The whole on a device made for the scenario: embedded, or of a server.
+TaskTimeline drive_tasks_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
+                                   const Backend& backend = {"embedded"});
 
 } // namespace overtake::test

@@ -64,8 +64,8 @@ TEST_P(ScenarioTest, HasItsExactTimeline) {
     const auto& [name, backend] = GetParam();
     const Scenario scenario = read_scenario(data(name + ".json"));
     const Timeline expected = read_timeline(data(name + ".expected.json"));
-    const Timeline timeline =
-        backend.name == "embedded" ? drive_embedded(scenario) : drive_kernel(backend, scenario);
+    const Timeline timeline = is_made_here(backend) ? drive_made_here(scenario, backend)
+                                                    : drive_kernel(backend, scenario);
     if (IsSkipped())
         return;
     EXPECT_EQ(timeline, expected);
@@ -101,7 +101,7 @@ TEST(RandomScenario, HasTheTimelineThatTheOracleSays) {
     for (std::uint64_t seed = 1; seed <= 1000; seed++) {
         const Scenario scenario = scenario_from(random_fc_scenario(seed));
         const Timeline expected = oracle_timeline(scenario);
-        ASSERT_EQ(drive_embedded(scenario), expected) << "seed " << seed << ": " << scenario;
+        ASSERT_EQ(drive_made_here(scenario), expected) << "seed " << seed << ": " << scenario;
         for (const TimelineJob& job : expected.jobs) {
             preempted += job.preemptions != 0;
             cancelled += job.cancelled;

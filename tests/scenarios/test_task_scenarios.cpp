@@ -64,8 +64,8 @@ TEST_P(TaskScenarioTest, HasItsExactTimeline) {
     const auto& [name, backend] = GetParam();
     const TaskScenario scenario = read_task_scenario(data(name + ".json"));
     const TaskTimeline expected = read_task_timeline(data(name + ".expected.json"));
-    const TaskTimeline timeline = backend.name == "embedded"
-                                      ? drive_tasks_embedded(scenario, expected)
+    const TaskTimeline timeline = is_made_here(backend)
+                                      ? drive_tasks_made_here(scenario, expected, backend)
                                       : drive_kernel(backend, scenario, expected);
     if (IsSkipped())
         return;
@@ -102,7 +102,7 @@ TEST(RandomTaskScenario, HasTheTimelineThatTheOracleSays) {
         const TaskTimeline expected = task_oracle_timeline(scenario);
         if (!fits_a_clock(expected))
             continue;
-        ASSERT_EQ(drive_tasks_embedded(scenario, expected), expected)
+        ASSERT_EQ(drive_tasks_made_here(scenario, expected), expected)
             << "seed " << seed << ": " << json;
         driven++;
         of_several_processes += std::ranges::any_of(scenario.tasks, [&](const ScenarioTask& task) {

@@ -23,6 +23,7 @@ void add_info(CLI::App& app, int& status);
 void add_pack(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_perf(CLI::App& app, int& status);
+void add_serve(CLI::App& app, int& status);
 void add_sim(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);
 

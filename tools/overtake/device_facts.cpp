@@ -44,6 +44,12 @@ const char* name_of_mode(unsigned mode) {
     }
 }
 
+unsigned mode_number(const std::string& mode) {
+    if (mode == "timed")
+        return OVERTAKE_MODE_TIMED;
+    return mode == "both" ? OVERTAKE_MODE_BOTH : OVERTAKE_MODE_FUNCTIONAL;
+}
+
 std::string node_of(std::string_view device_name) {
     if (device_name.starts_with('/'))
         return std::string(device_name);
@@ -64,7 +70,8 @@ DeviceFacts facts_of(const Device& device, const std::string& path,
     for (const drm_overtake_core_info& core : device.cores())
         facts.core_limits.push_back(core.core_limit);
     if (path.empty()) {
-        facts.profile = embedded.profile;
+        if (facts.backend != "server") // which does not tell
+            facts.profile = embedded.profile;
         return facts;
     }
     // The driver tells a profile's numbers, sysfs its name.
@@ -73,7 +80,8 @@ DeviceFacts facts_of(const Device& device, const std::string& path,
 }
 
 std::string one_line(const DeviceFacts& facts) {
-    const std::string what = facts.path.empty() ? "embedded device (of this process alone)"
+    const std::string what = facts.backend == "server" ? "device of a server"
+                             : facts.path.empty()      ? "embedded device (of this process alone)"
                              : facts.backend.empty()
                                  ? facts.path
                                  : fmt::format("{} through {}", facts.path, facts.backend);

@@ -39,6 +39,8 @@ std::string node_of(std::string_view device_name);
 
 /// 0 functional, 1 timed, 2 both
 const char* name_of_mode(unsigned mode);
+/// The other way round; one of the three names.
+unsigned mode_number(const std::string& mode);
 
 /// A node below /dev/accel, whether this process may open it or not.
 struct Node {

@@ -61,12 +61,6 @@ void stop_on_signals() {
     sigaction(SIGTERM, &action, nullptr);
 }
 
-unsigned mode_number(const std::string& mode) {
-    if (mode == "timed")
-        return OVERTAKE_MODE_TIMED;
-    return mode == "both" ? OVERTAKE_MODE_BOTH : OVERTAKE_MODE_FUNCTIONAL;
-}
-
 /// What CLI11 cannot see by itself.
 void check_usage(const CLI::App& command, const PerfOptions& options, const std::string& node) {
     for (const char* option : {"--mode", "--cores"})
@@ -194,7 +188,8 @@ int run_perf(const PerfOptions& options, const std::string& node) {
 void add_device_options(CLI::App& command, PerfOptions& options) {
     command
         .add_option("--device", options.device,
-                    "auto, embedded, kernel or a path like /dev/accel/accel0")
+                    "auto, embedded, kernel, server, server:SOCKET or a path like "
+                    "/dev/accel/accel0")
         ->capture_default_str();
     command
         .add_option("--mode", options.mode,

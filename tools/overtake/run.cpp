@@ -256,7 +256,8 @@ int run_model(const RunOptions& options) {
 void add_task_options(CLI::App& command, RunOptions& options) {
     command
         .add_option("--device", options.device,
-                    "auto, embedded, kernel or a path like /dev/accel/accel0")
+                    "auto, embedded, kernel, server, server:SOCKET or a path like "
+                    "/dev/accel/accel0")
         ->capture_default_str();
     command
         .add_option("--priority", options.task.priority,

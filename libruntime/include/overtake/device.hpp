@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Device: one queue interface for all backends (io_uring, ioctl, embedded).
+// Device: one queue interface for all backends (io_uring, ioctl, server, embedded).
 //
 // Thread safety: a Device and everything made from it may be used by several threads.  A
 // Queue belongs to one thread at a time, and may change threads only while nothing is in
@@ -77,7 +77,8 @@ using Completion = overtake_result;
 
 /// Rights of a queue.
 struct QueueOptions {
-    unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
+    /// 255 needs CAP_SYS_NICE on a kernel device, and to be allowed by a server.
+    unsigned max_priority = 254;
     unsigned core_limit = 0;     ///< asked for while the queue lives; needs max_priority 255
     bool interruptible = false;  ///< for Queue::interrupt(); costs some backends a thread
     std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
@@ -134,7 +135,7 @@ struct FcRecord {
 class OVERTAKE_API Device {
 public:
     virtual ~Device();
-    /// "embedded", "ioctl" or "io_uring"
+    /// "embedded", "server", "ioctl" or "io_uring"
     virtual std::string_view backend() const noexcept = 0;
     /// Cores, mode, profile and limits, as overtake_accel.h describes them.
     virtual drm_overtake_device_info info() const = 0;
@@ -195,9 +196,14 @@ OVERTAKE_API std::shared_ptr<Device> open_embedded(const EmbeddedOptions& option
 /// io_uring is forbidden.  EACCES, naming the remedy, without permission; or open()'s error.
 OVERTAKE_API std::shared_ptr<Device> open_kernel(const std::string& path,
                                                  KernelBackend backend = KernelBackend::automatic);
-/// "auto", "embedded", "kernel" or a path.  auto takes the kernel device if its node exists (a
-/// permission error is an error) and embedded otherwise, saying so on stderr.  EINVAL for another
-/// name.
+/// The device of a server (`overtake serve`), by its socket; empty: what OVERTAKE_SERVER names, or
+/// else /run/overtake/device for root and overtake/device in XDG_RUNTIME_DIR.  Throws Error naming
+/// the remedy where no server answers.  If the server goes away, every call on what was made with it
+/// throws ENODEV: open it again.
+OVERTAKE_API std::shared_ptr<Device> open_server(const std::string& socket_path = {});
+/// "auto", "embedded", "kernel", "server", "server:SOCKET" or a node's path.  auto takes the kernel
+/// device if its node exists (a permission error is an error), a server if one answers, and
+/// embedded otherwise, saying so on stderr.  EINVAL for another name.
 OVERTAKE_API std::shared_ptr<Device> open_device(std::string_view name,
                                                  const EmbeddedOptions& embedded = {});
 

@@ -55,6 +55,7 @@ public:
 
     // For its queues.
     mutable FirmwareHost host;
+    EmbeddedClient client;
     const std::shared_ptr<MemoryAccount> account = std::make_shared<MemoryAccount>();
     const std::shared_ptr<AddressSpace> addresses = std::make_shared<AddressSpace>();
 
@@ -65,7 +66,8 @@ private:
 class EmbeddedQueue final : public Queue {
 public:
     EmbeddedQueue(std::shared_ptr<EmbeddedDevice> device, const QueueOptions& options)
-        : device_(std::move(device)), context_(device_->host.open_context(options)) {}
+        : device_(std::move(device)),
+          context_(device_->host.open_context(options, device_->client)) {}
     ~EmbeddedQueue() override { device_->host.close_context(*context_); }
 
     void submit(std::span<const Job> jobs) override;
@@ -86,7 +88,7 @@ std::unique_ptr<Buffer> EmbeddedDevice::create_buffer(std::size_t bytes) {
     if (const auto refusal = buffer_refusal(bytes))
         throw *refusal;
     return std::make_unique<EmbeddedBuffer>(addresses,
-                                            std::make_shared<Allocation>(account, bytes));
+                                            std::make_shared<PrivateAllocation>(account, bytes));
 }
 
 std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options) {

@@ -2,6 +2,7 @@
 #include "embedded/firmware_host.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
@@ -21,12 +22,15 @@ namespace {
 constexpr std::uint64_t default_fc_clock_ns = 60'000'000'000;
 /// Not 0: a result record says 0 for what never happened.
 constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
-/// Both bound what a device holds of work that has not reached the firmware or its client.  There
-/// is room for two commands of each job, and for KILL_CONTEXT and two LIMITs a core of each queue.
-constexpr std::size_t command_count = 32768;
-static_assert(command_count > 2 * OVERTAKE_MAX_CLIENT_JOBS +
-                                  OVERTAKE_MAX_CONTEXTS * (1 + 2 * OVERTAKE_MAX_CORES) +
-                                  2 * OVERTAKE_MAX_CORES);
+/// What a client may hold of the command queue: two commands of each job, and KILL_CONTEXT and two
+/// LIMITs a core of each queue.
+constexpr std::size_t client_commands =
+    2 * OVERTAKE_MAX_CLIENT_JOBS + OVERTAKE_MAX_CONTEXTS * (1 + 2 * OVERTAKE_MAX_CORES);
+/// Both bound what a device holds of work that has not reached the firmware or its client.
+std::uint32_t command_count(unsigned clients) {
+    return std::bit_ceil(
+        static_cast<std::uint32_t>(clients * client_commands + 2 * OVERTAKE_MAX_CORES));
+}
 constexpr std::size_t event_count = 1024;
 /// The longest step: short enough that an aborted FC lets go of its core at once.
 constexpr std::uint64_t step_cycles = 4096;
@@ -103,10 +107,11 @@ private:
 
 } // namespace
 
-FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
+FirmwareHost::FirmwareHost(const EmbeddedOptions& options, unsigned clients)
     : options_(checked(options)), silicon_(options_.cores), core_states_(options_.cores),
-      commands_(command_count), events_(event_count), manual_now_(manual_clock_origin_ns),
-      limits_(options_.cores, 0), core_wake_(options_.cores) {
+      commands_(std::make_unique_for_overwrite<ovt_command[]>(command_count(clients))),
+      events_(event_count), manual_now_(manual_clock_origin_ns), limits_(options_.cores, 0),
+      core_wake_(options_.cores) {
     config_.profile = ovt_profile_find(options_.profile.c_str());
     config_.mode = firmware_mode(options_.mode);
     config_.core_count = options_.cores;
@@ -117,8 +122,8 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options)
     config_.stretch_max_ns = options_.manual_clock ? 0 : OVT_STRETCH_MAX_NS;
     config_.cores = silicon_.data();
     config_.core_states = core_states_.data();
-    config_.commands = commands_.data();
-    config_.command_count = command_count;
+    config_.commands = commands_.get();
+    config_.command_count = command_count(clients);
     config_.events = events_.data();
     config_.event_count = event_count;
     ovt_fw_init(&firmware_, &config_);
@@ -306,6 +311,12 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
     job.memory.clear();
     job.ended = true;
     context.in_flight--;
+    if (context.sink) {
+        context.sink->completed(completion_of(job));
+        context.client->jobs--;
+        context.jobs.erase(job.tag);
+        return;
+    }
     (context.first_completed ? context.last_completed->completed_behind : context.first_completed) =
         &job;
     context.last_completed = &job;
@@ -314,11 +325,15 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
 
 // Contexts and core limits
 
-std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& options) {
+std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& options,
+                                                            EmbeddedClient& client,
+                                                            CompletionSink* sink) {
     if (const auto refusal = queue_refusal(options))
         throw *refusal;
     auto context = std::make_unique<EmbeddedContext>();
     context->options = options;
+    context->client = &client;
+    context->sink = sink;
     ovt_fw_context_init(context.get());
     if (config_.fair) {
         context->turns_on_cores.resize(config_.core_count);
@@ -332,13 +347,13 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     auto requested = requested_limits_.end();
     if (options.core_limit != 0) // first, as it may find no memory
         requested = requested_limits_.insert(options.core_limit);
-    if (contexts_ == OVERTAKE_MAX_CONTEXTS || !ovt_fw_reserve(&firmware_, slots)) {
+    if (client.contexts == OVERTAKE_MAX_CONTEXTS || !ovt_fw_reserve(&firmware_, slots)) {
         if (requested != requested_limits_.end())
             requested_limits_.erase(requested);
         throw Error(ENOSPC, "create queue: " + limit_text(OVERTAKE_LIMIT_CONTEXTS,
-                                                          OVERTAKE_MAX_CONTEXTS, contexts_));
+                                                          OVERTAKE_MAX_CONTEXTS, client.contexts));
     }
-    contexts_++;
+    client.contexts++;
     if (options.core_limit != 0) {
         apply_limits();
         pump();
@@ -355,8 +370,8 @@ void FirmwareHost::close_context(EmbeddedContext& context) {
     }
     pump();
     context.changed.wait(lock, [&] { return context.gone; });
-    contexts_--;
-    jobs_ -= context.jobs.size();
+    context.client->contexts--;
+    context.client->jobs -= static_cast<unsigned>(context.jobs.size());
 }
 
 /// Uses up one reserved command slot for every core.
@@ -381,24 +396,30 @@ unsigned FirmwareHost::wanted_limit(unsigned core_index) const {
 // Jobs
 
 void FirmwareHost::submit(EmbeddedContext& context,
-                          std::span<const std::shared_ptr<EmbeddedJob>> jobs) {
+                          std::span<const std::shared_ptr<EmbeddedJob>> jobs,
+                          std::size_t* admitted) {
     const Lock lock(mutex_);
     struct PumpAtEnd {
         FirmwareHost& host;
         ~PumpAtEnd() { host.pump(); }
     } pump_at_end{*this};
-    for (const std::shared_ptr<EmbeddedJob>& job : jobs)
+    for (const std::shared_ptr<EmbeddedJob>& job : jobs) {
         admit(context, job);
+        if (admitted)
+            ++*admitted;
+    }
 }
 
 void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<EmbeddedJob>& job) {
     const auto queue_jobs = static_cast<u32>(context.jobs.size());
     const auto refuse = [&](const ovt_verdict& verdict) {
-        throw Error(refusal_code(verdict),
-                    admission_text(verdict, job->tag,
-                                   verdict.reason == OVT_REFUSED_QUEUE_FULL ? queue_jobs : jobs_));
+        throw Error(refusal_code(verdict), admission_text(verdict, job->tag,
+                                                          verdict.reason == OVT_REFUSED_QUEUE_FULL
+                                                              ? queue_jobs
+                                                              : context.client->jobs));
     };
-    ovt_verdict verdict = ovt_check_room(context.jobs.contains(job->tag), queue_jobs, jobs_);
+    ovt_verdict verdict =
+        ovt_check_room(context.jobs.contains(job->tag), queue_jobs, context.client->jobs);
     if (verdict.reason != OVT_ACCEPTED)
         refuse(verdict);
     const std::uint64_t arrival_ns = now();
@@ -426,7 +447,7 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
     job->context = &context;
     job->held_until_ended = job;
     context.in_flight++;
-    jobs_++;
+    context.client->jobs++;
     if (job->deadline_ns < timer_waits_for_)
         timer_wake_.notify_one();
     if (job->open_cores != 0) {
@@ -486,7 +507,7 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
         out[count] = completion_of(job);
         context.first_completed = job.completed_behind;
         context.jobs.erase(job.tag);
-        jobs_--;
+        context.client->jobs--;
     }
     return count;
 }
@@ -494,6 +515,11 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
 std::size_t FirmwareHost::in_flight(const EmbeddedContext& context) {
     const Lock lock(mutex_);
     return context.jobs.size();
+}
+
+unsigned FirmwareHost::jobs_of(const EmbeddedClient& client) {
+    const Lock lock(mutex_);
+    return client.jobs;
 }
 
 void FirmwareHost::interrupt(EmbeddedContext& context) {

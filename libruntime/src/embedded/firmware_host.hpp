@@ -24,8 +24,9 @@ namespace overtake {
 
 class FirmwareHost {
 public:
-    /// Throws Error EINVAL for options that make no device.
-    explicit FirmwareHost(const EmbeddedOptions& options);
+    /// `clients`: how many there may be at a time.  Throws Error EINVAL for options that make no
+    /// device.
+    explicit FirmwareHost(const EmbeddedOptions& options, unsigned clients = 1);
     /// All contexts have been closed.
     ~FirmwareHost();
     FirmwareHost(const FirmwareHost&) = delete;
@@ -38,18 +39,23 @@ public:
     /// Of the command queue: for jobs, contexts and limits that are not over; otherwise none.
     std::uint32_t command_slots_reserved();
 
-    std::unique_ptr<EmbeddedContext> open_context(const QueueOptions& options);
+    std::unique_ptr<EmbeddedContext> open_context(const QueueOptions& options,
+                                                  EmbeddedClient& client,
+                                                  CompletionSink* sink = nullptr);
     /// Ends its jobs and waits until the firmware knows nothing of it.
     void close_context(EmbeddedContext& context);
 
     /// Jobs arrive together, in order.  Throws Error at the first that finds no room; those
-    /// before it are in flight.
-    void submit(EmbeddedContext& context, std::span<const std::shared_ptr<EmbeddedJob>> jobs);
+    /// before it are in flight: `admitted` says how many, if it is not null.
+    void submit(EmbeddedContext& context, std::span<const std::shared_ptr<EmbeddedJob>> jobs,
+                std::size_t* admitted = nullptr);
     bool cancel(EmbeddedContext& context, std::uint64_t tag);
     /// See Queue::reap().
     std::size_t reap(EmbeddedContext& context, std::span<Completion> out, std::int64_t deadline_ns);
     std::size_t in_flight(const EmbeddedContext& context);
     void interrupt(EmbeddedContext& context);
+    /// Of all its contexts, not yet reaped.
+    unsigned jobs_of(const EmbeddedClient& client);
 
     bool has_manual_clock() const noexcept { return options_.manual_clock; }
     std::uint64_t manual_now();
@@ -84,7 +90,7 @@ private:
     std::vector<ovt_core> silicon_;
     std::vector<ovt_simd_scratch> simd_; ///< one per core; empty: scalar operators
     std::vector<ovt_fw_core> core_states_;
-    std::vector<ovt_command> commands_;
+    std::unique_ptr<ovt_command[]> commands_;
     std::vector<ovt_event> events_;
 
     std::mutex clock_mutex_; ///< of whoever moves the manual clock; before mutex_
@@ -94,8 +100,6 @@ private:
     std::vector<unsigned> limits_;             ///< as last told to the firmware, per core
     std::multiset<unsigned> requested_limits_; ///< non-zero ones of live contexts
     std::set<std::pair<std::uint64_t, EmbeddedJob*>> deadlines_; ///< of jobs in flight
-    unsigned contexts_ = 0;                                      ///< that are open
-    unsigned jobs_ = 0; ///< of all contexts, not yet reaped
     bool stopping_ = false;
 
     std::vector<std::condition_variable> core_wake_;

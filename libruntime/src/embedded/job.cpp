@@ -50,7 +50,7 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
         bind(binding.region, std::move(range.allocation), range.data, binding.length, flags);
     }
     if (job.scratch_bytes != 0) {
-        auto scratch = std::make_shared<Allocation>(account, job.scratch_bytes);
+        auto scratch = std::make_shared<PrivateAllocation>(account, job.scratch_bytes);
         std::byte* data = scratch->data();
         bind(OVERTAKE_REGION_SCRATCH, std::move(scratch), data, job.scratch_bytes,
              OVT_REGION_READ | OVT_REGION_WRITE);

@@ -41,9 +41,25 @@ struct EmbeddedJob : ovt_fw_job {
     std::shared_ptr<EmbeddedJob> held_until_cancelled;
 };
 
+/// Of whom what is open is counted together: a process, or a client of a server.  Under the host's
+/// lock.
+struct EmbeddedClient {
+    unsigned contexts = 0;
+    unsigned jobs = 0; ///< not yet reaped
+};
+
+/// Who takes completions as they come.  Called with the host's lock held: it must be quick.
+class CompletionSink {
+public:
+    virtual ~CompletionSink() = default;
+    virtual void completed(const Completion& completion) noexcept = 0;
+};
+
 /// A queue's side of the device; everything but the options under the host's lock.
 struct EmbeddedContext : ovt_fw_context {
     QueueOptions options;
+    EmbeddedClient* client = nullptr;        ///< outlives it
+    CompletionSink* sink = nullptr;          ///< then there is nothing to reap
     std::vector<ovt_fw_turn> turns_on_cores; ///< empty: the device is not fair
     std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>> jobs; ///< not yet reaped
     std::size_t in_flight = 0;              ///< of these: not yet ended

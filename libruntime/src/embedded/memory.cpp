@@ -19,24 +19,38 @@ std::size_t page_bytes() {
     return bytes;
 }
 
+} // namespace
+
 std::size_t round_to_pages(std::size_t bytes) {
     return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
-} // namespace
-
 void MemoryAccount::charge(std::size_t bytes) {
     std::size_t held = bytes_.load();
     do {
-        if (bytes > OVERTAKE_MAX_CLIENT_BYTES - held)
+        if (bytes > most_ - held)
             throw Error(ENOSPC, fmt::format("device memory: {} bytes more; {}", bytes,
-                                            limit_text(OVERTAKE_LIMIT_CLIENT_BYTES,
-                                                       OVERTAKE_MAX_CLIENT_BYTES, held)));
+                                            limit_text(OVERTAKE_LIMIT_CLIENT_BYTES, most_, held)));
     } while (!bytes_.compare_exchange_weak(held, held + bytes));
+    if (!all_)
+        return;
+    try {
+        all_->charge(bytes);
+    } catch (const Error&) {
+        bytes_.fetch_sub(bytes);
+        throw;
+    }
 }
 
-Allocation::Allocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes)
-    : account_(std::move(account)), size_(round_to_pages(bytes)) {
+void MemoryAccount::release(std::size_t bytes) noexcept {
+    bytes_.fetch_sub(bytes);
+    if (all_)
+        all_->release(bytes);
+}
+
+PrivateAllocation::PrivateAllocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes)
+    : account_(std::move(account)) {
+    size_ = round_to_pages(bytes);
     account_->charge(size_);
     void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
@@ -46,7 +60,7 @@ Allocation::Allocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes
     data_ = static_cast<std::byte*>(memory);
 }
 
-Allocation::~Allocation() {
+PrivateAllocation::~PrivateAllocation() {
     munmap(data_, size_);
     account_->release(size_);
 }
@@ -63,9 +77,15 @@ std::uint64_t AddressSpace::map(std::shared_ptr<Allocation> allocation) {
     return address;
 }
 
-void AddressSpace::unmap(std::uint64_t address) noexcept {
+bool AddressSpace::unmap(std::uint64_t address) noexcept {
+    std::shared_ptr<Allocation> last_reference; // goes without the lock
     const std::lock_guard lock(mutex_);
-    mappings_.erase(address);
+    const auto mapping = mappings_.find(address);
+    if (mapping == mappings_.end())
+        return false;
+    last_reference = std::move(mapping->second);
+    mappings_.erase(mapping);
+    return true;
 }
 
 AddressSpace::Range AddressSpace::find(std::uint64_t address, std::uint64_t length) const {

@@ -9,36 +9,58 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
+
+#include "overtake_accel.h"
 
 namespace overtake {
 
-/// How much memory a device's buffers and scratch regions hold together.  Thread safe.
+/// How much memory a client's buffers and scratch regions hold together.  Thread safe.
 class MemoryAccount {
 public:
-    /// Throws Error ENOSPC above OVERTAKE_MAX_CLIENT_BYTES.
+    /// `all`: of all clients together, charged as well; null: nobody counts them.
+    explicit MemoryAccount(std::size_t most = OVERTAKE_MAX_CLIENT_BYTES,
+                           std::shared_ptr<MemoryAccount> all = nullptr)
+        : most_(most), all_(std::move(all)) {}
+    /// Throws Error ENOSPC above the most.
     void charge(std::size_t bytes);
-    void release(std::size_t bytes) noexcept { bytes_.fetch_sub(bytes); }
+    void release(std::size_t bytes) noexcept;
+    std::size_t bytes() const noexcept { return bytes_.load(); }
 
 private:
+    const std::size_t most_;
+    const std::shared_ptr<MemoryAccount> all_;
     std::atomic<std::size_t> bytes_{0};
 };
 
-/// Page-aligned zeroed memory, charged to an account while it lives.
+/// bytes, rounded up to whole pages.
+std::size_t round_to_pages(std::size_t bytes);
+
+/// Page-aligned memory, charged to an account while it lives.
 class Allocation {
 public:
-    /// bytes is rounded up to pages.  Throws Error ENOSPC or ENOMEM.
-    Allocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes);
-    ~Allocation();
+    virtual ~Allocation() = default;
     Allocation(const Allocation&) = delete;
     Allocation& operator=(const Allocation&) = delete;
 
     std::byte* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
 
+protected:
+    Allocation() = default;
+    std::size_t size_ = 0;
+    std::byte* data_ = nullptr;
+};
+
+/// Zeroed, of this process alone.
+class PrivateAllocation final : public Allocation {
+public:
+    /// bytes is rounded up to pages.  Throws Error ENOSPC or ENOMEM.
+    PrivateAllocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes);
+    ~PrivateAllocation() override;
+
 private:
     std::shared_ptr<MemoryAccount> account_;
-    std::size_t size_;
-    std::byte* data_;
 };
 
 /// Device addresses of an embedded device.  Thread safe.
@@ -49,7 +71,8 @@ class AddressSpace {
 public:
     /// Returns the address of byte 0; never 0, never used again.  Throws Error ENOSPC.
     std::uint64_t map(std::shared_ptr<Allocation> allocation);
-    void unmap(std::uint64_t address) noexcept;
+    /// False if nothing is there.
+    bool unmap(std::uint64_t address) noexcept;
 
     struct Range {
         std::shared_ptr<Allocation> allocation; ///< null: there is none

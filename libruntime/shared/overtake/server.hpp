@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// Server: one embedded device for several processes, behind a UNIX socket.  For `overtake serve`
+// and for tests.  Not installed, like model_contents.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "overtake/device.hpp"
+#include "overtake/export.hpp"
+
+namespace overtake {
+
+namespace server {
+class Service;
+}
+
+struct ServerOptions {
+    /// Of the device.  fc_clock_ns: 0 = 2 s, as a driver's, since here an FC holds up others.
+    EmbeddedOptions device;
+    /// Made, with its directory; what a server that is gone has left is replaced.
+    std::string socket_path;
+    /// A socket that listens already (systemd); then socket_path is only what it is called.
+    int listening_socket = -1;
+    std::vector<uid_t> high_users;  ///< who may use priority 255, beside root and the server's user
+    std::vector<gid_t> high_groups; ///< the same of groups, supplementary ones included
+    unsigned clients = 64;          ///< at a time
+    unsigned clients_of_user = 48;  ///< the same, of one user other than root and the server's
+    std::size_t memory_bytes = 0;   ///< of all clients together; 0 = half of the machine's
+    unsigned idle_exit_s = 0;       ///< run() returns after so long without a client; 0 = never
+};
+
+/// Errors: throws Error, of which the text names the place and the remedy.
+class OVERTAKE_API Server {
+public:
+    /// Listens.  EADDRINUSE if a server has the socket already.
+    explicit Server(const ServerOptions& options);
+    /// Ends every client's work and closes its connection.
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    /// Serves until stop().
+    void run();
+    /// From any thread, or from a signal handler.
+    void stop() noexcept;
+
+private:
+    std::unique_ptr<server::Service> service_;
+};
+
+/// What a server says of itself and of its clients, as JSON.  Of other users' clients only root and
+/// the server's own user are told.  Throws Error as open_server().
+OVERTAKE_API std::string server_status(const std::string& path);
+
+/// Where a server is if nobody says otherwise: OVERTAKE_SERVER, or /run/overtake/device for root,
+/// or overtake/device in XDG_RUNTIME_DIR; empty if that is not set.
+OVERTAKE_API std::string default_server_path();
+
+} // namespace overtake

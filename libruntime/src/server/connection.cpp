@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "server/connection.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <fmt/format.h>
+
+namespace overtake::server {
+
+Connection::Connection(std::string path)
+    : path_(std::move(path)), received_(sizeof(Reply) + reply_payload_bytes) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path_.empty() || path_.size() >= sizeof(address.sun_path))
+        throw Error(EINVAL, fmt::format("device server '{}': a socket's path has 1 to {} "
+                                        "characters: name one with OVERTAKE_SERVER",
+                                        path_, sizeof(address.sun_path) - 1));
+    path_.copy(address.sun_path, path_.size());
+    socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (!socket_ ||
+        connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+        const int code = errno;
+        throw Error(code, fmt::format("{}: no device server: {}: start one (overtake serve), or "
+                                      "name its socket with OVERTAKE_SERVER",
+                                      path_, std::strerror(code)));
+    }
+    call(Operation::hello, protocol_version);
+}
+
+void Connection::fail_gone() const {
+    throw Error(ENODEV, fmt::format("{}: the device server is gone: start it again (overtake "
+                                    "serve), and open the device anew",
+                                    path_));
+}
+
+Connection::Answer Connection::call(Operation operation, std::uint64_t first, std::uint64_t second,
+                                    int descriptor) const {
+    const Request request{.operation = operation, .reserved = 0, .arguments = {first, second}};
+    const std::array<int, 1> descriptors{descriptor};
+    const std::lock_guard lock(mutex_);
+    const bool sent = send_packet(socket_.get(), bytes_of(request), {},
+                                  std::span(descriptors).first(descriptor < 0 ? 0 : 1), 0);
+    // One that turns a client away says why before it reads anything.
+    std::optional<Packet> packet = receive_packet(socket_.get(), received_, 0);
+    if (!packet || packet->bytes < sizeof(Reply) || !packet->whole)
+        fail_gone();
+    static_cast<void>(sent);
+    Reply reply;
+    std::memcpy(&reply, received_.data(), sizeof(reply));
+    const std::span payload = std::span(received_).subspan(
+        sizeof(reply), std::min<std::size_t>(reply.bytes, packet->bytes - sizeof(reply)));
+    if (reply.code != 0)
+        throw Error(reply.code,
+                    std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+    return {.values = reply.values,
+            .payload = {payload.begin(), payload.end()},
+            .descriptors = std::move(packet->descriptors)};
+}
+
+} // namespace overtake::server

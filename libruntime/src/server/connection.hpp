@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// A client's connection to a device server.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "overtake/error.hpp"
+#include "server/descriptor.hpp"
+#include "server/wire.hpp"
+
+namespace overtake::server {
+
+/// Thread safe: one call after the other.
+class Connection {
+public:
+    /// Throws Error: ENOENT or ECONNREFUSED where no server is, EPROTO for another version.
+    explicit Connection(std::string path);
+
+    struct Answer {
+        std::array<std::uint64_t, 2> values{};
+        std::vector<std::byte> payload;
+        std::array<Descriptor, most_descriptors> descriptors;
+    };
+    /// Throws Error: the server's, or ENODEV if it is gone.
+    Answer call(Operation operation, std::uint64_t first = 0, std::uint64_t second = 0,
+                int descriptor = -1) const;
+
+    const std::string& path() const noexcept { return path_; }
+    /// What is thrown from now on, once the server is gone.
+    [[noreturn]] void fail_gone() const;
+
+private:
+    std::string path_;
+    Descriptor socket_;
+    mutable std::mutex mutex_;
+    mutable std::vector<std::byte> received_;
+};
+
+} // namespace overtake::server

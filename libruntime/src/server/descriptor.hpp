@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// Descriptors, and packets on sockets that carry some.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace overtake::server {
+
+/// Closes what it holds.
+class Descriptor {
+public:
+    explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
+    ~Descriptor();
+    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+
+    int get() const noexcept { return fd_; }
+    explicit operator bool() const noexcept { return fd_ >= 0; }
+
+private:
+    int fd_;
+};
+
+constexpr std::size_t most_descriptors = 2; ///< of a packet
+
+/// What a packet brought.
+struct Packet {
+    std::size_t bytes = 0; ///< 0: the other end is closed
+    bool whole = true;     ///< it fitted, and so did its descriptors
+    std::array<Descriptor, most_descriptors> descriptors;
+};
+
+/// Sends one packet, of two parts.  False, with errno, if it was not sent.
+/// `flags`: of sendmsg(), to which MSG_NOSIGNAL is added.
+bool send_packet(int socket, std::span<const std::byte> first, std::span<const std::byte> second,
+                 std::span<const int> descriptors, int flags);
+/// Nothing, with errno, if none was received.  Descriptors are close-on-exec; more than fit are
+/// closed.
+std::optional<Packet> receive_packet(int socket, std::span<std::byte> into, int flags);
+
+/// A wake-up, without waiting.
+void send_wake_up(int socket) noexcept;
+/// Takes the wake-ups that have come.  False if the other end is closed.
+bool take_wake_ups(int socket) noexcept;
+
+/// Two connected sockets.  Throws Error.
+std::pair<Descriptor, Descriptor> make_channel();
+
+template <class Value>
+std::span<const std::byte> bytes_of(const Value& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+
+} // namespace overtake::server

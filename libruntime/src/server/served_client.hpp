@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+//
+// A server's side of one connection, with a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "server/served_queue.hpp"
+
+namespace overtake::server {
+
+/// Who is at the other end, as the system says.
+struct Peer {
+    pid_t pid = 0;
+    uid_t uid = 0;
+    std::vector<gid_t> groups;
+    bool may_use_high = false;
+    bool is_trusted = false; ///< root, or the server's own user: sees exact counters, and others
+};
+
+/// What all sessions of a server share; outlives them.
+struct SharedDevice {
+    FirmwareHost& host;
+    std::shared_ptr<MemoryAccount> memory; ///< of all clients
+    std::string allowed;                   ///< who may use priority 255, in words
+    std::function<std::string(const Peer& asks)> status;
+};
+
+struct ClientStatus {
+    Peer peer;
+    std::size_t queues;
+    std::size_t buffers;
+    std::uint64_t jobs;
+    std::size_t memory_bytes;
+};
+
+class ServedClient {
+public:
+    ServedClient(SharedDevice& device, Descriptor connection, Peer peer);
+
+    /// Until the client or stop() closes the connection, or the client says what no client says.
+    void run() noexcept;
+    /// From any thread.
+    void stop() noexcept;
+    bool is_over() const noexcept { return over_.load(); }
+    const Peer& peer() const noexcept { return peer_; }
+    ClientStatus status() const;
+
+private:
+    struct Answer {
+        std::array<std::uint64_t, 2> values{};
+        std::string payload{};
+        std::vector<int> descriptors{};
+        ServedQueue* queue = nullptr; ///< whose descriptors these are
+    };
+
+    bool serve_once();
+    bool answer_request();
+    Answer perform(const Request& request, Packet& packet);
+    Answer create_buffer(Packet& packet);
+    Answer create_queue(const Request& request);
+    ServedQueue& queue(std::uint64_t id);
+    std::string info() const;
+    std::string cores();
+    bool reply(std::int32_t code, const Answer& answer);
+
+    SharedDevice& device_;
+    Descriptor connection_;
+    const Peer peer_;
+    Client client_;
+    bool said_hello_ = false;
+    std::map<std::uint64_t, std::unique_ptr<ServedQueue>> queues_;
+    std::uint64_t next_queue_ = 1;
+    std::vector<drm_overtake_core_info> coarse_cores_;
+    std::uint64_t coarse_ns_ = 0;
+    std::atomic<std::size_t> queue_count_ = 0;
+    std::atomic<std::size_t> buffer_count_ = 0;
+    std::atomic<bool> over_ = false;
+};
+
+} // namespace overtake::server

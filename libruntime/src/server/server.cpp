@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+#include "overtake/server.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <list>
+#include <mutex>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "monotonic_clock.hpp"
+#include "server/served_client.hpp"
+
+namespace overtake::server {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t server_fc_clock_ns = 2'000'000'000;
+constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
+constexpr int ms_per_s = 1000;
+
+[[noreturn]] void fail_with_errno(const std::string& what, int code = errno) {
+    throw Error(code, fmt::format("{}: {}", what, std::strerror(code)));
+}
+
+std::size_t half_of_memory() {
+    return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+           static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;
+}
+
+EmbeddedOptions device_options(const ServerOptions& options) {
+    EmbeddedOptions device = options.device;
+    if (device.fc_clock_ns == 0)
+        device.fc_clock_ns = server_fc_clock_ns;
+    return device;
+}
+
+std::vector<gid_t> groups_of(int connection) {
+    socklen_t bytes = 0;
+    getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, nullptr, &bytes);
+    std::vector<gid_t> groups(bytes / sizeof(gid_t));
+    if (!groups.empty() &&
+        getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0)
+        groups.clear();
+    return groups;
+}
+
+std::string allowed_text(const ServerOptions& options) {
+    std::string text = fmt::format("the device server allows it to root and to user {}", getuid());
+    if (!options.high_users.empty())
+        text += fmt::format(", to users {}", fmt::join(options.high_users, ", "));
+    if (!options.high_groups.empty())
+        text += fmt::format(", to groups {}", fmt::join(options.high_groups, ", "));
+    return text + " (overtake serve --allow-high USER, --allow-high-group GROUP)";
+}
+
+} // namespace
+
+/// A socket at a path.  A lock beside it says whether the server that made it is still there.
+class Listener {
+public:
+    Listener(const std::string& path, int given) : path_(path) {
+        if (given >= 0) {
+            socket_ = Descriptor(given);
+            return;
+        }
+        const sockaddr_un address = address_of(path);
+        std::error_code error;
+        fs::create_directories(fs::path(path).parent_path(), error);
+        if (error)
+            throw Error(error.value(),
+                        fmt::format("{}: cannot make the directory: {}", path, error.message()));
+        lock_ = Descriptor(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+        if (!lock_)
+            fail_with_errno(fmt::format("{}.lock", path));
+        if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+            throw Error(EADDRINUSE,
+                        fmt::format("{}: a device server is there already: stop it, or choose "
+                                    "another --socket",
+                                    path));
+        unlink(path.c_str()); // of one that is gone
+        socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        if (!socket_ ||
+            bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
+                0 ||
+            chmod(path.c_str(), 0666) != 0 || // what a client may do is asked of the client
+            listen(socket_.get(), SOMAXCONN) != 0)
+            fail_with_errno(path);
+        is_made_here_ = true;
+    }
+    ~Listener() {
+        if (!is_made_here_)
+            return;
+        unlink(path_.c_str()); // the lock's file stays: somebody may be waiting to try it
+    }
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+
+    int get() const noexcept { return socket_.get(); }
+
+private:
+    static sockaddr_un address_of(const std::string& path) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        if (path.empty() || path.size() >= sizeof(address.sun_path))
+            throw Error(EINVAL, fmt::format("'{}': a socket's path has 1 to {} characters", path,
+                                            sizeof(address.sun_path) - 1));
+        path.copy(address.sun_path, path.size());
+        return address;
+    }
+
+    const std::string path_;
+    Descriptor lock_;
+    Descriptor socket_;
+    bool is_made_here_ = false;
+};
+
+class Service {
+public:
+    explicit Service(const ServerOptions& options)
+        : options_(options), listener_(options.socket_path, options.listening_socket),
+          stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+          host_(device_options(options), std::max(options.clients, 1u)),
+          shared_{.host = host_,
+                  .memory = std::make_shared<MemoryAccount>(
+                      options.memory_bytes != 0 ? options.memory_bytes : half_of_memory()),
+                  .allowed = allowed_text(options),
+                  .status = [this](const Peer& asks) { return status(asks); }} {
+        if (!stop_)
+            fail_with_errno("eventfd");
+        guard_mappings();
+    }
+
+    ~Service() {
+        for (Served& served : sessions_)
+            served.session->stop();
+        for (Served& served : sessions_)
+            served.thread.join();
+    }
+
+    void run() {
+        std::uint64_t idle_since = monotonic_ns();
+        for (;;) {
+            drop_those_over();
+            if (!sessions_.empty())
+                idle_since = monotonic_ns();
+            else if (options_.idle_exit_s != 0 &&
+                     monotonic_ns() - idle_since >= options_.idle_exit_s * idle_ns_per_s)
+                return;
+            std::array<pollfd, 2> sources{{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+            // Sessions that are over are looked for once a second: they hold little.
+            if (poll(sources.data(), sources.size(), ms_per_s) < 0 && errno != EINTR)
+                fail_with_errno("poll");
+            if (sources[1].revents != 0)
+                return;
+            if (sources[0].revents != 0)
+                accept_one();
+        }
+    }
+
+    void stop() noexcept {
+        const std::uint64_t once = 1;
+        [[maybe_unused]] const ssize_t written = write(stop_.get(), &once, sizeof(once));
+    }
+
+private:
+    struct Served {
+        std::unique_ptr<ServedClient> session;
+        std::thread thread;
+    };
+
+    void accept_one() {
+        Descriptor connection(
+            accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!connection)
+            return; // it has gone again, or there is no descriptor left for it
+        const Peer peer = peer_of(connection.get());
+        if (const std::string refusal = refusal_of(peer); !refusal.empty()) {
+            const Reply head{
+                .code = EBUSY, .bytes = static_cast<std::uint32_t>(refusal.size()), .values = {}};
+            send_packet(connection.get(), bytes_of(head), std::as_bytes(std::span(refusal)), {},
+                        MSG_DONTWAIT);
+            return;
+        }
+        const std::lock_guard lock(mutex_);
+        try {
+            Served& served = sessions_.emplace_back();
+            served.session = std::make_unique<ServedClient>(shared_, std::move(connection), peer);
+            served.thread = std::thread([&session = *served.session] { session.run(); });
+        } catch (const std::exception&) { // no memory, or no thread: the client sees the end
+            sessions_.pop_back();
+        }
+    }
+
+    Peer peer_of(int connection) const {
+        ucred credentials{};
+        socklen_t bytes = sizeof(credentials);
+        if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
+            fail_with_errno("SO_PEERCRED");
+        Peer peer{.pid = credentials.pid, .uid = credentials.uid, .groups = groups_of(connection)};
+        peer.groups.push_back(credentials.gid);
+        peer.is_trusted = peer.uid == 0 || peer.uid == owner_;
+        peer.may_use_high = peer.is_trusted || contains(options_.high_users, peer.uid) ||
+                            std::ranges::any_of(peer.groups, [&](gid_t group) {
+                                return contains(options_.high_groups, group);
+                            });
+        return peer;
+    }
+
+    template <class Value>
+    static bool contains(const std::vector<Value>& list, Value value) {
+        return std::ranges::find(list, value) != list.end();
+    }
+
+    std::string refusal_of(const Peer& peer) {
+        const std::lock_guard lock(mutex_);
+        const auto of_user = std::ranges::count_if(sessions_, [&](const Served& served) {
+            return served.session->peer().uid == peer.uid;
+        });
+        if (sessions_.size() >= options_.clients)
+            return fmt::format("the device server has {} clients, and takes no more: end one, or "
+                               "start it with more (--clients)",
+                               sessions_.size());
+        if (!peer.is_trusted && of_user >= options_.clients_of_user)
+            return fmt::format("the device server has {} clients of user {}, and takes no more: "
+                               "end one",
+                               of_user, peer.uid);
+        return {};
+    }
+
+    void drop_those_over() {
+        std::list<Served> over;
+        {
+            const std::lock_guard lock(mutex_);
+            for (auto served = sessions_.begin(); served != sessions_.end();) {
+                const auto next = std::next(served);
+                if (served->session->is_over())
+                    over.splice(over.end(), sessions_, served);
+                served = next;
+            }
+        }
+        for (Served& served : over)
+            served.thread.join();
+    }
+
+    std::string status(const Peer& asks) {
+        const drm_overtake_device_info info = host_.info();
+        std::string clients;
+        const std::lock_guard lock(mutex_);
+        for (const Served& served : sessions_) {
+            const ClientStatus of = served.session->status();
+            if (!asks.is_trusted && asks.uid != of.peer.uid)
+                continue;
+            clients +=
+                fmt::format(R"({}{{"pid": {}, "uid": {}, "queues": {}, "buffers": {}, "jobs": {}, )"
+                            R"("memory_bytes": {}, "priority_255": {}}})",
+                            clients.empty() ? "" : ", ", of.peer.pid, of.peer.uid, of.queues,
+                            of.buffers, of.jobs, of.memory_bytes, of.peer.may_use_high);
+        }
+        return fmt::format(R"({{"version": 1, "cores": {}, "mode": {}, "clients": [{}]}})",
+                           info.core_count, info.mode, clients);
+    }
+
+    const ServerOptions options_;
+    const uid_t owner_ = getuid(); ///< whoever it becomes later
+    Listener listener_;
+    Descriptor stop_;
+    FirmwareHost host_;
+    SharedDevice shared_;
+    std::mutex mutex_; ///< of the list; sessions are only added and dropped by run()
+    std::list<Served> sessions_;
+};
+
+} // namespace overtake::server
+
+namespace overtake {
+
+Server::Server(const ServerOptions& options)
+    : service_(std::make_unique<server::Service>(options)) {}
+Server::~Server() = default;
+
+void Server::run() {
+    service_->run();
+}
+
+void Server::stop() noexcept {
+    service_->stop();
+}
+
+std::string default_server_path() {
+    if (const char* named = std::getenv("OVERTAKE_SERVER"); named && *named)
+        return named;
+    if (geteuid() == 0)
+        return "/run/overtake/device";
+    const char* directory = std::getenv("XDG_RUNTIME_DIR");
+    return directory && *directory ? std::string(directory) + "/overtake/device" : "";
+}
+
+} // namespace overtake

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+//
+// A device in a server process, as its clients have it.
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "embedded/memory.hpp"
+#include "kernel/interrupt_event.hpp"
+#include "monotonic_clock.hpp"
+#include "overtake/device.hpp"
+#include "overtake/server.hpp"
+#include "refusal.hpp"
+#include "reserved.hpp"
+#include "server/connection.hpp"
+#include "server/shared_memory.hpp"
+
+namespace overtake::server {
+
+namespace {
+
+constexpr std::uint64_t ns_per_s = 1'000'000'000;
+
+class ServerBuffer final : public Buffer {
+public:
+    ServerBuffer(std::shared_ptr<const Connection> connection, std::size_t bytes)
+        : connection_(std::move(connection)) {
+        const Descriptor memory = make_shared_memory("overtake buffer", bytes);
+        mapping_ = Mapping(memory.get(), bytes);
+        address_ = connection_->call(Operation::create_buffer, 0, 0, memory.get()).values[0];
+        data_ = mapping_.data();
+        size_ = bytes;
+    }
+    ~ServerBuffer() override {
+        try {
+            connection_->call(Operation::destroy_buffer, address_);
+        } catch (const Error&) { // it went with the server
+        }
+    }
+
+private:
+    std::shared_ptr<const Connection> connection_;
+    Mapping mapping_;
+};
+
+class ServerQueue final : public Queue {
+public:
+    ServerQueue(std::shared_ptr<Device> device, std::shared_ptr<const Connection> connection,
+                unsigned cores, const QueueOptions& options);
+    ~ServerQueue() override;
+
+    void submit(std::span<const Job> jobs) override;
+    std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override;
+    bool cancel(std::uint64_t tag) override;
+    std::size_t in_flight() const noexcept override { return tags_.size(); }
+    void interrupt() override {
+        require_interruptible(options_);
+        interrupted_.store(true);
+        interruption_->set();
+    }
+
+private:
+    std::size_t take(std::span<Completion> out);
+    void write(std::span<const std::byte> bytes);
+    void write_job(const Job& job, const ovt_verdict& room);
+    ovt_verdict room_for(const Job& job, std::size_t in_call) const;
+    bool fits(const Job& job) const;
+    std::size_t call(std::span<const Job> jobs);
+    void wait_for_answer(std::uint32_t call);
+    bool wait(std::int64_t deadline_ns);
+
+    std::shared_ptr<Device> device_;
+    std::shared_ptr<const Connection> connection_;
+    const unsigned cores_;
+    const QueueOptions options_;
+    std::uint64_t id_;
+    Mapping mapping_;
+    QueueArea* area_;
+    Descriptor channel_;
+    std::uint32_t head_ = 0;  ///< completions taken so far
+    std::size_t written_ = 0; ///< bytes of the call that is being written
+    std::unordered_set<std::uint64_t> tags_;
+    std::atomic<bool> interrupted_ = false;
+    std::unique_ptr<InterruptEvent> interruption_; ///< null: not interruptible
+};
+
+class ServerClock final : public ManualClock {
+public:
+    explicit ServerClock(const Connection& connection) : connection_(connection) {}
+    std::uint64_t now_ns() const override {
+        return connection_.call(Operation::clock_now).values[0];
+    }
+    void advance_to(std::uint64_t now_ns) override {
+        connection_.call(Operation::clock_advance, now_ns);
+    }
+
+private:
+    const Connection& connection_;
+};
+
+template <class Value>
+std::vector<Value> values_of(std::span<const std::byte> payload) {
+    std::vector<Value> values(payload.size() / sizeof(Value));
+    if (!values.empty())
+        std::memcpy(values.data(), payload.data(), values.size() * sizeof(Value));
+    return values;
+}
+
+class ServerDevice final : public Device, public std::enable_shared_from_this<ServerDevice> {
+public:
+    explicit ServerDevice(const std::string& path)
+        : connection_(std::make_shared<Connection>(path)), clock_(*connection_), info_(info()) {}
+
+    std::string_view backend() const noexcept override { return "server"; }
+    drm_overtake_device_info info() const override {
+        const auto all =
+            values_of<drm_overtake_device_info>(connection_->call(Operation::info).payload);
+        if (all.size() != 1)
+            connection_->fail_gone();
+        return all.front();
+    }
+    std::vector<drm_overtake_core_info> cores() const override {
+        return values_of<drm_overtake_core_info>(connection_->call(Operation::cores).payload);
+    }
+    std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override {
+        if (const auto refusal = buffer_refusal(bytes))
+            throw *refusal;
+        return std::make_unique<ServerBuffer>(connection_, round_to_pages(bytes));
+    }
+    std::unique_ptr<Queue> create_queue(const QueueOptions& options) override {
+        require_zero(options.reserved, "queue options");
+        if (const auto refusal = queue_refusal(options))
+            throw *refusal;
+        return std::make_unique<ServerQueue>(shared_from_this(), connection_, info_.core_count,
+                                             options);
+    }
+    ManualClock* manual_clock() noexcept override {
+        return info_.manual_clock != 0 ? &clock_ : nullptr;
+    }
+
+private:
+    std::shared_ptr<const Connection> connection_;
+    ServerClock clock_;
+    const drm_overtake_device_info info_; ///< of the beginning, for what never changes
+};
+
+ServerQueue::ServerQueue(std::shared_ptr<Device> device,
+                         std::shared_ptr<const Connection> connection, unsigned cores,
+                         const QueueOptions& options)
+    : device_(std::move(device)), connection_(std::move(connection)), cores_(cores),
+      options_(options) {
+    if (options.interruptible)
+        interruption_ = std::make_unique<InterruptEvent>();
+    auto answer =
+        connection_->call(Operation::create_queue, options.max_priority, options.core_limit);
+    id_ = answer.values[0];
+    mapping_ = Mapping(answer.descriptors[0].get(), round_to_pages(sizeof(QueueArea)));
+    area_ = std::launder(reinterpret_cast<QueueArea*>(mapping_.data()));
+    channel_ = std::move(answer.descriptors[1]);
+}
+
+ServerQueue::~ServerQueue() {
+    try {
+        connection_->call(Operation::destroy_queue, id_);
+    } catch (const Error&) { // it went with the server
+    }
+}
+
+// Submission
+
+void ServerQueue::write(std::span<const std::byte> bytes) {
+    if (!bytes.empty())
+        std::memcpy(area_->jobs.data() + written_, bytes.data(), bytes.size());
+    written_ += bytes.size();
+}
+
+std::size_t wire_bytes(const Job& job) {
+    return sizeof(WireJob) + job.fcs.size_bytes() + job.bindings.size_bytes();
+}
+
+void ServerQueue::write_job(const Job& job, const ovt_verdict& room) {
+    const WireJob wire{
+        .tag = job.tag,
+        .cores = job.cores,
+        .custom_id = job.custom_id,
+        .deadline_ns = job.deadline_ns,
+        .priority = job.priority,
+        .core = job.core,
+        .scratch_bytes = job.scratch_bytes,
+        .fc_count = static_cast<std::uint32_t>(job.fcs.size()),
+        .binding_count = static_cast<std::uint32_t>(job.bindings.size()),
+        .room_refusal = static_cast<std::uint32_t>(room.reason),
+        .room_used = tags_.size(),
+    };
+    write(bytes_of(wire));
+    write(std::as_bytes(job.fcs));
+    write(std::as_bytes(job.bindings));
+}
+
+bool ServerQueue::fits(const Job& job) const {
+    // In this order no sum overflows.
+    return job.fcs.size() <= OVERTAKE_MAX_FCS && job.bindings.size() <= OVERTAKE_MAX_BINDINGS &&
+           wire_bytes(job) <= job_area_bytes - written_;
+}
+
+void ServerQueue::submit(std::span<const Job> jobs) {
+    while (!jobs.empty())
+        jobs = jobs.subspan(call(jobs));
+}
+
+/// As many of the jobs as one call takes; how many these were.
+std::size_t ServerQueue::call(std::span<const Job> jobs) {
+    written_ = 0;
+    std::size_t count = 0;
+    bool is_refused = false; // those behind it are not in flight
+    const auto refuse_too_large = [&](const Job& job) {
+        const JobBounds bounds{.cores = cores_, .max_priority = options_.max_priority};
+        const ovt_verdict verdict =
+            check_job(job, bounds, [](std::size_t, const overtake_binding&) {
+                return OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE;
+            });
+        throw Error(refusal_code(verdict), refusal_text(verdict, job, bounds));
+    };
+    try {
+        for (; count < jobs.size() && count < OVERTAKE_MAX_JOBS && !is_refused; count++) {
+            const Job& job = jobs[count];
+            require_zero_in_job(job.reserved, job.tag);
+            if (!fits(job)) {
+                if (count == 0)
+                    refuse_too_large(job);
+                break;
+            }
+            ovt_verdict room =
+                ovt_check_room(tags_.contains(job.tag), static_cast<u32>(tags_.size()), 0);
+            if (room.reason == OVT_ACCEPTED)
+                tags_.insert(job.tag);
+            is_refused = room.reason != OVT_ACCEPTED;
+            write_job(job, room);
+        }
+    } catch (const Error&) {
+        if (count == 0)
+            throw;
+        // It is the first of the next call, if there is one.
+    } catch (const std::bad_alloc&) {
+        for (const Job& job : jobs.first(count))
+            tags_.erase(job.tag);
+        throw;
+    }
+    const std::uint32_t number = area_->calls.load(std::memory_order_relaxed) + 1;
+    area_->job_bytes.store(static_cast<std::uint32_t>(written_));
+    area_->calls.store(number);
+    send_wake_up(channel_.get());
+    wait_for_answer(number);
+    const std::size_t accepted = std::min<std::size_t>(area_->accepted, count);
+    for (std::size_t i = 0; i < accepted; i++)
+        if (jobs[i].cores != 0 && jobs[i].chosen_core)
+            *jobs[i].chosen_core = area_->chosen_cores[i];
+    if (accepted == count && area_->code == 0)
+        return count;
+    // The tag of one that is refused for it belongs to another.
+    for (std::size_t i = accepted; i < count; i++)
+        if (!(is_refused && i + 1 == count))
+            tags_.erase(jobs[i].tag);
+    std::array<char, sizeof(QueueArea::text)> text = area_->text;
+    text.back() = 0;
+    throw Error(area_->code, text.data());
+}
+
+void ServerQueue::wait_for_answer(std::uint32_t call) {
+    while (area_->answers.load() != call) {
+        pollfd source{channel_.get(), POLLIN, 0};
+        if (poll(&source, 1, -1) < 0)
+            continue; // a signal
+        if (!take_wake_ups(channel_.get()) && area_->answers.load() != call)
+            connection_->fail_gone();
+    }
+}
+
+// Completion
+
+std::size_t ServerQueue::take(std::span<Completion> out) {
+    std::size_t count = 0;
+    const std::uint32_t tail = area_->completion_tail.load();
+    for (; count < out.size() && head_ != tail; count++) {
+        out[count] = area_->completions[head_ % completion_entries];
+        tags_.erase(out[count].tag);
+        head_++;
+    }
+    return count;
+}
+
+std::size_t ServerQueue::reap(std::span<Completion> out, std::int64_t deadline_ns) {
+    if (deadline_ns < 0)
+        throw Error(EINVAL, "reap: negative deadline");
+    for (;;) {
+        const std::size_t count = take(out);
+        const bool interrupted = interrupted_.exchange(false);
+        if (count != 0 || out.empty() || tags_.empty() || interrupted || !wait(deadline_ns))
+            return count;
+    }
+}
+
+/// False at the deadline.
+bool ServerQueue::wait(std::int64_t deadline_ns) {
+    const std::uint64_t now = monotonic_ns();
+    if (now >= static_cast<std::uint64_t>(deadline_ns))
+        return false;
+    area_->client_waits.store(1);
+    if (area_->completion_tail.load() != head_)
+        return true;
+    const std::uint64_t left = static_cast<std::uint64_t>(deadline_ns) - now;
+    const timespec timeout{static_cast<time_t>(left / ns_per_s),
+                           static_cast<long>(left % ns_per_s)};
+    std::array<pollfd, 2> sources{
+        {{channel_.get(), POLLIN, 0}, {interruption_ ? interruption_->fd() : -1, POLLIN, 0}}};
+    if (ppoll(sources.data(), sources.size(), &timeout, nullptr) < 0)
+        return true; // a signal
+    eventfd_t interruptions;
+    if (sources[1].revents != 0)
+        (void)!eventfd_read(interruption_->fd(), &interruptions);
+    if (sources[0].revents != 0 && !take_wake_ups(channel_.get()) &&
+        area_->completion_tail.load() == head_)
+        connection_->fail_gone();
+    return true;
+}
+
+bool ServerQueue::cancel(std::uint64_t tag) {
+    return tags_.contains(tag) && connection_->call(Operation::cancel, id_, tag).values[0] != 0;
+}
+
+} // namespace
+
+} // namespace overtake::server
+
+namespace overtake {
+
+std::shared_ptr<Device> open_server(const std::string& path) {
+    return std::make_shared<server::ServerDevice>(path.empty() ? default_server_path() : path);
+}
+
+std::string server_status(const std::string& path) {
+    const server::Connection connection(path.empty() ? default_server_path() : path);
+    const auto answer = connection.call(server::Operation::status);
+    return {reinterpret_cast<const char*>(answer.payload.data()), answer.payload.size()};
+}
+
+} // namespace overtake

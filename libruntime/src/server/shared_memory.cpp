@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "server/shared_memory.hpp"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <map>
+#include <mutex>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "overtake/error.hpp"
+
+namespace overtake::server {
+
+namespace {
+
+constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+[[noreturn]] void fail_to_share(const char* what) {
+    const int code = errno;
+    throw Error(code, fmt::format("shared memory: {}: {}", what, std::strerror(code)));
+}
+
+std::size_t page_bytes() {
+    static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+/// Which addresses are guarded.  A signal handler reads it: so the lock is one that spins.  Nobody
+/// touches guarded memory while holding it.
+class Guard {
+public:
+    void add(const std::byte* begin, std::size_t bytes) {
+        const Lock lock(busy_);
+        ranges_[address(begin)] = bytes;
+    }
+    void remove(const std::byte* begin) noexcept {
+        const Lock lock(busy_);
+        ranges_.erase(address(begin));
+    }
+    bool holds(const void* where) noexcept {
+        const Lock lock(busy_);
+        auto range = ranges_.upper_bound(address(where));
+        if (range == ranges_.begin())
+            return false;
+        --range;
+        return address(where) - range->first < range->second;
+    }
+
+private:
+    struct Lock {
+        explicit Lock(std::atomic_flag& flag) : busy(flag) {
+            while (busy.test_and_set(std::memory_order_acquire)) {
+            }
+        }
+        ~Lock() { busy.clear(std::memory_order_release); }
+        std::atomic_flag& busy;
+    };
+
+    static std::uintptr_t address(const void* pointer) {
+        return reinterpret_cast<std::uintptr_t>(pointer);
+    }
+
+    std::atomic_flag busy_;
+    std::map<std::uintptr_t, std::size_t> ranges_;
+};
+
+/// Never destroyed: a core may run when the program ends.
+Guard& guard() {
+    static Guard& all = *new Guard;
+    return all;
+}
+
+struct sigaction former_action;
+
+void take_bus_error(int number, siginfo_t* info, void*) {
+    const auto where = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    void* const page = reinterpret_cast<void*>(where / page_bytes() * page_bytes());
+    const int saved = errno;
+    if (guard().holds(info->si_addr) &&
+        mmap(page, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+             -1, 0) != MAP_FAILED) {
+        errno = saved;
+        return;
+    }
+    // Not ours: what would have happened happens when the instruction is tried again.
+    sigaction(number, &former_action, nullptr);
+    errno = saved;
+}
+
+} // namespace
+
+Descriptor make_shared_memory(const char* name, std::size_t bytes) {
+    Descriptor memory(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!memory)
+        fail_to_share("memfd_create");
+    if (ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0)
+        fail_to_share("ftruncate");
+    if (fcntl(memory.get(), F_ADD_SEALS, seals) != 0)
+        fail_to_share("F_ADD_SEALS");
+    return memory;
+}
+
+Mapping::Mapping(int fd, std::size_t bytes) : bytes_(bytes) {
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        fail_to_share("mmap");
+    data_ = static_cast<std::byte*>(memory);
+}
+
+Mapping::~Mapping() {
+    if (data_)
+        munmap(data_, bytes_);
+}
+
+std::size_t sealed_bytes(int fd) {
+    const auto refuse = [](const char* what) {
+        throw Error(EINVAL, fmt::format("create buffer: {}", what));
+    };
+    const int present = fcntl(fd, F_GET_SEALS);
+    if (present < 0)
+        refuse("what was sent is no memory file (memfd_create() with MFD_ALLOW_SEALING)");
+    if ((static_cast<unsigned>(present) & seals) != seals)
+        refuse("the memory is not sealed against shrinking and growing (F_ADD_SEALS)");
+    struct statfs filesystem {};
+    struct stat file {};
+    if (fstatfs(fd, &filesystem) != 0 || fstat(fd, &file) != 0)
+        refuse("the memory cannot be looked at");
+    if (filesystem.f_type != TMPFS_MAGIC)
+        refuse("the memory is not of usual pages (MFD_HUGETLB)");
+    const auto bytes = static_cast<std::size_t>(file.st_size);
+    if (bytes % page_bytes() != 0)
+        refuse("the memory is not of whole pages");
+    return bytes;
+}
+
+void allocate_pages(int fd, std::size_t bytes) {
+    int result;
+    do
+        result = fallocate(fd, 0, 0, static_cast<off_t>(bytes));
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+        throw Error(ENOMEM, fmt::format("create buffer: no memory for {} bytes: {}", bytes,
+                                        std::strerror(errno)));
+}
+
+GuardedMapping::GuardedMapping(int fd, std::size_t bytes) : mapping_(fd, bytes) {
+    guard().add(mapping_.data(), bytes);
+}
+
+GuardedMapping::~GuardedMapping() {
+    guard().remove(mapping_.data());
+}
+
+void guard_mappings() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        guard();
+        struct sigaction action {};
+        action.sa_sigaction = take_bus_error;
+        action.sa_flags = SA_SIGINFO;
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGBUS, &action, &former_action);
+    });
+}
+
+} // namespace overtake::server

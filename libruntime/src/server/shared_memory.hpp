@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// Memory that two processes share and neither need trust the other with.
+#pragma once
+
+#include <cstddef>
+
+#include "server/descriptor.hpp"
+
+namespace overtake::server {
+
+/// New zeroed memory, sealed against shrinking and growing.  Throws Error.
+Descriptor make_shared_memory(const char* name, std::size_t bytes);
+
+/// A mapping, for reading and writing.
+class Mapping {
+public:
+    Mapping() = default;
+    /// Of a whole file from make_shared_memory().  Throws Error.
+    Mapping(int fd, std::size_t bytes);
+    ~Mapping();
+    Mapping(Mapping&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+    Mapping& operator=(Mapping&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+
+    std::byte* data() const noexcept { return data_; }
+    std::size_t bytes() const noexcept { return bytes_; }
+
+private:
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// Bytes of memory that another process has made.  Throws Error EINVAL unless it is sealed memory
+/// that cannot shrink or grow, in pages of the usual size.
+std::size_t sealed_bytes(int fd);
+/// Makes sure that there is memory for all of it.  Throws Error ENOMEM.
+void allocate_pages(int fd, std::size_t bytes);
+
+/// A mapping of memory that another process holds as well.  It can give pages back to the system at
+/// any time; should there be none to take their place when this process touches them, the mapping
+/// gets a page of zeros of its own there, and not the process a SIGBUS.
+class GuardedMapping {
+public:
+    GuardedMapping(int fd, std::size_t bytes);
+    ~GuardedMapping();
+    GuardedMapping(const GuardedMapping&) = delete;
+    GuardedMapping& operator=(const GuardedMapping&) = delete;
+
+    std::byte* data() const noexcept { return mapping_.data(); }
+    std::size_t bytes() const noexcept { return mapping_.bytes(); }
+
+private:
+    Mapping mapping_;
+};
+
+/// Takes SIGBUS for guarded mappings; any other ends the process as before.  Once is enough.
+void guard_mappings();
+
+} // namespace overtake::server

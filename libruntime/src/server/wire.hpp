@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// What a device server and its clients say to each other; both are of the same version (hello).
+//
+// A client has one connection, a SOCK_SEQPACKET socket: it sends a Request and gets a Reply, one at
+// a time.  Each of its queues has a channel, another such socket, for wake-ups alone, and an area
+// of shared memory, QueueArea.  Buffers are memory that the client makes and the server maps.
+//
+// The server believes nothing that it reads: it copies first and checks the copy.  Wake-ups are
+// sent and received without waiting, and one that finds the socket full is not missed, since
+// another one is waiting in it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "overtake_accel.h"
+
+namespace overtake::server {
+
+/// Of everything in this file; other versions do not talk to each other.
+constexpr std::uint32_t protocol_version = 1;
+
+enum class Operation : std::uint32_t {
+    hello = 1,      ///< version -> -, cores; drm_overtake_device_info
+    info,           ///< -> drm_overtake_device_info
+    cores,          ///< -> drm_overtake_core_info of each core
+    create_buffer,  ///< with the memory's descriptor -> address, bytes
+    destroy_buffer, ///< address ->
+    create_queue,  ///< max_priority, core_limit -> id; with the area's and the channel's descriptor
+    destroy_queue, ///< id ->
+    cancel,        ///< id, tag -> whether there was such a job
+    clock_now,     ///< -> device time
+    clock_advance, ///< device time ->
+    status,        ///< -> JSON
+};
+
+struct Request {
+    Operation operation;
+    std::uint32_t reserved;
+    std::array<std::uint64_t, 2> arguments;
+};
+
+/// Then what the operation has to say, or, if code is not 0, the error's text.
+struct Reply {
+    std::int32_t code;   ///< 0, or the errno of an Error
+    std::uint32_t bytes; ///< behind this
+    std::array<std::uint64_t, 2> values;
+};
+
+constexpr std::size_t reply_payload_bytes = 32768;
+
+/// A job in QueueArea::jobs; its FCs follow, then its bindings.
+struct WireJob {
+    std::uint64_t tag;
+    std::uint64_t cores;
+    std::int64_t custom_id;
+    std::int64_t deadline_ns;
+    std::uint32_t priority;
+    std::uint32_t core;
+    std::uint32_t scratch_bytes;
+    std::uint32_t fc_count;
+    std::uint32_t binding_count;
+    /// OVT_REFUSED_*: why the client has no room for it, or 0.  The server says so, unless
+    /// something else about it is wrong.
+    std::uint32_t room_refusal;
+    std::uint64_t room_used;
+};
+
+constexpr std::uint32_t completion_entries = OVERTAKE_MAX_JOBS;
+static_assert((completion_entries & (completion_entries - 1)) == 0);
+
+/// The largest job alone fits: FCs, bindings, and itself.
+constexpr std::size_t job_area_bytes = std::size_t{1} << 20;
+static_assert(job_area_bytes > sizeof(WireJob) + OVERTAKE_MAX_FCS * sizeof(overtake_fc) +
+                                   OVERTAKE_MAX_BINDINGS * sizeof(overtake_binding));
+
+/// What a queue shares with its client.  Submission is a call: the client writes jobs, counts
+/// `calls` up and waits until `answers` says the same.  Completions are a ring.
+struct QueueArea {
+    std::atomic<std::uint32_t> calls;     ///< the client's
+    std::atomic<std::uint32_t> job_bytes; ///< the client's: of `jobs` in this call
+    std::atomic<std::uint32_t> answers;   ///< the server's
+    std::uint32_t accepted;               ///< the server's: jobs of the call, from its first
+    std::int32_t code;                    ///< errno of the one that was not
+    std::array<char, 492> text;           ///< why not, ending in 0
+    alignas(64) std::atomic<std::uint32_t> completion_head; ///< the client's: taken so far
+    std::atomic<std::uint32_t> client_waits;                ///< it wants to be woken
+    alignas(64) std::atomic<std::uint32_t> completion_tail; ///< the server's: come so far
+    alignas(64) std::array<overtake_result, completion_entries> completions;
+    std::array<std::uint32_t, OVERTAKE_MAX_JOBS> chosen_cores; ///< of the jobs of the call
+    alignas(64) std::array<std::byte, job_area_bytes> jobs;
+};
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+} // namespace overtake::server

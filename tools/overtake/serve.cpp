@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+//
+// overtake serve: one device for several processes, where there is no driver.
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <grp.h>
+#include <memory>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "device_facts.hpp"
+#include "json_text.hpp"
+#include "option_checks.hpp"
+#include "overtake/server.hpp"
+
+namespace overtake::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ServeOptions {
+    ServerOptions server;
+    std::string mode = "functional";
+    std::vector<std::string> high_users;
+    std::vector<std::string> high_groups;
+    std::string run_as;
+    std::uint64_t memory_mib = 0;
+    bool status = false;
+    bool json = false;
+};
+
+template <class Id>
+Id number_of(const std::string& text, const char* what) {
+    char* end = nullptr;
+    errno = 0;
+    const unsigned long number = std::strtoul(text.c_str(), &end, 10);
+    if (text.empty() || *end != 0 || errno != 0 || number > static_cast<Id>(-2))
+        throw Error(ENOENT, fmt::format("serve: there is no {} '{}'", what, text));
+    return static_cast<Id>(number);
+}
+
+uid_t user_of(const std::string& name) {
+    const passwd* user = getpwnam(name.c_str());
+    return user != nullptr ? user->pw_uid : number_of<uid_t>(name, "user");
+}
+
+gid_t group_of(const std::string& name) {
+    const group* found = getgrnam(name.c_str());
+    return found != nullptr ? found->gr_gid : number_of<gid_t>(name, "group");
+}
+
+/// A socket that systemd listens on for us (sd_listen_fds(3)); -1: none.
+int activation_socket() {
+    const char* pid = std::getenv("LISTEN_PID");
+    const char* count = std::getenv("LISTEN_FDS");
+    if (pid == nullptr || count == nullptr || std::to_string(getpid()) != pid)
+        return -1;
+    if (std::strcmp(count, "1") != 0)
+        throw Error(EINVAL, fmt::format("serve: systemd handed over {} sockets, but one is served: "
+                                        "mend the socket unit",
+                                        count));
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    constexpr int first_handed_over = 3;
+    return first_handed_over;
+}
+
+/// Serves as `name`, which has no more rights than it needs; root only.
+void become(const std::string& name) {
+    const passwd* user = getpwnam(name.c_str());
+    if (user == nullptr)
+        throw Error(ENOENT, fmt::format("serve: there is no user '{}': name another with --user, "
+                                        "or none with --user root",
+                                        name));
+    if (setgroups(0, nullptr) != 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) != 0 ||
+        setresuid(user->pw_uid, user->pw_uid, user->pw_uid) != 0)
+        throw Error(errno,
+                    fmt::format("serve: cannot become user {}: {}", name, std::strerror(errno)));
+}
+
+Server* running_server = nullptr;
+
+void stop_running(int) {
+    running_server->stop();
+}
+
+void stop_serving_on_signals() {
+    struct sigaction action {};
+    action.sa_handler = stop_running;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        sigaction(signal, &action, nullptr);
+}
+
+int serve(ServeOptions& options) {
+    ServerOptions& wanted = options.server;
+    wanted.device.mode = mode_number(options.mode);
+    wanted.memory_bytes = options.memory_mib << 20;
+    for (const std::string& user : options.high_users)
+        wanted.high_users.push_back(user_of(user));
+    for (const std::string& group : options.high_groups)
+        wanted.high_groups.push_back(group_of(group));
+    wanted.listening_socket = activation_socket();
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    Server server(wanted);
+    if (geteuid() == 0 && options.run_as != "root")
+        become(options.run_as.empty() ? "nobody" : options.run_as);
+    running_server = &server;
+    stop_serving_on_signals();
+    fmt::print("serving {} core{} at {}\n", wanted.device.cores,
+               wanted.device.cores == 1 ? "" : "s", wanted.socket_path);
+    std::fflush(stdout);
+    server.run();
+    return 0;
+}
+
+int show_status(const ServeOptions& options) {
+    const std::string text = server_status(options.server.socket_path);
+    const Json status = Json::parse(text);
+    if (options.json) {
+        fmt::print("{}\n", status.dump(2));
+        return 0;
+    }
+    fmt::print("{}: {} cores, mode {}, {} clients\n", options.server.socket_path,
+               status.at("cores").get<unsigned>(), name_of_mode(status.at("mode").get<unsigned>()),
+               status.at("clients").size());
+    if (!status.at("clients").empty())
+        fmt::print("{:>8} {:>8} {:>7} {:>8} {:>6} {:>12}  255\n", "pid", "user", "queues",
+                   "buffers", "jobs", "memory KiB");
+    for (const Json& client : status.at("clients"))
+        fmt::print("{:>8} {:>8} {:>7} {:>8} {:>6} {:>12}  {}\n", client.at("pid").get<int>(),
+                   client.at("uid").get<unsigned>(), client.at("queues").get<std::uint64_t>(),
+                   client.at("buffers").get<std::uint64_t>(),
+                   client.at("jobs").get<std::uint64_t>(),
+                   client.at("memory_bytes").get<std::uint64_t>() / 1024,
+                   client.at("priority_255").get<bool>() ? "yes" : "no");
+    return 0;
+}
+
+} // namespace
+
+void add_serve(CLI::App& app, int& status) {
+    auto options = std::make_shared<ServeOptions>();
+    ServerOptions& server = options->server;
+    server.socket_path = default_server_path();
+    auto* command = app.add_subcommand(
+        "serve", "Serve one software device to several processes, where there is no driver");
+    command->add_option("--socket", server.socket_path, "Where clients find it")
+        ->capture_default_str();
+    command->add_option("--cores", server.device.cores, "Cores")
+        ->check(whole_number(1, 64))
+        ->capture_default_str();
+    command->add_option("--mode", options->mode, "functional, timed or both")
+        ->check(one_of({"functional", "timed", "both"}))
+        ->capture_default_str();
+    command->add_option("--profile", server.device.profile, "Cost profile (see docs/profiles.md)");
+    command->add_option("--core-limit", server.device.core_limit,
+                        "HIGH waits for at most so many NORMAL FCs; 0: no preemption");
+    command->add_flag("--fair", server.device.fair, "NORMAL takes turns by queue");
+    command->add_option("--allow-high", options->high_users,
+                        "Users who may use priority 255, beside root and this one");
+    command->add_option("--allow-high-group", options->high_groups, "The same of groups");
+    command->add_option("--clients", server.clients, "Connections at a time")
+        ->check(whole_number(1, 1024))
+        ->capture_default_str();
+    command->add_option("--memory", options->memory_mib,
+                        "MiB of all clients together; default: half of the machine's");
+    command->add_option("--idle-exit", server.idle_exit_s,
+                        "End after so many seconds without a client");
+    command->add_option("--user", options->run_as, "As root: serve as this user; default: nobody");
+    command->add_flag("--status", options->status, "Show who uses the server that runs");
+    command->add_flag("--json", options->json, "With --status: print JSON")->needs("--status");
+    command->callback(
+        [options, &status] { status = options->status ? show_status(*options) : serve(*options); });
+}
+
+} // namespace overtake::command
