@@ -67,6 +67,14 @@ USAGE = [
     ("perf net.ovm --frames few", "--frames: 'few' is not a whole number"),
     ("perf net.ovm --in-flight 0", "--in-flight: '0' is not a whole number in 1..1024"),
     ("devices all", "all: is one argument too many"),
+    ("serve now", "now: is one argument too many"),
+    ("serve --mode fast", "--mode: 'fast' is not functional, timed or both"),
+    ("serve --cores 0", "--cores: '0' is not a whole number in 1..64"),
+    ("serve --clients 0", "--clients: '0' is not a whole number in 1..1024"),
+    ("serve --core-limit -1", "--core-limit: '-1' is not a whole number"),
+    ("serve --memory much", "--memory: 'much' is not a whole number"),
+    ("serve --idle-exit -5", "--idle-exit: '-5' is not a whole number"),
+    ("serve --json", "--json requires --status"),
     ("compare", "A is required"),
     ("compare x.npy", "B is required"),
     ("compare x.npy x.npy --cosine 2", "--cosine: '2' is not a number in -1..1"),
@@ -97,6 +105,15 @@ USAGE = [
 ]
 
 FAILURES = [
+    # What is to be served.
+    ("serve --socket ''", "a path has 1 to 107 characters: name one with --socket or OVERTAKE_SERVER"),
+    ("serve --socket /proc/none/device", "/proc/none/device: cannot make the directory"),
+    ("serve --socket folder", "folder: is there, and is no socket"),
+    ("serve --profile fast --socket own", "no profile named 'fast'"),
+    ("serve --allow-high nobody-of-that-name", "there is no user 'nobody-of-that-name'"),
+    ("serve --allow-high-group -1", "there is no group '-1'"),
+    ("serve --status --socket absent", "absent: no device server: No such file or directory"),
+    ("serve --status --socket text.txt", "text.txt: no device server"),
     # What is to be compiled.
     ("compile absent.onnx", "absent.onnx: No such file or directory; name a readable ONNX file"),
     ("compile folder", "folder: is a directory; name an ONNX file"),

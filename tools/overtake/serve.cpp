@@ -127,9 +127,13 @@ int show_status(const ServeOptions& options) {
         fmt::print("{}\n", status.dump(2));
         return 0;
     }
-    fmt::print("{}: {} cores, mode {}, {} clients\n", options.server.socket_path,
-               status.at("cores").get<unsigned>(), name_of_mode(status.at("mode").get<unsigned>()),
-               status.at("clients").size());
+    const auto counted = [](std::uint64_t count, const char* what) {
+        return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+    };
+    fmt::print("{}: {}, mode {}, {}\n", options.server.socket_path,
+               counted(status.at("cores").get<std::uint64_t>(), "core"),
+               name_of_mode(status.at("mode").get<unsigned>()),
+               counted(status.at("clients").size(), "client"));
     if (!status.at("clients").empty())
         fmt::print("{:>8} {:>8} {:>7} {:>8} {:>6} {:>12}  255\n", "pid", "user", "queues",
                    "buffers", "jobs", "memory KiB");
@@ -159,9 +163,13 @@ void add_serve(CLI::App& app, int& status) {
     command->add_option("--mode", options->mode, "functional, timed or both")
         ->check(one_of({"functional", "timed", "both"}))
         ->capture_default_str();
-    command->add_option("--profile", server.device.profile, "Cost profile (see docs/profiles.md)");
-    command->add_option("--core-limit", server.device.core_limit,
-                        "HIGH waits for at most so many NORMAL FCs; 0: no preemption");
+    command->add_option("--profile", server.device.profile, "Cost profile (see docs/profiles.md)")
+        ->capture_default_str();
+    command
+        ->add_option("--core-limit", server.device.core_limit,
+                     "HIGH waits for at most so many NORMAL FCs; 0: no preemption")
+        ->check(whole_number(0, 0x7fffffff))
+        ->capture_default_str();
     command->add_flag("--fair", server.device.fair, "NORMAL takes turns by queue");
     command->add_option("--allow-high", options->high_users,
                         "Users who may use priority 255, beside root and this one");
@@ -169,10 +177,14 @@ void add_serve(CLI::App& app, int& status) {
     command->add_option("--clients", server.clients, "Connections at a time")
         ->check(whole_number(1, 1024))
         ->capture_default_str();
-    command->add_option("--memory", options->memory_mib,
-                        "MiB of all clients together; default: half of the machine's");
-    command->add_option("--idle-exit", server.idle_exit_s,
-                        "End after so many seconds without a client");
+    command
+        ->add_option("--memory", options->memory_mib,
+                     "MiB of all clients together; default: half of the machine's")
+        ->check(whole_number(1, 1 << 30));
+    command
+        ->add_option("--idle-exit", server.idle_exit_s,
+                     "End after so many seconds without a client")
+        ->check(whole_number(1, 0x7fffffff));
     command->add_option("--user", options->run_as, "As root: serve as this user; default: nobody");
     command->add_flag("--status", options->status, "Show who uses the server that runs");
     command->add_flag("--json", options->json, "With --status: print JSON")->needs("--status");

@@ -41,13 +41,15 @@ Connection::Answer Connection::call(Operation operation, std::uint64_t first, st
     const Request request{.operation = operation, .reserved = 0, .arguments = {first, second}};
     const std::array<int, 1> descriptors{descriptor};
     const std::lock_guard lock(mutex_);
-    const bool sent = send_packet(socket_.get(), bytes_of(request), {},
-                                  std::span(descriptors).first(descriptor < 0 ? 0 : 1), 0);
-    // One that turns a client away says why before it reads anything.
+    send_packet(socket_.get(), bytes_of(request), {},
+                std::span(descriptors).first(descriptor < 0 ? 0 : 1), 0);
+    // One that turns a client away says why and closes without having read anything: then the
+    // error comes before what it said.
     std::optional<Packet> packet = receive_packet(socket_.get(), received_, 0);
+    if (!packet && errno == ECONNRESET)
+        packet = receive_packet(socket_.get(), received_, 0);
     if (!packet || packet->bytes < sizeof(Reply) || !packet->whole)
         fail_gone();
-    static_cast<void>(sent);
     Reply reply;
     std::memcpy(&reply, received_.data(), sizeof(reply));
     const std::span payload = std::span(received_).subspan(

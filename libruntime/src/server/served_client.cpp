@@ -173,7 +173,7 @@ ServedClient::Answer ServedClient::perform(const Request& request, Packet& packe
         device_.host.advance_to(first);
         return {};
     case Operation::status:
-        return {.payload = device_.status(peer_)};
+        return {.payload = device_.status(*this)};
     }
     throw Violation("an operation that is none");
 }

@@ -26,12 +26,15 @@ struct Peer {
     bool is_trusted = false; ///< root, or the server's own user: sees exact counters, and others
 };
 
-/// What all sessions of a server share; outlives them.
+class ServedClient;
+
+/// What all clients of a server share; outlives them.
 struct SharedDevice {
     FirmwareHost& host;
     std::shared_ptr<MemoryAccount> memory; ///< of all clients
     std::string allowed;                   ///< who may use priority 255, in words
-    std::function<std::string(const Peer& asks)> status;
+    /// Of the others, as far as this one may know of them.
+    std::function<std::string(const ServedClient& asks)> status;
 };
 
 struct ClientStatus {

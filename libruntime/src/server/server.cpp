@@ -77,14 +77,11 @@ public:
     Listener(const std::string& path, int given) : path_(path) {
         if (given >= 0) {
             socket_ = Descriptor(given);
+            check_given();
             return;
         }
         const sockaddr_un address = address_of(path);
-        std::error_code error;
-        fs::create_directories(fs::path(path).parent_path(), error);
-        if (error)
-            throw Error(error.value(),
-                        fmt::format("{}: cannot make the directory: {}", path, error.message()));
+        make_room_at(path);
         lock_ = Descriptor(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
         if (!lock_)
             fail_with_errno(fmt::format("{}.lock", path));
@@ -114,12 +111,40 @@ public:
     int get() const noexcept { return socket_.get(); }
 
 private:
+    void check_given() const {
+        int type = 0;
+        int listens = 0;
+        socklen_t bytes = sizeof(int);
+        if (getsockopt(socket_.get(), SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 ||
+            type != SOCK_SEQPACKET ||
+            getsockopt(socket_.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 ||
+            listens == 0)
+            throw Error(EINVAL, "the socket that was handed over is no listening one of packets: "
+                                "in a socket unit, ListenSequentialPacket=");
+        // A client that has gone again is nothing to wait for.
+        if (fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0)
+            fail_with_errno("the socket that was handed over");
+    }
+    /// A directory, and nothing in it at the path but what another server may have left.
+    static void make_room_at(const fs::path& path) {
+        std::error_code error;
+        if (path.has_parent_path())
+            fs::create_directories(path.parent_path(), error);
+        if (error)
+            throw Error(error.value(), fmt::format("{}: cannot make the directory: {}",
+                                                   path.string(), error.message()));
+        if (fs::exists(path, error) && !fs::is_socket(path, error))
+            throw Error(EEXIST, fmt::format("{}: is there, and is no socket: name another place",
+                                            path.string()));
+    }
     static sockaddr_un address_of(const std::string& path) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         if (path.empty() || path.size() >= sizeof(address.sun_path))
-            throw Error(EINVAL, fmt::format("'{}': a socket's path has 1 to {} characters", path,
-                                            sizeof(address.sun_path) - 1));
+            throw Error(EINVAL,
+                        fmt::format("socket '{}': a path has 1 to {} characters: name one with "
+                                    "--socket or OVERTAKE_SERVER",
+                                    path, sizeof(address.sun_path) - 1));
         path.copy(address.sun_path, path.size());
         return address;
     }
@@ -133,23 +158,23 @@ private:
 class Service {
 public:
     explicit Service(const ServerOptions& options)
-        : options_(options), listener_(options.socket_path, options.listening_socket),
+        : options_(options), host_(device_options(options), std::max(options.clients, 1u)),
+          listener_(options.socket_path, options.listening_socket),
           stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-          host_(device_options(options), std::max(options.clients, 1u)),
           shared_{.host = host_,
                   .memory = std::make_shared<MemoryAccount>(
                       options.memory_bytes != 0 ? options.memory_bytes : half_of_memory()),
                   .allowed = allowed_text(options),
-                  .status = [this](const Peer& asks) { return status(asks); }} {
+                  .status = [this](const ServedClient& asks) { return status(asks); }} {
         if (!stop_)
             fail_with_errno("eventfd");
         guard_mappings();
     }
 
     ~Service() {
-        for (Served& served : sessions_)
-            served.session->stop();
-        for (Served& served : sessions_)
+        for (Served& served : clients_)
+            served.client->stop();
+        for (Served& served : clients_)
             served.thread.join();
     }
 
@@ -157,13 +182,13 @@ public:
         std::uint64_t idle_since = monotonic_ns();
         for (;;) {
             drop_those_over();
-            if (!sessions_.empty())
+            if (!clients_.empty())
                 idle_since = monotonic_ns();
             else if (options_.idle_exit_s != 0 &&
                      monotonic_ns() - idle_since >= options_.idle_exit_s * idle_ns_per_s)
                 return;
             std::array<pollfd, 2> sources{{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
-            // Sessions that are over are looked for once a second: they hold little.
+            // Clients that are over are looked for once a second: they hold little.
             if (poll(sources.data(), sources.size(), ms_per_s) < 0 && errno != EINTR)
                 fail_with_errno("poll");
             if (sources[1].revents != 0)
@@ -180,7 +205,7 @@ public:
 
 private:
     struct Served {
-        std::unique_ptr<ServedClient> session;
+        std::unique_ptr<ServedClient> client;
         std::thread thread;
     };
 
@@ -199,11 +224,11 @@ private:
         }
         const std::lock_guard lock(mutex_);
         try {
-            Served& served = sessions_.emplace_back();
-            served.session = std::make_unique<ServedClient>(shared_, std::move(connection), peer);
-            served.thread = std::thread([&session = *served.session] { session.run(); });
+            Served& served = clients_.emplace_back();
+            served.client = std::make_unique<ServedClient>(shared_, std::move(connection), peer);
+            served.thread = std::thread([&client = *served.client] { client.run(); });
         } catch (const std::exception&) { // no memory, or no thread: the client sees the end
-            sessions_.pop_back();
+            clients_.pop_back();
         }
     }
 
@@ -229,13 +254,12 @@ private:
 
     std::string refusal_of(const Peer& peer) {
         const std::lock_guard lock(mutex_);
-        const auto of_user = std::ranges::count_if(sessions_, [&](const Served& served) {
-            return served.session->peer().uid == peer.uid;
-        });
-        if (sessions_.size() >= options_.clients)
+        const auto of_user = std::ranges::count_if(
+            clients_, [&](const Served& served) { return served.client->peer().uid == peer.uid; });
+        if (clients_.size() >= options_.clients)
             return fmt::format("the device server has {} clients, and takes no more: end one, or "
                                "start it with more (--clients)",
-                               sessions_.size());
+                               clients_.size());
         if (!peer.is_trusted && of_user >= options_.clients_of_user)
             return fmt::format("the device server has {} clients of user {}, and takes no more: "
                                "end one",
@@ -247,10 +271,10 @@ private:
         std::list<Served> over;
         {
             const std::lock_guard lock(mutex_);
-            for (auto served = sessions_.begin(); served != sessions_.end();) {
+            for (auto served = clients_.begin(); served != clients_.end();) {
                 const auto next = std::next(served);
-                if (served->session->is_over())
-                    over.splice(over.end(), sessions_, served);
+                if (served->client->is_over())
+                    over.splice(over.end(), clients_, served);
                 served = next;
             }
         }
@@ -258,13 +282,14 @@ private:
             served.thread.join();
     }
 
-    std::string status(const Peer& asks) {
+    std::string status(const ServedClient& asks) {
         const drm_overtake_device_info info = host_.info();
         std::string clients;
         const std::lock_guard lock(mutex_);
-        for (const Served& served : sessions_) {
-            const ClientStatus of = served.session->status();
-            if (!asks.is_trusted && asks.uid != of.peer.uid)
+        for (const Served& served : clients_) {
+            const ClientStatus of = served.client->status();
+            const bool may_know = asks.peer().is_trusted || asks.peer().uid == of.peer.uid;
+            if (served.client->is_over() || served.client.get() == &asks || !may_know)
                 continue;
             clients +=
                 fmt::format(R"({}{{"pid": {}, "uid": {}, "queues": {}, "buffers": {}, "jobs": {}, )"
@@ -278,12 +303,12 @@ private:
 
     const ServerOptions options_;
     const uid_t owner_ = getuid(); ///< whoever it becomes later
+    FirmwareHost host_;
     Listener listener_;
     Descriptor stop_;
-    FirmwareHost host_;
     SharedDevice shared_;
-    std::mutex mutex_; ///< of the list; sessions are only added and dropped by run()
-    std::list<Served> sessions_;
+    std::mutex mutex_; ///< of the list; clients are only added and dropped by run()
+    std::list<Served> clients_;
 };
 
 } // namespace overtake::server

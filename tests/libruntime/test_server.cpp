@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+//
+// What a device server promises its clients: rights, room, and an end of every call.  The
+// conformance suite runs on it as well ("server").
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <functional>
+#include <grp.h>
+#include <random>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "server_clients.hpp"
+
+namespace overtake::test {
+namespace {
+
+constexpr uid_t a_stranger = 65534;
+
+TEST(Server, AClientsMemoryIsCountedAndGivenBack) {
+    ServerOptions options = options_of(1);
+    options.memory_bytes = 16 << 20;
+    const TestServer server(options);
+    const auto greedy = open_server(server.path());
+    std::vector<std::unique_ptr<Buffer>> buffers;
+    for (int i = 0; i < 15; i++)
+        buffers.push_back(greedy->create_buffer(1 << 20));
+    const auto other = open_server(server.path());
+    expect_error(ENOSPC, "bytes of a client", [&] { greedy->create_buffer(2 << 20); });
+    expect_error(ENOSPC, "free buffers", [&] { other->create_buffer(2 << 20); });
+    buffers.clear();
+    EXPECT_EQ(other->create_buffer(15 << 20)->size(), std::size_t{15} << 20);
+    // A queue's memory counts as well.
+    std::vector<std::unique_ptr<Queue>> queues;
+    expect_error(ENOSPC, "bytes of a client", [&] {
+        for (;;)
+            queues.push_back(other->create_queue());
+    });
+    EXPECT_GE(queues.size(), 10u);
+}
+
+// Rights
+
+/// Runs in a process of another user; what it returns is the exit status.
+int as_stranger(const std::vector<gid_t>& groups, const std::function<int()>& action) {
+    const pid_t child = fork();
+    if (child == 0) {
+        int status = 125;
+        if (setgroups(groups.size(), groups.data()) == 0 && setgid(a_stranger) == 0 &&
+            setuid(a_stranger) == 0) {
+            try {
+                status = action();
+            } catch (const Error& error) {
+                status = error.code();
+            } catch (const std::exception&) {
+                status = 124;
+            }
+        }
+        _exit(status);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
+}
+
+/// Otherwise the directory of its socket is this user's alone.
+void open_to_all(const TestServer& server) {
+    using std::filesystem::perms;
+    std::filesystem::permissions(std::filesystem::path(server.path()).parent_path(),
+                                 perms::group_exec | perms::others_exec,
+                                 std::filesystem::perm_options::add);
+}
+
+/// What a stranger gets who asks for priority 255.
+int ask_for_high(const TestServer& server, const std::vector<gid_t>& groups) {
+    return as_stranger(groups, [&] {
+        open_server(server.path())->create_queue({.max_priority = 255});
+        return 0;
+    });
+}
+
+#define SKIP_UNLESS_ROOT()                                                                         \
+    if (geteuid() != 0)                                                                            \
+    GTEST_SKIP() << "SKIPPED: needs root, to be two users"
+
+TEST(Server, Priority255IsForThoseItIsGivenTo) {
+    SKIP_UNLESS_ROOT();
+    const TestServer closed(options_of(1));
+    open_to_all(closed);
+    EXPECT_EQ(ask_for_high(closed, {}), EPERM);
+    EXPECT_EQ(ask_for_high(closed, {0}), EPERM);
+    EXPECT_EQ(as_stranger({},
+                          [&] {
+                              Victim(closed.path()).expect_to_work();
+                              return 0;
+                          }),
+              0);
+
+    ServerOptions options = options_of(1);
+    options.high_users = {1, a_stranger};
+    const TestServer to_user(options);
+    open_to_all(to_user);
+    EXPECT_EQ(ask_for_high(to_user, {}), 0);
+
+    options.high_users = {1};
+    options.high_groups = {7777};
+    const TestServer to_group(options);
+    open_to_all(to_group);
+    EXPECT_EQ(ask_for_high(to_group, {}), EPERM);
+    EXPECT_EQ(ask_for_high(to_group, {5, 7777}), 0);
+    expect_clients(to_group.path(), 0);
+}
+
+TEST(Server, StrangersSeeOnlyThemselvesAndCoarseCounters) {
+    SKIP_UNLESS_ROOT();
+    const TestServer server(options_of(1));
+    open_to_all(server);
+    Victim victim(server.path());
+    for (int i = 0; i < 20; i++)
+        victim.expect_to_work();
+    EXPECT_EQ(open_server(server.path())->cores().front().fcs_normal, 20u);
+    EXPECT_EQ(as_stranger({},
+                          [&] {
+                              const auto device = open_server(server.path());
+                              const auto core = device->cores().front();
+                              if (core.fcs_normal != 16 || core.busy_ns % 10'000'000 != 0)
+                                  return 1;
+                              const auto status =
+                                  nlohmann::json::parse(server_status(server.path()));
+                              return status.at("clients").size() == 1 ? 0 : 2; // its own
+                          }),
+              0);
+    EXPECT_EQ(clients_of(server.path()), 1u);
+}
+
+TEST(Server, SoManyClientsAndNoMore) {
+    ServerOptions options = options_of(1);
+    options.clients = 3;
+    const TestServer server(options);
+    std::vector<std::shared_ptr<Device>> clients;
+    for (int i = 0; i < 3; i++)
+        clients.push_back(open_server(server.path()));
+    expect_error(EBUSY, "3 clients, and takes no more", [&] { open_server(server.path()); });
+    clients.pop_back();
+    const std::int64_t deadline = patience();
+    std::shared_ptr<Device> late;
+    while (!late && in_ms(0) < deadline) {
+        try {
+            late = open_server(server.path());
+        } catch (const Error&) {
+        }
+    }
+    EXPECT_TRUE(late);
+}
+
+TEST(Server, AUserHasItsShareOfTheClients) {
+    SKIP_UNLESS_ROOT();
+    ServerOptions options = options_of(1);
+    options.clients_of_user = 2;
+    const TestServer server(options);
+    open_to_all(server);
+    EXPECT_EQ(as_stranger({},
+                          [&] {
+                              const auto first = open_server(server.path());
+                              const auto second = open_server(server.path());
+                              open_server(server.path());
+                              return 0;
+                          }),
+              EBUSY);
+    const auto first = open_server(server.path());
+    const auto second = open_server(server.path());
+    EXPECT_TRUE(open_server(server.path()));
+}
+
+// Ends
+
+TEST(Server, WhatWasInFlightWithAClientThatIsKilledHoldsNobodyUp) {
+    const TestServer server(options_of(1, OVERTAKE_MODE_BOTH));
+    Victim victim(server.path());
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 30; round++) {
+        const pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            const auto device = open_server(server.path());
+            const auto queue = device->create_queue();
+            const Program program = delays(*device, std::vector<std::uint64_t>(100, 100'000));
+            for (std::uint64_t tag = 1; tag < 50; tag++) {
+                const Job job = program.job(tag);
+                queue->submit({&job, 1});
+            }
+            pause();
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+        expect_clients(server.path(), 1);
+        // 5 s of FCs are ahead of it, unless they went with their client.
+        victim.expect_to_work();
+    }
+}
+
+TEST(Server, EveryCallEndsWhenTheServerDoes) {
+    for (int round = 0; round < 20; round++) {
+        std::array<int, 2> ready{};
+        ASSERT_EQ(pipe2(ready.data(), O_CLOEXEC), 0);
+        std::string directory = "/tmp/overtake-server-XXXXXX";
+        ASSERT_NE(mkdtemp(directory.data()), nullptr);
+        const std::string path = directory + "/device";
+        const pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            ServerOptions options = options_of(2, OVERTAKE_MODE_TIMED);
+            options.socket_path = path;
+            Server server(options);
+            (void)!write(ready[1], "r", 1);
+            server.run();
+            _exit(0);
+        }
+        char byte;
+        ASSERT_EQ(read(ready[0], &byte, 1), 1);
+        close(ready[0]);
+        close(ready[1]);
+        std::atomic<int> gone = 0;
+        std::atomic<int> begun = 0;
+        std::vector<std::thread> clients;
+        for (int i = 0; i < 8; i++)
+            clients.emplace_back([&, i] {
+                const auto device = open_server(path);
+                const auto queue = device->create_queue();
+                const Program program = delays(*device, {i < 4 ? 3'600'000'000u : 10u});
+                begun++;
+                std::array<Completion, 16> completions;
+                try {
+                    for (std::uint64_t tag = 1;; tag++) {
+                        const Job job = program.job(tag);
+                        queue->submit({&job, 1});
+                        queue->reap(completions, deadline_never);
+                    }
+                } catch (const Error& error) {
+                    gone += error.code() == ENODEV;
+                }
+            });
+        while (begun < 8)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(round));
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+        for (std::thread& client : clients)
+            client.join();
+        EXPECT_EQ(gone, 8);
+        expect_error(ECONNREFUSED, "start one", [&] { open_server(path); });
+        // What it has left is no obstacle to the next.
+        ServerOptions options = options_of(1);
+        options.socket_path = path;
+        Server next(options);
+        std::thread runs([&] { next.run(); });
+        Victim(path).expect_to_work();
+        next.stop();
+        runs.join();
+        std::filesystem::remove_all(directory);
+    }
+}
+
+TEST(Server, ThereIsOneAtASocket) {
+    const TestServer server(options_of(1));
+    ServerOptions options = options_of(1);
+    options.socket_path = server.path();
+    expect_error(EADDRINUSE, "a device server is there already", [&] { Server again(options); });
+    Victim(server.path()).expect_to_work();
+    options.socket_path = "";
+    expect_error(EINVAL, "1 to 107 characters", [&] { Server nowhere(options); });
+    options.socket_path = std::string(108, 'x');
+    expect_error(EINVAL, "1 to 107 characters", [&] { Server far(options); });
+    options.socket_path = "/proc/overtake/device";
+    expect_error(ENOENT, "/proc/overtake/device", [&] { Server there(options); });
+    expect_error(ENOENT, "overtake serve", [&] { open_server(server.path() + "2"); });
+}
+
+TEST(Server, RunReturnsWhenNobodyComesForLong) {
+    std::string directory = "/tmp/overtake-server-XXXXXX";
+    ASSERT_NE(mkdtemp(directory.data()), nullptr);
+    ServerOptions options = options_of(1);
+    options.socket_path = directory + "/device";
+    options.idle_exit_s = 1;
+    Server server(options);
+    std::thread client;
+    {
+        const auto device = [&] {
+            client = std::thread([&] { server.run(); });
+            return open_server(options.socket_path);
+        }();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        EXPECT_EQ(device->info().core_count, 1u); // it waits for those that are there
+    }
+    client.join();
+    std::filesystem::remove_all(directory);
+}
+
+TEST(Server, AutoFindsItWhereThereIsNoDriver) {
+    if (std::filesystem::exists("/dev/accel/accel0"))
+        return;
+    const TestServer server(options_of(3));
+    ASSERT_EQ(setenv("OVERTAKE_SERVER", server.path().c_str(), 1), 0);
+    EXPECT_EQ(open_device("auto")->backend(), "server");
+    EXPECT_EQ(open_device("server")->info().core_count, 3u);
+    EXPECT_EQ(open_device("server:" + server.path())->info().core_count, 3u);
+    ASSERT_EQ(setenv("OVERTAKE_SERVER", (server.path() + "2").c_str(), 1), 0);
+    EXPECT_EQ(open_device("auto")->backend(), "embedded");
+    unsetenv("OVERTAKE_SERVER");
+}
+
+TEST(Server, TheJobsOfTwoProcessesAreOrderedTogether) {
+    ServerOptions options = options_of(1, OVERTAKE_MODE_TIMED);
+    options.device.profile = "ideal";
+    options.device.manual_clock = true;
+    options.device.core_limit = 1;
+    const TestServer server(options);
+    const auto large = open_server(server.path());
+    const auto detector = open_server(server.path());
+    const auto normal = large->create_queue();
+    const auto high = detector->create_queue({.max_priority = 255});
+    const Program long_program = delays(*large, {1000, 1000, 1000});
+    const Program short_program = delays(*detector, {100});
+    const std::uint64_t start = large->manual_clock()->now_ns();
+    const Job first = long_program.job(1);
+    normal->submit({&first, 1});
+    large->manual_clock()->advance_to(start + 500'000);
+    const Job urgent = short_program.job(2, 255);
+    high->submit({&urgent, 1});
+    detector->manual_clock()->advance_to(start + 5'000'000);
+    EXPECT_EQ(reap_all(*high, 1).front().start_ns, start + 1'000'000);
+    const Completion overtaken = reap_all(*normal, 1).front();
+    EXPECT_EQ(overtaken.end_ns, start + 3'100'000);
+    EXPECT_EQ(overtaken.preemptions, 1u);
+}
+
+TEST(Server, MoreCompletionsThanItsRingHasComeInOrder) {
+    const TestServer server(options_of(1));
+    const auto device = open_server(server.path());
+    const auto queue = device->create_queue();
+    Program program(*device, {delay_insn(1)});
+    std::uint64_t tag = 0;
+    std::uint64_t expected = 0;
+    for (int round = 0; round < 5; round++) {
+        for (std::uint32_t i = 0; i < OVERTAKE_MAX_JOBS; i++) {
+            const Job job = program.job(++tag, 0, 1);
+            queue->submit({&job, 1});
+        }
+        for (const Completion& completion : reap_all(*queue, OVERTAKE_MAX_JOBS))
+            EXPECT_EQ(completion.tag, ++expected);
+    }
+    EXPECT_EQ(queue->in_flight(), 0u);
+}
+
+} // namespace
+} // namespace overtake::test

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""overtake serve as it is called: two programs share what it serves, and it ends when it is told to."""
+
+import json
+import os
+import pathlib
+import pwd
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from overtake_command import BINARY, CommandTest
+
+MAKE_MODEL = os.environ["MAKE_MODEL"]
+PATIENCE = 60
+
+
+class Serve(CommandTest):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.directory.chmod(0o755)
+        self.socket = self.directory / "sockets/device"
+        self.model = self.directory / "m.ovm"
+        subprocess.run([MAKE_MODEL, str(self.model)], check=True)
+
+    def serve(self, *options, **popen):
+        """A server that listens; it is stopped behind the test."""
+        server = subprocess.Popen(
+            [BINARY, "serve", "--socket", str(self.socket), *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen)  # fmt: skip
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait, PATIENCE)
+        self.addCleanup(server.terminate)
+        self.said = server.stdout.readline()
+        return server
+
+    def status(self):
+        return json.loads(self.succeed("serve", "--status", "--json", "--socket", str(self.socket)))
+
+    def clients(self, count):
+        deadline = time.monotonic() + PATIENCE
+        while len(self.status()["clients"]) != count:
+            self.assertLess(time.monotonic(), deadline, f"there never were {count} clients")
+        return self.status()["clients"]
+
+    def expect_no_socket(self):
+        if os.getuid() != 0:  # root's server is nobody by then, who may not take it away
+            self.assertFalse(self.socket.exists())
+
+    def run_beside(self, *arguments, **popen):
+        program = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, text=True, **popen)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.wait, PATIENCE)
+        self.addCleanup(program.send_signal, signal.SIGINT)
+        return program
+
+    def test_two_programs_share_its_device(self):
+        server = self.serve("--cores", "3", "--mode", "both")
+        self.assertEqual(self.said, f"serving 3 cores at {self.socket}\n")
+        self.assertEqual(self.status(), {"version": 1, "cores": 3, "mode": 2, "clients": []})
+        device = f"server:{self.socket}"
+        first = self.run_beside("perf", "--device", device, str(self.model), "--frames", "0")
+        (client,) = self.clients(1)
+        self.assertEqual(client["pid"], first.pid)
+        self.assertEqual(client["uid"], os.getuid())
+        self.assertGreater(client["memory_bytes"], 1 << 20)
+        result = self.succeed_json("perf", "--device", device, str(self.model), "--frames", "20",
+                                   "--priority", "255")  # fmt: skip
+        self.assertEqual(result["device"]["backend"], "server")
+        self.assertEqual(result["device"]["cores"], 3)
+        text = self.succeed("serve", "--status", "--socket", str(self.socket))
+        self.assertRegex(text, rf"\A{self.socket}: 3 cores, mode both, 1 client\n")
+        self.assertRegex(text, rf"(?m)^ +{first.pid} ")
+        server.send_signal(signal.SIGTERM)
+        self.assertEqual(server.wait(PATIENCE), 0)
+        self.assertEqual(server.stderr.read(), "")
+        self.expect_no_socket()
+        self.assertNotEqual(first.wait(PATIENCE), 0)  # its device is gone
+
+    def test_auto_takes_it_where_there_is_no_driver(self):
+        if pathlib.Path("/dev/accel/accel0").exists():
+            self.skipTest("there is a driver")
+        self.serve()
+        environment = {**os.environ, "OVERTAKE_SERVER": str(self.socket)}
+        run = subprocess.run(
+            [BINARY, "perf", str(self.model), "--frames", "5", "--json"], env=environment,
+            capture_output=True, text=True, check=True, timeout=PATIENCE)  # fmt: skip
+        self.assertEqual(json.loads(run.stdout)["device"]["backend"], "server")
+
+    def test_a_second_one_at_its_socket_is_refused(self):
+        self.serve()
+        self.refuse(1, "a device server is there already: stop it, or choose another --socket",
+                    "serve", "--socket", str(self.socket))  # fmt: skip
+        self.assertEqual(self.status()["cores"], 2)
+
+    def test_what_one_that_was_killed_has_left_is_replaced(self):
+        server = self.serve()
+        server.kill()
+        server.wait()
+        self.assertTrue(self.socket.exists())
+        self.refuse(1, "no device server: Connection refused", "serve", "--status", "--socket",
+                    str(self.socket))  # fmt: skip
+        self.serve("--cores", "1")
+        self.assertEqual(self.status()["cores"], 1)
+
+    def test_it_ends_when_nobody_comes(self):
+        server = self.serve("--idle-exit", "1")
+        self.assertEqual(server.wait(PATIENCE), 0)
+        self.expect_no_socket()
+
+    def test_it_serves_a_socket_that_it_is_handed(self):
+        """As systemd does it: descriptor 3, and LISTEN_PID says for whom."""
+        for kind, works in ((socket.SOCK_SEQPACKET, True), (socket.SOCK_STREAM, False)):
+            with self.subTest(kind=kind), socket.socket(socket.AF_UNIX, kind) as listening:
+                self.socket.parent.mkdir(exist_ok=True)
+                self.socket.unlink(missing_ok=True)
+                listening.bind(str(self.socket))
+                listening.listen()
+                command = f"{BINARY} serve --socket {self.socket} --cores 1"
+                server = subprocess.Popen(
+                    ["sh", "-c", f"LISTEN_FDS=1 LISTEN_PID=$$ exec {command}"],
+                    preexec_fn=lambda socket=listening: os.dup2(socket.fileno(), 3),
+                    close_fds=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True)  # fmt: skip
+                with server:
+                    if works:
+                        self.assertEqual(self.status()["cores"], 1)
+                        server.terminate()
+                        self.assertEqual(server.wait(PATIENCE), 0)
+                        self.assertTrue(self.socket.exists())  # it is systemd's
+                    else:
+                        self.assertEqual(server.wait(PATIENCE), 1)
+                        self.assertIn("ListenSequentialPacket=", server.stderr.read())
+
+    def rights_of(self, pid):
+        lines = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        return dict(line.split(":", 1) for line in lines)
+
+    def test_it_takes_no_rights_that_it_does_not_need(self):
+        server = self.serve()
+        rights = self.rights_of(server.pid)
+        self.assertEqual(rights["NoNewPrivs"].strip(), "1")
+        if os.getuid() != 0:
+            return
+        self.assertEqual(set(rights["Uid"].split()), {str(pwd.getpwnam("nobody").pw_uid)})
+        self.assertEqual(rights["Groups"].strip(), "")
+        for sort in ("CapPrm", "CapEff", "CapInh"):
+            self.assertEqual(int(rights[sort], 16), 0, sort)
+
+    def test_it_serves_who_has_no_rights_and_no_network(self):
+        """A container's process: namespaces of its own, and nothing but the socket."""
+        self.serve()
+        alone = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork"]
+        if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("this machine gives no namespaces")
+        run = subprocess.run(
+            [*alone, "sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "sh", BINARY, "perf",
+             "--device", f"server:{self.socket}", str(self.model), "--frames", "5", "--json"],
+            capture_output=True, text=True, check=False, timeout=PATIENCE)  # fmt: skip
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(json.loads(run.stdout)["device"]["backend"], "server")
+
+
+if __name__ == "__main__":
+    unittest.main()
