@@ -79,8 +79,8 @@ using Completion = overtake_result;
 struct QueueOptions {
     /// 255 needs CAP_SYS_NICE on a kernel device, and to be allowed by a server.
     unsigned max_priority = 254;
-    unsigned core_limit = 0;     ///< asked for while the queue lives; needs max_priority 255
-    bool interruptible = false;  ///< for Queue::interrupt(); costs some backends a thread
+    unsigned core_limit = 0;    ///< asked for while the queue lives; needs max_priority 255
+    bool interruptible = false; ///< for Queue::interrupt(); costs some backends a thread
     std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
@@ -198,8 +198,8 @@ OVERTAKE_API std::shared_ptr<Device> open_kernel(const std::string& path,
                                                  KernelBackend backend = KernelBackend::automatic);
 /// The device of a server (`overtake serve`), by its socket; empty: what OVERTAKE_SERVER names, or
 /// else /run/overtake/device for root and overtake/device in XDG_RUNTIME_DIR.  Throws Error naming
-/// the remedy where no server answers.  If the server goes away, every call on what was made with it
-/// throws ENODEV: open it again.
+/// the remedy where no server answers.  If the server goes away, every call on what was made with
+/// it throws ENODEV: open it again.
 OVERTAKE_API std::shared_ptr<Device> open_server(const std::string& socket_path = {});
 /// "auto", "embedded", "kernel", "server", "server:SOCKET" or a node's path.  auto takes the kernel
 /// device if its node exists (a permission error is an error), a server if one answers, and
