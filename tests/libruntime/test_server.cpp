@@ -137,6 +137,82 @@ TEST(Server, StrangersSeeOnlyThemselvesAndCoarseCounters) {
     EXPECT_EQ(clients_of(server.path()), 1u);
 }
 
+TEST(Server, AStrangerLeavesHalfOfEverythingToOthers) {
+    SKIP_UNLESS_ROOT();
+    ServerOptions options = options_of(1);
+    options.memory_bytes = 64 << 20;
+    const TestServer server(options);
+    open_to_all(server);
+    const auto mine = open_server(server.path());
+    EXPECT_EQ(as_stranger({},
+                          [&] {
+                              std::vector<std::shared_ptr<Device>> devices;
+                              std::vector<std::unique_ptr<Buffer>> buffers;
+                              try {
+                                  for (;;) {
+                                      devices.push_back(open_server(server.path()));
+                                      for (int i = 0; i < 8; i++)
+                                          buffers.push_back(devices.back()->create_buffer(1 << 20));
+                                  }
+                              } catch (const Error& error) {
+                                  if (error.code() != ENOSPC || buffers.size() != 32)
+                                      return 1;
+                              }
+                              return mine->create_buffer(32 << 20)->size() == std::size_t{32} << 20
+                                         ? 0
+                                         : 2;
+                          }),
+              0);
+}
+
+TEST(Server, AStrangersSmallBuffersAreCounted) {
+    SKIP_UNLESS_ROOT();
+    const TestServer server(options_of(1));
+    open_to_all(server);
+    EXPECT_EQ(as_stranger(
+                  {},
+                  [&] {
+                      // One file of one page is enough: it is the mappings that are many.
+                      const Descriptor memory = make_shared_memory("test", 4096);
+                      std::vector<std::unique_ptr<RawClient>> clients;
+                      std::size_t mapped = 0;
+                      for (;;) {
+                          clients.push_back(std::make_unique<RawClient>(server.path()));
+                          clients.back()->greet();
+                          for (std::uint32_t i = 0; i < OVERTAKE_MAX_BUFFERS; i++, mapped++) {
+                              const auto heard = clients.back()->answer(Operation::create_buffer, 0,
+                                                                        0, memory.get());
+                              if (heard.reply.code == 0)
+                                  continue;
+                              const bool says_why =
+                                  heard.payload.find("fewer and larger ones") != std::string::npos;
+                              return heard.reply.code == ENOSPC && says_why && mapped == 12'288 ? 0
+                                                                                                : 1;
+                          }
+                      }
+                  }),
+              0);
+    Victim(server.path()).expect_to_work();
+}
+
+TEST(Server, WakeUpsWithoutEndDoNotKeepItFromEnding) {
+    std::atomic<bool> over = false;
+    std::vector<std::thread> wakes;
+    {
+        const TestServer server(options_of(1));
+        auto client = std::make_shared<RawQueue>(server.path());
+        for (int i = 0; i < 6; i++)
+            wakes.emplace_back([client, &over] {
+                while (!over)
+                    client->wake();
+            });
+        Victim(server.path()).expect_to_work();
+    }
+    over = true;
+    for (std::thread& thread : wakes)
+        thread.join();
+}
+
 TEST(Server, SoManyClientsAndNoMore) {
     ServerOptions options = options_of(1);
     options.clients = 3;

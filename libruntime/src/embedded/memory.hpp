@@ -26,6 +26,7 @@ public:
     void charge(std::size_t bytes);
     void release(std::size_t bytes) noexcept;
     std::size_t bytes() const noexcept { return bytes_.load(); }
+    std::size_t most() const noexcept { return most_; }
 
 private:
     const std::size_t most_;

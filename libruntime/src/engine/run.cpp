@@ -36,11 +36,14 @@ void Run::prepare(ovt_sched_process& process) {
 }
 
 void Run::finish(std::int32_t status, std::uint64_t now_ns) {
-    std::shared_ptr<void> memory; // goes without the lock
+    {
+        std::shared_ptr<void> memory; // goes without the lock, and before anybody sees the end
+        const std::lock_guard lock(mutex_);
+        memory = std::exchange(memory_, nullptr);
+    }
     const std::lock_guard lock(mutex_);
     status_ = status;
     ended_ns_ = now_ns;
-    memory = std::exchange(memory_, nullptr);
     ended_.notify_all();
 }
 

@@ -17,6 +17,8 @@ Descriptor::~Descriptor() {
 
 namespace {
 
+constexpr int most_wake_ups = 64;
+
 union Control {
     cmsghdr align;
     std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))> bytes;
@@ -92,13 +94,15 @@ void send_wake_up(int socket) noexcept {
 }
 
 bool take_wake_ups(int socket) noexcept {
-    for (;;) {
+    // Whoever sends them without end does not keep anybody here.
+    for (int taken = 0; taken < most_wake_ups; taken++) {
         char wake_up;
         const ssize_t received = recv(socket, &wake_up, 1, MSG_DONTWAIT);
         if (received > 0 || (received < 0 && errno == EINTR))
             continue;
         return received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
     }
+    return true;
 }
 
 std::pair<Descriptor, Descriptor> make_channel() {

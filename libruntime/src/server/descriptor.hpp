@@ -49,7 +49,7 @@ std::optional<Packet> receive_packet(int socket, std::span<std::byte> into, int 
 
 /// A wake-up, without waiting.
 void send_wake_up(int socket) noexcept;
-/// Takes the wake-ups that have come.  False if the other end is closed.
+/// Takes wake-ups that have come, or some of them.  False if the other end is closed.
 bool take_wake_ups(int socket) noexcept;
 
 /// Two connected sockets.  Throws Error.

@@ -24,13 +24,21 @@ constexpr std::uint64_t coarse_count = 16;
 /// A client's memory, mapped here as well.
 class SharedAllocation final : public Allocation {
 public:
-    SharedAllocation(std::shared_ptr<MemoryAccount> account, int fd, std::size_t bytes)
-        : account_(std::move(account)), charged_(bytes) {
+    SharedAllocation(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MappingCount> mappings,
+                     int fd, std::size_t bytes)
+        : account_(std::move(account)), mappings_(std::move(mappings)), charged_(bytes) {
         account_->charge(bytes);
+        if (!mappings_->take()) {
+            account_->release(bytes);
+            throw Error(ENOSPC, "create buffer: the device server maps as many buffers as one user "
+                                "may have, or as all may: free some, or make fewer and larger "
+                                "ones");
+        }
         try {
             allocate_pages(fd, bytes);
             mapping_ = std::make_unique<GuardedMapping>(fd, bytes);
         } catch (...) {
+            mappings_->give_back();
             account_->release(bytes);
             throw;
         }
@@ -39,11 +47,13 @@ public:
     }
     ~SharedAllocation() override {
         mapping_.reset();
+        mappings_->give_back();
         account_->release(charged_);
     }
 
 private:
     std::shared_ptr<MemoryAccount> account_;
+    std::shared_ptr<MappingCount> mappings_;
     std::size_t charged_;
     std::unique_ptr<GuardedMapping> mapping_;
 };
@@ -59,9 +69,10 @@ std::uint32_t field(std::uint64_t value) {
 
 } // namespace
 
-ServedClient::ServedClient(SharedDevice& device, Descriptor connection, Peer peer)
-    : device_(device), connection_(std::move(connection)), peer_(std::move(peer)) {
-    client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, device.memory);
+ServedClient::ServedClient(SharedDevice& device, Descriptor connection, Peer peer, UserShare share)
+    : device_(device), connection_(std::move(connection)), peer_(std::move(peer)),
+      share_(std::move(share)) {
+    client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, share_.memory);
 }
 
 void ServedClient::stop() noexcept {
@@ -185,7 +196,8 @@ ServedClient::Answer ServedClient::create_buffer(Packet& packet) {
     const std::size_t bytes = sealed_bytes(memory.get());
     if (const auto refusal = buffer_refusal(bytes))
         throw *refusal;
-    auto allocation = std::make_shared<SharedAllocation>(client_.memory, memory.get(), bytes);
+    auto allocation =
+        std::make_shared<SharedAllocation>(client_.memory, share_.mappings, memory.get(), bytes);
     const std::uint64_t address = client_.addresses->map(std::move(allocation));
     buffer_count_++;
     return {.values = {address, bytes}};

@@ -26,13 +26,42 @@ struct Peer {
     bool is_trusted = false; ///< root, or the server's own user: sees exact counters, and others
 };
 
+/// How many buffers are mapped: the system maps only so many in one process.
+class MappingCount {
+public:
+    /// `all`: of all users together, counted as well; null: nobody counts them.
+    explicit MappingCount(std::size_t most, std::shared_ptr<MappingCount> all = nullptr)
+        : most_(most), all_(std::move(all)) {}
+    bool take() noexcept {
+        if (held_.fetch_add(1) < most_ && (!all_ || all_->take()))
+            return true;
+        held_--;
+        return false;
+    }
+    void give_back() noexcept {
+        held_--;
+        if (all_)
+            all_->give_back();
+    }
+
+private:
+    const std::size_t most_;
+    const std::shared_ptr<MappingCount> all_;
+    std::atomic<std::size_t> held_ = 0;
+};
+
+/// What one user's clients may have together, so that others have something, too.
+struct UserShare {
+    std::shared_ptr<MemoryAccount> memory;
+    std::shared_ptr<MappingCount> mappings;
+};
+
 class ServedClient;
 
 /// What all clients of a server share; outlives them.
 struct SharedDevice {
     FirmwareHost& host;
-    std::shared_ptr<MemoryAccount> memory; ///< of all clients
-    std::string allowed;                   ///< who may use priority 255, in words
+    std::string allowed; ///< who may use priority 255, in words
     /// Of the others, as far as this one may know of them.
     std::function<std::string(const ServedClient& asks)> status;
 };
@@ -47,7 +76,7 @@ struct ClientStatus {
 
 class ServedClient {
 public:
-    ServedClient(SharedDevice& device, Descriptor connection, Peer peer);
+    ServedClient(SharedDevice& device, Descriptor connection, Peer peer, UserShare share);
 
     /// Until the client or stop() closes the connection, or the client says what no client says.
     void run() noexcept;
@@ -78,6 +107,7 @@ private:
     SharedDevice& device_;
     Descriptor connection_;
     const Peer peer_;
+    const UserShare share_;
     Client client_;
     bool said_hello_ = false;
     std::map<std::uint64_t, std::unique_ptr<ServedQueue>> queues_;

@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -33,6 +35,20 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t server_fc_clock_ns = 2'000'000'000;
 constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
 constexpr int ms_per_s = 1000;
+constexpr int ms_until_descriptors = 100;
+/// Of all clients' buffers: the system's default is 65,530 in a process.
+constexpr std::size_t most_mappings = 49'152;
+constexpr rlim_t own_descriptors = 64;
+
+/// As many descriptors as the clients may have queues, if the system lets us.
+void raise_descriptor_limit(unsigned clients) {
+    const rlim_t wanted = own_descriptors + rlim_t{clients} * (OVERTAKE_MAX_CONTEXTS + 2);
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 [[noreturn]] void fail_with_errno(const std::string& what, int code = errno) {
     throw Error(code, fmt::format("{}: {}", what, std::strerror(code)));
@@ -161,14 +177,15 @@ public:
         : options_(options), host_(device_options(options), std::max(options.clients, 1u)),
           listener_(options.socket_path, options.listening_socket),
           stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+          memory_(std::make_shared<MemoryAccount>(options.memory_bytes != 0 ? options.memory_bytes
+                                                                            : half_of_memory())),
           shared_{.host = host_,
-                  .memory = std::make_shared<MemoryAccount>(
-                      options.memory_bytes != 0 ? options.memory_bytes : half_of_memory()),
                   .allowed = allowed_text(options),
                   .status = [this](const ServedClient& asks) { return status(asks); }} {
         if (!stop_)
             fail_with_errno("eventfd");
         guard_mappings();
+        raise_descriptor_limit(options.clients);
     }
 
     ~Service() {
@@ -212,8 +229,13 @@ private:
     void accept_one() {
         Descriptor connection(
             accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!connection)
-            return; // it has gone again, or there is no descriptor left for it
+        if (!connection) {
+            // It has gone again, or there is no descriptor left for it: then it waits a little.
+            pollfd stopped{stop_.get(), POLLIN, 0};
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                poll(&stopped, 1, ms_until_descriptors);
+            return;
+        }
         const Peer peer = peer_of(connection.get());
         if (const std::string refusal = refusal_of(peer); !refusal.empty()) {
             const Reply head{
@@ -225,11 +247,24 @@ private:
         const std::lock_guard lock(mutex_);
         try {
             Served& served = clients_.emplace_back();
-            served.client = std::make_unique<ServedClient>(shared_, std::move(connection), peer);
+            served.client = std::make_unique<ServedClient>(shared_, std::move(connection), peer,
+                                                           share_of(peer));
             served.thread = std::thread([&client = *served.client] { client.run(); });
         } catch (const std::exception&) { // no memory, or no thread: the client sees the end
             clients_.pop_back();
         }
+    }
+
+    /// Half of the memory and a quarter of the mappings, for a user whom the server cannot trust.
+    UserShare share_of(const Peer& peer) {
+        UserShare& share = shares_[peer.uid];
+        if (!share.memory) {
+            const std::size_t part = peer.is_trusted ? 1 : 2;
+            share.memory = std::make_shared<MemoryAccount>(memory_->most() / part, memory_);
+            share.mappings = std::make_shared<MappingCount>(
+                peer.is_trusted ? most_mappings : most_mappings / 4, mappings_);
+        }
+        return share;
     }
 
     Peer peer_of(int connection) const {
@@ -306,6 +341,9 @@ private:
     FirmwareHost host_;
     Listener listener_;
     Descriptor stop_;
+    const std::shared_ptr<MemoryAccount> memory_; ///< of all clients
+    const std::shared_ptr<MappingCount> mappings_ = std::make_shared<MappingCount>(most_mappings);
+    std::map<uid_t, UserShare> shares_; ///< of everybody who was ever here; run()'s
     SharedDevice shared_;
     std::mutex mutex_; ///< of the list; clients are only added and dropped by run()
     std::list<Served> clients_;
