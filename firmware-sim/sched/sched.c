@@ -52,7 +52,7 @@ static void look_at_workers(struct ovt_sched_process *process)
 {
 	struct ovt_sched *sched = process->queue->sched;
 	bool may_run = !ovt_tree_empty(&process->cpu_waiting) &&
-		       process->workers_busy < sched->config.worker_count;
+		       process->workers_busy < process->worker_count;
 
 	if (may_run == ovt_tree_holds(&process->link))
 		return;
@@ -86,6 +86,7 @@ void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *pr
 	ovt_list_init(&process->tasks);
 	process->queue = queue;
 	process->cores = lines;
+	process->worker_count = sched->config.worker_count;
 	process->place = ++sched->next_place;
 }
 

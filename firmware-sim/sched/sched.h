@@ -88,7 +88,7 @@ const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
  * @core_count: 1..OVT_SCHED_MAX_CORES
  * @slots: of each queue on each core, at least 1
  * @task_limit: tasks below 255 of a queue that are dispatched and not over, at least 1
- * @worker_count: CPU workers of each process, at least 1
+ * @worker_count: CPU workers of a process unless it has a number of its own, at least 1
  * @threshold_percent: of the next BPU segment's time, by which an inserted task may be late
  * @insert_max_time: a task with less BPU time than this may always be inserted
  * @wait_dispatch_time: into a CPU segment longer than this any task may be inserted
@@ -182,12 +182,13 @@ struct ovt_sched_queue {
 	u32 places_kept;		/* processes for which a place of the task limit is kept */
 };
 
-/* What shares CPU workers, embedded in the host's own; all fields are the scheduler's. */
+/* What shares CPU workers, embedded in the host's own; all fields but one are the scheduler's. */
 struct ovt_sched_process {
 	struct ovt_tree_node link;	/* in a tree if a CPU segment may be run */
 	u64 place;
 	struct ovt_sched_queue *queue;
 	struct ovt_tree cpu_waiting;	/* tasks, best placed first */
+	u32 worker_count;		/* the host may change it before the first task arrives */
 	u32 workers_busy;
 	struct ovt_list tasks;		/* that have arrived and are not over */
 	struct ovt_sched_line cpu_first;

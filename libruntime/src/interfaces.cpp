@@ -2,8 +2,11 @@
 //
 // What of the interfaces is compiled: their destructors, and with them one vtable and one type
 // description for everybody.
+#include <cerrno>
+
 #include "overtake/device.hpp"
 #include "overtake/error.hpp"
+#include "overtake/service.hpp"
 
 namespace overtake {
 
@@ -12,5 +15,12 @@ Buffer::~Buffer() = default;
 Queue::~Queue() = default;
 ManualClock::~ManualClock() = default;
 Device::~Device() = default;
+ServiceQueue::~ServiceQueue() = default;
+
+std::unique_ptr<ServiceQueue> Device::create_service_queue(const ServiceQueueOptions&) {
+    throw Error(ENOTSUP, std::string("service mode: this device (") + std::string(backend()) +
+                             ") is not shared with other processes: use a device server "
+                             "(overtake serve), or a kernel device whose driver has service mode");
+}
 
 } // namespace overtake

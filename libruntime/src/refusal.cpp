@@ -198,4 +198,49 @@ std::optional<Error> queue_refusal(const QueueOptions& options) {
                                         OVERTAKE_PRIORITY_HIGH));
 }
 
+void check_service_task(std::uint64_t tag, std::size_t segments, unsigned priority, unsigned core,
+                        const JobBounds& bounds) {
+    const auto count = static_cast<u32>(std::min<std::size_t>(segments, UINT32_MAX));
+    const s32 error =
+        ovt_service_check_task(count, priority, core, bounds.cores, bounds.max_priority);
+    if (error == 0)
+        return;
+    const auto refuse = [&](const std::string& what) {
+        throw Error(-error, fmt::format("task {}: {}", tag, what));
+    };
+    if (error == -E2BIG)
+        refuse(fmt::format("{} segments, at most {}", segments, OVT_SERVICE_MAX_SEGMENTS));
+    if (error == -EPERM)
+        refuse(fmt::format("priority {}, but its queue was made for at most {}", priority,
+                           bounds.max_priority));
+    if (segments == 0)
+        refuse("no segment");
+    if (priority > priority_high)
+        refuse(fmt::format("priority {}, at most {}", priority, priority_high));
+    refuse(fmt::format("there is no core {}, the device has {}", core, bounds.cores));
+}
+
+void check_cpu_segment(std::uint64_t tag, std::size_t index, std::size_t bindings,
+                       std::uint32_t scratch_bytes) {
+    if (bindings != 0 || scratch_bytes != 0)
+        throw Error(EINVAL, fmt::format("task {}: segment {} has no FC, so it is on the CPU and "
+                                        "has neither bindings nor scratch memory",
+                                        tag, index));
+}
+
+Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job) {
+    std::string_view what = of_job.what();
+    const std::string job = fmt::format("job {}: ", tag);
+    if (what.starts_with(job))
+        what.remove_prefix(job.size());
+    return {of_job.code(), fmt::format("task {}: segment {}: {}", tag, index, what)};
+}
+
+std::optional<Error> workers_refusal(std::uint32_t workers) {
+    if (workers >= 1 && workers <= OVT_SERVICE_MAX_WORKERS)
+        return std::nullopt;
+    return Error(EINVAL, fmt::format("create queue: {} CPU workers, but 1..{} are possible",
+                                     workers, OVT_SERVICE_MAX_WORKERS));
+}
+
 } // namespace overtake

@@ -18,6 +18,7 @@
 extern "C" {
 #include "host/job_rules.h"
 #include "host/limits.h"
+#include "service/service.h"
 }
 
 namespace overtake {
@@ -49,6 +50,15 @@ std::string admission_text(const ovt_verdict& verdict, std::uint64_t tag, std::u
 /// limit: OVERTAKE_LIMIT_*; used: 0 where that is not the question.
 std::string limit_text(std::uint32_t limit, std::uint64_t value, std::uint64_t used);
 
+/// A task of service mode by itself, its BPU segments apart.  Throws Error.
+void check_service_task(std::uint64_t tag, std::size_t segments, unsigned priority, unsigned core,
+                        const JobBounds& bounds);
+/// One segment of it on the CPU, which has nothing that belongs to the device.  Throws Error.
+void check_cpu_segment(std::uint64_t tag, std::size_t index, std::size_t bindings,
+                       std::uint32_t scratch_bytes);
+/// What is refused about a BPU segment, as the task's.
+Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job);
+
 /// The positive errno of a refusal, for Error.
 inline int refusal_code(const ovt_verdict& verdict) {
     return -ovt_refusal_error(verdict.reason);
@@ -60,5 +70,7 @@ void require_interruptible(const QueueOptions& options);
 /// Of a buffer or a queue that is to be created.
 std::optional<Error> buffer_refusal(std::size_t bytes);
 std::optional<Error> queue_refusal(const QueueOptions& options);
+/// Of a queue of service mode, besides.
+std::optional<Error> workers_refusal(std::uint32_t workers);
 
 } // namespace overtake

@@ -82,7 +82,7 @@ std::vector<std::byte> model_of(const ScenarioTask& task, std::size_t number, st
                                 fbs::Binding(OVERTAKE_REGION_IO + 1, in + 1, true)};
         } else {
             segment.cpu = true;
-            segment.expected_ns = task.segments[i].cpu * ns_per_us;
+            segment.expected_ns = task.segments[i].estimated_cpu() * ns_per_us;
             CpuOpSpec op;
             op.type = 20;
             op.inputs = {in};
@@ -139,6 +139,17 @@ void require_ok(std::int32_t status, const char* what) {
         throw Error(EPROTO, std::string(what) + ": " + hbDNNGetErrorDesc(status));
 }
 
+/// Processes are numbered in the order in which they appear.
+static std::size_t workers_of(const TaskScenario& scenario, std::uint64_t number) {
+    std::set<std::string> seen;
+    for (const ScenarioTask& task : scenario.tasks)
+        if (seen.insert(task.process).second && seen.size() == number + 1) {
+            const auto own = scenario.workers.find(task.process);
+            return own == scenario.workers.end() ? scenario.max_threads : own->second;
+        }
+    return scenario.max_threads;
+}
+
 std::unique_ptr<Engine> scenario_engine(const std::shared_ptr<Device>& device,
                                         const TaskScenario& scenario, std::uint64_t number,
                                         CpuTime cpu_time) {
@@ -150,14 +161,16 @@ std::unique_ptr<Engine> scenario_engine(const std::shared_ptr<Device>& device,
     options.policy = scenario.policy;
     options.slots = at_most_32_bits(scenario.slots);
     options.task_limit = at_most_32_bits(scenario.max_tasks);
-    options.workers = at_most_32_bits(scenario.max_threads);
+    constexpr std::size_t most_workers = 1024; // of service mode
+    options.workers = at_most_32_bits(std::min(workers_of(scenario, number), most_workers));
     options.threshold_percent = at_most_32_bits(scenario.threshold_percent);
     options.insert_max_time_ns = scenario.insert_max_time_ms * ns_per_ms;
     options.wait_dispatch_time_ns = scenario.wait_dispatch_time_ms * ns_per_ms;
     options.max_priority = priority_high;
     const engine::ThreadOptions threads{.worker_cpus = {},
                                         .first_tag = number * tags_of_a_process,
-                                        .stepped = cpu_time == CpuTime::modelled};
+                                        .stepped = cpu_time == CpuTime::modelled,
+                                        .service = scenario.service_mode};
     return std::make_unique<Engine>(std::make_shared<Engine::State>(device, options, threads));
 }
 

@@ -30,6 +30,11 @@ public:
             instants_.insert(cancel.at);
         for (const TimelineFc& fc : expected.device.fcs)
             instants_.insert(fc.end);
+        if (!scenario.service_mode)
+            return;
+        // A CPU segment may become overdue, and others go on, when nothing else happens.
+        for (const TimelineCpu& cpu : expected.cpu)
+            instants_.insert(cpu.start);
     }
 
     /// What still runs ends, so that processes can go.
@@ -54,6 +59,8 @@ public:
                 if (scenario_.tasks[i].at == now_)
                     process_of(i).arrive(i);
             cancel();
+            if (scenario_.service_mode)
+                clock_.advance_to(time_ns(now_)); // the device's own dispatches
             for (const auto& process : processes_)
                 for (const CpuKey key : process->dispatch())
                     note_cpu_segment(key);
@@ -116,6 +123,8 @@ private:
             if (cancel.at != now_)
                 continue;
             process_of(cancel.task).cancel(cancel.task);
+            if (scenario_.service_mode)
+                continue;
             clock_.advance_to(time_ns(now_)); // what that ends has ended
             handle_ends();
         }
@@ -197,6 +206,22 @@ private:
     std::vector<std::unique_ptr<BoardProcess>> processes_;
 };
 
+EmbeddedOptions device_of(const TaskScenario& scenario, std::vector<FcRecord>& records) {
+    EmbeddedOptions options;
+    options.cores = static_cast<unsigned>(scenario.core_limits.size());
+    options.core_limits = scenario.core_limits;
+    options.fair = scenario.fair;
+    options.mode = OVERTAKE_MODE_TIMED;
+    options.profile = "ideal";
+    options.manual_clock = true;
+    options.watchdog_cycles = ~0ull >> 1;
+    options.on_fc = [](void* context, const FcRecord& record) {
+        static_cast<std::vector<FcRecord>*>(context)->push_back(record);
+    };
+    options.on_fc_context = &records;
+    return options;
+}
+
 } // namespace
 
 bool board_can_say(const TaskScenario& scenario) {
@@ -208,7 +233,7 @@ bool board_can_say(const TaskScenario& scenario) {
                                    return task.core <= 2 && !task.slo &&
                                           tasks[task.process] <= dnn::task_limit;
                                }) &&
-           !scenario.service_mode;
+           scenario.deaths.empty();
 }
 
 TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
@@ -222,23 +247,42 @@ TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
 TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
                                    const Backend& backend) {
     std::vector<FcRecord> records;
-    EmbeddedOptions options;
-    options.cores = static_cast<unsigned>(scenario.core_limits.size());
-    options.core_limits = scenario.core_limits;
-    options.fair = scenario.fair;
-    options.mode = OVERTAKE_MODE_TIMED;
-    options.profile = "ideal";
-    options.manual_clock = true;
-    options.watchdog_cycles = ~0ull >> 1;
-    options.on_fc = [](void* context, const FcRecord& record) {
-        static_cast<std::vector<FcRecord>*>(context)->push_back(record);
-    };
-    options.on_fc_context = &records;
-    const MadeDevice made(backend, options);
+    const MadeDevice made(backend, device_of(scenario, records));
     const auto& device = made();
     return drive_board(
         *device->manual_clock(), scenario, expected,
         [&](std::uint64_t number) { return local_process(device, scenario, number); },
+        [&] { return records; });
+}
+
+TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline& expected) {
+    const auto at_most_32_bits = [](std::uint64_t number) {
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, UINT32_MAX));
+    };
+    const auto ns = [](std::uint64_t number, std::uint64_t unit) {
+        return number < UINT64_MAX / unit ? number * unit : UINT64_MAX;
+    };
+    constexpr std::uint64_t ns_per_ms = 1'000'000;
+    std::vector<FcRecord> records;
+    ServerOptions options;
+    options.device = device_of(scenario, records);
+    options.policy = scenario.policy;
+    options.service = {
+        .slots = at_most_32_bits(scenario.slots),
+        .task_limit = at_most_32_bits(scenario.max_tasks),
+        .threshold_percent = at_most_32_bits(scenario.threshold_percent),
+        .share = scenario.share,
+        .insert_max_time_ns = ns(scenario.insert_max_time_ms, ns_per_ms),
+        .wait_dispatch_time_ns = ns(scenario.wait_dispatch_time_ms, ns_per_ms),
+        .overdue_min_time_ns = ns(scenario.overdue_min_time.value_or(0), ns_per_us),
+        .overdue_factor = scenario.overdue_factor,
+    };
+    const TestServer server(options);
+    const auto open = [&] { return open_server(server.path()); };
+    const std::shared_ptr<Device> device = open();
+    return drive_board(
+        *device->manual_clock(), scenario, expected,
+        [&](std::uint64_t number) { return forked_process(open, scenario, number); },
         [&] { return records; });
 }
 

@@ -31,4 +31,8 @@ TaskTimeline drive_board(ManualClock& clock, const TaskScenario& scenario,
 TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
                                    const Backend& backend = {"embedded"});
 
+/// The same on a device server made for it; each process of the scenario is one of its own, with a
+/// connection of its own.  In service mode if the scenario says so.
+TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline& expected);
+
 } // namespace overtake::test

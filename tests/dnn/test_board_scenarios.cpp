@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <set>
+#include <string_view>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -123,7 +126,8 @@ TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
     for (std::uint64_t seed = 1; driven < wanted && seed < 100000; seed++) {
         const nlohmann::json json = random_task_scenario(seed);
         const TaskScenario scenario = task_scenario_from(json);
-        if (!board_can_say(scenario) || (kernel && !kernel->fits(scenario)))
+        if (scenario.service_mode || !board_can_say(scenario) ||
+            (kernel && !kernel->fits(scenario)))
             continue;
         const bool is_alone = std::ranges::all_of(scenario.tasks, [&](const ScenarioTask& task) {
             return task.process == scenario.tasks.front().process;
@@ -145,6 +149,96 @@ TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
 
 INSTANTIATE_TEST_SUITE_P(Board, RandomBoardScenarioTest, testing::ValuesIn(all_backends()),
                          [](const auto& info) { return info.param.name; });
+
+/// Those whose names begin so.
+std::vector<std::string> names_of(std::string_view first) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
+        const std::string stem = entry.path().stem().string();
+        if (stem.starts_with(first) && !stem.ends_with(".expected"))
+            names.push_back(stem);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+/// A device believes a client's estimate for no longer than a second.
+bool is_believed(const TaskScenario& scenario) {
+    constexpr std::uint64_t us_per_s = 1'000'000;
+    return std::ranges::all_of(scenario.tasks, [](const ScenarioTask& task) {
+        return std::ranges::all_of(task.segments, [](const TaskSegment& segment) {
+            return segment.estimated_cpu() <= us_per_s;
+        });
+    });
+}
+
+/// Processes that share the queue of a device server, each with its own connection.
+class ServiceModeScenario : public testing::TestWithParam<std::string> {};
+
+TEST_P(ServiceModeScenario, HasTheTimelineOfOneQueue) {
+    TaskScenario scenario = read_task_scenario(data(GetParam() + ".json"));
+    scenario.service_mode = true;
+    ASSERT_TRUE(is_believed(scenario));
+    if (!board_can_say(scenario))
+        GTEST_SKIP() << "not allowed: a process dies, which has a test of its own";
+    const TaskTimeline expected = task_oracle_timeline(scenario);
+    EXPECT_EQ(drive_board_served(scenario, expected), expected);
+}
+
+TEST_P(ServiceModeScenario, HasTheTimelineOfSeparateQueuesWithoutTheSwitch) {
+    TaskScenario scenario = read_task_scenario(data(GetParam() + ".json"));
+    if (!board_can_say(scenario))
+        GTEST_SKIP() << "not allowed: a process dies, which has a test of its own";
+    scenario.service_mode = false;
+    scenario.overdue_min_time.reset();
+    scenario.share = false;
+    const TaskTimeline expected = task_oracle_timeline(scenario);
+    EXPECT_EQ(drive_board_served(scenario, expected), expected);
+}
+
+std::string plain_name(const testing::TestParamInfo<std::string>& info) {
+    std::string name = info.param;
+    std::ranges::replace(name, '-', '_');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Task, ServiceModeScenario, testing::ValuesIn(names_of("task-")),
+                         plain_name);
+INSTANTIATE_TEST_SUITE_P(Service, ServiceModeScenario, testing::ValuesIn(names_of("service-")),
+                         plain_name);
+
+/// `draw`: of a seed.
+void drive_served_scenarios(const std::function<nlohmann::json(std::uint64_t)>& draw) {
+    std::size_t driven = 0;
+    std::size_t overdue_or_share = 0;
+    for (std::uint64_t seed = 1; driven < OVERTAKE_RANDOM_SCENARIOS && seed < 100000; seed++) {
+        const nlohmann::json json = draw(seed);
+        const TaskScenario scenario = task_scenario_from(json);
+        std::set<std::string> processes;
+        for (const ScenarioTask& task : scenario.tasks)
+            processes.insert(task.process);
+        if (!scenario.service_mode || !board_can_say(scenario) || !is_believed(scenario) ||
+            processes.size() < 2 || processes.size() > 4)
+            continue;
+        const TaskTimeline expected = task_oracle_timeline(scenario);
+        if (!fits_a_clock(expected))
+            continue;
+        ASSERT_EQ(drive_board_served(scenario, expected), expected)
+            << "seed " << seed << ": " << json;
+        overdue_or_share += scenario.share || scenario.overdue_min_time;
+        driven++;
+    }
+    EXPECT_EQ(driven, OVERTAKE_RANDOM_SCENARIOS);
+    ::testing::Test::RecordProperty("overdue_or_share", static_cast<int>(overdue_or_share));
+}
+
+TEST(RandomServiceModeScenario, HasTheTimelineThatTheOracleSays) {
+    drive_served_scenarios([](std::uint64_t seed) { return random_task_scenario(seed); });
+}
+
+TEST(RandomServiceModeScenario, HasItWithOverdueSegmentsAndSharesToo) {
+    drive_served_scenarios(random_service_scenario);
+}
 
 } // namespace
 } // namespace overtake::test

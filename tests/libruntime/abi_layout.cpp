@@ -58,6 +58,7 @@ void print_device() {
     VIRTUAL(Device, create_buffer);
     VIRTUAL(Device, create_queue);
     VIRTUAL(Device, manual_clock);
+    VIRTUAL(Device, create_service_queue);
     NUMBER(priority_high);
     NUMBER(core_any);
     NUMBER(deadline_never);
@@ -183,6 +184,7 @@ void print_session() {
     FIELD(EngineOptions, max_priority);
     FIELD(EngineOptions, core_limit);
     FIELD(EngineOptions, worker_cpus);
+    FIELD(EngineOptions, service);
     FIELD(EngineOptions, reserved);
     TYPE(TensorMemory);
     FIELD(TensorMemory, form);
@@ -211,6 +213,61 @@ void print_session() {
     TYPE(Session);
 }
 
+void print_service() {
+    TYPE(ServiceSettings);
+    FIELD(ServiceSettings, slots);
+    FIELD(ServiceSettings, task_limit);
+    FIELD(ServiceSettings, threshold_percent);
+    FIELD(ServiceSettings, share);
+    FIELD(ServiceSettings, insert_max_time_ns);
+    FIELD(ServiceSettings, wait_dispatch_time_ns);
+    FIELD(ServiceSettings, overdue_min_time_ns);
+    FIELD(ServiceSettings, overdue_factor);
+    FIELD(ServiceSettings, reserved);
+    TYPE(ServiceSegment);
+    FIELD(ServiceSegment, fcs);
+    FIELD(ServiceSegment, bindings);
+    FIELD(ServiceSegment, scratch_bytes);
+    FIELD(ServiceSegment, cpu_key);
+    FIELD(ServiceSegment, expected_ns);
+    FIELD(ServiceSegment, reserved);
+    TYPE(ServiceTask);
+    FIELD(ServiceTask, tag);
+    FIELD(ServiceTask, segments);
+    FIELD(ServiceTask, priority);
+    FIELD(ServiceTask, custom_id);
+    FIELD(ServiceTask, core);
+    FIELD(ServiceTask, deadline_ns);
+    FIELD(ServiceTask, reserved);
+    TYPE(ServiceEvent);
+    FIELD(ServiceEvent, tag);
+    FIELD(ServiceEvent, type);
+    FIELD(ServiceEvent, segment);
+    FIELD(ServiceEvent, start_ns);
+    FIELD(ServiceEvent, status);
+    FIELD(ServiceEvent, core);
+    FIELD(ServiceEvent, arrived_ns);
+    FIELD(ServiceEvent, dispatched_ns);
+    FIELD(ServiceEvent, ended_ns);
+    FIELD(ServiceEvent, segments);
+    TYPE(ServiceQueueOptions);
+    FIELD(ServiceQueueOptions, max_priority);
+    FIELD(ServiceQueueOptions, core_limit);
+    FIELD(ServiceQueueOptions, workers);
+    FIELD(ServiceQueueOptions, interruptible);
+    FIELD(ServiceQueueOptions, reserved);
+    NUMBER(ServiceEvent::Type::run_cpu);
+    NUMBER(ServiceEvent::Type::ended);
+    TYPE(ServiceQueue);
+    VIRTUAL(ServiceQueue, settings);
+    VIRTUAL(ServiceQueue, submit);
+    VIRTUAL(ServiceQueue, reap);
+    VIRTUAL(ServiceQueue, cpu_done);
+    VIRTUAL(ServiceQueue, cancel);
+    VIRTUAL(ServiceQueue, live);
+    VIRTUAL(ServiceQueue, interrupt);
+}
+
 } // namespace
 
 int main() {
@@ -219,4 +276,5 @@ int main() {
     print_embedded_options();
     print_model();
     print_session();
+    print_service();
 }

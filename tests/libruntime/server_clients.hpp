@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <functional>
+#include <grp.h>
 #include <memory>
 #include <optional>
 #include <poll.h>
@@ -13,6 +15,9 @@
 #include <string>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -106,7 +111,7 @@ public:
     }
     void ask(Operation operation, std::uint64_t first = 0, std::uint64_t second = 0,
              int descriptor = -1) {
-        const Request request{operation, 0, {first, second}};
+        const server::Request request{operation, 0, {first, second}};
         say(bytes_of(request), std::span(&descriptor, descriptor < 0 ? 0 : 1));
     }
     struct Heard {
@@ -192,5 +197,41 @@ private:
     Descriptor memory_;
     Descriptor channel_;
 };
+
+inline constexpr uid_t a_stranger = 65534;
+
+/// Runs in a process of another user; what it returns is the exit status.
+inline int as_stranger(const std::vector<gid_t>& groups, const std::function<int()>& action) {
+    const pid_t child = fork();
+    if (child == 0) {
+        int status = 125;
+        if (setgroups(groups.size(), groups.data()) == 0 && setgid(a_stranger) == 0 &&
+            setuid(a_stranger) == 0) {
+            try {
+                status = action();
+            } catch (const Error& error) {
+                status = error.code();
+            } catch (const std::exception&) {
+                status = 124;
+            }
+        }
+        _exit(status);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
+}
+
+/// Otherwise the directory of its socket is this user's alone.
+inline void open_to_all(const TestServer& server) {
+    using std::filesystem::perms;
+    std::filesystem::permissions(std::filesystem::path(server.path()).parent_path(),
+                                 perms::group_exec | perms::others_exec,
+                                 std::filesystem::perm_options::add);
+}
+
+#define SKIP_UNLESS_ROOT()                                                                         \
+    if (geteuid() != 0)                                                                            \
+    GTEST_SKIP() << "SKIPPED: needs root, to be two users"
 
 } // namespace overtake::test

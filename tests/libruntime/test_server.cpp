@@ -19,8 +19,6 @@
 namespace overtake::test {
 namespace {
 
-constexpr uid_t a_stranger = 65534;
-
 TEST(Server, AClientsMemoryIsCountedAndGivenBack) {
     ServerOptions options = options_of(1);
     options.memory_bytes = 16 << 20;
@@ -45,36 +43,6 @@ TEST(Server, AClientsMemoryIsCountedAndGivenBack) {
 
 // Rights
 
-/// Runs in a process of another user; what it returns is the exit status.
-int as_stranger(const std::vector<gid_t>& groups, const std::function<int()>& action) {
-    const pid_t child = fork();
-    if (child == 0) {
-        int status = 125;
-        if (setgroups(groups.size(), groups.data()) == 0 && setgid(a_stranger) == 0 &&
-            setuid(a_stranger) == 0) {
-            try {
-                status = action();
-            } catch (const Error& error) {
-                status = error.code();
-            } catch (const std::exception&) {
-                status = 124;
-            }
-        }
-        _exit(status);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
-}
-
-/// Otherwise the directory of its socket is this user's alone.
-void open_to_all(const TestServer& server) {
-    using std::filesystem::perms;
-    std::filesystem::permissions(std::filesystem::path(server.path()).parent_path(),
-                                 perms::group_exec | perms::others_exec,
-                                 std::filesystem::perm_options::add);
-}
-
 /// What a stranger gets who asks for priority 255.
 int ask_for_high(const TestServer& server, const std::vector<gid_t>& groups) {
     return as_stranger(groups, [&] {
@@ -82,10 +50,6 @@ int ask_for_high(const TestServer& server, const std::vector<gid_t>& groups) {
         return 0;
     });
 }
-
-#define SKIP_UNLESS_ROOT()                                                                         \
-    if (geteuid() != 0)                                                                            \
-    GTEST_SKIP() << "SKIPPED: needs root, to be two users"
 
 TEST(Server, Priority255IsForThoseItIsGivenTo) {
     SKIP_UNLESS_ROOT();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -229,8 +230,10 @@ public:
         for (std::size_t i = 0; i < tasks; i++)
             scenario["tasks"].push_back(task(i, arrivals, models));
         put_cancels(scenario, "tasks", &TaskDrawer::instants_of_task);
-        if (service_)
+        if (service_) {
             put_deaths(scenario);
+            put_workers(scenario);
+        }
         return scenario;
     }
 
@@ -277,6 +280,17 @@ private:
                 at = draw_.of(instants) + draw_.below(2);
             scenario["deaths"].push_back({{"process", process}, {"at", at}});
         }
+    }
+
+    void put_workers(json& scenario) {
+        std::set<std::string> processes;
+        for (const json& task : scenario["tasks"])
+            processes.insert(task.value("process", ""));
+        for (const std::string& process : processes)
+            if (draw_.one_in(4))
+                scenario["workers"].push_back(
+                    {{"process", process},
+                     {"count", draw_.one_in(30) ? UINT32_MAX : 1 + draw_.below(3)}});
     }
 
     static std::string model_name(std::size_t number) {

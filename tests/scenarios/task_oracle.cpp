@@ -432,7 +432,8 @@ private:
         std::size_t busy = 0;
         for (std::size_t i = 0; i < states_.size(); i++)
             busy += task(i).process == process && states_[i].stage == Stage::cpu_running;
-        return scenario_.max_threads - busy;
+        const auto own = scenario_.workers.find(process);
+        return (own == scenario_.workers.end() ? scenario_.max_threads : own->second) - busy;
     }
 
     std::tuple<Rank, std::size_t> worker_order(std::size_t i) const {

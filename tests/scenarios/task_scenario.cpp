@@ -109,6 +109,8 @@ TaskScenario task_scenario_from(const json& from) {
     }
     for (const json& death : from.value("deaths", json::array()))
         scenario.deaths.push_back({death.at("process"), death.at("at")});
+    for (const json& workers : from.value("workers", json::array()))
+        scenario.workers[workers.at("process")] = workers.at("count");
     for (const json& task : from.at("tasks"))
         scenario.tasks.push_back(task_from(task, from.at("models")));
     for (const json& cancel : from.value("cancels", json::array())) {

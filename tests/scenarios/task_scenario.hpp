@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +62,7 @@ struct TaskScenario {
     std::uint64_t wait_dispatch_time_ms = 20;
     std::size_t max_tasks = 8;
     std::size_t max_threads = 4;
+    std::map<std::string, std::size_t> workers;    ///< by process, instead
     std::optional<std::uint64_t> overdue_min_time; ///< without: nothing is overdue
     std::uint64_t overdue_factor = 4;
     bool share = false;

@@ -42,6 +42,7 @@ struct PerfOptions {
     EmbeddedOptions embedded;
     unsigned threads = 1;
     bool engine = false;
+    bool service = false;
     unsigned workers = EngineOptions{}.workers;
     double seconds = 0;
     unsigned core_limit = 0;
@@ -106,6 +107,7 @@ std::shared_ptr<Engine> make_engine(const PerfOptions& options,
     if (!options.engine)
         return nullptr;
     EngineOptions wanted;
+    wanted.service = options.service;
     wanted.workers = options.workers;
     wanted.max_priority = std::max(options.load.task.priority, wanted.max_priority);
     wanted.core_limit = options.core_limit;
@@ -241,6 +243,11 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
                     "With --engine: threads that compute CPU operators")
         ->check(whole_number(1, 256))
         ->capture_default_str()
+        ->needs(engine);
+    command
+        .add_flag(
+            "--service", options.service,
+            "With --engine: service mode: wait in one queue with the tasks of other processes")
         ->needs(engine);
     command.add_option("--threads", options.threads, "Threads that make requests to a model")
         ->check(whole_number(1, 64))

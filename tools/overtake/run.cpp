@@ -29,6 +29,7 @@
 #include "overtaking.hpp"
 #include "progress.hpp"
 #include "run_samples.hpp"
+#include "run_service.hpp"
 
 namespace overtake::command {
 namespace {
@@ -48,6 +49,7 @@ struct RunOptions {
     std::string custom_op_library;
     TaskOptions task;
     unsigned core_limit = 0;
+    bool service = false;
     bool quiet = false;
     bool json = false;
 };
@@ -139,6 +141,48 @@ private:
     std::vector<std::string> texts_;
 };
 
+// What ServiceRun is in service mode, without it.
+class SessionRun {
+public:
+    SessionRun(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model,
+               const TaskOptions& task, const SessionOptions& rights)
+        : outputs_(model->outputs().size()), task_(task), session_(device, model, rights) {}
+
+    std::size_t in_flight() const noexcept { return running_.size(); }
+    void submit(const std::vector<std::span<const float>>& sample) {
+        running_.push_back(session_.submit(sample, task_));
+    }
+    void collect(const std::function<void(std::size_t, std::span<const float>)>& take) {
+        running_.front().wait();
+        for (std::size_t index = 0; index < outputs_; ++index)
+            take(index, running_.front().output(index));
+        running_.pop_front();
+    }
+
+private:
+    const std::size_t outputs_;
+    const TaskOptions task_;
+    Session session_;
+    std::deque<Task> running_; // oldest first
+};
+
+template <class Run, class Take>
+void run_samples(Run& run, const std::vector<InputSamples>& inputs, std::size_t count,
+                 const Take& take) {
+    ProgressBar bar;
+    for (std::size_t index = 0; index < count; ++index) {
+        std::vector<std::span<const float>> sample;
+        for (const InputSamples& input : inputs)
+            sample.push_back(input.sample(index));
+        if (run.in_flight() == tasks_in_flight)
+            run.collect(take);
+        run.submit(sample);
+        bar.show("running", static_cast<double>(index) / static_cast<double>(count));
+    }
+    while (run.in_flight() != 0)
+        run.collect(take);
+}
+
 int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>& model,
                   Warnings warnings = {}) {
     const std::vector<Port> ports = ports_of(*model, model->inputs());
@@ -153,31 +197,19 @@ int run_on_device(const RunOptions& options, const std::shared_ptr<const Model>&
     EmbeddedOptions embedded;
     embedded.queue_timeout_ns = longest_run_ns;
     const auto device = open_device(options.device, embedded);
-    Session session(device, model, rights);
     if (!options.quiet)
         warn_unless_overtaking(*device, options.task, options.core_limit);
 
     Measure measure;
-    {
-        ProgressBar bar;
-        std::deque<Task> running; // oldest first
-        const auto collect = [&] {
-            running.front().wait();
-            for (std::size_t index = 0; index < model->outputs().size(); ++index)
-                outputs.append(index, running.front().output(index));
-            running.pop_front();
-        };
-        for (std::size_t index = 0; index < count; ++index) {
-            std::vector<std::span<const float>> sample;
-            for (const InputSamples& input : inputs)
-                sample.push_back(input.sample(index));
-            if (running.size() == tasks_in_flight)
-                collect();
-            running.push_back(session.submit(sample, options.task));
-            bar.show("running", static_cast<double>(index) / static_cast<double>(count));
-        }
-        while (!running.empty())
-            collect();
+    const auto take = [&](std::size_t output, std::span<const float> values) {
+        outputs.append(output, values);
+    };
+    if (options.service) {
+        ServiceRun run(device, model, options.task, options.core_limit);
+        run_samples(run, inputs, count, take);
+    } else {
+        SessionRun run(device, model, options.task, rights);
+        run_samples(run, inputs, count, take);
     }
     measure.finish();
     outputs.write(options.output_directory, count);
@@ -273,6 +305,8 @@ void add_task_options(CLI::App& command, RunOptions& options) {
     command.add_option("--core", options.task.core, "Core, from 1; 0 = any")
         ->check(whole_number(0, OVERTAKE_MAX_CORES))
         ->capture_default_str();
+    command.add_flag("--service", options.service,
+                     "Service mode: wait in one queue with the tasks of other processes");
 }
 
 } // namespace

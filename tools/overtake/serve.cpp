@@ -25,6 +25,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+
 struct ServeOptions {
     ServerOptions server;
     std::string mode = "functional";
@@ -32,6 +34,10 @@ struct ServeOptions {
     std::vector<std::string> high_groups;
     std::string run_as;
     std::uint64_t memory_mib = 0;
+    std::uint64_t insert_max_ms = default_service_settings().insert_max_time_ns / ns_per_ms;
+    std::uint64_t wait_dispatch_ms = default_service_settings().wait_dispatch_time_ns / ns_per_ms;
+    std::uint64_t overdue_min_ms = default_service_settings().overdue_min_time_ns / ns_per_ms;
+    bool no_share = false;
     bool status = false;
     bool json = false;
 };
@@ -102,6 +108,10 @@ int serve(ServeOptions& options) {
     ServerOptions& wanted = options.server;
     wanted.device.mode = mode_number(options.mode);
     wanted.memory_bytes = options.memory_mib << 20;
+    wanted.service.insert_max_time_ns = options.insert_max_ms * ns_per_ms;
+    wanted.service.wait_dispatch_time_ns = options.wait_dispatch_ms * ns_per_ms;
+    wanted.service.overdue_min_time_ns = options.overdue_min_ms * ns_per_ms;
+    wanted.service.share = options.no_share ? 0 : 1;
     for (const std::string& user : options.high_users)
         wanted.high_users.push_back(user_of(user));
     for (const std::string& group : options.high_groups)
@@ -135,16 +145,80 @@ int show_status(const ServeOptions& options) {
                name_of_mode(status.at("mode").get<unsigned>()),
                counted(status.at("clients").size(), "client"));
     if (!status.at("clients").empty())
-        fmt::print("{:>8} {:>8} {:>7} {:>8} {:>6} {:>12}  255\n", "pid", "user", "queues",
-                   "buffers", "jobs", "memory KiB");
-    for (const Json& client : status.at("clients"))
-        fmt::print("{:>8} {:>8} {:>7} {:>8} {:>6} {:>12}  {}\n", client.at("pid").get<int>(),
-                   client.at("uid").get<unsigned>(), client.at("queues").get<std::uint64_t>(),
-                   client.at("buffers").get<std::uint64_t>(),
-                   client.at("jobs").get<std::uint64_t>(),
-                   client.at("memory_bytes").get<std::uint64_t>() / 1024,
-                   client.at("priority_255").get<bool>() ? "yes" : "no");
+        fmt::print("{:>8} {:>8} {:>7} {:>8} {:>6} {:>12} {:>8} {:>8} {:>8} {:>6} {:>8}  255\n",
+                   "pid", "user", "queues", "buffers", "jobs", "memory KiB", "waiting", "begun",
+                   "overdue", "slots", "ended");
+    for (const Json& client : status.at("clients")) {
+        const Json& tasks = client.at("tasks");
+        fmt::print(
+            "{:>8} {:>8} {:>7} {:>8} {:>6} {:>12} {:>8} {:>8} {:>8} {:>6} {:>8}  {}\n",
+            client.at("pid").get<int>(), client.at("uid").get<unsigned>(),
+            client.at("queues").get<std::uint64_t>(), client.at("buffers").get<std::uint64_t>(),
+            client.at("jobs").get<std::uint64_t>(),
+            client.at("memory_bytes").get<std::uint64_t>() / 1024,
+            tasks.at("waiting").get<std::uint64_t>(), tasks.at("dispatched").get<std::uint64_t>(),
+            tasks.at("overdue").get<std::uint64_t>(), tasks.at("slots").get<std::uint64_t>(),
+            tasks.at("ended").get<std::uint64_t>(),
+            client.at("priority_255").get<bool>() ? "yes" : "no");
+    }
     return 0;
+}
+
+/// Of service mode; docs/scenarios.md has the rules that they are numbers of.
+void add_service_options(CLI::App& command, ServeOptions& options) {
+    ServiceSettings& service = options.server.service;
+    const char* group = "Service mode";
+    command
+        .add_option("--policy", options.server.policy,
+                    "By which tasks are ordered: priority, fifo, shortest or deadline")
+        ->check(one_of({"priority", "fifo", "shortest", "deadline"}))
+        ->capture_default_str()
+        ->group(group);
+    command
+        .add_option("--slots", service.slots,
+                    "Tasks that may interleave on a core, below priority 255")
+        ->check(whole_number(1, 1024))
+        ->capture_default_str()
+        ->group(group);
+    command
+        .add_option("--task-limit", service.task_limit,
+                    "Tasks begun and not ended, below priority 255, of all processes")
+        ->check(whole_number(1, 65536))
+        ->capture_default_str()
+        ->group(group);
+    command
+        .add_option("--threshold", service.threshold_percent,
+                    "Percent by which a task may be longer than the gap that it fills")
+        ->check(whole_number(0, 100000))
+        ->capture_default_str()
+        ->group(group);
+    command
+        .add_option("--insert-max-time", options.insert_max_ms,
+                    "Milliseconds: tasks as short as this fill any gap")
+        ->check(whole_number(0, 1'000'000'000))
+        ->capture_default_str()
+        ->group(group);
+    command
+        .add_option("--wait-dispatch-time", options.wait_dispatch_ms,
+                    "Milliseconds: gaps longer than this take any task")
+        ->check(whole_number(0, 1'000'000'000))
+        ->capture_default_str()
+        ->group(group);
+    command
+        .add_option("--overdue-min-time", options.overdue_min_ms,
+                    "Milliseconds: a CPU segment that takes longer, and longer than its estimate "
+                    "times --overdue-factor, stands in nobody's way; 0: it does")
+        ->check(whole_number(0, 1'000'000'000))
+        ->capture_default_str()
+        ->group(group);
+    command.add_option("--overdue-factor", service.overdue_factor, "See --overdue-min-time")
+        ->check(whole_number(0, 1'000'000))
+        ->capture_default_str()
+        ->group(group);
+    command
+        .add_flag("--no-share", options.no_share,
+                  "Keep no place of the task limit for processes that have none")
+        ->group(group);
 }
 
 } // namespace
@@ -186,6 +260,7 @@ void add_serve(CLI::App& app, int& status) {
                      "End after so many seconds without a client")
         ->check(whole_number(1, 0x7fffffff));
     command->add_option("--user", options->run_as, "As root: serve as this user; default: nobody");
+    add_service_options(*command, *options);
     command->add_flag("--status", options->status, "Show who uses the server that runs");
     command->add_flag("--json", options->json, "With --status: print JSON")->needs("--status");
     command->callback(

@@ -159,6 +159,8 @@ private:
             ovt_sched_add_process(&sched_, &storage_.processes[i],
                                   &storage_.queues[scenario_.service_mode ? 0 : i],
                                   &storage_.lines[i * scenario_.cores]);
+        for (const Workers& workers : scenario_.workers)
+            storage_.processes[workers.process].worker_count = workers.count;
     }
 
     void order_listed() {

@@ -64,6 +64,9 @@ public:
         if (top_.has("deaths"))
             for (const Place& item : top_.at("deaths").elements())
                 death(item);
+        if (top_.has("workers"))
+            for (const Place& item : top_.at("workers").elements())
+                workers(item);
         check_deaths();
         check_sum();
         average_isolated();
@@ -83,12 +86,12 @@ private:
                                 "jobs", "cancels", "name", "description", "seed", "until", "models",
                                 "loads", "fc_jitter", "dispatch_cost"});
         else
-            top_.expect_object({"version",       "kind",        "cores",        "core_limit",
-                                "normal_floor",  "fair",        "service_mode", "slots",
-                                "env",           "models",      "tasks",        "cancels",
-                                "name",          "description", "seed",         "until",
-                                "policy",        "loads",       "fc_jitter",    "cpu_jitter",
-                                "dispatch_cost", "overdue",     "share",        "deaths"});
+            top_.expect_object(
+                {"version",       "kind",         "cores", "core_limit",  "normal_floor",
+                 "fair",          "service_mode", "slots", "env",         "models",
+                 "tasks",         "cancels",      "name",  "description", "seed",
+                 "until",         "policy",       "loads", "fc_jitter",   "cpu_jitter",
+                 "dispatch_cost", "overdue",      "share", "deaths",      "workers"});
         const Place version = top_.at("version");
         if (version.integer(0, time_limit) != 1)
             version.fail(fmt::format("{}, but only version 1 is known", version.value().dump()));
@@ -474,19 +477,33 @@ private:
         scenario_.cancels.push_back({at, found->second});
     }
 
-    void death(const Place& item) {
-        item.expect_object({"process", "at"});
+    /// Of an item about a process, of which `list` has none yet.
+    template <class Item>
+    std::uint32_t process_of(const Place& item, const std::vector<Item>& list, const char* again) {
         const std::string name = item.at("process").text();
         const auto found = process_numbers_.find(name);
         if (found == process_numbers_.end())
             item.at("process").fail(
                 fmt::format("{} is no process of a task or load", nlohmann::json(name).dump()));
-        for (const Death& other : scenario_.deaths)
-            if (other.process == found->second)
-                item.at("process").fail(fmt::format("{} dies twice", nlohmann::json(name).dump()));
+        if (std::ranges::find(list, found->second, &Item::process) != list.end())
+            item.at("process").fail(fmt::format("{} {}", nlohmann::json(name).dump(), again));
+        return found->second;
+    }
+
+    void death(const Place& item) {
+        item.expect_object({"process", "at"});
+        const std::uint32_t process = process_of(item, scenario_.deaths, "dies twice");
         const std::uint64_t at = item.at("at").time();
         note_time(item.at("at"), at);
-        scenario_.deaths.push_back({at, found->second});
+        scenario_.deaths.push_back({at, process});
+    }
+
+    void workers(const Place& item) {
+        item.expect_object({"process", "count"});
+        const std::uint32_t process =
+            process_of(item, scenario_.workers, "has its number of workers already");
+        scenario_.workers.push_back(
+            {process, static_cast<std::uint32_t>(item.at("count").integer(1, UINT32_MAX))});
     }
 
     void check_deaths() const {

@@ -74,6 +74,11 @@ struct Death {
     std::uint32_t process; ///< index into Scenario::processes
 };
 
+struct Workers {
+    std::uint32_t process; ///< index into Scenario::processes
+    std::uint32_t count;
+};
+
 enum class Arrivals { periodic, poisson, log_normal, closed_loop, trace };
 
 /// Arrivals that are generated.
@@ -117,7 +122,8 @@ struct Scenario {
     std::uint64_t insert_max_time = 1'000'000;
     std::uint64_t wait_dispatch_time = 20'000;
     std::uint32_t task_limit = 8;
-    std::uint32_t worker_count = 4;
+    std::uint32_t worker_count = 4; ///< of a process that is not in `workers`
+    std::vector<Workers> workers;
     std::uint64_t overdue_min_time = 0; ///< 0: no CPU segment is ever overdue
     std::uint64_t overdue_factor = 4;
     bool share = false;

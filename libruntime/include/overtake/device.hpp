@@ -84,6 +84,9 @@ struct QueueOptions {
     std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
+class ServiceQueue;
+struct ServiceQueueOptions;
+
 /// A context of the device.  Destroying it cancels what is in flight and waits for the end.
 class OVERTAKE_API Queue {
 public:
@@ -118,6 +121,8 @@ public:
     /// Everything before device time now_ns happens, and is finished, before this returns, and so
     /// do the ends of FCs at now_ns itself.  What arrives at now_ns from then on is seen together
     /// once time moves on: only then does a core choose what it begins with at that instant.
+    /// In service mode tasks of that instant are dispatched once time moves on, or by another call
+    /// for the same now_ns.
     virtual void advance_to(std::uint64_t now_ns) = 0;
 };
 
@@ -150,6 +155,9 @@ public:
     /// Null unless the device has a manual clock and this process may step it.  Belongs to the
     /// device.
     virtual ManualClock* manual_clock() noexcept { return nullptr; }
+    /// A queue of service mode (overtake/service.hpp).  EINVAL and EPERM as create_queue();
+    /// ENOTSUP, naming the remedy, on a device that is this process's alone.
+    virtual std::unique_ptr<ServiceQueue> create_service_queue(const ServiceQueueOptions& options);
 };
 
 /// Settings of an embedded device (its own cores inside this process, not shared with others).

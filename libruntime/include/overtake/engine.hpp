@@ -33,6 +33,7 @@
 #include "overtake/device.hpp"
 #include "overtake/export.hpp"
 #include "overtake/model.hpp"
+#include "overtake/service.hpp"
 #include "overtake/session.hpp"
 
 namespace overtake {
@@ -49,7 +50,11 @@ struct EngineOptions {
     unsigned max_priority = 254;                      ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;           ///< asked for while the engine lives; needs max_priority 255
     std::vector<unsigned> worker_cpus; ///< host CPUs that workers stay on; empty = any
-    std::array<std::uint64_t, 8> reserved{}; ///< room for later fields; leave it zero
+    /// Service mode: tasks wait in one queue with those of all other processes that say so, on a
+    /// device server or a kernel device.  Then policy, slots, task_limit and the three times above
+    /// are the device's, which its administrator chooses; workers stay the engine's own.
+    bool service = false;
+    std::array<std::uint64_t, 7> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// How the elements of a TensorMemory lie.
@@ -160,7 +165,8 @@ public:
     std::string error() const;
     /// Of each segment, in order; empty before its end.
     std::vector<SegmentRecord> segments() const;
-    /// Device time when it left the queue, and when it ended; 0 before its end, or if it never left.
+    /// Device time when it left the queue, and when it ended; 0 before its end, or if it never
+    /// left.
     std::uint64_t dispatched_ns() const;
     std::uint64_t ended_ns() const;
     /// That took its BPU segments; 0 = none did.
@@ -188,6 +194,8 @@ public:
     std::shared_ptr<LoadedModel> load(std::shared_ptr<const Model> model);
     /// An empty one, of this engine.
     std::shared_ptr<Request> create_request();
+    /// In service mode: what the device has been told for all processes.  Null otherwise.
+    const ServiceSettings* service_settings() const noexcept;
 
     struct OVERTAKE_HIDDEN State;
     OVERTAKE_HIDDEN explicit Engine(std::shared_ptr<State> state) noexcept;

@@ -8,4 +8,5 @@
 #include "overtake/engine.hpp"
 #include "overtake/error.hpp"
 #include "overtake/model.hpp"
+#include "overtake/service.hpp"
 #include "overtake/session.hpp"

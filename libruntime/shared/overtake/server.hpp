@@ -14,12 +14,16 @@
 
 #include "overtake/device.hpp"
 #include "overtake/export.hpp"
+#include "overtake/service.hpp"
 
 namespace overtake {
 
 namespace server {
 class Service;
 }
+
+/// The documented ones (docs/scenarios.md, docs/server.md).
+OVERTAKE_API ServiceSettings default_service_settings();
 
 struct ServerOptions {
     /// Of the device.  fc_clock_ns: 0 = 2 s, as a driver's, since here an FC holds up others.
@@ -28,6 +32,9 @@ struct ServerOptions {
     std::string socket_path;
     /// A socket that listens already (systemd); then socket_path is only what it is called.
     int listening_socket = -1;
+    /// Of service mode, for the tasks of all clients together.
+    std::string policy = "priority";
+    ServiceSettings service = default_service_settings();
     std::vector<uid_t> high_users;  ///< who may use priority 255, beside root and the server's user
     std::vector<gid_t> high_groups; ///< the same of groups, supplementary ones included
     unsigned clients = 64;          ///< at a time

@@ -76,7 +76,38 @@ void note_unused(Reader& reader) {
                                            "compares every layer with float");
 }
 
+std::vector<Environment::Wish> wishes_of(const EngineOptions& engine, const Reader& reader) {
+    using Settings = const ServiceSettings&;
+    std::vector<Environment::Wish> wishes = {
+        {"HB_DNN_BPU_SCHEDULE_THRESHOLD", engine.threshold_percent,
+         [](Settings of) -> std::uint64_t { return of.threshold_percent; }},
+        {"HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", engine.insert_max_time_ns / ns_per_ms,
+         [](Settings of) -> std::uint64_t { return of.insert_max_time_ns / ns_per_ms; }},
+        {"HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", engine.wait_dispatch_time_ns / ns_per_ms,
+         [](Settings of) -> std::uint64_t { return of.wait_dispatch_time_ns / ns_per_ms; }},
+        {"HB_MAX_TASK_NUM", engine.task_limit,
+         [](Settings of) -> std::uint64_t { return of.task_limit; }},
+        {"OVERTAKE_SLOTS", engine.slots, [](Settings of) -> std::uint64_t { return of.slots; }},
+    };
+    std::erase_if(wishes, [&](const Environment::Wish& wish) {
+        return reader.text(wish.variable.c_str()).empty();
+    });
+    return wishes;
+}
+
 } // namespace
+
+std::string differences(const Environment& environment, const ServiceSettings& settings) {
+    std::string different;
+    for (const Environment::Wish& wish : environment.wishes)
+        if (const std::uint64_t own = wish.of_device(settings); own != wish.value)
+            different += fmt::format("{}{} is {}, not {}", different.empty() ? "" : ", ",
+                                     wish.variable, own, wish.value);
+    return different.empty() ? different
+                             : "HB_DNN_SERVICE_MODE=1: the device's numbers hold, for all "
+                               "processes: " +
+                                   different;
+}
 
 Environment read_environment(const std::function<const char*(const char*)>& get) {
     Environment environment;
@@ -93,6 +124,9 @@ Environment read_environment(const std::function<const char*(const char*)>& get)
     engine.slots = static_cast<std::uint32_t>(reader.number("OVERTAKE_SLOTS", 1, 1024, 1));
     engine.core_limit = static_cast<unsigned>(reader.number("BPLAT_CORELIMIT", 0, INT32_MAX, 0));
     engine.max_priority = priority_high;
+    engine.service = reader.choice<2>("HB_DNN_SERVICE_MODE", {"0", "1"}, 0) == 1;
+    if (engine.service)
+        environment.wishes = wishes_of(engine, reader);
 
     environment.log_level = static_cast<LogLevel>(reader.number("HB_DNN_LOG_LEVEL", 0, 5, 3));
     environment.plugin_path = reader.text("HB_DNN_PLUGIN_PATH");

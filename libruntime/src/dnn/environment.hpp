@@ -9,6 +9,7 @@
 
 #include "dnn/log.hpp"
 #include "overtake/engine.hpp"
+#include "overtake/service.hpp"
 
 namespace overtake::dnn {
 
@@ -21,8 +22,18 @@ struct Environment {
     std::string profile_path;       ///< directory for profiler.log; empty = none
     std::uint64_t memory_bytes = 0; ///< that hbSysAllocMem() may give; 0 = as many as there are
 
+    /// In service mode: what was set of which the device has its own number, by variable.
+    struct Wish {
+        std::string variable;
+        std::uint64_t value;
+        std::uint64_t (*of_device)(const ServiceSettings& settings); ///< in the variable's unit
+    };
+    std::vector<Wish> wishes;
     std::vector<std::string> complaints; ///< a line for each value that was not used
 };
+
+/// One line that says where a device's numbers differ from what was set; empty if nowhere.
+std::string differences(const Environment& environment, const ServiceSettings& settings);
 
 /// `get` is getenv(), or a test's.
 Environment read_environment(const std::function<const char*(const char*)>& get);

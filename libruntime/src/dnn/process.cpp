@@ -89,6 +89,9 @@ Process::Process(const Environment& environment)
       device_(memory.device()), cores_(device_->info().core_count),
       engine_(open_engine(device_, environment.engine, no_high_)),
       profile_path_(environment.profile_path) {
+    if (const ServiceSettings* settings = engine_->service_settings())
+        if (const std::string line = differences(environment, *settings); !line.empty())
+            log(LogLevel::warning, line);
     if (!profile_path_.empty())
         profile = std::make_unique<Profile>();
 }

@@ -107,11 +107,11 @@ private:
 
 } // namespace
 
-FirmwareHost::FirmwareHost(const EmbeddedOptions& options, unsigned clients)
+FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared)
     : options_(checked(options)), silicon_(options_.cores), core_states_(options_.cores),
-      commands_(std::make_unique_for_overwrite<ovt_command[]>(command_count(clients))),
+      commands_(std::make_unique_for_overwrite<ovt_command[]>(command_count(shared.clients))),
       events_(event_count), manual_now_(manual_clock_origin_ns), limits_(options_.cores, 0),
-      core_wake_(options_.cores) {
+      job_max_ns_(shared.job_max_ns), core_wake_(options_.cores) {
     config_.profile = ovt_profile_find(options_.profile.c_str());
     config_.mode = firmware_mode(options_.mode);
     config_.core_count = options_.cores;
@@ -123,10 +123,14 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, unsigned clients)
     config_.cores = silicon_.data();
     config_.core_states = core_states_.data();
     config_.commands = commands_.get();
-    config_.command_count = command_count(clients);
+    config_.command_count = command_count(shared.clients);
     config_.events = events_.data();
     config_.event_count = event_count;
     ovt_fw_init(&firmware_, &config_);
+    if (shared.service) {
+        service_ = std::make_unique<TaskService>(*this, *shared.service, options_.cores);
+        init_context(service_->context());
+    }
     if (simd_wanted(options_)) {
         simd_.resize(options_.cores);
         for (unsigned core = 0; core < options_.cores; core++)
@@ -193,7 +197,7 @@ void FirmwareHost::execute(Lock& lock, unsigned core) {
 void FirmwareHost::run_timer() {
     Lock lock(mutex_);
     while (!stopping_) {
-        timer_waits_for_ = std::min<std::uint64_t>(ovt_fw_next(&firmware_), next_deadline());
+        timer_waits_for_ = std::min(next_instant(), next_deadline());
         if (timer_waits_for_ > now()) {
             wait_until(timer_wake_, lock, timer_waits_for_);
             continue;
@@ -222,6 +226,8 @@ void FirmwareHost::advance_to(std::uint64_t now_ns) {
     if (now_ns < manual_now_)
         throw Error(EINVAL, fmt::format("manual clock: {} ns is in the past, it is {} ns", now_ns,
                                         manual_now_));
+    if (service_ && service_->has_tasks())
+        step_service(lock, now_ns);
     // A deadline is a cancel that arrives at its instant.
     while (next_deadline() < now_ns) {
         step_manual_clock(lock, std::max(next_deadline(), manual_now_));
@@ -246,10 +252,13 @@ ovt_advance FirmwareHost::advance() {
 
 /// Lets the firmware do all that it can, and tells whom it concerns.
 void FirmwareHost::pump() {
-    while (advance() == OVT_ADVANCE_EVENTS)
+    do {
+        while (advance() == OVT_ADVANCE_EVENTS)
+            deliver_events();
         deliver_events();
-    deliver_events();
-    if (ovt_fw_next(&firmware_) < timer_waits_for_)
+        // Of an instant of a manual clock there may be more to come.
+    } while (service_ && !options_.manual_clock && service_->settle(now()));
+    if (next_instant() < timer_waits_for_)
         timer_wake_.notify_one();
 }
 
@@ -311,6 +320,11 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
     job.memory.clear();
     job.ended = true;
     context.in_flight--;
+    if (job.task) {
+        context.client->jobs--;
+        service_->job_ended(job, completion_of(job));
+        return;
+    }
     if (context.sink) {
         context.sink->completed(completion_of(job));
         context.client->jobs--;
@@ -325,6 +339,14 @@ void FirmwareHost::end_job(EmbeddedJob& job) {
 
 // Contexts and core limits
 
+void FirmwareHost::init_context(EmbeddedContext& context) {
+    ovt_fw_context_init(&context);
+    if (!config_.fair)
+        return;
+    context.turns_on_cores.resize(config_.core_count);
+    ovt_fw_context_take_turns(&context, context.turns_on_cores.data(), config_.core_count);
+}
+
 std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& options,
                                                             EmbeddedClient& client,
                                                             CompletionSink* sink) {
@@ -334,12 +356,7 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     context->options = options;
     context->client = &client;
     context->sink = sink;
-    ovt_fw_context_init(context.get());
-    if (config_.fair) {
-        context->turns_on_cores.resize(config_.core_count);
-        ovt_fw_context_take_turns(context.get(), context->turns_on_cores.data(),
-                                  config_.core_count);
-    }
+    init_context(*context);
 
     const Lock lock(mutex_);
     // KILL_CONTEXT, and LIMIT for each core now and when the context goes.
@@ -363,12 +380,20 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
 
 void FirmwareHost::close_context(EmbeddedContext& context) {
     Lock lock(mutex_);
+    start_closing(context);
+    pump();
+    wait_for_context(lock, context);
+}
+
+void FirmwareHost::start_closing(EmbeddedContext& context) {
     ovt_fw_kill_context(&firmware_, &context, now());
     if (context.options.core_limit != 0) {
         requested_limits_.erase(requested_limits_.find(context.options.core_limit));
         apply_limits();
     }
-    pump();
+}
+
+void FirmwareHost::wait_for_context(Lock& lock, EmbeddedContext& context) {
     context.changed.wait(lock, [&] { return context.gone; });
     context.client->contexts--;
     context.client->jobs -= static_cast<unsigned>(context.jobs.size());
@@ -424,7 +449,7 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
         refuse(verdict);
     const std::uint64_t arrival_ns = now();
     job->deadline_ns =
-        ovt_job_deadline(job->deadline_ns, arrival_ns, options_.queue_timeout_ns, OVT_TIME_NEVER);
+        ovt_job_deadline(job->deadline_ns, arrival_ns, options_.queue_timeout_ns, job_max_ns_);
     // All that may find no memory; what follows does not fail.
     const auto deadline = deadlines_.emplace(job->deadline_ns, job.get()).first;
     try {

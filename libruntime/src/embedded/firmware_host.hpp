@@ -9,8 +9,10 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <thread>
@@ -18,15 +20,23 @@
 #include <vector>
 
 #include "embedded/job.hpp"
+#include "embedded/task_service.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake {
 
+/// What a host of several clients has beyond an embedded device.
+struct SharedOptions {
+    unsigned clients = 1; ///< at a time
+    /// Device time that a job may be in flight, whatever was asked for.
+    std::uint64_t job_max_ns = OVT_TIME_NEVER;
+    std::optional<ServiceOptions> service; ///< none: there is no service mode
+};
+
 class FirmwareHost {
 public:
-    /// `clients`: how many there may be at a time.  Throws Error EINVAL for options that make no
-    /// device.
-    explicit FirmwareHost(const EmbeddedOptions& options, unsigned clients = 1);
+    /// Throws Error EINVAL for options that make no device.
+    explicit FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared = {});
     /// All contexts have been closed.
     ~FirmwareHost();
     FirmwareHost(const FirmwareHost&) = delete;
@@ -36,6 +46,7 @@ public:
     drm_overtake_device_info info();
     std::vector<drm_overtake_core_info> cores();
     unsigned core_count() const noexcept { return config_.core_count; }
+    const ovt_profile& profile() const noexcept { return *config_.profile; }
     /// Of the command queue: for jobs, contexts and limits that are not over; otherwise none.
     std::uint32_t command_slots_reserved();
 
@@ -57,18 +68,44 @@ public:
     /// Of all its contexts, not yet reaped.
     unsigned jobs_of(const EmbeddedClient& client);
 
+    // Service mode.  The task's jobs are made, and named by tag 0.
+
+    const ServiceSettings& service_settings() const noexcept { return service_->settings(); }
+    /// `process.context` has no sink.
+    void open_process(HostedProcess& process, std::uint32_t workers);
+    /// Ends its tasks, and waits until nothing of them is left.
+    void close_process(HostedProcess& process);
+    /// Throws Error EEXIST or ENOSPC, or std::bad_alloc.
+    void submit_task(HostedProcess& process, std::unique_ptr<HostedTask> task);
+    /// Calls `tell` for events in their order, until it returns false: of that one it is called
+    /// again.  Called with the host's lock held: it must be quick.
+    void take_events(HostedProcess& process,
+                     const std::function<bool(const ovt_service_task& task)>& tell);
+    /// 0, or a negative errno, as ovt_service_cpu_done(); -ENOENT if there is no such task.
+    s32 cpu_done(HostedProcess& process, std::uint64_t tag, std::uint32_t segment, s32 status);
+    bool cancel_task(HostedProcess& process, std::uint64_t tag);
+    struct ProcessStatus {
+        ovt_service_counts counts;
+        std::uint64_t ended;
+        std::uint64_t waited_ns;
+        std::uint64_t overdue;
+    };
+    ProcessStatus status_of(const HostedProcess& process);
+
     bool has_manual_clock() const noexcept { return options_.manual_clock; }
     std::uint64_t manual_now();
     /// See ManualClock::advance_to().
     void advance_to(std::uint64_t now_ns);
 
 private:
+    friend class TaskService;
     using Lock = std::unique_lock<std::mutex>;
 
     void run_core(unsigned core);
     void execute(Lock& lock, unsigned core);
     void run_timer();
     void step_manual_clock(Lock& lock, std::uint64_t now_ns);
+    void step_service(Lock& lock, std::uint64_t now_ns);
 
     // The rest is called with the lock held.
     std::uint64_t now() const;
@@ -82,6 +119,14 @@ private:
     void request_cancel(EmbeddedJob& job, s32 error);
     void expire_deadlines();
     std::uint64_t next_deadline() const;
+    void settle_service();
+    std::uint64_t next_instant() const;
+    void init_context(EmbeddedContext& context);
+    void submit_prepared(EmbeddedContext& owner, const std::shared_ptr<EmbeddedJob>& job);
+    void stop_job(EmbeddedJob& job);
+    void give_back_jobs(EmbeddedContext& context, unsigned jobs);
+    void wait_for_context(Lock& lock, EmbeddedContext& context);
+    void start_closing(EmbeddedContext& context);
     void apply_limits();
     unsigned wanted_limit(unsigned core_index) const;
 
@@ -99,7 +144,9 @@ private:
     std::uint64_t manual_now_;
     std::vector<unsigned> limits_;             ///< as last told to the firmware, per core
     std::multiset<unsigned> requested_limits_; ///< non-zero ones of live contexts
-    std::set<std::pair<std::uint64_t, EmbeddedJob*>> deadlines_; ///< of jobs in flight
+    JobDeadlines deadlines_;                   ///< of jobs in flight
+    const std::uint64_t job_max_ns_;
+    std::unique_ptr<TaskService> service_;
     bool stopping_ = false;
 
     std::vector<std::condition_variable> core_wake_;

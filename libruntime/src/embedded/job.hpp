@@ -6,7 +6,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "embedded/memory.hpp"
@@ -22,6 +25,11 @@ extern "C" {
 namespace overtake {
 
 struct EmbeddedContext;
+struct EmbeddedJob;
+struct HostedTask;
+
+/// Jobs by when they end at the latest.
+using JobDeadlines = std::set<std::pair<std::uint64_t, EmbeddedJob*>>;
 
 /// Private to the submitting thread until FirmwareHost::submit(), then under the host's lock.
 struct EmbeddedJob : ovt_fw_job {
@@ -34,6 +42,9 @@ struct EmbeddedJob : ovt_fw_job {
     std::uint64_t open_cores = 0;            ///< Job::cores
     unsigned* chosen_core = nullptr;         ///< until it is submitted
     EmbeddedJob* completed_behind = nullptr; ///< of the queue's
+    HostedTask* task = nullptr;              ///< whose it is, in service mode
+    JobDeadlines::node_type deadline_node;   ///< the same: until it is submitted
+    std::optional<MemoryCharge> charge;      ///< for what it takes besides its scratch
     std::vector<ovt_fc> fc_storage;
     std::vector<std::shared_ptr<Allocation>> memory; ///< behind the regions
     /// The firmware's references: to the job until ENDED, to its CANCEL until CANCELLED.

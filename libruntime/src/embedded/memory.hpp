@@ -34,6 +34,23 @@ private:
     std::atomic<std::size_t> bytes_{0};
 };
 
+/// What is charged to an account while it lives.
+class MemoryCharge {
+public:
+    /// Throws Error ENOSPC.
+    MemoryCharge(std::shared_ptr<MemoryAccount> account, std::size_t bytes)
+        : account_(std::move(account)), bytes_(bytes) {
+        account_->charge(bytes_);
+    }
+    ~MemoryCharge() { account_->release(bytes_); }
+    MemoryCharge(const MemoryCharge&) = delete;
+    MemoryCharge& operator=(const MemoryCharge&) = delete;
+
+private:
+    const std::shared_ptr<MemoryAccount> account_;
+    const std::size_t bytes_;
+};
+
 /// bytes, rounded up to whole pages.
 std::size_t round_to_pages(std::size_t bytes);
 

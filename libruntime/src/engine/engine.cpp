@@ -15,13 +15,22 @@ SchedulerOptions interruptible(SchedulerOptions options, const ThreadOptions& th
     return options;
 }
 
+std::unique_ptr<TaskScheduler> make_scheduler(std::shared_ptr<Device> device,
+                                              const SchedulerOptions& options, bool service,
+                                              SchedulerHost& host) {
+    if (service)
+        return std::make_unique<SharedScheduler>(std::move(device), options, host);
+    return std::make_unique<Scheduler>(std::move(device), options, host);
+}
+
 } // namespace
 
 Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
                const ThreadOptions& threads)
-    : scheduler_(std::move(device), interruptible(options, threads), *this),
+    : scheduler_(make_scheduler(std::move(device), interruptible(options, threads), threads.service,
+                                *this)),
       workers_(
-          options.worker_count, threads.worker_cpus, [this] { return scheduler_.now_ns(); },
+          options.worker_count, threads.worker_cpus, [this] { return scheduler_->now_ns(); },
           [this](std::shared_ptr<Run> run) {
               post([&](Mail& mail) {
                   mail.cpu_ends.push(std::move(run));
@@ -66,7 +75,7 @@ void Engine::post(Write write) {
     const std::lock_guard lock(mutex_);
     write(mail_);
     if (reaping_)
-        scheduler_.interrupt();
+        scheduler_->interrupt();
     else
         news_.notify_one();
 }
@@ -82,7 +91,7 @@ void Engine::submit(std::shared_ptr<Run> run) {
 
 /// There is nobody any more who would run it.
 void Engine::lose(std::shared_ptr<Run> run) {
-    run->finish(-ECANCELED, scheduler_.now_ns());
+    run->finish(-ECANCELED, scheduler_->now_ns());
     hand_over(std::move(run));
 }
 
@@ -113,14 +122,14 @@ void Engine::run() {
         try {
             run_instant(std::move(mail));
             if (stopping)
-                scheduler_.cancel_all();
+                scheduler_->cancel_all();
         } catch (const Error& error) {
             give_up(error.code());
         } catch (const std::bad_alloc&) {
             give_up(ENOMEM);
         }
         hand_over_ended();
-    } while (!stopping || scheduler_.live() != 0);
+    } while (!stopping || scheduler_->live() != 0);
     leave();
 }
 
@@ -136,7 +145,7 @@ void Engine::leave() {
 }
 
 void Engine::hand_over_ended() {
-    auto ended = scheduler_.take_ended();
+    auto ended = scheduler_->take_ended();
     while (!ended.empty())
         hand_over(ended.pop());
 }
@@ -144,14 +153,14 @@ void Engine::hand_over_ended() {
 /// The device has failed.
 void Engine::give_up(int code) {
     failure_ = code;
-    scheduler_.fail(code);
+    scheduler_->fail(code);
 }
 
 void Engine::gather(std::int64_t deadline_ns) {
     if (failure_ != 0)
         return;
     try {
-        scheduler_.gather(deadline_ns);
+        scheduler_->gather(deadline_ns);
     } catch (const Error& error) {
         give_up(error.code());
     }
@@ -163,7 +172,7 @@ void Engine::wait_for_news(bool stopping) {
     const auto is_news = [&] { return !mail_.empty() || stopping_ != stopping; };
     if (is_news())
         return;
-    if (failure_ != 0 || !scheduler_.has_jobs()) {
+    if (failure_ != 0 || !scheduler_->has_jobs()) {
         news_.wait(lock, is_news);
         return;
     }
@@ -181,31 +190,31 @@ void Engine::run_instant(Mail mail) {
     handle_ends();
     arrive(std::move(mail.arrivals));
     if (failure_ != 0)
-        scheduler_.fail(failure_);
+        scheduler_->fail(failure_);
     cancel(std::move(mail.cancels));
-    scheduler_.dispatch();
+    scheduler_->dispatch();
 }
 
 void Engine::end_cpu(RunList<&Run::cpu_end_link_> ends) {
     while (!ends.empty()) {
         const std::shared_ptr<Run> run = ends.pop();
-        scheduler_.cpu_ended(*run, run->cpu_segment_.status, run->cpu_segment_.executed_ns);
+        scheduler_->cpu_ended(*run, run->cpu_segment_.status, run->cpu_segment_.executed_ns);
     }
 }
 
 void Engine::arrive(RunList<&Run::arrival_link_> arrivals) {
     while (!arrivals.empty())
-        scheduler_.arrive(arrivals.pop());
+        scheduler_->arrive(arrivals.pop());
 }
 
 void Engine::cancel(RunList<&Run::cancel_link_> cancels) {
     while (!cancels.empty())
-        scheduler_.cancel(*cancels.pop());
+        scheduler_->cancel(*cancels.pop());
 }
 
 void Engine::handle_ends() {
-    while (scheduler_.first_end())
-        scheduler_.handle_first_end();
+    while (scheduler_->first_end())
+        scheduler_->handle_first_end();
 }
 
 void Engine::run_cpu(Run& run, std::size_t step) {
@@ -249,13 +258,13 @@ void Engine::step_cancels() {
 }
 
 void Engine::step_dispatch() {
-    scheduler_.dispatch();
+    scheduler_->dispatch();
     hand_over_ended();
 }
 
 /// Nobody steps it any more.
 void Engine::end_stepping() {
-    scheduler_.fail(ECANCELED);
+    scheduler_->fail(ECANCELED);
     hand_over_ended();
     leave();
 }

@@ -21,6 +21,7 @@
 
 #include "engine/run.hpp"
 #include "engine/scheduler.hpp"
+#include "engine/shared_scheduler.hpp"
 #include "engine/workers.hpp"
 
 namespace overtake::engine {
@@ -31,6 +32,7 @@ struct ThreadOptions {
     /// There is no thread that owns the scheduler: whoever made the engine calls the step
     /// functions, from one thread at a time.  For tests that step a manual clock.
     bool stepped = false;
+    bool service = false; ///< its tasks wait in the queue of all processes
 };
 
 class Engine final : private SchedulerHost {
@@ -48,7 +50,7 @@ public:
     void stop();
 
     /// Throws Error as Scheduler::check() does.  Thread safe.
-    void check(const RunOptions& options) const { scheduler_.check(options); }
+    void check(const RunOptions& options) const { scheduler_->check(options); }
     /// A run is submitted once.
     void submit(std::shared_ptr<Run> run);
     /// What has not started never runs.  Returns at once; the run ends some time later.
@@ -57,6 +59,12 @@ public:
     /// that has not been called.
     void on_end(std::shared_ptr<Run> run, std::function<void()> callback);
 
+    /// In service mode: what the device has been told.  Null otherwise.
+    const ServiceSettings* service_settings() const noexcept {
+        const auto* shared = dynamic_cast<const SharedScheduler*>(scheduler_.get());
+        return shared ? &shared->settings() : nullptr;
+    }
+
     // An instant of a stepped engine, in the order of the contract.
 
     /// Of CPU segments that are over, whether or not they have been handled.
@@ -64,8 +72,8 @@ public:
     /// Of CPU segments that workers have been given.
     std::size_t cpu_begins() const noexcept { return cpu_begins_; }
     void step_gather();
-    const Run* step_first_end() const { return scheduler_.first_end(); }
-    void step_handle_first_end() { scheduler_.handle_first_end(); }
+    const Run* step_first_end() const { return scheduler_->first_end(); }
+    void step_handle_first_end() { scheduler_->handle_first_end(); }
     /// What was submitted and cancelled since.
     void step_arrivals();
     void step_cancels();
@@ -101,7 +109,7 @@ private:
     void leave();
     void lose(std::shared_ptr<Run> run);
 
-    Scheduler scheduler_;
+    std::unique_ptr<TaskScheduler> scheduler_;
     int failure_ = 0; ///< of the device: nothing is taken any more; the engine's thread's
 
     mutable std::mutex mutex_;

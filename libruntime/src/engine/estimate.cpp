@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/estimate.hpp"
 
+#include <atomic>
 #include <cmath>
 
 namespace overtake::engine {
@@ -11,6 +12,11 @@ constexpr double weight = 0.1;
 constexpr double most = 0x1p63;
 
 } // namespace
+
+std::uint64_t Estimate::next_id() noexcept {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+}
 
 std::uint64_t Estimate::ns() const {
     const std::lock_guard lock(mutex_);

@@ -14,6 +14,8 @@ public:
     /// The compiler's, until there is a measurement.
     explicit Estimate(std::uint64_t compiled_ns) : ns_(static_cast<double>(compiled_ns)) {}
 
+    /// Of this one alone, in this process.
+    std::uint64_t id() const noexcept { return id_; }
     /// Rounded to the nearest; at most INT64_MAX.
     std::uint64_t ns() const;
     /// One execution, without waiting and without what ran in between.  The first replaces the
@@ -21,6 +23,9 @@ public:
     void record(std::uint64_t executed_ns);
 
 private:
+    static std::uint64_t next_id() noexcept;
+
+    const std::uint64_t id_ = next_id();
     mutable std::mutex mutex_;
     double ns_;
     bool recorded_ = false;

@@ -53,8 +53,9 @@ Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& optio
     : device(std::move(device_)), engine(device, scheduler_options(options, threads), threads) {}
 
 Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)
-    : state_(std::make_shared<State>(std::move(device), options,
-                                     engine::ThreadOptions{.worker_cpus = options.worker_cpus})) {}
+    : state_(std::make_shared<State>(
+          std::move(device), options,
+          engine::ThreadOptions{.worker_cpus = options.worker_cpus, .service = options.service})) {}
 
 Engine::Engine(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
 
@@ -69,6 +70,10 @@ std::shared_ptr<LoadedModel> Engine::load(std::shared_ptr<const Model> model) {
 
 std::shared_ptr<Request> Engine::create_request() {
     return std::make_shared<Request>(std::make_unique<Request::State>(state_));
+}
+
+const ServiceSettings* Engine::service_settings() const noexcept {
+    return state_->engine.service_settings();
 }
 
 // Request

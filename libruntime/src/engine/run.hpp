@@ -88,7 +88,9 @@ public:
     unsigned core() const noexcept { return task_.placed_core; }
 
 private:
+    friend class TaskScheduler;
     friend class Scheduler;
+    friend class SharedScheduler;
     friend class Engine;
     friend class Workers;
 

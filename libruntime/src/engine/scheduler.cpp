@@ -54,24 +54,12 @@ std::unique_ptr<Queue> open_queue(Device& device, const SchedulerOptions& option
 
 Scheduler::Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
                      SchedulerHost& host)
-    : device_(std::move(device)), host_(host), options_(options),
-      cores_(device_->info().core_count), clock_(device_->manual_clock()), queue_cores_(cores_),
-      lines_(cores_), next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
+    : TaskScheduler(std::move(device), options, host), queue_cores_(cores_), lines_(cores_),
+      next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
     const ovt_sched_config config = config_of(options_, cores_);
     ovt_sched_init(&sched_, &config);
     ovt_sched_add_queue(&sched_, &library_queue_, queue_cores_.data());
     ovt_sched_add_process(&sched_, &process_, &library_queue_, lines_.data());
-}
-
-Scheduler::~Scheduler() {
-    while (first_live_) {
-        const std::shared_ptr<Run> last_reference = std::move(first_live_->live_self_);
-        first_live_ = last_reference->live_behind_;
-    }
-}
-
-std::uint64_t Scheduler::now_ns() const {
-    return clock_ ? clock_->now_ns() : monotonic_ns();
 }
 
 // Ends
@@ -128,22 +116,13 @@ void Scheduler::handle_first_end() {
 
 // What is asked for
 
-void Scheduler::check(const RunOptions& options) const {
-    if (options.priority > options_.max_priority)
-        throw Error(EPERM, fmt::format("task: priority {}, but the engine was made for at most {}",
-                                       options.priority, options_.max_priority));
-    if (options.core > cores_)
-        throw Error(EINVAL, fmt::format("task: there is no core {}, the device has {}",
-                                        options.core, cores_));
-}
-
 void Scheduler::arrive(std::shared_ptr<Run> arriving) {
     Run& run = *arriving;
     std::int32_t status = run.is_cancelled_early_ ? -ECANCELED : 0;
     try {
         check(run.options_);
-        if (ends_.capacity() <= live_)
-            ends_.reserve(2 * live_ + 16);
+        if (ends_.capacity() <= live())
+            ends_.reserve(2 * live() + 16);
     } catch (const Error& refused) {
         run.set_error(refused.what());
         status = -refused.code();
@@ -152,7 +131,7 @@ void Scheduler::arrive(std::shared_ptr<Run> arriving) {
     }
     begin_live(std::move(arriving));
     if (status != 0)
-        return end_live(run, status);
+        return end_live(run, status, now_ns());
     run.prepare(process_);
     ovt_sched_arrive(&sched_, &run.task_, now_ns());
 }
@@ -163,14 +142,6 @@ void Scheduler::cancel(Run& run) {
         run.is_cancelled_early_ = true;
     else if (ovt_sched_cancel(&sched_, &run.task_, &action))
         carry_out(action);
-}
-
-void Scheduler::cancel_all() {
-    for (Run* run = first_live_; run;) {
-        Run* const behind = run->live_behind_;
-        cancel(*run);
-        run = behind;
-    }
 }
 
 void Scheduler::dispatch() {
@@ -187,8 +158,7 @@ void Scheduler::dispatch() {
 void Scheduler::fail(int code) {
     jobs_.clear();
     ends_.clear();
-    while (first_live_)
-        end_live(*first_live_, -code);
+    end_all(-code);
 }
 
 // What the scheduler wants
@@ -252,27 +222,7 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
 
 void Scheduler::end(Run& run) {
     const bool cancelled = run.task_.cancelled;
-    end_live(run, run.failure_ != 0 ? run.failure_ : (cancelled ? -ECANCELED : 0));
-}
-
-void Scheduler::begin_live(std::shared_ptr<Run> run) {
-    Run* const first = run.get();
-    first->live_behind_ = first_live_;
-    first->live_before_ = nullptr;
-    if (first_live_)
-        first_live_->live_before_ = first;
-    first_live_ = first;
-    live_++;
-    first->live_self_ = std::move(run);
-}
-
-void Scheduler::end_live(Run& run, std::int32_t status) {
-    if (run.live_behind_)
-        run.live_behind_->live_before_ = run.live_before_;
-    (run.live_before_ ? run.live_before_->live_behind_ : first_live_) = run.live_behind_;
-    live_--;
-    run.finish(status, now_ns());
-    ended_.push(std::move(run.live_self_));
+    end_live(run, run.failure_ != 0 ? run.failure_ : (cancelled ? -ECANCELED : 0), now_ns());
 }
 
 } // namespace overtake::engine

@@ -63,6 +63,18 @@ std::string text_of(const Value* values, std::size_t count) {
     return {reinterpret_cast<const char*>(values), count * sizeof(Value)};
 }
 
+void add(FirmwareHost::ProcessStatus& sum, const FirmwareHost::ProcessStatus& of) {
+    sum.counts.waiting += of.counts.waiting;
+    sum.counts.ready += of.counts.ready;
+    sum.counts.dispatched += of.counts.dispatched;
+    sum.counts.overdue += of.counts.overdue;
+    sum.counts.slots += of.counts.slots;
+    sum.counts.uncollected += of.counts.uncollected;
+    sum.ended += of.ended;
+    sum.waited_ns += of.waited_ns;
+    sum.overdue += of.overdue;
+}
+
 std::uint32_t field(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, UINT32_MAX));
 }
@@ -88,6 +100,12 @@ void ServedClient::run() noexcept {
     } catch (const std::bad_alloc&) {
     }
     queues_.clear();
+    std::map<std::uint64_t, std::unique_ptr<ServedTasks>> tasks;
+    {
+        const std::lock_guard lock(status_mutex_);
+        tasks.swap(tasks_);
+    }
+    tasks.clear();
     stop(); // the client sees it at once; the descriptor is closed with the session
     over_.store(true);
 }
@@ -95,20 +113,24 @@ void ServedClient::run() noexcept {
 /// False once the connection is closed.
 bool ServedClient::serve_once() {
     std::vector<pollfd> sources{{connection_.get(), POLLIN, 0}};
-    std::vector<ServedQueue*> queues;
-    for (const auto& [id, queue] : queues_) {
+    for (const auto& [id, queue] : queues_)
         sources.push_back({queue->channel(), POLLIN, 0});
-        queues.push_back(queue.get());
-    }
+    for (const auto& [id, tasks] : tasks_)
+        sources.push_back({tasks->channel(), POLLIN, 0});
     if (poll(sources.data(), sources.size(), -1) < 0)
         return errno == EINTR;
-    for (std::size_t i = 0; i < queues.size(); i++) {
-        if (sources[i + 1].revents == 0)
-            continue;
-        if (!take_wake_ups(queues[i]->channel()))
+    std::size_t source = 1;
+    const auto answer = [&](auto& served) {
+        if (sources[source++].revents == 0)
+            return;
+        if (!take_wake_ups(served.channel()))
             throw Violation("a queue's channel is closed before the queue");
-        queues[i]->answer();
-    }
+        served.answer();
+    };
+    for (const auto& [id, queue] : queues_)
+        answer(*queue);
+    for (const auto& [id, tasks] : tasks_)
+        answer(*tasks);
     return sources[0].revents == 0 || answer_request();
 }
 
@@ -139,8 +161,8 @@ bool ServedClient::reply(std::int32_t code, const Answer& answer) {
     const bool sent =
         send_packet(connection_.get(), bytes_of(head), std::as_bytes(std::span(answer.payload)),
                     answer.descriptors, MSG_DONTWAIT);
-    if (answer.queue)
-        answer.queue->forget_client_descriptors();
+    if (answer.sent)
+        answer.sent();
     return sent;
 }
 
@@ -170,9 +192,12 @@ ServedClient::Answer ServedClient::perform(const Request& request, Packet& packe
     case Operation::create_queue:
         return create_queue(request);
     case Operation::destroy_queue:
-        queue(first);
-        queues_.erase(first);
-        queue_count_--;
+        drop(queues_, first);
+        return {};
+    case Operation::create_tasks:
+        return create_tasks(request);
+    case Operation::destroy_tasks:
+        drop(tasks_, first);
         return {};
     case Operation::cancel:
         return {.values = {queue(first).cancel(second)}};
@@ -207,20 +232,56 @@ ServedClient::Answer ServedClient::create_queue(const Request& request) {
     QueueOptions options;
     options.max_priority = field(request.arguments[0]);
     options.core_limit = field(request.arguments[1]);
+    check_queue(options);
+    return keep(queues_, std::make_unique<ServedQueue>(device_.host, client_, options));
+}
+
+ServedClient::Answer ServedClient::create_tasks(const Request& request) {
+    QueueOptions options;
+    options.max_priority = field(request.arguments[0]);
+    options.core_limit = static_cast<std::uint32_t>(request.arguments[1]);
+    const auto workers = static_cast<std::uint32_t>(request.arguments[1] >> 32);
+    if (const auto refusal = workers_refusal(workers))
+        throw *refusal;
+    check_queue(options);
+    Answer answer =
+        keep(tasks_, std::make_unique<ServedTasks>(device_.host, client_, options, workers));
+    answer.payload = text_of(&device_.host.service_settings(), 1);
+    return answer;
+}
+
+void ServedClient::check_queue(const QueueOptions& options) const {
     if (const auto refusal = queue_refusal(options))
         throw *refusal;
     if (options.max_priority == priority_high && !peer_.may_use_high)
         throw Error(EPERM, fmt::format("create queue: priority {} is not for user {}: {}",
                                        priority_high, peer_.uid, device_.allowed));
-    auto made = std::make_unique<ServedQueue>(device_.host, client_, options);
+}
+
+template <class Served>
+ServedClient::Answer ServedClient::keep(std::map<std::uint64_t, std::unique_ptr<Served>>& kept,
+                                        std::unique_ptr<Served> made) {
     const auto descriptors = made->client_descriptors();
     const std::uint64_t id = next_queue_++;
     Answer answer{.values = {id},
                   .descriptors = {descriptors.begin(), descriptors.end()},
-                  .queue = made.get()};
-    queues_.emplace(id, std::move(made));
+                  .sent = [made = made.get()] { made->forget_client_descriptors(); }};
+    const std::lock_guard lock(status_mutex_);
+    kept.emplace(id, std::move(made));
     queue_count_++;
     return answer;
+}
+
+template <class Served>
+void ServedClient::drop(std::map<std::uint64_t, std::unique_ptr<Served>>& kept, std::uint64_t id) {
+    std::unique_ptr<Served> last; // goes without the lock
+    const std::lock_guard lock(status_mutex_);
+    const auto found = kept.find(id);
+    if (found == kept.end())
+        throw Error(ENOENT, fmt::format("there is no queue {}", id));
+    last = std::move(found->second);
+    kept.erase(found);
+    queue_count_--;
 }
 
 ServedQueue& ServedClient::queue(std::uint64_t id) {
@@ -257,11 +318,18 @@ std::string ServedClient::cores() {
 }
 
 ClientStatus ServedClient::status() const {
+    FirmwareHost::ProcessStatus tasks{};
+    {
+        const std::lock_guard lock(status_mutex_);
+        for (const auto& [id, of_queue] : tasks_)
+            add(tasks, of_queue->status());
+    }
     return {.peer = peer_,
             .queues = queue_count_.load(),
             .buffers = buffer_count_.load(),
             .jobs = device_.host.jobs_of(client_.counts),
-            .memory_bytes = client_.memory->bytes()};
+            .memory_bytes = client_.memory->bytes(),
+            .tasks = tasks};
 }
 
 } // namespace overtake::server

@@ -8,12 +8,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
 #include "server/served_queue.hpp"
+#include "server/served_tasks.hpp"
 
 namespace overtake::server {
 
@@ -72,6 +74,8 @@ struct ClientStatus {
     std::size_t buffers;
     std::uint64_t jobs;
     std::size_t memory_bytes;
+    /// Of service mode: sums over its queues.
+    FirmwareHost::ProcessStatus tasks;
 };
 
 class ServedClient {
@@ -91,7 +95,7 @@ private:
         std::array<std::uint64_t, 2> values{};
         std::string payload{};
         std::vector<int> descriptors{};
-        ServedQueue* queue = nullptr; ///< whose descriptors these are
+        std::function<void()> sent{}; ///< once the descriptors are the client's
     };
 
     bool serve_once();
@@ -99,7 +103,15 @@ private:
     Answer perform(const Request& request, Packet& packet);
     Answer create_buffer(Packet& packet);
     Answer create_queue(const Request& request);
+    Answer create_tasks(const Request& request);
+    /// Throws Error if the client may not have it.
+    void check_queue(const QueueOptions& options) const;
+    template <class Served>
+    Answer keep(std::map<std::uint64_t, std::unique_ptr<Served>>& kept,
+                std::unique_ptr<Served> made);
     ServedQueue& queue(std::uint64_t id);
+    template <class Served>
+    void drop(std::map<std::uint64_t, std::unique_ptr<Served>>& kept, std::uint64_t id);
     std::string info() const;
     std::string cores();
     bool reply(std::int32_t code, const Answer& answer);
@@ -111,6 +123,8 @@ private:
     Client client_;
     bool said_hello_ = false;
     std::map<std::uint64_t, std::unique_ptr<ServedQueue>> queues_;
+    std::map<std::uint64_t, std::unique_ptr<ServedTasks>> tasks_;
+    mutable std::mutex status_mutex_; ///< of tasks_, which others look at for status()
     std::uint64_t next_queue_ = 1;
     std::vector<drm_overtake_core_info> coarse_cores_;
     std::uint64_t coarse_ns_ = 0;

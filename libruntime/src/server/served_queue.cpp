@@ -17,16 +17,6 @@ namespace {
 /// What a queue costs besides its jobs, charged to its client.
 const std::size_t area_bytes = round_to_pages(sizeof(QueueArea));
 
-/// Copies a value out; nothing of it is looked at before.
-template <class Value>
-void read(std::span<const std::byte> bytes, std::size_t& position, Value* into, std::size_t count) {
-    if (count > (bytes.size() - position) / sizeof(Value))
-        throw Violation("a job is longer than its call");
-    if (count != 0)
-        std::memcpy(into, bytes.data() + position, count * sizeof(Value));
-    position += count * sizeof(Value);
-}
-
 } // namespace
 
 ServedQueue::ServedQueue(FirmwareHost& host, Client& client, const QueueOptions& options)
@@ -131,6 +121,8 @@ void ServedQueue::take_jobs(std::span<const std::byte> bytes) {
             if (job.cores != 0)
                 job.chosen_core = &chosen_cores_[made.size()];
             made.push_back(make_job(job, bounds, *client_.addresses, client_.memory));
+            made.back()->charge.emplace(client_.memory,
+                                        sizeof(EmbeddedJob) + job.fcs.size() * sizeof(ovt_fc));
             if (wire.room_refusal == 0)
                 continue;
             if (wire.room_refusal != OVT_REFUSED_TAG && wire.room_refusal != OVT_REFUSED_QUEUE_FULL)

@@ -7,20 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "embedded/firmware_host.hpp"
+#include "server/read_wire.hpp"
 #include "server/shared_memory.hpp"
 #include "server/wire.hpp"
 
 namespace overtake::server {
-
-/// A client does what no version of the library does: it is not talked to any more.
-class Violation : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
 
 /// What the queues and buffers of a client have in common.
 struct Client {

@@ -33,6 +33,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t server_fc_clock_ns = 2'000'000'000;
+/// As a driver's: a minute.
+constexpr std::uint64_t server_job_max_ns = 60'000'000'000;
 constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
 constexpr int ms_per_s = 1000;
 constexpr int ms_until_descriptors = 100;
@@ -66,6 +68,15 @@ EmbeddedOptions device_options(const ServerOptions& options) {
     return device;
 }
 
+SharedOptions shared_options(const ServerOptions& options) {
+    return {
+        .clients = std::max(options.clients, 1u),
+        // Its time passes as fast as somebody likes.
+        .job_max_ns = options.device.manual_clock ? OVT_TIME_NEVER : server_job_max_ns,
+        .service = ServiceOptions{.policy = options.policy, .settings = options.service},
+    };
+}
+
 std::vector<gid_t> groups_of(int connection) {
     socklen_t bytes = 0;
     getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, nullptr, &bytes);
@@ -74,6 +85,16 @@ std::vector<gid_t> groups_of(int connection) {
         getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0)
         groups.clear();
     return groups;
+}
+
+std::string tasks_json(const FirmwareHost::ProcessStatus& tasks) {
+    const ovt_service_counts& counts = tasks.counts;
+    return fmt::format(R"({{"waiting": {}, "ready": {}, "dispatched": {}, "overdue": {}, )"
+                       R"("slots": {}, "uncollected": {}, "ended": {}, "waited_ns": {}, )"
+                       R"("overdue_ever": {}}})",
+                       counts.waiting, counts.ready, counts.dispatched, counts.overdue,
+                       counts.slots, counts.uncollected, tasks.ended, tasks.waited_ns,
+                       tasks.overdue);
 }
 
 std::string allowed_text(const ServerOptions& options) {
@@ -174,7 +195,7 @@ private:
 class Service {
 public:
     explicit Service(const ServerOptions& options)
-        : options_(options), host_(device_options(options), std::max(options.clients, 1u)),
+        : options_(options), host_(device_options(options), shared_options(options)),
           listener_(options.socket_path, options.listening_socket),
           stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
           memory_(std::make_shared<MemoryAccount>(options.memory_bytes != 0 ? options.memory_bytes
@@ -326,11 +347,11 @@ private:
             const bool may_know = asks.peer().is_trusted || asks.peer().uid == of.peer.uid;
             if (served.client->is_over() || served.client.get() == &asks || !may_know)
                 continue;
-            clients +=
-                fmt::format(R"({}{{"pid": {}, "uid": {}, "queues": {}, "buffers": {}, "jobs": {}, )"
-                            R"("memory_bytes": {}, "priority_255": {}}})",
-                            clients.empty() ? "" : ", ", of.peer.pid, of.peer.uid, of.queues,
-                            of.buffers, of.jobs, of.memory_bytes, of.peer.may_use_high);
+            clients += fmt::format(
+                R"({}{{"pid": {}, "uid": {}, "queues": {}, "buffers": {}, "jobs": {}, )"
+                R"("memory_bytes": {}, "priority_255": {}, "tasks": {}}})",
+                clients.empty() ? "" : ", ", of.peer.pid, of.peer.uid, of.queues, of.buffers,
+                of.jobs, of.memory_bytes, of.peer.may_use_high, tasks_json(of.tasks));
         }
         return fmt::format(R"({{"version": 1, "cores": {}, "mode": {}, "clients": [{}]}})",
                            info.core_count, info.mode, clients);
@@ -352,6 +373,19 @@ private:
 } // namespace overtake::server
 
 namespace overtake {
+
+ServiceSettings default_service_settings() {
+    return {
+        .slots = OVT_SERVICE_SLOTS,
+        .task_limit = OVT_SERVICE_TASK_LIMIT,
+        .threshold_percent = OVT_SERVICE_THRESHOLD_PERCENT,
+        .share = 1,
+        .insert_max_time_ns = OVT_SERVICE_INSERT_MAX_NS,
+        .wait_dispatch_time_ns = OVT_SERVICE_WAIT_DISPATCH_NS,
+        .overdue_min_time_ns = OVT_SERVICE_OVERDUE_MIN_NS,
+        .overdue_factor = OVT_SERVICE_OVERDUE_FACTOR,
+    };
+}
 
 Server::Server(const ServerOptions& options)
     : service_(std::make_unique<server::Service>(options)) {}

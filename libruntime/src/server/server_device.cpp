@@ -5,27 +5,22 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "embedded/memory.hpp"
-#include "kernel/interrupt_event.hpp"
-#include "monotonic_clock.hpp"
 #include "overtake/device.hpp"
 #include "overtake/server.hpp"
 #include "refusal.hpp"
 #include "reserved.hpp"
-#include "server/connection.hpp"
+#include "server/client_channel.hpp"
+#include "server/server_tasks.hpp"
 #include "server/shared_memory.hpp"
 
 namespace overtake::server {
 
 namespace {
-
-constexpr std::uint64_t ns_per_s = 1'000'000'000;
 
 class ServerBuffer final : public Buffer {
 public:
@@ -59,11 +54,7 @@ public:
     std::size_t reap(std::span<Completion> out, std::int64_t deadline_ns) override;
     bool cancel(std::uint64_t tag) override;
     std::size_t in_flight() const noexcept override { return tags_.size(); }
-    void interrupt() override {
-        require_interruptible(options_);
-        interrupted_.store(true);
-        interruption_->set();
-    }
+    void interrupt() override { channel_->interrupt(); }
 
 private:
     std::size_t take(std::span<Completion> out);
@@ -72,8 +63,6 @@ private:
     ovt_verdict room_for(const Job& job, std::size_t in_call) const;
     bool fits(const Job& job) const;
     std::size_t call(std::span<const Job> jobs);
-    void wait_for_answer(std::uint32_t call);
-    bool wait(std::int64_t deadline_ns);
 
     std::shared_ptr<Device> device_;
     std::shared_ptr<const Connection> connection_;
@@ -82,12 +71,10 @@ private:
     std::uint64_t id_;
     Mapping mapping_;
     QueueArea* area_;
-    Descriptor channel_;
+    std::unique_ptr<ClientChannel> channel_;
     std::uint32_t head_ = 0;  ///< completions taken so far
     std::size_t written_ = 0; ///< bytes of the call that is being written
     std::unordered_set<std::uint64_t> tags_;
-    std::atomic<bool> interrupted_ = false;
-    std::unique_ptr<InterruptEvent> interruption_; ///< null: not interruptible
 };
 
 class ServerClock final : public ManualClock {
@@ -140,6 +127,18 @@ public:
         return std::make_unique<ServerQueue>(shared_from_this(), connection_, info_.core_count,
                                              options);
     }
+    std::unique_ptr<ServiceQueue>
+    create_service_queue(const ServiceQueueOptions& options) override {
+        require_zero(options.reserved, "service queue options");
+        QueueOptions queue;
+        queue.max_priority = options.max_priority;
+        queue.core_limit = options.core_limit;
+        if (const auto refusal = queue_refusal(queue))
+            throw *refusal;
+        if (const auto refusal = workers_refusal(options.workers))
+            throw *refusal;
+        return make_server_tasks(shared_from_this(), connection_, info_.core_count, options);
+    }
     ManualClock* manual_clock() noexcept override {
         return info_.manual_clock != 0 ? &clock_ : nullptr;
     }
@@ -155,14 +154,13 @@ ServerQueue::ServerQueue(std::shared_ptr<Device> device,
                          const QueueOptions& options)
     : device_(std::move(device)), connection_(std::move(connection)), cores_(cores),
       options_(options) {
-    if (options.interruptible)
-        interruption_ = std::make_unique<InterruptEvent>();
     auto answer =
         connection_->call(Operation::create_queue, options.max_priority, options.core_limit);
     id_ = answer.values[0];
     mapping_ = Mapping(answer.descriptors[0].get(), round_to_pages(sizeof(QueueArea)));
     area_ = std::launder(reinterpret_cast<QueueArea*>(mapping_.data()));
-    channel_ = std::move(answer.descriptors[1]);
+    channel_ = std::make_unique<ClientChannel>(connection_, std::move(answer.descriptors[1]),
+                                               options.interruptible);
 }
 
 ServerQueue::~ServerQueue() {
@@ -255,8 +253,7 @@ std::size_t ServerQueue::call(std::span<const Job> jobs) {
     const std::uint32_t number = area_->calls.load(std::memory_order_relaxed) + 1;
     area_->job_bytes.store(static_cast<std::uint32_t>(written_));
     area_->calls.store(number);
-    send_wake_up(channel_.get());
-    wait_for_answer(number);
+    channel_->call(area_->answers, number);
     const std::size_t accepted = std::min<std::size_t>(area_->accepted, count);
     for (std::size_t i = 0; i < accepted; i++)
         if (jobs[i].cores != 0 && jobs[i].chosen_core)
@@ -270,16 +267,6 @@ std::size_t ServerQueue::call(std::span<const Job> jobs) {
     std::array<char, sizeof(QueueArea::text)> text = area_->text;
     text.back() = 0;
     throw Error(area_->code, text.data());
-}
-
-void ServerQueue::wait_for_answer(std::uint32_t call) {
-    while (area_->answers.load() != call) {
-        pollfd source{channel_.get(), POLLIN, 0};
-        if (poll(&source, 1, -1) < 0)
-            continue; // a signal
-        if (!take_wake_ups(channel_.get()) && area_->answers.load() != call)
-            connection_->fail_gone();
-    }
 }
 
 // Completion
@@ -300,34 +287,13 @@ std::size_t ServerQueue::reap(std::span<Completion> out, std::int64_t deadline_n
         throw Error(EINVAL, "reap: negative deadline");
     for (;;) {
         const std::size_t count = take(out);
-        const bool interrupted = interrupted_.exchange(false);
-        if (count != 0 || out.empty() || tags_.empty() || interrupted || !wait(deadline_ns))
+        const bool interrupted = channel_->take_interrupt();
+        if (count != 0 || out.empty() || tags_.empty() || interrupted)
+            return count;
+        if (!channel_->wait(deadline_ns, area_->client_waits,
+                            [&] { return area_->completion_tail.load() != head_; }))
             return count;
     }
-}
-
-/// False at the deadline.
-bool ServerQueue::wait(std::int64_t deadline_ns) {
-    const std::uint64_t now = monotonic_ns();
-    if (now >= static_cast<std::uint64_t>(deadline_ns))
-        return false;
-    area_->client_waits.store(1);
-    if (area_->completion_tail.load() != head_)
-        return true;
-    const std::uint64_t left = static_cast<std::uint64_t>(deadline_ns) - now;
-    const timespec timeout{static_cast<time_t>(left / ns_per_s),
-                           static_cast<long>(left % ns_per_s)};
-    std::array<pollfd, 2> sources{
-        {{channel_.get(), POLLIN, 0}, {interruption_ ? interruption_->fd() : -1, POLLIN, 0}}};
-    if (ppoll(sources.data(), sources.size(), &timeout, nullptr) < 0)
-        return true; // a signal
-    eventfd_t interruptions;
-    if (sources[1].revents != 0)
-        (void)!eventfd_read(interruption_->fd(), &interruptions);
-    if (sources[0].revents != 0 && !take_wake_ups(channel_.get()) &&
-        area_->completion_tail.load() == head_)
-        connection_->fail_gone();
-    return true;
 }
 
 bool ServerQueue::cancel(std::uint64_t tag) {

@@ -17,10 +17,16 @@
 
 #include "overtake_accel.h"
 
+#include <ovt_port.h>
+
+extern "C" {
+#include "service/service.h"
+}
+
 namespace overtake::server {
 
 /// Of everything in this file; other versions do not talk to each other.
-constexpr std::uint32_t protocol_version = 1;
+constexpr std::uint32_t protocol_version = 2;
 
 enum class Operation : std::uint32_t {
     hello = 1,      ///< version -> -, cores; drm_overtake_device_info
@@ -34,6 +40,10 @@ enum class Operation : std::uint32_t {
     clock_now,     ///< -> device time
     clock_advance, ///< device time ->
     status,        ///< -> JSON
+    /// max_priority, core_limit + 2^32 * workers -> id, ServiceSettings; with the area's and the
+    /// channel's descriptor
+    create_tasks,
+    destroy_tasks, ///< id ->
 };
 
 struct Request {
@@ -93,5 +103,74 @@ struct QueueArea {
     alignas(64) std::array<std::byte, job_area_bytes> jobs;
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+/// What a queue of service mode is called for, and what it reads of TaskArea::call.
+enum class TaskCall : std::uint32_t {
+    submit = 1, ///< WireTask, then of each segment WireSegment, its FCs, its bindings
+    events,     ///< -> of each event WireEvent, and of a task that has ended its results
+    cpu_done,   ///< WireCpuDone
+    cancel,     ///< tag -> whether there was such a task
+};
+
+struct WireTask {
+    std::uint64_t tag;
+    std::int64_t custom_id;
+    std::uint64_t deadline_ns;
+    std::uint32_t priority;
+    std::uint32_t core;
+    std::uint32_t segment_count;
+    std::uint32_t reserved;
+};
+
+struct WireSegment {
+    std::uint64_t cpu_key;
+    std::uint64_t expected_ns;
+    std::uint32_t fc_count; ///< 0: on the CPU
+    std::uint32_t binding_count;
+    std::uint32_t scratch_bytes;
+    std::uint32_t reserved;
+};
+
+struct WireCpuDone {
+    std::uint64_t tag;
+    std::uint32_t segment;
+    std::int32_t status;
+};
+
+struct WireEvent {
+    std::uint64_t tag;
+    std::uint64_t start_ns;
+    std::uint64_t arrived_ns;
+    std::uint64_t dispatched_ns;
+    std::uint64_t ended_ns;
+    std::uint32_t type; ///< as in ServiceEvent
+    std::uint32_t segment;
+    std::int32_t status;
+    std::uint32_t core;
+    std::uint32_t result_count; ///< of overtake_result, behind this
+    std::uint32_t reserved;
+};
+
+/// The longest event alone fits.
+constexpr std::size_t event_area_bytes = std::size_t{128} << 10;
+constexpr std::size_t longest_event_bytes =
+    sizeof(WireEvent) + OVT_SERVICE_MAX_SEGMENTS * sizeof(overtake_result);
+static_assert(event_area_bytes > longest_event_bytes);
+
+/// What a queue of service mode shares with its client.  Everything is a call, as submission is in
+/// QueueArea; a wake-up without an answer says that there are events.
+struct TaskArea {
+    std::atomic<std::uint32_t> calls;               ///< the client's
+    std::atomic<std::uint32_t> operation;           ///< the client's: a TaskCall
+    std::atomic<std::uint32_t> call_bytes;          ///< the client's: of `call`
+    std::atomic<std::uint32_t> client_waits;        ///< the client wants to be woken for events
+    alignas(64) std::atomic<std::uint32_t> answers; ///< the server's
+    std::int32_t code;                              ///< 0, or the errno of an Error
+    std::uint32_t answer_bytes;                     ///< of `answer`
+    std::array<char, 492> text;                     ///< of the error, ending in 0
+    alignas(64) std::atomic<std::uint32_t> news;    ///< the server's: changes when events come
+    alignas(64) std::array<std::byte, event_area_bytes> answer;
+    alignas(64) std::array<std::byte, job_area_bytes> call;
+};
 
 } // namespace overtake::server

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* What a BPU segment is thought to take before it has run: by the device's cycle model. */
+#ifndef OVT_SERVICE_COST_H
+#define OVT_SERVICE_COST_H
+
+#include <ovt_port.h>
+#include "hw/decode.h"
+#include "hw/profile.h"
+#include "overtake_accel.h"
+
+/* Instructions of a segment that are looked at; a longer one is thought to be as long on average. */
+#define OVT_COST_MAX_INSNS	65536u
+
+/* As long as a segment is ever thought to be. */
+#define OVT_COST_MAX_MS		60000u
+
+/*
+ * ovt_segment_cost_ns - device time of @fcs, each instruction once
+ * @regions: OVERTAKE_MAX_REGIONS entries of the job
+ *
+ * An instruction that would fault costs nothing: nobody waits for what comes behind it.
+ */
+u64 ovt_segment_cost_ns(const struct ovt_profile *profile, const struct ovt_region *regions,
+			const struct overtake_fc *fcs, u32 fc_count);
+
+#endif

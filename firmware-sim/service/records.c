@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "service/records.h"
+
+#define FRACTION_BITS	16
+#define MOST_NS		((1ull << (63 - FRACTION_BITS)) - 1)	/* 39 hours */
+
+/* Two rounds of multiplication and folding: each bit of the number reaches each of the key. */
+u64 ovt_record_key(u64 key, u64 number)
+{
+	u64 mixed = key ^ (number + 0x9e3779b97f4a7c15ull);
+
+	mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93ull;
+	mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93ull;
+	return mixed ^ (mixed >> 32);
+}
+
+static struct ovt_record *set_of(struct ovt_records *records, u64 key)
+{
+	return &records->records[key % OVT_RECORD_SETS * OVT_RECORD_WAYS];
+}
+
+static struct ovt_record *find(struct ovt_records *records, u64 key)
+{
+	struct ovt_record *set = set_of(records, key);
+	u32 way;
+
+	for (way = 0; way < OVT_RECORD_WAYS; way++) {
+		if (!set[way].used || set[way].key != key)
+			continue;
+		set[way].used = ++records->uses;
+		return &set[way];
+	}
+	return NULL;
+}
+
+u64 ovt_records_time(struct ovt_records *records, u64 key, u64 guess)
+{
+	const struct ovt_record *record = find(records, key);
+
+	return record ? (record->time + (1ull << (FRACTION_BITS - 1))) >> FRACTION_BITS : guess;
+}
+
+static struct ovt_record *used_longest_ago(struct ovt_records *records, u64 key)
+{
+	struct ovt_record *set = set_of(records, key);
+	struct ovt_record *oldest = &set[0];
+	u32 way;
+
+	for (way = 1; way < OVT_RECORD_WAYS; way++) {
+		if (set[way].used < oldest->used)
+			oldest = &set[way];
+	}
+	return oldest;
+}
+
+void ovt_records_note(struct ovt_records *records, u64 key, u64 took)
+{
+	struct ovt_record *record = find(records, key);
+	u64 time = (took < MOST_NS ? took : MOST_NS) << FRACTION_BITS;
+
+	if (!record) {
+		record = used_longest_ago(records, key);
+		*record = (struct ovt_record){ .key = key, .time = time, .used = ++records->uses };
+	} else if (time > record->time) {
+		record->time += (time - record->time) / 10;
+	} else {
+		record->time -= (record->time - time) / 10;
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What segments took when they ran, by whoever runs them: a client's word counts until then.
+ *
+ * A table of fixed size that belongs to one process.  Who is recorded often stays; where there is
+ * no more room, the one that was used longest ago makes it.  Nothing of it needs a lock of its own.
+ */
+#ifndef OVT_SERVICE_RECORDS_H
+#define OVT_SERVICE_RECORDS_H
+
+#include <ovt_port.h>
+
+#define OVT_RECORD_WAYS		4u
+#define OVT_RECORD_SETS		256u
+#define OVT_RECORD_COUNT	(OVT_RECORD_WAYS * OVT_RECORD_SETS)
+
+struct ovt_record {
+	u64 key;
+	u64 time;	/* with OVT_RECORD_FRACTION_BITS behind the point */
+	u64 used;	/* 0: there is none */
+};
+
+/* Empty if all zero. */
+struct ovt_records {
+	struct ovt_record records[OVT_RECORD_COUNT];
+	u64 uses;
+};
+
+/* A key from what tells segments apart: begin with 0, add number by number. */
+u64 ovt_record_key(u64 key, u64 number);
+
+/* Nanoseconds that @key takes, rounded to the nearest; @guess if it never ran. */
+u64 ovt_records_time(struct ovt_records *records, u64 key, u64 guess);
+
+/* It took @took ns.  The first time replaces the guess, later ones have a weight of one tenth. */
+void ovt_records_note(struct ovt_records *records, u64 key, u64 took);
+
+#endif

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "service/service.h"
+
+static struct ovt_service *service_of(const struct ovt_service_task *task)
+{
+	return ovt_service_process_of(task)->service;
+}
+
+static bool tag_before(const void *context, const struct ovt_tree_node *a,
+		       const struct ovt_tree_node *b)
+{
+	(void)context;
+	return ovt_container_of(a, struct ovt_service_task, of_tasks)->tag <
+	       ovt_container_of(b, struct ovt_service_task, of_tasks)->tag;
+}
+
+static bool end_before(const void *context, const struct ovt_tree_node *a,
+		       const struct ovt_tree_node *b)
+{
+	(void)context;
+	return ovt_container_of(a, struct ovt_service_task, of_ends)->sched.dispatch_sequence <
+	       ovt_container_of(b, struct ovt_service_task, of_ends)->sched.dispatch_sequence;
+}
+
+void ovt_service_init(struct ovt_service *service, const struct ovt_sched_config *config,
+		      const struct ovt_service_host *host, struct ovt_sched_queue_core *cores)
+{
+	memset(service, 0, sizeof(*service));
+	ovt_sched_init(&service->sched, config);
+	ovt_sched_add_queue(&service->sched, &service->queue, cores);
+	service->host = host;
+}
+
+void ovt_service_open(struct ovt_service *service, struct ovt_service_process *process,
+		      u32 workers, struct ovt_sched_line *lines)
+{
+	memset(process, 0, sizeof(*process));
+	process->service = service;
+	ovt_list_init(&process->events);
+	ovt_sched_add_process(&service->sched, &process->sched, &service->queue, lines);
+	process->sched.worker_count = workers;
+}
+
+bool ovt_service_is_idle(const struct ovt_service_process *process)
+{
+	return ovt_tree_empty(&process->tasks);
+}
+
+void ovt_service_close(struct ovt_service_process *process)
+{
+	ovt_sched_remove_process(&process->sched);
+}
+
+struct ovt_service_task *ovt_service_find(struct ovt_service_process *process, u64 tag)
+{
+	struct ovt_tree_node *node = process->tasks.root;
+
+	while (node) {
+		struct ovt_service_task *task =
+			ovt_container_of(node, struct ovt_service_task, of_tasks);
+
+		if (task->tag == tag)
+			return task;
+		node = tag < task->tag ? node->left : node->right;
+	}
+	return NULL;
+}
+
+s32 ovt_service_check_task(u32 segment_count, u32 priority, u32 core, u32 cores, u32 max_priority)
+{
+	if (!segment_count || priority > OVERTAKE_PRIORITY_HIGH || core > cores)
+		return -EINVAL;
+	if (segment_count > OVT_SERVICE_MAX_SEGMENTS)
+		return -E2BIG;
+	return priority > max_priority ? -EPERM : 0;
+}
+
+s32 ovt_service_check_room(struct ovt_service_process *process, u64 tag)
+{
+	if (ovt_service_find(process, tag))
+		return -EEXIST;
+	return ovt_tree_size(&process->tasks) < OVT_SERVICE_MAX_TASKS ? 0 : -ENOSPC;
+}
+
+static void note(const struct ovt_service_task *task, enum ovt_service_step step)
+{
+	service_of(task)->host->note(task, step);
+}
+
+/* There is something to be told of @task. */
+static void tell(struct ovt_service_task *task)
+{
+	struct ovt_service_process *process = ovt_service_process_of(task);
+
+	if (ovt_list_empty(&task->of_events))
+		ovt_list_append(&process->events, &task->of_events);
+	process->service->host->wake(process);
+}
+
+static void forget_end(struct ovt_service_task *task)
+{
+	struct ovt_service *service = service_of(task);
+
+	if (ovt_tree_holds(&task->of_ends))
+		ovt_tree_remove(&service->ends, &task->of_ends, &service->sched.steps);
+}
+
+void ovt_service_collect(struct ovt_service_task *task)
+{
+	struct ovt_service_process *process = ovt_service_process_of(task);
+
+	ovt_list_remove(&task->of_events);
+	ovt_tree_remove(&process->tasks, &task->of_tasks, &process->service->sched.steps);
+}
+
+static void release(struct ovt_service_task *task)
+{
+	ovt_service_collect(task);
+	service_of(task)->host->release(task);
+}
+
+static void end_task(struct ovt_service_task *task, u64 now)
+{
+	struct ovt_service_process *process = ovt_service_process_of(task);
+
+	forget_end(task);
+	if (!task->status && task->sched.cancelled)
+		task->status = -ECANCELED;
+	task->end_time = now;
+	process->ended++;
+	note(task, OVT_SERVICE_ENDED);
+	if (process->gone)
+		release(task);
+	else
+		tell(task);
+}
+
+/* Its first segment begins: it has been dispatched since somebody was told of it. */
+static void note_dispatch(struct ovt_service_task *task)
+{
+	struct ovt_service_process *process = ovt_service_process_of(task);
+
+	if (task->is_dispatch_noted)
+		return;
+	task->is_dispatch_noted = true;
+	process->waited_ns += task->sched.dispatch_time - task->sched.arrival_time;
+	note(task, OVT_SERVICE_DISPATCHED);
+}
+
+static void submit_job(struct ovt_service *service, const struct ovt_sched_action *action)
+{
+	struct ovt_service_task *task = ovt_service_task_of(action->task);
+	u32 core = service->host->submit_job(task, action->segment, action->core, action->cores);
+
+	if (!action->core)
+		ovt_sched_placed(&service->sched, action->task, core);
+}
+
+static void carry_out(struct ovt_service *service, const struct ovt_sched_action *action, u64 now)
+{
+	struct ovt_service_task *task = ovt_service_task_of(action->task);
+
+	switch (action->type) {
+	case OVT_SCHED_SUBMIT:
+		note_dispatch(task);
+		submit_job(service, action);
+		return;
+	case OVT_SCHED_RUN_CPU:
+		note_dispatch(task);
+		task->results[action->segment].queued_ns = now;
+		task->results[action->segment].start_ns = now;
+		tell(task);
+		return;
+	case OVT_SCHED_CANCEL_JOB:
+		service->host->cancel_job(task);
+		return;
+	case OVT_SCHED_OVERDUE:
+		ovt_service_process_of(task)->overdue++;
+		note(task, OVT_SERVICE_OVERDUE);
+		return;
+	case OVT_SCHED_END:
+		end_task(task, now);
+		return;
+	}
+}
+
+void ovt_service_handle_ends(struct ovt_service *service, u64 now)
+{
+	struct ovt_sched_action action;
+
+	while (!ovt_tree_empty(&service->ends)) {
+		struct ovt_service_task *task = ovt_container_of(service->ends.first,
+								 struct ovt_service_task, of_ends);
+
+		forget_end(task);
+		if (ovt_sched_segment_ended(&service->sched, &task->sched, task->segment_ok, now,
+					    &action))
+			carry_out(service, &action, now);
+	}
+}
+
+/* What it has that is over goes first: nothing of it is told. */
+void ovt_service_abandon(struct ovt_service_process *process, u64 now)
+{
+	struct ovt_service *service = process->service;
+	struct ovt_sched_action action;
+
+	process->gone = true;
+	while (!ovt_list_empty(&process->events)) {
+		struct ovt_service_task *task = ovt_container_of(process->events.next,
+								 struct ovt_service_task, of_events);
+
+		if (ovt_service_has_ended(task))
+			release(task);
+		else
+			ovt_list_remove(&task->of_events);
+	}
+	while (ovt_sched_abandon(&service->sched, &process->sched, &action))
+		carry_out(service, &action, now);
+}
+
+/* What it is thought to take: the client's word only of what never ran, and not for long. */
+static void take_times(struct ovt_service_process *process, struct ovt_service_task *task)
+{
+	u32 i;
+
+	for (i = 0; i < task->sched.segment_count; i++) {
+		struct ovt_sched_segment *segment = &task->segments[i];
+
+		segment->time = ovt_records_time(&process->records, task->keys[i], segment->time);
+		if (!segment->fc_count && segment->time > OVT_SERVICE_MAX_CPU_NS)
+			segment->time = OVT_SERVICE_MAX_CPU_NS;
+	}
+}
+
+void ovt_service_submit(struct ovt_service_process *process, struct ovt_service_task *task, u64 now)
+{
+	struct ovt_service *service = process->service;
+
+	task->status = 0;
+	task->end_time = 0;
+	task->is_dispatch_noted = false;
+	ovt_service_handle_ends(service, now);
+	task->of_ends.size = 0;
+	ovt_list_init(&task->of_events);
+	take_times(process, task);
+	task->sched.process = &process->sched;
+	task->sched.segments = task->segments;
+	ovt_tree_insert(&process->tasks, &task->of_tasks, tag_before, NULL, &service->sched.steps);
+	note(task, OVT_SERVICE_ARRIVED);
+	ovt_sched_arrive(&service->sched, &task->sched, now);
+}
+
+static void segment_is_over(struct ovt_service_task *task, s32 status)
+{
+	struct ovt_service *service = service_of(task);
+
+	task->segment_ok = !status;
+	if (status)
+		task->status = status;
+	ovt_tree_insert(&service->ends, &task->of_ends, end_before, NULL, &service->sched.steps);
+}
+
+s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status, u64 now)
+{
+	struct ovt_service_process *process = ovt_service_process_of(task);
+	struct overtake_result *result;
+	u64 took;
+
+	if (task->sched.state != OVT_SCHED_CPU_RUNNING || task->sched.segment != segment ||
+	    !ovt_list_empty(&task->of_events) || ovt_tree_holds(&task->of_ends))
+		return -EINVAL;
+	took = now - task->sched.segment_start;
+	result = &task->results[segment];
+	result->end_ns = now;
+	result->executed_ns = took;
+	result->status = status;
+	if (!status)
+		ovt_records_note(&process->records, task->keys[segment], took);
+	segment_is_over(task, status);
+	return 0;
+}
+
+void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_result *result)
+{
+	struct ovt_service_process *process = ovt_service_process_of(task);
+	u32 segment = task->sched.segment;
+
+	task->results[segment] = *result;
+	if (!result->status)
+		ovt_records_note(&process->records, task->keys[segment], result->executed_ns);
+	segment_is_over(task, result->status);
+}
+
+s32 ovt_service_cancel(struct ovt_service_task *task, u64 now)
+{
+	struct ovt_service *service = service_of(task);
+	struct ovt_sched_action action;
+
+	ovt_service_handle_ends(service, now);
+	if (ovt_service_has_ended(task))
+		return -ENOENT;
+	if (ovt_sched_cancel(&service->sched, &task->sched, &action))
+		carry_out(service, &action, now);
+	return 0;
+}
+
+bool ovt_service_settle(struct ovt_service *service, u64 now)
+{
+	struct ovt_sched_action action;
+	bool was_something = !ovt_tree_empty(&service->ends);
+
+	ovt_service_handle_ends(service, now);
+	while (ovt_sched_next(&service->sched, now, &action)) {
+		was_something = true;
+		carry_out(service, &action, now);
+	}
+	return was_something;
+}
+
+u64 ovt_service_next_time(const struct ovt_service *service)
+{
+	return ovt_sched_next_time(&service->sched);
+}
+
+struct ovt_service_task *ovt_service_next_event(struct ovt_service_process *process)
+{
+	if (ovt_list_empty(&process->events))
+		return NULL;
+	return ovt_container_of(process->events.next, struct ovt_service_task, of_events);
+}
+
+void ovt_service_told(struct ovt_service_task *task)
+{
+	ovt_list_remove(&task->of_events);
+}
+
+struct ovt_service_counts ovt_service_count(const struct ovt_service_process *process)
+{
+	struct ovt_service_counts counts = { 0 };
+	const struct ovt_list *link;
+	u32 live = 0;
+
+	for (link = process->sched.tasks.next; link != &process->sched.tasks; link = link->next) {
+		const struct ovt_sched_task *task =
+			ovt_container_of(link, struct ovt_sched_task, of_process);
+
+		live++;
+		counts.waiting += task->state == OVT_SCHED_WAITING;
+		counts.ready += task->state == OVT_SCHED_READY;
+		counts.overdue += task->overdue;
+		counts.slots += task->holds_slot;
+	}
+	counts.dispatched = live - counts.waiting;
+	counts.uncollected = ovt_tree_size(&process->tasks) - live;
+	return counts;
+}

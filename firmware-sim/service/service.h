@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Service mode: the tasks of all processes in one queue of the task scheduler, where no process can
+ * corrupt or stall it.
+ *
+ * What is here is the same for every host that has clients: which tasks live, what became of their
+ * segments, what their process is yet to be told.  The host has the memory, the lock under which
+ * everything here is called, the jobs, and the time.
+ *
+ * Life of a task in a host:
+ *
+ *	check it, and make all its jobs		nothing can be refused from here on
+ *	lock
+ *	ovt_service_submit(service, process, task, now)
+ *	ovt_service_settle(service, now)	host->submit_job(), host->wake()
+ *	...
+ *	ovt_service_job_ended(task, &result)	host's news of its job
+ *	ovt_service_settle(service, now)	host->wake(): there is an event
+ *	task = ovt_service_next_event(process)	to be told: run this CPU segment, or: it has ended
+ *	ovt_service_cpu_done(...)		what the process says of the segment
+ *	...
+ *	ovt_service_collect(task)		it has been told of the end; free it
+ *	unlock
+ *
+ * Events wait in lists of their tasks: nothing is allocated, none is lost, nobody waits for a
+ * process to fetch them.
+ */
+#ifndef OVT_SERVICE_SERVICE_H
+#define OVT_SERVICE_SERVICE_H
+
+#include <ovt_port.h>
+#include "ovt_list.h"
+#include "overtake_accel.h"
+#include "sched/sched.h"
+#include "service/records.h"
+
+#define OVT_SERVICE_MAX_TASKS		1024u	/* of a process, until their ends are collected */
+#define OVT_SERVICE_MAX_SEGMENTS	1024u	/* of a task */
+#define OVT_SERVICE_MAX_WORKERS		1024u	/* of a process */
+#define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* that a CPU segment is believed to take */
+
+/* Defaults of what a device's service mode is told; see struct ovt_sched_config. */
+#define OVT_SERVICE_SLOTS			1u
+#define OVT_SERVICE_TASK_LIMIT			8u
+#define OVT_SERVICE_THRESHOLD_PERCENT		10u
+#define OVT_SERVICE_INSERT_MAX_NS		1000000000u
+#define OVT_SERVICE_WAIT_DISPATCH_NS		20000000u
+#define OVT_SERVICE_OVERDUE_MIN_NS		20000000u
+#define OVT_SERVICE_OVERDUE_FACTOR		4u
+
+struct ovt_service_task;
+struct ovt_service_process;
+
+enum ovt_service_step {
+	OVT_SERVICE_ARRIVED,
+	OVT_SERVICE_DISPATCHED,
+	OVT_SERVICE_OVERDUE,
+	OVT_SERVICE_ENDED,
+};
+
+/**
+ * struct ovt_service_host - what the host does when it is told to; none of it can fail
+ * @submit_job: hands the job of BPU segment @segment to the device: to core @core, or to one of
+ *	@cores if that is 0.  Returns the core
+ * @cancel_job: cancels the job that @task has on the device; does nothing if that has just ended
+ * @wake: @process has an event to fetch
+ * @release: @task is over, and its process is gone: free it.  The last that is said of it
+ * @note: for whoever watches
+ */
+struct ovt_service_host {
+	u32 (*submit_job)(struct ovt_service_task *task, u32 segment, u32 core, u64 cores);
+	void (*cancel_job)(struct ovt_service_task *task);
+	void (*wake)(struct ovt_service_process *process);
+	void (*release)(struct ovt_service_task *task);
+	void (*note)(const struct ovt_service_task *task, enum ovt_service_step step);
+};
+
+/* Embedded in the host's own, one of a device; all fields are the service's. */
+struct ovt_service {
+	struct ovt_sched sched;
+	struct ovt_sched_queue queue;
+	const struct ovt_service_host *host;
+	struct ovt_tree ends;		/* segments that are over, by when their task was dispatched */
+};
+
+/* A client, embedded in the host's own; all fields are the service's. */
+struct ovt_service_process {
+	struct ovt_sched_process sched;
+	struct ovt_service *service;
+	struct ovt_tree tasks;		/* by tag, until their ends are collected */
+	struct ovt_list events;		/* tasks of which there is something to be told */
+	struct ovt_records records;
+	u64 ended;			/* tasks, ever */
+	u64 waited_ns;			/* from their arrivals to their dispatches, of all */
+	u64 overdue;			/* CPU segments, ever */
+	bool gone;
+};
+
+/**
+ * struct ovt_service_task - a task, embedded in the host's own
+ * @tag: the host's to set, like those below: the process's name for it
+ * @segments: storage, one for each segment; @fc_count and, as a guess, @time are set
+ * @keys: by segment, of its record
+ * @results: storage, one for each segment, zero
+ *
+ * The host also sets @segments, @segment_count, @priority, @core, @custom_id and @deadline of
+ * @sched.  The rest is the service's.
+ */
+struct ovt_service_task {
+	struct ovt_sched_task sched;
+	u64 tag;
+	struct ovt_sched_segment *segments;
+	const u64 *keys;
+	struct overtake_result *results;
+
+	s32 status;			/* once it has ended: 0 or a negative errno */
+	u64 end_time;
+	bool segment_ok;		/* of the one in ends */
+	bool is_dispatch_noted;
+	struct ovt_tree_node of_tasks;
+	struct ovt_tree_node of_ends;
+	struct ovt_list of_events;
+};
+
+static inline struct ovt_service_task *ovt_service_task_of(struct ovt_sched_task *task)
+{
+	return ovt_container_of(task, struct ovt_service_task, sched);
+}
+
+static inline struct ovt_service_process *ovt_service_process_of(const struct ovt_service_task *task)
+{
+	return ovt_container_of(task->sched.process, struct ovt_service_process, sched);
+}
+
+/* @cores: storage, one for each core. */
+void ovt_service_init(struct ovt_service *service, const struct ovt_sched_config *config,
+		      const struct ovt_service_host *host, struct ovt_sched_queue_core *cores);
+
+/* @workers: its CPU segments at a time, 1..OVT_SERVICE_MAX_WORKERS; @lines: one for each core. */
+void ovt_service_open(struct ovt_service *service, struct ovt_service_process *process,
+		      u32 workers, struct ovt_sched_line *lines);
+
+/*
+ * It has gone, however: its tasks end, those with a job on the device when that has ended.  What
+ * had ended is released at once.  Nothing is called for it any more but ovt_service_job_ended().
+ */
+void ovt_service_abandon(struct ovt_service_process *process, u64 now);
+
+/* No task of it is left, so it may be closed. */
+bool ovt_service_is_idle(const struct ovt_service_process *process);
+void ovt_service_close(struct ovt_service_process *process);
+
+/*
+ * A task by itself, its BPU segments apart: 0, -EINVAL (no segment, no such priority or core),
+ * -E2BIG for too many segments, -EPERM for a priority above @max_priority.
+ */
+s32 ovt_service_check_task(u32 segment_count, u32 priority, u32 core, u32 cores, u32 max_priority);
+
+/* 0, -EEXIST for a tag in use, -ENOSPC for one task too many. */
+s32 ovt_service_check_room(struct ovt_service_process *process, u64 tag);
+
+/* Of a process with room for it.  What it is expected to take is known from now on. */
+void ovt_service_submit(struct ovt_service_process *process, struct ovt_service_task *task,
+			u64 now);
+
+/* NULL: there is none with that tag. */
+struct ovt_service_task *ovt_service_find(struct ovt_service_process *process, u64 tag);
+
+/*
+ * The process says that CPU segment @segment of @task is over, with @status 0 or an errno.  0, or
+ * -EINVAL if it was not told to run that, or has said so before.
+ */
+s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status, u64 now);
+
+/* The job of the current segment of @task is over. */
+void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_result *result);
+
+/* What has not started never runs.  -ENOENT if it has ended. */
+s32 ovt_service_cancel(struct ovt_service_task *task, u64 now);
+
+/* Segments that are over, in order; nothing else goes on. */
+void ovt_service_handle_ends(struct ovt_service *service, u64 now);
+
+/* Everything that is to happen at @now: ends in order, then what may go on.  True if there was. */
+bool ovt_service_settle(struct ovt_service *service, u64 now);
+
+/* When ovt_service_settle() is to be called though nothing happens; ~0: never. */
+u64 ovt_service_next_time(const struct ovt_service *service);
+
+/*
+ * The next of which the process is to be told, or NULL.  If it has ended, the host says so and calls
+ * ovt_service_collect(); otherwise the process is to run its CPU segment @sched.segment, and the
+ * host calls ovt_service_told().
+ */
+struct ovt_service_task *ovt_service_next_event(struct ovt_service_process *process);
+void ovt_service_told(struct ovt_service_task *task);
+static inline bool ovt_service_has_ended(const struct ovt_service_task *task)
+{
+	return task->sched.state == OVT_SCHED_ENDED;
+}
+void ovt_service_collect(struct ovt_service_task *task);
+
+/**
+ * struct ovt_service_counts - what a process has now, for people
+ * @waiting: tasks that were not dispatched
+ * @ready: dispatched, and waiting for a slot
+ * @dispatched: dispatched and not over
+ * @overdue: of these: in a CPU segment that is
+ * @slots: held
+ * @uncollected: ended, and nobody has asked
+ */
+struct ovt_service_counts {
+	u32 waiting;
+	u32 ready;
+	u32 dispatched;
+	u32 overdue;
+	u32 slots;
+	u32 uncollected;
+};
+
+struct ovt_service_counts ovt_service_count(const struct ovt_service_process *process);
+
+#endif

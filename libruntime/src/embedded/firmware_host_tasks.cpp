@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+//
+// FirmwareHost: what its service mode needs of it.
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "embedded/firmware_host.hpp"
+#include "monotonic_clock.hpp"
+
+namespace overtake {
+
+namespace {
+
+void free_released(HostedProcess& process) {
+    while (process.released) {
+        const std::unique_ptr<HostedTask> task(process.released);
+        process.released = task->next_released;
+    }
+}
+
+unsigned prepare_jobs(HostedTask& task) {
+    unsigned count = 0;
+    for (const std::shared_ptr<EmbeddedJob>& job : task.jobs) {
+        if (!job)
+            continue;
+        JobDeadlines one{{0, job.get()}};
+        job->deadline_node = one.extract(one.begin());
+        job->task = &task;
+        count++;
+    }
+    return count;
+}
+
+[[noreturn]] void refuse_room(s32 error, std::uint64_t tag) {
+    if (error == -EEXIST)
+        throw Error(EEXIST, fmt::format("task: tag {} is in use; reap the task's end first", tag));
+    throw Error(ENOSPC, fmt::format("task: {} tasks of one process are the most there may be until "
+                                    "their ends are reaped",
+                                    OVT_SERVICE_MAX_TASKS));
+}
+
+} // namespace
+
+void FirmwareHost::open_process(HostedProcess& process, std::uint32_t workers) {
+    const Lock lock(mutex_);
+    service_->open(process, workers);
+}
+
+void FirmwareHost::close_process(HostedProcess& process) {
+    {
+        Lock lock(mutex_);
+        EmbeddedContext& context = *process.context;
+        ovt_service_abandon(&process, now());
+        start_closing(context); // what runs ends at its next step
+        pump();
+        // Under a manual clock nobody else may look, and nobody is to be dispatched.
+        context.changed.wait(lock, [&] {
+            if (options_.manual_clock)
+                service_->handle_ends(now());
+            return context.gone && ovt_service_is_idle(&process);
+        });
+        wait_for_context(lock, context);
+        ovt_service_close(&process);
+    }
+    free_released(process);
+}
+
+void FirmwareHost::submit_task(HostedProcess& process, std::unique_ptr<HostedTask> task) {
+    task->jobs_left = prepare_jobs(*task);
+    const Lock lock(mutex_);
+    if (const s32 error = ovt_service_check_room(&process, task->tag); error != 0)
+        refuse_room(error, task->tag);
+    EmbeddedClient& client = *process.context->client;
+    if (task->jobs_left > OVERTAKE_MAX_CLIENT_JOBS - client.jobs ||
+        !ovt_fw_reserve(&firmware_, 2 * task->jobs_left)) // SUBMIT, CANCEL
+        throw Error(ENOSPC, fmt::format("task {}: {} segments on the device: {}", task->tag,
+                                        task->jobs_left,
+                                        limit_text(OVERTAKE_LIMIT_CLIENT_JOBS,
+                                                   OVERTAKE_MAX_CLIENT_JOBS, client.jobs)));
+    client.jobs += task->jobs_left;
+    service_->submit(process, *task.release(), now());
+    pump();
+}
+
+void FirmwareHost::take_events(HostedProcess& process,
+                               const std::function<bool(const ovt_service_task& task)>& tell) {
+    HostedTask* collected = nullptr; // goes without the lock
+    {
+        const Lock lock(mutex_);
+        while (ovt_service_task* task = ovt_service_next_event(&process)) {
+            if (!tell(*task))
+                break;
+            if (!ovt_service_has_ended(task)) {
+                ovt_service_told(task);
+                continue;
+            }
+            ovt_service_collect(task);
+            auto& own = static_cast<HostedTask&>(*task);
+            service_->forget(own);
+            own.next_released = collected;
+            collected = &own;
+        }
+    }
+    while (collected) {
+        const std::unique_ptr<HostedTask> task(collected);
+        collected = task->next_released;
+    }
+}
+
+s32 FirmwareHost::cpu_done(HostedProcess& process, std::uint64_t tag, std::uint32_t segment,
+                           s32 status) {
+    const Lock lock(mutex_);
+    ovt_service_task* task = ovt_service_find(&process, tag);
+    if (!task)
+        return -ENOENT;
+    const s32 error = ovt_service_cpu_done(task, segment, status, now());
+    pump();
+    return error;
+}
+
+bool FirmwareHost::cancel_task(HostedProcess& process, std::uint64_t tag) {
+    const Lock lock(mutex_);
+    ovt_service_task* task = ovt_service_find(&process, tag);
+    if (!task || ovt_service_cancel(task, now()) != 0)
+        return false;
+    pump();
+    return true;
+}
+
+FirmwareHost::ProcessStatus FirmwareHost::status_of(const HostedProcess& process) {
+    const Lock lock(mutex_);
+    return {.counts = ovt_service_count(&process),
+            .ended = process.ended,
+            .waited_ns = process.waited_ns,
+            .overdue = process.overdue};
+}
+
+/// A job of a task, for which there is room.
+void FirmwareHost::submit_prepared(EmbeddedContext& owner,
+                                   const std::shared_ptr<EmbeddedJob>& job) {
+    EmbeddedContext& context = service_->context();
+    job->deadline_ns = ovt_job_deadline(std::uint64_t{deadline_never}, now(),
+                                        options_.queue_timeout_ns, job_max_ns_);
+    job->deadline_node.value() = {job->deadline_ns, job.get()};
+    deadlines_.insert(std::move(job->deadline_node));
+    job->owner = &owner;
+    job->context = &context;
+    job->held_until_ended = job;
+    owner.in_flight++;
+    if (job->deadline_ns < timer_waits_for_)
+        timer_wake_.notify_one();
+    if (job->open_cores != 0)
+        job->core = ovt_fw_place(&firmware_, &context, job->open_cores);
+    ovt_fw_submit(&firmware_, job.get(), now());
+}
+
+/// At the next step of its FC, if one runs.
+void FirmwareHost::stop_job(EmbeddedJob& job) {
+    request_cancel(job, -ECANCELED);
+    ovt_fw_stop(&firmware_, &job, monotonic_ns());
+}
+
+/// Of a task that has ended before it came to them.
+void FirmwareHost::give_back_jobs(EmbeddedContext& context, unsigned jobs) {
+    ovt_fw_unreserve(&firmware_, 2 * jobs);
+    context.client->jobs -= jobs;
+}
+
+// Time
+
+/// Whenever something may happen that the scheduler answers to.
+void FirmwareHost::step_service(Lock& lock, std::uint64_t now_ns) {
+    for (;;) {
+        settle_service();
+        if (manual_now_ == now_ns)
+            return;
+        // The choices of this instant, and what they begin.
+        while (ovt_fw_advance(&firmware_, manual_now_) == OVT_ADVANCE_EVENTS)
+            deliver_events();
+        deliver_events();
+        settled_.wait(lock, [&] { return ovt_fw_prepared(&firmware_, manual_now_); });
+        const std::uint64_t next = std::min(next_instant(), next_deadline());
+        if (next >= now_ns)
+            return;
+        step_manual_clock(lock, std::max(next, manual_now_));
+        expire_deadlines();
+    }
+}
+
+/// The present instant of a manual clock, to its end.
+void FirmwareHost::settle_service() {
+    do
+        pump();
+    while (service_->settle(now()));
+}
+
+/// When pump() has something to do though nobody calls.
+std::uint64_t FirmwareHost::next_instant() const {
+    const std::uint64_t next = ovt_fw_next(&firmware_);
+    return service_ ? std::min(next, service_->next_time()) : next;
+}
+
+} // namespace overtake

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "embedded/task_service.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "embedded/firmware_host.hpp"
+
+namespace overtake {
+
+namespace {
+
+HostedTask& hosted(ovt_service_task* task) {
+    return *static_cast<HostedTask*>(task);
+}
+
+HostedProcess& hosted(ovt_service_process* process) {
+    return *static_cast<HostedProcess*>(process);
+}
+
+EmbeddedJob* job_of(const ovt_service_task* task, u32 segment) {
+    return static_cast<const HostedTask*>(task)->jobs[segment].get();
+}
+
+ovt_sched_config config_of(const ServiceOptions& options, unsigned cores) {
+    const ServiceSettings& settings = options.settings;
+    const ovt_sched_policy* policy = ovt_sched_policy_find(options.policy.c_str());
+    if (!policy)
+        throw Error(EINVAL, fmt::format("service mode: no policy named '{}'", options.policy));
+    if (settings.slots == 0 || settings.task_limit == 0)
+        throw Error(EINVAL, "service mode: at least one slot and a task limit of 1 are needed");
+    return {
+        .policy = policy,
+        .core_count = cores,
+        .slots = settings.slots,
+        .task_limit = settings.task_limit,
+        .worker_count = 1, // each process has its own number
+        .threshold_percent = settings.threshold_percent,
+        .insert_max_time = settings.insert_max_time_ns,
+        .wait_dispatch_time = settings.wait_dispatch_time_ns,
+        .overdue_min_time = settings.overdue_min_time_ns,
+        .overdue_factor = settings.overdue_factor,
+        .share = settings.share != 0,
+    };
+}
+
+} // namespace
+
+TaskService::TaskService(FirmwareHost& host, const ServiceOptions& options, unsigned cores)
+    : host_(host), settings_(options.settings), cores_(cores) {
+    const ovt_sched_config config = config_of(options, cores);
+    calls_ = {.submit_job = submit_job,
+              .cancel_job = cancel_job,
+              .wake = wake,
+              .release = release,
+              .note = note};
+    ovt_service_init(&service_, &config, &calls_, cores_.data());
+    service_.own = this;
+}
+
+TaskService& TaskService::of(const ovt_service_process* process) {
+    return *static_cast<Service*>(process->service)->own;
+}
+
+void TaskService::open(HostedProcess& process, std::uint32_t workers) {
+    process.lines.resize(cores_.size());
+    ovt_service_open(&service_, &process, workers, process.lines.data());
+}
+
+void TaskService::submit(HostedProcess& process, HostedTask& task, std::uint64_t now_ns) {
+    tasks_++;
+    task.segments = task.segment_storage.data();
+    task.keys = task.key_storage.data();
+    task.results = task.result_storage.data();
+    ovt_service_submit(&process, &task, now_ns);
+}
+
+void TaskService::job_ended(EmbeddedJob& job, const Completion& completion) {
+    HostedTask& task = *job.task;
+    const u32 segment = task.sched.segment;
+    ovt_service_job_ended(&task, &completion);
+    task.jobs[segment].reset();
+}
+
+void TaskService::forget(HostedTask& task) {
+    tasks_--;
+    host_.give_back_jobs(*hosted(ovt_service_process_of(&task)).context, task.jobs_left);
+    task.jobs_left = 0;
+}
+
+// What the service wants done
+
+u32 TaskService::submit_job(ovt_service_task* task, u32 segment, u32 core, u64 cores) {
+    TaskService& service = of(ovt_service_process_of(task));
+    HostedTask& own = hosted(task);
+    const std::shared_ptr<EmbeddedJob>& job = own.jobs[segment];
+    own.jobs_left--;
+    job->tag = service.next_job_tag_++;
+    job->core = core;
+    job->open_cores = core == 0 ? cores : 0;
+    service.host_.submit_prepared(*hosted(ovt_service_process_of(task)).context, job);
+    return job->core;
+}
+
+void TaskService::cancel_job(ovt_service_task* task) {
+    EmbeddedJob* job = job_of(task, task->sched.segment);
+    if (!job)
+        return;
+    const ovt_service_process* process = ovt_service_process_of(task);
+    FirmwareHost& host = of(process).host_;
+    if (process->gone)
+        host.stop_job(*job);
+    else
+        host.request_cancel(*job, -ECANCELED);
+}
+
+void TaskService::wake(ovt_service_process* process) {
+    hosted(process).wake();
+}
+
+void TaskService::release(ovt_service_task* task) {
+    HostedProcess& process = hosted(ovt_service_process_of(task));
+    HostedTask& own = hosted(task);
+    of(&process).forget(own);
+    own.next_released = process.released;
+    process.released = &own;
+    if (ovt_service_is_idle(&process))
+        process.context->changed.notify_all();
+}
+
+void TaskService::note(const ovt_service_task*, ovt_service_step) {}
+
+} // namespace overtake

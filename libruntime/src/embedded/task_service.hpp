@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+//
+// TaskService: service mode (firmware-sim/service) on a FirmwareHost, for the clients of a server.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "embedded/job.hpp"
+#include "overtake/service.hpp"
+
+extern "C" {
+#include "service/service.h"
+}
+
+namespace overtake {
+
+class FirmwareHost;
+
+/// What a server tells its device for the tasks of all clients.
+struct ServiceOptions {
+    std::string policy;
+    ServiceSettings settings;
+};
+
+/// A task, with all that it takes to bring it to its end.
+struct HostedTask : ovt_service_task {
+    explicit HostedTask(std::size_t segments)
+        : segment_storage(segments), key_storage(segments), result_storage(segments),
+          jobs(segments) {}
+
+    std::vector<ovt_sched_segment> segment_storage;
+    std::vector<u64> key_storage;
+    std::vector<overtake_result> result_storage;
+    std::vector<std::shared_ptr<EmbeddedJob>> jobs; ///< by segment; null: on the CPU, or over
+    unsigned jobs_left = 0;                         ///< not yet submitted
+    std::optional<MemoryCharge> charge;             ///< of the client
+    HostedTask* next_released = nullptr;
+};
+
+/// A process of the service: a client, or one of its queues of tasks.  Under the host's lock.
+struct HostedProcess : ovt_service_process {
+    EmbeddedContext* context = nullptr;
+    std::function<void()> wake; ///< called with the host's lock held: it must be quick
+    std::vector<ovt_sched_line> lines;
+    HostedTask* released = nullptr; ///< to be freed
+};
+
+/// Everything is called with the host's lock held.
+class TaskService {
+public:
+    /// Throws Error EINVAL for options that are impossible.
+    TaskService(FirmwareHost& host, const ServiceOptions& options, unsigned cores);
+    TaskService(const TaskService&) = delete;
+    TaskService& operator=(const TaskService&) = delete;
+
+    const ServiceSettings& settings() const noexcept { return settings_; }
+    /// Of the jobs of all processes: where contexts take turns, they are one.
+    EmbeddedContext& context() noexcept { return context_; }
+
+    void open(HostedProcess& process, std::uint32_t workers);
+    void submit(HostedProcess& process, HostedTask& task, std::uint64_t now_ns);
+    void job_ended(EmbeddedJob& job, const Completion& completion);
+    /// True if there was something to do.
+    bool settle(std::uint64_t now_ns) { return ovt_service_settle(&service_, now_ns); }
+    /// What is over; nothing else goes on.
+    void handle_ends(std::uint64_t now_ns) { ovt_service_handle_ends(&service_, now_ns); }
+    std::uint64_t next_time() const { return ovt_service_next_time(&service_); }
+    /// Tasks of all processes, until their ends are collected.
+    bool has_tasks() const noexcept { return tasks_ != 0; }
+    /// It is neither the process's nor the service's any more.
+    void forget(HostedTask& task);
+
+private:
+    static u32 submit_job(ovt_service_task* task, u32 segment, u32 core, u64 cores);
+    static void cancel_job(ovt_service_task* task);
+    static void wake(ovt_service_process* process);
+    static void release(ovt_service_task* task);
+    static void note(const ovt_service_task* task, ovt_service_step step);
+    static TaskService& of(const ovt_service_process* process);
+
+    struct Service : ovt_service {
+        TaskService* own;
+    };
+
+    FirmwareHost& host_;
+    const ServiceSettings settings_;
+    std::vector<ovt_sched_queue_core> cores_;
+    ovt_service_host calls_{};
+    Service service_{};
+    EmbeddedContext context_;
+    std::size_t tasks_ = 0;
+    std::uint64_t next_job_tag_ = 1;
+};
+
+} // namespace overtake

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "engine/shared_scheduler.hpp"
+
+#include <cerrno>
+#include <new>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace overtake::engine {
+
+namespace {
+
+std::unique_ptr<ServiceQueue> open_service_queue(Device& device, const SchedulerOptions& options) {
+    ServiceQueueOptions wanted;
+    wanted.max_priority = options.max_priority;
+    wanted.core_limit = options.core_limit;
+    wanted.workers = options.worker_count;
+    wanted.interruptible = options.interruptible;
+    return device.create_service_queue(wanted);
+}
+
+} // namespace
+
+SharedScheduler::SharedScheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
+                                 SchedulerHost& host)
+    : TaskScheduler(std::move(device), options, host), next_tag_(options.first_tag),
+      queue_(open_service_queue(*device_, options)) {}
+
+void SharedScheduler::gather(std::int64_t deadline_ns) {
+    for (const ServiceEvent& event : queue_->reap(deadline_ns)) {
+        const auto found = runs_.find(event.tag);
+        if (found == runs_.end())
+            continue;
+        Run& run = *found->second;
+        if (event.type == ServiceEvent::Type::ended) {
+            run.job_node_ = runs_.extract(found);
+            end(run, event);
+            continue;
+        }
+        run.task_.segment = event.segment;
+        run.records_[event.segment].start_ns = event.start_ns;
+        host_.run_cpu(run, event.segment);
+    }
+}
+
+void SharedScheduler::end(Run& run, const ServiceEvent& event) {
+    run.task_.dispatch_time = event.dispatched_ns;
+    run.task_.placed_core = event.core;
+    for (std::size_t i = 0; i < event.segments.size() && i < run.steps_.size(); i++) {
+        const Completion& segment = event.segments[i];
+        const Step& step = run.steps_[i];
+        StepRecord& record = run.records_[i];
+        record.start_ns = segment.queued_ns;
+        record.end_ns = segment.end_ns;
+        if (step.on_bpu())
+            record.job = segment;
+        if (segment.status == 0 && segment.end_ns != 0)
+            step.estimate->record(segment.executed_ns);
+        if (step.on_bpu() && segment.queued_ns != 0)
+            host_.submitted(run, i, segment.tag);
+    }
+    end_live(run, event.status, event.ended_ns);
+}
+
+void SharedScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t /*executed_ns*/) {
+    if (!run.live_self_)
+        return; // the device has failed meanwhile
+    queue_->cpu_done(run.tag_, run.task_.segment, status);
+}
+
+void SharedScheduler::arrive(std::shared_ptr<Run> arriving) {
+    Run& run = *arriving;
+    std::int32_t status = run.is_cancelled_early_ ? -ECANCELED : 0;
+    if (status == 0) {
+        try {
+            check(run.options_);
+            submit(run);
+        } catch (const Error& refused) {
+            run.set_error(refused.what());
+            status = -refused.code();
+        } catch (const std::bad_alloc&) {
+            status = -ENOMEM;
+        }
+    }
+    begin_live(std::move(arriving));
+    if (status != 0)
+        end_live(run, status, now_ns());
+}
+
+void SharedScheduler::submit(Run& run) {
+    std::vector<ServiceSegment> segments(run.steps_.size());
+    for (std::size_t i = 0; i < segments.size(); i++) {
+        const Step& step = run.steps_[i];
+        segments[i].fcs = step.fcs;
+        segments[i].bindings = step.bindings;
+        segments[i].scratch_bytes = step.scratch_bytes;
+        if (step.on_bpu())
+            continue;
+        segments[i].cpu_key = step.estimate->id();
+        segments[i].expected_ns = step.estimate->ns();
+    }
+    run.tag_ = next_tag_++;
+    ServiceTask task;
+    task.tag = run.tag_;
+    task.segments = segments;
+    task.priority = run.options_.priority;
+    task.custom_id = run.options_.custom_id;
+    task.core = run.options_.core;
+    task.deadline_ns = run.options_.deadline_ns;
+    queue_->submit(task);
+    run.job_node_.key() = run.tag_;
+    runs_.insert(std::move(run.job_node_));
+}
+
+void SharedScheduler::cancel(Run& run) {
+    if (!run.live_self_)
+        run.is_cancelled_early_ = true;
+    else
+        queue_->cancel(run.tag_);
+}
+
+void SharedScheduler::fail(int code) {
+    runs_.clear();
+    end_all(-code);
+}
+
+} // namespace overtake::engine

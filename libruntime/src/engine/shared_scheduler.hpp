@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// SharedScheduler: an engine's tasks in service mode.  The device has them, and decides for all of
+// its processes which goes on; here are only the workers.
+//
+// Thread safety: one thread at a time, but for interrupt().
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "engine/task_scheduler.hpp"
+#include "overtake/service.hpp"
+
+namespace overtake::engine {
+
+class SharedScheduler final : public TaskScheduler {
+public:
+    /// Throws Error, as Device::create_service_queue() does.
+    SharedScheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
+                    SchedulerHost& host);
+
+    /// The device's, not the engine's.
+    const ServiceSettings& settings() const noexcept { return queue_->settings(); }
+
+    void gather(std::int64_t deadline_ns) override;
+    void cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) override;
+    const Run* first_end() const override { return nullptr; }
+    void handle_first_end() override {}
+    void arrive(std::shared_ptr<Run> run) override;
+    void cancel(Run& run) override;
+    void dispatch() override { gather(0); }
+    void fail(int code) override;
+    bool has_jobs() const noexcept override { return live() != 0; }
+    void interrupt() override { queue_->interrupt(); }
+
+private:
+    void submit(Run& run);
+    void end(Run& run, const ServiceEvent& event);
+
+    std::map<std::uint64_t, Run*> runs_; ///< by tag; the nodes are the runs'
+    std::uint64_t next_tag_;
+    std::unique_ptr<ServiceQueue> queue_; ///< last, so that it is the first to go
+};
+
+} // namespace overtake::engine

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "engine/task_scheduler.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "monotonic_clock.hpp"
+
+namespace overtake::engine {
+
+TaskScheduler::TaskScheduler(std::shared_ptr<Device> device, SchedulerOptions options,
+                             SchedulerHost& host)
+    : device_(std::move(device)), host_(host), options_(std::move(options)),
+      cores_(device_->info().core_count), clock_(device_->manual_clock()) {}
+
+TaskScheduler::~TaskScheduler() {
+    while (first_live_) {
+        const std::shared_ptr<Run> last_reference = std::move(first_live_->live_self_);
+        first_live_ = last_reference->live_behind_;
+    }
+}
+
+std::uint64_t TaskScheduler::now_ns() const {
+    return clock_ ? clock_->now_ns() : monotonic_ns();
+}
+
+void TaskScheduler::check(const RunOptions& options) const {
+    if (options.priority > options_.max_priority)
+        throw Error(EPERM, fmt::format("task: priority {}, but the engine was made for at most {}",
+                                       options.priority, options_.max_priority));
+    if (options.core > cores_)
+        throw Error(EINVAL, fmt::format("task: there is no core {}, the device has {}",
+                                        options.core, cores_));
+}
+
+void TaskScheduler::cancel_all() {
+    for (Run* run = first_live_; run;) {
+        Run* const behind = run->live_behind_;
+        cancel(*run);
+        run = behind;
+    }
+}
+
+void TaskScheduler::begin_live(std::shared_ptr<Run> run) {
+    Run* const first = run.get();
+    first->live_behind_ = first_live_;
+    first->live_before_ = nullptr;
+    if (first_live_)
+        first_live_->live_before_ = first;
+    first_live_ = first;
+    live_++;
+    first->live_self_ = std::move(run);
+}
+
+void TaskScheduler::end_live(Run& run, std::int32_t status, std::uint64_t ended_ns) {
+    if (run.live_behind_)
+        run.live_behind_->live_before_ = run.live_before_;
+    (run.live_before_ ? run.live_before_->live_behind_ : first_live_) = run.live_behind_;
+    live_--;
+    run.finish(status, ended_ns);
+    ended_.push(std::move(run.live_self_));
+}
+
+void TaskScheduler::end_all(std::int32_t status) {
+    while (first_live_)
+        end_live(*first_live_, status, now_ns());
+}
+
+} // namespace overtake::engine

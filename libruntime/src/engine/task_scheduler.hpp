@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// TaskScheduler: where an engine's tasks wait for their turn: in a queue of the process's own
+// (Scheduler), or in the one that all processes of the device share (SharedScheduler).
+//
+// One instant is worked through in the order of the contract (docs/scenarios.md): gather(), then
+// handle_first_end() while there is one, then what arrives and is cancelled, then dispatch().
+//
+// Thread safety: one thread at a time, but for interrupt().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/run.hpp"
+#include "overtake/device.hpp"
+
+namespace overtake::engine {
+
+/// What a device's library queue is told; the defaults are the documented ones.
+struct SchedulerOptions {
+    std::string policy = "priority";
+    std::uint32_t slots = 1;        ///< of each core
+    std::uint32_t task_limit = 8;   ///< dispatched and not over, below priority 255
+    std::uint32_t worker_count = 4; ///< CPU segments at a time
+    std::uint64_t threshold_percent = 10;
+    std::uint64_t insert_max_time_ns = 1'000'000'000;
+    std::uint64_t wait_dispatch_time_ns = 20'000'000;
+    unsigned max_priority = 254; ///< as of QueueOptions
+    unsigned core_limit = 0;     ///< as of QueueOptions
+    std::uint64_t first_tag = 1; ///< of its jobs, which count up from there
+    bool interruptible = false;  ///< for interrupt(), as of QueueOptions
+};
+
+/// Who computes, and who may look on.
+class SchedulerHost {
+public:
+    virtual ~SchedulerHost() = default;
+    /// Begin the CPU segment, and say cpu_ended() some time later, not from within this call.
+    virtual void run_cpu(Run& run, std::size_t step) = 0;
+    /// A BPU segment has become job `tag` of the device.
+    virtual void submitted(Run&, std::size_t /*step*/, std::uint64_t /*tag*/) {}
+};
+
+class TaskScheduler {
+public:
+    /// What it still had has no end any more.
+    virtual ~TaskScheduler();
+    TaskScheduler(const TaskScheduler&) = delete;
+    TaskScheduler& operator=(const TaskScheduler&) = delete;
+
+    /// Device time.
+    std::uint64_t now_ns() const;
+    /// Throws Error: EINVAL if the device has not the core, EPERM if the queue has not the
+    /// priority.  From any thread.
+    void check(const RunOptions& options) const;
+
+    /// Collects what has ended, waiting for the first news until deadline_ns (absolute
+    /// CLOCK_MONOTONIC).  Throws Error if the device fails: then fail() is all that is left.
+    virtual void gather(std::int64_t deadline_ns) = 0;
+    /// The CPU segment that runs for `run` is over; `executed_ns` is what it took.
+    virtual void cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) = 0;
+    /// Of the segments that have ended, the one whose task was dispatched first; or null.
+    virtual const Run* first_end() const = 0;
+    virtual void handle_first_end() = 0;
+    /// Ends at once, with the errno, if check() refuses it or there is no memory for it.
+    virtual void arrive(std::shared_ptr<Run> run) = 0;
+    /// Does nothing to a run that has ended; one that arrives later ends then.
+    virtual void cancel(Run& run) = 0;
+    void cancel_all();
+    /// All that may go on now does.
+    virtual void dispatch() = 0;
+    /// Everything ends with -code.
+    virtual void fail(int code) = 0;
+
+    /// Those that have ended since the last call.
+    RunList<&Run::ended_link_> take_ended() { return std::exchange(ended_, {}); }
+    std::size_t live() const noexcept { return live_; }
+    /// Whether gather() has anything to wait for.
+    virtual bool has_jobs() const noexcept = 0;
+    /// See Queue::interrupt().  From any thread; for SchedulerOptions::interruptible.
+    virtual void interrupt() = 0;
+
+protected:
+    TaskScheduler(std::shared_ptr<Device> device, SchedulerOptions options, SchedulerHost& host);
+
+    void begin_live(std::shared_ptr<Run> run);
+    void end_live(Run& run, std::int32_t status, std::uint64_t ended_ns);
+    void end_all(std::int32_t status);
+
+    const std::shared_ptr<Device> device_;
+    SchedulerHost& host_;
+    const SchedulerOptions options_;
+    const unsigned cores_;
+
+private:
+    ManualClock* const clock_; ///< null: CLOCK_MONOTONIC
+    Run* first_live_ = nullptr;
+    std::size_t live_ = 0;
+    RunList<&Run::ended_link_> ended_;
+};
+
+} // namespace overtake::engine

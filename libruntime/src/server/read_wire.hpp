@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// How a server reads what a client has written: from a copy, and no further than it goes.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+
+namespace overtake::server {
+
+/// A client does what no version of the library does: it is not talked to any more.
+class Violation : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Copies values out; nothing of them is looked at before.  Throws Violation if there are fewer.
+template <class Value>
+void read(std::span<const std::byte> bytes, std::size_t& position, Value* into, std::size_t count) {
+    if (count > (bytes.size() - position) / sizeof(Value))
+        throw Violation("something is longer than its call");
+    if (count != 0)
+        std::memcpy(into, bytes.data() + position, count * sizeof(Value));
+    position += count * sizeof(Value);
+}
+
+} // namespace overtake::server

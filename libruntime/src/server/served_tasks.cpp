@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include "server/served_tasks.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "refusal.hpp"
+
+extern "C" {
+#include "service/cost.h"
+}
+
+namespace overtake::server {
+
+namespace {
+
+const std::size_t task_area_bytes = round_to_pages(sizeof(TaskArea));
+/// Of programs that have not run, before they are looked at again.
+constexpr std::size_t costs_kept = 1024;
+/// What a task costs besides the segments' own things.
+constexpr std::size_t segment_bytes = sizeof(ovt_sched_segment) + sizeof(u64) +
+                                      sizeof(overtake_result) + sizeof(std::shared_ptr<void>);
+
+/// What tells one BPU segment from another: its program, and which parts of it.
+std::uint64_t key_of(const Job& job) {
+    std::uint64_t key = 0;
+    for (const overtake_binding& binding : job.bindings)
+        if (binding.region == OVERTAKE_REGION_PROGRAM)
+            key = ovt_record_key(key, binding.address);
+    for (const overtake_fc& fc : job.fcs)
+        key = ovt_record_key(key, std::uint64_t{fc.first_insn} << 32 | fc.insn_count);
+    return key;
+}
+
+/// Never that of a BPU segment but by chance.
+std::uint64_t key_of_cpu(std::uint64_t cpu_key) {
+    return ovt_record_key(ovt_record_key(0, 1), cpu_key);
+}
+
+bool is_status(std::int32_t status) {
+    constexpr std::int32_t most_errno = 4095;
+    return status <= 0 && status >= -most_errno;
+}
+
+WireEvent event_of(const ovt_service_task& task) {
+    WireEvent event{};
+    event.tag = task.tag;
+    if (!ovt_service_has_ended(&task)) {
+        event.type = static_cast<std::uint32_t>(ServiceEvent::Type::run_cpu);
+        event.segment = task.sched.segment;
+        event.start_ns = task.sched.segment_start;
+        return event;
+    }
+    event.type = static_cast<std::uint32_t>(ServiceEvent::Type::ended);
+    event.status = task.status;
+    event.core = task.sched.placed_core;
+    event.arrived_ns = task.sched.arrival_time;
+    event.dispatched_ns = task.sched.dispatch_time;
+    event.ended_ns = task.end_time;
+    event.result_count = task.sched.segment_count;
+    return event;
+}
+
+} // namespace
+
+ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions& options,
+                         std::uint32_t workers)
+    : host_(host), client_(client),
+      charge_(client.memory, task_area_bytes + sizeof(HostedProcess)) {
+    memory_ = make_shared_memory("overtake tasks", task_area_bytes);
+    allocate_pages(memory_.get(), task_area_bytes);
+    mapping_ = std::make_unique<GuardedMapping>(memory_.get(), task_area_bytes);
+    area_ = new (mapping_->data()) TaskArea;
+    std::tie(channel_, client_end_) = make_channel();
+    events_.reserve(event_area_bytes);
+    context_ = host_.open_context(options, client_.counts);
+    process_.context = context_.get();
+    process_.wake = [this] { wake(); };
+    try {
+        host_.open_process(process_, workers);
+    } catch (...) {
+        host_.close_context(*context_);
+        throw;
+    }
+}
+
+ServedTasks::~ServedTasks() {
+    host_.close_process(process_);
+}
+
+void ServedTasks::forget_client_descriptors() {
+    memory_ = Descriptor();
+    client_end_ = Descriptor();
+}
+
+void ServedTasks::wake() noexcept {
+    area_->news.store(++news_);
+    if (area_->client_waits.exchange(0) != 0)
+        send_wake_up(channel_.get());
+}
+
+void ServedTasks::answer() {
+    const std::uint32_t calls = area_->calls.load();
+    if (calls == answered_)
+        return;
+    if (calls != answered_ + 1)
+        throw Violation("several calls at once");
+    const std::uint32_t operation = area_->operation.load();
+    const std::uint32_t bytes = area_->call_bytes.load();
+    if (bytes > job_area_bytes)
+        throw Violation("a call longer than its area");
+    call_.resize(bytes);
+    if (bytes != 0)
+        std::memcpy(call_.data(), area_->call.data(), bytes);
+    area_->answer_bytes = 0;
+    say(0, "");
+    try {
+        perform(operation, call_);
+    } catch (const Error& refused) {
+        say(refused.code(), refused.what());
+    } catch (const std::bad_alloc&) {
+        say(ENOMEM, "task: no memory in the device server");
+    }
+    answered_ = calls;
+    area_->answers.store(calls);
+    send_wake_up(channel_.get());
+}
+
+void ServedTasks::say(std::int32_t code, const char* text) {
+    area_->code = code;
+    const std::size_t length = std::min(std::strlen(text), area_->text.size() - 1);
+    std::memcpy(area_->text.data(), text, length);
+    area_->text[length] = 0;
+}
+
+void ServedTasks::perform(std::uint32_t operation, std::span<const std::byte> bytes) {
+    std::size_t position = 0;
+    switch (static_cast<TaskCall>(operation)) {
+    case TaskCall::submit:
+        return submit(bytes);
+    case TaskCall::events:
+        return tell_events();
+    case TaskCall::cpu_done: {
+        WireCpuDone done;
+        read(bytes, position, &done, 1);
+        return cpu_done(done);
+    }
+    case TaskCall::cancel: {
+        std::uint64_t tag;
+        read(bytes, position, &tag, 1);
+        const std::uint64_t was_there = host_.cancel_task(process_, tag);
+        std::memcpy(area_->answer.data(), &was_there, sizeof(was_there));
+        area_->answer_bytes = sizeof(was_there);
+        return;
+    }
+    }
+    throw Violation("a call for what is none");
+}
+
+void ServedTasks::submit(std::span<const std::byte> bytes) {
+    WireTask wire;
+    std::size_t position = 0;
+    read(bytes, position, &wire, 1);
+    if (wire.reserved != 0 || wire.segment_count > bytes.size() / sizeof(WireSegment))
+        throw Violation("a task that is none");
+    check_service_task(
+        wire.tag, wire.segment_count, wire.priority, wire.core,
+        {.cores = host_.core_count(), .max_priority = context_->options.max_priority});
+    auto task = std::make_unique<HostedTask>(wire.segment_count);
+    task->charge.emplace(client_.memory, sizeof(HostedTask) + wire.segment_count * segment_bytes);
+    for (std::size_t i = 0; i < wire.segment_count; i++)
+        add_segment(*task, i, wire, bytes, position);
+    if (position != bytes.size())
+        throw Violation("more than a task");
+    task->tag = wire.tag;
+    task->sched.segment_count = wire.segment_count;
+    task->sched.priority = wire.priority;
+    task->sched.core = wire.core;
+    task->sched.custom_id = wire.custom_id;
+    task->sched.deadline = wire.deadline_ns;
+    host_.submit_task(process_, std::move(task));
+}
+
+void ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
+                              std::span<const std::byte> bytes, std::size_t& position) {
+    WireSegment segment;
+    read(bytes, position, &segment, 1);
+    if (segment.reserved != 0 || segment.fc_count > bytes.size() / sizeof(overtake_fc) ||
+        segment.binding_count > bytes.size() / sizeof(overtake_binding))
+        throw Violation("a segment that is none");
+    std::vector<overtake_fc> fcs(segment.fc_count);
+    std::vector<overtake_binding> bindings(segment.binding_count);
+    read(bytes, position, fcs.data(), fcs.size());
+    read(bytes, position, bindings.data(), bindings.size());
+    if (segment.fc_count == 0) {
+        check_cpu_segment(wire.tag, index, segment.binding_count, segment.scratch_bytes);
+        task.segment_storage[index] = {segment.expected_ns, 0};
+        task.key_storage[index] = key_of_cpu(segment.cpu_key);
+        return;
+    }
+    Job job;
+    job.tag = wire.tag;
+    job.fcs = fcs;
+    job.bindings = bindings;
+    job.scratch_bytes = segment.scratch_bytes;
+    job.priority = wire.priority;
+    job.custom_id = wire.custom_id;
+    job.core = wire.core;
+    const JobBounds bounds{.cores = host_.core_count(),
+                           .max_priority = context_->options.max_priority};
+    std::shared_ptr<EmbeddedJob> made;
+    try {
+        made = make_job(job, bounds, *client_.addresses, client_.memory);
+        made->charge.emplace(client_.memory, sizeof(EmbeddedJob) + fcs.size() * sizeof(ovt_fc));
+    } catch (const Error& refused) {
+        throw segment_refusal(wire.tag, index, refused);
+    }
+    const std::uint64_t key = key_of(job);
+    if (costs_.size() >= costs_kept)
+        costs_.clear();
+    const auto [cost, is_new] = costs_.try_emplace(key, 0);
+    if (is_new)
+        cost->second = ovt_segment_cost_ns(&host_.profile(), made->regions, fcs.data(),
+                                           static_cast<u32>(fcs.size()));
+    task.segment_storage[index] = {cost->second, segment.fc_count};
+    task.key_storage[index] = key;
+    task.jobs[index] = made;
+}
+
+void ServedTasks::tell_events() {
+    events_.clear(); // its room stays: nothing is allocated while the host is locked
+    const auto put = [&](const void* data, std::size_t bytes) {
+        const auto* at = static_cast<const std::byte*>(data);
+        events_.insert(events_.end(), at, at + bytes);
+    };
+    host_.take_events(process_, [&](const ovt_service_task& task) {
+        const WireEvent event = event_of(task);
+        const std::size_t results = event.result_count * sizeof(overtake_result);
+        if (sizeof(event) + results > event_area_bytes - events_.size())
+            return false;
+        put(&event, sizeof(event));
+        put(task.results, results);
+        return true;
+    });
+    if (!events_.empty())
+        std::memcpy(area_->answer.data(), events_.data(), events_.size());
+    area_->answer_bytes = static_cast<std::uint32_t>(events_.size());
+}
+
+void ServedTasks::cpu_done(const WireCpuDone& done) {
+    if (!is_status(done.status))
+        throw Error(EINVAL, fmt::format("task {}: {} is no status of a segment: 0, or a negative "
+                                        "errno",
+                                        done.tag, done.status));
+    const s32 error = host_.cpu_done(process_, done.tag, done.segment, done.status);
+    if (error == -ENOENT)
+        throw Error(ENOENT, fmt::format("there is no task {}", done.tag));
+    if (error != 0)
+        throw Error(EINVAL, fmt::format("task {}: segment {} is not to be run, or has been "
+                                        "reported already",
+                                        done.tag, done.segment));
+}
+
+} // namespace overtake::server

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//
+// A client's queue of service mode, on the server's side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "server/served_queue.hpp"
+
+namespace overtake::server {
+
+/// Belongs to the client's thread, but for its process's wake-ups.
+class ServedTasks {
+public:
+    /// Throws Error, as Device::create_service_queue().
+    ServedTasks(FirmwareHost& host, Client& client, const QueueOptions& options,
+                std::uint32_t workers);
+    /// Ends its tasks, and waits for that.
+    ~ServedTasks();
+    ServedTasks(const ServedTasks&) = delete;
+    ServedTasks& operator=(const ServedTasks&) = delete;
+
+    int channel() const noexcept { return channel_.get(); }
+    /// For the client: the area's and the channel's descriptor.
+    std::array<int, 2> client_descriptors() const noexcept {
+        return {memory_.get(), client_end_.get()};
+    }
+    /// Once the client has them.
+    void forget_client_descriptors();
+
+    /// Does what a call asks for, if there is one.  Throws Violation.
+    void answer();
+    FirmwareHost::ProcessStatus status() const { return host_.status_of(process_); }
+
+private:
+    void wake() noexcept;
+    void perform(std::uint32_t operation, std::span<const std::byte> bytes);
+    void submit(std::span<const std::byte> bytes);
+    void add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
+                     std::span<const std::byte> bytes, std::size_t& position);
+    void tell_events();
+    void cpu_done(const WireCpuDone& done);
+    void say(std::int32_t code, const char* text);
+
+    FirmwareHost& host_;
+    Client& client_;
+    MemoryCharge charge_; ///< for the area and what is kept of the process
+    Descriptor memory_;
+    std::unique_ptr<GuardedMapping> mapping_;
+    TaskArea* area_;
+    Descriptor channel_;
+    Descriptor client_end_;
+    std::uint32_t answered_ = 0;
+    std::uint32_t news_ = 0; ///< under the host's lock
+    std::vector<std::byte> call_;
+    std::vector<std::byte> events_;                          ///< of the call that is being answered
+    std::unordered_map<std::uint64_t, std::uint64_t> costs_; ///< by key, of what may not have run
+    std::unique_ptr<EmbeddedContext> context_;
+    HostedProcess process_;
+};
+
+} // namespace overtake::server

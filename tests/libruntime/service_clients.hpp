@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//
+// Processes of service mode in tests: one that does no wrong, and what its tasks are made of.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "overtake/service.hpp"
+#include "server_clients.hpp"
+
+namespace overtake::test {
+
+/// Segments of one task, which live as long as it is being submitted.
+class Segments {
+public:
+    Segments& bpu(const Program& program) {
+        ServiceSegment& segment = segments_.emplace_back();
+        segment.fcs = program.fcs;
+        segment.bindings = program.bindings;
+        return *this;
+    }
+    Segments& cpu(std::uint64_t key, std::uint64_t expected_ns = 0) {
+        ServiceSegment& segment = segments_.emplace_back();
+        segment.cpu_key = key;
+        segment.expected_ns = expected_ns;
+        return *this;
+    }
+    ServiceTask task(std::uint64_t tag, unsigned priority = 0) const {
+        ServiceTask task;
+        task.tag = tag;
+        task.segments = segments_;
+        task.priority = priority;
+        return task;
+    }
+
+private:
+    std::vector<ServiceSegment> segments_;
+};
+
+/// A process with a queue of service mode; each has a connection of its own.
+class ServiceProcess {
+public:
+    explicit ServiceProcess(const std::string& path, const ServiceQueueOptions& options = {})
+        : device(open_server(path)), queue(device->create_service_queue(options)) {}
+
+    /// The next event; the test fails if none comes.
+    ServiceEvent next() {
+        while (events_.empty()) {
+            events_ = queue->reap(patience());
+            if (events_.empty()) {
+                ADD_FAILURE() << "no event";
+                return {};
+            }
+        }
+        ServiceEvent event = std::move(events_.front());
+        events_.erase(events_.begin());
+        return event;
+    }
+    /// Computes what it is told to, until a task has ended.
+    ServiceEvent next_end() {
+        for (;;) {
+            ServiceEvent event = next();
+            if (event.type == ServiceEvent::Type::ended)
+                return event;
+            queue->cpu_done(event.tag, event.segment, 0);
+        }
+    }
+
+    std::shared_ptr<Device> device;
+    std::unique_ptr<ServiceQueue> queue;
+
+private:
+    std::vector<ServiceEvent> events_;
+};
+
+/// Somebody who has done no wrong: copies bytes on the device and computes in between, and checks
+/// every byte.
+class ServiceVictim {
+public:
+    explicit ServiceVictim(const std::string& path)
+        : process_(path), source_(process_.device->create_buffer(4096)),
+          target_(process_.device->create_buffer(4096)),
+          program_(*process_.device, {copy_insn(64)}) {
+        program_.bind(OVERTAKE_REGION_IO, *source_, OVERTAKE_MAP_READ);
+        program_.bind(OVERTAKE_REGION_IO + 1, *target_, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+    }
+
+    void expect_to_work() {
+        const int value = ++rounds_ % 255 + 1;
+        std::memset(source_->data(), value, 512);
+        std::memset(target_->data(), 0, 512);
+        const auto tag = static_cast<std::uint64_t>(rounds_);
+        process_.queue->submit(Segments().bpu(program_).cpu(1).bpu(program_).task(tag, 200));
+        const ServiceEvent ended = process_.next_end();
+        EXPECT_EQ(ended.tag, tag);
+        EXPECT_EQ(ended.status, 0);
+        EXPECT_EQ(std::memcmp(source_->data(), target_->data(), 512), 0);
+        worst_ns_ = std::max(worst_ns_, ended.ended_ns - ended.arrived_ns);
+    }
+    /// Device time that a task of its took at most.
+    std::uint64_t worst_ns() const noexcept { return worst_ns_; }
+
+private:
+    ServiceProcess process_;
+    std::unique_ptr<Buffer> source_;
+    std::unique_ptr<Buffer> target_;
+    Program program_;
+    int rounds_ = 0;
+    std::uint64_t worst_ns_ = 0;
+};
+
+/// In mode timed with a clock that the test steps, and times that are exact.
+inline ServerOptions stepped_options(unsigned cores = 1) {
+    ServerOptions options = options_of(cores, OVERTAKE_MODE_TIMED);
+    options.device.profile = "ideal";
+    options.device.manual_clock = true;
+    return options;
+}
+
+} // namespace overtake::test

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: MIT
+//
+// Service mode on a device server: what a queue of it promises to its process, and what processes
+// owe each other.  The order of tasks is tested with scenarios (tests/dnn).
+#include <atomic>
+#include <cerrno>
+#include <future>
+#include <thread>
+
+#include "overtake/engine.hpp"
+#include "service_clients.hpp"
+
+namespace overtake::test {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+class ServiceTest : public testing::Test {
+protected:
+    ServiceTest() : server(options_of(2)), process(server.path()) {}
+
+    /// A program that needs no memory of its own.
+    Program empty() { return {*process.device, {delay_insn(1)}}; }
+
+    const TestServer server;
+    ServiceProcess process;
+};
+
+TEST_F(ServiceTest, SegmentsRunInTheirOrder) {
+    const auto source = process.device->create_buffer(4096);
+    const auto target = process.device->create_buffer(4096);
+    Program program(*process.device, {copy_insn(64)});
+    program.bind(OVERTAKE_REGION_IO, *source, OVERTAKE_MAP_READ);
+    program.bind(OVERTAKE_REGION_IO + 1, *target, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
+    std::memset(source->data(), 7, 512);
+    process.queue->submit(Segments().bpu(program).cpu(1).bpu(program).task(42));
+    EXPECT_EQ(process.queue->live(), 1u);
+
+    const ServiceEvent run = process.next();
+    ASSERT_EQ(run.type, ServiceEvent::Type::run_cpu);
+    EXPECT_EQ(run.tag, 42u);
+    EXPECT_EQ(run.segment, 1u);
+    EXPECT_NE(run.start_ns, 0u);
+    EXPECT_EQ(target->data()[511], std::byte{7});
+    std::memset(source->data(), 9, 512);
+    process.queue->cpu_done(42, 1, 0);
+
+    const ServiceEvent end = process.next();
+    ASSERT_EQ(end.type, ServiceEvent::Type::ended);
+    EXPECT_EQ(end.tag, 42u);
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(target->data()[511], std::byte{9});
+    EXPECT_TRUE(end.core == 1 || end.core == 2) << end.core;
+    ASSERT_EQ(end.segments.size(), 3u);
+    EXPECT_LE(end.arrived_ns, end.dispatched_ns);
+    std::uint64_t at = end.dispatched_ns;
+    for (const Completion& segment : end.segments) {
+        EXPECT_LE(at, segment.queued_ns);
+        EXPECT_LE(segment.queued_ns, segment.start_ns);
+        EXPECT_LE(segment.start_ns, segment.end_ns);
+        EXPECT_EQ(segment.status, 0);
+        at = segment.end_ns;
+    }
+    EXPECT_LE(at, end.ended_ns);
+    EXPECT_EQ(end.segments[0].core, end.core);
+    EXPECT_EQ(end.segments[0].fcs_done, 1u);
+    EXPECT_EQ(end.segments[1].core, 0u);
+    EXPECT_EQ(end.segments[1].start_ns, run.start_ns);
+    EXPECT_EQ(process.queue->live(), 0u);
+    EXPECT_TRUE(process.queue->reap(0).empty());
+}
+
+TEST_F(ServiceTest, ATaskThatIsWrongIsRefusedAndNothingChanges) {
+    const Program program = empty();
+    const auto refuse = [&](int code, const std::string& words, const ServiceTask& task) {
+        expect_error(code, words, [&] { process.queue->submit(task); });
+        EXPECT_EQ(process.queue->live(), 0u);
+    };
+    const Segments good = Segments().bpu(program);
+    refuse(EINVAL, "task 3: no segment", Segments().task(3));
+    refuse(EPERM, "task 3: priority 255, but its queue was made for at most 254",
+           good.task(3, 255));
+    refuse(EINVAL, "task 3: priority 256, at most 255", good.task(3, 256));
+    ServiceTask on_core = good.task(3);
+    on_core.core = 3;
+    refuse(EINVAL, "task 3: there is no core 3, the device has 2", on_core);
+    Segments many;
+    for (int i = 0; i < 1025; i++)
+        many.cpu(1);
+    refuse(E2BIG, "task 3: 1025 segments, at most 1024", many.task(3));
+    Program without_fc_length = empty();
+    without_fc_length.fcs[0].insn_count = 0;
+    refuse(EINVAL, "task 3: segment 1: fcs[0].insn_count is 0",
+           Segments().cpu(1).bpu(without_fc_length).task(3));
+    Program elsewhere = empty();
+    elsewhere.bindings[0].address = 64;
+    refuse(ENOENT, "task 3: segment 0: bindings[0]", Segments().bpu(elsewhere).task(3));
+    Program huge = empty();
+    huge.fcs.resize(OVERTAKE_MAX_FCS, {0, 1});
+    refuse(E2BIG, "make several tasks of it", Segments().bpu(huge).bpu(huge).bpu(huge).task(3));
+    ServiceSegment half;
+    half.bindings = program.bindings;
+    ServiceTask of_half = good.task(3);
+    of_half.segments = {&half, 1};
+    refuse(EINVAL, "task 3: segment 0 has no FC, so it is on the CPU", of_half);
+    ServiceTask reserved = good.task(3);
+    reserved.reserved[1] = 1;
+    refuse(EINVAL, "reserved", reserved);
+
+    process.queue->submit(good.task(3));
+    EXPECT_EQ(process.next_end().status, 0);
+}
+
+TEST_F(ServiceTest, ATagIsUsedOnceAtATime) {
+    process.queue->submit(Segments().cpu(1).task(5));
+    expect_error(EEXIST, "tag 5 is in use",
+                 [&] { process.queue->submit(Segments().cpu(1).task(5)); });
+    ServiceProcess other(server.path());
+    other.queue->submit(Segments().cpu(1).task(5)); // is another's
+    EXPECT_EQ(process.next_end().tag, 5u);
+    process.queue->submit(Segments().cpu(1).task(5));
+    EXPECT_EQ(process.next_end().tag, 5u);
+    EXPECT_EQ(other.next_end().tag, 5u);
+}
+
+TEST_F(ServiceTest, SoManyTasksAndNoMore) {
+    for (std::uint64_t tag = 0; tag < 1024; tag++)
+        process.queue->submit(Segments().cpu(1).task(tag));
+    expect_error(ENOSPC, "1024 tasks of one process",
+                 [&] { process.queue->submit(Segments().cpu(1).task(1024)); });
+    ServiceVictim(server.path()).expect_to_work();
+    process.next_end();
+    process.queue->submit(Segments().cpu(1).task(1024));
+    for (int i = 0; i < 1024; i++)
+        process.next_end();
+    EXPECT_EQ(process.queue->live(), 0u);
+}
+
+TEST_F(ServiceTest, SegmentsOfTheDeviceCountAsJobs) {
+    const Program program = empty();
+    Segments many;
+    many.cpu(1);
+    for (int i = 0; i < 1000; i++)
+        many.bpu(program);
+    for (std::uint64_t tag = 0; tag < 8; tag++)
+        process.queue->submit(many.task(tag));
+    expect_error(ENOSPC, "jobs of a client", [&] { process.queue->submit(many.task(8)); });
+    for (std::uint64_t tag = 0; tag < 8; tag++)
+        EXPECT_TRUE(process.queue->cancel(tag));
+    for (int i = 0; i < 8; i++)
+        EXPECT_EQ(process.next_end().status, -ECANCELED);
+    process.queue->submit(many.task(8));
+    EXPECT_EQ(process.next_end().status, 0);
+}
+
+TEST_F(ServiceTest, WhatASegmentOfTheCpuSaysIsChecked) {
+    const auto refuse = [&](int code, const std::string& words, std::uint64_t tag,
+                            std::uint32_t segment, std::int32_t status = 0) {
+        expect_error(code, words, [&] { process.queue->cpu_done(tag, segment, status); });
+    };
+    refuse(ENOENT, "no task 7", 7, 0);
+    process.queue->submit(Segments().cpu(1).cpu(2).task(7));
+    refuse(EINVAL, "segment 0 is not to be run", 7, 0); // it has not been told yet
+    ASSERT_EQ(process.next().segment, 0u);
+    refuse(EINVAL, "segment 1 is not to be run", 7, 1);
+    refuse(EINVAL, "segment 4294967295 is not", 7, ~0u);
+    refuse(EINVAL, "5 is no status", 7, 0, 5);
+    refuse(EINVAL, "-4096 is no status", 7, 0, -4096);
+    ServiceProcess other(server.path());
+    expect_error(ENOENT, "no task 7", [&] { other.queue->cpu_done(7, 0, 0); });
+    process.queue->cpu_done(7, 0, 0);
+    refuse(EINVAL, "has been reported already", 7, 0);
+    ASSERT_EQ(process.next().segment, 1u);
+    process.queue->cpu_done(7, 1, -EIO);
+    const ServiceEvent end = process.next();
+    EXPECT_EQ(end.status, -EIO);
+    EXPECT_EQ(end.segments[1].status, -EIO);
+    refuse(ENOENT, "no task 7", 7, 1);
+}
+
+TEST_F(ServiceTest, AFaultEndsItsTaskAndNoOther) {
+    const Program bad(*process.device, {jump_insn(77)});
+    const Program good = empty();
+    process.queue->submit(Segments().bpu(bad).bpu(good).task(1));
+    process.queue->submit(Segments().bpu(good).bpu(good).task(2));
+    std::map<std::uint64_t, ServiceEvent> ends;
+    for (int i = 0; i < 2; i++) {
+        ServiceEvent end = process.next_end();
+        ends[end.tag] = end;
+    }
+    EXPECT_EQ(ends[1].status, -ENOEXEC);
+    EXPECT_EQ(ends[1].segments[1].queued_ns, 0u);
+    EXPECT_EQ(ends[2].status, 0);
+}
+
+TEST_F(ServiceTest, ATaskIsCancelledWhereverItIs) {
+    EXPECT_FALSE(process.queue->cancel(1));
+    const Program endless(*process.device, {jump_insn(0)});
+    process.queue->submit(Segments().bpu(endless).task(1)); // runs
+    process.queue->submit(Segments().cpu(1).task(2));       // with its process
+    for (std::uint64_t tag = 10; tag < 20; tag++)
+        process.queue->submit(Segments().bpu(endless).task(tag)); // waits, or runs
+    ASSERT_EQ(process.next().tag, 2u);
+    for (std::uint64_t tag = 10; tag < 20; tag++)
+        EXPECT_TRUE(process.queue->cancel(tag));
+    EXPECT_TRUE(process.queue->cancel(1));
+    EXPECT_TRUE(process.queue->cancel(2));
+    process.queue->cpu_done(2, 0, 0);
+    for (int i = 0; i < 12; i++)
+        EXPECT_EQ(process.next_end().status, -ECANCELED);
+    EXPECT_FALSE(process.queue->cancel(1));
+    ServiceVictim(server.path()).expect_to_work();
+}
+
+TEST_F(ServiceTest, InterruptEndsAWait) {
+    expect_error(EINVAL, "interruptible", [&] { process.queue->interrupt(); });
+    ServiceProcess waiting(server.path(), {.interruptible = true});
+    waiting.queue->submit(Segments().cpu(1).task(1));
+    ASSERT_EQ(waiting.next().tag, 1u);
+    waiting.queue->interrupt();
+    EXPECT_TRUE(waiting.queue->reap(patience()).empty());
+    std::thread other([&] { waiting.queue->interrupt(); });
+    EXPECT_TRUE(waiting.queue->reap(patience()).empty());
+    other.join();
+    EXPECT_TRUE(waiting.queue->reap(in_ms(1)).empty());
+    expect_error(EINVAL, "negative deadline", [&] { waiting.queue->reap(-1); });
+}
+
+TEST_F(ServiceTest, EventsWaitUntilSomebodyAsks) {
+    // More than one answer has room for.
+    Segments wide;
+    for (int i = 0; i < 1000; i++)
+        wide.cpu(1);
+    for (std::uint64_t tag = 0; tag < 5; tag++)
+        process.queue->submit(wide.task(tag));
+    for (std::uint64_t tag = 0; tag < 5; tag++)
+        process.queue->cancel(tag);
+    for (std::uint64_t tag = 0; tag < 5; tag++) {
+        const ServiceEvent end = process.next_end();
+        EXPECT_EQ(end.segments.size(), 1000u);
+    }
+    EXPECT_EQ(process.queue->live(), 0u);
+}
+
+TEST_F(ServiceTest, OptionsAreChecked) {
+    const auto refuse = [&](int code, const std::string& words, ServiceQueueOptions options) {
+        expect_error(code, words, [&] { process.device->create_service_queue(options); });
+    };
+    refuse(EINVAL, "0 CPU workers", {.workers = 0});
+    refuse(EINVAL, "1025 CPU workers", {.workers = 1025});
+    refuse(EINVAL, "256", {.max_priority = 256});
+    refuse(EINVAL, "255", {.core_limit = 1});
+    ServiceQueueOptions reserved;
+    reserved.reserved[0] = 1;
+    refuse(EINVAL, "reserved", reserved);
+    expect_error(ENOTSUP, "overtake serve",
+                 [&] { open_embedded()->create_service_queue(ServiceQueueOptions{}); });
+    EXPECT_EQ(process.queue->settings().task_limit, 8u);
+    EXPECT_EQ(process.queue->settings().overdue_min_time_ns, 20 * ms);
+}
+
+TEST_F(ServiceTest, ASettingThatMakesNoSchedulerIsRefused) {
+    for (const auto& [change, words] :
+         std::map<std::string, std::string>{{"policy", "no policy named 'x'"},
+                                            {"slots", "at least one slot"},
+                                            {"task_limit", "a task limit of 1"}}) {
+        ServerOptions options = options_of(1);
+        if (change == "policy")
+            options.policy = "x";
+        if (change == "slots")
+            options.service.slots = 0;
+        if (change == "task_limit")
+            options.service.task_limit = 0;
+        expect_error(EINVAL, words, [&] { const TestServer refused(options); });
+    }
+}
+
+TEST(Service, Priority255IsForThoseItIsGivenTo) {
+    SKIP_UNLESS_ROOT();
+    const TestServer server(options_of(1));
+    open_to_all(server);
+    EXPECT_EQ(
+        as_stranger({},
+                    [&] {
+                        open_server(server.path())->create_service_queue({.max_priority = 255});
+                        return 0;
+                    }),
+        EPERM);
+}
+
+TEST_F(ServiceTest, AQueueThatGoesEndsItsTasks) {
+    const Program endless(*process.device, {jump_insn(0)});
+    for (const unsigned core : {1u, 2u})
+        for (std::uint64_t i = 0; i < 20; i++) {
+            const Segments segments = Segments().bpu(endless).cpu(1).bpu(endless);
+            ServiceTask task = segments.task(core * 100 + i);
+            task.core = core;
+            process.queue->submit(task);
+        }
+    process.queue.reset();
+    ServiceVictim victim(server.path());
+    victim.expect_to_work();
+    process.queue = process.device->create_service_queue({});
+    process.queue->submit(Segments().cpu(1).task(1));
+    EXPECT_EQ(process.next_end().status, 0);
+}
+
+TEST_F(ServiceTest, StatusShowsWhatEachProcessHas) {
+    ServiceProcess one_worker(server.path(), {.workers = 1});
+    for (std::uint64_t tag = 0; tag < 12; tag++)
+        one_worker.queue->submit(Segments().cpu(1).task(tag));
+    const auto clients = nlohmann::json::parse(server_status(server.path())).at("clients");
+    ASSERT_EQ(clients.size(), 2u);
+    EXPECT_EQ(clients[0].at("tasks").at("dispatched"), 0);
+    const auto& tasks = clients[1].at("tasks");
+    EXPECT_EQ(tasks.at("dispatched"), 8);
+    EXPECT_EQ(tasks.at("waiting"), 4);
+    EXPECT_EQ(tasks.at("ready"), 0);
+    EXPECT_EQ(tasks.at("slots"), 0);
+    EXPECT_EQ(tasks.at("ended"), 0);
+    one_worker.next_end();
+    const auto later = nlohmann::json::parse(server_status(server.path())).at("clients")[1];
+    EXPECT_EQ(later.at("tasks").at("ended"), 1);
+    EXPECT_EQ(later.at("tasks").at("waiting"), 3);
+}
+
+TEST_F(ServiceTest, AnEngineUsesIt) {
+    EngineOptions options;
+    options.service = true;
+    Engine engine(process.device, options);
+    ASSERT_TRUE(engine.service_settings());
+    EXPECT_EQ(engine.service_settings()->slots, 1u);
+    std::vector<std::shared_ptr<overtake::Request>> requests;
+    std::atomic<int> computed = 0;
+    for (int i = 0; i < 100; i++) {
+        requests.push_back(engine.create_request());
+        requests.back()->add([&] { return computed++, 0; });
+        requests.back()->add([&] { return computed++, 0; });
+        requests.back()->submit();
+    }
+    for (const auto& request : requests) {
+        EXPECT_TRUE(request->wait(patience()));
+        EXPECT_EQ(request->status(), 0) << request->error();
+        ASSERT_EQ(request->segments().size(), 2u);
+        EXPECT_NE(request->segments()[1].end_ns, 0u);
+    }
+    EXPECT_EQ(computed, 200);
+    Engine own(process.device);
+    EXPECT_FALSE(own.service_settings());
+    expect_error(ENOTSUP, "overtake serve", [&] { const Engine none(open_embedded(), options); });
+}
+
+TEST(Service, AnEngineEndsWhatItHasWhenTheServerDies) {
+    auto server = std::make_unique<TestServer>(options_of(1));
+    EngineOptions options;
+    options.service = true;
+    Engine engine(open_server(server->path()), options);
+    std::promise<void> may_end;
+    const auto end = may_end.get_future().share();
+    const auto busy = engine.create_request();
+    busy->add([end] { return end.wait(), 0; });
+    busy->add([] { return 0; });
+    busy->submit();
+    const auto waiting = engine.create_request();
+    waiting->add([] { return 0; }, 1);
+    server.reset();
+    EXPECT_TRUE(busy->wait(patience()));
+    EXPECT_EQ(busy->status(), -ENODEV);
+    waiting->submit();
+    EXPECT_TRUE(waiting->wait(patience()));
+    EXPECT_EQ(waiting->status(), -ENODEV);
+    may_end.set_value();
+}
+
+// Processes that need not trust each other, to the nanosecond
+
+/// A gap takes nobody whose work on the device is longer than the gap.
+ServerOptions without_insertion() {
+    ServerOptions options = stepped_options();
+    options.service.insert_max_time_ns = 0;
+    options.service.wait_dispatch_time_ns = 10'000 * ms;
+    return options;
+}
+
+class SteppedServiceTest : public testing::Test {
+protected:
+    explicit SteppedServiceTest(const ServerOptions& options = without_insertion())
+        : server(options), stopped(server.path()), other(server.path()),
+          clock(*other.device->manual_clock()), begin(clock.now_ns()) {}
+
+    void step_to(std::uint64_t ns) { clock.advance_to(begin + ns); }
+    /// Everything of that instant happens.
+    void settle() { clock.advance_to(clock.now_ns()); }
+    ServiceEvent end_of(ServiceProcess& process) { return process.next_end(); }
+
+    const TestServer server;
+    ServiceProcess stopped;
+    ServiceProcess other;
+    ManualClock& clock;
+    const std::uint64_t begin;
+};
+
+/// A process that stops in a gap keeps the slot for the overdue time and no longer: docs/server.md,
+/// "How long a neighbour can delay a task".
+TEST_F(SteppedServiceTest, AProcessThatStopsInAGapHoldsTheCoreForTheOverdueTime) {
+    const Program first = delays(*stopped.device, {10'000});
+    const Program long_one = delays(*other.device, {50'000});
+    // Gaps are open to none of 50 ms.
+    stopped.queue->submit(Segments().bpu(first).cpu(1, 5 * ms).bpu(first).task(1, 100));
+    settle();
+    other.queue->submit(Segments().bpu(long_one).task(1, 200));
+    step_to(1000 * ms);
+    settle();
+    const ServiceEvent end = other.next_end();
+    // Its first FC, and twice the overdue time: to wait for a worker, which it has at once, and to
+    // run: 4 * 5 ms.
+    EXPECT_EQ(end.dispatched_ns - begin, (10 + 20) * ms);
+    EXPECT_EQ(end.ended_ns - begin, (10 + 20 + 50) * ms);
+    // When it goes on after all, it waits for a slot like anybody.
+    const ServiceEvent run = stopped.next();
+    EXPECT_EQ(run.start_ns - begin, 10 * ms);
+    stopped.queue->cpu_done(1, 1, 0);
+    step_to(2000 * ms);
+    settle();
+    EXPECT_EQ(stopped.next_end().ended_ns - begin, 1010 * ms);
+}
+
+/// Those in leading CPU segments leave the task limit to others.
+TEST_F(SteppedServiceTest, AProcessThatStopsInLeadingSegmentsDoesNotFillTheTaskLimit) {
+    const Program one = delays(*other.device, {1'000});
+    const Program same = delays(*stopped.device, {1'000});
+    for (std::uint64_t tag = 0; tag < 50; tag++)
+        stopped.queue->submit(Segments().cpu(1, 1 * ms).bpu(same).task(tag, 100));
+    settle();
+    // No place is kept before somebody waits: all eight are taken.
+    other.queue->submit(Segments().bpu(one).task(1, 10));
+    settle();
+    step_to(1000 * ms);
+    settle();
+    const ServiceEvent end = other.next_end();
+    // Four have a worker and are overdue after 20 ms, and four wait for one as long.
+    EXPECT_EQ(end.dispatched_ns - begin, 20 * ms);
+    EXPECT_EQ(end.ended_ns - begin, 21 * ms);
+}
+
+/// What a process says of a CPU segment counts for a second at most, and until it was measured.
+class DefaultSteppedServiceTest : public SteppedServiceTest {
+protected:
+    DefaultSteppedServiceTest() : SteppedServiceTest(stepped_options()) {}
+};
+
+TEST_F(DefaultSteppedServiceTest, AClaimIsBelievedForASecondAtMost) {
+    const Program first = delays(*stopped.device, {10'000});
+    const Program longer = delays(*other.device, {1'500'000});
+    stopped.queue->submit(Segments().bpu(first).cpu(1, 1ull << 63).bpu(first).task(1, 100));
+    settle();
+    // It fits into no gap of a second.  The gap is longer than what takes any task, so it is open.
+    other.queue->submit(Segments().bpu(longer).task(1, 10));
+    step_to(10'000 * ms);
+    settle();
+    const ServiceEvent end = other.next_end();
+    EXPECT_EQ(end.dispatched_ns - begin, 10 * ms);
+    const auto status = nlohmann::json::parse(server_status(server.path())).at("clients")[0];
+    EXPECT_EQ(status.at("tasks").at("overdue"), 1) << "4 s and not 2^65 ns";
+}
+
+TEST_F(SteppedServiceTest, AProcessThatDiesGivesItsSlotBackAtOnce) {
+    const Program first = delays(*stopped.device, {10'000});
+    const Program longer = delays(*other.device, {50'000});
+    stopped.queue->submit(Segments().bpu(first).cpu(1, 5 * ms).bpu(first).task(1, 100));
+    settle();
+    other.queue->submit(Segments().bpu(longer).task(1, 10));
+    step_to(12 * ms);
+    settle();
+    stopped.queue.reset();
+    settle();
+    step_to(100 * ms);
+    settle();
+    EXPECT_EQ(other.next_end().dispatched_ns - begin, 12 * ms);
+}
+
+class SharingServiceTest : public SteppedServiceTest, public testing::WithParamInterface<bool> {
+protected:
+    SharingServiceTest() : SteppedServiceTest(options()) {}
+
+    static ServerOptions options() {
+        ServerOptions options = without_insertion();
+        options.service.share = GetParam();
+        options.service.overdue_min_time_ns = 0;
+        return options;
+    }
+};
+
+/// Eight tasks of one process have all places of the limit; the first that ends leaves its own to
+/// the process that has none, though others of the first go before it in the queue.
+TEST_P(SharingServiceTest, APlaceIsKeptForAProcessThatHasNone) {
+    const Program one = delays(*other.device, {1'000});
+    const Program same = delays(*stopped.device, {1'000});
+    for (std::uint64_t tag = 0; tag < 100; tag++)
+        stopped.queue->submit(Segments().cpu(1).bpu(same).task(tag, 100));
+    settle();
+    other.queue->submit(Segments().cpu(1).bpu(one).task(1, 10));
+    settle();
+    EXPECT_TRUE(other.queue->reap(0).empty());
+    const ServiceEvent first = stopped.next();
+    stopped.queue->cpu_done(first.tag, 0, 0);
+    settle();
+    step_to(1 * ms);
+    settle();
+    EXPECT_EQ(other.queue->reap(0).size(), GetParam() ? 1u : 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Service, SharingServiceTest, testing::Bool());
+
+} // namespace
+} // namespace overtake::test

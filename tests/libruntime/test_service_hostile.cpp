@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: MIT
+//
+// What neighbours in service mode can do to each other and to the device server: nothing, but for
+// the delays that docs/server.md counts.
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "service_clients.hpp"
+
+namespace overtake::test {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+/// A connection with a queue of service mode, whose memory a test may fill with anything.
+class RawTasks : public RawClient {
+public:
+    explicit RawTasks(const std::string& path) : RawClient(path) {
+        greet();
+        Heard heard = answer(Operation::create_tasks, 254, std::uint64_t{4} << 32);
+        id_ = heard.reply.values[0];
+        mapping_ = Mapping(heard.descriptors[0].get(), round_to_pages(sizeof(TaskArea)));
+        channel_ = std::move(heard.descriptors[1]);
+    }
+    TaskArea& area() { return *reinterpret_cast<TaskArea*>(mapping_.data()); }
+    std::uint64_t id() const { return id_; }
+    void close_channel() { channel_ = Descriptor(); }
+    void wake() { send_wake_up(channel_.get()); }
+    void call(std::uint32_t operation, std::uint32_t bytes) {
+        area().operation = operation;
+        area().call_bytes = bytes;
+        area().calls++;
+        wake();
+    }
+    template <class... Values>
+    void call(TaskCall operation, const Values&... values) {
+        std::size_t at = 0;
+        const auto put = [&](const auto& value) {
+            std::memcpy(area().call.data() + at, &value, sizeof(value));
+            at += sizeof(value);
+        };
+        (put(values), ...);
+        call(static_cast<std::uint32_t>(operation), static_cast<std::uint32_t>(at));
+    }
+    /// False if the connection is closed instead.
+    bool is_answered() {
+        while (area().answers != area().calls) {
+            std::array<pollfd, 2> sources{{{channel_.get(), POLLIN, 0}, {socket_fd(), POLLIN, 0}}};
+            if (poll(sources.data(), sources.size(), 60'000) <= 0 ||
+                !take_wake_ups(channel_.get()) || sources[1].revents != 0)
+                return false;
+        }
+        return true;
+    }
+
+private:
+    std::uint64_t id_ = 0;
+    Mapping mapping_;
+    Descriptor channel_;
+};
+
+constexpr WireTask one_segment{.tag = 1,
+                               .custom_id = 0,
+                               .deadline_ns = 0,
+                               .priority = 0,
+                               .core = 0,
+                               .segment_count = 1,
+                               .reserved = 0};
+constexpr WireSegment on_cpu{};
+
+WireTask with(std::function<void(WireTask&)> change) {
+    WireTask task = one_segment;
+    change(task);
+    return task;
+}
+
+WireSegment segment(std::function<void(WireSegment&)> change) {
+    WireSegment of = on_cpu;
+    change(of);
+    return of;
+}
+
+struct Attack {
+    const char* name;
+    std::function<void(RawTasks&)> make;
+};
+
+const std::vector<Attack>& attacks_that_end_a_client() {
+    static const std::vector<Attack> attacks{
+        {"a call for what is none", [](RawTasks& client) { client.call(99u, 0); }},
+        {"a call for nothing", [](RawTasks& client) { client.call(0u, 0); }},
+        {"a call longer than its area",
+         [](RawTasks& client) { client.call(1u, job_area_bytes + 1); }},
+        {"the longest call there can be", [](RawTasks& client) { client.call(1u, ~0u); }},
+        {"two calls at once",
+         [](RawTasks& client) {
+             client.area().calls = 2;
+             client.wake();
+         }},
+        {"calls that go back",
+         [](RawTasks& client) {
+             client.area().calls = ~0u;
+             client.wake();
+         }},
+        {"its channel closed",
+         [](RawTasks& client) {
+             client.close_channel();
+             client.area().calls = 1;
+         }},
+        {"a piece of a task", [](RawTasks& client) { client.call(1u, sizeof(WireTask) - 8); }},
+        {"a task without its segment",
+         [](RawTasks& client) { client.call(TaskCall::submit, one_segment); }},
+        {"as many segments as can be said",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, with([](WireTask& t) { t.segment_count = ~0u; }),
+                         on_cpu);
+         }},
+        {"a reserved field of a task",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, with([](WireTask& t) { t.reserved = 1; }), on_cpu);
+         }},
+        {"a reserved field of a segment",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, one_segment,
+                         segment([](WireSegment& s) { s.reserved = 1; }));
+         }},
+        {"FCs behind the end",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, one_segment,
+                         segment([](WireSegment& s) { s.fc_count = 5; }));
+         }},
+        {"as many FCs as can be said",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, one_segment,
+                         segment([](WireSegment& s) { s.fc_count = ~0u; }));
+         }},
+        {"as many bindings as can be said",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, one_segment,
+                         segment([](WireSegment& s) { s.binding_count = ~0u; }));
+         }},
+        {"more than a task",
+         [](RawTasks& client) { client.call(TaskCall::submit, one_segment, on_cpu, on_cpu); }},
+        {"a piece of a report",
+         [](RawTasks& client) { client.call(TaskCall::cpu_done, std::uint64_t{1}); }},
+        {"a piece of a tag",
+         [](RawTasks& client) { client.call(TaskCall::cancel, std::uint32_t{1}); }},
+    };
+    return attacks;
+}
+
+TEST(HostileService, WhatNoLibrarySaysEndsThatClientAlone) {
+    const TestServer server(options_of(1));
+    ServiceVictim victim(server.path());
+    for (const Attack& attack : attacks_that_end_a_client()) {
+        SCOPED_TRACE(attack.name);
+        RawTasks client(server.path());
+        attack.make(client);
+        EXPECT_FALSE(client.is_answered());
+        victim.expect_to_work();
+    }
+    expect_clients(server.path(), 1);
+}
+
+const std::vector<Attack>& attacks_that_are_refused() {
+    static const std::vector<Attack> attacks{
+        {"no segment",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, with([](WireTask& t) { t.segment_count = 0; }));
+         }},
+        {"a priority above its right",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, with([](WireTask& t) { t.priority = 255; }), on_cpu);
+         }},
+        {"a priority that is none",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, with([](WireTask& t) { t.priority = ~0u; }), on_cpu);
+         }},
+        {"a core that is none",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, with([](WireTask& t) { t.core = ~0u; }), on_cpu);
+         }},
+        {"a segment on the CPU with scratch memory",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, one_segment,
+                         segment([](WireSegment& s) { s.scratch_bytes = 1; }));
+         }},
+        {"an FC without a program",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, one_segment,
+                         segment([](WireSegment& s) { s.fc_count = 1; }), overtake_fc{0, 1});
+         }},
+        {"another's address",
+         [](RawTasks& client) {
+             const overtake_binding others{.address = 1 << 16,
+                                           .length = 64,
+                                           .region = OVERTAKE_REGION_PROGRAM,
+                                           .flags = OVERTAKE_MAP_READ};
+             client.call(TaskCall::submit, one_segment, segment([](WireSegment& s) {
+                             s.fc_count = 1;
+                             s.binding_count = 1;
+                         }),
+                         overtake_fc{0, 1}, others);
+         }},
+        {"scratch memory beyond all limits",
+         [](RawTasks& client) {
+             client.call(TaskCall::submit, one_segment, segment([](WireSegment& s) {
+                             s.fc_count = 1;
+                             s.scratch_bytes = ~0u;
+                         }),
+                         overtake_fc{0, 1});
+         }},
+        {"a report of what is not there",
+         [](RawTasks& client) {
+             client.call(TaskCall::cpu_done, WireCpuDone{.tag = 77, .segment = 0, .status = 0});
+         }},
+        {"a report with a status that is none",
+         [](RawTasks& client) {
+             client.call(TaskCall::cpu_done,
+                         WireCpuDone{.tag = 77, .segment = 0, .status = INT32_MIN});
+         }},
+    };
+    return attacks;
+}
+
+TEST(HostileService, WhatIsWrongIsRefusedAndNothingChanges) {
+    const TestServer server(options_of(1));
+    ServiceVictim victim(server.path());
+    RawTasks client(server.path());
+    for (const Attack& attack : attacks_that_are_refused()) {
+        SCOPED_TRACE(attack.name);
+        attack.make(client);
+        ASSERT_TRUE(client.is_answered());
+        EXPECT_NE(client.area().code, 0);
+        EXPECT_NE(client.area().text[0], 0);
+        victim.expect_to_work();
+    }
+    client.call(TaskCall::cancel, std::uint64_t{77});
+    ASSERT_TRUE(client.is_answered());
+    EXPECT_EQ(client.area().code, 0);
+    EXPECT_EQ(client.area().answer[0], std::byte{0});
+}
+
+TEST(HostileService, AnAreaThatIsOverwrittenHurtsItsOwnerAlone) {
+    const TestServer server(options_of(1));
+    ServiceVictim victim(server.path());
+    std::mt19937 random(1);
+    for (int round = 0; round < 100; round++) {
+        RawTasks client(server.path());
+        client.call(TaskCall::submit, one_segment, on_cpu);
+        auto* bytes = reinterpret_cast<unsigned char*>(&client.area());
+        for (std::size_t i = 0; i < sizeof(TaskArea); i += 1 + random() % 64)
+            bytes[i] = static_cast<unsigned char>(random());
+        for (int call = 0; call < 3; call++)
+            client.wake();
+        if (round % 10 == 0)
+            victim.expect_to_work();
+    }
+    expect_clients(server.path(), 1);
+    victim.expect_to_work();
+}
+
+// Neighbours that die, stop and lie, as processes
+
+/// In a process of its own; it ends by a signal, or with 0 if `action` returns.
+pid_t start(const std::function<void()>& action) {
+    const pid_t child = fork();
+    if (child == 0) {
+        try {
+            action();
+        } catch (const std::exception&) {
+            _exit(1);
+        }
+        _exit(0);
+    }
+    return child;
+}
+
+struct Misbehaviour {
+    const char* name;
+    /// Goes on until it is killed, or for a while.
+    std::function<void(const std::string& path)> act;
+};
+
+/// Tasks of which all have a CPU segment in front, one in the middle, and work for the device.
+void submit_some(ServiceProcess& process, const Program& program, unsigned count,
+                 std::uint64_t expected_ns = ms) {
+    for (std::uint64_t tag = 0; tag < count; tag++) {
+        const Segments gap = Segments().bpu(program).cpu(2, expected_ns).bpu(program);
+        const Segments leading = Segments().cpu(1, expected_ns).bpu(program).cpu(3).bpu(program);
+        process.queue->submit((tag % 2 == 0 ? gap : leading).task(tag, 100));
+    }
+}
+
+const std::vector<Misbehaviour>& misbehaviours() {
+    static const std::vector<Misbehaviour> all{
+        {"runs and reports, and is killed",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             for (;;) {
+                 submit_some(process, program, 20);
+                 for (int i = 0; i < 20; i++)
+                     process.next_end();
+             }
+         }},
+        {"never reports",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             submit_some(process, program, 100);
+             pause();
+         }},
+        {"takes events and never reports",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             submit_some(process, program, 100);
+             for (;;)
+                 process.queue->reap(deadline_never);
+         }},
+        {"reports twice, early and for others",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             submit_some(process, program, 100);
+             std::minstd_rand random(7);
+             for (;;) {
+                 try {
+                     process.queue->cpu_done(random() % 120, random() % 4, 0);
+                 } catch (const Error&) { // nearly always
+                 }
+                 process.queue->reap(0);
+             }
+         }},
+        {"claims nothing",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             submit_some(process, program, 50, 0);
+             pause();
+         }},
+        {"claims 2^63",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             submit_some(process, program, 50, 1ull << 63);
+             pause();
+         }},
+        {"submits without end",
+         [](const std::string& path) {
+             ServiceProcess process(path, {.workers = 1024});
+             const Program program = delays(*process.device, {100});
+             for (std::uint64_t tag = 0;; tag++) {
+                 try {
+                     process.queue->submit(Segments().bpu(program).cpu(1).task(tag, 100));
+                 } catch (const Error&) {
+                     process.next_end();
+                 }
+             }
+         }},
+        {"cancels all it has",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             for (;;) {
+                 submit_some(process, program, 20);
+                 for (std::uint64_t tag = 0; tag < 20; tag++)
+                     process.queue->cancel(tag);
+                 for (int i = 0; i < 20; i++)
+                     process.next_end();
+             }
+         }},
+        {"forks with tasks alive",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             submit_some(process, program, 20);
+             if (fork() == 0) {
+                 usleep(2000);
+                 _exit(0); // its copies of the descriptors go
+             }
+             pause();
+         }},
+        {"calls exec with tasks alive",
+         [](const std::string& path) {
+             ServiceProcess process(path);
+             const Program program = delays(*process.device, {100});
+             submit_some(process, program, 20);
+             execlp("sleep", "sleep", "60", nullptr);
+         }},
+        {"closes while it waits",
+         [](const std::string& path) {
+             for (;;) {
+                 auto process = std::make_unique<ServiceProcess>(path);
+                 const Program program = delays(*process->device, {100});
+                 submit_some(*process, program, 20);
+                 process->queue->reap(in_ms(1));
+                 process->queue.reset();
+             }
+         }},
+    };
+    return all;
+}
+
+unsigned rounds_of_hostility() {
+    const char* wanted = std::getenv("OVERTAKE_TEST_ROUNDS");
+    return wanted ? static_cast<unsigned>(std::stoul(wanted)) : 3;
+}
+
+class HostileNeighbour : public testing::TestWithParam<std::size_t> {};
+
+/// Two victims beside it get every byte right, however it goes; and nothing of it is left.
+TEST_P(HostileNeighbour, HurtsNobody) {
+    const Misbehaviour& of = misbehaviours()[GetParam()];
+    const TestServer server(options_of(1, OVERTAKE_MODE_BOTH));
+    std::mt19937 random(static_cast<unsigned>(GetParam()));
+    ServiceVictim one(server.path());
+    ServiceVictim two(server.path());
+    for (unsigned round = 0; round < rounds_of_hostility(); round++) {
+        const pid_t child = start([&] { of.act(server.path()); });
+        const unsigned tasks_before = random() % 8;
+        for (unsigned i = 0; i < tasks_before; i++)
+            (i % 2 == 0 ? one : two).expect_to_work();
+        if (random() % 2 == 0) {
+            kill(child, SIGSTOP);
+            one.expect_to_work();
+            two.expect_to_work();
+            kill(child, SIGCONT);
+        }
+        usleep(random() % 20'000);
+        kill(child, SIGKILL);
+        one.expect_to_work();
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFSIGNALED(status)) << of.name << " ended with " << WEXITSTATUS(status);
+        two.expect_to_work();
+    }
+    expect_clients(server.path(), 2);
+    for (const auto& client : nlohmann::json::parse(server_status(server.path())).at("clients")) {
+        EXPECT_EQ(client.at("jobs"), 0);
+        EXPECT_EQ(client.at("tasks").at("dispatched"), 0);
+        EXPECT_EQ(client.at("tasks").at("slots"), 0);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HostileNeighbour,
+                         testing::Range(std::size_t{0}, misbehaviours().size()),
+                         [](const testing::TestParamInfo<std::size_t>& info) {
+                             std::string name = misbehaviours()[info.param].name;
+                             for (char& c : name)
+                                 if (!std::isalnum(static_cast<unsigned char>(c)))
+                                     c = '_';
+                             return name;
+                         });
+
+/// With eight clients that wait for ends, compute and submit: every call returns.
+TEST(HostileService, AServerThatIsKilledLeavesNobodyWaiting) {
+    for (unsigned round = 0; round < rounds_of_hostility(); round++) {
+        int ready[2];
+        ASSERT_EQ(pipe(ready), 0);
+        const std::string path = "/tmp/overtake-killed-" + std::to_string(getpid()) + "/device";
+        const pid_t child = start([&] {
+            ServerOptions options = options_of(1);
+            options.socket_path = path;
+            Server server(options);
+            if (write(ready[1], "", 1) == 1)
+                server.run();
+        });
+        char byte;
+        ASSERT_EQ(read(ready[0], &byte, 1), 1);
+        std::atomic<int> ended = 0;
+        std::vector<std::thread> clients;
+        for (int i = 0; i < 8; i++)
+            clients.emplace_back([&, i] {
+                try {
+                    ServiceProcess process(path);
+                    const Program program = delays(*process.device, {50});
+                    for (std::uint64_t tag = 0;; tag++) {
+                        process.queue->submit(
+                            Segments().bpu(program).cpu(1).bpu(program).task(tag));
+                        if (i % 2 == 0)
+                            for (const ServiceEvent& event : process.queue->reap(deadline_never))
+                                if (event.type == ServiceEvent::Type::run_cpu)
+                                    process.queue->cpu_done(event.tag, event.segment, 0);
+                    }
+                } catch (const Error& error) {
+                    // Of those that never reap, some have all tasks that they may.
+                    if (error.code() == ENODEV || error.code() == ECONNREFUSED ||
+                        (i % 2 == 1 && error.code() == ENOSPC))
+                        ended++;
+                }
+            });
+        usleep(round * 7 % 30 * 1000);
+        kill(child, SIGKILL);
+        for (std::thread& client : clients)
+            client.join();
+        EXPECT_EQ(ended, 8);
+        waitpid(child, nullptr, 0);
+        close(ready[0]);
+        close(ready[1]);
+    }
+}
+
+} // namespace
+} // namespace overtake::test

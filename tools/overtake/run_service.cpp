@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "run_service.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace overtake::command {
+
+namespace {
+
+EngineOptions engine_options(const TaskOptions& task, unsigned core_limit) {
+    EngineOptions options;
+    options.max_priority = std::max(task.priority, options.max_priority);
+    options.core_limit = core_limit;
+    options.service = true;
+    return options;
+}
+
+TensorMemory memory_at(const float* data) {
+    TensorMemory memory;
+    // Of an input nothing is written.
+    memory.data = reinterpret_cast<std::byte*>(const_cast<float*>(data));
+    return memory;
+}
+
+} // namespace
+
+ServiceRun::ServiceRun(const std::shared_ptr<Device>& device, std::shared_ptr<const Model> model,
+                       const TaskOptions& task, unsigned core_limit)
+    : model_(std::move(model)), task_(task), engine_(device, engine_options(task, core_limit)),
+      loaded_(engine_.load(model_)) {}
+
+void ServiceRun::submit(const std::vector<std::span<const float>>& sample) {
+    Running& running = running_.emplace_back();
+    std::vector<TensorMemory> inputs;
+    std::vector<TensorMemory> outputs;
+    for (const std::span<const float> input : sample)
+        inputs.push_back(memory_at(input.data()));
+    for (const std::uint32_t number : model_->outputs())
+        outputs.push_back(
+            memory_at(running.outputs.emplace_back(model_->tensors()[number].elements()).data()));
+    running.request = engine_.create_request();
+    running.request->add(loaded_, inputs, outputs);
+    running.request->submit(task_);
+}
+
+void ServiceRun::collect(const std::function<void(std::size_t, std::span<const float>)>& take) {
+    const Running running = std::move(running_.front());
+    running_.pop_front();
+    running.request->wait();
+    if (const std::int32_t status = running.request->status(); status != 0)
+        throw Error(-status, running.request->error().empty()
+                                 ? fmt::format("the task failed: {}", std::strerror(-status))
+                                 : running.request->error());
+    for (std::size_t output = 0; output < running.outputs.size(); output++)
+        take(output, running.outputs[output]);
+}
+
+} // namespace overtake::command

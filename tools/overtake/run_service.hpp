@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// overtake run --service: samples through an engine in service mode.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "overtake/engine.hpp"
+
+namespace overtake::command {
+
+/// Samples that run, of which the ends come in their order.
+class ServiceRun {
+public:
+    /// Throws Error, as Engine does.
+    ServiceRun(const std::shared_ptr<Device>& device, std::shared_ptr<const Model> model,
+               const TaskOptions& task, unsigned core_limit);
+
+    std::size_t in_flight() const noexcept { return running_.size(); }
+    /// Of each input, which is read until the sample has ended.
+    void submit(const std::vector<std::span<const float>>& sample);
+    /// Waits for the oldest, and hands over each of its outputs.  Throws Error if it failed.
+    void collect(const std::function<void(std::size_t output, std::span<const float>)>& take);
+
+private:
+    struct Running {
+        std::shared_ptr<Request> request;
+        std::vector<std::vector<float>> outputs;
+    };
+
+    const std::shared_ptr<const Model> model_;
+    const TaskOptions task_;
+    Engine engine_;
+    const std::shared_ptr<LoadedModel> loaded_;
+    std::deque<Running> running_; ///< oldest first
+};
+
+} // namespace overtake::command
