@@ -20,7 +20,8 @@ PARTS = (("operators (scalar)", OPERATORS, False),
          ("hw (without operators)", "firmware-sim/hw/", True),
          ("fw", "firmware-sim/fw/", True),
          ("host", "firmware-sim/host/", True),
-         ("sched", "firmware-sim/sched/", True))
+         ("sched", "firmware-sim/sched/", True),
+         ("service", "firmware-sim/service/", True))
 COUNTS = ("line_covered", "line_total", "branch_covered", "branch_total")
 
 

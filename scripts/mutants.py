@@ -71,6 +71,8 @@ ENGINE = Stage(("engine_tests", "task_scenario_tests"),
                r"^libruntime\.(Engine|Estimate)|^scenarios\.(.*TaskScenarioTest|RandomTaskScenario)")
 BOARD = Stage(("board_tests", "board_load", "board_scenario_tests"),
               r"^dnn\.(Board(Estimates|Interface|Misuse|Processes|Regions|Resize)\.|Board/BoardScenarioTest|load)")
+SERVER = Stage(("server_tests", "board_scenario_tests"),
+               r"^libruntime\.(Server|.*(Service|Hostile))|^dnn\..*ServiceMode")
 FW = firmware_tests("ban", "core", "fw", "fw_clock", "fw_fair", "fw_instants", "fw_place", "fw_quota", "steps")
 HW = firmware_tests(
     "decode", "decode_random", "operators", "profile", "simd", "simd_conv", "simd_work", "core", "steps",
@@ -82,8 +84,9 @@ DECODER_CORPUS = Stage(("fuzz_decoder_replay",), r"^fuzz\.decoder_corpus$", sani
 FOLDERS = {
     "firmware-sim/fw": (FW, DEVICES, SIMULATOR),
     "firmware-sim/sched": (
-        firmware_tests("sched_dispatch", "sched_end", "sched_insert", "sched_tree"), SIMULATOR, DEVICES,
+        firmware_tests("sched_dispatch", "sched_end", "sched_insert", "sched_service", "sched_tree"), SIMULATOR, DEVICES,
         firmware_tests("sched_scale")),
+    "firmware-sim/service": (firmware_tests("service"), SERVER),
     "firmware-sim/host": (firmware_tests("job_result", "job_rules", "limits"), DEVICES),
     "firmware-sim/hw": (HW, DECODER_CORPUS, DEVICES, SIMULATOR),
     "libruntime/src": (RUNTIME, DEVICES, MODEL_FUZZ),
@@ -92,6 +95,7 @@ FOLDERS = {
     "libruntime/src/network": (RUNTIME, BOARD),
     "libruntime/src/embedded": (RUNTIME, DEVICES, SIMULATOR),
     "libruntime/src/model": (RUNTIME, MODEL_FUZZ),
+    "libruntime/src/server": (SERVER, DEVICES),
     "libruntime/src/session": (RUNTIME, MODEL_FUZZ),
     "libruntime/shared/cpu": (RUNTIME, MODEL_FUZZ),
 }

@@ -389,6 +389,7 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
                                        {"HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", "7"},
                                        {"HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", "3"},
                                        {"HB_MAX_TASK_NUM", "2"},
+                                       {"HB_DNN_SERVICE_MODE", "1"},
                                        {"HB_MAX_THREAD_NUM", "1"},
                                        {"BPLAT_CORELIMIT", "4"},
                                        {"HB_DNN_LOG_LEVEL", "0"},
@@ -411,6 +412,28 @@ TEST(BoardInterface, ReadsItsEnvironmentAndComplainsOfWhatItCannotUse) {
     EXPECT_EQ(set.device, "embedded");
     EXPECT_EQ(set.embedded.mode, OVERTAKE_MODE_BOTH);
     EXPECT_EQ(set.embedded.cores, 3u);
+    EXPECT_TRUE(set.engine.service);
+    EXPECT_FALSE(usual.engine.service);
+    ServiceSettings device{.slots = 2,
+                           .task_limit = 2,
+                           .threshold_percent = 25,
+                           .share = 1,
+                           .insert_max_time_ns = 7'000'000,
+                           .wait_dispatch_time_ns = 3'000'000,
+                           .overdue_min_time_ns = 0,
+                           .overdue_factor = 0};
+    EXPECT_EQ(dnn::differences(set, device), "");
+    device.task_limit = 8;
+    device.insert_max_time_ns = 1'000'000'000;
+    EXPECT_EQ(dnn::differences(set, device),
+              "HB_DNN_SERVICE_MODE=1: the device's numbers hold, for all processes: "
+              "HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME is 1000, not 7, HB_MAX_TASK_NUM is 8, not 2");
+    EXPECT_EQ(dnn::differences(read({{"HB_DNN_SERVICE_MODE", "1"}}), device), "")
+        << "what nobody has set";
+    const dnn::Environment service = read({{"HB_DNN_SERVICE_MODE", "yes"}});
+    EXPECT_FALSE(service.engine.service);
+    ASSERT_EQ(service.complaints.size(), 1u);
+    EXPECT_EQ(service.complaints[0], "HB_DNN_SERVICE_MODE=yes: not one of 0, 1; 0 is used");
     for (const char* bad : {"", "x", "-1", "1.5", "99999999999999999999"}) {
         const dnn::Environment environment = read({{"HB_MAX_TASK_NUM", bad}});
         EXPECT_EQ(environment.engine.task_limit, 8u) << bad;

@@ -444,6 +444,101 @@ TEST_F(SteppedServiceTest, AProcessThatStopsInLeadingSegmentsDoesNotFillTheTaskL
 }
 
 /// What a process says of a CPU segment counts for a second at most, and until it was measured.
+// The bounds of docs/service.md, "How long a neighbour can delay a task"
+
+struct Bounds {
+    const ServiceSettings& settings;
+    std::uint64_t longest_fc_ns;
+    std::uint64_t longest_segment_ns;
+
+    std::uint64_t overdue_ns(std::uint64_t expected_ns) const {
+        return std::max(settings.overdue_factor * expected_ns, settings.overdue_min_time_ns);
+    }
+    std::uint64_t of_death() const { return longest_fc_ns; }
+    std::uint64_t of_stop(std::uint64_t expected_ns) const {
+        return longest_segment_ns + 2 * overdue_ns(expected_ns);
+    }
+    std::uint64_t of_lie_for_a_slot() const { return of_stop(settings.wait_dispatch_time_ns); }
+    std::uint64_t of_lie_for_a_place() const { return of_stop(1000 * ms); }
+};
+
+/// No task is short enough to fill any gap.
+ServerOptions without_short_tasks() {
+    ServerOptions options = stepped_options();
+    options.service.insert_max_time_ns = 0;
+    options.service.task_limit = 1;
+    return options;
+}
+
+class BoundTest : public SteppedServiceTest {
+protected:
+    BoundTest() : SteppedServiceTest(without_short_tasks()) {}
+
+    /// Of `stopped`, with one worker: a task of priority 255, for which no limit holds, whose CPU
+    /// segment is over a nanosecond before another's has waited for too long; then comes nothing.
+    void stop_with(ServiceProcess& process, const Program& program, std::uint64_t claim_ns,
+                   std::uint64_t wait_ns) {
+        process.queue->submit(Segments().bpu(program).cpu(2, claim_ns).bpu(program).task(1, 100));
+        process.queue->submit(Segments().cpu(1, 1).task(2, 255));
+        settle();
+        ASSERT_EQ(process.next().tag, 2u);
+        step_to(wait_ns - 1);
+        process.queue->cpu_done(2, 0, 0);
+        settle();
+    }
+    Bounds bounds(std::uint64_t segment_ns) const {
+        return {stopped.queue->settings(), segment_ns, segment_ns};
+    }
+};
+
+/// The overdue time twice: first it waits for a worker, then it runs.
+TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsASlotForSoLong) {
+    ServiceProcess liar(server.path(), {.max_priority = 255, .workers = 1});
+    const Program segment = delays(*liar.device, {10'000});
+    const Program longer = delays(*other.device, {50'000});
+    const Bounds of = bounds(10 * ms);
+    const std::uint64_t claim = of.settings.wait_dispatch_time_ns; // longer gaps are open
+    stop_with(liar, segment, claim, 10 * ms + of.overdue_ns(claim));
+    other.queue->submit(Segments().bpu(longer).task(1, 200));
+    step_to(100'000 * ms);
+    settle();
+    // The nanosecond is that before which it got its worker.
+    EXPECT_EQ(other.next_end().dispatched_ns - begin, of.of_lie_for_a_slot() - 1);
+    EXPECT_EQ(of.of_lie_for_a_slot(), (10 + 160) * ms) << "as documented";
+}
+
+TEST_F(BoundTest, AProcessThatStopsAndLiesHoldsAPlaceForSoLong) {
+    ServiceProcess liar(server.path(), {.max_priority = 255, .workers = 1});
+    const Program segment = delays(*liar.device, {10'000});
+    const Bounds of = bounds(10 * ms);
+    stop_with(liar, segment, ~0ull, 10 * ms + of.overdue_ns(1000 * ms));
+    other.queue->submit(Segments().cpu(1).task(1, 200)); // needs a place, and no slot
+    step_to(100'000 * ms);
+    settle();
+    EXPECT_EQ(other.next().start_ns - begin, of.of_lie_for_a_place() - 1);
+    EXPECT_EQ(of.of_lie_for_a_place(), (10 + 8000) * ms) << "as documented";
+}
+
+TEST_F(BoundTest, AProcessThatDiesHoldsTheCoreForAnFc) {
+    const Program fcs = delays(*stopped.device, {10'000, 10'000, 10'000});
+    const Program one = delays(*other.device, {1'000});
+    const Bounds of = bounds(10 * ms);
+    stopped.queue->submit(Segments().bpu(fcs).cpu(1).bpu(fcs).task(1, 100));
+    settle();
+    step_to(1);
+    other.queue->submit(Segments().bpu(one).task(1, 10));
+    settle();
+    // Its queue goes once its last FC has.
+    std::thread dies([&] { stopped.queue.reset(); });
+    while (nlohmann::json::parse(server_status(server.path())).at("clients")[0].at("jobs") != 0)
+        clock.advance_to(begin + of.of_death());
+    dies.join();
+    settle();
+    step_to(100 * ms);
+    settle();
+    EXPECT_EQ(other.next_end().dispatched_ns - begin, of.of_death());
+}
+
 class DefaultSteppedServiceTest : public SteppedServiceTest {
 protected:
     DefaultSteppedServiceTest() : SteppedServiceTest(stepped_options()) {}

@@ -12,6 +12,7 @@ import tempfile
 import time
 import unittest
 
+import numpy as np
 from overtake_command import BINARY, CommandTest
 
 MAKE_MODEL = os.environ["MAKE_MODEL"]
@@ -82,6 +83,53 @@ class Serve(CommandTest):
         self.assertEqual(server.stderr.read(), "")
         self.expect_no_socket()
         self.assertNotEqual(first.wait(PATIENCE), 0)  # its device is gone
+
+    def test_programs_in_service_mode_share_a_queue(self):
+        self.serve("--slots", "2", "--task-limit", "5", "--cores", "1")
+        device = f"server:{self.socket}"
+        first = self.run_beside("perf", "--device", device, str(self.model), "--frames", "0", "--engine",
+                                "--service", "--in-flight", "3")  # fmt: skip
+        self.clients(1)
+        result = self.succeed_json("perf", "--device", device, str(self.model), "--frames", "50", "--engine",
+                                   "--service", "--priority", "200")  # fmt: skip
+        self.assertEqual(result["models"][0]["failed"], 0)
+        (client,) = self.clients(1)
+        tasks = client["tasks"]
+        self.assertEqual(set(tasks), {"waiting", "ready", "dispatched", "overdue", "slots", "uncollected",
+                                      "ended", "waited_ns", "overdue_ever"})  # fmt: skip
+        self.assertGreater(tasks["ended"], 0)
+        self.assertLessEqual(tasks["waiting"] + tasks["dispatched"] + tasks["uncollected"], 3)
+        text = self.succeed("serve", "--status", "--socket", str(self.socket))
+        heading, line = text.splitlines()[1:]
+        self.assertEqual(heading.split(), ["pid", "user", "queues", "buffers", "jobs", "memory", "KiB", "waiting",
+                                           "begun", "overdue", "slots", "ended", "255"])  # fmt: skip
+        self.assertEqual(len(line.split()), 12)
+        self.assertEqual(line.split()[0], str(first.pid))
+
+    def test_samples_in_service_mode_give_the_same(self):
+        self.serve()
+        inputs = self.directory / "x.npy"
+        np.save(inputs, np.random.default_rng(1).standard_normal((7, *self.input_shape())).astype("f4"))
+        outputs = []
+        for options in (["--device", "embedded"], ["--device", f"server:{self.socket}", "--service"]):
+            folder = self.directory / f"out{len(outputs)}"
+            self.succeed("run", str(self.model), "--input", f"{self.input_name()}={inputs}", "--output-dir",
+                         str(folder), *options)  # fmt: skip
+            outputs.append([np.load(path) for path in sorted(folder.iterdir())])
+        self.assertTrue(outputs[0])
+        for own, shared in zip(*outputs, strict=True):
+            np.testing.assert_array_equal(own, shared)
+        self.refuse(1, "overtake serve", "run", str(self.model), "--input", f"{self.input_name()}={inputs}",
+                    "--output-dir", str(folder), "--service", "--device", "embedded")  # fmt: skip
+
+    def info(self):
+        return json.loads(self.succeed("info", "--json", str(self.model)))
+
+    def input_name(self):
+        return self.info()["inputs"][0]["name"]
+
+    def input_shape(self):
+        return self.info()["inputs"][0]["shape"][1:]
 
     def test_auto_takes_it_where_there_is_no_driver(self):
         if pathlib.Path("/dev/accel/accel0").exists():

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "embedded/memory.hpp"
 #include "refusal.hpp"
 #include "reserved.hpp"
 #include "server/client_channel.hpp"
