@@ -443,7 +443,8 @@ TEST_P(HostileNeighbour, HurtsNobody) {
         two.expect_to_work();
     }
     expect_clients(server.path(), 2);
-    for (const auto& client : nlohmann::json::parse(server_status(server.path())).at("clients")) {
+    const auto status = nlohmann::json::parse(server_status(server.path()));
+    for (const auto& client : status.at("clients")) {
         EXPECT_EQ(client.at("jobs"), 0);
         EXPECT_EQ(client.at("tasks").at("dispatched"), 0);
         EXPECT_EQ(client.at("tasks").at("slots"), 0);
