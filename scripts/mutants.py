@@ -86,7 +86,7 @@ FOLDERS = {
     "firmware-sim/sched": (
         firmware_tests("sched_dispatch", "sched_end", "sched_insert", "sched_service", "sched_tree"), SIMULATOR, DEVICES,
         firmware_tests("sched_scale")),
-    "firmware-sim/service": (firmware_tests("service"), SERVER),
+    "firmware-sim/service": (firmware_tests("service", "service_times"), SERVER),
     "firmware-sim/host": (firmware_tests("job_result", "job_rules", "limits"), DEVICES),
     "firmware-sim/hw": (HW, DECODER_CORPUS, DEVICES, SIMULATOR),
     "libruntime/src": (RUNTIME, DEVICES, MODEL_FUZZ),

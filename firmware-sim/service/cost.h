@@ -8,7 +8,7 @@
 #include "hw/profile.h"
 #include "overtake_accel.h"
 
-/* Instructions of a segment that are looked at; a longer one is thought to be as long on average. */
+/* Instructions of a segment that are looked at; the rest are thought to be like them. */
 #define OVT_COST_MAX_INSNS	65536u
 
 /* As long as a segment is ever thought to be. */

@@ -189,8 +189,8 @@ void ovt_service_handle_ends(struct ovt_service *service, u64 now)
 	struct ovt_sched_action action;
 
 	while (!ovt_tree_empty(&service->ends)) {
-		struct ovt_service_task *task = ovt_container_of(service->ends.first,
-								 struct ovt_service_task, of_ends);
+		struct ovt_service_task *task =
+			ovt_container_of(service->ends.first, struct ovt_service_task, of_ends);
 
 		forget_end(task);
 		if (ovt_sched_segment_ended(&service->sched, &task->sched, task->segment_ok, now,
@@ -207,8 +207,8 @@ void ovt_service_abandon(struct ovt_service_process *process, u64 now)
 
 	process->gone = true;
 	while (!ovt_list_empty(&process->events)) {
-		struct ovt_service_task *task = ovt_container_of(process->events.next,
-								 struct ovt_service_task, of_events);
+		struct ovt_service_task *task =
+			ovt_container_of(process->events.next, struct ovt_service_task, of_events);
 
 		if (ovt_service_has_ended(task))
 			release(task);

@@ -80,7 +80,7 @@ struct ovt_service {
 	struct ovt_sched sched;
 	struct ovt_sched_queue queue;
 	const struct ovt_service_host *host;
-	struct ovt_tree ends;		/* segments that are over, by when their task was dispatched */
+	struct ovt_tree ends;		/* segments that are over, in the order of dispatch */
 };
 
 /* A client, embedded in the host's own; all fields are the service's. */
@@ -127,7 +127,8 @@ static inline struct ovt_service_task *ovt_service_task_of(struct ovt_sched_task
 	return ovt_container_of(task, struct ovt_service_task, sched);
 }
 
-static inline struct ovt_service_process *ovt_service_process_of(const struct ovt_service_task *task)
+static inline struct ovt_service_process *
+ovt_service_process_of(const struct ovt_service_task *task)
 {
 	return ovt_container_of(task->sched.process, struct ovt_service_process, sched);
 }
@@ -188,16 +189,18 @@ bool ovt_service_settle(struct ovt_service *service, u64 now);
 u64 ovt_service_next_time(const struct ovt_service *service);
 
 /*
- * The next of which the process is to be told, or NULL.  If it has ended, the host says so and calls
- * ovt_service_collect(); otherwise the process is to run its CPU segment @sched.segment, and the
- * host calls ovt_service_told().
+ * The next of which the process is to be told, or NULL.  If it has ended, the host says so and
+ * calls ovt_service_collect(); otherwise the process is to run its CPU segment @sched.segment, and
+ * the host calls ovt_service_told().
  */
 struct ovt_service_task *ovt_service_next_event(struct ovt_service_process *process);
 void ovt_service_told(struct ovt_service_task *task);
+
 static inline bool ovt_service_has_ended(const struct ovt_service_task *task)
 {
 	return task->sched.state == OVT_SCHED_ENDED;
 }
+
 void ovt_service_collect(struct ovt_service_task *task);
 
 /**

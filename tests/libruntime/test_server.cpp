@@ -98,7 +98,7 @@ TEST(Server, StrangersSeeOnlyThemselvesAndCoarseCounters) {
                               return status.at("clients").size() == 1 ? 0 : 2; // its own
                           }),
               0);
-    EXPECT_EQ(clients_of(server.path()), 1u);
+    expect_clients(server.path(), 1);
 }
 
 TEST(Server, AStrangerLeavesHalfOfEverythingToOthers) {

@@ -83,7 +83,7 @@ std::uint32_t field(std::uint64_t value) {
 
 ServedClient::ServedClient(SharedDevice& device, Descriptor connection, Peer peer, UserShare share)
     : device_(device), connection_(std::move(connection)), peer_(std::move(peer)),
-      share_(std::move(share)) {
+      share_(std::move(share)), sources_(1) {
     client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, share_.memory);
 }
 
@@ -112,16 +112,16 @@ void ServedClient::run() noexcept {
 
 /// False once the connection is closed.
 bool ServedClient::serve_once() {
-    std::vector<pollfd> sources{{connection_.get(), POLLIN, 0}};
+    sources_.assign(1, {connection_.get(), POLLIN, 0});
     for (const auto& [id, queue] : queues_)
-        sources.push_back({queue->channel(), POLLIN, 0});
+        sources_.push_back({queue->channel(), POLLIN, 0});
     for (const auto& [id, tasks] : tasks_)
-        sources.push_back({tasks->channel(), POLLIN, 0});
-    if (poll(sources.data(), sources.size(), -1) < 0)
+        sources_.push_back({tasks->channel(), POLLIN, 0});
+    if (poll(sources_.data(), sources_.size(), -1) < 0)
         return errno == EINTR;
     std::size_t source = 1;
     const auto answer = [&](auto& served) {
-        if (sources[source++].revents == 0)
+        if (sources_[source++].revents == 0)
             return;
         if (!take_wake_ups(served.channel()))
             throw Violation("a queue's channel is closed before the queue");
@@ -131,7 +131,7 @@ bool ServedClient::serve_once() {
         answer(*queue);
     for (const auto& [id, tasks] : tasks_)
         answer(*tasks);
-    return sources[0].revents == 0 || answer_request();
+    return sources_[0].revents == 0 || answer_request();
 }
 
 bool ServedClient::answer_request() {
@@ -261,6 +261,7 @@ void ServedClient::check_queue(const QueueOptions& options) const {
 template <class Served>
 ServedClient::Answer ServedClient::keep(std::map<std::uint64_t, std::unique_ptr<Served>>& kept,
                                         std::unique_ptr<Served> made) {
+    sources_.reserve(queues_.size() + tasks_.size() + 2); // with the connection and this one
     const auto descriptors = made->client_descriptors();
     const std::uint64_t id = next_queue_++;
     Answer answer{.values = {id},

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include "server/served_queue.hpp"
@@ -122,6 +123,7 @@ private:
     const UserShare share_;
     Client client_;
     bool said_hello_ = false;
+    std::vector<pollfd> sources_; ///< with room for all, so that serving allocates nothing
     std::map<std::uint64_t, std::unique_ptr<ServedQueue>> queues_;
     std::map<std::uint64_t, std::unique_ptr<ServedTasks>> tasks_;
     mutable std::mutex status_mutex_; ///< of tasks_, which others look at for status()

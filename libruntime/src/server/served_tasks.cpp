@@ -115,12 +115,12 @@ void ServedTasks::answer() {
     const std::uint32_t bytes = area_->call_bytes.load();
     if (bytes > job_area_bytes)
         throw Violation("a call longer than its area");
-    call_.resize(bytes);
-    if (bytes != 0)
-        std::memcpy(call_.data(), area_->call.data(), bytes);
     area_->answer_bytes = 0;
     say(0, "");
     try {
+        call_.resize(bytes);
+        if (bytes != 0)
+            std::memcpy(call_.data(), area_->call.data(), bytes);
         perform(operation, call_);
     } catch (const Error& refused) {
         say(refused.code(), refused.what());

@@ -12,11 +12,24 @@ namespace {
 
 std::atomic<unsigned> refused_per_mille{0};
 std::atomic<std::uint64_t> refusals{0};
+std::atomic<std::uint64_t> until_refusal{0}; ///< allocations; 0: none is refused for its number
 std::atomic<std::uint64_t> threads_seen{0};
 thread_local unsigned exempt = 0;
 thread_local std::uint64_t state = 0;
 
+/// Counts down to the one that is to be refused.
+bool is_refused_by_number() {
+    std::uint64_t left = until_refusal.load();
+    while (left != 0 && !until_refusal.compare_exchange_weak(left, left - 1)) {
+    }
+    return left == 1;
+}
+
 bool refuses() {
+    if (exempt == 0 && is_refused_by_number()) {
+        refusals++;
+        return true;
+    }
     const unsigned per_mille = refused_per_mille.load(std::memory_order_relaxed);
     if (per_mille == 0 || exempt != 0)
         return false;
@@ -49,6 +62,10 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment) {
 
 void refuse_memory(unsigned per_mille) {
     refused_per_mille = per_mille;
+}
+
+void refuse_allocation(std::uint64_t number) {
+    until_refusal = number;
 }
 
 std::uint64_t refused_allocations() {

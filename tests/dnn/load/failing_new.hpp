@@ -10,6 +10,10 @@ namespace overtake::test {
 /// From now on `per_mille` of all allocations by new throw std::bad_alloc, on every thread; 0 none.
 void refuse_memory(unsigned per_mille);
 
+/// Of all threads that are not exempt, the `number`th allocation from now on is refused, from 1 on;
+/// 0: none.
+void refuse_allocation(std::uint64_t number);
+
 /// How many were refused.
 std::uint64_t refused_allocations();
 

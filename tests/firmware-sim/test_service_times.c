@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/* What segments are thought to take: the records of those that ran, and the model of the others. */
+#include "cmocka_all.h"
+#include "hw/decode.h"
+#include "service/cost.h"
+#include "service/records.h"
+
+#define MS		1000000ull
+
+static void keys_differ(void **state)
+{
+	u64 key = ovt_record_key(0, 1);
+
+	(void)state;
+	assert_true(key != ovt_record_key(0, 2));
+	assert_true(key != ovt_record_key(1, 1));
+	assert_true(ovt_record_key(key, 2) != ovt_record_key(ovt_record_key(0, 2), 1));
+	assert_true(ovt_record_key(0, 0) != 0);
+	/* Both halves of the key move, whichever bit of the number does. */
+	for (int bit = 0; bit < 64; bit++) {
+		u64 change = ovt_record_key(0, 0) ^ ovt_record_key(0, 1ull << bit);
+
+		assert_true((u32)change != 0);
+		assert_true(change >> 32 != 0);
+	}
+}
+
+static void a_record_is_smoothed(void **state)
+{
+	static struct ovt_records table;
+	struct ovt_records *records = &table;
+	int i;
+
+	(void)state;
+	assert_int_equal(ovt_records_time(records, 7, 42), 42);
+	ovt_records_note(records, 7, 1000);
+	assert_int_equal(ovt_records_time(records, 7, 42), 1000);
+	ovt_records_note(records, 7, 2000);
+	assert_int_equal(ovt_records_time(records, 7, 42), 1100);
+	ovt_records_note(records, 7, 100);
+	assert_int_equal(ovt_records_time(records, 7, 42), 1000);
+	ovt_records_note(records, 7, 1005);
+	assert_int_equal(ovt_records_time(records, 7, 42), 1001); /* 1000.5 */
+	for (i = 0; i < 1000; i++)
+		ovt_records_note(records, 7, 333);
+	assert_int_equal(ovt_records_time(records, 7, 42), 333);
+	ovt_records_note(records, 8, ~0ull);
+	ovt_records_note(records, 8, ~0ull);
+	assert_true(ovt_records_time(records, 8, 0) > 1000000 * MS);
+}
+
+static void the_record_used_longest_ago_makes_room(void **state)
+{
+	static struct ovt_records table;
+	struct ovt_records *records = &table;
+	u64 key, i;
+
+	(void)state;
+	/* Five that fall into one set. */
+	for (i = 0; i < OVT_RECORD_WAYS; i++)
+		ovt_records_note(records, 3 + i * OVT_RECORD_SETS, 100 + i);
+	assert_int_equal(ovt_records_time(records, 3, 0), 100);
+	key = 3 + OVT_RECORD_WAYS * OVT_RECORD_SETS;
+	ovt_records_note(records, key, 999);
+	assert_int_equal(ovt_records_time(records, key, 0), 999);
+	assert_int_equal(ovt_records_time(records, 3, 0), 100); /* was used since */
+	assert_int_equal(ovt_records_time(records, 3 + OVT_RECORD_SETS, 7), 7);
+	assert_int_equal(ovt_records_time(records, 3 + 2 * OVT_RECORD_SETS, 0), 102);
+	assert_int_equal(ovt_records_time(records, 3 + 3 * OVT_RECORD_SETS, 0), 103);
+}
+
+static void a_program_costs_what_the_model_says(void **state)
+{
+	struct ovt_profile profile = *ovt_profile_find("ideal");
+	struct overtake_insn insns[4] = { 0 };
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS] = { 0 };
+	const struct overtake_fc fcs[] = { { 0, 2 }, { 2, 1 } };
+	const struct overtake_fc beyond[] = { { 3, 100 } };
+	const struct overtake_fc many[] = { { 0, 2 * OVT_COST_MAX_INSNS } };
+	static struct overtake_insn long_program[2 * OVT_COST_MAX_INSNS];
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		insns[i].opcode = OVERTAKE_OP_DELAY;
+		insns[i].delay_cycles = 1000 * (i + 1);
+	}
+	regions[OVERTAKE_REGION_PROGRAM].base = (u8 *)insns;
+	regions[OVERTAKE_REGION_PROGRAM].length = sizeof(insns);
+	regions[OVERTAKE_REGION_PROGRAM].flags = OVT_REGION_READ;
+	assert_int_equal(ovt_segment_cost_ns(&profile, regions, fcs, 2), 6000);
+	assert_int_equal(ovt_segment_cost_ns(&profile, regions, fcs, 1), 3000);
+	assert_int_equal(ovt_segment_cost_ns(&profile, regions, beyond, 1), 4000);
+	profile.fc_overhead_cycles = 50;
+	assert_int_equal(ovt_segment_cost_ns(&profile, regions, fcs, 2), 6100);
+	insns[1].opcode = 77;
+	assert_int_equal(ovt_segment_cost_ns(&profile, regions, fcs, 2), 4100);
+	insns[0].delay_cycles = OVERTAKE_DELAY_CYCLES_MAX;
+	profile.clock_khz = 100;
+	assert_true(ovt_segment_cost_ns(&profile, regions, fcs, 2) == 60000 * MS);
+	for (i = 0; i < 2 * OVT_COST_MAX_INSNS; i++) {
+		long_program[i].opcode = OVERTAKE_OP_DELAY;
+		long_program[i].delay_cycles = i < OVT_COST_MAX_INSNS ? 3 : 1000000;
+	}
+	regions[OVERTAKE_REGION_PROGRAM].base = (u8 *)long_program;
+	regions[OVERTAKE_REGION_PROGRAM].length = sizeof(long_program);
+	profile = *ovt_profile_find("ideal");
+	assert_int_equal(ovt_segment_cost_ns(&profile, regions, many, 1),
+			 2 * 3 * OVT_COST_MAX_INSNS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_differ),
+		cmocka_unit_test(a_record_is_smoothed),
+		cmocka_unit_test(the_record_used_longest_ago_makes_room),
+		cmocka_unit_test(a_program_costs_what_the_model_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
