@@ -9,7 +9,7 @@ REQUESTS ?= 2000
 REPEAT ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-onnx setup build kmod debug-kernel demo networks test fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -105,6 +105,9 @@ fuzz-decoder: ## libFuzzer on the instruction decoder for SECONDS (600), under A
 
 fuzz-model: build ## libFuzzer on reading and running model files, for SECONDS (600)
 	SECONDS=$(SECONDS) JOBS=$(JOBS) scripts/fuzz-files.sh model
+
+fuzz-server: ## libFuzzer on what clients say to a device server, for SECONDS (600)
+	SECONDS=$(SECONDS) JOBS=$(JOBS) scripts/fuzz-files.sh server
 
 fuzz-onnx: ## libFuzzer on ONNX import, from bytes to model file, for SECONDS (600)
 	SECONDS=$(SECONDS) JOBS=$(JOBS) scripts/fuzz-files.sh onnx

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Fuzz what reads files of others with libFuzzer, under the address and undefined-behaviour
+# Fuzz what reads bytes of others with libFuzzer, under the address and undefined-behaviour
 # sanitizers, for SECONDS (600). Needs no device.
 #
 #   SECONDS=60 scripts/fuzz-files.sh model [LIBFUZZER OPTION...]    model files, which it runs as well
+#   SECONDS=60 scripts/fuzz-files.sh server [LIBFUZZER OPTION...]   what clients say to a device server
 #   SECONDS=60 scripts/fuzz-files.sh onnx [LIBFUZZER OPTION...]     ONNX import, to the model file
 #
 # Inputs are kept in build/fuzz-files/NAME/corpus from run to run. What breaks the target is left in
@@ -13,7 +14,7 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${SECONDS:-600}
 jobs=${JOBS:-$(nproc)}
-name=${1:?model or onnx}
+name=${1:?model, server or onnx}
 shift
 build=build/fuzz-files/$name
 targets=build/fuzz-targets/tests
@@ -32,6 +33,12 @@ model)
 	fi
 	limits="-max_len=32768 -timeout=20"
 	;;
+server)
+	cmake --build --preset fuzz -j "$jobs" --target fuzz_server_messages fuzz_server_seeds
+	target=$targets/fuzz_server_messages
+	$targets/fuzz_server_seeds "$build/corpus"
+	limits="-max_len=4096 -timeout=60"
+	;;
 onnx)
 	cmake --build --preset fuzz -j "$jobs" --target fuzz_onnx_import
 	target=$targets/fuzz_onnx_import
@@ -41,7 +48,7 @@ onnx)
 	export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=16"
 	;;
 *)
-	echo "usage: scripts/fuzz-files.sh model|onnx [LIBFUZZER OPTION...]" >&2
+	echo "usage: scripts/fuzz-files.sh model|server|onnx [LIBFUZZER OPTION...]" >&2
 	exit 2
 	;;
 esac
@@ -53,4 +60,4 @@ $target -max_total_time="$seconds" $limits -rss_limit_mb=3000 -print_final_stats
 	echo "fuzz-files: $name: something was found; see $build" >&2
 	exit 1
 }
-grep -E 'number_of_executed_units|new_units_added|slowest_unit|DONE' "$build/log"
+grep -E 'number_of_executed_units|new_units_added|slowest_unit|messages:|DONE' "$build/log"

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// What a client may say to a device server: what is right is taken, and some thousand changes of
+// it hurt nobody.
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "run_messages.hpp"
+
+namespace overtake::fuzz {
+namespace {
+
+TEST(ServerMessages, EverySeedIsTaken) {
+    std::vector<std::size_t> messages;
+    for (const auto& seed : message_seeds())
+        messages.push_back(run_messages(seed));
+    // The last overwrites its areas, calls among them.
+    EXPECT_EQ(messages, (std::vector<std::size_t>{3, 7, 8, 3}));
+}
+
+TEST(ServerMessages, EveryChangeIsTakenOrRefused) {
+    const auto seeds = message_seeds();
+    std::mt19937 random(1);
+    std::size_t messages = 0;
+    for (int round = 0; round < 2000; round++) {
+        std::vector<std::byte> input = seeds[random() % seeds.size()];
+        for (unsigned changes = 1 + random() % 4; changes != 0; changes--) {
+            const std::size_t at = random() % input.size();
+            switch (random() % 4) {
+            case 0:
+                input[at] = static_cast<std::byte>(random());
+                break;
+            case 1:
+                input[at] ^= static_cast<std::byte>(1u << random() % 8);
+                break;
+            case 2:
+                input.erase(input.begin() + static_cast<std::ptrdiff_t>(at));
+                break;
+            default:
+                input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), std::byte{0xff});
+            }
+        }
+        messages += run_messages(input);
+    }
+    EXPECT_GT(messages, 2000u);
+}
+
+} // namespace
+} // namespace overtake::fuzz
