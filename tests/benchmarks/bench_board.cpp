@@ -6,7 +6,7 @@
 //     bench_board [REPETITIONS]
 //
 // The device is the one of OVERTAKE_DEVICE, or an embedded one in functional mode; all ways take
-// turns.
+// turns.  Where processes share it, tasks in service mode are one of the ways.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -80,10 +80,23 @@ private:
 
 class BoardTasks {
 public:
+    BoardTasks(const std::shared_ptr<Device>& device, const EngineOptions& options)
+        : process_(device, std::make_unique<Engine>(device, options)) {
+        use();
+        board_ = std::make_unique<BoardModel>(nothing());
+    }
+    ~BoardTasks() {
+        use();
+        board_.reset();
+        dnn::Process::use_in_this_thread(nullptr);
+    }
+    void use() { dnn::Process::use_in_this_thread(&process_); }
+
     void run(std::size_t depth) {
+        use();
         handles_.assign(depth, nullptr);
         for (hbDNNTaskHandle_t& handle : handles_)
-            if (board_.infer(&handle) != 0)
+            if (board_->infer(&handle) != 0)
                 std::abort();
         for (const hbDNNTaskHandle_t handle : handles_)
             if (hbDNNWaitTaskDone(handle, 0) != 0 || hbDNNReleaseTask(handle) != 0)
@@ -91,7 +104,8 @@ public:
     }
 
 private:
-    BoardModel board_{nothing()};
+    dnn::Process process_;
+    std::unique_ptr<BoardModel> board_;
     std::vector<hbDNNTaskHandle_t> handles_;
 };
 
@@ -125,16 +139,23 @@ int main(int argc, char** argv) {
     EmbeddedOptions functional; // no modelled time
     functional.mode = OVERTAKE_MODE_FUNCTIONAL;
     const std::shared_ptr<Device> device = path ? open_device(path) : open_embedded(functional);
-    dnn::Process process(device, std::make_unique<Engine>(device));
-    dnn::Process::use_in_this_thread(&process);
     RawJobs raw(*device);
-    auto board = std::make_unique<BoardTasks>();
+    BoardTasks board(device, {});
+    std::unique_ptr<BoardTasks> service;
+    if (device->backend() == "server") {
+        EngineOptions in_service;
+        in_service.service = true;
+        service = std::make_unique<BoardTasks>(open_device(path), in_service);
+    }
     std::vector<Way> ways;
     for (const std::size_t depth : {1, 32}) {
         ways.push_back({"Queue", depth, [&raw, depth] { raw.run(depth); }});
-        ways.push_back(
-            {"hbDNNInfer, Wait, Release", depth, [&board, depth] { board->run(depth); }});
+        ways.push_back({"hbDNNInfer, Wait, Release", depth, [&board, depth] { board.run(depth); }});
+        if (service)
+            ways.push_back(
+                {"the same in service mode", depth, [&service, depth] { service->run(depth); }});
     }
+    const std::size_t of_a_depth = ways.size() / 2;
     for (int i = 0; i < repetitions; i++)
         for (Way& way : ways) {
             const double begin = now_us();
@@ -145,11 +166,10 @@ int main(int argc, char** argv) {
     fmt::print("{:<28} {:>6} {:>10} {:>8}\n", "an empty task", "depth", "us", "ratio");
     for (std::size_t i = 0; i < ways.size(); i++)
         fmt::print("{:<28} {:>6} {:>10.2f} {:>8.2f}\n", ways[i].name, ways[i].depth,
-                   ways[i].median(), ways[i].median() / ways[i - i % 2].median());
+                   ways[i].median(), ways[i].median() / ways[i - i % of_a_depth].median());
+    board.use();
     print_copies("int8 in, int8 out", copy_bytes());
     print_copies("NV12 in, int8 out", picture_to_bytes());
     print_copies("int8 in, float out (the tensor's conversion)", copy_and_softmax());
-    board.reset();
-    dnn::Process::use_in_this_thread(nullptr);
     return 0;
 }
