@@ -13,6 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "backends.hpp"
 #include "dnn/hb_dnn.h"
 #include "dnn/process.hpp"
 #include "engine/request.hpp"
@@ -289,7 +290,7 @@ public:
         int ends[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
             throw Error(errno, "socketpair failed");
-        child_ = fork();
+        child_ = fork_test();
         if (child_ == 0) {
             close(ends[0]);
             Channel channel(ends[1]);

@@ -2,10 +2,12 @@
 #include "drive_board.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <set>
 #include <string>
+#include <sys/mman.h>
 
 #include "dnn/task.hpp"
 #include "overtake/error.hpp"
@@ -206,6 +208,42 @@ private:
     std::vector<std::unique_ptr<BoardProcess>> processes_;
 };
 
+/// What a device in another process tells of its FCs.
+class SharedRecords {
+public:
+    SharedRecords() {
+        void* memory =
+            mmap(nullptr, sizeof *area_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+            throw Error(errno, "no memory for the FCs of a device");
+        area_ = new (memory) Area;
+    }
+    ~SharedRecords() { munmap(area_, sizeof *area_); }
+    SharedRecords(const SharedRecords&) = delete;
+    SharedRecords& operator=(const SharedRecords&) = delete;
+
+    void add(const FcRecord& record) {
+        const std::size_t at = area_->count.load();
+        if (at < most)
+            area_->records[at] = record;
+        area_->count = at + 1;
+    }
+    std::vector<FcRecord> all() const {
+        const std::size_t count = area_->count.load();
+        if (count > most)
+            throw Error(ENOSPC, "more FCs than there are places for");
+        return {area_->records, area_->records + count};
+    }
+
+private:
+    static constexpr std::size_t most = 100'000;
+    struct Area {
+        std::atomic<std::size_t> count = 0;
+        FcRecord records[most];
+    };
+    Area* area_ = nullptr;
+};
+
 EmbeddedOptions device_of(const TaskScenario& scenario, std::vector<FcRecord>& records) {
     EmbeddedOptions options;
     options.cores = static_cast<unsigned>(scenario.core_limits.size());
@@ -263,9 +301,14 @@ TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline
         return number < UINT64_MAX / unit ? number * unit : UINT64_MAX;
     };
     constexpr std::uint64_t ns_per_ms = 1'000'000;
-    std::vector<FcRecord> records;
+    SharedRecords records;
+    std::vector<FcRecord> not_used;
     ServerOptions options;
-    options.device = device_of(scenario, records);
+    options.device = device_of(scenario, not_used);
+    options.device.on_fc = [](void* context, const FcRecord& record) {
+        static_cast<SharedRecords*>(context)->add(record);
+    };
+    options.device.on_fc_context = &records;
     options.policy = scenario.policy;
     options.service = {
         .slots = at_most_32_bits(scenario.slots),
@@ -277,13 +320,13 @@ TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline
         .overdue_min_time_ns = ns(scenario.overdue_min_time.value_or(0), ns_per_us),
         .overdue_factor = scenario.overdue_factor,
     };
-    const TestServer server(options);
+    const TestServer server(options, ServerIn::process);
     const auto open = [&] { return open_server(server.path()); };
     const std::shared_ptr<Device> device = open();
     return drive_board(
         *device->manual_clock(), scenario, expected,
         [&](std::uint64_t number) { return forked_process(open, scenario, number); },
-        [&] { return records; });
+        [&] { return records.all(); });
 }
 
 } // namespace overtake::test

@@ -3,9 +3,14 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace overtake::test {
 
@@ -101,20 +106,83 @@ TestServer::TestServer(const EmbeddedOptions& embedded)
           return options;
       }()) {}
 
-TestServer::TestServer(ServerOptions options) {
+namespace {
+
+/// Runs until `from_parent` is written to or closed; `ready`: written to when it can be reached.
+[[noreturn]] void run_server(const ServerOptions& options, int from_parent, int ready) {
+    int status = 0;
+    try {
+        Server server(options);
+        std::thread waits_for_end([&] {
+            char byte;
+            while (read(from_parent, &byte, 1) < 0 && errno == EINTR)
+                ;
+            server.stop();
+        });
+        while (write(ready, "", 1) < 0 && errno == EINTR)
+            ;
+        server.run();
+        waits_for_end.join();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "the server of a test: %s\n", error.what());
+        status = 1;
+    }
+    _exit(status);
+}
+
+} // namespace
+
+pid_t fork_test() {
+#ifndef __SANITIZE_THREAD__ // which has a thread of its own
+    const auto threads = std::filesystem::directory_iterator("/proc/self/task");
+    EXPECT_EQ(std::distance(begin(threads), end(threads)), 1) << "a child might wait for ever";
+#endif
+    return fork();
+}
+
+TestServer::TestServer(ServerOptions options, ServerIn where) {
     std::string directory = "/tmp/overtake-server-XXXXXX";
     if (!mkdtemp(directory.data()))
         throw std::runtime_error("no directory for a socket in /tmp");
     directory_ = directory;
     options.socket_path = path();
+    if (where == ServerIn::process) {
+        int end[2];
+        int ready[2];
+        if (pipe2(end, O_CLOEXEC) != 0 || pipe2(ready, O_CLOEXEC) != 0)
+            throw std::runtime_error("no pipes to a server");
+        child_ = fork_test();
+        if (child_ == 0) {
+            close(end[1]);
+            run_server(options, end[0], ready[1]);
+        }
+        close(end[0]);
+        close(ready[1]);
+        to_child_ = end[1];
+        char byte;
+        const bool runs = child_ > 0 && read(ready[0], &byte, 1) == 1;
+        close(ready[0]);
+        if (!runs)
+            throw std::runtime_error("the server of a test did not start");
+        return;
+    }
     server_ = std::make_unique<Server>(options);
     thread_ = std::thread([this] { server_->run(); });
 }
 
 TestServer::~TestServer() {
-    server_->stop();
-    thread_.join();
-    server_.reset();
+    if (child_ > 0) {
+        // Closing alone would not do: other children may have copies.
+        EXPECT_EQ(write(to_child_, "", 1), 1) << "the server has gone";
+        close(to_child_);
+        int status = 0;
+        waitpid(child_, &status, 0);
+        EXPECT_EQ(status, 0) << "what the server ended with";
+    } else {
+        server_->stop();
+        thread_.join();
+        server_.reset();
+    }
     std::error_code ignored;
     std::filesystem::remove_all(directory_, ignored);
 }

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <sys/types.h>
 #include <thread>
 #include <vector>
 
@@ -34,11 +35,20 @@ struct Wanted {
     EmbeddedOptions embedded;  ///< the rest, for the embedded device only
 };
 
-/// A device server in a thread of this process, at a socket of its own.
+/// fork() for a test.  A child of a process that has more threads than one may call little, and
+/// under AddressSanitizer not even malloc(): it is a failure to have more.
+pid_t fork_test();
+
+/// Where a TestServer runs.  `process`: for tests that fork while it runs, with what it takes from
+/// the test (an observer, say) being a copy.
+enum class ServerIn { thread, process };
+
+/// A device server in a thread or a child of this process, at a socket of its own.
 class TestServer {
 public:
     explicit TestServer(const EmbeddedOptions& embedded);
-    explicit TestServer(ServerOptions options); ///< but for the socket
+    /// `options`: but for the socket.
+    explicit TestServer(ServerOptions options, ServerIn where = ServerIn::thread);
     ~TestServer();
     TestServer(const TestServer&) = delete;
     TestServer& operator=(const TestServer&) = delete;
@@ -49,6 +59,8 @@ private:
     std::string directory_;
     std::unique_ptr<Server> server_;
     std::thread thread_;
+    pid_t child_ = 0;   ///< where it is a process,
+    int to_child_ = -1; ///< which ends as soon as this is written to or closed
 };
 
 /// A device made here, in this process: whether there can be one of the backend.

@@ -202,7 +202,7 @@ inline constexpr uid_t a_stranger = 65534;
 
 /// Runs in a process of another user; what it returns is the exit status.
 inline int as_stranger(const std::vector<gid_t>& groups, const std::function<int()>& action) {
-    const pid_t child = fork();
+    const pid_t child = fork_test();
     if (child == 0) {
         int status = 125;
         if (setgroups(groups.size(), groups.data()) == 0 && setgid(a_stranger) == 0 &&

@@ -53,7 +53,7 @@ int ask_for_high(const TestServer& server, const std::vector<gid_t>& groups) {
 
 TEST(Server, Priority255IsForThoseItIsGivenTo) {
     SKIP_UNLESS_ROOT();
-    const TestServer closed(options_of(1));
+    const TestServer closed(options_of(1), ServerIn::process);
     open_to_all(closed);
     EXPECT_EQ(ask_for_high(closed, {}), EPERM);
     EXPECT_EQ(ask_for_high(closed, {0}), EPERM);
@@ -66,13 +66,13 @@ TEST(Server, Priority255IsForThoseItIsGivenTo) {
 
     ServerOptions options = options_of(1);
     options.high_users = {1, a_stranger};
-    const TestServer to_user(options);
+    const TestServer to_user(options, ServerIn::process);
     open_to_all(to_user);
     EXPECT_EQ(ask_for_high(to_user, {}), 0);
 
     options.high_users = {1};
     options.high_groups = {7777};
-    const TestServer to_group(options);
+    const TestServer to_group(options, ServerIn::process);
     open_to_all(to_group);
     EXPECT_EQ(ask_for_high(to_group, {}), EPERM);
     EXPECT_EQ(ask_for_high(to_group, {5, 7777}), 0);
@@ -81,7 +81,7 @@ TEST(Server, Priority255IsForThoseItIsGivenTo) {
 
 TEST(Server, StrangersSeeOnlyThemselvesAndCoarseCounters) {
     SKIP_UNLESS_ROOT();
-    const TestServer server(options_of(1));
+    const TestServer server(options_of(1), ServerIn::process);
     open_to_all(server);
     Victim victim(server.path());
     for (int i = 0; i < 20; i++)
@@ -105,7 +105,7 @@ TEST(Server, AStrangerLeavesHalfOfEverythingToOthers) {
     SKIP_UNLESS_ROOT();
     ServerOptions options = options_of(1);
     options.memory_bytes = 64 << 20;
-    const TestServer server(options);
+    const TestServer server(options, ServerIn::process);
     open_to_all(server);
     const auto mine = open_server(server.path());
     EXPECT_EQ(as_stranger({},
@@ -131,7 +131,7 @@ TEST(Server, AStrangerLeavesHalfOfEverythingToOthers) {
 
 TEST(Server, AStrangersSmallBuffersAreCounted) {
     SKIP_UNLESS_ROOT();
-    const TestServer server(options_of(1));
+    const TestServer server(options_of(1), ServerIn::process);
     open_to_all(server);
     EXPECT_EQ(as_stranger(
                   {},
@@ -201,7 +201,7 @@ TEST(Server, AUserHasItsShareOfTheClients) {
     SKIP_UNLESS_ROOT();
     ServerOptions options = options_of(1);
     options.clients_of_user = 2;
-    const TestServer server(options);
+    const TestServer server(options, ServerIn::process);
     open_to_all(server);
     EXPECT_EQ(as_stranger({},
                           [&] {
@@ -219,11 +219,11 @@ TEST(Server, AUserHasItsShareOfTheClients) {
 // Ends
 
 TEST(Server, WhatWasInFlightWithAClientThatIsKilledHoldsNobodyUp) {
-    const TestServer server(options_of(1, OVERTAKE_MODE_BOTH));
+    const TestServer server(options_of(1, OVERTAKE_MODE_BOTH), ServerIn::process);
     Victim victim(server.path());
     std::mt19937_64 random(1);
     for (int round = 0; round < 30; round++) {
-        const pid_t child = fork();
+        const pid_t child = fork_test();
         ASSERT_GE(child, 0);
         if (child == 0) {
             const auto device = open_server(server.path());
@@ -251,7 +251,7 @@ TEST(Server, EveryCallEndsWhenTheServerDoes) {
         std::string directory = "/tmp/overtake-server-XXXXXX";
         ASSERT_NE(mkdtemp(directory.data()), nullptr);
         const std::string path = directory + "/device";
-        const pid_t child = fork();
+        const pid_t child = fork_test();
         ASSERT_GE(child, 0);
         if (child == 0) {
             ServerOptions options = options_of(2, OVERTAKE_MODE_TIMED);

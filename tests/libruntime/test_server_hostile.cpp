@@ -238,7 +238,7 @@ TEST(Server, ABusErrorOfAnotherEndsTheProcess) {
     ASSERT_EQ(ftruncate(memory.get(), 4096), 0);
     const Mapping mapping(memory.get(), 4096);
     ASSERT_EQ(ftruncate(memory.get(), 0), 0);
-    const pid_t child = fork();
+    const pid_t child = fork_test();
     ASSERT_GE(child, 0);
     if (child == 0) {
         signal(SIGBUS, SIG_DFL); // not a sanitizer's

@@ -277,7 +277,7 @@ TEST_F(ServiceTest, ASettingThatMakesNoSchedulerIsRefused) {
 
 TEST(Service, Priority255IsForThoseItIsGivenTo) {
     SKIP_UNLESS_ROOT();
-    const TestServer server(options_of(1));
+    const TestServer server(options_of(1), ServerIn::process);
     open_to_all(server);
     EXPECT_EQ(
         as_stranger({},

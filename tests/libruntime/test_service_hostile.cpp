@@ -270,7 +270,7 @@ TEST(HostileService, AnAreaThatIsOverwrittenHurtsItsOwnerAlone) {
 
 /// In a process of its own; it ends by a signal, or with 0 if `action` returns.
 pid_t start(const std::function<void()>& action) {
-    const pid_t child = fork();
+    const pid_t child = fork_test();
     if (child == 0) {
         try {
             action();
@@ -419,7 +419,7 @@ class HostileNeighbour : public testing::TestWithParam<std::size_t> {};
 /// Two victims beside it get every byte right, however it goes; and nothing of it is left.
 TEST_P(HostileNeighbour, HurtsNobody) {
     const Misbehaviour& of = misbehaviours()[GetParam()];
-    const TestServer server(options_of(1, OVERTAKE_MODE_BOTH));
+    const TestServer server(options_of(1, OVERTAKE_MODE_BOTH), ServerIn::process);
     std::mt19937 random(static_cast<unsigned>(GetParam()));
     ServiceVictim one(server.path());
     ServiceVictim two(server.path());
