@@ -17,6 +17,7 @@
 #include "overtake_deliver.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_service.h"
 #include "overtake_sync.h"
 
 /* Caller holds the device lock. */
@@ -37,6 +38,8 @@ enum ovt_advance overtake_clock_run_locked(struct overtake_device *device)
 	lockdep_assert_held(&device->lock);
 	if (device->untimed)
 		return ovt_fw_advance(&device->fw, OVT_TIME_NEVER - 1);
+	if (device->manual && device->choosing)
+		return ovt_fw_advance(&device->fw, device->manual_ns);
 	if (device->manual)
 		return ovt_fw_prepare(&device->fw, device->manual_ns);
 	return ovt_fw_advance(&device->fw, overtake_clock_now(device));
@@ -46,7 +49,7 @@ enum ovt_advance overtake_clock_run_locked(struct overtake_device *device)
 u64 overtake_clock_next_locked(struct overtake_device *device)
 {
 	struct overtake_job *job = overtake_job_next_deadline(device);
-	u64 next_ns = ovt_fw_next(&device->fw);
+	u64 next_ns = min(ovt_fw_next(&device->fw), overtake_service_next_locked(device));
 
 	return job ? min(job->deadline_ns, next_ns) : next_ns;
 }
@@ -164,6 +167,85 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 	return ret;
 }
 
+/* Lets the device take notice, until all has happened but the choices of this instant. */
+static int settle(struct overtake_device *device)
+{
+	overtake_host_kick(device);
+	return wait_event_interruptible(device->idle, clock_is_settled(device));
+}
+
+/* What tasks do at this instant.  True if they did. */
+static bool let_tasks_choose(struct overtake_device *device)
+{
+	bool chose;
+
+	spin_lock_irq(&device->lock);
+	chose = overtake_service_settle_locked(device);
+	spin_unlock_irq(&device->lock);
+	return chose;
+}
+
+/* And what cores do, with what begins thereby. */
+static int let_cores_choose(struct overtake_device *device)
+{
+	int ret;
+
+	spin_lock_irq(&device->lock);
+	device->choosing = true;
+	spin_unlock_irq(&device->lock);
+	ret = settle(device);
+	spin_lock_irq(&device->lock);
+	device->choosing = false;
+	spin_unlock_irq(&device->lock);
+	return ret;
+}
+
+/* To the next instant before @target_ns at which anything happens; false if there is none. */
+static bool hop_to_next(struct overtake_device *device, u64 target_ns)
+{
+	bool hopped = false;
+	u64 next_ns;
+
+	spin_lock_irq(&device->lock);
+	next_ns = overtake_clock_next_locked(device);
+	if (device->manual && !device->gone && next_ns < target_ns) {
+		device->manual_ns = max(next_ns, device->manual_ns);
+		hopped = true;
+	}
+	spin_unlock_irq(&device->lock);
+	return hopped;
+}
+
+static bool tasks_may_choose(struct overtake_device *device, u64 target_ns)
+{
+	bool may;
+
+	spin_lock_irq(&device->lock);
+	may = device->manual && !device->gone && device->service->open &&
+	      device->manual_ns < target_ns;
+	spin_unlock_irq(&device->lock);
+	return may;
+}
+
+/*
+ * Where there are tasks: all that happens before @target_ns, instant by instant, since tasks answer
+ * to each.  If that is now, what they do now.
+ */
+static int step_tasks(struct overtake_device *device, u64 target_ns)
+{
+	int ret;
+
+	do {
+		do {
+			ret = settle(device);
+		} while (!ret && let_tasks_choose(device));
+		if (ret || !tasks_may_choose(device, target_ns))
+			return ret;
+		ret = let_cores_choose(device);
+	} while (!ret && hop_to_next(device, target_ns));
+	return ret;
+}
+
 /*
  * overtake_clock_advance - step the manual clock to @target_ns
  *
@@ -180,12 +262,11 @@ int overtake_clock_advance(struct overtake_device *device, u64 target_ns)
 	ret = mutex_lock_interruptible(&device->clock_mutex);
 	if (ret)
 		return ret;
+	ret = step_tasks(device, target_ns);
 	while (!ret && !there) {
 		ret = hop(device, target_ns, &there);
-		if (ret)
-			break;
-		overtake_host_kick(device);
-		ret = wait_event_interruptible(device->idle, clock_is_settled(device));
+		if (!ret)
+			ret = settle(device);
 	}
 	mutex_unlock(&device->clock_mutex);
 	return ret;

@@ -18,6 +18,7 @@
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_limits.h"
+#include "overtake_service.h"
 #include "overtake_user.h"
 
 /* So that 0, and small offsets from it, are never valid device addresses. */
@@ -112,6 +113,8 @@ static void context_free_work(struct work_struct *work)
 	struct overtake_client *client = context->client;
 
 	WARN_ON(context->job_count || !RB_EMPTY_ROOT(&context->jobs));
+	WARN_ON(context->tasks && context->tasks->is_open);
+	kvfree(context->tasks);
 	kfree(context);
 	overtake_client_put(client);
 }
@@ -122,6 +125,11 @@ static void context_release(struct kref *ref)
 
 	INIT_WORK(&context->free_work, context_free_work);
 	queue_work(overtake_free_workqueue, &context->free_work);
+}
+
+void overtake_context_get(struct overtake_context *context)
+{
+	kref_get(&context->ref);
 }
 
 /* Any context, under the device lock too. */
@@ -180,6 +188,8 @@ static int context_start(struct overtake_context *context)
 		rb_add_cached(&context->node, &device->contexts, serial_less);
 		if (context->core_limit)
 			list_add_tail(&context->limiting_link, &device->limiting);
+		if (context->tasks)
+			overtake_service_open_locked(context);
 		overtake_core_limits_update_locked(device, limit_slots);
 	}
 	spin_unlock_irq(&device->lock);
@@ -188,6 +198,7 @@ static int context_start(struct overtake_context *context)
 	return ret;
 }
 
+/* What @flags may be was looked at: a number of workers, or 0. */
 static struct overtake_context *context_alloc(struct overtake_client *client,
 					      const struct drm_overtake_context_create *args)
 {
@@ -212,7 +223,13 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	if (settings->fair)
 		ovt_fw_context_take_turns(&context->fw, context->turns, settings->cores);
 	overtake_offence_init(context);
-	return context;
+	if (!args->flags)
+		return context;
+	context->tasks = overtake_task_queue_alloc(context, args->flags);
+	if (context->tasks)
+		return context;
+	overtake_context_put(context);
+	return NULL;
 }
 
 /*
@@ -234,6 +251,8 @@ void overtake_context_kill(struct overtake_context *context)
 		overtake_jobs_end_blocked_locked(context);
 		overtake_jobs_forget_ended_locked(context, &forgotten);
 		overtake_host_stop_context_locked(device, context);
+		if (context->tasks)
+			overtake_service_abandon_locked(context, overtake_clock_now(device));
 		ovt_fw_kill_context(&device->fw, &context->fw, overtake_clock_now(device));
 		overtake_core_limits_update_locked(device, overtake_context_slots(context) - 1);
 	}
@@ -270,7 +289,7 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 	struct overtake_context *context;
 	int ret;
 
-	if (args->flags || args->context_id)
+	if (args->flags > OVERTAKE_MAX_WORKERS || args->context_id)
 		return -EINVAL;
 	ret = overtake_judge(client, ovt_check_queue(args->max_priority, args->core_limit));
 	if (ret)
@@ -307,7 +326,8 @@ static bool context_is_over(struct overtake_context *context)
 	bool over;
 
 	spin_lock_irq(&device->lock);
-	over = context->killed && !atomic_read(&context->undelivered);
+	over = context->killed && !atomic_read(&context->undelivered) &&
+	       !(context->tasks && context->tasks->is_open);
 	spin_unlock_irq(&device->lock);
 	return over;
 }
@@ -392,12 +412,54 @@ __poll_t overtake_poll(struct file *filp, struct poll_table_struct *table)
 	poll_wait(filp, &client->wait, table);
 	poll_wait(filp, &device->removal, table);
 	spin_lock_irq(&device->lock);
-	if (client->ended_count)
+	if (client->ended_count || client->news_count)
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (device->gone)
 		events |= EPOLLERR | EPOLLHUP;
 	spin_unlock_irq(&device->lock);
 	return events;
+}
+
+/* What tasks of service mode the file has, of all its contexts. */
+static void show_tasks(struct drm_printer *printer, struct overtake_client *client)
+{
+	struct ovt_service_counts sum = { 0 };
+	struct overtake_device *device = client->device;
+	u64 ended = 0, waited_ns = 0, overdue = 0;
+	struct overtake_context *context;
+	unsigned long id;
+
+	mutex_lock(&client->lock);
+	xa_for_each(&client->contexts, id, context) {
+		struct ovt_service_process *process;
+		struct ovt_service_counts counts;
+
+		if (!context->tasks)
+			continue;
+		process = &context->tasks->process;
+		spin_lock_irq(&device->lock);
+		counts = ovt_service_count(process);
+		ended += process->ended;
+		waited_ns += process->waited_ns;
+		overdue += process->overdue;
+		spin_unlock_irq(&device->lock);
+		sum.waiting += counts.waiting;
+		sum.ready += counts.ready;
+		sum.dispatched += counts.dispatched;
+		sum.overdue += counts.overdue;
+		sum.slots += counts.slots;
+		sum.uncollected += counts.uncollected;
+	}
+	mutex_unlock(&client->lock);
+	drm_printf(printer, "overtake-tasks-waiting:\t%u\n", sum.waiting);
+	drm_printf(printer, "overtake-tasks-ready:\t%u\n", sum.ready);
+	drm_printf(printer, "overtake-tasks-dispatched:\t%u\n", sum.dispatched);
+	drm_printf(printer, "overtake-tasks-overdue:\t%u\n", sum.overdue);
+	drm_printf(printer, "overtake-tasks-uncollected:\t%u\n", sum.uncollected);
+	drm_printf(printer, "overtake-slots:\t%u\n", sum.slots);
+	drm_printf(printer, "overtake-tasks-ended:\t%llu\n", ended);
+	drm_printf(printer, "overtake-tasks-waited:\t%llu ns\n", waited_ns);
+	drm_printf(printer, "overtake-segments-overdue:\t%llu\n", overdue);
 }
 
 /* Key names are interface: Documentation/gpu/drm-usage-stats.rst. */
@@ -418,5 +480,6 @@ void overtake_client_fdinfo(struct drm_printer *printer, struct drm_file *file)
 				   rings[ring], busy_ns);
 		}
 	}
+	show_tasks(printer, client);
 	drm_show_memory_stats(printer, file);
 }

@@ -12,24 +12,46 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/kthread.h>
+#include <linux/poll.h>
 #include <linux/sched.h>
 
+#include "overtake_ctx.h"
 #include "overtake_deliver.h"
 #include "overtake_job.h"
+#include "overtake_service.h"
 
 #define DELIVERED_AT_ONCE	32u
+#define TOLD_AT_ONCE		32u
 #define DELIVER_NICE		-5
 
-/* Moves the oldest of device->ended to @batch; false if there are none. */
-static bool take_batch(struct overtake_device *device, struct list_head *batch)
+struct told_batch {
+	struct overtake_context *contexts[TOLD_AT_ONCE];
+	u32 count;
+};
+
+/*
+ * Moves the oldest of device->ended to @batch, and the contexts whose tasks have news to @told,
+ * with their references; false if there are none.
+ */
+static bool take_batch(struct overtake_device *device, struct list_head *batch,
+		       struct told_batch *told)
 {
+	struct list_head *queues = &device->service->told;
 	u32 left = DELIVERED_AT_ONCE;
 	bool taken;
 
+	told->count = 0;
 	spin_lock_irq(&device->lock);
 	while (left-- && !list_empty(&device->ended))
 		list_move_tail(device->ended.next, batch);
-	taken = !list_empty(batch);
+	while (told->count < TOLD_AT_ONCE && !list_empty(queues)) {
+		struct overtake_task_queue *queue =
+			list_first_entry(queues, struct overtake_task_queue, told_link);
+
+		list_del_init(&queue->told_link);
+		told->contexts[told->count++] = queue->context;
+	}
+	taken = !list_empty(batch) || told->count;
 	device->delivering = taken;
 	spin_unlock_irq(&device->lock);
 	return taken;
@@ -47,18 +69,33 @@ static void deliver_batch(struct list_head *batch)
 	dma_fence_end_signalling(signalling);
 }
 
+static void tell(struct told_batch *told)
+{
+	u32 i;
+
+	for (i = 0; i < told->count; i++) {
+		struct overtake_context *context = told->contexts[i];
+
+		wake_up_all(&context->wait);
+		wake_up_interruptible_poll(&context->client->wait, EPOLLIN | EPOLLRDNORM);
+		overtake_context_put(context);
+	}
+}
+
 static int deliver_thread(void *data)
 {
 	struct overtake_device *device = data;
+	struct told_batch told;
 	bool delivered = false;
 	LIST_HEAD(batch);
 
 	for (;;) {
 		/* Before the look: pairs with wake_up_process(), whose wake-up must not be lost. */
 		set_current_state(TASK_IDLE);
-		if (take_batch(device, &batch)) {
+		if (take_batch(device, &batch, &told)) {
 			__set_current_state(TASK_RUNNING);
 			deliver_batch(&batch);
+			tell(&told);
 			delivered = true;
 			cond_resched();
 			continue;
@@ -77,11 +114,12 @@ static int deliver_thread(void *data)
 	return 0;
 }
 
-/* There are jobs on device->ended. */
+/* There may be jobs on device->ended, and news of tasks. */
 void overtake_deliver_locked(struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
-	if (!list_empty(&device->ended) && device->deliverer)
+	if (device->deliverer &&
+	    !(list_empty(&device->ended) && list_empty(&device->service->told)))
 		wake_up_process(device->deliverer);
 }
 
@@ -89,7 +127,8 @@ void overtake_deliver_locked(struct overtake_device *device)
 bool overtake_delivered_locked(const struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
-	return !device->delivering && list_empty(&device->ended);
+	return !device->delivering && list_empty(&device->ended) &&
+	       list_empty(&device->service->told);
 }
 
 int overtake_deliver_start(struct overtake_device *device)

@@ -28,7 +28,9 @@
 #include "overtake_limits.h"
 #include "overtake_pm.h"
 #include "overtake_prime.h"
+#include "overtake_service.h"
 #include "overtake_sysfs.h"
+#include "overtake_task.h"
 #include "overtake_uring.h"
 #include "host/limits.h"
 
@@ -310,6 +312,8 @@ static int query_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 		return query_cores(device, args);
 	case OVERTAKE_QUERY_LIMITS:
 		return overtake_query_limits(file->driver_priv, args);
+	case OVERTAKE_QUERY_SERVICE:
+		return overtake_query_service(device, args);
 	default:
 		return -EINVAL;
 	}
@@ -327,6 +331,10 @@ static const struct drm_ioctl_desc overtake_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(OVERTAKE_SUBMIT, overtake_submit_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(OVERTAKE_CANCEL, overtake_cancel_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(OVERTAKE_WAIT, overtake_wait_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_TASK_SUBMIT, overtake_task_submit_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_TASK_EVENTS, overtake_task_events_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_TASK_CPU_DONE, overtake_task_cpu_done_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_TASK_CANCEL, overtake_task_cancel_ioctl, 0),
 };
 
 /*

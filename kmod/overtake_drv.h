@@ -37,7 +37,9 @@ struct overtake_coarse;
 struct overtake_device;
 struct overtake_history;
 struct overtake_inject;
+struct overtake_service;
 struct overtake_snapshot;
+struct overtake_task_queue;
 
 /* Last references may go in any context; what they free may sleep, so it is freed here. */
 extern struct workqueue_struct *overtake_free_workqueue;
@@ -150,6 +152,7 @@ struct overtake_settings {
  * @held: the firmware was told to start nothing
  * @suspended: no timer is armed and no thread runs
  * @manual: device time is @manual_ns, stepped through debugfs
+ * @choosing: whoever steps the clock lets this instant end: cores choose
  * @manual_ns: device time while the clock is manual
  * @draining: somebody waits for a context to die; see overtake_clock_horizon_locked()
  * @timer_ns: when @timer is due
@@ -174,6 +177,7 @@ struct overtake_settings {
  * @coarse: what strangers see of the counters
  * @history: what happened lately
  * @inject: faults on demand
+ * @service: the tasks of all processes
  * @snapshot: what a core looked like when it was reset, to be dumped
  * @idle: woken when one of the counts above falls, or time was stepped
  * @removal: for poll(): woken when the device goes away
@@ -202,6 +206,7 @@ struct overtake_device {
 	bool held;
 	bool suspended;
 	bool manual;
+	bool choosing;
 	u32 draining;
 	u64 manual_ns;
 	u64 timer_ns;
@@ -228,6 +233,7 @@ struct overtake_device {
 	struct overtake_coarse *coarse;
 	struct overtake_history *history;
 	struct overtake_inject *inject;
+	struct overtake_service *service;
 	struct overtake_snapshot *snapshot;
 
 	struct hrtimer timer;
@@ -291,6 +297,7 @@ struct overtake_user {
  * @buffers: buffers charged to the file
  * @refused: by limit: calls that failed because of it, and when the last one did
  * @ended_count: jobs that WAIT can collect at once; device lock
+ * @news_count: contexts with events of tasks; device lock
  * @wait: for poll(): woken when one more can be collected
  * @job_count: jobs of all contexts, as overtake_context.job_count; device lock
  * @usage: what it had of each core
@@ -314,6 +321,7 @@ struct overtake_client {
 		atomic64_t time_ns;
 	} refused[OVERTAKE_LIMIT_COUNT];
 	u32 ended_count; /* device lock */
+	u32 news_count; /* device lock */
 	wait_queue_head_t wait;
 	u32 job_count; /* device lock */
 	struct overtake_usage usage[]; /* of each core; device lock */
@@ -326,6 +334,7 @@ struct overtake_client {
  * @id: in the client, from 1
  * @max_priority: greatest priority that its jobs may have
  * @core_limit: core limit that it asks for, 0 = none
+ * @tasks: its queue of tasks; NULL: it takes jobs
  * @fw: the firmware's part
  * @serial: greater than that of every context that was there before
  * @node: in overtake_device.contexts while not dead
@@ -350,6 +359,7 @@ struct overtake_context {
 	u32 id;
 	u32 max_priority;
 	u32 core_limit;
+	struct overtake_task_queue *tasks;
 	struct ovt_fw_context fw;
 	u64 serial;
 	struct rb_node node;

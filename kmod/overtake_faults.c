@@ -19,6 +19,7 @@
 #include "overtake_faults.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_service.h"
 
 /* Under the device lock at a time, with interrupts off. */
 #define CANCELLED_AT_ONCE	64u
@@ -53,6 +54,11 @@ static void ban_work(struct work_struct *work)
 
 	while (cancel_some(context))
 		overtake_host_kick(device);
+	if (context->tasks) {
+		spin_lock_irq(&device->lock);
+		overtake_service_cancel_all_locked(context, overtake_clock_now(device));
+		spin_unlock_irq(&device->lock);
+	}
 	overtake_host_kick(device);
 	/* Only now: who sees the count also sees what the ban does. */
 	spin_lock_irq(&device->lock);

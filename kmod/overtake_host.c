@@ -38,6 +38,7 @@
 #include "overtake_inject.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_service.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
 #include "host/limits.h"
@@ -203,6 +204,7 @@ static bool run_once(struct overtake_device *device)
 	more |= overtake_clock_run_locked(device) == OVT_ADVANCE_EVENTS;
 	while (ovt_fw_pop_event(&device->fw, &event))
 		handle_event_locked(device, &event);
+	more |= overtake_service_run_locked(device);
 	overtake_deliver_locked(device);
 	if (!more)
 		overtake_clock_set_timer_locked(device);
@@ -267,6 +269,7 @@ void overtake_host_boot_locked(struct overtake_device *device)
 	device->looked_ns = 0;
 	overtake_history_clear_locked(device);
 	overtake_coarse_clear_locked(device);
+	overtake_service_boot_locked(device);
 	for (i = 0; i < device->settings.cores; i++) {
 		device->cores[i].limit_pushed = 0;
 		ovt_core_write(&device->hw[i], OVT_REG_NORMAL_FLOOR, device->cores[i].normal_floor);
@@ -282,6 +285,7 @@ bool overtake_host_is_idle_locked(struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
 	return !device->jobs_in_flight && !device->live_contexts && !device->cancels &&
+	       overtake_service_is_idle_locked(device) &&
 	       !overtake_unblocked_any(device) && overtake_delivered_locked(device);
 }
 
@@ -344,6 +348,8 @@ int overtake_host_init(struct overtake_device *device)
 		device->cores[i].number = i + 1;
 	}
 	ret = overtake_history_init(device);
+	if (!ret)
+		ret = overtake_service_init(device);
 	if (!ret)
 		ret = overtake_coarse_init(device);
 	if (!ret)

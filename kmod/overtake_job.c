@@ -33,6 +33,7 @@
  *	firmware		admission to delivery of the end
  *	CANCEL command		CANCEL to the CANCELLED event, which may come after ENDED
  *	end of CPU access	delivery of the end to the work item that ends it
+ *	task			creation to the job's end, or the task's (overtake_task.c)
  *	context's tree (tag)	admission to collection by WAIT; io_uring: to its end; at the
  *				latest, the death of the context
  *	io_uring command	creation to completion of the command (in its pdu)
@@ -78,6 +79,7 @@
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
+#include "overtake_task.h"
 #include "overtake_trace.h"
 #include "overtake_uring.h"
 #include "overtake_user.h"
@@ -162,12 +164,27 @@ static int admit_locked(struct overtake_job *job)
 					    overtake_context_is_privileged(context));
 }
 
+/* It counts, and its deadline runs. */
+static void begin_flight_locked(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+
+	/* Root, who steps the clock, may also stop it. */
+	job->deadline_ns = ovt_job_deadline(job->deadline_ns, overtake_clock_now(device),
+					    device->settings.queue_timeout_ns,
+					    device->manual ? OVT_TIME_NEVER :
+							     device->settings.deadline_max_ns);
+	if (job->deadline_ns != OVT_TIME_NEVER)
+		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
+	device->jobs_in_flight++;
+	atomic_inc(&job->context->undelivered);
+}
+
 /* From here on the job is known, and will end.  Its two command slots are reserved. */
 static void publish_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 	struct overtake_context *context = job->context;
-	u64 now_ns = overtake_clock_now(device);
 
 	lockdep_assert_held(&device->lock);
 	if (job->open_cores)
@@ -180,15 +197,7 @@ static void publish_locked(struct overtake_job *job)
 	context->client->job_count++;
 	if (job->collectable)
 		context->collectable_count++;
-	/* Root, who steps the clock, may also stop it. */
-	job->deadline_ns = ovt_job_deadline(job->deadline_ns, now_ns,
-					    device->settings.queue_timeout_ns,
-					    device->manual ? OVT_TIME_NEVER :
-							     device->settings.deadline_max_ns);
-	if (job->deadline_ns != OVT_TIME_NEVER)
-		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
-	device->jobs_in_flight++;
-	atomic_inc(&context->undelivered);
+	begin_flight_locked(job);
 }
 
 /* The job arrives. */
@@ -201,6 +210,23 @@ static void submit_locked(struct overtake_job *job)
 	job->state = OVERTAKE_JOB_IN_FLIGHT;
 	trace_fc_submit(job, now_ns);
 	ovt_fw_submit(&device->fw, &job->fw, now_ns);
+}
+
+/*
+ * overtake_job_start_locked - the job of a task, for which there is room, arrives
+ *
+ * It has no tag, no fence and no deadline of its own, and nobody collects it.
+ */
+void overtake_job_start_locked(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+
+	lockdep_assert_held(&device->lock);
+	if (job->open_cores)
+		job->fw.core = ovt_fw_place(&device->fw, job->fw.context, job->open_cores);
+	overtake_job_get(job); /* the firmware's */
+	begin_flight_locked(job);
+	submit_locked(job);
 }
 
 static void fill_result(struct overtake_job *job, s32 status)
@@ -221,7 +247,9 @@ static void ended_locked(struct overtake_job *job, s32 status)
 	overtake_job_device(job)->jobs_in_flight--;
 	overtake_user_remove_job_locked(context->client);
 	list_add_tail(&job->batch_link, &overtake_job_device(job)->ended);
-	if (job->collectable && !context->dead) {
+	if (job->task) {
+		overtake_task_job_ended_locked(job);
+	} else if (job->collectable && !context->dead) {
 		list_add_tail(&job->collect_link, &context->ended);
 		context->client->ended_count++;
 	} else {
@@ -514,9 +542,11 @@ void overtake_job_deliver(struct overtake_job *job)
 	overtake_job_end_access_soon(job); /* so whoever waits for the fence finds it queued */
 	for (i = 0; i < job->object_count; i++)
 		overtake_use_end(job->uses[i], job->result.status);
-	if (job->result.status)
-		dma_fence_set_error(job->fence, job->result.status);
-	dma_fence_signal(job->fence);
+	if (job->fence) {
+		if (job->result.status)
+			dma_fence_set_error(job->fence, job->result.status);
+		dma_fence_signal(job->fence);
+	}
 	command = xchg(&job->command, NULL);
 	if (command)
 		overtake_uring_ended(job, command);

@@ -8,6 +8,7 @@
 
 struct dma_fence;
 struct io_uring_cmd;
+struct overtake_task;
 
 enum overtake_job_state {
 	OVERTAKE_JOB_NEW,		/* its submitter is not done with it */
@@ -21,7 +22,8 @@ enum overtake_job_state {
  * @fw: the firmware's part, and the memory that the core sees
  * @ref: see overtake_job.c
  * @context: held by a reference
- * @tag: the client's name of it
+ * @task: of which it is a segment, until it has ended; NULL: a job by itself
+ * @tag: the client's name of it; of a task's, the service's
  * @custom_id: tie-break of the task level, recorded only
  * @state: device lock
  * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
@@ -36,7 +38,7 @@ enum overtake_job_state {
  * @command: the io_uring command to complete; whoever takes it (xchg) completes it
  * @batch_link: in the list of ended jobs being delivered
  * @collect_link: in overtake_context.ended
- * @fence: signalled when the job has ended
+ * @fence: signalled when the job has ended; NULL: of a task
  * @syncs: fences that it waits for, and syncobjs that get @fence
  * @fcs: its FCs
  * @scratch: memory of its scratch region, or NULL
@@ -57,6 +59,7 @@ struct overtake_job {
 	struct ovt_fw_job fw;
 	struct kref ref;
 	struct overtake_context *context;
+	struct overtake_task *task;
 	u64 tag;
 	s64 custom_id;
 
@@ -105,7 +108,8 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 			    const struct drm_overtake_cancel *args);
 void overtake_job_cancel(struct overtake_job *job);
 
-/* For the host, under the device lock. */
+/* For the host and the service, under the device lock. */
+void overtake_job_start_locked(struct overtake_job *job);
 void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns);
 bool overtake_jobs_unblock_locked(struct overtake_device *device, u32 count);
 void overtake_job_ended_locked(struct overtake_job *job);

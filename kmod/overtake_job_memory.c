@@ -308,6 +308,27 @@ static int add_uses(struct overtake_job *job)
 	return 0;
 }
 
+/* What it executes, and where. */
+static int fill_memory(struct overtake_job *job, const struct drm_overtake_submit *args)
+{
+	int ret = copy_fcs(job, args);
+
+	return ret ? ret : bind_regions(job, args);
+}
+
+/* A task's job has no fence, since nobody may have to wait for what its process computes. */
+static int fill_job_of_task(struct overtake_job *job, const struct drm_overtake_submit *args)
+{
+	int ret = overtake_job_charge(job, sizeof(*job));
+
+	if (!ret)
+		ret = fill_memory(job, args);
+	job->object_count = 0; /* it shows in none of their reservation objects */
+	if (!ret)
+		ret = add_scratch(job, args->scratch_bytes);
+	return ret ? ret : begin_access(job);
+}
+
 static int fill_job(struct overtake_job *job, struct drm_file *file,
 		    const struct drm_overtake_submit *args)
 {
@@ -319,9 +340,7 @@ static int fill_job(struct overtake_job *job, struct drm_file *file,
 	job->fence = overtake_fence_create(overtake_job_device(job));
 	if (!job->fence)
 		return -ENOMEM;
-	ret = copy_fcs(job, args);
-	if (!ret)
-		ret = bind_regions(job, args);
+	ret = fill_memory(job, args);
 	if (!ret)
 		ret = bind_result(job, args->result);
 	if (!ret)
@@ -381,7 +400,8 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
 	context = overtake_context_find(client, args->context_id);
 	if (!context)
 		return ERR_PTR(-ENOENT);
-	ret = overtake_judge(client, ovt_check_right(args, context->max_priority));
+	ret = context->tasks ? -EINVAL :
+	      overtake_judge(client, ovt_check_right(args, context->max_priority));
 	if (ret) {
 		overtake_context_put(context);
 		return ERR_PTR(ret);
@@ -392,6 +412,35 @@ struct overtake_job *overtake_job_create(struct drm_file *file,
 		return ERR_PTR(-ENOMEM);
 	}
 	ret = fill_job(job, file, args);
+	if (ret) {
+		job_free(job);
+		return ERR_PTR(ret);
+	}
+	return job;
+}
+
+/*
+ * overtake_job_create_for_task - the job of a segment, for overtake_job_start_locked()
+ *
+ * The rules are those of jobs.  Without a fence: it shows in no buffer that it is used.
+ */
+struct overtake_job *overtake_job_create_for_task(struct overtake_context *context,
+						  const struct drm_overtake_submit *args)
+{
+	struct overtake_client *client = context->client;
+	struct overtake_job *job;
+	int ret;
+
+	ret = overtake_judge(client, ovt_check_submit(args, client->device->settings.cores));
+	if (!ret)
+		ret = overtake_judge(client, ovt_check_right(args, context->max_priority));
+	if (ret)
+		return ERR_PTR(ret);
+	job = job_alloc(context, args);
+	if (!job)
+		return ERR_PTR(-ENOMEM);
+	overtake_context_get(context);
+	ret = fill_job_of_task(job, args);
 	if (ret) {
 		job_free(job);
 		return ERR_PTR(ret);

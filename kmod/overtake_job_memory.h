@@ -7,6 +7,8 @@
 
 struct overtake_job *overtake_job_create(struct drm_file *file,
 					 const struct drm_overtake_submit *args);
+struct overtake_job *overtake_job_create_for_task(struct overtake_context *context,
+						  const struct drm_overtake_submit *args);
 int overtake_job_charge(struct overtake_job *job, u64 bytes);
 void overtake_job_get(struct overtake_job *job);
 void overtake_job_put(struct overtake_job *job);

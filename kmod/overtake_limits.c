@@ -15,6 +15,7 @@
 #include "overtake_drv.h"
 #include "overtake_host.h"
 #include "overtake_limits.h"
+#include "overtake_service.h"
 #include "host/limits.h"
 
 static const char * const names[OVERTAKE_LIMIT_COUNT] = {
@@ -30,6 +31,8 @@ static const char * const names[OVERTAKE_LIMIT_COUNT] = {
 	[OVERTAKE_LIMIT_SCRATCH_BYTES] = "scratch of a job",
 	[OVERTAKE_LIMIT_SYNCS] = "syncs of a job",
 	[OVERTAKE_LIMIT_USER_COMMANDS] = "commands of a user",
+	[OVERTAKE_LIMIT_TASKS] = "tasks of a context",
+	[OVERTAKE_LIMIT_SEGMENTS] = "segments of a task",
 };
 
 static u64 value(u32 limit)
@@ -83,6 +86,22 @@ static u64 used_commands(struct overtake_device *device)
 	return counters.commands;
 }
 
+/* Jobs or tasks of a context. */
+static u64 used_of(struct overtake_context *context, u32 limit)
+{
+	struct overtake_device *device = context->client->device;
+	u64 tasks;
+
+	if (limit == OVERTAKE_LIMIT_CONTEXT_JOBS)
+		return READ_ONCE(context->job_count);
+	if (!context->tasks)
+		return 0;
+	spin_lock_irq(&device->lock);
+	tasks = ovt_tree_size(&context->tasks->process.tasks);
+	spin_unlock_irq(&device->lock);
+	return tasks;
+}
+
 static u64 used(struct overtake_client *client, u32 limit)
 {
 	struct overtake_context *context;
@@ -102,10 +121,11 @@ static u64 used(struct overtake_client *client, u32 limit)
 		return READ_ONCE(client->user->slots);
 	case OVERTAKE_LIMIT_CONTEXTS:
 	case OVERTAKE_LIMIT_CONTEXT_JOBS:
+	case OVERTAKE_LIMIT_TASKS:
 		mutex_lock(&client->lock);
 		xa_for_each(&client->contexts, id, context)
 			count = limit == OVERTAKE_LIMIT_CONTEXTS ? count + 1 :
-				max(count, (u64)READ_ONCE(context->job_count));
+				max(count, used_of(context, limit));
 		mutex_unlock(&client->lock);
 		return count;
 	default:

@@ -12,6 +12,9 @@
  *				after so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never
  *	coreN/busy_ns, fcs_high, fcs_normal, preemptions, faults, resets, hangs, queue, ratio
  *				struct overtake_counters
+ *	service/slots, task_limit, threshold_percent, share, insert_max_time_ns,
+ *	service/wait_dispatch_time_ns, overdue_min_time_ns, overdue_factor, policy
+ *				of service mode; set while no queue of tasks is open
  *	bans, lost_interrupts, spurious_interrupts
  *				struct overtake_device_counters
  *
@@ -30,6 +33,7 @@
 #include "overtake_core_limits.h"
 #include "overtake_counters.h"
 #include "overtake_drv.h"
+#include "overtake_service.h"
 #include "overtake_sysfs.h"
 
 /* One file of a core's directory, or a setting of all cores. */
@@ -184,6 +188,122 @@ static const struct attribute_group device_group = {
 	.attrs = device_attributes,
 };
 
+/* A number of service mode. */
+struct service_file {
+	struct device_attribute attribute;
+	size_t offset; /* in struct ovt_sched_config */
+	size_t size;
+	u64 least;
+	u64 most;
+};
+
+#define to_service_file(attr)	container_of(attr, struct service_file, attribute)
+
+static struct ovt_sched_config service_config(struct overtake_device *device)
+{
+	struct ovt_sched_config config;
+
+	spin_lock_irq(&device->lock);
+	config = device->service->config;
+	spin_unlock_irq(&device->lock);
+	return config;
+}
+
+static ssize_t service_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	const struct service_file *file = to_service_file(attribute);
+	struct ovt_sched_config config = service_config(device_of(dev));
+	u64 value = 0;
+
+	memcpy(&value, (u8 *)&config + file->offset, file->size); /* little endian */
+	return sysfs_emit(text, "%llu\n", value);
+}
+
+static ssize_t service_store(struct device *dev, struct device_attribute *attribute,
+			     const char *text, size_t length)
+{
+	const struct service_file *file = to_service_file(attribute);
+	struct overtake_device *device = device_of(dev);
+	struct ovt_sched_config config;
+	u64 value;
+	int ret;
+
+	ret = kstrtou64(text, 0, &value);
+	if (ret)
+		return ret;
+	if (value < file->least || value > file->most)
+		return -EINVAL;
+	spin_lock_irq(&device->lock);
+	config = device->service->config;
+	memcpy((u8 *)&config + file->offset, &value, file->size);
+	ret = overtake_service_configure_locked(device, &config);
+	spin_unlock_irq(&device->lock);
+	return ret ? ret : length;
+}
+
+#define SERVICE(name, field, type, at_least, at_most)			\
+	static struct service_file service_##name = {			\
+		__ATTR(name, 0644, service_show, service_store),	\
+		.offset = offsetof(struct ovt_sched_config, field),	\
+		.size = sizeof(type),					\
+		.least = at_least,					\
+		.most = at_most,					\
+	}
+
+SERVICE(slots, slots, u32, 1, U32_MAX);
+SERVICE(task_limit, task_limit, u32, 1, U32_MAX);
+SERVICE(threshold_percent, threshold_percent, u64, 0, U32_MAX);
+SERVICE(share, share, bool, 0, 1);
+SERVICE(insert_max_time_ns, insert_max_time, u64, 0, U64_MAX);
+SERVICE(wait_dispatch_time_ns, wait_dispatch_time, u64, 0, U64_MAX);
+SERVICE(overdue_min_time_ns, overdue_min_time, u64, 0, U64_MAX);
+SERVICE(overdue_factor, overdue_factor, u64, 0, U64_MAX);
+
+static ssize_t policy_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%s\n", service_config(device_of(dev)).policy->name);
+}
+
+static ssize_t policy_store(struct device *dev, struct device_attribute *attribute,
+			    const char *text, size_t length)
+{
+	struct overtake_device *device = device_of(dev);
+	const struct ovt_sched_policy *policy;
+	struct ovt_sched_config config;
+	int ret = -EINVAL;
+	u32 i;
+
+	spin_lock_irq(&device->lock);
+	config = device->service->config;
+	for (i = 0; (policy = ovt_sched_policy_at(i)); i++) {
+		if (!sysfs_streq(text, policy->name))
+			continue;
+		config.policy = policy;
+		ret = overtake_service_configure_locked(device, &config);
+	}
+	spin_unlock_irq(&device->lock);
+	return ret ? ret : length;
+}
+static DEVICE_ATTR_RW(policy);
+
+static struct attribute *service_attributes[] = {
+	&service_slots.attribute.attr,
+	&service_task_limit.attribute.attr,
+	&service_threshold_percent.attribute.attr,
+	&service_share.attribute.attr,
+	&service_insert_max_time_ns.attribute.attr,
+	&service_wait_dispatch_time_ns.attribute.attr,
+	&service_overdue_min_time_ns.attribute.attr,
+	&service_overdue_factor.attribute.attr,
+	&dev_attr_policy.attr,
+	NULL
+};
+
+static const struct attribute_group service_group = {
+	.name = "service",
+	.attrs = service_attributes,
+};
+
 static void fill_directory(struct core_directory *directory, u32 core)
 {
 	u32 i;
@@ -223,8 +343,12 @@ int overtake_sysfs_add(struct overtake_device *device)
 			goto remove;
 	}
 	ret = device_add_group(device->drm.dev, &device_group);
+	if (ret)
+		goto remove;
+	ret = device_add_group(device->drm.dev, &service_group);
 	if (!ret)
 		return 0;
+	device_remove_group(device->drm.dev, &device_group);
 remove:
 	remove_directories(device, i);
 	return ret;
@@ -233,6 +357,7 @@ remove:
 /* Waits for readers and writers. */
 void overtake_sysfs_remove(struct overtake_device *device)
 {
+	device_remove_group(device->drm.dev, &service_group);
 	device_remove_group(device->drm.dev, &device_group);
 	remove_directories(device, device->settings.cores);
 }

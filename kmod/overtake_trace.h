@@ -8,6 +8,10 @@
  *	fc_start	an FC started on a core
  *	fc_preempt	a HIGH FC goes in front of the rest of a NORMAL job that has begun
  *	fc_done		an FC ended, with its duration, and how (fault 0 = well)
+ *	task_arrive	a task of service mode was submitted; tag is its own
+ *	task_dispatch	its first segment begins
+ *	task_overdue	one of its CPU segments takes too long
+ *	task_end	it is over, with its status
  *
  * Common fields
  *	device		number of the device among the module's, from 0
@@ -29,6 +33,7 @@
 #include <linux/tracepoint.h>
 
 #include "overtake_job.h"
+#include "service/service.h"
 
 TRACE_EVENT(fc_submit,
 	    TP_PROTO(const struct overtake_job *job, u64 time_ns),
@@ -136,6 +141,68 @@ TRACE_EVENT(fc_done,
 		      __entry->device, __entry->core, __entry->ring, __entry->client,
 		      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
 		      __entry->duration_ns, __entry->fault, __entry->pid)
+);
+
+DECLARE_EVENT_CLASS(overtake_task,
+		    TP_PROTO(const struct overtake_context *owner,
+			     const struct ovt_service_task *task, u64 time_ns),
+		    TP_ARGS(owner, task, time_ns),
+		    TP_STRUCT__entry(__field(u32, device)
+				     __field(u32, core)
+				     __field(u32, priority)
+				     __field(u32, context)
+				     __field(u64, client)
+				     __field(u64, tag)
+				     __field(u64, time_ns)
+				     __field(u32, pid)
+				     __field(u32, segment)
+				     __field(u64, custom_id)
+				     __field(u32, segment_count)
+				     __field(u32, error)
+				     ),
+		    TP_fast_assign(__entry->device = owner->client->device->index;
+				   __entry->core = task->sched.placed_core ?
+						   task->sched.placed_core : task->sched.core;
+				   __entry->priority = task->sched.priority;
+				   __entry->context = owner->id;
+				   __entry->client = owner->client->id;
+				   __entry->tag = task->tag;
+				   __entry->time_ns = time_ns;
+				   __entry->pid = owner->client->tgid;
+				   __entry->segment = task->sched.segment;
+				   __entry->custom_id = (u64)task->sched.custom_id;
+				   __entry->segment_count = task->sched.segment_count;
+				   __entry->error = -task->status;
+				   ),
+		    TP_printk("device=%u core=%u priority=%u client=%llu context=%u tag=%llu segment=%u segment_count=%u custom_id=%lld error=%u time_ns=%llu pid=%u",
+			      __entry->device, __entry->core, __entry->priority, __entry->client,
+			      __entry->context, __entry->tag, __entry->segment,
+			      __entry->segment_count, (long long)__entry->custom_id,
+			      __entry->error, __entry->time_ns, __entry->pid)
+);
+
+DEFINE_EVENT(overtake_task, task_arrive,
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
+		      u64 time_ns),
+	     TP_ARGS(owner, task, time_ns)
+);
+
+DEFINE_EVENT(overtake_task, task_dispatch,
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
+		      u64 time_ns),
+	     TP_ARGS(owner, task, time_ns)
+);
+
+DEFINE_EVENT(overtake_task, task_overdue,
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
+		      u64 time_ns),
+	     TP_ARGS(owner, task, time_ns)
+);
+
+DEFINE_EVENT(overtake_task, task_end,
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
+		      u64 time_ns),
+	     TP_ARGS(owner, task, time_ns)
 );
 
 #endif

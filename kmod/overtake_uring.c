@@ -15,6 +15,7 @@
 #include "overtake_extension.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_task.h"
 #include "overtake_uring.h"
 
 struct uring_pdu {
@@ -110,15 +111,33 @@ static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
 	return -EIOCBQUEUED;
 }
 
+/* A command whose structure is shorter than the payload: the rest is zero. */
+static bool rest_is_zero(const u64 *payload, size_t bytes)
+{
+	return !memchr_inv((const u8 *)payload + bytes, 0, OVERTAKE_URING_PAYLOAD_BYTES - bytes);
+}
+
 static int uring_cancel(struct overtake_client *client, const u64 *payload)
 {
 	const struct drm_overtake_cancel *args = (const void *)payload;
-	u32 i;
 
-	for (i = sizeof(*args) / sizeof(u64); i < OVERTAKE_URING_PAYLOAD_BYTES / sizeof(u64); i++)
-		if (payload[i])
-			return -EINVAL;
-	return overtake_job_cancel_tag(client, args);
+	return rest_is_zero(payload, sizeof(*args)) ? overtake_job_cancel_tag(client, args) :
+						      -EINVAL;
+}
+
+static int uring_task_cpu_done(struct overtake_client *client, const u64 *payload)
+{
+	const struct drm_overtake_task_cpu_done *args = (const void *)payload;
+
+	return rest_is_zero(payload, sizeof(*args)) ? overtake_task_cpu_done(client, args) :
+						      -EINVAL;
+}
+
+static int uring_task_cancel(struct overtake_client *client, const u64 *payload)
+{
+	const struct drm_overtake_task_cancel *args = (const void *)payload;
+
+	return rest_is_zero(payload, sizeof(*args)) ? overtake_task_cancel(client, args) : -EINVAL;
 }
 
 /*
@@ -142,6 +161,7 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	u64 payload[OVERTAKE_URING_PAYLOAD_BYTES / sizeof(u64)];
 
 	BUILD_BUG_ON(sizeof(struct drm_overtake_submit) != OVERTAKE_URING_PAYLOAD_BYTES);
+	BUILD_BUG_ON(sizeof(struct drm_overtake_task_submit) != OVERTAKE_URING_PAYLOAD_BYTES);
 	if (issue_flags & IO_URING_F_CANCEL) {
 		uring_cancel_command(cmd, issue_flags);
 		return 0;
@@ -160,6 +180,12 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		return uring_submit(file, cmd, (const void *)payload, issue_flags);
 	case OVERTAKE_URING_CANCEL:
 		return uring_cancel(client, payload);
+	case OVERTAKE_URING_TASK_SUBMIT:
+		return overtake_task_submit(file, (const void *)payload);
+	case OVERTAKE_URING_TASK_CPU_DONE:
+		return uring_task_cpu_done(client, payload);
+	case OVERTAKE_URING_TASK_CANCEL:
+		return uring_task_cancel(client, payload);
 	default:
 		return -EINVAL;
 	}

@@ -18,6 +18,7 @@ static u64 cycles_of(const struct count *count, u64 index)
 	if (index >= program->length / sizeof(insn))
 		return 0;
 	memcpy(&insn, program->base + index * sizeof(insn), sizeof(insn));
+	ovt_compiler_barrier(); /* the client shares that memory: from here on only the copy */
 	if (ovt_insn_check(&insn, count->regions, &operands) != OVERTAKE_FAULT_NONE)
 		return 0;
 	return ovt_insn_cycles(count->profile, &insn);

@@ -34,9 +34,9 @@
 #include "sched/sched.h"
 #include "service/records.h"
 
-#define OVT_SERVICE_MAX_TASKS		1024u	/* of a process, until their ends are collected */
-#define OVT_SERVICE_MAX_SEGMENTS	1024u	/* of a task */
-#define OVT_SERVICE_MAX_WORKERS		1024u	/* of a process */
+#define OVT_SERVICE_MAX_TASKS		OVERTAKE_MAX_TASKS
+#define OVT_SERVICE_MAX_SEGMENTS	OVERTAKE_MAX_SEGMENTS
+#define OVT_SERVICE_MAX_WORKERS		OVERTAKE_MAX_WORKERS
 #define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* that a CPU segment is believed to take */
 
 /* Defaults of what a device's service mode is told; see struct ovt_sched_config. */

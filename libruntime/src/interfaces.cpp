@@ -20,7 +20,7 @@ ServiceQueue::~ServiceQueue() = default;
 std::unique_ptr<ServiceQueue> Device::create_service_queue(const ServiceQueueOptions&) {
     throw Error(ENOTSUP, std::string("service mode: this device (") + std::string(backend()) +
                              ") is not shared with other processes: use a device server "
-                             "(overtake serve), or a kernel device whose driver has service mode");
+                             "(overtake serve), or a kernel device");
 }
 
 } // namespace overtake

@@ -40,6 +40,8 @@ constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
     {"scratch bytes of a job", "split the job"},
     {"syncs of a job", "merge fences into one"},
     {"commands of a user", "wait: all clients of this user together have too many jobs in flight"},
+    {"tasks of a queue", "reap their ends before submitting more"},
+    {"segments of a task", "make several tasks of it"},
 }};
 
 ovt_verdict check_bindings(const Job& job, const FindMemory& find_memory) {
@@ -234,6 +236,17 @@ Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job)
     if (what.starts_with(job))
         what.remove_prefix(job.size());
     return {of_job.code(), fmt::format("task {}: segment {}: {}", tag, index, what)};
+}
+
+Error cpu_done_refusal(int code, std::uint64_t tag, std::uint32_t segment, std::int32_t status) {
+    constexpr std::int32_t most_errno = 4095;
+    if (status > 0 || status < -most_errno)
+        return {EINVAL, fmt::format("task {}: {} is no status of a segment: 0, or a negative errno",
+                                    tag, status)};
+    if (code == ENOENT)
+        return {ENOENT, fmt::format("there is no task {}", tag)};
+    return {code, fmt::format("task {}: segment {} is not to be run, or has been reported already",
+                              tag, segment)};
 }
 
 std::optional<Error> workers_refusal(std::uint32_t workers) {

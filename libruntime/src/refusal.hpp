@@ -59,6 +59,9 @@ void check_cpu_segment(std::uint64_t tag, std::size_t index, std::size_t binding
 /// What is refused about a BPU segment, as the task's.
 Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job);
 
+/// What ServiceQueue::cpu_done() is refused for.  code: positive; ENOENT, or EINVAL.
+Error cpu_done_refusal(int code, std::uint64_t tag, std::uint32_t segment, std::int32_t status);
+
 /// The positive errno of a refusal, for Error.
 inline int refusal_code(const ovt_verdict& verdict) {
     return -ovt_refusal_error(verdict.reason);

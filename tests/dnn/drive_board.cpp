@@ -293,7 +293,7 @@ TaskTimeline drive_board_made_here(const TaskScenario& scenario, const TaskTimel
         [&] { return records; });
 }
 
-TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline& expected) {
+ServiceSettings service_settings_of(const TaskScenario& scenario) {
     const auto at_most_32_bits = [](std::uint64_t number) {
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, UINT32_MAX));
     };
@@ -301,16 +301,7 @@ TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline
         return number < UINT64_MAX / unit ? number * unit : UINT64_MAX;
     };
     constexpr std::uint64_t ns_per_ms = 1'000'000;
-    SharedRecords records;
-    std::vector<FcRecord> not_used;
-    ServerOptions options;
-    options.device = device_of(scenario, not_used);
-    options.device.on_fc = [](void* context, const FcRecord& record) {
-        static_cast<SharedRecords*>(context)->add(record);
-    };
-    options.device.on_fc_context = &records;
-    options.policy = scenario.policy;
-    options.service = {
+    return {
         .slots = at_most_32_bits(scenario.slots),
         .task_limit = at_most_32_bits(scenario.max_tasks),
         .threshold_percent = at_most_32_bits(scenario.threshold_percent),
@@ -320,6 +311,19 @@ TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline
         .overdue_min_time_ns = ns(scenario.overdue_min_time.value_or(0), ns_per_us),
         .overdue_factor = scenario.overdue_factor,
     };
+}
+
+TaskTimeline drive_board_served(const TaskScenario& scenario, const TaskTimeline& expected) {
+    SharedRecords records;
+    std::vector<FcRecord> not_used;
+    ServerOptions options;
+    options.device = device_of(scenario, not_used);
+    options.device.on_fc = [](void* context, const FcRecord& record) {
+        static_cast<SharedRecords*>(context)->add(record);
+    };
+    options.device.on_fc_context = &records;
+    options.policy = scenario.policy;
+    options.service = service_settings_of(scenario);
     const TestServer server(options, ServerIn::process);
     const auto open = [&] { return open_server(server.path()); };
     const std::shared_ptr<Device> device = open();

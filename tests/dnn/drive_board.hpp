@@ -11,6 +11,7 @@
 #include "backends.hpp"
 #include "board_process.hpp"
 #include "overtake/device.hpp"
+#include "overtake/service.hpp"
 #include "task_scenario.hpp"
 
 namespace overtake::test {
@@ -18,6 +19,9 @@ namespace overtake::test {
 /// Whether the interface can say what the scenario asks for: cores 1 and 2, no deadlines, and no
 /// more tasks of a process than it allows.
 bool board_can_say(const TaskScenario& scenario);
+
+/// What a device's service mode is told for the scenario.
+ServiceSettings service_settings_of(const TaskScenario& scenario);
 
 /// Makes process `number` of the scenario.
 using MakeProcess = std::function<std::unique_ptr<BoardProcess>(std::uint64_t number)>;

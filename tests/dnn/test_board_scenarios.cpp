@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Every task-level scenario and random ones as board programs run them, to the microsecond: on an
-// embedded device with several engines, and on a kernel device with real processes.
+// embedded device with several engines, on a kernel device with real processes, and in service mode
+// on a kernel device and on a server.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -51,6 +53,10 @@ public:
     }
     TaskTimeline drive(const TaskScenario& scenario, const TaskTimeline& expected) {
         const CoreLimits limits(std::getenv("OVERTAKE_TEST_DEVICE"), scenario.core_limits);
+        std::optional<ServiceNumbers> numbers;
+        if (scenario.service_mode)
+            numbers.emplace(std::getenv("OVERTAKE_TEST_DEVICE"), service_settings_of(scenario),
+                            scenario.policy);
         FcTrace trace(FcTrace::Whose::everybody);
         const auto open = [&] {
             return open_backend(backend_, {.manual_clock = true, .embedded = {}});
@@ -172,73 +178,110 @@ bool is_believed(const TaskScenario& scenario) {
     });
 }
 
-/// Processes that share the queue of a device server, each with its own connection.
-class ServiceModeScenario : public testing::TestWithParam<std::string> {};
+/// Processes that share one queue, each with its own file or connection.
+using ServiceCase = std::tuple<std::string, Backend>;
+
+class ServiceModeScenario : public testing::TestWithParam<ServiceCase> {
+protected:
+    static std::string name() { return std::get<0>(GetParam()); }
+    /// Compares it with what the oracle says.
+    static void drive(const TaskScenario& scenario) {
+        const Backend& backend = std::get<1>(GetParam());
+        const TaskTimeline expected = task_oracle_timeline(scenario);
+        if (is_made_here(backend)) {
+            EXPECT_EQ(drive_board_served(scenario, expected), expected);
+            return;
+        }
+        BoardKernel kernel(backend);
+        if (!kernel.exists())
+            return;
+        if (!kernel.fits(scenario))
+            GTEST_SKIP() << "SKIPPED: needs a device of " << scenario.core_limits.size()
+                         << " cores, fair=" << scenario.fair;
+        EXPECT_EQ(kernel.drive(scenario, expected), expected);
+    }
+};
 
 TEST_P(ServiceModeScenario, HasTheTimelineOfOneQueue) {
-    TaskScenario scenario = read_task_scenario(data(GetParam() + ".json"));
+    TaskScenario scenario = read_task_scenario(data(name() + ".json"));
     scenario.service_mode = true;
     ASSERT_TRUE(is_believed(scenario));
     if (!board_can_say(scenario))
         GTEST_SKIP() << "not allowed: a process dies, which has a test of its own";
-    const TaskTimeline expected = task_oracle_timeline(scenario);
-    EXPECT_EQ(drive_board_served(scenario, expected), expected);
+    drive(scenario);
 }
 
 TEST_P(ServiceModeScenario, HasTheTimelineOfSeparateQueuesWithoutTheSwitch) {
-    TaskScenario scenario = read_task_scenario(data(GetParam() + ".json"));
+    TaskScenario scenario = read_task_scenario(data(name() + ".json"));
     if (!board_can_say(scenario))
         GTEST_SKIP() << "not allowed: a process dies, which has a test of its own";
     scenario.service_mode = false;
     scenario.overdue_min_time.reset();
     scenario.share = false;
-    const TaskTimeline expected = task_oracle_timeline(scenario);
-    EXPECT_EQ(drive_board_served(scenario, expected), expected);
+    drive(scenario);
 }
 
-std::string plain_name(const testing::TestParamInfo<std::string>& info) {
-    std::string name = info.param;
+/// Tasks go by ioctl on either backend of a kernel device.
+const std::vector<Backend> backends_of_service{{"server"}, {"ioctl"}};
+
+std::string plain_name(const testing::TestParamInfo<ServiceCase>& info) {
+    std::string name = std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
     std::ranges::replace(name, '-', '_');
     return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Task, ServiceModeScenario, testing::ValuesIn(names_of("task-")),
+INSTANTIATE_TEST_SUITE_P(Task, ServiceModeScenario,
+                         testing::Combine(testing::ValuesIn(names_of("task-")),
+                                          testing::ValuesIn(backends_of_service)),
                          plain_name);
-INSTANTIATE_TEST_SUITE_P(Service, ServiceModeScenario, testing::ValuesIn(names_of("service-")),
+INSTANTIATE_TEST_SUITE_P(Service, ServiceModeScenario,
+                         testing::Combine(testing::ValuesIn(names_of("service-")),
+                                          testing::ValuesIn(backends_of_service)),
                          plain_name);
 
-/// `draw`: of a seed.
-void drive_served_scenarios(const std::function<nlohmann::json(std::uint64_t)>& draw) {
-    std::size_t driven = 0;
-    std::size_t overdue_or_share = 0;
-    for (std::uint64_t seed = 1; driven < OVERTAKE_RANDOM_SCENARIOS && seed < 100000; seed++) {
-        const nlohmann::json json = draw(seed);
-        const TaskScenario scenario = task_scenario_from(json);
-        std::set<std::string> processes;
-        for (const ScenarioTask& task : scenario.tasks)
-            processes.insert(task.process);
-        if (!scenario.service_mode || !board_can_say(scenario) || !is_believed(scenario) ||
-            processes.size() < 2 || processes.size() > 4)
-            continue;
-        const TaskTimeline expected = task_oracle_timeline(scenario);
-        if (!fits_a_clock(expected))
-            continue;
-        ASSERT_EQ(drive_board_served(scenario, expected), expected)
-            << "seed " << seed << ": " << json;
-        overdue_or_share += scenario.share || scenario.overdue_min_time;
-        driven++;
+class RandomServiceModeScenario : public testing::TestWithParam<Backend> {
+protected:
+    /// `draw`: of a seed.
+    static void drive(const std::function<nlohmann::json(std::uint64_t)>& draw) {
+        std::unique_ptr<BoardKernel> kernel;
+        if (!is_made_here(GetParam())) {
+            kernel = std::make_unique<BoardKernel>(GetParam());
+            if (!kernel->exists())
+                return;
+        }
+        const std::size_t wanted = kernel ? scenarios_on_kernel() : OVERTAKE_RANDOM_SCENARIOS;
+        std::size_t driven = 0;
+        for (std::uint64_t seed = 1; driven < wanted && seed < 100000; seed++) {
+            const nlohmann::json json = draw(seed);
+            const TaskScenario scenario = task_scenario_from(json);
+            std::set<std::string> processes;
+            for (const ScenarioTask& task : scenario.tasks)
+                processes.insert(task.process);
+            if (!scenario.service_mode || !board_can_say(scenario) || !is_believed(scenario) ||
+                processes.size() < 2 || processes.size() > 4 || (kernel && !kernel->fits(scenario)))
+                continue;
+            const TaskTimeline expected = task_oracle_timeline(scenario);
+            if (!fits_a_clock(expected))
+                continue;
+            const TaskTimeline timeline =
+                kernel ? kernel->drive(scenario, expected) : drive_board_served(scenario, expected);
+            ASSERT_EQ(timeline, expected) << "seed " << seed << ": " << json;
+            driven++;
+        }
+        EXPECT_EQ(driven, wanted);
     }
-    EXPECT_EQ(driven, OVERTAKE_RANDOM_SCENARIOS);
-    ::testing::Test::RecordProperty("overdue_or_share", static_cast<int>(overdue_or_share));
+};
+
+TEST_P(RandomServiceModeScenario, HasTheTimelineThatTheOracleSays) {
+    drive([](std::uint64_t seed) { return random_task_scenario(seed); });
 }
 
-TEST(RandomServiceModeScenario, HasTheTimelineThatTheOracleSays) {
-    drive_served_scenarios([](std::uint64_t seed) { return random_task_scenario(seed); });
+TEST_P(RandomServiceModeScenario, HasItWithOverdueSegmentsAndSharesToo) {
+    drive(random_service_scenario);
 }
 
-TEST(RandomServiceModeScenario, HasItWithOverdueSegmentsAndSharesToo) {
-    drive_served_scenarios(random_service_scenario);
-}
+INSTANTIATE_TEST_SUITE_P(Board, RandomServiceModeScenario, testing::ValuesIn(backends_of_service),
+                         backend_name);
 
 } // namespace
 } // namespace overtake::test

@@ -24,6 +24,7 @@ void forget(File& file) {
         buffer.visible = 0;
         buffer.insns = 0;
     }
+    file.tasks = 0;
     for (auto& context : file.contexts)
         context = 0;
     for (auto& syncobj : file.syncobjs)
@@ -66,7 +67,7 @@ void Worker::dup_file(File& file) {
 
 void Worker::query(File& file) {
     auto* query = arguments<drm_overtake_query>();
-    query->topic = random_.below(2);
+    query->topic = random_.below(4);
     query->size = random_.pick<uint64_t>({0, 48, 64, 112, 4096});
     query->data = reinterpret_cast<uint64_t>(answers(thread_));
     make(file.fd(), {Kind::query, DRM_IOCTL_OVERTAKE_QUERY, query, sizeof(*query)});

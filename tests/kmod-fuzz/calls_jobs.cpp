@@ -35,6 +35,13 @@ void Worker::context_destroy(File& file) {
     for (uint32_t i = 0; i < context_slots && !file.contexts[slot]; i++)
         slot = (first + i) % context_slots;
     auto* destroy = arguments<drm_overtake_context_destroy>();
+    if (file.tasks && random_.one_in(4)) {
+        destroy->context_id = file.tasks;
+        file.tasks = 0;
+        make(file.fd(), {Kind::context_destroy, DRM_IOCTL_OVERTAKE_CONTEXT_DESTROY, destroy,
+                         sizeof(*destroy)});
+        return;
+    }
     destroy->context_id = file.contexts[slot];
     if (!make(file.fd(), {Kind::context_destroy, DRM_IOCTL_OVERTAKE_CONTEXT_DESTROY, destroy,
                           sizeof(*destroy)}))

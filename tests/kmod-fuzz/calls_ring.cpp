@@ -152,6 +152,8 @@ void Worker::ring_reap() {
             continue;
         if (user_data & cancel_mark)
             outcome(Kind::uring_cancel, error);
+        else if (user_data & task_mark)
+            outcome(Kind::uring_task, error);
         else if (is_job_status(error))
             completed(error);
         else

@@ -33,6 +33,10 @@ constexpr Weight weights[] = {
     {Kind::submit, 150},
     {Kind::cancel, 20},
     {Kind::wait, 100},
+    {Kind::task_submit, 60},
+    {Kind::task_events, 60},
+    {Kind::task_cpu_done, 40},
+    {Kind::task_cancel, 10},
     {Kind::gem_close, 20},
     {Kind::prime_export, 12},
     {Kind::prime_import, 12},
@@ -188,6 +192,14 @@ void Worker::call(Kind kind) {
         return cancel(file);
     case Kind::wait:
         return wait(file);
+    case Kind::task_submit:
+        return task_submit(file);
+    case Kind::task_events:
+        return task_events(file);
+    case Kind::task_cpu_done:
+        return task_cpu_done(file);
+    case Kind::task_cancel:
+        return task_cancel(file);
     case Kind::gem_close:
         return gem_close(file, find_buffer(file, true, false));
     case Kind::prime_export:

@@ -110,7 +110,17 @@ private:
     void wait(File& file);
     void collected(int32_t status);
 
+    // calls_tasks.cpp
+    uint32_t task_context(File& file);
+    drm_overtake_task_submit fill_task(File& file, bool begins_on_cpu);
+    void submit_task(File& file, const drm_overtake_task_submit& task);
+    void task_submit(File& file);
+    void task_events(File& file);
+    void task_cpu_done(File& file);
+    void task_cancel(File& file);
+
     // calls_ring.cpp
+    static constexpr uint64_t task_mark = 1ull << 62; // in user_data: a call for a task
     void ring_open();
     void ring_close();
     void ring_issue(Kind kind, File& file, uint32_t op, const void* payload, std::size_t size,

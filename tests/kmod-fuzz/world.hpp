@@ -44,6 +44,7 @@ struct File {
     std::atomic<uint32_t> contexts[context_slots];
     std::atomic<uint32_t> priorities[context_slots]; // the greatest allowed
     std::atomic<uint32_t> syncobjs[syncobj_slots];
+    std::atomic<uint32_t> tasks; // the context that takes tasks, 0: none
     std::atomic<uint64_t> next_tag;
 
     int fd() const { return first_file_fd + static_cast<int>(index); }
@@ -65,6 +66,7 @@ int show_buffer(const File& file, uint32_t slot, uint64_t bytes, uint64_t offset
 //     0       arguments end at the end of this page; the next one is not there
 //     64 KiB  FC table, 512 KiB
 //     768 KiB bindings; 772 KiB a page for answers; 776 KiB a page that can only be read
+//     800 KiB segments of tasks; 816 KiB their events; 832 KiB their results, 72 KiB
 constexpr uint64_t arena_bytes = 1 << 20;
 uint8_t* arena(uint32_t thread);
 inline uint8_t* arguments_end(uint32_t thread) {
@@ -75,6 +77,15 @@ inline uint8_t* fc_table(uint32_t thread) {
 }
 inline uint8_t* binding_table(uint32_t thread) {
     return arena(thread) + (768 << 10);
+}
+inline uint8_t* segment_table(uint32_t thread) {
+    return arena(thread) + (800 << 10);
+}
+inline uint8_t* event_table(uint32_t thread) {
+    return arena(thread) + (816 << 10);
+}
+inline uint8_t* task_result_table(uint32_t thread) {
+    return arena(thread) + (832 << 10);
 }
 inline uint8_t* answers(uint32_t thread) {
     return arena(thread) + (772 << 10);

@@ -256,7 +256,8 @@ static void contexts(void)
 
 	check_refused(&client, create_context(&client, 256, 0, 0), EINVAL);
 	check_refused(&client, create_context(&client, ~0u, 0, 0), EINVAL);
-	check_refused(&client, create_context(&client, 254, 0, 1), EINVAL);
+	check_refused(&client, create_context(&client, 254, 0, 1025), EINVAL);
+	check_refused(&client, create_context(&client, 254, 0, 1u << 16), EINVAL);
 	check_refused(&client, create_context(&client, 254, 1, 0), EINVAL);
 	check_refused(&client, destroy_context(&client, 0, 0), ENOENT);
 	check_refused(&client, destroy_context(&client, 64, 0), ENOENT);

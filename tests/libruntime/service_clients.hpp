@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "overtake/service.hpp"
@@ -44,8 +45,10 @@ private:
 /// A process with a queue of service mode; each has a connection of its own.
 class ServiceProcess {
 public:
+    explicit ServiceProcess(std::shared_ptr<Device> opened, const ServiceQueueOptions& options = {})
+        : device(std::move(opened)), queue(device->create_service_queue(options)) {}
     explicit ServiceProcess(const std::string& path, const ServiceQueueOptions& options = {})
-        : device(open_server(path)), queue(device->create_service_queue(options)) {}
+        : ServiceProcess(open_server(path), options) {}
 
     /// The next event; the test fails if none comes.
     ServiceEvent next() {
@@ -81,8 +84,9 @@ private:
 /// every byte.
 class ServiceVictim {
 public:
-    explicit ServiceVictim(const std::string& path)
-        : process_(path), source_(process_.device->create_buffer(4096)),
+    explicit ServiceVictim(const std::string& path) : ServiceVictim(open_server(path)) {}
+    explicit ServiceVictim(std::shared_ptr<Device> device)
+        : process_(std::move(device)), source_(process_.device->create_buffer(4096)),
           target_(process_.device->create_buffer(4096)),
           program_(*process_.device, {copy_insn(64)}) {
         program_.bind(OVERTAKE_REGION_IO, *source_, OVERTAKE_MAP_READ);

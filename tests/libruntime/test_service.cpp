@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Service mode on a device server: what a queue of it promises to its process, and what processes
+// Service mode: what a queue of it promises to its process, and what processes
 // owe each other.  The order of tasks is tested with scenarios (tests/dnn).
 #include <atomic>
 #include <cerrno>
 #include <future>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "overtake/engine.hpp"
@@ -15,37 +17,68 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 
-class ServiceTest : public testing::Test {
-protected:
-    ServiceTest() : server(options_of(2)), process(server.path()) {}
+/// A program that needs no memory of its own.
+Program empty_program(Device& device) {
+    return {device, {delay_insn(1)}};
+}
 
-    /// A program that needs no memory of its own.
-    Program empty() { return {*process.device, {delay_insn(1)}}; }
+/// On each kind of device, with two cores that compute.
+class ServiceTest : public testing::TestWithParam<Backend> {
+protected:
+    void SetUp() override {
+        if (GetParam().name == "server")
+            server_ = std::make_unique<TestServer>(options_of(2));
+        const auto device = open();
+        if (!device)
+            return;
+        if (device->info().mode == OVERTAKE_MODE_TIMED || device->info().core_count != 2)
+            GTEST_SKIP() << "SKIPPED: the device does not compute, or has not two cores";
+        made_.emplace(device);
+    }
+    /// By another process, as far as the device can see.
+    std::shared_ptr<Device> open() {
+        return server_ ? open_server(server_->path()) : open_backend(GetParam(), {});
+    }
+    Program empty() { return empty_program(*process().device); }
+    ServiceProcess& process() { return *made_; }
+
+private:
+    std::unique_ptr<TestServer> server_;
+    std::optional<ServiceProcess> made_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, ServiceTest,
+                         testing::Values(Backend{"server"}, Backend{"ioctl"}, Backend{"io_uring"}),
+                         backend_name);
+
+class ServiceOnServer : public testing::Test {
+protected:
+    ServiceOnServer() : server(options_of(2)), process(server.path()) {}
 
     const TestServer server;
     ServiceProcess process;
 };
 
-TEST_F(ServiceTest, SegmentsRunInTheirOrder) {
-    const auto source = process.device->create_buffer(4096);
-    const auto target = process.device->create_buffer(4096);
-    Program program(*process.device, {copy_insn(64)});
+TEST_P(ServiceTest, SegmentsRunInTheirOrder) {
+    const auto source = process().device->create_buffer(4096);
+    const auto target = process().device->create_buffer(4096);
+    Program program(*process().device, {copy_insn(64)});
     program.bind(OVERTAKE_REGION_IO, *source, OVERTAKE_MAP_READ);
     program.bind(OVERTAKE_REGION_IO + 1, *target, OVERTAKE_MAP_READ | OVERTAKE_MAP_WRITE);
     std::memset(source->data(), 7, 512);
-    process.queue->submit(Segments().bpu(program).cpu(1).bpu(program).task(42));
-    EXPECT_EQ(process.queue->live(), 1u);
+    process().queue->submit(Segments().bpu(program).cpu(1).bpu(program).task(42));
+    EXPECT_EQ(process().queue->live(), 1u);
 
-    const ServiceEvent run = process.next();
+    const ServiceEvent run = process().next();
     ASSERT_EQ(run.type, ServiceEvent::Type::run_cpu);
     EXPECT_EQ(run.tag, 42u);
     EXPECT_EQ(run.segment, 1u);
     EXPECT_NE(run.start_ns, 0u);
     EXPECT_EQ(target->data()[511], std::byte{7});
     std::memset(source->data(), 9, 512);
-    process.queue->cpu_done(42, 1, 0);
+    process().queue->cpu_done(42, 1, 0);
 
-    const ServiceEvent end = process.next();
+    const ServiceEvent end = process().next();
     ASSERT_EQ(end.type, ServiceEvent::Type::ended);
     EXPECT_EQ(end.tag, 42u);
     EXPECT_EQ(end.status, 0);
@@ -66,15 +99,15 @@ TEST_F(ServiceTest, SegmentsRunInTheirOrder) {
     EXPECT_EQ(end.segments[0].fcs_done, 1u);
     EXPECT_EQ(end.segments[1].core, 0u);
     EXPECT_EQ(end.segments[1].start_ns, run.start_ns);
-    EXPECT_EQ(process.queue->live(), 0u);
-    EXPECT_TRUE(process.queue->reap(0).empty());
+    EXPECT_EQ(process().queue->live(), 0u);
+    EXPECT_TRUE(process().queue->reap(0).empty());
 }
 
-TEST_F(ServiceTest, ATaskThatIsWrongIsRefusedAndNothingChanges) {
+TEST_P(ServiceTest, ATaskThatIsWrongIsRefusedAndNothingChanges) {
     const Program program = empty();
     const auto refuse = [&](int code, const std::string& words, const ServiceTask& task) {
-        expect_error(code, words, [&] { process.queue->submit(task); });
-        EXPECT_EQ(process.queue->live(), 0u);
+        expect_error(code, words, [&] { process().queue->submit(task); });
+        EXPECT_EQ(process().queue->live(), 0u);
     };
     const Segments good = Segments().bpu(program);
     refuse(EINVAL, "task 3: no segment", Segments().task(3));
@@ -97,7 +130,8 @@ TEST_F(ServiceTest, ATaskThatIsWrongIsRefusedAndNothingChanges) {
     refuse(ENOENT, "task 3: segment 0: bindings[0]", Segments().bpu(elsewhere).task(3));
     Program huge = empty();
     huge.fcs.resize(OVERTAKE_MAX_FCS, {0, 1});
-    refuse(E2BIG, "make several tasks of it", Segments().bpu(huge).bpu(huge).bpu(huge).task(3));
+    if (GetParam().name == "server") // which has an area of a certain size for each
+        refuse(E2BIG, "make several tasks of it", Segments().bpu(huge).bpu(huge).bpu(huge).task(3));
     ServiceSegment half;
     half.bindings = program.bindings;
     ServiceTask of_half = good.task(3);
@@ -107,85 +141,85 @@ TEST_F(ServiceTest, ATaskThatIsWrongIsRefusedAndNothingChanges) {
     reserved.reserved[1] = 1;
     refuse(EINVAL, "reserved", reserved);
 
-    process.queue->submit(good.task(3));
-    EXPECT_EQ(process.next_end().status, 0);
+    process().queue->submit(good.task(3));
+    EXPECT_EQ(process().next_end().status, 0);
 }
 
-TEST_F(ServiceTest, ATagIsUsedOnceAtATime) {
-    process.queue->submit(Segments().cpu(1).task(5));
+TEST_P(ServiceTest, ATagIsUsedOnceAtATime) {
+    process().queue->submit(Segments().cpu(1).task(5));
     expect_error(EEXIST, "tag 5 is in use",
-                 [&] { process.queue->submit(Segments().cpu(1).task(5)); });
-    ServiceProcess other(server.path());
+                 [&] { process().queue->submit(Segments().cpu(1).task(5)); });
+    ServiceProcess other(open());
     other.queue->submit(Segments().cpu(1).task(5)); // is another's
-    EXPECT_EQ(process.next_end().tag, 5u);
-    process.queue->submit(Segments().cpu(1).task(5));
-    EXPECT_EQ(process.next_end().tag, 5u);
+    EXPECT_EQ(process().next_end().tag, 5u);
+    process().queue->submit(Segments().cpu(1).task(5));
+    EXPECT_EQ(process().next_end().tag, 5u);
     EXPECT_EQ(other.next_end().tag, 5u);
 }
 
-TEST_F(ServiceTest, SoManyTasksAndNoMore) {
+TEST_P(ServiceTest, SoManyTasksAndNoMore) {
     for (std::uint64_t tag = 0; tag < 1024; tag++)
-        process.queue->submit(Segments().cpu(1).task(tag));
-    expect_error(ENOSPC, "1024 tasks of one process",
-                 [&] { process.queue->submit(Segments().cpu(1).task(1024)); });
-    ServiceVictim(server.path()).expect_to_work();
-    process.next_end();
-    process.queue->submit(Segments().cpu(1).task(1024));
+        process().queue->submit(Segments().cpu(1).task(tag));
+    expect_error(ENOSPC, "1024 tasks of ",
+                 [&] { process().queue->submit(Segments().cpu(1).task(1024)); });
+    ServiceVictim(open()).expect_to_work();
+    process().next_end();
+    process().queue->submit(Segments().cpu(1).task(1024));
     for (int i = 0; i < 1024; i++)
-        process.next_end();
-    EXPECT_EQ(process.queue->live(), 0u);
+        process().next_end();
+    EXPECT_EQ(process().queue->live(), 0u);
 }
 
-TEST_F(ServiceTest, SegmentsOfTheDeviceCountAsJobs) {
+TEST_P(ServiceTest, SegmentsOfTheDeviceCountAsJobs) {
     const Program program = empty();
     Segments many;
     many.cpu(1);
     for (int i = 0; i < 1000; i++)
         many.bpu(program);
     for (std::uint64_t tag = 0; tag < 8; tag++)
-        process.queue->submit(many.task(tag));
-    expect_error(ENOSPC, "jobs of a client", [&] { process.queue->submit(many.task(8)); });
+        process().queue->submit(many.task(tag));
+    expect_error(ENOSPC, "jobs of a client", [&] { process().queue->submit(many.task(8)); });
     for (std::uint64_t tag = 0; tag < 8; tag++)
-        EXPECT_TRUE(process.queue->cancel(tag));
+        EXPECT_TRUE(process().queue->cancel(tag));
     for (int i = 0; i < 8; i++)
-        EXPECT_EQ(process.next_end().status, -ECANCELED);
-    process.queue->submit(many.task(8));
-    EXPECT_EQ(process.next_end().status, 0);
+        EXPECT_EQ(process().next_end().status, -ECANCELED);
+    process().queue->submit(many.task(8));
+    EXPECT_EQ(process().next_end().status, 0);
 }
 
-TEST_F(ServiceTest, WhatASegmentOfTheCpuSaysIsChecked) {
+TEST_P(ServiceTest, WhatASegmentOfTheCpuSaysIsChecked) {
     const auto refuse = [&](int code, const std::string& words, std::uint64_t tag,
                             std::uint32_t segment, std::int32_t status = 0) {
-        expect_error(code, words, [&] { process.queue->cpu_done(tag, segment, status); });
+        expect_error(code, words, [&] { process().queue->cpu_done(tag, segment, status); });
     };
     refuse(ENOENT, "no task 7", 7, 0);
-    process.queue->submit(Segments().cpu(1).cpu(2).task(7));
+    process().queue->submit(Segments().cpu(1).cpu(2).task(7));
     refuse(EINVAL, "segment 0 is not to be run", 7, 0); // it has not been told yet
-    ASSERT_EQ(process.next().segment, 0u);
+    ASSERT_EQ(process().next().segment, 0u);
     refuse(EINVAL, "segment 1 is not to be run", 7, 1);
     refuse(EINVAL, "segment 4294967295 is not", 7, ~0u);
     refuse(EINVAL, "5 is no status", 7, 0, 5);
     refuse(EINVAL, "-4096 is no status", 7, 0, -4096);
-    ServiceProcess other(server.path());
+    ServiceProcess other(open());
     expect_error(ENOENT, "no task 7", [&] { other.queue->cpu_done(7, 0, 0); });
-    process.queue->cpu_done(7, 0, 0);
+    process().queue->cpu_done(7, 0, 0);
     refuse(EINVAL, "has been reported already", 7, 0);
-    ASSERT_EQ(process.next().segment, 1u);
-    process.queue->cpu_done(7, 1, -EIO);
-    const ServiceEvent end = process.next();
+    ASSERT_EQ(process().next().segment, 1u);
+    process().queue->cpu_done(7, 1, -EIO);
+    const ServiceEvent end = process().next();
     EXPECT_EQ(end.status, -EIO);
     EXPECT_EQ(end.segments[1].status, -EIO);
     refuse(ENOENT, "no task 7", 7, 1);
 }
 
-TEST_F(ServiceTest, AFaultEndsItsTaskAndNoOther) {
-    const Program bad(*process.device, {jump_insn(77)});
+TEST_P(ServiceTest, AFaultEndsItsTaskAndNoOther) {
+    const Program bad(*process().device, {jump_insn(77)});
     const Program good = empty();
-    process.queue->submit(Segments().bpu(bad).bpu(good).task(1));
-    process.queue->submit(Segments().bpu(good).bpu(good).task(2));
+    process().queue->submit(Segments().bpu(bad).bpu(good).task(1));
+    process().queue->submit(Segments().bpu(good).bpu(good).task(2));
     std::map<std::uint64_t, ServiceEvent> ends;
     for (int i = 0; i < 2; i++) {
-        ServiceEvent end = process.next_end();
+        ServiceEvent end = process().next_end();
         ends[end.tag] = end;
     }
     EXPECT_EQ(ends[1].status, -ENOEXEC);
@@ -193,28 +227,28 @@ TEST_F(ServiceTest, AFaultEndsItsTaskAndNoOther) {
     EXPECT_EQ(ends[2].status, 0);
 }
 
-TEST_F(ServiceTest, ATaskIsCancelledWhereverItIs) {
-    EXPECT_FALSE(process.queue->cancel(1));
-    const Program endless(*process.device, {jump_insn(0)});
-    process.queue->submit(Segments().bpu(endless).task(1)); // runs
-    process.queue->submit(Segments().cpu(1).task(2));       // with its process
+TEST_P(ServiceTest, ATaskIsCancelledWhereverItIs) {
+    EXPECT_FALSE(process().queue->cancel(1));
+    const Program endless(*process().device, {jump_insn(0)});
+    process().queue->submit(Segments().bpu(endless).task(1)); // runs
+    process().queue->submit(Segments().cpu(1).task(2));       // with its process
     for (std::uint64_t tag = 10; tag < 20; tag++)
-        process.queue->submit(Segments().bpu(endless).task(tag)); // waits, or runs
-    ASSERT_EQ(process.next().tag, 2u);
+        process().queue->submit(Segments().bpu(endless).task(tag)); // waits, or runs
+    ASSERT_EQ(process().next().tag, 2u);
     for (std::uint64_t tag = 10; tag < 20; tag++)
-        EXPECT_TRUE(process.queue->cancel(tag));
-    EXPECT_TRUE(process.queue->cancel(1));
-    EXPECT_TRUE(process.queue->cancel(2));
-    process.queue->cpu_done(2, 0, 0);
+        EXPECT_TRUE(process().queue->cancel(tag));
+    EXPECT_TRUE(process().queue->cancel(1));
+    EXPECT_TRUE(process().queue->cancel(2));
+    process().queue->cpu_done(2, 0, 0);
     for (int i = 0; i < 12; i++)
-        EXPECT_EQ(process.next_end().status, -ECANCELED);
-    EXPECT_FALSE(process.queue->cancel(1));
-    ServiceVictim(server.path()).expect_to_work();
+        EXPECT_EQ(process().next_end().status, -ECANCELED);
+    EXPECT_FALSE(process().queue->cancel(1));
+    ServiceVictim(open()).expect_to_work();
 }
 
-TEST_F(ServiceTest, InterruptEndsAWait) {
-    expect_error(EINVAL, "interruptible", [&] { process.queue->interrupt(); });
-    ServiceProcess waiting(server.path(), {.interruptible = true});
+TEST_P(ServiceTest, InterruptEndsAWait) {
+    expect_error(EINVAL, "interruptible", [&] { process().queue->interrupt(); });
+    ServiceProcess waiting(open(), {.interruptible = true});
     waiting.queue->submit(Segments().cpu(1).task(1));
     ASSERT_EQ(waiting.next().tag, 1u);
     waiting.queue->interrupt();
@@ -226,25 +260,25 @@ TEST_F(ServiceTest, InterruptEndsAWait) {
     expect_error(EINVAL, "negative deadline", [&] { waiting.queue->reap(-1); });
 }
 
-TEST_F(ServiceTest, EventsWaitUntilSomebodyAsks) {
+TEST_P(ServiceTest, EventsWaitUntilSomebodyAsks) {
     // More than one answer has room for.
     Segments wide;
     for (int i = 0; i < 1000; i++)
         wide.cpu(1);
     for (std::uint64_t tag = 0; tag < 5; tag++)
-        process.queue->submit(wide.task(tag));
+        process().queue->submit(wide.task(tag));
     for (std::uint64_t tag = 0; tag < 5; tag++)
-        process.queue->cancel(tag);
+        process().queue->cancel(tag);
     for (std::uint64_t tag = 0; tag < 5; tag++) {
-        const ServiceEvent end = process.next_end();
+        const ServiceEvent end = process().next_end();
         EXPECT_EQ(end.segments.size(), 1000u);
     }
-    EXPECT_EQ(process.queue->live(), 0u);
+    EXPECT_EQ(process().queue->live(), 0u);
 }
 
-TEST_F(ServiceTest, OptionsAreChecked) {
+TEST_P(ServiceTest, OptionsAreChecked) {
     const auto refuse = [&](int code, const std::string& words, ServiceQueueOptions options) {
-        expect_error(code, words, [&] { process.device->create_service_queue(options); });
+        expect_error(code, words, [&] { process().device->create_service_queue(options); });
     };
     refuse(EINVAL, "0 CPU workers", {.workers = 0});
     refuse(EINVAL, "1025 CPU workers", {.workers = 1025});
@@ -255,11 +289,11 @@ TEST_F(ServiceTest, OptionsAreChecked) {
     refuse(EINVAL, "reserved", reserved);
     expect_error(ENOTSUP, "overtake serve",
                  [&] { open_embedded()->create_service_queue(ServiceQueueOptions{}); });
-    EXPECT_EQ(process.queue->settings().task_limit, 8u);
-    EXPECT_EQ(process.queue->settings().overdue_min_time_ns, 20 * ms);
+    EXPECT_EQ(process().queue->settings().task_limit, 8u);
+    EXPECT_EQ(process().queue->settings().overdue_min_time_ns, 20 * ms);
 }
 
-TEST_F(ServiceTest, ASettingThatMakesNoSchedulerIsRefused) {
+TEST_F(ServiceOnServer, ASettingThatMakesNoSchedulerIsRefused) {
     for (const auto& [change, words] :
          std::map<std::string, std::string>{{"policy", "no policy named 'x'"},
                                             {"slots", "at least one slot"},
@@ -288,24 +322,24 @@ TEST(Service, Priority255IsForThoseItIsGivenTo) {
         EPERM);
 }
 
-TEST_F(ServiceTest, AQueueThatGoesEndsItsTasks) {
-    const Program endless(*process.device, {jump_insn(0)});
+TEST_P(ServiceTest, AQueueThatGoesEndsItsTasks) {
+    const Program endless(*process().device, {jump_insn(0)});
     for (const unsigned core : {1u, 2u})
         for (std::uint64_t i = 0; i < 20; i++) {
             const Segments segments = Segments().bpu(endless).cpu(1).bpu(endless);
             ServiceTask task = segments.task(core * 100 + i);
             task.core = core;
-            process.queue->submit(task);
+            process().queue->submit(task);
         }
-    process.queue.reset();
-    ServiceVictim victim(server.path());
+    process().queue.reset();
+    ServiceVictim victim(open());
     victim.expect_to_work();
-    process.queue = process.device->create_service_queue({});
-    process.queue->submit(Segments().cpu(1).task(1));
-    EXPECT_EQ(process.next_end().status, 0);
+    process().queue = process().device->create_service_queue({});
+    process().queue->submit(Segments().cpu(1).task(1));
+    EXPECT_EQ(process().next_end().status, 0);
 }
 
-TEST_F(ServiceTest, StatusShowsWhatEachProcessHas) {
+TEST_F(ServiceOnServer, StatusShowsWhatEachProcessHas) {
     ServiceProcess one_worker(server.path(), {.workers = 1});
     for (std::uint64_t tag = 0; tag < 12; tag++)
         one_worker.queue->submit(Segments().cpu(1).task(tag));
@@ -324,10 +358,10 @@ TEST_F(ServiceTest, StatusShowsWhatEachProcessHas) {
     EXPECT_EQ(later.at("tasks").at("waiting"), 3);
 }
 
-TEST_F(ServiceTest, AnEngineUsesIt) {
+TEST_P(ServiceTest, AnEngineUsesIt) {
     EngineOptions options;
     options.service = true;
-    Engine engine(process.device, options);
+    Engine engine(process().device, options);
     ASSERT_TRUE(engine.service_settings());
     EXPECT_EQ(engine.service_settings()->slots, 1u);
     std::vector<std::shared_ptr<overtake::Request>> requests;
@@ -345,7 +379,7 @@ TEST_F(ServiceTest, AnEngineUsesIt) {
         EXPECT_NE(request->segments()[1].end_ns, 0u);
     }
     EXPECT_EQ(computed, 200);
-    Engine own(process.device);
+    Engine own(process().device);
     EXPECT_FALSE(own.service_settings());
     expect_error(ENOTSUP, "overtake serve", [&] { const Engine none(open_embedded(), options); });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What neighbours in service mode can do to each other and to the device server: nothing, but for
-// the delays that docs/server.md counts.
+// What neighbours in service mode can do to each other and to the device, the driver's or a
+// server's: nothing, but for the delays that docs/service.md counts.
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -282,10 +282,13 @@ pid_t start(const std::function<void()>& action) {
     return child;
 }
 
+/// The device, as another process.
+using Open = std::function<std::shared_ptr<Device>()>;
+
 struct Misbehaviour {
     const char* name;
     /// Goes on until it is killed, or for a while.
-    std::function<void(const std::string& path)> act;
+    std::function<void(const Open& open)> act;
 };
 
 /// Tasks of which all have a CPU segment in front, one in the middle, and work for the device.
@@ -301,8 +304,8 @@ void submit_some(ServiceProcess& process, const Program& program, unsigned count
 const std::vector<Misbehaviour>& misbehaviours() {
     static const std::vector<Misbehaviour> all{
         {"runs and reports, and is killed",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              for (;;) {
                  submit_some(process, program, 20);
@@ -311,23 +314,23 @@ const std::vector<Misbehaviour>& misbehaviours() {
              }
          }},
         {"never reports",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              submit_some(process, program, 100);
              pause();
          }},
         {"takes events and never reports",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              submit_some(process, program, 100);
              for (;;)
                  process.queue->reap(deadline_never);
          }},
         {"reports twice, early and for others",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              submit_some(process, program, 100);
              std::minstd_rand random(7);
@@ -340,22 +343,22 @@ const std::vector<Misbehaviour>& misbehaviours() {
              }
          }},
         {"claims nothing",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              submit_some(process, program, 50, 0);
              pause();
          }},
         {"claims 2^63",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              submit_some(process, program, 50, 1ull << 63);
              pause();
          }},
         {"submits without end",
-         [](const std::string& path) {
-             ServiceProcess process(path, {.workers = 1024});
+         [](const Open& open) {
+             ServiceProcess process(open(), {.workers = 1024});
              const Program program = delays(*process.device, {100});
              for (std::uint64_t tag = 0;; tag++) {
                  try {
@@ -366,8 +369,8 @@ const std::vector<Misbehaviour>& misbehaviours() {
              }
          }},
         {"cancels all it has",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              for (;;) {
                  submit_some(process, program, 20);
@@ -378,8 +381,8 @@ const std::vector<Misbehaviour>& misbehaviours() {
              }
          }},
         {"forks with tasks alive",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              submit_some(process, program, 20);
              if (fork() == 0) {
@@ -389,16 +392,16 @@ const std::vector<Misbehaviour>& misbehaviours() {
              pause();
          }},
         {"calls exec with tasks alive",
-         [](const std::string& path) {
-             ServiceProcess process(path);
+         [](const Open& open) {
+             ServiceProcess process(open());
              const Program program = delays(*process.device, {100});
              submit_some(process, program, 20);
              execlp("sleep", "sleep", "60", nullptr);
          }},
         {"closes while it waits",
-         [](const std::string& path) {
+         [](const Open& open) {
              for (;;) {
-                 auto process = std::make_unique<ServiceProcess>(path);
+                 auto process = std::make_unique<ServiceProcess>(open());
                  const Program program = delays(*process->device, {100});
                  submit_some(*process, program, 20);
                  process->queue->reap(in_ms(1));
@@ -414,17 +417,28 @@ unsigned rounds_of_hostility() {
     return wanted ? static_cast<unsigned>(std::stoul(wanted)) : 3;
 }
 
-class HostileNeighbour : public testing::TestWithParam<std::size_t> {};
+class HostileNeighbour : public testing::TestWithParam<std::tuple<std::size_t, Backend>> {};
 
 /// Two victims beside it get every byte right, however it goes; and nothing of it is left.
 TEST_P(HostileNeighbour, HurtsNobody) {
-    const Misbehaviour& of = misbehaviours()[GetParam()];
-    const TestServer server(options_of(1, OVERTAKE_MODE_BOTH), ServerIn::process);
-    std::mt19937 random(static_cast<unsigned>(GetParam()));
-    ServiceVictim one(server.path());
-    ServiceVictim two(server.path());
+    const auto& [number, backend] = GetParam();
+    const Misbehaviour& of = misbehaviours()[number];
+    std::unique_ptr<TestServer> server;
+    if (backend.name == "server")
+        server = std::make_unique<TestServer>(options_of(1, OVERTAKE_MODE_BOTH), ServerIn::process);
+    const Open open = [&] {
+        return server ? open_server(server->path()) : open_backend(backend, {});
+    };
+    const auto device = open();
+    if (!device)
+        return;
+    if (device->info().mode == OVERTAKE_MODE_TIMED)
+        GTEST_SKIP() << "SKIPPED: the device does not compute";
+    std::mt19937 random(static_cast<unsigned>(number));
+    ServiceVictim one(open());
+    ServiceVictim two(open());
     for (unsigned round = 0; round < rounds_of_hostility(); round++) {
-        const pid_t child = start([&] { of.act(server.path()); });
+        const pid_t child = start([&] { of.act(open); });
         const unsigned tasks_before = random() % 8;
         for (unsigned i = 0; i < tasks_before; i++)
             (i % 2 == 0 ? one : two).expect_to_work();
@@ -442,23 +456,28 @@ TEST_P(HostileNeighbour, HurtsNobody) {
         EXPECT_TRUE(WIFSIGNALED(status)) << of.name << " ended with " << WEXITSTATUS(status);
         two.expect_to_work();
     }
-    expect_clients(server.path(), 2);
-    const auto status = nlohmann::json::parse(server_status(server.path()));
+    if (!server)
+        return;
+    expect_clients(server->path(), 3);
+    const auto status = nlohmann::json::parse(server_status(server->path()));
     for (const auto& client : status.at("clients")) {
         EXPECT_EQ(client.at("jobs"), 0);
+        if (!client.contains("tasks"))
+            continue;
         EXPECT_EQ(client.at("tasks").at("dispatched"), 0);
         EXPECT_EQ(client.at("tasks").at("slots"), 0);
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostileNeighbour,
-                         testing::Range(std::size_t{0}, misbehaviours().size()),
-                         [](const testing::TestParamInfo<std::size_t>& info) {
-                             std::string name = misbehaviours()[info.param].name;
+                         testing::Combine(testing::Range(std::size_t{0}, misbehaviours().size()),
+                                          testing::Values(Backend{"server"}, Backend{"ioctl"})),
+                         [](const testing::TestParamInfo<std::tuple<std::size_t, Backend>>& info) {
+                             std::string name = misbehaviours()[std::get<0>(info.param)].name;
                              for (char& c : name)
                                  if (!std::isalnum(static_cast<unsigned char>(c)))
                                      c = '_';
-                             return name;
+                             return name + "_" + std::get<1>(info.param).name;
                          });
 
 /// With eight clients that wait for ends, compute and submit: every call returns.

@@ -43,14 +43,19 @@ std::map<std::string, std::string> fields(const std::string& line) {
     return fields;
 }
 
-} // namespace
-
-CoreLimits::CoreLimits(const std::string& node, const std::vector<unsigned>& limits) {
+/// The directory of the device's attributes.
+fs::path attributes_of(const std::string& node) {
     struct stat status {};
     if (stat(node.c_str(), &status) != 0)
         throw std::system_error(errno, std::generic_category(), node);
-    device_ = "/sys/dev/char/" + std::to_string(major(status.st_rdev)) + ":" +
-              std::to_string(minor(status.st_rdev)) + "/device";
+    return "/sys/dev/char/" + std::to_string(major(status.st_rdev)) + ":" +
+           std::to_string(minor(status.st_rdev)) + "/device";
+}
+
+} // namespace
+
+CoreLimits::CoreLimits(const std::string& node, const std::vector<unsigned>& limits)
+    : device_(attributes_of(node)) {
     for (std::size_t i = 0; i < limits.size(); i++) {
         before_.push_back(static_cast<unsigned>(std::stoul(read_file(attribute(i)))));
         write_file(attribute(i), std::to_string(limits[i]));
@@ -64,6 +69,30 @@ CoreLimits::~CoreLimits() {
 
 fs::path CoreLimits::attribute(std::size_t core_index) const {
     return device_ / ("core" + std::to_string(core_index + 1)) / "core_limit";
+}
+
+ServiceNumbers::ServiceNumbers(const std::string& node, const ServiceSettings& settings,
+                               const std::string& policy)
+    : directory_(attributes_of(node) / "service") {
+    set("slots", std::to_string(settings.slots));
+    set("task_limit", std::to_string(settings.task_limit));
+    set("threshold_percent", std::to_string(settings.threshold_percent));
+    set("share", std::to_string(settings.share));
+    set("insert_max_time_ns", std::to_string(settings.insert_max_time_ns));
+    set("wait_dispatch_time_ns", std::to_string(settings.wait_dispatch_time_ns));
+    set("overdue_min_time_ns", std::to_string(settings.overdue_min_time_ns));
+    set("overdue_factor", std::to_string(settings.overdue_factor));
+    set("policy", policy);
+}
+
+ServiceNumbers::~ServiceNumbers() {
+    for (const auto& [name, value] : before_)
+        std::ofstream(directory_ / name) << value;
+}
+
+void ServiceNumbers::set(const std::string& name, const std::string& value) {
+    before_.emplace_back(name, read_file(directory_ / name));
+    write_file(directory_ / name, value);
 }
 
 bool device_is_fair() {

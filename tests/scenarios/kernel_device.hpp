@@ -6,9 +6,11 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "overtake/device.hpp"
+#include "overtake/service.hpp"
 
 namespace overtake::test {
 
@@ -25,6 +27,22 @@ private:
 
     std::filesystem::path device_;
     std::vector<unsigned> before_;
+};
+
+/// Sets what service mode is told while it lives.  Throws std::system_error.
+class ServiceNumbers {
+public:
+    ServiceNumbers(const std::string& node, const ServiceSettings& settings,
+                   const std::string& policy);
+    ~ServiceNumbers();
+    ServiceNumbers(const ServiceNumbers&) = delete;
+    ServiceNumbers& operator=(const ServiceNumbers&) = delete;
+
+private:
+    void set(const std::string& name, const std::string& value);
+
+    std::filesystem::path directory_;
+    std::vector<std::pair<std::string, std::string>> before_;
 };
 
 /// Whether the module was loaded with fair=1, for its first device.  Throws std::system_error.

@@ -11,13 +11,14 @@
 
 namespace overtake {
 
-KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options)
+KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options,
+                             std::uint32_t workers)
     : file_(std::move(file)), options_(options), bounds_{.cores = file_->info().core_count,
                                                          .max_priority = options.max_priority} {
     require_zero(options.reserved, "queue options");
     drm_overtake_context_create create{.max_priority = options.max_priority,
                                        .core_limit = options.core_limit,
-                                       .flags = 0,
+                                       .flags = workers,
                                        .context_id = 0};
     const int code = file_->try_call(DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, &create);
     if (code == 0) {
@@ -26,6 +27,9 @@ KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOption
     }
     if (const auto refusal = queue_refusal(options); refusal && refusal->code() == code)
         throw *refusal;
+    if (code == EINVAL && workers != 0)
+        throw Error(ENOTSUP, fmt::format("{}: create queue: the driver is older than service mode",
+                                         file_->path()));
     if (code == EPERM)
         throw Error(
             code,

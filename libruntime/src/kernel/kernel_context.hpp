@@ -9,6 +9,7 @@
 
 #include "kernel/kernel_file.hpp"
 #include "overtake/device.hpp"
+#include "overtake/service.hpp"
 #include "refusal.hpp"
 
 namespace overtake {
@@ -16,7 +17,9 @@ namespace overtake {
 /// Destroying it ends its jobs.
 class KernelContext {
 public:
-    KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options);
+    /// workers: 0 for a queue of jobs, otherwise those of one of tasks.
+    KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options,
+                  std::uint32_t workers = 0);
     ~KernelContext() { destroy(); }
     KernelContext(const KernelContext&) = delete;
     KernelContext& operator=(const KernelContext&) = delete;
@@ -25,6 +28,7 @@ public:
     const std::shared_ptr<KernelFile>& shared_file() const noexcept { return file_; }
     std::uint32_t id() const noexcept { return id_; }
     const QueueOptions& options() const noexcept { return options_; }
+    const JobBounds& bounds() const noexcept { return bounds_; }
 
     /// False if no such job is in flight.
     bool cancel(std::uint64_t tag);
@@ -55,6 +59,8 @@ std::unique_ptr<Queue> create_ioctl_queue(std::shared_ptr<KernelFile> file,
                                           const QueueOptions& options);
 std::unique_ptr<Queue> create_uring_queue(std::shared_ptr<KernelFile> file,
                                           const QueueOptions& options);
+std::unique_ptr<ServiceQueue> create_kernel_tasks(std::shared_ptr<KernelFile> file,
+                                                  const ServiceQueueOptions& options);
 /// 0 if the process may use io_uring for device commands; otherwise the errno that says why not.
 int uring_refusal(const KernelFile& file);
 

@@ -28,6 +28,10 @@ public:
     std::unique_ptr<Queue> create_queue(const QueueOptions& options) override {
         return use_uring_ ? create_uring_queue(file_, options) : create_ioctl_queue(file_, options);
     }
+    std::unique_ptr<ServiceQueue>
+    create_service_queue(const ServiceQueueOptions& options) override {
+        return create_kernel_tasks(file_, options);
+    }
     ManualClock* manual_clock() noexcept override { return clock_.get(); }
 
     const KernelFile& file() const noexcept { return *file_; }

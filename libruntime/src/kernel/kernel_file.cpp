@@ -118,6 +118,19 @@ drm_overtake_device_info KernelFile::info() const {
     return info;
 }
 
+ServiceSettings KernelFile::service_settings() const {
+    drm_overtake_service_info info{};
+    query(OVERTAKE_QUERY_SERVICE, &info, sizeof(info));
+    return {.slots = info.slots,
+            .task_limit = info.task_limit,
+            .threshold_percent = info.threshold_percent,
+            .share = info.share,
+            .insert_max_time_ns = info.insert_max_time_ns,
+            .wait_dispatch_time_ns = info.wait_dispatch_time_ns,
+            .overdue_min_time_ns = info.overdue_min_time_ns,
+            .overdue_factor = info.overdue_factor};
+}
+
 std::vector<drm_overtake_core_info> KernelFile::cores() const {
     std::vector<drm_overtake_core_info> cores(info().core_count);
     query(OVERTAKE_QUERY_CORES, cores.data(), cores.size() * sizeof(drm_overtake_core_info));

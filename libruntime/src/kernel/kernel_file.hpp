@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "overtake/device.hpp"
+#include "overtake/service.hpp"
 
 namespace overtake {
 
@@ -44,6 +45,7 @@ public:
 
     drm_overtake_device_info info() const;
     std::vector<drm_overtake_core_info> cores() const;
+    ServiceSettings service_settings() const;
 
 private:
     std::size_t query(unsigned topic, void* data, std::size_t bytes) const;

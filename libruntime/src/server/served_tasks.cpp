@@ -254,17 +254,11 @@ void ServedTasks::tell_events() {
 }
 
 void ServedTasks::cpu_done(const WireCpuDone& done) {
-    if (!is_status(done.status))
-        throw Error(EINVAL, fmt::format("task {}: {} is no status of a segment: 0, or a negative "
-                                        "errno",
-                                        done.tag, done.status));
-    const s32 error = host_.cpu_done(process_, done.tag, done.segment, done.status);
-    if (error == -ENOENT)
-        throw Error(ENOENT, fmt::format("there is no task {}", done.tag));
+    const s32 error = is_status(done.status)
+                          ? host_.cpu_done(process_, done.tag, done.segment, done.status)
+                          : -EINVAL;
     if (error != 0)
-        throw Error(EINVAL, fmt::format("task {}: segment {} is not to be run, or has been "
-                                        "reported already",
-                                        done.tag, done.segment));
+        throw cpu_done_refusal(-error, done.tag, done.segment, done.status);
 }
 
 } // namespace overtake::server

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Service mode: the tasks of all processes in one queue of the device.
+ *
+ * DOC: who decides
+ *
+ * firmware-sim/service decides, under the device lock: which task may go on, what its process is
+ * told, when a CPU segment is overdue.  Here is what it needs of its host: jobs are handed to the
+ * firmware and cancelled, news goes to the deliverer, tasks that nobody collects are freed.
+ * overtake_task.c has the calls of clients.
+ *
+ * Nothing here can fail or sleep: all that a task needs was made when it was submitted.
+ *
+ * DOC: life of a queue of tasks
+ *
+ *	CONTEXT_CREATE		overtake_service_open_locked(); the service holds a reference to
+ *				the context
+ *	the context dies	overtake_service_abandon_locked(): tasks that wait end at once, what
+ *				runs is stopped at its next step.  The queue is in @closing
+ *	the last task is over	closed, and the context let go
+ *
+ * DOC: the manual clock
+ *
+ * Tasks choose when time moves on, like cores: whoever steps the clock says when
+ * (overtake_service_settle_locked()), so that what processes answer within an instant precedes it.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_managed.h>
+
+#include "overtake_clock.h"
+#include "overtake_ctx.h"
+#include "overtake_host.h"
+#include "overtake_job.h"
+#include "overtake_service.h"
+#include "overtake_task.h"
+#include "overtake_trace.h"
+
+static struct overtake_task_queue *queue_of(const struct ovt_service_task *task)
+{
+	return container_of(ovt_service_process_of(task), struct overtake_task_queue, process);
+}
+
+static struct overtake_device *device_of(const struct ovt_service_task *task)
+{
+	return queue_of(task)->context->client->device;
+}
+
+/* What the service wants done */
+
+static u32 submit_job(struct ovt_service_task *task, u32 segment, u32 core, u64 cores)
+{
+	struct overtake_service *service = device_of(task)->service;
+	struct overtake_task *own = to_overtake_task(task);
+	struct overtake_job *job = own->jobs[segment];
+
+	own->jobs_left--;
+	job->tag = service->next_tag++;
+	job->fw.core = core;
+	job->open_cores = core ? 0 : cores;
+	overtake_job_start_locked(job);
+	return job->fw.core;
+}
+
+/* A process that has gone gets no grace for what runs. */
+static void cancel_job(struct ovt_service_task *task)
+{
+	struct overtake_job *job = to_overtake_task(task)->jobs[task->sched.segment];
+	struct overtake_device *device = device_of(task);
+
+	if (!job)
+		return; /* it has just ended */
+	overtake_job_cancel_locked(job, device->gone ? -ENODEV : -ECANCELED,
+				   overtake_clock_now(device));
+	if (ovt_service_process_of(task)->gone)
+		ovt_fw_stop(&device->fw, &job->fw, ktime_get_ns());
+}
+
+/* For poll(): whether there are events, of which one came or went. */
+void overtake_service_look_for_news_locked(struct overtake_task_queue *queue)
+{
+	struct overtake_client *client = queue->context->client;
+	bool news = ovt_service_next_event(&queue->process);
+
+	lockdep_assert_held(&client->device->lock);
+	client->news_count += news - queue->has_news;
+	queue->has_news = news;
+}
+
+static void wake(struct ovt_service_process *process)
+{
+	struct overtake_task_queue *queue =
+		container_of(process, struct overtake_task_queue, process);
+
+	overtake_service_look_for_news_locked(queue);
+	if (!list_empty(&queue->told_link))
+		return;
+	overtake_context_get(queue->context);
+	list_add_tail(&queue->told_link, &queue->context->client->device->service->told);
+}
+
+static void release(struct ovt_service_task *task)
+{
+	overtake_task_release_locked(to_overtake_task(task));
+}
+
+static void note(const struct ovt_service_task *task, enum ovt_service_step step)
+{
+	struct overtake_task_queue *queue = queue_of(task);
+	u64 now_ns = overtake_clock_now(device_of(task));
+
+	switch (step) {
+	case OVT_SERVICE_ARRIVED:
+		trace_task_arrive(queue->context, task, now_ns);
+		return;
+	case OVT_SERVICE_DISPATCHED:
+		trace_task_dispatch(queue->context, task, now_ns);
+		return;
+	case OVT_SERVICE_OVERDUE:
+		trace_task_overdue(queue->context, task, now_ns);
+		return;
+	case OVT_SERVICE_ENDED:
+		trace_task_end(queue->context, task, now_ns);
+		return;
+	}
+}
+
+static const struct ovt_service_host service_host = {
+	.submit_job = submit_job,
+	.cancel_job = cancel_job,
+	.wake = wake,
+	.release = release,
+	.note = note,
+};
+
+/* As after power on, with what the administrator set.  No queue of tasks is open. */
+void overtake_service_boot_locked(struct overtake_device *device)
+{
+	struct overtake_service *service = device->service;
+
+	lockdep_assert_held(&device->lock);
+	WARN_ON(service->open);
+	ovt_service_init(&service->service, &service->config, &service_host, service->cores);
+	ovt_fw_context_init(&service->context);
+	if (device->settings.fair)
+		ovt_fw_context_take_turns(&service->context, service->turns,
+					  device->settings.cores);
+	service->next_tag = 1;
+}
+
+static void free_turns(struct drm_device *drm, void *turns)
+{
+	kvfree(turns);
+}
+
+int overtake_service_init(struct overtake_device *device)
+{
+	u32 cores = device->settings.cores;
+	struct overtake_service *service;
+
+	service = drmm_kzalloc(&device->drm, struct_size(service, cores, cores), GFP_KERNEL);
+	if (!service)
+		return -ENOMEM;
+	service->device = device;
+	INIT_LIST_HEAD(&service->closing);
+	INIT_LIST_HEAD(&service->told);
+	service->config = (struct ovt_sched_config){
+		.policy = ovt_sched_policy_at(0),
+		.core_count = cores,
+		.slots = OVT_SERVICE_SLOTS,
+		.task_limit = OVT_SERVICE_TASK_LIMIT,
+		.worker_count = 1, /* each queue has its own number */
+		.threshold_percent = OVT_SERVICE_THRESHOLD_PERCENT,
+		.insert_max_time = OVT_SERVICE_INSERT_MAX_NS,
+		.wait_dispatch_time = OVT_SERVICE_WAIT_DISPATCH_NS,
+		.overdue_min_time = OVT_SERVICE_OVERDUE_MIN_NS,
+		.overdue_factor = OVT_SERVICE_OVERDUE_FACTOR,
+		.share = true,
+	};
+	device->service = service;
+	if (!device->settings.fair)
+		return 0;
+	service->turns = kvcalloc(cores, sizeof(*service->turns), GFP_KERNEL);
+	if (!service->turns)
+		return -ENOMEM;
+	return drmm_add_action_or_reset(&device->drm, free_turns, service->turns);
+}
+
+/* -EBUSY while there is a queue of tasks: they were told the numbers. */
+int overtake_service_configure_locked(struct overtake_device *device,
+				      const struct ovt_sched_config *config)
+{
+	struct overtake_service *service = device->service;
+
+	lockdep_assert_held(&device->lock);
+	if (service->open)
+		return -EBUSY;
+	service->config = *config;
+	overtake_service_boot_locked(device);
+	return 0;
+}
+
+struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *context, u32 workers)
+{
+	struct overtake_task_queue *queue;
+
+	BUILD_BUG_ON(OVERTAKE_MAX_WORKERS > OVERTAKE_CONTEXT_WORKERS);
+	queue = kvzalloc(struct_size(queue, lines, context->client->device->settings.cores),
+			 GFP_KERNEL_ACCOUNT);
+	if (!queue)
+		return NULL;
+	queue->context = context;
+	queue->workers = workers;
+	INIT_LIST_HEAD(&queue->link);
+	INIT_LIST_HEAD(&queue->told_link);
+	return queue;
+}
+
+/* Until it is closed, by overtake_service_run_locked(). */
+void overtake_service_open_locked(struct overtake_context *context)
+{
+	struct overtake_service *service = context->client->device->service;
+	struct overtake_task_queue *queue = context->tasks;
+
+	lockdep_assert_held(&service->device->lock);
+	overtake_context_get(context);
+	ovt_service_open(&service->service, &queue->process, queue->workers, queue->lines);
+	queue->is_open = true;
+	service->open++;
+}
+
+/* Its tasks end, those with a job on the device when that has ended; nobody is told. */
+void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns)
+{
+	struct overtake_task_queue *queue = context->tasks;
+
+	lockdep_assert_held(&context->client->device->lock);
+	ovt_service_abandon(&queue->process, now_ns);
+	overtake_service_look_for_news_locked(queue);
+	list_add_tail(&queue->link, &context->client->device->service->closing);
+}
+
+/* The context was banned: its tasks end, and their process is told. */
+void overtake_service_cancel_all_locked(struct overtake_context *context, u64 now_ns)
+{
+	struct overtake_service *service = context->client->device->service;
+	struct ovt_list *tasks, *link, *next;
+
+	lockdep_assert_held(&service->device->lock);
+	if (context->dead)
+		return;
+	tasks = &context->tasks->process.sched.tasks;
+	ovt_service_handle_ends(&service->service, now_ns); /* so only those cancelled leave it */
+	for (link = tasks->next; link != tasks; link = next) {
+		struct ovt_sched_task *task = container_of(link, struct ovt_sched_task, of_process);
+
+		next = link->next;
+		ovt_service_cancel(ovt_service_task_of(task), now_ns);
+	}
+}
+
+static void close_queues_locked(struct overtake_service *service)
+{
+	struct overtake_task_queue *queue, *next;
+
+	list_for_each_entry_safe(queue, next, &service->closing, link) {
+		if (!ovt_service_is_idle(&queue->process))
+			continue;
+		ovt_service_close(&queue->process);
+		list_del_init(&queue->link);
+		queue->is_open = false;
+		service->open--;
+		wake_up_all(&queue->context->wait);
+		overtake_context_put(queue->context);
+	}
+}
+
+/* Everything that tasks do at this instant.  True if the firmware has something to do then. */
+bool overtake_service_settle_locked(struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	if (!device->service->open)
+		return false;
+	return ovt_service_settle(&device->service->service, overtake_clock_now(device));
+}
+
+/* The same whenever something may have happened. */
+bool overtake_service_run_locked(struct overtake_device *device)
+{
+	struct overtake_service *service = device->service;
+	bool more = false;
+
+	if (!service->open)
+		return false;
+	if (!device->manual)
+		more = overtake_service_settle_locked(device);
+	else if (!list_empty(&service->closing))
+		ovt_service_handle_ends(&service->service, overtake_clock_now(device));
+	close_queues_locked(service);
+	return more;
+}
+
+/* When there is something to do though nothing happens; OVT_TIME_NEVER. */
+u64 overtake_service_next_locked(struct overtake_device *device)
+{
+	struct overtake_service *service = device->service;
+
+	lockdep_assert_held(&device->lock);
+	return service->open ? ovt_service_next_time(&service->service) : OVT_TIME_NEVER;
+}
+
+bool overtake_service_is_idle_locked(const struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	return !device->service->tasks && list_empty(&device->service->closing);
+}
+
+/* OVERTAKE_QUERY_SERVICE of DRM_IOCTL_OVERTAKE_QUERY. */
+int overtake_query_service(struct overtake_device *device, struct drm_overtake_query *args)
+{
+	struct drm_overtake_service_info info;
+	struct ovt_sched_config config;
+	u64 size = args->size;
+
+	args->size = sizeof(info);
+	if (!size)
+		return 0;
+	spin_lock_irq(&device->lock);
+	config = device->service->config;
+	spin_unlock_irq(&device->lock);
+	info = (struct drm_overtake_service_info){
+		.slots = config.slots,
+		.task_limit = config.task_limit,
+		.threshold_percent = config.threshold_percent,
+		.share = config.share,
+		.insert_max_time_ns = config.insert_max_time,
+		.wait_dispatch_time_ns = config.wait_dispatch_time,
+		.overdue_min_time_ns = config.overdue_min_time,
+		.overdue_factor = config.overdue_factor,
+	};
+	return copy_to_user(u64_to_user_ptr(args->data), &info, min(size, sizeof(info))) ?
+	       -EFAULT : 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Service mode: the tasks of all processes in one queue.  See overtake_service.c. */
+#ifndef OVERTAKE_SERVICE_H
+#define OVERTAKE_SERVICE_H
+
+#include "overtake_drv.h"
+#include "service/service.h"
+
+/**
+ * struct overtake_service - the service mode of a device; device lock
+ * @service: what decides; the same code as in a device server
+ * @device: whose
+ * @context: the firmware's, of the jobs of all tasks: where contexts take turns, they are one
+ * @turns: of @context, on a fair device
+ * @config: what the administrator set
+ * @open: queues of tasks that are not closed
+ * @closing: those of them whose context has died, with tasks that have not ended yet
+ * @told: queues with news for their processes, to be told by the deliverer
+ * @tasks: those of all queues, until their ends are collected
+ * @next_tag: of the next job of a task
+ * @cores: the scheduler's
+ */
+struct overtake_service {
+	struct ovt_service service;
+	struct overtake_device *device;
+	struct ovt_fw_context context;
+	struct ovt_fw_turn *turns;
+	struct ovt_sched_config config;
+	u32 open;
+	struct list_head closing;
+	struct list_head told;
+	u32 tasks;
+	u64 next_tag;
+	struct ovt_sched_queue_core cores[];
+};
+
+/**
+ * struct overtake_task_queue - the tasks of a context; device lock
+ * @process: the service's part
+ * @context: whose; held by a reference until it is closed
+ * @link: in overtake_service.closing
+ * @told_link: in overtake_service.told, which holds a reference to the context
+ * @workers: CPU segments at a time
+ * @is_open: the service knows @process
+ * @has_news: there are events, or were at the last look
+ * @wake: TASK_EVENTS is to return
+ * @lines: the scheduler's, one for each core
+ */
+struct overtake_task_queue {
+	struct ovt_service_process process;
+	struct overtake_context *context;
+	struct list_head link;
+	struct list_head told_link;
+	u32 workers;
+	bool is_open;
+	bool has_news;
+	bool wake;
+	struct ovt_sched_line lines[];
+};
+
+int overtake_service_init(struct overtake_device *device);
+
+/* Made with its context, in process context; NULL without memory. */
+struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *context,
+						      u32 workers);
+
+/* Under the device lock, all of them. */
+void overtake_service_boot_locked(struct overtake_device *device);
+void overtake_service_open_locked(struct overtake_context *context);
+void overtake_service_look_for_news_locked(struct overtake_task_queue *queue);
+void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns);
+void overtake_service_cancel_all_locked(struct overtake_context *context, u64 now_ns);
+bool overtake_service_run_locked(struct overtake_device *device);
+bool overtake_service_settle_locked(struct overtake_device *device);
+u64 overtake_service_next_locked(struct overtake_device *device);
+bool overtake_service_is_idle_locked(const struct overtake_device *device);
+int overtake_service_configure_locked(struct overtake_device *device,
+				      const struct ovt_sched_config *config);
+
+int overtake_query_service(struct overtake_device *device, struct drm_overtake_query *args);
+
+#endif

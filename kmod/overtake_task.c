@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tasks of service mode: what clients ask for.
+ *
+ * A task is made whole before anybody knows of it: its segments are copied and checked, the jobs of
+ * all of them made, their command slots reserved, under one hold of the device lock.  From then on
+ * nothing about it is refused, whatever else goes on.  What happens to it is in overtake_service.c.
+ *
+ * A task holds its context and, until each has ended, its jobs.  It belongs to whoever collects its
+ * end or, when its context has died, to the service, which frees it.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "overtake_clock.h"
+#include "overtake_ctx.h"
+#include "overtake_host.h"
+#include "overtake_job.h"
+#include "overtake_job_memory.h"
+#include "overtake_limits.h"
+#include "overtake_task.h"
+#include "overtake_user.h"
+#include "service/cost.h"
+
+#define MAX_ERRNO_STATUS	4095
+
+static struct overtake_client *client_of(const struct overtake_task *task)
+{
+	return task->context->client;
+}
+
+/* A context with workers, with a reference for the caller. */
+static struct overtake_context *find_queue(struct overtake_client *client, u32 id)
+{
+	struct overtake_context *context = overtake_context_find(client, id);
+
+	if (!context)
+		return ERR_PTR(-ENOENT);
+	if (context->tasks)
+		return context;
+	overtake_context_put(context);
+	return ERR_PTR(-EINVAL);
+}
+
+/* Why nothing can be asked of a context any more, or 0. */
+static int state_locked(const struct overtake_context *context)
+{
+	lockdep_assert_held(&context->client->device->lock);
+	if (context->client->device->gone)
+		return -ENODEV;
+	return context->dead ? -ENOENT : 0;
+}
+
+/* As memory */
+
+/* May sleep. */
+static void task_free(struct overtake_task *task)
+{
+	u32 i;
+
+	for (i = 0; i < task->service.sched.segment_count; i++)
+		if (task->jobs[i])
+			overtake_job_put_sleeping(task->jobs[i]);
+	overtake_client_uncharge(client_of(task), task->charged_bytes);
+	overtake_context_put(task->context);
+	kvfree(task);
+}
+
+static void task_free_work(struct work_struct *work)
+{
+	task_free(container_of(work, struct overtake_task, free_work));
+}
+
+/* Takes over the reference to @context, also where it fails. */
+static struct overtake_task *task_alloc(struct overtake_context *context, u32 count)
+{
+	struct overtake_task *task;
+	size_t bytes = sizeof(*task) + count * (sizeof(*task->jobs) + sizeof(*task->segments) +
+						sizeof(*task->keys) + sizeof(*task->results));
+	int ret = overtake_client_charge(context->client, bytes);
+
+	if (ret)
+		goto put;
+	ret = -ENOMEM;
+	task = kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!task)
+		goto uncharge;
+	task->context = context;
+	task->charged_bytes = bytes;
+	INIT_WORK(&task->free_work, task_free_work);
+	task->results = (void *)(task + 1);
+	task->segments = (void *)(task->results + count);
+	task->keys = (void *)(task->segments + count);
+	task->jobs = (void *)(task->keys + count);
+	task->service.segments = task->segments;
+	task->service.keys = task->keys;
+	task->service.results = task->results;
+	task->service.sched.segment_count = count;
+	return task;
+
+uncharge:
+	overtake_client_uncharge(context->client, bytes);
+put:
+	overtake_context_put(context);
+	return ERR_PTR(ret);
+}
+
+/* Submission */
+
+/* The device address at which the job's program begins; never used for another one. */
+static u64 program_address(const struct overtake_job *job)
+{
+	const u8 *base = job->fw.regions[OVERTAKE_REGION_PROGRAM].base;
+	u32 i;
+
+	for (i = 0; base && i < job->mapping_count; i++) {
+		const struct overtake_mapping *mapping = job->mappings[i];
+
+		if (base >= mapping->base && base < mapping->base + mapping->size)
+			return mapping->address + (base - mapping->base);
+	}
+	return 0;
+}
+
+/* What tells one BPU segment from another: its program, and which parts of it. */
+static u64 key_of_job(const struct overtake_job *job)
+{
+	u64 key = ovt_record_key(0, program_address(job));
+	u32 i;
+
+	for (i = 0; i < job->fw.fc_count; i++)
+		key = ovt_record_key(key, (u64)job->fcs[i].first_insn << 32 |
+					  job->fcs[i].insn_count);
+	return key;
+}
+
+static bool has_run(struct overtake_context *context, u64 key)
+{
+	struct overtake_device *device = context->client->device;
+	u64 time_ns;
+
+	spin_lock_irq(&device->lock);
+	time_ns = ovt_records_time(&context->tasks->process.records, key, OVT_TIME_NEVER);
+	spin_unlock_irq(&device->lock);
+	return time_ns != OVT_TIME_NEVER;
+}
+
+/* What the cycle model says of a job that has not run yet. */
+static u64 guess(struct overtake_task *task, u32 index, const struct overtake_job *job)
+{
+	const struct overtake_settings *settings = &client_of(task)->device->settings;
+
+	if (has_run(task->context, task->keys[index]))
+		return 0; /* not asked for */
+	if (index && task->keys[index - 1] == task->keys[index])
+		return task->segments[index - 1].time;
+	return ovt_segment_cost_ns(settings->profile, job->fw.regions,
+				   (const struct overtake_fc *)job->fcs, job->fw.fc_count);
+}
+
+static int add_job(struct overtake_task *task, u32 index,
+		   const struct drm_overtake_task_submit *args,
+		   const struct overtake_task_segment *segment)
+{
+	const struct drm_overtake_submit wanted = {
+		.fcs = segment->fcs,
+		.bindings = segment->bindings,
+		.tag = args->tag,
+		.custom_id = args->custom_id,
+		.deadline_ns = OVERTAKE_DEADLINE_NEVER,
+		.context_id = args->context_id,
+		.fc_count = segment->fc_count,
+		.binding_count = segment->binding_count,
+		.core = args->core,
+		.scratch_bytes = segment->scratch_bytes,
+		.priority = args->priority,
+	};
+	struct overtake_job *job = overtake_job_create_for_task(task->context, &wanted);
+
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	job->task = task;
+	job->fw.context = &client_of(task)->device->service->context;
+	task->jobs[index] = job;
+	task->jobs_left++;
+	task->keys[index] = key_of_job(job);
+	task->segments[index].fc_count = segment->fc_count;
+	task->segments[index].time = guess(task, index, job);
+	return 0;
+}
+
+static int add_segment(struct overtake_task *task, u32 index,
+		       const struct drm_overtake_task_submit *args)
+{
+	const struct overtake_task_segment __user *user = u64_to_user_ptr(args->segments);
+	struct overtake_task_segment segment;
+
+	if (copy_from_user(&segment, user + index, sizeof(segment)))
+		return -EFAULT;
+	if (segment.pad)
+		return -EINVAL;
+	if (segment.fc_count)
+		return add_job(task, index, args, &segment);
+	if (segment.fcs || segment.bindings || segment.binding_count || segment.scratch_bytes)
+		return -EINVAL;
+	/* Never that of a BPU segment but by chance. */
+	task->keys[index] = ovt_record_key(ovt_record_key(0, 1), segment.cpu_key);
+	task->segments[index].time = segment.expected_ns;
+	return 0;
+}
+
+static int add_segments(struct overtake_task *task,
+			const struct drm_overtake_task_submit *args)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < args->segment_count; i++) {
+		ret = add_segment(task, i, args);
+		if (ret)
+			return ret;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+static void give_back_jobs_locked(struct overtake_task *task, u32 count)
+{
+	struct overtake_client *client = client_of(task);
+
+	lockdep_assert_held(&client->device->lock);
+	ovt_fw_unreserve(&client->device->fw, 2 * count);
+	client->job_count -= count;
+	while (count--)
+		overtake_user_remove_job_locked(client);
+}
+
+/* Command slots for all its jobs: SUBMIT and CANCEL of each. */
+static int reserve_jobs_locked(struct overtake_task *task)
+{
+	bool privileged = overtake_context_is_privileged(task->context);
+	struct overtake_client *client = client_of(task);
+	u32 i;
+	int ret;
+
+	if (task->jobs_left > OVERTAKE_MAX_CLIENT_JOBS - client->job_count)
+		return overtake_refuse(client, OVERTAKE_LIMIT_CLIENT_JOBS, -ENOSPC);
+	for (i = 0; i < task->jobs_left; i++) {
+		ret = overtake_user_add_job_locked(client, privileged);
+		if (ret) {
+			give_back_jobs_locked(task, i);
+			return ret;
+		}
+		client->job_count++;
+	}
+	return 0;
+}
+
+/* The last thing that can fail. */
+static int admit_locked(struct overtake_task *task)
+{
+	struct overtake_context *context = task->context;
+	int ret = state_locked(context);
+
+	if (!ret && context->banned)
+		ret = -ESHUTDOWN;
+	if (!ret)
+		ret = ovt_service_check_room(&context->tasks->process, task->service.tag);
+	if (ret == -ENOSPC)
+		return overtake_refuse(context->client, OVERTAKE_LIMIT_TASKS, ret);
+	return ret ? ret : reserve_jobs_locked(task);
+}
+
+static int publish(struct overtake_task *task)
+{
+	struct overtake_device *device = client_of(task)->device;
+	int ret;
+
+	spin_lock_irq(&device->lock);
+	ret = admit_locked(task);
+	if (!ret) {
+		device->service->tasks++;
+		ovt_service_submit(&task->context->tasks->process, &task->service,
+				   overtake_clock_now(device));
+	}
+	spin_unlock_irq(&device->lock);
+	if (!ret)
+		overtake_host_kick(device);
+	return ret;
+}
+
+static int check_args(struct overtake_context *context, const struct drm_overtake_task_submit *args)
+{
+	struct overtake_client *client = context->client;
+	int ret;
+
+	if (args->extensions || args->flags ||
+	    memchr_inv(args->reserved, 0, sizeof(args->reserved)))
+		return -EINVAL;
+	ret = ovt_service_check_task(args->segment_count, args->priority, args->core,
+				     client->device->settings.cores, context->max_priority);
+	return ret == -E2BIG ? overtake_refuse(client, OVERTAKE_LIMIT_SEGMENTS, ret) : ret;
+}
+
+/* May sleep. */
+int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_submit *args)
+{
+	struct overtake_context *context = find_queue(file->driver_priv, args->context_id);
+	struct overtake_task *task;
+	int ret;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	ret = check_args(context, args);
+	if (ret) {
+		overtake_context_put(context);
+		return ret;
+	}
+	task = task_alloc(context, args->segment_count);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	task->service.tag = args->tag;
+	task->service.sched.priority = args->priority;
+	task->service.sched.core = args->core;
+	task->service.sched.custom_id = args->custom_id;
+	task->service.sched.deadline = args->deadline_ns;
+	ret = add_segments(task, args);
+	if (!ret)
+		ret = publish(task);
+	if (ret)
+		task_free(task);
+	return ret;
+}
+
+/* For the service */
+
+static void forget_locked(struct overtake_task *task)
+{
+	give_back_jobs_locked(task, task->jobs_left);
+	task->jobs_left = 0;
+	client_of(task)->device->service->tasks--;
+}
+
+/* It is over, and nobody will ask. */
+void overtake_task_release_locked(struct overtake_task *task)
+{
+	forget_locked(task);
+	queue_work(overtake_free_workqueue, &task->free_work);
+}
+
+/* Its memory goes when its end has been delivered. */
+void overtake_task_job_ended_locked(struct overtake_job *job)
+{
+	struct overtake_task *task = job->task;
+	u32 segment = task->service.sched.segment;
+
+	client_of(task)->job_count--;
+	ovt_service_job_ended(&task->service, &job->result);
+	task->jobs[segment] = NULL;
+	job->task = NULL;
+	overtake_job_put(job);
+}
+
+/* Events */
+
+static struct overtake_task_event event_of(const struct ovt_service_task *task)
+{
+	if (!ovt_service_has_ended(task))
+		return (struct overtake_task_event){
+			.tag = task->tag,
+			.type = OVERTAKE_TASK_RUN_CPU,
+			.segment = task->sched.segment,
+			.start_ns = task->sched.segment_start,
+		};
+	return (struct overtake_task_event){
+		.tag = task->tag,
+		.type = OVERTAKE_TASK_ENDED,
+		.status = task->status,
+		.core = task->sched.placed_core,
+		.arrived_ns = task->sched.arrival_time,
+		.dispatched_ns = task->sched.dispatch_time,
+		.ended_ns = task->end_time,
+		.result_count = task->sched.segment_count,
+	};
+}
+
+/*
+ * The next event; @room: for results.  *@ended: the task if it has ended, which is the caller's
+ * then.  -EAGAIN: there is none, -ENOSPC: no room for it; why there will be none any more.
+ */
+static int take_event(struct overtake_context *context, u32 room,
+		      struct overtake_task_event *event, struct overtake_task **ended)
+{
+	struct overtake_device *device = context->client->device;
+	struct ovt_service_process *process = &context->tasks->process;
+	struct ovt_service_task *task;
+	int ret;
+
+	*ended = NULL;
+	spin_lock_irq(&device->lock);
+	ret = state_locked(context);
+	task = ret ? NULL : ovt_service_next_event(process);
+	if (!ret && !task)
+		ret = -EAGAIN;
+	if (task && ovt_service_has_ended(task) && task->sched.segment_count > room)
+		ret = -ENOSPC;
+	if (!ret) {
+		*event = event_of(task);
+		if (ovt_service_has_ended(task)) {
+			ovt_service_collect(task);
+			*ended = to_overtake_task(task);
+			forget_locked(*ended);
+		} else {
+			ovt_service_told(task);
+		}
+		overtake_service_look_for_news_locked(context->tasks);
+	}
+	spin_unlock_irq(&device->lock);
+	return ret;
+}
+
+/* True if there is something that TASK_EVENTS returns for. */
+static bool has_news(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+	struct overtake_task_queue *queue = context->tasks;
+	bool news;
+
+	spin_lock_irq(&device->lock);
+	news = queue->wake || state_locked(context) || ovt_service_next_event(&queue->process);
+	spin_unlock_irq(&device->lock);
+	return news;
+}
+
+static int wait_for_news(struct overtake_context *context, s64 deadline_ns)
+{
+	ktime_t timeout;
+
+	if (has_news(context))
+		return 0;
+	timeout = ktime_sub(ns_to_ktime(deadline_ns), ktime_get());
+	if (timeout <= 0)
+		return -ETIMEDOUT;
+	if (deadline_ns == OVERTAKE_DEADLINE_NEVER)
+		timeout = KTIME_MAX;
+	if (wait_event_interruptible_hrtimeout(context->wait, has_news(context), timeout) == -ETIME)
+		return -ETIMEDOUT;
+	return has_news(context) ? 0 : -EINTR;
+}
+
+static int tell(const struct overtake_task_event *event, struct overtake_task *ended,
+		const struct drm_overtake_task_events *args, u32 event_index, u32 result_index)
+{
+	struct overtake_task_event __user *events = u64_to_user_ptr(args->events);
+	struct overtake_result __user *results = u64_to_user_ptr(args->results);
+
+	if (copy_to_user(events + event_index, event, sizeof(*event)))
+		return -EFAULT;
+	if (ended && copy_to_user(results + result_index, ended->results,
+				  event->result_count * sizeof(*ended->results)))
+		return -EFAULT;
+	return 0;
+}
+
+/* As many as there is room for. */
+static int tell_events(struct overtake_context *context, struct drm_overtake_task_events *args)
+{
+	u32 event_room = args->event_count, result_room = args->result_count;
+	struct overtake_task_event event;
+	struct overtake_task *ended;
+	int ret = 0;
+
+	args->event_count = 0;
+	args->result_count = 0;
+	while (!ret && args->event_count < event_room) {
+		ret = take_event(context, result_room - args->result_count, &event, &ended);
+		if (ret)
+			break;
+		ret = tell(&event, ended, args, args->event_count, args->result_count);
+		args->event_count++;
+		args->result_count += event.result_count;
+		if (ended)
+			task_free(ended);
+		cond_resched();
+	}
+	if (ret == -EAGAIN || ret == -ENOSPC || (ret != -EFAULT && args->event_count))
+		return 0;
+	return ret;
+}
+
+static void wake_up_events(struct overtake_context *context, bool wake)
+{
+	struct overtake_device *device = context->client->device;
+
+	spin_lock_irq(&device->lock);
+	context->tasks->wake = wake;
+	spin_unlock_irq(&device->lock);
+	if (wake)
+		wake_up_all(&context->wait);
+}
+
+static int check_events_args(const struct drm_overtake_task_events *args)
+{
+	if (args->flags & ~OVERTAKE_TASK_EVENTS_WAKE)
+		return -EINVAL;
+	if (args->flags)
+		return args->events || args->results || args->deadline_ns || args->event_count ||
+		       args->result_count ? -EINVAL : 0;
+	return args->deadline_ns < 0 || !args->event_count ||
+	       args->result_count < OVERTAKE_MAX_SEGMENTS ? -EINVAL : 0;
+}
+
+int overtake_task_events_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_overtake_task_events *args = data;
+	struct overtake_context *context;
+	int ret = check_events_args(args);
+
+	if (ret)
+		return ret;
+	context = find_queue(file->driver_priv, args->context_id);
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	if (args->flags) {
+		wake_up_events(context, true);
+	} else {
+		ret = wait_for_news(context, args->deadline_ns);
+		if (!ret) {
+			wake_up_events(context, false);
+			ret = tell_events(context, args);
+		}
+	}
+	overtake_context_put(context);
+	return ret;
+}
+
+/* Reports and cancels */
+
+/* What @act says of the task with that tag, under the device lock. */
+static int with_task(struct overtake_client *client, u32 context_id, u64 tag,
+		     int (*act)(struct ovt_service_task *task, const void *args, u64 now_ns),
+		     const void *args)
+{
+	struct overtake_context *context = find_queue(client, context_id);
+	struct overtake_device *device = client->device;
+	struct ovt_service_task *task;
+	int ret;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	spin_lock_irq(&device->lock);
+	ret = state_locked(context);
+	task = ret ? NULL : ovt_service_find(&context->tasks->process, tag);
+	if (!ret)
+		ret = task ? act(task, args, overtake_clock_now(device)) : -ENOENT;
+	spin_unlock_irq(&device->lock);
+	if (!ret)
+		overtake_host_kick(device);
+	overtake_context_put(context);
+	return ret;
+}
+
+static int report_cpu(struct ovt_service_task *task, const void *data, u64 now_ns)
+{
+	const struct drm_overtake_task_cpu_done *args = data;
+
+	return ovt_service_cpu_done(task, args->segment, args->status, now_ns);
+}
+
+int overtake_task_cpu_done(struct overtake_client *client,
+			   const struct drm_overtake_task_cpu_done *args)
+{
+	if (args->pad || args->status > 0 || args->status < -MAX_ERRNO_STATUS)
+		return -EINVAL;
+	return with_task(client, args->context_id, args->tag, report_cpu, args);
+}
+
+static int cancel(struct ovt_service_task *task, const void *args, u64 now_ns)
+{
+	return ovt_service_cancel(task, now_ns);
+}
+
+int overtake_task_cancel(struct overtake_client *client,
+			 const struct drm_overtake_task_cancel *args)
+{
+	if (args->pad)
+		return -EINVAL;
+	return with_task(client, args->context_id, args->tag, cancel, args);
+}
+
+int overtake_task_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return overtake_task_submit(file, data);
+}
+
+int overtake_task_cpu_done_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return overtake_task_cpu_done(file->driver_priv, data);
+}
+
+int overtake_task_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return overtake_task_cancel(file->driver_priv, data);
+}

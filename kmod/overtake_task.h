@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tasks of service mode, from a client's call to their end.  See overtake_task.c. */
+#ifndef OVERTAKE_TASK_H
+#define OVERTAKE_TASK_H
+
+#include "overtake_service.h"
+
+struct overtake_job;
+
+/**
+ * struct overtake_task - a task
+ * @service: the service's part
+ * @context: held by a reference
+ * @charged_bytes: what its client was charged for it, its jobs' own aside
+ * @jobs_left: of @jobs, those that were not handed to the firmware; their command slots are
+ *	reserved.  Device lock
+ * @free_work: frees it where nobody may sleep
+ * @jobs: by segment, each with a reference; NULL: on the CPU, or over
+ * @segments: the service's
+ * @keys: of the segments' records
+ * @results: the service's
+ */
+struct overtake_task {
+	struct ovt_service_task service;
+	struct overtake_context *context;
+	u64 charged_bytes;
+	u32 jobs_left;
+	struct work_struct free_work;
+	struct overtake_job **jobs;
+	struct ovt_sched_segment *segments;
+	u64 *keys;
+	struct overtake_result *results;
+};
+
+static inline struct overtake_task *to_overtake_task(struct ovt_service_task *task)
+{
+	return container_of(task, struct overtake_task, service);
+}
+
+/* Under the device lock. */
+void overtake_task_release_locked(struct overtake_task *task);
+void overtake_task_job_ended_locked(struct overtake_job *job);
+
+/* For both backends. */
+int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_submit *args);
+int overtake_task_cpu_done(struct overtake_client *client,
+			   const struct drm_overtake_task_cpu_done *args);
+int overtake_task_cancel(struct overtake_client *client,
+			 const struct drm_overtake_task_cancel *args);
+
+int overtake_task_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_task_events_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_task_cpu_done_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int overtake_task_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif

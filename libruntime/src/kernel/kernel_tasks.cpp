@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+//
+// Tasks of service mode on a kernel device, by ioctl.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernel/kernel_context.hpp"
+#include "overtake/service.hpp"
+#include "reserved.hpp"
+
+namespace overtake {
+
+namespace {
+
+/// Events that one call may bring.
+constexpr std::size_t events_at_once = 64;
+
+std::uint64_t user_pointer(const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+/// A number that does not fit is cut to one that is refused as well.
+std::uint32_t cut(std::size_t count) {
+    return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));
+}
+
+Job job_of(const ServiceTask& task, const ServiceSegment& segment) {
+    Job job;
+    job.tag = task.tag;
+    job.fcs = segment.fcs;
+    job.bindings = segment.bindings;
+    job.scratch_bytes = segment.scratch_bytes;
+    job.priority = task.priority;
+    job.custom_id = task.custom_id;
+    job.core = task.core;
+    return job;
+}
+
+class KernelTasks final : public ServiceQueue {
+public:
+    KernelTasks(std::shared_ptr<KernelFile> file, const ServiceQueueOptions& options)
+        : context_(std::move(file), queue_options(options), options.workers),
+          settings_(context_.file().service_settings()), events_(events_at_once),
+          results_(std::max<std::size_t>(OVERTAKE_MAX_SEGMENTS, 4096)) {}
+
+    const ServiceSettings& settings() const noexcept override { return settings_; }
+    void submit(const ServiceTask& task) override;
+    std::vector<ServiceEvent> reap(std::int64_t deadline_ns) override;
+    void cpu_done(std::uint64_t tag, std::uint32_t segment, std::int32_t status) override;
+    bool cancel(std::uint64_t tag) override;
+    std::size_t live() const noexcept override { return live_; }
+    void interrupt() override;
+
+private:
+    static QueueOptions queue_options(const ServiceQueueOptions& options) {
+        require_zero(options.reserved, "queue options");
+        if (const auto refusal = workers_refusal(options.workers))
+            throw *refusal;
+        QueueOptions plain;
+        plain.max_priority = options.max_priority;
+        plain.core_limit = options.core_limit;
+        plain.interruptible = options.interruptible;
+        return plain;
+    }
+    ServiceEvent event(const overtake_task_event& told, std::size_t& results);
+    [[noreturn]] void refuse(const ServiceTask& task, int code) const;
+
+    KernelContext context_;
+    const ServiceSettings settings_;
+    std::vector<overtake_task_segment> segments_; ///< of the task that is submitted
+    std::vector<overtake_task_event> events_;
+    std::vector<Completion> results_;
+    std::size_t live_ = 0;
+};
+
+void KernelTasks::submit(const ServiceTask& task) {
+    require_zero(task.reserved, fmt::format("task {}", task.tag));
+    check_service_task(task.tag, task.segments.size(), task.priority, task.core, context_.bounds());
+    segments_.clear();
+    for (std::size_t i = 0; i < task.segments.size(); i++) {
+        const ServiceSegment& segment = task.segments[i];
+        require_zero(segment.reserved, fmt::format("task {}: segment {}", task.tag, i));
+        if (segment.fcs.empty())
+            check_cpu_segment(task.tag, i, segment.bindings.size(), segment.scratch_bytes);
+        segments_.push_back({
+            .fcs = segment.fcs.empty() ? 0 : user_pointer(segment.fcs.data()),
+            .bindings = segment.bindings.empty() ? 0 : user_pointer(segment.bindings.data()),
+            .cpu_key = segment.cpu_key,
+            .expected_ns = segment.expected_ns,
+            .fc_count = cut(segment.fcs.size()),
+            .binding_count = cut(segment.bindings.size()),
+            .scratch_bytes = segment.scratch_bytes,
+            .pad = 0,
+        });
+    }
+    drm_overtake_task_submit submit{
+        .segments = user_pointer(segments_.data()),
+        .tag = task.tag,
+        .custom_id = task.custom_id,
+        .deadline_ns = task.deadline_ns,
+        .extensions = 0,
+        .context_id = context_.id(),
+        .segment_count = static_cast<std::uint32_t>(segments_.size()),
+        .core = task.core,
+        .priority = static_cast<std::uint16_t>(task.priority),
+        .flags = 0,
+        .reserved = {},
+    };
+    if (const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_TASK_SUBMIT, &submit))
+        refuse(task, code);
+    live_++;
+}
+
+/// The driver says only an errno: the segment that is wrong if the rules know it.
+void KernelTasks::refuse(const ServiceTask& task, int code) const {
+    for (std::size_t i = 0; i < task.segments.size(); i++) {
+        if (task.segments[i].fcs.empty())
+            continue;
+        const Job job = job_of(task, task.segments[i]);
+        const ovt_verdict verdict = context_.check(job);
+        if (refusal_code(verdict) == code)
+            throw segment_refusal(task.tag, i,
+                                  {code, refusal_text(verdict, job, context_.bounds())});
+    }
+    if (code == EEXIST)
+        throw Error(EEXIST,
+                    fmt::format("task: tag {} is in use; reap the task's end first", task.tag));
+    throw Error(code, fmt::format("{}: task {}: {}", context_.file().path(), task.tag,
+                                  context_.file().reason(code)));
+}
+
+ServiceEvent KernelTasks::event(const overtake_task_event& told, std::size_t& results) {
+    ServiceEvent event;
+    event.tag = told.tag;
+    event.type = static_cast<ServiceEvent::Type>(told.type);
+    event.segment = told.segment;
+    event.start_ns = told.start_ns;
+    event.status = told.status;
+    event.core = told.core;
+    event.arrived_ns = told.arrived_ns;
+    event.dispatched_ns = told.dispatched_ns;
+    event.ended_ns = told.ended_ns;
+    const auto first = results_.begin() + static_cast<std::ptrdiff_t>(results);
+    event.segments.assign(first, first + told.result_count);
+    results += told.result_count;
+    return event;
+}
+
+std::vector<ServiceEvent> KernelTasks::reap(std::int64_t deadline_ns) {
+    if (deadline_ns < 0)
+        throw Error(EINVAL, "reap: negative deadline");
+    std::vector<ServiceEvent> events;
+    if (live_ == 0)
+        return events;
+    drm_overtake_task_events wait{
+        .events = user_pointer(events_.data()),
+        .results = user_pointer(results_.data()),
+        .deadline_ns = deadline_ns,
+        .context_id = context_.id(),
+        .event_count = static_cast<std::uint32_t>(events_.size()),
+        .result_count = static_cast<std::uint32_t>(results_.size()),
+        .flags = 0,
+    };
+    const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_TASK_EVENTS, &wait);
+    if (code == ETIMEDOUT)
+        return events;
+    if (code != 0)
+        throw Error(code,
+                    fmt::format("{}: events: {}", context_.file().path(), std::strerror(code)));
+    std::size_t results = 0;
+    for (std::uint32_t i = 0; i < wait.event_count; i++) {
+        events.push_back(event(events_[i], results));
+        live_ -= events.back().type == ServiceEvent::Type::ended;
+    }
+    return events;
+}
+
+void KernelTasks::cpu_done(std::uint64_t tag, std::uint32_t segment, std::int32_t status) {
+    drm_overtake_task_cpu_done done{
+        .tag = tag, .context_id = context_.id(), .segment = segment, .status = status, .pad = 0};
+    const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_TASK_CPU_DONE, &done);
+    if (code != 0)
+        throw cpu_done_refusal(code, tag, segment, status);
+}
+
+bool KernelTasks::cancel(std::uint64_t tag) {
+    drm_overtake_task_cancel cancel{.tag = tag, .context_id = context_.id(), .pad = 0};
+    const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_TASK_CANCEL, &cancel);
+    if (code != 0 && code != ENOENT)
+        throw Error(code, fmt::format("{}: cancel task {}: {}", context_.file().path(), tag,
+                                      std::strerror(code)));
+    return code == 0;
+}
+
+void KernelTasks::interrupt() {
+    require_interruptible(context_.options());
+    drm_overtake_task_events wake{};
+    wake.context_id = context_.id();
+    wake.flags = OVERTAKE_TASK_EVENTS_WAKE;
+    context_.file().call(DRM_IOCTL_OVERTAKE_TASK_EVENTS, &wake, "interrupt");
+}
+
+} // namespace
+
+std::unique_ptr<ServiceQueue> create_kernel_tasks(std::shared_ptr<KernelFile> file,
+                                                  const ServiceQueueOptions& options) {
+    return std::make_unique<KernelTasks>(std::move(file), options);
+}
+
+} // namespace overtake

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Tasks of service mode, through ioctl and io_uring.
+#include <cstddef>
+
+#include "worker.hpp"
+
+namespace overtake::fuzz {
+
+namespace {
+
+constexpr uint32_t most_segments = 6;
+constexpr uint32_t event_room = 16;
+constexpr uint32_t workers = 64; // most never say that they are done
+
+} // namespace
+
+// A context of the file that takes tasks; made if there is none.
+uint32_t Worker::task_context(File& file) {
+    if (!file.tasks) {
+        auto* create = arguments<drm_overtake_context_create>();
+        create->max_priority = random_.pick<uint32_t>({255, 254});
+        create->flags = workers;
+        plainly([&] {
+            if (!make(file.fd(), {Kind::context_create, DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, create,
+                                  sizeof(*create)}))
+                file.tasks = create->context_id;
+        });
+    }
+    return file.tasks;
+}
+
+// Segments of the device share one job's tables; a task of them alone comes to an end by itself.
+drm_overtake_task_submit Worker::fill_task(File& file, bool begins_on_cpu) {
+    drm_overtake_submit job = {};
+    fill_submit(file, &job, false);
+    auto* segments = reinterpret_cast<overtake_task_segment*>(segment_table(thread_));
+    const uint32_t count = 1 + random_.below(most_segments);
+    const bool has_cpu = begins_on_cpu || random_.one_in(2);
+    for (uint32_t i = 0; i < count; i++) {
+        segments[i] = {};
+        if (has_cpu && ((begins_on_cpu && i == 0) || random_.one_in(2))) {
+            segments[i].cpu_key = random_.below(8);
+            segments[i].expected_ns = random_.pick<uint64_t>({0, 1000, 1'000'000, ~0ull});
+            continue;
+        }
+        segments[i].fcs = job.fcs;
+        segments[i].bindings = job.bindings;
+        segments[i].fc_count = job.fc_count;
+        segments[i].binding_count = job.binding_count;
+        segments[i].scratch_bytes = job.scratch_bytes;
+    }
+    drm_overtake_task_submit task = {};
+    task.segments = reinterpret_cast<uint64_t>(segments);
+    task.tag = file.next_tag++;
+    task.custom_id = static_cast<int64_t>(task.tag);
+    task.deadline_ns = ~0ull;
+    task.context_id = task_context(file);
+    task.segment_count = count;
+    task.core = random_.below(3);
+    task.priority = static_cast<uint16_t>(random_.pick<uint32_t>({0, 10, 200, 254}));
+    if (mutates() && random_.one_in(2)) {
+        mutate_bytes(reinterpret_cast<uint8_t*>(segments), count * sizeof(*segments));
+        for (uint32_t i = 0; i < count; i++)
+            segments[i].scratch_bytes %= window_bytes; // nobody needs all of the machine's memory
+    }
+    return task;
+}
+
+void Worker::submit_task(File& file, const drm_overtake_task_submit& task) {
+    auto* submit = arguments<drm_overtake_task_submit>();
+    *submit = task;
+    make(file.fd(), {Kind::task_submit, DRM_IOCTL_OVERTAKE_TASK_SUBMIT, submit, sizeof(*submit)});
+}
+
+void Worker::task_submit(File& file) {
+    const drm_overtake_task_submit task = fill_task(file, false);
+    if (random_.one_in(4))
+        return ring_issue(Kind::uring_task, file, OVERTAKE_URING_TASK_SUBMIT, &task, sizeof(task),
+                          task_mark | task.tag);
+    submit_task(file, task);
+}
+
+void Worker::task_events(File& file) {
+    const uint32_t context = task_context(file);
+    auto* events = arguments<drm_overtake_task_events>();
+    events->context_id = context;
+    if (random_.one_in(8)) {
+        events->flags = OVERTAKE_TASK_EVENTS_WAKE;
+    } else {
+        events->events = reinterpret_cast<uint64_t>(event_table(thread_));
+        events->results = reinterpret_cast<uint64_t>(task_result_table(thread_));
+        events->deadline_ns = random_.pick<int64_t>({0, 1, 1000000, 20000000});
+        events->event_count = 1 + random_.below(event_room);
+        events->result_count = OVERTAKE_MAX_SEGMENTS;
+    }
+    make(file.fd(), {Kind::task_events, DRM_IOCTL_OVERTAKE_TASK_EVENTS, events, sizeof(*events),
+                     offsetof(drm_overtake_task_events, deadline_ns)});
+}
+
+// Of a task that has probably been told to run its first segment.
+void Worker::task_cpu_done(File& file) {
+    drm_overtake_task_submit task;
+    plainly([&] {
+        task = fill_task(file, true);
+        submit_task(file, task);
+        task_events(file);
+    });
+    drm_overtake_task_cpu_done done[4] = {};
+    done[0].context_id = task.context_id;
+    done[0].tag = task.tag;
+    done[0].segment = random_.one_in(8) ? random_.below(3) : 0;
+    done[0].status = random_.pick<int32_t>({0, 0, 0, -5});
+    if (random_.one_in(4))
+        return ring_issue(Kind::uring_task, file, OVERTAKE_URING_TASK_CPU_DONE, done,
+                          OVERTAKE_URING_PAYLOAD_BYTES, task_mark | done[0].tag);
+    auto* said = arguments<drm_overtake_task_cpu_done>();
+    *said = done[0];
+    make(file.fd(), {Kind::task_cpu_done, DRM_IOCTL_OVERTAKE_TASK_CPU_DONE, said, sizeof(*said)});
+}
+
+void Worker::task_cancel(File& file) {
+    drm_overtake_task_submit task;
+    plainly([&] {
+        task = fill_task(file, random_.one_in(2));
+        submit_task(file, task);
+    });
+    drm_overtake_task_cancel cancel[5] = {};
+    cancel[0].context_id = task.context_id;
+    cancel[0].tag = task.tag;
+    if (random_.one_in(4))
+        return ring_issue(Kind::uring_task, file, OVERTAKE_URING_TASK_CANCEL, cancel,
+                          sizeof(cancel), task_mark | cancel[0].tag);
+    auto* said = arguments<drm_overtake_task_cancel>();
+    *said = cancel[0];
+    make(file.fd(), {Kind::task_cancel, DRM_IOCTL_OVERTAKE_TASK_CANCEL, said, sizeof(*said)});
+}
+
+} // namespace overtake::fuzz
