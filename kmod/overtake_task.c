@@ -4,7 +4,8 @@
  *
  * A task is made whole before anybody knows of it: its segments are copied and checked, the jobs of
  * all of them made, their command slots reserved, under one hold of the device lock.  From then on
- * nothing about it is refused, whatever else goes on.  What happens to it is in overtake_service.c.
+ * nothing about it is refused, whatever else goes on.  What happens to it is in overtake_service.c,
+ * what its process hears of it in overtake_task_events.c.
  *
  * A task holds its context and, until each has ended, its jobs.  It belongs to whoever collects its
  * end or, when its context has died, to the service, which frees it.
@@ -30,7 +31,7 @@ static struct overtake_client *client_of(const struct overtake_task *task)
 }
 
 /* A context with workers, with a reference for the caller. */
-static struct overtake_context *find_queue(struct overtake_client *client, u32 id)
+struct overtake_context *overtake_task_find_queue(struct overtake_client *client, u32 id)
 {
 	struct overtake_context *context = overtake_context_find(client, id);
 
@@ -43,7 +44,7 @@ static struct overtake_context *find_queue(struct overtake_client *client, u32 i
 }
 
 /* Why nothing can be asked of a context any more, or 0. */
-static int state_locked(const struct overtake_context *context)
+int overtake_task_state_locked(const struct overtake_context *context)
 {
 	lockdep_assert_held(&context->client->device->lock);
 	if (context->client->device->gone)
@@ -54,7 +55,7 @@ static int state_locked(const struct overtake_context *context)
 /* As memory */
 
 /* May sleep. */
-static void task_free(struct overtake_task *task)
+void overtake_task_free(struct overtake_task *task)
 {
 	u32 i;
 
@@ -68,7 +69,7 @@ static void task_free(struct overtake_task *task)
 
 static void task_free_work(struct work_struct *work)
 {
-	task_free(container_of(work, struct overtake_task, free_work));
+	overtake_task_free(container_of(work, struct overtake_task, free_work));
 }
 
 /* Takes over the reference to @context, also where it fails. */
@@ -262,7 +263,7 @@ static int reserve_jobs_locked(struct overtake_task *task)
 static int admit_locked(struct overtake_task *task)
 {
 	struct overtake_context *context = task->context;
-	int ret = state_locked(context);
+	int ret = overtake_task_state_locked(context);
 
 	if (!ret && context->banned)
 		ret = -ESHUTDOWN;
@@ -307,10 +308,11 @@ static int check_args(struct overtake_context *context, const struct drm_overtak
 /* May sleep. */
 int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_submit *args)
 {
-	struct overtake_context *context = find_queue(file->driver_priv, args->context_id);
+	struct overtake_context *context;
 	struct overtake_task *task;
 	int ret;
 
+	context = overtake_task_find_queue(file->driver_priv, args->context_id);
 	if (IS_ERR(context))
 		return PTR_ERR(context);
 	ret = check_args(context, args);
@@ -330,13 +332,13 @@ int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_s
 	if (!ret)
 		ret = publish(task);
 	if (ret)
-		task_free(task);
+		overtake_task_free(task);
 	return ret;
 }
 
 /* For the service */
 
-static void forget_locked(struct overtake_task *task)
+void overtake_task_forget_locked(struct overtake_task *task)
 {
 	give_back_jobs_locked(task, task->jobs_left);
 	task->jobs_left = 0;
@@ -346,7 +348,7 @@ static void forget_locked(struct overtake_task *task)
 /* It is over, and nobody will ask. */
 void overtake_task_release_locked(struct overtake_task *task)
 {
-	forget_locked(task);
+	overtake_task_forget_locked(task);
 	queue_work(overtake_free_workqueue, &task->free_work);
 }
 
@@ -363,179 +365,6 @@ void overtake_task_job_ended_locked(struct overtake_job *job)
 	overtake_job_put(job);
 }
 
-/* Events */
-
-static struct overtake_task_event event_of(const struct ovt_service_task *task)
-{
-	if (!ovt_service_has_ended(task))
-		return (struct overtake_task_event){
-			.tag = task->tag,
-			.type = OVERTAKE_TASK_RUN_CPU,
-			.segment = task->sched.segment,
-			.start_ns = task->sched.segment_start,
-		};
-	return (struct overtake_task_event){
-		.tag = task->tag,
-		.type = OVERTAKE_TASK_ENDED,
-		.status = task->status,
-		.core = task->sched.placed_core,
-		.arrived_ns = task->sched.arrival_time,
-		.dispatched_ns = task->sched.dispatch_time,
-		.ended_ns = task->end_time,
-		.result_count = task->sched.segment_count,
-	};
-}
-
-/*
- * The next event; @room: for results.  *@ended: the task if it has ended, which is the caller's
- * then.  -EAGAIN: there is none, -ENOSPC: no room for it; why there will be none any more.
- */
-static int take_event(struct overtake_context *context, u32 room,
-		      struct overtake_task_event *event, struct overtake_task **ended)
-{
-	struct overtake_device *device = context->client->device;
-	struct ovt_service_process *process = &context->tasks->process;
-	struct ovt_service_task *task;
-	int ret;
-
-	*ended = NULL;
-	spin_lock_irq(&device->lock);
-	ret = state_locked(context);
-	task = ret ? NULL : ovt_service_next_event(process);
-	if (!ret && !task)
-		ret = -EAGAIN;
-	if (task && ovt_service_has_ended(task) && task->sched.segment_count > room)
-		ret = -ENOSPC;
-	if (!ret) {
-		*event = event_of(task);
-		if (ovt_service_has_ended(task)) {
-			ovt_service_collect(task);
-			*ended = to_overtake_task(task);
-			forget_locked(*ended);
-		} else {
-			ovt_service_told(task);
-		}
-		overtake_service_look_for_news_locked(context->tasks);
-	}
-	spin_unlock_irq(&device->lock);
-	return ret;
-}
-
-/* True if there is something that TASK_EVENTS returns for. */
-static bool has_news(struct overtake_context *context)
-{
-	struct overtake_device *device = context->client->device;
-	struct overtake_task_queue *queue = context->tasks;
-	bool news;
-
-	spin_lock_irq(&device->lock);
-	news = queue->wake || state_locked(context) || ovt_service_next_event(&queue->process);
-	spin_unlock_irq(&device->lock);
-	return news;
-}
-
-static int wait_for_news(struct overtake_context *context, s64 deadline_ns)
-{
-	ktime_t timeout;
-
-	if (has_news(context))
-		return 0;
-	timeout = ktime_sub(ns_to_ktime(deadline_ns), ktime_get());
-	if (timeout <= 0)
-		return -ETIMEDOUT;
-	if (deadline_ns == OVERTAKE_DEADLINE_NEVER)
-		timeout = KTIME_MAX;
-	if (wait_event_interruptible_hrtimeout(context->wait, has_news(context), timeout) == -ETIME)
-		return -ETIMEDOUT;
-	return has_news(context) ? 0 : -EINTR;
-}
-
-static int tell(const struct overtake_task_event *event, struct overtake_task *ended,
-		const struct drm_overtake_task_events *args, u32 event_index, u32 result_index)
-{
-	struct overtake_task_event __user *events = u64_to_user_ptr(args->events);
-	struct overtake_result __user *results = u64_to_user_ptr(args->results);
-
-	if (copy_to_user(events + event_index, event, sizeof(*event)))
-		return -EFAULT;
-	if (ended && copy_to_user(results + result_index, ended->results,
-				  event->result_count * sizeof(*ended->results)))
-		return -EFAULT;
-	return 0;
-}
-
-/* As many as there is room for. */
-static int tell_events(struct overtake_context *context, struct drm_overtake_task_events *args)
-{
-	u32 event_room = args->event_count, result_room = args->result_count;
-	struct overtake_task_event event;
-	struct overtake_task *ended;
-	int ret = 0;
-
-	args->event_count = 0;
-	args->result_count = 0;
-	while (!ret && args->event_count < event_room) {
-		ret = take_event(context, result_room - args->result_count, &event, &ended);
-		if (ret)
-			break;
-		ret = tell(&event, ended, args, args->event_count, args->result_count);
-		args->event_count++;
-		args->result_count += event.result_count;
-		if (ended)
-			task_free(ended);
-		cond_resched();
-	}
-	if (ret == -EAGAIN || ret == -ENOSPC || (ret != -EFAULT && args->event_count))
-		return 0;
-	return ret;
-}
-
-static void wake_up_events(struct overtake_context *context, bool wake)
-{
-	struct overtake_device *device = context->client->device;
-
-	spin_lock_irq(&device->lock);
-	context->tasks->wake = wake;
-	spin_unlock_irq(&device->lock);
-	if (wake)
-		wake_up_all(&context->wait);
-}
-
-static int check_events_args(const struct drm_overtake_task_events *args)
-{
-	if (args->flags & ~OVERTAKE_TASK_EVENTS_WAKE)
-		return -EINVAL;
-	if (args->flags)
-		return args->events || args->results || args->deadline_ns || args->event_count ||
-		       args->result_count ? -EINVAL : 0;
-	return args->deadline_ns < 0 || !args->event_count ||
-	       args->result_count < OVERTAKE_MAX_SEGMENTS ? -EINVAL : 0;
-}
-
-int overtake_task_events_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_overtake_task_events *args = data;
-	struct overtake_context *context;
-	int ret = check_events_args(args);
-
-	if (ret)
-		return ret;
-	context = find_queue(file->driver_priv, args->context_id);
-	if (IS_ERR(context))
-		return PTR_ERR(context);
-	if (args->flags) {
-		wake_up_events(context, true);
-	} else {
-		ret = wait_for_news(context, args->deadline_ns);
-		if (!ret) {
-			wake_up_events(context, false);
-			ret = tell_events(context, args);
-		}
-	}
-	overtake_context_put(context);
-	return ret;
-}
-
 /* Reports and cancels */
 
 /* What @act says of the task with that tag, under the device lock. */
@@ -543,7 +372,7 @@ static int with_task(struct overtake_client *client, u32 context_id, u64 tag,
 		     int (*act)(struct ovt_service_task *task, const void *args, u64 now_ns),
 		     const void *args)
 {
-	struct overtake_context *context = find_queue(client, context_id);
+	struct overtake_context *context = overtake_task_find_queue(client, context_id);
 	struct overtake_device *device = client->device;
 	struct ovt_service_task *task;
 	int ret;
@@ -551,7 +380,7 @@ static int with_task(struct overtake_client *client, u32 context_id, u64 tag,
 	if (IS_ERR(context))
 		return PTR_ERR(context);
 	spin_lock_irq(&device->lock);
-	ret = state_locked(context);
+	ret = overtake_task_state_locked(context);
 	task = ret ? NULL : ovt_service_find(&context->tasks->process, tag);
 	if (!ret)
 		ret = task ? act(task, args, overtake_clock_now(device)) : -ENOENT;

@@ -37,7 +37,14 @@ static inline struct overtake_task *to_overtake_task(struct ovt_service_task *ta
 	return container_of(task, struct overtake_task, service);
 }
 
+/* A context with workers, with a reference for the caller. */
+struct overtake_context *overtake_task_find_queue(struct overtake_client *client, u32 id);
+/* May sleep. */
+void overtake_task_free(struct overtake_task *task);
+
 /* Under the device lock. */
+int overtake_task_state_locked(const struct overtake_context *context);
+void overtake_task_forget_locked(struct overtake_task *task);
 void overtake_task_release_locked(struct overtake_task *task);
 void overtake_task_job_ended_locked(struct overtake_job *job);
 
