@@ -134,14 +134,20 @@ static const struct ovt_service_host service_host = {
 	.note = note,
 };
 
+/* With what the administrator set; the firmware may still know of jobs that have ended. */
+static void init_locked(struct overtake_service *service)
+{
+	WARN_ON(service->open);
+	ovt_service_init(&service->service, &service->config, &service_host, service->cores);
+}
+
 /* As after power on, with what the administrator set.  No queue of tasks is open. */
 void overtake_service_boot_locked(struct overtake_device *device)
 {
 	struct overtake_service *service = device->service;
 
 	lockdep_assert_held(&device->lock);
-	WARN_ON(service->open);
-	ovt_service_init(&service->service, &service->config, &service_host, service->cores);
+	init_locked(service);
 	ovt_fw_context_init(&service->context);
 	if (device->settings.fair)
 		ovt_fw_context_take_turns(&service->context, service->turns,
@@ -197,7 +203,7 @@ int overtake_service_configure_locked(struct overtake_device *device,
 	if (service->open)
 		return -EBUSY;
 	service->config = *config;
-	overtake_service_boot_locked(device);
+	init_locked(service);
 	return 0;
 }
 

@@ -76,7 +76,8 @@ static void a_timeout_beyond_the_end_of_time_is_never(void **state)
 static void each_limit_has_the_value_of_the_interface(void **state)
 {
 	static const u64 values[OVERTAKE_LIMIT_COUNT + 1] = {
-		64, 1024, 8192, 4096, 4ull << 30, 0, 1ull << 30, 65536, 15, 256ull << 20, 32, 0, 0,
+		64, 1024, 8192, 4096, 4ull << 30, 0, 1ull << 30, 65536, 15, 256ull << 20, 32, 0,
+		1024, 1024, 0,
 	};
 	u32 limit;
 

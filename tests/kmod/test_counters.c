@@ -327,6 +327,8 @@ static void every_attribute_is_documented(void)
 	there = check_directory(abi, path, "");
 	sysfs_path(path, sizeof(path), 0, "core1");
 	there += check_directory(abi, path, "coreN/");
+	sysfs_path(path, sizeof(path), 0, "service");
+	there += check_directory(abi, path, "service/");
 	check_equal(count_text(abi, "\nWhat:\t\t"), there);
 	check_equal(count_text(abi, "\nDate:\t\t"), there);
 	check_equal(count_text(abi, "\nKernelVersion:\t"), there);

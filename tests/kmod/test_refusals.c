@@ -318,7 +318,7 @@ static void queries_and_others(void)
 	struct drm_mode_create_dumb { uint32_t fields[8]; } dumb = { { 64, 64, 32 } };
 	struct drm_overtake_device_info info;
 
-	check_refused(&client, query(&client, 3, 0, 0, 0), EINVAL);
+	check_refused(&client, query(&client, 4, 0, 0, 0), EINVAL);
 	check_refused(&client, query(&client, ~0u, 0, 0, 0), EINVAL);
 	check_refused(&client, query(&client, 0, 1, 0, 0), EINVAL);
 	check_refused(&client, query(&client, 0, 0, 64, 0), EFAULT);

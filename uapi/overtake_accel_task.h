@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/* A part of the driver's user interface, overtake_accel.h: tasks of service mode. */
+#ifndef OVERTAKE_ACCEL_TASK_H
+#define OVERTAKE_ACCEL_TASK_H
+
+#include "overtake_accel.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/*
+ * Service mode
+ * ------------
+ * The tasks of all processes wait in one queue of the device, which decides what runs when.  A
+ * task is a list of segments, one after the other: on the device, or on a CPU of its process.
+ * Its process submits it whole, and from then on nothing about it can be refused; it is told when
+ * a CPU segment is to run, says when that is over, and is told of the end.  It is never waited
+ * for: a CPU segment that takes too long is overdue, and others go ahead.
+ *
+ * Jobs of tasks take no part in the synchronisation of buffers: they wait for no fence and leave
+ * none, since nobody may have to wait for a process's CPU segments.
+ */
+
+/**
+ * struct overtake_task_segment - one segment of a task: on the device if it has FCs
+ * @fcs: in: user pointer to struct overtake_fc[@fc_count]
+ * @bindings: in: user pointer to struct overtake_binding[@binding_count]
+ * @cpu_key: in: of one on the CPU: what it is, so that its time is known the next time
+ * @expected_ns: in: of one on the CPU: how long it is thought to take until one of its key has run,
+ *               a second at most
+ * @fc_count: in: 0..OVERTAKE_MAX_FCS; 0: on the CPU, and then the three others are 0
+ * @binding_count: in: 1..OVERTAKE_MAX_BINDINGS
+ * @scratch_bytes: in: as of a job
+ * @pad: in: zero
+ */
+struct overtake_task_segment {
+	__u64 fcs;
+	__u64 bindings;
+	__u64 cpu_key;
+	__u64 expected_ns;
+	__u32 fc_count;
+	__u32 binding_count;
+	__u32 scratch_bytes;
+	__u32 pad;
+};
+
+/**
+ * struct drm_overtake_task_submit - submit a task; also the io_uring payload, 80 bytes
+ * @segments: in: user pointer to struct overtake_task_segment[@segment_count]
+ * @tag: in: client's name for the task, unique in the context until its end is collected (EEXIST)
+ * @custom_id: in: within one priority the smaller goes first
+ * @deadline_ns: in: device time, for policies that look at it; ~0 = none
+ * @extensions: in: zero
+ * @context_id: in: a context with workers
+ * @segment_count: in: 1..OVERTAKE_MAX_SEGMENTS
+ * @core: in: 1..core_count, or OVERTAKE_CORE_ANY: the first segment on the device settles it
+ * @priority: in: 0..context's max_priority
+ * @flags: in: zero
+ * @reserved: in: zero
+ *
+ * Everything that the pointers name has been read when the call returns, through io_uring too: its
+ * CQE says only whether the task was taken.  Fails as SUBMIT does, and nothing was taken then.
+ */
+struct drm_overtake_task_submit {
+	__u64 segments;
+	__u64 tag;
+	__s64 custom_id;
+	__u64 deadline_ns;
+	__u64 extensions;
+	__u32 context_id;
+	__u32 segment_count;
+	__u32 core;
+	__u16 priority;
+	__u16 flags;
+	__u64 reserved[3];
+};
+
+#define OVERTAKE_TASK_RUN_CPU		1u	/* run segment @segment, say TASK_CPU_DONE */
+#define OVERTAKE_TASK_ENDED		2u	/* the task is over, and collected by this */
+
+/**
+ * struct overtake_task_event - what a process is told of a task
+ * @tag: out: the task's tag
+ * @start_ns: out: RUN_CPU: device time from which on the segment is measured
+ * @arrived_ns: out: ENDED: device time
+ * @dispatched_ns: out: ENDED: device time, 0 = it was not
+ * @ended_ns: out: ENDED: device time
+ * @type: out: OVERTAKE_TASK_*
+ * @segment: out: RUN_CPU: which, from 0
+ * @status: out: ENDED: 0, or the error of the segment that failed, as in struct overtake_result
+ * @core: out: ENDED: that took its segments on the device, 0 = none did
+ * @result_count: out: ENDED: how many results of the call's are its, in order: one for each
+ *                segment; all zero: it never began.  Of one on the CPU, times and status are set
+ * @pad: out: zero
+ */
+struct overtake_task_event {
+	__u64 tag;
+	__u64 start_ns;
+	__u64 arrived_ns;
+	__u64 dispatched_ns;
+	__u64 ended_ns;
+	__u32 type;
+	__u32 segment;
+	__s32 status;
+	__u32 core;
+	__u32 result_count;
+	__u32 pad;
+};
+
+#define OVERTAKE_TASK_EVENTS_WAKE	(1u << 0)	/* only let another thread's call return */
+
+/**
+ * struct drm_overtake_task_events - wait for news of a context's tasks
+ * @events: in: user pointer to struct overtake_task_event[@event_count]
+ * @results: in: user pointer to struct overtake_result[@result_count]
+ * @deadline_ns: in: absolute CLOCK_MONOTONIC time; 0 does not wait
+ * @context_id: in: a context with workers
+ * @event_count: in: room, at least 1; out: how many there are
+ * @result_count: in: room, at least OVERTAKE_MAX_SEGMENTS; out: how many there are
+ * @flags: in: OVERTAKE_TASK_EVENTS_WAKE: the call that waits, or the next one, returns at once with
+ *         what there is; everything else is zero then
+ *
+ * Events in the order in which they came, as many as there is room for.  Fails with ETIMEDOUT at
+ * the deadline.  What cannot be written (EFAULT) is told all the same: who gives bad pointers loses
+ * events.  poll() says POLLIN while there are events.
+ */
+struct drm_overtake_task_events {
+	__u64 events;
+	__u64 results;
+	__s64 deadline_ns;
+	__u32 context_id;
+	__u32 event_count;
+	__u32 result_count;
+	__u32 flags;
+};
+
+/**
+ * struct drm_overtake_task_cpu_done - a CPU segment is over
+ * @tag: in: the task's tag
+ * @context_id: in: its context
+ * @segment: in: which
+ * @status: in: 0, or a negative errno, which ends the task
+ * @pad: in: zero
+ *
+ * Fails with ENOENT if there is no such task, and with EINVAL unless its process was told to run
+ * just that segment.
+ */
+struct drm_overtake_task_cpu_done {
+	__u64 tag;
+	__u32 context_id;
+	__u32 segment;
+	__s32 status;
+	__u32 pad;
+};
+
+/**
+ * struct drm_overtake_task_cancel - cancel a task
+ * @tag: in: the task's tag
+ * @context_id: in: its context
+ * @pad: in: zero
+ *
+ * What has not started never runs, and the task ends some time later.  Fails with ENOENT if there
+ * is no such task, or it has ended.
+ */
+struct drm_overtake_task_cancel {
+	__u64 tag;
+	__u32 context_id;
+	__u32 pad;
+};
+
+#define DRM_IOCTL_OVERTAKE_TASK_SUBMIT \
+	OVERTAKE_IOW(DRM_OVERTAKE_TASK_SUBMIT, struct drm_overtake_task_submit)
+#define DRM_IOCTL_OVERTAKE_TASK_EVENTS \
+	OVERTAKE_IOWR(DRM_OVERTAKE_TASK_EVENTS, struct drm_overtake_task_events)
+#define DRM_IOCTL_OVERTAKE_TASK_CPU_DONE \
+	OVERTAKE_IOW(DRM_OVERTAKE_TASK_CPU_DONE, struct drm_overtake_task_cpu_done)
+#define DRM_IOCTL_OVERTAKE_TASK_CANCEL \
+	OVERTAKE_IOW(DRM_OVERTAKE_TASK_CANCEL, struct drm_overtake_task_cancel)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif
