@@ -23,8 +23,6 @@
 #include "overtake_user.h"
 #include "service/cost.h"
 
-#define MAX_ERRNO_STATUS	4095
-
 static struct overtake_client *client_of(const struct overtake_task *task)
 {
 	return task->context->client;
@@ -123,18 +121,6 @@ static u64 program_address(const struct overtake_job *job)
 	return 0;
 }
 
-/* What tells one BPU segment from another: its program, and which parts of it. */
-static u64 key_of_job(const struct overtake_job *job)
-{
-	u64 key = ovt_record_key(0, program_address(job));
-	u32 i;
-
-	for (i = 0; i < job->fw.fc_count; i++)
-		key = ovt_record_key(key, (u64)job->fcs[i].first_insn << 32 |
-					  job->fcs[i].insn_count);
-	return key;
-}
-
 static bool has_run(struct overtake_context *context, u64 key)
 {
 	struct overtake_device *device = context->client->device;
@@ -184,7 +170,9 @@ static int add_job(struct overtake_task *task, u32 index,
 	job->fw.context = &client_of(task)->device->service->context;
 	task->jobs[index] = job;
 	task->jobs_left++;
-	task->keys[index] = key_of_job(job);
+	task->keys[index] = ovt_record_key_of_fcs(program_address(job),
+						  (const struct overtake_fc *)job->fcs,
+						  segment->fc_count);
 	task->segments[index].fc_count = segment->fc_count;
 	task->segments[index].time = guess(task, index, job);
 	return 0;
@@ -204,8 +192,7 @@ static int add_segment(struct overtake_task *task, u32 index,
 		return add_job(task, index, args, &segment);
 	if (segment.fcs || segment.bindings || segment.binding_count || segment.scratch_bytes)
 		return -EINVAL;
-	/* Never that of a BPU segment but by chance. */
-	task->keys[index] = ovt_record_key(ovt_record_key(0, 1), segment.cpu_key);
+	task->keys[index] = ovt_record_key_of_cpu(segment.cpu_key);
 	task->segments[index].time = segment.expected_ns;
 	return 0;
 }
@@ -401,7 +388,7 @@ static int report_cpu(struct ovt_service_task *task, const void *data, u64 now_n
 int overtake_task_cpu_done(struct overtake_client *client,
 			   const struct drm_overtake_task_cpu_done *args)
 {
-	if (args->pad || args->status > 0 || args->status < -MAX_ERRNO_STATUS)
+	if (args->pad)
 		return -EINVAL;
 	return with_task(client, args->context_id, args->tag, report_cpu, args);
 }

@@ -9,27 +9,6 @@
 #include "overtake_ctx.h"
 #include "overtake_task.h"
 
-static struct overtake_task_event event_of(const struct ovt_service_task *task)
-{
-	if (!ovt_service_has_ended(task))
-		return (struct overtake_task_event){
-			.tag = task->tag,
-			.type = OVERTAKE_TASK_RUN_CPU,
-			.segment = task->sched.segment,
-			.start_ns = task->sched.segment_start,
-		};
-	return (struct overtake_task_event){
-		.tag = task->tag,
-		.type = OVERTAKE_TASK_ENDED,
-		.status = task->status,
-		.core = task->sched.placed_core,
-		.arrived_ns = task->sched.arrival_time,
-		.dispatched_ns = task->sched.dispatch_time,
-		.ended_ns = task->end_time,
-		.result_count = task->sched.segment_count,
-	};
-}
-
 /*
  * The next event; @room: for results.  *@ended: the task if it has ended, which is the caller's
  * then.  -EAGAIN: there is none, -ENOSPC: no room for it; why there will be none any more.
@@ -51,7 +30,7 @@ static int take_event(struct overtake_context *context, u32 room,
 	if (task && ovt_service_has_ended(task) && task->sched.segment_count > room)
 		ret = -ENOSPC;
 	if (!ret) {
-		*event = event_of(task);
+		*event = ovt_service_event_of(task);
 		if (ovt_service_has_ended(task)) {
 			ovt_service_collect(task);
 			*ended = to_overtake_task(task);

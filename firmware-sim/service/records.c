@@ -5,13 +5,28 @@
 #define MOST_NS		((1ull << (63 - FRACTION_BITS)) - 1)	/* 39 hours */
 
 /* Two rounds of multiplication and folding: each bit of the number reaches each of the key. */
-u64 ovt_record_key(u64 key, u64 number)
+static u64 add_number(u64 key, u64 number)
 {
 	u64 mixed = key ^ (number + 0x9e3779b97f4a7c15ull);
 
 	mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93ull;
 	mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93ull;
 	return mixed ^ (mixed >> 32);
+}
+
+u64 ovt_record_key_of_fcs(u64 address, const struct overtake_fc *fcs, u32 fc_count)
+{
+	u64 key = add_number(0, address);
+	u32 i;
+
+	for (i = 0; i < fc_count; i++)
+		key = add_number(key, (u64)fcs[i].first_insn << 32 | fcs[i].insn_count);
+	return key;
+}
+
+u64 ovt_record_key_of_cpu(u64 cpu_key)
+{
+	return add_number(add_number(0, 1), cpu_key);
 }
 
 static struct ovt_record *set_of(struct ovt_records *records, u64 key)

@@ -9,6 +9,7 @@
 #define OVT_SERVICE_RECORDS_H
 
 #include <ovt_port.h>
+#include "overtake_accel.h"
 
 #define OVT_RECORD_WAYS		4u
 #define OVT_RECORD_SETS		256u
@@ -26,8 +27,11 @@ struct ovt_records {
 	u64 uses;
 };
 
-/* A key from what tells segments apart: begin with 0, add number by number. */
-u64 ovt_record_key(u64 key, u64 number);
+/* The key of the FCs of a program that lies at @address: which program, and which parts of it. */
+u64 ovt_record_key_of_fcs(u64 address, const struct overtake_fc *fcs, u32 fc_count);
+
+/* The key of what a process calls @cpu_key and runs itself; never that of FCs but by chance. */
+u64 ovt_record_key_of_cpu(u64 cpu_key);
 
 /* Nanoseconds that @key takes, rounded to the nearest; @guess if it never ran. */
 u64 ovt_records_time(struct ovt_records *records, u64 key, u64 guess);

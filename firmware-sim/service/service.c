@@ -267,6 +267,8 @@ s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status,
 	struct overtake_result *result;
 	u64 took;
 
+	if (status > 0 || status < -OVT_SERVICE_MAX_ERRNO)
+		return -EINVAL;
 	if (task->sched.state != OVT_SCHED_CPU_RUNNING || task->sched.segment != segment ||
 	    !ovt_list_empty(&task->of_events) || ovt_tree_holds(&task->of_ends))
 		return -EINVAL;
@@ -328,6 +330,27 @@ struct ovt_service_task *ovt_service_next_event(struct ovt_service_process *proc
 	if (ovt_list_empty(&process->events))
 		return NULL;
 	return ovt_container_of(process->events.next, struct ovt_service_task, of_events);
+}
+
+struct overtake_task_event ovt_service_event_of(const struct ovt_service_task *task)
+{
+	if (!ovt_service_has_ended(task))
+		return (struct overtake_task_event){
+			.tag = task->tag,
+			.type = OVERTAKE_TASK_RUN_CPU,
+			.segment = task->sched.segment,
+			.start_ns = task->sched.segment_start,
+		};
+	return (struct overtake_task_event){
+		.tag = task->tag,
+		.type = OVERTAKE_TASK_ENDED,
+		.status = task->status,
+		.core = task->sched.placed_core,
+		.arrived_ns = task->sched.arrival_time,
+		.dispatched_ns = task->sched.dispatch_time,
+		.ended_ns = task->end_time,
+		.result_count = task->sched.segment_count,
+	};
 }
 
 void ovt_service_told(struct ovt_service_task *task)

@@ -38,6 +38,7 @@
 #define OVT_SERVICE_MAX_SEGMENTS	OVERTAKE_MAX_SEGMENTS
 #define OVT_SERVICE_MAX_WORKERS		OVERTAKE_MAX_WORKERS
 #define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* that a CPU segment is believed to take */
+#define OVT_SERVICE_MAX_ERRNO		4095
 
 /* Defaults of what a device's service mode is told; see struct ovt_sched_config. */
 #define OVT_SERVICE_SLOTS			1u
@@ -168,8 +169,8 @@ void ovt_service_submit(struct ovt_service_process *process, struct ovt_service_
 struct ovt_service_task *ovt_service_find(struct ovt_service_process *process, u64 tag);
 
 /*
- * The process says that CPU segment @segment of @task is over, with @status 0 or an errno.  0, or
- * -EINVAL if it was not told to run that, or has said so before.
+ * The process says that CPU segment @segment of @task is over, with @status 0 or a negative errno.
+ * 0, or -EINVAL if that is none, or the process was not told to run that, or has said so before.
  */
 s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status, u64 now);
 
@@ -194,6 +195,9 @@ u64 ovt_service_next_time(const struct ovt_service *service);
  * the host calls ovt_service_told().
  */
 struct ovt_service_task *ovt_service_next_event(struct ovt_service_process *process);
+
+/* What the process is told of @task, which ovt_service_next_event() returned. */
+struct overtake_task_event ovt_service_event_of(const struct ovt_service_task *task);
 void ovt_service_told(struct ovt_service_task *task);
 
 static inline bool ovt_service_has_ended(const struct ovt_service_task *task)

@@ -239,8 +239,7 @@ Error segment_refusal(std::uint64_t tag, std::size_t index, const Error& of_job)
 }
 
 Error cpu_done_refusal(int code, std::uint64_t tag, std::uint32_t segment, std::int32_t status) {
-    constexpr std::int32_t most_errno = 4095;
-    if (status > 0 || status < -most_errno)
+    if (status > 0 || status < -OVT_SERVICE_MAX_ERRNO)
         return {EINVAL, fmt::format("task {}: {} is no status of a segment: 0, or a negative errno",
                                     tag, status)};
     if (code == ENOENT)

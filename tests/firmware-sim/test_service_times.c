@@ -9,16 +9,23 @@
 
 static void keys_differ(void **state)
 {
-	u64 key = ovt_record_key(0, 1);
+	const struct overtake_fc fcs[] = {{ .first_insn = 0, .insn_count = 3 },
+					  { .first_insn = 3, .insn_count = 2 }};
+	const struct overtake_fc others[] = {{ .first_insn = 3, .insn_count = 2 },
+					     { .first_insn = 0, .insn_count = 3 }};
+	u64 key = ovt_record_key_of_fcs(4096, fcs, 2);
 
 	(void)state;
-	assert_true(key != ovt_record_key(0, 2));
-	assert_true(key != ovt_record_key(1, 1));
-	assert_true(ovt_record_key(key, 2) != ovt_record_key(ovt_record_key(0, 2), 1));
-	assert_true(ovt_record_key(0, 0) != 0);
+	assert_true(key == ovt_record_key_of_fcs(4096, fcs, 2));
+	assert_true(key != ovt_record_key_of_fcs(8192, fcs, 2));
+	assert_true(key != ovt_record_key_of_fcs(4096, fcs, 1));
+	assert_true(key != ovt_record_key_of_fcs(4096, others, 2));
+	assert_true(key != ovt_record_key_of_fcs(0, fcs, 2));
+	assert_true(ovt_record_key_of_cpu(4096) != ovt_record_key_of_fcs(4096, fcs, 2));
+	assert_true(ovt_record_key_of_cpu(0) != 0);
 	/* Both halves of the key move, whichever bit of the number does. */
 	for (int bit = 0; bit < 64; bit++) {
-		u64 change = ovt_record_key(0, 0) ^ ovt_record_key(0, 1ull << bit);
+		u64 change = ovt_record_key_of_cpu(0) ^ ovt_record_key_of_cpu(1ull << bit);
 
 		assert_true((u32)change != 0);
 		assert_true(change >> 32 != 0);

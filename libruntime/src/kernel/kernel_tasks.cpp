@@ -11,6 +11,7 @@
 #include "kernel/kernel_context.hpp"
 #include "overtake/service.hpp"
 #include "reserved.hpp"
+#include "service_event.hpp"
 
 namespace overtake {
 
@@ -66,7 +67,6 @@ private:
         plain.interruptible = options.interruptible;
         return plain;
     }
-    ServiceEvent event(const overtake_task_event& told, std::size_t& results);
     [[noreturn]] void refuse(const ServiceTask& task, int code) const;
 
     KernelContext context_;
@@ -133,23 +133,6 @@ void KernelTasks::refuse(const ServiceTask& task, int code) const {
                                   context_.file().reason(code)));
 }
 
-ServiceEvent KernelTasks::event(const overtake_task_event& told, std::size_t& results) {
-    ServiceEvent event;
-    event.tag = told.tag;
-    event.type = static_cast<ServiceEvent::Type>(told.type);
-    event.segment = told.segment;
-    event.start_ns = told.start_ns;
-    event.status = told.status;
-    event.core = told.core;
-    event.arrived_ns = told.arrived_ns;
-    event.dispatched_ns = told.dispatched_ns;
-    event.ended_ns = told.ended_ns;
-    const auto first = results_.begin() + static_cast<std::ptrdiff_t>(results);
-    event.segments.assign(first, first + told.result_count);
-    results += told.result_count;
-    return event;
-}
-
 std::vector<ServiceEvent> KernelTasks::reap(std::int64_t deadline_ns) {
     if (deadline_ns < 0)
         throw Error(EINVAL, "reap: negative deadline");
@@ -173,7 +156,10 @@ std::vector<ServiceEvent> KernelTasks::reap(std::int64_t deadline_ns) {
                     fmt::format("{}: events: {}", context_.file().path(), std::strerror(code)));
     std::size_t results = 0;
     for (std::uint32_t i = 0; i < wait.event_count; i++) {
-        events.push_back(event(events_[i], results));
+        const std::size_t count = events_[i].result_count;
+        events.push_back(
+            make_service_event(events_[i], std::span(results_).subspan(results, count)));
+        results += count;
         live_ -= events.back().type == ServiceEvent::Type::ended;
     }
     return events;

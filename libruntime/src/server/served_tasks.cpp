@@ -27,44 +27,12 @@ constexpr std::size_t costs_kept = 1024;
 constexpr std::size_t segment_bytes = sizeof(ovt_sched_segment) + sizeof(u64) +
                                       sizeof(overtake_result) + sizeof(std::shared_ptr<void>);
 
-/// What tells one BPU segment from another: its program, and which parts of it.
-std::uint64_t key_of(const Job& job) {
-    std::uint64_t key = 0;
+/// The device address of the job's program.
+std::uint64_t program_address(const Job& job) {
     for (const overtake_binding& binding : job.bindings)
         if (binding.region == OVERTAKE_REGION_PROGRAM)
-            key = ovt_record_key(key, binding.address);
-    for (const overtake_fc& fc : job.fcs)
-        key = ovt_record_key(key, std::uint64_t{fc.first_insn} << 32 | fc.insn_count);
-    return key;
-}
-
-/// Never that of a BPU segment but by chance.
-std::uint64_t key_of_cpu(std::uint64_t cpu_key) {
-    return ovt_record_key(ovt_record_key(0, 1), cpu_key);
-}
-
-bool is_status(std::int32_t status) {
-    constexpr std::int32_t most_errno = 4095;
-    return status <= 0 && status >= -most_errno;
-}
-
-WireEvent event_of(const ovt_service_task& task) {
-    WireEvent event{};
-    event.tag = task.tag;
-    if (!ovt_service_has_ended(&task)) {
-        event.type = static_cast<std::uint32_t>(ServiceEvent::Type::run_cpu);
-        event.segment = task.sched.segment;
-        event.start_ns = task.sched.segment_start;
-        return event;
-    }
-    event.type = static_cast<std::uint32_t>(ServiceEvent::Type::ended);
-    event.status = task.status;
-    event.core = task.sched.placed_core;
-    event.arrived_ns = task.sched.arrival_time;
-    event.dispatched_ns = task.sched.dispatch_time;
-    event.ended_ns = task.end_time;
-    event.result_count = task.sched.segment_count;
-    return event;
+            return binding.address;
+    return 0;
 }
 
 } // namespace
@@ -201,7 +169,7 @@ void ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTas
     if (segment.fc_count == 0) {
         check_cpu_segment(wire.tag, index, segment.binding_count, segment.scratch_bytes);
         task.segment_storage[index] = {segment.expected_ns, 0};
-        task.key_storage[index] = key_of_cpu(segment.cpu_key);
+        task.key_storage[index] = ovt_record_key_of_cpu(segment.cpu_key);
         return;
     }
     Job job;
@@ -221,7 +189,8 @@ void ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTas
     } catch (const Error& refused) {
         throw segment_refusal(wire.tag, index, refused);
     }
-    const std::uint64_t key = key_of(job);
+    const std::uint64_t key =
+        ovt_record_key_of_fcs(program_address(job), fcs.data(), segment.fc_count);
     if (costs_.size() >= costs_kept)
         costs_.clear();
     const auto [cost, is_new] = costs_.try_emplace(key, 0);
@@ -240,7 +209,7 @@ void ServedTasks::tell_events() {
         events_.insert(events_.end(), at, at + bytes);
     };
     host_.take_events(process_, [&](const ovt_service_task& task) {
-        const WireEvent event = event_of(task);
+        const overtake_task_event event = ovt_service_event_of(&task);
         const std::size_t results = event.result_count * sizeof(overtake_result);
         if (sizeof(event) + results > event_area_bytes - events_.size())
             return false;
@@ -254,9 +223,7 @@ void ServedTasks::tell_events() {
 }
 
 void ServedTasks::cpu_done(const WireCpuDone& done) {
-    const s32 error = is_status(done.status)
-                          ? host_.cpu_done(process_, done.tag, done.segment, done.status)
-                          : -EINVAL;
+    const s32 error = host_.cpu_done(process_, done.tag, done.segment, done.status);
     if (error != 0)
         throw cpu_done_refusal(-error, done.tag, done.segment, done.status);
 }

@@ -15,6 +15,7 @@
 #include "server/client_channel.hpp"
 #include "server/read_wire.hpp"
 #include "server/shared_memory.hpp"
+#include "service_event.hpp"
 
 namespace overtake::server {
 
@@ -168,26 +169,18 @@ bool ServerTasks::cancel(std::uint64_t tag) {
 
 std::vector<ServiceEvent> ServerTasks::take() {
     std::vector<ServiceEvent> events;
+    std::vector<Completion> results;
     written_ = 0;
     const std::span<const std::byte> bytes = call(TaskCall::events);
     for (std::size_t position = 0; position < bytes.size();) {
-        WireEvent wire;
-        read(bytes, position, &wire, 1);
-        ServiceEvent& event = events.emplace_back();
-        event.tag = wire.tag;
-        event.type = static_cast<ServiceEvent::Type>(wire.type);
-        event.segment = wire.segment;
-        event.start_ns = wire.start_ns;
-        event.status = wire.status;
-        event.core = wire.core;
-        event.arrived_ns = wire.arrived_ns;
-        event.dispatched_ns = wire.dispatched_ns;
-        event.ended_ns = wire.ended_ns;
-        if (wire.result_count > bytes.size() / sizeof(Completion))
+        overtake_task_event told;
+        read(bytes, position, &told, 1);
+        if (told.result_count > OVERTAKE_MAX_SEGMENTS)
             connection_->fail_gone();
-        event.segments.resize(wire.result_count);
-        read(bytes, position, event.segments.data(), event.segments.size());
-        live_ -= event.type == ServiceEvent::Type::ended;
+        results.resize(told.result_count);
+        read(bytes, position, results.data(), results.size());
+        events.push_back(make_service_event(told, results));
+        live_ -= events.back().type == ServiceEvent::Type::ended;
     }
     return events;
 }

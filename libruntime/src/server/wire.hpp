@@ -107,7 +107,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 /// What a queue of service mode is called for, and what it reads of TaskArea::call.
 enum class TaskCall : std::uint32_t {
     submit = 1, ///< WireTask, then of each segment WireSegment, its FCs, its bindings
-    events,     ///< -> of each event WireEvent, and of a task that has ended its results
+    events,     ///< -> of each event overtake_task_event and its results
     cpu_done,   ///< WireCpuDone
     cancel,     ///< tag -> whether there was such a task
 };
@@ -137,24 +137,10 @@ struct WireCpuDone {
     std::int32_t status;
 };
 
-struct WireEvent {
-    std::uint64_t tag;
-    std::uint64_t start_ns;
-    std::uint64_t arrived_ns;
-    std::uint64_t dispatched_ns;
-    std::uint64_t ended_ns;
-    std::uint32_t type; ///< as in ServiceEvent
-    std::uint32_t segment;
-    std::int32_t status;
-    std::uint32_t core;
-    std::uint32_t result_count; ///< of overtake_result, behind this
-    std::uint32_t reserved;
-};
-
 /// The longest event alone fits.
 constexpr std::size_t event_area_bytes = std::size_t{128} << 10;
 constexpr std::size_t longest_event_bytes =
-    sizeof(WireEvent) + OVT_SERVICE_MAX_SEGMENTS * sizeof(overtake_result);
+    sizeof(overtake_task_event) + OVT_SERVICE_MAX_SEGMENTS * sizeof(overtake_result);
 static_assert(event_area_bytes > longest_event_bytes);
 
 /// What a queue of service mode shares with its client.  Everything is a call, as submission is in
