@@ -9,8 +9,13 @@
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifdef OVERTAKE_TEST_CONFINEMENT
+#include "confinement.hpp"
+#endif
 
 namespace overtake::test {
 
@@ -119,6 +124,11 @@ namespace {
                 ;
             server.stop();
         });
+#ifdef OVERTAKE_TEST_CONFINEMENT
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+            throw Error(errno, "PR_SET_NO_NEW_PRIVS");
+        command::confine_server();
+#endif
         while (write(ready, "", 1) < 0 && errno == EINTR)
             ;
         server.run();

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "confinement.hpp"
 #include "device_facts.hpp"
 #include "json_text.hpp"
 #include "option_checks.hpp"
@@ -123,6 +124,8 @@ int serve(ServeOptions& options) {
         become(options.run_as.empty() ? "nobody" : options.run_as);
     running_server = &server;
     stop_serving_on_signals();
+    if (const std::string why = confine_server(); !why.empty())
+        fmt::print(stderr, "overtake: serving without a filter of system calls: {}\n", why);
     fmt::print("serving {} core{} at {}\n", wanted.device.cores,
                wanted.device.cores == 1 ? "" : "s", wanted.socket_path);
     std::fflush(stdout);

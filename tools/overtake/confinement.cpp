@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "confinement.hpp"
+
+#ifndef OVERTAKE_HAVE_SECCOMP
+
+namespace overtake::command {
+
+std::string confine_server() {
+    return "this program was built without libseccomp";
+}
+
+} // namespace overtake::command
+
+#else
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace overtake::command {
+
+namespace {
+
+/// What serving takes, and what the C library does for it.  Some exist on some machines only.
+constexpr std::array allowed = {
+    // clients
+    "accept",
+    "accept4",
+    "getsockopt",
+    "poll",
+    "ppoll",
+    "ppoll_time64",
+    "recvfrom",
+    "recvmsg",
+    "sendmsg",
+    "sendto",
+    "shutdown",
+    // descriptors, of which the kernel makes none that opens a file
+    "close",
+    "fallocate",
+    "fcntl",
+    "fcntl64",
+    "fstat",
+    "fstat64",
+    "fstatat64",
+    "fstatfs",
+    "fstatfs64",
+    "ftruncate",
+    "ftruncate64",
+    "memfd_create",
+    "newfstatat",
+    "read",
+    "statx",
+    "unlink",
+    "unlinkat",
+    "write",
+    "writev",
+    // memory
+    "brk",
+    "madvise",
+    "mremap",
+    "munmap",
+    // threads and waiting
+    "clock_gettime",
+    "clock_gettime64",
+    "clock_nanosleep",
+    "clock_nanosleep_time64",
+    "exit",
+    "exit_group",
+    "futex",
+    "futex_time64",
+    "futex_waitv",
+    "getpid",
+    "gettid",
+    "gettimeofday",
+    "nanosleep",
+    "restart_syscall",
+    "rseq",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "sched_getaffinity",
+    "sched_yield",
+    "set_robust_list",
+    "sigaltstack",
+    "getrandom",
+};
+
+/// libseccomp says what it could not do with a negative errno.
+void require(int result) {
+    if (result < 0)
+        throw result;
+}
+
+void allow(scmp_filter_ctx filter, const char* name, std::initializer_list<scmp_arg_cmp> where) {
+    const int call = seccomp_syscall_resolve_name(name);
+    if (call < 0) // this kind of machine has none of that name
+        return;
+    require(seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call,
+                                   static_cast<unsigned>(where.size()), where.begin()));
+}
+
+void add_rules(scmp_filter_ctx filter) {
+    for (const char* name : allowed)
+        allow(filter, name, {});
+    for (const char* name : {"mmap", "mmap2", "mprotect"})
+        allow(filter, name, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)});
+    allow(filter, "socketpair", {SCMP_A0(SCMP_CMP_EQ, AF_UNIX)});
+    allow(filter, "prctl", {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)});
+    // A thread, but no process.  The flags of clone3() lie in memory, where nobody can look at
+    // them: told that there is none, the C library takes clone().
+    allow(filter, "clone", {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
+    if (const int clone3 = seccomp_syscall_resolve_name("clone3"); clone3 >= 0)
+        require(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), clone3, 0));
+    // abort() of this process only.
+    allow(filter, "tgkill", {SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid()))});
+}
+
+} // namespace
+
+std::string confine_server() {
+    const std::unique_ptr<void, decltype(&seccomp_release)> filter(
+        seccomp_init(SCMP_ACT_ERRNO(EPERM)), seccomp_release);
+    if (!filter)
+        return "no memory";
+    try {
+        require(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1));
+        add_rules(filter.get());
+        require(seccomp_load(filter.get()));
+    } catch (int error) {
+        return std::strerror(-error);
+    }
+    return "";
+}
+
+} // namespace overtake::command
+
+#endif
