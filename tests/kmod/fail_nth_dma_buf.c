@@ -48,7 +48,7 @@ static void prepare_ring_cancel(struct subject *subject)
 }
 
 /* Hands the command in and waits for its completion; -EAGAIN if the ring did not take it. */
-static int run_ring(struct subject *subject)
+int subject_run_ring(struct subject *subject)
 {
 	struct io_uring_cqe *cqe;
 	int ret = io_uring_submit(&subject->ring);
@@ -82,9 +82,9 @@ static void prepare_ring_in_flight(struct subject *subject)
 }
 
 const struct operation ring_operations[] = {
-	{ "io_uring SUBMIT", prepare_ring_submit, run_ring, 0 },
-	{ "io_uring SUBMIT with scratch", prepare_ring_submit, run_ring, 1 << 20 },
-	{ "io_uring CANCEL", prepare_ring_cancel, run_ring, 0 },
+	{ "io_uring SUBMIT", prepare_ring_submit, subject_run_ring, 0 },
+	{ "io_uring SUBMIT with scratch", prepare_ring_submit, subject_run_ring, 1 << 20 },
+	{ "io_uring CANCEL", prepare_ring_cancel, subject_run_ring, 0 },
 	{ "end of a ring with a command in flight", prepare_ring_in_flight, run_ring_exit, 0 },
 	{ 0 },
 };

@@ -56,7 +56,7 @@ static int run_debugfs(struct subject *subject)
 	return read_all(path);
 }
 
-static int run_close(struct subject *subject)
+int subject_run_close(struct subject *subject)
 {
 	int ret = close(subject->client.fd) ? -errno : 0;
 
@@ -72,7 +72,7 @@ const struct operation file_operations[] = {
 	{ "debugfs state", NULL, run_debugfs, 0 },
 	{ "debugfs stats", NULL, run_debugfs, 1 },
 	{ "debugfs clock", NULL, run_debugfs, 2 },
-	{ "close", NULL, run_close, 0 },
+	{ "close", NULL, subject_run_close, 0 },
 	{ 0 },
 };
 
@@ -295,6 +295,6 @@ const struct operation job_operations[] = {
 	{ "CANCEL", submit_long, run_cancel, 300 },
 	{ "WAIT", submit_long, run_wait, 0 },
 	{ "WAIT for any", submit_long, run_wait, 1 },
-	{ "close with jobs in flight", prepare_many_jobs, run_close, 0 },
+	{ "close with jobs in flight", prepare_many_jobs, subject_run_close, 0 },
 	{ 0 },
 };

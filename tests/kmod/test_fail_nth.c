@@ -134,6 +134,11 @@ static void rings(void)
 	sweep(ring_operations, NULL);
 }
 
+static void tasks(void)
+{
+	sweep(task_operations, NULL);
+}
+
 static void sharing(void)
 {
 	/* Linux 6.12 warns when an exporter has no memory to map with. */
@@ -227,6 +232,7 @@ const struct test_case fail_nth_cases[] = {
 	{ "fail-nth-buffers", BOTH, buffers },
 	{ "fail-nth-contexts-and-jobs", BOTH, jobs },
 	{ "fail-nth-io-uring", BOTH, rings },
+	{ "fail-nth-tasks", BOTH, tasks },
 	{ "fail-nth-sharing", BOTH, sharing },
 	{ "fail-nth-whole-lives", BOTH, whole_lives },
 	{ "fail-nth-probe-and-remove", BOTH, probing },
