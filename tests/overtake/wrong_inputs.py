@@ -93,7 +93,7 @@ USAGE = [
     ("demo", "--detector is required"),
     (f"{DEMO} --requests 0", "--requests: '0' is not a whole number in 1..1000000"),
     (f"{DEMO} --predict --repeat 2", "cannot be given together with"),
-    (f"{DEMO} --device embedded", "embedded cannot be shared by the demo's two clients"),
+    (f"{DEMO} --device embedded", "embedded cannot be shared by the demo's two clients; name a kernel device or server:SOCKET"),
     ("sim", "SCENARIO is required"),
     ("sim demo-both --set nonsense", "--set nonsense: KEY=VALUE is needed"),
     ("sim demo-both --seed -1", "--seed: '-1' is not a whole number"),

@@ -153,11 +153,12 @@ void add_demo(CLI::App& app, int& status) {
         ->excludes(predict);
     command->add_flag("--json", options->json, "Print the results as JSON instead of tables");
     command->callback([options, &status] {
-        if (!options->predict && node_of(options->setup.device).empty())
+        const std::string& device = options->setup.device;
+        if (!options->predict && node_of(device).empty() && !device.starts_with("server:"))
             throw CLI::ValidationError("--device",
-                                       options->setup.device +
-                                           " cannot be shared by the demo's two clients; name a "
-                                           "kernel device, or add --predict");
+                                       device + " cannot be shared by the demo's two clients; name "
+                                                "a kernel device or server:SOCKET (overtake serve "
+                                                "--mode timed), or add --predict");
         status = run_demo(*options);
     });
 }
