@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+//
+// Event: one thing that happened on a device.  The driver's tracepoints, a device server, an
+// embedded device and the simulator all tell the same events, so whoever reads them (pictures,
+// histograms, blame, recordings) does not ask where they come from.
+//
+// Names, fields and units are those of the driver's tracepoints; docs/tracing.md has the table.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace overtake {
+
+/// What happened.  Numbers are for good: new ones are added at the end.
+enum class EventType : std::uint8_t {
+    ctx_create = 0, ///< a context (queue) was made
+    ctx_destroy,    ///< and is over: nothing of it comes any more
+    job_queue,      ///< a job was accepted; it may wait for its fences yet
+    fc_submit,      ///< the job was handed to its core, with all its FCs
+    fc_start,       ///< an FC began on a core
+    fc_preempt,     ///< a HIGH FC goes ahead of the rest of a NORMAL job that has begun
+    fc_resume,      ///< that job goes on: fc_start of its next FC follows
+    fc_done,        ///< an FC ended
+    fc_timeout,     ///< an FC was stopped because it took too long
+    job_done,       ///< the job is over
+    core_limit,     ///< the limit of a core changed
+    core_reset,     ///< a core was reset
+    task_arrive,    ///< a task entered its queue
+    task_dispatch,  ///< its first segment begins
+    task_ready,     ///< it has run its leading CPU segments and waits for a slot
+    task_cpu_start, ///< a CPU segment begins on a worker
+    task_cpu_done,  ///< and is over
+    task_overdue,   ///< a CPU segment takes too long: the task gave up its slot
+    task_end,       ///< the task is over
+};
+inline constexpr std::size_t event_type_count = static_cast<std::size_t>(EventType::task_end) + 1;
+
+/// Stable, as the driver's tracepoint is called.
+constexpr std::string_view event_type_name(EventType type) {
+    constexpr std::array<std::string_view, event_type_count> names{
+        "ctx_create",     "ctx_destroy",   "job_queue",    "fc_submit",     "fc_start",
+        "fc_preempt",     "fc_resume",     "fc_done",      "fc_timeout",    "job_done",
+        "core_limit",     "core_reset",    "task_arrive",  "task_dispatch", "task_ready",
+        "task_cpu_start", "task_cpu_done", "task_overdue", "task_end"};
+    return names[static_cast<std::size_t>(type)];
+}
+
+/// Fields that a type does not have are zero.  All times are device time in nanoseconds.
+///
+/// A job is told from all others by (client, context, tag) while it lives, a task in the same way;
+/// tags of jobs and of tasks are apart.
+struct Event {
+    std::uint64_t time_ns = 0;
+    std::uint64_t client = 0;      ///< an open file, connection, or simulated process
+    std::uint64_t tag = 0;         ///< of the job (ctx_*, job_*, fc_*) or task (task_*)
+    std::uint64_t model = 0;       ///< job_queue, task_arrive: what the client calls it; 0: nothing
+    std::uint64_t task = 0;        ///< job_queue: tag of the task of service mode it belongs to
+    std::int64_t custom_id = 0;    ///< job_queue, fc_submit, task_*
+    std::uint64_t duration_ns = 0; ///< fc_done: of the FC; job_done: executed by all of them
+    std::uint64_t by_client = 0;   ///< fc_preempt: of the job that goes ahead
+    std::uint64_t by_tag = 0;      ///< fc_preempt: its tag
+    std::uint32_t by_context = 0;  ///< fc_preempt: its context
+    std::uint32_t by_pid = 0;      ///< fc_preempt: its process; core_limit: who changed it, 0: root
+    std::uint32_t context = 0;     ///< id in the client
+    std::uint32_t pid = 0;         ///< of the process that opened the client
+    std::uint32_t fc_index = 0;    ///< fc_*: in its job, from 0; fc_preempt: of the job's next FC
+    std::uint32_t fc_count = 0;    ///< job_queue, fc_submit
+    std::uint32_t priority = 0;    ///< ctx_create: the highest allowed; job_*, fc_submit, task_*
+    std::uint32_t executed = 0;    ///< job_done: FCs that ran
+    std::uint32_t preemptions = 0; ///< job_done
+    std::uint32_t fault = 0;       ///< fc_done: OVERTAKE_FAULT_*
+    std::int32_t status = 0;       ///< job_done, task_cpu_done, task_end: 0 or a negative errno
+    std::uint32_t limit = 0;       ///< core_limit: the new one
+    std::uint32_t limit_before = 0;  ///< core_limit
+    std::uint32_t segment = 0;       ///< task_*: the current one; job_queue: of its task
+    std::uint32_t segment_count = 0; ///< task_*
+    std::uint32_t device = 0;        ///< number among the driver's devices
+    std::uint16_t core = 0;          ///< from 1; 0: any, or none
+    EventType type{};
+    bool high = false; ///< fc_*: the HIGH ring
+};
+
+} // namespace overtake
