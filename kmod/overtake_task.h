@@ -50,6 +50,7 @@ void overtake_task_job_ended_locked(struct overtake_job *job);
 
 /* For both backends. */
 int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_submit *args);
+int overtake_task_events(struct overtake_client *client, struct drm_overtake_task_events *args);
 int overtake_task_cpu_done(struct overtake_client *client,
 			   const struct drm_overtake_task_cpu_done *args);
 int overtake_task_cancel(struct overtake_client *client,

@@ -136,15 +136,15 @@ static int check_events_args(const struct drm_overtake_task_events *args)
 	       args->result_count < OVERTAKE_MAX_SEGMENTS ? -EINVAL : 0;
 }
 
-int overtake_task_events_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+/* May sleep. */
+int overtake_task_events(struct overtake_client *client, struct drm_overtake_task_events *args)
 {
-	struct drm_overtake_task_events *args = data;
 	struct overtake_context *context;
 	int ret = check_events_args(args);
 
 	if (ret)
 		return ret;
-	context = overtake_task_find_queue(file->driver_priv, args->context_id);
+	context = overtake_task_find_queue(client, args->context_id);
 	if (IS_ERR(context))
 		return PTR_ERR(context);
 	if (args->flags) {
@@ -158,4 +158,9 @@ int overtake_task_events_ioctl(struct drm_device *drm, void *data, struct drm_fi
 	}
 	overtake_context_put(context);
 	return ret;
+}
+
+int overtake_task_events_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return overtake_task_events(file->driver_priv, data);
 }

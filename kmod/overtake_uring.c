@@ -125,6 +125,23 @@ static int uring_cancel(struct overtake_client *client, const u64 *payload)
 						      -EINVAL;
 }
 
+/*
+ * What there is, at once: a worker of io_uring that waited could not be told from one that hangs.
+ * The file's poll(), IORING_OP_POLL_ADD on the same ring, says when there is something.
+ */
+static int uring_task_events(struct overtake_client *client, const u64 *payload)
+{
+	struct drm_overtake_task_events args = *(const struct drm_overtake_task_events *)payload;
+	int ret;
+
+	if (args.deadline_ns || !rest_is_zero(payload, sizeof(args)))
+		return -EINVAL;
+	ret = overtake_task_events(client, &args);
+	if (ret == -ETIMEDOUT)
+		return 0;
+	return ret ? ret : args.event_count;
+}
+
 static int uring_task_cpu_done(struct overtake_client *client, const u64 *payload)
 {
 	const struct drm_overtake_task_cpu_done *args = (const void *)payload;
@@ -182,6 +199,8 @@ int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		return uring_cancel(client, payload);
 	case OVERTAKE_URING_TASK_SUBMIT:
 		return overtake_task_submit(file, (const void *)payload);
+	case OVERTAKE_URING_TASK_EVENTS:
+		return uring_task_events(client, payload);
 	case OVERTAKE_URING_TASK_CPU_DONE:
 		return uring_task_cpu_done(client, payload);
 	case OVERTAKE_URING_TASK_CANCEL:

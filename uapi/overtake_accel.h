@@ -86,6 +86,7 @@ extern "C" {
 #define OVERTAKE_URING_TASK_SUBMIT	3u	/* struct drm_overtake_task_submit */
 #define OVERTAKE_URING_TASK_CPU_DONE	4u	/* struct drm_overtake_task_cpu_done, rest zero */
 #define OVERTAKE_URING_TASK_CANCEL	5u	/* struct drm_overtake_task_cancel, rest zero */
+#define OVERTAKE_URING_TASK_EVENTS	6u	/* struct drm_overtake_task_events, rest zero */
 #define OVERTAKE_URING_PAYLOAD_BYTES	80u
 
 #define OVERTAKE_QUERY_DEVICE		0u	/* struct drm_overtake_device_info */

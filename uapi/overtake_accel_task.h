@@ -124,6 +124,9 @@ struct overtake_task_event {
  * Events in the order in which they came, as many as there is room for.  Fails with ETIMEDOUT at
  * the deadline.  What cannot be written (EFAULT) is told all the same: who gives bad pointers loses
  * events.  poll() says POLLIN while there are events.
+ *
+ * Through io_uring it does not wait (@deadline_ns is zero), and the CQE's res is the number of
+ * events, 0 if there are none; their @result_count add up to the number of results.
  */
 struct drm_overtake_task_events {
 	__u64 events;

@@ -93,6 +93,13 @@ void Worker::task_events(File& file) {
         events->event_count = 1 + random_.below(event_room);
         events->result_count = OVERTAKE_MAX_SEGMENTS;
     }
+    if (random_.one_in(4)) {
+        drm_overtake_task_events payload[2] = {*events, {}};
+        if (!random_.one_in(4))
+            payload[0].deadline_ns = 0; // any other is refused
+        return ring_issue(Kind::uring_task, file, OVERTAKE_URING_TASK_EVENTS, payload,
+                          OVERTAKE_URING_PAYLOAD_BYTES, task_mark);
+    }
     make(file.fd(), {Kind::task_events, DRM_IOCTL_OVERTAKE_TASK_EVENTS, events, sizeof(*events),
                      offsetof(drm_overtake_task_events, deadline_ns)});
 }

@@ -147,6 +147,29 @@ static void prepare_ring_submit(struct subject *subject)
 	prepare_ring(subject, OVERTAKE_URING_TASK_SUBMIT, &task, sizeof(task));
 }
 
+static void prepare_ring_events(struct subject *subject)
+{
+	static struct drm_overtake_task_events args;
+
+	args = (struct drm_overtake_task_events){
+		.events = (uintptr_t)events,
+		.results = (uintptr_t)results,
+		.event_count = sizeof(events) / sizeof(events[0]),
+		.result_count = sizeof(results) / sizeof(results[0]),
+	};
+	submit(subject);
+	args.context_id = queue;
+	prepare_ring(subject, OVERTAKE_URING_TASK_EVENTS, &args, sizeof(args));
+}
+
+/* It may have begun by now, or not. */
+static int run_ring_events(struct subject *subject)
+{
+	int ret = subject_run_ring(subject);
+
+	return ret > 0 ? 0 : ret;
+}
+
 static void prepare_ring_cpu_done(struct subject *subject)
 {
 	be_told(subject);
@@ -175,6 +198,7 @@ const struct operation task_operations[] = {
 	{ "CONTEXT_DESTROY with tasks", submit_many, run_destroy_queue, 3 | ON_CPU },
 	{ "close with tasks", submit_many, subject_run_close, 3 },
 	{ "io_uring TASK_SUBMIT", prepare_ring_submit, subject_run_ring, 3 | WITH_SCRATCH },
+	{ "io_uring TASK_EVENTS", prepare_ring_events, run_ring_events, 2 | ON_CPU },
 	{ "io_uring TASK_CPU_DONE", prepare_ring_cpu_done, subject_run_ring, 2 | ON_CPU },
 	{ "io_uring TASK_CANCEL", prepare_ring_cancel, subject_run_ring, 2 | ON_CPU },
 	{ 0 },
