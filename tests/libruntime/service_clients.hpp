@@ -107,6 +107,8 @@ public:
     }
     /// Device time that a task of its took at most.
     std::uint64_t worst_ns() const noexcept { return worst_ns_; }
+    int tasks() const noexcept { return rounds_; }
+    ServiceSettings settings() const { return process_.queue->settings(); }
 
 private:
     ServiceProcess process_;

@@ -2,7 +2,9 @@
 //
 // What neighbours in service mode can do to each other and to the device, the driver's or a
 // server's: nothing, but for the delays that docs/service.md counts.
+#include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <random>
@@ -289,6 +291,7 @@ struct Misbehaviour {
     const char* name;
     /// Goes on until it is killed, or for a while.
     std::function<void(const Open& open)> act;
+    std::uint64_t claim_ns = ms; ///< of what it says of its CPU segments, what counts
 };
 
 /// Tasks of which all have a CPU segment in front, one in the middle, and work for the device.
@@ -355,7 +358,8 @@ const std::vector<Misbehaviour>& misbehaviours() {
              const Program program = delays(*process.device, {100});
              submit_some(process, program, 50, 1ull << 63);
              pause();
-         }},
+         },
+         1000 * ms},
         {"submits without end",
          [](const Open& open) {
              ServiceProcess process(open(), {.workers = 1024});
@@ -417,6 +421,20 @@ unsigned rounds_of_hostility() {
     return wanted ? static_cast<unsigned>(std::stoul(wanted)) : 3;
 }
 
+/// How long a neighbour is stopped before it goes on; 0: for a task of each victim.
+std::chrono::milliseconds length_of_a_stop() {
+    const char* wanted = std::getenv("OVERTAKE_TEST_STOP_MS");
+    return std::chrono::milliseconds(wanted ? std::stoul(wanted) : 0);
+}
+
+/// docs/service.md, "How long a neighbour can delay a task": for a slot and for a place.
+std::uint64_t bound_ns(const ServiceSettings& of, std::uint64_t claim_ns) {
+    const auto overdue_ns = [&](std::uint64_t expected_ns) {
+        return std::max(of.overdue_factor * expected_ns, of.overdue_min_time_ns);
+    };
+    return 2 * std::max(overdue_ns(of.wait_dispatch_time_ns), overdue_ns(claim_ns));
+}
+
 class HostileNeighbour : public testing::TestWithParam<std::tuple<std::size_t, Backend>> {};
 
 /// Two victims beside it get every byte right, however it goes; and nothing of it is left.
@@ -444,8 +462,14 @@ TEST_P(HostileNeighbour, HurtsNobody) {
             (i % 2 == 0 ? one : two).expect_to_work();
         if (random() % 2 == 0) {
             kill(child, SIGSTOP);
+            const auto until = std::chrono::steady_clock::now() + length_of_a_stop();
             one.expect_to_work();
             two.expect_to_work();
+            while (std::chrono::steady_clock::now() < until) {
+                usleep(10'000);
+                one.expect_to_work();
+                two.expect_to_work();
+            }
             kill(child, SIGCONT);
         }
         usleep(random() % 20'000);
@@ -455,6 +479,16 @@ TEST_P(HostileNeighbour, HurtsNobody) {
         ASSERT_EQ(waitpid(child, &status, 0), child);
         EXPECT_TRUE(WIFSIGNALED(status)) << of.name << " ended with " << WEXITSTATUS(status);
         two.expect_to_work();
+    }
+    // The host may be late by as much again as it likes, which is not what a neighbour can do; a
+    // neighbour that could hold them up for good would be above this.
+    constexpr std::uint64_t host_lateness = 5000 * ms;
+    const std::uint64_t bound = bound_ns(one.settings(), of.claim_ns);
+    for (const ServiceVictim* victim : {&one, &two}) {
+        EXPECT_LE(victim->worst_ns(), bound + host_lateness);
+        std::printf("worst delay %.3f ms of %llu ms in %d tasks\n",
+                    static_cast<double>(victim->worst_ns()) / 1e6,
+                    static_cast<unsigned long long>(bound / ms), victim->tasks());
     }
     if (!server)
         return;
