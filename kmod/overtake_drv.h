@@ -270,6 +270,7 @@ struct overtake_usage {
  * @files: clients of his; device lock, as all that follows
  * @slots: command slots that they hold
  * @jobs: of them, jobs in flight
+ * @kept_places: queues of tasks for which a place of the task limit is kept
  */
 struct overtake_user {
 	struct overtake_device *device;
@@ -278,6 +279,7 @@ struct overtake_user {
 	u32 files;
 	u32 slots;
 	u32 jobs;
+	u32 kept_places;
 };
 
 /**

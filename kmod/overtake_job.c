@@ -245,7 +245,8 @@ static void ended_locked(struct overtake_job *job, s32 status)
 	forget_deadline_locked(job);
 	job->state = OVERTAKE_JOB_ENDED;
 	overtake_job_device(job)->jobs_in_flight--;
-	overtake_user_remove_job_locked(context->client);
+	if (!job->task)
+		overtake_user_remove_job_locked(context->client);
 	list_add_tail(&job->batch_link, &overtake_job_device(job)->ended);
 	if (job->task) {
 		overtake_task_job_ended_locked(job);
@@ -526,7 +527,7 @@ void overtake_job_ended_locked(struct overtake_job *job)
 	struct overtake_device *device = overtake_job_device(job);
 
 	lockdep_assert_held(&device->lock);
-	if (!job->cancel_requested)
+	if (!job->cancel_requested && !job->task)
 		ovt_fw_unreserve(&device->fw, 1);
 	ended_locked(job, ovt_job_error(&job->fw, job->cancel_status, device->gone));
 }

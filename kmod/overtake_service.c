@@ -56,6 +56,7 @@ static u32 submit_job(struct ovt_service_task *task, u32 segment, u32 core, u64 
 	struct overtake_job *job = own->jobs[segment];
 
 	own->jobs_left--;
+	job->fw.keeps_slot = true;
 	job->tag = service->next_tag++;
 	job->fw.core = core;
 	job->open_cores = core ? 0 : cores;
@@ -223,6 +224,18 @@ struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *c
 	return queue;
 }
 
+/* Whoever has the right to 255 is trusted; of all others' queues a few of each user keep a place. */
+static bool take_place_locked(struct overtake_service *service, struct overtake_context *context)
+{
+	struct overtake_user *user = context->client->user;
+
+	if (user->kept_places >= ovt_service_places_of_a_user(service->config.task_limit) &&
+	    !overtake_context_is_privileged(context))
+		return false;
+	user->kept_places++;
+	return true;
+}
+
 /* Until it is closed, by overtake_service_run_locked(). */
 void overtake_service_open_locked(struct overtake_context *context)
 {
@@ -231,20 +244,43 @@ void overtake_service_open_locked(struct overtake_context *context)
 
 	lockdep_assert_held(&service->device->lock);
 	overtake_context_get(context);
-	ovt_service_open(&service->service, &queue->process, queue->workers, queue->lines);
+	queue->keeps_place = take_place_locked(service, context);
+	ovt_service_open(&service->service, &queue->process, queue->workers, queue->keeps_place,
+			 queue->lines);
 	queue->is_open = true;
 	service->open++;
 }
 
-/* Its tasks end, those with a job on the device when that has ended; nobody is told. */
+/*
+ * Its tasks end, those with a job on the device when that has ended; nobody is told.  Some do at
+ * once, the others before anything else is decided (run_locked(), settle_locked()).
+ */
 void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns)
 {
 	struct overtake_task_queue *queue = context->tasks;
 
 	lockdep_assert_held(&context->client->device->lock);
-	ovt_service_abandon(&queue->process, now_ns);
+	queue->abandoning = ovt_service_abandon(&queue->process, now_ns);
 	overtake_service_look_for_news_locked(queue);
-	list_add_tail(&queue->link, &context->client->device->service->closing);
+	if (queue->abandoning) /* in front, as long as that is so */
+		list_add(&queue->link, &context->client->device->service->closing);
+	else
+		list_add_tail(&queue->link, &context->client->device->service->closing);
+}
+
+/* Some more tasks of a queue that was abandoned; false: there are none. */
+static bool go_on_abandoning_locked(struct overtake_service *service, u64 now_ns)
+{
+	struct overtake_task_queue *queue =
+		list_first_entry_or_null(&service->closing, struct overtake_task_queue, link);
+
+	if (!queue || !queue->abandoning)
+		return false;
+	queue->abandoning = ovt_service_abandon(&queue->process, now_ns);
+	overtake_service_look_for_news_locked(queue);
+	if (!queue->abandoning)
+		list_move_tail(&queue->link, &service->closing);
+	return true;
 }
 
 /* The context was banned: its tasks end, and their process is told. */
@@ -276,19 +312,23 @@ static void close_queues_locked(struct overtake_service *service)
 		ovt_service_close(&queue->process);
 		list_del_init(&queue->link);
 		queue->is_open = false;
+		queue->context->client->user->kept_places -= queue->keeps_place;
 		service->open--;
 		wake_up_all(&queue->context->wait);
 		overtake_context_put(queue->context);
 	}
 }
 
-/* Everything that tasks do at this instant.  True if the firmware has something to do then. */
+/* Some of what tasks do at this instant.  True if there was anything: there may be more. */
 bool overtake_service_settle_locked(struct overtake_device *device)
 {
+	u64 now_ns = overtake_clock_now(device);
+
 	lockdep_assert_held(&device->lock);
 	if (!device->service->open)
 		return false;
-	return ovt_service_settle(&device->service->service, overtake_clock_now(device));
+	return go_on_abandoning_locked(device->service, now_ns) ||
+	       ovt_service_settle(&device->service->service, now_ns);
 }
 
 /* The same whenever something may have happened. */
@@ -301,6 +341,8 @@ bool overtake_service_run_locked(struct overtake_device *device)
 		return false;
 	if (!device->manual)
 		more = overtake_service_settle_locked(device);
+	else if (go_on_abandoning_locked(service, overtake_clock_now(device)))
+		more = true;
 	else if (!list_empty(&service->closing))
 		ovt_service_handle_ends(&service->service, overtake_clock_now(device));
 	close_queues_locked(service);

@@ -42,6 +42,8 @@ struct overtake_service {
  * @told_link: in overtake_service.told, which holds a reference to the context
  * @workers: CPU segments at a time
  * @is_open: the service knows @process
+ * @keeps_place: it counts for overtake_user.kept_places
+ * @abandoning: its process has gone, and not all of its tasks have been seen to
  * @has_news: there are events, or were at the last look
  * @wake: TASK_EVENTS is to return
  * @lines: the scheduler's, one for each core
@@ -53,6 +55,8 @@ struct overtake_task_queue {
 	struct list_head told_link;
 	u32 workers;
 	bool is_open;
+	bool keeps_place;
+	bool abandoning;
 	bool has_news;
 	bool wake;
 	struct ovt_sched_line lines[];

@@ -3,7 +3,7 @@
  * Tasks of service mode: what clients ask for.
  *
  * A task is made whole before anybody knows of it: its segments are copied and checked, the jobs of
- * all of them made, their command slots reserved, under one hold of the device lock.  From then on
+ * all of them made, and command slots reserved, under one hold of the device lock.  From then on
  * nothing about it is refused, whatever else goes on.  What happens to it is in overtake_service.c,
  * what its process hears of it in overtake_task_events.c.
  *
@@ -121,7 +121,8 @@ static u64 program_address(const struct overtake_job *job)
 	return 0;
 }
 
-static bool has_run(struct overtake_context *context, u64 key)
+/* What the job of @key took; OVT_TIME_NEVER if that is not known. */
+static u64 recorded(struct overtake_context *context, u64 key)
 {
 	struct overtake_device *device = context->client->device;
 	u64 time_ns;
@@ -129,16 +130,17 @@ static bool has_run(struct overtake_context *context, u64 key)
 	spin_lock_irq(&device->lock);
 	time_ns = ovt_records_time(&context->tasks->process.records, key, OVT_TIME_NEVER);
 	spin_unlock_irq(&device->lock);
-	return time_ns != OVT_TIME_NEVER;
+	return time_ns;
 }
 
-/* What the cycle model says of a job that has not run yet. */
+/* In case that the record is gone when the task is submitted; else what the cycle model says. */
 static u64 guess(struct overtake_task *task, u32 index, const struct overtake_job *job)
 {
 	const struct overtake_settings *settings = &client_of(task)->device->settings;
+	u64 time_ns = recorded(task->context, task->keys[index]);
 
-	if (has_run(task->context, task->keys[index]))
-		return 0; /* not asked for */
+	if (time_ns != OVT_TIME_NEVER)
+		return time_ns;
 	if (index && task->keys[index - 1] == task->keys[index])
 		return task->segments[index - 1].time;
 	return ovt_segment_cost_ns(settings->profile, job->fw.regions,
@@ -214,35 +216,36 @@ static int add_segments(struct overtake_task *task,
 	return 0;
 }
 
-static void give_back_jobs_locked(struct overtake_task *task, u32 count)
+/* No job of it comes any more. */
+static void give_back_slots_locked(struct overtake_task *task)
 {
 	struct overtake_client *client = client_of(task);
 
 	lockdep_assert_held(&client->device->lock);
-	ovt_fw_unreserve(&client->device->fw, 2 * count);
-	client->job_count -= count;
-	while (count--)
-		overtake_user_remove_job_locked(client);
+	if (!task->slots)
+		return;
+	ovt_fw_unreserve(&client->device->fw, task->slots);
+	task->slots = 0;
+	client->job_count--;
+	overtake_user_remove_job_locked(client);
 }
 
-/* Command slots for all its jobs: SUBMIT and CANCEL of each. */
-static int reserve_jobs_locked(struct overtake_task *task)
+/* Command slots for one job, SUBMIT and CANCEL: its jobs follow each other, and pass them on. */
+static int reserve_slots_locked(struct overtake_task *task)
 {
 	bool privileged = overtake_context_is_privileged(task->context);
 	struct overtake_client *client = client_of(task);
-	u32 i;
 	int ret;
 
-	if (task->jobs_left > OVERTAKE_MAX_CLIENT_JOBS - client->job_count)
+	if (!task->jobs_left)
+		return 0;
+	if (client->job_count >= OVERTAKE_MAX_CLIENT_JOBS)
 		return overtake_refuse(client, OVERTAKE_LIMIT_CLIENT_JOBS, -ENOSPC);
-	for (i = 0; i < task->jobs_left; i++) {
-		ret = overtake_user_add_job_locked(client, privileged);
-		if (ret) {
-			give_back_jobs_locked(task, i);
-			return ret;
-		}
-		client->job_count++;
-	}
+	ret = overtake_user_add_job_locked(client, privileged);
+	if (ret)
+		return ret;
+	client->job_count++;
+	task->slots = 2;
 	return 0;
 }
 
@@ -258,7 +261,7 @@ static int admit_locked(struct overtake_task *task)
 		ret = ovt_service_check_room(&context->tasks->process, task->service.tag);
 	if (ret == -ENOSPC)
 		return overtake_refuse(context->client, OVERTAKE_LIMIT_TASKS, ret);
-	return ret ? ret : reserve_jobs_locked(task);
+	return ret ? ret : reserve_slots_locked(task);
 }
 
 static int publish(struct overtake_task *task)
@@ -327,8 +330,7 @@ int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_s
 
 void overtake_task_forget_locked(struct overtake_task *task)
 {
-	give_back_jobs_locked(task, task->jobs_left);
-	task->jobs_left = 0;
+	give_back_slots_locked(task);
 	client_of(task)->device->service->tasks--;
 }
 
@@ -339,13 +341,23 @@ void overtake_task_release_locked(struct overtake_task *task)
 	queue_work(overtake_free_workqueue, &task->free_work);
 }
 
-/* Its memory goes when its end has been delivered. */
+/*
+ * Its memory goes when its end has been delivered.  A job that was to be cancelled has not ended
+ * well, however far it came: the CANCEL's slot goes with the command, and the task has none for
+ * another job.
+ */
 void overtake_task_job_ended_locked(struct overtake_job *job)
 {
 	struct overtake_task *task = job->task;
 	u32 segment = task->service.sched.segment;
 
-	client_of(task)->job_count--;
+	if (job->cancel_requested) {
+		task->slots--;
+		if (!job->result.status)
+			job->result.status = job->cancel_status;
+	}
+	if (job->cancel_requested || !task->jobs_left)
+		give_back_slots_locked(task);
 	ovt_service_job_ended(&task->service, &job->result);
 	task->jobs[segment] = NULL;
 	job->task = NULL;

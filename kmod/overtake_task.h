@@ -12,8 +12,9 @@ struct overtake_job;
  * @service: the service's part
  * @context: held by a reference
  * @charged_bytes: what its client was charged for it, its jobs' own aside
- * @jobs_left: of @jobs, those that were not handed to the firmware; their command slots are
- *	reserved.  Device lock
+ * @jobs_left: of @jobs, those that were not handed to the firmware.  Device lock
+ * @slots: command slots that are reserved for the job to come, or to cancel the one there is.
+ *	Device lock
  * @free_work: frees it where nobody may sleep
  * @jobs: by segment, each with a reference; NULL: on the CPU, or over
  * @segments: the service's
@@ -25,6 +26,7 @@ struct overtake_task {
 	struct overtake_context *context;
 	u64 charged_bytes;
 	u32 jobs_left;
+	u32 slots;
 	struct work_struct free_work;
 	struct overtake_job **jobs;
 	struct ovt_sched_segment *segments;

@@ -392,9 +392,17 @@ static void cancel_command(struct ovt_fw *fw, struct ovt_fw_job *job)
 	ovt_fw_push_event(fw, &event);
 }
 
+static bool keeps_its_slot(const struct ovt_command *command)
+{
+	return command->type == OVT_COMMAND_SUBMIT &&
+	       ((const struct ovt_fw_job *)command->object)->keeps_slot;
+}
+
 /* False: out of event room, the command stays at the head of its queue. */
 static bool run_command(struct ovt_fw *fw, const struct ovt_command *command)
 {
+	bool kept = keeps_its_slot(command);
+
 	switch (command->type) {
 	case OVT_COMMAND_SUBMIT:
 		ovt_job_arrive(fw, command->object);
@@ -423,6 +431,7 @@ static bool run_command(struct ovt_fw *fw, const struct ovt_command *command)
 		break;
 	}
 	ovt_fw_consume_command(fw);
+	fw->commands_reserved += kept;
 	return true;
 }
 

@@ -112,6 +112,7 @@ struct ovt_fw_job {
 	u32 fc_count;
 	u32 core;			/* asked for: OVT_CORE_ANY or 1..cores */
 	u32 priority;
+	bool keeps_slot;		/* its SUBMIT's stays the host's, for the job after it */
 	struct ovt_region regions[OVERTAKE_MAX_REGIONS];
 
 	enum ovt_job_state state;
@@ -265,8 +266,8 @@ void ovt_fw_context_take_turns(struct ovt_fw_context *context, struct ovt_fw_tur
 /*
  * Room in the command queue is reserved before a host commits to anything: 2 for a job
  * (SUBMIT and one CANCEL), 1 for a context (KILL_CONTEXT), and 1 for each other command.
- * A command gives its slot back when it is consumed; a job that ends uncancelled gives back
- * its CANCEL's through ovt_fw_unreserve().  False: no room, nothing changed.
+ * A command gives its slot back when it is consumed, unless its job keeps it; a job that ends
+ * uncancelled gives back its CANCEL's through ovt_fw_unreserve().  False: no room, nothing changed.
  */
 bool ovt_fw_reserve(struct ovt_fw *fw, u32 slots);
 void ovt_fw_unreserve(struct ovt_fw *fw, u32 slots);

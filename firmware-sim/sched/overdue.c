@@ -4,6 +4,8 @@
  *
  * Each has its time twice: for the wait for a worker and for what the worker does.  So neither a
  * process that has stopped nor one whose workers have other things to do holds anything for long.
+ * All CPU segments of a task together have an allowance, so that a task of many, each of which is
+ * over just in time, holds nothing for longer than one of few.
  */
 #include "sched/internal.h"
 
@@ -15,34 +17,58 @@ static bool overdue_before(const void *context, const struct ovt_tree_node *a,
 	       ovt_container_of(b, struct ovt_sched_task, overdue_link)->overdue_time;
 }
 
+static u64 product(u64 a, u64 b)
+{
+	u64 result;
+
+	return __builtin_mul_overflow(a, b, &result) ? ~0ull : result;
+}
+
+/* For what is expected to take @time, and @least in any case. */
+static u64 limit_for(const struct ovt_sched_config *config, u64 time, u64 least)
+{
+	u64 limit = product(time, config->overdue_factor);
+
+	return limit > least ? limit : least;
+}
+
 /* How long the current CPU segment may wait for a worker, and run. */
 static u64 overdue_limit(const struct ovt_sched_config *config, const struct ovt_sched_task *task)
 {
-	u64 limit;
+	u64 limit = limit_for(config, task->segments[task->segment].time,
+			      config->overdue_min_time);
 
-	if (__builtin_mul_overflow(task->segments[task->segment].time, config->overdue_factor,
-				   &limit))
-		return ~0ull;
-	return limit > config->overdue_min_time ? limit : config->overdue_min_time;
+	return limit < task->cpu_allowance ? limit : task->cpu_allowance;
 }
 
-void ovt_sched_unwatch(struct ovt_sched_task *task)
+u64 ovt_sched_cpu_allowance(const struct ovt_sched_config *config, u64 cpu_time)
+{
+	return product(2, limit_for(config, cpu_time,
+				    product(OVT_SCHED_SHORT_SEGMENTS, config->overdue_min_time)));
+}
+
+void ovt_sched_unwatch(struct ovt_sched_task *task, u64 now)
 {
 	struct ovt_sched *sched = task->process->queue->sched;
+	u64 took = now - task->watched_since;
 
-	if (ovt_tree_holds(&task->overdue_link))
-		ovt_tree_remove(&sched->overdue_next, &task->overdue_link, &sched->steps);
+	if (!ovt_tree_holds(&task->overdue_link))
+		return;
+	ovt_tree_remove(&sched->overdue_next, &task->overdue_link, &sched->steps);
+	if (task->cpu_allowance != ~0ull) /* without end */
+		task->cpu_allowance -= took < task->cpu_allowance ? took : task->cpu_allowance;
 }
 
 void ovt_sched_watch(struct ovt_sched_task *task, u64 now)
 {
 	struct ovt_sched *sched = task->process->queue->sched;
 
-	ovt_sched_unwatch(task);
+	ovt_sched_unwatch(task, now);
 	if (!sched->config.overdue_min_time || task->overdue)
 		return;
 	if (__builtin_add_overflow(now, overdue_limit(&sched->config, task), &task->overdue_time))
 		return;
+	task->watched_since = now;
 	ovt_tree_insert(&sched->overdue_next, &task->overdue_link, overdue_before, NULL,
 			&sched->steps);
 }

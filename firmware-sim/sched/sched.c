@@ -165,6 +165,7 @@ static bool end_task(struct ovt_sched_task *task, struct ovt_sched_action *actio
 
 void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 now)
 {
+	u64 cpu_time = 0;
 	u32 segment;
 
 	task->segment = 0;
@@ -179,17 +180,21 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 	task->dispatch_sequence = 0;
 	task->dispatch_time = 0;
 	task->segment_start = 0;
+	task->watched_since = 0;
 	memset(&task->gap, 0, sizeof(task->gap));
 	memset(&task->overdue_link, 0, sizeof(task->overdue_link));
 	ovt_list_append(&task->process->tasks, &task->of_process);
 	task->arrival_sequence = ++sched->next_arrival;
 	task->arrival_time = now;
 	for (segment = 0; segment < task->segment_count; segment++) {
-		if (!task->segments[segment].fc_count)
+		if (!task->segments[segment].fc_count) {
+			cpu_time += task->segments[segment].time;
 			continue;
+		}
 		task->bpu_left++;
 		task->bpu_time += task->segments[segment].time;
 	}
+	task->cpu_allowance = ovt_sched_cpu_allowance(&sched->config, cpu_time);
 	task->state = OVT_SCHED_WAITING;
 	enter_waiting(task);
 }
@@ -218,12 +223,12 @@ static bool go_on(struct ovt_sched_task *task, u64 now, struct ovt_sched_action 
 }
 
 /* The worker of its process is idle, or gone. */
-static void leave_cpu_running(struct ovt_sched_task *task)
+static void leave_cpu_running(struct ovt_sched_task *task, u64 now)
 {
 	task->process->workers_busy--;
 	look_at_workers(task->process);
 	ovt_sched_close_gap(task);
-	ovt_sched_unwatch(task);
+	ovt_sched_unwatch(task, now);
 }
 
 bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *task, bool ok,
@@ -231,7 +236,7 @@ bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *tas
 {
 	(void)sched;
 	if (task->state == OVT_SCHED_CPU_RUNNING) {
-		leave_cpu_running(task);
+		leave_cpu_running(task, now);
 		task->overdue = false;
 	} else {
 		task->bpu_left--;
@@ -255,7 +260,7 @@ static bool cancel_cpu_waiting(struct ovt_sched_task *task, struct ovt_sched_act
 	task->cancelled = true;
 	leave_cpu_waiting(task);
 	ovt_sched_close_gap(task);
-	ovt_sched_unwatch(task);
+	ovt_sched_unwatch(task, task->watched_since); /* it needs no allowance any more */
 	return end_task(task, action);
 }
 
@@ -290,7 +295,7 @@ bool ovt_sched_abandon(struct ovt_sched *sched, struct ovt_sched_process *proces
 	while (!ovt_list_empty(&process->tasks)) {
 		task = ovt_container_of(process->tasks.next, struct ovt_sched_task, of_process);
 		if (task->state == OVT_SCHED_CPU_RUNNING) {
-			leave_cpu_running(task);
+			leave_cpu_running(task, task->watched_since);
 			task->cancelled = true;
 			return end_task(task, action);
 		}
@@ -361,9 +366,9 @@ static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched
 }
 
 /* It stands in nobody's way any more, however long its process takes. */
-static void give_way(struct ovt_sched_task *task)
+static void give_way(struct ovt_sched_task *task, u64 now)
 {
-	ovt_sched_unwatch(task);
+	ovt_sched_unwatch(task, now);
 	task->overdue = true;
 	ovt_sched_close_gap(task);
 	release_slot(task);
@@ -377,7 +382,7 @@ bool ovt_sched_next(struct ovt_sched *sched, u64 now, struct ovt_sched_action *a
 	struct ovt_sched_task *overdue = ovt_sched_next_overdue(sched);
 
 	if (overdue && overdue->overdue_time <= now) {
-		give_way(overdue);
+		give_way(overdue, now);
 		return act(action, OVT_SCHED_OVERDUE, overdue);
 	}
 	while (!ovt_tree_empty(&sched->queues)) {

@@ -51,6 +51,8 @@
 
 #define OVT_SCHED_MAX_CORES	64u
 #define OVT_SCHED_PRIORITY_HIGH	255u
+/* CPU segments of @overdue_min_time that a task may have, whatever is expected of them. */
+#define OVT_SCHED_SHORT_SEGMENTS	4u
 
 struct ovt_sched;
 struct ovt_sched_task;
@@ -93,8 +95,10 @@ const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
  * @insert_max_time: a task with less BPU time than this may always be inserted
  * @wait_dispatch_time: into a CPU segment longer than this any task may be inserted
  * @overdue_min_time: a CPU segment may wait for a worker, and then run, for so long or for
- *	@overdue_factor times its estimate, whichever is longer.  0: however long it takes
- * @share: of the task limit's places keep one for each process that waits and holds none
+ *	@overdue_factor times its estimate, whichever is longer.  0: however long it takes.  All of
+ *	a task together may take twice the like of their sum, see ovt_sched_cpu_allowance()
+ * @share: of the task limit's places keep one for each process that waits and holds none, unless
+ *	the host says otherwise of it (@no_kept_place)
  */
 struct ovt_sched_config {
 	const struct ovt_sched_policy *policy;
@@ -182,7 +186,7 @@ struct ovt_sched_queue {
 	u32 places_kept;		/* processes for which a place of the task limit is kept */
 };
 
-/* What shares CPU workers, embedded in the host's own; all fields but one are the scheduler's. */
+/* What shares CPU workers, embedded in the host's own; all fields but two are the scheduler's. */
 struct ovt_sched_process {
 	struct ovt_tree_node link;	/* in a tree if a CPU segment may be run */
 	u64 place;
@@ -190,6 +194,7 @@ struct ovt_sched_process {
 	struct ovt_tree cpu_waiting;	/* tasks, best placed first */
 	u32 worker_count;		/* the host may change it before the first task arrives */
 	u32 workers_busy;
+	bool no_kept_place;		/* the host may set it before the first task arrives */
 	struct ovt_list tasks;		/* that have arrived and are not over */
 	struct ovt_sched_line cpu_first;
 	struct ovt_sched_line any;
@@ -245,6 +250,8 @@ struct ovt_sched_task {
 	u64 dispatch_time;
 	u64 segment_start;		/* the current CPU segment, once it runs */
 	u64 overdue_time;		/* when the current CPU segment will be */
+	u64 watched_since;		/* since when it waits, or runs */
+	u64 cpu_allowance;		/* left for CPU segments; ~0: without end */
 	struct ovt_tree_node link;	/* in the tree in which it waits */
 	struct ovt_tree_node overdue_link;
 	struct ovt_list of_process;

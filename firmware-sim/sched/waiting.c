@@ -75,7 +75,8 @@ static struct ovt_sched_lines *lines_of(const struct ovt_sched_task *task)
 /* A place of the task limit is kept for the process if it waits. */
 static bool is_without_place(const struct ovt_sched_process *process)
 {
-	return process->queue->sched->config.share && !process->dispatched;
+	return process->queue->sched->config.share && !process->no_kept_place &&
+	       !process->dispatched;
 }
 
 static struct ovt_tree *tree_of_line(const struct ovt_sched_process *process,
@@ -126,7 +127,8 @@ static void change_places(struct ovt_sched_process *process, u32 dispatched)
 	bool kept = is_without_place(process) && process->waiting;
 
 	queue->dispatched += dispatched - process->dispatched;
-	if (queue->sched->config.share && !process->dispatched != !dispatched) {
+	if (queue->sched->config.share && !process->no_kept_place &&
+	    !process->dispatched != !dispatched) {
 		move_lines(process, remove_line);
 		process->dispatched = dispatched;
 		move_lines(process, insert_line);

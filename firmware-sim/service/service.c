@@ -32,13 +32,19 @@ void ovt_service_init(struct ovt_service *service, const struct ovt_sched_config
 }
 
 void ovt_service_open(struct ovt_service *service, struct ovt_service_process *process,
-		      u32 workers, struct ovt_sched_line *lines)
+		      u32 workers, bool keeps_place, struct ovt_sched_line *lines)
 {
 	memset(process, 0, sizeof(*process));
 	process->service = service;
 	ovt_list_init(&process->events);
 	ovt_sched_add_process(&service->sched, &process->sched, &service->queue, lines);
 	process->sched.worker_count = workers;
+	process->sched.no_kept_place = !keeps_place;
+}
+
+u32 ovt_service_places_of_a_user(u32 task_limit)
+{
+	return task_limit < 4 ? 1 : task_limit / 4;
 }
 
 bool ovt_service_is_idle(const struct ovt_service_process *process)
@@ -200,36 +206,50 @@ void ovt_service_handle_ends(struct ovt_service *service, u64 now)
 }
 
 /* What it has that is over goes first: nothing of it is told. */
-void ovt_service_abandon(struct ovt_service_process *process, u64 now)
+bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 {
 	struct ovt_service *service = process->service;
 	struct ovt_sched_action action;
+	u32 left = OVT_SERVICE_STEPS_AT_ONCE;
 
 	process->gone = true;
-	while (!ovt_list_empty(&process->events)) {
+	for (; !ovt_list_empty(&process->events); left--) {
 		struct ovt_service_task *task =
 			ovt_container_of(process->events.next, struct ovt_service_task, of_events);
 
+		if (!left)
+			return true;
 		if (ovt_service_has_ended(task))
 			release(task);
 		else
 			ovt_list_remove(&task->of_events);
 	}
-	while (ovt_sched_abandon(&service->sched, &process->sched, &action))
+	while (ovt_sched_abandon(&service->sched, &process->sched, &action)) {
 		carry_out(service, &action, now);
+		if (!left--)
+			return true;
+	}
+	return false;
 }
 
-/* What it is thought to take: the client's word only of what never ran, and not for long. */
+/*
+ * What it is thought to take: the client's word only of what never ran, and CPU segments not for
+ * long, all together.
+ */
 static void take_times(struct ovt_service_process *process, struct ovt_service_task *task)
 {
+	u64 cpu_left = OVT_SERVICE_MAX_CPU_NS;
 	u32 i;
 
 	for (i = 0; i < task->sched.segment_count; i++) {
 		struct ovt_sched_segment *segment = &task->segments[i];
 
 		segment->time = ovt_records_time(&process->records, task->keys[i], segment->time);
-		if (!segment->fc_count && segment->time > OVT_SERVICE_MAX_CPU_NS)
-			segment->time = OVT_SERVICE_MAX_CPU_NS;
+		if (segment->fc_count)
+			continue;
+		if (segment->time > cpu_left)
+			segment->time = cpu_left;
+		cpu_left -= segment->time;
 	}
 }
 
@@ -311,9 +331,10 @@ bool ovt_service_settle(struct ovt_service *service, u64 now)
 {
 	struct ovt_sched_action action;
 	bool was_something = !ovt_tree_empty(&service->ends);
+	u32 left = OVT_SERVICE_STEPS_AT_ONCE;
 
 	ovt_service_handle_ends(service, now);
-	while (ovt_sched_next(&service->sched, now, &action)) {
+	while (left-- && ovt_sched_next(&service->sched, now, &action)) {
 		was_something = true;
 		carry_out(service, &action, now);
 	}

@@ -37,8 +37,10 @@
 #define OVT_SERVICE_MAX_TASKS		OVERTAKE_MAX_TASKS
 #define OVT_SERVICE_MAX_SEGMENTS	OVERTAKE_MAX_SEGMENTS
 #define OVT_SERVICE_MAX_WORKERS		OVERTAKE_MAX_WORKERS
-#define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* that a CPU segment is believed to take */
+#define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* that a task's CPU segments are believed to take */
 #define OVT_SERVICE_MAX_ERRNO		4095
+/* In one call, since hosts hold a lock: what a client may have prepared is a thousand times as much. */
+#define OVT_SERVICE_STEPS_AT_ONCE	64u
 
 /* Defaults of what a device's service mode is told; see struct ovt_sched_config. */
 #define OVT_SERVICE_SLOTS			1u
@@ -138,15 +140,25 @@ ovt_service_process_of(const struct ovt_service_task *task)
 void ovt_service_init(struct ovt_service *service, const struct ovt_sched_config *config,
 		      const struct ovt_service_host *host, struct ovt_sched_queue_core *cores);
 
-/* @workers: its CPU segments at a time, 1..OVT_SERVICE_MAX_WORKERS; @lines: one for each core. */
+/*
+ * @workers: its CPU segments at a time, 1..OVT_SERVICE_MAX_WORKERS; @lines: one for each core.
+ * @keeps_place: where the task limit is shared, a place of it is kept for the process.
+ */
 void ovt_service_open(struct ovt_service *service, struct ovt_service_process *process,
-		      u32 workers, struct ovt_sched_line *lines);
+		      u32 workers, bool keeps_place, struct ovt_sched_line *lines);
+
+/*
+ * For how many processes of a user who need not be trusted a place is kept: a quarter of the limit,
+ * so that it takes more than three of them to have all.
+ */
+u32 ovt_service_places_of_a_user(u32 task_limit);
 
 /*
  * It has gone, however: its tasks end, those with a job on the device when that has ended.  What
- * had ended is released at once.  Nothing is called for it any more but ovt_service_job_ended().
+ * had ended is released at once.  Nothing is called for it any more but ovt_service_job_ended() and,
+ * as long as it returns true, this again: a call ends some of the tasks only.
  */
-void ovt_service_abandon(struct ovt_service_process *process, u64 now);
+bool ovt_service_abandon(struct ovt_service_process *process, u64 now);
 
 /* No task of it is left, so it may be closed. */
 bool ovt_service_is_idle(const struct ovt_service_process *process);
@@ -183,7 +195,10 @@ s32 ovt_service_cancel(struct ovt_service_task *task, u64 now);
 /* Segments that are over, in order; nothing else goes on. */
 void ovt_service_handle_ends(struct ovt_service *service, u64 now);
 
-/* Everything that is to happen at @now: ends in order, then what may go on.  True if there was. */
+/*
+ * What is to happen at @now: ends in order, then what may go on.  True if there was anything: then
+ * it is to be called again, since one call does no more than OVT_SERVICE_STEPS_AT_ONCE things.
+ */
 bool ovt_service_settle(struct ovt_service *service, u64 now);
 
 /* When ovt_service_settle() is to be called though nothing happens; ~0: never. */

@@ -9,7 +9,7 @@
 #include "sched/sched.h"
 
 #define HOST_MAX_TASKS		32u
-#define HOST_MAX_SEGMENTS	8u
+#define HOST_MAX_SEGMENTS	12u
 #define HOST_MAX_PROCESSES	8u
 
 struct host_task {

@@ -72,6 +72,59 @@ static void a_segment_is_overdue_once_its_time_is_over(void **state)
 	host_free(host);
 }
 
+/* Of nine, each of which runs for all but one of its 20: 2 * 4 * 20 is over in the ninth. */
+static void segments_of_a_task_have_an_allowance_together(void **state)
+{
+	struct host *host = new_service(&with_overdue, 1);
+	struct host_task *task =
+		host_arrive(host, 'a', "c1 c1 c1 c1 c1 c1 c1 c1 c1 c1 b10", 5, 1, 0);
+	const u64 allowance = 2 * OVT_SCHED_SHORT_SEGMENTS * MIN_TIME;
+	u64 now = 0;
+	u32 segment;
+
+	(void)state;
+	for (segment = 0; segment < 8; segment++) {
+		host_go(host, now);
+		assert_true(ovt_sched_next_time(&host->sched) == now + MIN_TIME);
+		now += MIN_TIME - 1;
+		host_go(host, now);
+		assert_false(task->sched.overdue);
+		host_segment_ends(host, task);
+	}
+	host_go(host, now);
+	assert_true(ovt_sched_next_time(&host->sched) == allowance);
+	host->answers[0] = 0;
+	host_goes(host, allowance - 1, "");
+	host_goes(host, allowance, "a8-");
+	assert_int_equal(host->queues[0].dispatched, 0);
+	/* It has none left: the next is overdue when its turn comes. */
+	host_segment_ends(host, task);
+	host_goes(host, allowance + 5, "a9- a9!");
+	host_segment_ends(host, task);
+	host_goes(host, allowance + 6, "a10>1");
+	host_free(host);
+}
+
+/* Waiting for a worker counts as well as running, and what is expected of all of them is theirs. */
+static void the_allowance_grows_with_what_is_expected(void **state)
+{
+	struct host *host = new_service(
+		&(struct host_options){ .overdue_min_time = 1, .workers = 1 }, 1);
+	struct host_task *first = host_arrive(host, 'a', "c10", 5, 1, 0);
+	struct host_task *task = host_arrive(host, 'b', "c10 c2 c10", 4, 1, 0);
+
+	(void)state;
+	host_goes(host, 0, "a0!");
+	assert_true(task->sched.cpu_allowance == 2 * FACTOR * 22);
+	host_segment_ends(host, first);
+	host_goes(host, 30, "a. b0!"); /* waited for 30 */
+	host_goes(host, 60, "");
+	host_segment_ends(host, task);
+	host_goes(host, 60, "b1!"); /* ran for 30 */
+	assert_true(task->sched.cpu_allowance == 2 * FACTOR * 22 - 60);
+	host_free(host);
+}
+
 static void no_time_is_too_long_to_be_added(void **state)
 {
 	struct host *host = new_service(&(struct host_options){ .overdue_min_time = ~0ull }, 1);
@@ -293,6 +346,27 @@ static void who_holds_none_may_take_the_last_place(void **state)
 	host_free(host);
 }
 
+/* Of whom the host does not keep one: it takes its turn among those who hold some. */
+static void no_place_is_kept_for_whom_the_host_names(void **state)
+{
+	struct host *host = new_service(&(struct host_options){ .share = true, .task_limit = 2 }, 3);
+	struct host_task *first;
+
+	(void)state;
+	host->processes[1].no_kept_place = true;
+	first = arrive_of(host, 0, 'a', "c1", 9, 0);
+	arrive_of(host, 0, 'b', "c1", 9, 0);
+	host_goes(host, 0, "a0! b0!");
+	arrive_of(host, 1, 'x', "c1", 200, 0);
+	arrive_of(host, 2, 'y', "c1", 1, 0);
+	assert_int_equal(host->queues[0].places_kept, 1);
+	host_segment_ends(host, first);
+	host_goes(host, 1, "a. y0!"); /* the place is y's, though x is of a higher priority */
+	host_segment_ends(host, &host->tasks[1]);
+	host_goes(host, 2, "b. x0!");
+	host_free(host);
+}
+
 static void without_a_share_priority_alone_decides(void **state)
 {
 	struct host *host = new_service(&(struct host_options){ .task_limit = 2 }, 2);
@@ -366,6 +440,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_overdue_unless_asked_for),
 		cmocka_unit_test(a_segment_is_overdue_once_its_time_is_over),
+		cmocka_unit_test(segments_of_a_task_have_an_allowance_together),
+		cmocka_unit_test(the_allowance_grows_with_what_is_expected),
 		cmocka_unit_test(no_time_is_too_long_to_be_added),
 		cmocka_unit_test(what_is_overdue_gives_its_slot_up_and_comes_back_in_its_turn),
 		cmocka_unit_test(a_core_0_task_that_was_overdue_stays_on_its_core),
@@ -378,6 +454,7 @@ int main(void)
 		cmocka_unit_test(a_place_is_kept_for_each_process_that_waits_and_holds_none),
 		cmocka_unit_test(the_kept_place_opens_to_all_when_nobody_wants_it),
 		cmocka_unit_test(who_holds_none_may_take_the_last_place),
+		cmocka_unit_test(no_place_is_kept_for_whom_the_host_names),
 		cmocka_unit_test(without_a_share_priority_alone_decides),
 		cmocka_unit_test(a_process_goes_with_all_its_tasks),
 		cmocka_unit_test(a_job_that_was_cancelled_before_is_not_cancelled_again),

@@ -114,7 +114,7 @@ static int set_up(void **state)
 	assert_non_null(bench);
 	ovt_service_init(&bench->service, &config, &host, bench->cores);
 	for (i = 0; i < PROCESSES; i++)
-		ovt_service_open(&bench->service, &bench->processes[i], 2, bench->lines[i]);
+		ovt_service_open(&bench->service, &bench->processes[i], 2, true, bench->lines[i]);
 	return 0;
 }
 
@@ -422,13 +422,12 @@ static void room_is_bounded(void **state)
 	assert_int_equal(ovt_service_check_task(1, 0, 3, 2, 255), -EINVAL);
 }
 
-static void tasks_are_found_among_many(void **state)
+/* As many tasks as there may be, of one CPU segment each. */
+static void submit_many(struct ovt_service_process *process, u32 priority)
 {
 	static struct test_task many[OVT_SERVICE_MAX_TASKS];
-	struct ovt_service_process *process = &bench->processes[0];
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < OVT_SERVICE_MAX_TASKS; i++) {
 		struct test_task *task = &many[i];
 
@@ -439,10 +438,20 @@ static void tasks_are_found_among_many(void **state)
 		task->service.keys = task->keys;
 		task->service.results = task->results;
 		task->service.sched.segment_count = 1;
+		task->service.sched.priority = priority;
 		assert_int_equal(ovt_service_check_room(process, task->service.tag), 0);
 		ovt_service_submit(process, &task->service, 0);
 		bench->said[0] = 0;
 	}
+}
+
+static void tasks_are_found_among_many(void **state)
+{
+	struct ovt_service_process *process = &bench->processes[0];
+	u32 i;
+
+	(void)state;
+	submit_many(process, 0);
 	assert_int_equal(ovt_service_check_room(process, ~0ull), -ENOSPC);
 	for (i = 0; i < OVT_SERVICE_MAX_TASKS; i++)
 		assert_int_equal(ovt_service_find(process, i)->tag, i);
@@ -466,7 +475,7 @@ static void a_process_that_goes_leaves_nothing(void **state)
 	ovt_service_settle(&bench->service, 1); /* b has ended, e runs */
 	ovt_service_cpu_done(&c->service, 0, 0, 2); /* and c is about to */
 	bench->said[0] = 0;
-	ovt_service_abandon(&bench->processes[0], 2);
+	assert_false(ovt_service_abandon(&bench->processes[0], 2));
 	expect("b~ a? c. c~ d. d~ e. e~");
 	assert_false(ovt_service_is_idle(&bench->processes[0]));
 	settles(2, "");
@@ -475,6 +484,33 @@ static void a_process_that_goes_leaves_nothing(void **state)
 	assert_true(ovt_service_is_idle(&bench->processes[0]));
 	ovt_service_close(&bench->processes[0]);
 	nothing_to_tell(0);
+}
+
+/* However much a client has prepared, a call of its host's does a bounded part of it. */
+static void much_is_done_in_parts(void **state)
+{
+	struct ovt_service_process *process = &bench->processes[0];
+	u32 calls;
+
+	(void)state;
+	process->sched.worker_count = OVT_SERVICE_MAX_WORKERS;
+	submit_many(process, 255); /* no limit holds them up */
+	for (calls = 0; ovt_service_settle(&bench->service, 0); calls++)
+		bench->said[0] = 0;
+	assert_int_equal(calls, OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
+	for (calls = 0; ovt_service_abandon(process, 1); calls++)
+		bench->said[0] = 0;
+	assert_true(calls >= OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
+	assert_true(ovt_service_is_idle(process));
+}
+
+static void a_user_has_a_quarter_of_the_kept_places(void **state)
+{
+	(void)state;
+	assert_int_equal(ovt_service_places_of_a_user(1), 1);
+	assert_int_equal(ovt_service_places_of_a_user(7), 1);
+	assert_int_equal(ovt_service_places_of_a_user(8), 2);
+	assert_int_equal(ovt_service_places_of_a_user(100), 25);
 }
 
 int main(void)
@@ -497,6 +533,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tasks_are_found_among_many, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_process_that_goes_leaves_nothing, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(much_is_done_in_parts, set_up, tear_down),
+		cmocka_unit_test(a_user_has_a_quarter_of_the_kept_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

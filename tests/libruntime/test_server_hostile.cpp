@@ -177,9 +177,11 @@ TEST(Server, MemoryThatCouldGoAwayIsRefused) {
     refused(memory(MFD_ALLOW_SEALING, 4096, 0).get(), "not sealed");
     refused(memory(MFD_ALLOW_SEALING, 4096, F_SEAL_SHRINK).get(), "not sealed");
     refused(memory(MFD_ALLOW_SEALING, 4096, F_SEAL_GROW).get(), "not sealed");
+    refused(memory(MFD_ALLOW_SEALING, 4096, F_SEAL_GROW | F_SEAL_SHRINK).get(), "not sealed");
     refused(memory(0, 4096, 0).get(), "not sealed");
-    refused(memory(MFD_ALLOW_SEALING, 4097, F_SEAL_GROW | F_SEAL_SHRINK).get(), "whole pages");
-    refused(memory(MFD_ALLOW_SEALING, 0, F_SEAL_GROW | F_SEAL_SHRINK).get(), "0 bytes");
+    constexpr int right_seals = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+    refused(memory(MFD_ALLOW_SEALING, 4097, right_seals).get(), "whole pages");
+    refused(memory(MFD_ALLOW_SEALING, 0, right_seals).get(), "0 bytes");
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
     const Descriptor in(ends[0]);
@@ -188,10 +190,8 @@ TEST(Server, MemoryThatCouldGoAwayIsRefused) {
     const Descriptor file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
     refused(file.get(), "no memory file");
     // What cannot be written any more cannot be shared for writing.
-    const Descriptor unwritable =
-        memory(MFD_ALLOW_SEALING, 4096, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_WRITE);
-    const auto heard = client.answer(Operation::create_buffer, 0, 0, unwritable.get());
-    EXPECT_NE(heard.reply.code, 0);
+    for (const int seal : {F_SEAL_WRITE, F_SEAL_FUTURE_WRITE})
+        refused(memory(MFD_ALLOW_SEALING, 4096, right_seals | seal).get(), "against writing");
     const Descriptor right = make_shared_memory("test", 4096);
     EXPECT_EQ(client.answer(Operation::create_buffer, 0, 0, right.get()).reply.code, 0);
 }

@@ -31,7 +31,9 @@ struct TaskState {
     std::size_t dispatch_number = 0;
     std::uint64_t cpu_end = 0;
     std::optional<std::uint64_t>
-        overdue_at{}; ///< the current CPU segment, unless it is over by then
+        overdue_at{};                  ///< the current CPU segment, unless it is over by then
+    std::uint64_t watched_since = 0;   ///< if overdue_at is set
+    unsigned __int128 time_on_cpu = 0; ///< of its CPU segments so far, waiting and running
     bool is_overdue = false;
     bool was_overdue = false;   ///< now or before
     bool lost_its_slot = false; ///< and has not got another
@@ -150,7 +152,7 @@ private:
             if (!device_.over(state.job))
                 return;
         }
-        state.overdue_at.reset();
+        unwatch(state);
         state.is_overdue = false;
         state.segment++;
         if (state.cancelled || state.segment == task(i).segments.size())
@@ -169,7 +171,7 @@ private:
     void enter_segment(std::size_t i) {
         if (!current(i).is_bpu()) {
             states_[i].stage = Stage::cpu_waiting;
-            states_[i].overdue_at = time_to_end(i);
+            watch(i);
         } else if (has_bpu_before(i) && !states_[i].lost_its_slot)
             submit(i);
         else
@@ -234,18 +236,40 @@ private:
         }
     }
 
-    /// By when a CPU segment that begins to wait or to run now has to be over.
-    std::optional<std::uint64_t> time_to_end(std::size_t i) const {
+    using Wide = unsigned __int128;
+
+    /// A CPU segment begins to wait or to run: by when it has to be over.
+    void watch(std::size_t i) {
+        TaskState& state = states_[i];
+        unwatch(state);
         if (!scenario_.overdue_min_time)
-            return std::nullopt;
-        using Wide = unsigned __int128;
-        const Wide limit =
-            std::max<Wide>(*scenario_.overdue_min_time,
-                           Wide{current(i).estimated_cpu()} * scenario_.overdue_factor);
-        const Wide end = now_ + limit;
+            return;
+        const Wide end = now_ + std::min(time_of_segment(i), time_of_task(i) - state.time_on_cpu);
         if (end > ~std::uint64_t{0})
-            return std::nullopt;
-        return static_cast<std::uint64_t>(end);
+            return;
+        state.overdue_at = static_cast<std::uint64_t>(end);
+        state.watched_since = now_;
+    }
+
+    void unwatch(TaskState& state) const {
+        if (state.overdue_at)
+            state.time_on_cpu += now_ - state.watched_since;
+        state.overdue_at.reset();
+    }
+
+    Wide time_of_segment(std::size_t i) const {
+        return std::max<Wide>(*scenario_.overdue_min_time,
+                              Wide{current(i).estimated_cpu()} * scenario_.overdue_factor);
+    }
+
+    /// All its CPU segments together, to wait and to run.
+    Wide time_of_task(std::size_t i) const {
+        Wide estimates = 0;
+        for (const TaskSegment& segment : task(i).segments)
+            if (!segment.is_bpu())
+                estimates += segment.estimated_cpu();
+        return 2 * std::max(4 * Wide{*scenario_.overdue_min_time},
+                            estimates * scenario_.overdue_factor);
     }
 
     void become_overdue() {
@@ -253,7 +277,7 @@ private:
             if (!states_[i].overdue_at || *states_[i].overdue_at > now_)
                 continue;
             states_[i].lost_its_slot = holds_a_slot(i) || states_[i].lost_its_slot;
-            states_[i].overdue_at.reset();
+            unwatch(states_[i]);
             states_[i].is_overdue = states_[i].was_overdue = true;
         }
     }
@@ -445,7 +469,7 @@ private:
         state.stage = Stage::cpu_running;
         state.cpu_end = now_ + current(i).cpu;
         if (!state.is_overdue)
-            state.overdue_at = time_to_end(i);
+            watch(i);
         cpu_.push_back({i, {task(i).id, state.segment, now_, state.cpu_end}});
     }
 

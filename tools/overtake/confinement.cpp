@@ -16,6 +16,7 @@ std::string confine_server() {
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <sched.h>
 #include <seccomp.h>
@@ -45,8 +46,6 @@ constexpr std::array allowed = {
     // descriptors, of which the kernel makes none that opens a file
     "close",
     "fallocate",
-    "fcntl",
-    "fcntl64",
     "fstat",
     "fstat64",
     "fstatat64",
@@ -112,7 +111,15 @@ void add_rules(scmp_filter_ctx filter) {
         allow(filter, name, {});
     for (const char* name : {"mmap", "mmap2", "mprotect"})
         allow(filter, name, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)});
-    allow(filter, "socketpair", {SCMP_A0(SCMP_CMP_EQ, AF_UNIX)});
+    // Packets to the other end: a datagram socket could send to any other of the machine.
+    constexpr scmp_datum_t socket_type = 0xf;
+    allow(
+        filter, "socketpair",
+        {SCMP_A0(SCMP_CMP_EQ, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, socket_type, SOCK_SEQPACKET)});
+    // Not to be told of news by a signal, which could go to any process of the user.
+    for (const int command : {F_GET_SEALS, F_ADD_SEALS, F_GETFD, F_SETFD, F_GETFL})
+        for (const char* name : {"fcntl", "fcntl64"})
+            allow(filter, name, {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))});
     allow(filter, "prctl", {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)});
     // A thread, but no process.  The flags of clone3() lie in memory, where nobody can look at
     // them: told that there is none, the C library takes clone().

@@ -314,15 +314,15 @@ void FirmwareHost::report_fc(const ovt_event& event) {
 void FirmwareHost::end_job(EmbeddedJob& job) {
     const std::shared_ptr<EmbeddedJob> last_reference = std::move(job.held_until_ended);
     EmbeddedContext& context = *job.owner;
-    if (!job.cancel_requested)
+    if (!job.cancel_requested && !job.task)
         ovt_fw_unreserve(&firmware_, 1);
     deadlines_.erase({job.deadline_ns, &job});
     job.memory.clear();
     job.ended = true;
     context.in_flight--;
     if (job.task) {
-        context.client->jobs--;
         service_->job_ended(job, completion_of(job));
+        context.changed.notify_all(); // whoever closes its queue handles the end
         return;
     }
     if (context.sink) {

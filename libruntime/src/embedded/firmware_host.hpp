@@ -72,7 +72,7 @@ public:
 
     const ServiceSettings& service_settings() const noexcept { return service_->settings(); }
     /// `process.context` has no sink.
-    void open_process(HostedProcess& process, std::uint32_t workers);
+    void open_process(HostedProcess& process, std::uint32_t workers, bool keeps_place);
     /// Ends its tasks, and waits until nothing of them is left.
     void close_process(HostedProcess& process);
     /// Throws Error EEXIST or ENOSPC, or std::bad_alloc.
@@ -124,7 +124,7 @@ private:
     void init_context(EmbeddedContext& context);
     void submit_prepared(EmbeddedContext& owner, const std::shared_ptr<EmbeddedJob>& job);
     void stop_job(EmbeddedJob& job);
-    void give_back_jobs(EmbeddedContext& context, unsigned jobs);
+    void give_back_slots(EmbeddedContext& context, HostedTask& task);
     void wait_for_context(Lock& lock, EmbeddedContext& context);
     void start_closing(EmbeddedContext& context);
     void apply_limits();

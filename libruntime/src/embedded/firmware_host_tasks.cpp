@@ -43,16 +43,17 @@ unsigned prepare_jobs(HostedTask& task) {
 
 } // namespace
 
-void FirmwareHost::open_process(HostedProcess& process, std::uint32_t workers) {
+void FirmwareHost::open_process(HostedProcess& process, std::uint32_t workers, bool keeps_place) {
     const Lock lock(mutex_);
-    service_->open(process, workers);
+    service_->open(process, workers, keeps_place);
 }
 
 void FirmwareHost::close_process(HostedProcess& process) {
     {
         Lock lock(mutex_);
         EmbeddedContext& context = *process.context;
-        ovt_service_abandon(&process, now());
+        while (ovt_service_abandon(&process, now())) {
+        }
         start_closing(context); // what runs ends at its next step
         pump();
         // Under a manual clock nobody else may look, and nobody is to be dispatched.
@@ -73,13 +74,16 @@ void FirmwareHost::submit_task(HostedProcess& process, std::unique_ptr<HostedTas
     if (const s32 error = ovt_service_check_room(&process, task->tag); error != 0)
         refuse_room(error, task->tag);
     EmbeddedClient& client = *process.context->client;
-    if (task->jobs_left > OVERTAKE_MAX_CLIENT_JOBS - client.jobs ||
-        !ovt_fw_reserve(&firmware_, 2 * task->jobs_left)) // SUBMIT, CANCEL
-        throw Error(ENOSPC, fmt::format("task {}: {} segments on the device: {}", task->tag,
-                                        task->jobs_left,
-                                        limit_text(OVERTAKE_LIMIT_CLIENT_JOBS,
-                                                   OVERTAKE_MAX_CLIENT_JOBS, client.jobs)));
-    client.jobs += task->jobs_left;
+    if (task->jobs_left != 0) {
+        // One after the other: each passes them on.
+        if (client.jobs >= OVERTAKE_MAX_CLIENT_JOBS ||
+            !ovt_fw_reserve(&firmware_, 2)) // SUBMIT, CANCEL
+            throw Error(ENOSPC, fmt::format("task {}: {}", task->tag,
+                                            limit_text(OVERTAKE_LIMIT_CLIENT_JOBS,
+                                                       OVERTAKE_MAX_CLIENT_JOBS, client.jobs)));
+        client.jobs++;
+        task->slots = 2;
+    }
     service_->submit(process, *task.release(), now());
     pump();
 }
@@ -148,6 +152,7 @@ void FirmwareHost::submit_prepared(EmbeddedContext& owner,
     job->owner = &owner;
     job->context = &context;
     job->held_until_ended = job;
+    job->keeps_slot = true;
     owner.in_flight++;
     if (job->deadline_ns < timer_waits_for_)
         timer_wake_.notify_one();
@@ -162,10 +167,13 @@ void FirmwareHost::stop_job(EmbeddedJob& job) {
     ovt_fw_stop(&firmware_, &job, monotonic_ns());
 }
 
-/// Of a task that has ended before it came to them.
-void FirmwareHost::give_back_jobs(EmbeddedContext& context, unsigned jobs) {
-    ovt_fw_unreserve(&firmware_, 2 * jobs);
-    context.client->jobs -= jobs;
+/// No job of the task comes any more.
+void FirmwareHost::give_back_slots(EmbeddedContext& context, HostedTask& task) {
+    if (task.slots == 0)
+        return;
+    ovt_fw_unreserve(&firmware_, task.slots);
+    task.slots = 0;
+    context.client->jobs--;
 }
 
 // Time

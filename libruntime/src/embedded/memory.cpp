@@ -48,21 +48,37 @@ void MemoryAccount::release(std::size_t bytes) noexcept {
         all_->release(bytes);
 }
 
+bool MemoryAccount::take_mapping() noexcept {
+    if (mappings_.fetch_add(1) < most_mappings_ && (!all_ || all_->take_mapping()))
+        return true;
+    mappings_--;
+    return false;
+}
+
+void MemoryAccount::add_mapping() {
+    if (!take_mapping())
+        throw Error(ENOSPC, "device memory: there are as many buffers, and jobs with scratch, as "
+                            "one user may have or as all may: free some, or make fewer and larger "
+                            "ones");
+}
+
+void MemoryAccount::remove_mapping() noexcept {
+    mappings_--;
+    if (all_)
+        all_->remove_mapping();
+}
+
 PrivateAllocation::PrivateAllocation(std::shared_ptr<MemoryAccount> account, std::size_t bytes)
-    : account_(std::move(account)) {
+    : charge_(std::move(account), round_to_pages(bytes)) {
     size_ = round_to_pages(bytes);
-    account_->charge(size_);
     void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        account_->release(size_);
+    if (memory == MAP_FAILED)
         throw Error(ENOMEM, fmt::format("device memory: no {} bytes left in this process", size_));
-    }
     data_ = static_cast<std::byte*>(memory);
 }
 
 PrivateAllocation::~PrivateAllocation() {
     munmap(data_, size_);
-    account_->release(size_);
 }
 
 std::uint64_t AddressSpace::map(std::shared_ptr<Allocation> allocation) {

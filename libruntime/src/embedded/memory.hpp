@@ -15,23 +15,32 @@
 
 namespace overtake {
 
-/// How much memory a client's buffers and scratch regions hold together.  Thread safe.
+/// How much memory a client's buffers and scratch regions hold together, and in how many mappings:
+/// the system has only so many for one process.  Thread safe.
 class MemoryAccount {
 public:
     /// `all`: of all clients together, charged as well; null: nobody counts them.
     explicit MemoryAccount(std::size_t most = OVERTAKE_MAX_CLIENT_BYTES,
-                           std::shared_ptr<MemoryAccount> all = nullptr)
-        : most_(most), all_(std::move(all)) {}
+                           std::shared_ptr<MemoryAccount> all = nullptr,
+                           std::size_t most_mappings = SIZE_MAX)
+        : most_(most), most_mappings_(most_mappings), all_(std::move(all)) {}
     /// Throws Error ENOSPC above the most.
     void charge(std::size_t bytes);
     void release(std::size_t bytes) noexcept;
+    /// A mapping more, of bytes that were charged.  Throws Error ENOSPC above the most.
+    void add_mapping();
+    void remove_mapping() noexcept;
     std::size_t bytes() const noexcept { return bytes_.load(); }
     std::size_t most() const noexcept { return most_; }
 
 private:
+    bool take_mapping() noexcept;
+
     const std::size_t most_;
+    const std::size_t most_mappings_;
     const std::shared_ptr<MemoryAccount> all_;
     std::atomic<std::size_t> bytes_{0};
+    std::atomic<std::size_t> mappings_{0};
 };
 
 /// What is charged to an account while it lives.
@@ -49,6 +58,23 @@ public:
 private:
     const std::shared_ptr<MemoryAccount> account_;
     const std::size_t bytes_;
+};
+
+/// Bytes and a mapping that are charged to an account while it lives.
+class MappingCharge {
+public:
+    /// Throws Error ENOSPC.
+    MappingCharge(std::shared_ptr<MemoryAccount> account, std::size_t bytes)
+        : bytes_(account, bytes), account_(std::move(account)) {
+        account_->add_mapping();
+    }
+    ~MappingCharge() { account_->remove_mapping(); }
+    MappingCharge(const MappingCharge&) = delete;
+    MappingCharge& operator=(const MappingCharge&) = delete;
+
+private:
+    const MemoryCharge bytes_;
+    const std::shared_ptr<MemoryAccount> account_;
 };
 
 /// bytes, rounded up to whole pages.
@@ -78,7 +104,7 @@ public:
     ~PrivateAllocation() override;
 
 private:
-    std::shared_ptr<MemoryAccount> account_;
+    const MappingCharge charge_;
 };
 
 /// Device addresses of an embedded device.  Thread safe.

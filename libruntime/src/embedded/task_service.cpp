@@ -63,9 +63,9 @@ TaskService& TaskService::of(const ovt_service_process* process) {
     return *static_cast<Service*>(process->service)->own;
 }
 
-void TaskService::open(HostedProcess& process, std::uint32_t workers) {
+void TaskService::open(HostedProcess& process, std::uint32_t workers, bool keeps_place) {
     process.lines.resize(cores_.size());
-    ovt_service_open(&service_, &process, workers, process.lines.data());
+    ovt_service_open(&service_, &process, workers, keeps_place, process.lines.data());
 }
 
 void TaskService::submit(HostedProcess& process, HostedTask& task, std::uint64_t now_ns) {
@@ -76,17 +76,24 @@ void TaskService::submit(HostedProcess& process, HostedTask& task, std::uint64_t
     ovt_service_submit(&process, &task, now_ns);
 }
 
-void TaskService::job_ended(EmbeddedJob& job, const Completion& completion) {
+void TaskService::job_ended(EmbeddedJob& job, Completion completion) {
     HostedTask& task = *job.task;
     const u32 segment = task.sched.segment;
+    if (job.cancel_requested) {
+        // The slot goes with the command, and there is none for another job.
+        task.slots--;
+        if (completion.status == 0)
+            completion.status = job.cancel_error;
+    }
+    if (job.cancel_requested || task.jobs_left == 0)
+        host_.give_back_slots(*job.owner, task);
     ovt_service_job_ended(&task, &completion);
     task.jobs[segment].reset();
 }
 
 void TaskService::forget(HostedTask& task) {
     tasks_--;
-    host_.give_back_jobs(*hosted(ovt_service_process_of(&task)).context, task.jobs_left);
-    task.jobs_left = 0;
+    host_.give_back_slots(*hosted(ovt_service_process_of(&task)).context, task);
 }
 
 // What the service wants done

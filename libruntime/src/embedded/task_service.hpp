@@ -38,7 +38,9 @@ struct HostedTask : ovt_service_task {
     std::vector<overtake_result> result_storage;
     std::vector<std::shared_ptr<EmbeddedJob>> jobs; ///< by segment; null: on the CPU, or over
     unsigned jobs_left = 0;                         ///< not yet submitted
-    std::optional<MemoryCharge> charge;             ///< of the client
+    unsigned slots =
+        0; ///< command slots reserved for the job to come, or to cancel the one there is
+    std::optional<MemoryCharge> charge; ///< of the client
     HostedTask* next_released = nullptr;
 };
 
@@ -62,9 +64,9 @@ public:
     /// Of the jobs of all processes: where contexts take turns, they are one.
     EmbeddedContext& context() noexcept { return context_; }
 
-    void open(HostedProcess& process, std::uint32_t workers);
+    void open(HostedProcess& process, std::uint32_t workers, bool keeps_place);
     void submit(HostedProcess& process, HostedTask& task, std::uint64_t now_ns);
-    void job_ended(EmbeddedJob& job, const Completion& completion);
+    void job_ended(EmbeddedJob& job, Completion completion);
     /// True if there was something to do.
     bool settle(std::uint64_t now_ns) { return ovt_service_settle(&service_, now_ns); }
     /// What is over; nothing else goes on.

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "monotonic_clock.hpp"
+#include "engine/probes.hpp"
 
 namespace overtake::engine {
 
@@ -88,7 +88,9 @@ void Scheduler::gather(std::int64_t deadline_ns) {
 void Scheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) {
     if (!run.live_self_)
         return; // the device has failed meanwhile
-    run.records_[run.task_.segment].end_ns = now_ns();
+    const std::uint64_t now = now_ns();
+    run.records_[run.task_.segment].end_ns = now;
+    probe::task_cpu_done(&run.task_, now, run.task_.segment, status);
     if (status == 0)
         run.steps_[run.task_.segment].estimate->record(executed_ns);
     ends_.push_back({&run, status});
@@ -133,7 +135,9 @@ void Scheduler::arrive(std::shared_ptr<Run> arriving) {
     if (status != 0)
         return end_live(run, status, now_ns());
     run.prepare(process_);
-    ovt_sched_arrive(&sched_, &run.task_, now_ns());
+    const std::uint64_t now = now_ns();
+    probe::task_arrive(&run.task_, now);
+    ovt_sched_arrive(&sched_, &run.task_, now);
 }
 
 void Scheduler::cancel(Run& run) {
@@ -165,12 +169,16 @@ void Scheduler::fail(int code) {
 
 void Scheduler::carry_out(const ovt_sched_action& action) {
     Run& run = Run::of(action.task);
+    if (action.segment == 0 &&
+        (action.type == OVT_SCHED_SUBMIT || action.type == OVT_SCHED_RUN_CPU))
+        probe::task_dispatch(&run.task_);
     switch (action.type) {
     case OVT_SCHED_SUBMIT:
         submit(run, action);
         return;
     case OVT_SCHED_RUN_CPU:
         run.records_[action.segment].start_ns = now_ns();
+        probe::task_cpu_start(&run.task_, run.records_[action.segment].start_ns, action.segment);
         host_.run_cpu(run, action.segment);
         return;
     case OVT_SCHED_CANCEL_JOB:
@@ -217,12 +225,17 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
     }
     if (action.core == 0)
         ovt_sched_placed(&sched_, &run.task_, core);
+    probe::task_submit(&run.task_, run.records_[action.segment].start_ns, action.segment, run.tag_,
+                       action.core != 0 ? action.core : core);
     host_.submitted(run, action.segment, run.tag_);
 }
 
 void Scheduler::end(Run& run) {
     const bool cancelled = run.task_.cancelled;
-    end_live(run, run.failure_ != 0 ? run.failure_ : (cancelled ? -ECANCELED : 0), now_ns());
+    const std::int32_t status = run.failure_ != 0 ? run.failure_ : (cancelled ? -ECANCELED : 0);
+    const std::uint64_t now = now_ns();
+    probe::task_end(&run.task_, now, status);
+    end_live(run, status, now);
 }
 
 } // namespace overtake::engine

@@ -20,41 +20,21 @@ namespace {
 constexpr std::uint64_t coarse_period_ns = 100'000'000;
 constexpr std::uint64_t coarse_busy_ns = 10'000'000;
 constexpr std::uint64_t coarse_count = 16;
+constexpr int ms_until_hello = 10'000;
 
 /// A client's memory, mapped here as well.
 class SharedAllocation final : public Allocation {
 public:
-    SharedAllocation(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MappingCount> mappings,
-                     int fd, std::size_t bytes)
-        : account_(std::move(account)), mappings_(std::move(mappings)), charged_(bytes) {
-        account_->charge(bytes);
-        if (!mappings_->take()) {
-            account_->release(bytes);
-            throw Error(ENOSPC, "create buffer: the device server maps as many buffers as one user "
-                                "may have, or as all may: free some, or make fewer and larger "
-                                "ones");
-        }
-        try {
-            allocate_pages(fd, bytes);
-            mapping_ = std::make_unique<GuardedMapping>(fd, bytes);
-        } catch (...) {
-            mappings_->give_back();
-            account_->release(bytes);
-            throw;
-        }
+    SharedAllocation(std::shared_ptr<MemoryAccount> account, int fd, std::size_t bytes)
+        : charge_(std::move(account), bytes) {
+        allocate_pages(fd, bytes);
+        mapping_ = std::make_unique<GuardedMapping>(fd, bytes);
         data_ = mapping_->data();
         size_ = bytes;
     }
-    ~SharedAllocation() override {
-        mapping_.reset();
-        mappings_->give_back();
-        account_->release(charged_);
-    }
 
 private:
-    std::shared_ptr<MemoryAccount> account_;
-    std::shared_ptr<MappingCount> mappings_;
-    std::size_t charged_;
+    const MappingCharge charge_; ///< until the mapping is gone
     std::unique_ptr<GuardedMapping> mapping_;
 };
 
@@ -117,8 +97,11 @@ bool ServedClient::serve_once() {
         sources_.push_back({queue->channel(), POLLIN, 0});
     for (const auto& [id, tasks] : tasks_)
         sources_.push_back({tasks->channel(), POLLIN, 0});
-    if (poll(sources_.data(), sources_.size(), -1) < 0)
+    const int ready = poll(sources_.data(), sources_.size(), said_hello_ ? -1 : ms_until_hello);
+    if (ready < 0)
         return errno == EINTR;
+    if (ready == 0)
+        return false; // whoever says nothing takes the place of somebody who would
     std::size_t source = 1;
     const auto answer = [&](auto& served) {
         if (sources_[source++].revents == 0)
@@ -221,8 +204,7 @@ ServedClient::Answer ServedClient::create_buffer(Packet& packet) {
     const std::size_t bytes = sealed_bytes(memory.get());
     if (const auto refusal = buffer_refusal(bytes))
         throw *refusal;
-    auto allocation =
-        std::make_shared<SharedAllocation>(client_.memory, share_.mappings, memory.get(), bytes);
+    auto allocation = std::make_shared<SharedAllocation>(client_.memory, memory.get(), bytes);
     const std::uint64_t address = client_.addresses->map(std::move(allocation));
     buffer_count_++;
     return {.values = {address, bytes}};
@@ -244,8 +226,8 @@ ServedClient::Answer ServedClient::create_tasks(const Request& request) {
     if (const auto refusal = workers_refusal(workers))
         throw *refusal;
     check_queue(options);
-    Answer answer =
-        keep(tasks_, std::make_unique<ServedTasks>(device_.host, client_, options, workers));
+    Answer answer = keep(tasks_, std::make_unique<ServedTasks>(device_.host, client_, options,
+                                                               workers, share_.places));
     answer.payload = text_of(&device_.host.service_settings(), 1);
     return answer;
 }

@@ -29,34 +29,10 @@ struct Peer {
     bool is_trusted = false; ///< root, or the server's own user: sees exact counters, and others
 };
 
-/// How many buffers are mapped: the system maps only so many in one process.
-class MappingCount {
-public:
-    /// `all`: of all users together, counted as well; null: nobody counts them.
-    explicit MappingCount(std::size_t most, std::shared_ptr<MappingCount> all = nullptr)
-        : most_(most), all_(std::move(all)) {}
-    bool take() noexcept {
-        if (held_.fetch_add(1) < most_ && (!all_ || all_->take()))
-            return true;
-        held_--;
-        return false;
-    }
-    void give_back() noexcept {
-        held_--;
-        if (all_)
-            all_->give_back();
-    }
-
-private:
-    const std::size_t most_;
-    const std::shared_ptr<MappingCount> all_;
-    std::atomic<std::size_t> held_ = 0;
-};
-
 /// What one user's clients may have together, so that others have something, too.
 struct UserShare {
     std::shared_ptr<MemoryAccount> memory;
-    std::shared_ptr<MappingCount> mappings;
+    std::shared_ptr<KeptPlaces> places;
 };
 
 class ServedClient;

@@ -38,9 +38,9 @@ std::uint64_t program_address(const Job& job) {
 } // namespace
 
 ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions& options,
-                         std::uint32_t workers)
-    : host_(host), client_(client),
-      charge_(client.memory, task_area_bytes + sizeof(HostedProcess)) {
+                         std::uint32_t workers, std::shared_ptr<KeptPlaces> places)
+    : host_(host), client_(client), charge_(client.memory, task_area_bytes + sizeof(HostedProcess)),
+      place_(std::move(places)) {
     memory_ = make_shared_memory("overtake tasks", task_area_bytes);
     allocate_pages(memory_.get(), task_area_bytes);
     mapping_ = std::make_unique<GuardedMapping>(memory_.get(), task_area_bytes);
@@ -51,7 +51,7 @@ ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions&
     process_.context = context_.get();
     process_.wake = [this] { wake(); };
     try {
-        host_.open_process(process_, workers);
+        host_.open_process(process_, workers, place_.is_held());
     } catch (...) {
         host_.close_context(*context_);
         throw;

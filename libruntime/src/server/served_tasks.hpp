@@ -3,23 +3,52 @@
 // A client's queue of service mode, on the server's side.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "server/served_queue.hpp"
 
 namespace overtake::server {
 
+/// Of how many of a user's queues of tasks a place of the task limit is kept.  Thread safe.
+class KeptPlaces {
+public:
+    explicit KeptPlaces(std::size_t most) : most_(most) {}
+
+private:
+    friend class KeptPlace;
+
+    const std::size_t most_;
+    std::atomic<std::size_t> held_ = 0;
+};
+
+/// One of them, while it lives; or none, if there was none left.
+class KeptPlace {
+public:
+    explicit KeptPlace(std::shared_ptr<KeptPlaces> places)
+        : places_(std::move(places)), is_held_(places_->held_.fetch_add(1) < places_->most_) {}
+    ~KeptPlace() { places_->held_--; }
+    KeptPlace(const KeptPlace&) = delete;
+    KeptPlace& operator=(const KeptPlace&) = delete;
+    bool is_held() const noexcept { return is_held_; }
+
+private:
+    const std::shared_ptr<KeptPlaces> places_;
+    const bool is_held_;
+};
+
 /// Belongs to the client's thread, but for its process's wake-ups.
 class ServedTasks {
 public:
     /// Throws Error, as Device::create_service_queue().
     ServedTasks(FirmwareHost& host, Client& client, const QueueOptions& options,
-                std::uint32_t workers);
+                std::uint32_t workers, std::shared_ptr<KeptPlaces> places);
     /// Ends its tasks, and waits for that.
     ~ServedTasks();
     ServedTasks(const ServedTasks&) = delete;
@@ -50,6 +79,7 @@ private:
     FirmwareHost& host_;
     Client& client_;
     MemoryCharge charge_; ///< for the area and what is kept of the process
+    const KeptPlace place_;
     Descriptor memory_;
     std::unique_ptr<GuardedMapping> mapping_;
     TaskArea* area_;

@@ -38,13 +38,15 @@ constexpr std::uint64_t server_job_max_ns = 60'000'000'000;
 constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
 constexpr int ms_per_s = 1000;
 constexpr int ms_until_descriptors = 100;
-/// Of all clients' buffers: the system's default is 65,530 in a process.
+/// Of all clients' buffers and scratch: the system's default is 65,530 in a process.
 constexpr std::size_t most_mappings = 49'152;
 constexpr rlim_t own_descriptors = 64;
+constexpr unsigned places_for_trusted = 4; ///< beside --clients: so that somebody can look
 
 /// As many descriptors as the clients may have queues, if the system lets us.
 void raise_descriptor_limit(unsigned clients) {
-    const rlim_t wanted = own_descriptors + rlim_t{clients} * (OVERTAKE_MAX_CONTEXTS + 2);
+    const rlim_t wanted =
+        own_descriptors + rlim_t{clients + places_for_trusted} * (OVERTAKE_MAX_CONTEXTS + 2);
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
@@ -70,7 +72,7 @@ EmbeddedOptions device_options(const ServerOptions& options) {
 
 SharedOptions shared_options(const ServerOptions& options) {
     return {
-        .clients = std::max(options.clients, 1u),
+        .clients = std::max(options.clients, 1u) + places_for_trusted,
         // Its time passes as fast as somebody likes.
         .job_max_ns = options.device.manual_clock ? OVT_TIME_NEVER : server_job_max_ns,
         .service = ServiceOptions{.policy = options.policy, .settings = options.service},
@@ -199,7 +201,8 @@ public:
           listener_(options.socket_path, options.listening_socket),
           stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
           memory_(std::make_shared<MemoryAccount>(options.memory_bytes != 0 ? options.memory_bytes
-                                                                            : half_of_memory())),
+                                                                            : half_of_memory(),
+                                                  nullptr, most_mappings)),
           shared_{.host = host_,
                   .allowed = allowed_text(options),
                   .status = [this](const ServedClient& asks) { return status(asks); }} {
@@ -281,9 +284,12 @@ private:
         UserShare& share = shares_[peer.uid];
         if (!share.memory) {
             const std::size_t part = peer.is_trusted ? 1 : 2;
-            share.memory = std::make_shared<MemoryAccount>(memory_->most() / part, memory_);
-            share.mappings = std::make_shared<MappingCount>(
-                peer.is_trusted ? most_mappings : most_mappings / 4, mappings_);
+            share.memory = std::make_shared<MemoryAccount>(memory_->most() / part, memory_,
+                                                           peer.is_trusted ? most_mappings
+                                                                           : most_mappings / 4);
+            share.places = std::make_shared<KeptPlaces>(
+                peer.is_trusted ? SIZE_MAX
+                                : ovt_service_places_of_a_user(options_.service.task_limit));
         }
         return share;
     }
@@ -312,7 +318,11 @@ private:
         const std::lock_guard lock(mutex_);
         const auto of_user = std::ranges::count_if(
             clients_, [&](const Served& served) { return served.client->peer().uid == peer.uid; });
-        if (clients_.size() >= options_.clients)
+        // The last places are for users who have none, and some more for whom the server trusts.
+        const std::size_t room = peer.is_trusted
+                                     ? options_.clients + places_for_trusted
+                                     : options_.clients - (of_user != 0 ? options_.clients / 8 : 0);
+        if (clients_.size() >= room)
             return fmt::format("the device server has {} clients, and takes no more: end one, or "
                                "start it with more (--clients)",
                                clients_.size());
@@ -343,10 +353,11 @@ private:
         std::string clients;
         const std::lock_guard lock(mutex_);
         for (const Served& served : clients_) {
-            const ClientStatus of = served.client->status();
-            const bool may_know = asks.peer().is_trusted || asks.peer().uid == of.peer.uid;
+            const bool may_know =
+                asks.peer().is_trusted || asks.peer().uid == served.client->peer().uid;
             if (served.client->is_over() || served.client.get() == &asks || !may_know)
                 continue;
+            const ClientStatus of = served.client->status();
             clients += fmt::format(
                 R"({}{{"pid": {}, "uid": {}, "queues": {}, "buffers": {}, "jobs": {}, )"
                 R"("memory_bytes": {}, "priority_255": {}, "tasks": {}}})",
@@ -363,8 +374,7 @@ private:
     Listener listener_;
     Descriptor stop_;
     const std::shared_ptr<MemoryAccount> memory_; ///< of all clients
-    const std::shared_ptr<MappingCount> mappings_ = std::make_shared<MappingCount>(most_mappings);
-    std::map<uid_t, UserShare> shares_; ///< of everybody who was ever here; run()'s
+    std::map<uid_t, UserShare> shares_;           ///< of everybody who was ever here; run()'s
     SharedDevice shared_;
     std::mutex mutex_; ///< of the list; clients are only added and dropped by run()
     std::list<Served> clients_;

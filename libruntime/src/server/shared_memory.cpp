@@ -25,7 +25,9 @@ namespace overtake::server {
 
 namespace {
 
-constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+/// With one of them nobody could give pages back to the system.
+constexpr unsigned write_seals = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
 
 [[noreturn]] void fail_to_share(const char* what) {
     const int code = errno;
@@ -132,7 +134,9 @@ std::size_t sealed_bytes(int fd) {
     if (present < 0)
         refuse("what was sent is no memory file (memfd_create() with MFD_ALLOW_SEALING)");
     if ((static_cast<unsigned>(present) & seals) != seals)
-        refuse("the memory is not sealed against shrinking and growing (F_ADD_SEALS)");
+        refuse("the memory is not sealed against shrinking, growing and more seals (F_ADD_SEALS)");
+    if ((static_cast<unsigned>(present) & write_seals) != 0)
+        refuse("the memory is sealed against writing (F_SEAL_WRITE, F_SEAL_FUTURE_WRITE)");
     struct statfs filesystem {};
     struct stat file {};
     if (fstatfs(fd, &filesystem) != 0 || fstat(fd, &file) != 0)
@@ -159,7 +163,10 @@ GuardedMapping::GuardedMapping(int fd, std::size_t bytes) : mapping_(fd, bytes) 
     guard().add(mapping_.data(), bytes);
 }
 
+/// Its pages are given back to the system, whoever else still has the file: they were charged to
+/// the client, and no longer are.
 GuardedMapping::~GuardedMapping() {
+    madvise(mapping_.data(), mapping_.bytes(), MADV_REMOVE);
     guard().remove(mapping_.data());
 }
 

@@ -35,15 +35,15 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// Bytes of memory that another process has made.  Throws Error EINVAL unless it is sealed memory
-/// that cannot shrink or grow, in pages of the usual size.
+/// Bytes of memory that another process has made.  Throws Error EINVAL unless it is memory of pages
+/// of the usual size, sealed so that it cannot shrink or grow and will always be writable.
 std::size_t sealed_bytes(int fd);
 /// Makes sure that there is memory for all of it.  Throws Error ENOMEM.
 void allocate_pages(int fd, std::size_t bytes);
 
 /// A mapping of memory that another process holds as well.  It can give pages back to the system at
 /// any time; should there be none to take their place when this process touches them, the mapping
-/// gets a page of zeros of its own there, and not the process a SIGBUS.
+/// gets a page of zeros of its own there, and not the process a SIGBUS.  With it go the pages.
 class GuardedMapping {
 public:
     GuardedMapping(int fd, std::size_t bytes);

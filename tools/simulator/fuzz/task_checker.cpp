@@ -103,7 +103,7 @@ void TaskChecker::end(View& ending, const ovt_sched_action* action) {
 void TaskChecker::segment_ended(const Task& task, bool ok, std::uint64_t now,
                                 const ovt_sched_action* action) {
     View& of = view(task);
-    of.overdue_at = never;
+    unwatch(of, now);
     of.overdue = false;
     if (of.state == State::cpu_running) {
         workers_[task.process]--;
@@ -152,10 +152,29 @@ void TaskChecker::abandoned(std::uint32_t process, const ovt_sched_action* actio
 
 /// Its current CPU segment begins to wait for a worker, or to run.
 void TaskChecker::watch(View& of, std::uint64_t now) const {
+    unwatch(of, now);
     if (case_.overdue_min_time == 0 || of.overdue)
         return;
     const std::uint64_t estimate = of.task->model->segments[of.segment].estimated_cpu();
-    of.overdue_at = now + std::max(case_.overdue_min_time, estimate * case_.overdue_factor);
+    of.watched_since = now;
+    of.overdue_at =
+        now + std::min(std::max(case_.overdue_min_time, estimate * case_.overdue_factor),
+                       time_on_cpu(of) - of.spent_on_cpu);
+}
+
+void TaskChecker::unwatch(View& of, std::uint64_t now) {
+    if (of.overdue_at != never)
+        of.spent_on_cpu += now - of.watched_since;
+    of.overdue_at = never;
+}
+
+/// All CPU segments together may take this, to wait and to run.
+std::uint64_t TaskChecker::time_on_cpu(const View& of) const {
+    std::uint64_t estimates = 0;
+    for (const Segment& segment : of.task->model->segments)
+        if (segment.fcs.empty())
+            estimates += segment.estimated_cpu();
+    return 2 * std::max(4 * case_.overdue_min_time, estimates * case_.overdue_factor);
 }
 
 void TaskChecker::expect_none_overdue(std::uint64_t now) const {
@@ -170,7 +189,7 @@ void TaskChecker::become_overdue(std::uint64_t now, const ovt_sched_action& acti
     if (of.overdue_at > now || action.segment != of.segment)
         violate("{} ns: segment {} of task {} is said to be overdue", now, action.segment,
                 of.task->number);
-    of.overdue_at = never;
+    unwatch(of, now);
     of.overdue = true;
     of.was_overdue = true;
     of.holds = false;

@@ -61,6 +61,8 @@ private:
         std::uint64_t dispatched = 0; ///< sequence from 1; 0: not
         std::uint64_t cpu_start = 0;
         std::uint64_t overdue_at = never; ///< of the current CPU segment
+        std::uint64_t watched_since = 0;
+        std::uint64_t spent_on_cpu = 0; ///< waiting and running, before that
         bool overdue = false;
         bool was_overdue = false;
         std::uint64_t bpu_time = 0;
@@ -86,6 +88,8 @@ private:
     void leave_queue(View& view);
     void end(View& view, const ovt_sched_action* action);
     void watch(View& view, std::uint64_t now) const;
+    static void unwatch(View& view, std::uint64_t now);
+    std::uint64_t time_on_cpu(const View& view) const;
     void become_overdue(std::uint64_t now, const ovt_sched_action& action);
     void expect_none_overdue(std::uint64_t now) const;
     bool counts(const View& view) const;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// USDT probes of an engine: what becomes of its tasks, for bpftrace, perf and gdb.  In service mode
+// the driver's tracepoints say the same of them.  A probe is a nop until somebody attaches to it.
+//
+// Stable, provider `overtake`; docs/tracing.md has the table.  Times are device time in
+// nanoseconds.  `task` tells the process's live tasks apart, `job` is the tag of its job in the
+// driver's tracepoints.
+#pragma once
+
+#include "engine/run.hpp"
+
+#if __has_include(<sys/sdt.h>)
+#include <sys/sdt.h>
+#define OVERTAKE_PROBE(name, count, ...) STAP_PROBE##count(overtake, name, __VA_ARGS__)
+#else
+namespace overtake::engine::probe {
+inline void nobody_looks(auto...) {}
+} // namespace overtake::engine::probe
+#define OVERTAKE_PROBE(name, count, ...) nobody_looks(__VA_ARGS__)
+#endif
+
+namespace overtake::engine::probe {
+
+inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns) {
+    OVERTAKE_PROBE(task_arrive, 6, task, time_ns, task->priority, task->custom_id, task->core,
+                   task->segment_count);
+}
+
+/// Its first segment begins.
+inline void task_dispatch(const ovt_sched_task* task) {
+    OVERTAKE_PROBE(task_dispatch, 2, task, task->dispatch_time);
+}
+
+/// A BPU segment goes to the device.
+inline void task_submit(const ovt_sched_task* task, std::uint64_t time_ns, std::uint32_t segment,
+                        std::uint64_t job, unsigned core) {
+    OVERTAKE_PROBE(task_submit, 5, task, time_ns, segment, job, core);
+}
+
+inline void task_cpu_start(const ovt_sched_task* task, std::uint64_t time_ns,
+                           std::uint32_t segment) {
+    OVERTAKE_PROBE(task_cpu_start, 3, task, time_ns, segment);
+}
+
+inline void task_cpu_done(const ovt_sched_task* task, std::uint64_t time_ns, std::uint32_t segment,
+                          std::int32_t status) {
+    OVERTAKE_PROBE(task_cpu_done, 4, task, time_ns, segment, status);
+}
+
+inline void task_end(const ovt_sched_task* task, std::uint64_t time_ns, std::int32_t status) {
+    OVERTAKE_PROBE(task_end, 3, task, time_ns, status);
+}
+
+} // namespace overtake::engine::probe
