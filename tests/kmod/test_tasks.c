@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 
 #include "check.h"
@@ -400,6 +401,91 @@ static void collections_that_are_malformed_are_refused(void)
 	tasks_close();
 }
 
+/* Its events go with a queue, and with them what poll() says of the file. */
+static void a_queue_that_goes_takes_its_events_along(void)
+{
+	struct pollfd file;
+
+	tasks_open();
+	set_cpu_segment(0);
+	check_equal(try_submit(submission(TAG, 1)), 0);
+	file = (struct pollfd){ .fd = tasks.client.fd, .events = POLLIN };
+	check_equal(poll(&file, 1, -1), 1);
+	check_equal(context_destroy(tasks.client.fd, tasks.queue), 0);
+	check_equal(poll(&file, 1, 0), 0);
+	tasks_close();
+}
+
+static void tasks_are_charged_until_their_ends_are_collected(void)
+{
+	uint64_t before, with_task;
+	uint32_t i;
+
+	tasks_open();
+	set_cpu_segment(0);
+	before = limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_BYTES);
+	for (i = 0; i < 100; i++)
+		check_equal(try_submit(submission(TAG + 1 + i, 1)), 0);
+	with_task = limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_BYTES);
+	check(with_task >= before + 100 * sizeof(struct overtake_result));
+	check_equal(context_destroy(tasks.client.fd, tasks.queue), 0);
+	/* A work item frees them. */
+	while (limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_BYTES) > before)
+		sched_yield();
+	check_equal(limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_BYTES), before);
+	tasks_close();
+}
+
+/* One job at a time, however many segments on the device it has. */
+static void a_task_takes_the_commands_of_one_job(void)
+{
+	uint64_t before;
+
+	tasks_open();
+	set_cpu_segment(0);
+	set_device_segment(1);
+	set_device_segment(2);
+	before = limit_used(tasks.client.fd, OVERTAKE_LIMIT_COMMANDS);
+	check_equal(try_submit(submission(TAG, 3)), 0);
+	check_equal(limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_JOBS), 1);
+	check_equal(limit_used(tasks.client.fd, OVERTAKE_LIMIT_COMMANDS), before + 2);
+	check_equal(events(), 1);
+	check_equal(try_cpu_done(report(0)), 0);
+	check_equal(events(), 1);
+	check_ended(&tasks.events[0], 0);
+	check_equal(tasks.results[2].fcs_done, 1);
+	check_equal(limit_used(tasks.client.fd, OVERTAKE_LIMIT_CLIENT_JOBS), 0);
+	check_equal(limit_used(tasks.client.fd, OVERTAKE_LIMIT_COMMANDS), before);
+	tasks_close();
+}
+
+/* Of a queue whose jobs fault: what waits ends, and nothing comes after it. */
+static void a_banned_queue_takes_no_tasks(void)
+{
+	struct overtake_insn bad = { .opcode = 999 };
+
+	tasks_open();
+	put_insn(&tasks.client, 0, &bad);
+	set_cpu_segment(0);
+	check_equal(try_submit(submission(TAG + 1, 1)), 0); /* and is not reported */
+	check_equal(events(), 1);
+	set_device_segment(0);
+	check_equal(try_submit(submission(TAG, 1)), 0);
+	check_equal(events(), 1);
+	check_equal(tasks.events[0].status, -ENOEXEC);
+	check_equal(try_submit(submission(TAG, 1)), 0);
+	check_equal(events(), 1);
+	check_equal(tasks.events[0].tag, TAG);
+	check_equal(tasks.events[0].status, -ENOEXEC);
+	check_equal(try_submit(submission(TAG, 1)), -ESHUTDOWN);
+	check_equal(try_cpu_done((struct drm_overtake_task_cpu_done){
+			.tag = TAG + 1, .context_id = tasks.queue }), 0);
+	check_equal(events(), 1);
+	check_equal(tasks.events[0].tag, TAG + 1);
+	check_equal(tasks.events[0].status, -ECANCELED);
+	tasks_close();
+}
+
 const struct test_case task_cases[] = {
 	{ "tasks-segments-run-in-order-by-ioctl", FUNCTIONAL, segments_run_in_order_by_ioctl },
 	{ "tasks-segments-run-in-order-by-io-uring", FUNCTIONAL,
@@ -415,5 +501,13 @@ const struct test_case task_cases[] = {
 	{ "tasks-cancelled-tasks-end", FUNCTIONAL, cancelled_tasks_end },
 	{ "tasks-collections-that-are-malformed-are-refused", FUNCTIONAL,
 	  collections_that_are_malformed_are_refused },
+	{ "tasks-a-queue-that-goes-takes-its-events-along", FUNCTIONAL,
+	  a_queue_that_goes_takes_its_events_along },
+	{ "tasks-are-charged-until-their-ends-are-collected", FUNCTIONAL,
+	  tasks_are_charged_until_their_ends_are_collected },
+	{ "tasks-a-task-takes-the-commands-of-one-job", FUNCTIONAL,
+	  a_task_takes_the_commands_of_one_job },
+	{ "tasks-a-banned-queue-takes-no-tasks", FUNCTIONAL " ban_offences=2",
+	  a_banned_queue_takes_no_tasks },
 	{ 0 },
 };

@@ -170,21 +170,21 @@ TEST_P(ServiceTest, SoManyTasksAndNoMore) {
     EXPECT_EQ(process().queue->live(), 0u);
 }
 
-TEST_P(ServiceTest, SegmentsOfTheDeviceCountAsJobs) {
+/// They follow each other: twelve tasks of a thousand are no more than twelve jobs at a time.
+TEST_P(ServiceTest, SegmentsOfTheDeviceCountAsOneJob) {
     const Program program = empty();
     Segments many;
     many.cpu(1);
     for (int i = 0; i < 1000; i++)
         many.bpu(program);
-    for (std::uint64_t tag = 0; tag < 8; tag++)
+    for (std::uint64_t tag = 0; tag < 12; tag++)
         process().queue->submit(many.task(tag));
-    expect_error(ENOSPC, "jobs of a client", [&] { process().queue->submit(many.task(8)); });
-    for (std::uint64_t tag = 0; tag < 8; tag++)
+    for (std::uint64_t tag = 1; tag < 12; tag++)
         EXPECT_TRUE(process().queue->cancel(tag));
-    for (int i = 0; i < 8; i++)
-        EXPECT_EQ(process().next_end().status, -ECANCELED);
-    process().queue->submit(many.task(8));
-    EXPECT_EQ(process().next_end().status, 0);
+    int done = 0;
+    for (int i = 0; i < 12; i++)
+        done += process().next_end().status == 0;
+    EXPECT_EQ(done, 1);
 }
 
 TEST_P(ServiceTest, WhatASegmentOfTheCpuSaysIsChecked) {
