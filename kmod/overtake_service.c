@@ -224,7 +224,7 @@ struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *c
 	return queue;
 }
 
-/* Whoever has the right to 255 is trusted; of all others' queues a few of each user keep a place. */
+/* Who has the right to 255 is trusted; of all others' queues a few of each user keep a place. */
 static bool take_place_locked(struct overtake_service *service, struct overtake_context *context)
 {
 	struct overtake_user *user = context->client->user;

@@ -37,9 +37,9 @@
 #define OVT_SERVICE_MAX_TASKS		OVERTAKE_MAX_TASKS
 #define OVT_SERVICE_MAX_SEGMENTS	OVERTAKE_MAX_SEGMENTS
 #define OVT_SERVICE_MAX_WORKERS		OVERTAKE_MAX_WORKERS
-#define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* that a task's CPU segments are believed to take */
+#define OVT_SERVICE_MAX_CPU_NS		1000000000u	/* believed of a task's CPU segments */
 #define OVT_SERVICE_MAX_ERRNO		4095
-/* In one call, since hosts hold a lock: what a client may have prepared is a thousand times as much. */
+/* In one call, since hosts hold a lock; a client may have prepared a thousand times as much. */
 #define OVT_SERVICE_STEPS_AT_ONCE	64u
 
 /* Defaults of what a device's service mode is told; see struct ovt_sched_config. */
@@ -155,8 +155,8 @@ u32 ovt_service_places_of_a_user(u32 task_limit);
 
 /*
  * It has gone, however: its tasks end, those with a job on the device when that has ended.  What
- * had ended is released at once.  Nothing is called for it any more but ovt_service_job_ended() and,
- * as long as it returns true, this again: a call ends some of the tasks only.
+ * had ended is released at once.  Nothing is called for it any more but ovt_service_job_ended()
+ * and, as long as it returns true, this again: a call ends some of the tasks only.
  */
 bool ovt_service_abandon(struct ovt_service_process *process, u64 now);
 
