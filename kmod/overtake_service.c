@@ -123,6 +123,15 @@ static void note(const struct ovt_service_task *task, enum ovt_service_step step
 	case OVT_SERVICE_ENDED:
 		trace_task_end(queue->context, task, now_ns);
 		return;
+	case OVT_SERVICE_READY:
+		trace_task_ready(queue->context, task, now_ns);
+		return;
+	case OVT_SERVICE_CPU_STARTED:
+		trace_task_cpu_start(queue->context, task, now_ns);
+		return;
+	case OVT_SERVICE_CPU_DONE:
+		trace_task_cpu_done(queue->context, task, now_ns);
+		return;
 	}
 }
 
@@ -277,6 +286,8 @@ static void close_queues_locked(struct overtake_service *service)
 		list_del_init(&queue->link);
 		queue->is_open = false;
 		service->open--;
+		if (queue->context->killed)
+			trace_ctx_destroy(queue->context);
 		wake_up_all(&queue->context->wait);
 		overtake_context_put(queue->context);
 	}
