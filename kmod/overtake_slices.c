@@ -60,7 +60,8 @@ void __overtake_slices_job_locked(struct overtake_device *device, const struct o
 	char slice[NAME_SIZE];
 
 	if (event->type == OVT_EVENT_STARTED && !event->fc_index) {
-		scnprintf(slice, sizeof(slice), "job %llu, %u FCs", job->tag, job->fw.fc_count);
+		scnprintf(slice, sizeof(slice), "job %llu, %u FC%s", job->tag,
+			  job->fw.fc_count, job->fw.fc_count == 1 ? "" : "s");
 		trace_job('B', job, slice);
 	} else if (event->type == OVT_EVENT_STARTED && event->resumes) {
 		trace_job('E', job, "overtaken");
