@@ -373,8 +373,8 @@ TRACE_EVENT(core_reset,
 
 DECLARE_EVENT_CLASS(overtake_task,
 		    TP_PROTO(const struct overtake_context *owner,
-			     const struct ovt_service_task *task, u64 time_ns),
-		    TP_ARGS(owner, task, time_ns),
+			     const struct ovt_service_task *task),
+		    TP_ARGS(owner, task),
 		    TP_STRUCT__entry(__field(u32, device)
 				     __field(u32, core)
 				     __field(u32, priority)
@@ -395,7 +395,7 @@ DECLARE_EVENT_CLASS(overtake_task,
 				   __entry->context = owner->id;
 				   __entry->client = owner->client->id;
 				   __entry->tag = task->tag;
-				   __entry->time_ns = time_ns;
+				   __entry->time_ns = overtake_clock_now(owner->client->device);
 				   __entry->pid = owner->client->tgid;
 				   __entry->segment = task->sched.segment;
 				   __entry->custom_id = (u64)task->sched.custom_id;
@@ -410,45 +410,38 @@ DECLARE_EVENT_CLASS(overtake_task,
 );
 
 DEFINE_EVENT(overtake_task, task_arrive,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_dispatch,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_ready,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_cpu_start,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_cpu_done,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_overdue,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_end,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 /*
