@@ -347,12 +347,8 @@ void FcChecker::started(const ovt_event& event) {
             "{} ns",
             event.time_ns, event.core, core.free_since, name(*view.job), waiting_since,
             released_at_);
-    if (event.resumes != view.overtaken)
-        violate("{} ns: {} starts, and {} is said", event.time_ns, name(*view.job),
-                event.resumes ? "that it goes on" : "not that it goes on");
-    if (core.overtaker != nullptr && core.overtaker != event.job)
-        violate("{} ns: {} starts, but another was said to overtake", event.time_ns,
-                name(*view.job));
+    if (event.resumes != view.overtaken || (core.overtaker && core.overtaker != event.job))
+        violate("{} ns: {} starts, not as was said of overtaking", event.time_ns, name(*view.job));
     note_start(core, view, high, event.time_ns);
 }
 
@@ -371,9 +367,6 @@ void FcChecker::note_start(Core& core, View& view, bool high, std::uint64_t time
             violate("{} ns: nothing was said of the preemption of {}", time,
                     name(*core.last_normal->job));
     } else {
-        if (core.overtaker != nullptr)
-            violate("{} ns: a preemption was said of {}, but NORMAL goes on", time,
-                    name(*view.job));
         view.preemptions += view.next > 1 && view.high_before != core.high_started;
         view.high_before = core.high_started;
         view.overtaken = false;
