@@ -18,6 +18,7 @@
 #include "overtake_coredump.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
+#include "overtake_trace.h"
 
 /*
  * Multiply-accumulates of a step at most, which is tens of microseconds of scalar code in a dense
@@ -230,6 +231,8 @@ int overtake_core_reset(struct overtake_device *device, u32 core)
 	} else {
 		ret = -EBUSY;
 	}
+	if (!ret)
+		trace_core_reset(&device->cores[core - 1]);
 	spin_unlock_irq(&device->lock);
 	overtake_host_kick(device);
 	return ret;

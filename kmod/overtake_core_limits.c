@@ -9,16 +9,18 @@
 #include "overtake_clock.h"
 #include "overtake_core_limits.h"
 #include "overtake_host.h"
+#include "overtake_trace.h"
 #include "host/limits.h"
 
 /*
  * overtake_core_limits_update_locked - tell the cores which core limit is in force
  * @slots: command slots that the caller reserved for it; all are used or given back
+ * @by_pid: process whose context came or went, 0 = the administrator; in trace events
  *
  * The tightest positive of what the administrator set and what live contexts ask for.  Under the
  * device lock.
  */
-void overtake_core_limits_update_locked(struct overtake_device *device, u32 slots)
+void overtake_core_limits_update_locked(struct overtake_device *device, u32 slots, u32 by_pid)
 {
 	struct overtake_context *context;
 	u32 asked = 0;
@@ -35,6 +37,7 @@ void overtake_core_limits_update_locked(struct overtake_device *device, u32 slot
 
 		if (limit == core->limit_pushed)
 			continue;
+		trace_core_limit(core, core->limit_pushed, limit, by_pid);
 		core->limit_pushed = limit;
 		ovt_fw_limit(&device->fw, core->number, limit, overtake_clock_now(device));
 		slots--;
@@ -54,7 +57,7 @@ int overtake_core_limits_set(struct overtake_device *device, u32 core, u32 limit
 		for (i = 0; i < cores; i++)
 			if (!core || core == i + 1)
 				device->cores[i].limit = limit;
-		overtake_core_limits_update_locked(device, cores);
+		overtake_core_limits_update_locked(device, cores, 0);
 	} else {
 		ret = -EBUSY;
 	}

@@ -9,6 +9,6 @@ int overtake_core_limits_set(struct overtake_device *device, u32 core, u32 limit
 int overtake_normal_floor_set(struct overtake_device *device, u32 core, u32 floor);
 
 /* Under the device lock. */
-void overtake_core_limits_update_locked(struct overtake_device *device, u32 slots);
+void overtake_core_limits_update_locked(struct overtake_device *device, u32 slots, u32 by_pid);
 
 #endif

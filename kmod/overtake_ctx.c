@@ -19,6 +19,7 @@
 #include "overtake_job.h"
 #include "overtake_limits.h"
 #include "overtake_service.h"
+#include "overtake_trace.h"
 #include "overtake_user.h"
 
 /* So that 0, and small offsets from it, are never valid device addresses. */
@@ -190,7 +191,8 @@ static int context_start(struct overtake_context *context)
 			list_add_tail(&context->limiting_link, &device->limiting);
 		if (context->tasks)
 			overtake_service_open_locked(context);
-		overtake_core_limits_update_locked(device, limit_slots);
+		trace_ctx_create(context);
+		overtake_core_limits_update_locked(device, limit_slots, context->client->tgid);
 	}
 	spin_unlock_irq(&device->lock);
 	if (!ret)
@@ -254,7 +256,8 @@ void overtake_context_kill(struct overtake_context *context)
 		if (context->tasks)
 			overtake_service_abandon_locked(context, overtake_clock_now(device));
 		ovt_fw_kill_context(&device->fw, &context->fw, overtake_clock_now(device));
-		overtake_core_limits_update_locked(device, overtake_context_slots(context) - 1);
+		overtake_core_limits_update_locked(device, overtake_context_slots(context) - 1,
+						   context->client->tgid);
 	}
 	spin_unlock_irq(&device->lock);
 	overtake_jobs_put_forgotten(&forgotten);

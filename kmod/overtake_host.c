@@ -39,6 +39,7 @@
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_service.h"
+#include "overtake_slices.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
 #include "host/limits.h"
@@ -74,6 +75,8 @@ static bool expire_deadlines_locked(struct overtake_device *device)
 static void context_killed_locked(struct overtake_context *context)
 {
 	context->killed = true;
+	if (!(context->tasks && context->tasks->is_open))
+		trace_ctx_destroy(context);
 	context->client->device->live_contexts--;
 	overtake_user_remove_context_locked(context->client, overtake_context_slots(context));
 	wake_up_all(&context->wait);
@@ -155,15 +158,18 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	struct overtake_job *job = event->job ? to_overtake_job(event->job) : NULL;
 
 	overtake_history_note_locked(device, event);
+	overtake_slices_note_locked(device, event);
 	switch (event->type) {
 	case OVT_EVENT_ARRIVED:
 		break;
 	case OVT_EVENT_STARTED:
+		if (event->resumes)
+			trace_fc_resume(device->index, job, event);
 		trace_fc_start(device->index, job, event);
 		start_core_locked(device, event->core);
 		break;
 	case OVT_EVENT_PREEMPTED:
-		trace_fc_preempt(device->index, job, event);
+		trace_fc_preempt(device->index, job, to_overtake_job(event->by), event);
 		break;
 	case OVT_EVENT_DONE:
 		count_busy_locked(job, event);
@@ -173,6 +179,8 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	case OVT_EVENT_HUNG:
 		count_busy_locked(job, event);
 		count_fault_locked(device, event);
+		if (event->type == OVT_EVENT_HUNG)
+			trace_fc_timeout(device->index, job, event, event->job->fault);
 		trace_fc_done(device->index, job, event, event->job->fault);
 		break;
 	case OVT_EVENT_ENDED:
@@ -277,7 +285,7 @@ void overtake_host_boot_locked(struct overtake_device *device)
 			ovt_core_use_simd(&device->hw[i], &device->simd[i]);
 	}
 	if (ovt_fw_reserve(&device->fw, device->settings.cores))
-		overtake_core_limits_update_locked(device, device->settings.cores);
+		overtake_core_limits_update_locked(device, device->settings.cores, 0);
 }
 
 /* No job in flight, no context or command known to the firmware, nothing being delivered. */

@@ -79,6 +79,7 @@
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
+#include "overtake_slices.h"
 #include "overtake_task.h"
 #include "overtake_trace.h"
 #include "overtake_uring.h"
@@ -197,6 +198,7 @@ static void publish_locked(struct overtake_job *job)
 	context->client->job_count++;
 	if (job->collectable)
 		context->collectable_count++;
+	trace_job_queue(job);
 	begin_flight_locked(job);
 }
 
@@ -225,6 +227,7 @@ void overtake_job_start_locked(struct overtake_job *job)
 	if (job->open_cores)
 		job->fw.core = ovt_fw_place(&device->fw, job->fw.context, job->open_cores);
 	overtake_job_get(job); /* the firmware's */
+	trace_job_queue(job);
 	begin_flight_locked(job);
 	submit_locked(job);
 }
@@ -242,6 +245,8 @@ static void ended_locked(struct overtake_job *job, s32 status)
 	struct overtake_context *context = job->context;
 
 	fill_result(job, status);
+	trace_job_done(job);
+	overtake_slices_job_done_locked(job);
 	forget_deadline_locked(job);
 	job->state = OVERTAKE_JOB_ENDED;
 	overtake_job_device(job)->jobs_in_flight--;

@@ -109,20 +109,28 @@ static void release(struct ovt_service_task *task)
 static void note(const struct ovt_service_task *task, enum ovt_service_step step)
 {
 	struct overtake_task_queue *queue = queue_of(task);
-	u64 now_ns = overtake_clock_now(device_of(task));
 
 	switch (step) {
 	case OVT_SERVICE_ARRIVED:
-		trace_task_arrive(queue->context, task, now_ns);
+		trace_task_arrive(queue->context, task);
 		return;
 	case OVT_SERVICE_DISPATCHED:
-		trace_task_dispatch(queue->context, task, now_ns);
+		trace_task_dispatch(queue->context, task);
 		return;
 	case OVT_SERVICE_OVERDUE:
-		trace_task_overdue(queue->context, task, now_ns);
+		trace_task_overdue(queue->context, task);
 		return;
 	case OVT_SERVICE_ENDED:
-		trace_task_end(queue->context, task, now_ns);
+		trace_task_end(queue->context, task);
+		return;
+	case OVT_SERVICE_READY:
+		trace_task_ready(queue->context, task);
+		return;
+	case OVT_SERVICE_CPU_STARTED:
+		trace_task_cpu_start(queue->context, task);
+		return;
+	case OVT_SERVICE_CPU_DONE:
+		trace_task_cpu_done(queue->context, task);
 		return;
 	}
 }
@@ -314,6 +322,8 @@ static void close_queues_locked(struct overtake_service *service)
 		queue->is_open = false;
 		queue->context->client->user->kept_places -= queue->keeps_place;
 		service->open--;
+		if (queue->context->killed)
+			trace_ctx_destroy(queue->context);
 		wake_up_all(&queue->context->wait);
 		overtake_context_put(queue->context);
 	}

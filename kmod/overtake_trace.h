@@ -1,21 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Tracepoints.  Stable: names, fields, their types and meanings stay; fields are added at the
- * end.  All fields are plain integers.  Times are device time in nanoseconds, the clock of
- * struct overtake_result.
+ * end.  All fields are plain integers, u32 or u64, but those of the last two: their form is
+ * Perfetto's.  Times are device time in nanoseconds, the clock of struct overtake_result.
+ * docs/tracing.md has the table; libruntime/include/overtake/event.hpp the same events from other
+ * sources.
  *
+ *	ctx_create	a context was made; priority is the highest that its jobs may have
+ *	ctx_destroy	it is over: nothing of it comes any more
+ *	job_queue	a job was accepted; it may wait for its fences yet.  Of a task's, when its
+ *			segment begins
  *	fc_submit	a job was handed to the device, with all its FCs
  *	fc_start	an FC started on a core
  *	fc_preempt	a HIGH FC goes in front of the rest of a NORMAL job that has begun
+ *	fc_resume	that job goes on: fc_start of its next FC follows
  *	fc_done		an FC ended, with its duration, and how (fault 0 = well)
+ *	fc_timeout	an FC was stopped since it took too long; its fc_done follows
+ *	job_done	a job is over
+ *	core_limit	a core is told another limit
+ *	core_reset	a core is reset
  *	task_arrive	a task of service mode was submitted; tag is its own
  *	task_dispatch	its first segment begins
+ *	task_ready	it waits for a slot, before its current segment
+ *	task_cpu_start	its process is to run a CPU segment
+ *	task_cpu_done	and says that it has, with the segment's status
  *	task_overdue	one of its CPU segments takes too long
  *	task_end	it is over, with its status
+ *	fc_slice	Perfetto's: the FCs of a core, one after the other
+ *	job_slice	Perfetto's: a process's jobs, from the first FC to the end, and in them the
+ *			times in which they were overtaken
  *
  * Common fields
  *	device		number of the device among the module's, from 0
- *	core		from 1; in fc_submit the core asked for, 0 = any
+ *	core		from 1; in job_queue and fc_submit the core asked for, 0 = any; in
+ *			job_done 0 = never placed
  *	ring		0 = HIGH, 1 = NORMAL
  *	client		DRM client id of the open file
  *	context		context id in that file
@@ -23,6 +41,11 @@
  *	fc_index	index of the FC in its job; in fc_preempt of the job's next FC
  *	time_ns		when
  *	pid		process that opened the file
+ *	by_...		of fc_preempt: the same of the job that goes ahead; of core_limit: the
+ *			process whose context came or went, 0 = the administrator
+ *	error		-status: 0 or a positive errno
+ *	task, segment	of job_queue: of service mode, what the job belongs to; segment_count
+ *			is 0 if that is nothing
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM overtake
@@ -32,8 +55,88 @@
 
 #include <linux/tracepoint.h>
 
+#include "overtake_clock.h"
 #include "overtake_job.h"
+#include "overtake_task.h"
 #include "service/service.h"
+
+#define OVERTAKE_TRACE_RING(priority)	((priority) == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : \
+					 OVT_RING_NORMAL)
+
+DECLARE_EVENT_CLASS(overtake_context,
+		    TP_PROTO(const struct overtake_context *owner),
+		    TP_ARGS(owner),
+		    TP_STRUCT__entry(__field(u32, device)
+				     __field(u32, context)
+				     __field(u64, client)
+				     __field(u64, time_ns)
+				     __field(u32, pid)
+				     __field(u32, priority)
+				     ),
+		    TP_fast_assign(__entry->device = owner->client->device->index;
+				   __entry->context = owner->id;
+				   __entry->client = owner->client->id;
+				   __entry->time_ns = overtake_clock_now(owner->client->device);
+				   __entry->pid = owner->client->tgid;
+				   __entry->priority = owner->max_priority;
+				   ),
+		    TP_printk("device=%u client=%llu context=%u priority=%u time_ns=%llu pid=%u",
+			      __entry->device, __entry->client, __entry->context,
+			      __entry->priority, __entry->time_ns, __entry->pid)
+);
+
+DEFINE_EVENT(overtake_context, ctx_create,
+	     TP_PROTO(const struct overtake_context *owner),
+	     TP_ARGS(owner)
+);
+
+DEFINE_EVENT(overtake_context, ctx_destroy,
+	     TP_PROTO(const struct overtake_context *owner),
+	     TP_ARGS(owner)
+);
+
+TRACE_EVENT(job_queue,
+	    TP_PROTO(const struct overtake_job *job),
+	    TP_ARGS(job),
+	    TP_STRUCT__entry(__field(u32, device)
+			     __field(u32, core)
+			     __field(u32, ring)
+			     __field(u32, context)
+			     __field(u64, client)
+			     __field(u64, tag)
+			     __field(u64, time_ns)
+			     __field(u32, pid)
+			     __field(u32, fc_count)
+			     __field(u32, priority)
+			     __field(u64, custom_id)
+			     __field(u64, task)
+			     __field(u32, segment)
+			     __field(u32, segment_count)
+			     ),
+	    TP_fast_assign(const struct ovt_service_task *task =
+				   job->task ? &job->task->service : NULL;
+
+			   __entry->device = overtake_job_device(job)->index;
+			   __entry->core = job->fw.core;
+			   __entry->ring = OVERTAKE_TRACE_RING(job->fw.priority);
+			   __entry->context = job->context->id;
+			   __entry->client = job->context->client->id;
+			   __entry->tag = job->tag;
+			   __entry->time_ns = overtake_clock_now(overtake_job_device(job));
+			   __entry->pid = job->context->client->tgid;
+			   __entry->fc_count = job->fw.fc_count;
+			   __entry->priority = job->fw.priority;
+			   __entry->custom_id = (u64)job->custom_id;
+			   __entry->task = task ? task->tag : 0;
+			   __entry->segment = task ? task->sched.segment : 0;
+			   __entry->segment_count = task ? task->sched.segment_count : 0;
+			   ),
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld task=%llu segment=%u segment_count=%u time_ns=%llu pid=%u",
+		      __entry->device, __entry->core, __entry->ring, __entry->client,
+		      __entry->context, __entry->tag, __entry->fc_count, __entry->priority,
+		      (long long)__entry->custom_id, __entry->task, __entry->segment,
+		      __entry->segment_count, __entry->time_ns, __entry->pid)
+);
 
 TRACE_EVENT(fc_submit,
 	    TP_PROTO(const struct overtake_job *job, u64 time_ns),
@@ -52,8 +155,7 @@ TRACE_EVENT(fc_submit,
 			     ),
 	    TP_fast_assign(__entry->device = overtake_job_device(job)->index;
 			   __entry->core = job->fw.core;
-			   __entry->ring = job->fw.priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH :
-				   OVT_RING_NORMAL;
+			   __entry->ring = OVERTAKE_TRACE_RING(job->fw.priority);
 			   __entry->context = job->context->id;
 			   __entry->client = job->context->client->id;
 			   __entry->tag = job->tag;
@@ -104,15 +206,15 @@ DEFINE_EVENT(overtake_fc, fc_start,
 	     TP_ARGS(device, job, event)
 );
 
-DEFINE_EVENT(overtake_fc, fc_preempt,
+DEFINE_EVENT(overtake_fc, fc_resume,
 	     TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event),
 	     TP_ARGS(device, job, event)
 );
 
-TRACE_EVENT(fc_done,
-	    TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event,
-		     u32 fault),
-	    TP_ARGS(device, job, event, fault),
+TRACE_EVENT(fc_preempt,
+	    TP_PROTO(u32 device, const struct overtake_job *job, const struct overtake_job *by,
+		     const struct ovt_event *event),
+	    TP_ARGS(device, job, by, event),
 	    TP_STRUCT__entry(__field(u32, device)
 			     __field(u32, core)
 			     __field(u32, ring)
@@ -122,8 +224,10 @@ TRACE_EVENT(fc_done,
 			     __field(u64, time_ns)
 			     __field(u32, pid)
 			     __field(u32, fc_index)
-			     __field(u64, duration_ns)
-			     __field(u32, fault)
+			     __field(u64, by_client)
+			     __field(u64, by_tag)
+			     __field(u32, by_context)
+			     __field(u32, by_pid)
 			     ),
 	    TP_fast_assign(__entry->device = device;
 			   __entry->core = event->core;
@@ -134,19 +238,143 @@ TRACE_EVENT(fc_done,
 			   __entry->time_ns = event->time_ns;
 			   __entry->pid = job->context->client->tgid;
 			   __entry->fc_index = event->fc_index;
-			   __entry->duration_ns = event->duration_ns;
-			   __entry->fault = fault;
+			   __entry->by_client = by->context->client->id;
+			   __entry->by_tag = by->tag;
+			   __entry->by_context = by->context->id;
+			   __entry->by_pid = by->context->client->tgid;
 			   ),
-	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu duration_ns=%llu fault=%u pid=%u",
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u by_client=%llu by_context=%u by_tag=%llu by_pid=%u time_ns=%llu pid=%u",
 		      __entry->device, __entry->core, __entry->ring, __entry->client,
-		      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
-		      __entry->duration_ns, __entry->fault, __entry->pid)
+		      __entry->context, __entry->tag, __entry->fc_index, __entry->by_client,
+		      __entry->by_context, __entry->by_tag, __entry->by_pid, __entry->time_ns,
+		      __entry->pid)
+);
+
+DECLARE_EVENT_CLASS(overtake_fc_end,
+		    TP_PROTO(u32 device, const struct overtake_job *job,
+			     const struct ovt_event *event, u32 fault),
+		    TP_ARGS(device, job, event, fault),
+		    TP_STRUCT__entry(__field(u32, device)
+				     __field(u32, core)
+				     __field(u32, ring)
+				     __field(u32, context)
+				     __field(u64, client)
+				     __field(u64, tag)
+				     __field(u64, time_ns)
+				     __field(u32, pid)
+				     __field(u32, fc_index)
+				     __field(u64, duration_ns)
+				     __field(u32, fault)
+				     ),
+		    TP_fast_assign(__entry->device = device;
+				   __entry->core = event->core;
+				   __entry->ring = event->ring;
+				   __entry->context = job->context->id;
+				   __entry->client = job->context->client->id;
+				   __entry->tag = job->tag;
+				   __entry->time_ns = event->time_ns;
+				   __entry->pid = job->context->client->tgid;
+				   __entry->fc_index = event->fc_index;
+				   __entry->duration_ns = event->duration_ns;
+				   __entry->fault = fault;
+				   ),
+		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu duration_ns=%llu fault=%u pid=%u",
+			      __entry->device, __entry->core, __entry->ring, __entry->client,
+			      __entry->context, __entry->tag, __entry->fc_index, __entry->time_ns,
+			      __entry->duration_ns, __entry->fault, __entry->pid)
+);
+
+DEFINE_EVENT(overtake_fc_end, fc_done,
+	     TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event,
+		      u32 fault),
+	     TP_ARGS(device, job, event, fault)
+);
+
+DEFINE_EVENT(overtake_fc_end, fc_timeout,
+	     TP_PROTO(u32 device, const struct overtake_job *job, const struct ovt_event *event,
+		      u32 fault),
+	     TP_ARGS(device, job, event, fault)
+);
+
+TRACE_EVENT(job_done,
+	    TP_PROTO(const struct overtake_job *job),
+	    TP_ARGS(job),
+	    TP_STRUCT__entry(__field(u32, device)
+			     __field(u32, core)
+			     __field(u32, ring)
+			     __field(u32, context)
+			     __field(u64, client)
+			     __field(u64, tag)
+			     __field(u64, time_ns)
+			     __field(u32, pid)
+			     __field(u32, error)
+			     __field(u32, executed)
+			     __field(u32, preemptions)
+			     __field(u64, duration_ns)
+			     __field(u32, priority)
+			     ),
+	    TP_fast_assign(__entry->device = overtake_job_device(job)->index;
+			   __entry->core = job->result.core;
+			   __entry->ring = OVERTAKE_TRACE_RING(job->fw.priority);
+			   __entry->context = job->context->id;
+			   __entry->client = job->context->client->id;
+			   __entry->tag = job->tag;
+			   __entry->time_ns = job->result.end_ns;
+			   __entry->pid = job->context->client->tgid;
+			   __entry->error = -job->result.status;
+			   __entry->executed = job->result.fcs_done;
+			   __entry->preemptions = job->result.preemptions;
+			   __entry->duration_ns = job->result.executed_ns;
+			   __entry->priority = job->fw.priority;
+			   ),
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu error=%u executed=%u preemptions=%u duration_ns=%llu priority=%u time_ns=%llu pid=%u",
+		      __entry->device, __entry->core, __entry->ring, __entry->client,
+		      __entry->context, __entry->tag, __entry->error, __entry->executed,
+		      __entry->preemptions, __entry->duration_ns, __entry->priority,
+		      __entry->time_ns, __entry->pid)
+);
+
+TRACE_EVENT(core_limit,
+	    TP_PROTO(const struct overtake_core *which, u32 limit_before, u32 limit, u32 by_pid),
+	    TP_ARGS(which, limit_before, limit, by_pid),
+	    TP_STRUCT__entry(__field(u32, device)
+			     __field(u32, core)
+			     __field(u64, time_ns)
+			     __field(u32, limit_before)
+			     __field(u32, limit)
+			     __field(u32, by_pid)
+			     ),
+	    TP_fast_assign(__entry->device = which->device->index;
+			   __entry->core = which->number;
+			   __entry->time_ns = overtake_clock_now(which->device);
+			   __entry->limit_before = limit_before;
+			   __entry->limit = limit;
+			   __entry->by_pid = by_pid;
+			   ),
+	    TP_printk("device=%u core=%u limit_before=%u limit=%u by_pid=%u time_ns=%llu",
+		      __entry->device, __entry->core, __entry->limit_before, __entry->limit,
+		      __entry->by_pid, __entry->time_ns)
+);
+
+TRACE_EVENT(core_reset,
+	    TP_PROTO(const struct overtake_core *which),
+	    TP_ARGS(which),
+	    TP_STRUCT__entry(__field(u32, device)
+			     __field(u32, core)
+			     __field(u64, time_ns)
+			     ),
+	    TP_fast_assign(__entry->device = which->device->index;
+			   __entry->core = which->number;
+			   __entry->time_ns = overtake_clock_now(which->device);
+			   ),
+	    TP_printk("device=%u core=%u time_ns=%llu",
+		      __entry->device, __entry->core, __entry->time_ns)
 );
 
 DECLARE_EVENT_CLASS(overtake_task,
 		    TP_PROTO(const struct overtake_context *owner,
-			     const struct ovt_service_task *task, u64 time_ns),
-		    TP_ARGS(owner, task, time_ns),
+			     const struct ovt_service_task *task),
+		    TP_ARGS(owner, task),
 		    TP_STRUCT__entry(__field(u32, device)
 				     __field(u32, core)
 				     __field(u32, priority)
@@ -167,7 +395,7 @@ DECLARE_EVENT_CLASS(overtake_task,
 				   __entry->context = owner->id;
 				   __entry->client = owner->client->id;
 				   __entry->tag = task->tag;
-				   __entry->time_ns = time_ns;
+				   __entry->time_ns = overtake_clock_now(owner->client->device);
 				   __entry->pid = owner->client->tgid;
 				   __entry->segment = task->sched.segment;
 				   __entry->custom_id = (u64)task->sched.custom_id;
@@ -182,27 +410,77 @@ DECLARE_EVENT_CLASS(overtake_task,
 );
 
 DEFINE_EVENT(overtake_task, task_arrive,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_dispatch,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
+);
+
+DEFINE_EVENT(overtake_task, task_ready,
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
+);
+
+DEFINE_EVENT(overtake_task, task_cpu_start,
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
+);
+
+DEFINE_EVENT(overtake_task, task_cpu_done,
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_overdue,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
 );
 
 DEFINE_EVENT(overtake_task, task_end,
-	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task,
-		      u64 time_ns),
-	     TP_ARGS(owner, task, time_ns)
+	     TP_PROTO(const struct overtake_context *owner, const struct ovt_service_task *task),
+	     TP_ARGS(owner, task)
+);
+
+/*
+ * Perfetto's kernel track events: it draws them without knowing us.  A track is what the same
+ * event says of the same track_name and the same scope; its slices nest.  As all that Perfetto
+ * has of ftrace they are drawn at host time, when the driver heard of it.
+ */
+TRACE_EVENT(fc_slice,
+	    TP_PROTO(char type, u32 device, const char *slice, const char *track),
+	    TP_ARGS(type, device, slice, track),
+	    TP_STRUCT__entry(__field(char, track_event_type)
+			     __string(slice_name, slice)
+			     __string(track_name, track)
+			     __field(u32, scope_device)
+			     ),
+	    TP_fast_assign(__entry->track_event_type = type;
+			   __assign_str(slice_name);
+			   __assign_str(track_name);
+			   __entry->scope_device = device;
+			   ),
+	    TP_printk("type=%c track=\"%s\" slice=\"%s\" device=%u", __entry->track_event_type,
+		      __get_str(track_name), __get_str(slice_name), __entry->scope_device)
+);
+
+TRACE_EVENT(job_slice,
+	    TP_PROTO(char type, u32 tgid, const char *slice, const char *track),
+	    TP_ARGS(type, tgid, slice, track),
+	    TP_STRUCT__entry(__field(char, track_event_type)
+			     __string(slice_name, slice)
+			     __string(track_name, track)
+			     __field(u32, scope_tgid)
+			     ),
+	    TP_fast_assign(__entry->track_event_type = type;
+			   __assign_str(slice_name);
+			   __assign_str(track_name);
+			   __entry->scope_tgid = tgid;
+			   ),
+	    TP_printk("type=%c track=\"%s\" slice=\"%s\" pid=%u", __entry->track_event_type,
+		      __get_str(track_name), __get_str(slice_name), __entry->scope_tgid)
 );
 
 #endif

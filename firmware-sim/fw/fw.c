@@ -207,7 +207,8 @@ static u64 next_instant(const struct ovt_fw *fw, u64 horizon_ns)
 	return next > fw->now_ns ? next : fw->now_ns;
 }
 
-static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 duration_ns)
+static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 duration_ns,
+		     bool resumes)
 {
 	const struct ovt_descriptor *descriptor = &ovt_fw_hw(fw, core)->exec.descriptor;
 	struct ovt_event event = {
@@ -218,6 +219,7 @@ static void fc_event(struct ovt_fw *fw, u32 core, enum ovt_event_type type, u64 
 		.time_ns = fw->now_ns,
 		.duration_ns = duration_ns,
 		.job = descriptor->job,
+		.resumes = resumes,
 	};
 
 	ovt_fw_push_event(fw, &event);
@@ -277,11 +279,11 @@ static void retire(struct ovt_fw *fw, u32 core)
 		ovt_quota_charge(fw, job->context, duration);
 	if (fault) {
 		fc_event(fw, core, fault_status(fault) == OVT_JOB_HUNG ? OVT_EVENT_HUNG :
-			 OVT_EVENT_FAULT, duration);
+			 OVT_EVENT_FAULT, duration, false);
 		end_faulty_job(fw, core, job);
 		return;
 	}
-	fc_event(fw, core, OVT_EVENT_DONE, duration);
+	fc_event(fw, core, OVT_EVENT_DONE, duration, false);
 	if (job->cancelled)
 		ovt_job_end(fw, job, OVT_JOB_CANCELLED);
 	else if (job->done == job->fc_count)
@@ -293,7 +295,7 @@ static void retire(struct ovt_fw *fw, u32 core)
  * time: on a fair device, where other contexts' jobs may be in the same position, of the one whose
  * FC was the last.
  */
-static void note_overtaking(struct ovt_fw *fw, u32 core)
+static void note_overtaking(struct ovt_fw *fw, u32 core, struct ovt_fw_job *by)
 {
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
 	struct ovt_fw_job *job = state->last_normal;
@@ -303,6 +305,7 @@ static void note_overtaking(struct ovt_fw *fw, u32 core)
 		.ring = OVT_RING_NORMAL,
 		.time_ns = fw->now_ns,
 		.job = job,
+		.by = by,
 	};
 
 	if (!job || job->overtaken)
@@ -328,16 +331,18 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 	struct ovt_fw_core *state = ovt_fw_state(fw, core);
 	struct ovt_core *hw = ovt_fw_hw(fw, core);
 	struct ovt_fw_job *job;
+	bool resumes;
 
 	ovt_core_start(hw, ring, fw->config.watchdog_cycles);
 	job = hw->exec.descriptor.job;
+	resumes = job->overtaken;
 	state->waiting[ring]--;
 	if (!job->started++)
 		job->start_ns = fw->now_ns;
 	if (job->started == job->fc_count)
 		ovt_list_remove(&job->ring_link);
 	if (ring == OVT_RING_HIGH) {
-		note_overtaking(fw, core);
+		note_overtaking(fw, core, job);
 	} else {
 		note_normal_start(state, job, hw->done[OVT_RING_HIGH]);
 		ovt_quota_start(fw, job->context);
@@ -347,7 +352,7 @@ static void start_fc(struct ovt_fw *fw, u32 core, enum ovt_ring_index ring)
 	state->executed = 0;
 	state->start_ns = fw->now_ns;
 	state->end_ns = OVT_TIME_NEVER;
-	fc_event(fw, core, OVT_EVENT_STARTED, 0);
+	fc_event(fw, core, OVT_EVENT_STARTED, 0, resumes);
 }
 
 static void choose(struct ovt_fw *fw, u32 core)

@@ -178,7 +178,9 @@ struct ovt_event {
 	u64 time_ns;
 	u64 duration_ns;		/* DONE, FAULT, HUNG: how long the FC took */
 	struct ovt_fw_job *job;
+	struct ovt_fw_job *by;		/* PREEMPTED: the job whose HIGH FC starts */
 	struct ovt_fw_context *context;	/* KILLED */
+	bool resumes;			/* STARTED: @job goes on, of which PREEMPTED was said */
 };
 
 /**

@@ -175,6 +175,7 @@ static void carry_out(struct ovt_service *service, const struct ovt_sched_action
 		note_dispatch(task);
 		task->results[action->segment].queued_ns = now;
 		task->results[action->segment].start_ns = now;
+		note(task, OVT_SERVICE_CPU_STARTED);
 		tell(task);
 		return;
 	case OVT_SCHED_CANCEL_JOB:
@@ -202,6 +203,8 @@ void ovt_service_handle_ends(struct ovt_service *service, u64 now)
 		if (ovt_sched_segment_ended(&service->sched, &task->sched, task->segment_ok, now,
 					    &action))
 			carry_out(service, &action, now);
+		else if (task->sched.state == OVT_SCHED_READY)
+			note(task, OVT_SERVICE_READY);
 	}
 }
 
@@ -300,6 +303,7 @@ s32 ovt_service_cpu_done(struct ovt_service_task *task, u32 segment, s32 status,
 	if (!status)
 		ovt_records_note(&process->records, task->keys[segment], took);
 	segment_is_over(task, status);
+	note(task, OVT_SERVICE_CPU_DONE);
 	return 0;
 }
 

@@ -59,6 +59,9 @@ enum ovt_service_step {
 	OVT_SERVICE_DISPATCHED,
 	OVT_SERVICE_OVERDUE,
 	OVT_SERVICE_ENDED,
+	OVT_SERVICE_READY,	/* it waits for a slot, before its current segment */
+	OVT_SERVICE_CPU_STARTED,
+	OVT_SERVICE_CPU_DONE,	/* as its process says */
 };
 
 /**

@@ -89,8 +89,14 @@ static void take_event(struct mock *mock, const struct ovt_event *event)
 		assert_true(mock->trace_length < MAX_TRACE);
 		mock->trace[mock->trace_length++] = (struct started){
 			job->name, event->fc_index, event->core, event->ring, event->time_ns };
+		mock->resumed += event->resumes;
 		break;
 	case OVT_EVENT_PREEMPTED:
+		assert_non_null(event->by);
+		if (mock->preempted < MAX_OVERTAKINGS)
+			mock->overtakings[mock->preempted] = (struct overtaking){
+				job->name, ((struct mock_job *)event->by)->name, event->fc_index,
+				event->time_ns };
 		mock->preempted++;
 		break;
 	case OVT_EVENT_HUNG:

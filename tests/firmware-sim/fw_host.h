@@ -13,6 +13,7 @@
 #define MAX_CORES	4
 #define MAX_COMMANDS	256
 #define MAX_TRACE	4096
+#define MAX_OVERTAKINGS	16
 /* What a host's memory holds before the firmware sees it. */
 #define USED		0x5a
 
@@ -32,6 +33,14 @@ struct started {
 	u64 start;
 };
 
+/* FC @index of @job waits for @by. */
+struct overtaking {
+	char job;
+	char by;
+	u32 index;
+	u64 at;
+};
+
 struct mock {
 	struct ovt_fw fw;
 	struct ovt_core cores[MAX_CORES];
@@ -42,6 +51,8 @@ struct mock {
 	struct started trace[MAX_TRACE];
 	u32 trace_length;
 	u32 preempted;
+	struct overtaking overtakings[MAX_OVERTAKINGS];	/* the first ones */
+	u32 resumed;	/* FCs of which was said that their jobs go on */
 	u32 hung;
 	u32 faults;
 	u32 killed;

@@ -3,7 +3,8 @@
  * Service mode's task tables, with a host that does nothing by itself: what it is told is read as
  * one line of text, "a0>1" job of segment 0 of a to core 1, "a?" cancel its job, "!0" process 0 is
  * to be woken, "a~" it is to be freed, "a+", "a*", "a-", "a." it has arrived, been dispatched, is
- * overdue, has ended.
+ * overdue, has ended; and in a test that wants to know, "a=", "a(", "a)" it is ready, a CPU segment
+ * of it begins, is over.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct bench {
 	struct ovt_sched_line lines[PROCESSES][2];
 	struct test_task tasks[TASKS];
 	u32 task_count;
+	bool says_all;
 	char said[4096];
 };
 
@@ -80,9 +82,13 @@ static void note(const struct ovt_service_task *task, enum ovt_service_step step
 		[OVT_SERVICE_DISPATCHED] = "%c*",
 		[OVT_SERVICE_OVERDUE] = "%c-",
 		[OVT_SERVICE_ENDED] = "%c.",
+		[OVT_SERVICE_READY] = "%c=",
+		[OVT_SERVICE_CPU_STARTED] = "%c(",
+		[OVT_SERVICE_CPU_DONE] = "%c)",
 	};
 
-	say(marks[step], name_of(task), 0, 0);
+	if (bench->says_all || step <= OVT_SERVICE_ENDED)
+		say(marks[step], name_of(task), 0, 0);
 }
 
 static const struct ovt_service_host host = {
@@ -221,6 +227,32 @@ static void a_task_goes_through_its_segments(void **state)
 	assert_true(ovt_service_is_idle(&bench->processes[0]));
 	assert_int_equal(bench->processes[0].ended, 1);
 	assert_int_equal(bench->processes[0].waited_ns, 0);
+}
+
+/* @b waits for the slot of @a after its leading CPU segment. */
+static void watchers_hear_of_every_step(void **state)
+{
+	struct test_task *a, *b;
+
+	(void)state;
+	bench->says_all = true;
+	a = submit(0, 'a', "b", 5, 0);
+	b = submit(0, 'b', "cbc", 5, 0);
+	settles(0, "a+ b+ a* a0>1 b* b( !0");
+	told(0, 'b');
+	assert_int_equal(ovt_service_cpu_done(&b->service, 0, 0, 3), 0);
+	settles(3, "b) b=");
+	job_ends(a, 0, 30);
+	settles(30, "a. !0 b1>1");
+	told(0, 'a');
+	job_ends(b, 0, 30);
+	settles(60, "b( !0");
+	told(0, 'b');
+	assert_int_equal(ovt_service_cpu_done(&b->service, 2, -EIO, 70), 0);
+	expect("b)");
+	assert_int_equal(b->service.status, -EIO);
+	settles(70, "b. !0");
+	told(0, 'b');
 }
 
 static void waiting_is_counted(void **state)
@@ -517,6 +549,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_task_goes_through_its_segments, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(watchers_hear_of_every_step, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(waiting_is_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_report_is_taken_once_and_when_it_is_asked_for,
 						set_up, tear_down),

@@ -52,6 +52,7 @@ struct test_case {
 	X(counter_cases) \
 	X(reader_cases) \
 	X(placement_cases) \
+	X(trace_cases) \
 	X(task_cases) \
 	X(finding_cases) \
 	X(fail_nth_cases) \

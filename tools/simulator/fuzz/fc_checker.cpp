@@ -347,6 +347,8 @@ void FcChecker::started(const ovt_event& event) {
             "{} ns",
             event.time_ns, event.core, core.free_since, name(*view.job), waiting_since,
             released_at_);
+    if (event.resumes != view.overtaken || (core.overtaker && core.overtaker != event.job))
+        violate("{} ns: {} starts, not as was said of overtaking", event.time_ns, name(*view.job));
     note_start(core, view, high, event.time_ns);
 }
 
@@ -365,15 +367,12 @@ void FcChecker::note_start(Core& core, View& view, bool high, std::uint64_t time
             violate("{} ns: nothing was said of the preemption of {}", time,
                     name(*core.last_normal->job));
     } else {
-        if (core.expect_high)
-            violate("{} ns: a preemption was said of {}, but NORMAL goes on", time,
-                    name(*view.job));
         view.preemptions += view.next > 1 && view.high_before != core.high_started;
         view.high_before = core.high_started;
         view.overtaken = false;
         core.last_normal = view.waiting() != 0 ? &view : nullptr;
     }
-    core.expect_high = false;
+    core.overtaker = nullptr;
     core.running = &view;
     core.running_fc = view.next - 1;
     core.running_high = high;
@@ -389,7 +388,7 @@ void FcChecker::preempted(const ovt_event& event) {
     if (core.last_normal != &view || view.overtaken || core.running != nullptr)
         violate("{} ns: a preemption of {}, which none is", event.time_ns, name(*view.job));
     view.overtaken = true;
-    core.expect_high = true;
+    core.overtaker = event.by;
     core.preemptions++;
 }
 

@@ -113,8 +113,8 @@ private:
         std::uint64_t start = 0;
         std::uint32_t abort = 0; ///< fault that the running FC must end with, or 0
         std::uint64_t abort_time = 0;
-        View* last_normal = nullptr; ///< has begun and has FCs to start
-        bool expect_high = false;    ///< PREEMPTED was said
+        View* last_normal = nullptr;           ///< has begun and has FCs to start
+        const ovt_fw_job* overtaker = nullptr; ///< PREEMPTED was said of this one
         std::uint64_t high_started = 0;
         std::uint64_t busy = 0;
         std::uint64_t done[2] = {};
