@@ -15,7 +15,8 @@
  *	service/slots, task_limit, threshold_percent, share, insert_max_time_ns,
  *	service/wait_dispatch_time_ns, overdue_min_time_ns, overdue_factor, policy
  *				of service mode; set while no queue of tasks is open
- *	bans, lost_interrupts, spurious_interrupts, npu_busy_time_us, npu_memory_utilization
+ *	bans, lost_interrupts, spurious_interrupts,
+ *	npu_busy_time_us, npu_memory_utilization
  *				struct overtake_device_counters
  *	npu_current_frequency_mhz
  *				of the device's profile
