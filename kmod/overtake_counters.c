@@ -12,6 +12,8 @@
  *	what	the work of each open file is rounded down for itself, and then added up.  Who adds
  *		work of his own to make the sum change does not learn what was there of others'
  *
+ * Memory is rounded up for each file, so that none is the only thing that looks like none.
+ *
  * What a file has left over when it is closed is not shown.  Faults, hangs and resets are as they
  * were then, one by one: they tell how a job ended, not for how long it ran.
  */
@@ -43,12 +45,14 @@ struct coarse_core {
  * struct overtake_coarse - of a device; device lock
  * @period: the one in which the values were taken
  * @window: the one in which they last began one
+ * @bytes: what is charged to the files, each rounded up
  * @shown: what everybody sees of the device
  * @cores: and of its cores
  */
 struct overtake_coarse {
 	u64 period;
 	u64 window;
+	u64 bytes;
 	struct overtake_device_counters shown;
 	struct coarse_core cores[];
 };
@@ -63,11 +67,14 @@ int overtake_coarse_init(struct overtake_device *device)
 	return coarse ? 0 : -ENOMEM;
 }
 
-/* The device begins again, and no client is known. */
+/* The device begins again, and no client is known: those that are still open keep their memory. */
 void overtake_coarse_clear_locked(struct overtake_device *device)
 {
+	u64 bytes = device->coarse->bytes;
+
 	lockdep_assert_held(&device->lock);
 	memset(device->coarse, 0, struct_size(device->coarse, cores, device->settings.cores));
+	device->coarse->bytes = bytes;
 }
 
 /* An FC of @client has ended. */
@@ -87,6 +94,21 @@ void overtake_coarse_count_locked(struct overtake_client *client, const struct o
 		core->fcs[event->ring] += *fcs;
 		*fcs = 0;
 	}
+}
+
+void overtake_coarse_charge(struct overtake_client *client, u64 before, u64 after)
+{
+	u64 shown_before = round_up(before, OVERTAKE_COARSE_BYTES);
+	u64 shown_after = round_up(after, OVERTAKE_COARSE_BYTES);
+	struct overtake_device *device = client->device;
+	unsigned long flags;
+
+	if (shown_before == shown_after)
+		return;
+	spin_lock_irqsave(&device->lock, flags);
+	overtake_coarse_roll_locked(device);
+	device->coarse->bytes += shown_after - shown_before;
+	spin_unlock_irqrestore(&device->lock, flags);
 }
 
 static void count_exact_locked(struct overtake_device *device, u32 core,
@@ -118,6 +140,18 @@ static void count_device_locked(struct overtake_device *device,
 		.spurious_interrupts = device->spurious_interrupts,
 		.commands = device->fw.commands_reserved,
 	};
+}
+
+/* A mean of what is shown of the cores tells nothing that they do not tell. */
+static u64 mean_busy_us(const struct overtake_coarse *coarse, u32 cores)
+{
+	u64 sum_ns = 0;
+	u32 core;
+
+	for (core = 0; core < cores; core++)
+		sum_ns += coarse->cores[core].shown.busy_ns;
+	return div_u64(sum_ns, cores * (u32)OVERTAKE_COARSE_BUSY_NS) *
+	       (OVERTAKE_COARSE_BUSY_NS / NSEC_PER_USEC);
 }
 
 static void take_core(struct overtake_device *device, u32 number)
@@ -165,6 +199,8 @@ void overtake_coarse_roll_locked(struct overtake_device *device)
 	coarse->shown.commands = rounddown(coarse->shown.commands, OVERTAKE_COARSE_COMMANDS);
 	for (core = 1; core <= device->settings.cores; core++)
 		take_core(device, core);
+	coarse->shown.busy_us = mean_busy_us(coarse, device->settings.cores);
+	coarse->shown.bytes = coarse->bytes;
 	if (window == coarse->window)
 		return;
 	for (core = 0; core < device->settings.cores; core++)

@@ -3,6 +3,8 @@
 #ifndef OVERTAKE_COUNTERS_H
 #define OVERTAKE_COUNTERS_H
 
+#include <linux/sizes.h>
+
 #include "overtake_drv.h"
 
 /* What strangers see changes so often at most, whoever looks and when. */
@@ -11,6 +13,7 @@
 /* Work of an open file shows in whole numbers of these. */
 #define OVERTAKE_COARSE_BUSY_NS		(10 * NSEC_PER_MSEC)
 #define OVERTAKE_COARSE_FCS		16u
+#define OVERTAKE_COARSE_BYTES		((u64)SZ_1M) /* rounded up: 0 is none */
 
 /* So does what the whole device has of these. */
 #define OVERTAKE_COARSE_PREEMPTIONS	16u
@@ -44,12 +47,16 @@ struct overtake_counters {
  * @lost_interrupts: wake-ups and interrupts that the backstop made up for
  * @spurious_interrupts: wake-ups of cores that had nothing to execute
  * @commands: command slots in use, now
+ * @busy_us: device time that its cores were busy, on average; coarse only
+ * @bytes: memory charged to open files, now; coarse only
  */
 struct overtake_device_counters {
 	u64 bans;
 	u64 lost_interrupts;
 	u64 spurious_interrupts;
 	u64 commands;
+	u64 busy_us;
+	u64 bytes;
 };
 
 int overtake_coarse_init(struct overtake_device *device);
@@ -58,6 +65,9 @@ int overtake_coarse_init(struct overtake_device *device);
 void overtake_coarse_clear_locked(struct overtake_device *device);
 void overtake_coarse_roll_locked(struct overtake_device *device);
 void overtake_coarse_count_locked(struct overtake_client *client, const struct ovt_event *event);
+
+/* Takes @device->lock: what is charged to @client changes from @before to @after bytes. */
+void overtake_coarse_charge(struct overtake_client *client, u64 before, u64 after);
 
 /* @core from 1; for whoever may not know more, and for root. */
 void overtake_counters_coarse(struct overtake_device *device, u32 core,

@@ -11,6 +11,7 @@
 #include "overtake_clock.h"
 #include "overtake_collect.h"
 #include "overtake_core_limits.h"
+#include "overtake_counters.h"
 #include "overtake_ctx.h"
 #include "overtake_drv.h"
 #include "overtake_faults.h"
@@ -52,18 +53,24 @@ void overtake_client_put(struct overtake_client *client)
 	kref_put(&client->ref, client_release);
 }
 
-/* Any context. */
-int overtake_client_charge(struct overtake_client *client, u64 bytes)
-{
-	if (atomic64_add_return(bytes, &client->bytes) <= OVERTAKE_MAX_CLIENT_BYTES)
-		return 0;
-	atomic64_sub(bytes, &client->bytes);
-	return overtake_refuse(client, OVERTAKE_LIMIT_CLIENT_BYTES, -ENOSPC);
-}
-
+/* Any context, without the device lock. */
 void overtake_client_uncharge(struct overtake_client *client, u64 bytes)
 {
-	atomic64_sub(bytes, &client->bytes);
+	u64 after = atomic64_sub_return(bytes, &client->bytes);
+
+	overtake_coarse_charge(client, after + bytes, after);
+}
+
+/* Any context, without the device lock. */
+int overtake_client_charge(struct overtake_client *client, u64 bytes)
+{
+	u64 after = atomic64_add_return(bytes, &client->bytes);
+
+	overtake_coarse_charge(client, after - bytes, after);
+	if (after <= OVERTAKE_MAX_CLIENT_BYTES)
+		return 0;
+	overtake_client_uncharge(client, bytes);
+	return overtake_refuse(client, OVERTAKE_LIMIT_CLIENT_BYTES, -ENOSPC);
 }
 
 int overtake_client_open(struct drm_device *drm, struct drm_file *file)

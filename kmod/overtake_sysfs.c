@@ -15,8 +15,14 @@
  *	service/slots, task_limit, threshold_percent, share, insert_max_time_ns,
  *	service/wait_dispatch_time_ns, overdue_min_time_ns, overdue_factor, policy
  *				of service mode; set while no queue of tasks is open
- *	bans, lost_interrupts, spurious_interrupts
+ *	bans, lost_interrupts, spurious_interrupts,
+ *	npu_busy_time_us, npu_memory_utilization
  *				struct overtake_device_counters
+ *	npu_current_frequency_mhz
+ *				of the device's profile
+ *
+ * Those that begin with npu_ have the names and units of the kernel's ivpu driver, which monitors of
+ * NPUs read.
  *
  * Limits: 0 = no preemption, n = a HIGH FC waits for at most n NORMAL FCs.
  *
@@ -173,6 +179,25 @@ static struct device_file spurious_interrupts = {
 	offsetof(struct overtake_device_counters, spurious_interrupts),
 };
 
+static struct device_file npu_busy_time_us = {
+	__ATTR(npu_busy_time_us, 0444, device_counter_show, NULL),
+	offsetof(struct overtake_device_counters, busy_us),
+};
+
+static struct device_file npu_memory_utilization = {
+	__ATTR(npu_memory_utilization, 0444, device_counter_show, NULL),
+	offsetof(struct overtake_device_counters, bytes),
+};
+
+static ssize_t npu_current_frequency_mhz_show(struct device *dev,
+					      struct device_attribute *attribute, char *text)
+{
+	u32 khz = device_of(dev)->settings.profile->clock_khz;
+
+	return sysfs_emit(text, "%u\n", DIV_ROUND_CLOSEST(khz, 1000));
+}
+static DEVICE_ATTR_RO(npu_current_frequency_mhz);
+
 static struct attribute *device_attributes[] = {
 	&all_limits.attribute.attr,
 	&all_floors.attribute.attr,
@@ -181,6 +206,9 @@ static struct attribute *device_attributes[] = {
 	&bans.attribute.attr,
 	&lost_interrupts.attribute.attr,
 	&spurious_interrupts.attribute.attr,
+	&npu_busy_time_us.attribute.attr,
+	&npu_memory_utilization.attribute.attr,
+	&dev_attr_npu_current_frequency_mhz.attr,
 	NULL
 };
 

@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 build_packages="build-essential cmake ninja-build pkg-config
 	libcmocka-dev libgtest-dev libgmock-dev liburing-dev libdrm-dev libbpf-dev libseccomp-dev
 	libonnx-dev libprotobuf-dev protobuf-compiler libdnnl-dev libflatbuffers-dev flatbuffers-compiler
-	libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev libpng-dev libturbojpeg0-dev librsvg2-bin
+	libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev libpng-dev libturbojpeg0-dev librsvg2-bin libcpp-httplib-dev
 	python3 python3-numpy python3-onnx"
 
 # The module. dwarves has pahole, which writes the module's BTF.

@@ -256,6 +256,108 @@ static void sysfs_is_coarse_for_everybody(void)
 	client_close(&client);
 }
 
+#define MIB		(1ull << 20)
+
+/* When it has had time to change. */
+static uint64_t shown_later(const char *name)
+{
+	usleep(2 * PERIOD_NS / US);
+	return shown(name);
+}
+
+/* Two cores: the mean of what is shown of them, and of that whole steps. */
+static void npu_busy_time_is_the_mean_of_the_cores(void)
+{
+	struct client first = client_open(0, 254), second = client_open(0, 254);
+	struct job job;
+
+	put_delay(&first, 0, 128 * MS);
+	put_delay(&second, 0, 59 * MS);
+	check_equal(advance_clock(0, 1000), 0);
+	submit(&first, 1, 0, 1, 0);
+	job_init(&job, &second, 1, 0, 1);
+	job.submit.core = 2;
+	check_equal(job_submit(&second, &job), 0);
+	check_equal(advance_clock(0, SECOND), 0);
+	check_equal(shown_later("core1/busy_ns"), 120 * MS);
+	check_equal(shown("core2/busy_ns"), 50 * MS);
+	check_equal(shown("npu_busy_time_us"), 80000); /* not 85000, nor 93500 */
+	become_nobody();
+	check_equal(shown("npu_busy_time_us"), 80000);
+	check_equal(shown("npu_current_frequency_mhz"), 1000);
+	become_root();
+	client_close(&first);
+	client_close(&second);
+}
+
+/* Of each file, rounded up. */
+static void npu_memory_is_coarse(void)
+{
+	struct client first = client_open(0, 254), second = client_open(0, 254);
+	uint64_t used = limit_used(first.fd, OVERTAKE_LIMIT_CLIENT_BYTES);
+	struct buffer buffer;
+
+	check(used > 0 && used < MIB);
+	check_equal(shown_later("npu_memory_utilization"), 2 * MIB);
+	buffer = buffer_create(first.fd, 3 * MIB, 0); /* and some, with what was there */
+	check_equal(shown_later("npu_memory_utilization"), 5 * MIB);
+	buffer_destroy(first.fd, &buffer);
+	check_equal(shown_later("npu_memory_utilization"), 2 * MIB);
+	client_close(&second);
+	client_close(&first);
+	wait_until_forgotten();
+	check_equal(shown_later("npu_memory_utilization"), 0);
+}
+
+/* What was refused is not there, whatever it added before it was. */
+static void npu_memory_forgets_what_was_refused(void)
+{
+	struct client client = client_open(0, 254);
+	struct drm_overtake_limit limits[OVERTAKE_LIMIT_COUNT];
+	struct drm_overtake_bo_create create;
+	uint64_t used;
+	int ret;
+
+	query_limits(client.fd, limits);
+	do {
+		create = (struct drm_overtake_bo_create){
+			.size = limits[OVERTAKE_LIMIT_BUFFER_BYTES].value,
+		};
+		ret = device_ioctl(client.fd, DRM_IOCTL_OVERTAKE_BO_CREATE, &create);
+	} while (!ret);
+	check_equal(ret, -ENOSPC);
+	used = limit_used(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES);
+	check(used > limits[OVERTAKE_LIMIT_BUFFER_BYTES].value);
+	check_equal(shown_later("npu_memory_utilization"), (used + MIB - 1) / MIB * MIB);
+	client_close(&client);
+	wait_until_forgotten();
+	check_equal(shown_later("npu_memory_utilization"), 0);
+}
+
+/* Buffer by buffer, somebody who looks all the time sees a change in a period. */
+static void npu_memory_changes_once_a_period(void)
+{
+	struct client client = client_open(0, 254);
+	int64_t begin = monotonic_ns();
+	uint64_t seen = 0, now, periods;
+	struct buffer buffers[40];
+	unsigned int changes = 0, i;
+
+	for (i = 0; i < 40; i++) {
+		buffers[i] = buffer_create(client.fd, MIB, 0);
+		usleep(10000);
+		now = shown("npu_memory_utilization");
+		changes += now != seen;
+		seen = now;
+	}
+	periods = (uint64_t)(monotonic_ns() - begin) / PERIOD_NS + 2;
+	for (i = 0; i < 40; i++)
+		buffer_destroy(client.fd, &buffers[i]);
+	check_message(changes > 1 && changes <= periods, "%u changes in %llu periods", changes,
+		      (unsigned long long)periods);
+	client_close(&client);
+}
+
 #define ABI_FILE	"docs/ABI/sysfs-platform-overtake"
 
 /* What the kernel itself puts into the directory of any platform device or accelerator. */
@@ -376,6 +478,13 @@ const struct test_case counter_cases[] = {
 	{ "counters-own-work-does-not-dither", MANUAL "  ", own_work_does_not_dither },
 	{ "counters-slots-of-the-device-are-coarse", MANUAL " ", slots_of_the_device_are_coarse },
 	{ "counters-sysfs-is-coarse-for-everybody", MANUAL "  ", sysfs_is_coarse_for_everybody },
+	{ "counters-npu-busy-time-is-the-mean-of-the-cores", MANUAL " ",
+	  npu_busy_time_is_the_mean_of_the_cores },
+	{ "counters-npu-memory-is-coarse", MANUAL "  ", npu_memory_is_coarse },
+	{ "counters-npu-memory-forgets-what-was-refused", MANUAL " ",
+	  npu_memory_forgets_what_was_refused },
+	{ "counters-npu-memory-changes-once-a-period", MANUAL "  ",
+	  npu_memory_changes_once_a_period },
 	{ "counters-every-attribute-is-documented", MANUAL " ", every_attribute_is_documented },
 	{ "counters-every-attribute-is-one-value", MANUAL " ", every_attribute_is_one_value },
 	{ 0 },

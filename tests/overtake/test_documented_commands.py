@@ -36,6 +36,8 @@ ELSEWHERE = [
     (r"make (un)?install$", "tests/packages/check-install", "scripts/install.sh uninstall"),
     (r"make install-kmod", "tests/packages/run-kernel", "install-module.sh install"),
     (r"make uninstall-kmod", "tests/packages/run-kernel", "install-module.sh uninstall"),
+    (r"overtake metrics -o /var/lib/prometheus|mkdir -p /etc/cdi && overtake cdi", "tests/overtake/run-metrics",
+     "pasted_commands"),
     (r"sudo modprobe overtake", "tests/packages/load-module", "modprobe overtake"),
     (r"sudo usermod --append --groups render", "tests/packages/run-kernel",
      "usermod --append --groups render"),

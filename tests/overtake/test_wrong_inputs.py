@@ -32,8 +32,8 @@ from wrong_inputs import FAILURES, SILENT, USAGE, WARNINGS  # noqa: E402
 
 GLYPHS = SOURCE / "models/glyphs"
 
-SUBCOMMANDS = ("compile", "info", "run", "pack", "perf", "devices", "serve", "compare", "sim", "calibrate",
-               "demo", "completion")  # fmt: skip
+SUBCOMMANDS = ("compile", "info", "run", "pack", "perf", "devices", "serve", "metrics", "cdi", "compare",
+               "sim", "calibrate", "demo", "completion")  # fmt: skip
 
 def tree(directory):
     return {

@@ -68,6 +68,10 @@ USAGE = [
     ("perf net.ovm --service", "--service requires --engine"),
     ("perf net.ovm --in-flight 0", "--in-flight: '0' is not a whole number in 1..1024"),
     ("devices all", "all: is one argument too many"),
+    ("metrics all", "all: is one argument too many"),
+    ("metrics --listen localhost:1", "'localhost:1' is not PORT, ADDRESS:PORT or [ADDRESS]:PORT"),
+    ("metrics --listen 1 -o x", "cannot be given together with"),
+    ("cdi all", "all: is one argument too many"),
     ("serve now", "now: is one argument too many"),
     ("serve --mode fast", "--mode: 'fast' is not functional, timed or both"),
     ("serve --cores 0", "--cores: '0' is not a whole number in 1..64"),
@@ -115,6 +119,9 @@ USAGE = [
 
 FAILURES = [
     # What is to be served.
+    ("metrics -o none/metrics.prom", "none/metrics.prom"),
+    ("metrics --listen 192.0.2.1:9101", "192.0.2.1:9101: cannot listen: Cannot assign requested address"),
+    ("cdi --server s -o none/overtake.json", "none/overtake.json"),
     ("serve --socket ''", "a path has 1 to 107 characters: name one with --socket or OVERTAKE_SERVER"),
     ("serve --socket /proc/none/device", "/proc/none/device: cannot make the directory"),
     ("serve --socket folder", "folder: is there, and is no socket"),

@@ -15,11 +15,13 @@ namespace overtake::command {
 constexpr std::uint64_t longest_run_ns = 600'000'000'000;
 
 void add_calibrate(CLI::App& app, int& status);
+void add_cdi(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_devices(CLI::App& app, int& status);
 void add_completion(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
+void add_metrics(CLI::App& app, int& status);
 void add_pack(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_perf(CLI::App& app, int& status);

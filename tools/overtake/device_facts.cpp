@@ -31,19 +31,6 @@ nlohmann::ordered_json null_if_empty(const std::string& text) {
 
 } // namespace
 
-const char* name_of_mode(unsigned mode) {
-    switch (mode) {
-    case OVERTAKE_MODE_FUNCTIONAL:
-        return "functional";
-    case OVERTAKE_MODE_TIMED:
-        return "timed";
-    case OVERTAKE_MODE_BOTH:
-        return "both";
-    default:
-        return "";
-    }
-}
-
 unsigned mode_number(const std::string& mode) {
     if (mode == "timed")
         return OVERTAKE_MODE_TIMED;

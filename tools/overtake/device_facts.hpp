@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "metrics/mode_name.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake::command {
@@ -37,8 +38,7 @@ nlohmann::ordered_json to_json(const DeviceFacts& facts);
 /// The node that a device's name means, as open_device() takes it; empty = embedded.
 std::string node_of(std::string_view device_name);
 
-/// 0 functional, 1 timed, 2 both
-const char* name_of_mode(unsigned mode);
+using metrics::name_of_mode;
 /// The other way round; one of the three names.
 unsigned mode_number(const std::string& mode);
 

@@ -4,8 +4,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include <fcntl.h>
 #include <grp.h>
@@ -13,18 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "device_facts.hpp"
+#include "metrics/sysfs.hpp"
 
 namespace overtake::command {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* driver_name = "overtake";
 
 std::string user_name(uid_t id) {
     const passwd* entry = getpwuid(id);
@@ -36,62 +31,17 @@ std::string group_name(gid_t id) {
     return entry ? entry->gr_name : std::to_string(id);
 }
 
-/// Empty if it cannot be read.
-std::string first_line(const fs::path& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
-
-/// N of "accelN", "coreN" or "overtake.N"; nothing for other names.
-std::optional<unsigned> number_behind(const std::string& prefix, const std::string& name) {
-    if (!name.starts_with(prefix))
-        return std::nullopt;
-    const std::string digits = name.substr(prefix.size());
-    if (digits.empty() || digits.size() > 9 ||
-        digits.find_first_not_of("0123456789") != std::string::npos)
-        return std::nullopt;
-    return static_cast<unsigned>(std::stoul(digits));
-}
-
-/// Entries of a directory whose names are the prefix and a number, by number.
-std::vector<fs::path> numbered(const fs::path& directory, const std::string& prefix) {
-    std::vector<std::pair<unsigned, fs::path>> found;
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
-        if (const auto number = number_behind(prefix, entry.path().filename()))
-            found.emplace_back(*number, entry.path());
-    std::ranges::sort(found);
-    std::vector<fs::path> paths;
-    for (auto& [number, path] : found)
-        paths.push_back(std::move(path));
-    return paths;
-}
-
-/// Of a module parameter that is a list with a value for each device; the last one also holds for
-/// the devices behind it.
-std::string parameter(const fs::path& sys, const char* name, unsigned device) {
-    std::istringstream list(first_line(sys / "module" / driver_name / "parameters" / name));
-    std::string value;
-    for (unsigned index = 0; index <= device; index++)
-        if (!std::getline(list, value, ','))
-            break;
-    return value;
-}
-
 void read_settings(const fs::path& sys, Node& node) {
     std::error_code ignored;
-    const fs::path link = sys / "class/accel" / fs::path(node.facts.path).filename() / "device";
-    const fs::path device = fs::canonical(link, ignored);
-    node.driver = fs::canonical(link / "driver", ignored).filename();
-    if (node.driver != driver_name)
+    const std::string name = fs::path(node.facts.path).filename();
+    node.driver = fs::canonical(sys / "class/accel" / name / "device/driver", ignored).filename();
+    const auto device = sysfs::device_of(sys, name);
+    if (!device)
         return;
-    const auto number = number_behind(std::string(driver_name) + ".", device.filename());
-    node.facts.mode = parameter(sys, "mode", number.value_or(0));
-    node.facts.profile = parameter(sys, "profile", number.value_or(0));
-    for (const fs::path& core : numbered(device, "core")) {
-        const std::string limit = first_line(core / "core_limit_active");
+    node.facts.mode = sysfs::module_parameter(sys, "mode", device->number);
+    node.facts.profile = sysfs::module_parameter(sys, "profile", device->number);
+    for (const fs::path& core : sysfs::numbered(device->directory, "core")) {
+        const std::string limit = sysfs::first_line(core / "core_limit_active");
         node.facts.cores++;
         node.facts.core_limits.push_back(
             static_cast<unsigned>(std::strtoul(limit.c_str(), nullptr, 10)));
@@ -160,7 +110,7 @@ std::string profile_of_node(const std::string& path, const fs::path& sys) {
 
 std::vector<Node> find_nodes(const fs::path& dev, const fs::path& sys) {
     std::vector<Node> nodes;
-    for (const fs::path& path : numbered(dev / "accel", "accel")) {
+    for (const fs::path& path : sysfs::numbered(dev / "accel", "accel")) {
         Node& node = nodes.emplace_back();
         node.facts.path = path;
         read_owner(node);

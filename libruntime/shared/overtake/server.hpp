@@ -4,6 +4,7 @@
 // and for tests.  Not installed, like model_contents.hpp.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -65,6 +66,16 @@ private:
 /// What a server says of itself and of its clients, as JSON.  Of other users' clients only root and
 /// the server's own user are told.  Throws Error as open_server().
 OVERTAKE_API std::string server_status(const std::string& path);
+
+struct ServerReport {
+    std::string status; ///< as server_status()
+    std::vector<drm_overtake_core_info> cores;
+};
+
+/// The same with the counters of its cores: exact for root and the server's own user.  Throws Error
+/// as open_server(), and ETIMEDOUT if the server takes longer than `patience` for an answer.
+OVERTAKE_API ServerReport server_report(const std::string& path,
+                                        std::chrono::milliseconds patience);
 
 /// Where a server is if nobody says otherwise: OVERTAKE_SERVER, or /run/overtake/device for root,
 /// or overtake/device in XDG_RUNTIME_DIR; empty if that is not set.

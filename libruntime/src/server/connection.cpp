@@ -4,13 +4,27 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <fmt/format.h>
 
 namespace overtake::server {
 
-Connection::Connection(std::string path)
+namespace {
+
+/// Of connecting, sending and receiving; 0 is none.
+void set_patience(int socket, std::chrono::milliseconds patience) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+    const timeval time{.tv_sec = static_cast<time_t>(seconds.count()),
+                       .tv_usec = std::chrono::microseconds(patience - seconds).count()};
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+}
+
+} // namespace
+
+Connection::Connection(std::string path, std::chrono::milliseconds patience)
     : path_(std::move(path)), received_(sizeof(Reply) + reply_payload_bytes) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -20,6 +34,8 @@ Connection::Connection(std::string path)
                                         path_, sizeof(address.sun_path) - 1));
     path_.copy(address.sun_path, path_.size());
     socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (socket_)
+        set_patience(socket_.get(), patience);
     if (!socket_ ||
         connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
         const int code = errno;
@@ -48,6 +64,9 @@ Connection::Answer Connection::call(Operation operation, std::uint64_t first, st
     std::optional<Packet> packet = receive_packet(socket_.get(), received_, 0);
     if (!packet && errno == ECONNRESET)
         packet = receive_packet(socket_.get(), received_, 0);
+    if (!packet && (errno == EAGAIN || errno == EWOULDBLOCK))
+        throw Error(ETIMEDOUT,
+                    fmt::format("{}: the device server does not answer: is it stopped?", path_));
     if (!packet || packet->bytes < sizeof(Reply) || !packet->whole)
         fail_gone();
     Reply reply;

@@ -3,6 +3,7 @@
 // A client's connection to a device server.
 #pragma once
 
+#include <chrono>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -17,14 +18,15 @@ namespace overtake::server {
 class Connection {
 public:
     /// Throws Error: ENOENT or ECONNREFUSED where no server is, EPROTO for another version.
-    explicit Connection(std::string path);
+    /// `patience` is how long it waits for the server each time; 0: for as long as it takes.
+    explicit Connection(std::string path, std::chrono::milliseconds patience = {});
 
     struct Answer {
         std::array<std::uint64_t, 2> values{};
         std::vector<std::byte> payload;
         std::array<Descriptor, most_descriptors> descriptors;
     };
-    /// Throws Error: the server's, or ENODEV if it is gone.
+    /// Throws Error: the server's, ENODEV if it is gone, or ETIMEDOUT.
     Answer call(Operation operation, std::uint64_t first = 0, std::uint64_t second = 0,
                 int descriptor = -1) const;
 

@@ -316,4 +316,12 @@ std::string server_status(const std::string& path) {
     return {reinterpret_cast<const char*>(answer.payload.data()), answer.payload.size()};
 }
 
+ServerReport server_report(const std::string& path, std::chrono::milliseconds patience) {
+    const server::Connection connection(path.empty() ? default_server_path() : path, patience);
+    const auto status = connection.call(server::Operation::status);
+    const auto cores = connection.call(server::Operation::cores);
+    return {.status = {reinterpret_cast<const char*>(status.payload.data()), status.payload.size()},
+            .cores = server::values_of<drm_overtake_core_info>(cores.payload)};
+}
+
 } // namespace overtake
