@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "watch/watching.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "overtake/server.hpp"
+
+namespace overtake::watch {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t events_at_a_time = 4096;
+/// Short enough for a person, and for a ring of 65,536; long enough to cost the device nothing.
+constexpr std::chrono::milliseconds nap{10};
+
+std::atomic<bool> stopped{false};
+
+} // namespace
+
+Watched watch_device(const std::string& name) {
+    if (name == "embedded")
+        throw Error(EINVAL, "an embedded device is one process's own, and cannot be watched by "
+                            "another: name a kernel device, or server:SOCKET");
+    std::error_code ignored;
+    std::string served = default_server_path();
+    if (name == "auto" && !std::filesystem::exists("/dev/accel/accel0", ignored) &&
+        (served.empty() || !std::filesystem::exists(served, ignored)))
+        throw Error(ENOENT, "there is no kernel device and no device server to watch: load the "
+                            "driver, or start overtake serve");
+    Watched watched;
+    watched.device = open_device(
+        name == "auto" && !std::filesystem::exists("/dev/accel/accel0", ignored) ? "server" : name);
+    watched.events = watched.device->events({});
+    return watched;
+}
+
+void stop_on_signals() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { stopped = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+}
+
+bool is_stopped() noexcept {
+    return stopped;
+}
+
+void watch(EventSource& source, double seconds, const std::function<bool(const Event&)>& see,
+           const std::function<void()>& rest) {
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(seconds));
+    std::vector<Event> events(events_at_a_time);
+    for (;;) {
+        const bool is_last = stopped || (seconds != 0 && Clock::now() >= end);
+        // What had happened by then is seen as well, but not for ever.
+        for (std::size_t rounds = 0; rounds < 64; rounds++) {
+            const std::size_t count = source.read(events, 0);
+            for (const Event& event : std::span(events).first(count))
+                if (!see(event))
+                    return;
+            if (count < events.size())
+                break;
+        }
+        if (is_last)
+            return;
+        if (rest)
+            rest();
+        std::this_thread::sleep_for(nap);
+    }
+}
+
+} // namespace overtake::watch
