@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "overtake/server.hpp"
+#include "watch/kernel_source.hpp"
 
 namespace overtake::watch {
 
@@ -17,6 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* first_node = "/dev/accel/accel0";
 constexpr std::size_t events_at_a_time = 4096;
 /// Short enough for a person, and for a ring of 65,536; long enough to cost the device nothing.
 constexpr std::chrono::milliseconds nap{10};
@@ -30,14 +32,18 @@ Watched watch_device(const std::string& name) {
         throw Error(EINVAL, "an embedded device is one process's own, and cannot be watched by "
                             "another: name a kernel device, or server:SOCKET");
     std::error_code ignored;
-    std::string served = default_server_path();
-    if (name == "auto" && !std::filesystem::exists("/dev/accel/accel0", ignored) &&
-        (served.empty() || !std::filesystem::exists(served, ignored)))
+    const bool has_node = std::filesystem::exists(first_node, ignored);
+    Watched watched;
+    // The driver tells of its devices whoever may open them.
+    if (name == "kernel" || name.starts_with('/') || (name == "auto" && has_node)) {
+        watched.events = open_kernel_events();
+        return watched;
+    }
+    const std::string socket = default_server_path();
+    if (name == "auto" && (socket.empty() || !std::filesystem::exists(socket, ignored)))
         throw Error(ENOENT, "there is no kernel device and no device server to watch: load the "
                             "driver, or start overtake serve");
-    Watched watched;
-    watched.device = open_device(
-        name == "auto" && !std::filesystem::exists("/dev/accel/accel0", ignored) ? "server" : name);
+    watched.device = open_device(name == "auto" ? "server" : name);
     watched.events = watched.device->events({});
     return watched;
 }
@@ -50,8 +56,8 @@ void stop_on_signals() {
     sigaction(SIGTERM, &action, nullptr);
 }
 
-bool is_stopped() noexcept {
-    return stopped;
+void stop() noexcept {
+    stopped = true;
 }
 
 void watch(EventSource& source, double seconds, const std::function<bool(const Event&)>& see,

@@ -13,7 +13,7 @@
 namespace overtake::watch {
 
 struct Watched {
-    std::shared_ptr<Device> device;
+    std::shared_ptr<Device> device; ///< null for a kernel device
     std::unique_ptr<EventSource> events;
 };
 
@@ -23,7 +23,8 @@ Watched watch_device(const std::string& name);
 
 /// SIGINT and SIGTERM end watch() from now on; the second one ends the process.
 void stop_on_signals();
-bool is_stopped() noexcept;
+/// As a signal would.
+void stop() noexcept;
 
 /// Calls `see` for each event, until `seconds` are over (0: never), somebody stops it, or `see`
 /// returns false.  `rest`: called now and then, when there is none at the moment.
