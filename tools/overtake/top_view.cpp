@@ -55,8 +55,8 @@ std::string line_of(const ProcessActivity& process, double seconds) {
                                    : fmt::format("{} {}", latency_text(process.waits_ns),
                                                  process.behind ? name_of(*process.behind) : "-");
     return fmt::format(
-        "{:>8} {:10.10} {:>5} {:>5} {:>6} {:>5} {:>5} {:>7.1f} {:>8} {:>8} {:>6.0f} "
-        "{:>6.0f}  {}",
+        "{:>8} {:10.10} {:>5} {:>5} {:>6} {:>5} {:>5} {:>7.1f} {:>8} {:>8} {:>7.0f} "
+        "{:>7.0f}  {}",
         process.pid,
         process.model != 0 ? watch::model_name(process.model) : watch::owner_name(0, process.pid),
         percent(process.high + process.normal), percent(process.high), percent(process.normal),
@@ -115,7 +115,7 @@ std::vector<std::string> top_lines(const watch::Snapshot& snapshot, const TopVie
     lines.push_back(
         fmt::format("{:>8} {:10} {:>5} {:>5} {:>6} {:>5} {:>5} {:>7} {:>8} {:>8} {:>6} {:>6}  {}",
                     "PID", "MODEL", "NPU", "HIGH", "NORMAL", "WAIT", "BEGUN", "JOBS/s", "p50",
-                    "p99", "LOST/s", "WON/s", "LONGEST WAIT, BEHIND"));
+                    "p99", "LATER/s", "AHEAD/s", "LONGEST WAIT, BEHIND"));
     for (const ProcessActivity& process : shown(snapshot, view))
         lines.push_back(line_of(process, seconds));
     if (height != 0 && lines.size() > height)

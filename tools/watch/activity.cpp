@@ -36,6 +36,10 @@ void Activity::add(const Event& event) {
     if (event.pid != 0)
         processes_[event.pid].last_ns = event.time_ns;
     switch (event.type) {
+    case EventType::fc_submit: // older drivers tell of no queue
+        if (jobs_.contains(key))
+            return;
+        [[fallthrough]];
     case EventType::job_queue:
         jobs_[key] = {event.pid, event.model, event.time_ns, event.core};
         processes_[event.pid].model = event.model;

@@ -27,11 +27,11 @@ struct Holder {
 
 struct CoreActivity {
     unsigned core = 0;
-    double high = 0;               ///< share of the interval in which it ran HIGH FCs, 0..1
-    double normal = 0;             ///< and NORMAL ones
-    std::uint64_t preemptions = 0; ///< in the interval
-    std::optional<unsigned> limit; ///< if it changed while it was watched
-    std::optional<Holder> holder;
+    double high = 0;                 ///< share of the interval in which it ran HIGH FCs, 0..1
+    double normal = 0;               ///< and NORMAL ones
+    std::uint64_t preemptions = 0;   ///< in the interval
+    std::optional<unsigned> limit{}; ///< if it changed while it was watched
+    std::optional<Holder> holder{};
 };
 
 struct ProcessActivity {
@@ -44,10 +44,10 @@ struct ProcessActivity {
     std::uint64_t ended = 0;  ///< jobs, in the interval
     std::uint64_t p50_ns = 0; ///< from queue to end, of jobs of the last seconds; 0: none
     std::uint64_t p99_ns = 0;
-    std::uint64_t overtaken = 0;  ///< its jobs, in the interval
-    std::uint64_t overtakes = 0;  ///< others' jobs, in the interval
-    std::uint64_t waits_ns = 0;   ///< its longest waiting job, so far; 0: none
-    std::optional<Holder> behind; ///< who holds the core that this one waits for
+    std::uint64_t overtaken = 0;    ///< its jobs, in the interval
+    std::uint64_t overtakes = 0;    ///< others' jobs, in the interval
+    std::uint64_t waits_ns = 0;     ///< its longest waiting job, so far; 0: none
+    std::optional<Holder> behind{}; ///< who holds the core that this one waits for
 };
 
 struct Snapshot {

@@ -14,11 +14,11 @@ namespace overtake::watch {
 
 /// An empty list takes everything.  Of a preemption, either process is enough.
 struct Filter {
-    std::vector<std::uint32_t> pids;
-    std::vector<unsigned> cores;
-    std::vector<unsigned> priorities;
-    std::vector<std::string> models; ///< names, or their first eight bytes
-    std::vector<std::string> types;  ///< as event_type_name()
+    std::vector<std::uint32_t> pids{};
+    std::vector<unsigned> cores{};
+    std::vector<unsigned> priorities{};
+    std::vector<std::string> models{}; ///< names, or their first eight bytes
+    std::vector<std::string> types{};  ///< as event_type_name()
 
     /// `job`: what Jobs knows of it, or null: then it has no priority and no model that could fit.
     bool takes(const Event& event, const Job* job) const;

@@ -42,7 +42,9 @@ const Job* Jobs::follow(const Event& event) {
     if (!is_about_job(event.type))
         return nullptr;
     const Key key{event.client, event.context, event.tag};
-    if (event.type == EventType::job_queue)
+    // Older drivers tell of the submission alone.
+    if (event.type == EventType::job_queue ||
+        (event.type == EventType::fc_submit && !jobs_.contains(key)))
         jobs_[key] = {.queued_ns = event.time_ns,
                       .model = event.model,
                       .priority = event.priority,

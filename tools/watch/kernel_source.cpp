@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../bpf/copy_event.h"
+#include "bpf/copy_event.h"
 #include "overtake/error.hpp"
 #include "watch/tracepoint_format.hpp"
 

@@ -44,7 +44,7 @@ double Spread::mean() const noexcept {
 
 std::uint64_t Spread::percentile(double percent) const {
     const auto rank =
-        static_cast<std::uint64_t>(std::ceil(percent / 100 * static_cast<double>(count_)));
+        static_cast<std::uint64_t>(std::ceil(percent / 100 * static_cast<double>(count_) - 1e-9));
     std::uint64_t seen = 0;
     for (const auto& [step, count] : steps_) {
         seen += count;

@@ -51,7 +51,8 @@ Watched watch_device(const std::string& name) {
 void stop_on_signals() {
     struct sigaction action {};
     action.sa_handler = [](int) { stopped = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    // A line that waits for its reader is written whole.
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
 }

@@ -303,20 +303,6 @@ void FirmwareHost::deliver(const ovt_event& event) {
     }
 }
 
-void FirmwareHost::report_fc(const ovt_event& event) {
-    if (!options_.on_fc)
-        return;
-    const FcRecord record{
-        .tag = static_cast<const EmbeddedJob&>(*event.job).tag,
-        .index = event.fc_index,
-        .core = event.core,
-        .high = event.ring == OVT_RING_HIGH,
-        .start_ns = event.time_ns - event.duration_ns,
-        .end_ns = event.time_ns,
-    };
-    options_.on_fc(options_.on_fc_context, record);
-}
-
 void FirmwareHost::end_job(EmbeddedJob& job) {
     const std::shared_ptr<EmbeddedJob> last_reference = std::move(job.held_until_ended);
     EmbeddedContext& context = *job.owner;

@@ -2,8 +2,8 @@
 //
 // FirmwareHost: what it tells those who watch.  Nobody mostly does, so everything here begins with
 // that question.
-#include <algorithm>
-#include <cerrno>
+#include <optional>
+#include <utility>
 
 #include "embedded/firmware_host.hpp"
 
@@ -17,6 +17,20 @@ void FirmwareHost::watch(EventWriter& writer) {
 void FirmwareHost::forget(EventWriter& writer) {
     const Lock lock(mutex_);
     std::erase(watchers_, &writer);
+}
+
+void FirmwareHost::report_fc(const ovt_event& event) {
+    if (!options_.on_fc)
+        return;
+    const FcRecord record{
+        .tag = static_cast<const EmbeddedJob&>(*event.job).tag,
+        .index = event.fc_index,
+        .core = event.core,
+        .high = event.ring == OVT_RING_HIGH,
+        .start_ns = event.time_ns - event.duration_ns,
+        .end_ns = event.time_ns,
+    };
+    options_.on_fc(options_.on_fc_context, record);
 }
 
 void FirmwareHost::tell(const Event& event) const {
