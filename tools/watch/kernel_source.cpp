@@ -15,7 +15,6 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/types.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bpf/copy_event.h"
