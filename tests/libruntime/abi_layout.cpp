@@ -59,6 +59,10 @@ void print_device() {
     VIRTUAL(Device, create_queue);
     VIRTUAL(Device, manual_clock);
     VIRTUAL(Device, create_service_queue);
+    VIRTUAL(Device, events);
+    TYPE(EventSource);
+    VIRTUAL(EventSource, read);
+    VIRTUAL(EventSource, lost);
     NUMBER(priority_high);
     NUMBER(core_any);
     NUMBER(deadline_never);
@@ -87,6 +91,7 @@ void print_jobs() {
     FIELD(Job, deadline_ns);
     FIELD(Job, cores);
     FIELD(Job, chosen_core);
+    FIELD(Job, model);
     FIELD(Job, reserved);
     TYPE(QueueOptions);
     FIELD(QueueOptions, max_priority);
@@ -106,6 +111,44 @@ void print_jobs() {
     TYPE(overtake_binding);
     TYPE(drm_overtake_device_info);
     TYPE(drm_overtake_core_info);
+}
+
+void print_events() {
+    TYPE(EventOptions);
+    FIELD(EventOptions, capacity);
+    FIELD(EventOptions, reserved_word);
+    FIELD(EventOptions, reserved);
+    TYPE(Event);
+    FIELD(Event, time_ns);
+    FIELD(Event, client);
+    FIELD(Event, tag);
+    FIELD(Event, model);
+    FIELD(Event, task);
+    FIELD(Event, custom_id);
+    FIELD(Event, duration_ns);
+    FIELD(Event, by_client);
+    FIELD(Event, by_tag);
+    FIELD(Event, by_context);
+    FIELD(Event, by_pid);
+    FIELD(Event, context);
+    FIELD(Event, pid);
+    FIELD(Event, fc_index);
+    FIELD(Event, fc_count);
+    FIELD(Event, priority);
+    FIELD(Event, executed);
+    FIELD(Event, preemptions);
+    FIELD(Event, fault);
+    FIELD(Event, status);
+    FIELD(Event, limit);
+    FIELD(Event, limit_before);
+    FIELD(Event, segment);
+    FIELD(Event, segment_count);
+    FIELD(Event, device);
+    FIELD(Event, core);
+    FIELD(Event, type);
+    FIELD(Event, high);
+    NUMBER(EventType::ctx_create);
+    NUMBER(EventType::task_end);
 }
 
 void print_embedded_options() {
@@ -238,6 +281,7 @@ void print_service() {
     FIELD(ServiceTask, custom_id);
     FIELD(ServiceTask, core);
     FIELD(ServiceTask, deadline_ns);
+    FIELD(ServiceTask, model);
     FIELD(ServiceTask, reserved);
     TYPE(ServiceEvent);
     FIELD(ServiceEvent, tag);
@@ -274,6 +318,7 @@ int main() {
     print_device();
     print_jobs();
     print_embedded_options();
+    print_events();
     print_model();
     print_session();
     print_service();

@@ -69,6 +69,7 @@ private:
 
 constexpr WireTask one_segment{.tag = 1,
                                .custom_id = 0,
+                               .model = 0,
                                .deadline_ns = 0,
                                .priority = 0,
                                .core = 0,

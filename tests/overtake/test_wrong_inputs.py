@@ -33,7 +33,7 @@ from wrong_inputs import FAILURES, SILENT, USAGE, WARNINGS  # noqa: E402
 GLYPHS = SOURCE / "models/glyphs"
 
 SUBCOMMANDS = ("compile", "info", "run", "pack", "perf", "devices", "serve", "metrics", "cdi", "compare",
-               "sim", "calibrate", "demo", "completion")  # fmt: skip
+               "sim", "calibrate", "demo", "completion", "top", "trace", "latency")  # fmt: skip
 
 def tree(directory):
     return {

@@ -21,12 +21,15 @@ void add_compare(CLI::App& app, int& status);
 void add_devices(CLI::App& app, int& status);
 void add_completion(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
+void add_latency(CLI::App& app, int& status);
 void add_metrics(CLI::App& app, int& status);
 void add_pack(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_perf(CLI::App& app, int& status);
 void add_serve(CLI::App& app, int& status);
 void add_sim(CLI::App& app, int& status);
+void add_top(CLI::App& app, int& status);
+void add_trace(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);
 
 } // namespace overtake::command

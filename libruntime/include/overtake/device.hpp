@@ -69,7 +69,8 @@ struct Job {
     std::uint64_t cores = 0;
     /// With `cores`: where submit() puts the number of the core that takes it, before it returns.
     unsigned* chosen_core = nullptr;
-    std::array<std::uint64_t, 2> reserved{}; ///< room for later fields; leave it zero
+    std::uint64_t model = 0; ///< what events of the job call its model; model_id() of a name
+    std::array<std::uint64_t, 1> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// What became of a job, as overtake_accel.h describes it; times are device time in nanoseconds.
@@ -84,6 +85,8 @@ struct QueueOptions {
     std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
+class EventSource;
+struct EventOptions;
 class ServiceQueue;
 struct ServiceQueueOptions;
 
@@ -158,6 +161,10 @@ public:
     /// A queue of service mode (overtake/service.hpp).  EINVAL and EPERM as create_queue();
     /// ENOTSUP, naming the remedy, on a device that is this process's alone.
     virtual std::unique_ptr<ServiceQueue> create_service_queue(const ServiceQueueOptions& options);
+    /// What happens on the device from now on (overtake/event_source.hpp), of all its clients.
+    /// EPERM, naming the remedy, for who may not see others' work on a server; EINVAL for an option
+    /// that is impossible; ENOTSUP on a kernel device, whose events are the driver's tracepoints.
+    virtual std::unique_ptr<EventSource> events(const EventOptions& options);
 };
 
 /// Settings of an embedded device (its own cores inside this process, not shared with others).

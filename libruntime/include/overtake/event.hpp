@@ -83,4 +83,13 @@ struct Event {
     bool high = false; ///< fc_*: the HIGH ring
 };
 
+/// What Job::model is for a model of this name: its first eight bytes, so that whoever reads them
+/// needs no list of names.  0 for no name.
+constexpr std::uint64_t model_id(std::string_view name) {
+    std::uint64_t id = 0;
+    for (std::size_t i = 0; i < name.size() && i < sizeof(id); i++)
+        id |= std::uint64_t{static_cast<unsigned char>(name[i])} << (8 * i);
+    return id;
+}
+
 } // namespace overtake

@@ -7,6 +7,8 @@
 #include "overtake/device.hpp"
 #include "overtake/engine.hpp"
 #include "overtake/error.hpp"
+#include "overtake/event.hpp"
+#include "overtake/event_source.hpp"
 #include "overtake/model.hpp"
 #include "overtake/service.hpp"
 #include "overtake/session.hpp"

@@ -70,7 +70,8 @@ struct ServiceTask {
     std::int64_t custom_id = 0; ///< within one priority the smaller goes first
     unsigned core = core_any;   ///< settled by the first segment on the device, and kept
     std::uint64_t deadline_ns = UINT64_MAX;  ///< device time, for policies that look at it
-    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
+    std::uint64_t model = 0;                 ///< as in Job
+    std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// What the process is to do, or what became of a task.

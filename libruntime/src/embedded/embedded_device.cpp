@@ -2,7 +2,9 @@
 //
 // The embedded device: cores of its own inside this process.
 #include <cerrno>
+#include <unistd.h>
 
+#include "embedded/embedded_events.hpp"
 #include "embedded/firmware_host.hpp"
 #include "embedded/job.hpp"
 #include "embedded/memory.hpp"
@@ -42,13 +44,18 @@ private:
 
 class EmbeddedDevice final : public Device, public std::enable_shared_from_this<EmbeddedDevice> {
 public:
-    explicit EmbeddedDevice(const EmbeddedOptions& options) : host(options), clock_(host) {}
+    explicit EmbeddedDevice(const EmbeddedOptions& options) : host(options), clock_(host) {
+        client.pid = static_cast<std::uint32_t>(getpid());
+    }
 
     std::string_view backend() const noexcept override { return "embedded"; }
     drm_overtake_device_info info() const override { return host.info(); }
     std::vector<drm_overtake_core_info> cores() const override { return host.cores(); }
     std::unique_ptr<Buffer> create_buffer(std::size_t bytes) override;
     std::unique_ptr<Queue> create_queue(const QueueOptions& options) override;
+    std::unique_ptr<EventSource> events(const EventOptions& options) override {
+        return make_embedded_events(shared_from_this(), host, options);
+    }
     ManualClock* manual_clock() noexcept override {
         return host.has_manual_clock() ? &clock_ : nullptr;
     }

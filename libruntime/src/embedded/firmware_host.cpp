@@ -139,7 +139,7 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
     {
         const Lock lock(mutex_);
         ovt_fw_reserve(&firmware_, 2 * options_.cores);
-        apply_limits();
+        apply_limits(nullptr);
         for (unsigned core = 1; core <= options_.cores; core++)
             ovt_fw_normal_floor(&firmware_, core, options_.normal_floor, now());
         pump();
@@ -273,17 +273,23 @@ void FirmwareHost::deliver_events() {
 void FirmwareHost::deliver(const ovt_event& event) {
     switch (event.type) {
     case OVT_EVENT_ARRIVED:
+        return;
     case OVT_EVENT_PREEMPTED:
+        overtaking_ = event; // STARTED of the FC that goes ahead is next
+        static_cast<EmbeddedJob&>(*event.job).resumes = true;
         return;
     case OVT_EVENT_STARTED:
+        tell_start(event);
         core_wake_[event.core - 1].notify_one();
         return;
     case OVT_EVENT_DONE:
     case OVT_EVENT_FAULT:
     case OVT_EVENT_HUNG:
         report_fc(event);
+        tell_fc_end(event);
         return;
     case OVT_EVENT_ENDED:
+        tell_job_end(event);
         end_job(static_cast<EmbeddedJob&>(*event.job));
         return;
     case OVT_EVENT_CANCELLED:
@@ -295,20 +301,6 @@ void FirmwareHost::deliver(const ovt_event& event) {
         context.changed.notify_all();
         return;
     }
-}
-
-void FirmwareHost::report_fc(const ovt_event& event) {
-    if (!options_.on_fc)
-        return;
-    const FcRecord record{
-        .tag = static_cast<const EmbeddedJob&>(*event.job).tag,
-        .index = event.fc_index,
-        .core = event.core,
-        .high = event.ring == OVT_RING_HIGH,
-        .start_ns = event.time_ns - event.duration_ns,
-        .end_ns = event.time_ns,
-    };
-    options_.on_fc(options_.on_fc_context, record);
 }
 
 void FirmwareHost::end_job(EmbeddedJob& job) {
@@ -371,8 +363,10 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
                                                           OVERTAKE_MAX_CONTEXTS, client.contexts));
     }
     client.contexts++;
+    context->id = client.next_context++;
+    tell_context(EventType::ctx_create, *context);
     if (options.core_limit != 0) {
-        apply_limits();
+        apply_limits(&client);
         pump();
     }
     return context;
@@ -389,24 +383,26 @@ void FirmwareHost::start_closing(EmbeddedContext& context) {
     ovt_fw_kill_context(&firmware_, &context, now());
     if (context.options.core_limit != 0) {
         requested_limits_.erase(requested_limits_.find(context.options.core_limit));
-        apply_limits();
+        apply_limits(context.client);
     }
 }
 
 void FirmwareHost::wait_for_context(Lock& lock, EmbeddedContext& context) {
     context.changed.wait(lock, [&] { return context.gone; });
+    tell_context(EventType::ctx_destroy, context);
     context.client->contexts--;
     context.client->jobs -= static_cast<unsigned>(context.jobs.size());
 }
 
 /// Uses up one reserved command slot for every core.
-void FirmwareHost::apply_limits() {
+void FirmwareHost::apply_limits(const EmbeddedClient* by) {
     for (unsigned i = 0; i < config_.core_count; i++) {
         const unsigned limit = wanted_limit(i);
         if (limit == limits_[i]) {
             ovt_fw_unreserve(&firmware_, 1);
             continue;
         }
+        tell_limit(i + 1, limits_[i], limit, by);
         limits_[i] = limit;
         ovt_fw_limit(&firmware_, i + 1, limit, now());
     }
@@ -480,6 +476,7 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
         if (job->chosen_core)
             *job->chosen_core = job->core;
     }
+    tell_submission(*job, arrival_ns);
     ovt_fw_submit(&firmware_, job.get(), arrival_ns);
 }
 

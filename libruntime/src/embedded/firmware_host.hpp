@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/event_ring.hpp"
 #include "embedded/job.hpp"
 #include "embedded/task_service.hpp"
 #include "overtake/device.hpp"
@@ -92,6 +93,10 @@ public:
     };
     ProcessStatus status_of(const HostedProcess& process);
 
+    /// Everything from now on goes to `writer`, until it is forgotten.
+    void watch(EventWriter& writer);
+    void forget(EventWriter& writer);
+
     bool has_manual_clock() const noexcept { return options_.manual_clock; }
     std::uint64_t manual_now();
     /// See ManualClock::advance_to().
@@ -114,6 +119,17 @@ private:
     void deliver_events();
     void deliver(const ovt_event& event);
     void report_fc(const ovt_event& event);
+    bool is_watched() const noexcept { return !watchers_.empty(); }
+    void tell(const Event& event) const;
+    Event event_of(EventType type, const EmbeddedContext& context, std::uint64_t time_ns) const;
+    Event event_of(EventType type, const EmbeddedJob& job, std::uint64_t time_ns) const;
+    void tell_context(EventType type, const EmbeddedContext& context);
+    void tell_submission(const EmbeddedJob& job, std::uint64_t time_ns);
+    void tell_start(const ovt_event& event);
+    void tell_fc_end(const ovt_event& event);
+    void tell_job_end(const ovt_event& event);
+    void tell_limit(unsigned core, unsigned before, unsigned limit, const EmbeddedClient* by);
+    void tell_task(EventType type, const HostedTask& task, std::uint64_t time_ns) const;
     void end_job(EmbeddedJob& job);
     void admit(EmbeddedContext& context, const std::shared_ptr<EmbeddedJob>& job);
     void request_cancel(EmbeddedJob& job, s32 error);
@@ -127,7 +143,8 @@ private:
     void give_back_slots(EmbeddedContext& context, HostedTask& task);
     void wait_for_context(Lock& lock, EmbeddedContext& context);
     void start_closing(EmbeddedContext& context);
-    void apply_limits();
+    /// `by`: whose context comes or goes; null: nobody's.
+    void apply_limits(const EmbeddedClient* by);
     unsigned wanted_limit(unsigned core_index) const;
 
     const EmbeddedOptions options_;
@@ -147,6 +164,8 @@ private:
     JobDeadlines deadlines_;                   ///< of jobs in flight
     const std::uint64_t job_max_ns_;
     std::unique_ptr<TaskService> service_;
+    std::vector<EventWriter*> watchers_;
+    std::optional<ovt_event> overtaking_; ///< until the FC that goes ahead has started
     bool stopping_ = false;
 
     std::vector<std::condition_variable> core_wake_;

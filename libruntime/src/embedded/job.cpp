@@ -35,6 +35,8 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
     made->core = job.core;
     made->priority = job.priority;
     made->open_cores = job.cores;
+    made->custom_id = job.custom_id;
+    made->model = job.model;
     made->chosen_core = job.chosen_core;
 
     const auto bind = [&](unsigned region, std::shared_ptr<Allocation> allocation, std::byte* data,

@@ -37,7 +37,10 @@ struct EmbeddedJob : ovt_fw_job {
     std::uint64_t tag = 0;
     std::uint64_t deadline_ns = 0; ///< as asked for; in flight device time, OVT_TIME_NEVER if none
     bool ended = false;
-    bool cancel_requested = false;           ///< the firmware takes one CANCEL a job
+    bool cancel_requested = false; ///< the firmware takes one CANCEL a job
+    std::int64_t custom_id = 0;    ///< for events, like model
+    std::uint64_t model = 0;
+    bool resumes = false;                    ///< it was overtaken since its last FC
     s32 cancel_error = 0;                    ///< ... for which reason; 0 without one
     std::uint64_t open_cores = 0;            ///< Job::cores
     unsigned* chosen_core = nullptr;         ///< until it is submitted
@@ -55,6 +58,9 @@ struct EmbeddedJob : ovt_fw_job {
 /// Of whom what is open is counted together: a process, or a client of a server.  Under the host's
 /// lock.
 struct EmbeddedClient {
+    std::uint64_t id = 1; ///< among the host's, constant, like pid
+    std::uint32_t pid = 0;
+    std::uint32_t next_context = 1;
     unsigned contexts = 0;
     unsigned jobs = 0; ///< not yet reaped
 };
@@ -70,6 +76,7 @@ public:
 struct EmbeddedContext : ovt_fw_context {
     QueueOptions options;
     EmbeddedClient* client = nullptr;        ///< outlives it
+    std::uint32_t id = 0;                    ///< in the client, from 1
     CompletionSink* sink = nullptr;          ///< then there is nothing to reap
     std::vector<ovt_fw_turn> turns_on_cores; ///< empty: the device is not fair
     std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>> jobs; ///< not yet reaped

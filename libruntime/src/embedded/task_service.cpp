@@ -23,6 +23,20 @@ EmbeddedJob* job_of(const ovt_service_task* task, u32 segment) {
     return static_cast<const HostedTask*>(task)->jobs[segment].get();
 }
 
+EventType event_type(ovt_service_step step) {
+    switch (step) {
+    case OVT_SERVICE_ARRIVED:
+        return EventType::task_arrive;
+    case OVT_SERVICE_DISPATCHED:
+        return EventType::task_dispatch;
+    case OVT_SERVICE_OVERDUE:
+        return EventType::task_overdue;
+    case OVT_SERVICE_ENDED:
+        break;
+    }
+    return EventType::task_end;
+}
+
 ovt_sched_config config_of(const ServiceOptions& options, unsigned cores) {
     const ServiceSettings& settings = options.settings;
     const ovt_sched_policy* policy = ovt_sched_policy_find(options.policy.c_str());
@@ -136,6 +150,9 @@ void TaskService::release(ovt_service_task* task) {
         process.context->changed.notify_all();
 }
 
-void TaskService::note(const ovt_service_task*, ovt_service_step) {}
+void TaskService::note(const ovt_service_task* task, ovt_service_step step) {
+    const FirmwareHost& host = of(ovt_service_process_of(task)).host_;
+    host.tell_task(event_type(step), *static_cast<const HostedTask*>(task), host.now());
+}
 
 } // namespace overtake

@@ -37,9 +37,9 @@ struct HostedTask : ovt_service_task {
     std::vector<u64> key_storage;
     std::vector<overtake_result> result_storage;
     std::vector<std::shared_ptr<EmbeddedJob>> jobs; ///< by segment; null: on the CPU, or over
-    unsigned jobs_left = 0;                         ///< not yet submitted
-    unsigned slots =
-        0; ///< command slots reserved for the job to come, or to cancel the one there is
+    std::uint64_t model = 0;
+    unsigned jobs_left = 0; ///< not yet submitted
+    unsigned slots = 0;     ///< of commands, for the job to come or to cancel the one there is
     std::optional<MemoryCharge> charge; ///< of the client
     HostedTask* next_released = nullptr;
 };

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "overtake/event.hpp"
 #include "overtake/model_contents.hpp"
 #include "reserved.hpp"
 
@@ -98,6 +99,8 @@ void Request::add_all(const std::shared_ptr<LoadedModel>& model,
     std::vector<engine::Step> steps;
     for (const InferenceMemory& inference : inferences)
         model->state_->add_steps(steps, *state_->memory, inference.inputs, inference.outputs);
+    if (state_->model == 0)
+        state_->model = model_id(model->state_->model().name());
     state_->memory->kept.push_back(model);
     state_->steps.insert(state_->steps.end(), std::make_move_iterator(steps.begin()),
                          std::make_move_iterator(steps.end()));
@@ -121,7 +124,7 @@ void Request::keep(std::shared_ptr<void> memory) {
 }
 
 void Request::submit(const TaskOptions& options) {
-    const engine::RunOptions wanted = run_options(options);
+    engine::RunOptions wanted = run_options(options);
     std::shared_ptr<engine::Run> run;
     std::function<void()> callback;
     {
@@ -130,6 +133,7 @@ void Request::submit(const TaskOptions& options) {
             refuse_submitted();
         if (state_->steps.empty())
             throw Error(EINVAL, "request: there is nothing in it");
+        wanted.model = state_->model;
         state_->engine->engine.check(wanted);
         run = std::make_shared<engine::Run>(std::move(state_->steps), wanted, state_->memory);
         state_->steps.clear();

@@ -43,6 +43,7 @@ struct RunOptions {
     unsigned priority = 0;                  ///< 0..254 NORMAL, 255 HIGH
     std::int64_t custom_id = 0;             ///< within one priority the smaller goes first
     unsigned core = core_any;               ///< settled by the first BPU segment and kept
+    std::uint64_t model = 0;                ///< as in Job
     std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
 };
 

@@ -204,6 +204,7 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
     job.scratch_bytes = step.scratch_bytes;
     job.priority = run.options_.priority;
     job.custom_id = run.options_.custom_id;
+    job.model = run.options_.model;
     job.core = action.core;
     job.deadline_ns = deadline_never;
     if (action.core == 0) {

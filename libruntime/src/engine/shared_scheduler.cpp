@@ -106,6 +106,7 @@ void SharedScheduler::submit(Run& run) {
     task.segments = segments;
     task.priority = run.options_.priority;
     task.custom_id = run.options_.custom_id;
+    task.model = run.options_.model;
     task.core = run.options_.core;
     task.deadline_ns = run.options_.deadline_ns;
     queue_->submit(task);

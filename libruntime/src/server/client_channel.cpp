@@ -43,6 +43,11 @@ void ClientChannel::call(const std::atomic<std::uint32_t>& answers, std::uint32_
     }
 }
 
+void ClientChannel::require_open() const {
+    if (!take_wake_ups(channel_.get()))
+        connection_->fail_gone();
+}
+
 bool ClientChannel::wait(std::int64_t deadline_ns, std::atomic<std::uint32_t>& client_waits,
                          const std::function<bool()>& has_news) const {
     const std::uint64_t now = monotonic_ns();

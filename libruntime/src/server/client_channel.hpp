@@ -22,6 +22,8 @@ public:
     /// Tells the server of call `number`, and waits until `answers` says that it is answered.
     /// Throws Error ENODEV if the server is gone.
     void call(const std::atomic<std::uint32_t>& answers, std::uint32_t number) const;
+    /// Throws Error ENODEV if the server is gone.
+    void require_open() const;
     /// Until `has_news`, an interrupt or deadline_ns; it may return earlier.  False at the
     /// deadline. `client_waits` asks the server for a wake-up.  Throws Error ENODEV if the server
     /// is gone.

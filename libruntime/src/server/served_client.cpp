@@ -21,6 +21,8 @@ constexpr std::uint64_t coarse_period_ns = 100'000'000;
 constexpr std::uint64_t coarse_busy_ns = 10'000'000;
 constexpr std::uint64_t coarse_count = 16;
 constexpr int ms_until_hello = 10'000;
+/// Each of them costs every event a copy, under the device's lock.
+constexpr std::size_t most_event_sources = 4;
 
 /// A client's memory, mapped here as well.
 class SharedAllocation final : public Allocation {
@@ -61,10 +63,13 @@ std::uint32_t field(std::uint64_t value) {
 
 } // namespace
 
-ServedClient::ServedClient(SharedDevice& device, Descriptor connection, Peer peer, UserShare share)
+ServedClient::ServedClient(SharedDevice& device, std::uint64_t id, Descriptor connection, Peer peer,
+                           UserShare share)
     : device_(device), connection_(std::move(connection)), peer_(std::move(peer)),
       share_(std::move(share)), sources_(1) {
     client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, share_.memory);
+    client_.counts.id = id;
+    client_.counts.pid = static_cast<std::uint32_t>(peer_.pid);
 }
 
 void ServedClient::stop() noexcept {
@@ -79,6 +84,7 @@ void ServedClient::run() noexcept {
     } catch (const Error&) {
     } catch (const std::bad_alloc&) {
     }
+    events_.clear();
     queues_.clear();
     std::map<std::uint64_t, std::unique_ptr<ServedTasks>> tasks;
     {
@@ -182,6 +188,12 @@ ServedClient::Answer ServedClient::perform(const Request& request, Packet& packe
     case Operation::destroy_tasks:
         drop(tasks_, first);
         return {};
+    case Operation::create_events:
+        return create_events(request);
+    case Operation::destroy_events:
+        if (events_.erase(first) == 0)
+            throw Error(ENOENT, fmt::format("there is no source of events {}", first));
+        return {};
     case Operation::cancel:
         return {.values = {queue(first).cancel(second)}};
     case Operation::clock_now:
@@ -230,6 +242,28 @@ ServedClient::Answer ServedClient::create_tasks(const Request& request) {
                                                                workers, share_.places));
     answer.payload = text_of(&device_.host.service_settings(), 1);
     return answer;
+}
+
+/// Of all clients, so not for everybody.
+ServedClient::Answer ServedClient::create_events(const Request& request) {
+    if (!peer_.is_trusted)
+        throw Error(EPERM, fmt::format("events: those of all clients are not for user {}: ask as "
+                                       "root, or as the user who runs the device server",
+                                       peer_.uid));
+    EventOptions options;
+    options.capacity = field(request.arguments[0]);
+    const std::uint32_t capacity = ring_capacity(options);
+    if (events_.size() == most_event_sources)
+        throw Error(ENOSPC, fmt::format("events: a client of the device server has at most {} "
+                                        "sources: close one",
+                                        most_event_sources));
+    auto made = std::make_unique<ServedEvents>(device_.host, client_, capacity);
+    const auto descriptors = made->client_descriptors();
+    const std::uint64_t id = next_queue_++;
+    const auto& kept = events_.emplace(id, std::move(made)).first->second;
+    return {.values = {id, capacity},
+            .descriptors = {descriptors.begin(), descriptors.end()},
+            .sent = [made = kept.get()] { made->forget_client_descriptors(); }};
 }
 
 void ServedClient::check_queue(const QueueOptions& options) const {

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include "server/served_events.hpp"
 #include "server/served_queue.hpp"
 #include "server/served_tasks.hpp"
 
@@ -57,7 +58,9 @@ struct ClientStatus {
 
 class ServedClient {
 public:
-    ServedClient(SharedDevice& device, Descriptor connection, Peer peer, UserShare share);
+    /// `id`: no other of the server's ever had or gets it.
+    ServedClient(SharedDevice& device, std::uint64_t id, Descriptor connection, Peer peer,
+                 UserShare share);
 
     /// Until the client or stop() closes the connection, or the client says what no client says.
     void run() noexcept;
@@ -81,6 +84,7 @@ private:
     Answer create_buffer(Packet& packet);
     Answer create_queue(const Request& request);
     Answer create_tasks(const Request& request);
+    Answer create_events(const Request& request);
     /// Throws Error if the client may not have it.
     void check_queue(const QueueOptions& options) const;
     template <class Served>
@@ -102,6 +106,7 @@ private:
     std::vector<pollfd> sources_; ///< with room for all, so that serving allocates nothing
     std::map<std::uint64_t, std::unique_ptr<ServedQueue>> queues_;
     std::map<std::uint64_t, std::unique_ptr<ServedTasks>> tasks_;
+    std::map<std::uint64_t, std::unique_ptr<ServedEvents>> events_;
     mutable std::mutex status_mutex_; ///< of tasks_, which others look at for status()
     std::uint64_t next_queue_ = 1;
     std::vector<drm_overtake_core_info> coarse_cores_;

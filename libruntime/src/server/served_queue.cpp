@@ -95,6 +95,7 @@ Job ServedQueue::read_job(std::span<const std::byte> bytes, std::size_t& positio
     job.scratch_bytes = wire.scratch_bytes;
     job.priority = wire.priority;
     job.custom_id = wire.custom_id;
+    job.model = wire.model;
     job.core = wire.core;
     job.deadline_ns = wire.deadline_ns;
     job.cores = wire.cores;

@@ -151,6 +151,7 @@ void ServedTasks::submit(std::span<const std::byte> bytes) {
     task->sched.priority = wire.priority;
     task->sched.core = wire.core;
     task->sched.custom_id = wire.custom_id;
+    task->model = wire.model;
     task->sched.deadline = wire.deadline_ns;
     host_.submit_task(process_, std::move(task));
 }
@@ -179,6 +180,7 @@ void ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTas
     job.scratch_bytes = segment.scratch_bytes;
     job.priority = wire.priority;
     job.custom_id = wire.custom_id;
+    job.model = wire.model;
     job.core = wire.core;
     const JobBounds bounds{.cores = host_.core_count(),
                            .max_priority = context_->options.max_priority};

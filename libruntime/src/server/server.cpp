@@ -271,8 +271,8 @@ private:
         const std::lock_guard lock(mutex_);
         try {
             Served& served = clients_.emplace_back();
-            served.client = std::make_unique<ServedClient>(shared_, std::move(connection), peer,
-                                                           share_of(peer));
+            served.client = std::make_unique<ServedClient>(
+                shared_, next_client_++, std::move(connection), peer, share_of(peer));
             served.thread = std::thread([&client = *served.client] { client.run(); });
         } catch (const std::exception&) { // no memory, or no thread: the client sees the end
             clients_.pop_back();
@@ -376,7 +376,8 @@ private:
     const std::shared_ptr<MemoryAccount> memory_; ///< of all clients
     std::map<uid_t, UserShare> shares_;           ///< of everybody who was ever here; run()'s
     SharedDevice shared_;
-    std::mutex mutex_; ///< of the list; clients are only added and dropped by run()
+    std::uint64_t next_client_ = 1; ///< run()'s
+    std::mutex mutex_;              ///< of the list; clients are only added and dropped by run()
     std::list<Served> clients_;
 };
 

@@ -15,6 +15,7 @@
 #include "refusal.hpp"
 #include "reserved.hpp"
 #include "server/client_channel.hpp"
+#include "server/server_events.hpp"
 #include "server/server_tasks.hpp"
 #include "server/shared_memory.hpp"
 
@@ -139,6 +140,9 @@ public:
             throw *refusal;
         return make_server_tasks(shared_from_this(), connection_, info_.core_count, options);
     }
+    std::unique_ptr<EventSource> events(const EventOptions& options) override {
+        return make_server_events(shared_from_this(), connection_, options);
+    }
     ManualClock* manual_clock() noexcept override {
         return info_.manual_clock != 0 ? &clock_ : nullptr;
     }
@@ -187,6 +191,7 @@ void ServerQueue::write_job(const Job& job, const ovt_verdict& room) {
         .tag = job.tag,
         .cores = job.cores,
         .custom_id = job.custom_id,
+        .model = job.model,
         .deadline_ns = job.deadline_ns,
         .priority = job.priority,
         .core = job.core,

@@ -116,6 +116,7 @@ void ServerTasks::submit(const ServiceTask& task) {
     const WireTask wire{
         .tag = task.tag,
         .custom_id = task.custom_id,
+        .model = task.model,
         .deadline_ns = task.deadline_ns,
         .priority = task.priority,
         .core = task.core,

@@ -26,7 +26,7 @@ extern "C" {
 namespace overtake::server {
 
 /// Of everything in this file; other versions do not talk to each other.
-constexpr std::uint32_t protocol_version = 2;
+constexpr std::uint32_t protocol_version = 3;
 
 enum class Operation : std::uint32_t {
     hello = 1,      ///< version -> -, cores; drm_overtake_device_info
@@ -44,6 +44,10 @@ enum class Operation : std::uint32_t {
     /// channel's descriptor
     create_tasks,
     destroy_tasks, ///< id ->
+    /// room for so many, a power of two -> id; with the ring's (EventArea) and the channel's
+    /// descriptor
+    create_events,
+    destroy_events, ///< id ->
 };
 
 struct Request {
@@ -66,6 +70,7 @@ struct WireJob {
     std::uint64_t tag;
     std::uint64_t cores;
     std::int64_t custom_id;
+    std::uint64_t model;
     std::int64_t deadline_ns;
     std::uint32_t priority;
     std::uint32_t core;
@@ -115,6 +120,7 @@ enum class TaskCall : std::uint32_t {
 struct WireTask {
     std::uint64_t tag;
     std::int64_t custom_id;
+    std::uint64_t model;
     std::uint64_t deadline_ns;
     std::uint32_t priority;
     std::uint32_t core;

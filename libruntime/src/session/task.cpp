@@ -8,6 +8,7 @@
 
 #include "model/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
+#include "overtake/event.hpp"
 #include "reserved.hpp"
 #include "session/state.hpp"
 
@@ -84,6 +85,7 @@ void Task::State::submit_segment(const Segment& bpu) {
         .custom_id = options.custom_id,
         .core = options.core,
         .deadline_ns = options.deadline_ns,
+        .model = model_id(model().name()),
     };
     session->queue->submit({&job, 1});
     tag = session->next_tag++;

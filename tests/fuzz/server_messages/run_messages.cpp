@@ -169,6 +169,7 @@ std::vector<std::byte> job(std::uint64_t tag) {
 std::vector<std::byte> task(std::uint64_t tag) {
     const WireTask wire{.tag = tag,
                         .custom_id = 0,
+                        .model = 0,
                         .deadline_ns = 0,
                         .priority = 7,
                         .core = 0,

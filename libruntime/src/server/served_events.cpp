@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "server/served_events.hpp"
+
+#include <new>
+#include <tuple>
+
+namespace overtake::server {
+
+ServedEvents::ServedEvents(FirmwareHost& host, Client& client, std::uint32_t capacity)
+    : host_(host), charge_(client.memory, round_to_pages(event_ring_bytes(capacity))) {
+    const std::size_t bytes = round_to_pages(event_ring_bytes(capacity));
+    memory_ = make_shared_memory("overtake events", bytes);
+    allocate_pages(memory_.get(), bytes);
+    mapping_ = std::make_unique<GuardedMapping>(memory_.get(), bytes);
+    auto* area = new (mapping_->data()) EventArea{};
+    std::tie(channel_, client_end_) = make_channel();
+    writer_ =
+        std::make_unique<EventWriter>(*area, capacity, [this] { send_wake_up(channel_.get()); });
+    host_.watch(*writer_);
+}
+
+ServedEvents::~ServedEvents() {
+    host_.forget(*writer_);
+}
+
+void ServedEvents::forget_client_descriptors() {
+    memory_ = Descriptor();
+    client_end_ = Descriptor();
+}
+
+} // namespace overtake::server

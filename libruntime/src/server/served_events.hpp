@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// A client's source of events, on the server's side.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "embedded/event_ring.hpp"
+#include "server/served_queue.hpp"
+
+namespace overtake::server {
+
+/// The host writes into it, and nothing of the client's is read but where the ring is free: who
+/// does not read loses events, and who writes nonsense there loses its own.
+class ServedEvents {
+public:
+    /// `capacity`: a power of two.  Throws Error.
+    ServedEvents(FirmwareHost& host, Client& client, std::uint32_t capacity);
+    ~ServedEvents();
+    ServedEvents(const ServedEvents&) = delete;
+    ServedEvents& operator=(const ServedEvents&) = delete;
+
+    /// For the client: the area's and the channel's descriptor.
+    std::array<int, 2> client_descriptors() const noexcept {
+        return {memory_.get(), client_end_.get()};
+    }
+    /// Once the client has them.
+    void forget_client_descriptors();
+
+private:
+    FirmwareHost& host_;
+    MemoryCharge charge_; ///< for the area
+    Descriptor memory_;
+    std::unique_ptr<GuardedMapping> mapping_;
+    Descriptor channel_;
+    Descriptor client_end_;
+    std::unique_ptr<EventWriter> writer_;
+};
+
+} // namespace overtake::server

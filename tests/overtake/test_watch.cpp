@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+//
+// What is made of events: percentiles, filters, who waits behind whom, and the tracepoints' layout.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "load/statistics.hpp"
+#include "overtake/error.hpp"
+#include "top_view.hpp"
+#include "watch/activity.hpp"
+#include "watch/filter.hpp"
+#include "watch/jobs.hpp"
+#include "watch/latency.hpp"
+#include "watch/line.hpp"
+#include "watch/spread.hpp"
+#include "watch/tracepoint_format.hpp"
+
+namespace overtake::test {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+Event event(EventType type, std::uint64_t time_ms, std::uint32_t pid, std::uint64_t tag) {
+    Event made;
+    made.type = type;
+    made.time_ns = time_ms * ms;
+    made.pid = pid;
+    made.client = pid;
+    made.context = 1;
+    made.tag = tag;
+    made.core = 1;
+    return made;
+}
+
+Event queued(std::uint64_t time_ms, std::uint32_t pid, std::uint64_t tag, unsigned priority,
+             const char* model) {
+    Event made = event(EventType::job_queue, time_ms, pid, tag);
+    made.priority = priority;
+    made.model = model_id(model);
+    return made;
+}
+
+Event fc_done(std::uint64_t time_ms, std::uint32_t pid, std::uint64_t tag, std::uint64_t took_ms,
+              bool high) {
+    Event made = event(EventType::fc_done, time_ms, pid, tag);
+    made.duration_ns = took_ms * ms;
+    made.high = high;
+    return made;
+}
+
+TEST(Spread, PercentilesAreThoseOfTheValuesAndAStepMore) {
+    std::vector<std::uint64_t> values;
+    watch::Spread spread;
+    std::uint64_t state = 1;
+    for (int i = 0; i < 20'000; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        values.push_back(state >> (24 + state % 39));
+        spread.add(values.back());
+    }
+    std::ranges::sort(values);
+    EXPECT_EQ(spread.count(), values.size());
+    EXPECT_EQ(spread.greatest(), values.back());
+    for (const double percent : {0.1, 10.0, 50.0, 90.0, 99.0, 99.9, 100.0}) {
+        const std::uint64_t exact = load::percentile(values, percent);
+        EXPECT_GE(spread.percentile(percent), exact) << percent;
+        EXPECT_LE(spread.percentile(percent), exact + exact / 128) << percent;
+    }
+    std::map<unsigned, std::uint64_t> powers;
+    for (const std::uint64_t value : values)
+        powers[value == 0 ? 0 : static_cast<unsigned>(std::bit_width(value)) - 1]++;
+    EXPECT_EQ(spread.by_power(), powers);
+}
+
+TEST(Spread, OfNothingIsNothingAndTheGreatestNumberFits) {
+    watch::Spread spread;
+    EXPECT_EQ(spread.percentile(50), 0u);
+    spread.add(UINT64_MAX);
+    spread.add(0);
+    EXPECT_EQ(spread.percentile(50), 0u);
+    EXPECT_EQ(spread.percentile(100), UINT64_MAX);
+    EXPECT_EQ(spread.by_power(), (std::map<unsigned, std::uint64_t>{{0, 1}, {63, 1}}));
+}
+
+TEST(Jobs, AreKnownFromTheirQueueToTheirEnd) {
+    watch::Jobs jobs;
+    EXPECT_EQ(jobs.follow(event(EventType::fc_start, 1, 5, 7)), nullptr);
+    jobs.follow(queued(2, 5, 7, 255, "detector"));
+    jobs.follow(event(EventType::fc_start, 4, 5, 7));
+    jobs.follow(event(EventType::fc_start, 6, 5, 7));
+    EXPECT_EQ(jobs.follow(event(EventType::fc_start, 6, 6, 7)), nullptr) << "another client's";
+    const watch::Job* job = jobs.follow(event(EventType::job_done, 9, 5, 7));
+    ASSERT_NE(job, nullptr);
+    EXPECT_EQ(job->queued_ns, 2 * ms);
+    EXPECT_EQ(job->start_ns, 4 * ms);
+    EXPECT_EQ(job->end_ns, 9 * ms);
+    EXPECT_EQ(job->priority, 255u);
+    EXPECT_EQ(watch::model_name(job->model), "detector");
+    EXPECT_EQ(jobs.follow(event(EventType::job_done, 10, 5, 7)), nullptr);
+    EXPECT_EQ(jobs.living(), 0u);
+}
+
+TEST(Latency, IsSplitWhereTheFirstFcStarts) {
+    watch::Jobs jobs;
+    watch::Latency latency(watch::Grouping::priority_and_model);
+    for (std::uint64_t tag = 1; tag <= 2; tag++) {
+        jobs.follow(queued(2, 5, tag, 255, "detector"));
+        jobs.follow(event(EventType::fc_start, 5, 5, tag));
+        Event done = event(EventType::job_done, 12, 5, tag);
+        done.preemptions = 3;
+        done.status = tag == 2 ? -ECANCELED : 0;
+        latency.add(*jobs.follow(done));
+    }
+    ASSERT_EQ(latency.groups().size(), 1u);
+    const auto& [key, group] = *latency.groups().begin();
+    EXPECT_EQ(watch::group_name(watch::Grouping::priority_and_model, key),
+              "priority 255, detector");
+    EXPECT_EQ(group.wait.greatest(), 3 * ms);
+    EXPECT_EQ(group.run.greatest(), 7 * ms);
+    EXPECT_EQ(group.total.greatest(), 10 * ms);
+    EXPECT_EQ(group.total.count(), 1u);
+    EXPECT_EQ(group.failed, 1u);
+    EXPECT_EQ(group.preemptions, 3u);
+}
+
+TEST(Filter, LooksAtWhatTheJobIsThatTheEventNames) {
+    watch::Jobs jobs;
+    jobs.follow(queued(2, 5, 7, 200, "detector-v2"));
+    Event start = event(EventType::fc_start, 3, 5, 7);
+    start.core = 2;
+    const watch::Job* job = jobs.follow(start);
+    const auto takes = [&](const watch::Filter& filter) { return filter.takes(start, job); };
+    EXPECT_TRUE(takes({}));
+    EXPECT_TRUE(takes({.pids = {4, 5},
+                       .cores = {2},
+                       .priorities = {200},
+                       .models = {"detector"},
+                       .types = {"fc_start"}}));
+    EXPECT_FALSE(takes({.pids = {4}}));
+    EXPECT_FALSE(takes({.cores = {1}}));
+    EXPECT_FALSE(takes({.priorities = {0}}));
+    EXPECT_FALSE(takes({.models = {"large"}}));
+    EXPECT_FALSE(takes({.types = {"fc_done"}}));
+    EXPECT_FALSE(watch::Filter{.models = {"large"}}.takes(start, nullptr));
+    Event preempted = event(EventType::fc_preempt, 4, 5, 7);
+    preempted.by_pid = 9;
+    EXPECT_TRUE(watch::Filter{.pids = {9}}.takes(preempted, nullptr));
+}
+
+TEST(Activity, SaysWhoHoldsACoreAndWhoWaitsBehindWhom) {
+    watch::Activity activity(1000 * ms, 2);
+    activity.add(queued(1000, 5, 1, 10, "large"));
+    activity.add(queued(1000, 5, 2, 10, "large"));
+    activity.add(event(EventType::fc_start, 1000, 5, 1));
+    activity.add(queued(1010, 6, 1, 255, "detector"));
+    activity.add(fc_done(1040, 5, 1, 40, false));
+    Event preempted = event(EventType::fc_preempt, 1040, 5, 1);
+    preempted.by_pid = 6;
+    activity.add(preempted);
+    Event start = event(EventType::fc_start, 1040, 6, 1);
+    start.high = true;
+    activity.add(start);
+    const watch::Snapshot first = activity.take(1060 * ms);
+    ASSERT_EQ(first.cores.size(), 2u);
+    EXPECT_NEAR(first.cores[0].normal, 40.0 / 60, 1e-9);
+    EXPECT_NEAR(first.cores[0].high, 20.0 / 60, 1e-9) << "of the one that runs, what has passed";
+    EXPECT_EQ(first.cores[0].preemptions, 1u);
+    ASSERT_TRUE(first.cores[0].holder);
+    EXPECT_EQ(first.cores[0].holder->pid, 6u);
+    EXPECT_EQ(first.cores[1].high + first.cores[1].normal, 0);
+    ASSERT_EQ(first.processes.size(), 2u);
+    const watch::ProcessActivity& large = first.processes[0];
+    EXPECT_EQ(large.waiting, 1u);
+    EXPECT_EQ(large.begun, 1u);
+    EXPECT_EQ(large.waits_ns, 60 * ms);
+    EXPECT_EQ(large.overtaken, 1u);
+    ASSERT_TRUE(large.behind);
+    EXPECT_EQ(large.behind->pid, 6u);
+    EXPECT_EQ(first.processes[1].overtakes, 1u);
+    EXPECT_EQ(first.processes[1].waits_ns, 0u);
+
+    activity.add(fc_done(1080, 6, 1, 40, true));
+    activity.add(event(EventType::job_done, 1080, 6, 1));
+    const watch::Snapshot second = activity.take(1160 * ms);
+    EXPECT_NEAR(second.cores[0].high, 20.0 / 100, 1e-9) << "each part once";
+    EXPECT_EQ(second.cores[0].normal, 0);
+    EXPECT_EQ(second.processes[1].ended, 1u);
+    EXPECT_EQ(second.processes[1].p99_ns, 70 * ms);
+    EXPECT_EQ(second.processes[0].overtaken, 0u);
+    EXPECT_FALSE(second.cores[0].holder);
+    // Those of whom nothing is heard go, unless they have jobs.
+    const watch::Snapshot last = activity.take(10'000 * ms);
+    ASSERT_EQ(last.processes.size(), 1u);
+    EXPECT_EQ(last.processes[0].pid, 5u);
+}
+
+TEST(Top, FitsAnyTerminalAndSortsAndFilters) {
+    watch::Snapshot snapshot;
+    snapshot.interval_ns = 1000 * ms;
+    snapshot.cores.push_back({.core = 1, .high = 0.5, .normal = 0.5});
+    snapshot.processes.push_back({.pid = 5, .model = model_id("large"), .normal = 0.5});
+    snapshot.processes.push_back(
+        {.pid = 6, .model = model_id("detector"), .high = 0.6, .p99_ns = 1234});
+    command::TopView view;
+    for (const std::size_t width : {1u, 10u, 79u})
+        for (const std::size_t height : {1u, 3u, 24u}) {
+            const auto lines = command::top_lines(snapshot, view, "head", width, height);
+            EXPECT_LE(lines.size(), height);
+            for (const std::string& line : lines)
+                EXPECT_LE(line.size() - static_cast<std::size_t>(std::ranges::count(line, '\xc2')),
+                          width);
+        }
+    const auto pid_of_first = [&] {
+        return command::to_json(snapshot, view).at("processes").at(0).at("pid").get<unsigned>();
+    };
+    EXPECT_EQ(pid_of_first(), 6u);
+    view.order = command::TopOrder::pid;
+    EXPECT_EQ(pid_of_first(), 5u);
+    view.words = "detec";
+    EXPECT_EQ(pid_of_first(), 6u);
+    view.words.clear();
+    view.high_only = true;
+    EXPECT_EQ(command::to_json(snapshot, view).at("processes").size(), 1u);
+}
+
+TEST(Lines, SayWhatIsOfTheirType) {
+    Event preempted = event(EventType::fc_preempt, 3, 5, 7);
+    preempted.fc_index = 2;
+    preempted.by_tag = 8;
+    preempted.by_pid = 9;
+    EXPECT_NE(
+        watch::to_line(preempted, nullptr, ms)
+            .find("0.002000000    1 -      fc_preempt            5 -         job 7 FC 2 waits "
+                  "for job 8 of pid 9"),
+        std::string::npos)
+        << watch::to_line(preempted, nullptr, ms);
+    const auto json = watch::to_json(preempted);
+    EXPECT_EQ(json.at("by_pid"), 9u);
+    EXPECT_EQ(json.at("event"), "fc_preempt");
+    EXPECT_FALSE(json.contains("duration_ns"));
+}
+
+TEST(TracepointFormat, IsWhatTracefsSays) {
+    std::istringstream text("name: fc_done\nID: 1\nformat:\n"
+                            "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+                            "\tfield:u32 core;\toffset:12;\tsize:4;\tsigned:0;\n"
+                            "\tfield:u32 ring;\toffset:8;\tsize:4;\tsigned:0;\n"
+                            "\tfield:u64 time_ns;\toffset:16;\tsize:8;\tsigned:0;\n"
+                            "\tfield:u32 error;\toffset:24;\tsize:4;\tsigned:0;\n"
+                            "\nprint fmt: \"core=%u\", REC->core\n");
+    const watch::TracepointFormat format(text, 28);
+    std::array<std::byte, 28> record{};
+    const std::uint32_t core = 3, error = ETIME;
+    const std::uint64_t time_ns = 123456789012;
+    std::memcpy(record.data() + 12, &core, sizeof(core));
+    std::memcpy(record.data() + 16, &time_ns, sizeof(time_ns));
+    std::memcpy(record.data() + 24, &error, sizeof(error));
+    const Event made = watch::event_of(EventType::task_end, format, record);
+    EXPECT_EQ(made.type, EventType::task_end);
+    EXPECT_EQ(made.core, 3u);
+    EXPECT_EQ(made.time_ns, time_ns);
+    EXPECT_EQ(made.status, -ETIME);
+    EXPECT_TRUE(made.high) << "ring 0";
+    EXPECT_EQ(made.tag, 0u) << "a field that the driver does not have";
+    std::istringstream longer("\tfield:u64 tag;\toffset:24;\tsize:8;\tsigned:0;\n");
+    EXPECT_THROW(watch::TracepointFormat(longer, 28), Error);
+}
+
+} // namespace
+} // namespace overtake::test

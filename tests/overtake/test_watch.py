@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""overtake trace, latency and top on a device server: what they say of loads with known counts."""
+import collections
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+from overtake_command import BINARY, CommandTest, overtake
+import unittest
+
+
+class Watch(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.socket = self.directory / "device"
+        self.model = self.make_model("detector.ovm")
+        self.start("serve", "--socket", self.socket, "--cores", "1")
+        self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
+        self.device = f"server:{self.socket}"
+
+    def start(self, *arguments, **options):
+        process = subprocess.Popen([BINARY, *map(str, arguments)], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.communicate()
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+    def clients(self):
+        status = json.loads(overtake("serve", "--status", "--json", "--socket", self.socket).stdout)
+        return status["clients"]
+
+    def watch(self, *arguments):
+        """Starts it, and returns once it is connected: it asks for events in its first call."""
+        before = len(self.clients())
+        process = self.start(*arguments, "--device", self.device)
+        # Its ring is charged to it.
+        self.wait_for(lambda: len(self.clients()) > before and
+                      self.clients()[-1]["memory_bytes"] > 0)
+        return process
+
+    def load(self, frames, *arguments):
+        return self.succeed("perf", self.model, "--device", self.device, "--frames", frames,
+                            "--warm-up", "0", *arguments)
+
+    def stop(self, process):
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        return out, err
+
+    def test_trace_has_every_fc_once(self):
+        tracer = self.watch("trace", "--json")
+        self.load(50)
+        self.load(30, "--priority", "255")
+        out, err = self.stop(tracer)
+        self.assertEqual(err, "")
+        events = [json.loads(line) for line in out.splitlines()]
+        counts = collections.Counter(event["event"] for event in events)
+        self.assertEqual(counts["job_queue"], 80)
+        self.assertEqual(counts["job_done"], 80)
+        fcs = sum(event["fc_count"] for event in events if event["event"] == "job_queue")
+        self.assertEqual(counts["fc_start"], fcs)
+        self.assertEqual(counts["fc_done"], fcs)
+        self.assertEqual(len({event["pid"] for event in events}), 2)
+        self.assertEqual(sum(event["executed"] for event in events if event["event"] == "job_done"),
+                         fcs)
+        per_core = [event["time_ns"] for event in events if event["event"].startswith("fc_")
+                    and event["event"] != "fc_submit"]
+        self.assertEqual(per_core, sorted(per_core))
+
+    def test_filters_leave_the_rest_out(self):
+        tracer = self.watch("trace", "--json", "--priority", "255", "--type", "fc_done")
+        self.load(5)
+        self.load(3, "--priority", "255")
+        events = [json.loads(line) for line in self.stop(tracer)[0].splitlines()]
+        self.assertEqual(len(events) % 3, 0)
+        self.assertGreater(len(events), 0)
+        self.assertEqual({event["event"] for event in events}, {"fc_done"})
+        self.assertEqual({event["high"] for event in events}, {True})
+
+    def test_pictures_are_drawn_at_the_end(self):
+        svg, perfetto = self.directory / "a.svg", self.directory / "a.pftrace"
+        tracer = self.watch("trace", "--svg", svg, "--perfetto", perfetto)
+        self.load(5)
+        self.assertEqual(self.stop(tracer)[0], "")
+        self.assertIn("<svg", svg.read_text())
+        self.assertGreater(perfetto.stat().st_size, 100)
+
+    def test_nothing_to_draw_is_said(self):
+        svg = self.directory / "a.svg"
+        self.refuse(1, "nothing to draw", "trace", "--device", self.device, "--duration", "0.01",
+                    "--svg", svg)
+        self.assertFalse(svg.exists())
+
+    def test_latency_counts_the_jobs_of_each_priority(self):
+        meter = self.watch("latency", "--json", "--by", "priority")
+        self.load(40)
+        self.load(20, "--priority", "255")
+        result = json.loads(self.stop(meter)[0])
+        self.assertEqual(result["lost"], 0)
+        self.assertEqual([(group["group"], group["jobs"]) for group in result["groups"]],
+                         [("priority 255", 20), ("priority 0", 40)])
+        for group in result["groups"]:
+            self.assertLessEqual(group["total"]["p50_ns"], group["total"]["p99_ns"])
+            self.assertEqual(sum(bar["count"] for bar in group["total"]["histogram"]),
+                             group["jobs"])
+
+    def test_latency_without_a_job_says_so(self):
+        self.assertIn("no job was queued",
+                      self.succeed("latency", "--device", self.device, "--duration", "0.01"))
+
+    def test_top_shows_who_uses_the_device(self):
+        load = self.start("perf", self.model, "--device", self.device, "--frames", "0")
+        self.wait_for(lambda: self.clients())
+        pictures = self.succeed("top", "--device", self.device, "--json", "--batch", "3",
+                                "--interval", "0.1").splitlines()
+        self.assertEqual(len(pictures), 3)
+        last = json.loads(pictures[-1])
+        self.assertEqual([process["pid"] for process in last["processes"]], [load.pid])
+        self.assertGreater(last["processes"][0]["ended"], 0)
+        text = self.succeed("top", "--device", self.device, "--batch", "1", "--interval", "0.1")
+        self.assertIn(f"{load.pid:>8} ", text)
+        self.assertNotIn("\x1b", text)
+
+    def test_top_without_a_terminal_names_the_remedy(self):
+        self.refuse(1, "use --batch or --json", "top", "--device", self.device)
+
+
+if __name__ == "__main__":
+    unittest.main()

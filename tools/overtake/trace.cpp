@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// overtake trace: what happens on a device, a line for each event.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "option_checks.hpp"
+#include "output_file.hpp"
+#include "timeline/perfetto.hpp"
+#include "timeline/timeline.hpp"
+#include "watch/filter.hpp"
+#include "watch/line.hpp"
+#include "watch/timeline_of.hpp"
+#include "watch/watching.hpp"
+
+namespace overtake::command {
+namespace {
+
+struct TraceOptions {
+    std::string device = "auto";
+    watch::Filter filter;
+    double seconds = 0;
+    std::string svg;
+    std::string perfetto;
+    bool json = false;
+
+    bool draws() const { return !svg.empty() || !perfetto.empty(); }
+};
+
+std::vector<std::string> event_types() {
+    std::vector<std::string> names;
+    for (std::size_t type = 0; type < event_type_count; type++)
+        names.emplace_back(event_type_name(static_cast<EventType>(type)));
+    return names;
+}
+
+void draw(const TraceOptions& options, timeline::Timeline& timeline) {
+    watch::sort_by_start(timeline);
+    timeline.title = fmt::format("{}: {} FCs", options.device, timeline.fcs.size());
+    std::uint64_t first = UINT64_MAX, last = 0;
+    for (const timeline::Fc& fc : timeline.fcs) {
+        first = std::min(first, fc.start_ns);
+        last = std::max(last, fc.end_ns);
+    }
+    if (timeline.fcs.empty())
+        throw Error(ENODATA, "trace: no FC ended while it was watched: there is nothing to draw");
+    timeline.origin_ns = first;
+    // Of what had begun before, only the part that was seen.
+    for (timeline::Request& request : timeline.requests)
+        request.arrival_ns = std::max(request.arrival_ns, first);
+    if (!options.svg.empty())
+        write_file(options.svg,
+                   [&](std::ostream& out) { out << timeline::to_svg(timeline, first, last); });
+    if (!options.perfetto.empty())
+        timeline::write_perfetto(timeline, options.perfetto);
+}
+
+int trace(const TraceOptions& options) {
+    for (const std::string& path : {options.svg, options.perfetto})
+        if (!path.empty())
+            check_output_file(path);
+    const watch::Watched watched = watch::watch_device(options.device);
+    watch::stop_on_signals();
+    watch::Jobs jobs;
+    timeline::Timeline timeline;
+    std::uint64_t origin_ns = 0;
+    watch::watch(
+        *watched.events, options.seconds,
+        [&](const Event& event) {
+            const watch::Job* job = jobs.follow(event);
+            if (!options.filter.takes(event, job))
+                return true;
+            if (origin_ns == 0)
+                origin_ns = event.time_ns;
+            if (options.draws())
+                watch::add_to(timeline, event, job);
+            if (options.json)
+                fmt::print("{}\n", watch::to_json(event).dump());
+            else if (!options.draws())
+                fmt::print("{}\n", watch::to_line(event, job, origin_ns));
+            return std::ferror(stdout) == 0;
+        },
+        [] { std::fflush(stdout); });
+    if (const std::uint64_t lost = watched.events->lost(); lost != 0)
+        fmt::print(stderr, "overtake: trace: {} events were lost: what is shown has gaps\n", lost);
+    if (options.draws())
+        draw(options, timeline);
+    return 0;
+}
+
+} // namespace
+
+void add_trace(CLI::App& app, int& status) {
+    auto options = std::make_shared<TraceOptions>();
+    auto* command = app.add_subcommand("trace", "Show what happens on a device, event by event");
+    command
+        ->add_option("--device", options->device,
+                     "Device: auto, kernel, server, server:SOCKET or /dev/accel/accelN")
+        ->capture_default_str();
+    watch::Filter& filter = options->filter;
+    command->add_option("--pid", filter.pids, "Of this process; may be repeated")
+        ->check(whole_number(1, UINT32_MAX));
+    command->add_option("--core", filter.cores, "On this core; may be repeated")
+        ->check(whole_number(1, OVERTAKE_MAX_CORES));
+    command
+        ->add_option("--priority", filter.priorities, "Of jobs of this priority; may be repeated")
+        ->check(whole_number(0, priority_high));
+    command->add_option("--model", filter.models, "Of jobs of the model called so; may be repeated")
+        ->check(not_empty());
+    command->add_option("--type", filter.types, "Events of this type; may be repeated")
+        ->check(one_of(event_types()));
+    command
+        ->add_option("--duration", options->seconds, "Seconds; without it, until it is interrupted")
+        ->check(number(0.001, 1e7));
+    command->add_option("--svg", options->svg, "Draw the FCs into FILE, instead of lines")
+        ->check(not_empty());
+    command
+        ->add_option("--perfetto", options->perfetto,
+                     "Write FILE for ui.perfetto.dev, instead of lines")
+        ->check(not_empty());
+    command->add_flag("--json", options->json, "A JSON object for each event");
+    command->callback([options, &status] { status = trace(*options); });
+}
+
+} // namespace overtake::command

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Jobs: what is known of the job or task that an event is about.  Most events name it only; what it
+// is was said when it was queued.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "overtake/event.hpp"
+
+namespace overtake::watch {
+
+/// One job while it lives.  Times are device time in nanoseconds, 0: has not happened.
+struct Job {
+    std::uint64_t queued_ns = 0;
+    std::uint64_t start_ns = 0; ///< of its first FC
+    std::uint64_t end_ns = 0;
+    std::uint64_t model = 0;
+    std::uint32_t priority = 0;
+    std::uint32_t pid = 0;
+    std::uint32_t preemptions = 0;
+    std::int32_t status = 0;
+};
+
+class Jobs {
+public:
+    /// What is known of the event's job, this event included: null if it was queued before anybody
+    /// watched, or if the event is not about a job.  Valid until the next call; a job that is over
+    /// is forgotten by then.
+    const Job* follow(const Event& event);
+    std::size_t living() const noexcept { return jobs_.size(); }
+
+private:
+    using Key = std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>; ///< client, context, tag
+    std::map<Key, Job> jobs_;
+    std::optional<Key> over_;
+};
+
+/// What Job::model is called: the name's beginning, or a number; empty for none.
+std::string model_name(std::uint64_t model);
+
+/// "detector (pid 812)", or what the process is called if the model is not known.
+std::string owner_name(std::uint64_t model, std::uint32_t pid);
+
+} // namespace overtake::watch

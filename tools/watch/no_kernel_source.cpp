@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// In place of kernel_source.cpp, where there was no libbpf or no clang.
+#include <cerrno>
+
+#include "overtake/error.hpp"
+#include "watch/kernel_source.hpp"
+
+namespace overtake::watch {
+
+std::unique_ptr<EventSource> open_kernel_events() {
+    throw Error(ENOTSUP, "this command was built without clang or libbpf, and cannot watch a "
+                         "kernel device: build it anew with them (scripts/setup.sh), or watch a "
+                         "device server");
+}
+
+} // namespace overtake::watch

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "watch/watching.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "overtake/server.hpp"
+#include "watch/kernel_source.hpp"
+
+namespace overtake::watch {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* first_node = "/dev/accel/accel0";
+constexpr std::size_t events_at_a_time = 4096;
+/// Short enough for a person, and for a ring of 65,536; long enough to cost the device nothing.
+constexpr std::chrono::milliseconds nap{10};
+
+std::atomic<bool> stopped{false};
+
+} // namespace
+
+Watched watch_device(const std::string& name) {
+    if (name == "embedded")
+        throw Error(EINVAL, "an embedded device is one process's own, and cannot be watched by "
+                            "another: name a kernel device, or server:SOCKET");
+    std::error_code ignored;
+    const bool has_node = std::filesystem::exists(first_node, ignored);
+    Watched watched;
+    // The driver tells of its devices whoever may open them.
+    if (name == "kernel" || name.starts_with('/') || (name == "auto" && has_node)) {
+        watched.events = open_kernel_events();
+        return watched;
+    }
+    const std::string socket = default_server_path();
+    if (name == "auto" && (socket.empty() || !std::filesystem::exists(socket, ignored)))
+        throw Error(ENOENT, "there is no kernel device and no device server to watch: load the "
+                            "driver, or start overtake serve");
+    watched.device = open_device(name == "auto" ? "server" : name);
+    watched.events = watched.device->events({});
+    return watched;
+}
+
+void stop_on_signals() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { stopped = true; };
+    // A line that waits for its reader is written whole.
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+}
+
+void stop() noexcept {
+    stopped = true;
+}
+
+void watch(EventSource& source, double seconds, const std::function<bool(const Event&)>& see,
+           const std::function<void()>& rest) {
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(seconds));
+    std::vector<Event> events(events_at_a_time);
+    for (;;) {
+        const bool is_last = stopped || (seconds != 0 && Clock::now() >= end);
+        // What had happened by then is seen as well, but not for ever.
+        for (std::size_t rounds = 0; rounds < 64; rounds++) {
+            const std::size_t count = source.read(events, 0);
+            for (const Event& event : std::span(events).first(count))
+                if (!see(event))
+                    return;
+            if (count < events.size())
+                break;
+        }
+        if (is_last)
+            return;
+        if (rest)
+            rest();
+        std::this_thread::sleep_for(nap);
+    }
+}
+
+} // namespace overtake::watch
