@@ -24,6 +24,7 @@
 #include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "progress.hpp"
+#include "simulator/blame_report.hpp"
 #include "simulator/bundled.hpp"
 #include "simulator/experiment.hpp"
 #include "simulator/pictures.hpp"
@@ -48,6 +49,7 @@ struct SimOptions {
     bool summary = false;
     simulator::Trim trim;
     bool json = false;
+    std::optional<std::uint32_t> blame; ///< of each class
     std::vector<std::string> settings;
     std::optional<std::uint64_t> seed;
     std::optional<std::string> sweep;
@@ -123,7 +125,12 @@ struct Observers {
         if (options.wants_summary())
             all.push_back(&accounts.emplace(
                 scenario, simulator::window_of(scenario, scenario.seed, options.trim)));
-        if (!options.output.empty() || (!options.wants_summary() && !options.wants_pictures()))
+        if (options.blame)
+            all.push_back(
+                &blame.emplace(scenario, *options.blame,
+                               simulator::window_of(scenario, scenario.seed, options.trim)));
+        if (!options.output.empty() ||
+            (!options.wants_summary() && !options.blame && !options.wants_pictures()))
             all.push_back(&recorder.emplace(scenario));
         if (options.wants_pictures())
             all.push_back(&pictures.emplace(
@@ -134,6 +141,7 @@ struct Observers {
     }
 
     std::optional<simulator::Accounts> accounts;
+    std::optional<simulator::BlameReport> blame;
     std::optional<simulator::Recorder> recorder;
     std::optional<simulator::Pictures> pictures;
     std::vector<simulator::Observer*> all;
@@ -149,6 +157,25 @@ void write_pictures(const SimOptions& options, const Source& source,
         timeline::write_png(svg, options.png);
     if (!options.perfetto.empty())
         timeline::write_perfetto(pictures.timeline(), options.perfetto);
+}
+
+/// The summary, and who is to blame.
+void print_report(const SimOptions& options, const simulator::Scenario& scenario,
+                  const Observers& observers) {
+    if (options.json) {
+        auto json = simulator::to_json(simulator::summarise(scenario, *observers.accounts));
+        if (observers.blame)
+            observers.blame->add_to(json);
+        fmt::print("{}\n", text_of(json));
+        return;
+    }
+    if (observers.accounts)
+        fmt::print("{}", simulator::to_text(simulator::summarise(scenario, *observers.accounts)));
+    if (!observers.blame)
+        return;
+    const std::string queued = observers.accounts ? observers.blame->queued_text() : "";
+    fmt::print("{}{}{}", observers.accounts ? "\n" : "", queued.empty() ? "" : queued + "\n",
+               observers.blame->text());
 }
 
 int run_once(const SimOptions& options, const Source& source) {
@@ -167,13 +194,7 @@ int run_once(const SimOptions& options, const Source& source) {
     }
     if (observers.pictures)
         write_pictures(options, source, *observers.pictures);
-    if (!observers.accounts)
-        return 0;
-    const simulator::Summary summary = simulator::summarise(scenario, *observers.accounts);
-    if (options.json)
-        fmt::print("{}\n", text_of(simulator::to_json(summary)));
-    else
-        fmt::print("{}", simulator::to_text(summary));
+    print_report(options, scenario, observers);
     return 0;
 }
 
@@ -223,8 +244,8 @@ int run_sim(const SimOptions& options) {
         throw CLI::RequiresError("--columns", "--sweep or --repeat");
     for (const auto& [option, time] :
          {std::pair("--warm-up", options.trim.warm_up), std::pair("--drain", options.trim.drain)})
-        if (time != 0 && !options.wants_summary() && !options.wants_experiment())
-            throw CLI::RequiresError(option, "--summary, --json, --sweep or --repeat");
+        if (time != 0 && !options.wants_summary() && !options.blame && !options.wants_experiment())
+            throw CLI::RequiresError(option, "--summary, --json, --blame, --sweep or --repeat");
     if (options.threads && !options.wants_experiment() && options.fuzz == 0)
         throw CLI::RequiresError("--threads", "--sweep, --repeat or --fuzz");
     if (options.to && *options.to <= options.from)
@@ -271,6 +292,12 @@ void add_sim(CLI::App& app, int& status) {
         "Pictures and trace: end at this time");
     command->add_flag("--summary", options->summary, "Print latencies and where the time went");
     command->add_flag("--json", options->json, "Print the summary, or the table, as JSON");
+    command
+        ->add_option("--blame", options->blame,
+                     "Say who made the N slowest tasks of each class late; default: 5")
+        ->expected(0, 1)
+        ->default_str("5")
+        ->check(whole_number(1, 1000000000));
     command->add_option_function<std::string>(
         "--warm-up",
         [options](const std::string& text) {
@@ -307,7 +334,7 @@ void add_sim(CLI::App& app, int& status) {
         ->check(whole_number(1, 100000))
         ->needs(fuzz);
     for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat",
-                              "--svg", "--png", "--perfetto", "--warm-up", "--drain"})
+                              "--svg", "--png", "--perfetto", "--warm-up", "--drain", "--blame"})
         fuzz->excludes(command->get_option(other));
     for (const char* one : {"--svg", "--png", "--perfetto"})
         command->get_option(one)->excludes(sweep)->excludes(repeat);
@@ -320,6 +347,7 @@ void add_sim(CLI::App& app, int& status) {
                      "Columns to show with --sweep and --repeat: detector,large p99,ANTT; or all")
         ->delimiter(',');
     command->get_option("--output")->excludes(sweep)->excludes(repeat);
+    command->get_option("--blame")->excludes(sweep)->excludes(repeat);
     command->get_option("--summary")->excludes(sweep)->excludes(repeat);
     command->callback([options, &status] { status = run_sim(*options); });
 }

@@ -152,6 +152,8 @@ private:
             .share = scenario_.share,
         };
         ovt_sched_init(&sched_, &config);
+        sched_.dispatched = tell_dispatched;
+        sched_.host = this;
         for (std::size_t i = 0; i < storage_.queues.size(); i++)
             ovt_sched_add_queue(&sched_, &storage_.queues[i],
                                 &storage_.queue_cores[i * scenario_.cores]);
@@ -415,6 +417,12 @@ private:
             carry_out(action);
         else
             tell_waiting(task);
+    }
+
+    static void tell_dispatched(void* simulation, ovt_sched_task* task) {
+        const auto* self = static_cast<Simulation*>(simulation);
+        for (Observer* observer : self->observers_)
+            observer->dispatched(owner(task), self->now_);
     }
 
     void tell_waiting(LiveTask& task) {

@@ -60,6 +60,8 @@ public:
     virtual ~Observer() = default;
     virtual void arrived(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void dropped(const Load&, std::uint64_t time) { (void)time; }
+    /// It leaves its library queue, for a core or for the queue of CPU workers.
+    virtual void dispatched(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void ready(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void cpu_waiting(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void cpu_started(LiveTask&, std::uint32_t segment, std::uint64_t time,

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "overtake/device.hpp"
+#include "simulator/event_source.hpp"
 #include "simulator/summary.hpp"
 
 namespace overtake::simulator {
@@ -16,11 +17,6 @@ namespace {
 constexpr std::uint64_t tick_ns = 1000; // of the scenario: a microsecond
 /// Times of pictures are in ns.
 constexpr std::uint64_t picture_limit = ~std::uint64_t{0} / tick_ns;
-
-/// A job's tag: no task has more segments.
-std::uint64_t job_tag(const LiveTask& task) {
-    return (task.serial << 20) + task.sched.segment;
-}
 
 } // namespace
 

@@ -270,9 +270,11 @@ private:
         std::uint32_t number = process;
         if (scenario_.kind == Kind::fc) {
             const std::string name = item.has("context") ? context_name(item.at("context")) : "";
-            number = context_numbers_
-                         .try_emplace(name, static_cast<std::uint32_t>(context_numbers_.size()))
-                         .first->second;
+            const auto [found, is_new] = context_numbers_.try_emplace(
+                name, static_cast<std::uint32_t>(context_numbers_.size()));
+            if (is_new)
+                scenario_.context_names.push_back(name);
+            number = found->second;
         }
         scenario_.contexts = std::max(scenario_.contexts, number + 1);
         return number;

@@ -104,13 +104,15 @@ struct Load {
 
 struct Scenario {
     Kind kind;
-    std::string name;        ///< empty: none
-    std::string description; ///< empty: none
+    std::string name;             ///< empty: none
+    std::string description;      ///< empty: none
+    std::uint64_t tick_ns = 1000; ///< what one unit of its times is
     std::uint32_t cores;
     std::vector<std::uint32_t> core_limits;   ///< one per core
     std::vector<std::uint32_t> normal_floors; ///< one per core
     bool fair = false;                        ///< NORMAL takes turns by context
     std::uint32_t contexts = 1;               ///< of the device
+    std::vector<std::string> context_names;   ///< at FC level, as far as there are any
     Jitter fc_jitter;
     std::uint64_t dispatch_cost = 0; ///< by which the first FC of a job takes longer
 
