@@ -124,13 +124,25 @@ void TaskQueue::take_slot(QueuedTask& task, std::uint16_t core, std::uint64_t ti
     settle(time);
 }
 
-void TaskQueue::set_gap(QueuedTask& task, bool in_gap, std::uint64_t time) {
-    if (task.holds == 0 || task.in_gap == in_gap)
+void TaskQueue::set_gap(QueuedTask& task, std::uint32_t segment, bool running, std::uint64_t time) {
+    if (task.holds == 0)
         return;
     Holders& holders = holders_[task.slot_core];
-    (in_gap ? holders.active : holders.in_gap).erase(task.holds);
-    (in_gap ? holders.in_gap : holders.active).emplace(task.holds, &task);
-    task.in_gap = in_gap;
+    holders.active.erase(task.holds);
+    holders.in_gap.emplace(task.holds, &task);
+    task.in_gap = true;
+    task.gap_segment = segment;
+    task.gap_running_since = running ? std::optional(time) : std::nullopt;
+    settle(time);
+}
+
+void TaskQueue::end_gap(QueuedTask& task, std::uint64_t time) {
+    if (task.holds == 0 || !task.in_gap)
+        return;
+    Holders& holders = holders_[task.slot_core];
+    holders.in_gap.erase(task.holds);
+    holders.active.emplace(task.holds, &task);
+    task.in_gap = false;
     settle(time);
 }
 
@@ -161,14 +173,22 @@ std::uint32_t TaskQueue::limit_key() const {
                             : part_key(Cause::task_limit, counted_.begin()->second->owner);
 }
 
-/// Whoever has had a slot for longest; one in a gap may stand in nobody's way.
-std::uint32_t TaskQueue::slot_key(std::uint16_t core) const {
+/// Whoever has had a slot for longest of those that are not in a gap, or else of those whose gap
+/// is closed to `task`. A gap that is closed does not open again before its next segment.
+std::uint32_t TaskQueue::slot_key(std::uint16_t core, const QueuedTask& task,
+                                  std::uint64_t time) const {
     const auto found = holders_.find(core);
     if (found == holders_.end() ||
         found->second.active.size() + found->second.in_gap.size() < rules_.slots)
         return part_key(Cause::host);
-    const auto& from = found->second.active.empty() ? found->second.in_gap : found->second.active;
-    return part_key(Cause::slot, from.begin()->second->owner);
+    const auto& [active, in_gap] = found->second;
+    if (!active.empty())
+        return part_key(Cause::slot, active.begin()->second->owner);
+    for (const auto& [number, holder] : in_gap)
+        if (rules_.in_the_way && rules_.in_the_way({holder->tag, task.tag, holder->gap_segment,
+                                                    holder->gap_running_since, time}))
+            return part_key(Cause::slot, holder->owner);
+    return part_key(Cause::slot, in_gap.begin()->second->owner);
 }
 
 TaskQueue::Heads TaskQueue::heads() const {
@@ -185,17 +205,18 @@ TaskQueue::Heads TaskQueue::heads() const {
 }
 
 std::uint32_t TaskQueue::key_of_first(const QueuedTask& task, std::uint16_t core,
-                                      const Heads& heads) const {
+                                      const Heads& heads, std::uint64_t time) const {
     const QueuedTask* best = &task;
     for (const std::uint16_t of : {core, std::uint16_t{0}})
         if (const auto found = heads.find(of);
             found != heads.end() && found->second->order() < best->order())
             best = found->second;
-    return best == &task ? slot_key(core) : part_key(Cause::barred, best->owner);
+    return best == &task ? slot_key(core, task, time) : part_key(Cause::barred, best->owner);
 }
 
 /// It waits for the lowest core that is not barred, or else for the best placed that bars one.
-std::uint32_t TaskQueue::key_of_first_of_any(const QueuedTask& task, const Heads& heads) const {
+std::uint32_t TaskQueue::key_of_first_of_any(const QueuedTask& task, const Heads& heads,
+                                             std::uint64_t time) const {
     const QueuedTask* head = heads.at(0);
     if (head != &task)
         return part_key(Cause::barred, head->owner);
@@ -203,7 +224,7 @@ std::uint32_t TaskQueue::key_of_first_of_any(const QueuedTask& task, const Heads
     for (std::uint16_t core = 1; core <= rules_.cores; core++) {
         const auto found = heads.find(core);
         if (found == heads.end() || task.order() < found->second->order())
-            return slot_key(core);
+            return slot_key(core, task, time);
         if (best == nullptr || found->second->order() < best->order())
             best = found->second;
     }
@@ -220,8 +241,8 @@ void TaskQueue::settle(std::uint64_t time) {
         if (has_room(key)) {
             const QueuedTask& first = **line.tasks.begin();
             const bool any = key.core == 0;
-            first_key =
-                any ? key_of_first_of_any(first, heads) : key_of_first(first, key.core, heads);
+            first_key = any ? key_of_first_of_any(first, heads, time)
+                            : key_of_first(first, key.core, heads, time);
             // Whom the first lets go ahead bars the others, too; else it bars them itself.
             const QueuedTask* best = heads.at(key.core);
             if (const auto of_any = heads.find(0);

@@ -11,7 +11,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -20,6 +22,15 @@
 
 namespace overtake::blame {
 
+/// A task that holds a slot in a gap, and one that waits for a slot of its core.
+struct Gap {
+    std::uint64_t holder; ///< tags
+    std::uint64_t waiting;
+    std::uint32_t segment;                         ///< the holder's CPU segment
+    std::optional<std::uint64_t> running_since_ns; ///< none: it waits for a worker
+    std::uint64_t now_ns;
+};
+
 /// What the scheduler was told.
 struct Rules {
     std::uint32_t cores = 1;
@@ -27,6 +38,8 @@ struct Rules {
     std::uint32_t task_limit = 8; ///< of a queue
     bool one_queue = false;       ///< all clients of a device share one: service mode
     bool share = false;           ///< places of the limit are kept for clients that hold none
+    /// Whether the one may not be inserted into the gap of the other. Without it, nobody may.
+    std::function<bool(const Gap&)> in_the_way = {};
 };
 
 /// A task of a queue. What Tasks does not set is the queue's.
@@ -48,12 +61,16 @@ struct QueuedTask {
     std::uint64_t holds = 0;   ///< its number among holders of slots; 0: holds none
     std::uint16_t slot_core = 0;
     bool in_gap = false;
+    std::uint32_t gap_segment = 0;
+    std::optional<std::uint64_t> gap_running_since;
+    std::uint64_t tag = 0;
 
     auto order() const { return std::tuple(rank, arrival); }
 };
 
 class TaskQueue {
 public:
+    /// `rules` outlives it.
     explicit TaskQueue(const Rules& rules) : rules_(rules) {}
 
     /// It waits for `core` (0: any) from now on, undispatched or `ready`.
@@ -63,7 +80,9 @@ public:
     void count(QueuedTask& task, std::uint64_t time);
     void discount(QueuedTask& task, std::uint64_t time);
     void take_slot(QueuedTask& task, std::uint16_t core, std::uint64_t time);
-    void set_gap(QueuedTask& task, bool in_gap, std::uint64_t time);
+    /// It is in a gap, in CPU segment `segment`, which runs or waits for a worker.
+    void set_gap(QueuedTask& task, std::uint32_t segment, bool running, std::uint64_t time);
+    void end_gap(QueuedTask& task, std::uint64_t time);
     void give_slot(QueuedTask& task, std::uint64_t time);
     std::uint64_t steps() const { return steps_; }
 
@@ -106,12 +125,13 @@ private:
     void settle(std::uint64_t time);
     Heads heads() const;
     std::uint32_t limit_key() const;
-    std::uint32_t slot_key(std::uint16_t core) const;
-    std::uint32_t key_of_first(const QueuedTask& task, std::uint16_t core,
-                               const Heads& heads) const;
-    std::uint32_t key_of_first_of_any(const QueuedTask& task, const Heads& heads) const;
+    std::uint32_t slot_key(std::uint16_t core, const QueuedTask& task, std::uint64_t time) const;
+    std::uint32_t key_of_first(const QueuedTask& task, std::uint16_t core, const Heads& heads,
+                               std::uint64_t time) const;
+    std::uint32_t key_of_first_of_any(const QueuedTask& task, const Heads& heads,
+                                      std::uint64_t time) const;
 
-    Rules rules_;
+    const Rules& rules_;
     std::map<LineKey, Line> lines_; ///< none is empty
     std::map<std::uint64_t, QueuedTask*> counted_;
     std::map<std::uint64_t, std::uint32_t> counted_of_; ///< by client

@@ -45,7 +45,7 @@ void Tasks::add(const Event& event) {
         ready(task, event);
         break;
     case EventType::task_cpu_start:
-        cpu_start(task, event.time_ns);
+        cpu_start(task, event);
         break;
     case EventType::task_cpu_done:
         cpu_done(task, event);
@@ -84,15 +84,13 @@ void Tasks::arrive(const Event& event) {
     task.core = event.core;
     task.queued.owner = owners_.number(task.report.who);
     task.queued.client = event.client;
+    task.queued.tag = event.tag;
     task.queued.arrival = next_arrival_++;
     Plan plan = {rank_by_priority(event.priority, event.custom_id), {}};
     if (options_.plan)
         plan = options_.plan(event);
     task.queued.rank = plan.rank;
     task.last_bpu_segment = plan.last_bpu_segment;
-    if (const auto learned = last_bpu_of_.find(task.queued.owner);
-        !task.last_bpu_segment && learned != last_bpu_of_.end())
-        task.last_bpu_segment = learned->second;
     if (!is_high(task))
         task.queue->join(task.queued, task.core, false, event.time_ns);
 }
@@ -132,14 +130,16 @@ void Tasks::ready(Task& task, const Event& event) {
         task.queue->join(task.queued, task.core, true, event.time_ns);
 }
 
-void Tasks::cpu_start(Task& task, std::uint64_t time) {
-    close(task, Cause::worker, time);
+void Tasks::cpu_start(Task& task, const Event& event) {
+    close(task, Cause::worker, event.time_ns);
     task.state = State::cpu;
+    task.queue->set_gap(task.queued, event.segment, true, event.time_ns);
 }
 
 void Tasks::cpu_done(Task& task, const Event& event) {
     if (task.state == State::cpu)
         close(task, Cause::host, event.time_ns);
+    task.queue->set_gap(task.queued, event.segment + 1, false, event.time_ns);
 }
 
 bool Tasks::job_queued(const Event& event) {
@@ -164,7 +164,7 @@ void Tasks::job_on_core(const Identity& identity, std::uint16_t core, std::uint6
     if (is_high(task))
         return;
     task.queue->take_slot(task.queued, core, time);
-    task.queue->set_gap(task.queued, false, time);
+    task.queue->end_gap(task.queued, time);
 }
 
 void Tasks::job_done(const Identity& identity, std::uint32_t segment, std::uint32_t preemptions,
@@ -177,10 +177,13 @@ void Tasks::job_done(const Identity& identity, std::uint32_t segment, std::uint3
     task.report.preemptions += preemptions;
     task.since = time;
     task.state = State::between;
+    if (const auto learned = last_bpu_of_.find(task.queued.owner);
+        !task.last_bpu_segment && learned != last_bpu_of_.end())
+        task.last_bpu_segment = learned->second;
     if (task.last_bpu_segment && segment >= *task.last_bpu_segment)
         task.queue->give_slot(task.queued, time);
     else
-        task.queue->set_gap(task.queued, true, time);
+        task.queue->set_gap(task.queued, segment + 1, false, time);
 }
 
 void Tasks::leave_queue(Task& task, std::uint64_t time) {

@@ -71,7 +71,7 @@ private:
     void arrive(const Event& event);
     void dispatch(Task& task, std::uint64_t time);
     void ready(Task& task, const Event& event);
-    void cpu_start(Task& task, std::uint64_t time);
+    void cpu_start(Task& task, const Event& event);
     void cpu_done(Task& task, const Event& event);
     void end(Task& task, const Event& event);
     static void leave_queue(Task& task, std::uint64_t time);

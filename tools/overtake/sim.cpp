@@ -133,11 +133,13 @@ struct Observers {
             (!options.wants_summary() && !options.blame && !options.wants_pictures()))
             all.push_back(&recorder.emplace(scenario));
         if (options.wants_pictures())
-            all.push_back(&pictures.emplace(
-                scenario, title_of(scenario, source),
-                simulator::Pictures::Options{.from = options.from,
-                                             .to = options.to.value_or(~std::uint64_t{0}),
-                                             .every_fc = !options.perfetto.empty()}));
+            all.push_back(
+                &pictures.emplace(scenario, title_of(scenario, source),
+                                  simulator::Pictures::Options{
+                                      .from = simulator::ticks(options.from, scenario.tick_ns),
+                                      .to = simulator::ticks(options.to.value_or(~std::uint64_t{0}),
+                                                             scenario.tick_ns),
+                                      .every_fc = !options.perfetto.empty()}));
     }
 
     std::optional<simulator::Accounts> accounts;

@@ -53,14 +53,19 @@ std::string column_head(blame::Cause cause, const std::string& by) {
 BlameReport::BlameReport(const Scenario& scenario, std::size_t most, const Window& window)
     : EventSource(scenario, [this](const Event& event) { blame_.add(event); }), scenario_(scenario),
       window_(window), classes_(scenario.classes.size()), worst_(most),
-      blame_(options(), [this](const blame::Report& of) { report(of); }) {}
+      blame_(options(), [this](const blame::Report& of) { report(of); }) {
+    rules_.config.threshold_percent = scenario.threshold_percent;
+    rules_.config.insert_max_time = scenario.insert_max_time;
+    rules_.config.wait_dispatch_time = scenario.wait_dispatch_time;
+}
 
 blame::Blame::Options BlameReport::options() {
     return {.rules = {.cores = scenario_.cores,
                       .slots = scenario_.slots,
                       .task_limit = scenario_.task_limit,
                       .one_queue = scenario_.service_mode,
-                      .share = scenario_.share},
+                      .share = scenario_.share,
+                      .in_the_way = [this](const blame::Gap& gap) { return in_the_way(gap); }},
             .plan = [this](const Event& arrive) { return plan_of(arrive); }};
 }
 
@@ -79,6 +84,28 @@ blame::Plan BlameReport::plan_of(const Event& arrive) const {
                            ? task.arrival + *task.kind->slo
                            : ~std::uint64_t{0};
     return plan;
+}
+
+/// T7, by the policy itself and by what the scheduler takes for the times.
+bool BlameReport::in_the_way(const blame::Gap& gap) const {
+    if (scenario_.policy->insertion == nullptr)
+        return true;
+    const std::vector<ovt_sched_segment>& segments = live_.at(gap.holder)->kind->chain->schedule;
+    // It goes straight on to another BPU segment, or that is what the next event says.
+    if (gap.segment >= segments.size() || segments[gap.segment].fc_count != 0)
+        return true;
+    ovt_sched_task holder{};
+    holder.segments = segments.data();
+    holder.segment_count = static_cast<u32>(segments.size());
+    holder.segment = gap.segment;
+    ovt_sched_insertion insertion;
+    scenario_.policy->insertion(&rules_, &holder, &insertion);
+    std::uint64_t left = segments[gap.segment].time;
+    if (gap.running_since_ns)
+        left -= std::min(left, (gap.now_ns - *gap.running_since_ns) / scenario_.tick_ns);
+    const auto bpu = ovt_wide(bpu_time(*live_.at(gap.waiting)->kind->chain));
+    return !ovt_wide_below(bpu, insertion.floor) &&
+           !ovt_wide_below(bpu, ovt_wide_add(insertion.slack, ovt_wide(left)));
 }
 
 std::string BlameReport::id_of(const LiveTask& task) const {
@@ -107,11 +134,15 @@ void BlameReport::report(const blame::Report& of) {
     worst_.add(task_class, {of, limit, id_of(task)});
 }
 
+/// What clients are called by the scenario, and their names.
+std::pair<const char*, const std::vector<std::string>*> BlameReport::clients() const {
+    return scenario_.kind == Kind::task ? std::pair("process", &scenario_.processes)
+                                        : std::pair("context", &scenario_.context_names);
+}
+
 std::string BlameReport::name_of(const blame::Who& who) const {
     const std::string& name = scenario_.classes[who.model - 1].name;
-    const std::vector<std::string>& clients =
-        scenario_.kind == Kind::task ? scenario_.processes : scenario_.context_names;
-    const std::string client = who.client <= clients.size() ? clients[who.client - 1] : "";
+    const std::string& client = (*clients().second)[who.client - 1];
     return client.empty() ? name : fmt::format("{} ({})", name, client);
 }
 
@@ -178,8 +209,8 @@ void BlameReport::add_to(Json& summary) const {
             if (!blame::has_blocker(part.cause))
                 continue;
             parts.back()["by"] = scenario_.classes[part.by.model - 1].name;
-            if (scenario_.kind == Kind::task)
-                parts.back()["process"] = scenario_.processes[part.by.client - 1];
+            const auto [key, names] = clients();
+            parts.back()[key] = (*names)[part.by.client - 1];
         }
         summary["blame"].push_back(
             {{"id", item.name},

@@ -18,13 +18,17 @@ std::uint64_t job_tag(const LiveTask& task) {
 EventSource::EventSource(const Scenario& scenario, std::function<void(const Event&)> sink)
     : scenario_(scenario), sink_(std::move(sink)), cores_(scenario.cores) {}
 
-Event EventSource::event(EventType type, const LiveTask& task, std::uint64_t time) const {
+std::uint64_t EventSource::in_ns(std::uint64_t time) const {
     if (time > ~std::uint64_t{0} / scenario_.tick_ns)
         throw Error(ERANGE, fmt::format("{} us is later than events can tell, 2^64 ns", time));
+    return time * scenario_.tick_ns;
+}
+
+Event EventSource::event(EventType type, const LiveTask& task, std::uint64_t time) const {
     const bool is_task = scenario_.kind == Kind::task;
     Event event;
     event.type = type;
-    event.time_ns = time * scenario_.tick_ns;
+    event.time_ns = in_ns(time);
     event.client = (is_task ? task.kind->process : task.kind->context) + 1;
     event.pid = static_cast<std::uint32_t>(event.client);
     event.context = 1;
@@ -120,11 +124,11 @@ void EventSource::fc_started(LiveTask& task, unsigned core, bool high, std::uint
     sink_(of);
 }
 
-void EventSource::fc_ended(LiveTask& task, unsigned core, std::uint64_t time) {
+void EventSource::fc_ended(LiveTask&, unsigned core, std::uint64_t time) {
     Event of = cores_[core - 1].start;
     const std::uint64_t start_ns = of.time_ns;
     of.type = EventType::fc_done;
-    of.time_ns = event(EventType::fc_done, task, time).time_ns;
+    of.time_ns = in_ns(time);
     of.duration_ns = of.time_ns - start_ns;
     sink_(of);
 }
@@ -137,6 +141,17 @@ void EventSource::job_ended(LiveTask& task, std::uint64_t time) {
     of.status = task.job.status == OVT_JOB_OK ? 0 : -ECANCELED;
     if (of.core != 0)
         cores_[of.core - 1u].behind.erase(of.tag);
+    sink_(of);
+}
+
+void EventSource::limit_changed(unsigned core, std::uint32_t before, std::uint32_t limit,
+                                std::uint64_t time) {
+    Event of;
+    of.type = EventType::core_limit;
+    of.time_ns = in_ns(time);
+    of.core = static_cast<std::uint16_t>(core);
+    of.limit_before = before;
+    of.limit = limit;
     sink_(of);
 }
 

@@ -40,6 +40,8 @@ public:
     void fc_ended(LiveTask& task, unsigned core, std::uint64_t time) override;
     void preempted(LiveTask& task, unsigned core, std::uint64_t time) override;
     void job_ended(LiveTask& task, std::uint64_t time) override;
+    void limit_changed(unsigned core, std::uint32_t before, std::uint32_t limit,
+                       std::uint64_t time) override;
     void overdue(LiveTask& task, std::uint64_t time) override;
     void ended(LiveTask& task, std::uint64_t time) override;
 
@@ -50,6 +52,7 @@ private:
         std::set<std::uint64_t> behind; ///< jobs that were preempted and have not gone on
     };
 
+    std::uint64_t in_ns(std::uint64_t time) const;
     Event event(EventType type, const LiveTask& task, std::uint64_t time) const;
     Event task_event(EventType type, const LiveTask& task, std::uint64_t time) const;
     Event job_event(EventType type, const LiveTask& task, std::uint64_t time) const;

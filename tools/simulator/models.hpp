@@ -18,8 +18,9 @@ namespace overtake::simulator {
 
 using Models = std::map<std::string, std::shared_ptr<const Chain>>;
 
-/// The "models" object. Throws Error.
-Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory);
+/// The "models" object of a scenario whose times are multiples of `tick_ns`. Throws Error.
+Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory,
+                   std::uint64_t tick_ns = 1000);
 
 /// Modelled time of each FC of a compiled BPU segment. Throws Error if the profile is not known.
 std::vector<std::uint64_t> modelled_ns(const Model& model, const Segment& segment);
