@@ -14,9 +14,10 @@ BLAMED = ("task_limit", "barred", "slot", "behind_normal", "behind_high")
 class Segment:
     """One of a task's: kind, times as planned, times as they were."""
 
-    def __init__(self, cpu, estimate):
+    def __init__(self, cpu, time, estimate=None):
         self.cpu = cpu
-        self.estimate = estimate
+        self.time = time
+        self.estimate = time if estimate is None else estimate
         self.wait = None  # since when it waited for a worker, a slot or nothing
         self.start = None
         self.end = None
@@ -103,7 +104,7 @@ def segments_of(scenario, item):
             if "bpu" in segment:
                 segments.append(Segment(False, total(segment["bpu"])))
             else:
-                segments.append(Segment(True, segment.get("estimate", segment["cpu"])))
+                segments.append(Segment(True, segment["cpu"], segment.get("estimate")))
     return segments
 
 
@@ -242,7 +243,7 @@ class Run:
         if slo is None:
             return float("inf")
         if isinstance(slo, dict):
-            slo = int(sum(segment.estimate for segment in task.segments) * slo["isolated"])
+            slo = int(sum(segment.time for segment in task.segments) * slo["isolated"])
         return task.arrival + slo
 
     def around(self, begin, end, task):

@@ -39,19 +39,21 @@ Split split_of(const Place& model) {
     return split;
 }
 
+std::uint64_t part_count(std::uint64_t time, std::uint64_t most) {
+    return time / most + (time % most != 0 ? 1 : 0);
+}
+
 std::vector<std::uint64_t> apply(const Place& place, const Split& split,
                                  const std::vector<std::uint64_t>& fcs) {
     if (split.max_time == 0)
         return fcs;
     std::vector<std::uint64_t> parts;
     for (const std::uint64_t fc : fcs) {
-        const std::uint64_t count = fc / split.max_time + (fc % split.max_time != 0 ? 1 : 0);
+        const std::uint64_t count = part_count(fc, split.max_time);
         if (count > fcs_max - parts.size())
             place.fail(fmt::format("max_time_per_fc makes more than {} FCs", fcs_max));
-        for (std::uint64_t i = 0; i < count; i++) {
-            const std::uint64_t share = fc / count + (i < fc % count ? 1 : 0);
-            parts.push_back(share + (count > 1 ? split.overhead : 0));
-        }
+        for (const std::uint64_t part : equal_parts(fc, split.max_time))
+            parts.push_back(part + (count > 1 ? split.overhead : 0));
     }
     return parts;
 }
@@ -148,6 +150,16 @@ std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
 }
 
 } // namespace
+
+std::vector<std::uint64_t> equal_parts(std::uint64_t time, std::uint64_t most) {
+    const std::uint64_t count = part_count(time, most);
+    if (count > fcs_max)
+        throw Error(EINVAL, fmt::format("max_time_per_fc makes more than {} FCs", fcs_max));
+    std::vector<std::uint64_t> parts;
+    for (std::uint64_t i = 0; i < count; i++)
+        parts.push_back(time / count + (i < time % count ? 1 : 0));
+    return parts;
+}
 
 Chain::Segment bpu_segment(const Place& fcs) {
     return segment_of(fcs, durations(fcs));

@@ -25,6 +25,9 @@ Models read_models(const Place& place, Kind kind, const std::filesystem::path& d
 /// Modelled time of each FC of a compiled BPU segment. Throws Error if the profile is not known.
 std::vector<std::uint64_t> modelled_ns(const Model& model, const Segment& segment);
 
+/// An FC of `time` in as few parts of at most `most` as it takes, which differ by 1 at most.
+std::vector<std::uint64_t> equal_parts(std::uint64_t time, std::uint64_t most);
+
 /// A list of FC durations as a segment. Throws Error.
 Chain::Segment bpu_segment(const Place& fcs);
 
