@@ -324,6 +324,8 @@ static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 c
 		task->dispatch_time = now;
 		if (!ovt_sched_is_high(task))
 			ovt_sched_count(task);
+		if (sched->dispatched)
+			sched->dispatched(sched->host, task);
 	}
 	if (!ovt_sched_next_is_bpu(task)) {
 		enter_cpu_waiting(task, now);

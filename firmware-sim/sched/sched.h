@@ -123,6 +123,9 @@ struct ovt_sched {
 	u64 next_place;
 	u64 next_arrival;
 	u64 next_dispatch;
+	/* The host may set these after ovt_sched_init(): it is told of each task dispatched. */
+	void (*dispatched)(void *host, struct ovt_sched_task *task);
+	void *host;
 };
 
 /*

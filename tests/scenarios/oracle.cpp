@@ -23,6 +23,8 @@ public:
             outside.insert(job.at);
         for (const ScenarioCancel& cancel : scenario_.cancels)
             outside.insert(cancel.at);
+        for (const ScenarioLimit& change : scenario_.limits)
+            outside.insert(change.at);
         while (!outside.empty() || device_.next_end()) {
             now_ = outside.empty() ? *device_.next_end() : *outside.begin();
             now_ = std::min(now_, device_.next_end().value_or(now_));
@@ -31,6 +33,9 @@ public:
                 device_.end_fc(now_, job);
             arrive();
             cancel();
+            for (const ScenarioLimit& change : scenario_.limits)
+                if (change.at == now_)
+                    device_.set_limit(change.core, change.limit);
             device_.choose(now_);
         }
         return device_.timeline();

@@ -424,6 +424,22 @@ json random_task_scenario(std::uint64_t seed, bool all_fair) {
     return TaskDrawer(seed, all_fair).scenario();
 }
 
+void put_random_limits(json& scenario, std::uint64_t seed) {
+    Draw draw(seed ^ 0x11317);
+    if (!draw.one_in(3))
+        return;
+    // At instants of an arrival or shortly after, where something is committed.
+    const char* entries = scenario.contains("jobs") ? "jobs" : "tasks";
+    for (std::uint64_t i = 1 + draw.below(4); i > 0; i--) {
+        const json& entry = scenario[entries][draw.below(scenario[entries].size())];
+        const std::uint64_t at = entry["at"];
+        const std::uint64_t later = draw.below(12) * draw.of<std::uint64_t>({1, 1, 7, 500, 1000});
+        scenario["limits"].push_back({{"at", at + later},
+                                      {"core", 1 + draw.below(scenario["cores"])},
+                                      {"limit", draw.below(4)}});
+    }
+}
+
 json random_service_scenario(std::uint64_t seed) {
     return TaskDrawer(seed, false).service_scenario();
 }

@@ -16,5 +16,7 @@ nlohmann::json random_task_scenario(std::uint64_t seed, bool all_fair = false);
 /// Several processes share a queue, or not; CPU segments may be overdue, places kept, processes
 /// die.
 nlohmann::json random_service_scenario(std::uint64_t seed);
+/// Changes of core limits for one scenario in three; for what runs scenarios with that key.
+void put_random_limits(nlohmann::json& scenario, std::uint64_t seed);
 
 } // namespace overtake::test

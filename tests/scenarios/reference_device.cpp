@@ -79,7 +79,9 @@ void ReferenceDevice::choose(std::uint64_t now) {
         Core& core = cores_[i];
         if (core.running)
             continue;
-        if (std::deque<Fc>* from = next_list(core, core_limits_[i])) {
+        if (core.committed.empty())
+            core.limit_in_force = core_limits_[i];
+        if (std::deque<Fc>* from = next_list(core, core.limit_in_force)) {
             const Fc fc = from->front();
             from->pop_front();
             start(now, static_cast<unsigned>(i) + 1, fc);

@@ -22,6 +22,8 @@ public:
                        const std::string& context, std::vector<std::uint64_t> fcs);
     /// F8. Does nothing to a job that is over or cancelled.
     void cancel(std::uint64_t now, std::size_t job);
+    /// Holds once what the core has committed has run.
+    void set_limit(unsigned core, unsigned limit) { core_limits_[core - 1] = limit; }
     /// When the next running FC ends.
     std::optional<std::uint64_t> next_end() const;
     /// The jobs of which an FC ends at this instant, lowest core first.
@@ -49,6 +51,7 @@ private:
         std::deque<Fc> committed;
         std::vector<std::string> circle; ///< fair: contexts with FCs in `normal`, the turn first
         std::optional<unsigned> left_of_turn; ///< of the first one's allowance; none: not begun
+        unsigned limit_in_force = 0;
         std::optional<Fc> running;
         std::uint64_t running_until = 0;
     };

@@ -73,6 +73,15 @@ std::vector<unsigned> core_limits_from(const json& from) {
     return limits;
 }
 
+std::vector<ScenarioLimit> limits_from(const json& from) {
+    std::vector<ScenarioLimit> limits;
+    for (const json& change : from.value("limits", json::array()))
+        limits.push_back({change.at("at"), change.at("core"),
+                          static_cast<unsigned>(std::min(change.at("limit").get<std::uint64_t>(),
+                                                         std::uint64_t{1} << 31))});
+    return limits;
+}
+
 void refuse_drawn_times(const json& from) {
     for (const char* key : {"fc_jitter", "cpu_jitter", "dispatch_cost"})
         if (from.contains(key))
@@ -86,6 +95,7 @@ Scenario scenario_from(const json& from) {
     Scenario scenario;
     scenario.cores = from.at("cores");
     scenario.core_limits = core_limits_from(from);
+    scenario.limits = limits_from(from);
     scenario.fair = from.value("fair", false);
     for (const json& job : from.at("jobs"))
         scenario.jobs.push_back(job_from(job));

@@ -28,9 +28,16 @@ struct ScenarioCancel {
     std::uint64_t at;
 };
 
+struct ScenarioLimit {
+    std::uint64_t at;
+    unsigned core; ///< from 1
+    unsigned limit;
+};
+
 struct Scenario {
     unsigned cores = 1;
     std::vector<unsigned> core_limits; ///< one per core
+    std::vector<ScenarioLimit> limits; ///< in file order
     bool fair = false;
     std::vector<ScenarioJob> jobs; ///< in file order
     std::vector<ScenarioCancel> cancels;
@@ -77,6 +84,8 @@ Timeline timeline_from(const nlohmann::json& from);
 void refuse_drawn_times(const nlohmann::json& from);
 /// One for each core, whether the scenario of either kind gives a number or a list.
 std::vector<unsigned> core_limits_from(const nlohmann::json& from);
+/// The changes of limits, in file order.
+std::vector<ScenarioLimit> limits_from(const nlohmann::json& from);
 Scenario read_scenario(const std::string& path);
 Timeline read_timeline(const std::string& path);
 

@@ -135,9 +135,10 @@ bool run_seeds(const Options& options) {
         for (const std::string kind : {"fc", "task", "service"}) {
             if (options.kind != "all" && options.kind != kind)
                 continue;
-            const json scenario = kind == "fc"     ? random_fc_scenario(seed, options.all_fair)
-                                  : kind == "task" ? random_task_scenario(seed, options.all_fair)
-                                                   : random_service_scenario(seed);
+            json scenario = kind == "fc"     ? random_fc_scenario(seed, options.all_fair)
+                            : kind == "task" ? random_task_scenario(seed, options.all_fair)
+                                             : random_service_scenario(seed);
+            put_random_limits(scenario, seed);
             scenarios++;
             if (options.print)
                 std::cout << scenario << "\n";

@@ -66,6 +66,9 @@ public:
             end_segments();
             arrive();
             cancel();
+            for (const ScenarioLimit& change : scenario_.limits)
+                if (change.at == now_)
+                    device_.set_limit(change.core, change.limit);
             die();
             become_overdue();
             for (const std::string& queue : queues())
@@ -114,6 +117,8 @@ private:
             consider(task.at);
         for (const TaskCancel& cancel : scenario_.cancels)
             consider(cancel.at);
+        for (const ScenarioLimit& change : scenario_.limits)
+            consider(change.at);
         for (const ProcessDeath& death : scenario_.deaths)
             consider(death.at);
         for (const TaskState& state : states_)

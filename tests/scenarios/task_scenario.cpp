@@ -97,6 +97,7 @@ TaskScenario task_scenario_from(const json& from) {
     refuse_drawn_times(from);
     TaskScenario scenario;
     scenario.core_limits = core_limits_from(from);
+    scenario.limits = limits_from(from);
     scenario.fair = from.value("fair", false);
     scenario.service_mode = from.value("service_mode", false);
     scenario.policy = from.value("policy", "priority");

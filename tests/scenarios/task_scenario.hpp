@@ -53,6 +53,7 @@ struct ProcessDeath {
 
 struct TaskScenario {
     std::vector<unsigned> core_limits; ///< one per core
+    std::vector<ScenarioLimit> limits; ///< in file order
     bool fair = false;
     bool service_mode = false;
     std::string policy = "priority";

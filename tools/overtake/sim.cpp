@@ -24,10 +24,12 @@
 #include "output_file.hpp"
 #include "overtake/device.hpp"
 #include "progress.hpp"
+#include "simulator/blame_report.hpp"
 #include "simulator/bundled.hpp"
 #include "simulator/experiment.hpp"
 #include "simulator/pictures.hpp"
 #include "simulator/recorder.hpp"
+#include "simulator/what_if.hpp"
 #include "timeline/perfetto.hpp"
 #include "timeline/png.hpp"
 
@@ -48,7 +50,9 @@ struct SimOptions {
     bool summary = false;
     simulator::Trim trim;
     bool json = false;
+    std::optional<std::uint32_t> blame; ///< of each class
     std::vector<std::string> settings;
+    std::vector<std::string> what_if;
     std::optional<std::uint64_t> seed;
     std::optional<std::string> sweep;
     std::vector<std::string> columns;
@@ -57,7 +61,10 @@ struct SimOptions {
     unsigned commands = 100;
     std::optional<unsigned> threads;
 
-    bool wants_pictures() const { return !svg.empty() || !png.empty() || !perfetto.empty(); }
+    bool wants_pictures() const {
+        return !svg.empty() || !png.empty() || !perfetto.empty() ||
+               (!what_if.empty() && !output.empty());
+    }
     bool wants_experiment() const { return sweep || repeat; }
     bool wants_summary() const { return summary || json; }
     unsigned thread_count() const {
@@ -116,6 +123,13 @@ std::string title_of(const simulator::Scenario& scenario, const Source& source) 
     return scenario.description.empty() ? name : fmt::format("{}: {}", name, scenario.description);
 }
 
+simulator::Pictures::Options window_of_pictures(const SimOptions& options,
+                                                const simulator::Scenario& scenario) {
+    return {.from = simulator::ticks(options.from, scenario.tick_ns),
+            .to = simulator::ticks(options.to.value_or(~std::uint64_t{0}), scenario.tick_ns),
+            .every_fc = !options.perfetto.empty()};
+}
+
 /// What watches a run, as the options want it.
 struct Observers {
     Observers(const SimOptions& options, const simulator::Scenario& scenario,
@@ -123,17 +137,20 @@ struct Observers {
         if (options.wants_summary())
             all.push_back(&accounts.emplace(
                 scenario, simulator::window_of(scenario, scenario.seed, options.trim)));
-        if (!options.output.empty() || (!options.wants_summary() && !options.wants_pictures()))
+        if (options.blame)
+            all.push_back(
+                &blame.emplace(scenario, *options.blame,
+                               simulator::window_of(scenario, scenario.seed, options.trim)));
+        if (!options.output.empty() ||
+            (!options.wants_summary() && !options.blame && !options.wants_pictures()))
             all.push_back(&recorder.emplace(scenario));
         if (options.wants_pictures())
-            all.push_back(&pictures.emplace(
-                scenario, title_of(scenario, source),
-                simulator::Pictures::Options{.from = options.from,
-                                             .to = options.to.value_or(~std::uint64_t{0}),
-                                             .every_fc = !options.perfetto.empty()}));
+            all.push_back(&pictures.emplace(scenario, title_of(scenario, source),
+                                            window_of_pictures(options, scenario)));
     }
 
     std::optional<simulator::Accounts> accounts;
+    std::optional<simulator::BlameReport> blame;
     std::optional<simulator::Recorder> recorder;
     std::optional<simulator::Pictures> pictures;
     std::vector<simulator::Observer*> all;
@@ -149,6 +166,25 @@ void write_pictures(const SimOptions& options, const Source& source,
         timeline::write_png(svg, options.png);
     if (!options.perfetto.empty())
         timeline::write_perfetto(pictures.timeline(), options.perfetto);
+}
+
+/// The summary, and who is to blame.
+void print_report(const SimOptions& options, const simulator::Scenario& scenario,
+                  const Observers& observers) {
+    if (options.json) {
+        auto json = simulator::to_json(simulator::summarise(scenario, *observers.accounts));
+        if (observers.blame)
+            observers.blame->add_to(json);
+        fmt::print("{}\n", text_of(json));
+        return;
+    }
+    if (observers.accounts)
+        fmt::print("{}", simulator::to_text(simulator::summarise(scenario, *observers.accounts)));
+    if (!observers.blame)
+        return;
+    const std::string queued = observers.accounts ? observers.blame->queued_text() : "";
+    fmt::print("{}{}{}", observers.accounts ? "\n" : "", queued.empty() ? "" : queued + "\n",
+               observers.blame->text());
 }
 
 int run_once(const SimOptions& options, const Source& source) {
@@ -167,13 +203,59 @@ int run_once(const SimOptions& options, const Source& source) {
     }
     if (observers.pictures)
         write_pictures(options, source, *observers.pictures);
-    if (!observers.accounts)
-        return 0;
-    const simulator::Summary summary = simulator::summarise(scenario, *observers.accounts);
+    print_report(options, scenario, observers);
+    return 0;
+}
+
+/// What became of one of the two scenarios of --what-if.
+struct Outcome {
+    simulator::Summary summary;
+    std::string svg; ///< if it was wanted
+};
+
+Outcome outcome_of(const SimOptions& options, const Source& source) {
+    return named(source, [&] {
+        const auto scenario = simulator::parse_scenario(source.document, source.path.parent_path());
+        simulator::Accounts accounts(scenario,
+                                     simulator::window_of(scenario, scenario.seed, options.trim));
+        std::vector<simulator::Observer*> observers = {&accounts};
+        std::optional<simulator::Pictures> pictures;
+        if (!options.output.empty())
+            observers.push_back(&pictures.emplace(scenario, title_of(scenario, source),
+                                                  window_of_pictures(options, scenario)));
+        simulator::Engine(scenario, scenario.seed, observers).run();
+        if (pictures)
+            pictures->demand_content();
+        return Outcome{simulator::summarise(scenario, accounts), pictures ? pictures->svg() : ""};
+    });
+}
+
+void write_both(const SimOptions& options, const Outcome& before, const Outcome& after) {
+    std::error_code error;
+    fs::create_directories(options.output, error);
+    if (error)
+        throw Error(error.value(), fmt::format("{}: {}; name a directory with -o", options.output,
+                                               error.message()));
+    for (const auto& [name, outcome] :
+         {std::pair("before.svg", &before), std::pair("after.svg", &after)})
+        write_file((fs::path(options.output) / name).string(),
+                   [&](std::ostream& out) { out << outcome->svg; });
+}
+
+int run_what_if(const SimOptions& options, const Source& source) {
+    Source changed = source;
+    for (const std::string& text : options.what_if) {
+        const auto setting = as_usage("--what-if", [&] { return simulator::parse_setting(text); });
+        named(source, [&] { simulator::apply_what_if(changed.document, setting); });
+    }
+    const Outcome before = outcome_of(options, source);
+    const Outcome after = outcome_of(options, changed);
+    if (!options.output.empty())
+        write_both(options, before, after);
     if (options.json)
-        fmt::print("{}\n", text_of(simulator::to_json(summary)));
+        fmt::print("{}\n", text_of(simulator::what_if_json(before.summary, after.summary)));
     else
-        fmt::print("{}", simulator::to_text(summary));
+        fmt::print("{}", simulator::what_if_text(before.summary, after.summary));
     return 0;
 }
 
@@ -223,8 +305,10 @@ int run_sim(const SimOptions& options) {
         throw CLI::RequiresError("--columns", "--sweep or --repeat");
     for (const auto& [option, time] :
          {std::pair("--warm-up", options.trim.warm_up), std::pair("--drain", options.trim.drain)})
-        if (time != 0 && !options.wants_summary() && !options.wants_experiment())
-            throw CLI::RequiresError(option, "--summary, --json, --sweep or --repeat");
+        if (time != 0 && !options.wants_summary() && !options.blame && options.what_if.empty() &&
+            !options.wants_experiment())
+            throw CLI::RequiresError(option,
+                                     "--summary, --json, --blame, --what-if, --sweep or --repeat");
     if (options.threads && !options.wants_experiment() && options.fuzz == 0)
         throw CLI::RequiresError("--threads", "--sweep, --repeat or --fuzz");
     if (options.to && *options.to <= options.from)
@@ -235,6 +319,8 @@ int run_sim(const SimOptions& options) {
     if (options.scenario.empty())
         throw CLI::RequiredError("SCENARIO");
     const Source source = read_source(options);
+    if (!options.what_if.empty())
+        return run_what_if(options, source);
     for (const std::string& path : {options.output, options.svg, options.png, options.perfetto})
         if (!path.empty())
             check_output_file(path, {source.path.string()});
@@ -271,6 +357,12 @@ void add_sim(CLI::App& app, int& status) {
         "Pictures and trace: end at this time");
     command->add_flag("--summary", options->summary, "Print latencies and where the time went");
     command->add_flag("--json", options->json, "Print the summary, or the table, as JSON");
+    command
+        ->add_option("--blame", options->blame,
+                     "Say who made the N slowest tasks of each class late; default: 5")
+        ->expected(0, 1)
+        ->default_str("5")
+        ->check(whole_number(1, 1000000000));
     command->add_option_function<std::string>(
         "--warm-up",
         [options](const std::string& text) {
@@ -286,6 +378,13 @@ void add_sim(CLI::App& app, int& status) {
         ->add_option("--set", options->settings, "KEY=VALUE: change the scenario before it is read")
         ->take_all()
         ->expected(1);
+    auto* what_if =
+        command
+            ->add_option("--what-if", options->what_if,
+                         "KEY=VALUE: run with and without it, and show the difference; pictures "
+                         "of both go to the directory of -o")
+            ->take_all()
+            ->expected(1);
     command
         ->add_option("--seed", options->seed,
                      "Seed of everything random, or of the first case of --fuzz")
@@ -306,8 +405,9 @@ void add_sim(CLI::App& app, int& status) {
                      "Commands in each case of --fuzz; default: 100")
         ->check(whole_number(1, 100000))
         ->needs(fuzz);
-    for (const char* other : {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat",
-                              "--svg", "--png", "--perfetto", "--warm-up", "--drain"})
+    for (const char* other :
+         {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat", "--svg", "--png",
+          "--perfetto", "--warm-up", "--drain", "--blame", "--what-if"})
         fuzz->excludes(command->get_option(other));
     for (const char* one : {"--svg", "--png", "--perfetto"})
         command->get_option(one)->excludes(sweep)->excludes(repeat);
@@ -320,6 +420,10 @@ void add_sim(CLI::App& app, int& status) {
                      "Columns to show with --sweep and --repeat: detector,large p99,ANTT; or all")
         ->delimiter(',');
     command->get_option("--output")->excludes(sweep)->excludes(repeat);
+    for (const char* one :
+         {"--svg", "--png", "--perfetto", "--summary", "--blame", "--sweep", "--repeat"})
+        command->get_option(one)->excludes(what_if);
+    command->get_option("--blame")->excludes(sweep)->excludes(repeat);
     command->get_option("--summary")->excludes(sweep)->excludes(repeat);
     command->callback([options, &status] { status = run_sim(*options); });
 }

@@ -66,7 +66,7 @@ class Engine::Simulation {
 public:
     Simulation(const Scenario& scenario, std::uint64_t seed, std::span<Observer* const> observers)
         : scenario_(scenario), seed_(seed), observers_(observers.begin(), observers.end()),
-          storage_(scenario) {
+          storage_(scenario), limits_(scenario.core_limits) {
         start_firmware();
         if (scenario.kind == Kind::task)
             start_scheduler();
@@ -93,6 +93,7 @@ public:
             end_segments();
             arrivals();
             cancels();
+            change_limits();
             deaths();
             dispatch();
             advance();
@@ -152,6 +153,8 @@ private:
             .share = scenario_.share,
         };
         ovt_sched_init(&sched_, &config);
+        sched_.dispatched = tell_dispatched;
+        sched_.host = this;
         for (std::size_t i = 0; i < storage_.queues.size(); i++)
             ovt_sched_add_queue(&sched_, &storage_.queues[i],
                                 &storage_.queue_cores[i * scenario_.cores]);
@@ -183,6 +186,8 @@ private:
             next = std::min(next, scenario_.listed[listed_order_[next_listed_]].at);
         if (next_cancel_ < cancels_.size())
             next = std::min(next, cancels_[next_cancel_].at);
+        if (next_limit_ < scenario_.limits.size())
+            next = std::min(next, scenario_.limits[next_limit_].at);
         if (next_death_ < deaths_.size())
             next = std::min(next, deaths_[next_death_].at);
         if (!cpu_runs_.empty())
@@ -417,6 +422,12 @@ private:
             tell_waiting(task);
     }
 
+    static void tell_dispatched(void* simulation, ovt_sched_task* task) {
+        const auto* self = static_cast<Simulation*>(simulation);
+        for (Observer* observer : self->observers_)
+            observer->dispatched(owner(task), self->now_);
+    }
+
     void tell_waiting(LiveTask& task) {
         for (Observer* observer : observers_) {
             if (task.sched.state == OVT_SCHED_READY)
@@ -501,6 +512,19 @@ private:
         }
     }
 
+    void change_limits() {
+        for (; next_limit_ < scenario_.limits.size() && scenario_.limits[next_limit_].at == now_;
+             next_limit_++) {
+            const LimitChange& change = scenario_.limits[next_limit_];
+            const std::uint32_t before = std::exchange(limits_[change.core - 1], change.limit);
+            ovt_fw_reserve(&fw_, 1);
+            ovt_fw_limit(&fw_, change.core, change.limit, now_);
+            prepare();
+            for (Observer* observer : observers_)
+                observer->limit_changed(change.core, before, change.limit, now_);
+        }
+    }
+
     /// A process dies, and its CPU workers with it.
     void deaths() {
         for (; next_death_ < deaths_.size() && deaths_[next_death_].at == now_; next_death_++) {
@@ -570,6 +594,8 @@ private:
     std::vector<LiveTask*> listed_live_; ///< by number; only where there are cancels
     std::vector<Cancel> cancels_;        ///< by time
     std::size_t next_cancel_ = 0;
+    std::vector<std::uint32_t> limits_; ///< that cores were told, of each
+    std::size_t next_limit_ = 0;
     std::vector<Death> deaths_; ///< by time
     std::size_t next_death_ = 0;
     std::vector<bool> dead_; ///< by process

@@ -60,6 +60,8 @@ public:
     virtual ~Observer() = default;
     virtual void arrived(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void dropped(const Load&, std::uint64_t time) { (void)time; }
+    /// It leaves its library queue, for a core or for the queue of CPU workers.
+    virtual void dispatched(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void ready(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void cpu_waiting(LiveTask&, std::uint64_t time) { (void)time; }
     virtual void cpu_started(LiveTask&, std::uint32_t segment, std::uint64_t time,
@@ -78,6 +80,11 @@ public:
     virtual void fc_ended(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
     virtual void preempted(LiveTask&, unsigned core, std::uint64_t time) { (void)core, (void)time; }
     virtual void job_ended(LiveTask&, std::uint64_t time) { (void)time; }
+    /// It takes effect once what is committed has run.
+    virtual void limit_changed(unsigned core, std::uint32_t before, std::uint32_t limit,
+                               std::uint64_t time) {
+        (void)core, (void)before, (void)limit, (void)time;
+    }
     /// Its CPU segment has become overdue: it gave up what it held.
     virtual void overdue(LiveTask&, std::uint64_t time) { (void)time; }
     /// Its process has died; ended() follows.

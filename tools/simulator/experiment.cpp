@@ -161,11 +161,14 @@ private:
     /// Of the tasks that completed; without one there is no latency.
     template <class Of>
     Metric& add_completed(const char* of, const char* key, Unit unit, Of value) {
-        return add(of, key, unit, [value](const ClassSummary& found) -> std::optional<double> {
-            if (found.tasks == found.cancelled + found.dropped)
-                return {};
-            return static_cast<double>(value(found));
-        });
+        return add(of, key, unit,
+                   [value, unit](const ClassSummary& found) -> std::optional<double> {
+                       if (found.tasks == found.cancelled + found.dropped)
+                           return {};
+                       const auto number = static_cast<double>(value(found));
+                       return unit == Unit::time ? number * static_cast<double>(found.tick_ns) / 1e3
+                                                 : number;
+                   });
     }
 
     void add_percentile(const char* of, const char* key, double percent,

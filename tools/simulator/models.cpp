@@ -11,7 +11,6 @@
 namespace overtake::simulator {
 namespace {
 
-constexpr std::uint64_t ns_per_us = 1000;
 /// More would be a mistake, and would not fit the memory.
 constexpr std::uint64_t fcs_max = 10'000'000;
 
@@ -40,19 +39,21 @@ Split split_of(const Place& model) {
     return split;
 }
 
+std::uint64_t part_count(std::uint64_t time, std::uint64_t most) {
+    return time / most + (time % most != 0 ? 1 : 0);
+}
+
 std::vector<std::uint64_t> apply(const Place& place, const Split& split,
                                  const std::vector<std::uint64_t>& fcs) {
     if (split.max_time == 0)
         return fcs;
     std::vector<std::uint64_t> parts;
     for (const std::uint64_t fc : fcs) {
-        const std::uint64_t count = fc / split.max_time + (fc % split.max_time != 0 ? 1 : 0);
+        const std::uint64_t count = part_count(fc, split.max_time);
         if (count > fcs_max - parts.size())
             place.fail(fmt::format("max_time_per_fc makes more than {} FCs", fcs_max));
-        for (std::uint64_t i = 0; i < count; i++) {
-            const std::uint64_t share = fc / count + (i < fc % count ? 1 : 0);
-            parts.push_back(share + (count > 1 ? split.overhead : 0));
-        }
+        for (const std::uint64_t part : equal_parts(fc, split.max_time))
+            parts.push_back(part + (count > 1 ? split.overhead : 0));
     }
     return parts;
 }
@@ -79,23 +80,24 @@ Chain::Segment written_segment(const Place& place, const Split& split) {
     return segment_of(place, apply(place, split, durations(place.at("bpu"))));
 }
 
-/// Modelled times in whole microseconds, at least 1 each. Rounded so that sums stay right: one FC
-/// after the other ends at the nearest microsecond.
-std::vector<std::uint64_t> modelled_times(const Model& model, const overtake::Segment& segment) {
+/// Modelled times in whole ticks, at least 1 each. Rounded so that sums stay right: one FC after
+/// the other ends at the nearest tick.
+std::vector<std::uint64_t> modelled_times(const Model& model, const overtake::Segment& segment,
+                                          std::uint64_t tick_ns) {
     std::vector<std::uint64_t> times;
     std::uint64_t sum_ns = 0;
-    std::uint64_t sum_us = 0;
+    std::uint64_t sum_ticks = 0;
     for (const std::uint64_t ns : modelled_ns(model, segment)) {
         sum_ns += ns;
-        const std::uint64_t end_us = (sum_ns + ns_per_us / 2) / ns_per_us;
-        times.push_back(end_us > sum_us ? end_us - sum_us : 1);
-        sum_us += times.back();
+        const std::uint64_t end = (sum_ns + tick_ns / 2) / tick_ns;
+        times.push_back(end > sum_ticks ? end - sum_ticks : 1);
+        sum_ticks += times.back();
     }
     return times;
 }
 
 void add_compiled(const Place& place, Kind kind, const Split& split,
-                  const std::filesystem::path& path, Chain& chain) {
+                  const std::filesystem::path& path, std::uint64_t tick_ns, Chain& chain) {
     std::shared_ptr<const Model> model;
     try {
         model = Model::load(path.string());
@@ -104,7 +106,8 @@ void add_compiled(const Place& place, Kind kind, const Split& split,
     }
     for (const overtake::Segment& segment : overtake::ModelContents::of(*model).segments) {
         if (segment.on_bpu())
-            chain.add(segment_of(place, apply(place, split, modelled_times(*model, segment))));
+            chain.add(
+                segment_of(place, apply(place, split, modelled_times(*model, segment, tick_ns))));
         else if (kind == Kind::task && !place.has("cpu"))
             place.fail("the file has CPU segments: say with cpu how long one takes");
         else if (kind == Kind::task)
@@ -116,7 +119,8 @@ void add_compiled(const Place& place, Kind kind, const Split& split,
 }
 
 std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
-                                        const std::filesystem::path& directory) {
+                                        const std::filesystem::path& directory,
+                                        std::uint64_t tick_ns) {
     if (kind == Kind::fc)
         place.expect_object({"fcs", "file", "max_time_per_fc", "fc_overhead"});
     else
@@ -127,7 +131,7 @@ std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
     if (place.has("file")) {
         if (place.has(written))
             place.fail(fmt::format("both file and {}", written));
-        add_compiled(place, kind, split, directory / place.at("file").name(), *chain);
+        add_compiled(place, kind, split, directory / place.at("file").name(), tick_ns, *chain);
         return chain;
     }
     if (place.has("cpu"))
@@ -147,18 +151,29 @@ std::shared_ptr<const Chain> read_model(const Place& place, Kind kind,
 
 } // namespace
 
+std::vector<std::uint64_t> equal_parts(std::uint64_t time, std::uint64_t most) {
+    const std::uint64_t count = part_count(time, most);
+    if (count > fcs_max)
+        throw Error(EINVAL, fmt::format("max_time_per_fc makes more than {} FCs", fcs_max));
+    std::vector<std::uint64_t> parts;
+    for (std::uint64_t i = 0; i < count; i++)
+        parts.push_back(time / count + (i < time % count ? 1 : 0));
+    return parts;
+}
+
 Chain::Segment bpu_segment(const Place& fcs) {
     return segment_of(fcs, durations(fcs));
 }
 
-Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory) {
+Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory,
+                   std::uint64_t tick_ns) {
     if (!place.value().is_object())
         place.fail("not an object");
     if (place.value().empty())
         place.fail("no model");
     Models models;
     for (const auto& [name, model] : place.value().items())
-        models[name] = read_model(place.at(name), kind, directory);
+        models[name] = read_model(place.at(name), kind, directory, tick_ns);
     return models;
 }
 

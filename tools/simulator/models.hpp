@@ -18,11 +18,15 @@ namespace overtake::simulator {
 
 using Models = std::map<std::string, std::shared_ptr<const Chain>>;
 
-/// The "models" object. Throws Error.
-Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory);
+/// The "models" object of a scenario whose times are multiples of `tick_ns`. Throws Error.
+Models read_models(const Place& place, Kind kind, const std::filesystem::path& directory,
+                   std::uint64_t tick_ns = 1000);
 
 /// Modelled time of each FC of a compiled BPU segment. Throws Error if the profile is not known.
 std::vector<std::uint64_t> modelled_ns(const Model& model, const Segment& segment);
+
+/// An FC of `time` in as few parts of at most `most` as it takes, which differ by 1 at most.
+std::vector<std::uint64_t> equal_parts(std::uint64_t time, std::uint64_t most);
 
 /// A list of FC durations as a segment. Throws Error.
 Chain::Segment bpu_segment(const Place& fcs);

@@ -8,31 +8,22 @@
 #include <fmt/format.h>
 
 #include "overtake/device.hpp"
+#include "simulator/event_source.hpp"
 #include "simulator/summary.hpp"
 
 namespace overtake::simulator {
-namespace {
-
-constexpr std::uint64_t tick_ns = 1000; // of the scenario: a microsecond
-/// Times of pictures are in ns.
-constexpr std::uint64_t picture_limit = ~std::uint64_t{0} / tick_ns;
-
-/// A job's tag: no task has more segments.
-std::uint64_t job_tag(const LiveTask& task) {
-    return (task.serial << 20) + task.sched.segment;
-}
-
-} // namespace
+namespace {} // namespace
 
 Pictures::Pictures(const Scenario& scenario, std::string title, const Options& options)
-    : scenario_(scenario), options_(options) {
+    : scenario_(scenario), options_(options), tick_ns_(scenario.tick_ns),
+      picture_limit_(~std::uint64_t{0} / scenario.tick_ns) {
     timeline_.title = std::move(title);
     for (const auto& task_class : scenario.classes)
         timeline_.tasks.push_back(task_class.name); // colours do not depend on the window
 }
 
 bool Pictures::in_window(std::uint64_t start, std::uint64_t end) const {
-    return end <= picture_limit && end > options_.from && start < options_.to;
+    return end <= picture_limit_ && end > options_.from && start < options_.to;
 }
 
 const std::string& Pictures::name_of(const LiveTask& task) const {
@@ -49,8 +40,8 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
     last_end_ = std::max(last_end_, end);
     if (!in_window(time, end))
         return;
-    const std::uint64_t start_ns = std::max(time, options_.from) * tick_ns;
-    density_.add(core, high, name_of(task), start_ns, std::min(end, options_.to) * tick_ns);
+    const std::uint64_t start_ns = std::max(time, options_.from) * tick_ns_;
+    density_.add(core, high, name_of(task), start_ns, std::min(end, options_.to) * tick_ns_);
     if (timeline_.fcs.size() + timeline_.cpu.size() >= most_drawn)
         overflowed_ = true;
     if (keeps_more())
@@ -59,8 +50,8 @@ void Pictures::fc_started(LiveTask& task, unsigned core, bool high, std::uint32_
                                  .index = index,
                                  .core = core,
                                  .high = high,
-                                 .start_ns = time * tick_ns,
-                                 .end_ns = end * tick_ns,
+                                 .start_ns = time * tick_ns_,
+                                 .end_ns = end * tick_ns_,
                                  .request = task.serial});
 }
 
@@ -71,38 +62,38 @@ void Pictures::cpu_started(LiveTask& task, std::uint32_t segment, std::uint64_t 
         timeline_.cpu.push_back({.task = name_of(task),
                                  .tag = task.serial,
                                  .segment = segment,
-                                 .start_ns = time * tick_ns,
-                                 .end_ns = end * tick_ns,
+                                 .start_ns = time * tick_ns_,
+                                 .end_ns = end * tick_ns_,
                                  .request = task.serial});
 }
 
 void Pictures::preempted(LiveTask& task, unsigned core, std::uint64_t time) {
     if (!in_window(time, time + 1))
         return;
-    density_.preempted(core, time * tick_ns);
+    density_.preempted(core, time * tick_ns_);
     if (keeps_more())
         timeline_.preemptions.push_back(
-            {.core = core, .time_ns = time * tick_ns, .tag = job_tag(task)});
+            {.core = core, .time_ns = time * tick_ns_, .tag = job_tag(task)});
 }
 
 void Pictures::demand_content() const {
-    if (last_end_ > picture_limit && options_.to > picture_limit)
+    if (last_end_ > picture_limit_ && options_.to > picture_limit_)
         throw Error(ERANGE, "the run is too long for a picture: 584 years at most; give a window");
     if (density_.empty() && timeline_.cpu.empty())
-        throw Error(ENODATA, fmt::format("nothing ran from {} on{}; the last FC ended at {}",
-                                         format_time(static_cast<double>(options_.from)),
-                                         options_.to == ~std::uint64_t{0}
-                                             ? ""
-                                             : " and before " +
-                                                   format_time(static_cast<double>(options_.to)),
-                                         format_time(static_cast<double>(last_end_))));
+        throw Error(ENODATA,
+                    fmt::format("nothing ran from {} on{}; the last FC ended at {}",
+                                format_time(in_us(options_.from, tick_ns_)),
+                                options_.to == ~std::uint64_t{0}
+                                    ? ""
+                                    : " and before " + format_time(in_us(options_.to, tick_ns_)),
+                                format_time(in_us(last_end_, tick_ns_))));
 }
 
 std::string Pictures::svg() const {
     if (overflowed_)
         return timeline::to_svg(density_, timeline_.title);
-    return timeline::to_svg(timeline_, options_.from * tick_ns,
-                            std::min(last_end_, options_.to) * tick_ns);
+    return timeline::to_svg(timeline_, options_.from * tick_ns_,
+                            std::min(last_end_, options_.to) * tick_ns_);
 }
 
 } // namespace overtake::simulator

@@ -19,7 +19,7 @@ public:
     static constexpr std::size_t most_drawn = 2000;
 
     struct Options {
-        std::uint64_t from = 0; ///< us
+        std::uint64_t from = 0; ///< in the scenario's unit
         std::uint64_t to = ~std::uint64_t{0};
         bool every_fc = false; ///< for timeline(): memory then grows with the run
     };
@@ -47,6 +47,8 @@ private:
 
     const Scenario& scenario_;
     Options options_;
+    std::uint64_t tick_ns_;
+    std::uint64_t picture_limit_; ///< times of pictures are in ns
     timeline::Timeline timeline_;
     timeline::Density density_;
     bool overflowed_ = false;

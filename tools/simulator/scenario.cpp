@@ -22,16 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t us_per_ms = 1000;
+constexpr std::uint64_t ns_per_us = 1000;
+constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
 
 /// Values past what can ever be reached mean the same as the largest.
 std::uint32_t saturate(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, u32_max));
-}
-
-std::uint64_t milliseconds(std::uint64_t ms) {
-    return ms > time_limit / us_per_ms ? time_limit : ms * us_per_ms;
 }
 
 /// exp(sigma^2 / 2) times the median is the mean: beyond this the median is below 10^-21 of it.
@@ -50,7 +47,7 @@ public:
         if (scenario_.kind == Kind::task)
             task_level();
         if (top_.has("models"))
-            models_ = read_models(top_.at("models"), scenario_.kind, directory_);
+            models_ = read_models(top_.at("models"), scenario_.kind, directory_, scenario_.tick_ns);
         const char* list = scenario_.kind == Kind::fc ? "jobs" : "tasks";
         if (top_.has(list) || !top_.has("loads"))
             for (const Place& item : top_.at(list).elements())
@@ -61,6 +58,10 @@ public:
         if (top_.has("cancels"))
             for (const Place& item : top_.at("cancels").elements())
                 cancel(item);
+        if (top_.has("limits"))
+            for (const Place& item : top_.at("limits").elements())
+                limit_change(item);
+        std::ranges::stable_sort(scenario_.limits, {}, &LimitChange::at);
         if (top_.has("deaths"))
             for (const Place& item : top_.at("deaths").elements())
                 death(item);
@@ -84,17 +85,20 @@ private:
         if (scenario_.kind == Kind::fc)
             top_.expect_object({"version", "kind", "cores", "core_limit", "normal_floor", "fair",
                                 "jobs", "cancels", "name", "description", "seed", "until", "models",
-                                "loads", "fc_jitter", "dispatch_cost"});
+                                "loads", "fc_jitter", "dispatch_cost", "time_unit", "limits"});
         else
-            top_.expect_object(
-                {"version",       "kind",         "cores", "core_limit",  "normal_floor",
-                 "fair",          "service_mode", "slots", "env",         "models",
-                 "tasks",         "cancels",      "name",  "description", "seed",
-                 "until",         "policy",       "loads", "fc_jitter",   "cpu_jitter",
-                 "dispatch_cost", "overdue",      "share", "deaths",      "workers"});
+            top_.expect_object({"version",       "kind",        "cores",        "core_limit",
+                                "normal_floor",  "fair",        "service_mode", "slots",
+                                "env",           "models",      "tasks",        "cancels",
+                                "name",          "description", "seed",         "until",
+                                "policy",        "loads",       "fc_jitter",    "cpu_jitter",
+                                "dispatch_cost", "overdue",     "share",        "deaths",
+                                "workers",       "time_unit",   "limits"});
         const Place version = top_.at("version");
         if (version.integer(0, time_limit) != 1)
             version.fail(fmt::format("{}, but only version 1 is known", version.value().dump()));
+        if (top_.has("time_unit"))
+            time_unit(top_.at("time_unit"));
         scenario_.cores = static_cast<std::uint32_t>(top_.at("cores").integer(1, OVT_MAX_CORES));
         scenario_.core_limits = of_each_core("core_limit");
         scenario_.normal_floors = of_each_core("normal_floor");
@@ -112,6 +116,18 @@ private:
             scenario_.fc_jitter = jitter(top_.at("fc_jitter"));
         if (top_.has("dispatch_cost"))
             scenario_.dispatch_cost = top_.at("dispatch_cost").time();
+    }
+
+    void time_unit(const Place& place) {
+        const std::string unit = place.text();
+        if (unit != "us" && unit != "ns")
+            place.fail(fmt::format("\"{}\" is neither \"us\" nor \"ns\"", unit));
+        scenario_.tick_ns = unit == "us" ? ns_per_us : 1;
+    }
+
+    std::uint64_t milliseconds(std::uint64_t ms) const {
+        const std::uint64_t ticks = ns_per_ms / scenario_.tick_ns;
+        return ms > time_limit / ticks ? time_limit : ms * ticks;
     }
 
     /// A number is the spread of a uniform one.
@@ -270,9 +286,11 @@ private:
         std::uint32_t number = process;
         if (scenario_.kind == Kind::fc) {
             const std::string name = item.has("context") ? context_name(item.at("context")) : "";
-            number = context_numbers_
-                         .try_emplace(name, static_cast<std::uint32_t>(context_numbers_.size()))
-                         .first->second;
+            const auto [found, is_new] = context_numbers_.try_emplace(
+                name, static_cast<std::uint32_t>(context_numbers_.size()));
+            if (is_new)
+                scenario_.context_names.push_back(name);
+            number = found->second;
         }
         scenario_.contexts = std::max(scenario_.contexts, number + 1);
         return number;
@@ -429,7 +447,7 @@ private:
             load.phase = place.at("phase").time();
     }
 
-    static void random(const Place& place, Load& load, bool poisson) {
+    void random(const Place& place, Load& load, bool poisson) const {
         if (poisson)
             place.expect_object({"type", "mean"});
         else
@@ -437,7 +455,7 @@ private:
         load.arrivals = poisson ? Arrivals::poisson : Arrivals::log_normal;
         load.mean = place.at("mean").number_above_zero();
         if (load.mean < 1)
-            place.at("mean").fail("below 1 us between two arrivals");
+            place.at("mean").fail(fmt::format("below 1 {} between two arrivals", unit_name()));
         if (poisson)
             return;
         load.sigma = place.at("sigma").number_above_zero();
@@ -475,6 +493,16 @@ private:
             item.at("at").fail(fmt::format("{}, but {} arrives at {}", at, id, arrival));
         note_time(item.at("at"), at);
         scenario_.cancels.push_back({at, found->second});
+    }
+
+    void limit_change(const Place& item) {
+        item.expect_object({"at", "core", "limit"});
+        const std::uint64_t at = item.at("at").time();
+        const std::uint32_t core = this->core(item.at("core"));
+        if (core == 0)
+            item.at("core").fail("0, but cores count from 1");
+        note_time(item.at("at"), at);
+        scenario_.limits.push_back({at, core, saturate(item.at("limit").time())});
     }
 
     /// Of an item about a process, of which `list` has none yet.
@@ -534,10 +562,12 @@ private:
     void check_sum() const {
         if (latest_ > time_limit - work_)
             latest_place_->fail(
-                fmt::format("{}, and with the {} us of all segments the sum of times "
+                fmt::format("{}, and with the {} {} of all segments the sum of times "
                             "passes 2^63",
-                            latest_, work_));
+                            latest_, work_, unit_name()));
     }
+
+    const char* unit_name() const { return scenario_.tick_ns == 1 ? "ns" : "us"; }
 
     void average_isolated() {
         for (std::size_t i = 0; i < scenario_.classes.size(); i++)

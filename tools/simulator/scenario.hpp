@@ -68,6 +68,13 @@ struct Cancel {
     std::size_t listed; ///< index into Scenario::listed
 };
 
+/// From then on, once what is committed has run, the core has another limit.
+struct LimitChange {
+    std::uint64_t at;
+    std::uint32_t core; ///< from 1
+    std::uint32_t limit;
+};
+
 /// From then on nothing arrives of the process, and nobody computes its CPU segments.
 struct Death {
     std::uint64_t at;
@@ -104,13 +111,16 @@ struct Load {
 
 struct Scenario {
     Kind kind;
-    std::string name;        ///< empty: none
-    std::string description; ///< empty: none
+    std::string name;             ///< empty: none
+    std::string description;      ///< empty: none
+    std::uint64_t tick_ns = 1000; ///< what one unit of its times is
     std::uint32_t cores;
     std::vector<std::uint32_t> core_limits;   ///< one per core
+    std::vector<LimitChange> limits;          ///< by time, then in file order
     std::vector<std::uint32_t> normal_floors; ///< one per core
     bool fair = false;                        ///< NORMAL takes turns by context
     std::uint32_t contexts = 1;               ///< of the device
+    std::vector<std::string> context_names;   ///< at FC level, as far as there are any
     Jitter fc_jitter;
     std::uint64_t dispatch_cost = 0; ///< by which the first FC of a job takes longer
 

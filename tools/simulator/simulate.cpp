@@ -43,6 +43,11 @@ private:
 
 } // namespace
 
+std::uint64_t ticks(std::uint64_t us, std::uint64_t tick_ns) {
+    const std::uint64_t of_us = 1000 / tick_ns;
+    return us > ~std::uint64_t{0} / of_us ? ~std::uint64_t{0} : us * of_us;
+}
+
 Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim) {
     if (trim.warm_up == 0 && trim.drain == 0)
         return {};
@@ -50,12 +55,14 @@ Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim)
     const std::array<Observer*, 1> observers = {&extent};
     Engine(scenario, seed, observers).run();
     const std::uint64_t whole = extent.last() - extent.first();
-    if (trim.warm_up >= whole || trim.drain >= whole - trim.warm_up)
+    const std::uint64_t warm_up = ticks(trim.warm_up, scenario.tick_ns);
+    const std::uint64_t drain = ticks(trim.drain, scenario.tick_ns);
+    if (warm_up >= whole || drain >= whole - warm_up)
         throw Error(EINVAL, fmt::format("--warm-up and --drain leave nothing of a run of {}",
-                                        format_time(static_cast<double>(whole))));
-    Window window = {.from = extent.first() + trim.warm_up};
-    if (trim.drain != 0)
-        window.to = extent.last() - trim.drain;
+                                        format_time(in_us(whole, scenario.tick_ns))));
+    Window window = {.from = extent.first() + warm_up};
+    if (drain != 0)
+        window.to = extent.last() - drain;
     return window;
 }
 

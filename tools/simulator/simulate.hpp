@@ -24,6 +24,9 @@ struct Trim {
     std::uint64_t drain = 0;
 };
 
+/// A time in us in the unit of a scenario; without end stays so.
+std::uint64_t ticks(std::uint64_t us, std::uint64_t tick_ns);
+
 /// What is then left of a run of `scenario` with `seed`, which is run for it if anything is left
 /// out. Throws Error, also (EINVAL) if nothing is left; thread safe.
 Window window_of(const Scenario& scenario, std::uint64_t seed, const Trim& trim);

@@ -30,9 +30,11 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-ClassSummary class_summary(const TaskClass& of, const ClassAccount& account, std::uint64_t time) {
+ClassSummary class_summary(const TaskClass& of, const ClassAccount& account, std::uint64_t time,
+                           std::uint64_t tick_ns) {
     ClassSummary summary;
     summary.name = of.name;
+    summary.tick_ns = tick_ns;
     summary.tasks = account.ended + account.dropped;
     summary.cancelled = account.cancelled;
     summary.dropped = account.dropped;
@@ -43,7 +45,8 @@ ClassSummary class_summary(const TaskClass& of, const ClassAccount& account, std
         summary.slo_met = ratio(account.slo_met, account.with_slo);
     summary.slo_missed = account.with_slo - account.slo_met;
     if (time != 0)
-        summary.throughput = 1e6 * ratio(account.latency.count(), time);
+        summary.throughput =
+            1e9 / static_cast<double>(tick_ns) * ratio(account.latency.count(), time);
     summary.turnaround = ratio(account.latency.sum(), account.isolated_sum);
     summary.latency_sum = account.latency_sum;
     summary.queued = account.queued;
@@ -60,19 +63,20 @@ std::uint64_t sum(const std::vector<std::uint64_t>& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-void add_latency(std::vector<std::string>& row, const Percentiles& latency, bool any) {
+void add_latency(std::vector<std::string>& row, const Percentiles& latency, bool any,
+                 std::uint64_t tick_ns) {
     if (!any) {
         row.insert(row.end(), 5, "-");
         return;
     }
     const auto add = [&](double percent, std::uint64_t time) {
-        row.push_back(format_percentile(static_cast<double>(time), latency.rests_on_few(percent)));
+        row.push_back(format_percentile(in_us(time, tick_ns), latency.rests_on_few(percent)));
     };
     add(50, latency.p50);
     add(90, latency.p90);
     add(99, latency.p99);
     add(99.9, latency.p99_9);
-    row.push_back(format_time(static_cast<double>(latency.max)));
+    row.push_back(format_time(in_us(latency.max, tick_ns)));
 }
 
 std::string class_table(const Summary& summary) {
@@ -96,9 +100,9 @@ std::string class_table(const Summary& summary) {
     for (const ClassSummary& of : summary.classes) {
         const bool any = of.tasks > of.dropped + of.cancelled;
         std::vector<std::string> row = {of.name, std::to_string(of.tasks)};
-        add_latency(row, of.latency, any);
+        add_latency(row, of.latency, any, summary.tick_ns);
         if (slo)
-            row.insert(row.end(), {of.slo ? format_time(static_cast<double>(*of.slo)) : "-",
+            row.insert(row.end(), {of.slo ? format_time(in_us(*of.slo, summary.tick_ns)) : "-",
                                    of.slo_met ? format_share(*of.slo_met) : "-",
                                    of.slo_met ? std::to_string(of.slo_missed) : "-"});
         if (dropped)
@@ -116,7 +120,7 @@ std::string priority_table(const Summary& summary) {
     Table table({"priority", "tasks", "p50", "p90", "p99", "p99.9", "max"});
     for (const PrioritySummary& of : summary.priorities) {
         std::vector<std::string> row = {std::to_string(of.priority), std::to_string(of.tasks)};
-        add_latency(row, of.latency, true);
+        add_latency(row, of.latency, true, summary.tick_ns);
         table.add(row);
     }
     return table.text();
@@ -156,7 +160,7 @@ std::string place_table(const Summary& summary) {
         if (of.over == 0)
             continue;
         const auto mean = [&](std::uint64_t total) {
-            return format_time(static_cast<double>(total) / static_cast<double>(of.over));
+            return format_time(in_us(total, summary.tick_ns) / static_cast<double>(of.over));
         };
         std::vector<std::string> row = {of.name, mean(of.latency_sum)};
         for (const Column& column : columns)
@@ -178,7 +182,7 @@ std::string core_table(const Summary& summary) {
         std::vector<std::string> row = {std::to_string(i + 1), format_share(of.utilisation),
                                         std::to_string(of.fcs_high), std::to_string(of.fcs_normal)};
         if (gaps)
-            row.insert(row.end(), {format_time(static_cast<double>(of.gap)),
+            row.insert(row.end(), {format_time(in_us(of.gap, summary.tick_ns)),
                                    of.gap == 0 ? "-" : format_share(ratio(of.gap_filled, of.gap))});
         table.add(row);
     }
@@ -196,28 +200,37 @@ std::string note_of_few(const Summary& summary) {
                : "";
 }
 
+/// In us: a whole number unless the scenario's unit is finer.
+Json json_us(std::uint64_t ticks, std::uint64_t tick_ns) {
+    return tick_ns == 1000 ? Json(ticks) : Json(in_us(ticks, tick_ns));
+}
+
 /// Null in place of latencies that no task had.
-Json to_json(const Percentiles& latency, bool any) {
+Json to_json(const Percentiles& latency, bool any, std::uint64_t tick_ns) {
     if (!any)
         return nullptr;
+    const auto us = [tick_ns](std::uint64_t ticks) { return json_us(ticks, tick_ns); };
     Json few = Json::array();
     for (const auto& [percent, key] : {std::pair(50.0, "p50"), std::pair(90.0, "p90"),
                                        std::pair(99.0, "p99"), std::pair(99.9, "p99_9")})
         if (latency.rests_on_few(percent))
             few.push_back(key);
-    return {{"p50", latency.p50},     {"p90", latency.p90},         {"p99", latency.p99},
-            {"p99_9", latency.p99_9}, {"max", latency.max},         {"mean", latency.mean},
-            {"exact", latency.exact}, {"samples", latency.samples}, {"rest_on_few", few}};
+    return {{"p50", us(latency.p50)}, {"p90", us(latency.p90)},
+            {"p99", us(latency.p99)}, {"p99_9", us(latency.p99_9)},
+            {"max", us(latency.max)}, {"mean", latency.mean * static_cast<double>(tick_ns) / 1e3},
+            {"exact", latency.exact}, {"samples", latency.samples},
+            {"rest_on_few", few}};
 }
 
 Json to_json(const Summary& summary, const ClassSummary& of) {
+    const auto us = [&](std::uint64_t ticks) { return json_us(ticks, summary.tick_ns); };
     Json blocked = Json::object();
     Json preempted = Json::object();
     for (std::size_t i = 0; i < summary.classes.size(); i++) {
         if (of.blocked_by[i] != 0)
-            blocked[summary.classes[i].name] = of.blocked_by[i];
+            blocked[summary.classes[i].name] = us(of.blocked_by[i]);
         if (of.preempted_by[i] != 0)
-            preempted[summary.classes[i].name] = of.preempted_by[i];
+            preempted[summary.classes[i].name] = us(of.preempted_by[i]);
     }
     const bool any = of.tasks > of.dropped + of.cancelled;
     return {{"class", of.name},
@@ -225,20 +238,20 @@ Json to_json(const Summary& summary, const ClassSummary& of) {
             {"dropped", of.dropped},
             {"cancelled", of.cancelled},
             {"preemptions", of.preemptions},
-            {"latency_us", to_json(of.latency, any)},
-            {"slo_us", of.slo ? Json(*of.slo) : Json(nullptr)},
+            {"latency_us", to_json(of.latency, any, summary.tick_ns)},
+            {"slo_us", of.slo ? us(*of.slo) : Json(nullptr)},
             {"slo_met", of.slo_met ? Json(*of.slo_met) : Json(nullptr)},
             {"slo_missed", of.slo_met ? Json(of.slo_missed) : Json(nullptr)},
             {"throughput_per_s", of.throughput ? Json(*of.throughput) : Json(nullptr)},
             {"turnaround", any ? Json(of.turnaround) : Json(nullptr)},
             {"time_us",
-             {{"latency", of.latency_sum},
-              {"queued", of.queued},
-              {"worker", of.worker},
+             {{"latency", us(of.latency_sum)},
+              {"queued", us(of.queued)},
+              {"worker", us(of.worker)},
               {"blocked_by", blocked},
               {"preempted_by", preempted},
-              {"cpu", of.cpu},
-              {"running", of.running}}}};
+              {"cpu", us(of.cpu)},
+              {"running", us(of.running)}}}};
 }
 
 } // namespace
@@ -269,12 +282,13 @@ std::string format_time(double us) {
 Summary summarise(const Scenario& scenario, const Accounts& accounts) {
     accounts.check();
     Summary summary{};
+    summary.tick_ns = scenario.tick_ns;
     summary.from = accounts.from();
     summary.to = accounts.to();
     std::uint32_t programs = 0;
     for (std::size_t i = 0; i < scenario.classes.size(); i++) {
-        summary.classes.push_back(
-            class_summary(scenario.classes[i], accounts.classes()[i], summary.to - summary.from));
+        summary.classes.push_back(class_summary(scenario.classes[i], accounts.classes()[i],
+                                                summary.to - summary.from, scenario.tick_ns));
         const double turnaround = summary.classes.back().turnaround;
         if (turnaround == 0)
             continue;
@@ -300,26 +314,31 @@ std::string to_text(const Summary& summary) {
                        "{} FCs in {}; ANTT {:.2f}, STP {:.2f}\n",
                        class_table(summary), priority_table(summary), note_of_few(summary),
                        place_table(summary), core_table(summary), summary.fcs,
-                       format_time(static_cast<double>(summary.to - summary.from)), summary.antt,
+                       format_time(in_us(summary.to - summary.from, summary.tick_ns)), summary.antt,
                        summary.stp);
 }
 
 Json to_json(const Summary& summary) {
-    Json json = {{"from_us", summary.from},     {"to_us", summary.to},   {"fcs", summary.fcs},
-                 {"antt", summary.antt},        {"stp", summary.stp},    {"classes", Json::array()},
-                 {"priorities", Json::array()}, {"cores", Json::array()}};
+    Json json = {{"from_us", json_us(summary.from, summary.tick_ns)},
+                 {"to_us", json_us(summary.to, summary.tick_ns)},
+                 {"fcs", summary.fcs},
+                 {"antt", summary.antt},
+                 {"stp", summary.stp},
+                 {"classes", Json::array()},
+                 {"priorities", Json::array()},
+                 {"cores", Json::array()}};
     for (const ClassSummary& of : summary.classes)
         json["classes"].push_back(to_json(summary, of));
     for (const PrioritySummary& of : summary.priorities)
         json["priorities"].push_back({{"priority", of.priority},
                                       {"tasks", of.tasks},
-                                      {"latency_us", to_json(of.latency, true)}});
+                                      {"latency_us", to_json(of.latency, true, summary.tick_ns)}});
     for (const CoreSummary& of : summary.cores)
         json["cores"].push_back({{"utilisation", of.utilisation},
                                  {"fcs_high", of.fcs_high},
                                  {"fcs_normal", of.fcs_normal},
-                                 {"gap_us", of.gap},
-                                 {"gap_filled_us", of.gap_filled}});
+                                 {"gap_us", json_us(of.gap, summary.tick_ns)},
+                                 {"gap_filled_us", json_us(of.gap_filled, summary.tick_ns)}});
     return json;
 }
 

@@ -14,7 +14,7 @@
 
 namespace overtake::simulator {
 
-/// Nearest-rank percentiles, in microseconds.
+/// Nearest-rank percentiles. Times of a summary are in the scenario's unit.
 struct Percentiles {
     std::uint64_t p50 = 0;
     std::uint64_t p90 = 0;
@@ -31,7 +31,8 @@ struct Percentiles {
 
 struct ClassSummary {
     std::string name;
-    std::uint64_t tasks = 0; ///< over or dropped
+    std::uint64_t tick_ns = 1000; ///< the scenario's unit
+    std::uint64_t tasks = 0;      ///< over or dropped
     std::uint64_t cancelled = 0;
     std::uint64_t dropped = 0;
     std::uint64_t preemptions = 0;
@@ -41,7 +42,7 @@ struct ClassSummary {
     std::uint64_t slo_missed = 0;
     std::optional<double> throughput; ///< completed per second of the run, if that lasted
     double turnaround = 0;            ///< latency / latency alone; 0: no task completed
-    // Sums over all tasks that are over, us; they add up to latency_sum.
+    // Sums over all tasks that are over; they add up to latency_sum.
     std::uint64_t latency_sum = 0;
     std::uint64_t queued = 0;
     std::uint64_t worker = 0;
@@ -62,13 +63,14 @@ struct CoreSummary {
     double utilisation; ///< share of the run in which an FC ran
     std::uint64_t fcs_high;
     std::uint64_t fcs_normal;
-    std::uint64_t gap;        ///< us while a task kept a slot during a CPU segment
-    std::uint64_t gap_filled; ///< us of it in which the core ran something
+    std::uint64_t gap;        ///< while a task kept a slot during a CPU segment
+    std::uint64_t gap_filled; ///< of it in which the core ran something
 };
 
 struct Summary {
-    std::uint64_t from; ///< first arrival, or later by the warm-up
-    std::uint64_t to;   ///< last end, or earlier by the drain
+    std::uint64_t tick_ns = 1000; ///< the scenario's unit
+    std::uint64_t from;           ///< first arrival, or later by the warm-up
+    std::uint64_t to;             ///< last end, or earlier by the drain
     std::uint64_t fcs;
     double antt; ///< average normalised turnaround time, over classes
     double stp;  ///< system throughput: the sum of the inverse
@@ -88,6 +90,12 @@ std::string format_share(double share);
 
 /// A latency of that percentile, marked with ~ if it rests on few.
 std::string format_percentile(double us, bool rests_on_few);
+
+/// A time that is so many ticks, in us.
+constexpr double in_us(std::uint64_t ticks, std::uint64_t tick_ns) {
+    return tick_ns == 1000 ? static_cast<double>(ticks)
+                           : static_cast<double>(ticks) * static_cast<double>(tick_ns) / 1e3;
+}
 
 /// A time given in microseconds in a fitting unit, e.g. "2.97 ms".
 std::string format_time(double us);

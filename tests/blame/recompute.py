@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: MIT
+"""Where the time of each task went, and because of whom: from a scenario and its timeline alone.
+
+Shares nothing with tools/blame. That follows events and keeps queues; this looks, for each moment at which a
+task waits, at what the timeline says of everybody else at that moment.
+"""
+import bisect
+import collections
+
+HIGH = 255
+BLAMED = ("task_limit", "barred", "slot", "behind_normal", "behind_high")
+
+
+class Segment:
+    """One of a task's: kind, times as planned, times as they were."""
+
+    def __init__(self, cpu, time, estimate=None):
+        self.cpu = cpu
+        self.time = time
+        self.estimate = time if estimate is None else estimate
+        self.wait = None  # since when it waited for a worker, a slot or nothing
+        self.start = None
+        self.end = None
+
+
+class Task:
+    def __init__(self, number, name, owner, item, segments, record):
+        self.number = number
+        self.name = name
+        self.owner = owner  # (class, process)
+        self.item = item
+        self.priority = item.get("priority", 0)
+        self.segments = segments
+        self.arrival = record["arrival"]
+        self.dispatched = record.get("dispatched")
+        self.end = record["end"]
+        self.cancelled = record["cancelled"]
+        self.jobs = {}
+        self.ready = []     # [from, to) of each wait for a slot after it was dispatched
+        self.worker = 0
+        self.slots = []     # (from, to, core)
+        self.overdue = None  # the first time
+        self.planned_core = item.get("core", 0)
+
+    def bpu(self):
+        return [i for i, segment in enumerate(self.segments) if not segment.cpu]
+
+    def bpu_time(self):
+        return sum(self.segments[i].estimate for i in self.bpu())
+
+    def counted(self, time):
+        return (self.priority < HIGH and self.dispatched is not None
+                and self.dispatched <= time < min(self.end, self.overdue or self.end))
+
+    def slot_at(self, time):
+        for begin, end, core in self.slots:
+            if begin <= time < end:
+                return begin, core
+        return None
+
+    def gap_segment(self, time):
+        """The CPU segment between BPU segments that it is in; None: it is on a core."""
+        for job in self.jobs.values():
+            if job["arrival"] <= time < job["end"]:
+                return None
+        for segment in self.segments:
+            if segment.cpu and segment.wait is not None and segment.wait <= time and (
+                    segment.end is None or time < segment.end):
+                return segment
+        return None
+
+    def core_at(self, time):
+        for job in sorted(self.jobs.values(), key=lambda job: -job["arrival"]):
+            if job["arrival"] <= time:
+                return job["core"]
+        return self.planned_core
+
+
+def planned_fcs(model):
+    """Each FC split as docs/scenarios.md says; only the sum matters here."""
+    most, overhead = model.get("max_time_per_fc", 0), model.get("fc_overhead", 0)
+
+    def total(times):
+        whole = 0
+        for time in times:
+            parts = -(-time // most) if most and time > most else 1
+            whole += time + (parts * overhead if parts > 1 else 0)
+        return whole
+    return total
+
+
+def segments_of(scenario, item):
+    if scenario["kind"] == "fc":
+        times = item["fcs"] if "fcs" in item else None
+        if times is None:
+            model = scenario["models"][item["model"]]
+            return [Segment(False, planned_fcs(model)(model["fcs"]))]
+        return [Segment(False, sum(times))]
+    segments = []
+    for name in item.get("models", [item.get("model")]):
+        model = scenario["models"][name]
+        total = planned_fcs(model)
+        for segment in model["segments"]:
+            if "bpu" in segment:
+                segments.append(Segment(False, total(segment["bpu"])))
+            else:
+                segments.append(Segment(True, segment["cpu"], segment.get("estimate")))
+    return segments
+
+
+def class_of(scenario, item, is_load):
+    if "class" in item:
+        return item["class"]
+    if is_load:
+        return item["id"]
+    if "models" in item and scenario["kind"] == "task":
+        return "+".join(item["models"])
+    return item.get("model", f"priority {item.get('priority', 0)}")
+
+
+class Run:
+    """A scenario and what became of it."""
+
+    def __init__(self, scenario, timeline):
+        self.scenario = scenario
+        self.is_task = scenario["kind"] == "task"
+        self.unit = 1 if scenario.get("time_unit") == "ns" else 1000
+        env = scenario.get("env", {})
+        self.limit = env.get("HB_MAX_TASK_NUM", 8)
+        self.slots = scenario.get("slots", 1)
+        self.tasks = {}
+        self.make_tasks(timeline)
+        self.lanes = collections.defaultdict(list)  # FCs of each core, by start
+        for fc in timeline["fcs"]:
+            self.lanes[fc["core"]].append(fc)
+        self.starts = {core: [fc["start"] for fc in lane] for core, lane in self.lanes.items()}
+        self.own_fcs = collections.defaultdict(list)
+        for fc in timeline["fcs"]:
+            self.own_fcs[fc["job"]].append(fc)
+        if self.is_task:
+            for task in self.tasks.values():
+                self.follow(task)
+        self.by_arrival = sorted(self.tasks.values(), key=lambda task: (task.arrival, task.number))
+        self.arrivals = [task.arrival for task in self.by_arrival]
+        self.longest = max((task.end - task.arrival for task in self.by_arrival), default=0)
+
+    def make_tasks(self, timeline):
+        listed = {item["id"]: item for item in
+                  self.scenario.get("tasks" if self.is_task else "jobs", [])}
+        loads = {item["id"]: item for item in self.scenario.get("loads", [])}
+        self.owner_of_job = {}
+        for number, record in enumerate(timeline["tasks" if self.is_task else "jobs"]):
+            name = record["id"]
+            is_load = name not in listed
+            item = loads[name.rpartition("#")[0]] if is_load else listed[name]
+            owner = (class_of(self.scenario, item, is_load),
+                     str(item.get("process" if self.is_task else "context", "")))
+            task = Task(number, name, owner, item, segments_of(self.scenario, item), record)
+            self.tasks[name] = task
+            if not self.is_task:
+                task.jobs[0] = record
+                self.owner_of_job[name] = owner
+        if not self.is_task:
+            return
+        for job in timeline["jobs"]:
+            name, _, segment = job["id"].rpartition(".")
+            self.tasks[name].jobs[int(segment)] = job
+            self.owner_of_job[job["id"]] = self.tasks[name].owner
+        for cpu in timeline["cpu"]:
+            segment = self.tasks[cpu["task"]].segments[cpu["segment"]]
+            segment.start, segment.end = cpu["start"], cpu["end"]
+
+    def follow(self, task):
+        """From segment to segment: waits, slots, and when it became overdue."""
+        time = task.dispatched
+        bpu = task.bpu()
+        slot = None
+        lost_slot = False
+        for number, segment in enumerate(task.segments):
+            if time is None:
+                break
+            segment.wait = time
+            if segment.cpu:
+                over = self.overdue_time(task, segment)
+                if over is not None:
+                    if task.overdue is None:
+                        task.overdue = over
+                    lost_slot = True
+                    if slot is not None:
+                        task.slots.append((slot[0], over, slot[1]))
+                        slot = None
+                task.worker += (task.end if segment.start is None else segment.start) - time
+                time = segment.end
+                continue
+            job = task.jobs.get(number)
+            first = number == bpu[0]
+            if task.priority < HIGH and (lost_slot or first) and number > 0 and (
+                    job is None or job["arrival"] > time):
+                task.ready.append((time, task.end if job is None else job["arrival"]))
+            if job is None:
+                break
+            if task.priority < HIGH and slot is None:
+                slot = (job["arrival"], job["core"])
+                lost_slot = False
+            time = job["end"]
+            if number == bpu[-1] and slot is not None:
+                task.slots.append((slot[0], time, slot[1]))
+                slot = None
+            if job["cancelled"]:
+                break
+        if slot is not None:
+            task.slots.append((slot[0], task.end, slot[1]))
+
+    def overdue_time(self, task, segment):
+        """A CPU segment may wait, then run, for so long; 255 loses nothing by it."""
+        if "overdue" not in self.scenario or task.priority == HIGH:
+            return None
+        rule = self.scenario["overdue"]
+        allowed = max(rule["min_time"], rule.get("factor", 4) * segment.estimate)
+        if segment.start is None:
+            late = segment.wait + allowed
+            return late if late < task.end else None
+        if segment.start >= segment.wait + allowed:
+            return segment.wait + allowed
+        late = segment.start + allowed
+        return late if late < segment.end else None
+
+    # The queue.
+
+    def rank(self, task):
+        policy = self.scenario.get("policy", "priority")
+        middle = ()
+        if policy == "priority":
+            middle = (-task.priority, task.item.get("custom_id", 0))
+        elif policy == "shortest":
+            middle = (-task.priority, task.bpu_time())
+        elif policy == "deadline":
+            middle = (-task.priority, self.deadline(task))
+        return middle + (task.arrival, task.number)
+
+    def deadline(self, task):
+        slo = task.item.get("slo")
+        if slo is None:
+            return float("inf")
+        if isinstance(slo, dict):
+            slo = int(sum(segment.time for segment in task.segments) * slo["isolated"])
+        return task.arrival + slo
+
+    def around(self, begin, end, task):
+        """The tasks of the same queue that live at any time in between."""
+        shared = self.scenario.get("service_mode", False)
+        low = bisect.bisect_left(self.arrivals, begin - self.longest)
+        high = bisect.bisect_left(self.arrivals, end)
+        return [other for other in self.by_arrival[low:high] if other.end > begin
+                and (shared or other.owner[1] == task.owner[1])]
+
+    @staticmethod
+    def undispatched(task, time):
+        until = task.end if task.dispatched is None else task.dispatched
+        return task.priority < HIGH and task.arrival <= time < until
+
+    @staticmethod
+    def is_ready(task, time):
+        return any(begin <= time < end for begin, end in task.ready)
+
+    def has_room(self, task, near, time):
+        counted = [other for other in near if other.counted(time)]
+        if len(counted) >= self.limit:
+            return False
+        if not self.scenario.get("share", False):
+            return True
+        holding = {other.owner[1] for other in counted}
+        waiting = {other.owner[1] for other in near if self.undispatched(other, time)}
+        return task.owner[1] not in holding or len(counted) + len(waiting - holding) < self.limit
+
+    def wanting(self, near, time):
+        """Who waits for a slot of which core (0: any), and for nothing before."""
+        return [(other, other.core_at(time)) for other in near
+                if self.is_ready(other, time) or (
+                    self.undispatched(other, time) and not other.segments[0].cpu
+                    and self.has_room(other, near, time))]
+
+    def why_queued(self, task, near, time, end):
+        """(cause, those of whom each is to blame) from `time` to `end`, in which nothing happens."""
+        if self.undispatched(task, time) and not self.has_room(task, near, time):
+            counted = [other for other in near if other.counted(time)]
+            first = min(other.dispatched for other in counted)
+            return "task_limit", {o.owner for o in counted if o.dispatched == first}
+        wanting = self.wanting(near, time)
+        core = task.core_at(time)
+        better = [(other, at) for other, at in wanting if self.rank(other) < self.rank(task)]
+        barring = [other for other, at in better if core == 0 and at == 0 or core != 0 and at in (0, core)]
+        if barring:
+            return "barred", {min(barring, key=self.rank).owner}
+        cores = [core] if core else range(1, self.scenario["cores"] + 1)
+        open_cores = [c for c in cores if all(at != c for _, at in better)]
+        if not open_cores:
+            return "barred", {min((other for other, _ in better), key=self.rank).owner}
+        return "slot", self.in_the_way(task, near, open_cores[0], time, end)
+
+    def in_the_way(self, task, near, core, time, end):
+        """Of those who hold a slot of the core: who has for longest, of those not in a gap; or of those
+        whose gap is not open to the task."""
+        holders = [(other.slot_at(time)[0], other) for other in near
+                   if other.slot_at(time) and other.slot_at(time)[1] == core]
+        if len(holders) < self.slots:
+            return set()
+        active = [(since, other) for since, other in holders if other.gap_segment(time) is None]
+        if active:
+            first = min(since for since, _ in active)
+            return {other.owner for since, other in active if since == first}
+        return {other.owner for _, other in holders if self.is_closed(other, task, end)}
+
+    def is_closed(self, holder, task, time):
+        env = self.scenario.get("env", {})
+        if self.scenario.get("policy") == "fifo":
+            return True
+        per_ms = 1000 * 1000 // self.unit
+        segment = holder.gap_segment(time - 1)
+        bpu = task.bpu_time()
+        left = segment.estimate
+        if segment.start is not None and segment.start < time:
+            left = max(0, left - (time - segment.start))
+        number = holder.segments.index(segment)
+        following = next(s.estimate for s in holder.segments[number:] if not s.cpu)
+        if (bpu - left) * 100 < env.get("HB_DNN_BPU_SCHEDULE_THRESHOLD", 10) * following:
+            return False
+        if bpu < env.get("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", 1000) * per_ms:
+            return False
+        return segment.estimate <= env.get("HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", 20) * per_ms
+
+    def queue_parts(self, task, begin, end, parts):
+        near = self.around(begin, end, task)
+        moments = {begin, end}
+        for other in near:
+            times = [other.arrival, other.dispatched, other.end, other.overdue]
+            times += [at for slot in other.slots for at in slot[:2]]
+            times += [at for wait in other.ready for at in wait]
+            times += [at for job in other.jobs.values() for at in (job["arrival"], job["end"])]
+            moments.update(at for at in times if at is not None and begin < at < end)
+        moments = sorted(moments)
+        for at, until in zip(moments, moments[1:]):
+            cause, by = self.why_queued(task, near, at, until)
+            parts.append((cause, frozenset(by), (until - at) * self.unit))
+
+    # The device.
+
+    def core_parts(self, job, begin, end, parts):
+        """What the job's core ran meanwhile."""
+        idle = end - begin
+        lane = self.lanes[job["core"]]
+        at = max(0, bisect.bisect_right(self.starts.get(job["core"], []), begin) - 1)
+        while at < len(lane) and lane[at]["start"] < end:
+            fc = lane[at]
+            at += 1
+            overlap = min(end, fc["end"]) - max(begin, fc["start"])
+            if overlap <= 0:
+                continue
+            idle -= overlap
+            parts.append(("behind_" + fc["ring"], frozenset({self.owner_of_job[fc["job"]]}),
+                          overlap * self.unit))
+        if idle:
+            parts.append(("host", frozenset(), idle * self.unit))
+
+    def job_parts(self, job, name, parts):
+        time = job["arrival"]
+        for fc in self.own_fcs[name]:
+            self.core_parts(job, time, fc["start"], parts)
+            parts.append(("running", frozenset(), (fc["end"] - fc["start"]) * self.unit))
+            time = fc["end"]
+        self.core_parts(job, time, job["end"], parts)
+
+    def parts(self, task):
+        """(cause, those of whom each may be meant, ns), many of each."""
+        parts = []
+        if not self.is_task:
+            self.job_parts(task.jobs[0], task.name, parts)
+            return parts
+        if task.priority < HIGH:
+            self.queue_parts(task, task.arrival, task.end if task.dispatched is None else task.dispatched,
+                             parts)
+        for begin, end in task.ready:
+            self.queue_parts(task, begin, end, parts)
+        parts.append(("worker", frozenset(), task.worker * self.unit))
+        bpu = task.bpu()
+        for number, segment in enumerate(task.segments):
+            if segment.cpu and segment.start is not None:
+                gap = bpu and bpu[0] < number < bpu[-1]
+                parts.append(("gap" if gap else "cpu", frozenset(),
+                              (segment.end - segment.start) * self.unit))
+        for number, job in task.jobs.items():
+            self.job_parts(job, f"{task.name}.{number}", parts)
+        return parts
+
+
+def differences(run, blamed):
+    """What an entry of "blame" says that is not so; an empty list: nothing."""
+    task = run.tasks[blamed["id"]]
+    found = []
+    latency = (task.end - task.arrival) * run.unit
+    if blamed["latency_ns"] != latency or blamed["arrival_ns"] != task.arrival * run.unit:
+        found.append(f"latency {blamed['latency_ns']}, but it took {latency}")
+    if sum(part["ns"] for part in blamed["parts"]) != latency:
+        found.append(f"the parts make {sum(part['ns'] for part in blamed['parts'])} of {latency}")
+    at_least = collections.Counter()
+    at_most = collections.Counter()
+    causes = collections.Counter()
+    for cause, by, ns in run.parts(task):
+        causes[cause] += ns
+        if len(by) == 1:
+            at_least[cause, next(iter(by))] += ns
+        for owner in by:
+            at_most[cause, owner] += ns
+    said = collections.Counter()
+    for part in blamed["parts"]:
+        said[part["cause"]] += part["ns"]
+        if part["cause"] not in BLAMED:
+            continue
+        key = part["cause"], (part["by"], part["process" if run.is_task else "context"])
+        if not at_least[key] <= part["ns"] <= at_most[key]:
+            found.append(f"{key}: {part['ns']}, not {at_least[key]} to {at_most[key]}")
+        at_least.pop(key, None)
+    found += [f"{key}: nothing, not {ns}" for key, ns in at_least.items() if ns]
+    found += [f"{cause}: {said[cause]}, not {causes[cause]}"
+              for cause in set(said) | set(causes) if said[cause] != causes[cause]]
+    return found

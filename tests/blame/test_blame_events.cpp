@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+//
+// tools/blame on events written by hand, as live tools see them.
+#include <map>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "blame/sentence.hpp"
+#include "blame/worst.hpp"
+#include "overtake/device.hpp"
+
+namespace overtake::blame {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+struct Told {
+    explicit Told(Blame::Options options = {})
+        : blame(std::move(options), [this](const Report& report) { reports.push_back(report); }) {}
+
+    void add(EventType type, std::uint64_t time, std::uint64_t client, std::uint64_t tag,
+             const std::function<void(Event&)>& change = {}) {
+        Event event;
+        event.type = type;
+        event.time_ns = time;
+        event.client = client;
+        event.pid = static_cast<std::uint32_t>(100 + client);
+        event.tag = tag;
+        event.core = 1;
+        if (change)
+            change(event);
+        blame.add(event);
+    }
+    /// As if it entered its core at once.
+    void queue(std::uint64_t time, std::uint64_t client, std::uint64_t tag, std::uint32_t fcs,
+               std::uint64_t model = 0, std::uint64_t task = 0, std::uint32_t segment = 0) {
+        const auto set = [&](Event& event) {
+            event.fc_count = fcs;
+            event.model = model;
+            event.task = task;
+            event.segment = segment;
+        };
+        add(EventType::job_queue, time, client, tag, set);
+        add(EventType::fc_submit, time, client, tag, set);
+    }
+    void run(std::uint64_t from, std::uint64_t to, std::uint64_t client, std::uint64_t tag,
+             std::uint32_t index = 0, bool high = false) {
+        const auto set = [&](Event& event) {
+            event.fc_index = index;
+            event.high = high;
+        };
+        add(EventType::fc_start, from, client, tag, set);
+        add(EventType::fc_done, to, client, tag, set);
+    }
+    void done(std::uint64_t time, std::uint64_t client, std::uint64_t tag) {
+        add(EventType::job_done, time, client, tag);
+    }
+    std::map<Cause, std::uint64_t> causes(std::size_t report) const {
+        std::map<Cause, std::uint64_t> causes;
+        for (const Part& part : reports.at(report).parts)
+            causes[part.cause] += part.ns;
+        return causes;
+    }
+
+    std::vector<Report> reports;
+    Blame blame;
+};
+
+using Causes = std::map<Cause, std::uint64_t>;
+
+TEST(Blame, AJobWaitsBehindWhatItsCoreRuns) {
+    Told told;
+    told.queue(0, 1, 7, 1, 5);
+    told.add(EventType::fc_start, 0, 1, 7);
+    told.queue(10 * ms, 2, 7, 1, 6);
+    told.add(EventType::fc_done, 40 * ms, 1, 7);
+    told.done(40 * ms, 1, 7);
+    told.run(40 * ms, 42 * ms, 2, 7);
+    told.done(42 * ms, 2, 7);
+    ASSERT_EQ(told.reports.size(), 2u);
+    const std::vector<Part> expected = {
+        {Cause::behind_normal, {.client = 1, .model = 5, .pid = 101}, 30 * ms},
+        {Cause::running, {}, 2 * ms}};
+    EXPECT_EQ(told.reports[1].parts, expected);
+    EXPECT_EQ(sentence("detector", told.reports[1], default_name),
+              "detector 32.0 ms: 30.0 behind model 5 (pid 101), 2.0 own");
+    EXPECT_EQ(sentence("detector", told.reports[1], default_name, 4 * ms),
+              "detector 32.0 ms, 28.0 late: 30.0 behind model 5 (pid 101), 2.0 own");
+}
+
+TEST(Blame, HighOvertakesBetweenTwoFcs) {
+    Told told;
+    told.queue(0, 1, 1, 2);
+    told.run(0, 10, 1, 1, 0);
+    told.queue(10, 2, 1, 1);
+    told.run(10, 15, 2, 1, 0, true);
+    told.done(15, 2, 1);
+    told.run(15, 25, 1, 1, 1);
+    told.done(25, 1, 1);
+    EXPECT_EQ(told.causes(1), (Causes{{Cause::behind_high, 5}, {Cause::running, 20}}));
+    EXPECT_EQ(told.reports[1].parts[0].by.client, 2u);
+    told.reports[1].end_ns *= 1000; // so that something is to be printed
+    for (Part& part : told.reports[1].parts)
+        part.ns *= 1000;
+    EXPECT_EQ(sentence("large", told.reports[1], default_name),
+              "large 25.0 us: 5.0 overtaken by pid 102, 20.0 own");
+    told.reports[1].priority = 255; // among HIGH jobs nobody overtakes
+    EXPECT_EQ(sentence("large", told.reports[1], default_name),
+              "large 25.0 us: 5.0 behind pid 102, 20.0 own");
+}
+
+TEST(Blame, WhatNothingExplainsIsTheHost) {
+    Told told;
+    const auto one = [](Event& event) { event.fc_count = 1; };
+    told.add(EventType::job_queue, 100, 1, 1, one);
+    told.add(EventType::fc_submit, 130, 1, 1, one); // a fence
+    told.run(150, 250, 1, 1);                       // and an idle core
+    told.done(260, 1, 1);                           // told late
+    EXPECT_EQ(told.causes(0), (Causes{{Cause::host, 60}, {Cause::running, 100}}));
+}
+
+TEST(Blame, AfterItsLastFcNobodyElseIsToBlame) {
+    Told told;
+    told.queue(0, 1, 1, 1);
+    told.run(0, 10, 1, 1);
+    told.queue(10, 2, 2, 1);
+    told.run(10, 30, 2, 2);
+    told.done(30, 1, 1);
+    EXPECT_EQ(told.causes(0), (Causes{{Cause::host, 20}, {Cause::running, 10}}));
+}
+
+TEST(Blame, AJobThatIsStoppedFreesItsCore) {
+    Told told;
+    told.queue(0, 1, 1, 1);
+    told.add(EventType::fc_start, 0, 1, 1);
+    told.queue(5, 2, 2, 1);
+    told.done(10, 1, 1);
+    told.run(30, 40, 2, 2);
+    told.done(40, 2, 2);
+    EXPECT_EQ(told.causes(1),
+              (Causes{{Cause::behind_normal, 5}, {Cause::host, 20}, {Cause::running, 10}}));
+}
+
+TEST(Blame, WithoutTaskEventsItSaysSo) {
+    Told told;
+    told.queue(0, 1, 1, 1, 0, 99);
+    told.run(0, 10, 1, 1);
+    told.done(10, 1, 1);
+    EXPECT_FALSE(told.blame.tasks_recorded());
+    ASSERT_EQ(told.reports.size(), 1u);
+    EXPECT_FALSE(told.reports[0].is_task);
+    EXPECT_EQ(told.reports[0].task, 99u);
+}
+
+TEST(Blame, ATaskIsItsQueueItsCpuSegmentsAndItsJobs) {
+    Told told;
+    const auto task = [](std::uint32_t segment) {
+        return [segment](Event& event) { event.segment = segment; };
+    };
+    told.add(EventType::task_arrive, 0, 1, 1);
+    told.add(EventType::task_dispatch, 0, 1, 1);
+    told.add(EventType::task_cpu_start, 10, 1, 1, task(0));
+    told.add(EventType::task_cpu_done, 30, 1, 1, task(0));
+    told.queue(33, 1, 50, 1, 0, 1, 1);
+    told.run(33, 43, 1, 50);
+    told.done(43, 1, 50);
+    told.add(EventType::task_cpu_start, 44, 1, 1, task(2));
+    told.add(EventType::task_cpu_done, 64, 1, 1, task(2));
+    told.queue(64, 1, 51, 1, 0, 1, 3);
+    told.run(64, 70, 1, 51);
+    told.done(70, 1, 51);
+    told.add(EventType::task_end, 72, 1, 1);
+    ASSERT_EQ(told.reports.size(), 1u);
+    EXPECT_TRUE(told.reports[0].is_task);
+    EXPECT_EQ(told.causes(0), (Causes{{Cause::worker, 11},
+                                      {Cause::cpu, 20},
+                                      {Cause::host, 5},
+                                      {Cause::gap, 20},
+                                      {Cause::running, 16}}));
+    EXPECT_EQ(told.blame.live(), 0u);
+}
+
+TEST(Blame, WithoutAPlanTheSlotIsGivenUpWhereEarlierTasksOfTheModelGaveIt) {
+    Told told;
+    const auto run_task = [&](std::uint64_t tag, std::uint64_t at) {
+        told.add(EventType::task_arrive, at, 1, tag, [](Event& event) { event.model = 3; });
+        told.add(EventType::task_dispatch, at, 1, tag);
+        told.queue(at, 1, tag, 1, 0, tag);
+        told.run(at, at + 10, 1, tag);
+        told.done(at + 10, 1, tag);
+    };
+    run_task(1, 0);
+    told.add(EventType::task_arrive, 5 + 5, 1, 2, [](Event& event) { event.model = 3; });
+    told.add(EventType::task_cpu_start, 10, 1, 1);
+    told.add(EventType::task_cpu_done, 30, 1, 1);
+    told.add(EventType::task_end, 30, 1, 1);
+    told.add(EventType::task_dispatch, 30, 1, 2);
+    told.queue(30, 1, 2, 1, 0, 2);
+    told.run(30, 40, 1, 2);
+    told.done(40, 1, 2);
+    told.add(EventType::task_arrive, 40, 1, 3, [](Event& event) { event.model = 3; });
+    told.add(EventType::task_dispatch, 45, 1, 3);
+    told.queue(45, 1, 3, 1, 0, 3);
+    told.run(45, 55, 1, 3);
+    told.done(55, 1, 3);
+    told.add(EventType::task_end, 55, 1, 3);
+    ASSERT_EQ(told.reports.size(), 2u);
+    EXPECT_EQ(told.causes(1), (Causes{{Cause::host, 5}, {Cause::running, 10}}));
+}
+
+TEST(Blame, LostEventsAreSaid) {
+    Told told;
+    told.queue(0, 1, 1, 1);
+    told.blame.lost();
+    told.run(0, 10, 1, 1);
+    told.done(10, 1, 1);
+    told.queue(10, 1, 2, 1);
+    told.run(10, 20, 1, 2);
+    told.done(20, 1, 2);
+    EXPECT_TRUE(told.reports[0].incomplete);
+    EXPECT_FALSE(told.reports[1].incomplete);
+    EXPECT_NE(sentence("a", told.reports[0], default_name).find("; events are missing"),
+              std::string::npos);
+}
+
+TEST(Blame, WhatBeganBeforeAnybodyLookedStillBlocks) {
+    Told told;
+    told.add(EventType::fc_start, 0, 9, 9);
+    told.queue(5, 1, 1, 1);
+    told.add(EventType::fc_done, 20, 9, 9);
+    told.done(20, 9, 9);
+    told.run(20, 30, 1, 1);
+    told.done(30, 1, 1);
+    ASSERT_EQ(told.reports.size(), 1u);
+    EXPECT_EQ(told.reports[0].parts[0].by.client, 9u);
+    EXPECT_EQ(told.causes(0), (Causes{{Cause::behind_normal, 15}, {Cause::running, 10}}));
+}
+
+TEST(Blame, TimeDoesNotRunBackwards) {
+    Told told;
+    told.queue(10, 1, 1, 1);
+    EXPECT_THROW(told.queue(9, 1, 2, 1), Error);
+}
+
+TEST(Blame, PrintedTimesAddUp) {
+    Told told;
+    told.queue(0, 1, 1, 1);
+    told.add(EventType::fc_start, 0, 1, 1);
+    told.queue(0, 2, 2, 1);
+    told.queue(0, 3, 3, 1);
+    told.add(EventType::fc_done, 1'040'000, 1, 1);
+    told.done(1'040'000, 1, 1);
+    told.run(1'040'000, 2'080'000, 2, 2);
+    told.done(2'080'000, 2, 2);
+    told.run(2'080'000, 3'120'000, 3, 3);
+    told.done(3'120'000, 3, 3);
+    EXPECT_EQ(sentence("c", told.reports[2], default_name),
+              "c 3.1 ms: 1.1 behind pid 101, 1.0 behind pid 102, 1.0 own");
+}
+
+TEST(Worst, KeepsTheSlowestOfEachGroup) {
+    Worst worst(2);
+    Worst late(2, true);
+    for (std::uint64_t i = 1; i <= 50; i++) {
+        Report report;
+        report.tag = i;
+        report.end_ns = i * 7919 % 101;
+        worst.add(i % 2, {report, {}, ""});
+        late.add(0, {report, 99, ""});
+    }
+    std::vector<std::uint64_t> latencies;
+    for (const Worst::Item& item : worst.list())
+        latencies.push_back(item.report.latency_ns());
+    EXPECT_EQ(latencies.size(), 4u);
+    EXPECT_GE(latencies[0], latencies[1]);
+    EXPECT_GE(latencies[2], latencies[3]);
+    for (const Worst::Item& item : late.list())
+        EXPECT_GT(item.report.latency_ns(), 99u);
+}
+
+/// A core that serves `owners` clients with a backlog of `depth` jobs.
+std::uint64_t steps_of(std::uint64_t jobs, std::uint64_t depth, std::uint64_t owners) {
+    Told told;
+    for (std::uint64_t i = 0; i < jobs + depth; i++) {
+        const std::uint64_t now = i * 10;
+        if (i >= depth) {
+            const std::uint64_t old = i - depth;
+            told.run(now, now + 10, 1 + old % owners, old);
+            told.done(now + 10, 1 + old % owners, old);
+        }
+        if (i < jobs)
+            told.queue(now + 10, 1 + i % owners, i, 1);
+    }
+    EXPECT_EQ(told.reports.size(), jobs);
+    EXPECT_EQ(told.blame.live(), 0u);
+    return told.blame.steps();
+}
+
+TEST(Blame, StepsGrowWithTheLoadAndNotWithItsSquare) {
+    const std::uint64_t base = steps_of(1000, 10, 4);
+    EXPECT_LE(steps_of(10'000, 10, 4), 10 * base + base / 2);
+    EXPECT_LE(steps_of(1'000'000, 10, 4), 1000 * base + 50 * base);
+    // A backlog that is a hundred times as deep costs each job no more.
+    const std::uint64_t shallow = steps_of(100'000, 10, 4);
+    EXPECT_LE(steps_of(100'000, 1000, 4), shallow + shallow / 10);
+}
+
+/// Tasks of one queue, `depth` of them waiting at any time.
+std::uint64_t task_steps(std::uint64_t tasks, std::uint64_t depth) {
+    Told told;
+    std::uint64_t queue_total = 0;
+    for (std::uint64_t i = 0; i < tasks + depth; i++) {
+        const std::uint64_t now = i * 10;
+        if (i < tasks)
+            told.add(EventType::task_arrive, now, 1, i + 1);
+        if (i < depth)
+            continue;
+        const std::uint64_t old = i - depth + 1;
+        told.add(EventType::task_dispatch, now, 1, old);
+        told.queue(now, 1, old, 1, 0, old);
+        told.run(now, now + 10, 1, old);
+        told.done(now + 10, 1, old);
+        told.add(EventType::task_end, now + 10, 1, old);
+    }
+    for (const Report& report : told.reports)
+        queue_total += report.latency_ns();
+    EXPECT_EQ(queue_total, tasks * (depth * 10 + 10));
+    return told.blame.steps();
+}
+
+TEST(Blame, TheQueueOfTasksMayBeLong) {
+    const std::uint64_t base = task_steps(1000, 10);
+    EXPECT_LE(task_steps(100'000, 10), 100 * base + base);
+    EXPECT_LE(task_steps(100'000, 5000), 100 * base + 100 * base / 5);
+}
+
+TEST(Meter, DifferencesAreWhatWasAddedSince) {
+    std::mt19937 random(1);
+    Meter meter;
+    std::map<std::uint32_t, std::uint64_t> sums;
+    std::vector<std::pair<Meter::Snapshot, std::map<std::uint32_t, std::uint64_t>>> snapshots;
+    for (int i = 0; i < 3000; i++) {
+        const std::uint32_t key = random() % 3 == 0 ? random() % 5 : random() >> random() % 32;
+        meter.add(key, i + 1);
+        sums[key] += i + 1;
+        if (i % 100 == 0)
+            snapshots.emplace_back(meter.now(), sums);
+    }
+    for (const auto& [snapshot, before] : snapshots) {
+        std::map<std::uint32_t, std::uint64_t> grown;
+        meter.since(snapshot, [&](std::uint32_t key, std::uint64_t ns) { grown[key] = ns; });
+        std::map<std::uint32_t, std::uint64_t> expected = sums;
+        for (const auto& [key, sum] : before)
+            expected[key] -= sum;
+        std::erase_if(expected, [](const auto& of) { return of.second == 0; });
+        EXPECT_EQ(grown, expected);
+    }
+}
+
+} // namespace
+} // namespace overtake::blame

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//
+// What was recorded, replayed: every FC at the nanosecond at which it ran.
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "overtake/device.hpp"
+#include "random_scenario.hpp"
+#include "record/recording.hpp"
+#include "simulator/event_source.hpp"
+#include "simulator/recorder.hpp"
+
+namespace overtake::record {
+namespace {
+
+using nlohmann::json;
+using simulator::Recorder;
+
+/// Times in ns from the first event on.
+struct Timeline {
+    using Fc = std::array<std::uint64_t, 6>;  ///< job, index, core, HIGH, start, end
+    using Job = std::array<std::uint64_t, 6>; ///< core, arrival, start + 1, end, preemptions, cut
+    std::vector<Fc> fcs;
+    std::vector<Job> jobs;
+};
+
+Timeline timeline_of(const Recorder& recorder, std::uint64_t tick_ns, std::uint64_t origin) {
+    Timeline timeline;
+    const auto ns = [&](std::uint64_t time) { return time * tick_ns - origin; };
+    for (const Recorder::Fc& fc : recorder.fcs())
+        timeline.fcs.push_back({fc.job, fc.index, fc.core, fc.high, ns(fc.start), ns(fc.end)});
+    for (const Recorder::Job& job : recorder.jobs())
+        timeline.jobs.push_back({job.core, ns(job.arrival), job.start ? ns(*job.start) + 1 : 0,
+                                 ns(job.end), job.preemptions, job.cancelled});
+    return timeline;
+}
+
+struct Recorded {
+    json recorded;
+    Timeline timeline;
+    std::uint64_t origin = 0;
+    std::vector<std::string> notes;
+};
+
+/// Throws Error (ERANGE) for times that events cannot tell.
+Recorded record_run(const simulator::Scenario& scenario) {
+    Recording recording({.cores = scenario.cores,
+                         .core_limits = scenario.core_limits,
+                         .normal_floors = scenario.normal_floors,
+                         .fair = scenario.fair,
+                         .name = [&](std::uint64_t, std::uint32_t, std::uint64_t model) {
+                             return scenario.classes[model - 1].name;
+                         }});
+    std::optional<std::uint64_t> origin;
+    Recorder recorder(scenario);
+    simulator::EventSource source(scenario, [&](const Event& event) {
+        origin = origin.value_or(event.time_ns);
+        recording.add(event);
+    });
+    const std::array<simulator::Observer*, 2> observers = {&recorder, &source};
+    simulator::Engine(scenario, scenario.seed, observers).run();
+    std::ostringstream text;
+    recording.write(text);
+    return {json::parse(text.str()), timeline_of(recorder, scenario.tick_ns, *origin), *origin,
+            recording.notes()};
+}
+
+Timeline replay(const json& recorded) {
+    const simulator::Scenario scenario = simulator::parse_scenario(recorded, ".");
+    Recorder recorder(scenario);
+    const std::array<simulator::Observer*, 1> observers = {&recorder};
+    simulator::Engine(scenario, scenario.seed, observers).run();
+    return timeline_of(recorder, scenario.tick_ns, 0);
+}
+
+TEST(Recording, TheDemosFiveSetUpsAndOtherBundledScenariosReplay) {
+    std::size_t replayed = 0;
+    std::size_t demos = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIOS)) {
+        const std::string name = entry.path().stem().string();
+        if (entry.path().extension() != ".json" || name.starts_with("disb-"))
+            continue;
+        const auto scenario = simulator::parse_scenario(simulator::read_json(entry.path()),
+                                                        entry.path().parent_path());
+        const Recorded run = record_run(scenario);
+        const Timeline again = replay(run.recorded);
+        EXPECT_EQ(again.fcs, run.timeline.fcs) << name;
+        EXPECT_EQ(again.jobs, run.timeline.jobs) << name;
+        EXPECT_TRUE(run.notes.empty()) << name;
+        EXPECT_GT(again.fcs.size(), 10u) << name;
+        replayed++;
+        demos += name.starts_with("demo-");
+    }
+    EXPECT_GE(replayed, 9u);
+    EXPECT_GE(demos, 5u);
+}
+
+/// A fair device forgets a context whose last waiting FCs are cancelled, when that happens; what a
+/// recording has of a cancel is when the job was over. Processes of service mode are one context of
+/// a fair device, which events do not tell.
+bool can_differ(const json& scenario) {
+    return scenario.value("fair", false) &&
+           (scenario.contains("cancels") || scenario.contains("deaths") ||
+            scenario.value("service_mode", false));
+}
+
+TEST(Recording, RandomLoadsReplay) {
+    std::size_t replayed = 0;
+    std::size_t cancelled = 0;
+    std::size_t with_limits = 0;
+    for (std::uint64_t seed = 1; seed <= 400; seed++)
+        for (int kind = 0; kind < 3; kind++) {
+            json document = kind == 0   ? test::random_fc_scenario(seed)
+                            : kind == 1 ? test::random_task_scenario(seed)
+                                        : test::random_service_scenario(seed);
+            test::put_random_limits(document, seed);
+            if (can_differ(document))
+                continue;
+            std::optional<Recorded> run;
+            try {
+                run = record_run(simulator::parse_scenario(document, "."));
+            } catch (const Error&) {
+                continue; // no job at all, or times that are too large
+            }
+            const Timeline again = replay(run->recorded);
+            ASSERT_EQ(again.fcs, run->timeline.fcs) << kind << " " << seed << " " << document;
+            ASSERT_EQ(again.jobs, run->timeline.jobs) << kind << " " << seed << " " << document;
+            replayed++;
+            cancelled += run->recorded.contains("cancels");
+            with_limits += run->recorded.contains("limits");
+        }
+    EXPECT_GT(replayed, 800u);
+    EXPECT_GT(cancelled, 100u);
+    EXPECT_GT(with_limits, 100u);
+}
+
+/// Events by hand.
+class Hand : public testing::Test {
+protected:
+    void add(EventType type, std::uint64_t time, std::uint64_t tag, std::uint32_t number = 0,
+             std::int32_t status = 0) {
+        Event event;
+        event.type = type;
+        event.time_ns = time;
+        event.client = 3;
+        event.context = 1;
+        event.tag = tag;
+        event.core = 1;
+        event.fc_index = number;
+        event.fc_count = number;
+        event.executed = number;
+        event.status = status;
+        recording.add(event);
+    }
+    void whole_job(std::uint64_t time, std::uint64_t tag) {
+        add(EventType::fc_submit, time, tag, 1);
+        add(EventType::fc_start, time, tag);
+        add(EventType::fc_done, time + 10, tag);
+        add(EventType::job_done, time + 10, tag, 1);
+    }
+    std::string refusal() {
+        try {
+            recording.document();
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    }
+
+    Recording recording{Options{}};
+};
+
+TEST_F(Hand, TimeBeginsWithTheRecording) {
+    whole_job(1000, 7);
+    const auto document = recording.document();
+    EXPECT_EQ(document["jobs"][0]["at"], 0);
+    EXPECT_EQ(document["jobs"][0]["fcs"], json({10}));
+    EXPECT_EQ(document["jobs"][0]["class"], "client 3");
+    EXPECT_EQ(document["time_unit"], "ns");
+}
+
+TEST_F(Hand, LostEventsAreRefused) {
+    whole_job(0, 1);
+    recording.lost(3);
+    EXPECT_NE(refusal().find("3 events were lost"), std::string::npos) << refusal();
+}
+
+TEST_F(Hand, NothingIsRefused) {
+    EXPECT_NE(refusal().find("no job reached a core"), std::string::npos) << refusal();
+}
+
+TEST_F(Hand, AJobThatMissesAnFcIsRefused) {
+    add(EventType::fc_submit, 0, 1, 2);
+    add(EventType::fc_start, 0, 1, 0);
+    add(EventType::fc_done, 10, 1, 0);
+    EXPECT_THROW(add(EventType::job_done, 20, 1, 2), Error);
+}
+
+TEST_F(Hand, AnFcThatStartsOutOfOrderIsRefused) {
+    add(EventType::fc_submit, 0, 1, 2);
+    EXPECT_THROW(add(EventType::fc_start, 0, 1, 1), Error);
+}
+
+TEST_F(Hand, AnFcThatEndsWithoutAStartIsRefused) {
+    add(EventType::fc_submit, 0, 1, 2);
+    EXPECT_THROW(add(EventType::fc_done, 5, 1, 0), Error);
+}
+
+TEST_F(Hand, TimeThatRunsBackwardsIsRefused) {
+    whole_job(100, 1);
+    EXPECT_THROW(add(EventType::fc_submit, 50, 2, 1), Error);
+}
+
+TEST_F(Hand, WhatHadBegunBeforeIsLeftOutAndSaid) {
+    add(EventType::fc_done, 5, 99);
+    add(EventType::job_done, 5, 99, 1);
+    add(EventType::fc_start, 6, 98);
+    whole_job(10, 1);
+    EXPECT_EQ(recording.document()["jobs"].size(), 1u);
+    ASSERT_EQ(recording.notes().size(), 1u);
+    EXPECT_EQ(recording.notes()[0].find("2 jobs had begun before"), 0u) << recording.notes()[0];
+}
+
+TEST_F(Hand, WhatHasNotEndedIsCutAtTheEndAndSaid) {
+    add(EventType::fc_submit, 0, 1, 3);
+    add(EventType::fc_start, 0, 1, 0);
+    add(EventType::fc_done, 10, 1, 0);
+    add(EventType::fc_start, 10, 1, 1);
+    add(EventType::fc_submit, 15, 2, 1);
+    const auto document = recording.document();
+    EXPECT_EQ(document["jobs"][0]["fcs"], json({10, 5, 1}));
+    EXPECT_EQ(document["cancels"].size(), 2u);
+    EXPECT_EQ(document["cancels"][0]["at"], 15);
+    ASSERT_EQ(recording.notes().size(), 1u);
+    EXPECT_EQ(recording.notes()[0].find("2 jobs had not ended"), 0u) << recording.notes()[0];
+    const Timeline again = replay(json::parse(document.dump()));
+    EXPECT_EQ(again.fcs, (std::vector<Timeline::Fc>{{0, 0, 1, 0, 0, 10}, {0, 1, 1, 0, 10, 15}}));
+}
+
+} // namespace
+} // namespace overtake::record

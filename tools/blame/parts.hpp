@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the time of a job or task went: causes, by whom, for how long.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace overtake::blame {
+
+/// At any moment between its arrival and its end a job or task is in exactly one of these.
+enum class Cause : std::uint8_t {
+    task_limit,    ///< in the queue: no place of the task limit; by: who has had one for longest
+    barred,        ///< in the queue: by a better placed task that waits for a slot of its core
+    slot,          ///< in the queue: by who holds the slot
+    worker,        ///< waits for a CPU worker of its process
+    behind_normal, ///< its job waits for a core that runs a NORMAL FC of somebody
+    behind_high,   ///< its job waits for a core that runs a HIGH FC of somebody
+    host,          ///< its host, or the driver, had not come to it: nothing else held it up
+    cpu,           ///< one of its CPU segments runs: before its first BPU segment or after its last
+    gap,           ///< one of its CPU segments runs between BPU segments
+    running,       ///< one of its FCs runs
+};
+inline constexpr std::size_t cause_count = static_cast<std::size_t>(Cause::running) + 1;
+
+constexpr std::string_view cause_name(Cause cause) {
+    constexpr std::array<std::string_view, cause_count> names{
+        "task_limit",  "barred", "slot", "worker", "behind_normal",
+        "behind_high", "host",   "cpu",  "gap",    "running"};
+    return names[static_cast<std::size_t>(cause)];
+}
+
+/// Whether somebody is to blame for it.
+constexpr bool has_blocker(Cause cause) {
+    return cause <= Cause::slot || cause == Cause::behind_normal || cause == Cause::behind_high;
+}
+
+/// Its own work, which takes as long however idle the device is.
+constexpr bool is_own(Cause cause) {
+    return cause >= Cause::cpu;
+}
+
+/// Whose job or task it is; all zero: nobody's.
+struct Who {
+    std::uint64_t client = 0;
+    std::uint64_t model = 0; ///< what the client calls it; 0: it did not say
+    std::uint32_t pid = 0;
+    auto operator<=>(const Who&) const = default;
+};
+
+struct Part {
+    Cause cause;
+    Who by; ///< of a cause that has_blocker()
+    std::uint64_t ns;
+    bool operator==(const Part&) const = default;
+};
+
+/// Who is known, by a small number.
+class Owners {
+public:
+    std::uint32_t number(const Who& who) {
+        const auto [found, is_new] =
+            numbers_.try_emplace(who, static_cast<std::uint32_t>(list_.size()));
+        if (is_new)
+            list_.push_back(who);
+        return found->second;
+    }
+    const Who& who(std::uint32_t number) const { return list_[number]; }
+
+private:
+    std::map<Who, std::uint32_t> numbers_;
+    std::vector<Who> list_;
+};
+
+/// A cause and a number of Owners as one.
+constexpr std::uint32_t part_key(Cause cause, std::uint32_t owner = 0) {
+    return owner * static_cast<std::uint32_t>(cause_count) + static_cast<std::uint32_t>(cause);
+}
+
+/// Sums of time by part_key().
+class Parts {
+public:
+    void add(std::uint32_t key, std::uint64_t ns) {
+        if (ns != 0)
+            sums_[key] += ns;
+    }
+    void add(const Parts& other) {
+        for (const auto& [key, ns] : other.sums_)
+            sums_[key] += ns;
+    }
+    std::uint64_t total() const {
+        std::uint64_t total = 0;
+        for (const auto& [key, ns] : sums_)
+            total += ns;
+        return total;
+    }
+    /// By cause, then by whom: client, model, pid.
+    std::vector<Part> list(const Owners& owners) const;
+
+private:
+    std::map<std::uint32_t, std::uint64_t> sums_;
+};
+
+} // namespace overtake::blame

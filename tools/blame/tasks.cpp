@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "blame/tasks.hpp"
+
+namespace overtake::blame {
+namespace {
+
+constexpr std::uint32_t priority_high = 255;
+
+Identity identity_of(const Event& event) {
+    return {event.device, event.context, event.client, event.tag};
+}
+
+} // namespace
+
+std::array<std::uint64_t, 2> rank_by_priority(std::uint32_t priority, std::int64_t custom_id) {
+    // The order of signed numbers as unsigned ones.
+    return {priority_high - priority,
+            static_cast<std::uint64_t>(custom_id) ^ (std::uint64_t{1} << 63)};
+}
+
+Identity Tasks::task_of(const Event& job) {
+    return {job.device, job.context, job.client, job.task};
+}
+
+/// 255 waits in no line, and holds neither a place nor a slot.
+bool Tasks::is_high(const Task& task) {
+    return task.report.priority >= priority_high;
+}
+
+void Tasks::add(const Event& event) {
+    recorded_ = true;
+    if (event.type == EventType::task_arrive) {
+        arrive(event);
+        return;
+    }
+    const auto found = tasks_.find(identity_of(event));
+    if (found == tasks_.end())
+        return; // it arrived before anybody looked
+    Task& task = found->second;
+    switch (event.type) {
+    case EventType::task_dispatch:
+        dispatch(task, event.time_ns);
+        break;
+    case EventType::task_ready:
+        ready(task, event);
+        break;
+    case EventType::task_cpu_start:
+        cpu_start(task, event);
+        break;
+    case EventType::task_cpu_done:
+        cpu_done(task, event);
+        break;
+    case EventType::task_overdue:
+        task.queue->give_slot(task.queued, event.time_ns);
+        task.queue->discount(task.queued, event.time_ns);
+        break;
+    case EventType::task_end:
+        end(task, event);
+        tasks_.erase(found);
+        break;
+    default:
+        break;
+    }
+}
+
+void Tasks::arrive(const Event& event) {
+    if (const auto other = tasks_.find(identity_of(event)); other != tasks_.end()) {
+        // Its end was lost.
+        leave_queue(other->second, event.time_ns);
+        tasks_.erase(other);
+    }
+    Task& task = tasks_[identity_of(event)];
+    const std::uint64_t queue = options_.rules.one_queue ? 0 : event.client;
+    task.queue = &queues_.try_emplace({event.device, queue}, options_.rules).first->second;
+    task.report.is_task = true;
+    task.report.who = {event.client, event.model, event.pid};
+    task.report.tag = event.tag;
+    task.report.device = event.device;
+    task.report.context = event.context;
+    task.report.priority = event.priority;
+    task.report.custom_id = event.custom_id;
+    task.report.arrival_ns = event.time_ns;
+    task.since = event.time_ns;
+    task.core = event.core;
+    task.queued.owner = owners_.number(task.report.who);
+    task.queued.client = event.client;
+    task.queued.tag = event.tag;
+    task.queued.arrival = next_arrival_++;
+    Plan plan = {rank_by_priority(event.priority, event.custom_id), {}};
+    if (options_.plan)
+        plan = options_.plan(event);
+    task.queued.rank = plan.rank;
+    task.last_bpu_segment = plan.last_bpu_segment;
+    if (!is_high(task))
+        task.queue->join(task.queued, task.core, false, event.time_ns);
+}
+
+/// Ends the state that it is in; what `between` was is known by now.
+void Tasks::close(Task& task, Cause between, std::uint64_t time) {
+    const std::uint64_t spent = time - task.since;
+    if (task.queued.waits)
+        task.queue->leave(task.queued, time);
+    else if (task.state == State::cpu)
+        task.queued.parts.add(
+            part_key(task.had_bpu && task.report.core != 0 &&
+                             (!task.last_bpu_segment || task.bpu_seen < *task.last_bpu_segment)
+                         ? Cause::gap
+                         : Cause::cpu),
+            spent);
+    else if (task.state == State::between)
+        task.queued.parts.add(part_key(between), spent);
+    else if (task.state == State::waits)
+        task.queued.parts.add(part_key(Cause::host), spent);
+    task.since = time;
+    task.state = State::between;
+}
+
+void Tasks::dispatch(Task& task, std::uint64_t time) {
+    close(task, Cause::host, time);
+    if (!is_high(task))
+        task.queue->count(task.queued, time);
+}
+
+void Tasks::ready(Task& task, const Event& event) {
+    close(task, Cause::host, event.time_ns);
+    if (event.core != 0)
+        task.core = event.core;
+    task.state = State::waits;
+    if (!is_high(task))
+        task.queue->join(task.queued, task.core, true, event.time_ns);
+}
+
+void Tasks::cpu_start(Task& task, const Event& event) {
+    close(task, Cause::worker, event.time_ns);
+    task.state = State::cpu;
+    task.queue->set_gap(task.queued, event.segment, true, event.time_ns);
+}
+
+void Tasks::cpu_done(Task& task, const Event& event) {
+    if (task.state == State::cpu)
+        close(task, Cause::host, event.time_ns);
+    task.queue->set_gap(task.queued, event.segment + 1, false, event.time_ns);
+}
+
+bool Tasks::job_queued(const Event& event) {
+    const auto found = tasks_.find(task_of(event));
+    if (found == tasks_.end())
+        return false;
+    Task& task = found->second;
+    close(task, Cause::host, event.time_ns);
+    task.state = State::device;
+    task.had_bpu = true;
+    task.bpu_seen = event.segment;
+    return true;
+}
+
+void Tasks::job_on_core(const Identity& identity, std::uint16_t core, std::uint64_t time) {
+    const auto found = tasks_.find(identity);
+    if (found == tasks_.end())
+        return;
+    Task& task = found->second;
+    task.core = core;
+    task.report.core = core;
+    if (is_high(task))
+        return;
+    task.queue->take_slot(task.queued, core, time);
+    task.queue->end_gap(task.queued, time);
+}
+
+void Tasks::job_done(const Identity& identity, std::uint32_t segment, std::uint32_t preemptions,
+                     const Parts& parts, std::uint64_t time) {
+    const auto found = tasks_.find(identity);
+    if (found == tasks_.end())
+        return;
+    Task& task = found->second;
+    task.queued.parts.add(parts);
+    task.report.preemptions += preemptions;
+    task.since = time;
+    task.state = State::between;
+    if (const auto learned = last_bpu_of_.find(task.queued.owner);
+        !task.last_bpu_segment && learned != last_bpu_of_.end())
+        task.last_bpu_segment = learned->second;
+    if (task.last_bpu_segment && segment >= *task.last_bpu_segment)
+        task.queue->give_slot(task.queued, time);
+    else
+        task.queue->set_gap(task.queued, segment + 1, false, time);
+}
+
+void Tasks::leave_queue(Task& task, std::uint64_t time) {
+    if (task.queued.waits)
+        task.queue->leave(task.queued, time);
+    task.queue->give_slot(task.queued, time);
+    task.queue->discount(task.queued, time);
+}
+
+void Tasks::end(Task& task, const Event& event) {
+    // A task that is cancelled between two segments waits for a worker: nothing else takes time.
+    close(task, event.status != 0 ? Cause::worker : Cause::host, event.time_ns);
+    leave_queue(task, event.time_ns);
+    if (event.status == 0 && task.had_bpu)
+        last_bpu_of_[task.queued.owner] = task.bpu_seen;
+    task.report.end_ns = event.time_ns;
+    task.report.status = event.status;
+    report_(task.report, task.queued.parts);
+}
+
+void Tasks::lost() {
+    for (auto& [identity, task] : tasks_)
+        task.report.incomplete = true;
+}
+
+std::uint32_t Tasks::owner_of(const Identity& identity) const {
+    const auto found = tasks_.find(identity);
+    return found == tasks_.end() ? 0 : found->second.queued.owner;
+}
+
+std::uint64_t Tasks::steps() const {
+    std::uint64_t steps = 0;
+    for (const auto& [key, queue] : queues_)
+        steps += queue.steps();
+    return steps;
+}
+
+} // namespace overtake::blame

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// Recording: a device's events (overtake/event.hpp) as a scenario that `overtake sim` replays.
+//
+// What is recorded is what arrived: each job as it was handed to its core, with the times that its
+// FCs took, its end if it did not run to it, and the changes of core limits. Times are nanoseconds
+// from the first event on. So in a replay every FC of a device that kept to its clock begins and
+// ends at the nanosecond at which it did.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "overtake/event.hpp"
+
+namespace overtake::record {
+
+struct Options {
+    std::uint32_t device = 0; ///< events of others are skipped
+    std::uint32_t cores = 1;
+    std::vector<std::uint32_t> core_limits{};   ///< at the first event, of each core; none: all 0
+    std::vector<std::uint32_t> normal_floors{}; ///< the same
+    bool fair = false;
+    std::string description{}; ///< of the scenario; may be empty
+    /// Class of a job: its model's or client's name; jobs of a class are counted together.
+    std::function<std::string(std::uint64_t client, std::uint32_t pid, std::uint64_t model)> name{};
+};
+
+/// Memory grows with the recording: about 100 bytes for a job, 8 for an FC.
+class Recording {
+public:
+    explicit Recording(Options options);
+
+    /// In order of time. Throws Error (EINVAL) for what no device tells, naming the job.
+    void add(const Event& event);
+    /// So many events were lost: document() will refuse.
+    void lost(std::uint64_t count) { lost_ += count; }
+
+    /// The scenario. Throws Error (EINVAL) if events were lost or nothing was recorded.
+    nlohmann::ordered_json document() const;
+    /// The same as text, with a job on each line.
+    void write(std::ostream& out) const;
+    /// One line each: what of the beginning and the end could not be recorded as it was.
+    std::vector<std::string> notes() const;
+    std::size_t jobs() const { return jobs_.size(); }
+
+private:
+    using Identity = std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>;
+
+    struct Job {
+        Event submit;
+        std::uint64_t model = 0;
+        std::vector<std::uint64_t> fcs; ///< as they took, ns
+        std::optional<std::uint64_t> running_since;
+        std::optional<std::uint64_t> cut; ///< when it ended without having run to its end
+        bool over = false;
+    };
+
+    static Identity identity_of(const Event& event);
+    Job* find(const Event& event);
+    void submit(const Event& event);
+    void end_fc(Job& job, const Event& event);
+    void end_job(Job& job, const Event& event);
+    [[noreturn]] static void fail(const Event& event, const std::string& what);
+    std::vector<Job> finished() const;
+    nlohmann::ordered_json head() const;
+    nlohmann::ordered_json job_json(const Job& job, std::size_t number) const;
+
+    Options options_;
+    std::optional<std::uint64_t> origin_;
+    std::uint64_t last_ = 0;
+    std::uint64_t lost_ = 0;
+    std::vector<Job> jobs_; ///< in the order in which they reached their cores
+    std::map<Identity, std::size_t> live_;
+    std::map<Identity, std::uint64_t> models_; ///< of jobs that wait for their core
+    std::set<Identity> unknown_;               ///< jobs that had begun before the recording
+    std::uint64_t unknown_jobs_ = 0;           ///< of those, that have ended
+    std::vector<Event> limits_;
+};
+
+} // namespace overtake::record

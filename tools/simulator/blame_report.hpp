@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// BlameReport: who made the tasks (or, at FC level, jobs) of a run late, by tools/blame.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "blame/worst.hpp"
+#include "simulator/accounts.hpp"
+#include "simulator/event_source.hpp"
+
+namespace overtake::simulator {
+
+/// Memory: live tasks, and the worst of each class.
+class BlameReport : public EventSource {
+public:
+    /// Keeps the `most` slowest of each class, of those that arrive in `window`.
+    BlameReport(const Scenario& scenario, std::size_t most, const Window& window = {});
+
+    /// A sentence for each, by class, the slowest first.
+    std::string text() const;
+    /// Mean of a task of each class in the queue, by cause; "" if nothing ever waited in one.
+    std::string queued_text() const;
+    /// Adds "blame" and, to each class, "queued_by" to what to_json(summary) made.
+    void add_to(nlohmann::ordered_json& summary) const;
+
+    void arrived(LiveTask& task, std::uint64_t time) override;
+
+private:
+    /// In a library queue: why, and because of which class.
+    using Reason = std::pair<blame::Cause, std::uint32_t>;
+    struct ClassSums {
+        std::uint64_t ended = 0;
+        std::map<Reason, std::uint64_t> queued; ///< ns
+    };
+
+    blame::Blame::Options options();
+    blame::Plan plan_of(const Event& arrive) const;
+    bool in_the_way(const blame::Gap& gap) const;
+    void report(const blame::Report& report);
+    std::string id_of(const LiveTask& task) const;
+    std::pair<const char*, const std::vector<std::string>*> clients() const;
+    std::string name_of(const blame::Who& who) const;
+    std::string sentence_of(const blame::Worst::Item& item) const;
+
+    const Scenario& scenario_;
+    ovt_sched rules_{}; ///< what the scheduler was told, and nothing else
+    Window window_;
+    std::unordered_map<std::uint64_t, const LiveTask*> live_; ///< by the tag of its events
+    std::vector<ClassSums> classes_;
+    blame::Worst worst_;
+    blame::Blame blame_;
+};
+
+} // namespace overtake::simulator
