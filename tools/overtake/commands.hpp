@@ -25,6 +25,7 @@ void add_run(CLI::App& app, int& status);
 void add_perf(CLI::App& app, int& status);
 void add_serve(CLI::App& app, int& status);
 void add_sim(CLI::App& app, int& status);
+void add_sweep_merge(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);
 
 } // namespace overtake::command
