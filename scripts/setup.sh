@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Install the Debian packages that a part of the project needs, and say which.
 #
-#   scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|zoo|all
+#   scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|zoo|clusters|all
 #
 # Quick, and without a word, when nothing is missing. Debian 12 takes Linux 6.12 and QEMU 10 from
 # bookworm-backports (added here from the machine's own apt sources when it is not there yet);
@@ -12,12 +12,13 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/kernels.sh
 
-# User space: runtime, compiler, command, their tests.
+# User space: runtime, compiler, command, their tests. pybind11 and Python's headers are for the Python package,
+# without which the rest is built, too.
 build_packages="build-essential cmake ninja-build pkg-config
 	libcmocka-dev libgtest-dev libgmock-dev liburing-dev libdrm-dev libbpf-dev libseccomp-dev clang
 	libonnx-dev libprotobuf-dev protobuf-compiler libdnnl-dev libflatbuffers-dev flatbuffers-compiler
 	libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev libpng-dev libturbojpeg0-dev librsvg2-bin libcpp-httplib-dev
-	python3 python3-numpy python3-onnx"
+	python3 python3-dev python3-numpy python3-onnx pybind11-dev systemtap-sdt-dev"
 
 # The module. dwarves has pahole, which writes the module's BTF.
 kmod_packages="build-essential bc kmod libelf-dev dwarves"
@@ -30,12 +31,12 @@ vm_packages_6_12="qemu-system-x86"
 
 # Networks and pictures for the tests, the checker of the protocol model (spin), and the kernel's own
 # style checker from its source; a C library for a 32-bit client.
-test_packages="libonnx-testdata python3-pil fonts-dejavu-core fonts-liberation sparse spin xz-utils
+test_packages="libonnx-testdata python3-pil python3-matplotlib fonts-dejavu-core fonts-liberation sparse spin xz-utils
 	gcc-multilib libc6-dev-i386"
 test_packages_6_12="linux-source-6.12"
 
 # Debian packages, and what checks them; DKMS compiles the module as it would after an installation.
-deb_packages="debhelper dpkg-dev dh-dkms dkms lintian"
+deb_packages="debhelper dpkg-dev dh-dkms dh-python dkms lintian"
 
 # The reference of the C++ API.
 docs_packages="doxygen"
@@ -53,6 +54,10 @@ fresh_packages="debootstrap git util-linux"
 
 # Pictures and speech for trained networks; npm, which downloads them, may come from elsewhere.
 zoo_packages="python3-pil fonts-dejavu-core fonts-liberation espeak-ng"
+
+# Sweeps over dask workers and Slurm nodes, on one machine: tests/python/run-clusters. Not part of `all`: Slurm
+# and munge are services.
+clusters_packages="python3-distributed slurm-wlm munge"
 
 debug_kernel_packages="build-essential bc bison flex libelf-dev libssl-dev dwarves cpio xz-utils kmod python3"
 debug_kernel_packages_6_12="linux-source-6.12"
@@ -269,6 +274,7 @@ bench) packages="$build_packages $bench_packages" packages_6_12= ;;
 fuzz) packages="$build_packages $fuzz_packages" packages_6_12= ;;
 fresh) packages=$fresh_packages packages_6_12= ;;
 zoo) packages="$build_packages $zoo_packages" packages_6_12= ;;
+clusters) packages="$build_packages $clusters_packages" packages_6_12= ;;
 debug-kernel) packages=$debug_kernel_packages packages_6_12=$debug_kernel_packages_6_12 ;;
 all)
 	packages="$build_packages $kmod_packages $vm_packages $test_packages $deb_packages $docs_packages $coverage_packages
@@ -276,7 +282,7 @@ all)
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 *)
-	echo "usage: scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|zoo|all" >&2
+	echo "usage: scripts/setup.sh build|kmod|vm|test|deb|docs|coverage|bench|fuzz|debug-kernel|fresh|zoo|clusters|all" >&2
 	exit 2
 	;;
 esac

@@ -28,6 +28,7 @@ void add_run(CLI::App& app, int& status);
 void add_perf(CLI::App& app, int& status);
 void add_serve(CLI::App& app, int& status);
 void add_sim(CLI::App& app, int& status);
+void add_sweep_merge(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
 void add_demo(CLI::App& app, int& status);

@@ -29,6 +29,7 @@
 #include "simulator/experiment.hpp"
 #include "simulator/pictures.hpp"
 #include "simulator/recorder.hpp"
+#include "simulator/shard_file.hpp"
 #include "simulator/what_if.hpp"
 #include "timeline/perfetto.hpp"
 #include "timeline/png.hpp"
@@ -57,6 +58,7 @@ struct SimOptions {
     std::optional<std::string> sweep;
     std::vector<std::string> columns;
     std::optional<unsigned> repeat;
+    std::optional<std::string> shard;
     std::uint64_t fuzz = 0;
     unsigned commands = 100;
     std::optional<unsigned> threads;
@@ -263,17 +265,29 @@ int run_experiment(const SimOptions& options, const Source& source) {
     std::optional<simulator::Grid> grid;
     if (options.sweep)
         as_usage("", [&] { return &grid.emplace(*options.sweep); });
+    simulator::Shard shard;
+    if (options.shard)
+        shard = as_usage("--shard", [&] { return simulator::parse_shard(*options.shard); });
     ProgressBar bar;
     simulator::Experiment experiment;
     experiment.document = source.document;
     experiment.directory = source.path.parent_path();
     experiment.grid = grid ? &*grid : nullptr;
     experiment.repeat = options.repeat.value_or(1);
+    experiment.shard = shard;
     experiment.trim = options.trim;
     experiment.threads = options.thread_count();
     experiment.columns = options.columns;
     experiment.progress = [&](double done) { bar.show("simulating", done); };
     const auto points = named(source, [&] { return simulator::run_experiment(experiment); });
+    if (options.shard) {
+        const std::string text = named(source, [&] {
+            return simulator::shard_text(experiment, points, {options.json, options.columns},
+                                         OVERTAKE_VERSION);
+        });
+        write_file(options.output, [&](std::ostream& out) { out << text; });
+        return 0;
+    }
     if (options.json)
         fmt::print("{}\n", text_of(simulator::to_json(points, options.columns)));
     else
@@ -309,6 +323,10 @@ int run_sim(const SimOptions& options) {
             !options.wants_experiment())
             throw CLI::RequiresError(option,
                                      "--summary, --json, --blame, --what-if, --sweep or --repeat");
+    if (options.wants_experiment() && !options.output.empty() && !options.shard)
+        throw CLI::ExcludesError("--output", options.sweep ? "--sweep" : "--repeat");
+    if (options.shard && options.output.empty())
+        throw CLI::RequiresError("--shard", "--output");
     if (options.threads && !options.wants_experiment() && options.fuzz == 0)
         throw CLI::RequiresError("--threads", "--sweep, --repeat or --fuzz");
     if (options.to && *options.to <= options.from)
@@ -416,10 +434,13 @@ void add_sim(CLI::App& app, int& status) {
                      "For --sweep, --repeat and --fuzz; default: all CPUs")
         ->check(whole_number(1, 1024));
     command
+        ->add_option("--shard", options->shard,
+                     "I/N: run the I-th of N parts, into the file of --output, for sweep-merge")
+        ->needs(sweep);
+    command
         ->add_option("--columns", options->columns,
                      "Columns to show with --sweep and --repeat: detector,large p99,ANTT; or all")
         ->delimiter(',');
-    command->get_option("--output")->excludes(sweep)->excludes(repeat);
     for (const char* one :
          {"--svg", "--png", "--perfetto", "--summary", "--blame", "--sweep", "--repeat"})
         command->get_option(one)->excludes(what_if);

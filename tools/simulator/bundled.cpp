@@ -13,15 +13,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Beside the installed command, or in the source tree of the one that was just built.
+/// Beside the installed command, or in the source tree of the one that was just built. Python is in
+/// a directory that says nothing of ours.
 fs::path bundled_directory() {
     std::error_code ignored;
     const fs::path command = fs::read_symlink("/proc/self/exe", ignored);
-    const fs::path installed =
+    const fs::path beside =
         command.parent_path().parent_path() / "share" / "overtake" / "scenarios";
-    if (fs::is_directory(installed, ignored))
-        return installed;
-    return OVERTAKE_SCENARIOS;
+    if (!command.filename().string().starts_with("python") && fs::is_directory(beside, ignored))
+        return beside;
+    if (fs::is_directory(OVERTAKE_SCENARIOS, ignored))
+        return OVERTAKE_SCENARIOS;
+    return OVERTAKE_INSTALLED_SCENARIOS;
 }
 
 } // namespace

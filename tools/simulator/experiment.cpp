@@ -388,18 +388,24 @@ Json to_json(const Estimate& estimate, std::size_t runs) {
 
 } // namespace
 
-std::vector<Point> run_experiment(const Experiment& experiment) {
-    std::vector<Point> points(experiment.grid != nullptr ? experiment.grid->size() : 1);
-    if (experiment.grid != nullptr)
+std::vector<Point> points_of(const Grid* grid) {
+    std::vector<Point> points(grid != nullptr ? grid->size() : 1);
+    if (grid != nullptr)
         for (std::size_t i = 0; i < points.size(); i++)
-            points[i].settings = experiment.grid->at(i);
+            points[i].settings = grid->at(i);
+    return points;
+}
+
+std::vector<Point> run_experiment(const Experiment& experiment) {
+    std::vector<Point> points = points_of(experiment.grid);
     check(experiment, points);
-    for (Point& point : points)
-        point.runs.resize(experiment.repeat);
-    std::vector<SharedScenario> scenarios(points.size());
-    for_each_index(points.size() * experiment.repeat, experiment.threads, experiment.progress,
+    const std::vector<std::size_t> own = experiment.shard.points(points.size());
+    for (const std::size_t i : own)
+        points[i].runs.resize(experiment.repeat);
+    std::vector<SharedScenario> scenarios(own.size());
+    for_each_index(own.size() * experiment.repeat, experiment.threads, experiment.progress,
                    [&](std::size_t i) {
-                       Point& point = points[i / experiment.repeat];
+                       Point& point = points[own[i / experiment.repeat]];
                        SharedScenario& shared = scenarios[i / experiment.repeat];
                        const std::size_t run = i % experiment.repeat;
                        const auto scenario = shared.enter(experiment, point.settings);
@@ -407,6 +413,18 @@ std::vector<Point> run_experiment(const Experiment& experiment) {
                        shared.leave(experiment.repeat);
                    });
     return points;
+}
+
+std::uint64_t digest_of_files(const Experiment& experiment) {
+    const std::vector<Point> points = points_of(experiment.grid);
+    std::vector<std::uint64_t> digests(points.size());
+    for_each_index(points.size(), experiment.threads, {}, [&](std::size_t i) {
+        digests[i] = digest_of(scenario_at(experiment, points[i].settings));
+    });
+    Digest all;
+    for (const std::uint64_t digest : digests)
+        all.add(digest);
+    return all.value();
 }
 
 std::string to_text(const std::vector<Point>& points, const std::vector<std::string>& columns) {

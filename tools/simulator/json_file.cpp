@@ -113,12 +113,15 @@ std::string read_text(const fs::path& path) {
 
 } // namespace
 
+nlohmann::json parse_json(const std::string& text) {
+    Check check;
+    nlohmann::json::sax_parse(text, &check);
+    return nlohmann::json::parse(text);
+}
+
 nlohmann::json read_json(const fs::path& path) {
     try {
-        const std::string text = read_text(path);
-        Check check;
-        nlohmann::json::sax_parse(text, &check);
-        return nlohmann::json::parse(text);
+        return parse_json(read_text(path));
     } catch (const Error& error) {
         throw Error(error.code(), fmt::format("{}: {}", path.string(), error.what()));
     }

@@ -123,13 +123,13 @@ void Recorder::ended(LiveTask& task, std::uint64_t time) {
         record.dispatched = task.sched.dispatch_time;
 }
 
-void Recorder::sort_cpu() {
+void Recorder::sort() {
     std::ranges::stable_sort(cpu_, {},
                              [](const Cpu& cpu) { return std::tuple(cpu.start, cpu.task); });
 }
 
 void Recorder::write(std::ostream& out) {
-    sort_cpu();
+    sort();
     out << "{\"version\": 1";
     write_list(out, "fcs", fcs_, [&](const Fc& fc) {
         return fmt::format(

@@ -59,7 +59,7 @@ public:
 
     const std::vector<Fc>& fcs() const { return fcs_; }    ///< by start, then core
     const std::vector<Job>& jobs() const { return jobs_; } ///< by arrival
-    const std::vector<Cpu>& cpu() const { return cpu_; }   ///< by start, then task
+    const std::vector<Cpu>& cpu() const { return cpu_; }   ///< by start, then task, once sorted
     /// The listed ones in file order, then generated ones in order of arrival.
     const std::vector<Task>& tasks() const { return tasks_; }
     const std::vector<Preemption>& preemptions() const { return preemptions_; }
@@ -76,12 +76,12 @@ public:
     void abandoned(LiveTask& task, std::uint64_t time) override;
     void ended(LiveTask& task, std::uint64_t time) override;
 
+    /// After the run: puts cpu() into its order.
+    void sort();
     /// After the run: the timeline as the contract has it.
     void write(std::ostream& out);
 
 private:
-    void sort_cpu();
-
     const Scenario& scenario_;
     std::vector<Fc> fcs_;
     std::vector<Job> jobs_;

@@ -154,5 +154,7 @@ Scenario parse_scenario(const nlohmann::json& document, const std::filesystem::p
 
 /// The JSON of a file. Throws Error with the place of a syntax error.
 nlohmann::json read_json(const std::filesystem::path& path);
+/// The same of a text.
+nlohmann::json parse_json(const std::string& text);
 
 } // namespace overtake::simulator

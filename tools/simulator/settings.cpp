@@ -200,6 +200,30 @@ Grid::Grid(const std::string& text) {
     }
 }
 
+Grid Grid::from_json(const json& list) {
+    const auto is_key = [](const json& one) {
+        return one.is_array() && one.size() == 2 && one[0].is_string() && one[0] != "" &&
+               one[1].is_array() && !one[1].empty();
+    };
+    if (!list.is_array() || list.empty() || !std::ranges::all_of(list, is_key))
+        throw Error(EINVAL, "the grid: keys, each with a list of values, are needed");
+    Grid grid;
+    for (const json& one : list) {
+        grid.keys_.push_back(one[0]);
+        grid.values_.emplace_back(one[1].begin(), one[1].end());
+        if (grid.size() > points_max)
+            throw Error(EINVAL, fmt::format("the grid: more than {} combinations", points_max));
+    }
+    return grid;
+}
+
+json Grid::to_json() const {
+    json list = json::array();
+    for (std::size_t i = 0; i < keys_.size(); i++)
+        list.push_back({keys_[i], values_[i]});
+    return list;
+}
+
 std::size_t Grid::size() const {
     std::size_t size = 1;
     for (const auto& values : values_)

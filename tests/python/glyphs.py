@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""The classifier of models/glyphs, compiled once for each test, and its held-out images."""
+
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
+MAKE_MODEL = os.environ.get("MAKE_MODEL", str(SOURCE / "build/release/tests/make_model"))
+FILES = SOURCE / "models/glyphs"
+
+
+def overtake(*arguments):
+    """What the command prints."""
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, check=True).stdout
+
+
+def compile_glyphs(directory):
+    path = pathlib.Path(directory) / "glyphs.ovm"
+    overtake("compile", FILES / "glyphs.onnx", "--calibration", FILES / "calibration.npy", "--max-time-per-fc", 1000,
+             "-o", path)
+    return path
+
+
+def images():
+    """float32 [640, 1, 24, 24]."""
+    return np.load(FILES / "heldout_images.npy").astype(np.float32)
+
+
+def labels():
+    return np.load(FILES / "heldout_labels.npy")

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <pybind11/stl.h>
+
+#include "module.hpp"
+#include "session.hpp"
+
+namespace py = pybind11;
+
+namespace overtake::python {
+namespace {
+
+/// What Python calls a session; the package's Session is derived of it.
+struct Session {
+    std::shared_ptr<SessionState> state;
+};
+
+std::unique_ptr<Session> make_session(const std::shared_ptr<Device>& device,
+                                      const std::shared_ptr<Model>& model,
+                                      const EngineOptions& options) {
+    const py::gil_scoped_release released;
+    return std::make_unique<Session>(
+        Session{std::make_shared<SessionState>(device, model, options)});
+}
+
+py::list segments_of(const Task& task) {
+    py::list list;
+    for (const SegmentRecord& segment : task.request().segments()) {
+        py::dict dict;
+        dict["on_bpu"] = segment.on_bpu;
+        dict["start_ns"] = segment.start_ns;
+        dict["end_ns"] = segment.end_ns;
+        dict["executed_ns"] = segment.job.executed_ns;
+        dict["fcs_done"] = segment.job.fcs_done;
+        dict["preemptions"] = segment.job.preemptions;
+        list.append(dict);
+    }
+    return list;
+}
+
+void bind_task(py::module_& module) {
+    py::class_<Task>(
+        module, "Task",
+        "A request that was submitted; Session.submit() makes them. Any thread may use it. One "
+        "that is dropped before its end is cancelled.")
+        .def_property_readonly("done", &Task::is_done, "Whether it has ended, well or not.")
+        .def("wait", &Task::wait, py::arg("timeout") = py::none(),
+             "Waits for the end, without the GIL, for `timeout` seconds at most (None: without "
+             "end). True if it has ended.")
+        .def("cancel", &Task::cancel,
+             "Parts that have not started never run. Returns at once; the task ends some time "
+             "later, and result() then raises Error with code ECANCELED.")
+        .def("result", &Task::result, py::arg("timeout") = py::none(),
+             "Waits as wait() does, then returns {output: array}: the same arrays at each call, of "
+             "the outputs' shapes and dtypes. They own their memory, which the device or a worker "
+             "has filled in place, and outlive task, session and device. Raises TimeoutError if "
+             "it has not ended, and Error with the errno of what it failed with.")
+        .def_property_readonly(
+            "status", [](const Task& task) { return task.request().status(); },
+            "0, or a negative errno; -EINPROGRESS before its end.")
+        .def_property_readonly(
+            "core", [](const Task& task) { return task.request().core(); },
+            "The core that took its device segments, from 1; 0 before the end, or if none did.")
+        .def_property_readonly(
+            "dispatched_ns", [](const Task& task) { return task.request().dispatched_ns(); },
+            "Device time, in nanoseconds, when it left the queue; 0 before its end.")
+        .def_property_readonly(
+            "ended_ns", [](const Task& task) { return task.request().ended_ns(); },
+            "Device time, in nanoseconds, of its end; 0 before.")
+        .def("segments", &segments_of,
+             "A new list with a dict for each segment, in order: on_bpu, start_ns, end_ns (device "
+             "time), and of those on the device executed_ns, fcs_done and preemptions. Empty "
+             "before the end. Conversion of inputs and outputs counts as segments on the CPU.");
+}
+
+} // namespace
+
+void bind_session(py::module_& module) {
+    py::class_<Notifier, std::shared_ptr<Notifier>>(module, "Notifier")
+        .def(py::init<>())
+        .def("fileno", &Notifier::descriptor)
+        .def("take", &Notifier::take);
+    bind_task(module);
+    py::class_<Session>(module, "Session")
+        .def(py::init([](const std::shared_ptr<Device>& device, const std::shared_ptr<Model>& model,
+                         unsigned max_priority, unsigned core_limit, unsigned workers,
+                         unsigned slots, unsigned task_limit, bool service) {
+                 EngineOptions options;
+                 options.max_priority = max_priority;
+                 options.core_limit = core_limit;
+                 options.workers = workers;
+                 options.slots = slots;
+                 options.task_limit = task_limit;
+                 options.service = service;
+                 return make_session(device, model, options);
+             }),
+             py::arg("device").none(false), py::arg("model").none(false), py::kw_only(),
+             py::arg("max_priority") = 254, py::arg("core_limit") = 0, py::arg("workers") = 4,
+             py::arg("slots") = 1, py::arg("task_limit") = 8, py::arg("service") = false)
+        .def_property_readonly("model",
+                               [](const Session& session) {
+                                   return std::const_pointer_cast<Model>(session.state->model());
+                               })
+        .def(
+            "_submit",
+            [](const Session& session, const py::dict& inputs, unsigned priority,
+               std::int64_t custom_id, unsigned core, const std::shared_ptr<Notifier>& notifier,
+               std::uint64_t token) {
+                return std::make_unique<Task>(
+                    session.state, inputs,
+                    TaskOptions{.priority = priority, .custom_id = custom_id, .core = core},
+                    notifier, token);
+            },
+            py::arg("inputs"), py::arg("priority"), py::arg("custom_id"), py::arg("core"),
+            py::arg("notifier") = py::none(), py::arg("token") = 0)
+        .def("close", [](const Session& session) { session.state->close(); });
+}
+
+} // namespace overtake::python

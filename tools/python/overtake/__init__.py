@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""Overtake: run compiled networks on an NPU that preempts, and simulate what it would do.
+
+    import numpy, overtake
+
+    device = overtake.open_device("auto")
+    model = overtake.Model("detector.ovm")
+    session = overtake.Session(device, model, max_priority=255, core_limit=1)
+    scores = session.run({"image": numpy.zeros((1, 3, 224, 224), numpy.float32)}, priority=255)
+
+    run = overtake.simulate("demo-both", settings={"core_limit": 2})
+    print(run.summary["classes"][0]["latency_us"]["p99"])
+
+Errors are overtake.Error, with an errno value as `code`. Threads may share everything here. A
+process that has opened a device must not fork and use it in the child.
+"""
+
+from ._core import PRIORITY_HIGH, Device, Model, Task, Tensor, __version__
+from ._device import open_device
+from ._error import Error
+from ._session import Session
+from ._simulate import Simulation, bundled_scenarios, simulate
+from ._sweep import Sweep, sweep
+
+__all__ = ["PRIORITY_HIGH", "Device", "Error", "Model", "Session", "Simulation", "Sweep", "Task", "Tensor",
+           "__version__", "bundled_scenarios", "open_device", "simulate", "sweep"]
+
+for _name in __all__:  # what tracebacks and pickles call them
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = "overtake"
+del _name

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Session: requests for one model."""
+
+import asyncio
+import atexit
+import itertools
+import weakref
+from typing import Mapping
+
+import numpy as np
+
+from . import _core
+
+_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+_loops: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting]" = weakref.WeakKeyDictionary()
+
+
+@atexit.register
+def _close_sessions() -> None:
+    """Before the interpreter goes, what it lends to the device has to be back."""
+    for session in list(_sessions):
+        session.close()
+
+
+class _Waiting:
+    """The futures of one event loop, and what wakes it: no thread of ours runs Python."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.notifier = _core.Notifier()
+        self.tokens = itertools.count()
+        self.futures: dict[int, asyncio.Future] = {}
+        loop.add_reader(self.notifier.fileno(), self._wake)
+
+    def _wake(self) -> None:
+        for token in self.notifier.take():
+            future = self.futures.pop(token, None)
+            if future is not None and not future.done():
+                future.set_result(None)
+
+
+def _waiting_of(loop: asyncio.AbstractEventLoop) -> _Waiting:
+    waiting = _loops.get(loop)
+    if waiting is None:
+        waiting = _loops[loop] = _Waiting(loop)
+    return waiting
+
+
+class Session(_core.Session):
+    """A queue of a device, for one model; keeps both.
+
+    `max_priority` is the highest that its requests may have (255 needs CAP_SYS_NICE on a kernel
+    device, and to be allowed by a server); `core_limit` is asked for while the session is open, and
+    needs max_priority 255. Up to `task_limit` requests below priority 255 are begun at a time, and
+    `slots` of them share a core; `workers` threads compute what the device does not. With
+    `service=True`, requests wait in one queue with those of all other processes that say so, and the
+    device's administrator chooses slots and task limit.
+
+    The model is uploaded to the device unless another session has done that. Any thread may use a
+    session. It is also a context manager, which closes it. Raises Error: EPERM, naming the remedy,
+    if this process may not have the priority; EINVAL for settings that are impossible; ENOSPC or
+    ENOMEM.
+    """
+
+    def __init__(self, device: _core.Device, model: _core.Model, *, max_priority: int = 254,
+                 core_limit: int = 0, workers: int = 4, slots: int = 1, task_limit: int = 8,
+                 service: bool = False) -> None:
+        super().__init__(device, model, max_priority=max_priority, core_limit=core_limit, workers=workers,
+                         slots=slots, task_limit=task_limit, service=service)
+        _sessions.add(self)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0,
+               core: int = 0) -> _core.Task:
+        """Begins a request and returns at once.
+
+        `inputs` has an array for each of the model's inputs, of its shape and of its dtype or
+        float32. An array that is contiguous (C order) and aligned is read where it is, from now to
+        the end of the task: do not write to it before. Others are copied now. Values become the
+        device's int8 on their way, rounded half to even and saturated; a float32 tensor of a CPU
+        segment is used as it is. Outputs go straight into arrays that result() returns.
+
+        `priority` is 0 to 254 (NORMAL) or 255 (HIGH, overtakes); within one, a smaller `custom_id`
+        goes first; `core` counts from 1, 0 is any.
+
+        Raises Error: EINVAL, naming the input, for one that is missing, unknown, or of another dtype
+        or shape; EPERM for a priority above the session's; ENOSPC or ENOMEM. Each request in flight
+        has buffers on the device, of which a process may have some thousands.
+        """
+        return self._submit(dict(inputs), priority, custom_id, core)
+
+    def run(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0, core: int = 0,
+            timeout: float | None = None) -> dict[str, np.ndarray]:
+        """submit(), then the task's result(timeout): {output: array}, which the caller owns.
+
+        Other Python threads run meanwhile. A request that has not ended after `timeout` seconds
+        raises TimeoutError and is cancelled.
+        """
+        return self.submit(inputs, priority=priority, custom_id=custom_id, core=core).result(timeout)
+
+    async def run_async(self, inputs: Mapping[str, np.ndarray], *, priority: int = 0, custom_id: int = 0,
+                        core: int = 0) -> dict[str, np.ndarray]:
+        """run() for a coroutine: its event loop goes on, and no thread is taken for it.
+
+        Whoever cancels it cancels the request. Needs a loop with add_reader(), as asyncio's on
+        Linux are.
+        """
+        loop = asyncio.get_running_loop()
+        waiting = _waiting_of(loop)
+        token = next(waiting.tokens)
+        task = self._submit(dict(inputs), priority, custom_id, core, waiting.notifier, token)
+        waiting.futures[token] = loop.create_future()
+        try:
+            await waiting.futures[token]
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        return task.result()
+
+    def close(self) -> None:
+        """Cancels what runs, waits for it to end, and gives the queue back to the device.
+
+        Tasks and results stay what they are; a later submit() raises Error (EINVAL).
+        """
+        super().close()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""simulate: a scenario under virtual time, as `overtake sim` runs it."""
+
+import functools
+import json
+import os
+from typing import Any, Mapping
+
+import numpy as np
+
+from . import _core
+from ._source import read_source
+
+
+class Simulation:
+    """A run of a scenario, as numpy structured arrays.
+
+    All times are microseconds of virtual time, -1 for a moment that never came; cores count from 1.
+    The arrays are made without a copy of the run's memory, which lives as long as any of them.
+    """
+
+    def __init__(self, run: _core.Simulation) -> None:
+        self._run = run
+
+    @functools.cached_property
+    def fcs(self) -> np.ndarray:
+        """FCs by start: job (index into jobs), index in the job, core, high (ring), start, end."""
+        return self._run.fcs
+
+    @functools.cached_property
+    def jobs(self) -> np.ndarray:
+        """Jobs by arrival: task (index into tasks), segment, core, arrival, start, end, preemptions,
+        cancelled."""
+        return self._run.jobs
+
+    @functools.cached_property
+    def cpu(self) -> np.ndarray:
+        """CPU segments by start: task (index into tasks), segment, start, end."""
+        return self._run.cpu
+
+    @functools.cached_property
+    def tasks(self) -> np.ndarray:
+        """Tasks, the scenario's own first, then generated ones by arrival: class (index into
+        classes), core, arrival, dispatched, end, cancelled. At FC level each is one job."""
+        return self._run.tasks
+
+    @functools.cached_property
+    def preemptions(self) -> np.ndarray:
+        """By time: job (index into jobs) that a HIGH FC went ahead of, core, time."""
+        return self._run.preemptions
+
+    @functools.cached_property
+    def ids(self) -> list[str]:
+        """Names of the tasks, as the scenario has them, or LOAD#NUMBER."""
+        return self._run.ids
+
+    @functools.cached_property
+    def classes(self) -> list[str]:
+        """Names of the classes."""
+        return self._run.classes
+
+    @functools.cached_property
+    def summary(self) -> dict[str, Any]:
+        """What `overtake sim --json` prints: latencies, utilisation, where the time went."""
+        return json.loads(self._run.summary)
+
+    @property
+    def kind(self) -> str:
+        """"task" or "fc", as the scenario."""
+        return "task" if self._run.is_task_level else "fc"
+
+    def __repr__(self) -> str:
+        return f"<overtake.Simulation of {len(self.tasks)} tasks, {len(self.fcs)} FCs>"
+
+
+def simulate(scenario: Mapping[str, Any] | str | os.PathLike, *, seed: int | None = None,
+             settings: Mapping[str, Any] | None = None, warm_up: int = 0, drain: int = 0) -> Simulation:
+    """Runs a scenario with the shipped firmware and schedulers, in this process.
+
+    `scenario` is the document as a dict, the path of a JSON file, or the name of a bundled one
+    (bundled_scenarios()). `settings` changes keys as --set does: {"loads.camera.priority": 255};
+    `seed` is that of everything random. The summary leaves out the first `warm_up` and the last
+    `drain` microseconds of the run; the arrays have all of it. Files that a dict names are relative
+    to the working directory, those that a file names to it.
+
+    Other Python threads run meanwhile, and may simulate too. Raises Error (EINVAL), naming the
+    place, for a scenario that is refused, ENOENT for a file that is not there, ERANGE when virtual
+    time runs out.
+    """
+    return Simulation(_core.simulate(read_source(scenario, settings, seed), warm_up, drain))
+
+
+def bundled_scenarios() -> list[str]:
+    """Names of the scenarios that come with Overtake."""
+    return _core.bundled_scenarios()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// Session and Task: requests for one model on an engine of their own.
+//
+// Thread safety: whoever calls holds the GIL, which guards all fields; it is released while
+// anything waits.  No thread of the engine ever takes it.
+// Memory: arrays are used from submit() to the end of the request.  Whoever drops a running Task
+// leaves its arrays to the session, which keeps them until then.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+#include "notifier.hpp"
+#include "overtake/engine.hpp"
+
+namespace overtake::python {
+
+/// What a session and its tasks share.
+class SessionState {
+public:
+    /// Without the GIL.
+    SessionState(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
+                 const EngineOptions& options);
+    ~SessionState();
+    SessionState(const SessionState&) = delete;
+    SessionState& operator=(const SessionState&) = delete;
+
+    const std::shared_ptr<const Model>& model() const { return model_; }
+    /// Throws Error EINVAL once it is closed.
+    std::shared_ptr<Engine> engine() const;
+    const std::shared_ptr<LoadedModel>& loaded() const { return loaded_; }
+    /// Arrays of a request whose Task is gone.
+    void keep(std::shared_ptr<Request> request, std::vector<pybind11::array> arrays);
+    /// Lets go of arrays that are no longer used.
+    void collect();
+    /// Cancels what runs and waits for the ends.
+    void close();
+
+private:
+    struct Kept {
+        std::shared_ptr<Request> request;
+        std::vector<pybind11::array> arrays;
+    };
+
+    std::shared_ptr<const Model> model_;
+    std::shared_ptr<Engine> engine_; ///< null once it is closed
+    std::shared_ptr<LoadedModel> loaded_;
+    std::vector<Kept> kept_;
+};
+
+class Task {
+public:
+    /// Submits it.
+    Task(std::shared_ptr<SessionState> session, const pybind11::dict& inputs,
+         const TaskOptions& options, const std::shared_ptr<Notifier>& notifier,
+         std::uint64_t token);
+    ~Task();
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
+    bool is_done() const { return request_->status() != -EINPROGRESS; }
+    /// Seconds; none = without end.  True if it has ended.
+    bool wait(std::optional<double> timeout) const;
+    void cancel();
+    /// Throws TimeoutError, or what it failed with.
+    pybind11::dict result(std::optional<double> timeout) const;
+    const Request& request() const { return *request_; }
+
+private:
+    std::vector<TensorMemory> lend_inputs(const pybind11::dict& inputs);
+    std::vector<TensorMemory> make_outputs();
+
+    std::shared_ptr<SessionState> session_;
+    std::shared_ptr<Request> request_;
+    std::vector<pybind11::array> inputs_;
+    std::vector<pybind11::array> outputs_;
+};
+
+} // namespace overtake::python

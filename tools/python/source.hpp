@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a scenario comes from: a file, or a document.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "overtake/error.hpp"
+
+namespace overtake::python {
+
+struct Source {
+    nlohmann::json document;
+    std::filesystem::path directory; ///< of files that it names
+    std::string name;                ///< in errors
+
+    /// What `work` returns, or an error that begins with the name.
+    template <class Work>
+    auto named(Work work) const {
+        try {
+            return work();
+        } catch (const Error& error) {
+            throw Error(error.code(), name + ": " + error.what());
+        }
+    }
+};
+
+} // namespace overtake::python

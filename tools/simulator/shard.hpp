@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Shard: a part of an experiment, for a machine or a job of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace overtake::simulator {
+
+struct Scenario;
+
+/// One of `of` parts of a sweep: every point whose index leaves number - 1 when divided by `of`, so
+/// that parts take about as long as each other whichever key makes runs long.
+struct Shard {
+    unsigned number = 1; ///< from 1
+    unsigned of = 1;
+
+    bool operator==(const Shard&) const = default;
+    /// Indexes of its points among so many.
+    std::vector<std::size_t> points(std::size_t count) const;
+};
+
+/// "I/N". Throws Error (EINVAL).
+Shard parse_shard(const std::string& text);
+
+/// A number that differs where what was added does (FNV-1a, 64 bits).
+class Digest {
+public:
+    void add(std::uint64_t number);
+    std::uint64_t value() const { return value_; }
+
+private:
+    std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+/// What files may have brought into a scenario: times of models and arrivals.
+std::uint64_t digest_of(const Scenario& scenario);
+
+} // namespace overtake::simulator
