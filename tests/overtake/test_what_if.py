@@ -78,6 +78,8 @@ class WhatIf(unittest.TestCase):
             with open(os.path.join(directory, name + ".svg"), encoding="utf-8") as file:
                 pictures[name] = file.read()
             self.assertTrue(pictures[name].startswith(("<?xml", "<svg")))
+        self.assertIn("demo-neither with core_limit=1, detector.priority=255, large.max_time", pictures["after"])
+        self.assertIn("no priority, not split", pictures["before"])
         # Split, the large network has many more FCs.
         self.assertGreater(pictures["after"].count("<rect"), 3 * pictures["before"].count("<rect"))
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
@@ -215,7 +216,8 @@ struct Outcome {
     std::string svg; ///< if it was wanted
 };
 
-Outcome outcome_of(const SimOptions& options, const Source& source) {
+/// `title` is for the picture; empty: the scenario's own.
+Outcome outcome_of(const SimOptions& options, const Source& source, const std::string& title = "") {
     return named(source, [&] {
         const auto scenario = simulator::parse_scenario(source.document, source.path.parent_path());
         simulator::Accounts accounts(scenario,
@@ -223,8 +225,9 @@ Outcome outcome_of(const SimOptions& options, const Source& source) {
         std::vector<simulator::Observer*> observers = {&accounts};
         std::optional<simulator::Pictures> pictures;
         if (!options.output.empty())
-            observers.push_back(&pictures.emplace(scenario, title_of(scenario, source),
-                                                  window_of_pictures(options, scenario)));
+            observers.push_back(
+                &pictures.emplace(scenario, title.empty() ? title_of(scenario, source) : title,
+                                  window_of_pictures(options, scenario)));
         simulator::Engine(scenario, scenario.seed, observers).run();
         if (pictures)
             pictures->demand_content();
@@ -251,7 +254,9 @@ int run_what_if(const SimOptions& options, const Source& source) {
         named(source, [&] { simulator::apply_what_if(changed.document, setting); });
     }
     const Outcome before = outcome_of(options, source);
-    const Outcome after = outcome_of(options, changed);
+    const Outcome after = outcome_of(
+        options, changed,
+        fmt::format("{} with {}", source.path.stem().string(), fmt::join(options.what_if, ", ")));
     if (!options.output.empty())
         write_both(options, before, after);
     if (options.json)

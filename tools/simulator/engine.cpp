@@ -14,36 +14,13 @@
 #include "overtake/device.hpp"
 #include "simulator/arrivals.hpp"
 #include "simulator/live_tasks.hpp"
+#include "simulator/scheduler_storage.hpp"
 #include "simulator/reader.hpp"
 
 namespace overtake::simulator {
 namespace {
 
 constexpr std::uint64_t never = ArrivalSource::never;
-constexpr std::uint32_t command_count = 256;
-constexpr std::uint32_t event_count = 256;
-
-/// Storage of the schedulers: nothing here is theirs to allocate.
-struct Storage {
-    explicit Storage(const Scenario& scenario)
-        : cores(scenario.cores), core_states(scenario.cores), commands(command_count),
-          events(event_count), processes(scenario.processes.size()),
-          queues(scenario.service_mode ? 1 : scenario.processes.size()),
-          queue_cores(queues.size() * scenario.cores), lines(processes.size() * scenario.cores),
-          contexts(scenario.contexts),
-          turns(scenario.fair ? scenario.contexts * std::size_t{scenario.cores} : 0) {}
-
-    std::vector<ovt_core> cores;
-    std::vector<ovt_fw_core> core_states;
-    std::vector<ovt_command> commands;
-    std::vector<ovt_event> events;
-    std::vector<ovt_sched_process> processes;
-    std::vector<ovt_sched_queue> queues;
-    std::vector<ovt_sched_queue_core> queue_cores; ///< of a queue for each core, then of the next
-    std::vector<ovt_sched_line> lines;             ///< of a process for each core, then the next
-    std::vector<ovt_fw_context> contexts;
-    std::vector<ovt_fw_turn> turns; ///< of a context on each core, then of the next
-};
 
 /// A CPU segment that runs.
 struct CpuRun {
@@ -115,9 +92,9 @@ private:
             .cores = storage_.cores.data(),
             .core_states = storage_.core_states.data(),
             .commands = storage_.commands.data(),
-            .command_count = command_count,
+            .command_count = Storage::command_count,
             .events = storage_.events.data(),
-            .event_count = event_count,
+            .event_count = Storage::event_count,
         };
         ovt_fw_init(&fw_, &config);
         start_contexts();

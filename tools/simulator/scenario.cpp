@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "overtake/device.hpp"
+#include "simulator/arrival_reader.hpp"
 #include "simulator/models.hpp"
 #include "simulator/reader.hpp"
-#include "simulator/trace_file.hpp"
 
 namespace overtake::simulator {
 namespace {
@@ -30,9 +30,6 @@ constexpr std::uint32_t u32_max = std::numeric_limits<std::uint32_t>::max();
 std::uint32_t saturate(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, u32_max));
 }
-
-/// exp(sigma^2 / 2) times the median is the mean: beyond this the median is below 10^-21 of it.
-constexpr double sigma_max = 10;
 
 /// With it one time in forty is more than seven times the mean, and half are below 1/7.
 constexpr double jitter_sigma_max = 2;
@@ -414,70 +411,10 @@ private:
             load.max_pending = saturate(item.at("max_pending").duration());
         if (item.has("timeout"))
             load.timeout = item.at("timeout").duration();
-        arrivals(item.at("arrivals"), load);
+        read_arrivals(item.at("arrivals"), directory_, scenario_.tick_ns, load);
         if (load.arrivals != Arrivals::trace && !load.count && load.until == time_limit)
             item.fail("neither count nor until: this load would never end");
         scenario_.loads.push_back(std::move(load));
-    }
-
-    void arrivals(const Place& place, Load& load) {
-        if (!place.value().is_object())
-            place.fail("not an object");
-        const std::string type = place.at("type").text();
-        if (type == "periodic")
-            periodic(place, load);
-        else if (type == "poisson" || type == "log_normal")
-            random(place, load, type == "poisson");
-        else if (type == "closed_loop")
-            closed_loop(place, load);
-        else if (type == "trace")
-            trace(place, load);
-        else
-            place.at("type").fail(fmt::format(
-                "\"{}\" is none of periodic, poisson, log_normal, closed_loop, trace", type));
-    }
-
-    static void periodic(const Place& place, Load& load) {
-        place.expect_object({"type", "period", "jitter", "phase"});
-        load.arrivals = Arrivals::periodic;
-        load.period = place.at("period").duration();
-        if (place.has("jitter"))
-            load.jitter = place.at("jitter").integer(0, load.period);
-        if (place.has("phase"))
-            load.phase = place.at("phase").time();
-    }
-
-    void random(const Place& place, Load& load, bool poisson) const {
-        if (poisson)
-            place.expect_object({"type", "mean"});
-        else
-            place.expect_object({"type", "mean", "sigma"});
-        load.arrivals = poisson ? Arrivals::poisson : Arrivals::log_normal;
-        load.mean = place.at("mean").number_above_zero();
-        if (load.mean < 1)
-            place.at("mean").fail(fmt::format("below 1 {} between two arrivals", unit_name()));
-        if (poisson)
-            return;
-        load.sigma = place.at("sigma").number_above_zero();
-        if (load.sigma > sigma_max)
-            place.at("sigma").fail(
-                fmt::format("above {}, where arrivals come all at once", sigma_max));
-    }
-
-    static void closed_loop(const Place& place, Load& load) {
-        place.expect_object({"type", "depth", "think"});
-        load.arrivals = Arrivals::closed_loop;
-        if (place.has("depth"))
-            load.depth = static_cast<std::uint32_t>(place.at("depth").integer(1, 1'000'000));
-        if (place.has("think"))
-            load.think = place.at("think").time();
-    }
-
-    void trace(const Place& place, Load& load) {
-        place.expect_object({"type", "file"});
-        load.arrivals = Arrivals::trace;
-        const Place file = place.at("file");
-        load.trace = read_trace(file, directory_ / file.name());
     }
 
     void cancel(const Place& item) {

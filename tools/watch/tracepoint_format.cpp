@@ -61,7 +61,7 @@ Event event_of(EventType type, const TracepointFormat& format, std::span<const s
     event.model = u64("model");
     event.task = u64("task");
     event.custom_id = static_cast<std::int64_t>(u64("custom_id"));
-    event.duration_ns = u64(type == EventType::job_done ? "executed_ns" : "duration_ns");
+    event.duration_ns = u64("duration_ns");
     event.by_client = u64("by_client");
     event.by_tag = u64("by_tag");
     event.by_context = u32("by_context");

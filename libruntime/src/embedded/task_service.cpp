@@ -31,6 +31,12 @@ EventType event_type(ovt_service_step step) {
         return EventType::task_dispatch;
     case OVT_SERVICE_OVERDUE:
         return EventType::task_overdue;
+    case OVT_SERVICE_READY:
+        return EventType::task_ready;
+    case OVT_SERVICE_CPU_STARTED:
+        return EventType::task_cpu_start;
+    case OVT_SERVICE_CPU_DONE:
+        return EventType::task_cpu_done;
     case OVT_SERVICE_ENDED:
         break;
     }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// The key `arrivals` of a load in a scenario.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "simulator/reader.hpp"
+#include "simulator/scenario.hpp"
+
+namespace overtake::simulator {
+
+/// How the tasks of `load` arrive. Files are looked for in `directory`; `tick_ns` is the scenario's
+/// unit of time. Throws Error naming the place.
+void read_arrivals(const Place& place, const std::filesystem::path& directory,
+                   std::uint64_t tick_ns, Load& load);
+
+} // namespace overtake::simulator
