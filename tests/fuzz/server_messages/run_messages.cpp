@@ -75,7 +75,8 @@ public:
             std::memcpy(program->data() + i * sizeof(insn), &insn, sizeof(insn));
         client_.addresses->map(std::move(program));
         queue_ = std::make_unique<ServedQueue>(host(), client_, QueueOptions{});
-        tasks_ = std::make_unique<ServedTasks>(host(), client_, QueueOptions{}, 2);
+        tasks_ = std::make_unique<ServedTasks>(host(), client_, QueueOptions{}, 2,
+                                               std::make_shared<KeptPlaces>(1));
         queue_end_ = std::make_unique<ClientEnd<QueueArea>>(*queue_);
         tasks_end_ = std::make_unique<ClientEnd<TaskArea>>(*tasks_);
     }
