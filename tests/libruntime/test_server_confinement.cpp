@@ -41,6 +41,16 @@ void expect_refused(const char* what, const std::function<long()>& call) {
         int pair[2];
         return socketpair(AF_INET, SOCK_STREAM, 0, pair);
     });
+    for (const int type : {SOCK_DGRAM, SOCK_STREAM})
+        expect_refused("a socket that could send to others", [type] {
+            int pair[2];
+            return socketpair(AF_UNIX, type, 0, pair);
+        });
+    int pair[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    expect_refused("a signal by a socket's news",
+                   [&] { return fcntl(pair[0], F_SETOWN, getppid()); });
+    expect_refused("any signal by a socket's news", [&] { return fcntl(pair[0], F_SETSIG, 9); });
     expect_refused("a program", [] {
         char* const none[] = {nullptr};
         return execve("/bin/true", none, none);

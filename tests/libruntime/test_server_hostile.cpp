@@ -196,6 +196,53 @@ TEST(Server, MemoryThatCouldGoAwayIsRefused) {
     EXPECT_EQ(client.answer(Operation::create_buffer, 0, 0, right.get()).reply.code, 0);
 }
 
+/// Pages that its memory has.
+std::int64_t blocks_of(int fd) {
+    struct stat file {};
+    EXPECT_EQ(fstat(fd, &file), 0);
+    return file.st_blocks;
+}
+
+/// A client cannot keep, by a descriptor, what is charged to it no longer.
+TEST(Server, MemoryThatIsGivenUpIsGivenBack) {
+    const TestServer server(options_of(1));
+    const Descriptor memory = make_shared_memory("test", 1 << 20);
+    Descriptor area;
+    {
+        RawQueue client(server.path());
+        const auto made = client.answer(Operation::create_buffer, 0, 0, memory.get());
+        ASSERT_EQ(made.reply.code, 0);
+        EXPECT_GT(blocks_of(memory.get()), 0);
+        area = Descriptor(dup(client.memory()));
+        ASSERT_EQ(client.answer(Operation::destroy_buffer, made.reply.values[0]).reply.code, 0);
+        EXPECT_EQ(blocks_of(memory.get()), 0);
+        EXPECT_GT(blocks_of(area.get()), 0);
+    }
+    expect_clients(server.path(), 0);
+    EXPECT_EQ(blocks_of(area.get()), 0); // with the connection
+}
+
+TEST(Server, WhatItHasComputedOutlivesTheServer) {
+    auto server = std::make_unique<TestServer>(options_of(1));
+    const auto device = open_server(server->path());
+    const auto buffer = device->create_buffer(4096);
+    std::memset(buffer->data(), 7, 4096);
+    server.reset();
+    EXPECT_EQ(std::to_integer<int>(buffer->data()[4095]), 7);
+}
+
+/// Scratch is memory in a mapping of its own, and a process has only so many.
+TEST(Server, ScratchCountsAsAMapping) {
+    auto account = std::make_shared<MemoryAccount>(std::size_t{1} << 30, nullptr, 3);
+    auto one = std::make_unique<PrivateAllocation>(account, 1);
+    const PrivateAllocation two(account, 1);
+    const PrivateAllocation three(account, 1);
+    expect_error(ENOSPC, "jobs with scratch", [&] { const PrivateAllocation four(account, 1); });
+    EXPECT_EQ(account->bytes(), 3 * round_to_pages(1));
+    one.reset();
+    const PrivateAllocation four(account, 1);
+}
+
 TEST(Server, AHoleInABufferIsTheClientsOwn) {
     const TestServer server(options_of(1));
     Victim victim(server.path());

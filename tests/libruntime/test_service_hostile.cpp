@@ -58,7 +58,9 @@ public:
                 !take_wake_ups(channel_.get()) || sources[1].revents != 0)
                 return false;
         }
-        return true;
+        // Of a connection that is closed nothing is an answer.
+        pollfd connection{socket_fd(), POLLIN, 0};
+        return poll(&connection, 1, 0) == 0;
     }
 
 private:

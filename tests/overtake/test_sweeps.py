@@ -80,7 +80,7 @@ class Sweeps(unittest.TestCase):
         self.refuse(1, "--warm-up and --drain leave nothing of a run of 950 us",
                     "--summary", "--warm-up", "500", "--drain", "450")
         for option in ("--warm-up", "--drain"):
-            self.refuse(2, f"{option} requires --summary, --json, --sweep or --repeat", option, "5")
+            self.refuse(2, f"{option} requires --summary, --json, --blame, --what-if, --sweep or --repeat", option, "5")
             self.refuse(2, "soon is not a time", "--summary", option, "soon")
 
     def test_a_case_of_fuzzing_is_replayed_once(self):

@@ -71,8 +71,17 @@ TEST_P(ScenarioTest, HasItsExactTimeline) {
     EXPECT_EQ(timeline, expected);
 }
 
+/// Those that a device can be driven through: nobody changes its limits meanwhile.
+std::vector<std::string> scenarios_of_devices() {
+    std::vector<std::string> names = scenario_names();
+    std::erase_if(names, [](const std::string& name) {
+        return !read_scenario(data(name + ".json")).limits.empty();
+    });
+    return names;
+}
+
 INSTANTIATE_TEST_SUITE_P(Fc, ScenarioTest,
-                         testing::Combine(testing::ValuesIn(scenario_names()),
+                         testing::Combine(testing::ValuesIn(scenarios_of_devices()),
                                           testing::ValuesIn(all_backends())),
                          [](const testing::TestParamInfo<Case>& info) {
                              std::string name =

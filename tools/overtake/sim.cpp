@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -358,11 +359,9 @@ int run_sim(const SimOptions& options) {
     return run_once(options, source);
 }
 
-} // namespace
+using SharedOptions = std::shared_ptr<SimOptions>;
 
-void add_sim(CLI::App& app, int& status) {
-    auto options = std::make_shared<SimOptions>();
-    auto* command = app.add_subcommand("sim", "Simulate a scenario under virtual time");
+void add_outputs(CLI::App* command, const SharedOptions& options) {
     command->add_option("SCENARIO", options->scenario,
                         "A JSON file, or the name of a bundled scenario");
     command->add_flag("--list", options->list, "List the bundled scenarios");
@@ -397,27 +396,29 @@ void add_sim(CLI::App& app, int& status) {
         "--drain",
         [options](const std::string& text) { options->trim.drain = parse_time("--drain", text); },
         "Leave out the last part of the run, before the last end");
+}
+
+void add_changes(CLI::App* command, const SharedOptions& options) {
     command
         ->add_option("--set", options->settings, "KEY=VALUE: change the scenario before it is read")
         ->take_all()
         ->expected(1);
-    auto* what_if =
-        command
-            ->add_option("--what-if", options->what_if,
-                         "KEY=VALUE: run with and without it, and show the difference; pictures "
-                         "of both go to the directory of -o")
-            ->take_all()
-            ->expected(1);
+    command
+        ->add_option("--what-if", options->what_if,
+                     "KEY=VALUE: run with and without it, and show the difference; pictures of "
+                     "both go to the directory of -o")
+        ->take_all()
+        ->expected(1);
     command
         ->add_option("--seed", options->seed,
                      "Seed of everything random, or of the first case of --fuzz")
         ->check(whole_number(0, ~std::uint64_t{0}));
-    auto* sweep = command->add_option("--sweep", options->sweep,
-                                      "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
-    auto* repeat = command
-                       ->add_option("--repeat", options->repeat,
-                                    "Run with N seeds; show means with 95 % confidence intervals")
-                       ->check(whole_number(1, 1000000));
+    command->add_option("--sweep", options->sweep,
+                        "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
+    command
+        ->add_option("--repeat", options->repeat,
+                     "Run with N seeds; show means with 95 % confidence intervals")
+        ->check(whole_number(1, 1000000));
     auto* fuzz =
         command
             ->add_option("--fuzz", options->fuzz,
@@ -428,12 +429,6 @@ void add_sim(CLI::App& app, int& status) {
                      "Commands in each case of --fuzz; default: 100")
         ->check(whole_number(1, 100000))
         ->needs(fuzz);
-    for (const char* other :
-         {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat", "--svg", "--png",
-          "--perfetto", "--warm-up", "--drain", "--blame", "--what-if"})
-        fuzz->excludes(command->get_option(other));
-    for (const char* one : {"--svg", "--png", "--perfetto"})
-        command->get_option(one)->excludes(sweep)->excludes(repeat);
     command
         ->add_option("--threads", options->threads,
                      "For --sweep, --repeat and --fuzz; default: all CPUs")
@@ -441,16 +436,37 @@ void add_sim(CLI::App& app, int& status) {
     command
         ->add_option("--shard", options->shard,
                      "I/N: run the I-th of N parts, into the file of --output, for sweep-merge")
-        ->needs(sweep);
+        ->needs(command->get_option("--sweep"));
     command
         ->add_option("--columns", options->columns,
                      "Columns to show with --sweep and --repeat: detector,large p99,ANTT; or all")
         ->delimiter(',');
-    for (const char* one :
-         {"--svg", "--png", "--perfetto", "--summary", "--blame", "--sweep", "--repeat"})
-        command->get_option(one)->excludes(what_if);
-    command->get_option("--blame")->excludes(sweep)->excludes(repeat);
-    command->get_option("--summary")->excludes(sweep)->excludes(repeat);
+}
+
+/// Options that have nothing to do with each other.
+void exclude(CLI::App* command, const char* one, std::initializer_list<const char*> others) {
+    for (const char* other : others)
+        command->get_option(one)->excludes(command->get_option(other));
+}
+
+void add_exclusions(CLI::App* command) {
+    exclude(command, "--fuzz",
+            {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat", "--svg", "--png",
+             "--perfetto", "--warm-up", "--drain", "--blame", "--what-if"});
+    for (const char* experiment : {"--sweep", "--repeat"})
+        exclude(command, experiment, {"--svg", "--png", "--perfetto", "--summary", "--blame"});
+    exclude(command, "--what-if",
+            {"--svg", "--png", "--perfetto", "--summary", "--blame", "--sweep", "--repeat"});
+}
+
+} // namespace
+
+void add_sim(CLI::App& app, int& status) {
+    auto options = std::make_shared<SimOptions>();
+    auto* command = app.add_subcommand("sim", "Simulate a scenario under virtual time");
+    add_outputs(command, options);
+    add_changes(command, options);
+    add_exclusions(command);
     command->callback([options, &status] { status = run_sim(*options); });
 }
 

@@ -27,10 +27,10 @@ constexpr std::size_t most_event_sources = 4;
 /// A client's memory, mapped here as well.
 class SharedAllocation final : public Allocation {
 public:
-    SharedAllocation(std::shared_ptr<MemoryAccount> account, int fd, std::size_t bytes)
-        : charge_(std::move(account), bytes) {
+    SharedAllocation(const Client& client, int fd, std::size_t bytes)
+        : charge_(client.memory, bytes) {
         allocate_pages(fd, bytes);
-        mapping_ = std::make_unique<GuardedMapping>(fd, bytes);
+        mapping_ = std::make_unique<GuardedMapping>(fd, bytes, client.server_ends);
         data_ = mapping_->data();
         size_ = bytes;
     }
@@ -70,6 +70,7 @@ ServedClient::ServedClient(SharedDevice& device, std::uint64_t id, Descriptor co
     client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, share_.memory);
     client_.counts.id = id;
     client_.counts.pid = static_cast<std::uint32_t>(peer_.pid);
+    client_.server_ends = device_.ends;
 }
 
 void ServedClient::stop() noexcept {
@@ -84,6 +85,7 @@ void ServedClient::run() noexcept {
     } catch (const Error&) {
     } catch (const std::bad_alloc&) {
     }
+    stop(); // it sees that at once, before what it shares with us goes
     events_.clear();
     queues_.clear();
     std::map<std::uint64_t, std::unique_ptr<ServedTasks>> tasks;
@@ -92,7 +94,6 @@ void ServedClient::run() noexcept {
         tasks.swap(tasks_);
     }
     tasks.clear();
-    stop(); // the client sees it at once; the descriptor is closed with the session
     over_.store(true);
 }
 
@@ -216,7 +217,7 @@ ServedClient::Answer ServedClient::create_buffer(Packet& packet) {
     const std::size_t bytes = sealed_bytes(memory.get());
     if (const auto refusal = buffer_refusal(bytes))
         throw *refusal;
-    auto allocation = std::make_shared<SharedAllocation>(client_.memory, memory.get(), bytes);
+    auto allocation = std::make_shared<SharedAllocation>(client_, memory.get(), bytes);
     const std::uint64_t address = client_.addresses->map(std::move(allocation));
     buffer_count_++;
     return {.values = {address, bytes}};

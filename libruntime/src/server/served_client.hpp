@@ -41,7 +41,8 @@ class ServedClient;
 /// What all clients of a server share; outlives them.
 struct SharedDevice {
     FirmwareHost& host;
-    std::string allowed; ///< who may use priority 255, in words
+    std::shared_ptr<std::atomic<bool>> ends; ///< the server
+    std::string allowed;                     ///< who may use priority 255, in words
     /// Of the others, as far as this one may know of them.
     std::function<std::string(const ServedClient& asks)> status;
 };

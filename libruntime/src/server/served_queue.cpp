@@ -25,7 +25,7 @@ ServedQueue::ServedQueue(FirmwareHost& host, Client& client, const QueueOptions&
     try {
         memory_ = make_shared_memory("overtake queue", area_bytes);
         allocate_pages(memory_.get(), area_bytes);
-        mapping_ = std::make_unique<GuardedMapping>(memory_.get(), area_bytes);
+        mapping_ = std::make_unique<GuardedMapping>(memory_.get(), area_bytes, client.server_ends);
         area_ = new (mapping_->data()) QueueArea;
         std::tie(channel_, client_end_) = make_channel();
         context_ = host_.open_context(options, client_.counts, this);

@@ -20,6 +20,8 @@ namespace overtake::server {
 struct Client {
     EmbeddedClient counts;
     std::shared_ptr<MemoryAccount> memory;
+    /// The server ends: what the client holds together with it stays as it is.
+    std::shared_ptr<const std::atomic<bool>> server_ends;
     std::shared_ptr<AddressSpace> addresses = std::make_shared<AddressSpace>();
 };
 

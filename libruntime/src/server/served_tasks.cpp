@@ -43,7 +43,7 @@ ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions&
       place_(std::move(places)) {
     memory_ = make_shared_memory("overtake tasks", task_area_bytes);
     allocate_pages(memory_.get(), task_area_bytes);
-    mapping_ = std::make_unique<GuardedMapping>(memory_.get(), task_area_bytes);
+    mapping_ = std::make_unique<GuardedMapping>(memory_.get(), task_area_bytes, client.server_ends);
     area_ = new (mapping_->data()) TaskArea;
     std::tie(channel_, client_end_) = make_channel();
     events_.reserve(event_area_bytes);

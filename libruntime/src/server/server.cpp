@@ -204,6 +204,7 @@ public:
                                                                             : half_of_memory(),
                                                   nullptr, most_mappings)),
           shared_{.host = host_,
+                  .ends = std::make_shared<std::atomic<bool>>(false),
                   .allowed = allowed_text(options),
                   .status = [this](const ServedClient& asks) { return status(asks); }} {
         if (!stop_)
@@ -213,6 +214,7 @@ public:
     }
 
     ~Service() {
+        shared_.ends->store(true);
         for (Served& served : clients_)
             served.client->stop();
         for (Served& served : clients_)

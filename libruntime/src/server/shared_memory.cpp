@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -159,14 +160,16 @@ void allocate_pages(int fd, std::size_t bytes) {
                                         std::strerror(errno)));
 }
 
-GuardedMapping::GuardedMapping(int fd, std::size_t bytes) : mapping_(fd, bytes) {
+GuardedMapping::GuardedMapping(int fd, std::size_t bytes,
+                               std::shared_ptr<const std::atomic<bool>> keep)
+    : mapping_(fd, bytes), keep_(std::move(keep)) {
     guard().add(mapping_.data(), bytes);
 }
 
-/// Its pages are given back to the system, whoever else still has the file: they were charged to
-/// the client, and no longer are.
+/// They were charged to the client, and no longer are.
 GuardedMapping::~GuardedMapping() {
-    madvise(mapping_.data(), mapping_.bytes(), MADV_REMOVE);
+    if (!keep_ || !*keep_)
+        madvise(mapping_.data(), mapping_.bytes(), MADV_REMOVE);
     guard().remove(mapping_.data());
 }
 

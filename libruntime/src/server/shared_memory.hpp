@@ -3,7 +3,9 @@
 // Memory that two processes share and neither need trust the other with.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <memory>
 
 #include "server/descriptor.hpp"
 
@@ -43,10 +45,12 @@ void allocate_pages(int fd, std::size_t bytes);
 
 /// A mapping of memory that another process holds as well.  It can give pages back to the system at
 /// any time; should there be none to take their place when this process touches them, the mapping
-/// gets a page of zeros of its own there, and not the process a SIGBUS.  With it go the pages.
+/// gets a page of zeros of its own there, and not the process a SIGBUS.  With it go the pages,
+/// whoever else still has the memory, unless `keep` is true by then.
 class GuardedMapping {
 public:
-    GuardedMapping(int fd, std::size_t bytes);
+    GuardedMapping(int fd, std::size_t bytes,
+                   std::shared_ptr<const std::atomic<bool>> keep = nullptr);
     ~GuardedMapping();
     GuardedMapping(const GuardedMapping&) = delete;
     GuardedMapping& operator=(const GuardedMapping&) = delete;
@@ -56,6 +60,7 @@ public:
 
 private:
     Mapping mapping_;
+    const std::shared_ptr<const std::atomic<bool>> keep_;
 };
 
 /// Takes SIGBUS for guarded mappings; any other ends the process as before.  Once is enough.

@@ -157,9 +157,10 @@ void TaskChecker::watch(View& of, std::uint64_t now) const {
         return;
     const std::uint64_t estimate = of.task->model->segments[of.segment].estimated_cpu();
     of.watched_since = now;
+    const std::uint64_t all = time_on_cpu(of);
+    const std::uint64_t left = all - std::min(all, of.spent_on_cpu); // hosts may be late
     of.overdue_at =
-        now + std::min(std::max(case_.overdue_min_time, estimate * case_.overdue_factor),
-                       time_on_cpu(of) - of.spent_on_cpu);
+        now + std::min(std::max(case_.overdue_min_time, estimate * case_.overdue_factor), left);
 }
 
 void TaskChecker::unwatch(View& of, std::uint64_t now) {
