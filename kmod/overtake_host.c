@@ -161,6 +161,7 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	overtake_slices_note_locked(device, event);
 	switch (event->type) {
 	case OVT_EVENT_ARRIVED:
+		trace_fc_submit(job, event);
 		break;
 	case OVT_EVENT_STARTED:
 		if (event->resumes)

@@ -210,7 +210,6 @@ static void submit_locked(struct overtake_job *job)
 
 	lockdep_assert_held(&device->lock);
 	job->state = OVERTAKE_JOB_IN_FLIGHT;
-	trace_fc_submit(job, now_ns);
 	ovt_fw_submit(&device->fw, &job->fw, now_ns);
 }
 

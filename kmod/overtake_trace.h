@@ -10,7 +10,7 @@
  *	ctx_destroy	it is over: nothing of it comes any more
  *	job_queue	a job was accepted; it may wait for its fences yet.  Of a task's, when its
  *			segment begins
- *	fc_submit	a job was handed to the device, with all its FCs
+ *	fc_submit	a job was handed to the device, with all its FCs; when it arrived there
  *	fc_start	an FC started on a core
  *	fc_preempt	a HIGH FC goes in front of the rest of a NORMAL job that has begun
  *	fc_resume	that job goes on: fc_start of its next FC follows
@@ -139,8 +139,8 @@ TRACE_EVENT(job_queue,
 );
 
 TRACE_EVENT(fc_submit,
-	    TP_PROTO(const struct overtake_job *job, u64 time_ns),
-	    TP_ARGS(job, time_ns),
+	    TP_PROTO(const struct overtake_job *job, const struct ovt_event *event),
+	    TP_ARGS(job, event),
 	    TP_STRUCT__entry(__field(u32, device)
 			     __field(u32, core)
 			     __field(u32, ring)
@@ -152,6 +152,7 @@ TRACE_EVENT(fc_submit,
 			     __field(u32, fc_count)
 			     __field(u32, priority)
 			     __field(u64, custom_id)
+			     __field(u32, placed_core)
 			     ),
 	    TP_fast_assign(__entry->device = overtake_job_device(job)->index;
 			   __entry->core = job->fw.core;
@@ -159,16 +160,18 @@ TRACE_EVENT(fc_submit,
 			   __entry->context = job->context->id;
 			   __entry->client = job->context->client->id;
 			   __entry->tag = job->tag;
-			   __entry->time_ns = time_ns;
+			   __entry->time_ns = event->time_ns;
 			   __entry->pid = job->context->client->tgid;
 			   __entry->fc_count = job->fw.fc_count;
 			   __entry->priority = job->fw.priority;
 			   __entry->custom_id = (u64)job->custom_id;
+			   __entry->placed_core = event->core;
 			   ),
-	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld time_ns=%llu pid=%u",
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld time_ns=%llu pid=%u placed_core=%u",
 		      __entry->device, __entry->core, __entry->ring, __entry->client,
 		      __entry->context, __entry->tag, __entry->fc_count, __entry->priority,
-		      (long long)__entry->custom_id, __entry->time_ns, __entry->pid)
+		      (long long)__entry->custom_id, __entry->time_ns, __entry->pid,
+		      __entry->placed_core)
 );
 
 DECLARE_EVENT_CLASS(overtake_fc,

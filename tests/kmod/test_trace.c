@@ -126,10 +126,10 @@ static void every_fc_of_two_jobs_is_told(void)
 {
 	static const char *const expected[] = {
 		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A",
-		"fc_submit: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 time_ns=0 pid=A",
+		"fc_submit: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 time_ns=0 pid=A placed_core=1",
 		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A",
 		"job_queue: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 task=0 segment=0 segment_count=0 time_ns=250000 pid=B",
-		"fc_submit: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 time_ns=250000 pid=B",
+		"fc_submit: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 time_ns=250000 pid=B placed_core=1",
 		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A",
 		"fc_preempt: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 by_client=B by_context=1 by_tag=900 by_pid=B time_ns=1000000 pid=A",
 		"fc_start: device=0 core=1 ring=0 client=B context=1 tag=900 fc_index=0 time_ns=1000000 pid=B",
@@ -298,7 +298,7 @@ static void a_task_is_told_step_by_step(void)
 		"task_cpu_done: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A",
 		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A",
 		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A",
-		"fc_submit: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 time_ns=500000 pid=A",
+		"fc_submit: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 time_ns=500000 pid=A placed_core=1",
 		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=500000 pid=A",
 		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A",
 		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=1500000 pid=A",
@@ -431,7 +431,7 @@ static void fields_are_stable(void)
 		{ "ctx_destroy", CONTEXT },
 		{ "job_queue", JOB "u32 fc_count,u32 priority,u64 custom_id,u64 task,u32 segment,"
 			       "u32 segment_count" },
-		{ "fc_submit", JOB "u32 fc_count,u32 priority,u64 custom_id" },
+		{ "fc_submit", JOB "u32 fc_count,u32 priority,u64 custom_id,u32 placed_core" },
 		{ "fc_start", JOB "u32 fc_index" },
 		{ "fc_preempt", JOB "u32 fc_index,u64 by_client,u64 by_tag,u32 by_context,u32 by_pid" },
 		{ "fc_resume", JOB "u32 fc_index" },

@@ -98,6 +98,29 @@ class Watch(CommandTest):
         self.assertIn("<svg", svg.read_text())
         self.assertGreater(perfetto.stat().st_size, 100)
 
+    def test_a_recording_replays_to_the_nanosecond(self):
+        self.socket = self.directory / "timed"
+        self.device = f"server:{self.socket}"
+        self.start("serve", "--socket", self.socket, "--cores", "1", "--mode", "timed")
+        self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
+        run, replay = self.directory / "run.json", self.directory / "replay.json"
+        tracer = self.watch("trace", "--json", "--record", run)
+        self.load(50, "--in-flight", "3")
+        self.load(20, "--priority", "255")
+        out, err = self.stop(tracer)
+        self.assertEqual(err, "")
+        lines = out.splitlines()
+        self.assertIn("70 jobs; replay them with overtake sim", lines[-1])
+        events = [json.loads(line) for line in lines[:-1]]
+        self.succeed("sim", run, "-o", replay)
+        origin = min(event["time_ns"] for event in events)
+        recorded = sorted((event["time_ns"] - event["duration_ns"] - origin, event["time_ns"] - origin)
+                          for event in events if event["event"] == "fc_done")
+        replayed = [(fc["start"], fc["end"]) for fc in json.loads(replay.read_text())["fcs"]]
+        self.assertEqual(replayed, recorded)
+        self.assertEqual(len(recorded),
+                         sum(event["fc_count"] for event in events if event["event"] == "job_queue"))
+
     def test_nothing_to_draw_is_said(self):
         svg = self.directory / "a.svg"
         self.refuse(1, "nothing to draw", "trace", "--device", self.device, "--duration", "0.01",
@@ -116,6 +139,19 @@ class Watch(CommandTest):
             self.assertLessEqual(group["total"]["p50_ns"], group["total"]["p99_ns"])
             self.assertEqual(sum(bar["count"] for bar in group["total"]["histogram"]),
                              group["jobs"])
+
+    def test_blame_adds_up_to_the_latency(self):
+        meter = self.watch("latency", "--json", "--blame", "1000")
+        self.load(60, "--in-flight", "4")
+        self.load(5, "--priority", "255")
+        slowest = json.loads(self.stop(meter)[0])["slowest"]
+        self.assertEqual(len(slowest), 65)
+        for job in slowest:
+            self.assertEqual(sum(part["ns"] for part in job["parts"]), job["latency_ns"])
+            self.assertFalse(job["incomplete"])
+        blamed = [part for job in slowest for part in job["parts"] if part["cause"] == "behind_normal"]
+        self.assertTrue(blamed)
+        self.assertEqual({part["by"] for part in blamed}, {job["name"] for job in slowest if job["priority"] == 0})
 
     def test_latency_without_a_job_says_so(self):
         self.assertIn("no job was queued",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "blame/cores.hpp"
 
+#include <algorithm>
+
 namespace overtake::blame {
 
 void Cores::Core::count(std::uint64_t time) {
@@ -34,6 +36,7 @@ void Cores::add_since(Place place, const Meter::Snapshot& before, std::uint64_t 
     core.count(time);
     std::uint64_t idle = time - begin;
     core.busy.since(before, [&](std::uint32_t key, std::uint64_t ns) {
+        ns = std::min(ns, idle); // where events are missing, two may seem to run at once
         parts.add(key, ns);
         idle -= ns;
     });

@@ -13,6 +13,7 @@
 
 #include "commands.hpp"
 #include "json_text.hpp"
+#include "late_jobs.hpp"
 #include "option_checks.hpp"
 #include "picture.hpp"
 #include "watch/latency.hpp"
@@ -31,6 +32,7 @@ struct LatencyOptions {
     std::string device = "auto";
     std::string by = "priority+model";
     double seconds = 0;
+    std::size_t blame = 0; ///< so many of each owner; 0: none
     bool json = false;
 };
 
@@ -100,18 +102,35 @@ void print_group(const std::string& name, const watch::Latency::Group& group) {
     print_histogram(group.total);
 }
 
+void print_slowest(const LateJobs& late) {
+    const auto lines = late.lines();
+    if (!lines.empty())
+        fmt::print("the slowest:\n");
+    for (const std::string& line : lines)
+        fmt::print("  {}\n", line);
+    if (!lines.empty() && !late.tasks_recorded())
+        fmt::print("  (no queue of tasks was seen: what waited in a process before it came to the "
+                   "device is not in this)\n");
+}
+
 int latency(const LatencyOptions& options) {
     const Grouping grouping = grouping_of(options.by);
     const watch::Watched watched = watch::watch_device(options.device);
     watch::stop_on_signals();
     watch::Jobs jobs;
     watch::Latency latency(grouping);
+    LateJobs late(options.blame);
     watch::watch(*watched.events, options.seconds, [&](const Event& event) {
         const watch::Job* job = jobs.follow(event);
         if (job && event.type == EventType::job_done)
             latency.add(*job);
+        if (options.blame != 0) {
+            late.lost(watched.events->lost());
+            late.add(event);
+        }
         return true;
     });
+    late.finish();
     const std::uint64_t lost = watched.events->lost();
     if (options.json) {
         Json groups = Json::array();
@@ -123,13 +142,18 @@ int latency(const LatencyOptions& options) {
                               {"wait", to_json(group.wait)},
                               {"run", to_json(group.run)},
                               {"total", to_json(group.total)}});
-        fmt::print("{}\n", text_of(Json{{"version", 1}, {"lost", lost}, {"groups", groups}}));
+        Json all{{"version", 1}, {"lost", lost}, {"groups", groups}};
+        if (options.blame != 0)
+            all["slowest"] = late.to_json();
+        fmt::print("{}\n", text_of(all));
         return 0;
     }
     if (latency.groups().empty())
         fmt::print("no job was queued and ended while it was watched\n");
     for (const auto& [key, group] : latency.groups())
         print_group(watch::group_name(grouping, key), group);
+    if (options.blame != 0)
+        print_slowest(late);
     if (lost != 0)
         fmt::print(stderr, "overtake: latency: {} events were lost: some jobs are not counted\n",
                    lost);
@@ -154,6 +178,12 @@ void add_latency(CLI::App& app, int& status) {
                      "Which jobs are told together: priority+model, priority, model or process")
         ->check(one_of({"priority+model", "priority", "model", "process"}))
         ->capture_default_str();
+    command
+        ->add_option("--blame", options->blame,
+                     "Say why the N slowest jobs and tasks of each model took so long; default: 5")
+        ->expected(0, 1)
+        ->default_str("5")
+        ->check(whole_number(1, 100000));
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, &status] { status = latency(*options); });
 }

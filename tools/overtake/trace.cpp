@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "commands.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
+#include "record/recording.hpp"
 #include "timeline/perfetto.hpp"
 #include "timeline/timeline.hpp"
 #include "watch/filter.hpp"
@@ -28,9 +30,11 @@ struct TraceOptions {
     double seconds = 0;
     std::string svg;
     std::string perfetto;
+    std::string record;
     bool json = false;
 
     bool draws() const { return !svg.empty() || !perfetto.empty(); }
+    bool prints() const { return !draws() && record.empty(); }
 };
 
 std::vector<std::string> event_types() {
@@ -61,14 +65,49 @@ void draw(const TraceOptions& options, timeline::Timeline& timeline) {
         timeline::write_perfetto(timeline, options.perfetto);
 }
 
+/// As it is now: what changes later is recorded.
+record::Options settings_of(const TraceOptions& options, const watch::Watched& watched) {
+    const std::string name = options.device == "auto" ? "kernel" : options.device;
+    const auto device = watched.device ? watched.device : open_device(name);
+    record::Options settings;
+    settings.cores = device->info().core_count;
+    for (const drm_overtake_core_info& core : device->cores())
+        settings.core_limits.push_back(core.core_limit);
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    if (name.starts_with('/') && digits < name.size())
+        settings.device = static_cast<std::uint32_t>(std::stoul(name.substr(digits)));
+    settings.description = fmt::format("recorded on {}", options.device);
+    settings.name = [](std::uint64_t, std::uint32_t pid, std::uint64_t model) {
+        return watch::owner_name(model, pid);
+    };
+    return settings;
+}
+
+void write_recording(const TraceOptions& options, record::Recording& recording,
+                     std::vector<Event>& events, std::uint64_t lost) {
+    std::ranges::stable_sort(events, {}, &Event::time_ns);
+    for (const Event& event : events)
+        recording.add(event);
+    recording.lost(lost);
+    write_file(options.record, [&](std::ostream& out) { recording.write(out); });
+    for (const std::string& note : recording.notes())
+        fmt::print(stderr, "overtake: trace: {}\n", note);
+    fmt::print("{}: {} jobs; replay them with overtake sim {}\n", options.record, recording.jobs(),
+               options.record);
+}
+
 int trace(const TraceOptions& options) {
-    for (const std::string& path : {options.svg, options.perfetto})
+    for (const std::string& path : {options.svg, options.perfetto, options.record})
         if (!path.empty())
             check_output_file(path);
     const watch::Watched watched = watch::watch_device(options.device);
     watch::stop_on_signals();
     watch::Jobs jobs;
     timeline::Timeline timeline;
+    std::optional<record::Recording> recording;
+    std::vector<Event> recorded;
+    if (!options.record.empty())
+        recording.emplace(settings_of(options, watched));
     std::uint64_t origin_ns = 0;
     watch::watch(
         *watched.events, options.seconds,
@@ -80,9 +119,11 @@ int trace(const TraceOptions& options) {
                 origin_ns = event.time_ns;
             if (options.draws())
                 watch::add_to(timeline, event, job);
+            if (recording)
+                recorded.push_back(event);
             if (options.json)
                 fmt::print("{}\n", watch::to_json(event).dump());
-            else if (!options.draws())
+            else if (options.prints())
                 fmt::print("{}\n", watch::to_line(event, job, origin_ns));
             return std::ferror(stdout) == 0;
         },
@@ -91,6 +132,8 @@ int trace(const TraceOptions& options) {
         fmt::print(stderr, "overtake: trace: {} events were lost: what is shown has gaps\n", lost);
     if (options.draws())
         draw(options, timeline);
+    if (recording)
+        write_recording(options, *recording, recorded, watched.events->lost());
     return 0;
 }
 
@@ -123,6 +166,10 @@ void add_trace(CLI::App& app, int& status) {
     command
         ->add_option("--perfetto", options->perfetto,
                      "Write FILE for ui.perfetto.dev, instead of lines")
+        ->check(not_empty());
+    command
+        ->add_option("--record", options->record,
+                     "Write FILE, a scenario that overtake sim replays, instead of lines")
         ->check(not_empty());
     command->add_flag("--json", options->json, "A JSON object for each event");
     command->callback([options, &status] { status = trace(*options); });

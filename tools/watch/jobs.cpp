@@ -53,8 +53,11 @@ const Job* Jobs::follow(const Event& event) {
     if (found == jobs_.end())
         return nullptr;
     Job& job = found->second;
-    if (event.type == EventType::fc_start && job.start_ns == 0)
+    if (event.type == EventType::fc_start && job.start_ns == 0) {
         job.start_ns = event.time_ns;
+        // A device that lags takes what arrives a little earlier than the host's clock says.
+        job.queued_ns = std::min(job.queued_ns, job.start_ns);
+    }
     if (event.type == EventType::job_done) {
         job.end_ns = event.time_ns;
         job.preemptions = event.preemptions;

@@ -81,7 +81,8 @@ Event event_of(EventType type, const TracepointFormat& format, std::span<const s
     event.segment = u32("segment");
     event.segment_count = u32("segment_count");
     event.device = u32("device");
-    event.core = static_cast<std::uint16_t>(u32("core"));
+    event.core =
+        static_cast<std::uint16_t>(u32(format.has("placed_core") ? "placed_core" : "core"));
     event.high = format.has("ring") && u64("ring") == ring_high;
     return event;
 }

@@ -273,6 +273,7 @@ void FirmwareHost::deliver_events() {
 void FirmwareHost::deliver(const ovt_event& event) {
     switch (event.type) {
     case OVT_EVENT_ARRIVED:
+        tell_arrival(static_cast<const EmbeddedJob&>(*event.job), event.time_ns);
         return;
     case OVT_EVENT_PREEMPTED:
         overtaking_ = event; // STARTED of the FC that goes ahead is next
@@ -476,7 +477,6 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
         if (job->chosen_core)
             *job->chosen_core = job->core;
     }
-    tell_submission(*job, arrival_ns);
     ovt_fw_submit(&firmware_, job.get(), arrival_ns);
 }
 

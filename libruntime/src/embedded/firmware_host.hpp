@@ -124,7 +124,7 @@ private:
     Event event_of(EventType type, const EmbeddedContext& context, std::uint64_t time_ns) const;
     Event event_of(EventType type, const EmbeddedJob& job, std::uint64_t time_ns) const;
     void tell_context(EventType type, const EmbeddedContext& context);
-    void tell_submission(const EmbeddedJob& job, std::uint64_t time_ns);
+    void tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns);
     void tell_start(const ovt_event& event);
     void tell_fc_end(const ovt_event& event);
     void tell_job_end(const ovt_event& event);

@@ -66,7 +66,8 @@ void FirmwareHost::tell_context(EventType type, const EmbeddedContext& context) 
     tell(event);
 }
 
-void FirmwareHost::tell_submission(const EmbeddedJob& job, std::uint64_t time_ns) {
+/// It waits for nothing before it arrives at its core, so both are one instant.
+void FirmwareHost::tell_arrival(const EmbeddedJob& job, std::uint64_t time_ns) {
     if (!is_watched())
         return;
     Event event = event_of(EventType::job_queue, job, time_ns);

@@ -158,7 +158,6 @@ void FirmwareHost::submit_prepared(EmbeddedContext& owner,
         timer_wake_.notify_one();
     if (job->open_cores != 0)
         job->core = ovt_fw_place(&firmware_, &context, job->open_cores);
-    tell_submission(*job, now());
     ovt_fw_submit(&firmware_, job.get(), now());
 }
 

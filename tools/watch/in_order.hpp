@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// InOrder: events in the order of device time, for whoever needs one.  A source tells those of one
+// core in order; others may come a little late.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "overtake/event.hpp"
+
+namespace overtake::watch {
+
+/// Memory is that of the events of the last `window_ns` of device time.
+class InOrder {
+public:
+    static constexpr std::uint64_t usual_window_ns = 100'000'000;
+
+    explicit InOrder(std::function<void(const Event&)> see,
+                     std::uint64_t window_ns = usual_window_ns)
+        : see_(std::move(see)), window_ns_(window_ns) {}
+
+    void add(const Event& event) {
+        waiting_.emplace(event.time_ns, event);
+        while (newest() - waiting_.begin()->first > window_ns_)
+            pass_first_on();
+    }
+    /// No more come.
+    void finish() {
+        while (!waiting_.empty())
+            pass_first_on();
+    }
+
+private:
+    std::uint64_t newest() const { return waiting_.rbegin()->first; }
+    /// What comes later than the window happened, for whoever sees it, when the last one did.
+    void pass_first_on() {
+        Event event = waiting_.extract(waiting_.begin()).mapped();
+        last_ns_ = event.time_ns = event.time_ns < last_ns_ ? last_ns_ : event.time_ns;
+        see_(event);
+    }
+
+    const std::function<void(const Event&)> see_;
+    const std::uint64_t window_ns_;
+    std::multimap<std::uint64_t, Event> waiting_; ///< of one time, in the order in which they came
+    std::uint64_t last_ns_ = 0;
+};
+
+} // namespace overtake::watch
