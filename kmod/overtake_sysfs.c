@@ -21,8 +21,8 @@
  *	npu_current_frequency_mhz
  *				of the device's profile
  *
- * Those that begin with npu_ have the names and units of the kernel's ivpu driver, which monitors of
- * NPUs read.
+ * Those that begin with npu_ have the names and units of the kernel's ivpu driver, which monitors
+ * read.
  *
  * Limits: 0 = no preemption, n = a HIGH FC waits for at most n NORMAL FCs.
  *
