@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Debugfs state: rings, cores and jobs in flight, for a look at a stuck device.
+ * Debugfs state: registers, rings, jobs in flight and tasks, for a look at a stuck device: who has it,
+ * who waits, and since when.
  *
  * There may be tens of thousands of contexts, so the device lock is held for one thing at a time: a
  * core, or a context and a few of its jobs.  Each line is true when it is written; the device
@@ -13,10 +14,13 @@
 #include "overtake_clock.h"
 #include "overtake_drv.h"
 #include "overtake_job.h"
+#include "overtake_service.h"
 #include "overtake_state.h"
+#include "overtake_task.h"
 
 /* Of a context. */
 #define JOBS_SHOWN	32u
+#define TASKS_SHOWN	24u
 
 /* Place 0 is the device, N core N, and FIRST_CONTEXT + N the context with serial number N. */
 #define FIRST_CONTEXT	((loff_t)OVERTAKE_MAX_CORES + 1)
@@ -64,6 +68,53 @@ static void show_device_locked(struct seq_file *file, struct overtake_device *de
 	overtake_note_read_locked(device, 1);
 }
 
+static void show_registers_locked(struct seq_file *file, struct ovt_core *hw)
+{
+	seq_printf(file, "  registers: status %#llx, IRQ status %#llx mask %#llx, current %llu",
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_STATUS),
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_IRQ_STATUS),
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_IRQ_MASK),
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_CURRENT));
+	seq_printf(file, ", busy %llu ns, NORMAL floor %llu, NORMAL next %llu, bad accesses %llu\n",
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_BUSY_NS),
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_NORMAL_FLOOR),
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_NORMAL_NEXT),
+		   (unsigned long long)ovt_core_read(hw, OVT_REG_BAD_ACCESS));
+}
+
+/* Who is next in @ring, or NULL; of NORMAL on a fair device, whose turn it is. */
+static const struct overtake_job *first_waiting(const struct ovt_fw_core *fw, u32 ring)
+{
+	const struct ovt_list *jobs = &fw->jobs[ring];
+
+	if (ovt_list_empty(jobs)) {
+		if (ring != OVT_RING_NORMAL || ovt_list_empty(&fw->circle))
+			return NULL;
+		jobs = &ovt_container_of(fw->circle.next, struct ovt_fw_turn, circle_link)->jobs;
+	}
+	return to_overtake_job(ovt_container_of(jobs->next, struct ovt_fw_job, ring_link));
+}
+
+static void show_ring_locked(struct seq_file *file, struct overtake_device *device, u32 i,
+			     u32 ring)
+{
+	const struct ovt_fw_core *fw = &device->fw_cores[i];
+	const struct ovt_core *hw = &device->hw[i];
+	const struct overtake_job *job = first_waiting(fw, ring);
+
+	seq_printf(file, "  %s head %u tail %u, done %llu",
+		   ring == OVT_RING_HIGH ? "HIGH  " : "NORMAL", hw->rings[ring].head,
+		   hw->rings[ring].tail, hw->done[ring]);
+	if (ring == OVT_RING_NORMAL)
+		seq_printf(file, ", committed to %llu", hw->commit_end);
+	seq_printf(file, ", FCs waiting %llu", fw->waiting[ring]);
+	if (job)
+		seq_printf(file, ", next FC %u of job %llu, client %llu context %u, here since %llu",
+			   job->fw.started, job->tag, job->context->client->id, job->context->id,
+			   job->fw.arrival_ns);
+	seq_puts(file, "\n");
+}
+
 static void show_core_locked(struct seq_file *file, struct overtake_device *device, u32 i)
 {
 	const struct ovt_fw_core *fw = &device->fw_cores[i];
@@ -72,11 +123,9 @@ static void show_core_locked(struct seq_file *file, struct overtake_device *devi
 	seq_printf(file, "core %u: limit %u, active %u, unfinished FCs %llu, retired cycles %llu\n",
 		   i + 1, hw->limit, hw->limit_active, fw->unfinished,
 		   (unsigned long long)ovt_core_read(hw, OVT_REG_RETIRED));
-	seq_printf(file, "  HIGH   head %u tail %u, done %llu\n", hw->rings[OVT_RING_HIGH].head,
-		   hw->rings[OVT_RING_HIGH].tail, hw->done[OVT_RING_HIGH]);
-	seq_printf(file, "  NORMAL head %u tail %u, done %llu, committed to %llu\n",
-		   hw->rings[OVT_RING_NORMAL].head, hw->rings[OVT_RING_NORMAL].tail,
-		   hw->done[OVT_RING_NORMAL], hw->commit_end);
+	show_registers_locked(file, hw);
+	show_ring_locked(file, device, i, OVT_RING_HIGH);
+	show_ring_locked(file, device, i, OVT_RING_NORMAL);
 	if (fw->running) {
 		const struct overtake_job *job = to_overtake_job(fw->running);
 
@@ -98,32 +147,104 @@ static void show_quota_locked(struct seq_file *file, const struct ovt_fw_quota *
 	seq_puts(file, "\n");
 }
 
-static void show_context_locked(struct seq_file *file, struct overtake_context *context)
+static const char *task_state(const struct ovt_sched_task *task)
+{
+	if (task->overdue)
+		return "CPU segment overdue";
+	switch (task->state) {
+	case OVT_SCHED_WAITING:
+		return "waiting to be dispatched";
+	case OVT_SCHED_READY:
+		return "ready, waiting for a slot";
+	case OVT_SCHED_CPU_WAITING:
+		return "waiting for a worker";
+	case OVT_SCHED_CPU_RUNNING:
+		return "CPU segment";
+	case OVT_SCHED_BPU:
+		return "on the device";
+	default:
+		return "ending";
+	}
+}
+
+/* Those that have arrived and are not over, oldest first.  How many it showed. */
+static u32 show_tasks_locked(struct seq_file *file, const struct overtake_task_queue *queue)
+{
+	const struct ovt_service_process *process = &queue->process;
+	const struct ovt_list *tasks = &process->sched.tasks, *link;
+	u32 shown = 0;
+
+	if (!queue->is_open)
+		return 0;
+	seq_printf(file, "  tasks: %u, of them %u waiting; ended %llu, waited %llu ns, CPU segments overdue %llu, workers busy %u of %u\n",
+		   ovt_tree_size(&process->tasks), process->sched.waiting, process->ended,
+		   process->waited_ns, process->overdue, process->sched.workers_busy,
+		   queue->workers);
+	for (link = tasks->next; link != tasks && shown < TASKS_SHOWN; link = link->next) {
+		const struct ovt_sched_task *task =
+			ovt_container_of(link, struct ovt_sched_task, of_process);
+
+		seq_printf(file, "  task %llu: priority %u, segment %u of %u, arrived at %llu, %s",
+			   container_of(task, struct ovt_service_task, sched)->tag, task->priority,
+			   task->segment, task->segment_count, task->arrival_time,
+			   task_state(task));
+		if (task->holds_slot)
+			seq_printf(file, ", holds a slot of core %u", task->placed_core);
+		seq_puts(file, "\n");
+		shown++;
+	}
+	if (link != tasks)
+		seq_puts(file, "  ...\n");
+	return shown;
+}
+
+static u32 show_jobs_locked(struct seq_file *file, const struct overtake_context *context)
 {
 	struct rb_node *node;
 	u32 shown = 0;
 
-	seq_printf(file, "client %llu context %u: jobs %u, charged %lld bytes, %d buffers\n",
-		   context->client->id, context->id, context->job_count,
-		   atomic64_read(&context->client->bytes),
-		   atomic_read(&context->client->buffers));
-	if (context->harm.open)
-		seq_printf(file, "  offences %u, first at %llu, %llu ns lost%s\n",
-			   context->harm.offences, context->harm.first_ns, context->harm.lost_ns,
-			   context->banned ? ", banned" : "");
-	if (context->client->device->settings.quota_ms)
-		show_quota_locked(file, &context->fw.quota);
 	for (node = rb_first(&context->jobs); node && shown < JOBS_SHOWN; node = rb_next(node)) {
 		const struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 
 		seq_printf(file, "  job %llu: priority %u, FCs %u of %u started, %u ended%s\n",
 			   job->tag, job->fw.priority, job->fw.started, job->fw.fc_count,
-			   job->fw.done, job->state == OVERTAKE_JOB_ENDED ? ", ended" : "");
+			   job->fw.done,
+			   job->state == OVERTAKE_JOB_ENDED ? ", ended" :
+			   job->state == OVERTAKE_JOB_BLOCKED ? ", waits for fences" : "");
 		shown++;
 	}
 	if (node)
 		seq_puts(file, "  ...\n");
-	overtake_note_read_locked(context->client->device, 1 + shown);
+	return shown;
+}
+
+static void show_context_locked(struct seq_file *file, struct overtake_context *context)
+{
+	const struct overtake_client *client = context->client;
+	const struct ovt_list *in_device = &context->fw.jobs;
+	u32 shown;
+
+	seq_printf(file, "client %llu context %u: jobs %u, charged %lld bytes, %d buffers, pid %u, %*pE\n",
+		   client->id, context->id, context->job_count, atomic64_read(&client->bytes),
+		   atomic_read(&client->buffers), client->tgid, (int)strlen(client->comm),
+		   client->comm);
+	if (!ovt_list_empty(in_device)) {
+		const struct ovt_fw_job *oldest =
+			ovt_container_of(in_device->next, struct ovt_fw_job, context_link);
+
+		seq_printf(file, "  oldest: job %llu, here since %llu\n",
+			   to_overtake_job(oldest)->tag, oldest->arrival_ns);
+	}
+	if (context->harm.open)
+		seq_printf(file, "  offences %u, first at %llu, %llu ns lost%s\n",
+			   context->harm.offences, context->harm.first_ns, context->harm.lost_ns,
+			   context->banned ? ", banned" : "");
+	if (client->device->settings.quota_ms)
+		show_quota_locked(file, &context->fw.quota);
+	shown = show_jobs_locked(file, context);
+	if (context->tasks)
+		shown += show_tasks_locked(file, context->tasks);
+	overtake_note_read_locked(client->device, 1 + shown);
 }
 
 /* The place itself if there is something, or the next one where there is; NULL at the end. */

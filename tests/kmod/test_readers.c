@@ -2,6 +2,8 @@
 /* Who looks at the device does not hold it up: readers of debugfs work in bounded pieces. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,10 +197,85 @@ static void users_are_read_in_bounded_pieces(void)
 		client_close(&clients[i]);
 }
 
+static void check_state_says(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void check_state_says(const char *format, ...)
+{
+	char path[128], wanted[128];
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(wanted, sizeof(wanted), format, values);
+	va_end(values);
+	debugfs_path(path, sizeof(path), 0, "state");
+	check_equal(read_file(path, all, sizeof(all)), 0);
+	check_message(strstr(all, wanted), "no \"%s\" in\n%s", wanted, all);
+}
+
+/* Waits until it executes an FC; since when. */
+static uint64_t wait_until_it_runs(uint32_t tag)
+{
+	unsigned long long since = 0;
+	char path[128], wanted[64];
+	const char *at;
+
+	debugfs_path(path, sizeof(path), 0, "state");
+	snprintf(wanted, sizeof(wanted), "  runs FC 0 of job %u, client ", tag);
+	do {
+		check_equal(read_file(path, all, sizeof(all)), 0);
+		at = strstr(all, wanted);
+		sched_yield();
+	} while (!at);
+	at = strstr(at, "since ");
+	check(at);
+	check_equal(sscanf(at, "since %llu, executing\n", &since), 1);
+	return since;
+}
+
+/* While an FC hangs one sees who has the device, who waits, and since when. */
+static void state_of_a_device_that_hangs(void)
+{
+	struct client client = client_open(0, 254);
+	struct overtake_result result;
+	unsigned long long number;
+	struct job job;
+	uint32_t tag;
+
+	put_jump(&client, 0, 0);
+	for (tag = 11; tag <= 13; tag++) {
+		job_init(&job, &client, tag, 0, 1);
+		job.submit.priority = 10;
+		job.submit.deadline_ns = OVERTAKE_DEADLINE_NEVER;
+		check_equal(job_submit(&client, &job), 0);
+	}
+	check(wait_until_it_runs(11));
+	number = first_client(all);
+	check_state_says("core 1: limit 0, active 0, unfinished FCs 3,");
+	check_state_says("  registers: status 0x1, ");
+	check_state_says("  NORMAL head 1 tail 1, done 0, committed to 0, FCs waiting 2, "
+			 "next FC 0 of job 12, client %llu context 1, here since ", number);
+	check_state_says("  HIGH   head 0 tail 0, done 0, FCs waiting 0\n");
+	check_state_says("\nclient %llu context 1: jobs 3, ", number);
+	check_state_says(" buffers, pid %d, kmod_tests\n  oldest: job 11, here since ", getpid());
+	check_state_says("  job 11: priority 10, FCs 1 of 1 started, 0 ended\n"
+			 "  job 12: priority 10, FCs 0 of 1 started, 0 ended\n");
+	check_equal(context_destroy(client.fd, client.context), 0);
+	client_close(&client);
+	client = client_open(0, 254);
+	put_delay(&client, 0, 1000);
+	job_init(&job, &client, 1, 0, 1);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 1, OVERTAKE_DEADLINE_NEVER, &result), 0);
+	check_equal(result.status, 0);
+	client_close(&client);
+}
+
 const struct test_case reader_cases[] = {
 	{ "readers-state-in-bounded-pieces", MANUAL, state_is_read_in_bounded_pieces },
 	{ "readers-state-is-whole-although-contexts-go", MANUAL,
 	  state_is_whole_although_contexts_go },
+	{ "readers-state-of-a-device-that-hangs", "cores=1 watchdog_ms=600000 fc_clock_ms=600000",
+	  state_of_a_device_that_hangs },
 	{ "readers-users-in-bounded-pieces", MANUAL " ", users_are_read_in_bounded_pieces },
 	{ 0 },
 };

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "check.h"
@@ -367,6 +368,52 @@ static void cancelled_tasks_end(void)
 	tasks_close();
 }
 
+/* What debugfs says of the queue. */
+static void check_state_says(const char *wanted)
+{
+	static char text[65536];
+	const char *tasks_line;
+	char path[128];
+
+	debugfs_path(path, sizeof(path), 0, "state");
+	check_equal(read_file(path, text, sizeof(text)), 0);
+	tasks_line = strstr(text, "  tasks: ");
+	check(tasks_line);
+	check_message(strstr(tasks_line, wanted), "no \"%s\" in\n%s", wanted, tasks_line);
+}
+
+static void state_shows_tasks(void)
+{
+	uint32_t i;
+
+	tasks_open();
+	check_state_says("  tasks: 0, of them 0 waiting; ended 0, waited 0 ns, "
+			 "CPU segments overdue 0, workers busy 0 of 2\n");
+	three_segments();
+	for (i = 0; i < 3; i++)
+		check_equal(try_submit(submission(TAG + i, 3)), 0);
+	check_equal(advance_clock(0, 1), 0);
+	check_state_says("  tasks: 3, of them 0 waiting; ended 0, waited 0 ns, "
+			 "CPU segments overdue 0, workers busy 2 of 2\n"
+			 "  task 77: priority 10, segment 0 of 3, arrived at ");
+	check_state_says(", CPU segment\n  task 79: priority 10, segment 0 of 3, arrived at ");
+	check_state_says(", waiting for a worker\n");
+	set_device_segment(0);
+	for (i = 3; i < 40; i++)
+		check_equal(try_submit(submission(TAG + i, 1)), 0);
+	check_equal(advance_clock(0, 2), 0);
+	check_state_says("  tasks: 40, of them 36 waiting; ");
+	check_state_says(", on the device, holds a slot of core 1\n");
+	check_state_says(", waiting to be dispatched\n  ...\n");
+	check_equal(events(), 2);
+	check_equal(tasks.events[0].tag, TAG);
+	check_equal(try_cpu_done(report(0)), 0);
+	check_equal(advance_clock(0, 3), 0);
+	check_state_says("  task 77: priority 10, segment 1 of 3, arrived at 0, "
+			 "ready, waiting for a slot\n");
+	tasks_close();
+}
+
 static void collections_that_are_malformed_are_refused(void)
 {
 	struct drm_overtake_task_events args;
@@ -499,6 +546,8 @@ const struct test_case task_cases[] = {
 	{ "tasks-reports-of-what-is-not-to-be-run-are-refused", FUNCTIONAL,
 	  reports_of_what_is_not_to_be_run_are_refused },
 	{ "tasks-cancelled-tasks-end", FUNCTIONAL, cancelled_tasks_end },
+	{ "tasks-state-shows-them", "cores=1 mode=timed profile=ideal manual_clock=1",
+	  state_shows_tasks },
 	{ "tasks-collections-that-are-malformed-are-refused", FUNCTIONAL,
 	  collections_that_are_malformed_are_refused },
 	{ "tasks-a-queue-that-goes-takes-its-events-along", FUNCTIONAL,
