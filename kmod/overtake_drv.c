@@ -396,7 +396,7 @@ static const struct drm_driver overtake_driver = {
 	.desc = "Overtake preempting NPU",
 	OVERTAKE_DRIVER_DATE
 	.major = 1,
-	.minor = 0,
+	.minor = 1,
 };
 
 /* What the module parameter asks for. */

@@ -40,6 +40,11 @@ static int parse_sync(struct overtake_job *job, struct drm_file *file,
 	return overtake_syncs_parse(job, file, &sync);
 }
 
+static int parse_model(u64 *model, const struct overtake_extension_model __user *user)
+{
+	return get_user(*model, &user->model) ? -EFAULT : 0;
+}
+
 /*
  * overtake_extensions_parse - read the chain of @args
  *
@@ -49,7 +54,7 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			      const struct drm_overtake_submit *args)
 {
 	u64 address = args->extensions;
-	bool seen[OVERTAKE_EXTENSION_PLACEMENT + 1] = {};
+	bool seen[OVERTAKE_EXTENSION_MODEL + 1] = {};
 	struct overtake_extension base;
 	int ret;
 
@@ -70,6 +75,9 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 		case OVERTAKE_EXTENSION_PLACEMENT:
 			ret = parse_placement(job, args, user);
 			break;
+		case OVERTAKE_EXTENSION_MODEL:
+			ret = parse_model(&job->model, user);
+			break;
 		default:
 			ret = -EINVAL;
 		}
@@ -78,6 +86,21 @@ int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 		address = base.next;
 	}
 	return 0;
+}
+
+/* What may be chained to a task: the model that it belongs to.  May sleep. */
+int overtake_extension_of_task(u64 address, u64 *model)
+{
+	void __user *user = u64_to_user_ptr(address);
+	struct overtake_extension base;
+
+	if (!address)
+		return 0;
+	if (copy_from_user(&base, user, sizeof(base)))
+		return -EFAULT;
+	if (base.type != OVERTAKE_EXTENSION_MODEL || base.next || base.pad)
+		return -EINVAL;
+	return parse_model(model, user);
 }
 
 /* The job is in flight: its submitter learns which core takes it.  May sleep. */

@@ -11,6 +11,7 @@ struct overtake_job;
 
 int overtake_extensions_parse(struct overtake_job *job, struct drm_file *file,
 			      const struct drm_overtake_submit *args);
+int overtake_extension_of_task(u64 address, u64 *model);
 void overtake_extensions_answer(const struct overtake_job *job);
 
 #endif

@@ -25,6 +25,7 @@ enum overtake_job_state {
  * @task: of which it is a segment, until it has ended; NULL: a job by itself
  * @tag: the client's name of it; of a task's, the service's
  * @custom_id: tie-break of the task level, recorded only
+ * @model: what trace events call its model, recorded only
  * @state: device lock
  * @cancel_requested: no second CANCEL, and if not yet in flight no SUBMIT; device lock
  * @collectable: came in through ioctl, so WAIT collects it
@@ -62,6 +63,7 @@ struct overtake_job {
 	struct overtake_task *task;
 	u64 tag;
 	s64 custom_id;
+	u64 model;
 
 	enum overtake_job_state state;
 	bool cancel_requested;

@@ -15,6 +15,7 @@
 
 #include "overtake_clock.h"
 #include "overtake_ctx.h"
+#include "overtake_extension.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
@@ -287,8 +288,7 @@ static int check_args(struct overtake_context *context, const struct drm_overtak
 	struct overtake_client *client = context->client;
 	int ret;
 
-	if (args->extensions || args->flags ||
-	    memchr_inv(args->reserved, 0, sizeof(args->reserved)))
+	if (args->flags || memchr_inv(args->reserved, 0, sizeof(args->reserved)))
 		return -EINVAL;
 	ret = ovt_service_check_task(args->segment_count, args->priority, args->core,
 				     client->device->settings.cores, context->max_priority);
@@ -318,7 +318,9 @@ int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_s
 	task->service.sched.core = args->core;
 	task->service.sched.custom_id = args->custom_id;
 	task->service.sched.deadline = args->deadline_ns;
-	ret = add_segments(task, args);
+	ret = overtake_extension_of_task(args->extensions, &task->model);
+	if (!ret)
+		ret = add_segments(task, args);
 	if (!ret)
 		ret = publish(task);
 	if (ret)

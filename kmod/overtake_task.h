@@ -11,6 +11,7 @@ struct overtake_job;
  * struct overtake_task - a task
  * @service: the service's part
  * @context: held by a reference
+ * @model: what trace events call its model, recorded only
  * @charged_bytes: what its client was charged for it, its jobs' own aside
  * @jobs_left: of @jobs, those that were not handed to the firmware.  Device lock
  * @slots: command slots that are reserved for the job to come, or to cancel the one there is.
@@ -24,6 +25,7 @@ struct overtake_job;
 struct overtake_task {
 	struct ovt_service_task service;
 	struct overtake_context *context;
+	u64 model;
 	u64 charged_bytes;
 	u32 jobs_left;
 	u32 slots;

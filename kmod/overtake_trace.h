@@ -46,6 +46,7 @@
  *	error		-status: 0 or a positive errno
  *	task, segment	of job_queue: of service mode, what the job belongs to; segment_count
  *			is 0 if that is nothing
+ *	model		what the client calls it (OVERTAKE_EXTENSION_MODEL), 0 = nothing
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM overtake
@@ -112,6 +113,7 @@ TRACE_EVENT(job_queue,
 			     __field(u64, task)
 			     __field(u32, segment)
 			     __field(u32, segment_count)
+			     __field(u64, model)
 			     ),
 	    TP_fast_assign(const struct ovt_service_task *task =
 				   job->task ? &job->task->service : NULL;
@@ -130,12 +132,14 @@ TRACE_EVENT(job_queue,
 			   __entry->task = task ? task->tag : 0;
 			   __entry->segment = task ? task->sched.segment : 0;
 			   __entry->segment_count = task ? task->sched.segment_count : 0;
+			   __entry->model = job->task ? job->task->model : job->model;
 			   ),
-	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld task=%llu segment=%u segment_count=%u time_ns=%llu pid=%u",
+	    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_count=%u priority=%u custom_id=%lld task=%llu segment=%u segment_count=%u time_ns=%llu pid=%u model=%#llx",
 		      __entry->device, __entry->core, __entry->ring, __entry->client,
 		      __entry->context, __entry->tag, __entry->fc_count, __entry->priority,
 		      (long long)__entry->custom_id, __entry->task, __entry->segment,
-		      __entry->segment_count, __entry->time_ns, __entry->pid)
+		      __entry->segment_count, __entry->time_ns, __entry->pid,
+		      __entry->model)
 );
 
 TRACE_EVENT(fc_submit,
@@ -390,6 +394,7 @@ DECLARE_EVENT_CLASS(overtake_task,
 				     __field(u64, custom_id)
 				     __field(u32, segment_count)
 				     __field(u32, error)
+				     __field(u64, model)
 				     ),
 		    TP_fast_assign(__entry->device = owner->client->device->index;
 				   __entry->core = task->sched.placed_core ?
@@ -404,12 +409,14 @@ DECLARE_EVENT_CLASS(overtake_task,
 				   __entry->custom_id = (u64)task->sched.custom_id;
 				   __entry->segment_count = task->sched.segment_count;
 				   __entry->error = -task->status;
+				   __entry->model = container_of(task, struct overtake_task, service)->model;
 				   ),
-		    TP_printk("device=%u core=%u priority=%u client=%llu context=%u tag=%llu segment=%u segment_count=%u custom_id=%lld error=%u time_ns=%llu pid=%u",
+		    TP_printk("device=%u core=%u priority=%u client=%llu context=%u tag=%llu segment=%u segment_count=%u custom_id=%lld error=%u time_ns=%llu pid=%u model=%#llx",
 			      __entry->device, __entry->core, __entry->priority, __entry->client,
 			      __entry->context, __entry->tag, __entry->segment,
 			      __entry->segment_count, (long long)__entry->custom_id,
-			      __entry->error, __entry->time_ns, __entry->pid)
+			      __entry->error, __entry->time_ns, __entry->pid,
+			      __entry->model)
 );
 
 DEFINE_EVENT(overtake_task, task_arrive,

@@ -391,6 +391,7 @@ struct overtake_result {
 
 #define OVERTAKE_EXTENSION_SYNC		1u	/* struct overtake_extension_sync */
 #define OVERTAKE_EXTENSION_PLACEMENT	2u	/* struct overtake_extension_placement */
+#define OVERTAKE_EXTENSION_MODEL	3u	/* struct overtake_extension_model */
 
 /**
  * struct overtake_extension - header of everything that is chained to a job
@@ -455,6 +456,20 @@ struct overtake_extension_placement {
 	__u64 cores;
 	__u32 core;
 	__u32 pad;
+};
+
+/**
+ * struct overtake_extension_model - which model a job or a task belongs to, for whoever watches
+ * @base: in: its type is OVERTAKE_EXTENSION_MODEL
+ * @model: in: what trace events call the model, by custom the first eight characters of its name,
+ *         from the least significant byte; 0 = nothing
+ *
+ * The driver makes nothing else of it.  The only extension that TASK_SUBMIT takes.  Since version
+ * 1.1 of the driver, which DRM_IOCTL_VERSION tells.
+ */
+struct overtake_extension_model {
+	struct overtake_extension base;
+	__u64 model;
 };
 
 /**

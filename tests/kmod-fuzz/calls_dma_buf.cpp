@@ -183,6 +183,18 @@ uint64_t Worker::sync_extension(File& file) {
     return reinterpret_cast<uint64_t>(chain);
 }
 
+// Which model a job or a task belongs to, in front of what is chained already; now and then wrong.
+uint64_t Worker::model_extension(uint64_t next) {
+    auto* extension = reinterpret_cast<overtake_extension_model*>(binding_table(thread_) + 3840);
+    *extension = {};
+    extension->base.next = next;
+    extension->base.type = OVERTAKE_EXTENSION_MODEL;
+    extension->model = random_.next();
+    if (mutates() && random_.one_in(4))
+        mutate_bytes(reinterpret_cast<uint8_t*>(extension), sizeof(*extension));
+    return reinterpret_cast<uint64_t>(extension);
+}
+
 void Worker::syncobj_wait(Kind kind, File& file) {
     SyncobjTable* table = syncobj_table(file, thread_, random_);
     const uint32_t flags = random_.below(8);

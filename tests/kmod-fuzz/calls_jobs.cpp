@@ -135,6 +135,8 @@ void Worker::fill_submit(File& file, drm_overtake_submit* submit, bool lasting) 
 
     if (random_.one_in(4))
         submit->extensions = sync_extension(file);
+    if (random_.one_in(4))
+        submit->extensions = model_extension(submit->extensions);
 
     if (mutates() && random_.one_in(3))
         mutate_bytes(reinterpret_cast<uint8_t*>(bindings), binding_count * sizeof(*bindings));

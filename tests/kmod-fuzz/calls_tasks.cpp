@@ -57,6 +57,8 @@ drm_overtake_task_submit Worker::fill_task(File& file, bool begins_on_cpu) {
     task.context_id = task_context(file);
     task.segment_count = count;
     task.core = random_.below(3);
+    if (random_.one_in(4))
+        task.extensions = model_extension(0);
     task.priority = static_cast<uint16_t>(random_.pick<uint32_t>({0, 10, 200, 254}));
     if (mutates() && random_.one_in(2)) {
         mutate_bytes(reinterpret_cast<uint8_t*>(segments), count * sizeof(*segments));

@@ -140,6 +140,7 @@ private:
     void syncobj_wait(Kind kind, File& file);
     void syncobj_array(Kind kind, File& file);
     uint64_t sync_extension(File& file);
+    uint64_t model_extension(uint64_t next);
     void foreign_dma_buf(uint32_t slot);
 
     // calls_processes.cpp

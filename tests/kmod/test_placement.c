@@ -70,6 +70,9 @@ static void refuses_what_is_no_choice(void)
 		{ 0x3, 0, 1, 0 },	/* the answer before the question */
 		{ 0x3, 0, 0, 1 },
 	};
+	struct overtake_extension_model model = {
+		.base = { .type = OVERTAKE_EXTENSION_MODEL, .next = (uintptr_t)&model },
+	};
 	struct client client = client_open(0, 254);
 	struct placed placed;
 	size_t row;
@@ -86,8 +89,16 @@ static void refuses_what_is_no_choice(void)
 	placed.placement.base.next = (uintptr_t)&placed.placement;
 	check_equal(job_submit(&client, &placed.job), -EINVAL); /* twice */
 	placed_init(&placed, &client, 1, 0x3);
-	placed.placement.base.type = OVERTAKE_EXTENSION_PLACEMENT + 1;
+	placed.placement.base.type = OVERTAKE_EXTENSION_MODEL + 1;
 	check_equal(job_submit(&client, &placed.job), -EINVAL);
+	placed_init(&placed, &client, 1, 0x3);
+	placed.placement.base.next = (uintptr_t)&model;
+	check_equal(job_submit(&client, &placed.job), -EINVAL); /* a model twice */
+	model.base.next = 8;
+	check_equal(job_submit(&client, &placed.job), -EFAULT);
+	model.base.next = 0;
+	check_equal(job_submit(&client, &placed.job), 0);
+	check_equal(placed.placement.core, 1);
 	client_close(&client);
 }
 

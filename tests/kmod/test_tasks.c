@@ -273,9 +273,20 @@ static void ring_commands_are_refused_as_ioctls_are(void)
 
 static void tasks_that_are_malformed_are_refused(void)
 {
+	struct overtake_extension_model model = { .model = 1 };
+
 	tasks_open();
 	three_segments();
-	REFUSED(EINVAL, extensions, (uintptr_t)tasks.segments);
+	REFUSED(EFAULT, extensions, 8);
+	REFUSED(EINVAL, extensions, (uintptr_t)&model);
+	model.base.type = OVERTAKE_EXTENSION_PLACEMENT;
+	REFUSED(EINVAL, extensions, (uintptr_t)&model);
+	model.base.type = OVERTAKE_EXTENSION_MODEL;
+	model.base.pad = 1;
+	REFUSED(EINVAL, extensions, (uintptr_t)&model);
+	model.base.pad = 0;
+	model.base.next = (uintptr_t)&model;
+	REFUSED(EINVAL, extensions, (uintptr_t)&model);
 	REFUSED(EINVAL, flags, 1);
 	REFUSED(EINVAL, reserved[0], 1);
 	REFUSED(EINVAL, reserved[2], 1);

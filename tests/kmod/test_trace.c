@@ -33,12 +33,17 @@ static void set_limit(const char *limit)
 static void submit(const struct client *client, uint64_t tag, uint32_t first, uint32_t fc_count,
 		   uint32_t priority)
 {
+	struct overtake_extension_model model = {
+		.base = { .type = OVERTAKE_EXTENSION_MODEL }, .model = tag + 0xabc0000000000000,
+	};
 	struct job job;
 
 	job_init(&job, client, tag, first, fc_count);
 	job.submit.core = 1;
 	job.submit.priority = priority;
 	job.submit.custom_id = -(int64_t)tag;
+	if (tag == 7)
+		job.submit.extensions = (uintptr_t)&model;
 	check_equal(job_submit(client, &job), 0);
 }
 
@@ -125,10 +130,10 @@ static void overtake_once(const char *events)
 static void every_fc_of_two_jobs_is_told(void)
 {
 	static const char *const expected[] = {
-		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A",
+		"job_queue: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 task=0 segment=0 segment_count=0 time_ns=0 pid=A model=0xabc0000000000007",
 		"fc_submit: device=0 core=1 ring=1 client=A context=1 tag=7 fc_count=3 priority=20 custom_id=-7 time_ns=0 pid=A placed_core=1",
 		"fc_start: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=0 pid=A",
-		"job_queue: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 task=0 segment=0 segment_count=0 time_ns=250000 pid=B",
+		"job_queue: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 task=0 segment=0 segment_count=0 time_ns=250000 pid=B model=0",
 		"fc_submit: device=0 core=1 ring=0 client=B context=1 tag=900 fc_count=1 priority=255 custom_id=-900 time_ns=250000 pid=B placed_core=1",
 		"fc_done: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=0 time_ns=1000000 duration_ns=1000000 fault=0 pid=A",
 		"fc_preempt: device=0 core=1 ring=1 client=A context=1 tag=7 fc_index=1 by_client=B by_context=1 by_tag=900 by_pid=B time_ns=1000000 pid=A",
@@ -255,8 +260,12 @@ static void submit_task(const struct client *client, uint32_t queue, struct job 
 		  .binding_count = 2 },
 		{ .cpu_key = 2, .expected_ns = 1000 },
 	};
+	struct overtake_extension_model model = {
+		.base = { .type = OVERTAKE_EXTENSION_MODEL }, .model = 0x1234,
+	};
 	struct drm_overtake_task_submit task = {
 		.segments = (uintptr_t)segments, .tag = 77, .deadline_ns = ~0ull, .custom_id = -3,
+		.extensions = (uintptr_t)&model,
 		.context_id = queue, .segment_count = 3, .priority = 10,
 	};
 
@@ -292,21 +301,21 @@ static void a_task_is_told_step_by_step(void)
 {
 	static const char *const expected[] = {
 		"ctx_create: device=0 client=A context=2 priority=254 time_ns=0 pid=A",
-		"task_arrive: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A",
-		"task_dispatch: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A",
-		"task_cpu_start: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A",
-		"task_cpu_done: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A",
-		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A",
-		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A",
+		"task_arrive: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234",
+		"task_dispatch: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234",
+		"task_cpu_start: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234",
+		"task_cpu_done: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234",
+		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234",
+		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A model=0x1234",
 		"fc_submit: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 time_ns=500000 pid=A placed_core=1",
 		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=500000 pid=A",
 		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=1500000 duration_ns=1000000 fault=0 pid=A",
 		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=1500000 pid=A",
 		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A",
 		"job_done: device=0 core=1 ring=1 client=A context=2 tag=1 error=0 executed=2 preemptions=0 duration_ns=2000000 priority=10 time_ns=2500000 pid=A",
-		"task_cpu_start: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=0 time_ns=2500000 pid=A",
-		"task_cpu_done: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A",
-		"task_end: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A",
+		"task_cpu_start: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=0 time_ns=2500000 pid=A model=0x1234",
+		"task_cpu_done: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234",
+		"task_end: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234",
 		"ctx_destroy: device=0 client=A context=2 priority=254 time_ns=4000000 pid=A",
 		NULL
 	};
@@ -426,11 +435,11 @@ static void fields_are_stable(void)
 #define CONTEXT	"u32 device,u32 context,u64 client,u64 time_ns,u32 pid,u32 priority"
 #define JOB	"u32 device,u32 core,u32 ring,u32 context,u64 client,u64 tag,u64 time_ns,u32 pid,"
 #define TASK	"u32 device,u32 core,u32 priority,u32 context,u64 client,u64 tag,u64 time_ns,u32 pid," \
-		"u32 segment,u64 custom_id,u32 segment_count,u32 error"
+		"u32 segment,u64 custom_id,u32 segment_count,u32 error,u64 model"
 		{ "ctx_create", CONTEXT },
 		{ "ctx_destroy", CONTEXT },
 		{ "job_queue", JOB "u32 fc_count,u32 priority,u64 custom_id,u64 task,u32 segment,"
-			       "u32 segment_count" },
+			       "u32 segment_count,u64 model" },
 		{ "fc_submit", JOB "u32 fc_count,u32 priority,u64 custom_id,u32 placed_core" },
 		{ "fc_start", JOB "u32 fc_index" },
 		{ "fc_preempt", JOB "u32 fc_index,u64 by_client,u64 by_tag,u32 by_context,u32 by_pid" },

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes a small model file: make_model FILE.ovm
+// Writes a small model file: make_model FILE.ovm [CYCLES]
+//
+// CYCLES: for how long, at the device's clock, its last FC does nothing else.
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 #include "model_spec.hpp"
 
 int main(int argc, char** argv) {
-    if (argc != 2)
-        return std::fprintf(stderr, "usage: make_model FILE.ovm\n"), 2;
-    const auto bytes = overtake::test::build(overtake::test::copy_and_softmax(2, 1, 2));
+    if (argc != 2 && argc != 3)
+        return std::fprintf(stderr, "usage: make_model FILE.ovm [CYCLES]\n"), 2;
+    auto spec = overtake::test::copy_and_softmax(2, 1, 2);
+    if (argc == 3) {
+        overtake_insn delay{};
+        delay.opcode = OVERTAKE_OP_DELAY;
+        delay.delay_cycles = std::strtoull(argv[2], nullptr, 10);
+        spec.program.push_back(delay);
+        const auto& last = spec.segments.front().fcs.back();
+        spec.segments.front().fcs.back() = overtake::fbs::Fc(
+            last.first_insn(), last.insn_count() + 1, last.cycles() + delay.delay_cycles);
+    }
+    const auto bytes = overtake::test::build(spec);
     std::ofstream file(argv[1], std::ios::binary);
     file.write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));

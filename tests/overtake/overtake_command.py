@@ -29,10 +29,11 @@ class CommandTest(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
 
-    def make_model(self, name="model.ovm"):
-        """A compiled model of two tensors of 2 elements, on the BPU and then on the CPU."""
+    def make_model(self, name="model.ovm", cycles=None):
+        """A compiled model of two tensors of 2 elements, on the BPU, for so many cycles if they are given, and
+        then on the CPU."""
         path = self.directory / name
-        subprocess.run([MAKE_MODEL, path], check=True)
+        subprocess.run([MAKE_MODEL, path, *([] if cycles is None else [str(cycles)])], check=True)
         return path
 
     def succeed(self, *arguments):

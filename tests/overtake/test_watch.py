@@ -20,6 +20,12 @@ class Watch(CommandTest):
         self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
         self.device = f"server:{self.socket}"
 
+    def serve_timed(self):
+        self.socket = self.directory / "timed"
+        self.device = f"server:{self.socket}"
+        self.start("serve", "--socket", self.socket, "--cores", "1", "--mode", "timed")
+        self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
+
     def start(self, *arguments, **options):
         process = subprocess.Popen([BINARY, *map(str, arguments)], text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
@@ -99,10 +105,7 @@ class Watch(CommandTest):
         self.assertGreater(perfetto.stat().st_size, 100)
 
     def test_a_recording_replays_to_the_nanosecond(self):
-        self.socket = self.directory / "timed"
-        self.device = f"server:{self.socket}"
-        self.start("serve", "--socket", self.socket, "--cores", "1", "--mode", "timed")
-        self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
+        self.serve_timed()
         run, replay = self.directory / "run.json", self.directory / "replay.json"
         tracer = self.watch("trace", "--json", "--record", run)
         self.load(50, "--in-flight", "3")
@@ -141,6 +144,9 @@ class Watch(CommandTest):
                              group["jobs"])
 
     def test_blame_adds_up_to_the_latency(self):
+        # 10 ms each, so that one waits for the other on a busy host too.
+        self.serve_timed()
+        self.model = self.make_model("detector.ovm", cycles=10_000_000)
         meter = self.watch("latency", "--json", "--blame", "1000")
         self.load(60, "--in-flight", "4")
         self.load(5, "--priority", "255")

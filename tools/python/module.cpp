@@ -30,4 +30,5 @@ PYBIND11_MODULE(_core, module) {
     overtake::python::bind_session(module);
     overtake::python::bind_simulate(module);
     overtake::python::bind_sweep(module);
+    overtake::python::bind_trace(module);
 }

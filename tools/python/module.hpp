@@ -13,5 +13,6 @@ void bind_model(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
 void bind_simulate(pybind11::module_& module);
 void bind_sweep(pybind11::module_& module);
+void bind_trace(pybind11::module_& module);
 
 } // namespace overtake::python

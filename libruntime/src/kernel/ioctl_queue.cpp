@@ -32,13 +32,13 @@ public:
     void submit(std::span<const Job> jobs) override {
         for (const Job& job : jobs) {
             require_zero_in_job(job.reserved, job.tag);
-            overtake_extension_placement placement;
-            drm_overtake_submit submit = context_.payload(job, 0, placement);
+            JobExtensions extensions;
+            drm_overtake_submit submit = context_.payload(job, 0, extensions);
             if (context_.options().interruptible)
                 prepare_to_collect();
             if (const int code = context_.file().try_call(DRM_IOCTL_OVERTAKE_SUBMIT, &submit))
                 throw context_.refused(job, code);
-            KernelContext::tell_core(job, placement);
+            KernelContext::tell_core(job, extensions);
             in_flight_++;
             if (context_.options().interruptible)
                 collect_one_more();

@@ -58,22 +58,32 @@ void KernelContext::destroy() noexcept {
 }
 
 drm_overtake_submit KernelContext::payload(const Job& job, std::uint64_t result,
-                                           overtake_extension_placement& placement) const {
+                                           JobExtensions& extensions) const {
     drm_overtake_submit submit = submission(job);
     submit.result = result;
     submit.context_id = id_;
-    if (job.cores == 0)
-        return submit;
-    placement = {};
-    placement.base.type = OVERTAKE_EXTENSION_PLACEMENT;
-    placement.cores = job.cores;
-    submit.extensions = reinterpret_cast<std::uintptr_t>(&placement);
+    if (job.cores != 0) {
+        extensions.placement = {};
+        extensions.placement.base.type = OVERTAKE_EXTENSION_PLACEMENT;
+        extensions.placement.cores = job.cores;
+        submit.extensions = reinterpret_cast<std::uintptr_t>(&extensions.placement);
+    }
+    submit.extensions = chain_model(extensions.model, job.model, submit.extensions);
     return submit;
 }
 
-void KernelContext::tell_core(const Job& job, const overtake_extension_placement& placement) {
+std::uint64_t KernelContext::chain_model(overtake_extension_model& extension, std::uint64_t model,
+                                         std::uint64_t next) const {
+    if (model == 0 || !file_->takes_models())
+        return next;
+    extension = {.base = {.next = next, .type = OVERTAKE_EXTENSION_MODEL, .pad = 0},
+                 .model = model};
+    return reinterpret_cast<std::uintptr_t>(&extension);
+}
+
+void KernelContext::tell_core(const Job& job, const JobExtensions& extensions) {
     if (job.cores != 0 && job.chosen_core)
-        *job.chosen_core = placement.core;
+        *job.chosen_core = extensions.placement.core;
 }
 
 ovt_verdict KernelContext::check(const Job& job) const {

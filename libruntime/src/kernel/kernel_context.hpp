@@ -14,6 +14,12 @@
 
 namespace overtake {
 
+/// What is chained to a job; of a batch each has its own until the driver has taken it.
+struct JobExtensions {
+    overtake_extension_placement placement;
+    overtake_extension_model model;
+};
+
 /// Destroying it ends its jobs.
 class KernelContext {
 public:
@@ -35,12 +41,17 @@ public:
     /// Ends its jobs now.
     void destroy() noexcept;
 
-    /// A job as the driver takes it.  Points into the job, and to `placement` if it leaves a choice
-    /// of cores, which the driver answers there; `result` is a device address or 0.
+    /// A job as the driver takes it.  Points into the job, and to `extensions` if it leaves a
+    /// choice of cores, which the driver answers there, or has a model; `result` is a device
+    /// address or 0.
     drm_overtake_submit payload(const Job& job, std::uint64_t result,
-                                overtake_extension_placement& placement) const;
+                                JobExtensions& extensions) const;
+    /// A chain that tells the driver of a model, in front of what is chained already.  What is
+    /// chained already if there is no model, or the driver is older than that.
+    std::uint64_t chain_model(overtake_extension_model& extension, std::uint64_t model,
+                              std::uint64_t next) const;
     /// The job was taken: its submitter learns which core the driver chose.
-    static void tell_core(const Job& job, const overtake_extension_placement& placement);
+    static void tell_core(const Job& job, const JobExtensions& extensions);
 
     /// What the rules say of a job; the driver has asked them, or will.
     ovt_verdict check(const Job& job) const;

@@ -29,6 +29,13 @@ std::string remedy(int code) {
     }
 }
 
+/// OVERTAKE_EXTENSION_MODEL came with version 1.1.
+bool driver_takes_models(int fd) {
+    drm_version version{};
+    return drmIoctl(fd, DRM_IOCTL_VERSION, &version) == 0 &&
+           (version.version_major > 1 || version.version_minor >= 1);
+}
+
 } // namespace
 
 KernelFile::KernelFile(const std::string& path)
@@ -55,6 +62,7 @@ KernelFile::KernelFile(const std::string& path)
                         "install matching versions",
                         path, info.isa_version >> 16, OVERTAKE_ISA_VERSION >> 16));
     }
+    takes_models_ = driver_takes_models(fd_);
 }
 
 KernelFile::~KernelFile() {

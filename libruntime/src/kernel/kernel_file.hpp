@@ -43,6 +43,9 @@ public:
     /// True if one mapping holds all of [address, address + length).
     bool holds(std::uint64_t address, std::uint64_t length) const;
 
+    /// The driver can be told which model a job belongs to.
+    bool takes_models() const noexcept { return takes_models_; }
+
     drm_overtake_device_info info() const;
     std::vector<drm_overtake_core_info> cores() const;
     ServiceSettings service_settings() const;
@@ -52,6 +55,7 @@ private:
 
     std::string path_;
     int fd_;
+    bool takes_models_ = false;
     mutable std::mutex mappings_mutex_;
     std::map<std::uint64_t, std::uint64_t> mappings_; ///< bytes by address
 };

@@ -97,12 +97,13 @@ void KernelTasks::submit(const ServiceTask& task) {
             .pad = 0,
         });
     }
+    overtake_extension_model extension;
     drm_overtake_task_submit submit{
         .segments = user_pointer(segments_.data()),
         .tag = task.tag,
         .custom_id = task.custom_id,
         .deadline_ns = task.deadline_ns,
-        .extensions = 0,
+        .extensions = context_.chain_model(extension, task.model, 0),
         .context_id = context_.id(),
         .segment_count = static_cast<std::uint32_t>(segments_.size()),
         .core = task.core,

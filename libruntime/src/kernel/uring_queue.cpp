@@ -38,7 +38,7 @@ class UringQueue final : public Queue {
 public:
     UringQueue(const std::shared_ptr<KernelFile>& file, const QueueOptions& options)
         : records_(create_kernel_buffer(file, OVERTAKE_MAX_JOBS * sizeof(overtake_result))),
-          placements_(most_at_once), slots_(OVERTAKE_MAX_JOBS), context_(file, options) {
+          extensions_(most_at_once), slots_(OVERTAKE_MAX_JOBS), context_(file, options) {
         if (options.interruptible)
             interrupt_event_.emplace();
         for (std::uint32_t slot = OVERTAKE_MAX_JOBS; slot-- != 0;)
@@ -65,7 +65,7 @@ private:
 
     Uring& ring();
     std::size_t submit_batch(std::span<const Job> jobs);
-    std::uint32_t add(const Job& job, overtake_extension_placement& placement);
+    std::uint32_t add(const Job& job, JobExtensions& extensions);
     void take(const Uring::Entry& entry);
     void take_those_there();
     void listen_for_interrupt();
@@ -81,11 +81,11 @@ private:
 
     // In the order of this list reversed, the jobs end, then the ring goes, then the records.
     std::unique_ptr<Buffer> records_;
-    std::vector<overtake_extension_placement> placements_; ///< of the jobs of one batch
-    std::optional<InterruptEvent> interrupt_event_;        ///< if it is interruptible
-    std::uint64_t interrupts_ = 0;                         ///< where the ring reads it to
-    bool listening_ = false;                               ///< the ring does
-    bool interrupted_ = false;                             ///< it has
+    std::vector<JobExtensions> extensions_;         ///< of the jobs of one batch
+    std::optional<InterruptEvent> interrupt_event_; ///< if it is interruptible
+    std::uint64_t interrupts_ = 0;                  ///< where the ring reads it to
+    bool listening_ = false;                        ///< the ring does
+    bool interrupted_ = false;                      ///< it has
     std::optional<Uring> ring_;
     std::thread::id ring_owner_;
     std::vector<Slot> slots_;
@@ -130,14 +130,14 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     for (const Job& job : jobs.first(count)) {
         if (tags_.contains(job.tag) || !is_zero(job.reserved))
             break;
-        batch.push_back(add(job, placements_[batch.size()]));
+        batch.push_back(add(job, extensions_[batch.size()]));
     }
     if (const int code = ring().flush())
         throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));
     take_those_there();
     for (std::size_t i = 0; i < batch.size(); i++)
         if (slots_[batch[i]].state != Slot::refused)
-            KernelContext::tell_core(jobs[i], placements_[i]);
+            KernelContext::tell_core(jobs[i], extensions_[i]);
     settle(jobs, batch);
     return batch.size();
 }
@@ -153,13 +153,13 @@ void UringQueue::refuse_here(const Job& job) const {
                                                    admission_text(verdict, job.tag, held)));
 }
 
-std::uint32_t UringQueue::add(const Job& job, overtake_extension_placement& placement) {
+std::uint32_t UringQueue::add(const Job& job, JobExtensions& extensions) {
     Uring& uring = ring();
     const std::uint32_t slot = free_slots_.back();
     const std::uint64_t address = records_->address() + slot * sizeof(overtake_result);
     record(slot).status = untouched;
     const auto tag = tags_.insert(job.tag).first; // first, as it may find no memory
-    if (!uring.add_submit(context_.payload(job, address, placement), slot)) {
+    if (!uring.add_submit(context_.payload(job, address, extensions), slot)) {
         tags_.erase(tag);
         throw Error(EBUSY, "io_uring: the submission queue is full");
     }

@@ -11,6 +11,9 @@
     run = overtake.simulate("demo-both", settings={"core_limit": 2})
     print(run.summary["classes"][0]["latency_us"]["p99"])
 
+    for event in overtake.trace(device, seconds=10):
+        print(event["time_ns"], event["event"], event.get("tag"))
+
 Errors are overtake.Error, with an errno value as `code`. Threads may share everything here. A
 process that has opened a device must not fork and use it in the child.
 """
@@ -21,9 +24,10 @@ from ._error import Error
 from ._session import Session
 from ._simulate import Simulation, bundled_scenarios, simulate
 from ._sweep import Sweep, sweep
+from ._trace import Trace, trace
 
-__all__ = ["PRIORITY_HIGH", "Device", "Error", "Model", "Session", "Simulation", "Sweep", "Task", "Tensor",
-           "__version__", "bundled_scenarios", "open_device", "simulate", "sweep"]
+__all__ = ["PRIORITY_HIGH", "Device", "Error", "Model", "Session", "Simulation", "Sweep", "Task", "Tensor", "Trace",
+           "__version__", "bundled_scenarios", "open_device", "simulate", "sweep", "trace"]
 
 for _name in __all__:  # what tracebacks and pickles call them
     if isinstance(globals()[_name], type):

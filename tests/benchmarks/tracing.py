@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What watching a device costs it: FCs a second with a watcher over FCs a second without, in turns.
+
+    tests/benchmarks/tracing.py [--device kernel] [--rounds N] [--frames N] [--in-flight N] MODEL
+
+Without --device it starts a device server of two cores. MODEL is a compiled model: the shorter its FCs,
+the more events there are for the same work. --check also says whether `trace --json` has told each FC's
+start and end, in the order of time on each core; it exits with 1 unless what is missing was counted as
+lost. OVERTAKE names the command; build/bin/overtake is the default.
+"""
+
+import argparse
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
+
+
+def output(*arguments):
+    return subprocess.run([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+@contextlib.contextmanager
+def server(directory):
+    socket = pathlib.Path(directory, "device")
+    process = subprocess.Popen([BINARY, "serve", "--cores", "2", "--socket", str(socket)], stdout=subprocess.DEVNULL)
+    try:
+        while not socket.exists():
+            if process.poll() is not None:
+                sys.exit("tracing.py: the device server ended")
+            time.sleep(0.01)
+        yield f"server:{socket}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def watch(*arguments, out=subprocess.DEVNULL):
+    return subprocess.Popen([BINARY, *map(str, arguments)], stdout=out, stderr=subprocess.PIPE, text=True)
+
+
+def stop(process):
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate()[1]
+    if process.returncode != 0:
+        sys.exit(f"tracing.py: the watcher failed: {errors}")
+    return errors
+
+
+def frames_per_second(options, device):
+    report = json.loads(output("perf", options.model, "--device", device, "--frames", options.frames, "--warm-up", 100,
+                               "--in-flight", options.in_flight, "--json"))
+    return report["models"][0]["fps"]
+
+
+def once(options, device, watcher):
+    """Frames a second while `watcher` (arguments, or None) watches, and what it said on stderr."""
+    if watcher is None:
+        return frames_per_second(options, device), ""
+    process = watch(*watcher, "--device", device)
+    time.sleep(1)  # it attaches; what it misses does not change what it costs
+    rate = frames_per_second(options, device)
+    return rate, stop(process)
+
+
+def is_complete(options, device, directory):
+    """One load under trace --json: every FC that started and ended there is told, once and in order."""
+    path = pathlib.Path(directory, "events")
+    with path.open("w") as file:
+        process = watch("trace", "--json", "--type", "fc_start", "--type", "fc_done", "--device", device, out=file)
+        time.sleep(1)
+        before = fcs_of(device)
+        frames_per_second(options, device)
+        errors = stop(process)
+    ran = fcs_of(device) - before
+    counts, last, backwards = collections.Counter(), {}, 0
+    with path.open() as file:
+        for line in file:
+            event = json.loads(line)
+            counts[event["event"]] += 1
+            backwards += event["time_ns"] < last.get(event["core"], 0)
+            last[event["core"]] = event["time_ns"]
+    lost = int(errors.split(" events were lost")[0].split()[-1]) if "events were lost" in errors else 0
+    print(f"{ran} FCs ran: {counts['fc_start']} starts and {counts['fc_done']} ends were told, {lost} events lost, "
+          f"{backwards} times back in time on a core")
+    return 2 * ran - counts["fc_start"] - counts["fc_done"] == lost and backwards == 0
+
+
+def fcs_of(device):
+    # Coarse counters are behind by some FCs until the device has been idle for a moment.
+    time.sleep(1)
+    cores = json.loads(output("devices", "--device", device, "--json"))[0]["cores"]
+    return sum(core["fcs_high"] + core["fcs_normal"] for core in cores)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("--device")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--frames", type=int, default=2000)
+    parser.add_argument("--in-flight", type=int, default=8)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
+        device = options.device or stack.enter_context(server(directory))
+        if options.check:
+            sys.exit(0 if is_complete(options, device, directory) else 1)
+        watchers = {"nobody": None, "trace --record": ("trace", "--record", pathlib.Path(directory, "run.json")),
+                    "top": ("top", "--batch", "1000000", "--json")}
+        rates, errors = collections.defaultdict(list), collections.defaultdict(list)
+        for _ in range(options.rounds):
+            for name, watcher in watchers.items():
+                rate, error = once(options, device, watcher)
+                rates[name].append(rate)
+                errors[name].append(error)
+        base = rates["nobody"]
+        for name, measured in rates.items():
+            ratios = [rate / alone for rate, alone in zip(measured, base)]
+            print(f"{name:16} {statistics.median(measured):10.0f} frames/s, ratio {statistics.median(ratios):.3f} "
+                  f"({min(ratios):.3f} to {max(ratios):.3f})")
+            for error in set(filter(None, errors[name])):
+                print("    " + error.strip())
+
+
+if __name__ == "__main__":
+    main()
