@@ -51,10 +51,16 @@ INSTANTIATE_TEST_SUITE_P(All, ServiceTest,
                          testing::Values(Backend{"server"}, Backend{"ioctl"}, Backend{"io_uring"}),
                          backend_name);
 
-/// A server whose clock stands still: on a slow host, too, nothing is overdue.
+/// A server for which nothing is overdue, on a slow host either.
 class ServiceOnServer : public testing::Test {
 protected:
-    ServiceOnServer() : server(stepped_options(2)), process(server.path()) {}
+    ServiceOnServer() : server(patient_options()), process(server.path()) {}
+
+    static ServerOptions patient_options() {
+        ServerOptions options = options_of(2);
+        options.service.overdue_min_time_ns = 3600 * 1000 * ms;
+        return options;
+    }
 
     const TestServer server;
     ServiceProcess process;

@@ -46,7 +46,8 @@ py::object value_of(const nlohmann::ordered_json& value) {
 
 py::dict dict_of(const Event& event) {
     py::dict dict;
-    for (const auto& [name, value] : watch::to_json(event).items())
+    const nlohmann::ordered_json json = watch::to_json(event);
+    for (const auto& [name, value] : json.items())
         dict[py::str(name)] = value_of(value);
     return dict;
 }
