@@ -6,14 +6,14 @@
 #
 # Runs every step of the page and prints what it says; writes the page's pictures, late-before.png and
 # late-after.png, to DIRECTORY (docs/pictures). Takes a minute. Needs `make build`; compiles the
-# networks if they are not there. The pictures are of moments that the recordings have: look at them.
+# networks if they are not there.
 set -eu
 cd "$(dirname "$0")/.."
 pictures=${1:-docs/pictures}
 networks=build/networks
 overtake=build/bin/overtake
 work=$(mktemp -d)
-device=server:$work/device
+device=server
 export OVERTAKE_SERVER="$work/device"
 
 end()
@@ -39,7 +39,7 @@ measure()
 {
 	"$overtake" serve --cores 1 --core-limit 1 --mode timed --socket "$work/device" > "$work/serve.txt" &
 	server=$!
-	until [ -S "$work/device" ]; do
+	until "$overtake" serve --status --socket "$work/device" > "$work/status.txt" 2>&1; do
 		kill -0 $server
 		sleep 0.1
 	done
@@ -61,24 +61,35 @@ measure()
 	cat "$work/latency.txt" "$work/trace.txt"
 }
 
-# moment RECORDING: around the detector's slowest job, as "--from A --to B" takes it, in microseconds
-moment()
+# draw RECORDING PICTURE: the 40 ms around the job of priority 255 that was slowest beside resnet18
+draw()
 {
 	"$overtake" sim "$1" -o "$work/run.json" > "$work/sim.txt"
-	/usr/bin/python3 - "$work/run.json" <<'EOF'
+	middle=$(/usr/bin/python3 - "$1" "$work/run.json" <<'EOF'
 import json, sys
-fcs = json.load(open(sys.argv[1]))["fcs"]
-slowest = max((job for job in fcs if job.get("ring") == "high"), key=lambda job: job["end"] - job["arrival"])
-middle = (slowest["arrival"] + slowest["end"]) // 2
-print(middle)
+jobs = {job["id"]: job for job in json.load(open(sys.argv[1]))["jobs"]}
+ends, beside = {}, []
+for fc in json.load(open(sys.argv[2]))["fcs"]:
+    ends[fc["job"]] = fc["end"]
+    if jobs[fc["job"]]["class"].startswith("resnet18"):
+        beside.append((fc["start"], fc["end"]))
+high = [name for name, job in jobs.items() if job["priority"] == 255 and name in ends and job["at"] > 1e9
+        and any(start < job["at"] < end for start, end in beside)]
+slowest = max(high, key=lambda name: ends[name] - jobs[name]["at"])
+print((jobs[slowest]["at"] + ends[slowest]) // 2000)
 EOF
+	)
+	"$overtake" sim "$1" --from $((middle - 20000))us --to $((middle + 20000))us --png "$2" > "$work/sim.txt"
 }
 
 [ -e $networks/large-1000us.ovm ] && [ -e $networks/resnet18.ovm ] || scripts/prepare-networks.sh
-echo "== the symptom"
+echo "== the symptom, and who is to blame"
 measure $networks/resnet18.ovm "$work/before.json"
+draw "$work/before.json" "$pictures/late-before.png"
 echo "== what if"
 say sim "$work/before.json" --what-if resnet18.max_time_per_fc=1000
-cp "$work/before.json" /tmp/before.json
-moment "$work/before.json"
-echo "$pictures"
+echo "== the cure"
+say compile build/release/models/resnet18.onnx --calibration build/release/models/resnet18_calibration.npy \
+	--max-time-per-fc 1000 -o "$work/resnet18.ovm"
+measure "$work/resnet18.ovm" "$work/after.json"
+draw "$work/after.json" "$pictures/late-after.png"

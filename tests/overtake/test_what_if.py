@@ -65,6 +65,16 @@ class WhatIf(unittest.TestCase):
         self.assertEqual(before["a"]["max_us"]["after"], 296)
         self.assertEqual(before["b"]["max_us"]["after"], 296)
 
+    def test_a_model_of_a_recording_is_that_of_all_its_processes(self):
+        classes = ["large (pid 7)", "large (pid 8)", "largest (pid 9)"]
+        jobs = [{"id": str(i), "at": 0, "core": i + 1, "class": name, "fcs": [3000]} for i, name in enumerate(classes)]
+        path = self.write({"version": 1, "kind": "fc", "cores": 4, "core_limit": 1, "jobs": jobs + [
+            {"id": f"high {i}", "class": f"high {i}", "at": 1, "core": i + 1, "priority": 255, "fcs": [100]} for i in range(3)]})
+        run = sim(path, "--what-if", "large.max_time_per_fc=1000", "--json", "-o", self.directory.name)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        table = {of["class"]: of for of in json.loads(run.stdout)}
+        self.assertEqual([table[f"high {i}"]["max_us"]["after"] for i in range(3)], [1099, 1099, 3099])
+
     def test_text_has_a_row_for_each_class(self):
         lines = what_if("demo-neither", BOTH).splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["class", "detector", "large"])

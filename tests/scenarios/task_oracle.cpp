@@ -99,8 +99,9 @@ private:
         throw std::runtime_error("unknown policy " + scenario_.policy);
     }
 
-    std::string queue_of(std::size_t i) const {
-        return scenario_.service_mode ? "" : task(i).process;
+    const std::string& queue_of(std::size_t i) const {
+        static const std::string of_all;
+        return scenario_.service_mode ? of_all : task(i).process;
     }
 
     std::vector<std::string> queues() const {

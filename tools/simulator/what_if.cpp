@@ -25,9 +25,12 @@ constexpr std::array<std::string_view, 3> entry_lists = {"jobs", "tasks", "loads
 constexpr std::array<std::string_view, 6> model_keys = {"max_time_per_fc", "fc_overhead", "fcs",
                                                         "segments",        "file",        "cpu"};
 
+/// A recording calls a class "MODEL (pid PID)": there, MODEL is a name too, of all its processes.
 bool is_called(const json& entry, const std::string& name) {
     return std::ranges::any_of(std::array{"id", "class", "model"}, [&](const char* key) {
-        return entry.is_object() && entry.value(key, json()) == name;
+        const json value = entry.is_object() ? entry.value(key, json()) : json();
+        return value == name || (value.is_string() &&
+                                 value.get_ref<const std::string&>().starts_with(name + " (pid "));
     });
 }
 
