@@ -2,6 +2,7 @@
 //
 // What was recorded, replayed: every FC at the nanosecond at which it ran.
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -157,6 +158,19 @@ protected:
         event.status = status;
         recording.add(event);
     }
+    void submit_high(std::uint64_t time) {
+        Event event;
+        event.type = EventType::fc_submit;
+        event.time_ns = time;
+        event.client = 3;
+        event.context = 1;
+        event.tag = 9;
+        event.core = 1;
+        event.fc_count = 1;
+        event.priority = 255;
+        event.high = true;
+        recording.add(event);
+    }
     void whole_job(std::uint64_t time, std::uint64_t tag) {
         add(EventType::fc_submit, time, tag, 1);
         add(EventType::fc_start, time, tag);
@@ -182,6 +196,51 @@ TEST_F(Hand, TimeBeginsWithTheRecording) {
     EXPECT_EQ(document["jobs"][0]["fcs"], json({10}));
     EXPECT_EQ(document["jobs"][0]["class"], "client 3");
     EXPECT_EQ(document["time_unit"], "ns");
+}
+
+/// At one instant the core may choose first, and a job of HIGH come then; so does it in a replay.
+TEST_F(Hand, WhoComesJustAfterAChoiceComesLater) {
+    for (const bool is_first : {false, true}) {
+        recording = Recording(Options{.core_limits = {1}});
+        add(EventType::fc_submit, 0, 1, 2);
+        add(EventType::fc_start, 0, 1, 0);
+        add(EventType::fc_done, 100, 1, 0);
+        if (is_first)
+            submit_high(100);
+        else
+            add(EventType::fc_start, 100, 1, 1);
+        const std::uint64_t start = is_first ? 100 : 200;
+        if (!is_first) {
+            submit_high(100);
+            add(EventType::fc_done, 200, 1, 1);
+            add(EventType::job_done, 200, 1, 2);
+        }
+        add(EventType::fc_start, start, 9, 0);
+        add(EventType::fc_done, start + 50, 9, 0);
+        add(EventType::job_done, start + 50, 9, 1);
+        if (is_first) {
+            add(EventType::fc_start, 150, 1, 1);
+            add(EventType::fc_done, 250, 1, 1);
+            add(EventType::job_done, 250, 1, 2);
+        }
+        const Timeline again = replay(json::parse(recording.document().dump()));
+        ASSERT_EQ(again.fcs.size(), 3u);
+        EXPECT_EQ(again.fcs[1][3], is_first ? 1u : 0u);
+        EXPECT_EQ(again.fcs[1][4], 100u);
+    }
+}
+
+/// One that is cancelled at that instant is not cancelled before it comes.
+TEST_F(Hand, WhoComesJustAfterAChoiceMayEndAtOnce) {
+    add(EventType::fc_submit, 0, 1, 1);
+    add(EventType::fc_start, 0, 1, 0);
+    submit_high(0);
+    add(EventType::job_done, 0, 9, 0, -ECANCELED);
+    add(EventType::fc_done, 10, 1, 0);
+    add(EventType::job_done, 10, 1, 1);
+    const auto document = recording.document();
+    EXPECT_EQ(document["jobs"][1]["at"], 1);
+    EXPECT_EQ(document["cancels"][0]["at"], 1);
 }
 
 TEST_F(Hand, LostEventsAreRefused) {

@@ -73,6 +73,7 @@ void Recording::add(const Event& event) {
         submit(event);
         break;
     case EventType::fc_start:
+        started_[event.core] = event.time_ns;
         if (Job* job = find(event)) {
             if (job->running_since)
                 fail(event, "an FC starts before the one before it has ended");
@@ -113,6 +114,10 @@ void Recording::submit(const Event& event) {
         fail(event, "another of that tag has not ended");
     Job job;
     job.submit = event;
+    // The core chose before it came, but at the same instant: to the simulator that is later.
+    const auto started = started_.find(event.core);
+    const bool is_too_late = started != started_.end() && started->second == event.time_ns;
+    job.arrival = event.time_ns + (is_too_late ? 1 : 0);
     if (const auto model = models_.find(identity_of(event)); model != models_.end()) {
         job.model = model->second;
         models_.erase(model);
@@ -148,6 +153,8 @@ void Recording::end_job(Job& job, const Event& event) {
         // Cancelled while its last FC ran.
         job.cut = event.time_ns - 1;
     }
+    if (job.cut)
+        job.cut = std::max(*job.cut, job.arrival);
 }
 
 /// With those that still live, which end with the recording.
@@ -158,7 +165,7 @@ std::vector<Recording::Job> Recording::finished() const {
             continue;
         if (job.running_since && last_ > *job.running_since)
             job.fcs.push_back(last_ - *job.running_since);
-        job.cut = last_;
+        job.cut = std::max(last_, job.arrival);
     }
     return jobs;
 }
@@ -192,7 +199,7 @@ Json Recording::job_json(const Job& job, std::size_t number) const {
     while (fcs.size() < job.submit.fc_count)
         fcs.push_back(1);
     return {{"id", job_id(number)},
-            {"at", job.submit.time_ns - *origin_},
+            {"at", job.arrival - *origin_},
             {"core", job.submit.core},
             {"priority", job.submit.priority},
             {"custom_id", job.submit.custom_id},

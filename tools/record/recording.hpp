@@ -58,6 +58,7 @@ private:
 
     struct Job {
         Event submit;
+        std::uint64_t arrival = 0;
         std::uint64_t model = 0;
         std::vector<std::uint64_t> fcs; ///< as they took, ns
         std::optional<std::uint64_t> running_since;
@@ -85,6 +86,7 @@ private:
     std::set<Identity> unknown_;               ///< jobs that had begun before the recording
     std::uint64_t unknown_jobs_ = 0;           ///< of those, that have ended
     std::vector<Event> limits_;
+    std::map<std::uint32_t, std::uint64_t> started_; ///< when an FC did so last, by core
 };
 
 } // namespace overtake::record
