@@ -43,7 +43,7 @@ soak debug-kernel-build scripts/build-debug-kernel.sh
 soak harness-debug tests/vm/selftest --kernel debug
 soak debug-kernel tests/vm/run --kernel debug --timeout 7200 -- tests/vm/suites
 for round in $(seq "$rounds"); do
-	soak "round-$round" tests/vm/run --timeout 900 -- tests/vm/suites
+	soak "round-$round" tests/vm/run --timeout 1800 -- tests/vm/suites
 done
 soak mitigations tests/vm/run --append mitigations=auto --timeout 1800 -- tests/kmod/run-all
 soak attacks tests/vm/run --timeout 1800 -- tests/kmod/run-attacks

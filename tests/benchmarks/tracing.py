@@ -98,10 +98,9 @@ def is_complete(options, device, directory):
 
 
 def fcs_of(device):
-    # Coarse counters are behind by some FCs until the device has been idle for a moment.
-    time.sleep(1)
-    cores = json.loads(output("devices", "--device", device, "--json"))[0]["cores"]
-    return sum(core["fcs_high"] + core["fcs_normal"] for core in cores)
+    socket = ["--server", device.removeprefix("server:")] if device.startswith("server:") else []
+    return sum(int(line.split()[-1]) for line in output("metrics", *socket).splitlines()
+               if line.startswith("overtake_fcs_total{"))
 
 
 def main():

@@ -245,6 +245,17 @@ TEST(Lines, SayWhatIsOfTheirType) {
     EXPECT_FALSE(json.contains("duration_ns"));
 }
 
+TEST(Line, OfJsonIsTheSameAsText) {
+    for (std::size_t type = 0; type < event_type_count; type++) {
+        Event of = event(static_cast<EventType>(type), 3, 5, 7);
+        of.model = model_id("a\"\\\n");
+        of.custom_id = -9;
+        of.status = -5;
+        of.high = type % 2 == 0;
+        EXPECT_EQ(watch::to_json_line(of), watch::to_json(of).dump());
+    }
+}
+
 TEST(TracepointFormat, IsWhatTracefsSays) {
     std::istringstream text("name: fc_done\nID: 1\nformat:\n"
                             "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"

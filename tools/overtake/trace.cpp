@@ -122,7 +122,7 @@ int trace(const TraceOptions& options) {
             if (recording)
                 recorded.push_back(event);
             if (options.json)
-                fmt::print("{}\n", watch::to_json(event).dump());
+                fmt::print("{}\n", watch::to_json_line(event));
             else if (options.prints())
                 fmt::print("{}\n", watch::to_line(event, job, origin_ns));
             return std::ferror(stdout) == 0;

@@ -2,6 +2,9 @@
 #include "watch/line.hpp"
 
 #include <cstring>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -55,6 +58,63 @@ std::string details(const Event& event) {
     }
 }
 
+/// The fields that the type has, each to put(name, value), in the order in which people read them.
+template <typename Put>
+void put_fields(const Event& event, const Put& put) {
+    using enum EventType;
+    const auto is = [&](auto... types) { return ((event.type == types) || ...); };
+    const bool is_task = event.type >= task_arrive;
+    const bool is_fc = is(fc_start, fc_preempt, fc_resume, fc_done, fc_timeout);
+    put("time_ns", event.time_ns);
+    put("event", event_type_name(event.type));
+    put("device", event.device);
+    put("core", event.core);
+    put("pid", event.pid);
+    put("client", event.client);
+    put("context", event.context);
+    if (is_task || is_fc || is(job_queue, fc_submit, job_done))
+        put("tag", event.tag);
+    if (is_fc || is(job_queue, fc_submit, job_done))
+        put("high", event.high);
+    if (is_fc)
+        put("fc_index", event.fc_index);
+    if (is_task || is(ctx_create, job_queue, fc_submit, job_done))
+        put("priority", event.priority);
+    if (is_task || is(job_queue, fc_submit))
+        put("custom_id", event.custom_id);
+    if (is(job_queue, fc_submit))
+        put("fc_count", event.fc_count);
+    if (is(job_queue, task_arrive) && event.model != 0)
+        put("model", model_name(event.model));
+    if (is(job_queue))
+        put("task", event.task);
+    if (is_task || is(job_queue))
+        put("segment", event.segment);
+    if (is_task)
+        put("segment_count", event.segment_count);
+    if (is(fc_done, job_done))
+        put("duration_ns", event.duration_ns);
+    if (is(fc_done))
+        put("fault", event.fault);
+    if (is(job_done)) {
+        put("executed", event.executed);
+        put("preemptions", event.preemptions);
+    }
+    if (is(job_done, task_cpu_done, task_end))
+        put("status", event.status);
+    if (is(fc_preempt)) {
+        put("by_client", event.by_client);
+        put("by_context", event.by_context);
+        put("by_tag", event.by_tag);
+    }
+    if (is(fc_preempt, core_limit))
+        put("by_pid", event.by_pid);
+    if (is(core_limit)) {
+        put("limit", event.limit);
+        put("limit_before", event.limit_before);
+    }
+}
+
 } // namespace
 
 std::string to_line(const Event& event, const Job* job, std::uint64_t origin_ns) {
@@ -69,61 +129,31 @@ std::string to_line(const Event& event, const Job* job, std::uint64_t origin_ns)
 }
 
 nlohmann::ordered_json to_json(const Event& event) {
-    nlohmann::ordered_json json{{"time_ns", event.time_ns}, {"event", event_type_name(event.type)},
-                                {"device", event.device},   {"core", event.core},
-                                {"pid", event.pid},         {"client", event.client},
-                                {"context", event.context}};
-    const auto is = [&](std::initializer_list<EventType> types) {
-        for (const EventType type : types)
-            if (event.type == type)
-                return true;
-        return false;
-    };
-    using enum EventType;
-    const bool is_task = event.type >= task_arrive;
-    const bool is_fc = is({fc_start, fc_preempt, fc_resume, fc_done, fc_timeout});
-    if (is_task || is_fc || is({job_queue, fc_submit, job_done}))
-        json["tag"] = event.tag;
-    if (is_fc || is({job_queue, fc_submit, job_done}))
-        json["high"] = event.high;
-    if (is_fc)
-        json["fc_index"] = event.fc_index;
-    if (is_task || is({ctx_create, job_queue, fc_submit, job_done}))
-        json["priority"] = event.priority;
-    if (is_task || is({job_queue, fc_submit}))
-        json["custom_id"] = event.custom_id;
-    if (is({job_queue, fc_submit}))
-        json["fc_count"] = event.fc_count;
-    if (is({job_queue, task_arrive}) && event.model != 0)
-        json["model"] = model_name(event.model);
-    if (is({job_queue}))
-        json["task"] = event.task;
-    if (is_task || is({job_queue}))
-        json["segment"] = event.segment;
-    if (is_task)
-        json["segment_count"] = event.segment_count;
-    if (is({fc_done, job_done}))
-        json["duration_ns"] = event.duration_ns;
-    if (is({fc_done}))
-        json["fault"] = event.fault;
-    if (is({job_done})) {
-        json["executed"] = event.executed;
-        json["preemptions"] = event.preemptions;
-    }
-    if (is({job_done, task_cpu_done, task_end}))
-        json["status"] = event.status;
-    if (is({fc_preempt})) {
-        json["by_client"] = event.by_client;
-        json["by_context"] = event.by_context;
-        json["by_tag"] = event.by_tag;
-    }
-    if (is({fc_preempt, core_limit}))
-        json["by_pid"] = event.by_pid;
-    if (is({core_limit})) {
-        json["limit"] = event.limit;
-        json["limit_before"] = event.limit_before;
-    }
+    nlohmann::ordered_json json;
+    put_fields(event, [&](const char* name, const auto& value) { json[name] = value; });
     return json;
+}
+
+std::string to_json_line(const Event& event) {
+    std::string line;
+    line.reserve(300);
+    const auto put = [&]<typename Value>(const char* name, const Value& value) {
+        line += line.empty() ? "{\"" : ",\"";
+        line += name;
+        line += "\":";
+        if constexpr (std::is_convertible_v<Value, std::string_view>) {
+            line += nlohmann::json(value).dump(-1, ' ', false,
+                                               nlohmann::json::error_handler_t::replace);
+        } else if constexpr (std::is_same_v<Value, bool>) {
+            line += value ? "true" : "false";
+        } else {
+            const fmt::format_int digits(value);
+            line.append(digits.data(), digits.size());
+        }
+    };
+    put_fields(event, put);
+    line += '}';
+    return line;
 }
 
 } // namespace overtake::watch

@@ -18,5 +18,7 @@ std::string to_line(const Event& event, const Job* job, std::uint64_t origin_ns)
 
 /// The fields that the type has, by their names in struct Event.
 nlohmann::ordered_json to_json(const Event& event);
+/// The same as text, without a line's end: for those who write a hundred thousand a second.
+std::string to_json_line(const Event& event);
 
 } // namespace overtake::watch
