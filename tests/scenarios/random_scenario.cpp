@@ -229,6 +229,8 @@ public:
             put_service(scenario);
         for (std::size_t i = 0; i < tasks; i++)
             scenario["tasks"].push_back(task(i, arrivals, models));
+        if (wanted_ && !wanted_(scenario))
+            return nullptr;
         put_cancels(scenario, "tasks", &TaskDrawer::instants_of_task);
         if (service_) {
             put_deaths(scenario);
@@ -236,6 +238,8 @@ public:
         }
         return scenario;
     }
+
+    void want(const IsWanted& wanted) { wanted_ = wanted; }
 
     /// With what a service turns on for processes that need not trust each other.
     json service_scenario() {
@@ -409,6 +413,7 @@ private:
         return instants;
     }
 
+    IsWanted wanted_;
     bool service_ = false;
     bool gaps_ = false; ///< the scenario is mostly about T7
     std::uint64_t processes_ = 1;
@@ -420,8 +425,10 @@ json random_fc_scenario(std::uint64_t seed, bool all_fair) {
     return FcDrawer(seed, all_fair).scenario();
 }
 
-json random_task_scenario(std::uint64_t seed, bool all_fair) {
-    return TaskDrawer(seed, all_fair).scenario();
+json random_task_scenario(std::uint64_t seed, bool all_fair, const IsWanted& wanted) {
+    TaskDrawer drawer(seed, all_fair);
+    drawer.want(wanted);
+    return drawer.scenario();
 }
 
 void put_random_limits(json& scenario, std::uint64_t seed) {
@@ -440,8 +447,10 @@ void put_random_limits(json& scenario, std::uint64_t seed) {
     }
 }
 
-json random_service_scenario(std::uint64_t seed) {
-    return TaskDrawer(seed, false).service_scenario();
+json random_service_scenario(std::uint64_t seed, const IsWanted& wanted) {
+    TaskDrawer drawer(seed, false);
+    drawer.want(wanted);
+    return drawer.service_scenario();
 }
 
 } // namespace overtake::test

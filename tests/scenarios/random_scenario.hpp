@@ -5,17 +5,23 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace overtake::test {
 
+/// Asked of a scenario that has all but its cancels and deaths, which take most of the time to
+/// draw; if it says no, the scenario is null.
+using IsWanted = std::function<bool(const nlohmann::json&)>;
+
 /// Some are fair, or all.
 nlohmann::json random_fc_scenario(std::uint64_t seed, bool all_fair = false);
-nlohmann::json random_task_scenario(std::uint64_t seed, bool all_fair = false);
+nlohmann::json random_task_scenario(std::uint64_t seed, bool all_fair = false,
+                                    const IsWanted& wanted = {});
 /// Several processes share a queue, or not; CPU segments may be overdue, places kept, processes
 /// die.
-nlohmann::json random_service_scenario(std::uint64_t seed);
+nlohmann::json random_service_scenario(std::uint64_t seed, const IsWanted& wanted = {});
 /// Changes of core limits for one scenario in three; for what runs scenarios with that key.
 void put_random_limits(nlohmann::json& scenario, std::uint64_t seed);
 
