@@ -7,6 +7,8 @@
 #   header FILE       a uapi header compiles alone, as C11 and as C++20
 #   kbuild            the module compiles with W=1, without a warning
 #   modinfo           which names the choices or the range of each parameter
+#   tracepoint-NAME-is-a-nop
+#                     as long as it is off
 #   sparse            and is clean, but for the files of SIMD code (sparse knows no vector types)
 set -u
 cd "$(dirname "$0")/.."
@@ -101,6 +103,7 @@ done
 if [ -e kmod/Kbuild ]; then
 	verdict kbuild kbuild
 	verdict modinfo modinfo_ranges
+	tests/kmod/check-tracepoints-off build/kmod-check/overtake.ko || failed=1
 	verdict sparse sparse_words
 else
 	echo "SKIPPED: there is no kmod/Kbuild: neither W=1 nor sparse looked at the module" >&2
