@@ -6,12 +6,17 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
+
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "load/statistics.hpp"
 #include "overtake/error.hpp"
+#include "top_counters.hpp"
 #include "top_view.hpp"
 #include "watch/activity.hpp"
 #include "watch/filter.hpp"
@@ -23,6 +28,8 @@
 
 namespace overtake::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::uint64_t ms = 1'000'000;
 
@@ -254,6 +261,90 @@ TEST(Line, OfJsonIsTheSameAsText) {
         of.high = type % 2 == 0;
         EXPECT_EQ(watch::to_json_line(of), watch::to_json(of).dump());
     }
+}
+
+/// A sysfs and a procfs with one device of the driver's, built by hand.
+class Counters : public testing::Test {
+protected:
+    void SetUp() override {
+        fs::remove_all(root_);
+        fs::create_directories(device_);
+        fs::create_directories(root_ / "sys/bus/drivers/overtake");
+        fs::create_directories(root_ / "sys/class/accel/accel3");
+        fs::create_directory_symlink(root_ / "sys/bus/drivers/overtake", device_ / "driver");
+        fs::create_directory_symlink(device_, root_ / "sys/class/accel/accel3/device");
+        open("7", "/dev/accel/accel3");
+        open("8", "/dev/accel/accel4");
+    }
+    void TearDown() override { fs::remove_all(root_); }
+
+    void open(const std::string& pid, const std::string& node) {
+        fs::create_directories(root_ / "proc" / pid / "fd");
+        fs::create_directories(root_ / "proc" / pid / "fdinfo");
+        fs::create_symlink(node, root_ / "proc" / pid / "fd/4");
+    }
+    void core(unsigned number, unsigned busy_ms, unsigned preemptions) {
+        const fs::path directory = device_ / ("core" + std::to_string(number));
+        fs::create_directories(directory);
+        std::ofstream(directory / "busy_ns") << busy_ms * ms << "\n";
+        std::ofstream(directory / "preemptions") << preemptions << "\n";
+    }
+    void info(const std::string& pid, unsigned high_ms, unsigned normal_ms) {
+        std::ofstream(root_ / "proc" / pid / "fdinfo/4")
+            << "drm-driver:\tovertake\ndrm-client-id:\t" << pid << "\ndrm-engine-core1-high:\t"
+            << high_ms * ms << " ns\ndrm-engine-core1-normal:\t" << normal_ms * ms
+            << " ns\ndrm-engine-core2-high:\t0 ns\n";
+    }
+
+    const fs::path root_ =
+        fs::path(testing::TempDir()) / ("top-counters-" + std::to_string(getpid()));
+    const fs::path device_ = root_ / "sys/devices/platform/overtake.0";
+};
+
+TEST_F(Counters, SharesAreThoseOfTheInterval) {
+    core(1, 5000, 70);
+    core(2, 900, 0);
+    info("7", 1000, 4000);
+    info("8", 0, 500);
+    command::TopCounters counters("accel3", root_ / "sys", root_ / "proc");
+    counters.take(1000 * ms);
+    core(1, 5080, 73);
+    info("7", 1020, 4060);
+    info("8", 0, 600);
+    const watch::Snapshot snapshot = counters.take(1100 * ms);
+    EXPECT_FALSE(snapshot.has_jobs);
+    EXPECT_EQ(snapshot.interval_ns, 100 * ms);
+    ASSERT_EQ(snapshot.cores.size(), 2u);
+    EXPECT_NEAR(snapshot.cores[0].high, 0.2, 1e-9);
+    EXPECT_NEAR(snapshot.cores[0].normal, 0.6, 1e-9);
+    EXPECT_EQ(snapshot.cores[0].preemptions, 3u);
+    EXPECT_EQ(snapshot.cores[1].normal, 0);
+    ASSERT_EQ(snapshot.processes.size(), 1u) << "another device's process";
+    EXPECT_EQ(snapshot.processes[0].pid, 7u);
+    EXPECT_NEAR(snapshot.processes[0].high, 0.2, 1e-9);
+    EXPECT_NEAR(snapshot.processes[0].normal, 0.6, 1e-9);
+
+    const auto lines = command::top_lines(snapshot, {}, "head", 0, 0);
+    EXPECT_NE(lines[1].find("80%  HIGH  20%  NORMAL  60%"), std::string::npos) << lines[1];
+    EXPECT_EQ(lines[1].find("idle"), std::string::npos) << "that is not known";
+    EXPECT_NE(lines.back().find("80%   20%    60%     -     -"), std::string::npos) << lines.back();
+    EXPECT_TRUE(command::to_json(snapshot, {}).at("processes").at(0).at("waiting").is_null());
+}
+
+TEST_F(Counters, WhatGoesAwayIsNotThere) {
+    core(1, 5000, 70);
+    info("7", 1000, 4000);
+    command::TopCounters counters("accel3", root_ / "sys", root_ / "proc");
+    EXPECT_EQ(counters.take(1000 * ms).processes.size(), 1u);
+    fs::remove_all(root_ / "proc/7");
+    core(1, 10, 0); // loaded anew
+    const watch::Snapshot snapshot = counters.take(2000 * ms);
+    EXPECT_TRUE(snapshot.processes.empty());
+    EXPECT_EQ(snapshot.cores.at(0).normal, 0);
+    EXPECT_EQ(snapshot.cores.at(0).preemptions, 0u);
+    fs::remove_all(root_ / "sys/class");
+    EXPECT_TRUE(counters.take(3000 * ms).cores.empty());
+    EXPECT_THROW(command::TopCounters("accel3", root_ / "sys", root_ / "proc"), Error);
 }
 
 TEST(TracepointFormat, IsWhatTracefsSays) {

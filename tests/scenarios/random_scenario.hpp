@@ -11,9 +11,9 @@
 
 namespace overtake::test {
 
-/// Asked of a scenario that has all but its cancels and deaths, which take most of the time to
-/// draw; if it says no, the scenario is null.
-using IsWanted = std::function<bool(const nlohmann::json&)>;
+/// Asked of a scenario that has all but its cancels and deaths, which take most of the time to draw,
+/// and may change it; if it says no, the scenario is null.
+using IsWanted = std::function<bool(nlohmann::json&)>;
 
 /// Some are fair, or all.
 nlohmann::json random_fc_scenario(std::uint64_t seed, bool all_fair = false);

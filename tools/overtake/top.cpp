@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // overtake top: who holds a device now, and who waits behind whom.
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +12,10 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "device_facts.hpp"
 #include "option_checks.hpp"
 #include "terminal.hpp"
+#include "top_counters.hpp"
 #include "top_view.hpp"
 #include "watch/activity.hpp"
 #include "watch/watching.hpp"
@@ -39,12 +43,40 @@ std::uint64_t clock_ns() {
                                           .count());
 }
 
+/// For a device of which there are counters only.
+class NoEvents final : public EventSource {
+public:
+    std::size_t read(std::span<Event>, std::int64_t) override { return 0; }
+    std::uint64_t lost() const noexcept override { return 0; }
+};
+
+/// Without the right to use BPF, or built without it, a kernel device still has counters.
+watch::Watched watch_or_count(const std::string& name, std::optional<TopCounters>& counters,
+                              std::string& reason) {
+    try {
+        return watch::watch_device(name);
+    } catch (const Error& error) {
+        const std::string node = node_of(name);
+        if (node.empty() || (error.code() != EPERM && error.code() != ENOTSUP))
+            throw;
+        counters.emplace(std::filesystem::path(node).filename());
+        reason = error.what();
+        return {.device = nullptr, .events = std::make_unique<NoEvents>()};
+    }
+}
+
 class Top {
 public:
     explicit Top(TopOptions options)
-        : options_(std::move(options)), watched_(watch::watch_device(options_.device)),
+        : options_(std::move(options)),
+          watched_(watch_or_count(options_.device, counters_, why_counters_)),
           activity_(now_ns(), watched_.device ? watched_.device->info().core_count : 0),
           last_ns_(now_ns()) {
+        if (counters_) {
+            fmt::print(stderr, "overtake: top: counters only, without who waits: {}\n",
+                       why_counters_);
+            counters_->take(last_ns_);
+        }
         if (!options_.batch)
             terminal_.emplace();
     }
@@ -73,7 +105,7 @@ private:
         if (static_cast<double>(now - last_ns_) < options_.interval_s * 1e9)
             return;
         last_ns_ = now;
-        snapshot_ = activity_.take(now_ns());
+        snapshot_ = counters_ ? counters_->take(now) : activity_.take(now_ns());
         draw();
         if (options_.frames != 0 && ++frame_ == options_.frames)
             watch::stop();
@@ -84,6 +116,8 @@ private:
         std::string text = fmt::format("overtake top: {}", options_.device);
         if (lost != 0)
             text += fmt::format(", {} events lost", lost);
+        if (counters_)
+            text += ", counters only";
         if (is_typing_)
             return text + fmt::format("   name has: {}_", options_.view.words);
         if (!options_.view.words.empty())
@@ -167,6 +201,8 @@ private:
     }
 
     TopOptions options_;
+    std::optional<TopCounters> counters_; ///< instead of events
+    std::string why_counters_;
     watch::Watched watched_;
     watch::Activity activity_;
     watch::Snapshot snapshot_;

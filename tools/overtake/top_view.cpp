@@ -41,12 +41,14 @@ std::string bar(const watch::CoreActivity& core) {
     return text;
 }
 
-std::string line_of(const watch::CoreActivity& core, double seconds) {
+std::string line_of(const watch::CoreActivity& core, double seconds, bool has_jobs) {
     return fmt::format(
         "core {:<2} [{}] {:>4}  HIGH {:>4}  NORMAL {:>4}  overtakings {:>5.0f}/s  {}", core.core,
         bar(core), percent(core.high + core.normal), percent(core.high), percent(core.normal),
         static_cast<double>(core.preemptions) / seconds,
-        core.holder ? name_of(*core.holder) : "idle");
+        core.holder ? name_of(*core.holder)
+        : has_jobs  ? "idle"
+                    : "");
 }
 
 std::string line_of(const ProcessActivity& process, double seconds) {
@@ -64,6 +66,13 @@ std::string line_of(const ProcessActivity& process, double seconds) {
         latency_text(process.p50_ns), latency_text(process.p99_ns),
         static_cast<double>(process.overtaken) / seconds,
         static_cast<double>(process.overtakes) / seconds, behind);
+}
+
+std::string line_without_jobs(const ProcessActivity& process) {
+    return fmt::format("{:>8} {:10.10} {:>5} {:>5} {:>6} {:>5} {:>5} {:>7} {:>8} {:>8} {:>7} {:>7}",
+                       process.pid, watch::owner_name(0, process.pid),
+                       percent(process.high + process.normal), percent(process.high),
+                       percent(process.normal), "-", "-", "-", "-", "-", "-", "-");
 }
 
 std::vector<ProcessActivity> shown(const watch::Snapshot& snapshot, const TopView& view) {
@@ -110,14 +119,14 @@ std::vector<std::string> top_lines(const watch::Snapshot& snapshot, const TopVie
     const double seconds = static_cast<double>(snapshot.interval_ns) / 1e9;
     std::vector<std::string> lines{head};
     for (const watch::CoreActivity& core : snapshot.cores)
-        lines.push_back(line_of(core, seconds));
+        lines.push_back(line_of(core, seconds, snapshot.has_jobs));
     lines.emplace_back();
     lines.push_back(
         fmt::format("{:>8} {:10} {:>5} {:>5} {:>6} {:>5} {:>5} {:>7} {:>8} {:>8} {:>6} {:>6}  {}",
                     "PID", "MODEL", "NPU", "HIGH", "NORMAL", "WAIT", "BEGUN", "JOBS/s", "p50",
                     "p99", "LATER/s", "AHEAD/s", "LONGEST WAIT, BEHIND"));
     for (const ProcessActivity& process : shown(snapshot, view))
-        lines.push_back(line_of(process, seconds));
+        lines.push_back(snapshot.has_jobs ? line_of(process, seconds) : line_without_jobs(process));
     if (height != 0 && lines.size() > height)
         lines.resize(height);
     for (std::string& line : lines)
@@ -132,6 +141,9 @@ nlohmann::ordered_json to_json(const watch::Snapshot& snapshot, const TopView& v
             return nullptr;
         return {{"pid", of->pid}, {"model", watch::model_name(of->model)}, {"high", of->high}};
     };
+    const auto of_jobs = [&](const auto& value) -> Json {
+        return snapshot.has_jobs ? Json(value) : Json(nullptr);
+    };
     Json cores = Json::array(), processes = Json::array();
     for (const watch::CoreActivity& core : snapshot.cores)
         cores.push_back({{"core", core.core},
@@ -144,14 +156,14 @@ nlohmann::ordered_json to_json(const watch::Snapshot& snapshot, const TopView& v
                              {"model", watch::model_name(process.model)},
                              {"high", process.high},
                              {"normal", process.normal},
-                             {"waiting", process.waiting},
-                             {"begun", process.begun},
-                             {"ended", process.ended},
-                             {"p50_ns", process.p50_ns},
-                             {"p99_ns", process.p99_ns},
-                             {"overtaken", process.overtaken},
-                             {"overtakes", process.overtakes},
-                             {"longest_wait_ns", process.waits_ns},
+                             {"waiting", of_jobs(process.waiting)},
+                             {"begun", of_jobs(process.begun)},
+                             {"ended", of_jobs(process.ended)},
+                             {"p50_ns", of_jobs(process.p50_ns)},
+                             {"p99_ns", of_jobs(process.p99_ns)},
+                             {"overtaken", of_jobs(process.overtaken)},
+                             {"overtakes", of_jobs(process.overtakes)},
+                             {"longest_wait_ns", of_jobs(process.waits_ns)},
                              {"behind", holder(process.behind)}});
     return {{"interval_ns", snapshot.interval_ns}, {"cores", cores}, {"processes", processes}};
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "top_counters.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "metrics/processes.hpp"
+#include "metrics/sysfs.hpp"
+#include "overtake/error.hpp"
+
+namespace overtake::command {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view engine = "drm-engine-core";
+
+std::uint64_t counter(const fs::path& path) {
+    return static_cast<std::uint64_t>(sysfs::number_in(path).value_or(0));
+}
+
+double share(std::uint64_t ns, std::uint64_t interval_ns) {
+    return interval_ns == 0 ? 0 : static_cast<double>(ns) / static_cast<double>(interval_ns);
+}
+
+/// "drm-engine-coreN-high" or "-normal": N; 0 for other keys.
+unsigned core_of(const std::string& key, bool& is_high) {
+    if (!key.starts_with(engine))
+        return 0;
+    const std::string rest = key.substr(engine.size());
+    is_high = rest.ends_with("-high");
+    return sysfs::number_behind("", rest.substr(0, rest.find('-'))).value_or(0);
+}
+
+} // namespace
+
+TopCounters::TopCounters(std::string node, fs::path sys, fs::path proc)
+    : node_(std::move(node)), sys_(std::move(sys)), proc_(std::move(proc)) {
+    if (!sysfs::device_of(sys_, node_))
+        throw Error(ENOENT,
+                    fmt::format("{}: no device of the driver: is overtake.ko loaded?", node_));
+}
+
+TopCounters::Totals TopCounters::since(Totals& last, const Totals& now) {
+    const auto step = [](std::uint64_t was, std::uint64_t is) { return is - std::min(is, was); };
+    const Totals difference{step(last.high_ns, now.high_ns), step(last.normal_ns, now.normal_ns),
+                            step(last.preemptions, now.preemptions)};
+    last = now;
+    return difference;
+}
+
+watch::Snapshot TopCounters::take(std::uint64_t now_ns) {
+    watch::Snapshot snapshot;
+    snapshot.has_jobs = false;
+    snapshot.interval_ns = last_ns_ == 0 ? 0 : now_ns - last_ns_;
+    last_ns_ = now_ns;
+    std::map<unsigned, std::uint64_t> high_by_core;
+    std::map<std::uint32_t, Totals> now_by_process;
+    for (const metrics::OpenFile& file : metrics::find_open_files(proc_).files) {
+        if (file.node != node_)
+            continue;
+        Totals& process = now_by_process[file.pid];
+        for (const auto& [key, value] : file.values) {
+            bool is_high = false;
+            const unsigned core = core_of(key, is_high);
+            if (core == 0)
+                continue;
+            (is_high ? process.high_ns : process.normal_ns) += value;
+            high_by_core[core] += is_high ? value : 0;
+        }
+    }
+    const auto device = sysfs::device_of(sys_, node_);
+    const fs::path directory = device ? device->directory : fs::path();
+    for (const fs::path& path : sysfs::numbered(directory, "core")) {
+        const unsigned core = *sysfs::number_behind("core", path.filename());
+        const std::uint64_t busy_ns = counter(path / "busy_ns");
+        const std::uint64_t high_ns = std::min(busy_ns, high_by_core[core]);
+        const Totals step =
+            since(cores_[core], {high_ns, busy_ns - high_ns, counter(path / "preemptions")});
+        snapshot.cores.push_back({.core = core,
+                                  .high = share(step.high_ns, snapshot.interval_ns),
+                                  .normal = share(step.normal_ns, snapshot.interval_ns),
+                                  .preemptions = step.preemptions});
+    }
+    for (const auto& [pid, totals] : now_by_process) {
+        const Totals step = since(processes_[pid], totals);
+        snapshot.processes.push_back({.pid = pid,
+                                      .high = share(step.high_ns, snapshot.interval_ns),
+                                      .normal = share(step.normal_ns, snapshot.interval_ns)});
+    }
+    std::erase_if(processes_,
+                  [&](const auto& entry) { return !now_by_process.contains(entry.first); });
+    return snapshot;
+}
+
+} // namespace overtake::command
