@@ -278,6 +278,7 @@ protected:
         const auto fits = [&](nlohmann::json& json) {
             if (kernel)
                 kernel->make_fit(json);
+            json["deaths"] = nlohmann::json::array(); // they have a test of their own
             const TaskScenario scenario = task_scenario_from(json);
             std::set<std::string> processes;
             for (const ScenarioTask& task : scenario.tasks)
@@ -290,8 +291,6 @@ protected:
             if (json.is_null())
                 continue;
             const TaskScenario scenario = task_scenario_from(json);
-            if (!scenario.deaths.empty())
-                continue;
             const TaskTimeline expected = task_oracle_timeline(scenario);
             if (!fits_a_clock(expected))
                 continue;

@@ -233,7 +233,8 @@ public:
             return nullptr;
         put_cancels(scenario, "tasks", &TaskDrawer::instants_of_task);
         if (service_) {
-            put_deaths(scenario);
+            if (!scenario.contains("deaths"))
+                put_deaths(scenario);
             put_workers(scenario);
         }
         return scenario;
