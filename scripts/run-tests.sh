@@ -65,7 +65,7 @@ phase_harness()
 
 phase_vm()
 {
-	scripts/prepare-networks.sh && tests/vm/run --timeout 1800 --repeatable -- tests/vm/suites
+	scripts/prepare-networks.sh && tests/vm/run --timeout 2700 --repeatable -- tests/vm/suites
 }
 
 # count PATTERN LOG
