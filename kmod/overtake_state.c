@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Debugfs state: registers, rings, jobs in flight and tasks, for a look at a stuck device: who has it,
- * who waits, and since when.
+ * Debugfs state: registers, rings, jobs in flight and tasks, for a look at a stuck device: who has
+ * it, who waits, and since when.
  *
  * There may be tens of thousands of contexts, so the device lock is held for one thing at a time: a
  * core, or a context and a few of its jobs.  Each line is true when it is written; the device

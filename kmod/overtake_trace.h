@@ -409,7 +409,8 @@ DECLARE_EVENT_CLASS(overtake_task,
 				   __entry->custom_id = (u64)task->sched.custom_id;
 				   __entry->segment_count = task->sched.segment_count;
 				   __entry->error = -task->status;
-				   __entry->model = container_of(task, struct overtake_task, service)->model;
+				   __entry->model = container_of(task, struct overtake_task,
+								 service)->model;
 				   ),
 		    TP_printk("device=%u core=%u priority=%u client=%llu context=%u tag=%llu segment=%u segment_count=%u custom_id=%lld error=%u time_ns=%llu pid=%u model=%#llx",
 			      __entry->device, __entry->core, __entry->priority, __entry->client,
