@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,20 @@ void wait_until_busy(unsigned int core)
 		usleep(10000);
 	}
 	check_message(false, "core %u does not run", core);
+}
+
+void check_state_says(const char *format, ...)
+{
+	static char text[1 << 20];
+	char path[128], wanted[256];
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(wanted, sizeof(wanted), format, values);
+	va_end(values);
+	debugfs_path(path, sizeof(path), 0, "state");
+	check_equal(read_file(path, text, sizeof(text)), 0);
+	check_message(strstr(text, wanted), "no \"%s\" in\n%s", wanted, text);
 }
 
 uint64_t stat_of(const char *name)

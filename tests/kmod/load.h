@@ -29,6 +29,9 @@ void wait_until_forgotten_on(unsigned int index);
 /* Wait until @core of device 0 runs an FC: nothing but its end lets another one start. */
 void wait_until_busy(unsigned int core);
 
+/* The text is somewhere in device 0's debugfs file state. */
+void check_state_says(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* One of the figures of device 0's debugfs file stats. */
 uint64_t stat_of(const char *name);
 

@@ -187,16 +187,6 @@ static uint64_t busy_ns(const struct client *client)
 	return info.busy_ns;
 }
 
-static void check_state_says(const char *text)
-{
-	static char state[65536];
-	char path[128];
-
-	debugfs_path(path, sizeof(path), 0, "state");
-	check_equal(read_file(path, state, sizeof(state)), 0);
-	check_message(strstr(state, text), "no \"%s\" in\n%s", text, state);
-}
-
 /*
  * FCs of 40 ms, 100 ms of a second: three, of which 20 ms count in the next second, then two, and
  * so on.  The core has nothing else to do, and stays idle.  A neighbour is served as if it were alone.

@@ -2,8 +2,6 @@
 /* Who looks at the device does not hold it up: readers of debugfs work in bounded pieces. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 
 #include "check.h"
 #include "device.h"
+#include "load.h"
 
 #define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
 #define SECOND		1000000000ull
@@ -197,41 +196,6 @@ static void users_are_read_in_bounded_pieces(void)
 		client_close(&clients[i]);
 }
 
-static void check_state_says(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void check_state_says(const char *format, ...)
-{
-	char path[128], wanted[128];
-	va_list values;
-
-	va_start(values, format);
-	vsnprintf(wanted, sizeof(wanted), format, values);
-	va_end(values);
-	debugfs_path(path, sizeof(path), 0, "state");
-	check_equal(read_file(path, all, sizeof(all)), 0);
-	check_message(strstr(all, wanted), "no \"%s\" in\n%s", wanted, all);
-}
-
-/* Waits until it executes an FC; since when. */
-static uint64_t wait_until_it_runs(uint32_t tag)
-{
-	unsigned long long since = 0;
-	char path[128], wanted[64];
-	const char *at;
-
-	debugfs_path(path, sizeof(path), 0, "state");
-	snprintf(wanted, sizeof(wanted), "  runs FC 0 of job %u, client ", tag);
-	do {
-		check_equal(read_file(path, all, sizeof(all)), 0);
-		at = strstr(all, wanted);
-		sched_yield();
-	} while (!at);
-	at = strstr(at, "since ");
-	check(at);
-	check_equal(sscanf(at, "since %llu, executing\n", &since), 1);
-	return since;
-}
-
 /* While an FC hangs one sees who has the device, who waits, and since when. */
 static void state_of_a_device_that_hangs(void)
 {
@@ -239,6 +203,7 @@ static void state_of_a_device_that_hangs(void)
 	struct overtake_result result;
 	unsigned long long number;
 	struct job job;
+	char path[128];
 	uint32_t tag;
 
 	put_jump(&client, 0, 0);
@@ -248,8 +213,11 @@ static void state_of_a_device_that_hangs(void)
 		job.submit.deadline_ns = OVERTAKE_DEADLINE_NEVER;
 		check_equal(job_submit(&client, &job), 0);
 	}
-	check(wait_until_it_runs(11));
+	wait_until_busy(1);
+	debugfs_path(path, sizeof(path), 0, "state");
+	check_equal(read_file(path, all, sizeof(all)), 0);
 	number = first_client(all);
+	check_state_says("  runs FC 0 of job 11, client %llu context 1, since ", number);
 	check_state_says("core 1: limit 0, active 0, unfinished FCs 3,");
 	check_state_says("  registers: status 0x1, ");
 	check_state_says("  NORMAL head 1 tail 1, done 0, committed to 0, FCs waiting 2, "

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "check.h"
+#include "load.h"
 #include "ring.h"
 
 #define FUNCTIONAL	"cores=2 mode=functional profile=ideal"
@@ -377,20 +377,6 @@ static void cancelled_tasks_end(void)
 	check_ended(&tasks.events[0], -ECANCELED);
 	check_equal(tasks.results[1].fcs_done, 0);
 	tasks_close();
-}
-
-/* What debugfs says of the queue. */
-static void check_state_says(const char *wanted)
-{
-	static char text[65536];
-	const char *tasks_line;
-	char path[128];
-
-	debugfs_path(path, sizeof(path), 0, "state");
-	check_equal(read_file(path, text, sizeof(text)), 0);
-	tasks_line = strstr(text, "  tasks: ");
-	check(tasks_line);
-	check_message(strstr(tasks_line, wanted), "no \"%s\" in\n%s", wanted, tasks_line);
 }
 
 static void state_shows_tasks(void)

@@ -331,6 +331,19 @@ TEST_F(Counters, SharesAreThoseOfTheInterval) {
     EXPECT_TRUE(command::to_json(snapshot, {}).at("processes").at(0).at("waiting").is_null());
 }
 
+/// What a file had before it was closed was HIGH then, and is not NORMAL now.
+TEST_F(Counters, ClosingAFileMovesNothing) {
+    core(1, 5000, 0);
+    info("7", 4000, 1000);
+    command::TopCounters counters("accel3", root_ / "sys", root_ / "proc");
+    counters.take(1000 * ms);
+    fs::remove_all(root_ / "proc/7");
+    core(1, 5010, 0);
+    const watch::Snapshot snapshot = counters.take(1100 * ms);
+    EXPECT_NEAR(snapshot.cores.at(0).normal, 0.1, 1e-9);
+    EXPECT_EQ(snapshot.cores.at(0).high, 0);
+}
+
 TEST_F(Counters, WhatGoesAwayIsNotThere) {
     core(1, 5000, 70);
     info("7", 1000, 4000);

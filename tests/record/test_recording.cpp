@@ -144,7 +144,7 @@ TEST(Recording, RandomLoadsReplay) {
 class Hand : public testing::Test {
 protected:
     void add(EventType type, std::uint64_t time, std::uint64_t tag, std::uint32_t number = 0,
-             std::int32_t status = 0) {
+             std::int32_t status = 0, std::uint32_t priority = 0) {
         Event event;
         event.type = type;
         event.time_ns = time;
@@ -156,21 +156,10 @@ protected:
         event.fc_count = number;
         event.executed = number;
         event.status = status;
+        event.priority = priority;
         recording.add(event);
     }
-    void submit_high(std::uint64_t time) {
-        Event event;
-        event.type = EventType::fc_submit;
-        event.time_ns = time;
-        event.client = 3;
-        event.context = 1;
-        event.tag = 9;
-        event.core = 1;
-        event.fc_count = 1;
-        event.priority = 255;
-        event.high = true;
-        recording.add(event);
-    }
+    void submit_high(std::uint64_t time) { add(EventType::fc_submit, time, 9, 1, 0, 255); }
     void whole_job(std::uint64_t time, std::uint64_t tag) {
         add(EventType::fc_submit, time, tag, 1);
         add(EventType::fc_start, time, tag);

@@ -45,55 +45,51 @@ TopCounters::TopCounters(std::string node, fs::path sys, fs::path proc)
                     fmt::format("{}: no device of the driver: is overtake.ko loaded?", node_));
 }
 
-TopCounters::Totals TopCounters::since(Totals& last, const Totals& now) {
-    const auto step = [](std::uint64_t was, std::uint64_t is) { return is - std::min(is, was); };
-    const Totals difference{step(last.high_ns, now.high_ns), step(last.normal_ns, now.normal_ns),
-                            step(last.preemptions, now.preemptions)};
-    last = now;
-    return difference;
-}
-
 watch::Snapshot TopCounters::take(std::uint64_t now_ns) {
     watch::Snapshot snapshot;
     snapshot.has_jobs = false;
     snapshot.interval_ns = last_ns_ == 0 ? 0 : now_ns - last_ns_;
     last_ns_ = now_ns;
     std::map<unsigned, std::uint64_t> high_by_core;
-    std::map<std::uint32_t, Totals> now_by_process;
+    std::map<std::uint32_t, Busy> processes;
+    decltype(files_) files;
     for (const metrics::OpenFile& file : metrics::find_open_files(proc_).files) {
         if (file.node != node_)
             continue;
-        Totals& process = now_by_process[file.pid];
+        const std::uint64_t client = file.values.at("drm-client-id");
+        Busy& process = processes[file.pid];
         for (const auto& [key, value] : file.values) {
             bool is_high = false;
             const unsigned core = core_of(key, is_high);
             if (core == 0)
                 continue;
-            (is_high ? process.high_ns : process.normal_ns) += value;
-            high_by_core[core] += is_high ? value : 0;
+            const auto of = is_high ? &Busy::high_ns : &Busy::normal_ns;
+            const std::uint64_t step = value - std::min(value, files_[client][core].*of);
+            files[client][core].*of = value;
+            process.*of += step;
+            high_by_core[core] += is_high ? step : 0;
         }
     }
+    files_ = std::move(files);
     const auto device = sysfs::device_of(sys_, node_);
     const fs::path directory = device ? device->directory : fs::path();
     for (const fs::path& path : sysfs::numbered(directory, "core")) {
-        const unsigned core = *sysfs::number_behind("core", path.filename());
-        const std::uint64_t busy_ns = counter(path / "busy_ns");
-        const std::uint64_t high_ns = std::min(busy_ns, high_by_core[core]);
-        const Totals step =
-            since(cores_[core], {high_ns, busy_ns - high_ns, counter(path / "preemptions")});
-        snapshot.cores.push_back({.core = core,
-                                  .high = share(step.high_ns, snapshot.interval_ns),
-                                  .normal = share(step.normal_ns, snapshot.interval_ns),
-                                  .preemptions = step.preemptions});
+        const unsigned number = *sysfs::number_behind("core", path.filename());
+        const Core now{counter(path / "busy_ns"), counter(path / "preemptions")};
+        Core& last = cores_[number];
+        const std::uint64_t busy_ns = now.busy_ns - std::min(now.busy_ns, last.busy_ns);
+        const std::uint64_t high_ns = std::min(busy_ns, high_by_core[number]);
+        snapshot.cores.push_back(
+            {.core = number,
+             .high = share(high_ns, snapshot.interval_ns),
+             .normal = share(busy_ns - high_ns, snapshot.interval_ns),
+             .preemptions = now.preemptions - std::min(now.preemptions, last.preemptions)});
+        last = now;
     }
-    for (const auto& [pid, totals] : now_by_process) {
-        const Totals step = since(processes_[pid], totals);
+    for (const auto& [pid, busy] : processes)
         snapshot.processes.push_back({.pid = pid,
-                                      .high = share(step.high_ns, snapshot.interval_ns),
-                                      .normal = share(step.normal_ns, snapshot.interval_ns)});
-    }
-    std::erase_if(processes_,
-                  [&](const auto& entry) { return !now_by_process.contains(entry.first); });
+                                      .high = share(busy.high_ns, snapshot.interval_ns),
+                                      .normal = share(busy.normal_ns, snapshot.interval_ns)});
     return snapshot;
 }
 

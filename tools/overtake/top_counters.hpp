@@ -23,19 +23,21 @@ public:
     watch::Snapshot take(std::uint64_t now_ns);
 
 private:
-    struct Totals {
+    struct Busy {
         std::uint64_t high_ns = 0;
         std::uint64_t normal_ns = 0;
+    };
+    struct Core {
+        std::uint64_t busy_ns = 0;
         std::uint64_t preemptions = 0;
     };
-    /// The difference, and remembers it.
-    static Totals since(Totals& last, const Totals& now);
 
     const std::string node_;
     const std::filesystem::path sys_, proc_;
     std::uint64_t last_ns_ = 0;
-    std::map<unsigned, Totals> cores_;
-    std::map<std::uint32_t, Totals> processes_;
+    std::map<unsigned, Core> cores_;
+    /// Of open files, by DRM's number and core: what one had is not another's once it is closed.
+    std::map<std::uint64_t, std::map<unsigned, Busy>> files_;
 };
 
 } // namespace overtake::command

@@ -52,8 +52,8 @@ struct ProcessActivity {
 
 struct Snapshot {
     std::uint64_t interval_ns = 0;
-    bool has_jobs =
-        true; ///< or nobody told of jobs: who waits, latencies and holders are not known
+    /// Or nobody told of jobs: who waits, latencies and holders are not known.
+    bool has_jobs = true;
     std::vector<CoreActivity> cores;        ///< by number
     std::vector<ProcessActivity> processes; ///< by pid; those with nothing left are not here
 };

@@ -2,7 +2,6 @@
 #include "watch/line.hpp"
 
 #include <cstring>
-#include <iterator>
 #include <string_view>
 #include <type_traits>
 
