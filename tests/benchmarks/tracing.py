@@ -6,8 +6,8 @@
 
 Without --device it starts a device server of two cores. MODEL is a compiled model: the shorter its FCs,
 the more events there are for the same work. --check also says whether `trace --json` has told each FC's
-start and end, in the order of time on each core; it exits with 1 unless what is missing was counted as
-lost. OVERTAKE names the command; build/bin/overtake is the default.
+start and end, in the order of time on each core; it exits with 1 unless what is missing was counted among
+the lost. OVERTAKE names the command; build/bin/overtake is the default.
 """
 
 import argparse
@@ -24,6 +24,7 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+TRACEPOINTS = 19  # one for each type of struct Event
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
 
 
@@ -50,6 +51,35 @@ def watch(*arguments, out=subprocess.DEVNULL):
     return subprocess.Popen([BINARY, *map(str, arguments)], stdout=out, stderr=subprocess.PIPE, text=True)
 
 
+def attached(process, device, before):
+    """It is told of everything from now on."""
+    if process.poll() is not None:
+        sys.exit(f"tracing.py: the watcher ended: {process.stderr.read()}")
+    if device.startswith("server:"):  # it asks for events in its first call, and their ring is charged to it
+        now = clients(device)
+        return len(now) > before and now[-1]["memory_bytes"] > 0
+    links = 0
+    for descriptor in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            target = os.readlink(descriptor)
+            links += "bpf" in target and "link" in target
+    return links >= TRACEPOINTS
+
+
+def clients(device):
+    if not device.startswith("server:"):
+        return []
+    return json.loads(output("serve", "--status", "--json", "--socket", device.removeprefix("server:")))["clients"]
+
+
+def watch_from_now(device, *arguments, out=subprocess.DEVNULL):
+    before = len(clients(device))
+    process = watch(*arguments, "--device", device, out=out)
+    while not attached(process, device, before):
+        time.sleep(0.05)
+    return process
+
+
 def stop(process):
     process.send_signal(signal.SIGINT)
     errors = process.communicate()[1]
@@ -68,8 +98,7 @@ def once(options, device, watcher):
     """Frames a second while `watcher` (arguments, or None) watches, and what it said on stderr."""
     if watcher is None:
         return frames_per_second(options, device), ""
-    process = watch(*watcher, "--device", device)
-    time.sleep(1)  # it attaches; what it misses does not change what it costs
+    process = watch_from_now(device, *watcher)
     rate = frames_per_second(options, device)
     return rate, stop(process)
 
@@ -78,8 +107,7 @@ def is_complete(options, device, directory):
     """One load under trace --json: every FC that started and ended there is told, once and in order."""
     path = pathlib.Path(directory, "events")
     with path.open("w") as file:
-        process = watch("trace", "--json", "--type", "fc_start", "--type", "fc_done", "--device", device, out=file)
-        time.sleep(1)
+        process = watch_from_now(device, "trace", "--json", "--type", "fc_start", "--type", "fc_done", out=file)
         before = fcs_of(device)
         frames_per_second(options, device)
         errors = stop(process)
@@ -94,7 +122,8 @@ def is_complete(options, device, directory):
     lost = int(errors.split(" events were lost")[0].split()[-1]) if "events were lost" in errors else 0
     print(f"{ran} FCs ran: {counts['fc_start']} starts and {counts['fc_done']} ends were told, {lost} events lost, "
           f"{backwards} times back in time on a core")
-    return 2 * ran - counts["fc_start"] - counts["fc_done"] == lost and backwards == 0
+    missing = 2 * ran - counts["fc_start"] - counts["fc_done"]
+    return 0 <= missing <= lost and backwards == 0  # events of other types may be lost as well
 
 
 def fcs_of(device):

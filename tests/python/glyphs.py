@@ -4,8 +4,12 @@
 import os
 import pathlib
 import subprocess
+import tempfile
+import unittest
 
 import numpy as np
+
+from overtake import Model
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("OVERTAKE", str(SOURCE / "build/bin/overtake"))
@@ -32,3 +36,15 @@ def images():
 
 def labels():
     return np.load(FILES / "heldout_labels.npy")
+
+
+class Case(unittest.TestCase):
+    """With cls.directory, cls.path of the compiled classifier, cls.model and cls.images."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.directory.cleanup)
+        cls.path = compile_glyphs(cls.directory.name)
+        cls.model = Model(cls.path)
+        cls.images = images()

@@ -5,7 +5,6 @@ import asyncio
 import errno
 import gc
 import sys
-import tempfile
 import threading
 import unittest
 
@@ -15,13 +14,10 @@ import glyphs
 import overtake
 
 
-class Asyncio(unittest.TestCase):
+class Asyncio(glyphs.Case):
     @classmethod
     def setUpClass(cls):
-        cls.directory = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.directory.cleanup)
-        cls.model = overtake.Model(glyphs.compile_glyphs(cls.directory.name))
-        cls.images = glyphs.images()
+        super().setUpClass()
         cls.session = overtake.Session(overtake.open_device("embedded", cores=2), cls.model, max_priority=255)
         cls.want = np.concatenate([cls.session.run({"image": cls.images[i:i + 1]})["probabilities"]
                                    for i in range(len(cls.images))])

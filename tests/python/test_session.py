@@ -8,7 +8,6 @@ import pathlib
 import pickle
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 
@@ -18,14 +17,10 @@ import glyphs
 import overtake
 
 
-class Case(unittest.TestCase):
+class Case(glyphs.Case):
     @classmethod
     def setUpClass(cls):
-        cls.directory = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.directory.cleanup)
-        cls.path = glyphs.compile_glyphs(cls.directory.name)
-        cls.model = overtake.Model(cls.path)
-        cls.images = glyphs.images()
+        super().setUpClass()
         cls.device = overtake.open_device("embedded", cores=2)
 
     def refuse(self, code, text, call, *arguments, **options):

@@ -6,7 +6,6 @@ import collections
 import os
 import pathlib
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
@@ -17,14 +16,7 @@ import overtake
 REQUESTS = 40
 
 
-class Trace(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.directory = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.directory.cleanup)
-        cls.model = overtake.Model(glyphs.compile_glyphs(cls.directory.name))
-        cls.images = glyphs.images()
-
+class Trace(glyphs.Case):
     def load(self, device):
         """REQUESTS at priority 255 and as many at 7. Over, once this returns."""
         for priority in (255, 7):
