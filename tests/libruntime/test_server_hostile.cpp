@@ -280,6 +280,28 @@ TEST(Server, APageThatIsGoneIsZerosAndNoSignal) {
     EXPECT_EQ(byte(5000), 7);
 }
 
+TEST(Server, PagesOfAFileGoWithItsLastMapping) {
+    const Descriptor memory = make_shared_memory("test", 4096);
+    auto first = std::make_unique<GuardedMapping>(memory.get(), 4096);
+    auto second = std::make_unique<GuardedMapping>(memory.get(), 4096);
+    const auto blocks = [&] {
+        struct stat file {};
+        EXPECT_EQ(fstat(memory.get(), &file), 0);
+        return file.st_blocks;
+    };
+    first->data()[5] = std::byte{7};
+    first.reset();
+    EXPECT_EQ(second->data()[5], std::byte{7});
+    EXPECT_NE(blocks(), 0);
+    second.reset();
+    EXPECT_EQ(blocks(), 0);
+    first = std::make_unique<GuardedMapping>(memory.get(), 4096);
+    EXPECT_EQ(first->data()[5], std::byte{0});
+    EXPECT_NE(blocks(), 0);
+    first.reset();
+    EXPECT_EQ(blocks(), 0);
+}
+
 TEST(Server, ABusErrorOfAnotherEndsTheProcess) {
     const Descriptor memory(memfd_create("test", MFD_CLOEXEC));
     ASSERT_EQ(ftruncate(memory.get(), 4096), 0);

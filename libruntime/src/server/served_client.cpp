@@ -29,7 +29,6 @@ class SharedAllocation final : public Allocation {
 public:
     SharedAllocation(const Client& client, int fd, std::size_t bytes)
         : charge_(client.memory, bytes) {
-        allocate_pages(fd, bytes);
         mapping_ = std::make_unique<GuardedMapping>(fd, bytes, client.server_ends);
         data_ = mapping_->data();
         size_ = bytes;

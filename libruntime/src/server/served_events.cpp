@@ -10,7 +10,6 @@ ServedEvents::ServedEvents(FirmwareHost& host, Client& client, std::uint32_t cap
     : host_(host), charge_(client.memory, round_to_pages(event_ring_bytes(capacity))) {
     const std::size_t bytes = round_to_pages(event_ring_bytes(capacity));
     memory_ = make_shared_memory("overtake events", bytes);
-    allocate_pages(memory_.get(), bytes);
     mapping_ = std::make_unique<GuardedMapping>(memory_.get(), bytes, client.server_ends);
     auto* area = new (mapping_->data()) EventArea{};
     std::tie(channel_, client_end_) = make_channel();

@@ -24,7 +24,6 @@ ServedQueue::ServedQueue(FirmwareHost& host, Client& client, const QueueOptions&
     client_.memory->charge(area_bytes);
     try {
         memory_ = make_shared_memory("overtake queue", area_bytes);
-        allocate_pages(memory_.get(), area_bytes);
         mapping_ = std::make_unique<GuardedMapping>(memory_.get(), area_bytes, client.server_ends);
         area_ = new (mapping_->data()) QueueArea;
         std::tie(channel_, client_end_) = make_channel();

@@ -42,7 +42,6 @@ ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions&
     : host_(host), client_(client), charge_(client.memory, task_area_bytes + sizeof(HostedProcess)),
       place_(std::move(places)) {
     memory_ = make_shared_memory("overtake tasks", task_area_bytes);
-    allocate_pages(memory_.get(), task_area_bytes);
     mapping_ = std::make_unique<GuardedMapping>(memory_.get(), task_area_bytes, client.server_ends);
     area_ = new (mapping_->data()) TaskArea;
     std::tie(channel_, client_end_) = make_channel();

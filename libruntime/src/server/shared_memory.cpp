@@ -150,6 +150,48 @@ std::size_t sealed_bytes(int fd) {
     return bytes;
 }
 
+/// A file of which there are guarded mappings.
+struct GuardedMapping::File {
+    using Key = std::pair<dev_t, ino_t>;
+
+    explicit File(Key key) : key(key) {}
+
+    static std::shared_ptr<File> find(int fd);
+
+    const Key key;
+    std::mutex mutex; ///< held while pages come and go
+    std::size_t mappings = 0;
+};
+
+namespace {
+
+class Files {
+public:
+    std::shared_ptr<GuardedMapping::File> find(GuardedMapping::File::Key key) {
+        const std::lock_guard lock(mutex_);
+        std::weak_ptr<GuardedMapping::File>& known = files_[key];
+        std::shared_ptr<GuardedMapping::File> file = known.lock();
+        if (!file)
+            known = file = std::make_shared<GuardedMapping::File>(key);
+        return file;
+    }
+    void forget(std::shared_ptr<GuardedMapping::File> file) noexcept {
+        const std::lock_guard lock(mutex_);
+        if (file.use_count() == 1) // nobody else finds it while this is locked
+            files_.erase(file->key);
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<GuardedMapping::File::Key, std::weak_ptr<GuardedMapping::File>> files_;
+};
+
+/// Never destroyed, as guard().
+Files& files() {
+    static Files& all = *new Files;
+    return all;
+}
+
 void allocate_pages(int fd, std::size_t bytes) {
     int result;
     do
@@ -160,17 +202,41 @@ void allocate_pages(int fd, std::size_t bytes) {
                                         std::strerror(errno)));
 }
 
-GuardedMapping::GuardedMapping(int fd, std::size_t bytes,
-                               std::shared_ptr<const std::atomic<bool>> keep)
-    : mapping_(fd, bytes), keep_(std::move(keep)) {
-    guard().add(mapping_.data(), bytes);
+} // namespace
+
+std::shared_ptr<GuardedMapping::File> GuardedMapping::File::find(int fd) {
+    struct stat file {};
+    if (fstat(fd, &file) != 0)
+        fail_to_share("fstat");
+    return files().find({file.st_dev, file.st_ino});
 }
 
-/// They were charged to the client, and no longer are.
+GuardedMapping::GuardedMapping(int fd, std::size_t bytes,
+                               std::shared_ptr<const std::atomic<bool>> keep)
+    : keep_(std::move(keep)), file_(File::find(fd)) {
+    try {
+        const std::lock_guard lock(file_->mutex);
+        allocate_pages(fd, bytes);
+        mapping_ = Mapping(fd, bytes);
+        guard().add(mapping_.data(), bytes);
+        file_->mappings++;
+    } catch (...) {
+        files().forget(std::move(file_));
+        throw;
+    }
+}
+
+/// The pages were charged to whoever had the last mapping.  To give them back the kernel looks at
+/// every mapping of the file: that is done once for a file, not once for each mapping.
 GuardedMapping::~GuardedMapping() {
-    if (!keep_ || !*keep_)
-        madvise(mapping_.data(), mapping_.bytes(), MADV_REMOVE);
-    guard().remove(mapping_.data());
+    {
+        const std::lock_guard lock(file_->mutex);
+        if (--file_->mappings == 0 && (!keep_ || !*keep_))
+            madvise(mapping_.data(), mapping_.bytes(), MADV_REMOVE);
+        guard().remove(mapping_.data());
+        mapping_ = Mapping();
+    }
+    files().forget(std::move(file_));
 }
 
 void guard_mappings() {

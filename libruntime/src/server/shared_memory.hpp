@@ -40,13 +40,14 @@ private:
 /// Bytes of memory that another process has made.  Throws Error EINVAL unless it is memory of pages
 /// of the usual size, sealed so that it cannot shrink or grow and will always be writable.
 std::size_t sealed_bytes(int fd);
-/// Makes sure that there is memory for all of it.  Throws Error ENOMEM.
-void allocate_pages(int fd, std::size_t bytes);
-
-/// A mapping of memory that another process holds as well.  It can give pages back to the system at
-/// any time; should there be none to take their place when this process touches them, the mapping
-/// gets a page of zeros of its own there, and not the process a SIGBUS.  With it go the pages,
-/// whoever else still has the memory, unless `keep` is true by then.
+/// A mapping of memory that another process holds as well, and pages for all of it.  The other one
+/// can give pages back to the system at any time; should there be none to take their place when this
+/// process touches them, the mapping gets a page of zeros of its own there, and not the process a
+/// SIGBUS.  With the last mapping of a file go its pages, whoever else still has the file, unless
+/// `keep` is true by then.
+///
+/// Thread safety: mappings are independent, even those of one file.  Errors: Error, ENOMEM when
+/// there is no memory for all pages.
 class GuardedMapping {
 public:
     GuardedMapping(int fd, std::size_t bytes,
@@ -58,9 +59,12 @@ public:
     std::byte* data() const noexcept { return mapping_.data(); }
     std::size_t bytes() const noexcept { return mapping_.bytes(); }
 
+    struct File;
+
 private:
     Mapping mapping_;
     const std::shared_ptr<const std::atomic<bool>> keep_;
+    std::shared_ptr<File> file_;
 };
 
 /// Takes SIGBUS for guarded mappings; any other ends the process as before.  Once is enough.
