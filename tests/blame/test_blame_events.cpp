@@ -359,5 +359,43 @@ TEST(Meter, DifferencesAreWhatWasAddedSince) {
     }
 }
 
+TEST(Blame, ATaskOfAnEngineHasJobsOfAnotherClient) {
+    Told told;
+    const auto of_engine = [](Event& event) {
+        event.pid = 101;
+        event.context = 0;
+    };
+    for (const std::uint64_t task : {1, 2})
+        told.add(EventType::task_arrive, 0, engine_client, task, of_engine);
+    told.add(EventType::task_dispatch, 0, engine_client, 1, of_engine);
+    told.queue(0, 1, 8, 1, 0, 1);
+    // A stranger's job that says it is of the task is not.
+    told.queue(0, 2, 8, 1, 0, 2);
+    told.run(0, 10, 1, 8);
+    told.done(10, 1, 8);
+    told.add(EventType::task_end, 10, engine_client, 1, of_engine);
+    told.add(EventType::task_dispatch, 10, engine_client, 2, of_engine);
+    told.queue(10, 1, 9, 1, 0, 2);
+    told.run(10, 15, 1, 9);
+    told.done(15, 1, 9);
+    told.add(EventType::task_end, 15, engine_client, 2, of_engine);
+    ASSERT_EQ(told.reports.size(), 2u);
+    EXPECT_EQ(told.causes(0), (Causes{{Cause::running, 10}}));
+    EXPECT_EQ(told.causes(1), (Causes{{Cause::slot, 10}, {Cause::running, 5}}));
+    EXPECT_TRUE(told.reports[1].is_task);
+}
+
+TEST(Blame, EachEngineHasItsOwnQueueOfTasks) {
+    for (const bool one_queue : {false, true}) { // of service mode
+        Told told({.rules = {.one_queue = one_queue}});
+        for (const std::uint64_t engine : {0, 1})
+            told.add(EventType::task_arrive, 0, engine_client + engine, engine + 1);
+        told.add(EventType::task_dispatch, 0, engine_client, 1);
+        told.add(EventType::task_dispatch, 5, engine_client + 1, 2);
+        told.add(EventType::task_end, 10, engine_client + 1, 2);
+        EXPECT_EQ(told.causes(0), (Causes{{Cause::host, 10}}));
+    }
+}
+
 } // namespace
 } // namespace overtake::blame

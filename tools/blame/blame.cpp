@@ -139,7 +139,7 @@ private:
         job.since = event.time_ns;
         job.fc_count = event.fc_count;
         job.segment = event.segment;
-        job.task = Tasks::task_of(event);
+        job.task = tasks_.task_of(event);
         job.of_task = event.task != 0 && tasks_.job_queued(event);
         // Its segments are its task's, whatever they are called.
         job.owner = job.of_task ? tasks_.owner_of(job.task) : owners_.number(job.report.who);

@@ -6,7 +6,14 @@ namespace {
 
 constexpr std::uint32_t priority_high = 255;
 
+/// A task of an engine, of which its jobs say nothing but the tag.
+Identity of_engine(std::uint64_t tag) {
+    return {0, 0, engine_client, tag};
+}
+
 Identity identity_of(const Event& event) {
+    if (event.client >= engine_client)
+        return of_engine(event.tag);
     return {event.device, event.context, event.client, event.tag};
 }
 
@@ -18,7 +25,11 @@ std::array<std::uint64_t, 2> rank_by_priority(std::uint32_t priority, std::int64
             static_cast<std::uint64_t>(custom_id) ^ (std::uint64_t{1} << 63)};
 }
 
-Identity Tasks::task_of(const Event& job) {
+Identity Tasks::task_of(const Event& job) const {
+    const auto found = tasks_.find(of_engine(job.task));
+    if (found != tasks_.end() && found->second.report.who.pid == job.pid &&
+        !tasks_.contains({job.device, job.context, job.client, job.task}))
+        return found->first;
     return {job.device, job.context, job.client, job.task};
 }
 
@@ -70,7 +81,8 @@ void Tasks::arrive(const Event& event) {
         tasks_.erase(other);
     }
     Task& task = tasks_[identity_of(event)];
-    const std::uint64_t queue = options_.rules.one_queue ? 0 : event.client;
+    const bool is_service = event.client < engine_client;
+    const std::uint64_t queue = is_service && options_.rules.one_queue ? 0 : event.client;
     task.queue = &queues_.try_emplace({event.device, queue}, options_.rules).first->second;
     task.report.is_task = true;
     task.report.who = {event.client, event.model, event.pid};

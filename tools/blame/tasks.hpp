@@ -45,8 +45,8 @@ public:
     void job_done(const Identity& task, std::uint32_t segment, std::uint32_t preemptions,
                   const Parts& parts, std::uint64_t time);
     void lost();
-    /// The tag of a job's task, which has the job's client and context.
-    static Identity task_of(const Event& job);
+    /// A job's task: one of service mode, which has the job's client and context, or an engine's.
+    Identity task_of(const Event& job) const;
     std::uint32_t owner_of(const Identity& task) const;
     bool recorded() const { return recorded_; }
     std::size_t live() const { return tasks_.size(); }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The one BPF program of the overtake command: copies the record of whichever tracepoint of the
- * driver it is attached to into the one ring buffer.
+ * The BPF programs of the overtake command, and their one ring buffer: copy_event copies the record
+ * of whichever tracepoint of the driver it is attached to, copy_probe the arguments of whichever
+ * USDT probe of an engine.
  *
  * Where a field is in a record is what tracefs says of the tracepoint's format, and who reads the
  * ring looks it up there.  So this needs no type of the kernel's or the driver's, and fields that
  * later drivers append are there without a change.
  */
+#include <stdbool.h>
+
 #include <linux/bpf.h>
+#include <linux/ptrace.h>
 #include <bpf/bpf_helpers.h>
+#include <bpf/usdt.bpf.h>
 
 #include "copy_event.h"
 
@@ -24,23 +29,50 @@ struct {
 	__type(value, __u64);
 } lost SEC(".maps");
 
+static void count_lost(void)
+{
+	__u32 zero = 0;
+	__u64 *count = bpf_map_lookup_elem(&lost, &zero);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
 SEC("tracepoint")
 int copy_event(void *record)
 {
 	struct copied_event *copy = bpf_ringbuf_reserve(&records, sizeof(*copy), 0);
-	__u32 zero = 0;
-	__u64 *count;
 
 	if (!copy) {
-		count = bpf_map_lookup_elem(&lost, &zero);
-		if (count)
-			__sync_fetch_and_add(count, 1);
+		count_lost();
 		return 0;
 	}
 	copy->type = bpf_get_attach_cookie(record);
 	/* Behind a shorter record are bytes of an earlier one, at which nobody looks. */
 	bpf_probe_read_kernel(copy->record, sizeof(copy->record), record);
 	/* Whoever reads looks every few milliseconds: nothing is woken on the driver's path. */
+	bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("usdt")
+int copy_probe(struct pt_regs *registers)
+{
+	struct copied_probe *copy = bpf_ringbuf_reserve(&records, sizeof(*copy), 0);
+	long argument;
+	int i;
+
+	if (!copy) {
+		count_lost();
+		return 0;
+	}
+	copy->type = bpf_usdt_cookie(registers);
+	copy->pid = bpf_get_current_pid_tgid() >> 32;
+	for (i = 0; i < COPIED_PROBE_ARGUMENTS; i++) {
+		argument = 0;
+		bpf_usdt_arg(registers, i, &argument);
+		copy->arguments[i] = argument;
+	}
 	bpf_ringbuf_submit(copy, BPF_RB_NO_WAKEUP);
 	return 0;
 }

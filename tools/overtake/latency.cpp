@@ -115,7 +115,7 @@ void print_slowest(const LateJobs& late) {
 
 int latency(const LatencyOptions& options) {
     const Grouping grouping = grouping_of(options.by);
-    const watch::Watched watched = watch::watch_device(options.device);
+    const watch::Watched watched = watch::watch_device(options.device, options.blame != 0);
     watch::stop_on_signals();
     watch::Jobs jobs;
     watch::Latency latency(grouping);

@@ -54,7 +54,7 @@ public:
 watch::Watched watch_or_count(const std::string& name, std::optional<TopCounters>& counters,
                               std::string& reason) {
     try {
-        return watch::watch_device(name);
+        return watch::watch_device(name, false);
     } catch (const Error& error) {
         const std::string node = node_of(name);
         if (node.empty() || (error.code() != EPERM && error.code() != ENOTSUP))

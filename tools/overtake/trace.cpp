@@ -100,7 +100,7 @@ int trace(const TraceOptions& options) {
     for (const std::string& path : {options.svg, options.perfetto, options.record})
         if (!path.empty())
             check_output_file(path);
-    const watch::Watched watched = watch::watch_device(options.device);
+    const watch::Watched watched = watch::watch_device(options.device, options.prints());
     watch::stop_on_signals();
     watch::Jobs jobs;
     timeline::Timeline timeline;

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "watch/kernel_source.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <deque>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
+#include <ranges>
 #include <string>
+#include <sys/stat.h>
+#include <utility>
 #include <vector>
 
 #include <bpf/bpf.h>
@@ -19,9 +25,10 @@
 
 #include "bpf/copy_event.h"
 #include "overtake/error.hpp"
+#include "watch/engine_tasks.hpp"
 #include "watch/tracepoint_format.hpp"
 
-// The program, compiled at build; it is small, and part of this one.
+// The programs, compiled at build; they are small, and part of this one.
 asm(".pushsection .rodata\n"
     ".balign 8\n"
     "overtake_copy_event_begin: .incbin \"" OVERTAKE_BPF_OBJECT "\"\n"
@@ -56,28 +63,66 @@ void require_tracepoints() {
                                         std::strerror(errno)));
 }
 
+/// The libraries with engines that processes run, this one's among them: paths that open them
+/// whatever has become of their names, and whatever root the processes have.
+std::vector<std::string> mapped_libraries() {
+    std::map<std::pair<dev_t, ino_t>, std::string> libraries;
+    std::error_code ignored;
+    for (const auto& process : std::filesystem::directory_iterator("/proc", ignored)) {
+        std::ifstream maps(process.path() / "maps");
+        std::string line;
+        while (std::getline(maps, line)) {
+            if (line.find("/libovertake.so") == std::string::npos)
+                continue;
+            const std::string path = process.path() / "map_files" / line.substr(0, line.find(' '));
+            struct stat file {};
+            if (stat(path.c_str(), &file) == 0)
+                libraries.try_emplace({file.st_dev, file.st_ino}, path);
+        }
+    }
+    const auto paths = std::views::values(libraries);
+    return {paths.begin(), paths.end()};
+}
+
+/// As many as there is room for; returns how many.
+std::size_t move_first(std::deque<Event>& from, std::span<Event> out) {
+    const std::size_t count = std::min(out.size(), from.size());
+    const auto end = from.begin() + static_cast<std::ptrdiff_t>(count);
+    std::copy(from.begin(), end, out.begin());
+    from.erase(from.begin(), end);
+    return count;
+}
+
+struct Closer {
+    void operator()(bpf_object* object) const { bpf_object__close(object); }
+    void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+    void operator()(bpf_link* link) const { bpf_link__destroy(link); }
+};
+
+/// Of the driver's tracepoints, of the engines' probes, or of both.
 class KernelEvents final : public EventSource {
 public:
-    KernelEvents() {
-        require_tracepoints();
+    KernelEvents(bool tracepoints, bool probes) {
+        if (tracepoints)
+            require_tracepoints();
         libbpf_set_print(nullptr);
-        read_formats();
-        object_.reset(bpf_object__open_mem(
-            overtake_copy_event_begin,
-            static_cast<std::size_t>(overtake_copy_event_end - overtake_copy_event_begin),
-            nullptr));
-        if (!object_)
-            fail("open the BPF program", errno);
-        if (const int error = bpf_object__load(object_.get()); error != 0)
+        if (tracepoints)
+            read_formats();
+        // Without what USDT probes take, the driver's events are better than nothing.
+        if (const int error = load(probes); error != 0 && !(probes && load(probes = false) == 0))
             fail("load the BPF program", -error);
-        program_ = bpf_object__find_program_by_name(object_.get(), "copy_event");
         lost_fd_ = bpf_object__find_map_fd_by_name(object_.get(), "lost");
         ring_.reset(ring_buffer__new(bpf_object__find_map_fd_by_name(object_.get(), "records"),
                                      take_record, this, nullptr));
-        if (!program_ || lost_fd_ < 0 || !ring_)
+        if (lost_fd_ < 0 || !ring_)
             fail("set up the BPF program", errno);
-        attach();
+        if (probes)
+            attach_probes();
+        if (tracepoints)
+            attach();
     }
+
+    EngineTasks& engine_tasks() noexcept { return engine_tasks_; }
 
     std::size_t read(std::span<Event> out, std::int64_t deadline_ns) override {
         if (deadline_ns < 0)
@@ -93,16 +138,19 @@ public:
         }
     }
 
-    /// What found no room, and what the kernel did not run the program for, since the CPU was busy
+    /// What found no room, and what the kernel did not run a program for, since the CPU was busy
     /// with another one.
     std::uint64_t lost() const noexcept override {
         std::uint64_t lost = 0;
         const std::uint32_t key = 0;
         bpf_map_lookup_elem(lost_fd_, &key, &lost);
-        bpf_prog_info info{};
-        std::uint32_t bytes = sizeof(info);
-        if (bpf_obj_get_info_by_fd(bpf_program__fd(program_), &info, &bytes) == 0)
-            lost += info.recursion_misses;
+        for (const char* name : {"copy_event", "copy_probe"}) {
+            const int program = bpf_program__fd(program_called(name));
+            bpf_prog_info info{};
+            std::uint32_t bytes = sizeof(info);
+            if (program >= 0 && bpf_obj_get_info_by_fd(program, &info, &bytes) == 0)
+                lost += info.recursion_misses;
+        }
         return lost;
     }
 
@@ -115,6 +163,22 @@ private:
         throw Error(code, fmt::format("cannot {}: {}: does this kernel have CONFIG_BPF_SYSCALL and "
                                       "CONFIG_BPF_EVENTS?",
                                       what, std::strerror(code)));
+    }
+
+    bpf_program* program_called(const char* name) const noexcept {
+        return bpf_object__find_program_by_name(object_.get(), name);
+    }
+
+    /// 0, or a negative errno.
+    int load(bool probes) {
+        object_.reset(bpf_object__open_mem(
+            overtake_copy_event_begin,
+            static_cast<std::size_t>(overtake_copy_event_end - overtake_copy_event_begin),
+            nullptr));
+        if (!object_)
+            return -errno;
+        bpf_program__set_autoload(program_called("copy_probe"), probes);
+        return bpf_object__load(object_.get());
     }
 
     /// Of those that this driver has: an older one has fewer.
@@ -134,7 +198,7 @@ private:
                 continue;
             LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = i);
             bpf_link* link = bpf_program__attach_tracepoint_opts(
-                program_, "overtake",
+                program_called("copy_event"), "overtake",
                 std::string(event_type_name(static_cast<EventType>(i))).c_str(), &options);
             if (!link)
                 fail("attach the BPF program", errno);
@@ -142,46 +206,105 @@ private:
         }
     }
 
+    /// A library may have none, or have gone meanwhile: then nothing is told of its engines.
+    void attach_probes() {
+        for (const std::string& path : mapped_libraries())
+            for (std::size_t i = probe_count; i-- > 0;) {
+                LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = COPIED_PROBE_TYPE + i);
+                if (bpf_link* link = bpf_program__attach_usdt(
+                        program_called("copy_probe"), -1, path.c_str(), "overtake",
+                        std::string(probe_name(static_cast<Probe>(i))).c_str(), &options))
+                    links_.emplace_back(link);
+            }
+    }
+
     static int take_record(void* context, void* data, std::size_t bytes) {
         auto& self = *static_cast<KernelEvents*>(context);
         const auto& copy = *static_cast<const copied_event*>(data);
-        if (bytes < sizeof(copy) || copy.type >= event_type_count || !self.formats_[copy.type])
-            return 0;
-        self.pending_.push_back(event_of(static_cast<EventType>(copy.type),
-                                         *self.formats_[copy.type],
-                                         std::as_bytes(std::span(copy.record))));
+        if (bytes >= sizeof(copy) && copy.type < event_type_count && self.formats_[copy.type])
+            self.take_event(event_of(static_cast<EventType>(copy.type), *self.formats_[copy.type],
+                                     std::as_bytes(std::span(copy.record))));
+        else if (bytes >= sizeof(copied_probe) && copy.type >= COPIED_PROBE_TYPE &&
+                 copy.type < COPIED_PROBE_TYPE + probe_count)
+            self.take_probe(*static_cast<const copied_probe*>(data));
         return 0;
+    }
+
+    void take_event(Event event) {
+        const std::vector<Event> ends = engine_tasks_.look_at(event);
+        pending_.insert(pending_.end(), ends.begin(), ends.end());
+        pending_.push_back(event);
+    }
+
+    void take_probe(const copied_probe& copy) {
+        ProbeHit hit{static_cast<Probe>(copy.type - COPIED_PROBE_TYPE),
+                     static_cast<std::uint32_t>(copy.pid),
+                     {}};
+        std::ranges::copy(copy.arguments, hit.arguments.begin());
+        if (const auto event = engine_tasks_.event_of(hit))
+            pending_.push_back(*event);
     }
 
     std::size_t take(std::span<Event> out) {
         if (pending_.empty())
             ring_buffer__consume(ring_.get());
-        const std::size_t count = std::min(out.size(), pending_.size());
-        const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(count);
-        std::copy(pending_.begin(), end, out.begin());
-        pending_.erase(pending_.begin(), end);
-        return count;
+        return move_first(pending_, out);
     }
-
-    struct Closer {
-        void operator()(bpf_object* object) const { bpf_object__close(object); }
-        void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
-        void operator()(bpf_link* link) const { bpf_link__destroy(link); }
-    };
 
     std::array<std::optional<TracepointFormat>, event_type_count> formats_;
     std::unique_ptr<bpf_object, Closer> object_;
     std::unique_ptr<ring_buffer, Closer> ring_;
     std::vector<std::unique_ptr<bpf_link, Closer>> links_; ///< go first
-    bpf_program* program_ = nullptr;
     int lost_fd_ = -1;
+    EngineTasks engine_tasks_;
+    std::deque<Event> pending_;
+};
+
+/// A device server's events, and what probes tell of its clients' engines.
+class EventsAndProbes final : public EventSource {
+public:
+    EventsAndProbes(std::unique_ptr<EventSource> device, std::unique_ptr<KernelEvents> probes)
+        : device_(std::move(device)), probes_(std::move(probes)) {}
+
+    std::size_t read(std::span<Event> out, std::int64_t deadline_ns) override {
+        if (pending_.empty() && !out.empty()) {
+            // Whatever they announce has been announced by now.
+            const std::size_t count = device_->read(batch_, deadline_ns);
+            while (const std::size_t told = probes_->read(of_probes_, 0))
+                pending_.insert(pending_.end(), of_probes_.begin(),
+                                of_probes_.begin() + static_cast<std::ptrdiff_t>(told));
+            for (Event& event : std::span(batch_).first(count)) {
+                const std::vector<Event> ends = probes_->engine_tasks().look_at(event);
+                pending_.insert(pending_.end(), ends.begin(), ends.end());
+                pending_.push_back(event);
+            }
+        }
+        return move_first(pending_, out);
+    }
+
+    std::uint64_t lost() const noexcept override { return device_->lost() + probes_->lost(); }
+
+private:
+    std::unique_ptr<EventSource> device_;
+    std::unique_ptr<KernelEvents> probes_;
+    std::vector<Event> batch_ = std::vector<Event>(4096);
+    std::vector<Event> of_probes_ = std::vector<Event>(4096);
     std::deque<Event> pending_;
 };
 
 } // namespace
 
-std::unique_ptr<EventSource> open_kernel_events() {
-    return std::make_unique<KernelEvents>();
+std::unique_ptr<EventSource> open_kernel_events(bool engine_tasks) {
+    return std::make_unique<KernelEvents>(true, engine_tasks);
+}
+
+std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device) {
+    try {
+        auto probes = std::make_unique<KernelEvents>(false, true);
+        return std::make_unique<EventsAndProbes>(std::move(device), std::move(probes));
+    } catch (const Error&) {
+        return device;
+    }
 }
 
 } // namespace overtake::watch

@@ -8,10 +8,14 @@
 
 namespace overtake::watch {
 
-std::unique_ptr<EventSource> open_kernel_events() {
+std::unique_ptr<EventSource> open_kernel_events(bool) {
     throw Error(ENOTSUP, "this command was built without clang or libbpf, and cannot watch a "
                          "kernel device: build it anew with them (scripts/setup.sh), or watch a "
                          "device server");
+}
+
+std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device) {
+    return device;
 }
 
 } // namespace overtake::watch

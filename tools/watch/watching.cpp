@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "overtake/server.hpp"
@@ -27,7 +28,7 @@ std::atomic<bool> stopped{false};
 
 } // namespace
 
-Watched watch_device(const std::string& name) {
+Watched watch_device(const std::string& name, bool engine_tasks) {
     if (name == "embedded")
         throw Error(EINVAL, "an embedded device is one process's own, and cannot be watched by "
                             "another: name a kernel device, or server:SOCKET");
@@ -36,7 +37,7 @@ Watched watch_device(const std::string& name) {
     Watched watched;
     // The driver tells of its devices whoever may open them.
     if (name == "kernel" || name.starts_with('/') || (name == "auto" && has_node)) {
-        watched.events = open_kernel_events();
+        watched.events = open_kernel_events(engine_tasks);
         return watched;
     }
     const std::string socket = default_server_path();
@@ -45,6 +46,8 @@ Watched watch_device(const std::string& name) {
                             "driver, or start overtake serve");
     watched.device = open_device(name == "auto" ? "server" : name);
     watched.events = watched.device->events({});
+    if (engine_tasks)
+        watched.events = add_engine_tasks(std::move(watched.events));
     return watched;
 }
 

@@ -17,9 +17,10 @@ struct Watched {
     std::unique_ptr<EventSource> events;
 };
 
-/// The device of this name, as open_device() takes it.  Throws Error: an embedded device is one
-/// process's own, and nobody else can watch it.
-Watched watch_device(const std::string& name);
+/// The device of this name, as open_device() takes it; with `engine_tasks` also the tasks of
+/// engines, of processes that use their own queues of tasks.  Throws Error: an embedded device is
+/// one process's own, and nobody else can watch it.
+Watched watch_device(const std::string& name, bool engine_tasks);
 
 /// SIGINT and SIGTERM end watch() from now on; the second one ends the process.
 void stop_on_signals();

@@ -48,6 +48,11 @@ constexpr std::string_view event_type_name(EventType type) {
     return names[static_cast<std::size_t>(type)];
 }
 
+/// Event::client of tasks that a process's own engine schedules, below service mode, which its USDT
+/// probes tell: this and what follows, a number for each engine.  Such a task is told from all
+/// others by its tag alone, which is Event::task of its jobs; they have the client of their file.
+inline constexpr std::uint64_t engine_client = std::uint64_t{1} << 63;
+
 /// Fields that a type does not have are zero.  All times are device time in nanoseconds.
 ///
 /// A job is told from all others by (client, context, tag) while it lives, a task in the same way;

@@ -22,9 +22,11 @@ inline void nobody_looks(auto...) {}
 
 namespace overtake::engine::probe {
 
-inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns) {
-    OVERTAKE_PROBE(task_arrive, 6, task, time_ns, task->priority, task->custom_id, task->core,
-                   task->segment_count);
+/// `queue` tells the process's engines apart, `model` is what the driver is told of the task's jobs.
+inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns, const void* queue,
+                        std::uint64_t model) {
+    OVERTAKE_PROBE(task_arrive, 8, task, time_ns, task->priority, task->custom_id, task->core,
+                   task->segment_count, queue, model);
 }
 
 /// Its first segment begins.
@@ -32,7 +34,18 @@ inline void task_dispatch(const ovt_sched_task* task) {
     OVERTAKE_PROBE(task_dispatch, 2, task, task->dispatch_time);
 }
 
-/// A BPU segment goes to the device.
+/// It has run its leading CPU segments and waits for a slot.
+inline void task_ready(const ovt_sched_task* task, std::uint64_t time_ns) {
+    OVERTAKE_PROBE(task_ready, 3, task, time_ns, task->segment);
+}
+
+/// A BPU segment is about to go to the device: what the driver tells of the job comes later.
+inline void task_job(const ovt_sched_task* task, std::uint64_t time_ns, std::uint32_t segment,
+                     std::uint64_t job) {
+    OVERTAKE_PROBE(task_job, 4, task, time_ns, segment, job);
+}
+
+/// A BPU segment has gone to the device.
 inline void task_submit(const ovt_sched_task* task, std::uint64_t time_ns, std::uint32_t segment,
                         std::uint64_t job, unsigned core) {
     OVERTAKE_PROBE(task_submit, 5, task, time_ns, segment, job, core);

@@ -111,9 +111,13 @@ void Scheduler::handle_first_end() {
     ends_.erase(first);
     if (over.status != 0)
         over.run->failure_ = over.status;
+    const std::uint64_t now = now_ns();
+    ovt_sched_task& task = over.run->task_;
     ovt_sched_action action;
-    if (ovt_sched_segment_ended(&sched_, &over.run->task_, over.status == 0, now_ns(), &action))
+    if (ovt_sched_segment_ended(&sched_, &task, over.status == 0, now, &action))
         carry_out(action);
+    else if (task.state == OVT_SCHED_READY)
+        probe::task_ready(&task, now);
 }
 
 // What is asked for
@@ -136,7 +140,7 @@ void Scheduler::arrive(std::shared_ptr<Run> arriving) {
         return end_live(run, status, now_ns());
     run.prepare(process_);
     const std::uint64_t now = now_ns();
-    probe::task_arrive(&run.task_, now);
+    probe::task_arrive(&run.task_, now, &sched_, run.options_.model);
     ovt_sched_arrive(&sched_, &run.task_, now);
 }
 
@@ -212,6 +216,7 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
         job.chosen_core = &core;
     }
     run.records_[action.segment].start_ns = now_ns();
+    probe::task_job(&run.task_, run.records_[action.segment].start_ns, action.segment, run.tag_);
     try {
         queue_->submit({&job, 1});
         run.job_node_.key() = run.tag_;
