@@ -78,6 +78,19 @@ TEST_F(Nodes, HaveTheSettingsOfTheirDevice) {
     EXPECT_EQ(profile_of_node("/dev/accel/accel11", root_ / "sys"), "");
 }
 
+TEST_F(Nodes, HaveTheRulesOfTheirDevice) {
+    write("sys/module/overtake/parameters/fair", "N,Y\n");
+    add(0, "overtake.0", "overtake", {0, 0});
+    add(1, "overtake.1", "overtake", {0});
+    write("sys/devices/platform/overtake.0/core2/normal_floor", "25\n");
+    const auto rules = [&](const char* path) { return rules_of_node(path, root_ / "sys"); };
+    EXPECT_FALSE(rules("/dev/accel/accel0").fair);
+    EXPECT_EQ(rules("/dev/accel/accel0").normal_floors, (std::vector<std::uint32_t>{0, 25}));
+    EXPECT_TRUE(rules("/dev/accel/accel1").fair);
+    EXPECT_FALSE(rules("/dev/accel/accel2").fair);
+    EXPECT_TRUE(rules("/dev/accel/accel2").normal_floors.empty());
+}
+
 TEST_F(Nodes, ThatAreNoDevicesSaySo) {
     add(0, "overtake.0", "overtake", {0, 0});
     fs::permissions(root_ / "dev/accel/accel0", fs::perms(0640));

@@ -20,10 +20,11 @@ class Watch(CommandTest):
         self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
         self.device = f"server:{self.socket}"
 
-    def serve_timed(self):
+    def serve_timed(self, *options):
         self.socket = self.directory / "timed"
         self.device = f"server:{self.socket}"
-        self.start("serve", "--socket", self.socket, "--cores", "1", "--mode", "timed")
+        self.start("serve", "--socket", self.socket, "--cores", "1", "--mode", "timed",
+                   *options)
         self.wait_for(lambda: overtake("serve", "--status", "--socket", self.socket).returncode == 0)
 
     def start(self, *arguments, **options):
@@ -104,12 +105,11 @@ class Watch(CommandTest):
         self.assertIn("<svg", svg.read_text())
         self.assertGreater(perfetto.stat().st_size, 100)
 
-    def test_a_recording_replays_to_the_nanosecond(self):
-        self.serve_timed()
+    def check_replay(self, load):
+        """Records while `load` runs, which are 70 jobs; returns the scenario."""
         run, replay = self.directory / "run.json", self.directory / "replay.json"
         tracer = self.watch("trace", "--json", "--record", run)
-        self.load(50, "--in-flight", "3")
-        self.load(20, "--priority", "255")
+        load()
         out, err = self.stop(tracer)
         self.assertEqual(err, "")
         lines = out.splitlines()
@@ -123,6 +123,26 @@ class Watch(CommandTest):
         self.assertEqual(replayed, recorded)
         self.assertEqual(len(recorded),
                          sum(event["fc_count"] for event in events if event["event"] == "job_queue"))
+        return json.loads(run.read_text())
+
+    def test_a_recording_replays_to_the_nanosecond(self):
+        self.serve_timed()
+
+        def load():
+            self.load(50, "--in-flight", "3")
+            self.load(20, "--priority", "255")
+        self.assertNotIn("fair", self.check_replay(load))
+
+    def test_so_does_one_of_a_device_where_queues_take_turns(self):
+        self.serve_timed("--fair")
+
+        def load():
+            first = self.start("perf", self.model, "--device", self.device, "--frames", "50",
+                               "--warm-up", "0", "--in-flight", "8")
+            self.load(20, "--in-flight", "4")
+            first.communicate(timeout=60)
+            self.assertEqual(first.returncode, 0)
+        self.assertIs(self.check_replay(load)["fair"], True)
 
     def test_nothing_to_draw_is_said(self):
         svg = self.directory / "a.svg"

@@ -54,6 +54,15 @@ struct Node {
     std::optional<bool> may_use_255;
 };
 
+/// What decides who goes first on a device besides the core limits.
+struct DeviceRules {
+    bool fair = false;                          ///< contexts take turns
+    std::vector<std::uint32_t> normal_floors{}; ///< by core; fewer: 0
+};
+
+/// From sysfs.
+DeviceRules rules_of_node(const std::string& path, const std::filesystem::path& sys = "/sys");
+
 /// The name of a node's profile, from sysfs; empty if it does not tell.
 std::string profile_of_node(const std::string& path, const std::filesystem::path& sys = "/sys");
 

@@ -108,6 +108,21 @@ std::string profile_of_node(const std::string& path, const fs::path& sys) {
     return node.facts.profile;
 }
 
+DeviceRules rules_of_node(const std::string& path, const fs::path& sys) {
+    DeviceRules rules;
+    const auto device = sysfs::device_of(sys, fs::path(path).filename());
+    if (!device)
+        return rules;
+    const std::string fair = sysfs::module_parameter(sys, "fair", device->number);
+    rules.fair = fair == "Y" || fair == "1";
+    for (const fs::path& core : sysfs::numbered(device->directory, "core")) {
+        const std::string floor = sysfs::first_line(core / "normal_floor");
+        rules.normal_floors.push_back(
+            static_cast<std::uint32_t>(std::strtoul(floor.c_str(), nullptr, 10)));
+    }
+    return rules;
+}
+
 std::vector<Node> find_nodes(const fs::path& dev, const fs::path& sys) {
     std::vector<Node> nodes;
     for (const fs::path& path : sysfs::numbered(dev / "accel", "accel")) {

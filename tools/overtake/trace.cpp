@@ -6,13 +6,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "device_facts.hpp"
 #include "option_checks.hpp"
 #include "output_file.hpp"
+#include "overtake/server.hpp"
 #include "record/recording.hpp"
 #include "timeline/perfetto.hpp"
 #include "timeline/timeline.hpp"
@@ -65,7 +70,18 @@ void draw(const TraceOptions& options, timeline::Timeline& timeline) {
         timeline::write_perfetto(timeline, options.perfetto);
 }
 
-/// As it is now: what changes later is recorded.
+/// What no event tells.
+DeviceRules rules_of(const std::string& name, const Device& device) {
+    constexpr std::string_view server_prefix = "server:";
+    if (device.backend() != "server")
+        return rules_of_node(node_of(name));
+    const std::string socket = name.starts_with(server_prefix)
+                                   ? name.substr(server_prefix.size())
+                                   : default_server_path();
+    return {.fair = nlohmann::json::parse(server_status(socket)).value("fair", false)};
+}
+
+/// As it is now: core limits that change later are recorded.
 record::Options settings_of(const TraceOptions& options, const watch::Watched& watched) {
     const std::string name = options.device == "auto" ? "kernel" : options.device;
     const auto device = watched.device ? watched.device : open_device(name);
@@ -73,6 +89,9 @@ record::Options settings_of(const TraceOptions& options, const watch::Watched& w
     settings.cores = device->info().core_count;
     for (const drm_overtake_core_info& core : device->cores())
         settings.core_limits.push_back(core.core_limit);
+    DeviceRules rules = rules_of(name, *device);
+    settings.fair = rules.fair;
+    settings.normal_floors = std::move(rules.normal_floors);
     const std::size_t digits = name.find_last_not_of("0123456789") + 1;
     if (name.starts_with('/') && digits < name.size())
         settings.device = static_cast<std::uint32_t>(std::stoul(name.substr(digits)));

@@ -366,8 +366,9 @@ private:
                 clients.empty() ? "" : ", ", of.peer.pid, of.peer.uid, of.queues, of.buffers,
                 of.jobs, of.memory_bytes, of.peer.may_use_high, tasks_json(of.tasks));
         }
-        return fmt::format(R"({{"version": 1, "cores": {}, "mode": {}, "clients": [{}]}})",
-                           info.core_count, info.mode, clients);
+        return fmt::format(
+            R"({{"version": 1, "cores": {}, "mode": {}, "fair": {}, "clients": [{}]}})",
+            info.core_count, info.mode, options_.device.fair, clients);
     }
 
     const ServerOptions options_;
