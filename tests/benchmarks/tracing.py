@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """What watching a device costs it: FCs a second with a watcher over FCs a second without, in turns.
 
-    tests/benchmarks/tracing.py [--device kernel] [--rounds N] [--frames N] [--in-flight N] MODEL
+    tests/benchmarks/tracing.py [--device kernel | --mode M] [--rounds N] [--frames N] [--in-flight N] MODEL
 
 Without --device it starts a device server of two cores. MODEL is a compiled model: the shorter its FCs,
-the more events there are for the same work. --check also says whether `trace --json` has told each FC's
+the more events there are for the same work. The order in a round is drawn anew. "nobody again" is the
+control: how far its ratios are from 1 is what the machine itself adds. Beside the ratio stands how much
+of one CPU the watcher used, which is the steadier figure. --check also says whether `trace --json` has told each FC's
 start and end, in the order of time on each core; it exits with 1 unless what is missing was counted among
 the lost. OVERTAKE names the command; build/bin/overtake is the default.
 """
@@ -16,6 +18,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import signal
 import statistics
 import subprocess
@@ -33,9 +36,10 @@ def output(*arguments):
 
 
 @contextlib.contextmanager
-def server(directory):
+def server(directory, mode):
     socket = pathlib.Path(directory, "device")
-    process = subprocess.Popen([BINARY, "serve", "--cores", "2", "--socket", str(socket)], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([BINARY, "serve", "--cores", "2", "--mode", mode, "--socket", str(socket)],
+                               stdout=subprocess.DEVNULL)
     try:
         while not socket.exists():
             if process.poll() is not None:
@@ -95,12 +99,19 @@ def frames_per_second(options, device):
 
 
 def once(options, device, watcher):
-    """Frames a second while `watcher` (arguments, or None) watches, and what it said on stderr."""
+    """Frames a second while `watcher` (arguments, or None) watches, its share of a CPU, what it said on stderr."""
     if watcher is None:
-        return frames_per_second(options, device), ""
+        return frames_per_second(options, device), 0, ""
     process = watch_from_now(device, *watcher)
+    cpu, begin = cpu_seconds(process), time.monotonic()
     rate = frames_per_second(options, device)
-    return rate, stop(process)
+    share = (cpu_seconds(process) - cpu) / (time.monotonic() - begin)
+    return rate, share, stop(process)
+
+
+def cpu_seconds(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def is_complete(options, device, directory):
@@ -136,28 +147,32 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=pathlib.Path)
     parser.add_argument("--device")
+    parser.add_argument("--mode", default="functional", choices=["functional", "timed", "both"], help="of the server")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--frames", type=int, default=2000)
     parser.add_argument("--in-flight", type=int, default=8)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
-        device = options.device or stack.enter_context(server(directory))
+        device = options.device or stack.enter_context(server(directory, options.mode))
         if options.check:
             sys.exit(0 if is_complete(options, device, directory) else 1)
         watchers = {"nobody": None, "trace --record": ("trace", "--record", pathlib.Path(directory, "run.json")),
-                    "top": ("top", "--batch", "1000000", "--json")}
-        rates, errors = collections.defaultdict(list), collections.defaultdict(list)
+                    "top": ("top", "--batch", "1000000", "--json"), "nobody again": None}
+        rates, shares, errors = (collections.defaultdict(list) for _ in range(3))
         for _ in range(options.rounds):
-            for name, watcher in watchers.items():
-                rate, error = once(options, device, watcher)
+            for name in random.sample(list(watchers), len(watchers)):
+                rate, share, error = once(options, device, watchers[name])
                 rates[name].append(rate)
+                shares[name].append(share)
                 errors[name].append(error)
         base = rates["nobody"]
-        for name, measured in rates.items():
+        for name in watchers:
+            measured = rates[name]
             ratios = [rate / alone for rate, alone in zip(measured, base)]
             print(f"{name:16} {statistics.median(measured):10.0f} frames/s, ratio {statistics.median(ratios):.3f} "
-                  f"({min(ratios):.3f} to {max(ratios):.3f})")
+                  f"({min(ratios):.3f} to {max(ratios):.3f}), all rounds {sum(measured) / sum(base):.3f}, "
+                  f"watcher {statistics.median(shares[name]):.2%} of a CPU")
             for error in set(filter(None, errors[name])):
                 print("    " + error.strip())
 

@@ -388,8 +388,8 @@ TEST(TracepointFormat, IsWhatTracefsSays) {
     EXPECT_THROW(watch::TracepointFormat(longer, 28), Error);
 }
 
-watch::ProbeHit hit(watch::Probe probe, std::uint32_t pid, std::uint64_t task, std::uint64_t time_ns,
-                    std::initializer_list<std::uint64_t> rest = {}) {
+watch::ProbeHit hit(watch::Probe probe, std::uint32_t pid, std::uint64_t task,
+                    std::uint64_t time_ns, std::initializer_list<std::uint64_t> rest = {}) {
     watch::ProbeHit made{probe, pid, {task, time_ns}};
     std::ranges::copy(rest, made.arguments.begin() + 2);
     return made;
@@ -432,7 +432,8 @@ TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
         EXPECT_EQ(event->status, probe == task_cpu_done ? 5 : 0);
         EXPECT_EQ(event->model, 0u);
     }
-    const auto end = tasks.event_of(hit(task_end, 11, 0x1000, 3 * ms, {static_cast<std::uint64_t>(-125)}));
+    const auto end =
+        tasks.event_of(hit(task_end, 11, 0x1000, 3 * ms, {static_cast<std::uint64_t>(-125)}));
     ASSERT_TRUE(end);
     EXPECT_EQ(end->type, EventType::task_end);
     EXPECT_EQ(end->status, -125);

@@ -75,9 +75,8 @@ DeviceRules rules_of(const std::string& name, const Device& device) {
     constexpr std::string_view server_prefix = "server:";
     if (device.backend() != "server")
         return rules_of_node(node_of(name));
-    const std::string socket = name.starts_with(server_prefix)
-                                   ? name.substr(server_prefix.size())
-                                   : default_server_path();
+    const std::string socket =
+        name.starts_with(server_prefix) ? name.substr(server_prefix.size()) : default_server_path();
     return {.fair = nlohmann::json::parse(server_status(socket)).value("fair", false)};
 }
 

@@ -59,7 +59,7 @@ private:
     using Place = std::pair<std::uint32_t, std::uint64_t>; ///< process, and an address or tag there
     using Context = std::pair<std::uint64_t, std::uint32_t>; ///< client, context
     struct Task {
-        Event told; ///< what all events of it have
+        Event told;                       ///< what all events of it have
         std::optional<std::uint64_t> job; ///< announced and not yet queued
         std::optional<Context> context;
     };

@@ -22,7 +22,8 @@ inline void nobody_looks(auto...) {}
 
 namespace overtake::engine::probe {
 
-/// `queue` tells the process's engines apart, `model` is what the driver is told of the task's jobs.
+/// `queue` tells the process's engines apart, `model` is what the driver is told of the task's
+/// jobs.
 inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns, const void* queue,
                         std::uint64_t model) {
     OVERTAKE_PROBE(task_arrive, 8, task, time_ns, task->priority, task->custom_id, task->core,
