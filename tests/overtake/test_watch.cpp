@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -15,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "late_jobs.hpp"
 #include "load/statistics.hpp"
 #include "overtake/error.hpp"
 #include "top_counters.hpp"
@@ -499,6 +501,101 @@ TEST(EngineTasks, TasksGoWithTheContextOfTheirEngine) {
     EXPECT_EQ(ends[0].time_ns, 4 * ms);
     EXPECT_EQ(ends[0].status, -ECANCELED);
     EXPECT_EQ(tasks.live(), 1u);
+}
+
+TEST(EngineTasks, TasksGoWithTheirProcess) {
+    watch::EngineTasks tasks;
+    tasks.event_of(arrives(11, 0x1000));
+    tasks.event_of(hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, 9}));
+    tasks.event_of(arrives(12, 0x1000));
+    EXPECT_EQ(tasks.processes(), (std::vector<std::uint32_t>{11, 12}));
+    const auto ends = tasks.forget(11, 7 * ms);
+    ASSERT_EQ(ends.size(), 1u);
+    EXPECT_EQ(ends[0].type, EventType::task_end);
+    EXPECT_EQ(ends[0].time_ns, 7 * ms);
+    EXPECT_EQ(ends[0].status, -ECANCELED);
+    EXPECT_EQ(tasks.processes(), (std::vector<std::uint32_t>{12}));
+    EXPECT_TRUE(tasks.forget(11, 8 * ms).empty());
+    Event job = queued(9, 11, 9, 7, "large"); // of the next process of this number
+    EXPECT_TRUE(tasks.look_at(job).empty());
+    EXPECT_EQ(job.task, 0u);
+}
+
+TEST(EngineTasks, AProcessHasSoManyTasksAndEnginesAndNoMore) {
+    watch::EngineTasks tasks;
+    for (std::uint64_t i = 0; i < watch::EngineTasks::most_engines; i++)
+        ASSERT_TRUE(tasks.event_of(arrives(11, i, i)));
+    EXPECT_FALSE(tasks.event_of(arrives(11, 1u << 20, 1u << 20)));
+    for (std::uint64_t i = watch::EngineTasks::most_engines; i < watch::EngineTasks::most_tasks;
+         i++)
+        ASSERT_TRUE(tasks.event_of(arrives(11, i, 0)));
+    EXPECT_FALSE(tasks.event_of(arrives(11, 1u << 20, 0)));
+    EXPECT_EQ(tasks.live(), watch::EngineTasks::most_tasks);
+    EXPECT_TRUE(tasks.event_of(arrives(12, 1, 1)));
+    EXPECT_TRUE(tasks.event_of(hit(watch::Probe::task_end, 11, 5, ms)));
+    EXPECT_TRUE(tasks.event_of(arrives(11, 1u << 20, 0)));
+}
+
+/// Whoever can map the library can jump to its probes, and root may be looking.
+TEST(EngineTasks, ProbesThatLieSpoilTheirOwnTasksAlone) {
+    for (unsigned seed = 1; seed <= 100; seed++) {
+        std::mt19937_64 random(seed);
+        const auto below = [&](std::uint64_t end) { return random() % end; };
+        watch::EngineTasks tasks;
+        command::LateJobs late(1000);
+        std::uint64_t now = 1 * ms, honest = 0;
+        const auto tell = [&](const watch::ProbeHit& passed) {
+            if (const auto told = tasks.event_of(passed))
+                late.add(*told);
+        };
+        const auto see = [&](Event seen) {
+            for (const Event& end : tasks.look_at(seen))
+                late.add(end);
+            late.add(seen);
+        };
+        for (int i = 0; i < 300; i++) {
+            now += below(1000);
+            watch::ProbeHit lie{static_cast<watch::Probe>(below(watch::probe_count)), 66, {}};
+            for (std::uint64_t& argument : lie.arguments)
+                argument = below(2) ? below(3) : random();
+            lie.arguments[0] = below(3);
+            lie.arguments[1] = below(4) ? now : below(now);
+            tell(lie);
+            Event job = event(static_cast<EventType>(below(event_type_count)), 0, 66, below(3));
+            job.time_ns = now;
+            job.fc_count = 1;
+            job.core = 2;
+            if (job.type < EventType::task_arrive)
+                see(job);
+            if (below(8) != 0)
+                continue;
+            // Somebody who does as an engine does, on another core.
+            honest++;
+            tell(hit(watch::Probe::task_arrive, 11, 7, now, {0, 0, 0, 1, 0, 0}));
+            tell(hit(watch::Probe::task_dispatch, 11, 7, now));
+            tell(hit(watch::Probe::task_job, 11, 7, now, {0, honest}));
+            for (const EventType type :
+                 {EventType::job_queue, EventType::fc_submit, EventType::fc_start,
+                  EventType::fc_done, EventType::job_done}) {
+                Event own = event(type, 0, 11, honest);
+                now += type == EventType::fc_done ? 500 : 0;
+                own.time_ns = now;
+                own.fc_count = 1;
+                see(own);
+            }
+            tell(hit(watch::Probe::task_end, 11, 7, now));
+        }
+        late.finish();
+        std::uint64_t told = 0;
+        for (const auto& of : late.to_json())
+            if (of.at("name") == "pid 11" && of.at("is_task")) {
+                told++;
+                EXPECT_EQ(of.at("latency_ns"), 500) << of;
+                EXPECT_EQ(of.at("parts").size(), 1u) << of;
+                EXPECT_EQ(of.at("parts")[0].at("cause"), "running") << of;
+            }
+        EXPECT_EQ(told, honest) << "seed " << seed;
+    }
 }
 
 } // namespace

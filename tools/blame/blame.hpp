@@ -57,7 +57,8 @@ public:
         std::function<Plan(const Event&)> plan = {};
     };
 
-    /// `report` is called for each job and task as it ends. A job that belongs to a task whose
+    /// `report` is called for each job and task as it ends, but for tasks of an engine whose events
+    /// contradict each other. A job that belongs to a task whose
     /// events come is part of it and not reported, unless `every_job`.
     explicit Blame(Options options, std::function<void(const Report&)> report,
                    bool every_job = false);

@@ -68,6 +68,7 @@ int copy_probe(struct pt_regs *registers)
 	}
 	copy->type = bpf_usdt_cookie(registers);
 	copy->pid = bpf_get_current_pid_tgid() >> 32;
+	copy->time_ns = bpf_ktime_get_ns();
 	for (i = 0; i < COPIED_PROBE_ARGUMENTS; i++) {
 		argument = 0;
 		bpf_usdt_arg(registers, i, &argument);

@@ -19,6 +19,7 @@ struct copied_event {
 struct copied_probe {
 	__u64 type;
 	__u64 pid;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 arguments[COPIED_PROBE_ARGUMENTS]; /* those that it does not have are zero */
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <string>
 #include <sys/stat.h>
 #include <utility>
@@ -63,6 +65,15 @@ void require_tracepoints() {
                                         std::strerror(errno)));
 }
 
+/// Who may have made a library whose probes are looked at: root, and who made this command.
+bool is_trusted(const struct stat& file) {
+    static const uid_t own = [] {
+        struct stat command {};
+        return stat("/proc/self/exe", &command) == 0 ? command.st_uid : 0;
+    }();
+    return (file.st_uid == 0 || file.st_uid == own) && (file.st_mode & S_IWOTH) == 0;
+}
+
 /// The libraries with engines that processes run, this one's among them: paths that open them
 /// whatever has become of their names, and whatever root the processes have.
 std::vector<std::string> mapped_libraries() {
@@ -76,7 +87,7 @@ std::vector<std::string> mapped_libraries() {
                 continue;
             const std::string path = process.path() / "map_files" / line.substr(0, line.find(' '));
             struct stat file {};
-            if (stat(path.c_str(), &file) == 0)
+            if (stat(path.c_str(), &file) == 0 && is_trusted(file))
                 libraries.try_emplace({file.st_dev, file.st_ino}, path);
         }
     }
@@ -241,13 +252,36 @@ private:
                      static_cast<std::uint32_t>(copy.pid),
                      {}};
         std::ranges::copy(copy.arguments, hit.arguments.begin());
+        // Nobody says what has not happened yet: whoever sorts by time would wait for it.
+        hit.arguments[1] = std::min(hit.arguments[1], static_cast<std::uint64_t>(copy.time_ns));
         if (const auto event = engine_tasks_.event_of(hit))
             pending_.push_back(*event);
+    }
+
+    /// Of processes that had gone when they were looked at before: what they did last is told by
+    /// now.
+    void forget_processes() {
+        const std::int64_t now = now_ns();
+        if (now < next_look_ns_)
+            return;
+        next_look_ns_ = now + 1000 * ns_per_ms;
+        std::set<std::uint32_t> gone;
+        for (const std::uint32_t pid : engine_tasks_.processes()) {
+            if (kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH)
+                continue;
+            gone.insert(pid);
+            if (!gone_.contains(pid))
+                continue;
+            const auto ends = engine_tasks_.forget(pid, static_cast<std::uint64_t>(now));
+            pending_.insert(pending_.end(), ends.begin(), ends.end());
+        }
+        gone_ = std::move(gone);
     }
 
     std::size_t take(std::span<Event> out) {
         if (pending_.empty())
             ring_buffer__consume(ring_.get());
+        forget_processes();
         return move_first(pending_, out);
     }
 
@@ -257,6 +291,8 @@ private:
     std::vector<std::unique_ptr<bpf_link, Closer>> links_; ///< go first
     int lost_fd_ = -1;
     EngineTasks engine_tasks_;
+    std::int64_t next_look_ns_ = 0;
+    std::set<std::uint32_t> gone_;
     std::deque<Event> pending_;
 };
 
