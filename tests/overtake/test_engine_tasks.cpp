@@ -61,7 +61,7 @@ TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
         EXPECT_EQ(event->client, arrived->client);
         EXPECT_EQ(event->segment, segment);
         EXPECT_EQ(event->status, probe == task_cpu_done ? 5 : 0);
-        EXPECT_EQ(event->model, 0u);
+        EXPECT_EQ(event->model, model_id("large"));
     }
     const auto end =
         tasks.event_of(hit(task_end, 11, 0x1000, 3 * ms, {static_cast<std::uint64_t>(-125)}));

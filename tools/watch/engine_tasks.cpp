@@ -43,7 +43,6 @@ Event EngineTasks::end_of(const Task& task, std::uint64_t time_ns) {
     Event end = task.told;
     end.type = EventType::task_end;
     end.time_ns = time_ns;
-    end.model = 0;
     end.status = -ECANCELED;
     return end;
 }
@@ -96,8 +95,6 @@ std::optional<Event> EngineTasks::event_of(const ProbeHit& hit) {
     Event event = task.told;
     event.type = event_type(hit.probe);
     event.time_ns = arguments[1];
-    if (hit.probe != Probe::task_arrive)
-        event.model = 0;
     if (hit.probe == Probe::task_cpu_done)
         event.status = static_cast<std::int32_t>(arguments[3]);
     if (hit.probe == Probe::task_end) {

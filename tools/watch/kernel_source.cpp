@@ -48,6 +48,7 @@ namespace {
 constexpr const char* events_directory = "/sys/kernel/tracing/events/overtake";
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t nap_ns = 5 * ns_per_ms;
+constexpr std::size_t most_pending = 1u << 18;
 
 std::int64_t now_ns() {
     timespec time{};
@@ -238,7 +239,8 @@ private:
         else if (bytes >= sizeof(copied_probe) && copy.type >= COPIED_PROBE_TYPE &&
                  copy.type < COPIED_PROBE_TYPE + probe_count)
             self.take_probe(*static_cast<const copied_probe*>(data));
-        return 0;
+        // Whoever makes events without end fills the ring, and not this process's memory.
+        return self.pending_.size() < most_pending ? 0 : -EAGAIN;
     }
 
     void take_event(Event event) {
@@ -306,9 +308,13 @@ public:
         if (pending_.empty() && !out.empty()) {
             // Whatever they announce has been announced by now.
             const std::size_t count = device_->read(batch_, deadline_ns);
-            while (const std::size_t told = probes_->read(of_probes_, 0))
+            for (int rounds = 0; rounds < most_rounds; rounds++) {
+                const std::size_t told = probes_->read(of_probes_, 0);
                 pending_.insert(pending_.end(), of_probes_.begin(),
                                 of_probes_.begin() + static_cast<std::ptrdiff_t>(told));
+                if (told == 0)
+                    break;
+            }
             for (Event& event : std::span(batch_).first(count)) {
                 const std::vector<Event> ends = probes_->engine_tasks().look_at(event);
                 pending_.insert(pending_.end(), ends.begin(), ends.end());
@@ -321,6 +327,8 @@ public:
     std::uint64_t lost() const noexcept override { return device_->lost() + probes_->lost(); }
 
 private:
+    static constexpr int most_rounds = 64; ///< somebody may pass probes without end
+
     std::unique_ptr<EventSource> device_;
     std::unique_ptr<KernelEvents> probes_;
     std::vector<Event> batch_ = std::vector<Event>(4096);
