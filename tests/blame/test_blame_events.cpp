@@ -385,9 +385,21 @@ TEST(Blame, ATaskOfAnEngineHasJobsOfAnotherClient) {
     EXPECT_TRUE(told.reports[1].is_task);
 }
 
+TEST(Blame, AJobIsItsOwnClientsTasksFirst) {
+    Told told;
+    told.add(EventType::task_arrive, 0, engine_client, 1, [](Event& event) { event.pid = 101; });
+    told.add(EventType::task_arrive, 0, 1, 1); // in service mode, and called the same
+    told.add(EventType::task_dispatch, 0, 1, 1);
+    told.queue(0, 1, 8, 1, 0, 1);
+    told.run(0, 10, 1, 8);
+    told.done(10, 1, 8);
+    told.add(EventType::task_end, 10, 1, 1);
+    EXPECT_EQ(told.causes(0), (Causes{{Cause::running, 10}}));
+}
+
 TEST(Blame, EachEngineHasItsOwnQueueOfTasks) {
     for (const bool one_queue : {false, true}) { // of service mode
-        Told told({.rules = {.one_queue = one_queue}});
+        Told told({.rules = {.task_limit = 1, .one_queue = one_queue}});
         for (const std::uint64_t engine : {0, 1})
             told.add(EventType::task_arrive, 0, engine_client + engine, engine + 1);
         told.add(EventType::task_dispatch, 0, engine_client, 1);
