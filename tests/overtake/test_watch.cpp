@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -87,8 +88,22 @@ TEST(Jobs, AreKnownFromTheirQueueToTheirEnd) {
     EXPECT_EQ(job->end_ns, 9 * ms);
     EXPECT_EQ(job->priority, 255u);
     EXPECT_EQ(watch::model_name(job->model), "detector");
+    for (const char* name : {"a", "größe", "模型", "a word"})
+        EXPECT_EQ(watch::model_name(model_id(name)), name);
+    EXPECT_EQ(watch::model_name(model_id("größere模型")), "größer"); // at eight bytes
+    EXPECT_EQ(watch::model_name(model_id("abcdefgé")), "abcdefg");
+    EXPECT_EQ(watch::model_name(0), "");
+    // Nobody's name tells a terminal what to do.
+    for (const char* name : {"\x1b[2J", "a\x9b", "a\xc2\x9b", "\x7f", "\xc3", "a\xe0z", "\n"})
+        EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << model_id(name);
     EXPECT_EQ(jobs.follow(event(EventType::job_done, 10, 5, 7)), nullptr);
     EXPECT_EQ(jobs.living(), 0u);
+    std::array<char, 16> before{};
+    prctl(PR_GET_NAME, before.data());
+    prctl(PR_SET_NAME, "\x1b[2Jü\x9b");
+    EXPECT_EQ(watch::owner_name(0, static_cast<std::uint32_t>(getpid())),
+              "?[2Jü? (pid " + std::to_string(getpid()) + ")");
+    prctl(PR_SET_NAME, before.data());
 }
 
 TEST(Latency, IsSplitWhereTheFirstFcStarts) {

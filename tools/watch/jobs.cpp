@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "watch/jobs.hpp"
 
-#include <algorithm>
+#include <cstddef>
 #include <fstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -26,10 +27,38 @@ bool is_about_job(EventType type) {
     }
 }
 
+constexpr std::size_t cut_off = SIZE_MAX;
+
+/// Of the UTF-8 character that `text` begins with; 0 if that is none, or one that tells a terminal
+/// what to do: names are those of strangers.
+std::size_t character_bytes(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned lead = byte(0);
+    if (lead < 0x80)
+        return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+    if (lead < 0xc2 || lead > 0xf4)
+        return 0;
+    const std::size_t bytes = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    for (std::size_t i = 1; i < bytes; i++) {
+        if (i == text.size())
+            return cut_off;
+        if ((byte(i) & 0xc0) != 0x80)
+            return 0;
+    }
+    return lead == 0xc2 && byte(1) < 0xa0 ? 0 : bytes;
+}
+
 std::string process_name(std::uint32_t pid) {
     std::ifstream file(fmt::format("/proc/{}/comm", pid));
     std::string name;
     std::getline(file, name);
+    for (std::size_t at = 0; at < name.size();) {
+        const std::size_t bytes = character_bytes(std::string_view(name).substr(at));
+        const bool is_printed = bytes != 0 && bytes != cut_off;
+        if (!is_printed)
+            name[at] = '?';
+        at += is_printed ? bytes : 1;
+    }
     return name;
 }
 
@@ -71,9 +100,15 @@ std::string model_name(std::uint64_t model) {
     std::string name;
     for (std::uint64_t rest = model; rest != 0; rest >>= 8)
         name += static_cast<char>(rest & 0xff);
-    const bool is_text = std::ranges::all_of(
-        name, [](char c) { return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); });
-    return is_text ? name : fmt::format("{:#x}", model);
+    for (std::size_t at = 0; at < name.size();) {
+        const std::size_t bytes = character_bytes(std::string_view(name).substr(at));
+        if (bytes == 0 || (bytes == cut_off && at == 0))
+            return fmt::format("{:#x}", model);
+        if (bytes == cut_off)
+            name.resize(at);
+        at += bytes == cut_off ? 0 : bytes;
+    }
+    return name;
 }
 
 std::string owner_name(std::uint64_t model, std::uint32_t pid) {
