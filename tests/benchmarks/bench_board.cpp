@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
     RawJobs raw(*device);
     BoardTasks board(device, {});
     std::unique_ptr<BoardTasks> service;
-    if (device->backend() == "server") {
+    if (path) { // the embedded device has no service mode
         EngineOptions in_service;
         in_service.service = true;
         service = std::make_unique<BoardTasks>(open_device(path), in_service);
