@@ -47,6 +47,8 @@
  *	task, segment	of job_queue: of service mode, what the job belongs to; segment_count
  *			is 0 if that is nothing
  *	model		what the client calls it (OVERTAKE_EXTENSION_MODEL), 0 = nothing
+ *	slots, task_limit, share
+ *			of task_...: the settings of service mode, which are one for all
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM overtake
@@ -60,6 +62,15 @@
 #include "overtake_job.h"
 #include "overtake_task.h"
 #include "service/service.h"
+
+#ifndef OVERTAKE_TRACE_RULES
+#define OVERTAKE_TRACE_RULES
+static inline const struct ovt_sched_config *
+overtake_trace_rules(const struct ovt_service_task *task)
+{
+	return &ovt_service_process_of(task)->service->sched.config;
+}
+#endif
 
 #define OVERTAKE_TRACE_RING(priority)	((priority) == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : \
 					 OVT_RING_NORMAL)
@@ -395,6 +406,9 @@ DECLARE_EVENT_CLASS(overtake_task,
 				     __field(u32, segment_count)
 				     __field(u32, error)
 				     __field(u64, model)
+				     __field(u32, slots)
+				     __field(u32, task_limit)
+				     __field(u32, share)
 				     ),
 		    TP_fast_assign(__entry->device = owner->client->device->index;
 				   __entry->core = task->sched.placed_core ?
@@ -411,13 +425,16 @@ DECLARE_EVENT_CLASS(overtake_task,
 				   __entry->error = -task->status;
 				   __entry->model = container_of(task, struct overtake_task,
 								 service)->model;
+				   __entry->slots = overtake_trace_rules(task)->slots;
+				   __entry->task_limit = overtake_trace_rules(task)->task_limit;
+				   __entry->share = overtake_trace_rules(task)->share;
 				   ),
-		    TP_printk("device=%u core=%u priority=%u client=%llu context=%u tag=%llu segment=%u segment_count=%u custom_id=%lld error=%u time_ns=%llu pid=%u model=%#llx",
+		    TP_printk("device=%u core=%u priority=%u client=%llu context=%u tag=%llu segment=%u segment_count=%u custom_id=%lld error=%u time_ns=%llu pid=%u model=%#llx slots=%u task_limit=%u share=%u",
 			      __entry->device, __entry->core, __entry->priority, __entry->client,
 			      __entry->context, __entry->tag, __entry->segment,
 			      __entry->segment_count, (long long)__entry->custom_id,
 			      __entry->error, __entry->time_ns, __entry->pid,
-			      __entry->model)
+			      __entry->model, __entry->slots, __entry->task_limit, __entry->share)
 );
 
 DEFINE_EVENT(overtake_task, task_arrive,

@@ -301,11 +301,11 @@ static void a_task_is_told_step_by_step(void)
 {
 	static const char *const expected[] = {
 		"ctx_create: device=0 client=A context=2 priority=254 time_ns=0 pid=A",
-		"task_arrive: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234",
-		"task_dispatch: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234",
-		"task_cpu_start: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234",
-		"task_cpu_done: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234",
-		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234",
+		"task_arrive: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1",
+		"task_dispatch: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1",
+		"task_cpu_start: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=0 pid=A model=0x1234 slots=1 task_limit=8 share=1",
+		"task_cpu_done: device=0 core=0 priority=10 client=A context=2 tag=77 segment=0 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
+		"task_ready: device=0 core=0 priority=10 client=A context=2 tag=77 segment=1 segment_count=3 custom_id=-3 error=0 time_ns=500000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
 		"job_queue: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 task=77 segment=1 segment_count=3 time_ns=500000 pid=A model=0x1234",
 		"fc_submit: device=0 core=1 ring=1 client=A context=2 tag=1 fc_count=2 priority=10 custom_id=-3 time_ns=500000 pid=A placed_core=1",
 		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=0 time_ns=500000 pid=A",
@@ -313,9 +313,9 @@ static void a_task_is_told_step_by_step(void)
 		"fc_start: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=1500000 pid=A",
 		"fc_done: device=0 core=1 ring=1 client=A context=2 tag=1 fc_index=1 time_ns=2500000 duration_ns=1000000 fault=0 pid=A",
 		"job_done: device=0 core=1 ring=1 client=A context=2 tag=1 error=0 executed=2 preemptions=0 duration_ns=2000000 priority=10 time_ns=2500000 pid=A",
-		"task_cpu_start: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=0 time_ns=2500000 pid=A model=0x1234",
-		"task_cpu_done: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234",
-		"task_end: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234",
+		"task_cpu_start: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=0 time_ns=2500000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
+		"task_cpu_done: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
+		"task_end: device=0 core=1 priority=10 client=A context=2 tag=77 segment=2 segment_count=3 custom_id=-3 error=5 time_ns=3000000 pid=A model=0x1234 slots=1 task_limit=8 share=1",
 		"ctx_destroy: device=0 client=A context=2 priority=254 time_ns=4000000 pid=A",
 		NULL
 	};
@@ -435,7 +435,8 @@ static void fields_are_stable(void)
 #define CONTEXT	"u32 device,u32 context,u64 client,u64 time_ns,u32 pid,u32 priority"
 #define JOB	"u32 device,u32 core,u32 ring,u32 context,u64 client,u64 tag,u64 time_ns,u32 pid,"
 #define TASK	"u32 device,u32 core,u32 priority,u32 context,u64 client,u64 tag,u64 time_ns,u32 pid," \
-		"u32 segment,u64 custom_id,u32 segment_count,u32 error,u64 model"
+		"u32 segment,u64 custom_id,u32 segment_count,u32 error,u64 model,u32 slots," \
+		"u32 task_limit,u32 share"
 		{ "ctx_create", CONTEXT },
 		{ "ctx_destroy", CONTEXT },
 		{ "job_queue", JOB "u32 fc_count,u32 priority,u64 custom_id,u64 task,u32 segment,"

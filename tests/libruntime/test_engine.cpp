@@ -113,6 +113,41 @@ TEST_F(EngineTest, MeasuresWhatItRuns) {
     EXPECT_GE(run->steps()[1].estimate->ns(), 2'000'000u);
 }
 
+TEST(Engine, WhatItHasAndWhatComesLaterEndsWhenTheServerIsGone) {
+    EmbeddedOptions timed;
+    timed.mode = OVERTAKE_MODE_TIMED;
+    auto server = std::make_unique<TestServer>(timed);
+    const auto device = open_server(server->path());
+    const Program endless{*device, {delay_insn(3'600'000'000u)}};
+    Engine engine(device, {});
+    const auto submit = [&] {
+        std::vector<std::shared_ptr<engine::Run>> runs;
+        for (int i = 0; i < 20; i++) {
+            Step step;
+            step.fcs = {{0, 1}};
+            step.bindings = endless.bindings;
+            step.estimate = std::make_shared<Estimate>(1000);
+            runs.push_back(std::make_shared<engine::Run>(std::vector{step}, RunOptions{}));
+            engine.submit(runs.back());
+        }
+        return runs;
+    };
+    const auto expect_to_end = [](const auto& runs) {
+        for (const auto& run : runs) {
+            ASSERT_TRUE(run->wait(patience()));
+            // What runs as the server stops is cancelled by it.
+            EXPECT_TRUE(run->status() == -ENODEV || run->status() == -ECANCELED) << run->status();
+        }
+        EXPECT_EQ(runs.back()->status(), -ENODEV);
+    };
+    auto runs = submit();
+    server.reset();
+    expect_to_end(runs);
+    runs.clear(); // nobody knows them any more
+    for (int i = 0; i < 3; i++)
+        expect_to_end(submit());
+}
+
 TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
     Engine engine(device, {});
     bool went_on = false;

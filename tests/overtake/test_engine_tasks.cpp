@@ -5,8 +5,11 @@
 #include <array>
 #include <cerrno>
 #include <initializer_list>
+#include <optional>
 #include <random>
 #include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,12 +31,30 @@ watch::ProbeHit hit(watch::Probe probe, std::uint32_t pid, std::uint64_t task,
 
 watch::ProbeHit arrives(std::uint32_t pid, std::uint64_t task, std::uint64_t queue = 0x5000) {
     return hit(watch::Probe::task_arrive, pid, task, 1 * ms,
-               {7, static_cast<std::uint64_t>(-3), 2, 4, queue, model_id("large")});
+               {7, static_cast<std::uint64_t>(-3), 2, 4, queue, model_id("large"), 3, 16});
+}
+
+/// Its last event.
+std::optional<Event> told(watch::EngineTasks& tasks, const watch::ProbeHit& passed) {
+    const std::vector<Event> events = tasks.events_of(passed);
+    return events.empty() ? std::nullopt : std::optional(events.back());
+}
+
+/// From now on what this engine does is told.
+void engine_is_here(watch::EngineTasks& tasks, std::uint32_t pid, std::uint64_t queue = 0x5000) {
+    constexpr std::uint64_t task = 0xfff000, tag = 0xfff000;
+    tasks.events_of(arrives(pid, task, queue));
+    tasks.events_of(hit(watch::Probe::task_job, pid, task, 1 * ms, {0, tag}));
+    Event job = queued(1, pid, tag, 7, "first");
+    tasks.look_at(job);
+    EXPECT_NE(job.task, 0u);
+    tasks.events_of(hit(watch::Probe::task_end, pid, task, 1 * ms));
 }
 
 TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
     watch::EngineTasks tasks;
-    const auto arrived = tasks.event_of(arrives(11, 0x1000));
+    engine_is_here(tasks, 11);
+    const auto arrived = told(tasks, arrives(11, 0x1000));
     ASSERT_TRUE(arrived);
     EXPECT_EQ(arrived->type, EventType::task_arrive);
     EXPECT_EQ(arrived->time_ns, 1 * ms);
@@ -44,6 +65,9 @@ TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
     EXPECT_EQ(arrived->segment_count, 4u);
     EXPECT_EQ(arrived->model, model_id("large"));
     EXPECT_GE(arrived->client, engine_client);
+    EXPECT_EQ(arrived->slots, 3u);
+    EXPECT_EQ(arrived->limit, 16u);
+    EXPECT_FALSE(arrived->share);
     using enum watch::Probe;
     const std::array<std::pair<watch::Probe, EventType>, 4> others{
         {{task_dispatch, EventType::task_dispatch},
@@ -54,7 +78,7 @@ TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
     for (const auto& [probe, type] : others) {
         const bool has_segment = probe != task_dispatch;
         segment += has_segment;
-        const auto event = tasks.event_of(hit(probe, 11, 0x1000, 2 * ms, {segment, 5}));
+        const auto event = told(tasks, hit(probe, 11, 0x1000, 2 * ms, {segment, 5}));
         ASSERT_TRUE(event);
         EXPECT_EQ(event->type, type);
         EXPECT_EQ(event->tag, arrived->tag);
@@ -64,34 +88,44 @@ TEST(EngineTasks, AProbeIsAnEventOfItsTask) {
         EXPECT_EQ(event->model, model_id("large"));
     }
     const auto end =
-        tasks.event_of(hit(task_end, 11, 0x1000, 3 * ms, {static_cast<std::uint64_t>(-125)}));
+        told(tasks, hit(task_end, 11, 0x1000, 3 * ms, {static_cast<std::uint64_t>(-125)}));
     ASSERT_TRUE(end);
     EXPECT_EQ(end->type, EventType::task_end);
     EXPECT_EQ(end->status, -125);
     EXPECT_EQ(tasks.live(), 0u);
-    EXPECT_FALSE(tasks.event_of(hit(task_end, 11, 0x1000, 4 * ms)));
+    EXPECT_FALSE(told(tasks, hit(task_end, 11, 0x1000, 4 * ms)));
 }
 
 TEST(EngineTasks, EnginesAndTasksAreToldApart) {
     watch::EngineTasks tasks;
-    const Event first = *tasks.event_of(arrives(11, 0x1000));
-    const Event same_place = *tasks.event_of(arrives(12, 0x1000));
-    const Event same_engine = *tasks.event_of(arrives(11, 0x2000));
-    const Event other_engine = *tasks.event_of(arrives(11, 0x3000, 0x6000));
+    for (const std::uint32_t pid : {11u, 12u})
+        engine_is_here(tasks, pid);
+    engine_is_here(tasks, 11, 0x6000);
+    const Event first = *told(tasks, arrives(11, 0x1000));
+    const Event same_place = *told(tasks, arrives(12, 0x1000));
+    const Event same_engine = *told(tasks, arrives(11, 0x2000));
+    const Event other_engine = *told(tasks, arrives(11, 0x3000, 0x6000));
     EXPECT_NE(first.client, same_place.client);
     EXPECT_EQ(first.client, same_engine.client);
     EXPECT_NE(first.client, other_engine.client);
     EXPECT_EQ((std::set{first.tag, same_place.tag, same_engine.tag, other_engine.tag}).size(), 4u);
     EXPECT_EQ(tasks.live(), 4u);
     // Its end was lost.
-    EXPECT_NE(tasks.event_of(arrives(11, 0x1000))->tag, first.tag);
+    const std::vector<Event> events = tasks.events_of(arrives(11, 0x1000));
+    ASSERT_EQ(events.size(), 2u);
+    EXPECT_EQ(events[0].type, EventType::task_end);
+    EXPECT_EQ(events[0].tag, first.tag);
+    EXPECT_EQ(events[0].status, -ECANCELED);
+    EXPECT_EQ(events[1].type, EventType::task_arrive);
+    EXPECT_NE(events[1].tag, first.tag);
     EXPECT_EQ(tasks.live(), 4u);
 }
 
 TEST(EngineTasks, AJobThatWasAnnouncedIsItsTasks) {
     watch::EngineTasks tasks;
-    const Event task = *tasks.event_of(arrives(11, 0x1000));
-    EXPECT_FALSE(tasks.event_of(hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {3, 9})));
+    engine_is_here(tasks, 11);
+    const Event task = *told(tasks, arrives(11, 0x1000));
+    EXPECT_FALSE(told(tasks, hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {3, 9})));
     Event of_another = queued(2, 12, 9, 7, "large");
     EXPECT_TRUE(tasks.look_at(of_another).empty());
     EXPECT_EQ(of_another.task, 0u);
@@ -103,19 +137,117 @@ TEST(EngineTasks, AJobThatWasAnnouncedIsItsTasks) {
     Event later = queued(3, 11, 9, 7, "large"); // a queue below the engine's
     tasks.look_at(later);
     EXPECT_EQ(later.task, 0u);
-    // What is announced and refused is no later job's.
-    tasks.event_of(hit(watch::Probe::task_job, 11, 0x1000, 4 * ms, {3, 10}));
-    tasks.event_of(hit(watch::Probe::task_end, 11, 0x1000, 4 * ms));
-    Event refused = queued(5, 11, 10, 7, "large");
-    tasks.look_at(refused);
-    EXPECT_EQ(refused.task, 0u);
+    Event in_service = queued(3, 11, 10, 7, "large");
+    in_service.task = 77;
+    tasks.events_of(hit(watch::Probe::task_job, 11, 0x1000, 4 * ms, {3, 10}));
+    tasks.look_at(in_service);
+    EXPECT_EQ(in_service.task, 77u);
+}
+
+/// As a server's events come: behind all that its clients have passed meanwhile.
+TEST(EngineTasks, ProbesMayBeFarAheadOfTheDevicesEvents) {
+    watch::EngineTasks tasks;
+    engine_is_here(tasks, 11);
+    const Event first = *told(tasks, arrives(11, 0x1000));
+    tasks.events_of(hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, 9}));
+    tasks.events_of(hit(watch::Probe::task_job, 11, 0x1000, 3 * ms, {2, 10}));
+    tasks.events_of(hit(watch::Probe::task_end, 11, 0x1000, 4 * ms));
+    const Event second = *told(tasks, arrives(11, 0x1000));
+    tasks.events_of(hit(watch::Probe::task_job, 11, 0x1000, 5 * ms, {1, 11}));
+    const std::array<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>, 3> jobs{
+        {{9, first.tag, 0}, {10, first.tag, 2}, {11, second.tag, 1}}};
+    for (const auto& [tag, task, segment] : jobs) {
+        Event job = queued(5, 11, tag, 7, "large");
+        tasks.look_at(job);
+        EXPECT_EQ(job.task, task);
+        EXPECT_EQ(job.segment, segment);
+    }
+    // The context of what has ended is nobody's any more.
+    Event gone = event(EventType::ctx_destroy, 6, 11, 0);
+    const std::vector<Event> ends = tasks.look_at(gone);
+    ASSERT_EQ(ends.size(), 1u);
+    EXPECT_EQ(ends[0].tag, second.tag);
+}
+
+TEST(EngineTasks, SoManyJobsAreKeptThatWereAnnounced) {
+    watch::EngineTasks tasks;
+    engine_is_here(tasks, 11);
+    tasks.events_of(arrives(11, 0x1000));
+    for (std::uint64_t tag = 1; tag <= watch::EngineTasks::most_jobs + 1; tag++)
+        tasks.events_of(hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, tag}));
+    for (const auto& [tag, is_known] : {std::pair(1u, false), std::pair(3u, true)}) {
+        Event job = queued(3, 11, tag, 7, "large");
+        tasks.look_at(job);
+        EXPECT_EQ(job.task != 0, is_known) << tag;
+    }
+}
+
+TEST(EngineTasks, AnEngineIsToldOfFromItsFirstJobOnThisDevice) {
+    watch::EngineTasks tasks;
+    EXPECT_FALSE(told(tasks, arrives(11, 0x1000)));
+    EXPECT_FALSE(told(tasks, arrives(11, 0x2000, 0x6000))); // on another device
+    EXPECT_FALSE(told(tasks, hit(watch::Probe::task_dispatch, 11, 0x1000, 2 * ms)));
+    EXPECT_FALSE(told(tasks, hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, 9})));
+    EXPECT_FALSE(told(tasks, hit(watch::Probe::task_end, 11, 0x1000, 3 * ms)));
+    Event job = queued(2, 11, 9, 7, "large");
+    const std::vector<Event> before = tasks.look_at(job);
+    ASSERT_EQ(before.size(), 3u);
+    EXPECT_EQ(before[0].type, EventType::task_arrive);
+    EXPECT_EQ(before[1].type, EventType::task_dispatch);
+    EXPECT_EQ(before[2].type, EventType::task_end);
+    for (const Event& of : before)
+        EXPECT_EQ(of.tag, job.task);
+    EXPECT_TRUE(told(tasks, arrives(11, 0x1000)));
+    EXPECT_FALSE(told(tasks, hit(watch::Probe::task_end, 11, 0x2000, 4 * ms)));
+    EXPECT_EQ(tasks.forget(11, 5 * ms).size(), 1u);
+}
+
+TEST(EngineTasks, OnlySoMuchIsHeldBack) {
+    watch::EngineTasks tasks;
+    for (std::uint64_t i = 0; i < 2 * watch::EngineTasks::most_held; i++)
+        tasks.events_of(arrives(11, i));
+    tasks.events_of(hit(watch::Probe::task_job, 11, 1, 2 * ms, {0, 9}));
+    Event job = queued(2, 11, 9, 7, "large");
+    EXPECT_EQ(tasks.look_at(job).size(), watch::EngineTasks::most_held);
+    EXPECT_TRUE(told(tasks, arrives(11, 1u << 20)));
+}
+
+TEST(EngineTasks, WhatMakesNoSenseIsRefused) {
+    watch::EngineTasks tasks;
+    engine_is_here(tasks, 11);
+    watch::ProbeHit lie = arrives(11, 0x1000);
+    lie.arguments[2] = 256; // priority
+    EXPECT_FALSE(told(tasks, lie));
+    lie = arrives(11, 0x1000);
+    lie.arguments[4] = OVERTAKE_MAX_CORES + 1;
+    EXPECT_FALSE(told(tasks, lie));
+    EXPECT_EQ(tasks.refused(), 2u);
+    lie.arguments[4]--;
+    lie.arguments[2] = 255;
+    lie.arguments[8] = 1u << 16;
+    EXPECT_EQ(told(tasks, lie)->slots, 0xffffu);
+    EXPECT_EQ(tasks.refused(), 2u);
+}
+
+TEST(EngineTasks, SoManyModelsHaveAName) {
+    watch::EngineTasks tasks;
+    engine_is_here(tasks, 11); // has one
+    for (std::uint64_t i = 1; i <= watch::EngineTasks::most_models; i++) {
+        watch::ProbeHit named = arrives(11, 0x1000);
+        named.arguments[7] = i;
+        EXPECT_EQ(told(tasks, named)->model, i < watch::EngineTasks::most_models ? i : 0);
+    }
+    watch::ProbeHit known = arrives(11, 0x1000);
+    known.arguments[7] = 1;
+    EXPECT_EQ(told(tasks, known)->model, 1u);
 }
 
 TEST(EngineTasks, TasksGoWithTheContextOfTheirEngine) {
     watch::EngineTasks tasks;
-    const Event task = *tasks.event_of(arrives(11, 0x1000));
-    tasks.event_of(arrives(11, 0x2000));
-    tasks.event_of(hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, 9}));
+    engine_is_here(tasks, 11);
+    const Event task = *told(tasks, arrives(11, 0x1000));
+    tasks.events_of(arrives(11, 0x2000));
+    tasks.events_of(hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, 9}));
     Event job = queued(2, 11, 9, 7, "large");
     tasks.look_at(job);
     Event other = event(EventType::ctx_destroy, 3, 11, 0);
@@ -134,9 +266,10 @@ TEST(EngineTasks, TasksGoWithTheContextOfTheirEngine) {
 
 TEST(EngineTasks, TasksGoWithTheirProcess) {
     watch::EngineTasks tasks;
-    tasks.event_of(arrives(11, 0x1000));
-    tasks.event_of(hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, 9}));
-    tasks.event_of(arrives(12, 0x1000));
+    engine_is_here(tasks, 11);
+    tasks.events_of(arrives(11, 0x1000));
+    tasks.events_of(hit(watch::Probe::task_job, 11, 0x1000, 2 * ms, {0, 9}));
+    tasks.events_of(arrives(12, 0x1000));
     EXPECT_EQ(tasks.processes(), (std::vector<std::uint32_t>{11, 12}));
     const auto ends = tasks.forget(11, 7 * ms);
     ASSERT_EQ(ends.size(), 1u);
@@ -153,16 +286,94 @@ TEST(EngineTasks, TasksGoWithTheirProcess) {
 TEST(EngineTasks, AProcessHasSoManyTasksAndEnginesAndNoMore) {
     watch::EngineTasks tasks;
     for (std::uint64_t i = 0; i < watch::EngineTasks::most_engines; i++)
-        ASSERT_TRUE(tasks.event_of(arrives(11, i, i)));
-    EXPECT_FALSE(tasks.event_of(arrives(11, 1u << 20, 1u << 20)));
+        tasks.events_of(arrives(11, i, i));
+    EXPECT_EQ(tasks.refused(), 0u);
+    tasks.events_of(arrives(11, 1u << 20, 1u << 20));
+    EXPECT_EQ(tasks.refused(), 1u);
     for (std::uint64_t i = watch::EngineTasks::most_engines; i < watch::EngineTasks::most_tasks;
          i++)
-        ASSERT_TRUE(tasks.event_of(arrives(11, i, 0)));
-    EXPECT_FALSE(tasks.event_of(arrives(11, 1u << 20, 0)));
+        tasks.events_of(arrives(11, i, 0));
+    EXPECT_EQ(tasks.refused(), 1u);
+    tasks.events_of(arrives(11, 1u << 20, 0));
+    EXPECT_EQ(tasks.refused(), 2u);
     EXPECT_EQ(tasks.live(), watch::EngineTasks::most_tasks);
-    EXPECT_TRUE(tasks.event_of(arrives(12, 1, 1)));
-    EXPECT_TRUE(tasks.event_of(hit(watch::Probe::task_end, 11, 5, ms)));
-    EXPECT_TRUE(tasks.event_of(arrives(11, 1u << 20, 0)));
+    tasks.events_of(arrives(12, 1, 1));
+    EXPECT_EQ(tasks.refused(), 2u);
+    // One that has no tasks makes room for another.
+    tasks.events_of(hit(watch::Probe::task_end, 11, 5, ms));
+    tasks.events_of(arrives(11, 1u << 20, 1u << 20));
+    EXPECT_EQ(tasks.refused(), 2u);
+}
+
+/// A task of service mode, of a client called like its process; and one job of it.
+struct ServiceTask {
+    std::uint32_t pid;
+    std::uint16_t asked_core = 0;
+    std::uint16_t core = 1;
+    std::uint16_t slots = 1;
+    std::uint32_t limit = 8;
+
+    Event at(EventType type, std::uint64_t time_ms) const {
+        Event of = event(type, time_ms, pid, pid);
+        of.slots = slots;
+        of.limit = limit;
+        of.share = true;
+        of.core = type == EventType::task_arrive ? asked_core : core;
+        of.segment_count = 1;
+        of.fc_count = 1;
+        of.task = type == EventType::job_queue ? pid : 0;
+        return of;
+    }
+    void run(command::LateJobs& late, std::uint64_t from_ms, std::uint64_t until_ms) const {
+        for (const EventType type : {EventType::task_dispatch, EventType::job_queue,
+                                     EventType::fc_submit, EventType::fc_start})
+            late.add(at(type, from_ms));
+        for (const EventType type : {EventType::fc_done, EventType::job_done, EventType::task_end})
+            late.add(at(type, until_ms));
+    }
+};
+
+using Parts = std::vector<std::pair<std::string, std::string>>; ///< causes, and by whom
+
+Parts parts_of(command::LateJobs& late, const char* name) {
+    late.finish();
+    Parts parts;
+    for (const auto& of : late.to_json())
+        if (of.at("name") == name)
+            for (const auto& part : of.at("parts"))
+                parts.emplace_back(part.at("cause"), part.value("by", ""));
+    return parts;
+}
+
+/// Three clients have a task each, which run one after the other; why the third waits.
+Parts why_the_third_waits(std::uint16_t slots, std::uint32_t limit) {
+    command::LateJobs late(10);
+    const std::array<ServiceTask, 3> tasks{
+        {{101, 0, 1, slots, limit}, {102, 0, 1, slots, limit}, {103, 0, 1, slots, limit}}};
+    for (const ServiceTask& task : tasks)
+        late.add(task.at(EventType::task_arrive, 0));
+    for (std::size_t i = 0; i < tasks.size(); i++)
+        tasks[i].run(late, 10 * i, 10 * i + 10);
+    return parts_of(late, "pid 103");
+}
+
+TEST(LateJobs, ProcessesInServiceModeWaitForEachOther) {
+    const std::pair<std::string, std::string> barred{"barred", "pid 102"}, running{"running", ""};
+    EXPECT_EQ(why_the_third_waits(1, 8), (Parts{barred, {"slot", "pid 102"}, running}));
+    EXPECT_EQ(why_the_third_waits(4, 8), (Parts{barred, {"host", ""}, running}));
+    EXPECT_EQ(why_the_third_waits(1, 1),
+              (Parts{{"task_limit", "pid 101"}, {"task_limit", "pid 102"}, running}));
+}
+
+TEST(LateJobs, TheDeviceHasTheCoresThatWereSeen) {
+    command::LateJobs late(10);
+    const ServiceTask first{101, 1, 1}, second{102, 2, 2}, barring{103, 1, 1}, any{104, 0, 2};
+    for (const ServiceTask& task : {first, second, barring, any})
+        late.add(task.at(EventType::task_arrive, 0));
+    first.run(late, 0, 20);
+    second.run(late, 0, 10);
+    any.run(late, 10, 20); // on the second core, since somebody waits for the first
+    EXPECT_EQ(parts_of(late, "pid 104"), (Parts{{"slot", "pid 102"}, {"running", ""}}));
 }
 
 /// Whoever can map the library can jump to its probes, and root may be looking.
@@ -174,8 +385,8 @@ TEST(EngineTasks, ProbesThatLieSpoilTheirOwnTasksAlone) {
         command::LateJobs late(1000);
         std::uint64_t now = 1 * ms, honest = 0;
         const auto tell = [&](const watch::ProbeHit& passed) {
-            if (const auto told = tasks.event_of(passed))
-                late.add(*told);
+            for (const Event& told : tasks.events_of(passed))
+                late.add(told);
         };
         const auto see = [&](Event seen) {
             for (const Event& end : tasks.look_at(seen))

@@ -47,10 +47,11 @@ public:
             add_of_device(event);
     }
 
-    void lost() {
-        for (auto& [identity, job] : jobs_)
-            job.report.incomplete = true;
-        tasks_.lost();
+    void lost(bool of_engines_alone) {
+        if (!of_engines_alone)
+            for (auto& [identity, job] : jobs_)
+                job.report.incomplete = true;
+        tasks_.lost(of_engines_alone);
     }
 
     bool tasks_recorded() const { return tasks_.recorded(); }
@@ -165,6 +166,7 @@ private:
 
     void submit(Job& job, const Event& event) {
         close(job, event.time_ns);
+        tasks_.see_core(event.device, event.core);
         job.report.core = event.core;
         job.fc_count = event.fc_count;
         wait(job, event.time_ns);
@@ -241,8 +243,8 @@ void Blame::add(const Event& event) {
     state_->add(event);
 }
 
-void Blame::lost() {
-    state_->lost();
+void Blame::lost(bool of_engines_alone) {
+    state_->lost(of_engines_alone);
 }
 
 bool Blame::tasks_recorded() const {

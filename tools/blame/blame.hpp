@@ -68,8 +68,8 @@ public:
 
     /// Throws std::logic_error if parts do not add up, and Error (EINVAL) if time runs backwards.
     void add(const Event& event);
-    /// Events were lost here: whatever lives now is incomplete.
-    void lost();
+    /// Events were lost here: whatever lives now is incomplete, or tasks of engines alone are.
+    void lost(bool of_engines_alone = false);
     /// Whether any task_* event came. If not, what jobs waited for before they were queued is
     /// unknown.
     bool tasks_recorded() const;

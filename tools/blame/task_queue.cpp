@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "blame/task_queue.hpp"
 
+#include <algorithm>
+
 namespace overtake::blame {
 
 void TaskQueue::Line::count(std::uint64_t time) {
@@ -10,6 +12,18 @@ void TaskQueue::Line::count(std::uint64_t time) {
             others.add(others_key, time - since);
     }
     since = time;
+}
+
+/// Whoever is in it stands where the old rules have put him.
+void TaskQueue::set_rules(std::uint32_t slots, std::uint32_t task_limit, bool share) {
+    rules_.slots = slots;
+    rules_.task_limit = task_limit;
+    if (empty())
+        rules_.share = share;
+}
+
+void TaskQueue::see_core(std::uint16_t core) {
+    rules_.cores = std::max<std::uint32_t>(rules_.cores, core);
 }
 
 TaskQueue::LineKey TaskQueue::key_of(const QueuedTask& task) const {

@@ -31,12 +31,12 @@ struct Gap {
     std::uint64_t now_ns;
 };
 
-/// What the scheduler was told.
+/// What the scheduler was told.  Events may know better, and then they do.
 struct Rules {
-    std::uint32_t cores = 1;
+    std::uint32_t cores = 1;      ///< at least
     std::uint32_t slots = 1;      ///< of a queue on each core
     std::uint32_t task_limit = 8; ///< of a queue
-    bool one_queue = false;       ///< all clients of a device share one: service mode
+    bool one_queue = false;       ///< service mode: all clients of a device share one
     bool share = false;           ///< places of the limit are kept for clients that hold none
     /// Whether the one may not be inserted into the gap of the other. Without it, nobody may.
     std::function<bool(const Gap&)> in_the_way = {};
@@ -70,8 +70,13 @@ struct QueuedTask {
 
 class TaskQueue {
 public:
-    /// `rules` outlives it.
     explicit TaskQueue(const Rules& rules) : rules_(rules) {}
+
+    /// As a task that arrives says.
+    void set_rules(std::uint32_t slots, std::uint32_t task_limit, bool share);
+    void see_core(std::uint16_t core);
+    /// Nobody waits in it or holds anything of it.
+    bool empty() const { return lines_.empty() && counted_.empty() && holders_.empty(); }
 
     /// It waits for `core` (0: any) from now on, undispatched or `ready`.
     void join(QueuedTask& task, std::uint16_t core, bool ready, std::uint64_t time);
@@ -131,7 +136,7 @@ private:
     std::uint32_t key_of_first_of_any(const QueuedTask& task, const Heads& heads,
                                       std::uint64_t time) const;
 
-    const Rules& rules_;
+    Rules rules_;
     std::map<LineKey, Line> lines_; ///< none is empty
     std::map<std::uint64_t, QueuedTask*> counted_;
     std::map<std::uint64_t, std::uint32_t> counted_of_; ///< by client

@@ -67,23 +67,60 @@ void Tasks::add(const Event& event) {
         break;
     case EventType::task_end:
         end(task, event);
-        tasks_.erase(found);
+        erase(found);
         break;
     default:
         break;
     }
 }
 
+Tasks::QueueKey Tasks::key_of(std::uint32_t device, std::uint64_t client) const {
+    return {device, client < engine_client && options_.rules.one_queue ? 0 : client};
+}
+
+Tasks::Queue& Tasks::queue_of(const QueueKey& key) {
+    const auto [found, is_new] = queues_.try_emplace(key, TaskQueue(options_.rules));
+    if (is_new)
+        // Engines do not say which device is theirs.
+        for (const auto& [device, cores] : cores_)
+            if (device == key.first || key.second >= engine_client)
+                found->second.tasks.see_core(cores);
+    return found->second;
+}
+
+void Tasks::see_core(std::uint32_t device, std::uint16_t core) {
+    std::uint16_t& seen = cores_[device];
+    if (core <= seen)
+        return;
+    seen = core;
+    for (auto& [key, queue] : queues_)
+        if (key.first == device || key.second >= engine_client)
+            queue.tasks.see_core(core);
+}
+
+/// An engine's queue goes with its last task: there are as many engines as somebody likes.
+void Tasks::erase(std::unordered_map<Identity, Task, IdentityHash>::iterator task) {
+    const Report& report = task->second.report;
+    const auto queue = queues_.find(key_of(report.device, report.who.client));
+    tasks_.erase(task);
+    if (--queue->second.live != 0 || queue->first.second < engine_client)
+        return;
+    steps_ += queue->second.tasks.steps();
+    queues_.erase(queue);
+}
+
 void Tasks::arrive(const Event& event) {
     if (const auto other = tasks_.find(identity_of(event)); other != tasks_.end()) {
         // Its end was lost.
         leave_queue(other->second, event.time_ns);
-        tasks_.erase(other);
+        erase(other);
     }
     Task& task = tasks_[identity_of(event)];
-    const bool is_service = event.client < engine_client;
-    const std::uint64_t queue = is_service && options_.rules.one_queue ? 0 : event.client;
-    task.queue = &queues_.try_emplace({event.device, queue}, options_.rules).first->second;
+    Queue& queue = queue_of(key_of(event.device, event.client));
+    queue.live++;
+    if (event.slots != 0)
+        queue.tasks.set_rules(event.slots, event.limit, event.share);
+    task.queue = &queue.tasks;
     task.report.is_task = true;
     task.report.who = {event.client, event.model, event.pid};
     task.report.tag = event.tag;
@@ -216,9 +253,10 @@ void Tasks::end(Task& task, const Event& event) {
     report_(task.report, task.queued.parts);
 }
 
-void Tasks::lost() {
+void Tasks::lost(bool of_engines_alone) {
     for (auto& [identity, task] : tasks_)
-        task.report.incomplete = true;
+        if (!of_engines_alone || task.report.who.client >= engine_client)
+            task.report.incomplete = true;
 }
 
 std::uint32_t Tasks::owner_of(const Identity& identity) const {
@@ -227,9 +265,9 @@ std::uint32_t Tasks::owner_of(const Identity& identity) const {
 }
 
 std::uint64_t Tasks::steps() const {
-    std::uint64_t steps = 0;
+    std::uint64_t steps = steps_;
     for (const auto& [key, queue] : queues_)
-        steps += queue.steps();
+        steps += queue.tasks.steps();
     return steps;
 }
 

@@ -44,7 +44,9 @@ public:
     void job_on_core(const Identity& task, std::uint16_t core, std::uint64_t time);
     void job_done(const Identity& task, std::uint32_t segment, std::uint32_t preemptions,
                   const Parts& parts, std::uint64_t time);
-    void lost();
+    void lost(bool of_engines_alone);
+    /// The device has this core.
+    void see_core(std::uint32_t device, std::uint16_t core);
     /// A job's task: one of service mode, which has the job's client and context, or an engine's.
     Identity task_of(const Event& job) const;
     std::uint32_t owner_of(const Identity& task) const;
@@ -68,7 +70,18 @@ private:
         std::uint32_t bpu_seen = 0; ///< the last BPU segment that was queued
     };
 
+    /// Of a process's own or of service mode.
+    struct Queue {
+        TaskQueue tasks;
+        std::size_t live = 0; ///< tasks of it, waiting or not
+    };
+    /// Device and client, or device alone.
+    using QueueKey = std::pair<std::uint32_t, std::uint64_t>;
+
+    QueueKey key_of(std::uint32_t device, std::uint64_t client) const;
+    Queue& queue_of(const QueueKey& key);
     void arrive(const Event& event);
+    void erase(std::unordered_map<Identity, Task, IdentityHash>::iterator task);
     void dispatch(Task& task, std::uint64_t time);
     void ready(Task& task, const Event& event);
     void cpu_start(Task& task, const Event& event);
@@ -84,8 +97,9 @@ private:
     bool recorded_ = false;
     std::uint64_t next_arrival_ = 1;
     std::unordered_map<Identity, Task, IdentityHash> tasks_;
-    /// By device and client, or device alone.
-    std::map<std::pair<std::uint32_t, std::uint64_t>, TaskQueue> queues_;
+    std::map<QueueKey, Queue> queues_;
+    std::map<std::uint32_t, std::uint16_t> cores_;                 ///< seen, by device
+    std::uint64_t steps_ = 0;                                      ///< of queues that are no more
     std::unordered_map<std::uint32_t, std::uint32_t> last_bpu_of_; ///< learned, by owner
 };
 

@@ -27,15 +27,14 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, __u64);
 } lost SEC(".maps");
 
-static void count_lost(void)
+static void count_lost(__u32 whose)
 {
-	__u32 zero = 0;
-	__u64 *count = bpf_map_lookup_elem(&lost, &zero);
+	__u64 *count = bpf_map_lookup_elem(&lost, &whose);
 
 	if (count)
 		__sync_fetch_and_add(count, 1);
@@ -47,7 +46,7 @@ int copy_event(void *record)
 	struct copied_event *copy = bpf_ringbuf_reserve(&records, sizeof(*copy), 0);
 
 	if (!copy) {
-		count_lost();
+		count_lost(LOST_OF_DRIVER);
 		return 0;
 	}
 	copy->type = bpf_get_attach_cookie(record);
@@ -69,7 +68,7 @@ int copy_probe(struct pt_regs *registers)
 	if (bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) < RING_BYTES / 2)
 		copy = bpf_ringbuf_reserve(&records, sizeof(*copy), 0);
 	if (!copy) {
-		count_lost();
+		count_lost(LOST_OF_ENGINES);
 		return 0;
 	}
 	copy->type = bpf_usdt_cookie(registers);

@@ -3,6 +3,10 @@
 #ifndef OVERTAKE_COPY_EVENT_H
 #define OVERTAKE_COPY_EVENT_H
 
+/* What found no room in it is counted in a map of its own, at these places. */
+#define LOST_OF_DRIVER 0
+#define LOST_OF_ENGINES 1
+
 /* Of a record, its common fields included; the driver's longest is shorter. */
 #define COPIED_RECORD_BYTES 136
 
@@ -12,7 +16,7 @@ struct copied_event {
 };
 
 /* The most that a USDT probe of an engine has. */
-#define COPIED_PROBE_ARGUMENTS 8
+#define COPIED_PROBE_ARGUMENTS 10
 /* Cookies of probes begin here. */
 #define COPIED_PROBE_TYPE 0x100
 

@@ -17,14 +17,16 @@ std::string name_of(const blame::Who& who) {
 } // namespace
 
 LateJobs::LateJobs(std::size_t most)
-    : worst_(most), blame_({}, [this](const blame::Report& report) { keep(report); }),
+    : worst_(most),
+      blame_({.rules = {.one_queue = true}}, [this](const blame::Report& report) { keep(report); }),
       in_order_([this](const Event& event) { blame_.add(event); }) {}
 
-void LateJobs::lost(std::uint64_t count) {
+void LateJobs::lost(std::uint64_t count, std::uint64_t of_engines) {
     if (count == lost_)
         return;
+    blame_.lost(count - lost_ == of_engines - lost_of_engines_);
     lost_ = count;
-    blame_.lost();
+    lost_of_engines_ = of_engines;
 }
 
 void LateJobs::keep(const blame::Report& report) {

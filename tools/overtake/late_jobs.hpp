@@ -25,8 +25,9 @@ public:
     LateJobs& operator=(const LateJobs&) = delete;
 
     void add(const Event& event) { in_order_.add(event); }
-    /// So many events were lost by now: what lives is told with a caution.
-    void lost(std::uint64_t count);
+    /// So many events were lost by now, and so many of them of engines: what lives is told with a
+    /// caution.
+    void lost(std::uint64_t count, std::uint64_t of_engines);
     /// No more events come.
     void finish() { in_order_.finish(); }
 
@@ -40,6 +41,7 @@ private:
 
     std::map<std::string, std::uint64_t> owners_; ///< by name, a number
     std::uint64_t lost_ = 0;
+    std::uint64_t lost_of_engines_ = 0;
     blame::Worst worst_;
     blame::Blame blame_;
     watch::InOrder in_order_;

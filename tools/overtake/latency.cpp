@@ -16,6 +16,7 @@
 #include "late_jobs.hpp"
 #include "option_checks.hpp"
 #include "picture.hpp"
+#include "watch/kernel_source.hpp"
 #include "watch/latency.hpp"
 #include "watch/watching.hpp"
 
@@ -120,16 +121,20 @@ int latency(const LatencyOptions& options) {
     watch::Jobs jobs;
     watch::Latency latency(grouping);
     LateJobs late(options.blame);
-    watch::watch(*watched.events, options.seconds, [&](const Event& event) {
+    const auto look_for_lost = [&] {
+        if (options.blame != 0)
+            late.lost(watched.events->lost(), watch::lost_of_engines(*watched.events));
+    };
+    const auto see = [&](const Event& event) {
         const watch::Job* job = jobs.follow(event);
         if (job && event.type == EventType::job_done)
             latency.add(*job);
-        if (options.blame != 0) {
-            late.lost(watched.events->lost());
+        if (options.blame != 0)
             late.add(event);
-        }
         return true;
-    });
+    };
+    watch::watch(*watched.events, options.seconds, see, look_for_lost);
+    look_for_lost();
     late.finish();
     const std::uint64_t lost = watched.events->lost();
     if (options.json) {

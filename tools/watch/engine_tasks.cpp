@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "watch/engine_tasks.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <ranges>
+#include <utility>
 
 namespace overtake::watch {
 
@@ -29,109 +31,186 @@ EventType event_type(Probe probe) {
 
 } // namespace
 
-/// The task at this address has no announced job any more.
-void EngineTasks::forget_job(Process& process, std::uint64_t address, Task& task) {
-    if (!task.job)
-        return;
-    const auto announced = process.jobs.find(*task.job);
-    if (announced != process.jobs.end() && announced->second == address)
-        process.jobs.erase(announced);
-    task.job.reset();
-}
-
 Event EngineTasks::end_of(const Task& task, std::uint64_t time_ns) {
     Event end = task.told;
     end.type = EventType::task_end;
-    end.time_ns = time_ns;
+    end.time_ns = std::max(time_ns, task.told.time_ns);
     end.status = -ECANCELED;
     return end;
 }
 
-void EngineTasks::arrive(Process& process, const ProbeHit& hit) {
+/// Or holds it back.
+void EngineTasks::tell(Process& process, Engine& engine, const Event& event,
+                       std::vector<Event>& events) {
+    if (engine.is_here) {
+        events.push_back(event);
+        return;
+    }
+    if (process.held == most_held) {
+        process.held -= engine.held.size();
+        engine.held = {};
+    }
+    if (process.held == most_held)
+        return;
+    engine.held.push_back(event);
+    process.held++;
+}
+
+void EngineTasks::erase(Process& process, std::map<std::uint64_t, Task>::iterator task) {
+    if (const auto& context = task->second.context) {
+        const auto in = process.in_context.find(*context);
+        in->second.erase(task->first);
+        if (in->second.empty())
+            process.in_context.erase(in);
+    }
+    process.engines.at(task->second.engine).live--;
+    process.tasks.erase(task);
+}
+
+/// Names are strangers', and whoever sees them remembers them.
+std::uint64_t EngineTasks::named_model(Process& process, std::uint64_t model) {
+    if (process.models.size() < most_models)
+        process.models.insert(model);
+    return process.models.contains(model) ? model : 0;
+}
+
+/// None: the process has too many.
+EngineTasks::Engine* EngineTasks::engine_at(Process& process, std::uint64_t address) {
+    auto& engines = process.engines;
+    const auto found = engines.find(address);
+    if (found != engines.end())
+        return &found->second;
+    if (engines.size() >= most_engines) {
+        const auto idle =
+            std::ranges::find_if(engines, [](const auto& of) { return of.second.live == 0; });
+        if (idle == engines.end())
+            return nullptr;
+        process.held -= idle->second.held.size();
+        engines.erase(idle);
+    }
+    return &engines.emplace(address, Engine{.client = next_engine_++}).first->second;
+}
+
+void EngineTasks::arrive(Process& process, const ProbeHit& hit, std::vector<Event>& events) {
     const auto& arguments = hit.arguments;
     if (const auto other = process.tasks.find(arguments[0]); other != process.tasks.end()) {
-        forget_job(process, arguments[0], other->second); // its end was lost
-        process.tasks.erase(other);
+        // Its end was lost.
+        tell(process, process.engines.at(other->second.engine), end_of(other->second, arguments[1]),
+             events);
+        erase(process, other);
     }
-    auto engine = process.engines.find(arguments[6]);
-    if (process.tasks.size() >= most_tasks ||
-        (engine == process.engines.end() && process.engines.size() >= most_engines))
+    const bool makes_sense =
+        arguments[2] <= OVERTAKE_PRIORITY_HIGH && arguments[4] <= OVERTAKE_MAX_CORES;
+    Engine* const engine = makes_sense && process.tasks.size() < most_tasks
+                               ? engine_at(process, arguments[6])
+                               : nullptr;
+    if (!engine) {
+        refused_++;
         return;
-    if (engine == process.engines.end())
-        engine = process.engines.emplace(arguments[6], next_engine_++).first;
+    }
+    engine->live++;
     Task& task = process.tasks[arguments[0]];
+    task.engine = arguments[6];
     task.told.tag = next_tag_++;
     task.told.pid = hit.pid;
     task.told.priority = static_cast<std::uint32_t>(arguments[2]);
     task.told.custom_id = static_cast<std::int64_t>(arguments[3]);
     task.told.core = static_cast<std::uint16_t>(arguments[4]);
     task.told.segment_count = static_cast<std::uint32_t>(arguments[5]);
-    task.told.client = engine->second;
-    task.told.model = arguments[7];
+    task.told.client = engine->client;
+    task.told.model = named_model(process, arguments[7]);
+    task.told.slots = static_cast<std::uint16_t>(std::min<std::uint64_t>(arguments[8], UINT16_MAX));
+    task.told.limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(arguments[9], UINT32_MAX));
 }
 
-std::optional<Event> EngineTasks::event_of(const ProbeHit& hit) {
+void EngineTasks::announce(Process& process, const Task& task, const ProbeHit& hit) {
+    const std::uint64_t tag = hit.arguments[3];
+    if (process.jobs
+            .insert_or_assign(tag, Announced{task.told.tag, hit.arguments[0], task.engine,
+                                             task.told.segment, task.told.segment_count})
+            .second)
+        process.announced.push_back(tag);
+    // Some of them were claimed meanwhile.
+    if (process.announced.size() > most_jobs) {
+        process.jobs.erase(process.announced.front());
+        process.announced.pop_front();
+    }
+}
+
+std::vector<Event> EngineTasks::events_of(const ProbeHit& hit) {
     const auto& arguments = hit.arguments;
-    const std::uint64_t address = arguments[0];
+    std::vector<Event> events;
     if (hit.probe == Probe::task_arrive)
-        arrive(processes_[hit.pid], hit);
+        arrive(processes_[hit.pid], hit, events);
     const auto owner = processes_.find(hit.pid);
     if (owner == processes_.end())
-        return std::nullopt;
+        return events;
     Process& process = owner->second;
-    const auto found = process.tasks.find(address);
+    const auto found = process.tasks.find(arguments[0]);
     if (found == process.tasks.end())
-        return std::nullopt;
+        return events;
     Task& task = found->second;
     if (hit.probe != Probe::task_arrive && hit.probe != Probe::task_dispatch &&
         hit.probe != Probe::task_end)
         task.told.segment = static_cast<std::uint32_t>(arguments[2]);
     if (hit.probe == Probe::task_job) {
-        forget_job(process, address, task);
-        task.job = arguments[3];
-        process.jobs[arguments[3]] = address;
-        return std::nullopt;
+        announce(process, task, hit);
+        return events;
     }
+    task.told.time_ns = std::max(task.told.time_ns, arguments[1]);
     Event event = task.told;
     event.type = event_type(hit.probe);
-    event.time_ns = arguments[1];
     if (hit.probe == Probe::task_cpu_done)
         event.status = static_cast<std::int32_t>(arguments[3]);
-    if (hit.probe == Probe::task_end) {
+    if (hit.probe == Probe::task_end)
         event.status = static_cast<std::int32_t>(arguments[2]);
-        forget_job(process, address, task);
-        process.tasks.erase(found);
+    tell(process, process.engines.at(task.engine), event, events);
+    if (hit.probe == Probe::task_end)
+        erase(process, found);
+    return events;
+}
+
+/// It is a job of one of these tasks, which may have ended as far as probes are told already.
+std::vector<Event> EngineTasks::claim(Process& process, Event& job) {
+    const auto announced = process.jobs.extract(job.tag);
+    if (!announced)
+        return {};
+    const Announced& of = announced.mapped();
+    job.task = of.task;
+    job.segment = of.segment;
+    job.segment_count = of.segment_count;
+    const Context context{job.client, job.context};
+    if (const auto task = process.tasks.find(of.address);
+        task != process.tasks.end() && task->second.told.tag == of.task && !task->second.context) {
+        task->second.context = context;
+        process.in_context[context].insert(of.address);
     }
-    return event;
+    const auto engine = process.engines.find(of.engine);
+    if (engine == process.engines.end() || engine->second.is_here)
+        return {};
+    engine->second.is_here = true;
+    process.held -= engine->second.held.size();
+    return std::exchange(engine->second.held, {});
 }
 
 std::vector<Event> EngineTasks::look_at(Event& event) {
-    std::vector<Event> ends;
     const auto owner = processes_.find(event.pid);
     if (owner == processes_.end())
-        return ends;
+        return {};
     Process& process = owner->second;
-    if (event.type == EventType::job_queue && event.task == 0) {
-        const auto announced = process.jobs.find(event.tag);
-        if (announced == process.jobs.end())
-            return ends;
-        Task& task = process.tasks.at(announced->second);
-        event.task = task.told.tag;
-        event.segment = task.told.segment;
-        event.segment_count = task.told.segment_count;
-        task.context = {event.client, event.context};
-        task.job.reset();
-        process.jobs.erase(announced);
-    } else if (event.type == EventType::ctx_destroy) {
-        for (auto next = process.tasks.begin(); next != process.tasks.end();) {
-            const auto of = next++;
-            if (of->second.context != Context{event.client, event.context})
-                continue;
-            ends.push_back(end_of(of->second, event.time_ns));
-            forget_job(process, of->first, of->second);
-            process.tasks.erase(of);
+    if (event.type == EventType::job_queue && event.task == 0)
+        return claim(process, event);
+    std::vector<Event> ends;
+    if (event.type == EventType::ctx_destroy)
+        for (const auto in = process.in_context.find({event.client, event.context});
+             in != process.in_context.end();) {
+            const auto task = process.tasks.find(*in->second.begin());
+            ends.push_back(end_of(task->second, event.time_ns));
+            const bool is_last = in->second.size() == 1;
+            erase(process, task);
+            if (is_last)
+                break;
         }
-    }
     return ends;
 }
 
@@ -144,7 +223,8 @@ std::vector<Event> EngineTasks::forget(std::uint32_t pid, std::uint64_t time_ns)
     std::vector<Event> ends;
     if (const auto process = processes_.extract(pid))
         for (const auto& [address, task] : process.mapped().tasks)
-            ends.push_back(end_of(task, time_ns));
+            if (process.mapped().engines.at(task.engine).is_here)
+                ends.push_back(end_of(task, time_ns));
     return ends;
 }
 

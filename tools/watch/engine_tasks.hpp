@@ -7,13 +7,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "overtake/event.hpp"
+#include "overtake_accel.h"
 
 namespace overtake::watch {
 
@@ -40,51 +43,90 @@ constexpr std::string_view probe_name(Probe probe) {
 struct ProbeHit {
     Probe probe{};
     std::uint32_t pid = 0;
-    std::array<std::uint64_t, 8> arguments{}; ///< those that the probe does not have are zero
+    std::array<std::uint64_t, 10> arguments{}; ///< those that the probe does not have are zero
 };
 
-/// Probes and the driver's or server's events are to come in the order in which they happened in
-/// each process.  A process may pass its probes in any order and with any arguments: that spoils
-/// what is told of its own tasks, and nothing else.  Memory is that of live tasks and engines, of
-/// which a process has so many at most.
+/// The probes of a process are to come in the order in which it passed them, and the announcement
+/// of a job before the driver's or server's job_queue; how far ahead they are does not matter, for
+/// no two jobs of a process's engines are called the same.
+///
+/// What an engine does is told from its first job on that is one of the events': before, nobody
+/// knows whether it uses this device.
+///
+/// A process may pass its probes in any order and with any arguments: that spoils what is told of
+/// its own tasks, and nothing else.  Memory is that of live tasks and engines, of which a process
+/// has so many at most.
 class EngineTasks {
 public:
     static constexpr std::size_t most_tasks = 1u << 17;
     static constexpr std::size_t most_engines = 1u << 10;
+    static constexpr std::size_t most_models = 1u << 10; ///< that have a name
+    /// Announced, and not queued yet; the oldest are forgotten.
+    static constexpr std::size_t most_jobs = 1u << 16;
+    /// Events of engines of which no job was seen yet; those of an engine that has more come too
+    /// early to be told.
+    static constexpr std::size_t most_held = 1u << 12;
 
-    /// Its event.  None: it says whose the next job is, or is of a task that came before anybody
-    /// looked.
-    std::optional<Event> event_of(const ProbeHit& hit);
-    /// Sets `task`, `segment` and `segment_count` of a job_queue of one of these tasks.  With the
-    /// context of an engine go its tasks: their ends, to be seen before the event.
+    /// Its events.  None: it says whose the next job is, is of a task that came before anybody
+    /// looked, or of an engine of which no job was seen.
+    std::vector<Event> events_of(const ProbeHit& hit);
+    /// Sets `task`, `segment` and `segment_count` of a job_queue of one of these tasks.  Returns
+    /// what is to be seen before the event: what was held back of its engine; and with the context
+    /// of an engine go its tasks, so their ends.
     std::vector<Event> look_at(Event& event);
     /// Those that have tasks or engines.
     std::vector<std::uint32_t> processes() const;
     /// The process is gone: the ends of its tasks.
     std::vector<Event> forget(std::uint32_t pid, std::uint64_t time_ns);
     std::size_t live() const noexcept;
+    /// Tasks that were not taken, because they make no sense or their process has too many.
+    std::uint64_t refused() const noexcept { return refused_; }
 
 private:
     using Context = std::pair<std::uint64_t, std::uint32_t>; ///< client, context
+    struct Engine {
+        std::uint64_t client;
+        std::size_t live = 0;
+        bool is_here = false;      ///< one of its jobs was seen
+        std::vector<Event> held{}; ///< until then
+    };
     struct Task {
-        Event told;                       ///< what all events of it have
-        std::optional<std::uint64_t> job; ///< announced and not yet queued
+        Event told;           ///< what all events of it have
+        std::uint64_t engine; ///< its address
         std::optional<Context> context;
+    };
+    struct Announced {
+        std::uint64_t task; ///< its tag
+        std::uint64_t address;
+        std::uint64_t engine;
+        std::uint32_t segment;
+        std::uint32_t segment_count;
     };
     /// By addresses in it.
     struct Process {
         std::map<std::uint64_t, Task> tasks;
-        std::map<std::uint64_t, std::uint64_t> jobs; ///< announced: by their tags, their tasks
-        std::map<std::uint64_t, std::uint64_t> engines;
+        std::map<std::uint64_t, Engine> engines;
+        std::map<std::uint64_t, Announced> jobs;               ///< by their tags
+        std::deque<std::uint64_t> announced;                   ///< tags, the oldest first
+        std::map<Context, std::set<std::uint64_t>> in_context; ///< addresses of tasks
+        std::set<std::uint64_t> models;
+        std::size_t held = 0; ///< events of all engines
     };
 
-    void arrive(Process& process, const ProbeHit& hit);
-    static void forget_job(Process& process, std::uint64_t address, Task& task);
+    static void tell(Process& process, Engine& engine, const Event& event,
+                     std::vector<Event>& events);
+    static void erase(Process& process, std::map<std::uint64_t, Task>::iterator task);
     static Event end_of(const Task& task, std::uint64_t time_ns);
+    static std::uint64_t named_model(Process& process, std::uint64_t model);
+    Engine* engine_at(Process& process, std::uint64_t address);
+    void arrive(Process& process, const ProbeHit& hit, std::vector<Event>& events);
+    static void announce(Process& process, const Task& task, const ProbeHit& hit);
+    static std::vector<Event> claim(Process& process, Event& job);
 
     std::map<std::uint32_t, Process> processes_;
     std::uint64_t next_tag_ = 1;
     std::uint64_t next_engine_ = engine_client;
+    std::uint64_t refused_ = 0;
 };
 
 } // namespace overtake::watch

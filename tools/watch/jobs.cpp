@@ -45,7 +45,10 @@ std::size_t character_bytes(std::string_view text) {
         if ((byte(i) & 0xc0) != 0x80)
             return 0;
     }
-    return lead == 0xc2 && byte(1) < 0xa0 ? 0 : bytes;
+    // Longer than it need be, half of a pair of UTF-16, or behind the last character.
+    const bool is_none = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
+                         (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
+    return is_none || (lead == 0xc2 && byte(1) < 0xa0) ? 0 : bytes;
 }
 
 std::string process_name(std::uint32_t pid) {

@@ -12,15 +12,16 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <ranges>
-#include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
 #include <utility>
 #include <vector>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/types.h>
 #include <unistd.h>
@@ -75,26 +76,75 @@ bool is_trusted(const struct stat& file) {
     return (file.st_uid == 0 || file.st_uid == own) && (file.st_mode & S_IWOTH) == 0;
 }
 
-/// The libraries with engines that processes run, this one's among them: paths that open them
-/// whatever has become of their names, and whatever root the processes have.
-std::vector<std::string> mapped_libraries() {
-    std::map<std::pair<dev_t, ino_t>, std::string> libraries;
+class Descriptor {
+public:
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&&) = delete;
+    ~Descriptor() {
+        if (number_ >= 0)
+            close(number_);
+    }
+    int number() const noexcept { return number_; }
+
+private:
+    int number_;
+};
+
+/// The libraries with engines that processes run, this one's among them.  What is open stays the
+/// file that was looked at, whatever becomes of the process, its root and its names.
+std::vector<Descriptor> mapped_libraries() {
+    std::map<std::pair<dev_t, ino_t>, Descriptor> libraries;
     std::error_code ignored;
     for (const auto& process : std::filesystem::directory_iterator("/proc", ignored)) {
         std::ifstream maps(process.path() / "maps");
         std::string line;
         while (std::getline(maps, line)) {
-            if (line.find("/libovertake.so") == std::string::npos)
+            const std::size_t name = line.rfind('/');
+            if (name == std::string::npos ||
+                !std::string_view(line).substr(name).starts_with("/libovertake.so"))
                 continue;
             const std::string path = process.path() / "map_files" / line.substr(0, line.find(' '));
-            struct stat file {};
-            if (stat(path.c_str(), &file) == 0 && is_trusted(file))
-                libraries.try_emplace({file.st_dev, file.st_ino}, path);
+            Descriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+            struct stat is {};
+            if (file.number() >= 0 && fstat(file.number(), &is) == 0 && S_ISREG(is.st_mode) &&
+                is_trusted(is))
+                libraries.try_emplace({is.st_dev, is.st_ino}, std::move(file));
         }
     }
-    const auto paths = std::views::values(libraries);
-    return {paths.begin(), paths.end()};
+    std::vector<Descriptor> files;
+    for (auto& [inode, file] : libraries)
+        files.push_back(std::move(file));
+    return files;
 }
+
+/// Probes say who passes them as the first PID namespace calls it.
+bool is_in_first_pid_namespace() {
+    constexpr ino_t first = 0xeffffffc; // PROC_PID_INIT_INO
+    struct stat own {};
+    return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == first;
+}
+
+/// When the process began, which tells it from others of the same number; none: it is gone.
+std::optional<std::string> start_time(std::uint32_t pid) {
+    constexpr int behind_name = 20; // field 22 of proc_pid_stat(5), two before the name's end
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string line;
+    if (!std::getline(file, line) || line.rfind(')') == std::string::npos)
+        return std::nullopt;
+    std::istringstream fields(line.substr(line.rfind(')') + 1));
+    std::string field;
+    for (int i = 0; i < behind_name; i++)
+        fields >> field;
+    return field;
+}
+
+/// Who knows how much of what was lost was of engines.
+class LosesOfEngines {
+public:
+    virtual ~LosesOfEngines() = default;
+    virtual std::uint64_t lost_of_engines() const noexcept = 0;
+};
 
 /// As many as there is room for; returns how many.
 std::size_t move_first(std::deque<Event>& from, std::span<Event> out) {
@@ -112,7 +162,7 @@ struct Closer {
 };
 
 /// Of the driver's tracepoints, of the engines' probes, or of both.
-class KernelEvents final : public EventSource {
+class KernelEvents final : public EventSource, public LosesOfEngines {
 public:
     KernelEvents(bool tracepoints, bool probes) {
         if (tracepoints)
@@ -153,17 +203,10 @@ public:
     /// What found no room, and what the kernel did not run a program for, since the CPU was busy
     /// with another one.
     std::uint64_t lost() const noexcept override {
-        std::uint64_t lost = 0;
-        const std::uint32_t key = 0;
-        bpf_map_lookup_elem(lost_fd_, &key, &lost);
-        for (const char* name : {"copy_event", "copy_probe"}) {
-            const int program = bpf_program__fd(program_called(name));
-            bpf_prog_info info{};
-            std::uint32_t bytes = sizeof(info);
-            if (program >= 0 && bpf_obj_get_info_by_fd(program, &info, &bytes) == 0)
-                lost += info.recursion_misses;
-        }
-        return lost;
+        return lost_of("copy_event", LOST_OF_DRIVER) + lost_of_engines();
+    }
+    std::uint64_t lost_of_engines() const noexcept override {
+        return lost_of("copy_probe", LOST_OF_ENGINES) + engine_tasks_.refused();
     }
 
 private:
@@ -179,6 +222,17 @@ private:
 
     bpf_program* program_called(const char* name) const noexcept {
         return bpf_object__find_program_by_name(object_.get(), name);
+    }
+
+    std::uint64_t lost_of(const char* name, std::uint32_t key) const noexcept {
+        std::uint64_t lost = 0;
+        bpf_map_lookup_elem(lost_fd_, &key, &lost);
+        const int program = bpf_program__fd(program_called(name));
+        bpf_prog_info info{};
+        std::uint32_t bytes = sizeof(info);
+        if (program >= 0 && bpf_obj_get_info_by_fd(program, &info, &bytes) == 0)
+            lost += info.recursion_misses;
+        return lost;
     }
 
     /// 0, or a negative errno.
@@ -218,13 +272,16 @@ private:
         }
     }
 
-    /// A library may have none, or have gone meanwhile: then nothing is told of its engines.
+    /// A library may have none: then nothing is told of its engines.
     void attach_probes() {
-        for (const std::string& path : mapped_libraries())
+        if (!is_in_first_pid_namespace())
+            return;
+        for (const Descriptor& library : mapped_libraries())
             for (std::size_t i = probe_count; i-- > 0;) {
                 LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = COPIED_PROBE_TYPE + i);
                 if (bpf_link* link = bpf_program__attach_usdt(
-                        program_called("copy_probe"), -1, path.c_str(), "overtake",
+                        program_called("copy_probe"), -1,
+                        fmt::format("/proc/self/fd/{}", library.number()).c_str(), "overtake",
                         std::string(probe_name(static_cast<Probe>(i))).c_str(), &options))
                     links_.emplace_back(link);
             }
@@ -244,8 +301,8 @@ private:
     }
 
     void take_event(Event event) {
-        const std::vector<Event> ends = engine_tasks_.look_at(event);
-        pending_.insert(pending_.end(), ends.begin(), ends.end());
+        const std::vector<Event> before = engine_tasks_.look_at(event);
+        pending_.insert(pending_.end(), before.begin(), before.end());
         pending_.push_back(event);
     }
 
@@ -256,8 +313,8 @@ private:
         std::ranges::copy(copy.arguments, hit.arguments.begin());
         // Nobody says what has not happened yet: whoever sorts by time would wait for it.
         hit.arguments[1] = std::min(hit.arguments[1], static_cast<std::uint64_t>(copy.time_ns));
-        if (const auto event = engine_tasks_.event_of(hit))
-            pending_.push_back(*event);
+        const std::vector<Event> events = engine_tasks_.events_of(hit);
+        pending_.insert(pending_.end(), events.begin(), events.end());
     }
 
     /// Of processes that had gone when they were looked at before: what they did last is told by
@@ -267,17 +324,21 @@ private:
         if (now < next_look_ns_)
             return;
         next_look_ns_ = now + 1000 * ns_per_ms;
-        std::set<std::uint32_t> gone;
+        std::map<std::uint32_t, std::optional<std::string>> started;
         for (const std::uint32_t pid : engine_tasks_.processes()) {
-            if (kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH)
-                continue;
-            gone.insert(pid);
-            if (!gone_.contains(pid))
-                continue;
-            const auto ends = engine_tasks_.forget(pid, static_cast<std::uint64_t>(now));
-            pending_.insert(pending_.end(), ends.begin(), ends.end());
+            const auto began = start_time(pid);
+            const auto before = started_.find(pid);
+            // Gone for a look, or another process by now.
+            const bool is_gone =
+                before != started_.end() && (began ? began != before->second : !before->second);
+            if (is_gone) {
+                const auto ends = engine_tasks_.forget(pid, static_cast<std::uint64_t>(now));
+                pending_.insert(pending_.end(), ends.begin(), ends.end());
+            } else {
+                started.emplace(pid, began);
+            }
         }
-        gone_ = std::move(gone);
+        started_ = std::move(started);
     }
 
     std::size_t take(std::span<Event> out) {
@@ -294,12 +355,12 @@ private:
     int lost_fd_ = -1;
     EngineTasks engine_tasks_;
     std::int64_t next_look_ns_ = 0;
-    std::set<std::uint32_t> gone_;
+    std::map<std::uint32_t, std::optional<std::string>> started_; ///< none: gone when looked at
     std::deque<Event> pending_;
 };
 
 /// A device server's events, and what probes tell of its clients' engines.
-class EventsAndProbes final : public EventSource {
+class EventsAndProbes final : public EventSource, public LosesOfEngines {
 public:
     EventsAndProbes(std::unique_ptr<EventSource> device, std::unique_ptr<KernelEvents> probes)
         : device_(std::move(device)), probes_(std::move(probes)) {}
@@ -316,8 +377,8 @@ public:
                     break;
             }
             for (Event& event : std::span(batch_).first(count)) {
-                const std::vector<Event> ends = probes_->engine_tasks().look_at(event);
-                pending_.insert(pending_.end(), ends.begin(), ends.end());
+                const std::vector<Event> before = probes_->engine_tasks().look_at(event);
+                pending_.insert(pending_.end(), before.begin(), before.end());
                 pending_.push_back(event);
             }
         }
@@ -325,6 +386,7 @@ public:
     }
 
     std::uint64_t lost() const noexcept override { return device_->lost() + probes_->lost(); }
+    std::uint64_t lost_of_engines() const noexcept override { return probes_->lost(); }
 
 private:
     static constexpr int most_rounds = 64; ///< somebody may pass probes without end
@@ -349,6 +411,11 @@ std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> devic
     } catch (const Error&) {
         return device;
     }
+}
+
+std::uint64_t lost_of_engines(const EventSource& source) noexcept {
+    const auto* knows = dynamic_cast<const LosesOfEngines*>(&source);
+    return knows ? knows->lost_of_engines() : 0;
 }
 
 } // namespace overtake::watch

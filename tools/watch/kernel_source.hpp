@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "overtake/event_source.hpp"
@@ -16,5 +17,8 @@ std::unique_ptr<EventSource> open_kernel_events(bool engine_tasks);
 /// The events of a device, and what probes tell of the engines that use it: or those of the device
 /// alone, for whom may not use BPF.
 std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device);
+
+/// Of what such a source has lost, what engines told.
+std::uint64_t lost_of_engines(const EventSource& source) noexcept;
 
 } // namespace overtake::watch

@@ -18,4 +18,8 @@ std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> devic
     return device;
 }
 
+std::uint64_t lost_of_engines(const EventSource&) noexcept {
+    return 0;
+}
+
 } // namespace overtake::watch

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "watch/tracepoint_format.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -76,7 +77,9 @@ Event event_of(EventType type, const TracepointFormat& format, std::span<const s
     event.fault = u32("fault");
     event.status = format.has("error") ? -static_cast<std::int32_t>(u32("error"))
                                        : static_cast<std::int32_t>(u32("status"));
-    event.limit = u32("limit");
+    event.limit = u32(format.has("task_limit") ? "task_limit" : "limit");
+    event.slots = static_cast<std::uint16_t>(std::min(u32("slots"), 0xffffu));
+    event.share = u32("share") != 0;
     event.limit_before = u32("limit_before");
     event.segment = u32("segment");
     event.segment_count = u32("segment_count");

@@ -62,7 +62,7 @@ struct Event {
     std::uint64_t client = 0;      ///< an open file, connection, or simulated process
     std::uint64_t tag = 0;         ///< of the job (ctx_*, job_*, fc_*) or task (task_*)
     std::uint64_t model = 0;       ///< job_queue, task_arrive: what the client calls it; 0: nothing
-    std::uint64_t task = 0;        ///< job_queue: tag of the task of service mode it belongs to
+    std::uint64_t task = 0;        ///< job_queue: tag of the task it belongs to
     std::int64_t custom_id = 0;    ///< job_queue, fc_submit, task_*
     std::uint64_t duration_ns = 0; ///< fc_done: of the FC; job_done: executed by all of them
     std::uint64_t by_client = 0;   ///< fc_preempt: of the job that goes ahead
@@ -78,14 +78,16 @@ struct Event {
     std::uint32_t preemptions = 0; ///< job_done
     std::uint32_t fault = 0;       ///< fc_done: OVERTAKE_FAULT_*
     std::int32_t status = 0;       ///< job_done, task_cpu_done, task_end: 0 or a negative errno
-    std::uint32_t limit = 0;       ///< core_limit: the new one
+    std::uint32_t limit = 0;       ///< core_limit: the new one; task_*: places of its queue
     std::uint32_t limit_before = 0;  ///< core_limit
     std::uint32_t segment = 0;       ///< task_*: the current one; job_queue: of its task
     std::uint32_t segment_count = 0; ///< task_*
     std::uint32_t device = 0;        ///< number among the driver's devices
     std::uint16_t core = 0;          ///< from 1; 0: any, or none
     EventType type{};
-    bool high = false; ///< fc_*: the HIGH ring
+    bool high = false;       ///< fc_*: the HIGH ring
+    std::uint16_t slots = 0; ///< task_*: of its queue on each core; 0: not known
+    bool share = false;      ///< task_*: places are kept for clients that have none
 };
 
 /// What Job::model is for a model of this name: its first eight bytes, so that whoever reads them

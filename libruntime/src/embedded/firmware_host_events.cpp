@@ -2,6 +2,7 @@
 //
 // FirmwareHost: what it tells those who watch.  Nobody mostly does, so everything here begins with
 // that question.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -174,6 +175,10 @@ void FirmwareHost::tell_task(EventType type, const HostedTask& task, std::uint64
     event.segment_count = task.sched.segment_count;
     event.core = static_cast<std::uint16_t>(task.sched.placed_core != 0 ? task.sched.placed_core
                                                                         : task.sched.core);
+    const ovt_sched_config& rules = process.service->sched.config;
+    event.slots = static_cast<std::uint16_t>(std::min<std::uint32_t>(rules.slots, 0xffff));
+    event.limit = rules.task_limit;
+    event.share = rules.share;
     if (type == EventType::task_arrive)
         event.model = task.model;
     if (type == EventType::task_end)

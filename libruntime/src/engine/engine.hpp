@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -27,8 +28,8 @@
 namespace overtake::engine {
 
 struct ThreadOptions {
-    std::vector<unsigned> worker_cpus; ///< as in EngineOptions
-    std::uint64_t first_tag = 1;       ///< of its jobs, which count up from there
+    std::vector<unsigned> worker_cpus;        ///< as in EngineOptions
+    std::optional<std::uint64_t> first_tag{}; ///< as of SchedulerOptions
     /// There is no thread that owns the scheduler: whoever made the engine calls the step
     /// functions, from one thread at a time.  For tests that step a manual clock.
     bool stepped = false;

@@ -24,10 +24,11 @@ namespace overtake::engine::probe {
 
 /// `queue` tells the process's engines apart, `model` is what the driver is told of the task's
 /// jobs.
-inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns, const void* queue,
+inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns, const ovt_sched* queue,
                         std::uint64_t model) {
-    OVERTAKE_PROBE(task_arrive, 8, task, time_ns, task->priority, task->custom_id, task->core,
-                   task->segment_count, queue, model);
+    OVERTAKE_PROBE(task_arrive, 10, task, time_ns, task->priority, task->custom_id, task->core,
+                   task->segment_count, queue, model, queue->config.slots,
+                   queue->config.task_limit);
 }
 
 /// Its first segment begins.

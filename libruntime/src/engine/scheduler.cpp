@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "engine/probes.hpp"
+#include "job_tag.hpp"
 
 namespace overtake::engine {
 
@@ -124,7 +125,8 @@ void Scheduler::handle_first_end() {
 
 void Scheduler::arrive(std::shared_ptr<Run> arriving) {
     Run& run = *arriving;
-    std::int32_t status = run.is_cancelled_early_ ? -ECANCELED : 0;
+    // The tasks that the scheduler had when the device failed are no more: nobody asks it again.
+    std::int32_t status = failed_ != 0 ? -failed_ : run.is_cancelled_early_ ? -ECANCELED : 0;
     try {
         check(run.options_);
         if (ends_.capacity() <= live())
@@ -153,6 +155,8 @@ void Scheduler::cancel(Run& run) {
 }
 
 void Scheduler::dispatch() {
+    if (failed_ != 0)
+        return;
     ovt_sched_action action;
     for (;;) {
         while (first_end()) // what the device has refused
@@ -164,8 +168,11 @@ void Scheduler::dispatch() {
 }
 
 void Scheduler::fail(int code) {
+    failed_ = code;
     jobs_.clear();
     ends_.clear();
+    for (const Run* run = first_live(); run; run = run->live_behind_)
+        probe::task_end(&run->task_, now_ns(), -code);
     end_all(-code);
 }
 
@@ -200,7 +207,7 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
     const Step& step = run.steps_[action.segment];
     const unsigned first_core = static_cast<unsigned>(std::countr_zero(action.cores)) + 1;
     unsigned core = first_core;
-    run.tag_ = next_tag_++;
+    run.tag_ = next_tag_ ? (*next_tag_)++ : next_job_tag();
     Job job;
     job.tag = run.tag_;
     job.fcs = step.fcs;

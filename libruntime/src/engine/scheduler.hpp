@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/task_scheduler.hpp"
@@ -51,10 +52,11 @@ private:
     std::vector<ovt_sched_line> lines_;
     ovt_sched_queue library_queue_{};
     ovt_sched_process process_{};
-    std::map<std::uint64_t, Run*> jobs_; ///< by tag; the nodes are the runs'
-    std::vector<End> ends_;              ///< to be handled; with room for one of each live run
-    std::uint64_t next_tag_;
-    std::unique_ptr<Queue> queue_; ///< last, so that it is the first to go
+    std::map<std::uint64_t, Run*> jobs_;    ///< by tag; the nodes are the runs'
+    std::vector<End> ends_;                 ///< to be handled; with room for one of each live run
+    int failed_ = 0; ///< why, if it has
+    std::optional<std::uint64_t> next_tag_; ///< none: it is the process's
+    std::unique_ptr<Queue> queue_;          ///< last, so that it is the first to go
 };
 
 } // namespace overtake::engine

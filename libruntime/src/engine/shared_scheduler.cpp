@@ -24,7 +24,7 @@ std::unique_ptr<ServiceQueue> open_service_queue(Device& device, const Scheduler
 
 SharedScheduler::SharedScheduler(std::shared_ptr<Device> device, const SchedulerOptions& options,
                                  SchedulerHost& host)
-    : TaskScheduler(std::move(device), options, host), next_tag_(options.first_tag),
+    : TaskScheduler(std::move(device), options, host), next_tag_(options.first_tag.value_or(1)),
       queue_(open_service_queue(*device_, options)) {}
 
 void SharedScheduler::gather(std::int64_t deadline_ns) {

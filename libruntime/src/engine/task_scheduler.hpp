@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,8 +32,9 @@ struct SchedulerOptions {
     std::uint64_t wait_dispatch_time_ns = 20'000'000;
     unsigned max_priority = 254; ///< as of QueueOptions
     unsigned core_limit = 0;     ///< as of QueueOptions
-    std::uint64_t first_tag = 1; ///< of its jobs, which count up from there
-    bool interruptible = false;  ///< for interrupt(), as of QueueOptions
+    /// Of its jobs, which count up from there; none: they are called as no other of the process.
+    std::optional<std::uint64_t> first_tag{};
+    bool interruptible = false; ///< for interrupt(), as of QueueOptions
 };
 
 /// Who computes, and who may look on.
@@ -90,6 +92,8 @@ protected:
     void begin_live(std::shared_ptr<Run> run);
     void end_live(Run& run, std::int32_t status, std::uint64_t ended_ns);
     void end_all(std::int32_t status);
+    /// The others are behind it.
+    const Run* first_live() const noexcept { return first_live_; }
 
     const std::shared_ptr<Device> device_;
     SchedulerHost& host_;

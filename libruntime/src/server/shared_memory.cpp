@@ -177,8 +177,11 @@ public:
     }
     void forget(std::shared_ptr<GuardedMapping::File> file) noexcept {
         const std::lock_guard lock(mutex_);
-        if (file.use_count() == 1) // nobody else finds it while this is locked
-            files_.erase(file->key);
+        const GuardedMapping::File::Key key = file->key;
+        file.reset(); // nobody else finds it while this is locked
+        const auto known = files_.find(key);
+        if (known != files_.end() && known->second.expired())
+            files_.erase(known);
     }
 
 private:

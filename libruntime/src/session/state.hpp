@@ -29,7 +29,6 @@ struct Session::State {
     std::shared_ptr<const Upload> upload; ///< device and model
     Kernels kernels;
     std::unordered_map<std::uint64_t, Task::State*> running; ///< by tag of the job in flight
-    std::uint64_t next_tag = 1;
     std::unique_ptr<Queue> queue; ///< last, so that it is the first to go
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "job_tag.hpp"
 #include "model/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
 #include "overtake/event.hpp"
@@ -77,7 +78,7 @@ void Task::State::run_on() {
 
 void Task::State::submit_segment(const Segment& bpu) {
     const Job job{
-        .tag = session->next_tag,
+        .tag = next_job_tag(),
         .fcs = bpu.fcs,
         .bindings = bindings[segment],
         .scratch_bytes = bpu.scratch_bytes,
@@ -88,7 +89,7 @@ void Task::State::submit_segment(const Segment& bpu) {
         .model = model_id(model().name()),
     };
     session->queue->submit({&job, 1});
-    tag = session->next_tag++;
+    tag = job.tag;
     session->running.emplace(tag, this);
 }
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace overtake {
+
+/// What an engine or a session calls its next job: no two jobs of a process are called the same, so
+/// that whoever watches the process knows them apart before he knows their contexts.  Thread safe.
+inline std::uint64_t next_job_tag() noexcept {
+    static std::atomic<std::uint64_t> next{1};
+    return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+} // namespace overtake
