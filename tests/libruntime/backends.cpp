@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -180,8 +181,16 @@ TestServer::TestServer(ServerOptions options, ServerIn where) {
     thread_ = std::thread([this] { server_->run(); });
 }
 
+void TestServer::kill() {
+    ::kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    is_killed_ = true;
+}
+
 TestServer::~TestServer() {
-    if (child_ > 0) {
+    if (is_killed_) {
+        close(to_child_);
+    } else if (child_ > 0) {
         // Closing alone would not do: other children may have copies.
         EXPECT_EQ(write(to_child_, "", 1), 1) << "the server has gone";
         close(to_child_);

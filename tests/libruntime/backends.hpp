@@ -54,8 +54,11 @@ public:
     TestServer& operator=(const TestServer&) = delete;
 
     std::string path() const { return directory_ + "/device"; }
+    /// Of one in a process.
+    void kill();
 
 private:
+    bool is_killed_ = false;
     std::string directory_;
     std::unique_ptr<Server> server_;
     std::thread thread_;

@@ -413,5 +413,40 @@ TEST(Service, AnEngineEndsWhatItHasWhenTheServerDies) {
     may_end.set_value();
 }
 
+/// At whatever moment it dies: while tasks arrive, segments are reported or events come.
+TEST(Service, EveryRequestEndsWhenTheServerIsKilled) {
+    for (int round = 0; round < 30; round++) {
+        TestServer server(options_of(1), ServerIn::process);
+        EngineOptions options;
+        options.service = true;
+        Engine engine(open_server(server.path()), options);
+        std::atomic<std::uint64_t> ended = 0;
+        std::vector<std::thread> clients;
+        for (int i = 0; i < 4; i++)
+            clients.emplace_back([&] {
+                for (int failed = 0; failed < 3;) {
+                    const auto request = engine.create_request();
+                    for (int segment = 0; segment < 3; segment++)
+                        request->add([] { return 0; });
+                    request->submit();
+                    if (!request->wait(patience())) {
+                        ADD_FAILURE() << "round " << round << ": a request has no end";
+                        return;
+                    }
+                    ended++;
+                    failed += request->status() != 0;
+                }
+            });
+        while (ended < 20)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(137 * round));
+        server.kill();
+        for (std::thread& client : clients)
+            client.join();
+        if (HasFailure())
+            return;
+    }
+}
+
 } // namespace
 } // namespace overtake::test

@@ -86,6 +86,19 @@ class Serve(CommandTest):
         self.expect_no_socket()
         self.assertNotEqual(first.wait(PATIENCE), 0)  # its device is gone
 
+    def test_a_load_ends_with_its_server(self):
+        for options in ((), ("--engine",), ("--engine", "--service"), ("--engine", "--period-us", "1000")):
+            with self.subTest(options):
+                server = self.serve("--cores", "1")
+                load = self.run_beside("perf", "--device", f"server:{self.socket}", str(self.model), "--frames", "0",
+                                       *(() if "--period-us" in options else ("--in-flight", "20")), *options,
+                                       stderr=subprocess.PIPE)  # fmt: skip
+                self.addCleanup(load.stderr.close)
+                self.clients(1)
+                server.kill()
+                self.assertEqual(load.wait(PATIENCE), 1)
+                self.assertRegex(load.stderr.read(), "No such device|device is gone|server")
+
     def test_programs_in_service_mode_share_a_queue(self):
         self.serve("--slots", "2", "--task-limit", "5", "--cores", "1")
         device = f"server:{self.socket}"

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: MIT
 """overtake trace, latency and top on a device server: what they say of loads with known counts."""
 import collections
+import ctypes
 import json
+import os
 import pathlib
 import signal
+import struct
 import subprocess
 import time
 
 from overtake_command import BINARY, CommandTest, overtake
 import unittest
+
+
+def may_use_bpf():
+    """Whether a map may be made: an array of one number."""
+    map_create, array = 0, 2
+    attributes = struct.pack("=IIIII", array, 4, 8, 1, 0)
+    descriptor = ctypes.CDLL(None, use_errno=True).syscall(321, map_create, attributes, len(attributes))
+    if descriptor >= 0:
+        os.close(descriptor)
+    return descriptor >= 0
 
 
 class Watch(CommandTest):
@@ -178,6 +191,29 @@ class Watch(CommandTest):
         blamed = [part for job in slowest for part in job["parts"] if part["cause"] == "behind_normal"]
         self.assertTrue(blamed)
         self.assertEqual({part["by"] for part in blamed}, {job["name"] for job in slowest if job["priority"] == 0})
+
+    def probes_of(self, process):
+        """How many probes it has attached to."""
+        targets = [os.readlink(descriptor) for descriptor in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()]
+        return sum("perf_event" in target for target in targets)
+
+    @unittest.skipUnless(os.uname().machine == "x86_64" and may_use_bpf(), "needs the right to use BPF")
+    def test_tasks_of_its_clients_engines_are_told(self):
+        """They are shorter than what is between two looks at the device's events."""
+        meter = self.watch("latency", "--json", "--blame", "1000")
+        self.wait_for(lambda: self.probes_of(meter) >= 7)
+        others = self.start("perf", self.model, "--device", "embedded", "--frames", "0", "--engine")
+        self.load(100, "--engine", "--in-flight", "4", "--priority", "200")
+        self.load(10)
+        self.assertIsNone(others.poll())
+        slowest = json.loads(self.stop(meter)[0])["slowest"]
+        tasks = [entry for entry in slowest if entry["is_task"]]
+        self.assertEqual([entry["priority"] for entry in tasks], [200] * 100)
+        self.assertEqual(len(slowest), 110)  # and nothing of who uses another device
+        for entry in tasks:
+            self.assertEqual(sum(part["ns"] for part in entry["parts"]), entry["latency_ns"])
+            self.assertIn("running", {part["cause"] for part in entry["parts"]})
+        self.assertIn("slot", {part["cause"] for entry in tasks for part in entry["parts"]})
 
     def test_latency_without_a_job_says_so(self):
         self.assertIn("no job was queued",

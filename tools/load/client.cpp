@@ -185,6 +185,8 @@ void Client::collect(std::int64_t deadline_ns) {
     const auto ended = std::stable_partition(busy_.begin(), busy_.end(), is_running);
     for (auto flight = ended; flight != busy_.end(); ++flight) {
         done_.push_back(summarise(*flight));
+        if (done_.back().status == -ENODEV)
+            shared_.failed = true; // the device is gone, for all that come
         idle_.push_back(std::move(flight->inference));
         shared_.done.fetch_add(1);
     }

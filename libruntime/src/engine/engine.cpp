@@ -120,13 +120,17 @@ void Engine::run() {
             stopping = stopping_;
         }
         try {
-            run_instant(std::move(mail));
+            run_instant(mail);
             if (stopping)
                 scheduler_->cancel_all();
         } catch (const Error& error) {
             give_up(error.code());
         } catch (const std::bad_alloc&) {
             give_up(ENOMEM);
+        }
+        if (failure_ != 0) { // what it had not come to ends, too
+            arrive(std::move(mail.arrivals));
+            scheduler_->fail(failure_);
         }
         hand_over_ended();
     } while (!stopping || scheduler_->live() != 0);
@@ -183,14 +187,13 @@ void Engine::wait_for_news(bool stopping) {
     reaping_ = false;
 }
 
-/// In the order of the contract: ends, arrivals, cancels, dispatches.
-void Engine::run_instant(Mail mail) {
+/// In the order of the contract: ends, arrivals, cancels, dispatches.  What it has come to when it
+/// throws is no longer in the mail.
+void Engine::run_instant(Mail& mail) {
     gather(0);
     end_cpu(std::move(mail.cpu_ends));
     handle_ends();
     arrive(std::move(mail.arrivals));
-    if (failure_ != 0)
-        scheduler_->fail(failure_);
     cancel(std::move(mail.cancels));
     scheduler_->dispatch();
 }

@@ -95,7 +95,7 @@ private:
     template <class Write>
     void post(Write write);
     void run();
-    void run_instant(Mail mail);
+    void run_instant(Mail& mail);
     void give_up(int code);
     void gather(std::int64_t deadline_ns);
     void wait_for_news(bool stopping);
