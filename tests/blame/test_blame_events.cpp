@@ -225,6 +225,22 @@ TEST(Blame, LostEventsAreSaid) {
               std::string::npos);
 }
 
+TEST(Blame, WhatEnginesLostIsSaidOfTheirTasksAlone) {
+    Told told;
+    told.add(EventType::task_arrive, 0, engine_client, 1);
+    told.add(EventType::task_arrive, 0, 1, 2); // in service mode
+    told.queue(0, 1, 1, 1);
+    told.blame.lost(true);
+    told.run(0, 10, 1, 1);
+    told.done(10, 1, 1);
+    told.add(EventType::task_end, 10, engine_client, 1);
+    told.add(EventType::task_end, 10, 1, 2);
+    ASSERT_EQ(told.reports.size(), 3u);
+    EXPECT_FALSE(told.reports[0].incomplete);
+    EXPECT_TRUE(told.reports[1].incomplete);
+    EXPECT_FALSE(told.reports[2].incomplete);
+}
+
 TEST(Blame, WhatBeganBeforeAnybodyLookedStillBlocks) {
     Told told;
     told.add(EventType::fc_start, 0, 9, 9);

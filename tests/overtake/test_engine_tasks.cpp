@@ -208,8 +208,24 @@ TEST(EngineTasks, OnlySoMuchIsHeldBack) {
         tasks.events_of(arrives(11, i));
     tasks.events_of(hit(watch::Probe::task_job, 11, 1, 2 * ms, {0, 9}));
     Event job = queued(2, 11, 9, 7, "large");
-    EXPECT_EQ(tasks.look_at(job).size(), watch::EngineTasks::most_held);
+    const std::vector<Event> before = tasks.look_at(job);
+    ASSERT_EQ(before.size(), watch::EngineTasks::most_held);
+    EXPECT_EQ(before.front().tag, watch::EngineTasks::most_held + 1); // what came before is too old
     EXPECT_TRUE(told(tasks, arrives(11, 1u << 20)));
+}
+
+TEST(EngineTasks, TimeOfATaskDoesNotRunBackwards) {
+    watch::EngineTasks tasks;
+    engine_is_here(tasks, 11);
+    watch::ProbeHit late = arrives(11, 0x1000);
+    late.arguments[1] = 5 * ms;
+    tasks.events_of(late);
+    EXPECT_EQ(told(tasks, hit(watch::Probe::task_dispatch, 11, 0x1000, 4 * ms))->time_ns, 5 * ms);
+    EXPECT_EQ(told(tasks, hit(watch::Probe::task_ready, 11, 0x1000, 6 * ms))->time_ns, 6 * ms);
+    const std::vector<Event> events = tasks.events_of(arrives(11, 0x1000));
+    ASSERT_EQ(events.size(), 2u);
+    EXPECT_EQ(events[0].time_ns, 6 * ms); // its end
+    EXPECT_EQ(events[1].time_ns, 1 * ms); // another task
 }
 
 TEST(EngineTasks, WhatMakesNoSenseIsRefused) {

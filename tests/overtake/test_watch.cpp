@@ -96,6 +96,13 @@ TEST(Jobs, AreKnownFromTheirQueueToTheirEnd) {
     // Nobody's name tells a terminal what to do.
     for (const char* name : {"\x1b[2J", "a\x9b", "a\xc2\x9b", "\x7f", "\xc3", "a\xe0z", "\n"})
         EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << model_id(name);
+    // Nor is it what is no character: overlong, half of a pair, behind the last one.
+    for (const char* name : {"\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
+                             "\xf4\x90\x80\x80", "\xf5"})
+        EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << model_id(name);
+    for (const char* name :
+         {"\xe0\xa0\x80", "\xed\x9f\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+        EXPECT_EQ(watch::model_name(model_id(name)), name);
     EXPECT_EQ(jobs.follow(event(EventType::job_done, 10, 5, 7)), nullptr);
     EXPECT_EQ(jobs.living(), 0u);
     std::array<char, 16> before{};
