@@ -148,6 +148,48 @@ TEST(Engine, WhatItHasAndWhatComesLaterEndsWhenTheServerIsGone) {
         expect_to_end(submit());
 }
 
+/// It has the caller's memory.
+TEST(Engine, WhatIsComputedWhenTheDeviceFailsEndsWhenItIsDone) {
+    EmbeddedOptions timed;
+    timed.mode = OVERTAKE_MODE_TIMED;
+    auto server = std::make_unique<TestServer>(timed);
+    const auto device = open_server(server->path());
+    const Program endless{*device, {delay_insn(3'600'000'000u)}};
+    Engine engine(device, {});
+    std::promise<void> begun, may_end;
+    const auto end = may_end.get_future().share();
+    Step cpu, bpu;
+    cpu.compute = [&begun, end] {
+        begun.set_value();
+        end.wait();
+        return 0;
+    };
+    bpu.fcs = {{0, 1}};
+    bpu.bindings = endless.bindings;
+    for (Step* step : {&cpu, &bpu})
+        step->estimate = std::make_shared<Estimate>(1000);
+    const auto computed = std::make_shared<engine::Run>(std::vector{cpu, bpu}, RunOptions{});
+    const auto on_device = std::make_shared<engine::Run>(std::vector{bpu}, RunOptions{});
+    engine.submit(computed);
+    engine.submit(on_device);
+    begun.get_future().wait();
+    server.reset();
+    ASSERT_TRUE(on_device->wait(patience()));
+    const auto later = std::make_shared<engine::Run>(std::vector{bpu}, RunOptions{});
+    engine.submit(later);
+    ASSERT_TRUE(later->wait(patience()));
+    EXPECT_EQ(later->status(), -ENODEV);
+    engine.cancel(computed); // which does not end it either
+    const auto last = std::make_shared<engine::Run>(std::vector{bpu}, RunOptions{});
+    engine.submit(last);
+    ASSERT_TRUE(last->wait(patience()));
+    EXPECT_EQ(computed->status(), -EINPROGRESS);
+    may_end.set_value();
+    ASSERT_TRUE(computed->wait(patience()));
+    // The engine may not have heard of it, as long as nothing of it was on the device.
+    EXPECT_TRUE(computed->status() == -ENODEV || computed->status() == -ECANCELED);
+}
+
 TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
     Engine engine(device, {});
     bool went_on = false;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <grp.h>
 #include <random>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -241,6 +242,35 @@ TEST(Server, WhatWasInFlightWithAClientThatIsKilledHoldsNobodyUp) {
         expect_clients(server.path(), 1);
         // 5 s of FCs are ahead of it, unless they went with their client.
         victim.expect_to_work();
+    }
+}
+
+/// It takes two descriptors, and others lose nothing.
+TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
+    TestServer server(options_of(1), ServerIn::process);
+    const auto device = open_server(server.path());
+    const auto queue = device->create_queue();
+    const Program program = delays(*device, {10});
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (const rlim_t free : {0, 1, 2}) { // with the last the event that interrupts finds none
+        const int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        ASSERT_GE(lowest, 0);
+        close(lowest);
+        const rlimit few{static_cast<rlim_t>(lowest) + free, before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+        QueueOptions interruptible;
+        interruptible.interruptible = true;
+        expect_error(EMFILE, "", [&] { device->create_queue(interruptible); });
+        ServiceQueueOptions in_service;
+        in_service.interruptible = true;
+        expect_error(EMFILE, "", [&] { device->create_service_queue(in_service); });
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+        std::array<Completion, 1> done;
+        const Job job = program.job(1 + free);
+        queue->submit({&job, 1});
+        ASSERT_EQ(queue->reap(done, patience()), 1u);
+        EXPECT_EQ(done[0].status, 0);
     }
 }
 

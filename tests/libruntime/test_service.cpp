@@ -396,21 +396,51 @@ TEST(Service, AnEngineEndsWhatItHasWhenTheServerDies) {
     EngineOptions options;
     options.service = true;
     Engine engine(open_server(server->path()), options);
-    std::promise<void> may_end;
+    std::promise<void> begun, may_end;
     const auto end = may_end.get_future().share();
     const auto busy = engine.create_request();
-    busy->add([end] { return end.wait(), 0; });
+    busy->add([&begun, end] {
+        begun.set_value();
+        end.wait();
+        return 0;
+    });
     busy->add([] { return 0; });
     busy->submit();
     const auto waiting = engine.create_request();
     waiting->add([] { return 0; }, 1);
+    begun.get_future().wait();
     server.reset();
-    EXPECT_TRUE(busy->wait(patience()));
-    EXPECT_EQ(busy->status(), -ENODEV);
     waiting->submit();
     EXPECT_TRUE(waiting->wait(patience()));
     EXPECT_EQ(waiting->status(), -ENODEV);
+    EXPECT_EQ(busy->status(), -EINPROGRESS); // it is computing
     may_end.set_value();
+    EXPECT_TRUE(busy->wait(patience()));
+    EXPECT_EQ(busy->status(), -ENODEV);
+}
+
+TEST(Service, WhatIsNoErrnoEndsItsOwnRequestAlone) {
+    TestServer server(options_of(1));
+    for (const bool service : {false, true}) {
+        EngineOptions options;
+        options.service = service;
+        Engine engine(open_server(server.path()), options);
+        for (const std::int32_t status : {1, -4096, INT32_MIN, INT32_MAX}) {
+            const auto odd = engine.create_request();
+            odd->add([status] { return status; });
+            odd->submit();
+            EXPECT_TRUE(odd->wait(patience()));
+            EXPECT_EQ(odd->status(), -EIO);
+            EXPECT_NE(odd->error().find("no errno"), std::string::npos) << odd->error();
+        }
+        for (const std::int32_t status : {0, -1, -4095}) {
+            const auto plain = engine.create_request();
+            plain->add([status] { return status; });
+            plain->submit();
+            EXPECT_TRUE(plain->wait(patience()));
+            EXPECT_EQ(plain->status(), status);
+        }
+    }
 }
 
 /// At whatever moment it dies: while tasks arrive, segments are reported or events come.

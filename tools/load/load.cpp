@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -10,6 +11,9 @@
 #include <iterator>
 #include <mutex>
 #include <thread>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "load/client.hpp"
 #include "overtake/model_contents.hpp"
@@ -40,10 +44,21 @@ public:
                 group.shared.begin_now();
         });
         std::vector<std::jthread> threads;
-        for (Group& group : groups_)
-            for (Client& client : group.clients)
-                threads.emplace_back([&] { work(group, client, warmed_up); });
+        std::size_t missing = running_;
+        try {
+            for (Group& group : groups_)
+                for (Client& client : group.clients) {
+                    threads.emplace_back([&] { work(group, client, warmed_up); });
+                    missing--;
+                }
+        } catch (const std::exception& error) { // the others wait for all
+            give_up(std::make_exception_ptr(
+                Error(EAGAIN, fmt::format("load: no thread can be had: {}", error.what()))));
+            for (std::size_t i = 0; i < missing; i++)
+                warmed_up.arrive_and_drop();
+        }
         std::unique_lock lock(mutex_);
+        running_ -= missing;
         while (!changed_.wait_for(lock, std::chrono::milliseconds(100),
                                   [this] { return running_ == 0; }))
             if (progress)
@@ -73,6 +88,14 @@ private:
         std::atomic<std::uint64_t> warm_up{0};
     };
 
+    void give_up(std::exception_ptr error) {
+        const std::lock_guard lock(mutex_);
+        if (!error_)
+            error_ = std::move(error);
+        for (Group& group : groups_)
+            group.shared.failed = true;
+    }
+
     template <typename Barrier>
     void work(Group& group, Client& client, Barrier& warmed_up) {
         bool has_arrived = false;
@@ -82,11 +105,7 @@ private:
             warmed_up.arrive_and_wait();
             client.measure();
         } catch (...) {
-            const std::lock_guard lock(mutex_);
-            if (!error_)
-                error_ = std::current_exception();
-            for (Group& other : groups_)
-                other.shared.failed = true;
+            give_up(std::current_exception());
             if (!has_arrived)
                 warmed_up.arrive_and_drop();
         }

@@ -50,9 +50,18 @@ public:
     }
 
     void start(const TaskOptions& options) override {
+        is_submitted_ = false;
         request_ = engine_->create_request();
         request_->add(model_, inputs_, outputs_);
         request_->submit(options);
+        is_submitted_ = true;
+    }
+    /// Nobody works on its arrays any more.
+    ~EngineInference() override {
+        if (!is_submitted_)
+            return;
+        request_->cancel();
+        request_->wait();
     }
     void wait(std::int64_t deadline_ns) override { request_->wait(deadline_ns); }
     std::int32_t status() const override { return request_->status(); }
@@ -86,6 +95,7 @@ private:
     std::vector<std::unique_ptr<std::vector<float>>> arrays_;
     std::vector<TensorMemory> inputs_, outputs_;
     std::shared_ptr<overtake::Request> request_; ///< goes first
+    bool is_submitted_ = false;
 };
 
 class EngineSource final : public Source {

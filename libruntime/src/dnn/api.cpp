@@ -115,11 +115,17 @@ hbPackedDNNHandle_t register_pack(Process& process, const std::vector<Models>& f
     for (const Models& models : files)
         for (const std::shared_ptr<const Model>& model : models)
             add_network(process, *pack, model);
-    for (const std::shared_ptr<Network>& network : pack->networks) {
-        pack->names.push_back(network->name.c_str());
-        network->handle = process.networks.add(network);
+    try {
+        for (const std::shared_ptr<Network>& network : pack->networks) {
+            pack->names.push_back(network->name.c_str());
+            network->handle = process.networks.add(network);
+        }
+        return process.packs.add(pack);
+    } catch (...) { // nobody has their handles
+        for (const std::shared_ptr<Network>& network : pack->networks)
+            process.networks.take(network->handle);
+        throw;
     }
-    return process.packs.add(std::move(pack));
 }
 
 // Tasks

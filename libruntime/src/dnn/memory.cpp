@@ -24,7 +24,12 @@ MemoryRange Memory::allocate(std::size_t bytes) {
         const auto data = std::bit_cast<std::uintptr_t>(buffer->data());
         const std::lock_guard lock(mutex_);
         by_data_[data] = {buffer, bytes};
-        by_address_[buffer->address()] = data;
+        try {
+            by_address_[buffer->address()] = data;
+        } catch (...) {
+            by_data_.erase(data);
+            throw;
+        }
         return {buffer, buffer->data(), buffer->address()};
     } catch (...) {
         const std::lock_guard lock(mutex_);

@@ -60,15 +60,15 @@ void DnnTask::add_all(const std::shared_ptr<Network>& network,
     }
     for (std::size_t i = 0; i < inputs.size(); i++)
         memory.push_back({in[i], out[i]});
-    networks_.reserve(networks_.size() + 1); // what follows may be undone, this not
-    request_->add_all(network->loaded, memory);
-    for (const auto* batches : {&inputs, &outputs})
+    networks_.reserve(networks_.size() + 1);        // what follows may be undone, this not
+    for (const auto* batches : {&inputs, &outputs}) // whatever is added has its memory
         for (const std::vector<BoundTensor>& tensors : *batches)
             for (const BoundTensor& tensor : tensors) {
                 request_->keep(tensor.keep);
                 if (tensor.keep_chroma)
                     request_->keep(tensor.keep_chroma);
             }
+    request_->add_all(network->loaded, memory);
     networks_.push_back(network);
     network->tasks++;
     models_ += inputs.size();
@@ -86,10 +86,17 @@ void DnnTask::submit(const TaskOptions& options) {
     check_open(0);
     const std::lock_guard lock(mutex_);
     submitted_ns_ = monotonic_ns();
-    request_->submit(options);
-    submitted_ = true;
     if (callback_)
-        call_at_end(request_, std::exchange(callback_, nullptr));
+        call_at_end(request_, callback_); // while what throws is undone
+    try {
+        request_->submit(options);
+    } catch (...) {
+        if (callback_)
+            request_->on_end(nullptr);
+        throw;
+    }
+    submitted_ = true;
+    callback_ = nullptr;
 }
 
 void DnnTask::call_at_end(const std::shared_ptr<Request>& request,

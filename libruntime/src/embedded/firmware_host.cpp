@@ -144,13 +144,22 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
             ovt_fw_normal_floor(&firmware_, core, options_.normal_floor, now());
         pump();
     }
-    for (unsigned core = 1; core <= options_.cores; core++)
-        threads_.emplace_back([this, core] { run_core(core); });
-    if (!options_.manual_clock)
-        threads_.emplace_back([this] { run_timer(); });
+    try {
+        for (unsigned core = 1; core <= options_.cores; core++)
+            threads_.emplace_back([this, core] { run_core(core); });
+        if (!options_.manual_clock)
+            threads_.emplace_back([this] { run_timer(); });
+    } catch (const std::exception& error) {
+        stop_threads();
+        throw Error(EAGAIN, fmt::format("device: no thread can be had: {}", error.what()));
+    }
 }
 
 FirmwareHost::~FirmwareHost() {
+    stop_threads();
+}
+
+void FirmwareHost::stop_threads() {
     {
         const Lock lock(mutex_);
         stopping_ = true;

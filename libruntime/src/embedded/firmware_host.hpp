@@ -106,6 +106,7 @@ private:
     friend class TaskService;
     using Lock = std::unique_lock<std::mutex>;
 
+    void stop_threads();
     void run_core(unsigned core);
     void execute(Lock& lock, unsigned core);
     void run_timer();

@@ -3,6 +3,8 @@
 
 #include <cerrno>
 #include <new>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace overtake::engine {
@@ -23,6 +25,14 @@ std::unique_ptr<TaskScheduler> make_scheduler(std::shared_ptr<Device> device,
     return std::make_unique<Scheduler>(std::move(device), options, host);
 }
 
+std::thread start_thread(std::function<void()> work) {
+    try {
+        return std::thread(std::move(work));
+    } catch (const std::system_error& error) {
+        throw Error(EAGAIN, std::string("engine: no thread can be had: ") + error.what());
+    }
+}
+
 } // namespace
 
 Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
@@ -37,11 +47,11 @@ Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
                   cpu_ends_++;
               });
           }),
-      caller_([this] { call_back(); }) {
+      caller_(start_thread([this] { call_back(); })) {
     if (threads.stepped)
         return;
     try {
-        thread_ = std::thread([this] { this->run(); });
+        thread_ = start_thread([this] { this->run(); });
     } catch (...) {
         stop();
         throw;
@@ -74,10 +84,14 @@ template <class Write>
 void Engine::post(Write write) {
     const std::lock_guard lock(mutex_);
     write(mail_);
-    if (reaping_)
-        scheduler_->interrupt();
-    else
+    if (!reaping_) {
         news_.notify_one();
+        return;
+    }
+    try {
+        scheduler_->interrupt();
+    } catch (const Error&) { // the device has failed, which whoever reaps is told
+    }
 }
 
 void Engine::submit(std::shared_ptr<Run> run) {
@@ -129,6 +143,7 @@ void Engine::run() {
             give_up(ENOMEM);
         }
         if (failure_ != 0) { // what it had not come to ends, too
+            end_cpu(mail.cpu_ends);
             arrive(std::move(mail.arrivals));
             scheduler_->fail(failure_);
         }
@@ -167,6 +182,8 @@ void Engine::gather(std::int64_t deadline_ns) {
         scheduler_->gather(deadline_ns);
     } catch (const Error& error) {
         give_up(error.code());
+    } catch (const std::bad_alloc&) {
+        give_up(ENOMEM);
     }
 }
 
@@ -191,16 +208,17 @@ void Engine::wait_for_news(bool stopping) {
 /// throws is no longer in the mail.
 void Engine::run_instant(Mail& mail) {
     gather(0);
-    end_cpu(std::move(mail.cpu_ends));
+    end_cpu(mail.cpu_ends);
     handle_ends();
     arrive(std::move(mail.arrivals));
     cancel(std::move(mail.cancels));
     scheduler_->dispatch();
 }
 
-void Engine::end_cpu(RunList<&Run::cpu_end_link_> ends) {
+void Engine::end_cpu(RunList<&Run::cpu_end_link_>& ends) {
     while (!ends.empty()) {
         const std::shared_ptr<Run> run = ends.pop();
+        run->with_worker_ = false;
         scheduler_->cpu_ended(*run, run->cpu_segment_.status, run->cpu_segment_.executed_ns);
     }
 }
@@ -222,6 +240,7 @@ void Engine::handle_ends() {
 
 void Engine::run_cpu(Run& run, std::size_t step) {
     cpu_begins_++;
+    run.with_worker_ = true;
     workers_.compute(run.shared_from_this(), step);
 }
 
@@ -239,7 +258,7 @@ void Engine::step_gather() {
         const std::lock_guard lock(mutex_);
         mail.cpu_ends = std::move(mail_.cpu_ends);
     }
-    end_cpu(std::move(mail.cpu_ends));
+    end_cpu(mail.cpu_ends);
 }
 
 void Engine::step_arrivals() {
@@ -268,6 +287,15 @@ void Engine::step_dispatch() {
 /// Nobody steps it any more.
 void Engine::end_stepping() {
     scheduler_->fail(ECANCELED);
+    while (scheduler_->live() != 0) { // what is with a worker
+        Mail mail;
+        {
+            std::unique_lock lock(mutex_);
+            news_.wait(lock, [&] { return !mail_.cpu_ends.empty(); });
+            mail.cpu_ends = std::move(mail_.cpu_ends);
+        }
+        end_cpu(mail.cpu_ends);
+    }
     hand_over_ended();
     leave();
 }

@@ -103,7 +103,7 @@ private:
     void call_back();
     void hand_over(std::shared_ptr<Run> run);
     void hand_over_ended();
-    void end_cpu(RunList<&Run::cpu_end_link_> ends);
+    void end_cpu(RunList<&Run::cpu_end_link_>& ends);
     void arrive(RunList<&Run::arrival_link_> arrivals);
     void cancel(RunList<&Run::cancel_link_> cancels);
     void end_stepping();

@@ -124,6 +124,7 @@ private:
     std::map<std::uint64_t, Run*>::node_type job_node_; ///< while it has no job
     RunLink ended_link_;
     bool is_cancelled_early_ = false; ///< before it arrived
+    bool with_worker_ = false;        ///< who works on the caller's memory, so it cannot end
 
     // A segment with the workers.
     struct CpuSegment {

@@ -88,8 +88,12 @@ void Scheduler::gather(std::int64_t deadline_ns) {
 
 void Scheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) {
     if (!run.live_self_)
-        return; // the device has failed meanwhile
+        return;
     const std::uint64_t now = now_ns();
+    if (failed_ != 0) {
+        probe::task_end(&run.task_, now, -failed_);
+        return end_live(run, -failed_, now);
+    }
     run.records_[run.task_.segment].end_ns = now;
     probe::task_cpu_done(&run.task_, now, run.task_.segment, status);
     if (status == 0)
@@ -150,7 +154,7 @@ void Scheduler::cancel(Run& run) {
     ovt_sched_action action;
     if (!run.live_self_)
         run.is_cancelled_early_ = true;
-    else if (ovt_sched_cancel(&sched_, &run.task_, &action))
+    else if (failed_ == 0 && ovt_sched_cancel(&sched_, &run.task_, &action))
         carry_out(action);
 }
 
@@ -167,12 +171,28 @@ void Scheduler::dispatch() {
     }
 }
 
+/// A device that still works writes into memory that is the callers' again when their runs end.
+void Scheduler::stop_jobs() noexcept {
+    if (!has_real_time())
+        return;
+    try {
+        for (const auto& [tag, run] : jobs_)
+            queue_->cancel(tag);
+        std::array<Completion, 64> completions;
+        while (queue_->in_flight() != 0)
+            queue_->reap(completions, deadline_never);
+    } catch (const std::exception&) { // it does not
+    }
+}
+
 void Scheduler::fail(int code) {
     failed_ = code;
+    stop_jobs();
     jobs_.clear();
     ends_.clear();
     for (const Run* run = first_live(); run; run = run->live_behind_)
-        probe::task_end(&run->task_, now_ns(), -code);
+        if (!is_with_worker(*run))
+            probe::task_end(&run->task_, now_ns(), -code);
     end_all(-code);
 }
 

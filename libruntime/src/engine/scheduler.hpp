@@ -43,6 +43,7 @@ private:
     };
 
     void carry_out(const ovt_sched_action& action);
+    void stop_jobs() noexcept;
     void submit(Run& run, const ovt_sched_action& action);
     void end(Run& run);
     std::vector<End>::const_iterator earliest() const;
@@ -54,7 +55,7 @@ private:
     ovt_sched_process process_{};
     std::map<std::uint64_t, Run*> jobs_;    ///< by tag; the nodes are the runs'
     std::vector<End> ends_;                 ///< to be handled; with room for one of each live run
-    int failed_ = 0; ///< why, if it has
+    int failed_ = 0;                        ///< why, if it has
     std::optional<std::uint64_t> next_tag_; ///< none: it is the process's
     std::unique_ptr<Queue> queue_;          ///< last, so that it is the first to go
 };

@@ -2,10 +2,13 @@
 #include "engine/shared_scheduler.hpp"
 
 #include <cerrno>
+#include <exception>
 #include <new>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "monotonic_clock.hpp"
 
 namespace overtake::engine {
 
@@ -65,13 +68,19 @@ void SharedScheduler::end(Run& run, const ServiceEvent& event) {
 
 void SharedScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t /*executed_ns*/) {
     if (!run.live_self_)
-        return; // the device has failed meanwhile
-    queue_->cpu_done(run.tag_, run.task_.segment, status);
+        return;
+    if (failed_ == 0)
+        return queue_->cpu_done(run.tag_, run.task_.segment, status);
+    try { // a device that still works need not wait for it
+        queue_->cpu_done(run.tag_, run.task_.segment, -ECANCELED);
+    } catch (const std::exception&) {
+    }
+    end_live(run, -failed_, now_ns());
 }
 
 void SharedScheduler::arrive(std::shared_ptr<Run> arriving) {
     Run& run = *arriving;
-    std::int32_t status = run.is_cancelled_early_ ? -ECANCELED : 0;
+    std::int32_t status = failed_ != 0 ? -failed_ : run.is_cancelled_early_ ? -ECANCELED : 0;
     if (status == 0) {
         try {
             check(run.options_);
@@ -117,11 +126,44 @@ void SharedScheduler::submit(Run& run) {
 void SharedScheduler::cancel(Run& run) {
     if (!run.live_self_)
         run.is_cancelled_early_ = true;
-    else
+    else if (failed_ == 0)
         queue_->cancel(run.tag_);
 }
 
+void SharedScheduler::dispatch() {
+    if (failed_ == 0)
+        gather(0);
+}
+
+/// As Scheduler::stop_jobs(), but for a while only: what events were lost may be what it waits for.
+void SharedScheduler::stop_tasks() noexcept {
+    constexpr std::int64_t patience_ns = 2'000'000'000;
+    if (!has_real_time())
+        return;
+    try {
+        std::size_t on_device = 0;
+        for (const auto& [tag, run] : runs_) {
+            queue_->cancel(tag);
+            on_device += !is_with_worker(*run);
+        }
+        const auto deadline = static_cast<std::int64_t>(monotonic_ns()) + patience_ns;
+        while (on_device != 0 && static_cast<std::int64_t>(monotonic_ns()) < deadline)
+            for (const ServiceEvent& event : queue_->reap(deadline)) {
+                const auto found = runs_.find(event.tag);
+                if (found == runs_.end() || is_with_worker(*found->second))
+                    continue;
+                if (event.type == ServiceEvent::Type::ended)
+                    on_device--;
+                else
+                    queue_->cpu_done(event.tag, event.segment, -ECANCELED);
+            }
+    } catch (const std::exception&) { // it does not work
+    }
+}
+
 void SharedScheduler::fail(int code) {
+    failed_ = code;
+    stop_tasks();
     runs_.clear();
     end_all(-code);
 }

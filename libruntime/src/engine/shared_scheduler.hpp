@@ -29,16 +29,18 @@ public:
     void handle_first_end() override {}
     void arrive(std::shared_ptr<Run> run) override;
     void cancel(Run& run) override;
-    void dispatch() override { gather(0); }
+    void dispatch() override;
     void fail(int code) override;
     bool has_jobs() const noexcept override { return live() != 0; }
     void interrupt() override { queue_->interrupt(); }
 
 private:
     void submit(Run& run);
+    void stop_tasks() noexcept;
     void end(Run& run, const ServiceEvent& event);
 
     std::map<std::uint64_t, Run*> runs_; ///< by tag; the nodes are the runs'
+    int failed_ = 0;                     ///< why, if it has
     std::uint64_t next_tag_;
     std::unique_ptr<ServiceQueue> queue_; ///< last, so that it is the first to go
 };

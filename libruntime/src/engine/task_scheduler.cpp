@@ -2,6 +2,7 @@
 #include "engine/task_scheduler.hpp"
 
 #include <cerrno>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -21,8 +22,14 @@ TaskScheduler::~TaskScheduler() {
     }
 }
 
-std::uint64_t TaskScheduler::now_ns() const {
-    return clock_ ? clock_->now_ns() : monotonic_ns();
+std::uint64_t TaskScheduler::now_ns() const noexcept {
+    if (!clock_)
+        return monotonic_ns();
+    try {
+        last_ns_ = clock_->now_ns();
+    } catch (const std::exception&) { // the clock was the device's
+    }
+    return last_ns_;
 }
 
 void TaskScheduler::check(const RunOptions& options) const {
@@ -63,8 +70,12 @@ void TaskScheduler::end_live(Run& run, std::int32_t status, std::uint64_t ended_
 }
 
 void TaskScheduler::end_all(std::int32_t status) {
-    while (first_live_)
-        end_live(*first_live_, status, now_ns());
+    for (Run* run = first_live_; run;) {
+        Run* const behind = run->live_behind_;
+        if (!run->with_worker_)
+            end_live(*run, status, now_ns());
+        run = behind;
+    }
 }
 
 } // namespace overtake::engine

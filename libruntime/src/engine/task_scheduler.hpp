@@ -9,6 +9,7 @@
 // Thread safety: one thread at a time, but for interrupt().
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,8 +55,8 @@ public:
     TaskScheduler(const TaskScheduler&) = delete;
     TaskScheduler& operator=(const TaskScheduler&) = delete;
 
-    /// Device time.
-    std::uint64_t now_ns() const;
+    /// Device time; the last that was known, when the device has failed.
+    std::uint64_t now_ns() const noexcept;
     /// Throws Error: EINVAL if the device has not the core, EPERM if the queue has not the
     /// priority.  From any thread.
     void check(const RunOptions& options) const;
@@ -75,7 +76,8 @@ public:
     void cancel_all();
     /// All that may go on now does.
     virtual void dispatch() = 0;
-    /// Everything ends with -code.
+    /// Everything ends with -code; what is with a worker, as soon as it comes back.  Nothing is
+    /// asked of the device any more.
     virtual void fail(int code) = 0;
 
     /// Those that have ended since the last call.
@@ -91,9 +93,13 @@ protected:
 
     void begin_live(std::shared_ptr<Run> run);
     void end_live(Run& run, std::int32_t status, std::uint64_t ended_ns);
+    /// But for what is with a worker.
     void end_all(std::int32_t status);
     /// The others are behind it.
     const Run* first_live() const noexcept { return first_live_; }
+    /// What is on the device goes on by itself.
+    bool has_real_time() const noexcept { return clock_ == nullptr; }
+    static bool is_with_worker(const Run& run) noexcept { return run.with_worker_; }
 
     const std::shared_ptr<Device> device_;
     SchedulerHost& host_;
@@ -101,7 +107,8 @@ protected:
     const unsigned cores_;
 
 private:
-    ManualClock* const clock_; ///< null: CLOCK_MONOTONIC
+    ManualClock* const clock_;                      ///< null: CLOCK_MONOTONIC
+    mutable std::atomic<std::uint64_t> last_ns_{0}; ///< that it said
     Run* first_live_ = nullptr;
     std::size_t live_ = 0;
     RunList<&Run::ended_link_> ended_;

@@ -9,16 +9,24 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace overtake::engine {
 
 namespace {
 
 std::int32_t compute_step(Run& run, std::size_t step) {
+    constexpr std::int32_t most_errno = 4095;
     try {
-        return run.steps()[step].compute();
+        const std::int32_t status = run.steps()[step].compute();
+        if (status <= 0 && status >= -most_errno)
+            return status;
+        run.set_error(
+            fmt::format("a computation ended with {}, which is no errno", status).c_str());
+        return -EIO;
     } catch (const Error& error) {
         run.set_error(error.what());
-        return -error.code();
+        return error.code() > 0 && error.code() <= most_errno ? -error.code() : -EIO;
     } catch (const std::bad_alloc&) {
         run.set_error("there is not enough memory");
         return -ENOMEM;

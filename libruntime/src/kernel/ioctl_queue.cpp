@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <list>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -95,8 +97,13 @@ private:
         const std::lock_guard lock(mutex_);
         if (spare_.size() <= to_collect_)
             spare_.emplace_back();
-        if (!collector_.joinable())
+        if (collector_.joinable())
+            return;
+        try {
             collector_ = std::thread([this] { run_collector(); });
+        } catch (const std::system_error& error) {
+            throw Error(EAGAIN, fmt::format("queue: no thread can be had: {}", error.what()));
+        }
     }
 
     void collect_one_more() {
@@ -113,11 +120,11 @@ private:
                 return;
             lock.unlock();
             std::optional<Completion> ended;
-            std::optional<Error> failure;
+            std::exception_ptr failure;
             try {
                 ended = collect(deadline_never);
-            } catch (const Error& error) {
-                failure = error;
+            } catch (...) {
+                failure = std::current_exception();
             }
             lock.lock();
             if (ended) {
@@ -158,7 +165,7 @@ private:
             in_flight_--;
         }
         if (count == 0 && failure_)
-            throw Error(*failure_);
+            std::rethrow_exception(failure_);
         return count;
     }
 
@@ -169,9 +176,9 @@ private:
     std::condition_variable changed_;
     std::thread collector_;
     std::list<Completion> collected_;
-    std::list<Completion> spare_;  ///< at least one for each to collect
-    std::optional<Error> failure_; ///< of the collector, for whoever reaps
-    std::size_t to_collect_ = 0;   ///< submitted, the collector does not have them yet
+    std::list<Completion> spare_; ///< at least one for each to collect
+    std::exception_ptr failure_;  ///< of the collector, for whoever reaps
+    std::size_t to_collect_ = 0;  ///< submitted, the collector does not have them yet
     bool interrupted_ = false;
     bool stopping_ = false;
 };

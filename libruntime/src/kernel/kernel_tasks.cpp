@@ -75,6 +75,7 @@ private:
     std::vector<overtake_task_event> events_;
     std::vector<Completion> results_;
     std::size_t live_ = 0;
+    bool events_lost_ = false;
 };
 
 void KernelTasks::submit(const ServiceTask& task) {
@@ -138,6 +139,8 @@ std::vector<ServiceEvent> KernelTasks::reap(std::int64_t deadline_ns) {
     if (deadline_ns < 0)
         throw Error(EINVAL, "reap: negative deadline");
     std::vector<ServiceEvent> events;
+    if (events_lost_)
+        throw Error(ENOMEM, "events: some were lost for want of memory: make a new queue");
     if (live_ == 0)
         return events;
     drm_overtake_task_events wait{
@@ -155,6 +158,7 @@ std::vector<ServiceEvent> KernelTasks::reap(std::int64_t deadline_ns) {
     if (code != 0)
         throw Error(code,
                     fmt::format("{}: events: {}", context_.file().path(), std::strerror(code)));
+    events_lost_ = true; // unless all come through
     std::size_t results = 0;
     for (std::uint32_t i = 0; i < wait.event_count; i++) {
         const std::size_t count = events_[i].result_count;
@@ -163,6 +167,7 @@ std::vector<ServiceEvent> KernelTasks::reap(std::int64_t deadline_ns) {
         results += count;
         live_ -= events.back().type == ServiceEvent::Type::ended;
     }
+    events_lost_ = false;
     return events;
 }
 
@@ -188,7 +193,8 @@ void KernelTasks::interrupt() {
     drm_overtake_task_events wake{};
     wake.context_id = context_.id();
     wake.flags = OVERTAKE_TASK_EVENTS_WAKE;
-    context_.file().call(DRM_IOCTL_OVERTAKE_TASK_EVENTS, &wake, "interrupt");
+    // Of a device that is gone: whoever reaps is told.
+    (void)context_.file().try_call(DRM_IOCTL_OVERTAKE_TASK_EVENTS, &wake);
 }
 
 } // namespace

@@ -130,7 +130,13 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     for (const Job& job : jobs.first(count)) {
         if (tags_.contains(job.tag) || !is_zero(job.reserved))
             break;
-        batch.push_back(add(job, extensions_[batch.size()]));
+        try {
+            batch.push_back(add(job, extensions_[batch.size()]));
+        } catch (const std::exception&) {
+            if (batch.empty())
+                throw;
+            break; // those before it are in the ring, and go first
+        }
     }
     if (const int code = ring().flush())
         throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));

@@ -67,8 +67,12 @@ Connection::Answer Connection::call(Operation operation, std::uint64_t first, st
     if (!packet && (errno == EAGAIN || errno == EWOULDBLOCK))
         throw Error(ETIMEDOUT,
                     fmt::format("{}: the device server does not answer: is it stopped?", path_));
-    if (!packet || packet->bytes < sizeof(Reply) || !packet->whole)
+    if (!packet || packet->bytes < sizeof(Reply))
         fail_gone();
+    if (!packet->whole)
+        throw Error(EMFILE, fmt::format("{}: this process has no file descriptors left for what "
+                                        "the device server gives it: raise its limit (ulimit -n)",
+                                        path_));
     Reply reply;
     std::memcpy(&reply, received_.data(), sizeof(reply));
     const std::span payload = std::span(received_).subspan(

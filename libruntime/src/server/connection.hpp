@@ -41,4 +41,20 @@ private:
     mutable std::vector<std::byte> received_;
 };
 
+/// Does what is to be done with what the server has made, `id`.  If that throws, has the server
+/// take it back with `operation`.
+template <class Make>
+void make_or_give_back(const Connection& connection, Operation operation, std::uint64_t id,
+                       Make make) {
+    try {
+        make();
+    } catch (...) {
+        try {
+            connection.call(operation, id);
+        } catch (const std::exception&) { // it goes with the connection
+        }
+        throw;
+    }
+}
+
 } // namespace overtake::server

@@ -109,18 +109,28 @@ bool ServedClient::serve_once() {
     if (ready == 0)
         return false; // whoever says nothing takes the place of somebody who would
     std::size_t source = 1;
+    // False: its channel is closed, since its client could not take what it was sent.
     const auto answer = [&](auto& served) {
         if (sources_[source++].revents == 0)
-            return;
+            return true;
         if (!take_wake_ups(served.channel()))
-            throw Violation("a queue's channel is closed before the queue");
+            return false;
         served.answer();
+        return true;
     };
+    std::optional<std::uint64_t> closed_queue, closed_tasks; // one of each at a time
     for (const auto& [id, queue] : queues_)
-        answer(*queue);
+        if (!answer(*queue))
+            closed_queue = id;
     for (const auto& [id, tasks] : tasks_)
-        answer(*tasks);
-    return sources_[0].revents == 0 || answer_request();
+        if (!answer(*tasks))
+            closed_tasks = id;
+    const bool goes_on = sources_[0].revents == 0 || answer_request();
+    if (closed_queue && queues_.contains(*closed_queue))
+        drop(queues_, *closed_queue);
+    if (closed_tasks && tasks_.contains(*closed_tasks))
+        drop(tasks_, *closed_tasks);
+    return goes_on;
 }
 
 bool ServedClient::answer_request() {

@@ -262,6 +262,13 @@ private:
                 poll(&stopped, 1, ms_until_descriptors);
             return;
         }
+        try {
+            admit(std::move(connection));
+        } catch (const std::exception&) { // no memory, or no thread: the client sees the end
+        }
+    }
+
+    void admit(Descriptor connection) {
         const Peer peer = peer_of(connection.get());
         if (const std::string refusal = refusal_of(peer); !refusal.empty()) {
             const Reply head{
@@ -271,13 +278,14 @@ private:
             return;
         }
         const std::lock_guard lock(mutex_);
+        Served& served = clients_.emplace_back();
         try {
-            Served& served = clients_.emplace_back();
             served.client = std::make_unique<ServedClient>(
                 shared_, next_client_++, std::move(connection), peer, share_of(peer));
             served.thread = std::thread([&client = *served.client] { client.run(); });
-        } catch (const std::exception&) { // no memory, or no thread: the client sees the end
+        } catch (...) {
             clients_.pop_back();
+            throw;
         }
     }
 
@@ -286,12 +294,14 @@ private:
         UserShare& share = shares_[peer.uid];
         if (!share.memory) {
             const std::size_t part = peer.is_trusted ? 1 : 2;
-            share.memory = std::make_shared<MemoryAccount>(memory_->most() / part, memory_,
-                                                           peer.is_trusted ? most_mappings
-                                                                           : most_mappings / 4);
-            share.places = std::make_shared<KeptPlaces>(
+            UserShare made;
+            made.memory = std::make_shared<MemoryAccount>(memory_->most() / part, memory_,
+                                                          peer.is_trusted ? most_mappings
+                                                                          : most_mappings / 4);
+            made.places = std::make_shared<KeptPlaces>(
                 peer.is_trusted ? SIZE_MAX
                                 : ovt_service_places_of_a_user(options_.service.task_limit));
+            share = std::move(made); // both or none
         }
         return share;
     }

@@ -161,10 +161,12 @@ ServerQueue::ServerQueue(std::shared_ptr<Device> device,
     auto answer =
         connection_->call(Operation::create_queue, options.max_priority, options.core_limit);
     id_ = answer.values[0];
-    mapping_ = Mapping(answer.descriptors[0].get(), round_to_pages(sizeof(QueueArea)));
-    area_ = std::launder(reinterpret_cast<QueueArea*>(mapping_.data()));
-    channel_ = std::make_unique<ClientChannel>(connection_, std::move(answer.descriptors[1]),
-                                               options.interruptible);
+    make_or_give_back(*connection_, Operation::destroy_queue, id_, [&] {
+        mapping_ = Mapping(answer.descriptors[0].get(), round_to_pages(sizeof(QueueArea)));
+        area_ = std::launder(reinterpret_cast<QueueArea*>(mapping_.data()));
+        channel_ = std::make_unique<ClientChannel>(connection_, std::move(answer.descriptors[1]),
+                                                   options.interruptible);
+    });
 }
 
 ServerQueue::~ServerQueue() {

@@ -20,11 +20,14 @@ public:
         : device_(std::move(device)), connection_(std::move(connection)) {
         auto answer = connection_->call(Operation::create_events, capacity);
         id_ = answer.values[0];
-        mapping_ = Mapping(answer.descriptors[0].get(), round_to_pages(event_ring_bytes(capacity)));
-        reader_ = std::make_unique<EventReader>(
-            *std::launder(reinterpret_cast<EventArea*>(mapping_.data())), capacity);
-        channel_ =
-            std::make_unique<ClientChannel>(connection_, std::move(answer.descriptors[1]), false);
+        make_or_give_back(*connection_, Operation::destroy_events, id_, [&] {
+            mapping_ =
+                Mapping(answer.descriptors[0].get(), round_to_pages(event_ring_bytes(capacity)));
+            reader_ = std::make_unique<EventReader>(
+                *std::launder(reinterpret_cast<EventArea*>(mapping_.data())), capacity);
+            channel_ = std::make_unique<ClientChannel>(connection_,
+                                                       std::move(answer.descriptors[1]), false);
+        });
     }
     ~ServerEvents() override {
         try {

@@ -55,6 +55,7 @@ private:
     std::size_t written_ = 0; ///< bytes of the call that is being written
     std::uint32_t seen_ = 0;  ///< of TaskArea::news
     std::size_t live_ = 0;
+    bool events_lost_ = false;
 };
 
 ServerTasks::ServerTasks(std::shared_ptr<Device> device,
@@ -68,10 +69,12 @@ ServerTasks::ServerTasks(std::shared_ptr<Device> device,
         connection_->fail_gone();
     std::memcpy(&settings_, answer.payload.data(), sizeof(settings_));
     id_ = answer.values[0];
-    mapping_ = Mapping(answer.descriptors[0].get(), round_to_pages(sizeof(TaskArea)));
-    area_ = std::launder(reinterpret_cast<TaskArea*>(mapping_.data()));
-    channel_ = std::make_unique<ClientChannel>(connection_, std::move(answer.descriptors[1]),
-                                               options.interruptible);
+    make_or_give_back(*connection_, Operation::destroy_tasks, id_, [&] {
+        mapping_ = Mapping(answer.descriptors[0].get(), round_to_pages(sizeof(TaskArea)));
+        area_ = std::launder(reinterpret_cast<TaskArea*>(mapping_.data()));
+        channel_ = std::make_unique<ClientChannel>(connection_, std::move(answer.descriptors[1]),
+                                                   options.interruptible);
+    });
 }
 
 ServerTasks::~ServerTasks() {
@@ -173,6 +176,7 @@ std::vector<ServiceEvent> ServerTasks::take() {
     std::vector<Completion> results;
     written_ = 0;
     const std::span<const std::byte> bytes = call(TaskCall::events);
+    events_lost_ = true; // unless all come through
     for (std::size_t position = 0; position < bytes.size();) {
         overtake_task_event told;
         read(bytes, position, &told, 1);
@@ -183,12 +187,15 @@ std::vector<ServiceEvent> ServerTasks::take() {
         events.push_back(make_service_event(told, results));
         live_ -= events.back().type == ServiceEvent::Type::ended;
     }
+    events_lost_ = false;
     return events;
 }
 
 std::vector<ServiceEvent> ServerTasks::reap(std::int64_t deadline_ns) {
     if (deadline_ns < 0)
         throw Error(EINVAL, "reap: negative deadline");
+    if (events_lost_)
+        throw Error(ENOMEM, "events: some were lost for want of memory: make a new queue");
     for (;;) {
         const std::uint32_t news = area_->news.load();
         std::vector<ServiceEvent> events;

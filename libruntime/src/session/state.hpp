@@ -43,6 +43,7 @@ struct Task::State {
     void cancel();
     /// Its job in flight has ended.
     void job_ended(const Completion& completion);
+    void say(const char* text) noexcept; ///< is its error()
 
     const Model& model() const noexcept { return *session->upload->model; }
     const ModelContents& contents() const noexcept { return ModelContents::of(model()); }

@@ -29,12 +29,12 @@ Task::State::~State() {
         return;
     try {
         cancel();
-        while (is_running())
-            session->progress(deadline_never);
-    } catch (const Error&) {
-        // A broken device: nothing of this task will be reaped any more.
-        session->running.erase(tag);
+        while (is_running() && session->progress(deadline_never))
+            ;
+    } catch (const std::exception&) { // a broken device, or no memory
     }
+    if (is_running()) // nothing of this task will be reaped any more
+        session->running.erase(tag);
 }
 
 void Task::State::start(const TaskOptions& wanted) {
@@ -88,9 +88,14 @@ void Task::State::submit_segment(const Segment& bpu) {
         .deadline_ns = options.deadline_ns,
         .model = model_id(model().name()),
     };
-    session->queue->submit({&job, 1});
+    const auto running = session->running.emplace(job.tag, this).first;
+    try {
+        session->queue->submit({&job, 1});
+    } catch (...) {
+        session->running.erase(running);
+        throw;
+    }
     tag = job.tag;
-    session->running.emplace(tag, this);
 }
 
 void Task::State::job_ended(const Completion& completion) {
@@ -105,7 +110,16 @@ void Task::State::job_ended(const Completion& completion) {
         run_on();
     } catch (const Error& refused) {
         end(-refused.code());
-        error = refused.what();
+        say(refused.what());
+    } catch (const std::bad_alloc&) {
+        end(-ENOMEM);
+    }
+}
+
+void Task::State::say(const char* text) noexcept {
+    try {
+        error = text;
+    } catch (const std::bad_alloc&) { // then there is no text
     }
 }
 
