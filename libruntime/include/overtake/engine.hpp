@@ -141,7 +141,8 @@ public:
     /// The same for several inferences of a model: all of them or, if one is refused, none.
     void add_all(const std::shared_ptr<LoadedModel>& model,
                  std::span<const InferenceMemory> inferences);
-    /// Appends a computation on a worker: 0, or a negative errno; it may throw Error.
+    /// Appends a computation on a worker: 0, or a negative errno; it may throw Error.  What is no
+    /// errno (0 to -4095) is taken for -EIO.
     /// `expected_ns` is what the scheduler takes it to last.
     void add(std::function<std::int32_t()> compute, std::uint64_t expected_ns = 0);
     /// Keeps `memory` until the end.
@@ -180,10 +181,14 @@ private:
 ///
 /// The estimate of a segment is the compiler's until it has run once; then what was measured,
 /// execution only, smoothed with weight 0.1.  A request keeps the estimates of its submission.
+///
+/// When the device fails, is unplugged or its server ends, each request ends with the reason
+/// (-ENODEV, say), and so does what is submitted later.  One that a worker computes for ends when
+/// that is over, for it works on the caller's memory.
 class OVERTAKE_API Engine {
 public:
     /// EINVAL for options that are impossible; EPERM, naming the remedy, for a priority or a core
-    /// limit that this process may not ask for.
+    /// limit that this process may not ask for; EAGAIN if no thread can be had.
     explicit Engine(std::shared_ptr<Device> device, const EngineOptions& options = {});
     /// Cancels what it has, and waits for the ends and for the last callback.  Not from a callback.
     ~Engine();
