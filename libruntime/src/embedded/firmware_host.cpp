@@ -22,8 +22,7 @@ namespace {
 constexpr std::uint64_t default_fc_clock_ns = 60'000'000'000;
 /// Not 0: a result record says 0 for what never happened.
 constexpr std::uint64_t manual_clock_origin_ns = 1'000'000'000;
-/// What a client may hold of the command queue: two commands of each job, and KILL_CONTEXT and two
-/// LIMITs a core of each queue.
+/// What a client may hold: two commands of each job, KILL_CONTEXT and two LIMITs a core of a queue.
 constexpr std::size_t client_commands =
     2 * OVERTAKE_MAX_CLIENT_JOBS + OVERTAKE_MAX_CONTEXTS * (1 + 2 * OVERTAKE_MAX_CORES);
 /// Both bound what a device holds of work that has not reached the firmware or its client.
@@ -153,10 +152,6 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
         stop_threads();
         throw Error(EAGAIN, fmt::format("device: no thread can be had: {}", error.what()));
     }
-}
-
-FirmwareHost::~FirmwareHost() {
-    stop_threads();
 }
 
 void FirmwareHost::stop_threads() {

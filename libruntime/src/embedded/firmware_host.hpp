@@ -39,7 +39,7 @@ public:
     /// Throws Error EINVAL for options that make no device.
     explicit FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared = {});
     /// All contexts have been closed.
-    ~FirmwareHost();
+    ~FirmwareHost() { stop_threads(); }
     FirmwareHost(const FirmwareHost&) = delete;
     FirmwareHost& operator=(const FirmwareHost&) = delete;
 
