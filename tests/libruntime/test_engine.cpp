@@ -113,23 +113,41 @@ TEST_F(EngineTest, MeasuresWhatItRuns) {
     EXPECT_GE(run->steps()[1].estimate->ns(), 2'000'000u);
 }
 
-TEST(Engine, WhatItHasAndWhatComesLaterEndsWhenTheServerIsGone) {
-    EmbeddedOptions timed;
-    timed.mode = OVERTAKE_MODE_TIMED;
-    auto server = std::make_unique<TestServer>(timed);
-    const auto device = open_server(server->path());
-    const Program endless{*device, {delay_insn(3'600'000'000u)}};
-    Engine engine(device, {});
-    const auto submit = [&] {
+/// Whose server ends while an FC runs that takes an hour.
+class EngineOfAServer : public testing::Test {
+protected:
+    static EmbeddedOptions timed() {
+        EmbeddedOptions options;
+        options.mode = OVERTAKE_MODE_TIMED;
+        return options;
+    }
+    Step endless() const {
+        Step step;
+        step.fcs = {{0, 1}};
+        step.bindings = program.bindings;
+        step.estimate = std::make_shared<Estimate>(1000);
+        return step;
+    }
+    /// Of steps, or of an endless one.
+    std::shared_ptr<engine::Run> submit(std::vector<Step> steps = {}) {
+        if (steps.empty())
+            steps.push_back(endless());
+        auto run = std::make_shared<engine::Run>(std::move(steps), RunOptions{});
+        engine.submit(run);
+        return run;
+    }
+
+    std::unique_ptr<TestServer> server = std::make_unique<TestServer>(timed());
+    const std::shared_ptr<Device> device = open_server(server->path());
+    const Program program{*device, {delay_insn(3'600'000'000u)}};
+    Engine engine{device, {}};
+};
+
+TEST_F(EngineOfAServer, WhatItHasAndWhatComesLaterEndsWhenItIsGone) {
+    const auto submit_some = [&] {
         std::vector<std::shared_ptr<engine::Run>> runs;
-        for (int i = 0; i < 20; i++) {
-            Step step;
-            step.fcs = {{0, 1}};
-            step.bindings = endless.bindings;
-            step.estimate = std::make_shared<Estimate>(1000);
-            runs.push_back(std::make_shared<engine::Run>(std::vector{step}, RunOptions{}));
-            engine.submit(runs.back());
-        }
+        for (int i = 0; i < 20; i++)
+            runs.push_back(submit());
         return runs;
     };
     const auto expect_to_end = [](const auto& runs) {
@@ -140,49 +158,35 @@ TEST(Engine, WhatItHasAndWhatComesLaterEndsWhenTheServerIsGone) {
         }
         EXPECT_EQ(runs.back()->status(), -ENODEV);
     };
-    auto runs = submit();
+    auto runs = submit_some();
     server.reset();
     expect_to_end(runs);
     runs.clear(); // nobody knows them any more
     for (int i = 0; i < 3; i++)
-        expect_to_end(submit());
+        expect_to_end(submit_some());
 }
 
 /// It has the caller's memory.
-TEST(Engine, WhatIsComputedWhenTheDeviceFailsEndsWhenItIsDone) {
-    EmbeddedOptions timed;
-    timed.mode = OVERTAKE_MODE_TIMED;
-    auto server = std::make_unique<TestServer>(timed);
-    const auto device = open_server(server->path());
-    const Program endless{*device, {delay_insn(3'600'000'000u)}};
-    Engine engine(device, {});
+TEST_F(EngineOfAServer, WhatIsComputedWhenItIsGoneEndsWhenThatIsDone) {
     std::promise<void> begun, may_end;
     const auto end = may_end.get_future().share();
-    Step cpu, bpu;
+    Step cpu;
     cpu.compute = [&begun, end] {
         begun.set_value();
         end.wait();
         return 0;
     };
-    bpu.fcs = {{0, 1}};
-    bpu.bindings = endless.bindings;
-    for (Step* step : {&cpu, &bpu})
-        step->estimate = std::make_shared<Estimate>(1000);
-    const auto computed = std::make_shared<engine::Run>(std::vector{cpu, bpu}, RunOptions{});
-    const auto on_device = std::make_shared<engine::Run>(std::vector{bpu}, RunOptions{});
-    engine.submit(computed);
-    engine.submit(on_device);
+    cpu.estimate = std::make_shared<Estimate>(1000);
+    const auto computed = submit({cpu, endless()});
+    const auto on_device = submit();
     begun.get_future().wait();
     server.reset();
     ASSERT_TRUE(on_device->wait(patience()));
-    const auto later = std::make_shared<engine::Run>(std::vector{bpu}, RunOptions{});
-    engine.submit(later);
+    const auto later = submit();
     ASSERT_TRUE(later->wait(patience()));
     EXPECT_EQ(later->status(), -ENODEV);
     engine.cancel(computed); // which does not end it either
-    const auto last = std::make_shared<engine::Run>(std::vector{bpu}, RunOptions{});
-    engine.submit(last);
-    ASSERT_TRUE(last->wait(patience()));
+    ASSERT_TRUE(submit()->wait(patience()));
     EXPECT_EQ(computed->status(), -EINPROGRESS);
     may_end.set_value();
     ASSERT_TRUE(computed->wait(patience()));

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "bpf/copy_event.h"
+#include "file_descriptor.hpp"
 #include "overtake/error.hpp"
 #include "watch/engine_tasks.hpp"
 #include "watch/tracepoint_format.hpp"
@@ -76,21 +77,6 @@ bool is_trusted(const struct stat& file) {
     return (file.st_uid == 0 || file.st_uid == own) && (file.st_mode & S_IWOTH) == 0;
 }
 
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0)
-            close(number_);
-    }
-    int number() const noexcept { return number_; }
-
-private:
-    int number_;
-};
-
 /// The libraries with engines that processes run, this one's among them.  What is open stays the
 /// file that was looked at, whatever becomes of the process, its root and its names.
 std::vector<Descriptor> mapped_libraries() {
@@ -107,8 +93,7 @@ std::vector<Descriptor> mapped_libraries() {
             const std::string path = process.path() / "map_files" / line.substr(0, line.find(' '));
             Descriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
             struct stat is {};
-            if (file.number() >= 0 && fstat(file.number(), &is) == 0 && S_ISREG(is.st_mode) &&
-                is_trusted(is))
+            if (file && fstat(file.get(), &is) == 0 && S_ISREG(is.st_mode) && is_trusted(is))
                 libraries.try_emplace({is.st_dev, is.st_ino}, std::move(file));
         }
     }
@@ -281,7 +266,7 @@ private:
                 LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = COPIED_PROBE_TYPE + i);
                 if (bpf_link* link = bpf_program__attach_usdt(
                         program_called("copy_probe"), -1,
-                        fmt::format("/proc/self/fd/{}", library.number()).c_str(), "overtake",
+                        fmt::format("/proc/self/fd/{}", library.get()).c_str(), "overtake",
                         std::string(probe_name(static_cast<Probe>(i))).c_str(), &options))
                     links_.emplace_back(link);
             }

@@ -55,7 +55,6 @@ private:
     ovt_sched_process process_{};
     std::map<std::uint64_t, Run*> jobs_;    ///< by tag; the nodes are the runs'
     std::vector<End> ends_;                 ///< to be handled; with room for one of each live run
-    int failed_ = 0;                        ///< why, if it has
     std::optional<std::uint64_t> next_tag_; ///< none: it is the process's
     std::unique_ptr<Queue> queue_;          ///< last, so that it is the first to go
 };

@@ -40,7 +40,6 @@ private:
     void end(Run& run, const ServiceEvent& event);
 
     std::map<std::uint64_t, Run*> runs_; ///< by tag; the nodes are the runs'
-    int failed_ = 0;                     ///< why, if it has
     std::uint64_t next_tag_;
     std::unique_ptr<ServiceQueue> queue_; ///< last, so that it is the first to go
 };

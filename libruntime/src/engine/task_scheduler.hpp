@@ -105,6 +105,7 @@ protected:
     SchedulerHost& host_;
     const SchedulerOptions options_;
     const unsigned cores_;
+    int failed_ = 0; ///< why, if fail() was called
 
 private:
     ManualClock* const clock_;                      ///< null: CLOCK_MONOTONIC

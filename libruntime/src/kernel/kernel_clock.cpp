@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "file_descriptor.hpp"
 #include "kernel/kernel_file.hpp"
 
 namespace overtake {
@@ -26,7 +27,7 @@ public:
     std::uint64_t now_ns() const override {
         const Descriptor file(open_for(O_RDONLY));
         char text[32];
-        const ssize_t length = read(file.fd, text, sizeof(text));
+        const ssize_t length = read(file.get(), text, sizeof(text));
         if (length < 0)
             fail("read");
         std::uint64_t now = 0;
@@ -42,21 +43,13 @@ public:
         const Descriptor file(open_for(O_WRONLY));
         ssize_t written;
         do
-            written = write(file.fd, text.data(), text.size());
+            written = write(file.get(), text.data(), text.size());
         while (written < 0 && errno == EINTR);
         if (written < 0)
             fail("advance");
     }
 
 private:
-    struct Descriptor {
-        explicit Descriptor(int fd_) : fd(fd_) {}
-        Descriptor(const Descriptor&) = delete;
-        Descriptor& operator=(const Descriptor&) = delete;
-        ~Descriptor() { close(fd); }
-        int fd;
-    };
-
     int open_for(int access) const {
         const int fd = open(path_.c_str(), access | O_CLOEXEC);
         if (fd < 0)

@@ -7,9 +7,9 @@
 #include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
+#include "file_descriptor.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake {
@@ -22,24 +22,16 @@ constexpr std::align_val_t alignment{64}; // of what the schema aligns most
     throw Error(code, name + ": " + what);
 }
 
-struct Descriptor {
-    int fd;
-    ~Descriptor() {
-        if (fd >= 0)
-            close(fd);
-    }
-};
-
 } // namespace
 
 FileBytes FileBytes::map(const std::string& path) {
-    const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (file.fd < 0)
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file)
         fail(errno, path,
              std::string("cannot open: ") + std::strerror(errno) +
                  "; name a compiled model (.ovm)");
     struct stat status {};
-    if (fstat(file.fd, &status) != 0)
+    if (fstat(file.get(), &status) != 0)
         fail(errno, path, std::string("cannot read its size: ") + std::strerror(errno));
     if (S_ISDIR(status.st_mode))
         fail(EISDIR, path, "is a directory; name a compiled model (.ovm)");
@@ -48,7 +40,7 @@ FileBytes FileBytes::map(const std::string& path) {
     if (status.st_size == 0)
         fail(EINVAL, path, "offset 0: the file is empty; compile the model again");
     const auto size = static_cast<std::size_t>(status.st_size);
-    void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (memory == MAP_FAILED)
         fail(errno, path, std::string("cannot map: ") + std::strerror(errno));
     return FileBytes({static_cast<const std::byte*>(memory), size}, true);

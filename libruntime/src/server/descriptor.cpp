@@ -10,11 +10,6 @@
 
 namespace overtake::server {
 
-Descriptor::~Descriptor() {
-    if (fd_ >= 0)
-        close(fd_);
-}
-
 namespace {
 
 constexpr int most_wake_ups = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Descriptors, and packets on sockets that carry some.
+// Packets on sockets, which carry descriptors.
 #pragma once
 
 #include <array>
@@ -10,25 +10,9 @@
 #include <span>
 #include <utility>
 
+#include "file_descriptor.hpp"
+
 namespace overtake::server {
-
-/// Closes what it holds.
-class Descriptor {
-public:
-    explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
-    ~Descriptor();
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-
-    int get() const noexcept { return fd_; }
-    explicit operator bool() const noexcept { return fd_ >= 0; }
-
-private:
-    int fd_;
-};
 
 constexpr std::size_t most_descriptors = 2; ///< of a packet
 
