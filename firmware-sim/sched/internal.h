@@ -32,6 +32,8 @@ bool ovt_sched_goes_before(struct ovt_sched *sched, const struct ovt_sched_task 
 			   const struct ovt_sched_task *b);
 void ovt_sched_enter_waiting(struct ovt_sched_task *task);
 void ovt_sched_leave_waiting(struct ovt_sched_task *task);
+/* None of the process's tasks that wait for their dispatch is the next to go any more. */
+void ovt_sched_withdraw_lines(struct ovt_sched_process *process);
 void ovt_sched_enter_cpu_waiting(struct ovt_sched_task *task);
 void ovt_sched_leave_cpu_waiting(struct ovt_sched_task *task);
 /* The best placed one; NULL: none. */

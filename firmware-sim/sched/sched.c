@@ -51,7 +51,7 @@ static bool process_before(const void *context, const struct ovt_tree_node *a,
 static void look_at_workers(struct ovt_sched_process *process)
 {
 	struct ovt_sched *sched = process->queue->sched;
-	bool may_run = !ovt_tree_empty(&process->cpu_waiting) &&
+	bool may_run = !process->gone && !ovt_tree_empty(&process->cpu_waiting) &&
 		       process->workers_busy < process->worker_count;
 
 	if (may_run == ovt_tree_holds(&process->link))
@@ -95,6 +95,34 @@ void ovt_sched_remove_process(struct ovt_sched_process *process)
 	look_at_workers(process);
 }
 
+static void set_state(struct ovt_sched_task *task, enum ovt_sched_state state)
+{
+	u32 *in_state = task->process->in_state;
+
+	if (task->state != OVT_SCHED_NEW && task->state != OVT_SCHED_ENDED)
+		in_state[task->state]--;
+	if (state != OVT_SCHED_ENDED)
+		in_state[state]++;
+	task->state = state;
+}
+
+static void set_overdue(struct ovt_sched_task *task, bool overdue)
+{
+	task->process->overdue += (u32)overdue - (u32)task->overdue;
+	task->overdue = overdue;
+}
+
+/* Those that hold something that others want are found first when their process goes. */
+static void move_in_process(struct ovt_sched_task *task, bool to_front)
+{
+	struct ovt_list *tasks = &task->process->tasks;
+
+	if (ovt_list_empty(&task->of_process))
+		return; /* abandoned: it ends with its job */
+	ovt_list_remove(&task->of_process);
+	ovt_list_append(to_front ? tasks->next : tasks, &task->of_process);
+}
+
 static bool act(struct ovt_sched_action *action, enum ovt_sched_action_type type,
 		struct ovt_sched_task *task)
 {
@@ -120,7 +148,7 @@ static void enter_waiting(struct ovt_sched_task *task)
 /* Its current segment is one for a CPU worker; if it holds a slot, that is a gap. */
 static void enter_cpu_waiting(struct ovt_sched_task *task, u64 now)
 {
-	task->state = OVT_SCHED_CPU_WAITING;
+	set_state(task, OVT_SCHED_CPU_WAITING);
 	ovt_sched_enter_cpu_waiting(task);
 	look_at_workers(task->process);
 	ovt_sched_open_gap(task);
@@ -138,7 +166,9 @@ static void take_slot(struct ovt_sched_task *task)
 	if (ovt_sched_is_high(task))
 		return;
 	task->holds_slot = true;
+	task->process->slots++;
 	queue_core_of(task)->holders++;
+	move_in_process(task, true);
 }
 
 static void release_slot(struct ovt_sched_task *task)
@@ -146,6 +176,7 @@ static void release_slot(struct ovt_sched_task *task)
 	if (!task->holds_slot)
 		return;
 	task->holds_slot = false;
+	task->process->slots--;
 	look_at(task->process->queue);
 	queue_core_of(task)->holders--;
 }
@@ -159,7 +190,8 @@ static bool end_task(struct ovt_sched_task *task, struct ovt_sched_action *actio
 		ovt_sched_discount(task);
 	look_at(queue);
 	ovt_list_remove(&task->of_process);
-	task->state = OVT_SCHED_ENDED;
+	set_overdue(task, false);
+	set_state(task, OVT_SCHED_ENDED);
 	return act(action, OVT_SCHED_END, task);
 }
 
@@ -168,6 +200,7 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 	u64 cpu_time = 0;
 	u32 segment;
 
+	task->state = OVT_SCHED_NEW;
 	task->segment = 0;
 	task->placed_core = 0;
 	task->bpu_left = 0;
@@ -195,7 +228,7 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 		task->bpu_time += task->segments[segment].time;
 	}
 	task->cpu_allowance = ovt_sched_cpu_allowance(&sched->config, cpu_time);
-	task->state = OVT_SCHED_WAITING;
+	set_state(task, OVT_SCHED_WAITING);
 	enter_waiting(task);
 }
 
@@ -214,11 +247,12 @@ static bool go_on(struct ovt_sched_task *task, u64 now, struct ovt_sched_action 
 		return false;
 	}
 	if (!ovt_sched_has_begun_bpu(task) || (!task->holds_slot && !ovt_sched_is_high(task))) {
-		task->state = OVT_SCHED_READY;
+		set_state(task, OVT_SCHED_READY);
+		move_in_process(task, true); /* it may bar a core */
 		enter_waiting(task);
 		return false;
 	}
-	task->state = OVT_SCHED_BPU;
+	set_state(task, OVT_SCHED_BPU);
 	return act(action, OVT_SCHED_SUBMIT, task);
 }
 
@@ -237,7 +271,7 @@ bool ovt_sched_segment_ended(struct ovt_sched *sched, struct ovt_sched_task *tas
 	(void)sched;
 	if (task->state == OVT_SCHED_CPU_RUNNING) {
 		leave_cpu_running(task, now);
-		task->overdue = false;
+		set_overdue(task, false);
 	} else {
 		task->bpu_left--;
 		if (!task->bpu_left)
@@ -287,11 +321,22 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 	}
 }
 
+/* None of its tasks is to be chosen: in a few steps, however many tasks there are. */
+static void withdraw(struct ovt_sched_process *process)
+{
+	ovt_sched_withdraw_lines(process);
+	process->gone = true;
+	look_at_workers(process);
+	look_at(process->queue);
+}
+
 bool ovt_sched_abandon(struct ovt_sched *sched, struct ovt_sched_process *process,
 		       struct ovt_sched_action *action)
 {
 	struct ovt_sched_task *task;
 
+	if (!process->gone)
+		withdraw(process);
 	while (!ovt_list_empty(&process->tasks)) {
 		task = ovt_container_of(process->tasks.next, struct ovt_sched_task, of_process);
 		if (task->state == OVT_SCHED_CPU_RUNNING) {
@@ -322,8 +367,10 @@ static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 c
 	if (!task->dispatch_sequence) {
 		task->dispatch_sequence = ++sched->next_dispatch;
 		task->dispatch_time = now;
-		if (!ovt_sched_is_high(task))
+		if (!ovt_sched_is_high(task)) {
 			ovt_sched_count(task);
+			move_in_process(task, true);
+		}
 		if (sched->dispatched)
 			sched->dispatched(sched->host, task);
 	}
@@ -333,7 +380,7 @@ static bool dispatch(struct ovt_sched *sched, struct ovt_sched_task *task, u64 c
 	}
 	if (!(cores & (cores - 1)))
 		ovt_sched_placed(sched, task, (u32)__builtin_ctzll(cores) + 1);
-	task->state = OVT_SCHED_BPU;
+	set_state(task, OVT_SCHED_BPU);
 	act(action, OVT_SCHED_SUBMIT, task);
 	action->cores = cores;
 	return true;
@@ -346,6 +393,9 @@ static bool dispatch_from(struct ovt_sched *sched, struct ovt_sched_queue *queue
 	u64 cores;
 
 	while ((task = ovt_sched_first_that_may_go(sched, queue, now, &cores))) {
+		/* Of those that are in no line: ready, or of priority 255. */
+		if (task->process->gone)
+			return cancel_waiting(task, action);
 		if (dispatch(sched, task, cores, now, action))
 			return true;
 	}
@@ -360,7 +410,7 @@ static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched
 
 	process->workers_busy++;
 	leave_cpu_waiting(task);
-	task->state = OVT_SCHED_CPU_RUNNING;
+	set_state(task, OVT_SCHED_CPU_RUNNING);
 	task->segment_start = now;
 	ovt_sched_run_gap(task, now);
 	ovt_sched_watch(task, now);
@@ -371,11 +421,12 @@ static void run_cpu(struct ovt_sched_process *process, u64 now, struct ovt_sched
 static void give_way(struct ovt_sched_task *task, u64 now)
 {
 	ovt_sched_unwatch(task, now);
-	task->overdue = true;
+	set_overdue(task, true);
 	ovt_sched_close_gap(task);
 	release_slot(task);
 	if (task->counted)
 		ovt_sched_discount(task);
+	move_in_process(task, false);
 	look_at(task->process->queue);
 }
 

@@ -57,6 +57,18 @@
 struct ovt_sched;
 struct ovt_sched_task;
 
+enum ovt_sched_state {
+	OVT_SCHED_NEW,
+	OVT_SCHED_WAITING,
+	OVT_SCHED_READY,
+	OVT_SCHED_CPU_WAITING,
+	OVT_SCHED_CPU_RUNNING,
+	OVT_SCHED_BPU,		/* a job of it is on the device */
+	OVT_SCHED_ENDED,
+};
+
+#define OVT_SCHED_STATE_COUNT	(OVT_SCHED_ENDED + 1u)
+
 /*
  * Who may be inserted into a gap: tasks with less BPU time than @floor, and those with less than
  * what is left of the gap's CPU segment plus @slack.
@@ -198,29 +210,24 @@ struct ovt_sched_process {
 	u32 worker_count;		/* the host may change it before the first task arrives */
 	u32 workers_busy;
 	bool no_kept_place;		/* the host may set it before the first task arrives */
-	struct ovt_list tasks;		/* that have arrived and are not over */
+	struct ovt_list tasks;		/* that have arrived and are not over, holders first */
 	struct ovt_sched_line cpu_first;
 	struct ovt_sched_line any;
 	struct ovt_sched_line *cores;
 	u64 cores_waiting;		/* bit k - 1: of core k there is somebody in @cores */
 	u32 waiting;			/* tasks in all lines */
 	u32 dispatched;			/* tasks that count for the task limit */
+	bool gone;			/* none of its tasks goes on any more */
+	/* For the host to read: its tasks that are not over. */
+	u32 in_state[OVT_SCHED_STATE_COUNT];
+	u32 overdue;			/* of these, in a CPU segment that is */
+	u32 slots;			/* that they hold */
 };
 
 /* One segment of a task: what kind, and how long it is thought to take. */
 struct ovt_sched_segment {
 	u64 time;
 	u32 fc_count;		/* 0: a CPU segment */
-};
-
-enum ovt_sched_state {
-	OVT_SCHED_NEW,
-	OVT_SCHED_WAITING,
-	OVT_SCHED_READY,
-	OVT_SCHED_CPU_WAITING,
-	OVT_SCHED_CPU_RUNNING,
-	OVT_SCHED_BPU,		/* a job of it is on the device */
-	OVT_SCHED_ENDED,
 };
 
 /**
@@ -318,6 +325,9 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
  * @process is gone, with its CPU workers: its tasks end, those that have a job on the device when
  * that has ended.  To be called until it returns false; nothing arrives of @process any more.
  * True: carry out @action.
+ *
+ * From the first call on none of its tasks goes on, and none that waits holds up another process;
+ * tasks that hold slots end first.  So other calls may come between two of these.
  */
 bool ovt_sched_abandon(struct ovt_sched *sched, struct ovt_sched_process *process,
 		       struct ovt_sched_action *action);

@@ -76,7 +76,7 @@ static struct ovt_sched_lines *lines_of(const struct ovt_sched_task *task)
 static bool is_without_place(const struct ovt_sched_process *process)
 {
 	return process->queue->sched->config.share && !process->no_kept_place &&
-	       !process->dispatched;
+	       !process->dispatched && !process->gone;
 }
 
 static struct ovt_tree *tree_of_line(const struct ovt_sched_process *process,
@@ -90,7 +90,7 @@ static void insert_line(struct ovt_sched_process *process, struct ovt_sched_line
 {
 	struct ovt_sched *sched = process->queue->sched;
 
-	if (!ovt_tree_empty(&line->tasks))
+	if (!ovt_tree_empty(&line->tasks) && !process->gone)
 		ovt_tree_insert(tree_of_line(process, lines), &line->link, line_before,
 				sched->config.policy, &sched->steps);
 }
@@ -154,20 +154,35 @@ static u64 with_bit(u64 bits, u64 bit, bool set)
 	return set ? bits | bit : bits & ~bit;
 }
 
+static void note_queue_core(struct ovt_sched_queue *queue, u32 core)
+{
+	struct ovt_sched_lines *lines = &queue->cores[core - 1].wanting.waiting;
+
+	queue->cores_waiting = with_bit(queue->cores_waiting, ovt_sched_core_bit(core),
+					!ovt_tree_empty(&lines->first_place) ||
+					!ovt_tree_empty(&lines->more));
+}
+
 static void note_waiting_core(struct ovt_sched_task *task)
 {
 	struct ovt_sched_process *process = task->process;
-	struct ovt_sched_lines *lines = lines_of(task);
-	u64 bit;
 
 	if (!ovt_sched_next_is_bpu(task) || !task->core)
 		return;
-	bit = ovt_sched_core_bit(task->core);
-	process->cores_waiting = with_bit(process->cores_waiting, bit,
+	process->cores_waiting = with_bit(process->cores_waiting, ovt_sched_core_bit(task->core),
 					  !ovt_tree_empty(&line_of(task)->tasks));
-	process->queue->cores_waiting = with_bit(process->queue->cores_waiting, bit,
-						 !ovt_tree_empty(&lines->first_place) ||
-						 !ovt_tree_empty(&lines->more));
+	note_queue_core(process->queue, task->core);
+}
+
+void ovt_sched_withdraw_lines(struct ovt_sched_process *process)
+{
+	struct ovt_sched_queue *queue = process->queue;
+	u64 left;
+
+	queue->places_kept -= is_without_place(process) && process->waiting;
+	move_lines(process, remove_line);
+	for (left = process->cores_waiting; left; left &= left - 1)
+		note_queue_core(queue, (u32)__builtin_ctzll(left) + 1);
 }
 
 /* @task comes or goes: its line stands among the others by its first task. */

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "service/cost.h"
 
-struct count {
-	const struct ovt_profile *profile;
-	const struct ovt_region *regions;
-	u64 insns;
-	u64 looked_at;
-	u64 cycles;
-};
-
-static u64 cycles_of(const struct count *count, u64 index)
+static u64 cycles_of(const struct ovt_cost *cost, u64 index)
 {
-	const struct ovt_region *program = &count->regions[OVERTAKE_REGION_PROGRAM];
+	const struct ovt_region *program = &cost->regions[OVERTAKE_REGION_PROGRAM];
 	struct ovt_operands operands;
 	struct overtake_insn insn;
 
@@ -19,41 +11,64 @@ static u64 cycles_of(const struct count *count, u64 index)
 		return 0;
 	memcpy(&insn, program->base + index * sizeof(insn), sizeof(insn));
 	ovt_compiler_barrier(); /* the client shares that memory: from here on only the copy */
-	if (ovt_insn_check(&insn, count->regions, &operands) != OVERTAKE_FAULT_NONE)
+	if (ovt_insn_check(&insn, cost->regions, &operands) != OVERTAKE_FAULT_NONE)
 		return 0;
-	return ovt_insn_cycles(count->profile, &insn);
+	return ovt_insn_cycles(cost->profile, &insn);
 }
 
-static void add(struct count *count, u64 cycles)
+static void add(u64 *sum, u64 cycles)
 {
-	if (__builtin_add_overflow(count->cycles, cycles, &count->cycles))
-		count->cycles = ~0ull;
+	if (__builtin_add_overflow(*sum, cycles, sum))
+		*sum = ~0ull;
 }
 
-static void add_fc(struct count *count, const struct overtake_fc *fc)
+void ovt_cost_begin(struct ovt_cost *cost, const struct ovt_profile *profile,
+		    const struct ovt_region *regions, const struct overtake_fc *fcs, u32 fc_count)
 {
-	u64 i;
+	*cost = (struct ovt_cost){
+		.profile = profile,
+		.regions = regions,
+		.fcs = fcs,
+		.fc_count = fc_count,
+	};
+}
 
-	count->insns += fc->insn_count;
-	for (i = 0; i < fc->insn_count && count->looked_at < OVT_COST_MAX_INSNS; i++) {
-		count->looked_at++;
-		add(count, cycles_of(count, (u64)fc->first_insn + i));
+bool ovt_cost_step(struct ovt_cost *cost, u32 steps)
+{
+	for (; steps && cost->fc < cost->fc_count; steps--) {
+		const struct overtake_fc *fc = &cost->fcs[cost->fc];
+
+		if (cost->insn == fc->insn_count || cost->looked_at == OVT_COST_MAX_INSNS) {
+			cost->insns += fc->insn_count;
+			cost->insn = 0;
+			cost->fc++;
+			continue;
+		}
+		cost->looked_at++;
+		add(&cost->cycles, cycles_of(cost, (u64)fc->first_insn + cost->insn++));
 	}
+	return cost->fc < cost->fc_count;
+}
+
+u64 ovt_cost_ns(const struct ovt_cost *cost)
+{
+	u64 times = cost->looked_at ? cost->insns / cost->looked_at : 1;
+	u64 most = (u64)cost->profile->clock_khz * OVT_COST_MAX_MS;
+	u64 cycles;
+
+	if (__builtin_mul_overflow(cost->cycles, times, &cycles))
+		cycles = ~0ull;
+	add(&cycles, (u64)cost->profile->fc_overhead_cycles * cost->fc_count);
+	return ovt_cycles_to_ns(cost->profile, cycles < most ? cycles : most);
 }
 
 u64 ovt_segment_cost_ns(const struct ovt_profile *profile, const struct ovt_region *regions,
 			const struct overtake_fc *fcs, u32 fc_count)
 {
-	struct count count = { .profile = profile, .regions = regions };
-	u64 times, overhead = (u64)profile->fc_overhead_cycles * fc_count;
-	u64 most = (u64)profile->clock_khz * OVT_COST_MAX_MS;
-	u32 i;
+	struct ovt_cost cost;
 
-	for (i = 0; i < fc_count; i++)
-		add_fc(&count, &fcs[i]);
-	times = count.looked_at ? count.insns / count.looked_at : 1;
-	if (__builtin_mul_overflow(count.cycles, times, &count.cycles))
-		count.cycles = ~0ull;
-	add(&count, overhead);
-	return ovt_cycles_to_ns(profile, count.cycles < most ? count.cycles : most);
+	ovt_cost_begin(&cost, profile, regions, fcs, fc_count);
+	while (ovt_cost_step(&cost, ~0u))
+		;
+	return ovt_cost_ns(&cost);
 }

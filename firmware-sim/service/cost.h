@@ -14,6 +14,37 @@
 /* As long as a segment is ever thought to be. */
 #define OVT_COST_MAX_MS		60000u
 
+/**
+ * struct ovt_cost - the price of a segment, while it is found out; all fields are ovt_cost_*()'s
+ *
+ * Step by step, so that a host may let others go on between two steps:
+ *
+ *	ovt_cost_begin(&cost, profile, regions, fcs, fc_count)
+ *	while (ovt_cost_step(&cost, steps))
+ *		...
+ *	ovt_cost_ns(&cost)
+ */
+struct ovt_cost {
+	const struct ovt_profile *profile;
+	const struct ovt_region *regions;
+	const struct overtake_fc *fcs;
+	u32 fc_count;
+	u32 fc;
+	u32 insn;
+	u64 insns;
+	u64 looked_at;
+	u64 cycles;
+};
+
+/* @regions and @fcs stay until the price is known. */
+void ovt_cost_begin(struct ovt_cost *cost, const struct ovt_profile *profile,
+		    const struct ovt_region *regions, const struct overtake_fc *fcs, u32 fc_count);
+
+/* Looks at @steps FCs and instructions.  True: there are more. */
+bool ovt_cost_step(struct ovt_cost *cost, u32 steps);
+
+u64 ovt_cost_ns(const struct ovt_cost *cost);
+
 /*
  * ovt_segment_cost_ns - device time of @fcs, each instruction once
  * @regions: OVERTAKE_MAX_REGIONS entries of the job

@@ -331,6 +331,24 @@ s32 ovt_service_cancel(struct ovt_service_task *task, u64 now)
 	return 0;
 }
 
+bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, u64 now)
+{
+	struct ovt_list *tasks = &process->sched.tasks;
+	u32 steps = OVT_SERVICE_STEPS_AT_ONCE;
+
+	ovt_service_handle_ends(process->service, now);
+	for (; *left && steps && !ovt_list_empty(tasks); --*left, steps--) {
+		struct ovt_list *link = tasks->next;
+
+		/* What does not end at once stays, behind those that are not seen to yet. */
+		ovt_list_remove(link);
+		ovt_list_append(tasks, link);
+		ovt_service_cancel(ovt_service_task_of(ovt_container_of(link, struct ovt_sched_task,
+									of_process)), now);
+	}
+	return *left && !ovt_list_empty(tasks);
+}
+
 bool ovt_service_settle(struct ovt_service *service, u64 now)
 {
 	struct ovt_sched_action action;
@@ -385,21 +403,17 @@ void ovt_service_told(struct ovt_service_task *task)
 
 struct ovt_service_counts ovt_service_count(const struct ovt_service_process *process)
 {
-	struct ovt_service_counts counts = { 0 };
-	const struct ovt_list *link;
-	u32 live = 0;
+	const u32 *in_state = process->sched.in_state;
+	u32 dispatched = in_state[OVT_SCHED_READY] + in_state[OVT_SCHED_CPU_WAITING] +
+			 in_state[OVT_SCHED_CPU_RUNNING] + in_state[OVT_SCHED_BPU];
 
-	for (link = process->sched.tasks.next; link != &process->sched.tasks; link = link->next) {
-		const struct ovt_sched_task *task =
-			ovt_container_of(link, struct ovt_sched_task, of_process);
-
-		live++;
-		counts.waiting += task->state == OVT_SCHED_WAITING;
-		counts.ready += task->state == OVT_SCHED_READY;
-		counts.overdue += task->overdue;
-		counts.slots += task->holds_slot;
-	}
-	counts.dispatched = live - counts.waiting;
-	counts.uncollected = ovt_tree_size(&process->tasks) - live;
-	return counts;
+	return (struct ovt_service_counts){
+		.waiting = in_state[OVT_SCHED_WAITING],
+		.ready = in_state[OVT_SCHED_READY],
+		.dispatched = dispatched,
+		.overdue = process->sched.overdue,
+		.slots = process->sched.slots,
+		.uncollected = ovt_tree_size(&process->tasks) - dispatched -
+			       in_state[OVT_SCHED_WAITING],
+	};
 }

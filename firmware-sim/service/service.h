@@ -159,7 +159,8 @@ u32 ovt_service_places_of_a_user(u32 task_limit);
 /*
  * It has gone, however: its tasks end, those with a job on the device when that has ended.  What
  * had ended is released at once.  Nothing is called for it any more but ovt_service_job_ended()
- * and, as long as it returns true, this again: a call ends some of the tasks only.
+ * and, as long as it returns true, this again: a call ends some of the tasks only.  Other calls may
+ * come between two of these: none of the tasks goes on, from the first call on.
  */
 bool ovt_service_abandon(struct ovt_service_process *process, u64 now);
 
@@ -194,6 +195,12 @@ void ovt_service_job_ended(struct ovt_service_task *task, const struct overtake_
 
 /* What has not started never runs.  -ENOENT if it has ended. */
 s32 ovt_service_cancel(struct ovt_service_task *task, u64 now);
+
+/*
+ * The tasks of @process are cancelled, OVT_SERVICE_STEPS_AT_ONCE in a call.  *@left: how many are
+ * to be looked at, at first ovt_service_live(); none arrives meanwhile.  True: to be called again.
+ */
+bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, u64 now);
 
 /* Segments that are over, in order; nothing else goes on. */
 void ovt_service_handle_ends(struct ovt_service *service, u64 now);
@@ -243,6 +250,15 @@ struct ovt_service_counts {
 	u32 uncollected;
 };
 
+/* Takes the same few steps however many tasks there are. */
 struct ovt_service_counts ovt_service_count(const struct ovt_service_process *process);
+
+/* Tasks that have arrived and are not over. */
+static inline u32 ovt_service_live(const struct ovt_service_process *process)
+{
+	struct ovt_service_counts counts = ovt_service_count(process);
+
+	return counts.waiting + counts.dispatched;
+}
 
 #endif

@@ -401,7 +401,7 @@ static void a_process_goes_with_all_its_tasks(void **state)
 	host_goes(host, 0, "h0! o0!");
 	host_goes(host, MIN_TIME, "c0- q0- h0- o0-");
 	host_abandon(host, 0);
-	host_expect(host, "d? r. o. c. q. w. h.");
+	host_expect(host, "r. d? w. c. q. h. o."); /* what bars a core or holds it first */
 	host_goes(host, MIN_TIME, "");
 	host_abandon(host, 0);
 	host_expect(host, "");
@@ -435,6 +435,98 @@ static void a_job_that_was_cancelled_before_is_not_cancelled_again(void **state)
 	host_free(host);
 }
 
+/* From the first call on none of its tasks is chosen, and none bars a core, though all still wait. */
+static void a_process_that_goes_is_in_no_ones_way(void **state)
+{
+	struct host *host = new_service(&(struct host_options){ .cores = 2, .task_limit = 2,
+								.share = true }, 3);
+	struct ovt_sched_process *gone = &host->processes[0];
+	struct ovt_sched_action action;
+	u32 i;
+
+	(void)state;
+	arrive_of(host, 0, 'd', "b10", 9, 0);
+	host_goes(host, 0, "d0>1");
+	for (i = 0; i < 8; i++)
+		arrive_of(host, 0, (char)('A' + i), i % 2 ? "b10" : "c1", 200, 0);
+	arrive_of(host, 0, 'H', "b10", 255, 0);
+	arrive_of(host, 1, 'x', "b10", 1, 0);
+	assert_true(ovt_sched_abandon(&host->sched, gone, &action)); /* one of eleven */
+	assert_int_equal(action.type, OVT_SCHED_CANCEL_JOB);
+	assert_int_equal(gone->in_state[OVT_SCHED_WAITING], 9);
+	assert_int_equal(host->queues[0].places_kept, 1); /* of x's process alone */
+	assert_int_equal(host->queues[0].cores_waiting, 1);
+	/* Its HIGH task ends in its turn; x waits for the slot that d has. */
+	host_goes(host, 1, "H.");
+	host_segment_fails(host, &host->tasks[0]);
+	host_goes(host, 2, "d. x0>1");
+	assert_int_equal(gone->in_state[OVT_SCHED_WAITING], 8);
+	host_abandon(host, 0);
+	host_expect(host, "A. B. C. D. E. F. G. H.");
+	assert_int_equal(gone->in_state[OVT_SCHED_WAITING], 0);
+	ovt_sched_remove_process(gone);
+	host_free(host);
+}
+
+/* Those that wait for a slot of theirs end before the many that hold nothing. */
+static void tasks_that_hold_something_end_first(void **state)
+{
+	struct host *host = new_service(&(struct host_options){ .workers = 1 }, 2);
+	struct ovt_sched_action action;
+	struct host_task *holder;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 8; i++)
+		arrive_of(host, 0, (char)('a' + i), "b10", 5, 0);
+	holder = arrive_of(host, 0, 'h', "b10 c1 b10", 9, 0);
+	arrive_of(host, 1, 'x', "b10", 1, 0);
+	host_goes(host, 0, "h0>1");
+	host_segment_ends(host, holder);
+	host_goes(host, 1, "h1!");
+	assert_int_equal(host->processes[0].slots, 1);
+	assert_true(ovt_sched_abandon(&host->sched, &host->processes[0], &action));
+	assert_ptr_equal(action.task, &holder->sched);
+	assert_int_equal(host->processes[0].slots, 0);
+	host_goes(host, 2, "x0>1");
+	host_abandon(host, 0);
+	host_free(host);
+}
+
+/* What a person asks of a process costs the same however many tasks it has. */
+static void tasks_are_counted_by_state(void **state)
+{
+	struct host *host = new_service(&with_overdue, 1);
+	const struct ovt_sched_process *process = &host->processes[0];
+	struct host_task *task = arrive_of(host, 0, 'a', "c1 b10 c1 b10", 9, 0);
+
+	(void)state;
+	arrive_of(host, 0, 'b', "b10", 8, 0);
+	assert_int_equal(process->in_state[OVT_SCHED_WAITING], 2);
+	host_go(host, 0);
+	assert_int_equal(process->in_state[OVT_SCHED_CPU_RUNNING], 1);
+	assert_int_equal(process->in_state[OVT_SCHED_BPU], 1);
+	assert_int_equal(process->slots, 1);
+	host_segment_ends(host, task);
+	assert_int_equal(process->in_state[OVT_SCHED_READY], 1);
+	host_segment_ends(host, &host->tasks[1]);
+	host_go(host, 1);
+	assert_int_equal(process->in_state[OVT_SCHED_BPU], 1);
+	host_segment_ends(host, task);
+	host_go(host, 2);
+	host_go(host, 2 + MIN_TIME);
+	assert_int_equal(process->overdue, 1);
+	assert_int_equal(process->slots, 0);
+	host_segment_ends(host, task);
+	assert_int_equal(process->overdue, 0);
+	host_go(host, 100);
+	host_segment_ends(host, task);
+	assert_int_equal(process->in_state[OVT_SCHED_WAITING] + process->in_state[OVT_SCHED_READY] +
+			 process->in_state[OVT_SCHED_CPU_WAITING] + process->slots +
+			 process->in_state[OVT_SCHED_CPU_RUNNING] + process->in_state[OVT_SCHED_BPU], 0);
+	host_free(host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +549,9 @@ int main(void)
 		cmocka_unit_test(no_place_is_kept_for_whom_the_host_names),
 		cmocka_unit_test(without_a_share_priority_alone_decides),
 		cmocka_unit_test(a_process_goes_with_all_its_tasks),
+		cmocka_unit_test(a_process_that_goes_is_in_no_ones_way),
+		cmocka_unit_test(tasks_that_hold_something_end_first),
+		cmocka_unit_test(tasks_are_counted_by_state),
 		cmocka_unit_test(a_job_that_was_cancelled_before_is_not_cancelled_again),
 	};
 

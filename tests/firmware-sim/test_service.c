@@ -508,7 +508,7 @@ static void a_process_that_goes_leaves_nothing(void **state)
 	ovt_service_cpu_done(&c->service, 0, 0, 2); /* and c is about to */
 	bench->said[0] = 0;
 	assert_false(ovt_service_abandon(&bench->processes[0], 2));
-	expect("b~ a? c. c~ d. d~ e. e~");
+	expect("b~ e. e~ c. c~ a? d. d~");
 	assert_false(ovt_service_is_idle(&bench->processes[0]));
 	settles(2, "");
 	job_ends(a, -ECANCELED, 0);
@@ -534,6 +534,45 @@ static void much_is_done_in_parts(void **state)
 		bench->said[0] = 0;
 	assert_true(calls >= OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
 	assert_true(ovt_service_is_idle(process));
+}
+
+/* A death of thousands of tasks takes many calls, and others go on between two of them. */
+static void others_go_on_while_a_process_goes(void **state)
+{
+	struct ovt_service_process *process = &bench->processes[0];
+	u32 calls = 1;
+
+	(void)state;
+	submit_many(process, 254); /* all before x */
+	ovt_service_settle(&bench->service, 0);
+	submit(1, 'x', "b", 5, 0);
+	assert_true(ovt_service_abandon(process, 1));
+	bench->said[0] = 0;
+	ovt_service_settle(&bench->service, 1);
+	assert_non_null(strstr(bench->said, "x* x0>1"));
+	for (; ovt_service_abandon(process, 1); calls++)
+		bench->said[0] = 0;
+	assert_true(calls >= OVT_SERVICE_MAX_TASKS / (OVT_SERVICE_STEPS_AT_ONCE + 1));
+	assert_true(ovt_service_is_idle(process));
+}
+
+static void a_ban_is_carried_out_in_parts(void **state)
+{
+	struct ovt_service_process *process = &bench->processes[0];
+	u32 calls = 0, left;
+
+	(void)state;
+	submit_many(process, 0);
+	ovt_service_settle(&bench->service, 0); /* two run, until their process reports */
+	left = ovt_service_live(process);
+	assert_int_equal(left, OVT_SERVICE_MAX_TASKS);
+	do {
+		bench->said[0] = 0;
+		calls++;
+	} while (ovt_service_cancel_all(process, &left, 1));
+	assert_int_equal(calls, OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
+	assert_int_equal(ovt_service_live(process), 2);
+	assert_int_equal(ovt_service_count(process).uncollected, OVT_SERVICE_MAX_TASKS - 2);
 }
 
 static void a_user_has_a_quarter_of_the_kept_places(void **state)
@@ -567,6 +606,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_process_that_goes_leaves_nothing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(much_is_done_in_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(others_go_on_while_a_process_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_ban_is_carried_out_in_parts, set_up, tear_down),
 		cmocka_unit_test(a_user_has_a_quarter_of_the_kept_places),
 	};
 

@@ -116,6 +116,37 @@ static void a_program_costs_what_the_model_says(void **state)
 			 2 * 3 * OVT_COST_MAX_INSNS);
 }
 
+/* However long the program, a step looks at no more than it is allowed; the price is the same. */
+static void a_price_is_found_in_bounded_steps(void **state)
+{
+	static struct overtake_insn insns[100];
+	const struct overtake_fc fcs[] = {{ 0, 60 }, { 60, 40 }, { 0, 0 }, { 5, 90 }};
+	struct ovt_region regions[OVERTAKE_MAX_REGIONS] = { 0 };
+	const struct ovt_profile *profile = ovt_profile_find("default");
+	struct ovt_cost cost;
+	u32 i, steps;
+
+	(void)state;
+	for (i = 0; i < 100; i++)
+		insns[i] = (struct overtake_insn){ .opcode = OVERTAKE_OP_DELAY,
+						   .delay_cycles = 10 + i };
+	regions[OVERTAKE_REGION_PROGRAM].base = (u8 *)insns;
+	regions[OVERTAKE_REGION_PROGRAM].length = sizeof(insns);
+	regions[OVERTAKE_REGION_PROGRAM].flags = OVT_REGION_READ;
+	for (steps = 1; steps < 300; steps++) {
+		u64 before = 0;
+		u32 calls = 1;
+
+		ovt_cost_begin(&cost, profile, regions, fcs, 4);
+		for (; ovt_cost_step(&cost, steps); calls++) {
+			assert_true(cost.looked_at - before <= steps);
+			before = cost.looked_at;
+		}
+		assert_int_equal(calls, (190 + 4 + steps - 1) / steps);
+		assert_true(ovt_cost_ns(&cost) == ovt_segment_cost_ns(profile, regions, fcs, 4));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +154,7 @@ int main(void)
 		cmocka_unit_test(a_record_is_smoothed),
 		cmocka_unit_test(the_record_used_longest_ago_makes_room),
 		cmocka_unit_test(a_program_costs_what_the_model_says),
+		cmocka_unit_test(a_price_is_found_in_bounded_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
