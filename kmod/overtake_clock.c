@@ -17,6 +17,7 @@
 #include "overtake_deliver.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_lock.h"
 #include "overtake_service.h"
 #include "overtake_sync.h"
 
@@ -114,7 +115,7 @@ int overtake_clock_set_manual(struct overtake_device *device, bool manual)
 	/* What closed files left behind ends by itself. */
 	ret = wait_event_interruptible(device->idle,
 				       READ_ONCE(device->files) || overtake_host_is_idle(device));
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (!ret && device->gone)
 		ret = -ENODEV;
 	if (!ret && (device->files || !overtake_host_is_idle_locked(device)))
@@ -123,7 +124,7 @@ int overtake_clock_set_manual(struct overtake_device *device, bool manual)
 		device->manual = manual;
 		overtake_host_boot_locked(device);
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	mutex_unlock(&device->clock_mutex);
 	overtake_host_kick(device);
 	return ret;
@@ -134,11 +135,11 @@ static bool clock_is_settled(struct overtake_device *device)
 {
 	bool settled;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	settled = device->gone || !device->manual ||
 		  (overtake_delivered_locked(device) && !overtake_unblocked_any(device) &&
 		   ovt_fw_prepared(&device->fw, device->manual_ns));
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return settled;
 }
 
@@ -151,7 +152,7 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 	struct overtake_job *job;
 	int ret = 0;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	job = overtake_job_next_deadline(device);
 	if (device->gone)
 		ret = -ENODEV;
@@ -163,7 +164,7 @@ static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 		device->manual_ns = job && job->deadline_ns < target_ns ?
 				    max(job->deadline_ns, device->manual_ns) : target_ns;
 	*there = device->manual_ns == target_ns;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return ret;
 }
 
@@ -179,9 +180,9 @@ static bool let_tasks_choose(struct overtake_device *device)
 {
 	bool chose;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	chose = overtake_service_settle_locked(device);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return chose;
 }
 
@@ -190,13 +191,13 @@ static int let_cores_choose(struct overtake_device *device)
 {
 	int ret;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->choosing = true;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	ret = settle(device);
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->choosing = false;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return ret;
 }
 
@@ -206,13 +207,13 @@ static bool hop_to_next(struct overtake_device *device, u64 target_ns)
 	bool hopped = false;
 	u64 next_ns;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	next_ns = overtake_clock_next_locked(device);
 	if (device->manual && !device->gone && next_ns < target_ns) {
 		device->manual_ns = max(next_ns, device->manual_ns);
 		hopped = true;
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return hopped;
 }
 
@@ -220,10 +221,10 @@ static bool tasks_may_choose(struct overtake_device *device, u64 target_ns)
 {
 	bool may;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	may = device->manual && !device->gone && device->service->open &&
 	      device->manual_ns < target_ns;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return may;
 }
 

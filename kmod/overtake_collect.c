@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What has ended, until the client takes it (WAIT) or its context dies.  A job is in the list
- * context->ended from its ENDED event on, under the device lock; whoever takes it out of the list
+ * context->ended from its delivery on, under the device lock; whoever takes it out of the list
  * takes over the reference of the context's tree.
  */
-#include <linux/dma-fence.h>
-
 #include "overtake_collect.h"
 #include "overtake_ctx.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_lock.h"
+
+/* Jobs of a dead context that are forgotten in one hold of the device lock. */
+#define FORGOTTEN_AT_ONCE	64u
 
 /*
  * Takes the job that WAIT asks for out of its context.  *@found with the tree's reference and 0;
- * -ENOENT if there is none (-ENODEV: nor will there be), -EAGAIN if it has not ended yet.
+ * -ENOENT if there is none (-ENODEV: nor will there be), -EAGAIN if it is not delivered yet.
  */
 static int try_collect(struct overtake_context *context, const struct drm_overtake_wait *args,
 		       struct overtake_job **found)
@@ -22,7 +24,7 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 	struct overtake_job *job;
 	int ret = -ENOENT;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (args->flags & OVERTAKE_WAIT_ANY) {
 		job = list_first_entry_or_null(&context->ended, struct overtake_job, collect_link);
 		if (!job && context->collectable_count)
@@ -31,7 +33,7 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 		job = overtake_job_find_tag_locked(context, args->tag);
 		if (job && !job->collectable)
 			job = NULL;
-		if (job && job->state != OVERTAKE_JOB_ENDED) {
+		if (job && list_empty(&job->collect_link)) {
 			job = NULL;
 			ret = -EAGAIN;
 		}
@@ -48,7 +50,7 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 	/* Its end may have been collected by another thread. */
 	if (ret == -ENOENT && device->gone)
 		ret = -ENODEV;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return ret;
 }
 
@@ -66,9 +68,13 @@ static int wait_and_collect(struct overtake_context *context,
 		return -ETIMEDOUT;
 	if (args->deadline_ns == OVERTAKE_DEADLINE_NEVER)
 		timeout = KTIME_MAX;
+	error = overtake_context_add_waiter(context);
+	if (error)
+		return error;
 	error = wait_event_interruptible_hrtimeout(context->wait,
 						   (ret = try_collect(context, args, found)) !=
 						   -EAGAIN, timeout);
+	overtake_context_remove_waiter(context);
 	if (ret != -EAGAIN)
 		return ret;
 	return error == -ETIME ? -ETIMEDOUT : error;
@@ -89,9 +95,6 @@ int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 		return -ENOENT;
 	ret = wait_and_collect(context, args, &job);
 	if (!ret) {
-		/* Being signalled right now: whoever was told of the end finds the buffers idle. */
-		dma_fence_wait(job->fence, false);
-		flush_work(&job->access_work);
 		args->result = job->result;
 		overtake_job_put_sleeping(job);
 	}
@@ -99,18 +102,25 @@ int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	return ret;
 }
 
-/* The context dies: nobody will collect what has ended.  References move to @forgotten. */
-void overtake_jobs_forget_ended_locked(struct overtake_context *context,
-				       struct list_head *forgotten)
+/*
+ * The context is dead, so its ended jobs are collected no more.  The references of some move to
+ * @forgotten; true: there are more.
+ */
+bool overtake_jobs_forget_some_locked(struct overtake_context *context,
+				      struct list_head *forgotten)
 {
-	struct overtake_job *job;
+	u32 left = FORGOTTEN_AT_ONCE;
 
 	lockdep_assert_held(&context->client->device->lock);
-	list_for_each_entry(job, &context->ended, collect_link) {
+	while (left-- && !list_empty(&context->ended)) {
+		struct overtake_job *job = list_first_entry(&context->ended, struct overtake_job,
+							    collect_link);
+
 		overtake_job_leave_tree_locked(job);
 		context->client->ended_count--;
+		list_move_tail(&job->collect_link, forgotten);
 	}
-	list_splice_tail_init(&context->ended, forgotten);
+	return !list_empty(&context->ended);
 }
 
 void overtake_jobs_put_forgotten(struct list_head *forgotten)

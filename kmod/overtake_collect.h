@@ -6,8 +6,8 @@
 #include "overtake_drv.h"
 
 /* For the host: under the device lock, then outside it. */
-void overtake_jobs_forget_ended_locked(struct overtake_context *context,
-				       struct list_head *forgotten);
+bool overtake_jobs_forget_some_locked(struct overtake_context *context,
+				      struct list_head *forgotten);
 void overtake_jobs_put_forgotten(struct list_head *forgotten);
 
 int overtake_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -18,6 +18,7 @@
 #include "overtake_coredump.h"
 #include "overtake_host.h"
 #include "overtake_inject.h"
+#include "overtake_lock.h"
 #include "overtake_trace.h"
 
 /*
@@ -114,7 +115,7 @@ static void report(struct overtake_core *core, enum ovt_step step)
 	struct overtake_device *device = core->device;
 	bool lost = false;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (step == OVT_STEP_FINISHED) {
 		u32 fault = device->hw[core->number - 1].exec.fault;
 
@@ -127,7 +128,7 @@ static void report(struct overtake_core *core, enum ovt_step step)
 	} else {
 		ovt_fw_priced(&device->fw, core->number);
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (!lost)
 		overtake_host_kick(device);
 }
@@ -161,9 +162,9 @@ static bool core_is_runnable(struct overtake_core *core)
 	struct overtake_device *device = core->device;
 	bool runnable;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	runnable = ovt_fw_runnable(&device->fw, core->number);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return runnable;
 }
 
@@ -173,13 +174,13 @@ static bool take_fc(struct overtake_core *core, bool woken)
 	struct overtake_device *device = core->device;
 	bool runnable;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	runnable = ovt_fw_runnable(&device->fw, core->number) &&
 		   !overtake_is_injected(core, OVERTAKE_INJECT_LOST_WAKEUP);
 	core->executing = runnable;
 	if (woken && !runnable)
 		device->spurious_interrupts++;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return runnable;
 }
 
@@ -220,7 +221,7 @@ int overtake_core_reset(struct overtake_device *device, u32 core)
 
 	if (!core || core > device->settings.cores)
 		return -EINVAL;
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	overtake_coredump_take_locked(device, core, "reset");
 	if ((device->manual || device->settings.mode != OVT_MODE_FUNCTIONAL) &&
 	    ovt_fw_runnable(&device->fw, core)) {
@@ -233,7 +234,7 @@ int overtake_core_reset(struct overtake_device *device, u32 core)
 	}
 	if (!ret)
 		trace_core_reset(&device->cores[core - 1]);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_host_kick(device);
 	return ret;
 }
@@ -254,12 +255,12 @@ static void recover_wakeup(struct overtake_core *core)
 {
 	struct overtake_device *device = core->device;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	core->injected &= ~BIT(OVERTAKE_INJECT_LOST_WAKEUP);
 	if (!core->executing && ovt_fw_runnable(&device->fw, core->number) &&
 	    wake_up_process(core->thread))
 		device->lost_interrupts++;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }
 
 /*
@@ -270,12 +271,12 @@ static void recover_interrupt(struct overtake_device *device)
 {
 	bool due;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	due = device->manual || overtake_clock_next_locked(device) <= device->looked_ns;
 	if (due && !device->manual)
 		device->lost_interrupts++;
 	device->looked_ns = overtake_clock_now(device);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (due)
 		overtake_host_kick(device);
 }

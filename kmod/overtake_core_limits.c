@@ -9,6 +9,7 @@
 #include "overtake_clock.h"
 #include "overtake_core_limits.h"
 #include "overtake_host.h"
+#include "overtake_lock.h"
 #include "overtake_trace.h"
 #include "host/limits.h"
 
@@ -52,7 +53,7 @@ int overtake_core_limits_set(struct overtake_device *device, u32 core, u32 limit
 	int ret = 0;
 	u32 i;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (ovt_fw_reserve(&device->fw, cores)) {
 		for (i = 0; i < cores; i++)
 			if (!core || core == i + 1)
@@ -61,7 +62,7 @@ int overtake_core_limits_set(struct overtake_device *device, u32 core, u32 limit
 	} else {
 		ret = -EBUSY;
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_host_kick(device);
 	return ret;
 }
@@ -73,7 +74,7 @@ int overtake_normal_floor_set(struct overtake_device *device, u32 core, u32 floo
 	int ret = 0;
 	u32 i;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (!ovt_fw_reserve(&device->fw, core ? 1 : cores)) {
 		ret = -EBUSY;
 		goto unlock;
@@ -85,7 +86,7 @@ int overtake_normal_floor_set(struct overtake_device *device, u32 core, u32 floo
 		ovt_fw_normal_floor(&device->fw, i + 1, floor, overtake_clock_now(device));
 	}
 unlock:
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_host_kick(device);
 	return ret;
 }

@@ -33,6 +33,7 @@
 #include "overtake_coredump.h"
 #include "overtake_history.h"
 #include "overtake_job.h"
+#include "overtake_lock.h"
 
 #define INSN_WORDS	(sizeof(struct overtake_insn) / sizeof(u32))
 
@@ -392,9 +393,9 @@ static void dump_work(struct work_struct *work)
 		/* Its owner is the kernel now. */
 		dev_coredumpv(device->drm.dev, text, length, GFP_KERNEL);
 	}
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	snapshot->taken = false;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }
 
 int overtake_coredump_init(struct overtake_device *device)

@@ -24,6 +24,7 @@
 
 #include "overtake_counters.h"
 #include "overtake_history.h"
+#include "overtake_lock.h"
 
 #define PERIODS_PER_WINDOW	(OVERTAKE_RATIO_WINDOW_NS / OVERTAKE_COARSE_PERIOD_NS)
 
@@ -105,10 +106,10 @@ void overtake_coarse_charge(struct overtake_client *client, u64 before, u64 afte
 
 	if (shown_before == shown_after)
 		return;
-	spin_lock_irqsave(&device->lock, flags);
+	flags = overtake_lock_irqsave(device);
 	overtake_coarse_roll_locked(device);
 	device->coarse->bytes += shown_after - shown_before;
-	spin_unlock_irqrestore(&device->lock, flags);
+	overtake_unlock_irqrestore(device, flags);
 }
 
 static void count_exact_locked(struct overtake_device *device, u32 core,
@@ -211,34 +212,34 @@ void overtake_coarse_roll_locked(struct overtake_device *device)
 void overtake_counters_coarse(struct overtake_device *device, u32 core,
 			      struct overtake_counters *counters)
 {
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	overtake_coarse_roll_locked(device);
 	*counters = device->coarse->cores[core - 1].shown;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }
 
 void overtake_counters_exact(struct overtake_device *device, u32 core,
 			     struct overtake_counters *counters)
 {
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	count_exact_locked(device, core, counters);
 	counters->ratio = overtake_history_ratio_locked(device, core);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }
 
 void overtake_device_counters_coarse(struct overtake_device *device,
 				     struct overtake_device_counters *counters)
 {
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	overtake_coarse_roll_locked(device);
 	*counters = device->coarse->shown;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }
 
 void overtake_device_counters_exact(struct overtake_device *device,
 				    struct overtake_device_counters *counters)
 {
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	count_device_locked(device, counters);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }

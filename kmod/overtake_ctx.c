@@ -13,12 +13,14 @@
 #include "overtake_core_limits.h"
 #include "overtake_counters.h"
 #include "overtake_ctx.h"
+#include "overtake_deliver.h"
 #include "overtake_drv.h"
 #include "overtake_faults.h"
 #include "overtake_gem.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_limits.h"
+#include "overtake_lock.h"
 #include "overtake_service.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
@@ -93,18 +95,18 @@ int overtake_client_open(struct drm_device *drm, struct drm_file *file)
 	client->tgid = task_tgid_nr(current);
 	get_task_comm(client->comm, current->group_leader);
 	mutex_init(&client->lock);
-	init_waitqueue_head(&client->wait);
+	overtake_deliver_init_client(client);
 	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
 	mt_init(&client->space);
 	xa_init(&client->mapped);
 	client->next_address = FIRST_ADDRESS;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (device->gone)
 		ret = -ENODEV;
 	else
 		device->files++;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (ret) {
 		overtake_user_put(client->user);
 		kfree(client);
@@ -123,7 +125,7 @@ static void context_free_work(struct work_struct *work)
 	WARN_ON(context->job_count || !RB_EMPTY_ROOT(&context->jobs));
 	WARN_ON(context->tasks && context->tasks->is_open);
 	kvfree(context->tasks);
-	kfree(context);
+	kfree_rcu(context, rcu);
 	overtake_client_put(client);
 }
 
@@ -146,17 +148,41 @@ void overtake_context_put(struct overtake_context *context)
 	kref_put(&context->ref, context_release);
 }
 
-/* With a reference for the caller, or NULL.  A dead context is still found. */
+/*
+ * With a reference for the caller, or NULL.  A dead context is still found.
+ *
+ * Without the client's lock: thousands of its threads may ask at the same time, and none of them is
+ * to sleep where no signal reaches it.
+ */
 struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id)
 {
 	struct overtake_context *context;
 
-	mutex_lock(&client->lock);
+	rcu_read_lock();
 	context = xa_load(&client->contexts, id);
-	if (context)
-		kref_get(&context->ref);
-	mutex_unlock(&client->lock);
+	if (context && !kref_get_unless_zero(&context->ref))
+		context = NULL;
+	rcu_read_unlock();
 	return context;
+}
+
+/*
+ * overtake_context_add_waiter - the calling thread is about to sleep in @context's wait queue
+ *
+ * 0, or -ENOSPC: so that a wake-up, which walks the queue with interrupts off, is short.  Until
+ * overtake_context_remove_waiter().
+ */
+int overtake_context_add_waiter(struct overtake_context *context)
+{
+	if (atomic_inc_return(&context->waiters) <= OVERTAKE_MAX_WAITERS)
+		return 0;
+	atomic_dec(&context->waiters);
+	return overtake_refuse(context->client, OVERTAKE_LIMIT_WAITERS, -ENOSPC);
+}
+
+void overtake_context_remove_waiter(struct overtake_context *context)
+{
+	atomic_dec(&context->waiters);
 }
 
 /* Command slots that a context holds from its birth to its death. */
@@ -181,7 +207,7 @@ static int context_start(struct overtake_context *context)
 	u32 limit_slots = context->core_limit ? device->settings.cores : 0;
 	int ret = 0;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (device->gone) {
 		ret = -ENODEV;
 	} else {
@@ -192,6 +218,8 @@ static int context_start(struct overtake_context *context)
 	if (!ret) {
 		kref_get(&context->ref); /* the firmware's */
 		device->live_contexts++;
+		if (overtake_context_is_privileged(context))
+			context->client->is_privileged = true;
 		context->serial = ++device->context_serial;
 		rb_add_cached(&context->node, &device->contexts, serial_less);
 		if (context->core_limit)
@@ -201,7 +229,7 @@ static int context_start(struct overtake_context *context)
 		trace_ctx_create(context);
 		overtake_core_limits_update_locked(device, limit_slots, context->client->tgid);
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (!ret)
 		overtake_host_kick(device);
 	return ret;
@@ -227,6 +255,7 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	RB_CLEAR_NODE(&context->node);
 	INIT_LIST_HEAD(&context->limiting_link);
 	INIT_LIST_HEAD(&context->ended);
+	INIT_LIST_HEAD(&context->wake_link);
 	init_waitqueue_head(&context->wait);
 	ovt_fw_context_init(&context->fw);
 	if (settings->fair)
@@ -241,6 +270,28 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 	return NULL;
 }
 
+/* What the firmware does not know of a dead context: jobs that wait for fences, and ended ones. */
+static void end_jobs(struct overtake_context *context)
+{
+	struct overtake_device *device = context->client->device;
+	LIST_HEAD(forgotten);
+	u64 tag = 0;
+	bool more;
+
+	do {
+		overtake_lock(device);
+		more = overtake_jobs_cancel_some_locked(context, &tag,
+							device->gone ? -ENODEV : -ECANCELED, true);
+		overtake_unlock(device);
+	} while (more);
+	do {
+		overtake_lock(device);
+		more = overtake_jobs_forget_some_locked(context, &forgotten);
+		overtake_unlock(device);
+		overtake_jobs_put_forgotten(&forgotten);
+	} while (more);
+}
+
 /*
  * overtake_context_kill - let no job of @context start any more
  *
@@ -250,15 +301,14 @@ static struct overtake_context *context_alloc(struct overtake_client *client,
 void overtake_context_kill(struct overtake_context *context)
 {
 	struct overtake_device *device = context->client->device;
-	LIST_HEAD(forgotten);
+	bool was_dead;
 
-	spin_lock_irq(&device->lock);
-	if (!context->dead) {
+	overtake_lock(device);
+	was_dead = context->dead;
+	if (!was_dead) {
 		context->dead = true;
 		rb_erase_cached(&context->node, &device->contexts);
 		list_del_init(&context->limiting_link);
-		overtake_jobs_end_blocked_locked(context);
-		overtake_jobs_forget_ended_locked(context, &forgotten);
 		overtake_host_stop_context_locked(device, context);
 		if (context->tasks)
 			overtake_service_abandon_locked(context, overtake_clock_now(device));
@@ -266,8 +316,9 @@ void overtake_context_kill(struct overtake_context *context)
 		overtake_core_limits_update_locked(device, overtake_context_slots(context) - 1,
 						   context->client->tgid);
 	}
-	spin_unlock_irq(&device->lock);
-	overtake_jobs_put_forgotten(&forgotten);
+	overtake_unlock(device);
+	if (!was_dead)
+		end_jobs(context);
 	wake_up_all(&context->wait);
 	overtake_host_kick(device);
 }
@@ -279,12 +330,12 @@ void overtake_contexts_kill_all(struct overtake_device *device)
 	struct rb_node *first;
 
 	for (;;) {
-		spin_lock_irq(&device->lock);
+		overtake_lock(device);
 		first = rb_first_cached(&device->contexts);
 		context = first ? rb_entry(first, struct overtake_context, node) : NULL;
 		if (context)
 			kref_get(&context->ref);
-		spin_unlock_irq(&device->lock);
+		overtake_unlock(device);
 		if (!context)
 			return;
 		overtake_context_kill(context);
@@ -335,10 +386,10 @@ static bool context_is_over(struct overtake_context *context)
 	struct overtake_device *device = context->client->device;
 	bool over;
 
-	spin_lock_irq(&device->lock);
-	over = context->killed && !atomic_read(&context->undelivered) &&
+	overtake_lock(device);
+	over = context->killed && !context->undelivered &&
 	       !(context->tasks && context->tasks->is_open);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return over;
 }
 
@@ -348,14 +399,14 @@ static int context_drain(struct overtake_context *context)
 	struct overtake_device *device = context->client->device;
 	int ret;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->draining++;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_host_kick(device);
 	ret = wait_event_interruptible(context->wait, context_is_over(context));
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->draining--;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return ret;
 }
 
@@ -398,12 +449,13 @@ void overtake_client_close(struct drm_device *drm, struct drm_file *file)
 		xa_erase(&client->contexts, id);
 		overtake_context_put(context);
 	}
+	overtake_deliver_stop_polls(client);
 	overtake_client_unmap_all(client);
 	file->driver_priv = NULL;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->files--;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_host_kick(device);
 	overtake_client_put(client);
 }
@@ -419,14 +471,13 @@ __poll_t overtake_poll(struct file *filp, struct poll_table_struct *table)
 	struct overtake_device *device = client->device;
 	__poll_t events = 0;
 
-	poll_wait(filp, &client->wait, table);
-	poll_wait(filp, &device->removal, table);
-	spin_lock_irq(&device->lock);
+	overtake_deliver_poll_wait(client, filp, table);
+	overtake_lock(device);
 	if (client->ended_count || client->news_count)
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (device->gone)
 		events |= EPOLLERR | EPOLLHUP;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return events;
 }
 
@@ -447,12 +498,12 @@ static void show_tasks(struct drm_printer *printer, struct overtake_client *clie
 		if (!context->tasks)
 			continue;
 		process = &context->tasks->process;
-		spin_lock_irq(&device->lock);
+		overtake_lock(device);
 		counts = ovt_service_count(process);
 		ended += process->ended;
 		waited_ns += process->waited_ns;
 		overdue += process->overdue;
-		spin_unlock_irq(&device->lock);
+		overtake_unlock(device);
 		sum.waiting += counts.waiting;
 		sum.ready += counts.ready;
 		sum.dispatched += counts.dispatched;
@@ -483,9 +534,9 @@ void overtake_client_fdinfo(struct drm_printer *printer, struct drm_file *file)
 
 	for (core = 0; core < device->settings.cores; core++) {
 		for (ring = 0; ring < OVT_RING_COUNT; ring++) {
-			spin_lock_irq(&device->lock);
+			overtake_lock(device);
 			busy_ns = client->usage[core].busy_ns[ring];
-			spin_unlock_irq(&device->lock);
+			overtake_unlock(device);
 			drm_printf(printer, "drm-engine-core%u-%s:\t%llu ns\n", core + 1,
 				   rings[ring], busy_ns);
 		}

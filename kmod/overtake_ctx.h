@@ -19,6 +19,8 @@ __poll_t overtake_poll(struct file *file, struct poll_table_struct *table);
 struct overtake_context *overtake_context_find(struct overtake_client *client, u32 id);
 void overtake_context_get(struct overtake_context *context);
 void overtake_context_put(struct overtake_context *context);
+int overtake_context_add_waiter(struct overtake_context *context);
+void overtake_context_remove_waiter(struct overtake_context *context);
 u32 overtake_context_slots(const struct overtake_context *context);
 void overtake_context_kill(struct overtake_context *context);
 void overtake_contexts_kill_all(struct overtake_device *device);

@@ -26,6 +26,7 @@
 #include "overtake_drv.h"
 #include "overtake_fence.h"
 #include "overtake_inject.h"
+#include "overtake_lock.h"
 #include "overtake_state.h"
 #include "overtake_usage.h"
 
@@ -33,9 +34,9 @@ static u64 device_time(struct overtake_device *device)
 {
 	u64 now_ns;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	now_ns = overtake_clock_now(device);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return now_ns;
 }
 
@@ -75,13 +76,13 @@ static int stats_show(struct seq_file *file, void *unused)
 	u64 lag_ns, lagged, stretched_fcs, stretched_ns;
 	u32 i, bucket, longest_read;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	lag_ns = device->fw.lag_ns;
 	lagged = device->fw.lagged_commands;
 	stretched_fcs = device->fw.stretched_fcs;
 	stretched_ns = device->fw.stretched_ns;
 	longest_read = device->longest_read;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	seq_printf(file, "timer_lateness_max_ns %llu\n", READ_ONCE(device->timer_lateness_ns));
 	seq_printf(file, "lag_max_ns %llu\n", lag_ns);
 	seq_printf(file, "lagged_commands %llu\n", lagged);
@@ -176,6 +177,7 @@ void overtake_debugfs_add(struct overtake_device *device)
 
 	overtake_state_add(device);
 	overtake_usage_add(device);
+	overtake_lock_add(device, root);
 	debugfs_create_file("stats", 0600, root, device, &stats_fops);
 	debugfs_create_file("clock", 0600, root, device, &clock_fops);
 	debugfs_create_file("manual_clock", 0600, root, device, &manual_fops);

@@ -1,157 +1,369 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Telling clients what has ended: fences, completions, wake-ups.
+ * Notification of clients: fences, completions, wake-ups.
  *
- * What one end costs is its waiters' business: the callbacks of whoever waits for a fence, a
- * completion's task work.  So it is not paid in the interrupt, or by whichever client happens to
- * look at the device next, but by a thread of the device's own.  It takes DELIVERED_AT_ONCE jobs
- * off the list in one hold of the lock, and lets others have the CPU between them.
+ * DOC: each client pays for its own notifications
  *
- * The thread is a little in front of ordinary tasks: what it does others wait for, and it is little
- * for each of them.  It is no realtime thread, since clients decide how much there is of it.
+ * The cost of a notification is chosen by those who wait for it: a fence runs the callbacks of all
+ * its waiters, and a wake-up walks a whole wait queue with interrupts off.  One client may have a
+ * hundred thousand of either.  So no client's notifications wait for another client's:
+ *
+ *	deliver_work	one work item of each client: signals the fences of its ended jobs and
+ *			completes its io_uring commands, HIGH jobs first, DELIVERED_AT_ONCE jobs
+ *			for each hold of the device lock
+ *	wake_work	another one: wakes threads that sleep in the client's ioctls, where no job
+ *			of theirs is delivered
+ *	poll_work	a third one: wakes pollers of its file.  No fence and no completion waits
+ *			for it
+ *
+ * Work items of clients that may use priority 255 are on a work queue of their own, whose threads
+ * the scheduler prefers.
+ *
+ * DOC: poll()
+ *
+ * Pollers are woken on the edge: when a file that had nothing to collect has something, and once
+ * for all that has come until the work item runs.  Pollers of a file are spread at random over
+ * OVERTAKE_POLL_QUEUES wait queues, and the work item lets others have the CPU between two of them,
+ * so that interrupts are off for a fraction of the pollers at a time.  A wake-up that takes the CPU
+ * long is followed by a pause of PAUSE_FACTOR times that: the wake-ups of a file take a tenth of
+ * one CPU at most, and it is the file's own pollers that wait.
+ *
+ * DOC: end of a job
+ *
+ * A job ends under the device lock (overtake_job.c).  It is collectable once it is delivered: its
+ * fence is signalled, its command completed, and other devices have its imports back.  So WAIT
+ * waits for nothing but context->wait, and its waits are killable.
  */
 #include <linux/dma-fence.h>
-#include <linux/kthread.h>
 #include <linux/poll.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 
 #include "overtake_ctx.h"
 #include "overtake_deliver.h"
+#include "overtake_fence.h"
 #include "overtake_job.h"
-#include "overtake_service.h"
+#include "overtake_job_memory.h"
+#include "overtake_lock.h"
+#include "overtake_sync.h"
+#include "overtake_uring.h"
 
 #define DELIVERED_AT_ONCE	32u
-#define TOLD_AT_ONCE		32u
-#define DELIVER_NICE		-5
+#define WOKEN_AT_ONCE		32u
+/* Of DELIVERED_AT_ONCE, as many are kept for NORMAL jobs however many HIGH ones there are. */
+#define NORMAL_AT_LEAST		8u
+#define PAUSE_FACTOR		9u
+#define PAUSE_MAX_NS		((u64)NSEC_PER_SEC)
 
-struct told_batch {
-	struct overtake_context *contexts[TOLD_AT_ONCE];
-	u32 count;
-};
-
-/*
- * Moves the oldest of device->ended to @batch, and the contexts whose tasks have news to @told,
- * with their references; false if there are none.
- */
-static bool take_batch(struct overtake_device *device, struct list_head *batch,
-		       struct told_batch *told)
+/* The client is held by what makes the work necessary: a job, or an open file. */
+static void queue_for(struct overtake_client *client, struct work_struct *work)
 {
-	struct list_head *queues = &device->service->told;
-	u32 left = DELIVERED_AT_ONCE;
-	bool taken;
-
-	told->count = 0;
-	spin_lock_irq(&device->lock);
-	while (left-- && !list_empty(&device->ended))
-		list_move_tail(device->ended.next, batch);
-	while (told->count < TOLD_AT_ONCE && !list_empty(queues)) {
-		struct overtake_task_queue *queue =
-			list_first_entry(queues, struct overtake_task_queue, told_link);
-
-		list_del_init(&queue->told_link);
-		told->contexts[told->count++] = queue->context;
-	}
-	taken = !list_empty(batch) || told->count;
-	device->delivering = taken;
-	spin_unlock_irq(&device->lock);
-	return taken;
+	lockdep_assert_held(&client->device->lock);
+	overtake_client_get(client); /* the work item's */
+	if (!queue_work(client->is_privileged ? overtake_high_workqueue : overtake_workqueue, work))
+		overtake_client_put(client); /* it has one already, so this is not the last */
 }
 
-static void deliver_batch(struct list_head *batch)
+/* A job has ended, and its client is to be notified.  The firmware's reference goes along. */
+void overtake_deliver_job_locked(struct overtake_job *job)
 {
-	bool signalling = dma_fence_begin_signalling();
+	struct overtake_client *client = job->context->client;
+	u32 ring = job->fw.priority == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : OVT_RING_NORMAL;
+
+	lockdep_assert_held(&client->device->lock);
+	client->device->undelivered++;
+	list_add_tail(&job->batch_link, &client->ended[ring]);
+	queue_for(client, &client->deliver_work);
+}
+
+/* What sleeps in ioctls of @context is to look again. */
+void overtake_deliver_wake_locked(struct overtake_context *context)
+{
+	struct overtake_client *client = context->client;
+
+	lockdep_assert_held(&client->device->lock);
+	if (!list_empty(&context->wake_link))
+		return;
+	overtake_context_get(context);
+	list_add_tail(&context->wake_link, &client->to_wake);
+	queue_for(client, &client->wake_work);
+}
+
+/* The file has become readable. */
+void overtake_deliver_readable_locked(struct overtake_client *client)
+{
+	u64 now_ns = ktime_get_ns();
+	u64 pause_ns = client->polls_from_ns > now_ns ? client->polls_from_ns - now_ns : 0;
+
+	lockdep_assert_held(&client->device->lock);
+	overtake_client_get(client); /* the work item's */
+	if (!queue_delayed_work(overtake_workqueue, &client->poll_work, nsecs_to_jiffies(pause_ns)))
+		overtake_client_put(client); /* it has one already, so this is not the last */
+}
+
+/* All that has ended has been delivered. */
+bool overtake_delivered_locked(const struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	return !device->undelivered;
+}
+
+static u32 move_some(struct list_head *from, struct list_head *batch, u32 count)
+{
+	u32 moved;
+
+	for (moved = 0; moved < count && !list_empty(from); moved++)
+		list_move_tail(from->next, batch);
+	return moved;
+}
+
+/* HIGH jobs, then NORMAL ones, each oldest first; false: there are none. */
+static bool take_batch(struct overtake_client *client, struct list_head *batch)
+{
+	struct list_head *normal = &client->ended[OVT_RING_NORMAL];
+	u32 kept = 0, moved;
+
+	overtake_lock(client->device);
+	if (!list_empty(normal))
+		kept = NORMAL_AT_LEAST;
+	moved = move_some(&client->ended[OVT_RING_HIGH], batch, DELIVERED_AT_ONCE - kept);
+	moved += move_some(normal, batch, DELIVERED_AT_ONCE - moved);
+	overtake_unlock(client->device);
+	return moved;
+}
+
+/* Fence and command of @job, outside all locks. */
+static void notify(struct overtake_job *job)
+{
+	struct io_uring_cmd *command;
+	u32 i;
+
+	overtake_syncs_disarm(job);
+	atomic_set(&job->parts_left, job->accessed ? 2 : 1);
+	overtake_job_end_access_soon(job); /* so it is queued when the fence is signalled */
+	for (i = 0; i < job->object_count; i++)
+		overtake_use_end(job->uses[i], job->result.status);
+	if (job->fence) {
+		if (job->result.status)
+			dma_fence_set_error(job->fence, job->result.status);
+		dma_fence_signal(job->fence);
+	}
+	command = xchg(&job->command, NULL);
+	if (command)
+		overtake_uring_ended(job, command);
+}
+
+/* @job is delivered: it can be collected, or is forgotten. */
+static void finish_locked(struct overtake_job *job)
+{
+	struct overtake_context *context = job->context;
+	struct overtake_client *client = context->client;
+
+	lockdep_assert_held(&client->device->lock);
+	client->device->undelivered--;
+	context->undelivered--;
+	if (!job->in_tree)
+		return;
+	if (context->dead) {
+		overtake_job_leave_tree_locked(job);
+		overtake_job_put(job);
+		return;
+	}
+	list_add_tail(&job->collect_link, &context->ended);
+	if (!client->ended_count++)
+		overtake_deliver_readable_locked(client);
+}
+
+/* Drops the firmware's references to the jobs of @batch, and wakes threads in WAIT. */
+static void release_batch(struct list_head *batch)
+{
+	struct overtake_context *woken = NULL;
 	struct overtake_job *job, *next;
 
 	list_for_each_entry_safe(job, next, batch, batch_link) {
+		struct overtake_context *context = job->context;
+
+		/* Each waiter looks at all jobs of its context: one wake-up is for all. */
+		if (context != woken && wq_has_sleeper(&context->wait))
+			wake_up_all(&context->wait);
+		woken = context; /* compared, never followed */
 		list_del_init(&job->batch_link);
-		overtake_job_deliver(job);
+		overtake_job_put(job);
 	}
-	dma_fence_end_signalling(signalling);
 }
 
-static void tell(struct told_batch *told)
+static void note_idle(struct overtake_device *device)
 {
-	u32 i;
+	if (wq_has_sleeper(&device->idle))
+		wake_up_all(&device->idle);
+}
 
-	for (i = 0; i < told->count; i++) {
-		struct overtake_context *context = told->contexts[i];
+/* Those of @batch that are delivered, with @client's device unlocked again. */
+static void finish_batch(struct overtake_client *client, struct list_head *batch)
+{
+	struct overtake_job *job, *next;
+	LIST_HEAD(finished);
 
+	overtake_lock(client->device);
+	list_for_each_entry_safe(job, next, batch, batch_link) {
+		if (!atomic_dec_and_test(&job->parts_left)) {
+			/* The end of CPU access does the rest, and drops the reference. */
+			list_del_init(&job->batch_link);
+			continue;
+		}
+		list_move_tail(&job->batch_link, &finished);
+		finish_locked(job);
+	}
+	overtake_unlock(client->device);
+	release_batch(&finished);
+}
+
+/*
+ * overtake_deliver_part_done - CPU access to the imports of @job has ended
+ *
+ * If its fence is signalled as well, it is delivered.  May sleep.
+ */
+void overtake_deliver_part_done(struct overtake_job *job)
+{
+	struct overtake_device *device = overtake_job_device(job);
+	LIST_HEAD(finished);
+
+	if (!atomic_dec_and_test(&job->parts_left))
+		return;
+	overtake_lock(device);
+	list_add_tail(&job->batch_link, &finished);
+	finish_locked(job);
+	overtake_unlock(device);
+	release_batch(&finished);
+	note_idle(device);
+}
+
+static void deliver_work(struct work_struct *work)
+{
+	struct overtake_client *client = container_of(work, struct overtake_client, deliver_work);
+	struct overtake_job *job;
+	LIST_HEAD(batch);
+
+	while (take_batch(client, &batch)) {
+		bool signalling = dma_fence_begin_signalling();
+
+		list_for_each_entry(job, &batch, batch_link)
+			notify(job);
+		finish_batch(client, &batch);
+		dma_fence_end_signalling(signalling);
+		cond_resched();
+	}
+	note_idle(client->device);
+	overtake_client_put(client);
+}
+
+/* Wake-ups */
+
+static bool take_wakes(struct overtake_client *client, struct list_head *contexts)
+{
+	bool taken;
+
+	overtake_lock(client->device);
+	taken = move_some(&client->to_wake, contexts, WOKEN_AT_ONCE);
+	overtake_unlock(client->device);
+	return taken;
+}
+
+static void wake_contexts(struct overtake_client *client, struct list_head *contexts)
+{
+	struct overtake_context *context;
+
+	while (!list_empty(contexts)) {
+		context = list_first_entry(contexts, struct overtake_context, wake_link);
+		overtake_lock(client->device);
+		list_del_init(&context->wake_link); /* from here on it may be listed again */
+		overtake_unlock(client->device);
 		wake_up_all(&context->wait);
-		wake_up_interruptible_poll(&context->client->wait, EPOLLIN | EPOLLRDNORM);
 		overtake_context_put(context);
 	}
 }
 
-static int deliver_thread(void *data)
+static void wake_work(struct work_struct *work)
 {
-	struct overtake_device *device = data;
-	struct told_batch told;
-	bool delivered = false;
-	LIST_HEAD(batch);
+	struct overtake_client *client = container_of(work, struct overtake_client, wake_work);
+	LIST_HEAD(contexts);
 
-	for (;;) {
-		/* Before the look: pairs with wake_up_process(), whose wake-up must not be lost. */
-		set_current_state(TASK_IDLE);
-		if (take_batch(device, &batch, &told)) {
-			__set_current_state(TASK_RUNNING);
-			deliver_batch(&batch);
-			tell(&told);
-			delivered = true;
-			cond_resched();
-			continue;
-		}
-		if (delivered) {
-			__set_current_state(TASK_RUNNING);
-			wake_up_all(&device->idle);
-			delivered = false;
-			continue;
-		}
-		if (kthread_should_stop())
-			break;
-		schedule();
+	while (take_wakes(client, &contexts))
+		wake_contexts(client, &contexts);
+	overtake_client_put(client);
+}
+
+/* Nanoseconds of the CPU that it took: nothing else runs there meanwhile. */
+static u64 wake_queue(struct wait_queue_head *queue)
+{
+	u64 begin_ns;
+
+	if (!wq_has_sleeper(queue))
+		return 0;
+	begin_ns = ktime_get_ns();
+	wake_up_interruptible_poll(queue, EPOLLIN | EPOLLRDNORM);
+	return ktime_get_ns() - begin_ns;
+}
+
+static void poll_work(struct work_struct *work)
+{
+	struct overtake_client *client =
+		container_of(to_delayed_work(work), struct overtake_client, poll_work);
+	u64 took_ns = 0;
+	u32 i;
+
+	for (i = 0; i < OVERTAKE_POLL_QUEUES; i++) {
+		took_ns += wake_queue(&client->pollers[i]);
+		cond_resched();
 	}
-	__set_current_state(TASK_RUNNING);
-	return 0;
+	overtake_lock(client->device);
+	client->polls_from_ns = ktime_get_ns() + min(PAUSE_FACTOR * took_ns, PAUSE_MAX_NS);
+	overtake_unlock(client->device);
+	overtake_client_put(client);
 }
 
-/* There may be jobs on device->ended, and news of tasks. */
-void overtake_deliver_locked(struct overtake_device *device)
+/* The file is closed, and its contexts are dead: it becomes readable no more.  May sleep. */
+void overtake_deliver_stop_polls(struct overtake_client *client)
 {
-	lockdep_assert_held(&device->lock);
-	if (device->deliverer &&
-	    !(list_empty(&device->ended) && list_empty(&device->service->told)))
-		wake_up_process(device->deliverer);
+	if (cancel_delayed_work_sync(&client->poll_work))
+		overtake_client_put(client);
 }
 
-/* Everybody has been told of all that has ended. */
-bool overtake_delivered_locked(const struct overtake_device *device)
+/* The device goes away: poll() reports a hang-up. */
+void overtake_deliver_removal(struct overtake_device *device)
 {
-	lockdep_assert_held(&device->lock);
-	return !device->delivering && list_empty(&device->ended) &&
-	       list_empty(&device->service->told);
+	struct overtake_client *client;
+	struct drm_file *file;
+	u32 i;
+
+	mutex_lock(&device->drm.filelist_mutex);
+	list_for_each_entry(file, &device->drm.filelist, lhead) {
+		client = file->driver_priv;
+		for (i = 0; i < OVERTAKE_POLL_QUEUES; i++)
+			wake_up_all(&client->pollers[i]);
+		cond_resched();
+	}
+	mutex_unlock(&device->drm.filelist_mutex);
 }
 
-int overtake_deliver_start(struct overtake_device *device)
+void overtake_deliver_poll_wait(struct overtake_client *client, struct file *filp,
+				struct poll_table_struct *table)
 {
-	struct task_struct *thread;
-
-	thread = kthread_create(deliver_thread, device, "overtake%u/ends", device->index);
-	if (IS_ERR(thread))
-		return PTR_ERR(thread);
-	set_user_nice(thread, DELIVER_NICE);
-	device->deliverer = thread;
-	wake_up_process(thread);
-	return 0;
+	if (!poll_does_not_wait(table))
+		poll_wait(filp, &client->pollers[get_random_u32_below(OVERTAKE_POLL_QUEUES)],
+			  table);
 }
 
-/* Nothing is in flight any more. */
-void overtake_deliver_stop(struct overtake_device *device)
+void overtake_deliver_init_client(struct overtake_client *client)
 {
-	struct task_struct *thread = device->deliverer;
+	u32 i;
 
-	spin_lock_irq(&device->lock);
-	device->deliverer = NULL;
-	spin_unlock_irq(&device->lock);
-	if (thread)
-		kthread_stop(thread);
+	for (i = 0; i < OVT_RING_COUNT; i++)
+		INIT_LIST_HEAD(&client->ended[i]);
+	INIT_LIST_HEAD(&client->to_wake);
+	INIT_WORK(&client->deliver_work, deliver_work);
+	INIT_WORK(&client->wake_work, wake_work);
+	INIT_DELAYED_WORK(&client->poll_work, poll_work);
+	for (i = 0; i < OVERTAKE_POLL_QUEUES; i++)
+		init_waitqueue_head(&client->pollers[i]);
 }

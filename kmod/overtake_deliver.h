@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Telling clients what has ended.  See overtake_deliver.c. */
+/* Notification of clients: fences, completions, wake-ups.  See overtake_deliver.c. */
 #ifndef OVERTAKE_DELIVER_H
 #define OVERTAKE_DELIVER_H
 
+#include <linux/poll.h>
+
 #include "overtake_drv.h"
 
-int overtake_deliver_start(struct overtake_device *device);
-void overtake_deliver_stop(struct overtake_device *device);
+struct overtake_job;
+
+void overtake_deliver_init_client(struct overtake_client *client);
 
 /* Under the device lock. */
-void overtake_deliver_locked(struct overtake_device *device);
+void overtake_deliver_job_locked(struct overtake_job *job);
+void overtake_deliver_wake_locked(struct overtake_context *context);
+void overtake_deliver_readable_locked(struct overtake_client *client);
 bool overtake_delivered_locked(const struct overtake_device *device);
+
+/* Outside the device lock. */
+void overtake_deliver_part_done(struct overtake_job *job);
+void overtake_deliver_stop_polls(struct overtake_client *client);
+void overtake_deliver_removal(struct overtake_device *device);
+void overtake_deliver_poll_wait(struct overtake_client *client, struct file *filp,
+				struct poll_table_struct *table);
 
 #endif

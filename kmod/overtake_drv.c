@@ -26,6 +26,7 @@
 #include "overtake_inject.h"
 #include "overtake_job.h"
 #include "overtake_limits.h"
+#include "overtake_lock.h"
 #include "overtake_pm.h"
 #include "overtake_prime.h"
 #include "overtake_service.h"
@@ -140,6 +141,7 @@ MODULE_PARM_DESC(quota_ms,
 
 struct workqueue_struct *overtake_free_workqueue;
 struct workqueue_struct *overtake_workqueue;
+struct workqueue_struct *overtake_high_workqueue;
 
 static int parse_mode(const char *name, enum ovt_mode *result)
 {
@@ -260,10 +262,10 @@ static void device_info(struct overtake_device *device, struct drm_overtake_devi
 		.watchdog_cycles = settings->watchdog_cycles,
 		.queue_timeout_ns = settings->queue_timeout_ns,
 	};
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	info->manual_clock = device->manual;
 	info->device_time_ns = overtake_clock_now(device);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }
 
 static int query_device(struct overtake_device *device, struct drm_overtake_query *args)
@@ -516,9 +518,11 @@ static int __init add_devices(void)
 	return 0;
 }
 
-/* What runs on the first may queue on the second, not the other way round. */
+/* What runs on the first two may queue on the third, not the other way round. */
 static void destroy_workqueues(void)
 {
+	if (overtake_high_workqueue)
+		destroy_workqueue(overtake_high_workqueue);
 	if (overtake_workqueue)
 		destroy_workqueue(overtake_workqueue);
 	if (overtake_free_workqueue)
@@ -532,8 +536,10 @@ static int __init overtake_init(void)
 	if (!devices || devices > MAX_DEVICES)
 		return -EINVAL;
 	overtake_workqueue = alloc_workqueue("overtake", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	overtake_high_workqueue = alloc_workqueue("overtake-high",
+						  WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	overtake_free_workqueue = alloc_workqueue("overtake-free", WQ_UNBOUND, 0);
-	if (!overtake_workqueue || !overtake_free_workqueue) {
+	if (!overtake_workqueue || !overtake_high_workqueue || !overtake_free_workqueue) {
 		ret = -ENOMEM;
 		goto destroy;
 	}

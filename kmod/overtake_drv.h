@@ -50,6 +50,12 @@ extern struct workqueue_struct *overtake_free_workqueue;
  */
 extern struct workqueue_struct *overtake_workqueue;
 
+/* The same for clients with a right to 255: the kernel's scheduler prefers its threads. */
+extern struct workqueue_struct *overtake_high_workqueue;
+
+/* Over so many wait queues the pollers of a file are spread: see overtake_deliver.c. */
+#define OVERTAKE_POLL_QUEUES	128u
+
 #define OVERTAKE_STEP_BUCKETS	40
 
 /**
@@ -158,7 +164,7 @@ struct overtake_settings {
  * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
- * @ended: jobs that ended, to be delivered
+ * @undelivered: jobs that ended and are not delivered yet
  * @contexts: contexts that are not dead, by their serial numbers
  * @limiting: those of them that ask for a core limit: the few with a right to 255
  * @context_serial: of the last one
@@ -166,13 +172,15 @@ struct overtake_settings {
  * @files: open files
  * @live_contexts: contexts that the firmware knows
  * @jobs_in_flight: jobs that were admitted and have not ended
- * @delivering: the deliverer has some that it took off @ended
- * @deliverer: the thread that delivers them, while there is one
  * @timer_lateness_ns: greatest delay of @timer
  * @looked_ns: device time of the backstop's last look
  * @lost_interrupts: wake-ups and interrupts that the backstop made up for
  * @spurious_interrupts: wake-ups of cores that had nothing to execute
  * @longest_read: most things that a reader of debugfs handled in one hold of @lock
+ * @lock_is_measured: longest_hold in debugfs is kept; see overtake_lock.h
+ * @lock_taken_ns: when @lock was taken, while it is held and measured
+ * @longest_hold_ns: of @lock, since measuring began
+ * @longest_holder: where it was
  * @bans: contexts that were banned
  * @coarse: what strangers see of the counters
  * @history: what happened lately
@@ -180,7 +188,6 @@ struct overtake_settings {
  * @service: the tasks of all processes
  * @snapshot: what a core looked like when it was reset, to be dumped
  * @idle: woken when one of the counts above falls, or time was stepped
- * @removal: for poll(): woken when the device goes away
  * @cancels: CANCEL commands that the firmware has not answered yet
  * @continue_work: goes on where one batch of events was not enough for the timer
  * @backstop: looks for cores that make no progress
@@ -211,7 +218,7 @@ struct overtake_device {
 	u64 manual_ns;
 	u64 timer_ns;
 	struct rb_root_cached deadlines;
-	struct list_head ended;
+	u32 undelivered;
 	spinlock_t unblocked_lock; /* innermost */
 	struct list_head unblocked[OVT_RING_COUNT];
 	struct rb_root_cached contexts;
@@ -221,14 +228,16 @@ struct overtake_device {
 	u32 files;
 	u32 live_contexts;
 	u32 jobs_in_flight;
-	bool delivering;
-	struct task_struct *deliverer;
 	u32 cancels;
 	u64 timer_lateness_ns;
 	u64 looked_ns;
 	u64 lost_interrupts;
 	u64 spurious_interrupts;
 	u32 longest_read;
+	bool lock_is_measured;
+	u64 lock_taken_ns;
+	u64 longest_hold_ns;
+	unsigned long longest_holder;
 	u64 bans;
 	struct overtake_coarse *coarse;
 	struct overtake_history *history;
@@ -238,7 +247,6 @@ struct overtake_device {
 
 	struct hrtimer timer;
 	wait_queue_head_t idle;
-	wait_queue_head_t removal;
 	struct work_struct continue_work;
 	struct delayed_work backstop;
 	struct mutex clock_mutex; /* serialises steps of the manual clock */
@@ -271,6 +279,7 @@ struct overtake_usage {
  * @slots: command slots that they hold
  * @jobs: of them, jobs in flight
  * @kept_places: queues of tasks for which a place of the task limit is kept
+ * @tasks: of service mode, until their ends are collected
  */
 struct overtake_user {
 	struct overtake_device *device;
@@ -280,6 +289,7 @@ struct overtake_user {
 	u32 slots;
 	u32 jobs;
 	u32 kept_places;
+	u32 tasks;
 };
 
 /**
@@ -298,9 +308,16 @@ struct overtake_user {
  * @bytes: memory charged to the file
  * @buffers: buffers charged to the file
  * @refused: by limit: calls that failed because of it, and when the last one did
+ * @is_privileged: one of its contexts had a right to 255; device lock
+ * @ended: jobs that ended, of each ring, to be delivered; device lock
+ * @deliver_work: delivers them; it holds a reference
+ * @to_wake: contexts whose sleepers are to look again, each with a reference; device lock
+ * @wake_work: wakes them; it holds a reference
+ * @poll_work: wakes @pollers; it holds a reference
+ * @polls_from_ns: not before this time of the host; device lock
+ * @pollers: for poll(): each poller is in one of them
  * @ended_count: jobs that WAIT can collect at once; device lock
  * @news_count: contexts with events of tasks; device lock
- * @wait: for poll(): woken when one more can be collected
  * @job_count: jobs of all contexts, as overtake_context.job_count; device lock
  * @usage: what it had of each core
  */
@@ -322,9 +339,16 @@ struct overtake_client {
 		atomic64_t count;
 		atomic64_t time_ns;
 	} refused[OVERTAKE_LIMIT_COUNT];
+	bool is_privileged; /* device lock */
+	struct list_head ended[OVT_RING_COUNT]; /* device lock */
+	struct work_struct deliver_work;
+	struct list_head to_wake; /* device lock */
+	struct work_struct wake_work;
+	struct delayed_work poll_work;
+	u64 polls_from_ns; /* device lock */
+	wait_queue_head_t pollers[OVERTAKE_POLL_QUEUES];
 	u32 ended_count; /* device lock */
 	u32 news_count; /* device lock */
-	wait_queue_head_t wait;
 	u32 job_count; /* device lock */
 	struct overtake_usage usage[]; /* of each core; device lock */
 };
@@ -344,15 +368,18 @@ struct overtake_client {
  * @dead: no job is admitted any more; device lock, as all that follows
  * @killed: the firmware has let go
  * @jobs: by tag: jobs in flight, and ended ones not collected yet
- * @ended: ended jobs to be collected by WAIT, oldest first
+ * @ended: delivered jobs to be collected by WAIT, oldest first
  * @job_count: jobs in @jobs
  * @collectable_count: of them, those that WAIT can collect
- * @undelivered: jobs admitted whose end has not been told yet; atomic
- * @wait: woken when a job has ended, or the context is dead
+ * @undelivered: jobs admitted that are not delivered yet
+ * @wait: woken when a job is delivered, a task has an event, or the context is dead
+ * @waiters: threads that sleep in @wait for a client's call
+ * @wake_link: in overtake_client.to_wake
  * @harm: what its jobs have done lately; see overtake_faults.c
  * @banned: nothing is admitted any more, since that was too much
  * @ban_work: ends what is in flight then
  * @free_work: frees it when the last reference has gone, in whatever context that was
+ * @rcu: for overtake_context_find()
  * @turns: one for each core of a fair device, else none; the firmware's
  */
 struct overtake_context {
@@ -372,12 +399,15 @@ struct overtake_context {
 	struct list_head ended;
 	u32 job_count;
 	u32 collectable_count;
-	atomic_t undelivered;
+	u32 undelivered;
 	wait_queue_head_t wait;
+	atomic_t waiters;
+	struct list_head wake_link;
 	struct ovt_ban_account harm;
 	bool banned;
 	struct work_struct ban_work;
 	struct work_struct free_work;
+	struct rcu_head rcu;
 	struct ovt_fw_turn turns[];
 };
 

@@ -19,51 +19,51 @@
 #include "overtake_faults.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_lock.h"
 #include "overtake_service.h"
 
-/* Under the device lock at a time, with interrupts off. */
-#define CANCELLED_AT_ONCE	64u
-
 /* True if there are more. */
-static bool cancel_some(struct overtake_context *context)
+static bool cancel_some_jobs(struct overtake_context *context, u64 *tag)
 {
 	struct overtake_device *device = context->client->device;
-	u32 left = CANCELLED_AT_ONCE;
-	struct rb_node *node, *next;
-	u64 now_ns;
+	bool more;
 
-	spin_lock_irq(&device->lock);
-	now_ns = overtake_clock_now(device);
-	for (node = rb_first(&context->jobs); node && left; node = next) {
-		struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
+	overtake_lock(device);
+	more = overtake_jobs_cancel_some_locked(context, tag, -ESHUTDOWN, false);
+	overtake_unlock(device);
+	return more;
+}
 
-		next = rb_next(node); /* the job may leave the tree */
-		if (job->cancel_requested || job->state == OVERTAKE_JOB_ENDED)
-			continue;
-		overtake_job_cancel_locked(job, -ESHUTDOWN, now_ns);
-		left--;
-	}
-	spin_unlock_irq(&device->lock);
-	return !left;
+/* The same; @left: tasks to be looked at, counted in the first call. */
+static bool cancel_some_tasks(struct overtake_context *context, u32 *left)
+{
+	struct overtake_device *device = context->client->device;
+	bool more;
+
+	overtake_lock(device);
+	if (*left == U32_MAX)
+		*left = overtake_service_live_locked(context);
+	more = overtake_service_cancel_some_locked(context, left);
+	overtake_unlock(device);
+	return more;
 }
 
 static void ban_work(struct work_struct *work)
 {
 	struct overtake_context *context = container_of(work, struct overtake_context, ban_work);
 	struct overtake_device *device = context->client->device;
+	u32 left = U32_MAX;
+	u64 tag = 0;
 
-	while (cancel_some(context))
+	while (cancel_some_jobs(context, &tag))
 		overtake_host_kick(device);
-	if (context->tasks) {
-		spin_lock_irq(&device->lock);
-		overtake_service_cancel_all_locked(context, overtake_clock_now(device));
-		spin_unlock_irq(&device->lock);
-	}
+	while (context->tasks && cancel_some_tasks(context, &left))
+		overtake_host_kick(device);
 	overtake_host_kick(device);
 	/* Only now: who sees the count also sees what the ban does. */
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->bans++;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_context_put(context);
 }
 

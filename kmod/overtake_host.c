@@ -13,7 +13,7 @@
  * A core's thread (overtake_core.c) sleeps until a STARTED event wakes it, executes the FC outside
  * all locks, and reports.
  *
- * Clients are told by a thread of its own (overtake_deliver.c).
+ * Clients are notified by work items of their own (overtake_deliver.c).
  *
  * An event batch is at most OVERTAKE_EVENTS long, so the lock is held for a bounded time; where one
  * batch is not enough, callers in process context go round again, a bounded number of times; then
@@ -38,6 +38,7 @@
 #include "overtake_inject.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_lock.h"
 #include "overtake_service.h"
 #include "overtake_slices.h"
 #include "overtake_trace.h"
@@ -79,7 +80,7 @@ static void context_killed_locked(struct overtake_context *context)
 		trace_ctx_destroy(context);
 	context->client->device->live_contexts--;
 	overtake_user_remove_context_locked(context->client, overtake_context_slots(context));
-	wake_up_all(&context->wait);
+	overtake_deliver_wake_locked(context);
 	overtake_context_put(context);
 }
 
@@ -206,7 +207,7 @@ static bool run_once(struct overtake_device *device)
 	unsigned long flags;
 	bool more;
 
-	spin_lock_irqsave(&device->lock, flags);
+	flags = overtake_lock_irqsave(device);
 	overtake_coarse_roll_locked(device);
 	more = expire_deadlines_locked(device);
 	more |= overtake_jobs_unblock_locked(device, UNBLOCK_AT_ONCE);
@@ -214,10 +215,9 @@ static bool run_once(struct overtake_device *device)
 	while (ovt_fw_pop_event(&device->fw, &event))
 		handle_event_locked(device, &event);
 	more |= overtake_service_run_locked(device);
-	overtake_deliver_locked(device);
 	if (!more)
 		overtake_clock_set_timer_locked(device);
-	spin_unlock_irqrestore(&device->lock, flags);
+	overtake_unlock_irqrestore(device, flags);
 
 	if (wq_has_sleeper(&device->idle))
 		wake_up_all(&device->idle);
@@ -302,9 +302,9 @@ bool overtake_host_is_idle(struct overtake_device *device)
 {
 	bool idle;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	idle = overtake_host_is_idle_locked(device);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return idle;
 }
 
@@ -327,10 +327,8 @@ int overtake_host_init(struct overtake_device *device)
 
 	spin_lock_init(&device->lock);
 	init_waitqueue_head(&device->idle);
-	init_waitqueue_head(&device->removal);
 	INIT_WORK(&device->continue_work, continue_work);
 	overtake_backstop_init(device);
-	INIT_LIST_HEAD(&device->ended);
 	INIT_LIST_HEAD(&device->limiting);
 	overtake_unblocked_init(device);
 	device->deadlines = RB_ROOT_CACHED;
@@ -368,23 +366,18 @@ int overtake_host_init(struct overtake_device *device)
 	if (ret)
 		return ret;
 	device->manual = device->settings.manual_clock;
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	overtake_host_boot_locked(device);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return 0;
 }
 
 /* Powers the cores on. */
 int overtake_host_start(struct overtake_device *device)
 {
-	int ret = overtake_deliver_start(device);
+	int ret = overtake_cores_start(device);
 
-	if (ret)
-		return ret;
-	ret = overtake_cores_start(device);
-	if (ret)
-		overtake_deliver_stop(device);
-	else
+	if (!ret)
 		overtake_backstop_start(device);
 	return ret;
 }
@@ -394,18 +387,18 @@ void overtake_host_go(struct overtake_device *device)
 {
 	u32 core;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->gone = true;
 	for (core = 1; core <= device->settings.cores; core++)
 		if (ovt_fw_runnable(&device->fw, core))
 			overtake_core_abort_locked(device, core);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	wake_up_all(&device->idle);
-	wake_up_all(&device->removal);
+	overtake_deliver_removal(device);
 	overtake_contexts_kill_all(device);
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->untimed = true;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_host_kick(device);
 	/* Ends by itself: nothing waits to start, and what runs is stopped at its next step. */
 	wait_event(device->idle, overtake_host_is_idle(device));
@@ -414,13 +407,12 @@ void overtake_host_go(struct overtake_device *device)
 /* Powers the cores off; nothing is in flight. */
 void overtake_host_stop(struct overtake_device *device)
 {
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->stopped = true;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	hrtimer_cancel(&device->timer);
 	cancel_delayed_work_sync(&device->backstop);
 	cancel_work_sync(&device->continue_work);
 	overtake_cores_stop(device);
-	overtake_deliver_stop(device);
 	overtake_coredump_stop(device);
 }

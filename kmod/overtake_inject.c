@@ -33,6 +33,7 @@
 
 #include "overtake_clock.h"
 #include "overtake_inject.h"
+#include "overtake_lock.h"
 #include "overtake_state.h"
 
 static const char * const kind_names[] = {
@@ -225,12 +226,12 @@ int overtake_inject_plan(struct overtake_device *device, char *text)
 		if (ret)
 			return ret;
 	}
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	memcpy(device->inject->planned, plan->planned, sizeof(plan->planned));
 	device->inject->planned_count = plan->planned_count;
 	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
 		set_rule(&device->inject->rules[i], &plan->rules[i]);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return 0;
 }
 
@@ -239,7 +240,7 @@ void overtake_inject_show(struct overtake_device *device, struct seq_file *file)
 	const struct overtake_inject *inject = device->inject;
 	u32 i;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	for (i = 0; i < inject->planned_count; i++)
 		seq_printf(file, "planned %s:%llu\n", kind_names[inject->planned[i].kind],
 			   inject->planned[i].fcs_left);
@@ -248,7 +249,7 @@ void overtake_inject_show(struct overtake_device *device, struct seq_file *file)
 	for (i = 0; i < OVERTAKE_INJECTIONS; i++)
 		seq_printf(file, "injected %s %llu\n", kind_names[i], inject->injected[i]);
 	overtake_note_read_locked(device, inject->planned_count + OVERTAKE_INJECTIONS);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }
 
 static void spoil_descriptor(struct ovt_exec *exec)

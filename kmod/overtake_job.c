@@ -18,13 +18,14 @@
  *	      ENDED event		overtake_job_ended_locked(): result final, result record
  *					written; the core touches the job's memory no more
  *	ENDED
- *	      overtake_job_deliver()	fence signalled, io_uring command completed, waiters woken
+ *	      deliver_work		fence signalled, io_uring command completed, waiters woken
+ *					(overtake_deliver.c)
  *	      WAIT			collects a job that came in through ioctl
  *
  * The firmware is the one terminal owner: a job in flight ends by the ENDED event and by
  * nothing else.  A blocked job, of which it has not heard, is ended by the driver: it goes
- * straight to device->ended, under the device lock.  Cancel, deadline, kill -9, reset and removal
- * of the device only make that event come.  Job and firmware meet through CANCEL and KILL_CONTEXT,
+ * straight to its client's list, under the device lock.  Cancel, deadline, kill -9, reset and
+ * removal of the device only make that event come.  Job and firmware meet through CANCEL and KILL_CONTEXT,
  * whose command slots are reserved at admission, so asking for the end never fails either.
  *
  * DOC: who holds a reference to a job
@@ -67,18 +68,19 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
-#include <linux/poll.h>
 
 #include <drm/drm_gem.h>
 
 #include "overtake_clock.h"
 #include "overtake_ctx.h"
+#include "overtake_deliver.h"
 #include "overtake_extension.h"
 #include "overtake_fence.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
+#include "overtake_lock.h"
 #include "overtake_slices.h"
 #include "overtake_task.h"
 #include "overtake_trace.h"
@@ -86,6 +88,9 @@
 #include "overtake_user.h"
 #include "host/job_result.h"
 #include "host/limits.h"
+
+/* Jobs that are looked at in one hold of the device lock when all of a context are cancelled. */
+#define CANCELLED_AT_ONCE	64u
 
 static int compare_tag(const struct rb_node *node, u64 tag)
 {
@@ -178,7 +183,7 @@ static void begin_flight_locked(struct overtake_job *job)
 	if (job->deadline_ns != OVT_TIME_NEVER)
 		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
 	device->jobs_in_flight++;
-	atomic_inc(&job->context->undelivered);
+	job->context->undelivered++;
 }
 
 /* From here on the job is known, and will end.  Its two command slots are reserved. */
@@ -251,13 +256,10 @@ static void ended_locked(struct overtake_job *job, s32 status)
 	overtake_job_device(job)->jobs_in_flight--;
 	if (!job->task)
 		overtake_user_remove_job_locked(context->client);
-	list_add_tail(&job->batch_link, &overtake_job_device(job)->ended);
+	overtake_deliver_job_locked(job);
 	if (job->task) {
 		overtake_task_job_ended_locked(job);
-	} else if (job->collectable && !context->dead) {
-		list_add_tail(&job->collect_link, &context->ended);
-		context->client->ended_count++;
-	} else {
+	} else if (!job->collectable || context->dead) {
 		overtake_job_leave_tree_locked(job);
 		overtake_job_put(job);
 	}
@@ -306,11 +308,11 @@ static int publish_reserved(struct overtake_job *job)
 	struct overtake_device *device = overtake_job_device(job);
 	int ret;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	ret = admit_locked(job);
 	if (!ret)
 		publish_locked(job);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (ret)
 		return ret;
 	begin_uses(job);
@@ -324,8 +326,11 @@ static void unblock_locked(struct overtake_job *job)
 	struct overtake_device *device = overtake_job_device(job);
 	int error = READ_ONCE(job->syncs.error);
 
+	/* Before the ban, or the end of the context, has come to it. */
 	if (!error && job->context->banned)
-		error = -ESHUTDOWN; /* before the ban has come to it */
+		error = -ESHUTDOWN;
+	if (!error && job->context->dead)
+		error = device->gone ? -ENODEV : -ECANCELED;
 	if (error)
 		overtake_job_cancel_locked(job, error, overtake_clock_now(device));
 	else if (job->state == OVERTAKE_JOB_BLOCKED)
@@ -339,7 +344,7 @@ static void finish_publication(struct overtake_job *job)
 	bool unblocked;
 
 	overtake_syncs_arm(job);
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	job->state = OVERTAKE_JOB_BLOCKED;
 	unblocked = atomic_dec_and_test(&job->syncs.pending);
 	/* With an error it is on its way to the list, too, and will be found ended there. */
@@ -347,7 +352,7 @@ static void finish_publication(struct overtake_job *job)
 		end_blocked_locked(job, job->cancel_status);
 	else if (unblocked || job->syncs.error)
 		unblock_locked(job);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 }
 
 /*
@@ -441,22 +446,50 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 	ovt_fw_stop(&device->fw, &job->fw, ktime_get_ns() + device->settings.stop_grace_ns);
 }
 
-/* The context dies: those of its jobs that wait for fences end. */
-void overtake_jobs_end_blocked_locked(struct overtake_context *context)
+/* The first job whose tag is at least @tag, or NULL. */
+static struct overtake_job *find_from_locked(struct overtake_context *context, u64 tag)
 {
-	struct overtake_device *device = context->client->device;
-	struct rb_node *node, *next;
+	struct rb_node *node = context->jobs.rb_node;
+	struct overtake_job *found = NULL;
 
-	lockdep_assert_held(&device->lock);
-	for (node = rb_first(&context->jobs); node; node = next) {
+	while (node) {
 		struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
 
-		next = rb_next(node); /* the job leaves the tree */
-		if (job->state != OVERTAKE_JOB_NEW && job->state != OVERTAKE_JOB_BLOCKED)
-			continue;
-		overtake_job_cancel_locked(job, device->gone ? -ENODEV : -ECANCELED,
-					   overtake_clock_now(device));
+		if (job->tag >= tag)
+			found = job;
+		node = job->tag >= tag ? node->rb_left : node->rb_right;
 	}
+	return found;
+}
+
+/*
+ * overtake_jobs_cancel_some_locked - jobs of @context are cancelled, in the order of their tags
+ * @tag: from which tag on; to be passed on to the next call, at first 0
+ * @only_blocked: only those of which the firmware has not heard
+ *
+ * In one hold of the lock CANCELLED_AT_ONCE jobs are looked at.  True if there may be more.
+ */
+bool overtake_jobs_cancel_some_locked(struct overtake_context *context, u64 *tag, s32 status,
+				      bool only_blocked)
+{
+	struct overtake_device *device = context->client->device;
+	u64 now_ns = overtake_clock_now(device);
+	u32 left = CANCELLED_AT_ONCE;
+	struct overtake_job *job;
+
+	lockdep_assert_held(&device->lock);
+	while (left-- && (job = find_from_locked(context, *tag))) {
+		bool is_last = job->tag == U64_MAX;
+
+		*tag = job->tag + 1;
+		/* The job may leave the tree. */
+		if (!only_blocked || job->state == OVERTAKE_JOB_NEW ||
+		    job->state == OVERTAKE_JOB_BLOCKED)
+			overtake_job_cancel_locked(job, status, now_ns);
+		if (is_last)
+			return false;
+	}
+	return left == U32_MAX;
 }
 
 /*
@@ -484,9 +517,9 @@ void overtake_job_cancel(struct overtake_job *job)
 	struct overtake_device *device = overtake_job_device(job);
 	unsigned long flags;
 
-	spin_lock_irqsave(&device->lock, flags);
+	flags = overtake_lock_irqsave(device);
 	overtake_job_cancel_locked(job, -ECANCELED, overtake_clock_now(device));
-	spin_unlock_irqrestore(&device->lock, flags);
+	overtake_unlock_irqrestore(device, flags);
 	overtake_host_kick(device);
 }
 
@@ -504,13 +537,13 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 	context = overtake_context_find(client, args->context_id);
 	if (!context)
 		return -ENOENT;
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	job = overtake_job_find_tag_locked(context, args->tag);
 	if (job && job->state != OVERTAKE_JOB_ENDED && !context->dead) {
 		overtake_job_cancel_locked(job, -ECANCELED, overtake_clock_now(device));
 		ret = 0;
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (!ret)
 		overtake_host_kick(device);
 	overtake_context_put(context);
@@ -525,7 +558,7 @@ struct overtake_job *overtake_job_next_deadline(struct overtake_device *device)
 	return first ? rb_entry(first, struct overtake_job, deadline_node) : NULL;
 }
 
-/* The firmware has let go of @job; its reference goes to overtake_job_deliver(). */
+/* The firmware has let go of @job; its reference goes to overtake_deliver_job_locked(). */
 void overtake_job_ended_locked(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
@@ -534,31 +567,6 @@ void overtake_job_ended_locked(struct overtake_job *job)
 	if (!job->cancel_requested && !job->task)
 		ovt_fw_unreserve(&device->fw, 1);
 	ended_locked(job, ovt_job_error(&job->fw, job->cancel_status, device->gone));
-}
-
-/* Tells everybody that @job has ended, and drops the firmware's reference. */
-void overtake_job_deliver(struct overtake_job *job)
-{
-	struct overtake_context *context = job->context;
-	struct io_uring_cmd *command;
-	u32 i;
-
-	overtake_syncs_disarm(job);
-	overtake_job_end_access_soon(job); /* so whoever waits for the fence finds it queued */
-	for (i = 0; i < job->object_count; i++)
-		overtake_use_end(job->uses[i], job->result.status);
-	if (job->fence) {
-		if (job->result.status)
-			dma_fence_set_error(job->fence, job->result.status);
-		dma_fence_signal(job->fence);
-	}
-	command = xchg(&job->command, NULL);
-	if (command)
-		overtake_uring_ended(job, command);
-	atomic_dec(&context->undelivered);
-	wake_up_all(&context->wait);
-	wake_up_interruptible_poll(&context->client->wait, EPOLLIN | EPOLLRDNORM);
-	overtake_job_put(job);
 }
 
 int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)

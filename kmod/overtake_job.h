@@ -37,7 +37,8 @@ enum overtake_job_state {
  * @result: final once @state is OVERTAKE_JOB_ENDED
  * @result_memory: the client's result record, inside one of @mappings, or NULL
  * @command: the io_uring command to complete; whoever takes it (xchg) completes it
- * @batch_link: in the list of ended jobs being delivered
+ * @batch_link: in the list of ended jobs to be delivered, or being delivered
+ * @parts_left: of its delivery: fence and command, end of CPU access
  * @collect_link: in overtake_context.ended
  * @fence: signalled when the job has ended; NULL: of a task
  * @syncs: fences that it waits for, and syncobjs that get @fence
@@ -74,6 +75,7 @@ struct overtake_job {
 	struct rb_node tag_node;
 	struct rb_node deadline_node;
 	struct list_head batch_link;
+	atomic_t parts_left;
 	struct list_head collect_link;
 
 	struct overtake_result result;
@@ -115,13 +117,11 @@ void overtake_job_start_locked(struct overtake_job *job);
 void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns);
 bool overtake_jobs_unblock_locked(struct overtake_device *device, u32 count);
 void overtake_job_ended_locked(struct overtake_job *job);
-void overtake_jobs_end_blocked_locked(struct overtake_context *context);
+bool overtake_jobs_cancel_some_locked(struct overtake_context *context, u64 *tag, s32 status,
+				      bool only_blocked);
 struct overtake_job *overtake_job_find_tag_locked(struct overtake_context *context, u64 tag);
 void overtake_job_leave_tree_locked(struct overtake_job *job);
 struct overtake_job *overtake_job_next_deadline(struct overtake_device *device);
-
-/* For the host, outside the device lock. */
-void overtake_job_deliver(struct overtake_job *job);
 
 int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

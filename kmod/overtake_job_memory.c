@@ -16,6 +16,7 @@
 #include <drm/drm_gem.h>
 
 #include "overtake_ctx.h"
+#include "overtake_deliver.h"
 #include "overtake_extension.h"
 #include "overtake_fence.h"
 #include "overtake_gem.h"
@@ -76,6 +77,7 @@ static void end_access_work(struct work_struct *work)
 	struct overtake_job *job = container_of(work, struct overtake_job, access_work);
 
 	end_access(job);
+	overtake_deliver_part_done(job);
 	overtake_job_put(job);
 }
 
@@ -83,7 +85,7 @@ static void end_access_work(struct work_struct *work)
  * overtake_job_end_access_soon - the job has ended: let other devices have its imports back
  *
  * Exporters sleep there, take locks and allocate, so it is not done by whoever signals the fence:
- * that may come first.  WAIT waits for it.  Any context.
+ * that may come first.  Only then is the job delivered.  Any context.
  */
 void overtake_job_end_access_soon(struct overtake_job *job)
 {

@@ -15,6 +15,7 @@
 #include "overtake_drv.h"
 #include "overtake_host.h"
 #include "overtake_limits.h"
+#include "overtake_lock.h"
 #include "overtake_service.h"
 #include "host/limits.h"
 
@@ -33,6 +34,8 @@ static const char * const names[OVERTAKE_LIMIT_COUNT] = {
 	[OVERTAKE_LIMIT_USER_COMMANDS] = "commands of a user",
 	[OVERTAKE_LIMIT_TASKS] = "tasks of a context",
 	[OVERTAKE_LIMIT_SEGMENTS] = "segments of a task",
+	[OVERTAKE_LIMIT_USER_TASKS] = "tasks of a user",
+	[OVERTAKE_LIMIT_WAITERS] = "waiting threads of a context",
 };
 
 static u64 value(u32 limit)
@@ -86,7 +89,7 @@ static u64 used_commands(struct overtake_device *device)
 	return counters.commands;
 }
 
-/* Jobs or tasks of a context. */
+/* Jobs, tasks or waiting threads of a context. */
 static u64 used_of(struct overtake_context *context, u32 limit)
 {
 	struct overtake_device *device = context->client->device;
@@ -94,11 +97,13 @@ static u64 used_of(struct overtake_context *context, u32 limit)
 
 	if (limit == OVERTAKE_LIMIT_CONTEXT_JOBS)
 		return READ_ONCE(context->job_count);
+	if (limit == OVERTAKE_LIMIT_WAITERS)
+		return atomic_read(&context->waiters);
 	if (!context->tasks)
 		return 0;
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	tasks = ovt_tree_size(&context->tasks->process.tasks);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return tasks;
 }
 
@@ -119,9 +124,12 @@ static u64 used(struct overtake_client *client, u32 limit)
 		return used_commands(client->device);
 	case OVERTAKE_LIMIT_USER_COMMANDS:
 		return READ_ONCE(client->user->slots);
+	case OVERTAKE_LIMIT_USER_TASKS:
+		return READ_ONCE(client->user->tasks);
 	case OVERTAKE_LIMIT_CONTEXTS:
 	case OVERTAKE_LIMIT_CONTEXT_JOBS:
 	case OVERTAKE_LIMIT_TASKS:
+	case OVERTAKE_LIMIT_WAITERS:
 		mutex_lock(&client->lock);
 		xa_for_each(&client->contexts, id, context)
 			count = limit == OVERTAKE_LIMIT_CONTEXTS ? count + 1 :

@@ -28,6 +28,7 @@
 #include "overtake_clock.h"
 #include "overtake_core.h"
 #include "overtake_host.h"
+#include "overtake_lock.h"
 #include "overtake_pm.h"
 
 /* How long a suspend waits for FCs that run. */
@@ -38,7 +39,7 @@ static int hold(struct overtake_device *device)
 {
 	int ret = 0;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	/* The manual clock stands still anyway: nothing starts that has not started. */
 	if (!device->manual) {
 		/* HOLD, and RELEASE, which must not fail. */
@@ -49,18 +50,18 @@ static int hold(struct overtake_device *device)
 			ret = -EBUSY;
 		}
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_host_kick(device);
 	return ret;
 }
 
 static void release(struct overtake_device *device)
 {
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (device->held)
 		ovt_fw_release(&device->fw, overtake_clock_now(device));
 	device->held = false;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_host_kick(device);
 }
 
@@ -70,11 +71,11 @@ static bool cores_are_quiet(struct overtake_device *device)
 	bool quiet = true;
 	u32 core;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	for (core = 1; core <= device->settings.cores && quiet; core++)
 		quiet = device->held ? !device->fw_cores[core - 1].running :
 			!ovt_fw_runnable(&device->fw, core);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return quiet;
 }
 
@@ -101,9 +102,9 @@ static int park_threads(struct overtake_device *device)
 
 static void stop_timers(struct overtake_device *device)
 {
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->suspended = true;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	hrtimer_cancel(&device->timer);
 	cancel_delayed_work_sync(&device->backstop);
 	cancel_work_sync(&device->continue_work);
@@ -111,9 +112,9 @@ static void stop_timers(struct overtake_device *device)
 
 static void start_timers(struct overtake_device *device)
 {
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	device->suspended = false;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	overtake_backstop_start(device);
 }
 

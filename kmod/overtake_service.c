@@ -6,7 +6,7 @@
  *
  * firmware-sim/service decides, under the device lock: which task may go on, what its process is
  * told, when a CPU segment is overdue.  Here is what it needs of its host: jobs are handed to the
- * firmware and cancelled, news goes to the deliverer, tasks that nobody collects are freed.
+ * firmware and cancelled, processes are woken, tasks that nobody collects are freed.
  * overtake_task.c has the calls of clients.
  *
  * Nothing here can fail or sleep: all that a task needs was made when it was submitted.
@@ -15,9 +15,10 @@
  *
  *	CONTEXT_CREATE		overtake_service_open_locked(); the service holds a reference to
  *				the context
- *	the context dies	overtake_service_abandon_locked(): tasks that wait end at once, what
- *				runs is stopped at its next step.  The queue is in @closing
- *	the last task is over	closed, and the context let go
+ *	the context dies	overtake_service_abandon_locked(): none of its tasks goes on.  They
+ *				end some at a time, between the decisions for others; what runs is
+ *				stopped at its next step.  Meanwhile the queue is in @abandoned
+ *	the last task is over	the queue is in @idle, then closed, and the context let go
  *
  * DOC: the manual clock
  *
@@ -31,11 +32,16 @@
 
 #include "overtake_clock.h"
 #include "overtake_ctx.h"
+#include "overtake_deliver.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_lock.h"
 #include "overtake_service.h"
 #include "overtake_task.h"
 #include "overtake_trace.h"
+
+/* Queues of dead contexts that are closed in one hold of the lock. */
+#define CLOSED_AT_ONCE	16u
 
 static struct overtake_task_queue *queue_of(const struct ovt_service_task *task)
 {
@@ -85,6 +91,8 @@ void overtake_service_look_for_news_locked(struct overtake_task_queue *queue)
 	bool news = ovt_service_next_event(&queue->process);
 
 	lockdep_assert_held(&client->device->lock);
+	if (news && !queue->has_news && !client->news_count)
+		overtake_deliver_readable_locked(client);
 	client->news_count += news - queue->has_news;
 	queue->has_news = news;
 }
@@ -95,15 +103,21 @@ static void wake(struct ovt_service_process *process)
 		container_of(process, struct overtake_task_queue, process);
 
 	overtake_service_look_for_news_locked(queue);
-	if (!list_empty(&queue->told_link))
-		return;
-	overtake_context_get(queue->context);
-	list_add_tail(&queue->told_link, &queue->context->client->device->service->told);
+	overtake_deliver_wake_locked(queue->context);
+}
+
+static void close_if_idle(struct overtake_task_queue *queue)
+{
+	if (!queue->abandoning && ovt_service_is_idle(&queue->process))
+		list_move_tail(&queue->link, &queue->context->client->device->service->idle);
 }
 
 static void release(struct ovt_service_task *task)
 {
+	struct overtake_task_queue *queue = queue_of(task);
+
 	overtake_task_release_locked(to_overtake_task(task));
+	close_if_idle(queue);
 }
 
 static void note(const struct ovt_service_task *task, enum ovt_service_step step)
@@ -178,8 +192,8 @@ int overtake_service_init(struct overtake_device *device)
 	if (!service)
 		return -ENOMEM;
 	service->device = device;
-	INIT_LIST_HEAD(&service->closing);
-	INIT_LIST_HEAD(&service->told);
+	INIT_LIST_HEAD(&service->abandoned);
+	INIT_LIST_HEAD(&service->idle);
 	service->config = (struct ovt_sched_config){
 		.policy = ovt_sched_policy_at(0),
 		.core_count = cores,
@@ -228,7 +242,6 @@ struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *c
 	queue->context = context;
 	queue->workers = workers;
 	INIT_LIST_HEAD(&queue->link);
-	INIT_LIST_HEAD(&queue->told_link);
 	return queue;
 }
 
@@ -259,86 +272,103 @@ void overtake_service_open_locked(struct overtake_context *context)
 	service->open++;
 }
 
+/* Some more tasks of @queue, whose process has gone, end. */
+static void abandon_some_locked(struct overtake_service *service, struct overtake_task_queue *queue,
+				u64 now_ns)
+{
+	queue->abandoning = true;
+	queue->abandoning = ovt_service_abandon(&queue->process, now_ns);
+	overtake_service_look_for_news_locked(queue);
+	/* At the end, so queues that are abandoned take turns. */
+	if (queue->abandoning)
+		list_move_tail(&queue->link, &service->abandoned);
+	else
+		list_del_init(&queue->link);
+	close_if_idle(queue);
+}
+
 /*
- * Its tasks end, those with a job on the device when that has ended; nobody is told.  Some do at
- * once, the others before anything else is decided (run_locked(), settle_locked()).
+ * Its tasks end, those with a job on the device when that has ended, and no event reports them.
+ * From now on none of them is chosen, or bars another process's task for longer than it takes to
+ * end those that wait for a slot: they go first (settle_locked()).
  */
 void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns)
 {
-	struct overtake_task_queue *queue = context->tasks;
+	struct overtake_service *service = context->client->device->service;
 
-	lockdep_assert_held(&context->client->device->lock);
-	queue->abandoning = ovt_service_abandon(&queue->process, now_ns);
-	overtake_service_look_for_news_locked(queue);
-	if (queue->abandoning) /* in front, as long as that is so */
-		list_add(&queue->link, &context->client->device->service->closing);
-	else
-		list_add_tail(&queue->link, &context->client->device->service->closing);
+	lockdep_assert_held(&service->device->lock);
+	service->leaving++;
+	abandon_some_locked(service, context->tasks, now_ns);
 }
 
-/* Some more tasks of a queue that was abandoned; false: there are none. */
+/* The same for the queue whose turn it is; false: there is none. */
 static bool go_on_abandoning_locked(struct overtake_service *service, u64 now_ns)
 {
 	struct overtake_task_queue *queue =
-		list_first_entry_or_null(&service->closing, struct overtake_task_queue, link);
+		list_first_entry_or_null(&service->abandoned, struct overtake_task_queue, link);
 
-	if (!queue || !queue->abandoning)
-		return false;
-	queue->abandoning = ovt_service_abandon(&queue->process, now_ns);
-	overtake_service_look_for_news_locked(queue);
-	if (!queue->abandoning)
-		list_move_tail(&queue->link, &service->closing);
-	return true;
+	if (queue)
+		abandon_some_locked(service, queue, now_ns);
+	return queue;
 }
 
-/* The context was banned: its tasks end, and their process is told. */
-void overtake_service_cancel_all_locked(struct overtake_context *context, u64 now_ns)
+u32 overtake_service_live_locked(const struct overtake_context *context)
 {
-	struct overtake_service *service = context->client->device->service;
-	struct ovt_list *tasks, *link, *next;
-
-	lockdep_assert_held(&service->device->lock);
-	if (context->dead)
-		return;
-	tasks = &context->tasks->process.sched.tasks;
-	ovt_service_handle_ends(&service->service, now_ns); /* so only those cancelled leave it */
-	for (link = tasks->next; link != tasks; link = next) {
-		struct ovt_sched_task *task = container_of(link, struct ovt_sched_task, of_process);
-
-		next = link->next;
-		ovt_service_cancel(ovt_service_task_of(task), now_ns);
-	}
+	lockdep_assert_held(&context->client->device->lock);
+	return ovt_service_live(&context->tasks->process);
 }
 
-static void close_queues_locked(struct overtake_service *service)
+/*
+ * The context was banned: some of its tasks are cancelled, which events report.  *@left: how many
+ * are to be looked at; true: there are more.
+ */
+bool overtake_service_cancel_some_locked(struct overtake_context *context, u32 *left)
 {
-	struct overtake_task_queue *queue, *next;
+	struct overtake_device *device = context->client->device;
 
-	list_for_each_entry_safe(queue, next, &service->closing, link) {
-		if (!ovt_service_is_idle(&queue->process))
-			continue;
-		ovt_service_close(&queue->process);
-		list_del_init(&queue->link);
-		queue->is_open = false;
-		queue->context->client->user->kept_places -= queue->keeps_place;
-		service->open--;
-		if (queue->context->killed)
-			trace_ctx_destroy(queue->context);
-		wake_up_all(&queue->context->wait);
-		overtake_context_put(queue->context);
-	}
+	lockdep_assert_held(&device->lock);
+	return !context->dead && ovt_service_cancel_all(&context->tasks->process, left,
+							overtake_clock_now(device));
+}
+
+static void close_queue_locked(struct overtake_service *service, struct overtake_task_queue *queue)
+{
+	struct overtake_context *context = queue->context;
+
+	ovt_service_close(&queue->process);
+	list_del_init(&queue->link);
+	queue->is_open = false;
+	context->client->user->kept_places -= queue->keeps_place;
+	service->open--;
+	service->leaving--;
+	if (context->killed)
+		trace_ctx_destroy(context);
+	overtake_deliver_wake_locked(context);
+	overtake_context_put(context);
+}
+
+/* True if there are more. */
+static bool close_some_locked(struct overtake_service *service)
+{
+	u32 left = CLOSED_AT_ONCE;
+
+	while (left-- && !list_empty(&service->idle))
+		close_queue_locked(service, list_first_entry(&service->idle,
+							     struct overtake_task_queue, link));
+	return !list_empty(&service->idle);
 }
 
 /* Some of what tasks do at this instant.  True if there was anything: there may be more. */
 bool overtake_service_settle_locked(struct overtake_device *device)
 {
 	u64 now_ns = overtake_clock_now(device);
+	bool more;
 
 	lockdep_assert_held(&device->lock);
 	if (!device->service->open)
 		return false;
-	return go_on_abandoning_locked(device->service, now_ns) ||
-	       ovt_service_settle(&device->service->service, now_ns);
+	more = go_on_abandoning_locked(device->service, now_ns);
+	return ovt_service_settle(&device->service->service, now_ns) || more;
 }
 
 /* The same whenever something may have happened. */
@@ -353,10 +383,9 @@ bool overtake_service_run_locked(struct overtake_device *device)
 		more = overtake_service_settle_locked(device);
 	else if (go_on_abandoning_locked(service, overtake_clock_now(device)))
 		more = true;
-	else if (!list_empty(&service->closing))
+	else if (service->leaving)
 		ovt_service_handle_ends(&service->service, overtake_clock_now(device));
-	close_queues_locked(service);
-	return more;
+	return close_some_locked(service) || more;
 }
 
 /* When there is something to do though nothing happens; OVT_TIME_NEVER. */
@@ -371,7 +400,7 @@ u64 overtake_service_next_locked(struct overtake_device *device)
 bool overtake_service_is_idle_locked(const struct overtake_device *device)
 {
 	lockdep_assert_held(&device->lock);
-	return !device->service->tasks && list_empty(&device->service->closing);
+	return !device->service->tasks && !device->service->leaving;
 }
 
 /* OVERTAKE_QUERY_SERVICE of DRM_IOCTL_OVERTAKE_QUERY. */
@@ -384,9 +413,9 @@ int overtake_query_service(struct overtake_device *device, struct drm_overtake_q
 	args->size = sizeof(info);
 	if (!size)
 		return 0;
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	config = device->service->config;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	info = (struct drm_overtake_service_info){
 		.slots = config.slots,
 		.task_limit = config.task_limit,

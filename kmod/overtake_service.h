@@ -14,8 +14,9 @@
  * @turns: of @context, on a fair device
  * @config: what the administrator set
  * @open: queues of tasks that are not closed
- * @closing: those of them whose context has died, with tasks that have not ended yet
- * @told: queues with news for their processes, to be told by the deliverer
+ * @leaving: those of them whose context has died
+ * @abandoned: of these, those with tasks that are still to be ended, which take turns
+ * @idle: of these, those without tasks, to be closed
  * @tasks: those of all queues, until their ends are collected
  * @next_tag: of the next job of a task
  * @cores: the scheduler's
@@ -27,8 +28,9 @@ struct overtake_service {
 	struct ovt_fw_turn *turns;
 	struct ovt_sched_config config;
 	u32 open;
-	struct list_head closing;
-	struct list_head told;
+	u32 leaving;
+	struct list_head abandoned;
+	struct list_head idle;
 	u32 tasks;
 	u64 next_tag;
 	struct ovt_sched_queue_core cores[];
@@ -38,12 +40,11 @@ struct overtake_service {
  * struct overtake_task_queue - the tasks of a context; device lock
  * @process: the service's part
  * @context: whose; held by a reference until it is closed
- * @link: in overtake_service.closing
- * @told_link: in overtake_service.told, which holds a reference to the context
+ * @link: in overtake_service.abandoned, then in overtake_service.idle
  * @workers: CPU segments at a time
  * @is_open: the service knows @process
  * @keeps_place: it counts for overtake_user.kept_places
- * @abandoning: its process has gone, and not all of its tasks have been seen to
+ * @abandoning: its process has gone, and some of its tasks are still to be ended
  * @has_news: there are events, or were at the last look
  * @wake: TASK_EVENTS is to return
  * @lines: the scheduler's, one for each core
@@ -52,7 +53,6 @@ struct overtake_task_queue {
 	struct ovt_service_process process;
 	struct overtake_context *context;
 	struct list_head link;
-	struct list_head told_link;
 	u32 workers;
 	bool is_open;
 	bool keeps_place;
@@ -73,7 +73,8 @@ void overtake_service_boot_locked(struct overtake_device *device);
 void overtake_service_open_locked(struct overtake_context *context);
 void overtake_service_look_for_news_locked(struct overtake_task_queue *queue);
 void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns);
-void overtake_service_cancel_all_locked(struct overtake_context *context, u64 now_ns);
+bool overtake_service_cancel_some_locked(struct overtake_context *context, u32 *left);
+u32 overtake_service_live_locked(const struct overtake_context *context);
 bool overtake_service_run_locked(struct overtake_device *device);
 bool overtake_service_settle_locked(struct overtake_device *device);
 u64 overtake_service_next_locked(struct overtake_device *device);

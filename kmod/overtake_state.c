@@ -14,6 +14,7 @@
 #include "overtake_clock.h"
 #include "overtake_drv.h"
 #include "overtake_job.h"
+#include "overtake_lock.h"
 #include "overtake_service.h"
 #include "overtake_state.h"
 #include "overtake_task.h"
@@ -167,7 +168,7 @@ static const char *task_state(const struct ovt_sched_task *task)
 	}
 }
 
-/* Those that have arrived and are not over, oldest first.  How many it showed. */
+/* Those that have arrived and are not over, dispatched ones first.  How many it showed. */
 static u32 show_tasks_locked(struct seq_file *file, const struct overtake_task_queue *queue)
 {
 	const struct ovt_service_process *process = &queue->process;
@@ -256,12 +257,12 @@ static void *find_place(struct reader *reader, loff_t *place)
 
 	if (*place > device->settings.cores) {
 		*place = max(*place, FIRST_CONTEXT);
-		spin_lock_irq(&device->lock);
+		overtake_lock(device);
 		context = find_context_locked(device, *place - FIRST_CONTEXT);
 		found = context;
 		if (found)
 			*place = FIRST_CONTEXT + context->serial;
-		spin_unlock_irq(&device->lock);
+		overtake_unlock(device);
 	}
 	reader->place = *place;
 	return found ? reader : NULL;
@@ -288,7 +289,7 @@ static int state_show(struct seq_file *file, void *data)
 	struct overtake_device *device = reader->device;
 	struct overtake_context *context;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	if (!reader->place) {
 		show_device_locked(file, device);
 	} else if (reader->place < FIRST_CONTEXT) {
@@ -298,7 +299,7 @@ static int state_show(struct seq_file *file, void *data)
 		if (context && context->serial == reader->place - FIRST_CONTEXT)
 			show_context_locked(file, context);
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return 0;
 }
 

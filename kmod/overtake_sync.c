@@ -46,6 +46,7 @@
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
+#include "overtake_lock.h"
 
 struct overtake_in_fence {
 	struct dma_fence *fence;
@@ -256,9 +257,9 @@ static void list_unblocked(struct overtake_job *job)
 	spin_unlock_irqrestore(&device->unblocked_lock, flags);
 	if (!first)
 		return;
-	spin_lock_irqsave(&device->lock, flags);
+	flags = overtake_lock_irqsave(device);
 	overtake_clock_kick_soon_locked(device);
-	spin_unlock_irqrestore(&device->lock, flags);
+	overtake_unlock_irqrestore(device, flags);
 }
 
 /* A fence of @job was signalled, with @error or 0.  Any context, under a fence's lock. */

@@ -39,6 +39,7 @@
 #include "overtake_core_limits.h"
 #include "overtake_counters.h"
 #include "overtake_drv.h"
+#include "overtake_lock.h"
 #include "overtake_service.h"
 #include "overtake_sysfs.h"
 
@@ -72,9 +73,9 @@ static ssize_t setting_show(struct device *dev, struct device_attribute *attribu
 	struct overtake_device *device = device_of(dev);
 	u32 value;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	value = *(u32 *)((u8 *)&device->cores[file->core - 1] + file->offset);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return sysfs_emit(text, "%u\n", value);
 }
 
@@ -231,9 +232,9 @@ static struct ovt_sched_config service_config(struct overtake_device *device)
 {
 	struct ovt_sched_config config;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	config = device->service->config;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return config;
 }
 
@@ -261,11 +262,11 @@ static ssize_t service_store(struct device *dev, struct device_attribute *attrib
 		return ret;
 	if (value < file->least || value > file->most)
 		return -EINVAL;
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	config = device->service->config;
 	memcpy((u8 *)&config + file->offset, &value, file->size);
 	ret = overtake_service_configure_locked(device, &config);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return ret ? ret : length;
 }
 
@@ -301,7 +302,7 @@ static ssize_t policy_store(struct device *dev, struct device_attribute *attribu
 	int ret = -EINVAL;
 	u32 i;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	config = device->service->config;
 	for (i = 0; (policy = ovt_sched_policy_at(i)); i++) {
 		if (!sysfs_streq(text, policy->name))
@@ -309,7 +310,7 @@ static ssize_t policy_store(struct device *dev, struct device_attribute *attribu
 		config.policy = policy;
 		ret = overtake_service_configure_locked(device, &config);
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return ret ? ret : length;
 }
 static DEVICE_ATTR_RW(policy);

@@ -20,9 +20,13 @@
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
+#include "overtake_lock.h"
 #include "overtake_task.h"
 #include "overtake_user.h"
 #include "service/cost.h"
+
+/* Instructions that are priced before others may have the CPU. */
+#define PRICED_AT_ONCE	256u
 
 static struct overtake_client *client_of(const struct overtake_task *task)
 {
@@ -128,9 +132,9 @@ static u64 recorded(struct overtake_context *context, u64 key)
 	struct overtake_device *device = context->client->device;
 	u64 time_ns;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	time_ns = ovt_records_time(&context->tasks->process.records, key, OVT_TIME_NEVER);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return time_ns;
 }
 
@@ -139,13 +143,20 @@ static u64 guess(struct overtake_task *task, u32 index, const struct overtake_jo
 {
 	const struct overtake_settings *settings = &client_of(task)->device->settings;
 	u64 time_ns = recorded(task->context, task->keys[index]);
+	struct ovt_cost cost;
 
 	if (time_ns != OVT_TIME_NEVER)
 		return time_ns;
 	if (index && task->keys[index - 1] == task->keys[index])
 		return task->segments[index - 1].time;
-	return ovt_segment_cost_ns(settings->profile, job->fw.regions,
-				   (const struct overtake_fc *)job->fcs, job->fw.fc_count);
+	ovt_cost_begin(&cost, settings->profile, job->fw.regions,
+		       (const struct overtake_fc *)job->fcs, job->fw.fc_count);
+	while (ovt_cost_step(&cost, PRICED_AT_ONCE)) {
+		cond_resched();
+		if (fatal_signal_pending(current))
+			break; /* add_segments() looks as well */
+	}
+	return ovt_cost_ns(&cost);
 }
 
 static int add_job(struct overtake_task *task, u32 index,
@@ -262,6 +273,8 @@ static int admit_locked(struct overtake_task *task)
 		ret = ovt_service_check_room(&context->tasks->process, task->service.tag);
 	if (ret == -ENOSPC)
 		return overtake_refuse(context->client, OVERTAKE_LIMIT_TASKS, ret);
+	if (!ret && context->client->user->tasks >= OVERTAKE_MAX_USER_TASKS)
+		return overtake_refuse(context->client, OVERTAKE_LIMIT_USER_TASKS, -ENOSPC);
 	return ret ? ret : reserve_slots_locked(task);
 }
 
@@ -270,14 +283,15 @@ static int publish(struct overtake_task *task)
 	struct overtake_device *device = client_of(task)->device;
 	int ret;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	ret = admit_locked(task);
 	if (!ret) {
 		device->service->tasks++;
+		client_of(task)->user->tasks++;
 		ovt_service_submit(&task->context->tasks->process, &task->service,
 				   overtake_clock_now(device));
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (!ret)
 		overtake_host_kick(device);
 	return ret;
@@ -334,6 +348,7 @@ void overtake_task_forget_locked(struct overtake_task *task)
 {
 	give_back_slots_locked(task);
 	client_of(task)->device->service->tasks--;
+	client_of(task)->user->tasks--;
 }
 
 /* It is over, and nobody will ask. */
@@ -380,12 +395,12 @@ static int with_task(struct overtake_client *client, u32 context_id, u64 tag,
 
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	ret = overtake_task_state_locked(context);
 	task = ret ? NULL : ovt_service_find(&context->tasks->process, tag);
 	if (!ret)
 		ret = task ? act(task, args, overtake_clock_now(device)) : -ENOENT;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (!ret)
 		overtake_host_kick(device);
 	overtake_context_put(context);

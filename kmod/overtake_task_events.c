@@ -7,6 +7,7 @@
 #include <linux/wait.h>
 
 #include "overtake_ctx.h"
+#include "overtake_lock.h"
 #include "overtake_task.h"
 
 /*
@@ -22,7 +23,7 @@ static int take_event(struct overtake_context *context, u32 room,
 	int ret;
 
 	*ended = NULL;
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	ret = overtake_task_state_locked(context);
 	task = ret ? NULL : ovt_service_next_event(process);
 	if (!ret && !task)
@@ -40,7 +41,7 @@ static int take_event(struct overtake_context *context, u32 room,
 		}
 		overtake_service_look_for_news_locked(context->tasks);
 	}
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return ret;
 }
 
@@ -51,16 +52,17 @@ static bool has_news(struct overtake_context *context)
 	struct overtake_task_queue *queue = context->tasks;
 	bool news;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	news = queue->wake || overtake_task_state_locked(context) ||
 	       ovt_service_next_event(&queue->process);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	return news;
 }
 
 static int wait_for_news(struct overtake_context *context, s64 deadline_ns)
 {
 	ktime_t timeout;
+	int ret;
 
 	if (has_news(context))
 		return 0;
@@ -69,7 +71,12 @@ static int wait_for_news(struct overtake_context *context, s64 deadline_ns)
 		return -ETIMEDOUT;
 	if (deadline_ns == OVERTAKE_DEADLINE_NEVER)
 		timeout = KTIME_MAX;
-	if (wait_event_interruptible_hrtimeout(context->wait, has_news(context), timeout) == -ETIME)
+	ret = overtake_context_add_waiter(context);
+	if (ret)
+		return ret;
+	ret = wait_event_interruptible_hrtimeout(context->wait, has_news(context), timeout);
+	overtake_context_remove_waiter(context);
+	if (ret == -ETIME)
 		return -ETIMEDOUT;
 	return has_news(context) ? 0 : -EINTR;
 }
@@ -118,9 +125,9 @@ static void wake_up_events(struct overtake_context *context, bool wake)
 {
 	struct overtake_device *device = context->client->device;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	context->tasks->wake = wake;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (wake)
 		wake_up_all(&context->wait);
 }

@@ -17,6 +17,7 @@
 
 #include "overtake_counters.h"
 #include "overtake_history.h"
+#include "overtake_lock.h"
 #include "overtake_state.h"
 #include "overtake_usage.h"
 
@@ -81,10 +82,10 @@ static int fc_time_show(struct seq_file *file, void *unused)
 
 	if (!copy)
 		return -ENOMEM;
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	*copy = device->history->cores[core->number - 1];
 	overtake_note_read_locked(device, OVERTAKE_FCS_KEPT);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	show_fcs(file, copy);
 	kfree(copy);
 	return 0;
@@ -105,10 +106,10 @@ static void fill_row(struct user_row *row, struct overtake_client *client, u32 c
 	struct overtake_usage usage;
 	u32 ring;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	usage = client->usage[core - 1];
 	overtake_note_read_locked(device, 1);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	*row = (struct user_row){ .pid = client->tgid, .jobs = usage.jobs };
 	strscpy(row->comm, client->comm, sizeof(row->comm));
 	for (ring = 0; ring < OVT_RING_COUNT; ring++) {

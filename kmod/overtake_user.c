@@ -17,6 +17,7 @@
 
 #include "overtake_host.h"
 #include "overtake_limits.h"
+#include "overtake_lock.h"
 #include "overtake_user.h"
 
 static struct overtake_user *find_locked(struct overtake_device *device, kuid_t uid,
@@ -46,7 +47,7 @@ struct overtake_user *overtake_user_get(struct overtake_device *device)
 		return NULL;
 	made->device = device;
 	made->uid = current_euid();
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	user = find_locked(device, made->uid, &place, &parent);
 	if (!user) {
 		rb_link_node(&made->node, parent, place);
@@ -54,7 +55,7 @@ struct overtake_user *overtake_user_get(struct overtake_device *device)
 		swap(user, made);
 	}
 	user->files++;
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	kfree(made);
 	return user;
 }
@@ -65,14 +66,14 @@ void overtake_user_put(struct overtake_user *user)
 	struct overtake_device *device = user->device;
 	bool last;
 
-	spin_lock_irq(&device->lock);
+	overtake_lock(device);
 	last = !--user->files;
 	if (last)
 		rb_erase(&user->node, &device->users);
-	spin_unlock_irq(&device->lock);
+	overtake_unlock(device);
 	if (!last)
 		return;
-	WARN_ON(user->slots || user->jobs);
+	WARN_ON(user->slots || user->jobs || user->tasks);
 	kfree(user);
 }
 

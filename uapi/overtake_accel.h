@@ -23,6 +23,15 @@
  * address in that file's device address space; jobs name memory only by such
  * addresses.  A context is a queue with a right to a priority range.  A job belongs
  * to a context, and is identified in it by a tag that the client chooses.
+ *
+ * Readiness
+ * ---------
+ * poll() of the file reports POLLIN while WAIT can collect a job, or TASK_EVENTS an event.
+ * Pollers are woken when the file becomes readable, once for all that there is by then,
+ * and not again while it stays readable.  So an edge-triggered poller (EPOLLET, io_uring's
+ * multishot POLL_ADD) collects until there is nothing left: until WAIT with
+ * OVERTAKE_WAIT_ANY and deadline 0, or TASK_EVENTS, fails.  Where the wake-up takes the
+ * kernel long because the file has many pollers, the file's next wake-up comes later.
  */
 #ifndef OVERTAKE_ACCEL_H
 #define OVERTAKE_ACCEL_H
@@ -53,6 +62,8 @@ extern "C" {
 
 #define OVERTAKE_MAX_SYNCS		32u	/* of a job, for in and for out */
 #define OVERTAKE_MAX_TASKS		1024u	/* per context, until their ends are collected */
+#define OVERTAKE_MAX_USER_TASKS		65536u	/* the same, of all files of one user */
+#define OVERTAKE_MAX_WAITERS		256u	/* threads that sleep in calls of one context */
 #define OVERTAKE_MAX_SEGMENTS		1024u	/* of a task */
 #define OVERTAKE_MAX_WORKERS		1024u	/* per context */
 
@@ -220,7 +231,9 @@ struct drm_overtake_service_info {
 #define OVERTAKE_LIMIT_USER_COMMANDS	11u	/* of the user: 2 per job in flight; ENOSPC */
 #define OVERTAKE_LIMIT_TASKS		12u	/* of one context, not yet collected; ENOSPC */
 #define OVERTAKE_LIMIT_SEGMENTS		13u	/* of one task; E2BIG */
-#define OVERTAKE_LIMIT_COUNT		14u
+#define OVERTAKE_LIMIT_USER_TASKS	14u	/* of the user, not yet collected; ENOSPC */
+#define OVERTAKE_LIMIT_WAITERS		15u	/* of one context, asleep in a call; ENOSPC */
+#define OVERTAKE_LIMIT_COUNT		16u
 
 /**
  * struct drm_overtake_limit - a limit, and how near the file is to it

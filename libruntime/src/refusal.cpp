@@ -42,6 +42,8 @@ constexpr std::array<LimitText, OVERTAKE_LIMIT_COUNT> limit_texts{{
     {"commands of a user", "wait: all clients of this user together have too many jobs in flight"},
     {"tasks of a queue", "reap their ends before submitting more"},
     {"segments of a task", "make several tasks of it"},
+    {"tasks of a user", "reap their ends: all clients of this user together have too many tasks"},
+    {"waiting threads of a queue", "wait in fewer threads, or use several queues"},
 }};
 
 ovt_verdict check_bindings(const Job& job, const FindMemory& find_memory) {

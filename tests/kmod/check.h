@@ -51,6 +51,7 @@ struct test_case {
 	X(fuse_cases) \
 	X(counter_cases) \
 	X(reader_cases) \
+	X(end_cases) \
 	X(placement_cases) \
 	X(trace_cases) \
 	X(task_cases) \

@@ -392,9 +392,9 @@ static void state_shows_tasks(void)
 	check_equal(advance_clock(0, 1), 0);
 	check_state_says("  tasks: 3, of them 0 waiting; ended 0, waited 0 ns, "
 			 "CPU segments overdue 0, workers busy 2 of 2\n"
-			 "  task 77: priority 10, segment 0 of 3, arrived at ");
-	check_state_says(", CPU segment\n  task 79: priority 10, segment 0 of 3, arrived at ");
-	check_state_says(", waiting for a worker\n");
+			 "  task 79: priority 10, segment 0 of 3, arrived at ");
+	check_state_says(", waiting for a worker\n  task 78: priority 10, segment 0 of 3, arrived at ");
+	check_state_says(", CPU segment\n");
 	set_device_segment(0);
 	for (i = 3; i < 40; i++)
 		check_equal(try_submit(submission(TAG + i, 1)), 0);

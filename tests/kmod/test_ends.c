@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Ends that others pay for: what a client makes the driver do when its jobs and tasks end is bounded,
+ * and done when and where no other client waits for it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "load.h"
+#include "ring.h"
+
+#define MANUAL		"cores=2 mode=timed profile=ideal manual_clock=1"
+#define FUNCTIONAL	"cores=2 mode=functional profile=ideal"
+#define NEVER		OVERTAKE_DEADLINE_NEVER
+#define MS		1000000ull
+#define BURST		200u
+#define NOBODY		65534
+
+static struct client client;
+
+static void submit_short(uint64_t tag)
+{
+	struct job job;
+
+	job_init(&job, &client, tag, 0, 1);
+	job.submit.deadline_ns = NEVER;
+	check_equal(job_submit(&client, &job), 0);
+}
+
+static uint32_t collect_all(void)
+{
+	struct overtake_result result;
+	uint32_t count = 0;
+
+	while (!job_wait_any(&client, 0, &result))
+		count++;
+	return count;
+}
+
+/* Bursts of jobs, each collected to the end: an edge-triggered poller sees each burst. */
+static void edges_are_enough_for_who_collects_all(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int epoll = epoll_create1(0);
+	uint32_t round, collected;
+
+	client = client_open(0, 254);
+	put_delay(&client, 0, 1);
+	check_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, client.fd, &event), 0);
+	for (round = 0; round < 50; round++) {
+		uint32_t i;
+
+		for (i = 0; i < BURST; i++)
+			submit_short(i);
+		for (collected = 0; collected < BURST; collected += collect_all())
+			check_equal(epoll_wait(epoll, &event, 1, 60000), 1);
+		check_equal(collected, BURST);
+	}
+	close(epoll);
+	client_close(&client);
+}
+
+/* While a file stays readable its pollers are not woken again: once, however many jobs end. */
+static void a_readable_file_wakes_no_poller_again(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int epoll = epoll_create1(0);
+	uint64_t now_ns = 1000;
+	uint32_t i;
+
+	client = client_open_at_zero();
+	put_delay(&client, 0, 1000);
+	check_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, client.fd, &event), 0);
+	for (i = 0; i < 3; i++)
+		submit_short(i);
+	now_ns += 1000;
+	check_equal(advance_clock(0, now_ns), 0);
+	check_equal(epoll_wait(epoll, &event, 1, 60000), 1);
+	now_ns += MS;
+	check_equal(advance_clock(0, now_ns), 0);
+	check_equal(epoll_wait(epoll, &event, 1, 200), 0);
+	check_equal(collect_all(), 3);
+	submit_short(7);
+	check_equal(advance_clock(0, now_ns + MS), 0);
+	check_equal(epoll_wait(epoll, &event, 1, 60000), 1);
+	check_equal(collect_all(), 1);
+	close(epoll);
+	client_close(&client);
+}
+
+/* Of two jobs that end in one instant the HIGH one is delivered first, though its core comes second. */
+static void high_ends_are_delivered_first(void)
+{
+	struct overtake_result result;
+	struct job job;
+	uint32_t i;
+
+	client = client_open_at_zero();
+	check_equal(context_create(client.fd, 255, 1, &client.context), 0);
+	put_delay(&client, 0, 1000);
+	for (i = 1; i <= 2; i++) {
+		job_init(&job, &client, i, 0, 1);
+		job.submit.core = i;
+		job.submit.priority = i == 2 ? 255 : 0;
+		job.submit.deadline_ns = NEVER;
+		check_equal(job_submit(&client, &job), 0);
+	}
+	check_equal(advance_clock(0, MS), 0);
+	check_equal(job_wait_any(&client, 0, &result), 0);
+	check_equal(result.tag, 2);
+	check_equal(job_wait_any(&client, 0, &result), 0);
+	check_equal(result.tag, 1);
+	check_equal(result.end_ns, 1000);
+	client_close(&client);
+}
+
+static void *wait_for_job(void *data)
+{
+	struct overtake_result result;
+
+	(void)data;
+	return (void *)(intptr_t)job_wait(&client, 1, NEVER, &result);
+}
+
+static void waiters_of_a_context_are_limited(void)
+{
+	static pthread_t threads[OVERTAKE_MAX_WAITERS];
+	struct overtake_result result;
+	uint32_t i, collected = 0;
+	pthread_attr_t small;
+	void *ret;
+
+	client = client_open_at_zero();
+	put_delay(&client, 0, 1000);
+	submit_short(1);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (i = 0; i < OVERTAKE_MAX_WAITERS; i++)
+		check_equal(pthread_create(&threads[i], &small, wait_for_job, NULL), 0);
+	for (i = 0; limit_used(client.fd, OVERTAKE_LIMIT_WAITERS) < OVERTAKE_MAX_WAITERS; i++) {
+		check(i < 60000);
+		usleep(1000);
+	}
+	check_equal(job_wait(&client, 1, NEVER, &result), -ENOSPC);
+	check_equal(job_wait(&client, 1, 0, &result), -ETIMEDOUT); /* does not sleep */
+	check_equal(advance_clock(0, MS), 0);
+	for (i = 0; i < OVERTAKE_MAX_WAITERS; i++) {
+		check_equal(pthread_join(threads[i], &ret), 0);
+		collected += !ret;
+		check(!ret || (intptr_t)ret == -ENOENT);
+	}
+	check_equal(collected, 1);
+	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_WAITERS), 0);
+	client_close(&client);
+}
+
+/* Fills queue after queue of file after file; how many tasks it took. */
+static uint32_t submit_tasks(uint32_t most, int *fds, uint32_t *fd_count, int *error)
+{
+	struct overtake_task_segment segment = { .cpu_key = 1, .expected_ns = 1000 };
+	uint32_t done = 0, queues = 0, i;
+
+	*fd_count = 0;
+	*error = 0;
+	while (done < most && !*error) {
+		struct drm_overtake_context_create create = { .max_priority = 254, .flags = 1 };
+
+		if (queues++ % OVERTAKE_MAX_CONTEXTS == 0)
+			fds[(*fd_count)++] = device_open(0);
+		check_equal(device_ioctl(fds[*fd_count - 1], DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, &create),
+			    0);
+		for (i = 0; i < OVERTAKE_MAX_TASKS && done < most && !*error; i++) {
+			struct drm_overtake_task_submit submit = {
+				.segments = (uintptr_t)&segment, .tag = i, .deadline_ns = ~0ull,
+				.context_id = create.context_id, .segment_count = 1, .priority = 200,
+			};
+
+			*error = device_ioctl(fds[*fd_count - 1], DRM_IOCTL_OVERTAKE_TASK_SUBMIT, &submit);
+			done += !*error;
+		}
+	}
+	return done;
+}
+
+static void tasks_of_a_user_are_limited(void)
+{
+	uint32_t fd_count, i;
+	int fds[4], error;
+
+	check_equal(submit_tasks(OVERTAKE_MAX_USER_TASKS + 1, fds, &fd_count, &error),
+		    OVERTAKE_MAX_USER_TASKS);
+	check_equal(error, -ENOSPC);
+	check_equal(limit_used(fds[0], OVERTAKE_LIMIT_USER_TASKS), OVERTAKE_MAX_USER_TASKS);
+	close(fds[0]);
+	for (i = 0; limit_used(fds[1], OVERTAKE_LIMIT_USER_TASKS); i++) {
+		check(i < 60000);
+		usleep(1000);
+	}
+	for (i = 1; i < fd_count; i++)
+		close(fds[i]);
+}
+
+/* A process dies with thousands of tasks that all go before ours, and ours is dispatched meanwhile. */
+static void a_death_of_many_tasks_stops_no_dispatching(void)
+{
+	struct overtake_task_segment segment = { .cpu_key = 1, .expected_ns = 1000 };
+	struct drm_overtake_context_create create = { .max_priority = 254, .flags = 1 };
+	struct overtake_task_event event;
+	static struct overtake_result results[OVERTAKE_MAX_SEGMENTS];
+	struct drm_overtake_task_submit submit = { .segments = (uintptr_t)&segment, .tag = 5,
+						   .deadline_ns = ~0ull, .segment_count = 1 };
+	struct drm_overtake_task_events events = { .events = (uintptr_t)&event, .event_count = 1,
+						   .results = (uintptr_t)results,
+						   .result_count = OVERTAKE_MAX_SEGMENTS,
+						   .deadline_ns = NEVER };
+	int pipes[2], fds[4], error, fd = device_open(0);
+	uint32_t fd_count;
+	char byte;
+	pid_t pid;
+
+	check_equal(chmod("/dev/accel/accel0", 0666), 0);
+	check_equal(pipe(pipes), 0);
+	pid = fork();
+	if (!pid) {
+		check_equal(setuid(NOBODY), 0);
+		submit_tasks(32768, fds, &fd_count, &error);
+		check_equal(write(pipes[1], "", 1), 1);
+		pause();
+	}
+	check_equal(read(pipes[0], &byte, 1), 1);
+	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, &create), 0);
+	submit.context_id = events.context_id = create.context_id;
+	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_TASK_SUBMIT, &submit), 0);
+	kill(pid, SIGKILL);
+	check_equal(waitpid(pid, NULL, 0), pid);
+	check_equal(device_ioctl(fd, DRM_IOCTL_OVERTAKE_TASK_EVENTS, &events), 0);
+	check_equal(event.tag, 5);
+	check_equal(event.type, OVERTAKE_TASK_RUN_CPU);
+	close(fd);
+}
+
+#define FCS	24u
+
+static uint64_t duration_ns(uint32_t fc)
+{
+	return 3 * MS + fc * 177777;
+}
+
+/*
+ * Where a job for any core goes tells when another client's FC ends: what docs/driver.md says under
+ * "What strangers see".  The attacker's probes are as short as he likes, and he reads device time.
+ */
+static void placement_tells_when_others_fcs_end(void)
+{
+	struct client victim = client_open_at_zero();
+	uint64_t now_ns = 0, begin_ns = 0, recovered = 0;
+	const uint64_t step_ns = 50000;
+	uint32_t fc, tag = 0;
+	struct job job;
+
+	client = client_open(0, 254);
+	put_delay(&client, 0, 1);
+	for (fc = 0; fc < FCS; fc++)
+		put_delay(&victim, fc, duration_ns(fc));
+	for (fc = 0; fc < FCS; fc++) {
+		struct overtake_extension_placement placement;
+
+		job_init(&job, &victim, fc, fc, 1);
+		job.submit.core = 1;
+		job.submit.deadline_ns = NEVER;
+		check_equal(job_submit(&victim, &job), 0);
+		begin_ns = now_ns;
+		do {
+			now_ns += step_ns;
+			check_equal(advance_clock(0, now_ns), 0);
+			placement = (struct overtake_extension_placement){
+				.base = { .type = OVERTAKE_EXTENSION_PLACEMENT }, .cores = 3,
+			};
+			job_init(&job, &client, ++tag, 0, 1);
+			job.submit.core = 0;
+			job.submit.deadline_ns = NEVER;
+			job.submit.extensions = (uintptr_t)&placement;
+			check_equal(job_submit(&client, &job), 0);
+			check_equal(advance_clock(0, now_ns + 10), 0);
+			collect_all();
+		} while (placement.core != 1);
+		recovered += now_ns - begin_ns >= duration_ns(fc) &&
+			     now_ns - begin_ns < duration_ns(fc) + 2 * step_ns;
+	}
+	printf("# %llu of %u durations to %llu us\n", (unsigned long long)recovered, FCS,
+	       2 * step_ns / 1000ull);
+	check_equal(recovered, FCS);
+	client_close(&client);
+	client_close(&victim);
+}
+
+const struct test_case end_cases[] = {
+	{ "ends-edges-are-enough", FUNCTIONAL, edges_are_enough_for_who_collects_all },
+	{ "ends-a-readable-file-wakes-no-poller-again", MANUAL,
+	  a_readable_file_wakes_no_poller_again },
+	{ "ends-high-first", MANUAL, high_ends_are_delivered_first },
+	{ "ends-waiters-are-limited", MANUAL, waiters_of_a_context_are_limited },
+	{ "ends-tasks-of-a-user-are-limited", FUNCTIONAL, tasks_of_a_user_are_limited },
+	{ "ends-a-death-stops-no-dispatching", FUNCTIONAL,
+	  a_death_of_many_tasks_stops_no_dispatching },
+	{ "ends-placement-tells-when-fcs-end", MANUAL, placement_tells_when_others_fcs_end },
+	{ 0 },
+};
