@@ -557,7 +557,9 @@ struct drm_overtake_cancel {
  * @result: out: what became of it
  *
  * Fails with ETIMEDOUT at the deadline, and with ENOENT if there is no such job (with
- * OVERTAKE_WAIT_ANY: no job to collect at all).  The job's own error is in
+ * OVERTAKE_WAIT_ANY: no job to collect at all).  ENOSPC: OVERTAKE_MAX_WAITERS threads sleep
+ * in calls of the context already.  A job can be collected once it is delivered: its fence is
+ * signalled, and CPU access to its imports has ended.  The job's own error is in
  * @result.status, not in the call's return value.
  */
 struct drm_overtake_wait {

@@ -122,8 +122,9 @@ struct overtake_task_event {
  *         what there is; everything else is zero then
  *
  * Events in the order in which they came, as many as there is room for.  Fails with ETIMEDOUT at
- * the deadline.  What cannot be written (EFAULT) is told all the same: who gives bad pointers loses
- * events.  poll() says POLLIN while there are events.
+ * the deadline, and with ENOSPC if OVERTAKE_MAX_WAITERS threads sleep in calls of the context
+ * already.  Events that cannot be written (EFAULT) are lost.  poll() reports POLLIN while there are
+ * events.
  *
  * Through io_uring it does not wait (@deadline_ns is zero), and the CQE's res is the number of
  * events, 0 if there are none; their @result_count add up to the number of results.
