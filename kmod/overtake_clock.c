@@ -138,6 +138,7 @@ static bool clock_is_settled(struct overtake_device *device)
 	overtake_lock(device);
 	settled = device->gone || !device->manual ||
 		  (overtake_delivered_locked(device) && !overtake_unblocked_any(device) &&
+		   overtake_service_is_settled_locked(device) &&
 		   ovt_fw_prepared(&device->fw, device->manual_ns));
 	overtake_unlock(device);
 	return settled;

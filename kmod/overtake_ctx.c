@@ -16,6 +16,7 @@
 #include "overtake_deliver.h"
 #include "overtake_drv.h"
 #include "overtake_faults.h"
+#include "overtake_free.h"
 #include "overtake_gem.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
@@ -96,6 +97,7 @@ int overtake_client_open(struct drm_device *drm, struct drm_file *file)
 	get_task_comm(client->comm, current->group_leader);
 	mutex_init(&client->lock);
 	overtake_deliver_init_client(client);
+	overtake_free_init_client(client);
 	xa_init_flags(&client->contexts, XA_FLAGS_ALLOC1);
 	mt_init(&client->space);
 	xa_init(&client->mapped);

@@ -15,6 +15,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/maple_tree.h>
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
@@ -293,6 +294,16 @@ struct overtake_user {
 };
 
 /**
+ * struct overtake_garbage - something to be freed where sleeping is allowed; see overtake_free.c
+ * @node: in overtake_client.garbage
+ * @free: frees what this is part of
+ */
+struct overtake_garbage {
+	struct llist_node node;
+	void (*free)(struct overtake_garbage *garbage);
+};
+
+/**
  * struct overtake_client - an open file
  * @ref: held by the file, by each of its buffers and by each context
  * @device: held by a drm_device reference
@@ -316,6 +327,8 @@ struct overtake_user {
  * @poll_work: wakes @pollers; it holds a reference
  * @polls_from_ns: not before this time of the host; device lock
  * @pollers: for poll(): each poller is in one of them
+ * @garbage: jobs and tasks to be freed; they hold references
+ * @free_work: frees them; it holds a reference
  * @ended_count: jobs that WAIT can collect at once; device lock
  * @news_count: contexts with events of tasks; device lock
  * @job_count: jobs of all contexts, as overtake_context.job_count; device lock
@@ -346,6 +359,8 @@ struct overtake_client {
 	struct work_struct wake_work;
 	struct delayed_work poll_work;
 	u64 polls_from_ns; /* device lock */
+	struct llist_head garbage;
+	struct work_struct free_work;
 	wait_queue_head_t pollers[OVERTAKE_POLL_QUEUES];
 	u32 ended_count; /* device lock */
 	u32 news_count; /* device lock */

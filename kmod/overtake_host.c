@@ -413,6 +413,7 @@ void overtake_host_stop(struct overtake_device *device)
 	hrtimer_cancel(&device->timer);
 	cancel_delayed_work_sync(&device->backstop);
 	cancel_work_sync(&device->continue_work);
+	overtake_service_stop(device);
 	overtake_cores_stop(device);
 	overtake_coredump_stop(device);
 }

@@ -25,8 +25,9 @@
  * The firmware is the one terminal owner: a job in flight ends by the ENDED event and by
  * nothing else.  A blocked job, of which it has not heard, is ended by the driver: it goes
  * straight to its client's list, under the device lock.  Cancel, deadline, kill -9, reset and
- * removal of the device only make that event come.  Job and firmware meet through CANCEL and KILL_CONTEXT,
- * whose command slots are reserved at admission, so asking for the end never fails either.
+ * removal of the device only make that event come.  Job and firmware meet through CANCEL and
+ * KILL_CONTEXT, whose command slots are reserved at admission, so asking for the end never fails
+ * either.
  *
  * DOC: who holds a reference to a job
  *

@@ -55,7 +55,7 @@ enum overtake_job_state {
  * @open_cores: which cores may take it, bit k - 1 for core k; 0: @fw says it
  * @core_answer: where its submitter wants to be told which it was, or NULL
  * @access_work: ends CPU access when the job has ended
- * @free_work: frees it when the last reference has gone in atomic context
+ * @garbage: once the last reference has gone
  */
 struct overtake_job {
 	struct ovt_fw_job fw;
@@ -97,7 +97,7 @@ struct overtake_job {
 	u64 open_cores;
 	u32 __user *core_answer;
 	struct work_struct access_work;
-	struct work_struct free_work;
+	struct overtake_garbage garbage;
 };
 
 #define to_overtake_job(job)	container_of(job, struct overtake_job, fw)

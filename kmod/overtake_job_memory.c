@@ -19,6 +19,7 @@
 #include "overtake_deliver.h"
 #include "overtake_extension.h"
 #include "overtake_fence.h"
+#include "overtake_free.h"
 #include "overtake_gem.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
@@ -114,17 +115,16 @@ static void job_free(struct overtake_job *job)
 	kfree(job);
 }
 
-static void job_free_work(struct work_struct *work)
+static void job_free_garbage(struct overtake_garbage *garbage)
 {
-	job_free(container_of(work, struct overtake_job, free_work));
+	job_free(container_of(garbage, struct overtake_job, garbage));
 }
 
 static void job_release(struct kref *ref)
 {
 	struct overtake_job *job = container_of(ref, struct overtake_job, ref);
 
-	INIT_WORK(&job->free_work, job_free_work);
-	queue_work(overtake_free_workqueue, &job->free_work);
+	overtake_free_soon(job->context->client, &job->garbage, job_free_garbage);
 }
 
 /* Any context, under the device lock too. */

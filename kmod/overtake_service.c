@@ -16,8 +16,8 @@
  *	CONTEXT_CREATE		overtake_service_open_locked(); the service holds a reference to
  *				the context
  *	the context dies	overtake_service_abandon_locked(): none of its tasks goes on.  They
- *				end some at a time, between the decisions for others; what runs is
- *				stopped at its next step.  Meanwhile the queue is in @abandoned
+ *				end some at a time, in a work item; what runs is stopped at its next
+ *				step.  Meanwhile the queue is in @abandoned
  *	the last task is over	the queue is in @idle, then closed, and the context let go
  *
  * DOC: the manual clock
@@ -178,6 +178,8 @@ void overtake_service_boot_locked(struct overtake_device *device)
 	service->next_tag = 1;
 }
 
+static void abandon_work(struct work_struct *work);
+
 static void free_turns(struct drm_device *drm, void *turns)
 {
 	kvfree(turns);
@@ -194,6 +196,7 @@ int overtake_service_init(struct overtake_device *device)
 	service->device = device;
 	INIT_LIST_HEAD(&service->abandoned);
 	INIT_LIST_HEAD(&service->idle);
+	INIT_WORK(&service->abandon_work, abandon_work);
 	service->config = (struct ovt_sched_config){
 		.policy = ovt_sched_policy_at(0),
 		.core_count = cores,
@@ -285,12 +288,14 @@ static void abandon_some_locked(struct overtake_service *service, struct overtak
 	else
 		list_del_init(&queue->link);
 	close_if_idle(queue);
+	if (!list_empty(&service->abandoned))
+		queue_work(overtake_workqueue, &service->abandon_work);
 }
 
 /*
  * Its tasks end, those with a job on the device when that has ended, and no event reports them.
- * From now on none of them is chosen, or bars another process's task for longer than it takes to
- * end those that wait for a slot: they go first (settle_locked()).
+ * From now on none of them is chosen.  Those that hold something end now, the others in a work
+ * item: no other client's call pays for them.
  */
 void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns)
 {
@@ -310,6 +315,28 @@ static bool go_on_abandoning_locked(struct overtake_service *service, u64 now_ns
 	if (queue)
 		abandon_some_locked(service, queue, now_ns);
 	return queue;
+}
+
+static void abandon_work(struct work_struct *work)
+{
+	struct overtake_service *service =
+		container_of(work, struct overtake_service, abandon_work);
+	struct overtake_device *device = service->device;
+	bool more;
+
+	do {
+		overtake_lock(device);
+		more = go_on_abandoning_locked(service, overtake_clock_now(device));
+		overtake_unlock(device);
+		overtake_host_kick(device);
+		cond_resched();
+	} while (more);
+}
+
+/* Nothing is in flight, and nothing will be. */
+void overtake_service_stop(struct overtake_device *device)
+{
+	cancel_work_sync(&device->service->abandon_work);
 }
 
 u32 overtake_service_live_locked(const struct overtake_context *context)
@@ -361,14 +388,16 @@ static bool close_some_locked(struct overtake_service *service)
 /* Some of what tasks do at this instant.  True if there was anything: there may be more. */
 bool overtake_service_settle_locked(struct overtake_device *device)
 {
-	u64 now_ns = overtake_clock_now(device);
-	bool more;
-
 	lockdep_assert_held(&device->lock);
-	if (!device->service->open)
-		return false;
-	more = go_on_abandoning_locked(device->service, now_ns);
-	return ovt_service_settle(&device->service->service, now_ns) || more;
+	return device->service->open &&
+	       ovt_service_settle(&device->service->service, overtake_clock_now(device));
+}
+
+/* All tasks of processes that have gone have been seen to. */
+bool overtake_service_is_settled_locked(const struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	return list_empty(&device->service->abandoned);
 }
 
 /* The same whenever something may have happened. */
@@ -381,8 +410,6 @@ bool overtake_service_run_locked(struct overtake_device *device)
 		return false;
 	if (!device->manual)
 		more = overtake_service_settle_locked(device);
-	else if (go_on_abandoning_locked(service, overtake_clock_now(device)))
-		more = true;
 	else if (service->leaving)
 		ovt_service_handle_ends(&service->service, overtake_clock_now(device));
 	return close_some_locked(service) || more;

@@ -16,6 +16,7 @@
  * @open: queues of tasks that are not closed
  * @leaving: those of them whose context has died
  * @abandoned: of these, those with tasks that are still to be ended, which take turns
+ * @abandon_work: ends them
  * @idle: of these, those without tasks, to be closed
  * @tasks: those of all queues, until their ends are collected
  * @next_tag: of the next job of a task
@@ -30,6 +31,7 @@ struct overtake_service {
 	u32 open;
 	u32 leaving;
 	struct list_head abandoned;
+	struct work_struct abandon_work;
 	struct list_head idle;
 	u32 tasks;
 	u64 next_tag;
@@ -63,6 +65,7 @@ struct overtake_task_queue {
 };
 
 int overtake_service_init(struct overtake_device *device);
+void overtake_service_stop(struct overtake_device *device);
 
 /* Made with its context, in process context; NULL without memory. */
 struct overtake_task_queue *overtake_task_queue_alloc(struct overtake_context *context,
@@ -77,6 +80,7 @@ bool overtake_service_cancel_some_locked(struct overtake_context *context, u32 *
 u32 overtake_service_live_locked(const struct overtake_context *context);
 bool overtake_service_run_locked(struct overtake_device *device);
 bool overtake_service_settle_locked(struct overtake_device *device);
+bool overtake_service_is_settled_locked(const struct overtake_device *device);
 u64 overtake_service_next_locked(struct overtake_device *device);
 bool overtake_service_is_idle_locked(const struct overtake_device *device);
 int overtake_service_configure_locked(struct overtake_device *device,

@@ -16,6 +16,7 @@
 #include "overtake_clock.h"
 #include "overtake_ctx.h"
 #include "overtake_extension.h"
+#include "overtake_free.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
@@ -70,9 +71,9 @@ void overtake_task_free(struct overtake_task *task)
 	kvfree(task);
 }
 
-static void task_free_work(struct work_struct *work)
+static void task_free_garbage(struct overtake_garbage *garbage)
 {
-	overtake_task_free(container_of(work, struct overtake_task, free_work));
+	overtake_task_free(container_of(garbage, struct overtake_task, garbage));
 }
 
 /* Takes over the reference to @context, also where it fails. */
@@ -91,7 +92,6 @@ static struct overtake_task *task_alloc(struct overtake_context *context, u32 co
 		goto uncharge;
 	task->context = context;
 	task->charged_bytes = bytes;
-	INIT_WORK(&task->free_work, task_free_work);
 	task->results = (void *)(task + 1);
 	task->segments = (void *)(task->results + count);
 	task->keys = (void *)(task->segments + count);
@@ -355,7 +355,7 @@ void overtake_task_forget_locked(struct overtake_task *task)
 void overtake_task_release_locked(struct overtake_task *task)
 {
 	overtake_task_forget_locked(task);
-	queue_work(overtake_free_workqueue, &task->free_work);
+	overtake_free_soon(client_of(task), &task->garbage, task_free_garbage);
 }
 
 /*

@@ -16,7 +16,7 @@ struct overtake_job;
  * @jobs_left: of @jobs, those that were not handed to the firmware.  Device lock
  * @slots: command slots that are reserved for the job to come, or to cancel the one there is.
  *	Device lock
- * @free_work: frees it where nobody may sleep
+ * @garbage: once its process has gone and it is over
  * @jobs: by segment, each with a reference; NULL: on the CPU, or over
  * @segments: the service's
  * @keys: of the segments' records
@@ -29,7 +29,7 @@ struct overtake_task {
 	u64 charged_bytes;
 	u32 jobs_left;
 	u32 slots;
-	struct work_struct free_work;
+	struct overtake_garbage garbage;
 	struct overtake_job **jobs;
 	struct ovt_sched_segment *segments;
 	u64 *keys;

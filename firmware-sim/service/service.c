@@ -213,7 +213,7 @@ bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 {
 	struct ovt_service *service = process->service;
 	struct ovt_sched_action action;
-	u32 left = OVT_SERVICE_STEPS_AT_ONCE;
+	u32 left = OVT_SERVICE_ABANDONED_AT_ONCE;
 
 	process->gone = true;
 	for (; !ovt_list_empty(&process->events); left--) {
@@ -227,9 +227,9 @@ bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 		else
 			ovt_list_remove(&task->of_events);
 	}
-	while (ovt_sched_abandon(&service->sched, &process->sched, &action)) {
+	for (; ovt_sched_abandon(&service->sched, &process->sched, &action); left--) {
 		carry_out(service, &action, now);
-		if (!left--)
+		if (left <= 1)
 			return true;
 	}
 	return false;

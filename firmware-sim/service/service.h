@@ -41,6 +41,8 @@
 #define OVT_SERVICE_MAX_ERRNO		4095
 /* In one call, since hosts hold a lock; a client may have prepared a thousand times as much. */
 #define OVT_SERVICE_STEPS_AT_ONCE	64u
+/* Tasks of a process that has gone, in one call: there may be one such call after the other. */
+#define OVT_SERVICE_ABANDONED_AT_ONCE	16u
 
 /* Defaults of what a device's service mode is told; see struct ovt_sched_config. */
 #define OVT_SERVICE_SLOTS			1u

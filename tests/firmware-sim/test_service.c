@@ -532,7 +532,7 @@ static void much_is_done_in_parts(void **state)
 	assert_int_equal(calls, OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
 	for (calls = 0; ovt_service_abandon(process, 1); calls++)
 		bench->said[0] = 0;
-	assert_true(calls >= OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
+	assert_true(calls >= OVT_SERVICE_MAX_TASKS / OVT_SERVICE_ABANDONED_AT_ONCE);
 	assert_true(ovt_service_is_idle(process));
 }
 
@@ -552,7 +552,7 @@ static void others_go_on_while_a_process_goes(void **state)
 	assert_non_null(strstr(bench->said, "x* x0>1"));
 	for (; ovt_service_abandon(process, 1); calls++)
 		bench->said[0] = 0;
-	assert_true(calls >= OVT_SERVICE_MAX_TASKS / (OVT_SERVICE_STEPS_AT_ONCE + 1));
+	assert_true(calls >= OVT_SERVICE_MAX_TASKS / OVT_SERVICE_ABANDONED_AT_ONCE);
 	assert_true(ovt_service_is_idle(process));
 }
 

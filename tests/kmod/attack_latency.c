@@ -16,8 +16,8 @@
  *			as many threads that read an eventfd
  *	fences		COUNT multishot polls of a sync file, whose fence is signalled again and again;
  *			control: as many polls of an eventfd
- *	death		COUNT tasks of service mode, whose process is killed; control: a process with as
- *			much memory is killed
+ *	death		COUNT tasks of service mode, whose process is killed, and HIGH tasks instead of
+ *			jobs; control: a process with as much memory is killed
  *	fdinfo		COUNT tasks wait, and fdinfo of their file is read; control: fdinfo of an eventfd
  *	prices		a task of COUNT segments of 65,536 FCs each is submitted again and again; control:
  *			as many bytes are copied
@@ -434,35 +434,72 @@ static int compare(const void *one, const void *other)
 	return first < second ? -1 : first > second;
 }
 
-/* The latencies of HIGH jobs, one after the other, with a pause; microseconds, sorted. */
-static void measure(struct client *client, double *latencies)
+struct victim {
+	struct client client;	/* its context takes jobs */
+	uint32_t queue;		/* and this one tasks */
+};
+
+static void run_job(const struct victim *victim, const struct job *job)
 {
 	struct overtake_result result;
+
+	check_equal(device_ioctl(victim->client.fd, DRM_IOCTL_OVERTAKE_SUBMIT, (void *)&job->submit), 0);
+	check_equal(job_wait(&victim->client, 1, NEVER, &result), 0);
+	check_equal(result.status, 0);
+}
+
+/* The same job as the only segment of a task of service mode. */
+static void run_task(const struct victim *victim, const struct job *job)
+{
+	static struct overtake_result results[OVERTAKE_MAX_SEGMENTS];
+	struct overtake_task_event event;
+	struct overtake_task_segment segment = {
+		.fcs = job->submit.fcs, .bindings = job->submit.bindings,
+		.fc_count = job->submit.fc_count, .binding_count = job->submit.binding_count,
+	};
+	struct drm_overtake_task_submit submit = {
+		.segments = (uintptr_t)&segment, .tag = 1, .deadline_ns = ~0ull,
+		.context_id = victim->queue, .segment_count = 1, .priority = 255, .core = 1,
+	};
+	struct drm_overtake_task_events events = {
+		.events = (uintptr_t)&event, .results = (uintptr_t)results, .deadline_ns = NEVER,
+		.context_id = victim->queue, .event_count = 1, .result_count = OVERTAKE_MAX_SEGMENTS,
+	};
+
+	check_equal(device_ioctl(victim->client.fd, DRM_IOCTL_OVERTAKE_TASK_SUBMIT, &submit), 0);
+	check_equal(device_ioctl(victim->client.fd, DRM_IOCTL_OVERTAKE_TASK_EVENTS, &events), 0);
+	check_equal(event.status, 0);
+}
+
+/* The latencies of HIGH jobs, one after the other, with a pause; microseconds, sorted. */
+static void measure(const struct victim *victim, bool by_tasks, double *latencies)
+{
 	struct job job;
 	uint32_t i;
 
+	job_init(&job, &victim->client, 1, 0, 1);
+	job.submit.core = 1;
+	job.submit.priority = 255;
+	job.submit.deadline_ns = NEVER;
 	for (i = 0; i < JOBS; i++) {
 		int64_t begin = monotonic_ns();
 
-		job_init(&job, client, 1, 0, 1);
-		job.submit.core = 1;
-		job.submit.priority = 255;
-		job.submit.deadline_ns = NEVER;
-		check_equal(job_submit(client, &job), 0);
-		check_equal(job_wait(client, 1, NEVER, &result), 0);
-		check_equal(result.status, 0);
+		if (by_tasks)
+			run_task(victim, &job);
+		else
+			run_job(victim, &job);
 		latencies[i] = (double)(monotonic_ns() - begin) / 1e3;
 		usleep(SLEEP_US);
 	}
 	qsort(latencies, JOBS, sizeof(*latencies), compare);
 }
 
-static double round_of(struct client *client, const char *name, uint32_t count, bool is_control)
+static double round_of(const struct victim *victim, const char *name, uint32_t count, bool is_control)
 {
 	static double latencies[JOBS];
 	pid_t pid = start(name, (struct arguments){ .count = count, .is_control = is_control });
 
-	measure(client, latencies);
+	measure(victim, !strcmp(name, "death"), latencies);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	printf("%s %.0f %.0f %.0f\n", is_control ? "control" : "attack", latencies[JOBS / 2],
@@ -474,7 +511,8 @@ static double round_of(struct client *client, const char *name, uint32_t count, 
 int main(int argc, char **argv)
 {
 	static double attack[100], control[100];
-	struct client client;
+	struct drm_overtake_context_create create = { .max_priority = 255, .flags = 1 };
+	struct victim victim;
 	char path[128], text[256];
 	uint32_t rounds, count, i;
 
@@ -484,14 +522,16 @@ int main(int argc, char **argv)
 	rounds = (uint32_t)atoi(argv[3]);
 	check(rounds && rounds <= 100);
 	check_equal(chmod("/dev/accel/accel0", 0666), 0);
-	client = client_open(0, 254);
-	check_equal(context_create(client.fd, 255, 1, &client.context), 0);
-	put_copy(&client, 0, 16384, 0, 8);
+	victim.client = client_open(0, 254);
+	check_equal(context_create(victim.client.fd, 255, 1, &victim.client.context), 0);
+	check_equal(device_ioctl(victim.client.fd, DRM_IOCTL_OVERTAKE_CONTEXT_CREATE, &create), 0);
+	victim.queue = create.context_id;
+	put_copy(&victim.client, 0, 16384, 0, 8);
 	debugfs_path(path, sizeof(path), 0, "measure_lock");
 	write_file(path, "1"); /* an older module has none */
 	for (i = 0; i < rounds; i++) {
-		control[i] = round_of(&client, argv[1], count, true);
-		attack[i] = round_of(&client, argv[1], count, false);
+		control[i] = round_of(&victim, argv[1], count, true);
+		attack[i] = round_of(&victim, argv[1], count, false);
 	}
 	debugfs_path(path, sizeof(path), 0, "longest_hold");
 	if (!read_file(path, text, sizeof(text)))
@@ -499,6 +539,6 @@ int main(int argc, char **argv)
 	qsort(attack, rounds, sizeof(double), compare);
 	qsort(control, rounds, sizeof(double), compare);
 	printf("median %.0f %.0f\n", attack[rounds / 2], control[rounds / 2]);
-	client_close(&client);
+	client_close(&victim.client);
 	return 0;
 }
