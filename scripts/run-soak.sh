@@ -47,6 +47,7 @@ for round in $(seq "$rounds"); do
 done
 soak mitigations tests/vm/run --append mitigations=auto --timeout 1800 -- tests/kmod/run-all
 soak attacks tests/vm/run --timeout 1800 -- tests/kmod/run-attacks
+soak attacks-latency tests/vm/run --timeout 3000 -- tests/kmod/run-attacks-latency
 soak replay tests/vm/run --timeout 3600 -- tests/overtake/run-replay
 soak networks-embedded scripts/prepare-networks.sh glyphs resnet18 mobilenetv2 yolo unet vit
 soak networks-table make networks
