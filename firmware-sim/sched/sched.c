@@ -349,6 +349,7 @@ bool ovt_sched_abandon(struct ovt_sched *sched, struct ovt_sched_process *proces
 		if (ovt_sched_cancel(sched, task, action))
 			return true;
 	}
+	process->gone = false; /* a host may use it again */
 	return false;
 }
 

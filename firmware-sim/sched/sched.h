@@ -217,7 +217,7 @@ struct ovt_sched_process {
 	u64 cores_waiting;		/* bit k - 1: of core k there is somebody in @cores */
 	u32 waiting;			/* tasks in all lines */
 	u32 dispatched;			/* tasks that count for the task limit */
-	bool gone;			/* none of its tasks goes on any more */
+	bool gone;			/* being abandoned: none of its tasks goes on */
 	/* For the host to read: its tasks that are not over. */
 	u32 in_state[OVT_SCHED_STATE_COUNT];
 	u32 overdue;			/* of these, in a CPU segment that is */
@@ -323,7 +323,7 @@ bool ovt_sched_cancel(struct ovt_sched *sched, struct ovt_sched_task *task,
 
 /*
  * @process is gone, with its CPU workers: its tasks end, those that have a job on the device when
- * that has ended.  To be called until it returns false; nothing arrives of @process any more.
+ * that has ended.  To be called until it returns false; until then nothing arrives of @process.
  * True: carry out @action.
  *
  * From the first call on none of its tasks goes on, and none that waits holds up another process;
