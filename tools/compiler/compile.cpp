@@ -81,6 +81,17 @@ std::string listed(const std::set<std::string>& names) {
            (count > most ? ", ...)" : ")");
 }
 
+// The inputs' options, with those that a program hands in as the device has them.
+std::vector<InputOptions> inputs_of(const Graph& graph, const CompileOptions& options) {
+    std::vector<InputOptions> inputs = options.inputs;
+    for (const ValueId id : graph.inputs)
+        if (options.int8_inputs)
+            prefer_int8(graph, graph.values[id].name, inputs);
+    for (const NamedTensor& tensor : options.int8_input_names)
+        prefer_int8(graph, tensor.name, inputs);
+    return inputs;
+}
+
 // Imports the model with `attempt`, which returns its graph, or null to end.  A model that comes
 // quantised leaves to the CPU, in float, what has no scale in it, unless there are samples to
 // choose one by.
@@ -92,7 +103,7 @@ void import_with(const CompileOptions& options,
         if (!graph || !graph->comes_quantised || !options.calibration.empty())
             return;
         Graph prepared = *graph;
-        std::vector<InputOptions> inputs = options.inputs;
+        std::vector<InputOptions> inputs = inputs_of(prepared, options);
         naming_the_model(options.model, [&] { apply_input_options(prepared, inputs); });
         prepare(prepared);
         const std::size_t before = import.keep_on_cpu.size();
@@ -158,12 +169,26 @@ Samples samples_for(const Graph& graph, const std::vector<InputOptions>& inputs,
     return random_samples(graph, random_samples_of(graph), options.seed);
 }
 
+// Of a configuration file's tensors those that are none of the network's.
+void check_names(const Graph& graph, const std::vector<NamedTensor>& tensors,
+                 const std::vector<ValueId>& ids, const char* kind, const Warn& warn) {
+    for (const NamedTensor& tensor : tensors)
+        if (warn && std::ranges::none_of(
+                        ids, [&](ValueId id) { return graph.values[id].name == tensor.name; }))
+            warn(tensor.place + ": the network has no " + kind + " '" + tensor.name + "'");
+}
+
 // Outputs that a program gets as the device has them.
 void keep_in_8_bits(Graph& graph, const CompileOptions& options) {
+    check_names(graph, options.int8_output_names, graph.outputs, "output", options.warn);
     const std::vector<bool> on_device = device_values(graph);
     for (const ValueId id : graph.outputs) {
         Value& output = graph.values[id];
-        if (output.user_type != UserType::float32)
+        const bool is_asked_for =
+            options.int8_outputs ||
+            std::ranges::find(options.int8_output_names, output.name, &NamedTensor::name) !=
+                options.int8_output_names.end();
+        if (!is_asked_for || output.user_type != UserType::float32)
             continue;
         if (on_device[id] && output.element_type == ElementType::float32)
             output.user_type = UserType::int8;
@@ -236,7 +261,7 @@ Survey check(const CompileOptions& options) {
         });
         if (!is_whole(survey))
             return survey;
-        std::vector<InputOptions> inputs = options.inputs;
+        std::vector<InputOptions> inputs = inputs_of(survey.graph, options);
         apply_input_options(survey.graph, inputs);
         prepare(survey.graph);
         order_segments(survey.graph);
@@ -261,7 +286,8 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     const ovt_profile& profile = device->numbers;
     Graph imported = import_model(options);
     const bool comes_quantised = imported.comes_quantised;
-    std::vector<InputOptions> inputs = options.inputs;
+    check_names(imported, options.int8_input_names, imported.inputs, "input", options.warn);
+    std::vector<InputOptions> inputs = inputs_of(imported, options);
     naming_the_model(options.model, [&] { apply_input_options(imported, inputs); });
     prepare(imported);
     order_segments(imported);
@@ -293,8 +319,9 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
                                static_cast<std::uint32_t>(compared.size()),
                                options.calibration.empty(),
                                device->cpu};
-        if (options.int8_outputs)
-            keep_in_8_bits(graph, options);
+        keep_in_8_bits(graph, options);
+        if (!options.name.empty())
+            graph.name = options.name;
         return serialise(graph, quantised, program, facts);
     });
 }

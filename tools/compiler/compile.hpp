@@ -16,18 +16,27 @@
 
 namespace overtake::compiler {
 
+/// A tensor that a configuration file names.
+struct NamedTensor {
+    std::string name;
+    std::string place; ///< begins warnings about it
+};
+
 struct CompileOptions {
     std::string model;                    ///< path of the ONNX file
+    std::string name;                     ///< of the compiled model; empty: the file's
     std::vector<std::string> calibration; ///< [INPUT=]FILE or directory; none = random noise
     CalibrationMethod method = CalibrationMethod::min_max;
-    double percentile = 99.99;            ///< of calibration values to cover, in (50, 100]
-    bool corrects_bias = true;            ///< see quantise()
-    bool equalises_channels = true;       ///< see equalise()
-    Normalisation normalisation = {};     ///< of pictures, where inputs are plain tensors
-    std::vector<InputOptions> inputs;     ///< of those that are more than plain tensors
-    bool wants_noise = false;             ///< random calibration is what is asked for
-    bool needs_given_scales = false;      ///< the model must come quantised
-    bool int8_outputs = false;            ///< of the device, as they are: nobody dequantises them
+    double percentile = 99.99;        ///< of calibration values to cover, in (50, 100]
+    bool corrects_bias = true;        ///< see quantise()
+    bool equalises_channels = true;   ///< see equalise()
+    Normalisation normalisation = {}; ///< of pictures, where inputs are plain tensors
+    std::vector<InputOptions> inputs; ///< of those that are more than plain tensors
+    bool wants_noise = false;         ///< random calibration is what is asked for
+    bool needs_given_scales = false;  ///< the model must come quantised
+    bool int8_outputs = false;        ///< of the device, as they are: nobody dequantises them
+    bool int8_inputs = false;         ///< plain tensors of reals: the program quantises them
+    std::vector<NamedTensor> int8_input_names, int8_output_names; ///< the same of single tensors
     std::uint32_t max_time_per_fc_us = 0; ///< 0 = one FC per BPU segment; or from 1000
     std::string profile = "default";      ///< built-in name or path of a profile file
     unsigned seed = 1;                    ///< of the random calibration

@@ -11,7 +11,7 @@
 #include "check_network.hpp"
 #include "commands.hpp"
 #include "compiler/compile.hpp"
-#include "compiler/configuration.hpp"
+#include "compiler/configuration/configuration.hpp"
 #include "json_text.hpp"
 #include "network_options.hpp"
 #include "normalisation_options.hpp"
@@ -34,18 +34,50 @@ struct CompileCommandOptions {
     NetworkOptions network;
     bool lists_operators = false;
     bool only_checks = false;
+    bool is_strict = false;            ///< warnings are errors
+    std::vector<std::string> warnings; ///< of the configuration file
     bool quiet = false;
     bool json = false;
 };
 
-// What the file says, but for what is on the command line as well.
-void apply_configuration(const CLI::App& command, CompileCommandOptions& options) {
+void print_warnings(const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings)
+        fmt::print(stderr, "overtake: {}\n", warning);
+}
+
+// Whether warnings end the compilation, which is said.
+bool ends_by_warnings(const CompileCommandOptions& options, std::size_t count) {
+    if (!options.is_strict || count == 0)
+        return false;
+    fmt::print(stderr, "overtake: --strict: {} warning{} an error, so nothing is written\n", count,
+               count == 1 ? " is" : "s are each");
+    return true;
+}
+
+// Whether the file can be used; its problems are printed if it cannot.
+bool take_problems(const compiler::Configuration& file, CompileCommandOptions& options) {
+    bool has_errors = false;
+    std::vector<std::string> all;
+    for (const compiler::ConfigurationProblem& problem : file.problems) {
+        has_errors |= problem.is_error;
+        all.push_back(problem.text);
+    }
+    if (has_errors || (options.is_strict && !all.empty()))
+        print_warnings(all);
+    options.warnings = all;
+    return !has_errors && !ends_by_warnings(options, all.size());
+}
+
+// What the file says, but for what is on the command line as well; false if the file is refused.
+bool apply_configuration(const CLI::App& command, CompileCommandOptions& options) {
     if (options.configuration.empty()) {
         if (options.compile.model.empty())
             throw CLI::RequiredError("MODEL or --config");
-        return;
+        return true;
     }
     compiler::Configuration file = compiler::read_configuration(options.configuration);
+    if (!take_problems(file, options))
+        return false;
     if (command.count("--max-time-per-fc") > 0)
         file.compile.max_time_per_fc_us = options.compile.max_time_per_fc_us;
     if (command.count("--profile") > 0)
@@ -57,6 +89,7 @@ void apply_configuration(const CLI::App& command, CompileCommandOptions& options
     }
     if (options.report.empty())
         options.report = file.report;
+    return true;
 }
 
 void print_json(const std::string& output, const std::vector<std::string>& warnings,
@@ -134,8 +167,12 @@ std::string samples_taken(const CompileCommandOptions& options,
 int run_compile(const CompileCommandOptions& options) {
     const std::string output = output_of(options);
     check_places(options, output);
-    std::vector<std::string> warnings, notes;
+    std::vector<std::string> warnings = options.warnings, notes;
     const std::vector<std::uint8_t> bytes = compile_model(options, warnings, notes);
+    if (options.is_strict)
+        print_warnings(warnings);
+    if (ends_by_warnings(options, warnings.size()))
+        return 1;
     // What cannot be loaded is not written.
     const auto model = Model::from_bytes(std::as_bytes(std::span(bytes)), output);
     const nlohmann::ordered_json summary = summarise(*model);
@@ -150,8 +187,7 @@ int run_compile(const CompileCommandOptions& options) {
         add_report(files, options.report, std::filesystem::path(output).stem(),
                    with_notes(summary, notes));
     files.commit();
-    for (const std::string& warning : warnings)
-        fmt::print(stderr, "overtake: {}\n", warning);
+    print_warnings(warnings);
     if (options.json)
         print_json(output, warnings, summary);
     else if (!options.quiet)
@@ -284,6 +320,7 @@ void add_compile(CLI::App& app, int& status) {
                           "compile nothing; exit status 1 if any is");
     command->add_flag("--supported-ops", options->lists_operators,
                       "Print which ONNX operators run where, and do nothing else");
+    command->add_flag("--strict", options->is_strict, "Refuse what is otherwise warned about");
     auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Print nothing on success");
     // It writes nothing, and printing is its purpose.
     check->excludes(output)->excludes(report)->excludes(quiet);
@@ -298,10 +335,17 @@ void add_compile(CLI::App& app, int& status) {
             status = print_supported_operators();
             return;
         }
-        apply_configuration(*command, *options);
+        if (!apply_configuration(*command, *options)) {
+            status = 1;
+            return;
+        }
         read_network_options(options->network, options->compile.import);
-        status = options->only_checks ? check_network(options->compile, options->json)
-                                      : run_compile(*options);
+        if (!options->only_checks) {
+            status = run_compile(*options);
+            return;
+        }
+        print_warnings(options->warnings);
+        status = check_network(options->compile, options->json);
     });
 }
 

@@ -20,6 +20,7 @@
 #include "compiler/import/partition.hpp"
 #include "compiler/import/spectra.hpp"
 #include "compiler/import/survey.hpp"
+#include "compiler/import/wishes.hpp"
 #include "compiler/ir/error.hpp"
 
 namespace overtake::compiler {
@@ -124,6 +125,10 @@ public:
         for (int number : on_cpu)
             placements_[static_cast<std::size_t>(number)] = Placement::cpu;
         cheap_nodes_ = cheaper_on_cpu(context_.model, placements_, context_.given);
+        std::erase_if(cheap_nodes_, [&](int number) {
+            return context_.options.stay_on_bpu.contains(
+                verdicts_[static_cast<std::size_t>(number)].name);
+        });
         on_cpu.insert(cheap_nodes_.begin(), cheap_nodes_.end());
         if (on_cpu.empty())
             return true;
@@ -234,11 +239,13 @@ void check_names(const onnx::ModelProto& model, const std::string& path,
 }
 
 // Throws CompileError for what is refused as a whole; nodes that are, `survey` tells.
-Graph import_network(const std::string& path, const ImportOptions& options, Survey& survey) {
-    Network network =
-        load_onnx(path, {options.input_shapes, options.set_inputs, options.custom_domains},
-                  [&](const onnx::ModelProto& part) { return evaluate(path, options, part); });
+Graph import_network(const std::string& path, const ImportOptions& asked, Survey& survey) {
+    Network network = load_onnx(
+        path,
+        {asked.input_shapes, asked.set_inputs, asked.custom_domains, asked.removed, asked.warn},
+        [&](const onnx::ModelProto& part) { return evaluate(path, asked, part); });
     const onnx::ModelProto& model = network.model;
+    const ImportOptions options = with_wishes(asked, model.graph());
     check_names(model, path, options.run_on_cpu, "run_on_cpu");
     check_names(model, path, options.run_on_bpu, "run_on_bpu");
     Context context{path, model, network.given, options, Libonnx(path), network.refusals};
@@ -248,6 +255,7 @@ Graph import_network(const std::string& path, const ImportOptions& options, Surv
     read_inputs(context);
     Walk walk(context);
     const bool is_whole = walk.run();
+    report_wishes(options, network.names, model.graph(), walk.verdicts());
     for (std::size_t number = 0; number < walk.verdicts().size(); ++number) {
         const NodeVerdict& verdict = walk.verdicts()[number];
         const auto& node = model.graph().node(static_cast<int>(number));

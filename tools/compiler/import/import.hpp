@@ -10,12 +10,28 @@
 
 #include "compiler/ir/graph.hpp"
 #include "compiler/ir/limits.hpp"
+#include "compiler/onnx/removed_node.hpp"
 
 namespace overtake::compiler {
 
+/// What a configuration file asks of nodes.  What cannot be had is warned about, with what is done
+/// instead, unless the wish must be fulfilled.
+struct NodeWish {
+    enum class On { any, bpu, cpu };
+    std::string name;  ///< of one node; empty: of all nodes of a kind
+    std::string kind;  ///< an operator; empty, as the name: of all nodes
+    std::string place; ///< begins warnings about it: FILE:LINE: warning: KEY
+    On on = On::any;
+    std::string width; ///< of what it computes with: int8, int16 or float32; empty: any
+    bool must = false; ///< the network is refused if the BPU cannot run it
+};
+
 struct ImportOptions {
+    std::vector<NodeWish> wishes;
+    std::vector<RemovedNode> removed;    ///< nodes at the inputs and outputs, in this order
     std::vector<std::string> run_on_cpu; ///< names of nodes that the CPU shall run
     std::vector<std::string> run_on_bpu; ///< names of nodes that are refused if the device cannot
+    std::set<std::string> stay_on_bpu;   ///< nodes that are not moved for being cheap
     std::set<std::string> keep_on_cpu;   ///< the same as run_on_cpu; names may be unknown
     std::map<std::string, std::vector<std::int64_t>> input_shapes; ///< of inputs by name
     /// Inputs that become constants: a number for all their elements, or one for each, with commas.

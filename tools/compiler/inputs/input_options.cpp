@@ -18,6 +18,13 @@ bool is_picture(InputKind kind) {
     return kind != InputKind::tensor && kind != InputKind::int8;
 }
 
+std::string names_of_inputs(const Graph& graph) {
+    std::string names;
+    for (const ValueId id : graph.inputs)
+        names += (names.empty() ? "'" : ", '") + graph.values[id].name + "'";
+    return names;
+}
+
 bool exchanges_colours(const InputOptions& options) {
     return (options.trained == InputKind::rgb && options.given == InputKind::bgr) ||
            (options.trained == InputKind::bgr && options.given == InputKind::rgb);
@@ -183,6 +190,23 @@ void copy_bytes(Graph& graph, std::size_t index) {
     put_in_front(graph, index, std::move(bytes), std::move(node));
 }
 
+void apply_one(Graph& graph, const InputOptions& options) {
+    const auto input = std::ranges::find_if(
+        graph.inputs, [&](ValueId id) { return graph.values[id].name == options.name; });
+    if (input == graph.inputs.end())
+        refuse(options.name, "is no input of the model, which has " + names_of_inputs(graph));
+    check(graph.values[*input], options);
+    const auto index = static_cast<std::size_t>(input - graph.inputs.begin());
+    if (is_picture(options.given))
+        apply_picture(graph, index, options);
+    if (options.given == InputKind::nv12)
+        convert_nv12(graph, index, options);
+    else if (options.given == InputKind::int8)
+        graph.values[*input].user_type = UserType::int8;
+    if (graph.values[graph.inputs[index]].user_type != UserType::float32)
+        copy_bytes(graph, index);
+}
+
 } // namespace
 
 const InputOptions& options_of(const std::vector<InputOptions>& all, const std::string& name) {
@@ -198,21 +222,31 @@ void apply_input_options(Graph& graph, std::vector<InputOptions>& all) {
                 throw CompileError(graph.name, "has several inputs; add input_name");
             options.name = graph.values[graph.inputs[0]].name;
         }
-        const auto input = std::ranges::find_if(
-            graph.inputs, [&](ValueId id) { return graph.values[id].name == options.name; });
-        if (input == graph.inputs.end())
-            refuse(options.name, "is no input of the model");
-        check(graph.values[*input], options);
-        const auto index = static_cast<std::size_t>(input - graph.inputs.begin());
-        if (is_picture(options.given))
-            apply_picture(graph, index, options);
-        if (options.given == InputKind::nv12)
-            convert_nv12(graph, index, options);
-        else if (options.given == InputKind::int8)
-            graph.values[*input].user_type = UserType::int8;
-        if (graph.values[graph.inputs[index]].user_type != UserType::float32)
-            copy_bytes(graph, index);
+        try {
+            apply_one(graph, options);
+        } catch (const CompileError& error) {
+            if (options.place.empty())
+                throw;
+            throw CompileError(options.place, error.what());
+        }
     }
+}
+
+void prefer_int8(const Graph& graph, const std::string& name, std::vector<InputOptions>& all) {
+    const auto input = std::ranges::find_if(
+        graph.inputs, [&](ValueId id) { return graph.values[id].name == name; });
+    if (input == graph.inputs.end() || graph.values[*input].user_type != UserType::float32 ||
+        !graph.values[*input].fits_device())
+        return;
+    auto options = std::ranges::find_if(all, [&](const InputOptions& one) {
+        return one.name == name || (one.name.empty() && graph.inputs.size() == 1);
+    });
+    if (options == all.end()) {
+        options = all.insert(all.end(), InputOptions());
+        options->name = name;
+    }
+    if (options->trained == InputKind::tensor && options->given == InputKind::tensor)
+        options->given = InputKind::int8;
 }
 
 std::vector<float> to_graph_input(const Value& input, const InputOptions& options,

@@ -18,6 +18,7 @@ enum class RawType { none, float32, uint8 };
 
 struct InputOptions {
     std::string name;                      ///< of the network's input; may be empty if it has one
+    std::string place;                     ///< where a file says this, FILE:LINE; empty: nowhere
     InputKind trained = InputKind::tensor; ///< what the ONNX file takes: tensor, rgb, bgr, gray
     InputKind given = InputKind::tensor;   ///< what the compiled model takes
     bool channels_last = false;            ///< whether the ONNX file takes pictures as (H, W, C)
@@ -40,6 +41,10 @@ const InputOptions& options_of(const std::vector<InputOptions>& all, const std::
 /// whole mean serve all channels, and otherwise a node of its own, which also exchanges red and
 /// blue. Throws CompileError.
 void apply_input_options(Graph& graph, std::vector<InputOptions>& all);
+
+/// Has the program hand the input in as int8, where it is a plain tensor of reals that the device
+/// can hold.
+void prefer_int8(const Graph& graph, const std::string& name, std::vector<InputOptions>& all);
 
 /// One sample as the graph's input wants it: of pictures the pixels, channel by channel in the
 /// colours trained on, become the colours given and the numbers that the input's bytes stand for.

@@ -25,6 +25,7 @@
 #include "compiler/onnx/libonnx.hpp"
 #include "compiler/onnx/old_resizes.hpp"
 #include "compiler/onnx/remove_dynamic_quantisation.hpp"
+#include "compiler/onnx/remove_edge_nodes.hpp"
 #include "compiler/onnx/settle_attributes.hpp"
 #include "compiler/onnx/sort_nodes.hpp"
 #include "compiler/onnx/types.hpp"
@@ -153,6 +154,16 @@ void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx,
     libonnx.check(model);
 }
 
+std::set<std::string> names_of_nodes(const onnx::GraphProto& graph) {
+    std::set<std::string> names;
+    for (const auto& node : graph.node()) {
+        names.insert(node.name());
+        if (node.output_size() > 0)
+            names.insert(node.output(0));
+    }
+    return names;
+}
+
 void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::string& path) {
     if (opset >= target_opset)
         return;
@@ -167,7 +178,7 @@ void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::st
 
 Network load_onnx(const std::string& path, const InputSettings& settings,
                   const Evaluate& evaluate) {
-    Network network{parse(path), {}, {}};
+    Network network{parse(path), {}, {}, {}};
     onnx::ModelProto& model = network.model;
     const int opset = default_opset(model, path);
     if (opset < oldest_opset || opset > newest_opset)
@@ -176,7 +187,9 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
     Libonnx libonnx(path);
     try {
         check_file(model, opset, libonnx, settings.custom_domains, network.refusals, path);
+        network.names = names_of_nodes(model.graph());
         set_input_shapes(model, settings, path);
+        remove_edge_nodes(model, settings.removed, libonnx, settings.warn);
         const std::vector<int> output_types = types_of_outputs(model);
         network.was_half_precise = widen_half_precision(*model.mutable_graph());
         set_inputs(model, settings, path);

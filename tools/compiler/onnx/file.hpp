@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ using Evaluate = std::function<std::map<std::string, Constant>(const onnx::Model
 struct Network {
     onnx::ModelProto model;
     GivenScales given;
+    std::set<std::string> names;   ///< of the file's nodes, and of the first output of each
     Refusals refusals;             ///< nodes that libonnx has not seen; import refuses them
     bool was_half_precise = false; ///< held FLOAT16 or BFLOAT16, which are float32 now
 };

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
+
+#include "compiler/onnx/removed_node.hpp"
 
 namespace overtake::compiler {
 
@@ -19,6 +22,8 @@ struct InputSettings {
     std::map<std::string, std::string> values;
     /// Whose operators the program that runs the model has.
     std::vector<std::string> custom_domains = {};
+    std::vector<RemovedNode> removed = {};
+    std::function<void(const std::string&)> warn = {};
 };
 
 /// The shapes that the user gives, and a batch of 1 where none is.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/configuration_value.hpp"
+#include "compiler/configuration/value.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -39,9 +39,10 @@ std::string trimmed(const std::string& text) {
 
 } // namespace
 
-std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known,
+                         std::optional<std::size_t> most) {
     std::string nearest;
-    std::size_t least = std::max<std::size_t>(name.size() / 2, 2) + 1;
+    std::size_t least = most.value_or(std::max<std::size_t>(name.size() / 2, 2)) + 1;
     for (const std::string& candidate : known)
         if (const std::size_t distance = edit_distance(name, candidate); distance < least) {
             least = distance;
@@ -51,7 +52,24 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 }
 
 void ConfigurationValue::refuse(const std::string& reason) const {
-    throw CompileError(path_ + ":" + std::to_string(line_), key_ + ": " + reason);
+    throw ConfigurationError(problems_->path(), line_, key_ + ": " + reason);
+}
+
+void ConfigurationValue::warn(const std::string& reason) const {
+    problems_->warn(line_, key_ + ": " + reason);
+}
+
+std::string ConfigurationValue::place_of_error() const {
+    return problems_->path() + ":" + std::to_string(line_);
+}
+
+std::string ConfigurationValue::place_of_warning() const {
+    return place_of_error() + ": warning: " + key_;
+}
+
+bool ConfigurationValue::is_empty() const {
+    return node_.IsScalar() ? trimmed(node_.Scalar()).empty()
+                            : !node_.IsDefined() || node_.IsNull() || node_.size() == 0;
 }
 
 std::string ConfigurationValue::text() const {
@@ -93,25 +111,49 @@ double ConfigurationValue::real(double low, double high) const {
 std::optional<ConfigurationValue> ConfigurationValue::entry(const std::string& key) const {
     for (const auto& pair : node_)
         if (pair.first.Scalar() == key || (key.empty() && node_.size() == 1))
-            return ConfigurationValue(path_, key_, pair.second.Mark().line + 1, pair.second);
+            return ConfigurationValue(*problems_, key_, pair.second.Mark().line + 1, pair.second);
     return std::nullopt;
 }
 
+std::vector<std::pair<std::string, ConfigurationValue>> ConfigurationValue::entries() const {
+    if (!node_.IsMap())
+        refuse("must be a map from names to values");
+    std::vector<std::pair<std::string, ConfigurationValue>> result;
+    for (const auto& pair : node_) {
+        if (!pair.first.IsScalar())
+            refuse("must be a map from names to values");
+        const std::string& name = pair.first.Scalar();
+        result.emplace_back(name, ConfigurationValue(*problems_, key_ + ": " + name,
+                                                     pair.first.Mark().line + 1, pair.second));
+    }
+    return result;
+}
+
 std::vector<ConfigurationValue> ConfigurationValue::parts() const {
+    return divided_by(";");
+}
+
+std::vector<ConfigurationValue> ConfigurationValue::words() const {
+    return divided_by(";,");
+}
+
+std::vector<ConfigurationValue> ConfigurationValue::divided_by(const std::string& dividers) const {
     std::vector<ConfigurationValue> result;
     const auto add = [&](const YAML::Node& node) {
         const int line = node.Mark().line < 0 ? line_ : node.Mark().line + 1;
-        result.emplace_back(path_, key_, line, node);
+        result.emplace_back(*problems_, key_, line, node);
     };
     if (node_.IsSequence()) {
         for (const YAML::Node& node : node_)
             add(node);
         return result;
     }
-    std::istringstream stream(text());
-    for (std::string part; std::getline(stream, part, ';');)
-        if (!trimmed(part).empty())
-            result.emplace_back(path_, key_, line_, YAML::Node(trimmed(part)));
+    const std::string text = this->text();
+    for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+        end = text.find_first_of(dividers, start);
+        if (const std::string part = trimmed(text.substr(start, end - start)); !part.empty())
+            result.emplace_back(*problems_, key_, line_, YAML::Node(part));
+    }
     return result;
 }
 
@@ -139,8 +181,8 @@ std::vector<std::int64_t> ConfigurationValue::shape() const {
     std::istringstream stream(word());
     std::vector<std::int64_t> result;
     for (std::string size; std::getline(stream, size, 'x');)
-        result.push_back(
-            ConfigurationValue(path_, key_, line_, YAML::Node(trimmed(size))).whole(1, 1 << 20));
+        result.push_back(ConfigurationValue(*problems_, key_, line_, YAML::Node(trimmed(size)))
+                             .whole(1, 1 << 20));
     return result;
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// Values of a configuration file: what they must look like, and where they stand.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <yaml-cpp/yaml.h>
+
+#include "compiler/configuration/problems.hpp"
+
+namespace overtake::compiler {
+
+/// Of the known names the one that differs in the fewest letters; empty if none is near, which is
+/// within `most` letters, by default half of the name's.
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known,
+                         std::optional<std::size_t> most = std::nullopt);
+
+/// A key and its value.  The reading functions throw ConfigurationError naming file, line and key.
+class ConfigurationValue {
+public:
+    /// `problems` outlives the value.
+    ConfigurationValue(ConfigurationProblems& problems, std::string key, int line, YAML::Node node)
+        : problems_(&problems), key_(std::move(key)), line_(line), node_(std::move(node)) {}
+
+    [[noreturn]] void refuse(const std::string& reason) const;
+    /// The file is taken all the same.
+    void warn(const std::string& reason) const;
+    /// FILE:LINE, for faults that only the network shows; FILE:LINE: warning: KEY for warnings.
+    std::string place_of_error() const;
+    std::string place_of_warning() const;
+    /// Does the step, and keeps a fault that it finds; reading goes on.
+    template <typename Step>
+    void keeping_faults(const Step& step) const {
+        problems_->attempt(step);
+    }
+    /// Another text of the same key and line.
+    ConfigurationValue with_text(const std::string& text) const {
+        return {*problems_, key_, line_, YAML::Node(text)};
+    }
+    int line() const { return line_; }
+    /// Whether it asks for nothing: no value, an empty text, list or map.
+    bool is_empty() const;
+
+    std::string text() const;
+    /// The text in small letters.
+    std::string word() const;
+    bool truth() const;
+    /// A whole number in [low, high].
+    std::int64_t whole(std::int64_t low, std::int64_t high) const;
+    double real(double low, double high) const;
+    /// One of `names`, in whichever case.
+    template <typename Meaning>
+    Meaning choice(const std::map<std::string, Meaning>& names) const {
+        const auto found = names.find(word());
+        if (found != names.end())
+            return found->second;
+        std::string known;
+        for (const auto& [name, meaning] : names)
+            known += (known.empty() ? "" : ", ") + name;
+        refuse(std::string("'").append(text()).append("' is none of ").append(known));
+    }
+    /// A text with parts divided by ';', or a list.
+    std::vector<ConfigurationValue> parts() const;
+    /// The same divided by ',' as well.
+    std::vector<ConfigurationValue> words() const;
+    /// The entries of a map by name; each value's key is this one's and the name.
+    std::vector<std::pair<std::string, ConfigurationValue>> entries() const;
+    /// Numbers divided by spaces or commas, or a list.
+    std::vector<float> numbers() const;
+    /// 1x3x224x224.
+    std::vector<std::int64_t> shape() const;
+
+    /// Of a map; none if it has not such a key.  With an empty key, the only one.
+    std::optional<ConfigurationValue> entry(const std::string& key) const;
+    bool is_map() const { return node_.IsMap(); }
+    bool is_list() const { return node_.IsSequence(); }
+
+private:
+    std::vector<ConfigurationValue> divided_by(const std::string& dividers) const;
+
+    ConfigurationProblems* problems_;
+    std::string key_;
+    int line_; ///< from 1
+    YAML::Node node_;
+};
+
+} // namespace overtake::compiler

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/import/wishes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace overtake::compiler {
+namespace {
+
+bool is_named(const onnx::NodeProto& node, const std::string& name) {
+    return node.name() == name || (node.output_size() > 0 && node.output(0) == name);
+}
+
+const std::string& name_of(const onnx::NodeProto& node) {
+    return node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+}
+
+bool is_of_kind(const NodeWish& wish) {
+    return wish.name.empty();
+}
+
+// What is to be said of a wish for one node; empty: it is fulfilled.
+std::string shortfall(const NodeWish& wish, const NodeVerdict& verdict) {
+    using Where = NodeVerdict::Where;
+    const std::string why = verdict.reason.empty() ? "" : ": " + verdict.reason;
+    if (verdict.where == Where::bpu && wish.on == NodeWish::On::cpu)
+        return "it runs on the BPU in int8, as it has no form on the CPU";
+    if (verdict.where == Where::bpu && !wish.width.empty() && wish.width != "int8")
+        return "it runs on the BPU in int8; run_on_cpu computes it in float32";
+    if (verdict.where == Where::cpu && wish.on == NodeWish::On::bpu)
+        return "it runs on the CPU in float32" + why;
+    if (verdict.where == Where::cpu && wish.width == "int8")
+        return "it runs on the CPU in float32" + why;
+    return "";
+}
+
+std::string shortfall_of_kind(const NodeWish& wish, const std::vector<NodeVerdict>& verdicts) {
+    std::size_t on_bpu = 0, on_cpu = 0;
+    for (const NodeVerdict& verdict : verdicts) {
+        if (!wish.kind.empty() && verdict.type != wish.kind)
+            continue;
+        on_bpu += verdict.where == NodeVerdict::Where::bpu;
+        on_cpu += verdict.where == NodeVerdict::Where::cpu;
+    }
+    const bool wants_int8 = wish.width == "int8";
+    if ((wants_int8 ? on_cpu : on_bpu) == 0)
+        return "";
+    const std::string kind = wish.kind.empty() ? "" : wish.kind + " ";
+    return fmt::format(
+        "of its {}nodes, {} run on the BPU in int8 and {} on the CPU in float32{}", kind, on_bpu,
+        on_cpu, wants_int8 ? "" : "; run_on_cpu computes the nodes that it names in float32");
+}
+
+} // namespace
+
+ImportOptions with_wishes(const ImportOptions& options, const onnx::GraphProto& graph) {
+    ImportOptions result = options;
+    for (const NodeWish& wish : options.wishes)
+        for (const onnx::NodeProto& node : graph.node()) {
+            if (is_of_kind(wish) || wish.on == NodeWish::On::any || !is_named(node, wish.name))
+                continue;
+            if (wish.on == NodeWish::On::cpu)
+                result.run_on_cpu.push_back(name_of(node));
+            else if (wish.must)
+                result.run_on_bpu.push_back(name_of(node));
+            else
+                result.stay_on_bpu.insert(name_of(node));
+        }
+    return result;
+}
+
+void report_wishes(const ImportOptions& options, const std::set<std::string>& names,
+                   const onnx::GraphProto& graph, const std::vector<NodeVerdict>& verdicts) {
+    if (!options.warn)
+        return;
+    for (const NodeWish& wish : options.wishes) {
+        std::optional<std::string> text;
+        if (is_of_kind(wish))
+            text = shortfall_of_kind(wish, verdicts);
+        for (std::size_t number = 0; number < verdicts.size() && !is_of_kind(wish); ++number)
+            if (is_named(graph.node(static_cast<int>(number)), wish.name))
+                text = shortfall(wish, verdicts[number]);
+        if (!text)
+            text = !names.contains(wish.name)
+                       ? "the network has no such node"
+                       : "it is computed as a part of other nodes, or before the network runs";
+        if (!text->empty())
+            options.warn(wish.place + ": " + *text);
+    }
+}
+
+} // namespace overtake::compiler
