@@ -105,7 +105,7 @@ class Glyphs(Case):
 
     def test_the_command_line_goes_before_the_file(self):
         wanted = self.directory / "mine.ovm"
-        succeed("compile", "-c", self.config(), "-o", wanted, "--max-time-per-fc", "1000")
+        succeed("compile", "-c", self.config(), "-o", wanted, "--max-time-per-fc", "1ms")
         self.assertEqual(info(wanted)["max_time_per_fc_us"], 1000)
         self.assertFalse((self.directory / "model_output").exists())
 

@@ -47,6 +47,10 @@ class Perf(CommandTest):
             self.assertEqual(times["rough"], ["p99", "p99.9"])  # 20 of 200 are beyond p90, 10 beyond p95
         self.assertGreaterEqual(model["device_latency_ms"]["min"], model["executed_ms_mean"] * 0.5)
 
+    def test_times_have_units(self):
+        model = self.measure("--frames", 20, "--period-us", "2ms", "--seconds", "5min")
+        self.assertEqual((round(model["offered_per_second"]), model["requests"]), (500, 20))
+
     def test_rough_percentiles_are_marked(self):
         lines = self.succeed("perf", self.model, *EMBEDDED, "--frames", 100).splitlines()
         (line,) = [line for line in lines if " p50 " in line and line.startswith("    ")]

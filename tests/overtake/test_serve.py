@@ -173,7 +173,7 @@ class Serve(CommandTest):
         self.assertEqual(self.status()["cores"], 1)
 
     def test_it_ends_when_nobody_comes(self):
-        server = self.serve("--idle-exit", "1")
+        server = self.serve("--idle-exit", "1000ms", "--memory", "2G")
         self.assertEqual(server.wait(PATIENCE), 0)
         self.expect_no_socket()
 

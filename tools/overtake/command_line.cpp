@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command_line.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "compiler/configuration/value.hpp"
 #include "option_checks.hpp"
 #include "overtake/device.hpp"
 
@@ -102,21 +104,56 @@ std::string name_of_chosen(const CLI::App& app) {
     return app.get_name() + (chosen.empty() ? "" : " " + chosen.front()->get_name());
 }
 
+/// "; did you mean --priority?" for a word that is nearly one of these or the beginning of one.
+std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
+    const std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+    if (bare.size() < 2)
+        return "";
+    std::vector<std::string> longer;
+    for (const std::string& name : known)
+        if (name.starts_with(bare))
+            longer.push_back(name);
+    const std::string nearest =
+        longer.size() == 1 ? longer[0] : compiler::nearest_name(bare, known, bare.size() / 3 + 1);
+    return nearest.empty()
+               ? ""
+               : fmt::format("; did you mean {}{}?", word.starts_with('-') ? "--" : "", nearest);
+}
+
+/// Long options of a command, or the names of its subcommands.
+std::vector<std::string> words_of(const CLI::App& app, bool are_options) {
+    std::vector<std::string> words;
+    for (const CLI::Option* option : app.get_options())
+        if (are_options)
+            for (const std::string& name : option->get_lnames())
+                words.push_back(name);
+    for (const CLI::App* command : app.get_subcommands({}))
+        if (!are_options)
+            words.push_back(command->get_name());
+    return words;
+}
+
 /// What a user has to know of a wrong command line. CLI11 looks for what is missing first, although
 /// a word that nothing takes is the likelier mistake.
 std::string wrong_usage(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-    const auto what_is = [](const std::string& word, const char* argument) {
-        return word + (word.starts_with('-') ? ": is not an option" : argument);
+    const auto chosen = app.get_subcommands();
+    const CLI::App& command = chosen.empty() ? app : *chosen.front();
+    const auto what_is = [&](const std::string& word, const char* argument) {
+        const bool is_option = word.starts_with('-');
+        return word + (is_option ? ": is not an option" : argument) +
+               suggestion(word.substr(0, word.find('=')), words_of(command, is_option));
     };
     if (argc > 1 && (argv[1][0] == '-' || app.get_subcommands().empty()))
         return fmt::format("{}; see {} --help", what_is(argv[1], ": is not a subcommand"),
                            app.get_name());
     const std::string see = fmt::format("; see {} --help", name_of_chosen(app));
     const std::string text = error.what();
+    const std::vector<std::string> rest = app.remaining(true);
     // Its name is the subcommand's.
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
-        return what_is(text.substr(text.find(": ") + 2), ": is one argument too many") + see;
-    const std::vector<std::string> rest = app.remaining(true);
+        return what_is(rest.empty() ? text.substr(text.find(": ") + 2) : rest.front(),
+                       ": is one argument too many") +
+               see;
     if (error.get_name() == "RequiredError" && !rest.empty())
         return what_is(rest.front(), ": is one argument too many") + see;
     return reason_of(error) + see;

@@ -21,6 +21,7 @@
 #include "progress.hpp"
 #include "report_files.hpp"
 #include "summary.hpp"
+#include "units.hpp"
 
 namespace overtake::command {
 namespace {
@@ -208,9 +209,11 @@ using Options = std::shared_ptr<CompileCommandOptions>;
 
 void add_fc_limit(CLI::App& command, const Options& options) {
     command
-        .add_option("--max-time-per-fc", options->compile.max_time_per_fc_us,
-                    "Longest function call, in microseconds; 0 = one FC per BPU segment")
-        ->check(whole_number(0, 4294967295))
+        .add_option(
+            "--max-time-per-fc", options->compile.max_time_per_fc_us,
+            "Longest function call, in microseconds or with a unit (1ms); 0 = one FC per BPU "
+            "segment")
+        ->transform(whole_duration(TimeUnit::microsecond, 0, 4294967295))
         ->check(CLI::Validator(
             [](std::string& text) -> std::string {
                 return text == "0" || text.size() > 3

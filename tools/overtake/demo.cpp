@@ -23,6 +23,7 @@
 #include "option_checks.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
+#include "units.hpp"
 
 namespace overtake::command {
 namespace {
@@ -143,7 +144,7 @@ void add_demo(CLI::App& app, int& status) {
         ->check(whole_number(1, 1'000'000))
         ->capture_default_str();
     command->add_option("--period-us", setup.load.period_us, "Time between detector requests")
-        ->check(whole_number(100, 10'000'000))
+        ->transform(whole_duration(TimeUnit::microsecond, 100, 10'000'000))
         ->capture_default_str();
     command
         ->add_option("--repeat", setup.repeat,

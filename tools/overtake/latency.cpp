@@ -16,6 +16,7 @@
 #include "late_jobs.hpp"
 #include "option_checks.hpp"
 #include "picture.hpp"
+#include "units.hpp"
 #include "watch/kernel_source.hpp"
 #include "watch/latency.hpp"
 #include "watch/watching.hpp"
@@ -176,8 +177,9 @@ void add_latency(CLI::App& app, int& status) {
                      "Device: auto, kernel, server, server:SOCKET or /dev/accel/accelN")
         ->capture_default_str();
     command
-        ->add_option("--duration", options->seconds, "Seconds; without it, until it is interrupted")
-        ->check(number(0.001, 1e7));
+        ->add_option("--duration", options->seconds,
+                     "Seconds, or with a unit (5min); without it, until it is interrupted")
+        ->transform(duration(TimeUnit::second, 0.001, 1e7));
     command
         ->add_option("--by", options->by,
                      "Which jobs are told together: priority+model, priority, model or process")

@@ -24,6 +24,7 @@
 #include "overtaking.hpp"
 #include "perf_report.hpp"
 #include "progress.hpp"
+#include "units.hpp"
 
 namespace overtake::command {
 namespace {
@@ -220,7 +221,7 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
     command
         .add_option("--seconds", options.seconds,
                     "Make requests for so long; without --frames, as many as there is time for")
-        ->check(number(1e-3, 1e7));
+        ->transform(duration(TimeUnit::second, 1e-3, 1e7));
     command.add_option("--warm-up", options.load.warm_up,
                        "Requests that come first and are not counted; default: 10, but for at most "
                        "half a second");
@@ -228,7 +229,7 @@ void add_load_options(CLI::App& command, PerfOptions& options) {
                        .add_option("--period-us", options.load.period_us,
                                    "Make a request every so many microseconds, whether or not "
                                    "others have ended")
-                       ->check(whole_number(1, 3'600'000'000));
+                       ->transform(whole_duration(TimeUnit::microsecond, 1, 3'600'000'000));
     command
         .add_option("--in-flight", options.load.in_flight,
                     "Without --period-us: requests that each thread keeps in flight")

@@ -20,6 +20,7 @@
 #include "json_text.hpp"
 #include "option_checks.hpp"
 #include "overtake/server.hpp"
+#include "units.hpp"
 
 namespace overtake::command {
 namespace {
@@ -198,20 +199,20 @@ void add_service_options(CLI::App& command, ServeOptions& options) {
     command
         .add_option("--insert-max-time", options.insert_max_ms,
                     "Milliseconds: tasks as short as this fill any gap")
-        ->check(whole_number(0, 1'000'000'000))
+        ->transform(whole_duration(TimeUnit::millisecond, 0, 1'000'000'000))
         ->capture_default_str()
         ->group(group);
     command
         .add_option("--wait-dispatch-time", options.wait_dispatch_ms,
                     "Milliseconds: gaps longer than this take any task")
-        ->check(whole_number(0, 1'000'000'000))
+        ->transform(whole_duration(TimeUnit::millisecond, 0, 1'000'000'000))
         ->capture_default_str()
         ->group(group);
     command
         .add_option("--overdue-min-time", options.overdue_min_ms,
                     "Milliseconds: a CPU segment that takes longer, and longer than its estimate "
                     "times --overdue-factor, stands in nobody's way; 0: it does")
-        ->check(whole_number(0, 1'000'000'000))
+        ->transform(whole_duration(TimeUnit::millisecond, 0, 1'000'000'000))
         ->capture_default_str()
         ->group(group);
     command.add_option("--overdue-factor", service.overdue_factor, "See --overdue-min-time")
@@ -255,13 +256,14 @@ void add_serve(CLI::App& app, int& status) {
         ->check(whole_number(1, 1024))
         ->capture_default_str();
     command
-        ->add_option("--memory", options->memory_mib,
-                     "MiB of all clients together; default: half of the machine's")
-        ->check(whole_number(1, 1 << 30));
+        ->add_option(
+            "--memory", options->memory_mib,
+            "MiB of all clients together, or with a unit (2G); default: half of the machine's")
+        ->transform(whole_mebibytes(1, 1 << 30));
     command
         ->add_option("--idle-exit", server.idle_exit_s,
-                     "End after so many seconds without a client")
-        ->check(whole_number(1, 0x7fffffff));
+                     "End after so many seconds, or with a unit (5min), without a client")
+        ->transform(whole_duration(TimeUnit::second, 1, 0x7fffffff));
     command->add_option("--user", options->run_as, "As root: serve as this user; default: nobody");
     add_service_options(*command, *options);
     command->add_flag("--status", options->status, "Show who uses the server that runs");

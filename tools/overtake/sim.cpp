@@ -304,8 +304,8 @@ int run_experiment(const SimOptions& options, const Source& source) {
 /// A time in us, from a number with or without a unit. No picture reaches beyond 2^53 us, 285
 /// years.
 std::uint64_t parse_time(const char* option, const std::string& text) {
-    static const std::map<std::string, double> units = {
-        {"", 1}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+    static const std::map<std::string, double> units = {{"", 1},    {"us", 1},    {"ms", 1e3},
+                                                        {"s", 1e6}, {"min", 6e7}, {"h", 3.6e9}};
     double number = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, number);

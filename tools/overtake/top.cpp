@@ -17,6 +17,7 @@
 #include "terminal.hpp"
 #include "top_counters.hpp"
 #include "top_view.hpp"
+#include "units.hpp"
 #include "watch/activity.hpp"
 #include "watch/watching.hpp"
 
@@ -238,8 +239,10 @@ void add_top(CLI::App& app, int& status) {
         ->add_option("--device", options->device,
                      "Device: auto, kernel, server, server:SOCKET or /dev/accel/accelN")
         ->capture_default_str();
-    command->add_option("--interval", options->interval_s, "Seconds from one picture to the next")
-        ->check(number(0.05, 3600))
+    command
+        ->add_option("--interval", options->interval_s,
+                     "Seconds, or with a unit (500ms), from one picture to the next")
+        ->transform(duration(TimeUnit::second, 0.05, 3600))
         ->capture_default_str();
     command
         ->add_option("--sort", options->sort,

@@ -21,6 +21,7 @@
 #include "record/recording.hpp"
 #include "timeline/perfetto.hpp"
 #include "timeline/timeline.hpp"
+#include "units.hpp"
 #include "watch/filter.hpp"
 #include "watch/line.hpp"
 #include "watch/timeline_of.hpp"
@@ -177,8 +178,9 @@ void add_trace(CLI::App& app, int& status) {
     command->add_option("--type", filter.types, "Events of this type; may be repeated")
         ->check(one_of(event_types()));
     command
-        ->add_option("--duration", options->seconds, "Seconds; without it, until it is interrupted")
-        ->check(number(0.001, 1e7));
+        ->add_option("--duration", options->seconds,
+                     "Seconds, or with a unit (5min); without it, until it is interrupted")
+        ->transform(duration(TimeUnit::second, 0.001, 1e7));
     command->add_option("--svg", options->svg, "Draw the FCs into FILE, instead of lines")
         ->check(not_empty());
     command
