@@ -3,7 +3,10 @@
 // Which device a name means.
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+
+#include <unistd.h>
 
 #include "overtake/device.hpp"
 #include "overtake/server.hpp"
@@ -15,14 +18,48 @@ namespace {
 constexpr const char* first_node = "/dev/accel/accel0";
 constexpr std::string_view server_prefix = "server:";
 
-/// Null if none is where servers are.  One that is there and turns this process away is an error.
-std::shared_ptr<Device> server_that_answers() {
-    const std::string path = default_server_path();
-    std::error_code ignored;
-    if (path.empty() || !std::filesystem::exists(path, ignored))
-        return nullptr;
+/// Of a socket that this process may not reach: which permission lacks, and the remedy.
+std::string missing_permission(const std::string& socket) {
+    const std::string remedy =
+        ", or use a device of this process alone (--device embedded, OVERTAKE_DEVICE=embedded)";
+    std::filesystem::path directory;
+    for (const std::filesystem::path& part : std::filesystem::path(socket).parent_path()) {
+        directory /= part;
+        if (access(directory.c_str(), X_OK) != 0 && errno == EACCES)
+            return socket + ": this user may not enter the directory " + directory.string() +
+                   ": let it search the directory (chmod g+x or o+x, or membership of its group)" +
+                   remedy;
+    }
+    return socket +
+           ": this user may not write to the socket, which connecting needs: give it "
+           "write permission (chmod g+w or o+w, or membership of its group)" +
+           remedy;
+}
+
+std::shared_ptr<Device> open_socket(const std::string& path) {
     try {
         return open_server(path);
+    } catch (const Error& error) {
+        // A server that turns a client away is reached, and says why itself.
+        if (error.code() == EACCES && access(path.c_str(), W_OK) != 0 && errno == EACCES)
+            throw Error(EACCES, missing_permission(path));
+        throw;
+    }
+}
+
+/// Null if none is where servers are.  One that is there and turns this process away is an error,
+/// and so is one that the environment names and this process may not reach.
+std::shared_ptr<Device> server_that_answers() {
+    const std::string path = default_server_path();
+    const char* named = std::getenv("OVERTAKE_SERVER");
+    std::error_code reason;
+    if (path.empty() || !std::filesystem::exists(path, reason)) {
+        if (named && *named && reason == std::errc::permission_denied)
+            throw Error(EACCES, "OVERTAKE_SERVER: " + missing_permission(path));
+        return nullptr;
+    }
+    try {
+        return open_socket(path);
     } catch (const Error& error) {
         if (error.code() == ECONNREFUSED || error.code() == ENOENT)
             return nullptr; // what one that is gone has left
@@ -38,9 +75,9 @@ std::shared_ptr<Device> open_device(std::string_view name, const EmbeddedOptions
     if (name == "kernel")
         return open_kernel(first_node);
     if (name == "server")
-        return open_server();
+        return open_socket(default_server_path());
     if (name.starts_with(server_prefix))
-        return open_server(std::string(name.substr(server_prefix.size())));
+        return open_socket(std::string(name.substr(server_prefix.size())));
     if (name != "auto") {
         if (!name.starts_with('/'))
             throw Error(EINVAL, "device '" + std::string(name) +
