@@ -114,6 +114,80 @@ TEST(BoardInterface, ComputesAsOftenAsItIsAsked) {
     EXPECT_NEAR(sum, 20, 1e-3);
 }
 
+TEST(BoardInterface, AnOutputWithoutPaddingIsWrittenDensely) {
+    BoardDevice device;
+    BoardModel board(copy_bytes());
+    auto* in = static_cast<std::int8_t*>(board.inputs[0].sysMem[0].virAddr);
+    for (std::int8_t i = 0; i < 127; i++)
+        in[i] = i;
+    hbDNNTensor& output = board.outputs[0];
+    output.properties.alignedShape = output.properties.validShape;
+    hbSysMem padded = output.sysMem[0];
+    ASSERT_EQ(hbSysAllocMem(&output.sysMem[0], 60), 0); // 4 x 5 x 3
+    hbDNNTaskHandle_t task = nullptr;
+    ASSERT_EQ(board.infer(&task), 0);
+    ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+    const auto* out = static_cast<const std::int8_t*>(output.sysMem[0].virAddr);
+    for (std::size_t pixel = 0; pixel < 20; pixel++)
+        for (std::size_t c = 0; c < 3; c++)
+            ASSERT_EQ(out[pixel * 3 + c], in[pixel * 8 + c]);
+    ASSERT_EQ(hbDNNReleaseTask(task), 0);
+    EXPECT_EQ(hbSysFreeMem(&padded), 0);
+}
+
+/// copy_bytes() of two images.
+ModelSpec copy_two_images() {
+    ModelSpec spec = copy_bytes();
+    for (TensorSpec& tensor : spec.tensors) {
+        tensor.shape[0] = 2;
+        tensor.bytes *= 2;
+    }
+    for (overtake_operand* operand : {&spec.program[1].in[0], &spec.program[1].out})
+        operand->height += spec.tensors[0].height; // its images lie behind each other
+    return spec;
+}
+
+TEST(BoardInterface, ABatchIsOneTensorOrOneForEachImage) {
+    BoardDevice device;
+    BoardModel board(copy_two_images());
+    const hbDNNTensor whole = board.inputs[0];
+    const auto image_bytes = static_cast<std::uint32_t>(whole.properties.alignedByteSize / 2);
+    const auto* out = static_cast<const std::int8_t*>(board.outputs[0].sysMem[0].virAddr);
+    for (const bool is_dense : {false, true}) {
+        std::vector<hbDNNTensor> images(2, whole);
+        for (std::size_t image = 0; image < 2; image++) {
+            hbDNNTensorProperties& properties = images[image].properties;
+            properties.validShape.dimensionSize[0] = properties.alignedShape.dimensionSize[0] = 1;
+            if (is_dense)
+                properties.alignedShape = properties.validShape;
+            ASSERT_EQ(hbSysAllocMem(&images[image].sysMem[0], image_bytes), 0);
+            auto* in = static_cast<std::int8_t*>(images[image].sysMem[0].virAddr);
+            for (std::size_t i = 0; i < image_bytes; i++)
+                in[i] = static_cast<std::int8_t>(i % 50 + 60 * image);
+        }
+        board.inputs.assign(images.begin(), images.end());
+        hbDNNTaskHandle_t task = nullptr;
+        ASSERT_EQ(board.infer(&task), 0);
+        ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+        for (std::size_t image = 0; image < 2; image++) {
+            const auto* in = static_cast<const std::int8_t*>(images[image].sysMem[0].virAddr);
+            for (std::size_t pixel = 0; pixel < 20; pixel++)
+                for (std::size_t c = 0; c < 3; c++)
+                    ASSERT_EQ(out[(image * 20 + pixel) * 8 + c], in[pixel * (is_dense ? 3 : 8) + c])
+                        << image << " " << pixel;
+        }
+        ASSERT_EQ(hbDNNReleaseTask(task), 0);
+        for (hbDNNTensor& image : images)
+            ASSERT_EQ(hbSysFreeMem(&image.sysMem[0]), 0);
+        board.inputs.assign(1, whole);
+    }
+    // And as one.
+    hbDNNTaskHandle_t task = nullptr;
+    ASSERT_EQ(board.infer(&task), 0);
+    ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+    ASSERT_EQ(hbDNNReleaseTask(task), 0);
+}
+
 TEST(BoardInterface, UsesMemoryOfBytesInPlaceOrPadsIt) {
     BoardDevice device;
     BoardModel board(copy_bytes());

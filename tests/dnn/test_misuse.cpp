@@ -282,6 +282,12 @@ void add_infer(List& list) {
     tensors("alignedShape is another", [](Bench&, hbDNNTensor& in, hbDNNTensor&) {
         in.properties.alignedShape.dimensionSize[1] = 3;
     });
+    tensors("validShape is another", [](Bench&, hbDNNTensor& in, hbDNNTensor&) {
+        in.properties.validShape.dimensionSize[1] = 3;
+    });
+    tensors("validShape has 9 dimensions", [](Bench&, hbDNNTensor& in, hbDNNTensor&) {
+        in.properties.validShape.numDimensions = 9;
+    });
     tensors("alignedShape has 9 dimensions", [](Bench&, hbDNNTensor& in, hbDNNTensor&) {
         in.properties.alignedShape.numDimensions = 9;
     });

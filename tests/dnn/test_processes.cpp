@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The C interface on other devices, and in other processes.
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +19,7 @@
 #include "board.hpp"
 #include "dnn/profile.hpp"
 #include "overtake/error.hpp"
+#include "overtake/server.hpp"
 
 namespace overtake::test {
 namespace {
@@ -58,6 +62,119 @@ TEST(BoardProcesses, AChildOfAProcessThatHasUsedTheDeviceIsRefused) {
                   });
               }),
               0);
+}
+
+/// A device server in a process of its own, which begins when it is asked to.
+class LaterServer {
+public:
+    explicit LaterServer(const std::string& path) {
+        EXPECT_EQ(pipe(start_.data()), 0);
+        child_ = fork();
+        if (child_ != 0)
+            return;
+        char go = 0;
+        if (read(start_[0], &go, 1) != 1)
+            _exit(1);
+        ServerOptions options;
+        options.socket_path = path;
+        options.device.cores = 1;
+        Server server(options);
+        server.run();
+        _exit(0);
+    }
+    /// Returns when it answers.
+    void start(const std::string& path) {
+        EXPECT_EQ(write(start_[1], "g", 1), 1);
+        for (;;)
+            try {
+                open_server(path);
+                return;
+            } catch (const Error&) {
+                usleep(1000);
+            }
+    }
+    void kill() {
+        ::kill(child_, SIGKILL);
+        waitpid(child_, nullptr, 0);
+    }
+
+private:
+    std::array<int, 2> start_{};
+    pid_t child_ = 0;
+};
+
+bool computes(BoardModel& board) {
+    hbDNNTaskHandle_t task = nullptr;
+    const bool ends = board.infer(&task) == 0 && hbDNNWaitTaskDone(task, 0) == 0;
+    return hbDNNReleaseTask(task) == 0 && ends;
+}
+
+/// What goes wrong in a program whose server ends and comes again; empty: nothing.
+std::string outlive_a_server(const std::string& path) {
+    LaterServer first(path), second(path); // before this process has threads
+    first.start(path);
+    setenv("OVERTAKE_DEVICE", ("server:" + path).c_str(), 1);
+    setenv("HB_DNN_LOG_LEVEL", "0", 1);
+    auto before = std::make_unique<BoardModel>(copy_bytes());
+    if (!computes(*before))
+        return "it does not compute before";
+    hbSysMem kept;
+    if (hbSysAllocMem(&kept, 100) != 0)
+        return "no memory before";
+    first.kill();
+    hbDNNTaskHandle_t task = nullptr;
+    std::int32_t status = before->infer(&task);
+    if (status == 0)
+        status = hbDNNWaitTaskDone(task, 0);
+    if (status != HB_DNN_RUN_TASK_FAILED)
+        return "an inference without a server: " + std::to_string(status);
+    hbDNNReleaseTask(task);
+    const std::vector<std::byte> bytes = build(copy_bytes());
+    const void* data = bytes.data();
+    auto length = static_cast<std::int32_t>(bytes.size());
+    hbPackedDNNHandle_t pack = nullptr;
+    second.start(path);
+    // With a handle alive, its device stays.
+    status = hbDNNInitializeFromDDR(&pack, &data, &length, 1);
+    if (status != HB_DNN_RUN_TASK_FAILED)
+        return "loading beside a model of before: " + std::to_string(status);
+    before.reset();
+    {
+        BoardModel after(copy_bytes());
+        if (!computes(after))
+            return "it does not compute afterwards";
+    }
+    if (hbSysFreeMem(&kept) != 0)
+        return "memory of before cannot be freed";
+    second.kill();
+    return "";
+}
+
+TEST(BoardProcesses, AfterItsServerCameAgainTheNextModelsOpenTheDeviceAnew) {
+    std::string directory = testing::TempDir() + "server-XXXXXX";
+    ASSERT_NE(mkdtemp(directory.data()), nullptr);
+    std::array<int, 2> said{};
+    ASSERT_EQ(pipe(said.data()), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        std::string wrong;
+        try {
+            wrong = outlive_a_server(directory + "/device");
+        } catch (const std::exception& error) {
+            wrong = error.what();
+        }
+        _exit(write(said[1], wrong.data(), wrong.size()) == static_cast<ssize_t>(wrong.size()) ? 0
+                                                                                               : 1);
+    }
+    close(said[1]);
+    std::string wrong(1000, '\0');
+    wrong.resize(static_cast<std::size_t>(std::max<ssize_t>(read(said[0], wrong.data(), 1000), 0)));
+    close(said[0]);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_EQ(wrong, "");
+    std::filesystem::remove_all(directory);
 }
 
 std::string text_of(const std::string& path) {

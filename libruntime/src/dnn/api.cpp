@@ -102,6 +102,8 @@ void add_network(Process& process, Pack& pack, const std::shared_ptr<const Model
     try {
         pack.networks.push_back(std::make_shared<Network>(process.engine()->load(model)));
     } catch (const Error& error) {
+        if (error.code() == ENODEV)
+            throw;
         const bool no_room = error.code() == ENOMEM || error.code() == ENOSPC;
         throw Failure(no_room ? HB_DNN_OUT_OF_MEMORY : HB_DNN_INVALID_MODEL, error.what());
     }
@@ -125,6 +127,22 @@ hbPackedDNNHandle_t register_pack(Process& process, const std::vector<Models>& f
         for (const std::shared_ptr<Network>& network : pack->networks)
             process.networks.take(network->handle);
         throw;
+    }
+}
+
+/// Where the device is gone and the program has released all that it had there, on the device that
+/// is there now.
+hbPackedDNNHandle_t initialize(Process& process, const std::vector<Models>& files) {
+    try {
+        return register_pack(process, files);
+    } catch (const Error& error) {
+        Process* const fresh = error.code() == ENODEV ? Process::reopen(process) : nullptr;
+        if (!fresh)
+            throw;
+        log(LogLevel::warning, fmt::format("{}; the device has been opened anew, and memory of "
+                                           "before has to be allocated again",
+                                           error.what()));
+        return register_pack(*fresh, files);
     }
 }
 
@@ -167,8 +185,8 @@ private:
     void* new_ = nullptr; ///< its handle, which nobody has been given yet
 };
 
-std::vector<BoundTensor> bind_all(std::vector<Port>& ports, const hbDNNTensor* tensors,
-                                  const Memory& memory) {
+std::vector<BoundTensor> bind_outputs(std::vector<Port>& ports, const hbDNNTensor* tensors,
+                                      const Memory& memory) {
     std::vector<BoundTensor> bound;
     for (Port& port : ports)
         bound.push_back(bind(port, *tensors++, memory));
@@ -187,8 +205,9 @@ void infer(Process& process, hbDNNTaskHandle_t* taskHandle, hbDNNTensor** output
     process.check_priority(options.priority);
     if (std::ranges::any_of(network->inputs, &Port::from_resizer))
         refuse("the model has inputs from the resizer: use hbDNNRoiInfer()");
-    const std::vector<BoundTensor> inputs = bind_all(network->inputs, input, process.memory);
-    const std::vector<BoundTensor> outputs = bind_all(network->outputs, *output, process.memory);
+    const std::vector<BoundTensor> inputs = bind_inputs(network->inputs, input, process.memory);
+    const std::vector<BoundTensor> outputs =
+        bind_outputs(network->outputs, *output, process.memory);
     TaskSlot slot(process, *taskHandle, 1);
     slot.task().add_all(network, {inputs}, {outputs});
     if (control->more == 0)
@@ -337,7 +356,7 @@ OVERTAKE_DNN_API int32_t hbDNNInitializeFromFiles(hbPackedDNNHandle_t* packedDNN
             require(modelFileNames[i], "a file name");
             files.push_back(load_models([&] { return Model::load_all(modelFileNames[i]); }));
         }
-        *packedDNNHandle = register_pack(process, files);
+        *packedDNNHandle = initialize(process, files);
     });
 }
 
@@ -359,7 +378,7 @@ OVERTAKE_DNN_API int32_t hbDNNInitializeFromDDR(hbPackedDNNHandle_t* packedDNNHa
                                   static_cast<std::size_t>(modelDataLengths[i]));
             files.push_back(load_models([&] { return Model::all_from_bytes(bytes); }));
         }
-        *packedDNNHandle = register_pack(process, files);
+        *packedDNNHandle = initialize(process, files);
     });
 }
 

@@ -3,6 +3,7 @@
 // What every function of the C interface does: it names its arguments, and no exception leaves it.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -29,6 +30,8 @@ std::int32_t call(const char* function, Body body) noexcept {
     } catch (const Failure& failure) {
         return fail(function, failure.status(), failure.what());
     } catch (const Error& error) {
+        if (error.code() == ENODEV)
+            return fail(function, HB_DNN_RUN_TASK_FAILED, device_is_gone(error).what());
         return fail(function, status_of(error), error.what());
     } catch (const std::bad_alloc&) {
         return fail(function, HB_DNN_OUT_OF_MEMORY, "not enough memory");

@@ -33,10 +33,20 @@ hbDNNTensorShape shape_of(std::initializer_list<std::uint32_t> sizes) {
     return shape_of(std::span(sizes.begin(), sizes.size()));
 }
 
+// Of a shape that may be a program's.
+std::int32_t dimensions_of(const hbDNNTensorShape& shape) {
+    return std::clamp(shape.numDimensions, 0, HB_DNN_TENSOR_MAX_DIMENSIONS);
+}
+
 bool equal(const hbDNNTensorShape& left, const hbDNNTensorShape& right) {
-    const std::int32_t count = left.numDimensions;
-    return count == right.numDimensions &&
+    const std::int32_t count = dimensions_of(left);
+    return left.numDimensions == right.numDimensions &&
            std::equal(left.dimensionSize, left.dimensionSize + count, right.dimensionSize);
+}
+
+std::string text_of(const hbDNNTensorShape& shape) {
+    return fmt::format(
+        "{}", fmt::join(shape.dimensionSize, shape.dimensionSize + dimensions_of(shape), " x "));
 }
 
 std::int32_t size_of(std::int32_t type) {
@@ -211,6 +221,59 @@ void check_properties(const Port& port, const hbDNNTensorProperties& given,
     if (!equal(given.alignedShape, wanted.alignedShape) &&
         !equal(given.alignedShape, wanted.validShape))
         fail("alignedShape is neither what the model has nor its validShape");
+    if (!equal(given.validShape, wanted.validShape))
+        fail(fmt::format("validShape is {}, but the model has {}; copy it from "
+                         "hbDNNGetInputTensorProperties()",
+                         text_of(given.validShape), text_of(wanted.validShape)));
+}
+
+// Whether the user's tensor has no padding although the device's has.
+bool is_dense(const hbDNNTensorProperties& given, const hbDNNTensorProperties& wanted) {
+    return !equal(wanted.alignedShape, wanted.validShape) &&
+           equal(given.alignedShape, wanted.validShape);
+}
+
+std::uint64_t bytes_of(const Port& port, const hbDNNTensorProperties& wanted, bool is_dense) {
+    return is_dense ? port.tensor->elements() : static_cast<std::uint64_t>(wanted.alignedByteSize);
+}
+
+BoundTensor bound_to(const Port& port, const MemoryRange& range, bool is_dense) {
+    BoundTensor bound;
+    bound.memory.form = is_dense ? TensorForm::packed : port.form;
+    bound.memory.element = port.element;
+    bound.memory.data = range.data;
+    bound.memory.address = range.address;
+    bound.keep = range.buffer;
+    return bound;
+}
+
+bool is_of_one_image(const hbDNNTensorProperties& given, const hbDNNTensorProperties& wanted) {
+    return given.validShape.numDimensions == wanted.validShape.numDimensions &&
+           given.validShape.dimensionSize[0] == 1 && wanted.validShape.dimensionSize[0] > 1;
+}
+
+// A batch in as many tensors: they are copied behind each other.
+BoundTensor bind_images(Port& port, const hbDNNTensor* tensors, const Memory& memory) {
+    const hbDNNTensorProperties wanted = properties_of(port);
+    hbDNNTensorProperties image = wanted;
+    image.validShape.dimensionSize[0] = image.alignedShape.dimensionSize[0] = 1;
+    const auto images = static_cast<std::size_t>(wanted.validShape.dimensionSize[0]);
+    const bool is_dense = dnn::is_dense(tensors->properties, image);
+    const std::uint64_t bytes = bytes_of(port, wanted, is_dense), each = bytes / images;
+    std::vector<MemoryRange> ranges;
+    for (std::size_t index = 0; index < images; index++) {
+        const hbDNNTensor& tensor = tensors[index];
+        const std::string what = fmt::format("sysMem[0] of image {}", index);
+        check_properties(port, tensor.properties, image);
+        if (dnn::is_dense(tensor.properties, image) != is_dense)
+            refuse(fmt::format("input {}: alignedShape of image {} is not as that of the first",
+                               port.name, index));
+        ranges.push_back(range_of(port, tensor.sysMem[0], each, what.c_str(), memory));
+    }
+    const std::shared_ptr<Buffer> batch = memory.device()->create_buffer(bytes);
+    for (std::size_t index = 0; index < images; index++)
+        std::memcpy(batch->data() + index * each, ranges[index].data, each);
+    return bound_to(port, {batch, batch->data(), batch->address()}, is_dense);
 }
 
 TaskOptions options_of(std::int32_t core, std::int32_t priority, unsigned cores) {
@@ -236,23 +299,25 @@ hbDNNTensorProperties properties_of(Port& port) {
 
 BoundTensor bind(Port& port, const hbDNNTensor& tensor, const Memory& memory) {
     const hbDNNTensorProperties wanted = properties_of(port);
-    bool is_dense = false;
-    if (port.is_input) {
+    if (port.is_input)
         check_properties(port, tensor.properties, wanted);
-        is_dense = !equal(wanted.alignedShape, wanted.validShape) &&
-                   equal(tensor.properties.alignedShape, wanted.validShape);
-    }
+    const bool is_dense = dnn::is_dense(tensor.properties, wanted);
     if (port.tensor->data_type == DataType::nv12)
         return bind_nv12(port, tensor, is_dense, memory);
-    const std::uint64_t bytes =
-        is_dense ? port.tensor->elements() : static_cast<std::uint64_t>(wanted.alignedByteSize);
-    const MemoryRange range = range_of(port, tensor.sysMem[0], bytes, "sysMem[0]", memory);
-    BoundTensor bound;
-    bound.memory.form = is_dense ? TensorForm::packed : port.form;
-    bound.memory.element = port.element;
-    bound.memory.data = range.data;
-    bound.memory.address = range.address;
-    bound.keep = range.buffer;
+    const std::uint64_t bytes = bytes_of(port, wanted, is_dense);
+    return bound_to(port, range_of(port, tensor.sysMem[0], bytes, "sysMem[0]", memory), is_dense);
+}
+
+std::vector<BoundTensor> bind_inputs(std::vector<Port>& ports, const hbDNNTensor* tensors,
+                                     const Memory& memory) {
+    std::vector<BoundTensor> bound;
+    for (Port& port : ports) {
+        const hbDNNTensorProperties wanted = properties_of(port);
+        const bool is_several = is_of_one_image(tensors->properties, wanted);
+        bound.push_back(is_several ? bind_images(port, tensors, memory)
+                                   : bind(port, *tensors, memory));
+        tensors += is_several ? wanted.validShape.dimensionSize[0] : 1;
+    }
     return bound;
 }
 
@@ -313,15 +378,13 @@ BoundTensor bind_region(const Port& port, const hbDNNTensor& tensor, const hbDNN
 
 BoundTensor bind_part(Port& port, const hbDNNTensor& tensor, std::size_t index, std::size_t count,
                       const Memory& memory) {
-    const auto bytes = static_cast<std::uint64_t>(properties_of(port).alignedByteSize);
-    const MemoryRange range = range_of(port, tensor.sysMem[0], bytes * count, "sysMem[0]", memory);
-    BoundTensor bound;
-    bound.memory.form = port.form;
-    bound.memory.element = port.element;
-    bound.memory.data = range.data + index * bytes;
-    bound.memory.address = range.address + index * bytes;
-    bound.keep = range.buffer;
-    return bound;
+    const hbDNNTensorProperties wanted = properties_of(port);
+    const bool is_dense = dnn::is_dense(tensor.properties, wanted);
+    const std::uint64_t bytes = bytes_of(port, wanted, is_dense);
+    MemoryRange range = range_of(port, tensor.sysMem[0], bytes * count, "sysMem[0]", memory);
+    range.data += index * bytes;
+    range.address += index * bytes;
+    return bound_to(port, range, is_dense);
 }
 
 TaskOptions task_options(const hbDNNInferCtrlParam& control, unsigned cores) {
@@ -386,7 +449,8 @@ const char* describe_status(std::int32_t status) {
     case HB_DNN_INVALID_TASK_HANDLE:
         return "invalid task handle";
     case HB_DNN_RUN_TASK_FAILED:
-        return "the task failed";
+        return "the task failed, or its device is gone: then release tasks and models and load the "
+               "models again";
     case HB_DNN_MODEL_IS_RUNNING:
         return "tasks of the model have not been released";
     case HB_DNN_INCOMPATIBLE_MODEL:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "dnn/hb_dnn.h"
 #include "dnn/memory.hpp"
@@ -25,6 +26,11 @@ struct BoundTensor {
     std::shared_ptr<Buffer> keep_chroma; ///< or null
 };
 BoundTensor bind(Port& port, const hbDNNTensor& tensor, const Memory& memory);
+
+/// All inputs of a model, beginning at `tensors`.  An input that is a batch is one tensor, or as
+/// many as it has images, one behind the other, whose shapes say 1 image: these are copied now.
+std::vector<BoundTensor> bind_inputs(std::vector<Port>& ports, const hbDNNTensor* tensors,
+                                     const Memory& memory);
 
 /// The same for an input from the resizer: a region of a picture of any even size.
 BoundTensor bind_region(const Port& port, const hbDNNTensor& tensor, const hbDNNRoi& region,

@@ -4,6 +4,7 @@
 // one of another kind, is known.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -28,7 +29,7 @@ public:
         if (objects_.size() >= limit)
             return nullptr;
         // Never null, and no address of anything.
-        const std::uintptr_t number = ++last_ * 16 + static_cast<std::uintptr_t>(kind_);
+        const std::uintptr_t number = ++last * 16 + static_cast<std::uintptr_t>(kind_);
         objects_.emplace(number, std::move(object));
         return std::bit_cast<void*>(number);
     }
@@ -59,7 +60,7 @@ public:
 private:
     const HandleKind kind_;
     mutable std::mutex mutex_;
-    std::uintptr_t last_ = 0;
+    inline static std::atomic<std::uintptr_t> last = 0; ///< of all tables of the kind
     std::unordered_map<std::uintptr_t, std::shared_ptr<Object>> objects_;
 };
 

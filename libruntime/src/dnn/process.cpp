@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "dnn/process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <pthread.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,6 +26,7 @@ thread_local Process* used_in_this_thread = nullptr;
 struct Only {
     std::mutex mutex;
     Process* process = nullptr;
+    std::vector<Process*> lost; ///< whose device is gone; programs may have memory of theirs
     pid_t pid = 0;
     bool was_forked = false; ///< this is a child of one that had a process
 };
@@ -126,6 +129,27 @@ Process& Process::current() {
         own.pid = getpid();
     }
     return *own.process;
+}
+
+Process* Process::reopen(Process& lost) {
+    Only& own = only();
+    const std::lock_guard lock(own.mutex);
+    if (used_in_this_thread || lost.packs.size() > 0 || lost.tasks.size() > 0)
+        return nullptr;
+    if (own.process == &lost) {
+        own.lost.reserve(own.lost.size() + 1);
+        own.process = make_process();
+        own.lost.push_back(&lost);
+        lost.stop();
+    }
+    return own.process;
+}
+
+bool Process::free_of_lost(const void* data) {
+    Only& own = only();
+    const std::lock_guard lock(own.mutex);
+    return std::ranges::any_of(own.lost,
+                               [&](Process* process) { return process->memory.free(data); });
 }
 
 Process* Process::of_this_thread() noexcept {

@@ -32,6 +32,11 @@ public:
     static Process& current();
     /// current() of this thread from now on; null: the usual one.  For tests, which have several.
     static void use_in_this_thread(Process* process) noexcept;
+    /// Another one in the place of `lost`, whose device is gone, with the device opened anew.  Null
+    /// while `lost` has handles.  Throws Failure HB_DNN_API_USE_ERROR if it cannot be made.
+    static Process* reopen(Process& lost);
+    /// Frees memory of one that another has replaced; false if there is none such.
+    static bool free_of_lost(const void* data);
     /// The one that use_in_this_thread() has set, or null.
     static Process* of_this_thread() noexcept;
 

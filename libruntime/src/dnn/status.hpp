@@ -23,6 +23,13 @@ private:
     std::int32_t status_;
 };
 
+/// For Error ENODEV: a server that has ended, a driver that was unbound.
+inline Failure device_is_gone(const Error& error) {
+    return {HB_DNN_RUN_TASK_FAILED, std::string(error.what()) +
+                                        "; release all tasks and models, then "
+                                        "hbDNNInitializeFromFiles() opens the device anew"};
+}
+
 [[noreturn]] inline void refuse(const std::string& text) {
     throw Failure(HB_DNN_INVALID_ARGUMENT, text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The functions of dnn/hb_sys.h: memory that the device and the program share.
+#include <cerrno>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -34,6 +35,8 @@ void allocate(Process& process, hbSysMem* mem, std::uint32_t size) {
         const MemoryRange range = process.memory.allocate(size);
         *mem = {range.address, range.data, size};
     } catch (const Error& error) {
+        if (error.code() == ENODEV)
+            throw device_is_gone(error);
         throw Failure(HB_SYS_OUT_OF_MEMORY, error.what());
     } catch (const std::bad_alloc&) {
         throw Failure(HB_SYS_OUT_OF_MEMORY, "not enough memory");
@@ -80,7 +83,7 @@ OVERTAKE_DNN_API int32_t hbSysFreeMem(hbSysMem* mem) {
     return call("hbSysFreeMem", [&](Process& process) {
         if (!mem || !mem->virAddr)
             throw Failure(HB_SYS_INVALID_ARGUMENT, "mem is NULL");
-        if (!process.memory.free(mem->virAddr))
+        if (!process.memory.free(mem->virAddr) && !Process::free_of_lost(mem->virAddr))
             throw Failure(HB_SYS_INVALID_ARGUMENT,
                           "mem is not the first byte of an allocation, or has been freed");
     });

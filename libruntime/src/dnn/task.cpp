@@ -159,6 +159,8 @@ std::string why_it_failed(const Request& request) {
     const std::int32_t status = request.status();
     if (status == -ECANCELED)
         return "the task was cancelled";
+    if (status == -ENODEV)
+        return device_is_gone(Error(ENODEV, "the device is gone")).what();
     for (const SegmentRecord& segment : request.segments())
         if (segment.on_bpu && segment.job.status != 0)
             return fmt::format("a job of the task failed with errno {}, fault {} at instruction {}",
