@@ -393,6 +393,8 @@ class Nv12(Pictures):
                 succeed("compile", "-c", write(nv12, source), "-q")
                 tensor = info(self.directory / "even.ovm")["inputs"][0]
                 self.assertEqual(tensor.get("from_resizer", False), comes)
+                shown = succeed("info", self.directory / "even.ovm")
+                self.assertEqual("bytes; from the resizer: a region of a picture" in shown, comes)
         self.assertIn("input_type_rt nv12", self.refusal(write(rgb, "resizer")))
 
 

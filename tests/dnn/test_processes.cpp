@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "board.hpp"
+#include "dnn/log.hpp"
 #include "dnn/profile.hpp"
 #include "overtake/error.hpp"
 #include "overtake/server.hpp"
@@ -175,6 +176,34 @@ TEST(BoardProcesses, AfterItsServerCameAgainTheNextModelsOpenTheDeviceAnew) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     EXPECT_EQ(wrong, "");
     std::filesystem::remove_all(directory);
+}
+
+TEST(BoardProcesses, APriorityOf255WithoutACoreLimitIsHintedAtOnce) {
+    for (const unsigned limit : {0u, 1u}) {
+        EngineOptions engine;
+        engine.max_priority = priority_high;
+        engine.core_limit = limit;
+        BoardDevice device({}, engine);
+        BoardModel board;
+        hbDNNInferCtrlParam control = board.control();
+        control.priority = HB_DNN_PRIORITY_HIGHEST;
+        dnn::set_log_level(dnn::LogLevel::warning);
+        testing::internal::CaptureStderr();
+        for (int i = 0; i < 3; i++) {
+            hbDNNTaskHandle_t task = nullptr;
+            ASSERT_EQ(board.infer(&task, control), 0);
+            ASSERT_EQ(hbDNNWaitTaskDone(task, 0), 0);
+            ASSERT_EQ(hbDNNReleaseTask(task), 0);
+        }
+        const std::string log = testing::internal::GetCapturedStderr();
+        dnn::set_log_level(dnn::LogLevel::none);
+        const std::string hint = "preempts nobody while BPLAT_CORELIMIT is 0";
+        const std::size_t first = log.find(hint);
+        EXPECT_EQ(first == std::string::npos, limit == 1) << log;
+        if (first != std::string::npos) {
+            EXPECT_EQ(log.find(hint, first + 1), std::string::npos) << log;
+        }
+    }
 }
 
 std::string text_of(const std::string& path) {

@@ -51,6 +51,14 @@ class Perf(CommandTest):
         model = self.measure("--frames", 20, "--period-us", "2ms", "--seconds", "5min")
         self.assertEqual((round(model["offered_per_second"]), model["requests"]), (500, 20))
 
+    def test_priority_255_without_a_core_limit_is_hinted_at_once(self):
+        hint = "255 goes first among those that wait, but preempts nobody while the core limit"
+        for limit, count in (("0", 1), ("1", 0)):
+            result = subprocess.run(
+                [BINARY, "perf", self.model, *EMBEDDED, "--priority", "255", "--core-limit", limit,
+                 "--frames", "20"], capture_output=True, text=True, check=True)  # fmt: skip
+            self.assertEqual(result.stderr.count(hint), count, result.stderr)
+
     def test_rough_percentiles_are_marked(self):
         lines = self.succeed("perf", self.model, *EMBEDDED, "--frames", 100).splitlines()
         (line,) = [line for line in lines if " p50 " in line and line.startswith("    ")]

@@ -23,8 +23,8 @@ void warn_unless_overtaking(const Device& device, const TaskOptions& task,
     for (std::size_t index = 0; index < cores.size(); ++index)
         if (cores[index].core_limit != 0 && (task.core == core_any || task.core == index + 1))
             return;
-    std::fputs("overtake: priority 255 will not overtake: the core limit is 0, which means no "
-               "preemption; --core-limit 1 asks for a limit\n",
+    std::fputs("overtake: priority 255 goes first among those that wait, but preempts nobody while "
+               "the core limit (BPLAT_CORELIMIT) is 0; --core-limit 1 asks for one\n",
                stderr);
 }
 

@@ -71,7 +71,10 @@ void add_tensor(Text& text, const char* what, const Json& tensor) {
                  layout["pixel_stride"].get<unsigned>(), tensor["scale"].get<double>(),
                  tensor["zero_point"].get<int>());
     }
-    text.add(", {} bytes\n", tensor["bytes"].get<std::uint64_t>());
+    text.add(", {} bytes{}\n", tensor["bytes"].get<std::uint64_t>(),
+             tensor.value("from_resizer", false)
+                 ? "; from the resizer: a region of a picture of any even size (hbDNNRoiInfer)"
+                 : "");
 }
 
 // A bar of one line, as long as the FC relative to `most`.

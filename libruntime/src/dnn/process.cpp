@@ -167,9 +167,19 @@ std::shared_ptr<Engine> Process::engine() {
     return engine_;
 }
 
-void Process::check_priority(unsigned priority) const {
-    if (priority == priority_high && !no_high_.empty())
+void Process::check_priority(unsigned priority) {
+    if (priority != priority_high)
+        return;
+    if (!no_high_.empty())
         throw Failure(HB_DNN_API_USE_ERROR, "priority 255: " + no_high_);
+    std::call_once(first_high_, [&] {
+        if (std::ranges::all_of(device_->cores(), [](const drm_overtake_core_info& core) {
+                return core.core_limit == 0;
+            }))
+            log(LogLevel::warning,
+                "priority 255 goes first among those that wait, but preempts nobody while "
+                "BPLAT_CORELIMIT is 0; BPLAT_CORELIMIT=1 makes it wait for one FC at most");
+    });
 }
 
 void Process::stop() {

@@ -43,8 +43,9 @@ public:
     /// Throws Failure HB_DNN_API_USE_ERROR when the program ends.
     std::shared_ptr<Engine> engine();
     unsigned cores() const noexcept { return cores_; }
-    /// Throws Failure if the priority is one that this process may not use.
-    void check_priority(unsigned priority) const;
+    /// Throws Failure if the priority is one that this process may not use.  The first 255 that
+    /// cannot preempt is logged.
+    void check_priority(unsigned priority);
 
     /// Whoever waits is told; nothing runs any more.  Then the profile is written.
     void stop();
@@ -61,6 +62,7 @@ private:
     std::string no_high_; ///< why priority 255 is refused; empty = it is not
     std::shared_ptr<Engine> engine_;
     std::string profile_path_;
+    std::once_flag first_high_;
     std::mutex mutex_;
 };
 
