@@ -62,6 +62,12 @@ module_param_array(profile, charp, &profile_given, 0444);
 MODULE_PARM_DESC(profile,
 		 "numbers of each device: default, ideal, ethos-u65-512 or rk3588-core (default)");
 
+static unsigned int clock_khz[MAX_DEVICES];
+static unsigned int clock_given = 1;
+module_param_array(clock_khz, uint, &clock_given, 0444);
+MODULE_PARM_DESC(clock_khz,
+		 "clock of each device instead of its profile's, so that its modelled time runs slower or faster, 1000..4000000; 0 = the profile's (0)");
+
 static unsigned int watchdog_ms[MAX_DEVICES] = { OVT_WATCHDOG_MS };
 static unsigned int watchdog_given = 1;
 module_param_array(watchdog_ms, uint, &watchdog_given, 0444);
@@ -184,19 +190,37 @@ static int read_turns(struct device *dev, u32 index, struct overtake_settings *s
 	return 0;
 }
 
+static int read_profile(struct device *dev, u32 index, struct overtake_settings *settings)
+{
+	const struct ovt_profile *found =
+		ovt_profile_find(OF_DEVICE(profile, profile_given, index));
+	u32 khz = OF_DEVICE(clock_khz, clock_given, index);
+
+	if (!found)
+		return dev_err_probe(dev, -EINVAL, "profile: not built in\n");
+	if (khz && (khz < 1000 || khz > 4000000))
+		return dev_err_probe(dev, -EINVAL, "clock_khz: not 0 or 1000..4000000\n");
+	settings->profile = *found;
+	if (khz)
+		settings->profile.clock_khz = khz;
+	return 0;
+}
+
 static int read_settings(struct device *dev, u32 index, struct overtake_settings *settings)
 {
+	int ret;
+
 	settings->cores = OF_DEVICE(cores, cores_given, index);
 	if (!settings->cores || settings->cores > OVERTAKE_MAX_CORES)
 		return dev_err_probe(dev, -EINVAL, "cores: not 1..%u\n", OVERTAKE_MAX_CORES);
 	if (parse_mode(OF_DEVICE(mode, mode_given, index), &settings->mode))
 		return dev_err_probe(dev, -EINVAL, "mode: not functional, timed or both\n");
-	settings->profile = ovt_profile_find(OF_DEVICE(profile, profile_given, index));
-	if (!settings->profile)
-		return dev_err_probe(dev, -EINVAL, "profile: not built in\n");
+	ret = read_profile(dev, index, settings);
+	if (ret)
+		return ret;
 	if (parse_simd(OF_DEVICE(simd, simd_given, index), &settings->simd))
 		return dev_err_probe(dev, -EINVAL, "simd: not auto or off\n");
-	settings->watchdog_cycles = ovt_watchdog_cycles(settings->profile,
+	settings->watchdog_cycles = ovt_watchdog_cycles(&settings->profile,
 							OF_DEVICE(watchdog_ms, watchdog_given,
 								  index));
 	settings->fc_clock_ns = (u64)OF_DEVICE(fc_clock_ms, fc_clock_given, index) *
@@ -253,11 +277,11 @@ static void device_info(struct overtake_device *device, struct drm_overtake_devi
 		.isa_version = OVERTAKE_ISA_VERSION,
 		.core_count = settings->cores,
 		.mode = settings->mode,
-		.clock_khz = settings->profile->clock_khz,
-		.macs_per_cycle = settings->profile->macs_per_cycle,
-		.bytes_per_cycle = settings->profile->bytes_per_cycle,
-		.insn_overhead_cycles = settings->profile->insn_overhead_cycles,
-		.fc_overhead_cycles = settings->profile->fc_overhead_cycles,
+		.clock_khz = settings->profile.clock_khz,
+		.macs_per_cycle = settings->profile.macs_per_cycle,
+		.bytes_per_cycle = settings->profile.bytes_per_cycle,
+		.insn_overhead_cycles = settings->profile.insn_overhead_cycles,
+		.fc_overhead_cycles = settings->profile.fc_overhead_cycles,
 		.ring_entries = OVT_RING_ENTRIES,
 		.watchdog_cycles = settings->watchdog_cycles,
 		.queue_timeout_ns = settings->queue_timeout_ns,

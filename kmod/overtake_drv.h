@@ -108,7 +108,7 @@ struct overtake_core {
  * struct overtake_settings - a device's share of the module parameters
  * @cores: number of cores
  * @mode: how cores spend an FC's time
- * @profile: the device's numbers
+ * @profile: the device's numbers, a copy
  * @watchdog_cycles: cycles that one FC may execute
  * @fc_clock_ns: CPU time that one FC may take its core's thread
  * @stop_grace_ns: host time that an FC may still execute once its job was cancelled
@@ -124,7 +124,7 @@ struct overtake_core {
 struct overtake_settings {
 	u32 cores;
 	enum ovt_mode mode;
-	const struct ovt_profile *profile;
+	struct ovt_profile profile;
 	u64 watchdog_cycles;
 	u64 fc_clock_ns;
 	u64 stop_grace_ns;

@@ -253,7 +253,7 @@ static void continue_work(struct work_struct *work)
 void overtake_host_boot_locked(struct overtake_device *device)
 {
 	struct ovt_fw_config config = {
-		.profile = device->settings.profile,
+		.profile = &device->settings.profile,
 		.mode = device->settings.mode,
 		.core_count = device->settings.cores,
 		.fair = device->settings.fair,

@@ -193,7 +193,7 @@ static struct device_file npu_memory_utilization = {
 static ssize_t npu_current_frequency_mhz_show(struct device *dev,
 					      struct device_attribute *attribute, char *text)
 {
-	u32 khz = device_of(dev)->settings.profile->clock_khz;
+	u32 khz = device_of(dev)->settings.profile.clock_khz;
 
 	return sysfs_emit(text, "%u\n", DIV_ROUND_CLOSEST(khz, 1000));
 }

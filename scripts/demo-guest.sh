@@ -21,13 +21,31 @@ load()
 # insmod, unlike modprobe, does not load what a module needs.
 modprobe drm_shmem_helper
 
+# demo OPTION...
+demo()
+{
+	"$overtake" demo --detector $networks/detector.ovm --large "$large.ovm" \
+		--large-split "$large-1000us.ovm" --output-dir "$out" "$@"
+}
+
+# A host that is too late for the device's clock gets a slower one: a quarter, or a sixteenth. Fewer
+# requests then, but enough for a 99th percentile, take as long.
+scale=1
 load cores=1 mode=timed
-"$overtake" demo --detector $networks/detector.ovm --large "$large.ovm" \
-	--large-split "$large-1000us.ovm" --requests "$requests" --repeat "$repeat" \
-	--output-dir "$out"
+while ! demo --probe --time-scale $scale && [ $scale != 16 ]; do
+	scale=$((scale * 4))
+	scripts/unload-module.sh
+	load cores=1 mode=timed clock_khz=$((1000000 / scale))
+done
+least=250
+[ "$requests" -ge $least ] || least=$requests
+requests=$((requests / scale))
+[ "$requests" -ge $least ] || requests=$least
+demo --requests "$requests" --repeat "$repeat" --time-scale $scale
 scripts/unload-module.sh
 
-load cores=2 mode=functional
+# Arithmetic on an emulated CPU beside other work takes longer than an FC may by default.
+load cores=2 mode=functional fc_clock_ms=60000
 echo "the trained classifier computes its held-out images on /dev/accel/accel0"
 "$overtake" run $networks/glyphs.ovm --device kernel \
 	--input image=models/glyphs/heldout_images.npy --output-dir "$out/glyphs-kernel"

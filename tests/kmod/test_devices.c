@@ -407,7 +407,27 @@ static void module_stays_while_a_file_is_open(void)
 	module_use(PLAIN);
 }
 
+/* What takes the profile 1000 ns takes a device of a quarter of its clock four times as long. */
+static void a_device_may_have_another_clock(void)
+{
+	struct drm_overtake_device_info info;
+	struct overtake_result result;
+	struct client client = client_open(0, 254);
+	struct job job;
+
+	device_query(client.fd, &info);
+	check_equal(info.clock_khz, 250000);
+	put_delay(&client, 0, 1000);
+	job_init(&job, &client, 1, 0, 1);
+	check_equal(job_submit(&client, &job), 0);
+	check_equal(job_wait(&client, 1, OVERTAKE_DEADLINE_NEVER, &result), 0);
+	check_equal(result.executed_ns, 4000);
+	client_close(&client);
+}
+
 const struct test_case device_cases[] = {
+	{ "devices-may-have-another-clock", "cores=1 mode=timed profile=ideal clock_khz=250000",
+	  a_device_may_have_another_clock },
 	{ "devices-have-settings-of-their-own", THREE, devices_have_settings_of_their_own },
 	{ "devices-work-side-by-side", THREE, devices_work_side_by_side },
 	{ "devices-limits-stay-on-their-device", THREE, limits_stay_on_their_device },

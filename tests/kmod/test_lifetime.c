@@ -184,7 +184,7 @@ static void bad_parameters_are_refused(void)
 {
 	static const char *const bad[] = {
 		"cores=0", "cores=65", "mode=quick", "profile=none", "devices=0", "devices=9",
-		"watchdog_ms=0", "queue_timeout_ms=0", "devices=2 cores=2,0",
+		"watchdog_ms=0", "queue_timeout_ms=0", "devices=2 cores=2,0", "clock_khz=999",
 	};
 	size_t i;
 

@@ -23,6 +23,7 @@
 #include "demo_models.hpp"
 #include "demo_page.hpp"
 #include "demo_results.hpp"
+#include "demo_table.hpp"
 
 using namespace overtake;
 
@@ -288,6 +289,56 @@ TEST_F(Networks, ThePageHoldsFiveRowsAndPicturesAndNeedsNoOtherFile) {
     for (const char* outside : {"<script", "<link", "<img", "@import", "src=", "href=\"http"})
         EXPECT_EQ(count(page, outside), 0u) << outside;
     EXPECT_EQ(count(page, "http"), count(page, "xmlns=\"http://www.w3.org/2000/svg\""));
+}
+
+TEST_F(Networks, ALateHostStretchesThePeriodAndThePageNamesTheScale) {
+    command::DemoResults all = results(1);
+    EXPECT_EQ(command::demo_page(all).find("Time scale"), std::string::npos);
+    all.setup.time_scale = 4;
+    const auto command = command::detector_command(all.setup, demo::rows()[0], 1);
+    const auto period = std::ranges::find(command, "--period-us");
+    ASSERT_NE(period, command.end());
+    EXPECT_EQ(*(period + 1), "40000");
+    EXPECT_NE(command::demo_page(all).find("Time scale 4."), std::string::npos);
+    EXPECT_EQ(command::to_json(all)["time_scale"], 4);
+}
+
+TEST_F(Networks, ADisturbedRowStandsBelowTheTable) {
+    command::DemoResults all = results(1);
+    command::RowResult& both = all.rows.back();
+    EXPECT_FALSE(command::is_disturbed(both));
+    const auto printed = [&] {
+        testing::internal::CaptureStdout();
+        command::print_disturbed(all);
+        return testing::internal::GetCapturedStdout();
+    };
+    EXPECT_EQ(printed(), "");
+    const std::uint64_t predicted = both.predicted.figures.p99_ns;
+    both.measured->spread.median.p99_ns = predicted + predicted / 11;
+    EXPECT_FALSE(command::is_disturbed(both));
+    both.measured->spread.median.p99_ns = predicted + predicted / 9;
+    EXPECT_TRUE(command::is_disturbed(both));
+    EXPECT_EQ(count(printed(), "Not in the table"), 1u);
+    EXPECT_EQ(count(printed(), "both  "), 1u);
+    EXPECT_EQ(count(printed(), "alone"), 0u);
+}
+
+TEST_F(Networks, TheTableHasFourColumns) {
+    const command::DemoResults all = results(1);
+    testing::internal::CaptureStdout();
+    command::print_measured_head();
+    for (const command::RowResult& row : all.rows)
+        command::print_measured(row);
+    std::stringstream lines(testing::internal::GetCapturedStdout());
+    std::size_t rows = 0;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty())
+            continue;
+        EXPECT_EQ(count(line, " | ") + count(line, "-+-"), 3u) << line;
+        EXPECT_LE(line.size(), 80u) << line;
+        rows++;
+    }
+    EXPECT_EQ(rows, 3 + all.rows.size());
 }
 
 TEST_F(Networks, JsonHasEveryRunAndTheirMedian) {

@@ -32,7 +32,7 @@ constexpr unsigned us_per_ms = 1000;
 
 /// How long a run's requests take to come.
 std::uint64_t duration_us(const DemoSetup& setup) {
-    return std::uint64_t{setup.load.requests} * setup.load.period_us;
+    return std::uint64_t{setup.load.requests} * setup.load.period_us * setup.time_scale;
 }
 
 /// A child process, ended and waited for whatever happens.
@@ -174,6 +174,30 @@ struct Run {
     Recording recording;
 };
 
+void divide_times(std::vector<load::Request>& requests, unsigned scale) {
+    for (load::Request& request : requests) {
+        for (std::uint64_t* time : {&request.queued_ns, &request.start_ns, &request.end_ns,
+                                    &request.executed_ns, &request.due_ns, &request.done_ns})
+            *time /= scale;
+    }
+}
+
+/// As on a device whose clock is the profile's.
+void divide_times(Run& run, unsigned scale) {
+    divide_times(run.detector, scale);
+    divide_times(run.large, scale);
+    for (timeline::Fc& fc : run.recording.timeline.fcs) {
+        fc.start_ns /= scale;
+        fc.end_ns /= scale;
+    }
+    for (timeline::Preemption& preemption : run.recording.timeline.preemptions)
+        preemption.time_ns /= scale;
+    for (timeline::Unrecorded& part : run.recording.timeline.unrecorded) {
+        part.from_ns /= scale;
+        part.to_ns /= scale;
+    }
+}
+
 Run run_clients(const DemoSetup& setup, const demo::Row& row, unsigned number, Device& device,
                 const std::function<void()>& tick) {
     const fs::path directory = setup.output_dir;
@@ -190,8 +214,9 @@ Run run_clients(const DemoSetup& setup, const demo::Row& row, unsigned number, D
         if (large)
             names[large->pid()] = demo::large_name;
         const demo::Window window = demo::picture_window(0, setup.load.period_us);
-        run.recording = record_middle(detector, names, duration_us(setup),
-                                      (window.to_ns - window.from_ns) / 1000, tick);
+        run.recording =
+            record_middle(detector, names, duration_us(setup),
+                          (window.to_ns - window.from_ns) / 1000 * setup.time_scale, tick);
         while (detector.running())
             sleep_beside(detector, 100 * us_per_ms, tick);
         detector.join();
@@ -202,6 +227,7 @@ Run run_clients(const DemoSetup& setup, const demo::Row& row, unsigned number, D
         run.large = load::read_records(directory / large_records(row, number));
     }
     run.detector = load::read_records(directory / detector_records(row, number));
+    divide_times(run, setup.time_scale);
     return run;
 }
 
@@ -225,7 +251,7 @@ std::uint64_t measure_cost(const DemoSetup& setup, const std::string& model) {
     auto requests = load::run(session, load, stop);
     if (requests.back().status != 0)
         throw Error(-requests.back().status, fmt::format("{}: cannot be run alone", model));
-    return requests.back().executed_ns;
+    return requests.back().executed_ns / setup.time_scale;
 }
 
 Measurement measure(const DemoSetup& setup, const demo::Row& row, std::uint64_t large_cost_ns,

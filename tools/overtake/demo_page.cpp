@@ -71,6 +71,12 @@ std::string notes(const DemoResults& results) {
                 "simulator predicts from the compiled networks. <code>make demo</code> goes on to "
                 "measure the same on the driver, in a virtual machine, and completes this "
                 "page.</p></section>\n";
+    if (const unsigned scale = results.setup.time_scale; scale > 1)
+        html +=
+            fmt::format("<section class=\"note\"><p><b>Time scale {0}.</b> The host is late, so "
+                        "the device's clock was 1/{0} of the profile's, everything took {0} "
+                        "times as long, and times here are divided by {0}.</p></section>\n",
+                        scale);
     if (!results.busy.empty()) {
         html += "<section class=\"note\"><p><b>The machine was busy:</b> ";
         const char* separator = "";

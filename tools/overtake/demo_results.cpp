@@ -51,6 +51,7 @@ Json measurement_json(const Measurement& measured) {
     for (const demo::Figures& run : measured.runs)
         json["runs"].push_back(figures_json(run));
     json["replayed"] = figures_json(measured.replayed);
+    json["attempts"] = measured.attempts;
     return json;
 }
 
@@ -96,7 +97,7 @@ std::vector<std::string> detector_command(const DemoSetup& setup, const demo::Ro
                                           unsigned run) {
     auto command = client(setup, setup.networks.detector, detector_records(row, run));
     command.insert(command.end(), {"--frames", std::to_string(setup.load.requests), "--period-us",
-                                   std::to_string(setup.load.period_us)});
+                                   std::to_string(setup.load.period_us * setup.time_scale)});
     if (row.priority)
         command.insert(command.end(), {"--priority", "255", "--core-limit", "1"});
     return command;
@@ -119,6 +120,12 @@ bool differs(const demo::Figures& measured, const demo::Figures& predicted) {
            std::abs(difference_percent(measured.p99_ns, predicted.p99_ns)) > tolerance_percent;
 }
 
+bool is_disturbed(const RowResult& result) {
+    return result.measured &&
+           std::abs(difference_percent(result.measured->spread.median.p99_ns,
+                                       result.predicted.figures.p99_ns)) > disturbed_percent;
+}
+
 nlohmann::ordered_json to_json(const DemoResults& results) {
     const DemoSetup& setup = results.setup;
     const bool is_measured = !results.kernel.empty();
@@ -130,6 +137,7 @@ nlohmann::ordered_json to_json(const DemoResults& results) {
     json["kernel"] = is_measured ? Json(results.kernel) : Json();
     json["runs"] = is_measured ? Json(setup.repeat) : Json();
     json["busy"] = results.busy;
+    json["time_scale"] = setup.time_scale;
     json["set_ups"] = Json::array();
     for (const RowResult& result : results.rows) {
         Json entry = {{"set_up", result.row.name},

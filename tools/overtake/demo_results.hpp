@@ -21,6 +21,9 @@ struct DemoSetup {
     demo::Load load;
     std::string output_dir = ".";
     unsigned repeat = 1; ///< runs of each row
+    /// The device's clock is 1/N of what the networks were compiled for: periods are N times as
+    /// long, and times that were measured are divided by N.
+    unsigned time_scale = 1;
 };
 
 struct Measurement {
@@ -28,6 +31,7 @@ struct Measurement {
     demo::Spread spread;
     demo::Figures replayed; ///< predicted from the arrivals of the typical run
     std::string picture;    ///< the middle of the typical run, SVG
+    unsigned attempts = 1;  ///< measured so often, since it differed from the prediction
 };
 
 struct RowResult {
@@ -64,11 +68,22 @@ std::vector<std::string> large_command(const DemoSetup& setup, const demo::Row& 
 std::string detector_records(const demo::Row& row, unsigned run);
 std::string large_records(const demo::Row& row, unsigned run);
 
+/// How often a row is measured as long as it differs from its prediction.
+inline constexpr unsigned most_attempts = 3;
+/// Requests of the detector in a probe of the host.
+inline constexpr unsigned probe_requests = 200;
+/// Beyond what a row's p99 was disturbed by the host.
+inline constexpr double disturbed_percent = 10;
+/// Beyond what a probe's p99 says that the host is too late for this time scale.
+inline constexpr double probe_percent = 5;
 /// Beyond what a measurement counts as different from its prediction.
 inline constexpr double tolerance_percent = 5;
 double difference_percent(std::uint64_t measured, std::uint64_t predicted);
 /// Whether the median or the 99th percentile does.
 bool differs(const demo::Figures& measured, const demo::Figures& predicted);
+/// Whether the row was measured, and its 99th percentile is further from the prediction than the
+/// host's lateness may bring it.
+bool is_disturbed(const RowResult& result);
 
 nlohmann::ordered_json to_json(const DemoResults& results);
 

@@ -16,9 +16,12 @@ void print_predicted(const demo::Row& row, const demo::Figures& figures,
                      std::uint64_t alone_p99_ns);
 
 void print_measured_head();
-/// One row, and its range over several runs. A difference of more than 5 % between prediction and
-/// measurement in p50 or p99 is named below, with what the arrivals explain of it.
-void print_measured(const RowResult& result, std::uint64_t alone_p99_ns);
+/// One row, and its range over several runs.
+void print_measured(const RowResult& result);
+
+/// The rows that the host disturbed however often they were measured, with what the arrivals
+/// explain of it; nothing if there are none.
+void print_disturbed(const DemoResults& results);
 
 /// The signs of a busy machine, if there are any, and what to do.
 void print_busy(const DemoResults& results);
