@@ -39,9 +39,9 @@ test: ## all quick tests, with totals (40 minutes on two cores, 25 once all is c
 	$(MAKE) --no-print-directory build kmod
 	scripts/run-tests.sh
 
-fresh: ## both commands of the README, on bare systems of Debian 12 and 13, or RELEASE=bookworm|trixie
+fresh: ## both commands of the README on bare systems of Debian 12 and 13 (RELEASE=..., BUSY=N: demo on a busy one)
 	scripts/setup.sh fresh
-	scripts/fresh.sh $(if $(RELEASE),--release $(RELEASE)) $(if $(VISITOR),--user $(VISITOR))
+	scripts/fresh.sh $(if $(RELEASE),--release $(RELEASE)) $(if $(VISITOR),--user $(VISITOR)) $(if $(BUSY),--busy $(BUSY))
 
 kernel-matrix: ## module and tests on Linux 6.12 of Debian 12 and 13 and on the newest from backports, or KERNELS=...
 	scripts/setup.sh fresh

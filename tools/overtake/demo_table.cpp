@@ -56,16 +56,16 @@ void print_predicted(const demo::Row& row, const demo::Figures& figures,
 }
 
 void print_measured_head() {
-    fmt::print("\n{:14} | {:>12} | {:>12} | {}\n", "measured", "detector p99", "detector p99",
+    fmt::print("\n{:14} | {:>13} | {:>12} | {}\n", "measured", "detector p99", "detector p99",
                "large");
-    fmt::print("{:14} | {:>12} | {:>12} | {}\n", "set-up", "predicted, ms", "measured, ms",
+    fmt::print("{:14} | {:>13} | {:>12} | {}\n", "set-up", "predicted, ms", "measured, ms",
                "network gets");
-    fmt::print("{:-<15}+{:-<14}+{:-<14}+{:-<13}\n", "", "", "", "");
+    fmt::print("{:-<15}+{:-<15}+{:-<14}+{:-<13}\n", "", "", "", "");
 }
 
 void print_measured(const RowResult& result) {
     const demo::Figures& measured = result.measured.value().spread.median;
-    fmt::print("{:14} | {:12.2f} | {:12.2f} | {}\n", result.row.name,
+    fmt::print("{:14} | {:13.2f} | {:12.2f} | {}\n", result.row.name,
                ms(result.predicted.figures.p99_ns), ms(measured.p99_ns),
                share_of_large(result.row, measured));
     if (result.measured->runs.size() > 1)
