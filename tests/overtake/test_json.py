@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """--json of the commands that make and run models."""
 
+import json
 import unittest
 
 import numpy as np
 
-from overtake_command import SOURCE, CommandTest
+from overtake_command import SOURCE, CommandTest, overtake
 
 GLYPHS = SOURCE / "models/glyphs"
 
@@ -35,6 +36,20 @@ class Json(CommandTest):
     def test_compile_has_warnings_in_it(self):
         made = self.succeed_json("compile", GLYPHS / "glyphs.onnx", "-o", self.directory / "noise.ovm")
         self.assertEqual(len(made["warnings"]), 1)
+
+    def test_names_of_strangers_neither_reorder_a_line_nor_move_a_cursor(self):
+        model = self.make_model()
+        name = "a\u202eb\x1b["
+        model.write_bytes(model.read_bytes().replace(b"softmax", name.encode()))
+        text = self.succeed("info", model)
+        self.assertIn("output   a?b?[  1x2", text)
+        self.assertNotIn("\u202e", text)
+        self.assertNotIn("\x1b", text)
+        text = self.succeed("info", "--json", model)
+        self.assertIn(name, [output["name"] for output in json.loads(text)["outputs"]])
+        self.assertNotIn("\u202e", text)
+        refusal = overtake("info", self.directory / "no\u202esuch.ovm")
+        self.assertIn(r"no\u{202e}such.ovm", refusal.stderr)
 
     def test_run(self):
         self.compile()

@@ -96,6 +96,9 @@ TEST(Jobs, AreKnownFromTheirQueueToTheirEnd) {
     // Nobody's name tells a terminal what to do.
     for (const char* name : {"\x1b[2J", "a\x9b", "a\xc2\x9b", "\x7f", "\xc3", "a\xe0z", "\n"})
         EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << model_id(name);
+    // Nor does it show a line in another order, or hide a part of it.
+    for (const char* name : {"a\u202eb", "\u2066a", "a\u200f", "\u061c", "\u2028", "\ufeff"})
+        EXPECT_EQ(watch::model_name(model_id(name)).substr(0, 2), "0x") << name;
     // Nor is it what is no character: overlong, half of a pair, behind the last one.
     for (const char* name : {"\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
                              "\xf4\x90\x80\x80", "\xf5"})
@@ -110,6 +113,9 @@ TEST(Jobs, AreKnownFromTheirQueueToTheirEnd) {
     prctl(PR_SET_NAME, "\x1b[2Jü\x9b");
     EXPECT_EQ(watch::owner_name(0, static_cast<std::uint32_t>(getpid())),
               "?[2Jü? (pid " + std::to_string(getpid()) + ")");
+    prctl(PR_SET_NAME, "a\u202eb\u2069\u200ec\u061c");
+    EXPECT_EQ(watch::owner_name(0, static_cast<std::uint32_t>(getpid())),
+              "a?b??c? (pid " + std::to_string(getpid()) + ")");
     prctl(PR_SET_NAME, before.data());
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "json_text.hpp"
+#include "printable.hpp"
 
 namespace overtake::command {
 namespace {
@@ -95,6 +97,8 @@ std::string or_dash(std::size_t count) {
 
 void print_as_text(const std::string& model, bool compiles, const std::string& refusal,
                    const Verdicts& verdicts) {
+    std::string text;
+    const auto out = std::back_inserter(text);
     std::size_t all = 0, refused = 0, unknown = 0;
     for (const auto& [type, verdict] : verdicts) {
         all += verdict.nodes();
@@ -102,27 +106,32 @@ void print_as_text(const std::string& model, bool compiles, const std::string& r
         unknown += verdict.at(Where::unknown);
     }
     if (!verdicts.empty())
-        fmt::print("{:<24} {:>6} {:>6} {:>6} {:>8} {:>8}\n", "operator", "nodes", "BPU", "CPU",
-                   "no work", "refused");
+        fmt::format_to(out, "{:<24} {:>6} {:>6} {:>6} {:>8} {:>8}\n", "operator", "nodes", "BPU",
+                       "CPU", "no work", "refused");
     for (const auto& [type, verdict] : verdicts)
-        fmt::print("{:<24} {:>6} {:>6} {:>6} {:>8} {:>8}\n", type, verdict.nodes(),
-                   or_dash(verdict.at(Where::bpu)), or_dash(verdict.at(Where::cpu)),
-                   or_dash(verdict.at(Where::nowhere)), or_dash(verdict.at(Where::refused)));
+        fmt::format_to(out, "{:<24} {:>6} {:>6} {:>6} {:>8} {:>8}\n", type, verdict.nodes(),
+                       or_dash(verdict.at(Where::bpu)), or_dash(verdict.at(Where::cpu)),
+                       or_dash(verdict.at(Where::nowhere)), or_dash(verdict.at(Where::refused)));
     for (const auto& [type, verdict] : verdicts)
         for (const auto& [reason, names] : verdict.reasons_for_cpu)
-            fmt::print("on the CPU: {} {} ({}): {}\n", names.size(), type, named(names), reason);
+            fmt::format_to(out, "on the CPU: {} {} ({}): {}\n", names.size(), type, named(names),
+                           reason);
     for (const auto& [type, verdict] : verdicts)
         for (const auto& [reason, names] : verdict.refusals)
-            fmt::print("refused: {} {} ({}): {}\n", names.size(), type, named(names), reason);
+            fmt::format_to(out, "refused: {} {} ({}): {}\n", names.size(), type, named(names),
+                           reason);
     if (unknown > 0)
-        fmt::print("not looked at: {} node{} behind refused ones\n", unknown,
-                   unknown == 1 ? "" : "s");
+        fmt::format_to(out, "not looked at: {} node{} behind refused ones\n", unknown,
+                       unknown == 1 ? "" : "s");
     if (compiles)
-        fmt::print("{}: compiles\n", model);
+        fmt::format_to(out, "{}: compiles\n", model);
     else if (!refusal.empty())
-        fmt::print("{}: does not compile: {}\n", model, refusal);
+        fmt::format_to(out, "{}: does not compile: {}\n", model, refusal);
     else
-        fmt::print("{}: does not compile: {} of {} nodes are refused\n", model, refused, all);
+        fmt::format_to(out, "{}: does not compile: {} of {} nodes are refused\n", model, refused,
+                       all);
+    // Names are those of whoever made the network.
+    fmt::print("{}", printable(text, true));
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -19,6 +20,7 @@
 #include "compiler/configuration/value.hpp"
 #include "option_checks.hpp"
 #include "overtake/device.hpp"
+#include "printable.hpp"
 
 namespace overtake::command {
 namespace {
@@ -29,14 +31,18 @@ constexpr int exit_usage = 2;
 /// One line, whatever names of the user's it quotes.
 std::string one_line(std::string_view text) {
     std::string line;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7f)
-            line += c;
-        else if (c == '\n')
+    while (!text.empty()) {
+        const Utf8Character next = first_character(text);
+        const std::string_view bytes = text.substr(0, next.bytes != 0 ? next.bytes : 1);
+        if (next.bytes != 0 && !is_control_or_format(next.value))
+            line += bytes;
+        else if (bytes == "\n")
             line += "\\n";
+        else if (bytes.size() == 1)
+            line += fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes.front()));
         else
-            line += fmt::format("\\x{:02x}", byte);
+            line += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(next.value));
+        text.remove_prefix(bytes.size());
     }
     return line;
 }

@@ -23,6 +23,7 @@
 #include "json_text.hpp"
 #include "option_checks.hpp"
 #include "overtake/device.hpp"
+#include "printable.hpp"
 
 namespace overtake::command {
 namespace {
@@ -214,15 +215,15 @@ Json to_json(const CompareOptions& options, const Comparison& comparison, bool i
 void print(const CompareOptions& options, const Comparison& comparison) {
     std::size_t width = 6;
     for (const Difference& output : comparison.outputs)
-        width = std::max(width, output.name.size());
+        width = std::max(width, printable(output.name).size());
     fmt::print("{:<{}}  {:>10}  {:>10}  {:>9}  {:>12}  {:>14}\n", "output", width, "elements",
                "differing", "cosine", "max error", "relative error");
     for (const Difference& output : comparison.outputs)
-        fmt::print("{:<{}}  {:>10}  {:>10}  {:>9.6f}  {:>12.6g}  {:>14.6g}\n", output.name, width,
-                   output.elements, output.differing, output.cosine, output.max_error,
-                   output.relative_error);
+        fmt::print("{:<{}}  {:>10}  {:>10}  {:>9.6f}  {:>12.6g}  {:>14.6g}\n",
+                   printable(output.name), width, output.elements, output.differing, output.cosine,
+                   output.max_error, output.relative_error);
     if (!comparison.is_complete())
-        fmt::print("not compared: {}\n", gaps(options, comparison));
+        fmt::print("not compared: {}\n", printable(gaps(options, comparison)));
 }
 
 int run_compare(const CompareOptions& options) {

@@ -18,6 +18,7 @@
 #include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
+#include "printable.hpp"
 #include "progress.hpp"
 #include "report_files.hpp"
 #include "summary.hpp"
@@ -43,7 +44,7 @@ struct CompileCommandOptions {
 
 void print_warnings(const std::vector<std::string>& warnings) {
     for (const std::string& warning : warnings)
-        fmt::print(stderr, "overtake: {}\n", warning);
+        fmt::print(stderr, "overtake: {}\n", printable(warning));
 }
 
 // Whether warnings end the compilation, which is said.

@@ -27,6 +27,7 @@
 #include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
 #include "overtaking.hpp"
+#include "printable.hpp"
 #include "progress.hpp"
 #include "run_samples.hpp"
 #include "run_service.hpp"
@@ -134,7 +135,7 @@ public:
     }
     void print() const {
         for (const std::string& text : texts_)
-            fmt::print(stderr, "overtake: {}\n", text);
+            fmt::print(stderr, "overtake: {}\n", printable(text));
     }
 
 private:

@@ -25,6 +25,7 @@
 #include "option_checks.hpp"
 #include "output_file.hpp"
 #include "overtake/device.hpp"
+#include "printable.hpp"
 #include "progress.hpp"
 #include "simulator/blame_report.hpp"
 #include "simulator/bundled.hpp"
@@ -183,12 +184,14 @@ void print_report(const SimOptions& options, const simulator::Scenario& scenario
         return;
     }
     if (observers.accounts)
-        fmt::print("{}", simulator::to_text(simulator::summarise(scenario, *observers.accounts)));
+        fmt::print(
+            "{}", printable(simulator::to_text(simulator::summarise(scenario, *observers.accounts)),
+                            true));
     if (!observers.blame)
         return;
     const std::string queued = observers.accounts ? observers.blame->queued_text() : "";
-    fmt::print("{}{}{}", observers.accounts ? "\n" : "", queued.empty() ? "" : queued + "\n",
-               observers.blame->text());
+    const std::string blamed = (queued.empty() ? "" : queued + "\n") + observers.blame->text();
+    fmt::print("{}{}", observers.accounts ? "\n" : "", printable(blamed, true));
 }
 
 int run_once(const SimOptions& options, const Source& source) {
@@ -263,7 +266,7 @@ int run_what_if(const SimOptions& options, const Source& source) {
     if (options.json)
         fmt::print("{}\n", text_of(simulator::what_if_json(before.summary, after.summary)));
     else
-        fmt::print("{}", simulator::what_if_text(before.summary, after.summary));
+        fmt::print("{}", printable(simulator::what_if_text(before.summary, after.summary), true));
     return 0;
 }
 
@@ -297,7 +300,7 @@ int run_experiment(const SimOptions& options, const Source& source) {
     if (options.json)
         fmt::print("{}\n", text_of(simulator::to_json(points, options.columns)));
     else
-        fmt::print("{}", simulator::to_text(points, options.columns));
+        fmt::print("{}", printable(simulator::to_text(points, options.columns), true));
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "picture.hpp"
+#include "printable.hpp"
 #include "report.hpp"
 
 namespace overtake::report {
@@ -171,7 +172,7 @@ std::string text(const Json& summary) {
         add_segment(text, index++, segment);
     add_nodes(text, summary["nodes"]);
     add_memory(text, summary);
-    return text.take();
+    return printable(text.take(), true);
 }
 
 } // namespace overtake::report

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "printable.hpp"
+
 namespace overtake::timeline {
 namespace {
 
@@ -21,31 +23,18 @@ constexpr std::string_view definitions = R"svg(<defs>
 </defs>
 )svg";
 
-bool allowed_in_xml(char32_t c) {
-    return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c <= 0xd7ff) ||
-           (c >= 0xe000 && c <= 0xfffd) || (c >= 0x10000 && c <= 0x10ffff);
+/// XML has no other control characters; those of format would show a name in another order.
+bool allowed_in_pictures(char32_t c) {
+    const bool is_space = c == '\t' || c == '\n' || c == '\r';
+    return is_space || (!is_control_or_format(c) && c != 0xfffe && c != 0xffff);
 }
 
 /// Takes one character off the front; U+FFFD for a byte that begins none.
 char32_t take_character(std::string_view& text) {
-    const auto first = static_cast<unsigned char>(text.front());
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xc2 ? 0
-                               : first < 0xe0 ? 2
-                               : first < 0xf0 ? 3
-                               : first < 0xf5 ? 4
-                                              : 0;
-    char32_t value = length <= 1 ? first : first & (0x7fu >> length);
-    bool valid = length >= 1 && length <= text.size();
-    for (std::size_t at = 1; valid && at < length; at++) {
-        const auto next = static_cast<unsigned char>(text[at]);
-        valid = (next & 0xc0) == 0x80;
-        value = value << 6 | (next & 0x3f);
-    }
-    const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-    valid = valid && !overlong && allowed_in_xml(value);
-    text.remove_prefix(valid ? length : 1);
-    return valid ? value : replacement;
+    const Utf8Character next = first_character(text);
+    const bool is_valid = next.bytes != 0 && allowed_in_pictures(next.value);
+    text.remove_prefix(next.bytes != 0 ? next.bytes : 1);
+    return is_valid ? next.value : replacement;
 }
 
 void append_utf8(std::string& out, char32_t c) {

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "printable.hpp"
+
 namespace overtake::watch {
 
 namespace {
@@ -27,42 +29,11 @@ bool is_about_job(EventType type) {
     }
 }
 
-constexpr std::size_t cut_off = SIZE_MAX;
-
-/// Of the UTF-8 character that `text` begins with; 0 if that is none, or one that tells a terminal
-/// what to do: names are those of strangers.
-std::size_t character_bytes(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    if (lead < 0x80)
-        return lead >= 0x20 && lead != 0x7f ? 1 : 0;
-    if (lead < 0xc2 || lead > 0xf4)
-        return 0;
-    const std::size_t bytes = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    for (std::size_t i = 1; i < bytes; i++) {
-        if (i == text.size())
-            return cut_off;
-        if ((byte(i) & 0xc0) != 0x80)
-            return 0;
-    }
-    // Longer than it need be, half of a pair of UTF-16, or behind the last character.
-    const bool is_none = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
-                         (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
-    return is_none || (lead == 0xc2 && byte(1) < 0xa0) ? 0 : bytes;
-}
-
 std::string process_name(std::uint32_t pid) {
     std::ifstream file(fmt::format("/proc/{}/comm", pid));
     std::string name;
     std::getline(file, name);
-    for (std::size_t at = 0; at < name.size();) {
-        const std::size_t bytes = character_bytes(std::string_view(name).substr(at));
-        const bool is_printed = bytes != 0 && bytes != cut_off;
-        if (!is_printed)
-            name[at] = '?';
-        at += is_printed ? bytes : 1;
-    }
-    return name;
+    return printable(name);
 }
 
 } // namespace
@@ -104,12 +75,14 @@ std::string model_name(std::uint64_t model) {
     for (std::uint64_t rest = model; rest != 0; rest >>= 8)
         name += static_cast<char>(rest & 0xff);
     for (std::size_t at = 0; at < name.size();) {
-        const std::size_t bytes = character_bytes(std::string_view(name).substr(at));
-        if (bytes == 0 || (bytes == cut_off && at == 0))
-            return fmt::format("{:#x}", model);
-        if (bytes == cut_off)
+        const Utf8Character next = first_character(std::string_view(name).substr(at));
+        if (next.cut_off && at != 0) {
             name.resize(at);
-        at += bytes == cut_off ? 0 : bytes;
+            break;
+        }
+        if (next.bytes == 0 || is_control_or_format(next.value))
+            return fmt::format("{:#x}", model);
+        at += next.bytes;
     }
     return name;
 }
