@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "blame/cores.hpp"
 #include "blame/tasks.hpp"
+#include "drop_oldest.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake::blame {
@@ -33,6 +35,7 @@ class Blame::State {
 public:
     State(Options options, std::function<void(const Report&)> report, bool every_job)
         : options_(std::move(options)), report_(std::move(report)), every_job_(every_job),
+          owners_(options_.most_owners),
           tasks_(options_, owners_,
                  [this](const Report& of, const Parts& parts) { tell(of, parts); }) {}
 
@@ -54,6 +57,22 @@ public:
         tasks_.lost(of_engines_alone);
     }
 
+    std::vector<std::uint32_t> processes() const {
+        std::set<std::uint32_t> pids;
+        tasks_.add_processes(pids);
+        for (const auto& [identity, job] : jobs_)
+            pids.insert(job.report.who.pid);
+        return {pids.begin(), pids.end()};
+    }
+
+    void forget(const std::set<std::uint32_t>& pids) {
+        tasks_.forget(pids, now_);
+        std::erase_if(jobs_,
+                      [&](const auto& of) { return pids.contains(of.second.report.who.pid); });
+    }
+
+    std::uint64_t dropped() const { return dropped_ + tasks_.dropped(); }
+    std::uint64_t unknown_owners() const { return owners_.unknown(); }
     bool tasks_recorded() const { return tasks_.recorded(); }
     std::size_t live() const { return jobs_.size() + tasks_.live(); }
     std::uint64_t steps() const { return cores_.steps() + tasks_.steps(); }
@@ -127,6 +146,9 @@ private:
     }
 
     void queue(const Event& event) {
+        if (jobs_.size() >= options_.most_live)
+            dropped_ +=
+                drop_oldest(jobs_, [](const auto& of) { return of.second.report.arrival_ns; });
         Job& job = jobs_[identity_of(event)];
         job = {};
         job.report.who = {event.client, event.model, event.pid};
@@ -232,6 +254,7 @@ private:
     Tasks tasks_;
     std::unordered_map<Identity, Job, IdentityHash> jobs_;
     std::uint64_t now_ = 0;
+    std::uint64_t dropped_ = 0;
 };
 
 Blame::Blame(Options options, std::function<void(const Report&)> report, bool every_job)
@@ -245,6 +268,22 @@ void Blame::add(const Event& event) {
 
 void Blame::lost(bool of_engines_alone) {
     state_->lost(of_engines_alone);
+}
+
+std::vector<std::uint32_t> Blame::processes() const {
+    return state_->processes();
+}
+
+void Blame::forget(const std::set<std::uint32_t>& pids) {
+    state_->forget(pids);
+}
+
+std::uint64_t Blame::dropped() const {
+    return state_->dropped();
+}
+
+std::uint64_t Blame::unknown_owners() const {
+    return state_->unknown_owners();
 }
 
 bool Blame::tasks_recorded() const {

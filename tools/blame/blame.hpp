@@ -4,14 +4,17 @@
 //
 // The events may come from anywhere (overtake/event.hpp), in order of time. When a job or task is
 // over, a Report says where the time from its arrival to its end went: its parts add up to it,
-// exactly. Memory is that of live jobs and tasks, and a little for each client and model ever seen.
+// exactly. Memory is that of live jobs and tasks, and a little for each client and model ever seen;
+// Options bounds both.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "blame/parts.hpp"
@@ -55,6 +58,10 @@ public:
         Rules rules{};
         /// Of an event task_arrive; by default, by priority and custom_id.
         std::function<Plan(const Event&)> plan = {};
+        /// Live jobs, and as many live tasks: the oldest are dropped to make room.
+        std::size_t most_live = SIZE_MAX;
+        /// Clients' models that are told apart as culprits; later ones are Who{}.
+        std::size_t most_owners = SIZE_MAX;
     };
 
     /// `report` is called for each job and task as it ends, but for tasks of an engine whose events
@@ -70,6 +77,14 @@ public:
     void add(const Event& event);
     /// Events were lost here: whatever lives now is incomplete, or tasks of engines alone are.
     void lost(bool of_engines_alone = false);
+    /// Of the live jobs and tasks.
+    std::vector<std::uint32_t> processes() const;
+    /// These processes are gone, and so are their jobs and tasks, whose ends were lost.
+    void forget(const std::set<std::uint32_t>& pids);
+    /// Jobs and tasks that were dropped to make room for others.
+    std::uint64_t dropped() const;
+    /// How often a culprit was not told apart from others, since there were too many.
+    std::uint64_t unknown_owners() const;
     /// Whether any task_* event came. If not, what jobs waited for before they were queued is
     /// unknown.
     bool tasks_recorded() const;

@@ -63,7 +63,14 @@ struct Part {
 /// Who is known, by a small number.
 class Owners {
 public:
+    /// Beyond `most` all others are one: nobody in particular (all zero).
+    explicit Owners(std::size_t most = SIZE_MAX) : most_(most) {}
+
     std::uint32_t number(const Who& who) {
+        if (list_.size() >= most_ && !numbers_.contains(who) && who != Who{}) {
+            unknown_++;
+            return number(Who{});
+        }
         const auto [found, is_new] =
             numbers_.try_emplace(who, static_cast<std::uint32_t>(list_.size()));
         if (is_new)
@@ -72,7 +79,12 @@ public:
     }
     const Who& who(std::uint32_t number) const { return list_[number]; }
 
+    /// How often somebody was asked for who is not known.
+    std::uint64_t unknown() const { return unknown_; }
+
 private:
+    std::size_t most_;
+    std::uint64_t unknown_ = 0;
     std::map<Who, std::uint32_t> numbers_;
     std::vector<Who> list_;
 };

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "blame/tasks.hpp"
 
+#include <iterator>
+
+#include "drop_oldest.hpp"
+
 namespace overtake::blame {
 namespace {
 
@@ -99,7 +103,7 @@ void Tasks::see_core(std::uint32_t device, std::uint16_t core) {
 }
 
 /// An engine's queue goes with its last task: there are as many engines as somebody likes.
-void Tasks::erase(std::unordered_map<Identity, Task, IdentityHash>::iterator task) {
+void Tasks::erase(Live::iterator task) {
     const Report& report = task->second.report;
     const auto queue = queues_.find(key_of(report.device, report.who.client));
     tasks_.erase(task);
@@ -109,12 +113,30 @@ void Tasks::erase(std::unordered_map<Identity, Task, IdentityHash>::iterator tas
     queues_.erase(queue);
 }
 
+Tasks::Live::iterator Tasks::drop(Live::iterator task, std::uint64_t time) {
+    leave_queue(task->second, time);
+    const auto next = std::next(task);
+    erase(task);
+    return next;
+}
+
+void Tasks::add_processes(std::set<std::uint32_t>& pids) const {
+    for (const auto& [identity, task] : tasks_)
+        pids.insert(task.report.who.pid);
+}
+
+void Tasks::forget(const std::set<std::uint32_t>& pids, std::uint64_t time) {
+    for (auto task = tasks_.begin(); task != tasks_.end();)
+        task = pids.contains(task->second.report.who.pid) ? drop(task, time) : std::next(task);
+}
+
 void Tasks::arrive(const Event& event) {
-    if (const auto other = tasks_.find(identity_of(event)); other != tasks_.end()) {
-        // Its end was lost.
-        leave_queue(other->second, event.time_ns);
-        erase(other);
-    }
+    if (const auto other = tasks_.find(identity_of(event)); other != tasks_.end())
+        drop(other, event.time_ns);
+    if (tasks_.size() >= options_.most_live)
+        dropped_ += drop_oldest(
+            tasks_, [](const auto& of) { return of.second.queued.arrival; },
+            [&](Live::iterator oldest) { return drop(oldest, event.time_ns); });
     Task& task = tasks_[identity_of(event)];
     Queue& queue = queue_of(key_of(event.device, event.client));
     queue.live++;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -45,6 +46,9 @@ public:
     void job_done(const Identity& task, std::uint32_t segment, std::uint32_t preemptions,
                   const Parts& parts, std::uint64_t time);
     void lost(bool of_engines_alone);
+    void add_processes(std::set<std::uint32_t>& pids) const;
+    void forget(const std::set<std::uint32_t>& pids, std::uint64_t time);
+    std::uint64_t dropped() const { return dropped_; }
     /// The device has this core.
     void see_core(std::uint32_t device, std::uint16_t core);
     /// A job's task: one of service mode, which has the job's client and context, or an engine's.
@@ -80,8 +84,12 @@ private:
 
     QueueKey key_of(std::uint32_t device, std::uint64_t client) const;
     Queue& queue_of(const QueueKey& key);
+    using Live = std::unordered_map<Identity, Task, IdentityHash>;
+
     void arrive(const Event& event);
-    void erase(std::unordered_map<Identity, Task, IdentityHash>::iterator task);
+    void erase(Live::iterator task);
+    /// Of one whose end was lost.
+    Live::iterator drop(Live::iterator task, std::uint64_t time);
     void dispatch(Task& task, std::uint64_t time);
     void ready(Task& task, const Event& event);
     void cpu_start(Task& task, const Event& event);
@@ -96,7 +104,8 @@ private:
     std::function<void(const Report&, const Parts&)> report_;
     bool recorded_ = false;
     std::uint64_t next_arrival_ = 1;
-    std::unordered_map<Identity, Task, IdentityHash> tasks_;
+    Live tasks_;
+    std::uint64_t dropped_ = 0;
     std::map<QueueKey, Queue> queues_;
     std::map<std::uint32_t, std::uint16_t> cores_;                 ///< seen, by device
     std::uint64_t steps_ = 0;                                      ///< of queues that are no more

@@ -28,9 +28,18 @@ void Worst::add(std::uint64_t group, Item item) {
             return;
         std::ranges::pop_heap(heap, is_worse);
         heap.pop_back();
+        size_--;
     }
+    size_++;
     heap.push_back(std::move(item));
     std::ranges::push_heap(heap, is_worse);
+}
+
+void Worst::forget(std::uint64_t group) {
+    if (const auto found = groups_.find(group); found != groups_.end()) {
+        size_ -= found->second.size();
+        groups_.erase(found);
+    }
 }
 
 std::vector<Worst::Item> Worst::list() const {

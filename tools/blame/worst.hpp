@@ -30,10 +30,15 @@ public:
     void add(std::uint64_t group, Item item);
     /// Groups ascending, in each the slowest first, then the earlier.
     std::vector<Item> list() const;
+    /// Of all groups.
+    std::size_t size() const { return size_; }
+    /// Nothing of the group is kept any more.
+    void forget(std::uint64_t group);
 
 private:
     std::size_t most_;
     bool only_late_;
+    std::size_t size_ = 0;
     std::map<std::uint64_t, std::vector<Item>> groups_; ///< heaps: the least slow on top
 };
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "late_jobs.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "blame/sentence.hpp"
+#include "drop_oldest.hpp"
 #include "watch/jobs.hpp"
 
 namespace overtake::command {
@@ -11,14 +17,34 @@ namespace overtake::command {
 namespace {
 
 std::string name_of(const blame::Who& who) {
+    if (who == blame::Who{})
+        return "others";
     return watch::owner_name(who.model, who.pid);
+}
+
+/// The greatest stay as they are; of the others, those with one cause become one, by nobody in
+/// particular.
+std::vector<blame::Part> shortened(std::vector<blame::Part> parts) {
+    if (parts.size() <= LateJobs::most_parts)
+        return parts;
+    std::ranges::nth_element(parts, parts.begin() + LateJobs::most_parts, std::greater<>{},
+                             &blame::Part::ns);
+    std::map<blame::Cause, std::uint64_t> rest;
+    for (std::size_t i = LateJobs::most_parts; i < parts.size(); i++)
+        rest[parts[i].cause] += parts[i].ns;
+    parts.resize(LateJobs::most_parts);
+    for (const auto& [cause, ns] : rest)
+        parts.push_back({cause, {}, ns});
+    std::ranges::sort(parts, {}, [](const blame::Part& of) { return std::tie(of.cause, of.by); });
+    return parts;
 }
 
 } // namespace
 
 LateJobs::LateJobs(std::size_t most)
     : worst_(most),
-      blame_({.rules = {.one_queue = true}}, [this](const blame::Report& report) { keep(report); }),
+      blame_({.rules = {.one_queue = true}, .most_live = most_live, .most_owners = most_owners},
+             [this](const blame::Report& report) { keep(report); }),
       in_order_([this](const Event& event) { blame_.add(event); }) {}
 
 void LateJobs::lost(std::uint64_t count, std::uint64_t of_engines) {
@@ -29,10 +55,29 @@ void LateJobs::lost(std::uint64_t count, std::uint64_t of_engines) {
     lost_of_engines_ = of_engines;
 }
 
-void LateJobs::keep(const blame::Report& report) {
+void LateJobs::keep(const blame::Report& all) {
+    blame::Report report = all;
+    report.parts = shortened(std::move(report.parts));
     const std::string name = name_of(report.who);
-    const auto [owner, is_new] = owners_.try_emplace(name, owners_.size());
-    worst_.add(owner->second, {report, {}, name});
+    Owner& owner = owners_.try_emplace(name, Owner{.group = reports_}).first->second;
+    owner.last = reports_++;
+    worst_.add(owner.group, {report, {}, name});
+    if (owners_.size() > most_groups || (worst_.size() > most_reports && owners_.size() > 1))
+        drop_oldest_owners();
+}
+
+void LateJobs::drop_oldest_owners() {
+    dropped_ += drop_oldest(
+        owners_, [](const auto& of) { return of.second.last; },
+        [&](auto oldest) {
+            worst_.forget(oldest->second.group);
+            return owners_.erase(oldest);
+        });
+}
+
+void LateJobs::forget(const std::set<std::uint32_t>& pids) {
+    in_order_.finish();
+    blame_.forget(pids);
 }
 
 std::vector<std::string> LateJobs::lines() const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,16 @@
 
 namespace overtake::command {
 
+/// Memory is bounded, whatever other users do: what there is too much of goes, the oldest first,
+/// and is counted.
 class LateJobs {
 public:
+    static constexpr std::size_t most_live = 1u << 17;    ///< jobs, and as many tasks
+    static constexpr std::size_t most_owners = 1u << 14;  ///< that are told apart as culprits
+    static constexpr std::size_t most_groups = 1u << 12;  ///< owners of the slowest
+    static constexpr std::size_t most_reports = 1u << 16; ///< of more than one owner
+    static constexpr std::size_t most_parts = 64;         ///< of one; smaller ones are put together
+
     /// `most`: of each owner, a model of a process.
     explicit LateJobs(std::size_t most);
     LateJobs(const LateJobs&) = delete;
@@ -28,6 +37,12 @@ public:
     /// So many events were lost by now, and so many of them of engines: what lives is told with a
     /// caution.
     void lost(std::uint64_t count, std::uint64_t of_engines);
+    /// Processes of the live jobs and tasks.
+    std::vector<std::uint32_t> processes() const { return blame_.processes(); }
+    /// These processes are gone for long enough that no event of theirs is to come.
+    void forget(const std::set<std::uint32_t>& pids);
+    /// Live jobs and tasks, and owners of slow ones, that went to make room for others.
+    std::uint64_t dropped() const { return blame_.dropped() + dropped_; }
     /// No more events come.
     void finish() { in_order_.finish(); }
 
@@ -37,9 +52,18 @@ public:
     bool tasks_recorded() const { return blame_.tasks_recorded(); }
 
 private:
-    void keep(const blame::Report& report);
+    void keep(const blame::Report& all);
 
-    std::map<std::string, std::uint64_t> owners_; ///< by name, a number
+    struct Owner {
+        std::uint64_t group = 0; ///< in worst_
+        std::uint64_t last = 0;  ///< number of its last report
+    };
+
+    void drop_oldest_owners();
+
+    std::map<std::string, Owner> owners_; ///< by name
+    std::uint64_t reports_ = 0;
+    std::uint64_t dropped_ = 0;
     std::uint64_t lost_ = 0;
     std::uint64_t lost_of_engines_ = 0;
     blame::Worst worst_;

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -34,7 +37,8 @@ struct LatencyOptions {
     std::string device = "auto";
     std::string by = "priority+model";
     double seconds = 0;
-    std::size_t blame = 0; ///< so many of each owner; 0: none
+    std::size_t blame = 0;              ///< so many of each owner; 0: none
+    std::vector<std::string> libraries; ///< whose engines' tasks are told, too
     bool json = false;
 };
 
@@ -117,8 +121,12 @@ void print_slowest(const LateJobs& late) {
 
 int latency(const LatencyOptions& options) {
     const Grouping grouping = grouping_of(options.by);
-    const watch::Watched watched = watch::watch_device(options.device, options.blame != 0);
+    watch::raise_descriptor_limit();
+    const watch::Watched watched = watch::watch_device(
+        options.device, {.wanted = options.blame != 0, .libraries = options.libraries});
     watch::stop_on_signals();
+    if (const std::string left_out = watch::engines_left_out(*watched.events); !left_out.empty())
+        fmt::print(stderr, "overtake: latency: {}\n", left_out);
     watch::Jobs jobs;
     watch::Latency latency(grouping);
     LateJobs late(options.blame);
@@ -134,10 +142,26 @@ int latency(const LatencyOptions& options) {
             late.add(event);
         return true;
     };
-    watch::watch(*watched.events, options.seconds, see, look_for_lost);
+    watch::Expiry expiry(
+        watched,
+        [&] {
+            std::vector<std::uint32_t> pids = jobs.processes();
+            std::ranges::copy(late.processes(), std::back_inserter(pids));
+            return pids;
+        },
+        [&](const std::set<std::uint32_t>& pids) {
+            jobs.forget(pids);
+            late.forget(pids);
+        });
+    watch::watch(*watched.events, options.seconds, see, [&] {
+        look_for_lost();
+        expiry.rest();
+    });
     look_for_lost();
     late.finish();
     const std::uint64_t lost = watched.events->lost();
+    const std::uint64_t dropped = jobs.dropped() + latency.dropped() + late.dropped() +
+                                  watch::dropped_of_engines(*watched.events);
     if (options.json) {
         Json groups = Json::array();
         for (const auto& [key, group] : latency.groups())
@@ -148,7 +172,7 @@ int latency(const LatencyOptions& options) {
                               {"wait", to_json(group.wait)},
                               {"run", to_json(group.run)},
                               {"total", to_json(group.total)}});
-        Json all{{"version", 1}, {"lost", lost}, {"groups", groups}};
+        Json all{{"version", 1}, {"lost", lost}, {"dropped", dropped}, {"groups", groups}};
         if (options.blame != 0)
             all["slowest"] = late.to_json();
         fmt::print("{}\n", text_of(all));
@@ -163,6 +187,11 @@ int latency(const LatencyOptions& options) {
     if (lost != 0)
         fmt::print(stderr, "overtake: latency: {} events were lost: some jobs are not counted\n",
                    lost);
+    if (dropped != 0)
+        fmt::print(stderr,
+                   "overtake: latency: {} jobs, tasks and groups were dropped, the oldest "
+                   "first, since memory for them is bounded\n",
+                   dropped);
     return 0;
 }
 
@@ -191,6 +220,11 @@ void add_latency(CLI::App& app, int& status) {
         ->expected(0, 1)
         ->default_str("5")
         ->check(whole_number(1, 100000));
+    command
+        ->add_option("--library", options->libraries,
+                     "With --blame: read the engines of this libovertake.so, too; may be repeated")
+        ->check(not_empty())
+        ->needs("--blame");
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, &status] { status = latency(*options); });
 }

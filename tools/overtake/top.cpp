@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ public:
 watch::Watched watch_or_count(const std::string& name, std::optional<TopCounters>& counters,
                               std::string& reason) {
     try {
-        return watch::watch_device(name, false);
+        return watch::watch_device(name);
     } catch (const Error& error) {
         const std::string node = node_of(name);
         if (node.empty() || (error.code() != EPERM && error.code() != ENOTSUP))
@@ -71,6 +72,9 @@ public:
     explicit Top(TopOptions options)
         : options_(std::move(options)),
           watched_(watch_or_count(options_.device, counters_, why_counters_)),
+          expiry_(
+              watched_, [this] { return activity_.pids(); },
+              [this](const std::set<std::uint32_t>& pids) { activity_.forget(pids); }),
           activity_(now_ns(), watched_.device ? watched_.device->info().core_count : 0),
           last_ns_(now_ns()) {
         if (counters_) {
@@ -102,6 +106,7 @@ private:
     void rest() {
         if (terminal_ && take_keys())
             draw();
+        expiry_.rest();
         const std::uint64_t now = clock_ns();
         if (static_cast<double>(now - last_ns_) < options_.interval_s * 1e9)
             return;
@@ -117,6 +122,8 @@ private:
         std::string text = fmt::format("overtake top: {}", options_.device);
         if (lost != 0)
             text += fmt::format(", {} events lost", lost);
+        if (activity_.dropped() != 0)
+            text += fmt::format(", {} jobs dropped", activity_.dropped());
         if (counters_)
             text += ", counters only";
         if (is_typing_)
@@ -132,6 +139,7 @@ private:
         if (options_.json) {
             nlohmann::ordered_json json = to_json(snapshot_, options_.view);
             json["lost"] = watched_.events->lost();
+            json["dropped"] = activity_.dropped();
             fmt::print("{}\n", json.dump());
         } else if (terminal_) {
             const auto [columns, rows] = terminal_->size();
@@ -205,6 +213,7 @@ private:
     std::optional<TopCounters> counters_; ///< instead of events
     std::string why_counters_;
     watch::Watched watched_;
+    watch::Expiry expiry_;
     watch::Activity activity_;
     watch::Snapshot snapshot_;
     std::uint64_t last_ns_; ///< of the last picture, CLOCK_MONOTONIC
@@ -224,6 +233,7 @@ TopOrder order_of(const std::string& name) {
 int top(TopOptions& options, bool is_batch) {
     options.batch = is_batch || options.json;
     options.view.order = order_of(options.sort);
+    watch::raise_descriptor_limit();
     watch::stop_on_signals();
     Top(options).run();
     return 0;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,7 @@ struct TraceOptions {
     std::string svg;
     std::string perfetto;
     std::string record;
+    std::vector<std::string> libraries; ///< whose engines' tasks are shown, too
     bool json = false;
 
     bool draws() const { return !svg.empty() || !perfetto.empty(); }
@@ -119,9 +121,16 @@ int trace(const TraceOptions& options) {
     for (const std::string& path : {options.svg, options.perfetto, options.record})
         if (!path.empty())
             check_output_file(path);
-    const watch::Watched watched = watch::watch_device(options.device, options.prints());
+    watch::raise_descriptor_limit();
+    const watch::Watched watched = watch::watch_device(
+        options.device, {.wanted = options.prints(), .libraries = options.libraries});
     watch::stop_on_signals();
+    if (const std::string left_out = watch::engines_left_out(*watched.events); !left_out.empty())
+        fmt::print(stderr, "overtake: trace: {}\n", left_out);
     watch::Jobs jobs;
+    watch::Expiry expiry(
+        watched, [&] { return jobs.processes(); },
+        [&](const std::set<std::uint32_t>& pids) { jobs.forget(pids); });
     timeline::Timeline timeline;
     std::optional<record::Recording> recording;
     std::vector<Event> recorded;
@@ -146,9 +155,18 @@ int trace(const TraceOptions& options) {
                 fmt::print("{}\n", watch::to_line(event, job, origin_ns));
             return std::ferror(stdout) == 0;
         },
-        [] { std::fflush(stdout); });
+        [&] {
+            std::fflush(stdout);
+            expiry.rest();
+        });
     if (const std::uint64_t lost = watched.events->lost(); lost != 0)
         fmt::print(stderr, "overtake: trace: {} events were lost: what is shown has gaps\n", lost);
+    if (const std::uint64_t dropped = jobs.dropped() + watch::dropped_of_engines(*watched.events);
+        dropped != 0)
+        fmt::print(stderr,
+                   "overtake: trace: {} jobs and tasks were dropped, the oldest first, since "
+                   "memory for them is bounded\n",
+                   dropped);
     if (options.draws())
         draw(options, timeline);
     if (recording)
@@ -190,6 +208,10 @@ void add_trace(CLI::App& app, int& status) {
     command
         ->add_option("--record", options->record,
                      "Write FILE, a scenario that overtake sim replays, instead of lines")
+        ->check(not_empty());
+    command
+        ->add_option("--library", options->libraries,
+                     "Show the tasks of engines in this libovertake.so, too; may be repeated")
         ->check(not_empty());
     command->add_flag("--json", options->json, "A JSON object for each event");
     command->callback([options, &status] { status = trace(*options); });

@@ -56,7 +56,7 @@ watch::Watched watched(std::shared_ptr<Device> device) {
     watch::Watched watched;
     const std::string_view backend = device->backend();
     if (backend == "ioctl" || backend == "io_uring")
-        watched.events = watch::open_kernel_events(true);
+        watched.events = watch::open_kernel_events({.wanted = true});
     else
         watched.events = device->events({});
     watched.device = std::move(device);
@@ -136,7 +136,7 @@ private:
 
 std::unique_ptr<Trace> open_by_name(const std::string& name, std::optional<double> seconds) {
     const py::gil_scoped_release released;
-    return std::make_unique<Trace>(watch::watch_device(name, true), seconds);
+    return std::make_unique<Trace>(watch::watch_device(name, {.wanted = true}), seconds);
 }
 
 std::unique_ptr<Trace> open_of_device(std::shared_ptr<Device> device,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "drop_oldest.hpp"
+
 namespace overtake::watch {
 
 Activity::Activity(std::uint64_t start_ns, unsigned cores) : from_ns_(start_ns) {
@@ -26,8 +28,11 @@ void Activity::end_job(const Event& event) {
         return;
     Process& process = processes_[event.pid];
     process.ended++;
+    auto& latencies = process.latencies;
     if (event.status == 0)
-        process.latencies.emplace_back(event.time_ns, event.time_ns - found->second.queued_ns);
+        latencies.emplace_back(event.time_ns, event.time_ns - found->second.queued_ns);
+    while (!latencies.empty() && latencies.front().first + memory_ns < event.time_ns)
+        latencies.pop_front();
     jobs_.erase(found);
 }
 
@@ -41,6 +46,8 @@ void Activity::add(const Event& event) {
             return;
         [[fallthrough]];
     case EventType::job_queue:
+        if (jobs_.size() >= most_jobs)
+            dropped_ += drop_oldest(jobs_, [](const auto& of) { return of.second.queued_ns; });
         jobs_[key] = {event.pid, event.model, event.time_ns, event.core};
         processes_[event.pid].model = event.model;
         return;
@@ -72,9 +79,33 @@ void Activity::add(const Event& event) {
     case EventType::job_done:
         end_job(event);
         return;
+    case EventType::ctx_destroy: // nothing of it comes any more
+        jobs_.erase(jobs_.lower_bound({event.client, event.context, 0}),
+                    jobs_.upper_bound({event.client, event.context, UINT64_MAX}));
+        return;
     default:
         return;
     }
+}
+
+std::vector<std::uint32_t> Activity::pids() const {
+    std::set<std::uint32_t> pids;
+    for (const auto& [pid, process] : processes_)
+        pids.insert(pid);
+    for (const auto& [key, job] : jobs_)
+        pids.insert(job.pid);
+    for (const auto& [number, core] : cores_)
+        if (core.holder)
+            pids.insert(core.holder->pid);
+    return {pids.begin(), pids.end()};
+}
+
+void Activity::forget(const std::set<std::uint32_t>& pids) {
+    std::erase_if(jobs_, [&](const auto& of) { return pids.contains(of.second.pid); });
+    for (auto& [number, core] : cores_)
+        if (core.holder && pids.contains(core.holder->pid))
+            core.holder.reset();
+    std::erase_if(processes_, [&](const auto& of) { return pids.contains(of.first); });
 }
 
 void Activity::describe_waiting(std::map<std::uint32_t, ProcessActivity>& processes,

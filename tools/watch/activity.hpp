@@ -3,10 +3,12 @@
 // Activity: who holds a device, who waits, and behind whom; from events.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -62,11 +64,19 @@ class Activity {
 public:
     /// For how long latencies are kept: for the percentiles.
     static constexpr std::uint64_t memory_ns = 5'000'000'000;
+    /// Of whose end nothing was seen yet; the oldest are forgotten.
+    static constexpr std::size_t most_jobs = 1u << 18;
 
     /// `start_ns`: device time at which watching began.  Cores that do nothing are there if they
     /// are among the first `cores`.
     explicit Activity(std::uint64_t start_ns, unsigned cores = 0);
     void add(const Event& event);
+    /// Of all that was seen and is not forgotten.
+    std::vector<std::uint32_t> pids() const;
+    /// These processes are gone, and so are their jobs, whose ends were lost.
+    void forget(const std::set<std::uint32_t>& pids);
+    /// Jobs that were forgotten to make room for others.
+    std::uint64_t dropped() const noexcept { return dropped_; }
     /// Since the last one; `now_ns` is device time and does not run backwards.
     Snapshot take(std::uint64_t now_ns);
 
@@ -110,6 +120,7 @@ private:
     std::map<unsigned, Core> cores_;
     std::map<std::uint32_t, Process> processes_;
     std::map<Key, Job> jobs_;
+    std::uint64_t dropped_ = 0;
 };
 
 } // namespace overtake::watch

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <ranges>
+#include <tuple>
 #include <utility>
 
 namespace overtake::watch {
@@ -130,32 +132,109 @@ void EngineTasks::announce(Process& process, const Task& task, const ProbeHit& h
                                              task.told.segment, task.told.segment_count})
             .second)
         process.announced.push_back(tag);
-    // Some of them were claimed meanwhile.
     if (process.announced.size() > most_jobs) {
         process.jobs.erase(process.announced.front());
         process.announced.pop_front();
     }
 }
 
+std::size_t EngineTasks::Process::entries() const {
+    return 2 + tasks.size() + engines.size() + announced.size() + models.size() + held;
+}
+
+/// Most of them have been: what is left is those that never will be, and the newest.
+void EngineTasks::forget_claimed(Process& process) {
+    if (process.announced.size() <= 2 * process.jobs.size() + 64)
+        return;
+    std::erase_if(process.announced,
+                  [&](std::uint64_t tag) { return !process.jobs.contains(tag); });
+}
+
+void EngineTasks::cut_off(Process& process, std::map<std::uint64_t, Task>::iterator task,
+                          std::uint64_t time_ns, std::vector<Event>& events) {
+    if (process.engines.at(task->second.engine).is_here)
+        events.push_back(end_of(task->second, time_ns));
+    erase(process, task);
+}
+
+/// It loses the older half of its tasks and of its announced jobs, and what was held back.
+void EngineTasks::halve(Process& process, std::vector<Event>& events) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> by_age; ///< tag and address
+    for (const auto& [address, task] : process.tasks)
+        by_age.emplace_back(task.told.tag, address);
+    std::ranges::sort(by_age);
+    by_age.resize((by_age.size() + 1) / 2);
+    for (const auto& [tag, address] : by_age) {
+        const auto task = process.tasks.find(address);
+        cut_off(process, task, task->second.told.time_ns, events);
+    }
+    const std::size_t jobs = (process.announced.size() + 1) / 2;
+    for (std::size_t i = 0; i < jobs; i++, process.announced.pop_front())
+        process.jobs.erase(process.announced.front());
+    dropped_ += by_age.size() + jobs;
+    for (auto& [address, engine] : process.engines)
+        engine.held = {};
+    process.held = 0;
+    std::erase_if(process.engines, [](const auto& of) { return of.second.live == 0; });
+    process.models.clear();
+}
+
+/// An eighth of all at once, so that one more entry costs little.
+void EngineTasks::make_room(std::vector<Event>& events) {
+    if (entries_ <= most_entries)
+        return;
+    std::vector<std::tuple<bool, std::size_t, std::uint32_t>> by_worth;
+    for (const auto& [pid, process] : processes_)
+        by_worth.emplace_back(process.is_here, SIZE_MAX - process.entries(), pid);
+    std::ranges::sort(by_worth);
+    while (entries_ > most_entries / 8 * 7)
+        for (const auto& [is_here, rest, pid] : by_worth) {
+            const auto process = processes_.find(pid);
+            if (process == processes_.end())
+                continue;
+            const std::size_t before = process->second.entries();
+            if (is_here && before > most_entries / 64) {
+                halve(process->second, events);
+                entries_ -= before - process->second.entries();
+            } else {
+                dropped_ += process->second.tasks.size() + process->second.jobs.size();
+                std::ranges::move(forget(process, 0), std::back_inserter(events));
+            }
+            if (entries_ <= most_entries / 8 * 7)
+                break;
+        }
+}
+
 std::vector<Event> EngineTasks::events_of(const ProbeHit& hit) {
-    const auto& arguments = hit.arguments;
     std::vector<Event> events;
-    if (hit.probe == Probe::task_arrive)
-        arrive(processes_[hit.pid], hit, events);
-    const auto owner = processes_.find(hit.pid);
+    auto owner = processes_.find(hit.pid);
+    if (owner == processes_.end() && hit.probe == Probe::task_arrive) {
+        owner = processes_.try_emplace(hit.pid).first;
+        entries_ += owner->second.entries();
+    }
     if (owner == processes_.end())
         return events;
-    Process& process = owner->second;
+    const std::size_t before = owner->second.entries();
+    pass(owner->second, hit, events);
+    entries_ += owner->second.entries() - before;
+    make_room(events);
+    return events;
+}
+
+void EngineTasks::pass(Process& process, const ProbeHit& hit, std::vector<Event>& events) {
+    const auto& arguments = hit.arguments;
+    if (hit.probe == Probe::task_arrive)
+        arrive(process, hit, events);
     const auto found = process.tasks.find(arguments[0]);
     if (found == process.tasks.end())
-        return events;
+        return;
     Task& task = found->second;
     if (hit.probe != Probe::task_arrive && hit.probe != Probe::task_dispatch &&
         hit.probe != Probe::task_end)
         task.told.segment = static_cast<std::uint32_t>(arguments[2]);
     if (hit.probe == Probe::task_job) {
         announce(process, task, hit);
-        return events;
+        return;
     }
     task.told.time_ns = std::max(task.told.time_ns, arguments[1]);
     Event event = task.told;
@@ -167,7 +246,6 @@ std::vector<Event> EngineTasks::events_of(const ProbeHit& hit) {
     tell(process, process.engines.at(task.engine), event, events);
     if (hit.probe == Probe::task_end)
         erase(process, found);
-    return events;
 }
 
 /// It is a job of one of these tasks, which may have ended as far as probes are told already.
@@ -188,7 +266,7 @@ std::vector<Event> EngineTasks::claim(Process& process, Event& job) {
     const auto engine = process.engines.find(of.engine);
     if (engine == process.engines.end() || engine->second.is_here)
         return {};
-    engine->second.is_here = true;
+    engine->second.is_here = process.is_here = true;
     process.held -= engine->second.held.size();
     return std::exchange(engine->second.held, {});
 }
@@ -198,8 +276,13 @@ std::vector<Event> EngineTasks::look_at(Event& event) {
     if (owner == processes_.end())
         return {};
     Process& process = owner->second;
-    if (event.type == EventType::job_queue && event.task == 0)
-        return claim(process, event);
+    const std::size_t before = process.entries();
+    if (event.type == EventType::job_queue && event.task == 0) {
+        std::vector<Event> held = claim(process, event);
+        forget_claimed(process);
+        entries_ -= before - process.entries();
+        return held;
+    }
     std::vector<Event> ends;
     if (event.type == EventType::ctx_destroy)
         for (const auto in = process.in_context.find({event.client, event.context});
@@ -211,6 +294,7 @@ std::vector<Event> EngineTasks::look_at(Event& event) {
             if (is_last)
                 break;
         }
+    entries_ -= before - process.entries();
     return ends;
 }
 
@@ -220,11 +304,17 @@ std::vector<std::uint32_t> EngineTasks::processes() const {
 }
 
 std::vector<Event> EngineTasks::forget(std::uint32_t pid, std::uint64_t time_ns) {
+    const auto process = processes_.find(pid);
+    return process == processes_.end() ? std::vector<Event>{} : forget(process, time_ns);
+}
+
+std::vector<Event> EngineTasks::forget(Processes::iterator process, std::uint64_t time_ns) {
     std::vector<Event> ends;
-    if (const auto process = processes_.extract(pid))
-        for (const auto& [address, task] : process.mapped().tasks)
-            if (process.mapped().engines.at(task.engine).is_here)
-                ends.push_back(end_of(task, time_ns));
+    for (const auto& [address, task] : process->second.tasks)
+        if (process->second.engines.at(task.engine).is_here)
+            ends.push_back(end_of(task, time_ns));
+    entries_ -= process->second.entries();
+    processes_.erase(process);
     return ends;
 }
 

@@ -54,11 +54,15 @@ struct ProbeHit {
 /// knows whether it uses this device.
 ///
 /// A process may pass its probes in any order and with any arguments: that spoils what is told of
-/// its own tasks, and nothing else.  Memory is that of live tasks and engines, of which a process
-/// has so many at most.
+/// its own tasks, and nothing else.  Memory is bounded, for each process and for all of them
+/// together: beyond most_entries, processes of which no job was seen are forgotten, the largest
+/// first; then the largest of the others lose the older half of what is kept.
 class EngineTasks {
 public:
-    static constexpr std::size_t most_tasks = 1u << 17;
+    /// Tasks, engines, jobs, events and names of all processes: some 300 bytes each.
+    static constexpr std::size_t most_entries = 1u << 17;
+    // Of one process:
+    static constexpr std::size_t most_tasks = 1u << 16;
     static constexpr std::size_t most_engines = 1u << 10;
     static constexpr std::size_t most_models = 1u << 10; ///< that have a name
     /// Announced, and not queued yet; the oldest are forgotten.
@@ -81,6 +85,10 @@ public:
     std::size_t live() const noexcept;
     /// Tasks that were not taken, because they make no sense or their process has too many.
     std::uint64_t refused() const noexcept { return refused_; }
+    /// Tasks and announced jobs that were forgotten to make room for others.
+    std::uint64_t dropped() const noexcept { return dropped_; }
+    /// What is kept now, as most_entries counts it.
+    std::size_t entries() const noexcept { return entries_; }
 
 private:
     using Context = std::pair<std::uint64_t, std::uint32_t>; ///< client, context
@@ -111,7 +119,20 @@ private:
         std::map<Context, std::set<std::uint64_t>> in_context; ///< addresses of tasks
         std::set<std::uint64_t> models;
         std::size_t held = 0; ///< events of all engines
+        bool is_here = false; ///< one of them was seen on this device
+
+        std::size_t entries() const;
     };
+    using Processes = std::map<std::uint32_t, Process>;
+
+    void make_room(std::vector<Event>& events);
+    void halve(Process& process, std::vector<Event>& events);
+    std::vector<Event> forget(Processes::iterator process, std::uint64_t time_ns);
+    /// Ends the task, whose real end is not told, as far as its engine is.
+    static void cut_off(Process& process, std::map<std::uint64_t, Task>::iterator task,
+                        std::uint64_t time_ns, std::vector<Event>& events);
+    static void forget_claimed(Process& process);
+    void pass(Process& process, const ProbeHit& hit, std::vector<Event>& events);
 
     static void tell(Process& process, Engine& engine, const Event& event,
                      std::vector<Event>& events);
@@ -123,10 +144,12 @@ private:
     static void announce(Process& process, const Task& task, const ProbeHit& hit);
     static std::vector<Event> claim(Process& process, Event& job);
 
-    std::map<std::uint32_t, Process> processes_;
+    Processes processes_;
+    std::size_t entries_ = 0;
     std::uint64_t next_tag_ = 1;
     std::uint64_t next_engine_ = engine_client;
     std::uint64_t refused_ = 0;
+    std::uint64_t dropped_ = 0;
 };
 
 } // namespace overtake::watch

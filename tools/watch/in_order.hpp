@@ -4,6 +4,7 @@
 // core in order; others may come a little late.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,10 +14,12 @@
 
 namespace overtake::watch {
 
-/// Memory is that of the events of the last `window_ns` of device time.
+/// Memory is that of the events of the last `window_ns` of device time, and of most_events.
 class InOrder {
 public:
     static constexpr std::uint64_t usual_window_ns = 100'000'000;
+    /// A device on a manual clock makes many at one time.
+    static constexpr std::size_t most_events = 1u << 17;
 
     explicit InOrder(std::function<void(const Event&)> see,
                      std::uint64_t window_ns = usual_window_ns)
@@ -24,7 +27,7 @@ public:
 
     void add(const Event& event) {
         waiting_.emplace(event.time_ns, event);
-        while (newest() - waiting_.begin()->first > window_ns_)
+        while (newest() - waiting_.begin()->first > window_ns_ || waiting_.size() > most_events)
             pass_first_on();
     }
     /// No more come.

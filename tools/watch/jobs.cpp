@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "drop_oldest.hpp"
 #include "printable.hpp"
 
 namespace overtake::watch {
@@ -42,16 +43,22 @@ const Job* Jobs::follow(const Event& event) {
     if (over_)
         jobs_.erase(*over_);
     over_.reset();
+    if (event.type == EventType::ctx_destroy) // nothing of it comes any more
+        jobs_.erase(jobs_.lower_bound({event.client, event.context, 0}),
+                    jobs_.upper_bound({event.client, event.context, UINT64_MAX}));
     if (!is_about_job(event.type))
         return nullptr;
     const Key key{event.client, event.context, event.tag};
     // Older drivers tell of the submission alone.
     if (event.type == EventType::job_queue ||
-        (event.type == EventType::fc_submit && !jobs_.contains(key)))
+        (event.type == EventType::fc_submit && !jobs_.contains(key))) {
+        if (jobs_.size() >= most_jobs)
+            dropped_ += drop_oldest(jobs_, [](const auto& of) { return of.second.queued_ns; });
         jobs_[key] = {.queued_ns = event.time_ns,
                       .model = event.model,
                       .priority = event.priority,
                       .pid = event.pid};
+    }
     const auto found = jobs_.find(key);
     if (found == jobs_.end())
         return nullptr;
@@ -68,6 +75,17 @@ const Job* Jobs::follow(const Event& event) {
         over_ = key;
     }
     return &job;
+}
+
+std::vector<std::uint32_t> Jobs::processes() const {
+    std::set<std::uint32_t> pids;
+    for (const auto& [key, job] : jobs_)
+        pids.insert(job.pid);
+    return {pids.begin(), pids.end()};
+}
+
+void Jobs::forget(const std::set<std::uint32_t>& pids) {
+    std::erase_if(jobs_, [&](const auto& of) { return pids.contains(of.second.pid); });
 }
 
 std::string model_name(std::uint64_t model) {

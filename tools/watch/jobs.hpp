@@ -4,11 +4,14 @@
 // is was said when it was queued.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "overtake/event.hpp"
 
@@ -28,16 +31,26 @@ struct Job {
 
 class Jobs {
 public:
+    /// Of whose end nothing was seen yet; the oldest are forgotten.
+    static constexpr std::size_t most_jobs = 1u << 18;
+
     /// What is known of the event's job, this event included: null if it was queued before anybody
     /// watched, or if the event is not about a job.  Valid until the next call; a job that is over
     /// is forgotten by then.
     const Job* follow(const Event& event);
     std::size_t living() const noexcept { return jobs_.size(); }
+    /// Of the jobs that live.
+    std::vector<std::uint32_t> processes() const;
+    /// These processes are gone, and so are their jobs, whose ends were lost.
+    void forget(const std::set<std::uint32_t>& pids);
+    /// Jobs that were forgotten to make room for others.
+    std::uint64_t dropped() const noexcept { return dropped_; }
 
 private:
     using Key = std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>; ///< client, context, tag
     std::map<Key, Job> jobs_;
     std::optional<Key> over_;
+    std::uint64_t dropped_ = 0;
 };
 
 /// What Job::model is called: the name's beginning, or a number; empty for none.

@@ -8,11 +8,9 @@
 #include <cstring>
 #include <ctime>
 #include <deque>
-#include <filesystem>
 #include <fstream>
-#include <map>
+#include <iterator>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -29,6 +27,8 @@
 #include "bpf/copy_event.h"
 #include "file_descriptor.hpp"
 #include "overtake/error.hpp"
+#include "watch/ended_processes.hpp"
+#include "watch/engine_libraries.hpp"
 #include "watch/engine_tasks.hpp"
 #include "watch/tracepoint_format.hpp"
 
@@ -50,6 +50,7 @@ namespace {
 constexpr const char* events_directory = "/sys/kernel/tracing/events/overtake";
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t nap_ns = 5 * ns_per_ms;
+constexpr std::int64_t look_interval_ns = 1000 * ns_per_ms;
 constexpr std::size_t most_pending = 1u << 18;
 
 std::int64_t now_ns() {
@@ -68,67 +69,13 @@ void require_tracepoints() {
                                         std::strerror(errno)));
 }
 
-/// Who may have made a library whose probes are looked at: root, and who made this command.
-bool is_trusted(const struct stat& file) {
-    static const uid_t own = [] {
-        struct stat command {};
-        return stat("/proc/self/exe", &command) == 0 ? command.st_uid : 0;
-    }();
-    return (file.st_uid == 0 || file.st_uid == own) && (file.st_mode & S_IWOTH) == 0;
-}
-
-/// The libraries with engines that processes run, this one's among them.  What is open stays the
-/// file that was looked at, whatever becomes of the process, its root and its names.
-std::vector<Descriptor> mapped_libraries() {
-    std::map<std::pair<dev_t, ino_t>, Descriptor> libraries;
-    std::error_code ignored;
-    for (const auto& process : std::filesystem::directory_iterator("/proc", ignored)) {
-        std::ifstream maps(process.path() / "maps");
-        std::string line;
-        while (std::getline(maps, line)) {
-            const std::size_t name = line.rfind('/');
-            if (name == std::string::npos ||
-                !std::string_view(line).substr(name).starts_with("/libovertake.so"))
-                continue;
-            const std::string path = process.path() / "map_files" / line.substr(0, line.find(' '));
-            Descriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
-            struct stat is {};
-            if (file && fstat(file.get(), &is) == 0 && S_ISREG(is.st_mode) && is_trusted(is))
-                libraries.try_emplace({is.st_dev, is.st_ino}, std::move(file));
-        }
-    }
-    std::vector<Descriptor> files;
-    for (auto& [inode, file] : libraries)
-        files.push_back(std::move(file));
-    return files;
-}
-
-/// Probes say who passes them as the first PID namespace calls it.
-bool is_in_first_pid_namespace() {
-    constexpr ino_t first = 0xeffffffc; // PROC_PID_INIT_INO
-    struct stat own {};
-    return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == first;
-}
-
-/// When the process began, which tells it from others of the same number; none: it is gone.
-std::optional<std::string> start_time(std::uint32_t pid) {
-    constexpr int behind_name = 20; // field 22 of proc_pid_stat(5), two before the name's end
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string line;
-    if (!std::getline(file, line) || line.rfind(')') == std::string::npos)
-        return std::nullopt;
-    std::istringstream fields(line.substr(line.rfind(')') + 1));
-    std::string field;
-    for (int i = 0; i < behind_name; i++)
-        fields >> field;
-    return field;
-}
-
-/// Who knows how much of what was lost was of engines.
-class LosesOfEngines {
+/// A source that also tells of engines.
+class TellsOfEngines {
 public:
-    virtual ~LosesOfEngines() = default;
+    virtual ~TellsOfEngines() = default;
     virtual std::uint64_t lost_of_engines() const noexcept = 0;
+    virtual std::uint64_t dropped_of_engines() const noexcept = 0;
+    virtual std::string engines_left_out() const = 0;
 };
 
 /// As many as there is room for; returns how many.
@@ -147,9 +94,11 @@ struct Closer {
 };
 
 /// Of the driver's tracepoints, of the engines' probes, or of both.
-class KernelEvents final : public EventSource, public LosesOfEngines {
+class KernelEvents final : public EventSource, public TellsOfEngines {
 public:
-    KernelEvents(bool tracepoints, bool probes) {
+    /// `libraries`: whose probes are read; null: no library's.
+    KernelEvents(bool tracepoints, const EngineLibraries* libraries) {
+        bool probes = libraries != nullptr;
         if (tracepoints)
             require_tracepoints();
         libbpf_set_print(nullptr);
@@ -163,8 +112,11 @@ public:
                                      take_record, this, nullptr));
         if (lost_fd_ < 0 || !ring_)
             fail("set up the BPF program", errno);
-        if (probes)
-            attach_probes();
+        {
+            const std::vector<Descriptor> kept = descriptors_for_tracepoints();
+            if (probes)
+                attach_probes(*libraries);
+        }
         if (tracepoints)
             attach();
     }
@@ -191,7 +143,14 @@ public:
         return lost_of("copy_event", LOST_OF_DRIVER) + lost_of_engines();
     }
     std::uint64_t lost_of_engines() const noexcept override {
-        return lost_of("copy_probe", LOST_OF_ENGINES) + engine_tasks_.refused();
+        return lost_of("copy_probe", LOST_OF_ENGINES) + engine_tasks_.refused() +
+               engine_tasks_.dropped();
+    }
+    std::uint64_t dropped_of_engines() const noexcept override { return engine_tasks_.dropped(); }
+    std::string engines_left_out() const override {
+        return is_in_first_namespace_ ? left_out_.text()
+                                      : "the tasks of engines are not shown: that needs the first "
+                                        "PID namespace, outside of containers";
     }
 
 private:
@@ -200,6 +159,10 @@ private:
             throw Error(EPERM, fmt::format("cannot {}: {}: watching the driver needs CAP_BPF and "
                                            "CAP_PERFMON: run as root",
                                            what, std::strerror(code)));
+        if (code == EMFILE || code == ENFILE)
+            throw Error(code,
+                        fmt::format("cannot {}: {}: raise the limit of open files (ulimit -n)",
+                                    what, std::strerror(code)));
         throw Error(code, fmt::format("cannot {}: {}: does this kernel have CONFIG_BPF_SYSCALL and "
                                       "CONFIG_BPF_EVENTS?",
                                       what, std::strerror(code)));
@@ -257,19 +220,50 @@ private:
         }
     }
 
-    /// A library may have none: then nothing is told of its engines.
-    void attach_probes() {
-        if (!is_in_first_pid_namespace())
+    /// So that those of other libraries never take what the driver's events need.
+    static std::vector<Descriptor> descriptors_for_tracepoints() {
+        constexpr std::size_t of_each = 2; // of the event and of the link
+        std::vector<Descriptor> kept;
+        for (std::size_t i = 0; i < of_each * (event_type_count + 1); i++)
+            kept.emplace_back(open("/dev/null", O_PATH | O_CLOEXEC));
+        return kept;
+    }
+
+    void attach_probes(const EngineLibraries& libraries) {
+        left_out_ = libraries.left_out;
+        if (!is_in_first_pid_namespace()) {
+            is_in_first_namespace_ = false;
             return;
-        for (const Descriptor& library : mapped_libraries())
-            for (std::size_t i = probe_count; i-- > 0;) {
-                LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = COPIED_PROBE_TYPE + i);
-                if (bpf_link* link = bpf_program__attach_usdt(
-                        program_called("copy_probe"), -1,
-                        fmt::format("/proc/self/fd/{}", library.get()).c_str(), "overtake",
-                        std::string(probe_name(static_cast<Probe>(i))).c_str(), &options))
-                    links_.emplace_back(link);
-            }
+        }
+        bool has_descriptors = true;
+        for (const Descriptor& library : libraries.files) {
+            const int error = has_descriptors ? attach_probes_of(library) : EMFILE;
+            has_descriptors = error != EMFILE && error != ENFILE;
+            if (error != 0)
+                left_out_.add(has_descriptors ? LeftOut::no_probes : LeftOut::no_descriptors);
+        }
+    }
+
+    /// All of its probes, or none and why not.
+    int attach_probes_of(const Descriptor& library) {
+        std::vector<std::unique_ptr<bpf_link, Closer>> links;
+        int error = 0;
+        for (std::size_t i = probe_count; i-- > 0;) {
+            LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = COPIED_PROBE_TYPE + i);
+            if (bpf_link* link = bpf_program__attach_usdt(
+                    program_called("copy_probe"), -1,
+                    fmt::format("/proc/self/fd/{}", library.get()).c_str(), "overtake",
+                    std::string(probe_name(static_cast<Probe>(i))).c_str(), &options))
+                links.emplace_back(link);
+            else
+                error = errno;
+            if (error == EMFILE || error == ENFILE)
+                return error;
+        }
+        // An older library has fewer.
+        const bool has_none = links.empty();
+        std::ranges::move(links, std::back_inserter(links_));
+        return has_none ? error : 0;
     }
 
     static int take_record(void* context, void* data, std::size_t bytes) {
@@ -302,28 +296,16 @@ private:
         pending_.insert(pending_.end(), events.begin(), events.end());
     }
 
-    /// Of processes that had gone when they were looked at before: what they did last is told by
-    /// now.
+    /// What they did last is told by now.
     void forget_processes() {
         const std::int64_t now = now_ns();
         if (now < next_look_ns_)
             return;
-        next_look_ns_ = now + 1000 * ns_per_ms;
-        std::map<std::uint32_t, std::optional<std::string>> started;
-        for (const std::uint32_t pid : engine_tasks_.processes()) {
-            const auto began = start_time(pid);
-            const auto before = started_.find(pid);
-            // Gone for a look, or another process by now.
-            const bool is_gone =
-                before != started_.end() && (began ? began != before->second : !before->second);
-            if (is_gone) {
-                const auto ends = engine_tasks_.forget(pid, static_cast<std::uint64_t>(now));
-                pending_.insert(pending_.end(), ends.begin(), ends.end());
-            } else {
-                started.emplace(pid, began);
-            }
+        next_look_ns_ = now + look_interval_ns;
+        for (const std::uint32_t pid : ended_.look(engine_tasks_.processes())) {
+            const auto ends = engine_tasks_.forget(pid, static_cast<std::uint64_t>(now));
+            pending_.insert(pending_.end(), ends.begin(), ends.end());
         }
-        started_ = std::move(started);
     }
 
     std::size_t take(std::span<Event> out) {
@@ -340,12 +322,14 @@ private:
     int lost_fd_ = -1;
     EngineTasks engine_tasks_;
     std::int64_t next_look_ns_ = 0;
-    std::map<std::uint32_t, std::optional<std::string>> started_; ///< none: gone when looked at
+    EndedProcesses ended_;
+    LibrariesLeftOut left_out_;
+    bool is_in_first_namespace_ = true;
     std::deque<Event> pending_;
 };
 
 /// A device server's events, and what probes tell of its clients' engines.
-class EventsAndProbes final : public EventSource, public LosesOfEngines {
+class EventsAndProbes final : public EventSource, public TellsOfEngines {
 public:
     EventsAndProbes(std::unique_ptr<EventSource> device, std::unique_ptr<KernelEvents> probes)
         : device_(std::move(device)), probes_(std::move(probes)) {}
@@ -372,6 +356,10 @@ public:
 
     std::uint64_t lost() const noexcept override { return device_->lost() + probes_->lost(); }
     std::uint64_t lost_of_engines() const noexcept override { return probes_->lost(); }
+    std::uint64_t dropped_of_engines() const noexcept override {
+        return probes_->dropped_of_engines();
+    }
+    std::string engines_left_out() const override { return probes_->engines_left_out(); }
 
 private:
     static constexpr int most_rounds = 64; ///< somebody may pass probes without end
@@ -385,13 +373,18 @@ private:
 
 } // namespace
 
-std::unique_ptr<EventSource> open_kernel_events(bool engine_tasks) {
-    return std::make_unique<KernelEvents>(true, engine_tasks);
+std::unique_ptr<EventSource> open_kernel_events(const EngineChoice& engines) {
+    if (!engines.wanted)
+        return std::make_unique<KernelEvents>(true, nullptr);
+    const EngineLibraries libraries = find_engine_libraries(engines.libraries);
+    return std::make_unique<KernelEvents>(true, &libraries);
 }
 
-std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device) {
+std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device,
+                                              const EngineChoice& engines) {
+    const EngineLibraries libraries = find_engine_libraries(engines.libraries);
     try {
-        auto probes = std::make_unique<KernelEvents>(false, true);
+        auto probes = std::make_unique<KernelEvents>(false, &libraries);
         return std::make_unique<EventsAndProbes>(std::move(device), std::move(probes));
     } catch (const Error&) {
         return device;
@@ -399,8 +392,18 @@ std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> devic
 }
 
 std::uint64_t lost_of_engines(const EventSource& source) noexcept {
-    const auto* knows = dynamic_cast<const LosesOfEngines*>(&source);
-    return knows ? knows->lost_of_engines() : 0;
+    const auto* tells = dynamic_cast<const TellsOfEngines*>(&source);
+    return tells ? tells->lost_of_engines() : 0;
+}
+
+std::uint64_t dropped_of_engines(const EventSource& source) noexcept {
+    const auto* tells = dynamic_cast<const TellsOfEngines*>(&source);
+    return tells ? tells->dropped_of_engines() : 0;
+}
+
+std::string engines_left_out(const EventSource& source) {
+    const auto* tells = dynamic_cast<const TellsOfEngines*>(&source);
+    return tells ? tells->engines_left_out() : "";
 }
 
 } // namespace overtake::watch

@@ -3,22 +3,38 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "overtake/event_source.hpp"
 
 namespace overtake::watch {
 
-/// What the driver's tracepoints tell, of all its devices, through a BPF program; with
-/// `engine_tasks` also what the USDT probes of processes' engines tell of their tasks, as far as
-/// there are any.  Throws Error: ENOENT without the driver, EPERM without the right, ENOTSUP if the
-/// command was built without it; each names the remedy.
-std::unique_ptr<EventSource> open_kernel_events(bool engine_tasks);
+/// Whether tasks of engines are told, too.
+struct EngineChoice {
+    bool wanted = false;
+    /// Whose probes are read besides those that find_engine_libraries() trusts: paths.
+    std::vector<std::string> libraries{};
+};
+
+/// What the driver's tracepoints tell, of all its devices, through a BPF program; if wanted, also
+/// what the USDT probes of processes' engines tell of their tasks, as far as there are any.  Throws
+/// Error: ENOENT without the driver, EPERM without the right, ENOTSUP if the command was built
+/// without it; each names the remedy.
+std::unique_ptr<EventSource> open_kernel_events(const EngineChoice& engines);
 
 /// The events of a device, and what probes tell of the engines that use it: or those of the device
 /// alone, for whom may not use BPF.
-std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device);
+std::unique_ptr<EventSource> add_engine_tasks(std::unique_ptr<EventSource> device,
+                                              const EngineChoice& engines);
 
 /// Of what such a source has lost, what engines told.
 std::uint64_t lost_of_engines(const EventSource& source) noexcept;
+
+/// Of those, what was dropped because memory for it is bounded.
+std::uint64_t dropped_of_engines(const EventSource& source) noexcept;
+
+/// Which engines such a source tells nothing of, and why, in one line; empty: it tells of all.
+std::string engines_left_out(const EventSource& source);
 
 } // namespace overtake::watch

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "drop_oldest.hpp"
+
 namespace overtake::watch {
 
 namespace {
@@ -20,7 +22,23 @@ void Latency::add(const Job& job) {
         name = job.model != 0 ? model_name(job.model) : "no model";
     else if (grouping_ == Grouping::process)
         name = owner_name(0, job.pid);
-    Group& group = groups_[{by_priority ? highest_priority - job.priority : 0, name}];
+    const auto [found, is_new] =
+        groups_.try_emplace({by_priority ? highest_priority - job.priority : 0, name});
+    Group& group = found->second;
+    const std::size_t before = is_new ? 0 : group.entries();
+    count(group, job);
+    group.last = ++jobs_;
+    entries_ += group.entries() - before;
+    if (entries_ > most_entries && groups_.size() > 1)
+        dropped_ += drop_oldest(
+            groups_, [](const auto& of) { return of.second.last; },
+            [&](auto oldest) {
+                entries_ -= oldest->second.entries();
+                return groups_.erase(oldest);
+            });
+}
+
+void Latency::count(Group& group, const Job& job) {
     if (job.status != 0 || job.start_ns == 0) {
         group.failed++;
         return;

@@ -3,6 +3,7 @@
 // Spread: how values are spread, in memory that does not grow with their number.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 
@@ -23,6 +24,8 @@ public:
     std::uint64_t percentile(double percent) const;
     /// How many values v have 2^key <= v < 2^(key + 1); key 0 has 0 as well.
     std::map<unsigned, std::uint64_t> by_power() const;
+    /// Different ones that are kept: its memory, some 50 bytes each.
+    std::size_t entries() const noexcept { return steps_.size(); }
 
 private:
     static unsigned step_of(std::uint64_t value);

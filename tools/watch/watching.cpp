@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "watch/watching.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <string_view>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "overtake/server.hpp"
-#include "watch/kernel_source.hpp"
 
 namespace overtake::watch {
 
@@ -26,9 +31,23 @@ constexpr std::chrono::milliseconds nap{10};
 
 std::atomic<bool> stopped{false};
 
+/// A server in another PID namespace calls its clients, this one among them, otherwise.
+bool server_knows_us(const std::string& name) {
+    constexpr std::string_view prefix = "server:";
+    const auto status =
+        nlohmann::json::parse(server_status(name.starts_with(prefix) ? name.substr(prefix.size())
+                                                                     : default_server_path()),
+                              nullptr, false);
+    if (status.is_discarded() || !status.contains("clients"))
+        return false;
+    return std::ranges::any_of(status["clients"], [](const auto& client) {
+        return client.value("pid", std::int64_t{0}) == getpid();
+    });
+}
+
 } // namespace
 
-Watched watch_device(const std::string& name, bool engine_tasks) {
+Watched watch_device(const std::string& name, const EngineChoice& engines) {
     if (name == "embedded")
         throw Error(EINVAL, "an embedded device is one process's own, and cannot be watched by "
                             "another: name a kernel device, or server:SOCKET");
@@ -37,7 +56,8 @@ Watched watch_device(const std::string& name, bool engine_tasks) {
     Watched watched;
     // The driver tells of its devices whoever may open them.
     if (name == "kernel" || name.starts_with('/') || (name == "auto" && has_node)) {
-        watched.events = open_kernel_events(engine_tasks);
+        watched.events = open_kernel_events(engines);
+        watched.knows_processes = is_in_first_pid_namespace();
         return watched;
     }
     const std::string socket = default_server_path();
@@ -45,10 +65,29 @@ Watched watch_device(const std::string& name, bool engine_tasks) {
         throw Error(ENOENT, "there is no kernel device and no device server to watch: load the "
                             "driver, or start overtake serve");
     watched.device = open_device(name == "auto" ? "server" : name);
+    watched.knows_processes = is_in_first_pid_namespace() && server_knows_us(name);
     watched.events = watched.device->events({});
-    if (engine_tasks)
-        watched.events = add_engine_tasks(std::move(watched.events));
+    if (engines.wanted)
+        watched.events = add_engine_tasks(std::move(watched.events), engines);
     return watched;
+}
+
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void Expiry::rest() {
+    const auto now = Clock::now();
+    if (!watched_.knows_processes || now < next_look_ || watched_.events->lost() == 0)
+        return;
+    next_look_ = now + interval_;
+    const Pids ended = ended_.look(pids_());
+    if (!ended.empty())
+        forget_({ended.begin(), ended.end()});
 }
 
 void stop_on_signals() {
