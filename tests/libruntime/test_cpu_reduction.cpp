@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What reductions, softmax and normalisation compute.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -108,6 +110,37 @@ TEST(CpuReduction, SoftmaxAndItsLogarithmAlongOneAxis) {
                 }
             }
     }
+}
+
+/// Rows and columns of any length; masked, equal and far apart.
+TEST(CpuReduction, SoftmaxIsThatOfDoubles) {
+    constexpr float masked = -std::numeric_limits<float>::infinity();
+    for (const std::uint32_t length : {1u, 2u, 15u, 16u, 17u, 1000u})
+        for (const std::uint32_t inner : {1u, 3u}) {
+            Values in(2 * length * inner);
+            for (std::size_t i = 0; i < in.size(); i++)
+                in[i] = static_cast<float>((i * 7919) % 1013) * 0.1f - 40;
+            if (length > 2)
+                in[in.size() - 1] = masked;
+            const Values got =
+                run({Type::softmax, {1}, {}, {{2, length, inner}}, {2, length, inner}}, {in});
+            for (std::size_t row = 0; row < 2 * inner; row++) {
+                const auto at = [&](std::size_t i) {
+                    return (row / inner * length + i) * inner + row % inner;
+                };
+                double greatest = masked, sum = 0;
+                for (std::size_t i = 0; i < length; i++)
+                    greatest = std::max(greatest, double{in[at(i)]});
+                for (std::size_t i = 0; i < length; i++)
+                    sum += std::exp(double{in[at(i)]} - greatest);
+                for (std::size_t i = 0; i < length; i++) {
+                    const double exact = std::exp(double{in[at(i)]} - greatest) / sum;
+                    EXPECT_NEAR(got[at(i)], exact, exact * 1e-5 + 1e-37) << length << " " << i;
+                }
+            }
+        }
+    const Values far = run({Type::softmax, {0}, {}, {{3}}, {3}}, {{1000, -1000, masked}});
+    EXPECT_EQ(far, (Values{1, 0, 0}));
 }
 
 TEST(CpuReduction, LogSoftmaxDoesNotOverflow) {

@@ -5,11 +5,13 @@
 
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "compiler/float/onednn.hpp"
 #include "process.hpp"
 
 int main(int argc, char** argv) {
     using namespace overtake::command;
     prepare_process();
+    overtake::compiler::keep_no_primitives();
     // In the order of --help.
     constexpr std::array commands{
         add_compile, add_info, add_run,         add_pack,      add_perf,    add_devices,

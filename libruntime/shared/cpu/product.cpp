@@ -19,7 +19,7 @@ void multiply(const float* a, const float* b, float* c, std::size_t rows, std::s
     const auto m = static_cast<dnnl_dim_t>(rows), k = static_cast<dnnl_dim_t>(inner),
                n = static_cast<dnnl_dim_t>(columns);
     if (dnnl_sgemm('N', 'N', m, n, k, 1.0f, a, k, b, n, scale, c, n) != dnnl_success)
-        throw Error(ENOMEM, "matrix product: oneDNN refuses it");
+        throw Error(ENOMEM, "matrix product: oneDNN has not enough memory for it");
 }
 
 // Batch dimensions: all but the last two.

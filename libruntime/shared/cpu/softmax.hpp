@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: MIT
 //
-// Softmax on oneDNN.
+// Softmax.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 namespace overtake {
 
-/// Softmax along one axis of a dense float32 array.  One thread at a time.
+/// Softmax along one axis of a dense float32 array.  Takes all its memory at once, so that run()
+/// needs none.  One thread at a time.
 class Softmax {
 public:
-    /// 1..8 dimensions, each at least 1; axis in range.  Throws Error ENOMEM.
+    /// 1..8 dimensions, each at least 1; axis in range.  Throws std::bad_alloc.
     Softmax(const std::vector<std::uint32_t>& shape, int axis);
-    ~Softmax();
-    Softmax(Softmax&&) noexcept;
 
     /// Both hold the product of shape.
     void run(std::span<const float> in, std::span<float> out);
 
 private:
-    struct State;
-    std::unique_ptr<State> state_;
+    void run_rows(const float* in, float* out) const;
+    void run_columns(const float* in, float* out);
+
+    std::size_t outer_ = 1, length_, inner_ = 1;
+    std::vector<float> greatest_, sums_; ///< of each place behind the axis
 };
 
 } // namespace overtake

@@ -42,6 +42,7 @@ Tag tag_of(const Value& value) {
 // One prepared oneDNN primitive with its weights in the order it likes.
 struct FloatExecutor::Convolution {
     dnnl::primitive primitive;
+    dnnl::reorder to_source, from_target;
     dnnl::memory source, target, weights, bias;
     dnnl::memory::desc user_source, user_target;
 
@@ -96,6 +97,10 @@ struct FloatExecutor::Convolution {
         user_target = {image(out), f32, tag_of(out)};
         bias = dnnl::memory({{out.channels}, f32, Tag::x}, engine());
         std::ranges::copy(convolution.bias, static_cast<float*>(bias.get_data_handle()));
+        to_source = dnnl::reorder(
+            dnnl::reorder::primitive_desc(engine(), user_source, engine(), source.get_desc()));
+        from_target = dnnl::reorder(
+            dnnl::reorder::primitive_desc(engine(), target.get_desc(), engine(), user_target));
     }
 
     // Image by image: oneDNN may add in another order for several at once.
@@ -109,12 +114,12 @@ struct FloatExecutor::Convolution {
         dnnl::stream stream(engine());
         dnnl::memory given(user_source, engine(), const_cast<float*>(in));
         dnnl::memory wanted(user_target, engine(), out);
-        dnnl::reorder(given, source).execute(stream, given, source);
+        to_source.execute(stream, given, source);
         primitive.execute(stream, {{DNNL_ARG_SRC, source},
                                    {DNNL_ARG_WEIGHTS, weights},
                                    {DNNL_ARG_BIAS, bias},
                                    {DNNL_ARG_DST, target}});
-        dnnl::reorder(target, wanted).execute(stream, target, wanted);
+        from_target.execute(stream, target, wanted);
         stream.wait();
     }
 };

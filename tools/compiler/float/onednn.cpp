@@ -34,6 +34,10 @@ void limit_onednn() {
                             "the environment");
 }
 
+void keep_no_primitives() {
+    dnnl::set_primitive_cache_capacity(0);
+}
+
 std::string onednn_version() {
     const dnnl_version_t* const version = dnnl_version();
     return fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);

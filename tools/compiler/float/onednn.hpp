@@ -16,6 +16,11 @@ namespace overtake::compiler {
 /// a guest in programs of others, sets nothing.
 void limit_onednn();
 
+/// oneDNN keeps no primitives for their next use, in the whole process: one whose making was
+/// refused memory would be kept as a broken promise, and refused for good. For programs of ours
+/// alone, too.
+void keep_no_primitives();
+
 /// "oneDNN 2.6.3": another version may add the products of a convolution in another order, and so
 /// give calibration, and scales, other last bits.
 std::string onednn_version();

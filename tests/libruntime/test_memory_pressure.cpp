@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// Each allocation of a load and of a run fails in turn, those inside oneDNN too: it is refused in
+// words, nothing crashes, and the next round works.
+#include <cerrno>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cpu/operation.hpp"
+#include "cpu_run.hpp"
+#include "model_spec.hpp"
+#include "overtake/device.hpp"
+#include "overtake/error.hpp"
+#include "overtake/model.hpp"
+#include "overtake/session.hpp"
+
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+}
+
+namespace {
+
+/// Allocations of this thread until one is refused; 0: none is.
+thread_local unsigned long until_refusal = 0;
+
+bool is_refused() {
+    if (until_refusal == 0 || --until_refusal != 0)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+} // namespace
+
+extern "C" {
+void* malloc(std::size_t size) {
+    return is_refused() ? nullptr : __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+    return is_refused() ? nullptr : __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) {
+    return is_refused() ? nullptr : __libc_realloc(memory, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+    return is_refused() ? nullptr : __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+    return is_refused() ? nullptr : __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
+    *memory = is_refused() ? nullptr : __libc_memalign(alignment, size);
+    return *memory != nullptr ? 0 : ENOMEM;
+}
+}
+
+namespace overtake::test {
+namespace {
+
+constexpr unsigned long most_allocations = 20'000;
+
+/// Runs `round` with its first allocation refused, then its second, ... until it needs no more of
+/// them; and without a refusal after each.  Returns how many were refused.
+unsigned long refuse_each(const std::function<void()>& round) {
+    for (unsigned long number = 1; number < most_allocations; number++) {
+        until_refusal = number;
+        bool is_refused = false;
+        int code = ENOMEM;
+        try {
+            round();
+        } catch (const Error& error) {
+            is_refused = true;
+            code = error.code();
+        } catch (const std::bad_alloc&) {
+            is_refused = true;
+        }
+        const bool was_reached = until_refusal == 0;
+        until_refusal = 0;
+        EXPECT_EQ(code, ENOMEM) << "allocation " << number;
+        EXPECT_TRUE(!is_refused || was_reached) << "allocation " << number;
+        EXPECT_NO_THROW(round()) << "after allocation " << number << " was refused";
+        if (!was_reached || testing::Test::HasFailure())
+            return number - 1;
+    }
+    ADD_FAILURE() << "it never ends";
+    return most_allocations;
+}
+
+unsigned long refuse_each(const cpu::Operation& operation) {
+    std::vector<std::vector<float>> values;
+    for (const cpu::Shape& shape : operation.inputs)
+        values.emplace_back(cpu::elements(shape), 0.5f);
+    return refuse_each([&] { cpu::run(operation, values); });
+}
+
+TEST(MemoryPressure, OperatorsRefuseInWordsAndWorkAfterwards) {
+    EXPECT_GT(refuse_each({CpuOpType::softmax, {1}, {}, {{4, 300}}, {4, 300}}), 2u);
+    EXPECT_GT(refuse_each({CpuOpType::softmax, {0}, {}, {{30, 5, 7}}, {30, 5, 7}}), 2u);
+    EXPECT_GT(refuse_each({CpuOpType::matrix_product, {}, {}, {{40, 70}, {70, 50}}, {40, 50}}), 2u);
+    EXPECT_GT(refuse_each({CpuOpType::convolution,
+                           {0, 1, 1, 1, 1, 1, 1, 1},
+                           {},
+                           {{1, 3, 20, 20}, {8, 3, 3, 3}},
+                           {1, 8, 18, 18}}),
+              2u);
+}
+
+TEST(MemoryPressure, ALoadAndARunRefuseInWordsAndWorkAfterwards) {
+    const std::vector<std::byte> bytes = build(copy_and_softmax());
+    const auto device = open_device("embedded");
+    const auto refused = refuse_each([&] {
+        const auto model = Model::from_bytes(bytes);
+        Session session(device, model);
+        const std::vector<float> input(model->input(0).elements(), 1.0f);
+        Task task = session.submit(input);
+        task.wait();
+        const std::vector<float> output = task.output(0);
+        EXPECT_FLOAT_EQ(output.at(0), 1.0f / 3);
+    });
+    EXPECT_GT(refused, 50u);
+}
+
+} // namespace
+} // namespace overtake::test
