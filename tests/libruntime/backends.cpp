@@ -16,6 +16,7 @@
 
 #ifdef OVERTAKE_TEST_CONFINEMENT
 #include "confinement.hpp"
+#include "server_memory.hpp"
 #endif
 
 namespace overtake::test {
@@ -118,6 +119,9 @@ namespace {
 [[noreturn]] void run_server(const ServerOptions& options, int from_parent, int ready) {
     int status = 0;
     try {
+#ifdef OVERTAKE_TEST_CONFINEMENT
+        command::keep_little_memory();
+#endif
         Server server(options);
         std::thread waits_for_end([&] {
             char byte;

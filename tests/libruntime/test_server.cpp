@@ -91,7 +91,9 @@ TEST(Server, StrangersSeeOnlyThemselvesAndCoarseCounters) {
     EXPECT_EQ(as_stranger({},
                           [&] {
                               const auto device = open_server(server.path());
-                              const auto core = device->cores().front();
+                              auto core = device->cores().front();
+                              while (core.fcs_normal == 0) // until the period is over
+                                  core = device->cores().front();
                               if (core.fcs_normal != 16 || core.busy_ns % 10'000'000 != 0)
                                   return 1;
                               const auto status =
@@ -109,24 +111,24 @@ TEST(Server, AStrangerLeavesHalfOfEverythingToOthers) {
     const TestServer server(options, ServerIn::process);
     open_to_all(server);
     const auto mine = open_server(server.path());
-    EXPECT_EQ(as_stranger({},
-                          [&] {
-                              std::vector<std::shared_ptr<Device>> devices;
-                              std::vector<std::unique_ptr<Buffer>> buffers;
-                              try {
-                                  for (;;) {
-                                      devices.push_back(open_server(server.path()));
-                                      for (int i = 0; i < 8; i++)
-                                          buffers.push_back(devices.back()->create_buffer(1 << 20));
-                                  }
-                              } catch (const Error& error) {
-                                  if (error.code() != ENOSPC || buffers.size() != 32)
-                                      return 1;
-                              }
-                              return mine->create_buffer(32 << 20)->size() == std::size_t{32} << 20
-                                         ? 0
-                                         : 2;
-                          }),
+    EXPECT_EQ(as_stranger(
+                  {},
+                  [&] {
+                      std::vector<std::shared_ptr<Device>> devices;
+                      std::vector<std::unique_ptr<Buffer>> buffers;
+                      try {
+                          for (;;) {
+                              devices.push_back(open_server(server.path()));
+                              for (int i = 0; i < 8; i++)
+                                  buffers.push_back(devices.back()->create_buffer(1 << 20));
+                          }
+                      } catch (const Error& error) {
+                          // The connections and the tables have taken some of it.
+                          if (error.code() != ENOSPC || buffers.size() < 28 || buffers.size() > 31)
+                              return 1;
+                      }
+                      return mine->create_buffer(32 << 20)->size() == std::size_t{32} << 20 ? 0 : 2;
+                  }),
               0);
 }
 
@@ -275,6 +277,18 @@ TEST(Server, AQueueForWhichThereIsNoDescriptorIsRefused) {
     }
 }
 #endif
+
+/// Who may write in the directory could have the server open any file of its user.
+TEST(Server, ALockThatIsALinkIsRefused) {
+    std::string directory = "/tmp/overtake-server-XXXXXX";
+    ASSERT_NE(mkdtemp(directory.data()), nullptr);
+    ServerOptions options = options_of(1);
+    options.socket_path = directory + "/device";
+    ASSERT_EQ(symlink((directory + "/elsewhere").c_str(), (directory + "/device.lock").c_str()), 0);
+    expect_error(ELOOP, "symbolic link", [&] { Server server(options); });
+    EXPECT_FALSE(std::filesystem::exists(directory + "/elsewhere"));
+    std::filesystem::remove_all(directory);
+}
 
 TEST(Server, EveryCallEndsWhenTheServerDoes) {
     for (int round = 0; round < 20; round++) {

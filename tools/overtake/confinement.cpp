@@ -29,6 +29,12 @@ namespace overtake::command {
 
 namespace {
 
+#ifdef SO_PASSRIGHTS
+constexpr int pass_rights = SO_PASSRIGHTS;
+#else
+constexpr int pass_rights = 83; ///< since Linux 6.16
+#endif
+
 /// What serving takes, and what the C library does for it.  Some exist on some machines only.
 constexpr std::array allowed = {
     // clients
@@ -120,6 +126,9 @@ void add_rules(scmp_filter_ctx filter) {
     for (const int command : {F_GET_SEALS, F_ADD_SEALS, F_GETFD, F_SETFD, F_GETFL})
         for (const char* name : {"fcntl", "fcntl64"})
             allow(filter, name, {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))});
+    // Whether descriptors may be sent to a socket.
+    allow(filter, "setsockopt",
+          {SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET), SCMP_A2(SCMP_CMP_EQ, pass_rights)});
     allow(filter, "prctl", {SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)});
     // A thread, but no process.  The flags of clone3() lie in memory, where nobody can look at
     // them: told that there is none, the C library takes clone().

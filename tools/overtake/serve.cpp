@@ -20,6 +20,7 @@
 #include "json_text.hpp"
 #include "option_checks.hpp"
 #include "overtake/server.hpp"
+#include "server_memory.hpp"
 #include "units.hpp"
 
 namespace overtake::command {
@@ -120,6 +121,7 @@ int serve(ServeOptions& options) {
         wanted.high_groups.push_back(group_of(group));
     wanted.listening_socket = activation_socket();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    keep_little_memory();
     Server server(wanted);
     if (geteuid() == 0 && options.run_as != "root")
         become(options.run_as.empty() ? "nobody" : options.run_as);
@@ -148,6 +150,11 @@ int show_status(const ServeOptions& options) {
                counted(status.at("cores").get<std::uint64_t>(), "core"),
                name_of_mode(status.at("mode").get<unsigned>()),
                counted(status.at("clients").size(), "client"));
+    if (const Json lock = status.value("lock", Json::object()); lock.contains("longest_cpu_ns"))
+        fmt::print("device lock: held for {:.3f} ms of CPU time at most ({}), {}\n",
+                   lock.at("longest_cpu_ns").get<double>() / ns_per_ms,
+                   lock.at("where").get<std::string>(),
+                   counted(lock.at("most_steps").get<std::uint64_t>(), "step"));
     if (!status.at("clients").empty())
         fmt::print("{:>8} {:>8} {:>7} {:>8} {:>6} {:>12} {:>8} {:>8} {:>8} {:>6} {:>8}  255\n",
                    "pid", "user", "queues", "buffers", "jobs", "memory KiB", "waiting", "begun",
@@ -256,14 +263,17 @@ void add_serve(CLI::App& app, int& status) {
         ->check(whole_number(1, 1024))
         ->capture_default_str();
     command
-        ->add_option(
-            "--memory", options->memory_mib,
-            "MiB of all clients together, or with a unit (2G); default: half of the machine's")
+        ->add_option("--memory", options->memory_mib,
+                     "MiB of all clients together, or with a unit (2G); default: half of the "
+                     "machine's, or of "
+                     "its control group's")
         ->transform(whole_mebibytes(1, 1 << 30));
     command
         ->add_option("--idle-exit", server.idle_exit_s,
                      "End after so many seconds, or with a unit (5min), without a client")
         ->transform(whole_duration(TimeUnit::second, 1, 0x7fffffff));
+    command->add_flag("--measure-lock", server.measure_lock,
+                      "Measure how long the device's lock is held, for --status");
     command->add_option("--user", options->run_as, "As root: serve as this user; default: nobody");
     add_service_options(*command, *options);
     command->add_flag("--status", options->status, "Show who uses the server that runs");

@@ -40,8 +40,10 @@ struct ServerOptions {
     std::vector<gid_t> high_groups; ///< the same of groups, supplementary ones included
     unsigned clients = 64;          ///< at a time
     unsigned clients_of_user = 48;  ///< the same, of one user other than root and the server's
-    std::size_t memory_bytes = 0;   ///< of all clients together; 0 = half of the machine's
-    unsigned idle_exit_s = 0;       ///< run() returns after so long without a client; 0 = never
+    /// Of all clients together; 0 = half of the machine's, or of what its control group may have.
+    std::size_t memory_bytes = 0;
+    unsigned idle_exit_s = 0;  ///< run() returns after so long without a client; 0 = never
+    bool measure_lock = false; ///< the status says how long the device's lock was held
 };
 
 /// Errors: throws Error, of which the text names the place and the remedy.
@@ -49,7 +51,8 @@ class OVERTAKE_API Server {
 public:
     /// Listens.  EADDRINUSE if a server has the socket already.
     explicit Server(const ServerOptions& options);
-    /// Ends every client's work and closes its connection.
+    /// Ends every client's work and closes its connection.  Does not wait for long for a client
+    /// that has sent what cannot be closed.
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;

@@ -5,14 +5,15 @@
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <ovt_simd_port.h>
 
+#include "embedded/disposal.hpp"
 #include "monotonic_clock.hpp"
 #include "reserved.hpp"
+#include "thread_clock.hpp"
 
 namespace overtake {
 
@@ -30,16 +31,10 @@ std::uint32_t command_count(unsigned clients) {
     return std::bit_ceil(
         static_cast<std::uint32_t>(clients * client_commands + 2 * OVERTAKE_MAX_CORES));
 }
-constexpr std::size_t event_count = 1024;
+/// As many as are delivered before others may have the lock.
+constexpr std::size_t event_count = steps_per_hold;
 /// The longest step: short enough that an aborted FC lets go of its core at once.
 constexpr std::uint64_t step_cycles = 4096;
-
-std::uint64_t thread_cpu_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 EmbeddedOptions checked(EmbeddedOptions options) {
     const auto refuse = [](const std::string& what) {
@@ -109,8 +104,9 @@ private:
 FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& shared)
     : options_(checked(options)), silicon_(options_.cores), core_states_(options_.cores),
       commands_(std::make_unique_for_overwrite<ovt_command[]>(command_count(shared.clients))),
-      events_(event_count), manual_now_(manual_clock_origin_ns), limits_(options_.cores, 0),
-      job_max_ns_(shared.job_max_ns), core_wake_(options_.cores) {
+      events_(event_count), mutex_(shared.measure_lock), manual_now_(manual_clock_origin_ns),
+      limits_(options_.cores, 0), job_max_ns_(shared.job_max_ns), coarse_(options_.cores),
+      core_wake_(options_.cores) {
     config_.profile = ovt_profile_find(options_.profile.c_str());
     config_.mode = firmware_mode(options_.mode);
     config_.core_count = options_.cores;
@@ -136,12 +132,12 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
             ovt_core_use_simd(&silicon_[core], &simd_[core]);
     }
     {
-        const Lock lock(mutex_);
+        Lock lock(mutex_);
         ovt_fw_reserve(&firmware_, 2 * options_.cores);
         apply_limits(nullptr);
         for (unsigned core = 1; core <= options_.cores; core++)
             ovt_fw_normal_floor(&firmware_, core, options_.normal_floor, now());
-        pump();
+        pump(lock);
     }
     try {
         for (unsigned core = 1; core <= options_.cores; core++)
@@ -172,7 +168,7 @@ void FirmwareHost::run_core(unsigned core) {
     Lock lock(mutex_);
     const auto runnable = [&] { return ovt_fw_runnable(&firmware_, core); };
     for (;;) {
-        core_wake_[core - 1].wait(lock, [&] { return stopping_ || runnable(); });
+        lock.wait(core_wake_[core - 1], [&] { return stopping_ || runnable(); });
         if (!runnable())
             return;
         execute(lock, core);
@@ -193,7 +189,7 @@ void FirmwareHost::execute(Lock& lock, unsigned core) {
             ovt_fw_priced(&firmware_, core);
         else
             ovt_fw_executed(&firmware_, core, now());
-        pump();
+        pump(lock);
     } while (step != OVT_STEP_FINISHED);
     settled_.notify_all();
 }
@@ -203,11 +199,12 @@ void FirmwareHost::run_timer() {
     while (!stopping_) {
         timer_waits_for_ = std::min(next_instant(), next_deadline());
         if (timer_waits_for_ > now()) {
-            wait_until(timer_wake_, lock, timer_waits_for_);
+            lock.wait_until(timer_wake_, timer_waits_for_);
             continue;
         }
+        pause(lock);
         expire_deadlines();
-        pump();
+        pump(lock);
     }
 }
 
@@ -243,8 +240,8 @@ void FirmwareHost::advance_to(std::uint64_t now_ns) {
 
 void FirmwareHost::step_manual_clock(Lock& lock, std::uint64_t now_ns) {
     manual_now_ = now_ns;
-    pump();
-    settled_.wait(lock, [&] { return ovt_fw_prepared(&firmware_, now_ns); });
+    pump(lock);
+    lock.wait(settled_, [&] { return ovt_fw_prepared(&firmware_, now_ns); });
 }
 
 /// As far as time has come.  What arrives at one instant of a manual clock is seen together, so its
@@ -255,23 +252,36 @@ ovt_advance FirmwareHost::advance() {
 }
 
 /// Lets the firmware do all that it can, and tells whom it concerns.
-void FirmwareHost::pump() {
+void FirmwareHost::pump(Lock& lock) {
     do {
-        while (advance() == OVT_ADVANCE_EVENTS)
+        roll_coarse_counters();
+        while (advance() == OVT_ADVANCE_EVENTS) {
             deliver_events();
+            pause(lock);
+            roll_coarse_counters();
+        }
         deliver_events();
+        pause(lock);
         // Of an instant of a manual clock there may be more to come.
     } while (service_ && !options_.manual_clock && service_->settle(now()));
     if (next_instant() < timer_waits_for_)
         timer_wake_.notify_one();
 }
 
+/// After enough steps.  An instant of a manual clock is one step, whatever happens in it.
+void FirmwareHost::pause(Lock& lock) {
+    if (!options_.manual_clock && mutex_.is_time_to_pause())
+        lock.pause();
+}
+
 // Events
 
 void FirmwareHost::deliver_events() {
     ovt_event event;
-    while (ovt_fw_pop_event(&firmware_, &event))
+    while (ovt_fw_pop_event(&firmware_, &event)) {
+        mutex_.count_steps(1);
         deliver(event);
+    }
 }
 
 void FirmwareHost::deliver(const ovt_event& event) {
@@ -290,6 +300,9 @@ void FirmwareHost::deliver(const ovt_event& event) {
     case OVT_EVENT_DONE:
     case OVT_EVENT_FAULT:
     case OVT_EVENT_HUNG:
+        coarse_.count(
+            static_cast<const EmbeddedJob&>(*event.job).owner->client->unshown[event.core - 1],
+            event);
         report_fc(event);
         tell_fc_end(event);
         return;
@@ -298,7 +311,7 @@ void FirmwareHost::deliver(const ovt_event& event) {
         end_job(static_cast<EmbeddedJob&>(*event.job));
         return;
     case OVT_EVENT_CANCELLED:
-        static_cast<EmbeddedJob&>(*event.job).held_until_cancelled.reset();
+        let_go(std::move(static_cast<EmbeddedJob&>(*event.job).held_until_cancelled));
         return;
     case OVT_EVENT_KILLED:
         auto& context = static_cast<EmbeddedContext&>(*event.context);
@@ -309,29 +322,43 @@ void FirmwareHost::deliver(const ovt_event& event) {
 }
 
 void FirmwareHost::end_job(EmbeddedJob& job) {
-    const std::shared_ptr<EmbeddedJob> last_reference = std::move(job.held_until_ended);
+    std::shared_ptr<EmbeddedJob> reference = std::move(job.held_until_ended);
     EmbeddedContext& context = *job.owner;
     if (!job.cancel_requested && !job.task)
         ovt_fw_unreserve(&firmware_, 1);
-    deadlines_.erase({job.deadline_ns, &job});
-    job.memory.clear();
+    if (const auto deadline = deadlines_.find({job.deadline_ns, &job});
+        deadline != deadlines_.end())
+        job.deadline_node = deadlines_.extract(deadline);
+    if (!context.client->disposal)
+        job.memory.clear();
     job.ended = true;
     context.in_flight--;
     if (job.task) {
         service_->job_ended(job, completion_of(job));
         context.changed.notify_all(); // whoever closes its queue handles the end
+        let_go(std::move(reference));
         return;
     }
     if (context.sink) {
         context.sink->completed(completion_of(job));
         context.client->jobs--;
-        context.jobs.erase(job.tag);
+        job.tag_node = context.jobs.extract(job.tag);
+        job.tag_node.mapped().reset();
+        let_go(std::move(reference));
         return;
     }
     (context.first_completed ? context.last_completed->completed_behind : context.first_completed) =
         &job;
     context.last_completed = &job;
     context.changed.notify_all();
+}
+
+/// The firmware has let go of the job, or of its CANCEL.  The last reference is not dropped here:
+/// to free what a job has takes long.
+void FirmwareHost::let_go(std::shared_ptr<EmbeddedJob> job) {
+    Disposal* disposal = job->owner->client->disposal;
+    if (disposal && job->ended && !job->held_until_cancelled)
+        disposal->push(std::move(job));
 }
 
 // Contexts and core limits
@@ -354,8 +381,9 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     context->client = &client;
     context->sink = sink;
     init_context(*context);
+    context->jobs.reserve(OVERTAKE_MAX_JOBS); // and never under the lock
 
-    const Lock lock(mutex_);
+    Lock lock(mutex_);
     // KILL_CONTEXT, and LIMIT for each core now and when the context goes.
     const u32 slots = 1 + (options.core_limit != 0 ? 2 * config_.core_count : 0);
     auto requested = requested_limits_.end();
@@ -372,7 +400,7 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
     tell_context(EventType::ctx_create, *context);
     if (options.core_limit != 0) {
         apply_limits(&client);
-        pump();
+        pump(lock);
     }
     return context;
 }
@@ -380,7 +408,7 @@ std::unique_ptr<EmbeddedContext> FirmwareHost::open_context(const QueueOptions& 
 void FirmwareHost::close_context(EmbeddedContext& context) {
     Lock lock(mutex_);
     start_closing(context);
-    pump();
+    pump(lock);
     wait_for_context(lock, context);
 }
 
@@ -393,7 +421,7 @@ void FirmwareHost::start_closing(EmbeddedContext& context) {
 }
 
 void FirmwareHost::wait_for_context(Lock& lock, EmbeddedContext& context) {
-    context.changed.wait(lock, [&] { return context.gone; });
+    lock.wait(context.changed, [&] { return context.gone; });
     tell_context(EventType::ctx_destroy, context);
     context.client->contexts--;
     context.client->jobs -= static_cast<unsigned>(context.jobs.size());
@@ -424,15 +452,18 @@ unsigned FirmwareHost::wanted_limit(unsigned core_index) const {
 void FirmwareHost::submit(EmbeddedContext& context,
                           std::span<const std::shared_ptr<EmbeddedJob>> jobs,
                           std::size_t* admitted) {
-    const Lock lock(mutex_);
+    Lock lock(mutex_);
     struct PumpAtEnd {
         FirmwareHost& host;
-        ~PumpAtEnd() { host.pump(); }
-    } pump_at_end{*this};
+        Lock& lock;
+        ~PumpAtEnd() { host.pump(lock); }
+    } pump_at_end{*this, lock};
     for (const std::shared_ptr<EmbeddedJob>& job : jobs) {
         admit(context, job);
         if (admitted)
             ++*admitted;
+        mutex_.count_steps(1);
+        pause(lock);
     }
 }
 
@@ -451,24 +482,15 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
     const std::uint64_t arrival_ns = now();
     job->deadline_ns =
         ovt_job_deadline(job->deadline_ns, arrival_ns, options_.queue_timeout_ns, job_max_ns_);
-    // All that may find no memory; what follows does not fail.
-    const auto deadline = deadlines_.emplace(job->deadline_ns, job.get()).first;
-    try {
-        if (!ovt_fw_reserve(&firmware_, 2)) { // SUBMIT, CANCEL
-            verdict.reason = OVT_REFUSED_DEVICE_FULL;
-            refuse(verdict);
-        }
-        try {
-            context.jobs.emplace(job->tag, job);
-        } catch (const std::bad_alloc&) {
-            ovt_fw_unreserve(&firmware_, 2);
-            throw;
-        }
-    } catch (...) {
-        deadlines_.erase(deadline);
-        throw;
+    if (!ovt_fw_reserve(&firmware_, 2)) { // SUBMIT, CANCEL
+        verdict.reason = OVT_REFUSED_DEVICE_FULL;
+        refuse(verdict);
     }
-
+    // What follows does not fail, since there is room in the tables.
+    job->tag_node.mapped() = job;
+    context.jobs.insert(std::move(job->tag_node));
+    job->deadline_node.value() = {job->deadline_ns, job.get()};
+    deadlines_.insert(std::move(job->deadline_node));
     job->owner = &context;
     job->context = &context;
     job->held_until_ended = job;
@@ -485,12 +507,12 @@ void FirmwareHost::admit(EmbeddedContext& context, const std::shared_ptr<Embedde
 }
 
 bool FirmwareHost::cancel(EmbeddedContext& context, std::uint64_t tag) {
-    const Lock lock(mutex_);
+    Lock lock(mutex_);
     const auto found = context.jobs.find(tag);
     if (found == context.jobs.end() || found->second->ended)
         return false;
     request_cancel(*found->second, -ECANCELED);
-    pump();
+    pump(lock);
     return true;
 }
 
@@ -509,11 +531,13 @@ std::uint64_t FirmwareHost::next_deadline() const {
     return deadlines_.empty() ? OVT_TIME_NEVER : deadlines_.begin()->first;
 }
 
+/// Some of them: the rest is due at once.  Of a manual clock all.
 void FirmwareHost::expire_deadlines() {
-    while (next_deadline() <= now()) {
+    while (next_deadline() <= now() && (options_.manual_clock || !mutex_.is_time_to_pause())) {
         EmbeddedJob& job = *deadlines_.begin()->second;
-        deadlines_.erase(deadlines_.begin());
+        job.deadline_node = deadlines_.extract(deadlines_.begin());
         request_cancel(job, -ETIME);
+        mutex_.count_steps(1);
     }
 }
 
@@ -525,7 +549,7 @@ std::size_t FirmwareHost::reap(EmbeddedContext& context, std::span<Completion> o
     };
     while (worth_waiting() && !out.empty() &&
            monotonic_ns() < static_cast<std::uint64_t>(deadline_ns))
-        wait_until(context.changed, lock, static_cast<std::uint64_t>(deadline_ns));
+        lock.wait_until(context.changed, static_cast<std::uint64_t>(deadline_ns));
     context.interrupted = false;
     std::size_t count = 0;
     for (; count < out.size() && context.first_completed; count++) {
@@ -552,49 +576,6 @@ void FirmwareHost::interrupt(EmbeddedContext& context) {
     const Lock lock(mutex_);
     context.interrupted = true;
     context.changed.notify_all();
-}
-
-// What the device says of itself
-
-drm_overtake_device_info FirmwareHost::info() {
-    const Lock lock(mutex_);
-    const ovt_profile& profile = *config_.profile;
-    drm_overtake_device_info info{};
-    info.isa_version = OVERTAKE_ISA_VERSION;
-    info.core_count = config_.core_count;
-    info.mode = options_.mode;
-    info.manual_clock = options_.manual_clock;
-    info.clock_khz = profile.clock_khz;
-    info.macs_per_cycle = profile.macs_per_cycle;
-    info.bytes_per_cycle = profile.bytes_per_cycle;
-    info.insn_overhead_cycles = profile.insn_overhead_cycles;
-    info.fc_overhead_cycles = profile.fc_overhead_cycles;
-    info.ring_entries = OVT_RING_ENTRIES;
-    info.watchdog_cycles = config_.watchdog_cycles;
-    info.queue_timeout_ns = options_.queue_timeout_ns;
-    info.device_time_ns = now();
-    return info;
-}
-
-std::uint32_t FirmwareHost::command_slots_reserved() {
-    const Lock lock(mutex_);
-    return firmware_.commands_reserved;
-}
-
-std::vector<drm_overtake_core_info> FirmwareHost::cores() {
-    const Lock lock(mutex_);
-    std::vector<drm_overtake_core_info> cores(config_.core_count);
-    for (unsigned i = 0; i < config_.core_count; i++) {
-        cores[i].core = i + 1;
-        cores[i].core_limit = static_cast<u32>(ovt_core_read(&silicon_[i], OVT_REG_LIMIT_ACTIVE));
-        cores[i].busy_ns = ovt_core_read(&silicon_[i], OVT_REG_BUSY_NS);
-        cores[i].fcs_high = ovt_core_read(&silicon_[i], OVT_REG_HIGH_DONE);
-        cores[i].fcs_normal = ovt_core_read(&silicon_[i], OVT_REG_NORMAL_DONE);
-        cores[i].preemptions = core_states_[i].preemptions;
-        cores[i].faults = core_states_[i].faults;
-        cores[i].resets = core_states_[i].resets;
-    }
-    return cores;
 }
 
 } // namespace overtake

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/coarse_counters.hpp"
+#include "embedded/device_mutex.hpp"
 #include "embedded/event_ring.hpp"
 #include "embedded/job.hpp"
 #include "embedded/task_service.hpp"
@@ -32,6 +34,7 @@ struct SharedOptions {
     /// Device time that a job may be in flight, whatever was asked for.
     std::uint64_t job_max_ns = OVT_TIME_NEVER;
     std::optional<ServiceOptions> service; ///< none: there is no service mode
+    bool measure_lock = false;             ///< how long it is held: see longest_hold()
 };
 
 class FirmwareHost {
@@ -46,8 +49,12 @@ public:
     // All of these are thread safe.
     drm_overtake_device_info info();
     std::vector<drm_overtake_core_info> cores();
+    /// The same for those whom the work of others does not concern.
+    std::vector<drm_overtake_core_info> coarse_cores();
     unsigned core_count() const noexcept { return config_.core_count; }
     const ovt_profile& profile() const noexcept { return *config_.profile; }
+    /// Of the device's lock, ever.
+    DeviceMutex::Longest longest_hold() { return mutex_.longest(); }
     /// Of the command queue: for jobs, contexts and limits that are not over; otherwise none.
     std::uint32_t command_slots_reserved();
 
@@ -57,8 +64,9 @@ public:
     /// Ends its jobs and waits until the firmware knows nothing of it.
     void close_context(EmbeddedContext& context);
 
-    /// Jobs arrive together, in order.  Throws Error at the first that finds no room; those
-    /// before it are in flight: `admitted` says how many, if it is not null.
+    /// Jobs arrive in order, so many at a time that others go between.  Throws Error at the first
+    /// that finds no room; those before it are in flight: `admitted` says how many, if it is not
+    /// null.
     void submit(EmbeddedContext& context, std::span<const std::shared_ptr<EmbeddedJob>> jobs,
                 std::size_t* admitted = nullptr);
     bool cancel(EmbeddedContext& context, std::uint64_t tag);
@@ -104,7 +112,7 @@ public:
 
 private:
     friend class TaskService;
-    using Lock = std::unique_lock<std::mutex>;
+    using Lock = DeviceLock;
 
     void stop_threads();
     void run_core(unsigned core);
@@ -116,7 +124,10 @@ private:
     // The rest is called with the lock held.
     std::uint64_t now() const;
     ovt_advance advance();
-    void pump();
+    void pump(Lock& lock);
+    void pause(Lock& lock);
+    std::vector<drm_overtake_core_info> exact_cores();
+    void roll_coarse_counters();
     void deliver_events();
     void deliver(const ovt_event& event);
     void report_fc(const ovt_event& event);
@@ -132,15 +143,19 @@ private:
     void tell_limit(unsigned core, unsigned before, unsigned limit, const EmbeddedClient* by);
     void tell_task(EventType type, const HostedTask& task, std::uint64_t time_ns) const;
     void end_job(EmbeddedJob& job);
+    void let_go(std::shared_ptr<EmbeddedJob> job);
     void admit(EmbeddedContext& context, const std::shared_ptr<EmbeddedJob>& job);
     void request_cancel(EmbeddedJob& job, s32 error);
     void expire_deadlines();
     std::uint64_t next_deadline() const;
-    void settle_service();
+    void settle_service(Lock& lock);
     std::uint64_t next_instant() const;
     void init_context(EmbeddedContext& context);
     void submit_prepared(EmbeddedContext& owner, const std::shared_ptr<EmbeddedJob>& job);
     void stop_job(EmbeddedJob& job);
+    bool take_some_events(HostedProcess& process,
+                          const std::function<bool(const ovt_service_task& task)>& tell,
+                          HostedTask*& collected);
     void give_back_slots(EmbeddedContext& context, HostedTask& task);
     void wait_for_context(Lock& lock, EmbeddedContext& context);
     void start_closing(EmbeddedContext& context);
@@ -157,7 +172,7 @@ private:
     std::vector<ovt_event> events_;
 
     std::mutex clock_mutex_; ///< of whoever moves the manual clock; before mutex_
-    std::mutex mutex_;
+    DeviceMutex mutex_;
     ovt_fw firmware_{};
     std::uint64_t manual_now_;
     std::vector<unsigned> limits_;             ///< as last told to the firmware, per core
@@ -165,6 +180,7 @@ private:
     JobDeadlines deadlines_;                   ///< of jobs in flight
     const std::uint64_t job_max_ns_;
     std::unique_ptr<TaskService> service_;
+    CoarseCounters coarse_;
     std::vector<EventWriter*> watchers_;
     std::optional<ovt_event> overtaking_; ///< until the FC that goes ahead has started
     bool stopping_ = false;

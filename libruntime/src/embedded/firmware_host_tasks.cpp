@@ -25,12 +25,16 @@ unsigned prepare_jobs(HostedTask& task) {
     for (const std::shared_ptr<EmbeddedJob>& job : task.jobs) {
         if (!job)
             continue;
-        JobDeadlines one{{0, job.get()}};
-        job->deadline_node = one.extract(one.begin());
         job->task = &task;
         count++;
     }
     return count;
+}
+
+/// To look at so many small things.
+unsigned steps_of(unsigned things) {
+    constexpr unsigned things_per_step = 16;
+    return things / things_per_step;
 }
 
 [[noreturn]] void refuse_room(s32 error, std::uint64_t tag) {
@@ -52,12 +56,14 @@ void FirmwareHost::close_process(HostedProcess& process) {
     {
         Lock lock(mutex_);
         EmbeddedContext& context = *process.context;
-        while (ovt_service_abandon(&process, now())) {
-        }
+        // What it held is free for others between two slices.
+        while (ovt_service_abandon(&process, now()))
+            if (!options_.manual_clock)
+                pump(lock);
         start_closing(context); // what runs ends at its next step
-        pump();
+        pump(lock);
         // Under a manual clock nobody else may look, and nobody is to be dispatched.
-        context.changed.wait(lock, [&] {
+        lock.wait(context.changed, [&] {
             if (options_.manual_clock)
                 service_->handle_ends(now());
             return context.gone && ovt_service_is_idle(&process);
@@ -70,7 +76,7 @@ void FirmwareHost::close_process(HostedProcess& process) {
 
 void FirmwareHost::submit_task(HostedProcess& process, std::unique_ptr<HostedTask> task) {
     task->jobs_left = prepare_jobs(*task);
-    const Lock lock(mutex_);
+    Lock lock(mutex_);
     if (const s32 error = ovt_service_check_room(&process, task->tag); error != 0)
         refuse_room(error, task->tag);
     EmbeddedClient& client = *process.context->client;
@@ -84,52 +90,65 @@ void FirmwareHost::submit_task(HostedProcess& process, std::unique_ptr<HostedTas
         client.jobs++;
         task->slots = 2;
     }
+    mutex_.count_steps(steps_of(task->sched.segment_count)); // each has a record
     service_->submit(process, *task.release(), now());
-    pump();
+    pump(lock);
 }
 
 void FirmwareHost::take_events(HostedProcess& process,
                                const std::function<bool(const ovt_service_task& task)>& tell) {
-    HostedTask* collected = nullptr; // goes without the lock
-    {
-        const Lock lock(mutex_);
-        while (ovt_service_task* task = ovt_service_next_event(&process)) {
-            if (!tell(*task))
-                break;
-            if (!ovt_service_has_ended(task)) {
-                ovt_service_told(task);
-                continue;
-            }
-            ovt_service_collect(task);
-            auto& own = static_cast<HostedTask&>(*task);
-            service_->forget(own);
-            own.next_released = collected;
-            collected = &own;
+    for (bool is_more = true; is_more;) {
+        HostedTask* collected = nullptr; // goes without the lock
+        is_more = take_some_events(process, tell, collected);
+        while (collected) {
+            const std::unique_ptr<HostedTask> task(collected);
+            collected = task->next_released;
         }
     }
-    while (collected) {
-        const std::unique_ptr<HostedTask> task(collected);
-        collected = task->next_released;
+}
+
+/// As many as one may tell without a pause.  True: there may be more.
+bool FirmwareHost::take_some_events(HostedProcess& process,
+                                    const std::function<bool(const ovt_service_task& task)>& tell,
+                                    HostedTask*& collected) {
+    const Lock lock(mutex_);
+    while (ovt_service_task* task = ovt_service_next_event(&process)) {
+        if (mutex_.is_time_to_pause())
+            return true;
+        if (!tell(*task))
+            return false;
+        mutex_.count_steps(1);
+        if (!ovt_service_has_ended(task)) {
+            ovt_service_told(task);
+            continue;
+        }
+        mutex_.count_steps(steps_of(task->sched.segment_count)); // of which there are results
+        ovt_service_collect(task);
+        auto& own = static_cast<HostedTask&>(*task);
+        service_->forget(own);
+        own.next_released = collected;
+        collected = &own;
     }
+    return false;
 }
 
 s32 FirmwareHost::cpu_done(HostedProcess& process, std::uint64_t tag, std::uint32_t segment,
                            s32 status) {
-    const Lock lock(mutex_);
+    Lock lock(mutex_);
     ovt_service_task* task = ovt_service_find(&process, tag);
     if (!task)
         return -ENOENT;
     const s32 error = ovt_service_cpu_done(task, segment, status, now());
-    pump();
+    pump(lock);
     return error;
 }
 
 bool FirmwareHost::cancel_task(HostedProcess& process, std::uint64_t tag) {
-    const Lock lock(mutex_);
+    Lock lock(mutex_);
     ovt_service_task* task = ovt_service_find(&process, tag);
     if (!task || ovt_service_cancel(task, now()) != 0)
         return false;
-    pump();
+    pump(lock);
     return true;
 }
 
@@ -181,14 +200,14 @@ void FirmwareHost::give_back_slots(EmbeddedContext& context, HostedTask& task) {
 /// Whenever something may happen that the scheduler answers to.
 void FirmwareHost::step_service(Lock& lock, std::uint64_t now_ns) {
     for (;;) {
-        settle_service();
+        settle_service(lock);
         if (manual_now_ == now_ns)
             return;
         // The choices of this instant, and what they begin.
         while (ovt_fw_advance(&firmware_, manual_now_) == OVT_ADVANCE_EVENTS)
             deliver_events();
         deliver_events();
-        settled_.wait(lock, [&] { return ovt_fw_prepared(&firmware_, manual_now_); });
+        lock.wait(settled_, [&] { return ovt_fw_prepared(&firmware_, manual_now_); });
         const std::uint64_t next = std::min(next_instant(), next_deadline());
         if (next >= now_ns)
             return;
@@ -198,9 +217,9 @@ void FirmwareHost::step_service(Lock& lock, std::uint64_t now_ns) {
 }
 
 /// The present instant of a manual clock, to its end.
-void FirmwareHost::settle_service() {
+void FirmwareHost::settle_service(Lock& lock) {
     do
-        pump();
+        pump(lock);
     while (service_->settle(now()));
 }
 

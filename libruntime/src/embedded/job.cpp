@@ -12,9 +12,40 @@ extern "C" {
 
 namespace overtake {
 
+namespace {
+
+/// What the allocator takes for each of a job's pieces of memory, at most, and how many these are.
+constexpr std::size_t allocator_bytes = 32;
+constexpr std::size_t pieces = 8;
+constexpr std::size_t allocated_in_pages = 65536;
+
+/// What is kept of a job besides its scratch.
+std::size_t bytes_of_job(const Job& job) {
+    const std::size_t fixed = sizeof(EmbeddedJob) + sizeof(JobDeadlines::value_type) +
+                              sizeof(JobsByTag::value_type) + sizeof(PrivateAllocation) +
+                              pieces * allocator_bytes;
+    const std::size_t fcs = job.fcs.size() * sizeof(ovt_fc);
+    const std::size_t memory = (job.bindings.size() + 1) * sizeof(std::shared_ptr<Allocation>);
+    // What is large is whole pages.
+    return fixed + memory +
+           (fcs < allocated_in_pages ? fcs : round_to_pages(fcs + allocator_bytes));
+}
+
+/// What its entries in the tables of jobs in flight take.
+void prepare_nodes(EmbeddedJob& job) {
+    JobDeadlines deadlines{{0, &job}};
+    job.deadline_node = deadlines.extract(deadlines.begin());
+    JobsByTag jobs;
+    jobs.emplace(job.tag, nullptr);
+    job.tag_node = jobs.extract(jobs.begin());
+}
+
+} // namespace
+
 std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
                                       const AddressSpace& addresses,
-                                      const std::shared_ptr<MemoryAccount>& account) {
+                                      const std::shared_ptr<MemoryAccount>& account,
+                                      JobCharge charge) {
     std::array<AddressSpace::Range, OVERTAKE_MAX_BINDINGS> ranges;
     const ovt_verdict verdict =
         check_job(job, bounds, [&](std::size_t index, const overtake_binding& binding) {
@@ -24,10 +55,17 @@ std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
     if (verdict.reason != OVT_ACCEPTED)
         throw Error(refusal_code(verdict), refusal_text(verdict, job, bounds));
 
+    std::optional<MemoryCharge> charged; // before anything is allocated
+    if (charge == JobCharge::all)
+        charged.emplace(account, bytes_of_job(job));
     auto made = std::make_shared<EmbeddedJob>();
+    if (charged)
+        made->charge.emplace(std::move(*charged));
     made->tag = job.tag;
+    prepare_nodes(*made);
     made->deadline_ns = static_cast<std::uint64_t>(job.deadline_ns);
     made->fc_storage.reserve(job.fcs.size());
+    made->memory.reserve(job.bindings.size() + 1);
     for (const overtake_fc& fc : job.fcs)
         made->fc_storage.push_back({fc.first_insn, fc.insn_count});
     made->fcs = made->fc_storage.data();

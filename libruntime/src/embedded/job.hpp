@@ -3,6 +3,7 @@
 // What an embedded device keeps of a job and of a context.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -20,16 +21,19 @@
 
 extern "C" {
 #include "fw/fw.h"
+#include "host/coarse.h"
 }
 
 namespace overtake {
 
+class Disposal;
 struct EmbeddedContext;
 struct EmbeddedJob;
 struct HostedTask;
 
 /// Jobs by when they end at the latest.
 using JobDeadlines = std::set<std::pair<std::uint64_t, EmbeddedJob*>>;
+using JobsByTag = std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>>;
 
 /// Private to the submitting thread until FirmwareHost::submit(), then under the host's lock.
 struct EmbeddedJob : ovt_fw_job {
@@ -46,13 +50,16 @@ struct EmbeddedJob : ovt_fw_job {
     unsigned* chosen_core = nullptr;         ///< until it is submitted
     EmbeddedJob* completed_behind = nullptr; ///< of the queue's
     HostedTask* task = nullptr;              ///< whose it is, in service mode
-    JobDeadlines::node_type deadline_node;   ///< the same: until it is submitted
+    JobDeadlines::node_type deadline_node;   ///< while it is not in flight, like tag_node
+    JobsByTag::node_type tag_node;           ///< with them nothing is allocated under the lock
+    EmbeddedJob* next_to_free = nullptr;     ///< of the client's
     std::optional<MemoryCharge> charge;      ///< for what it takes besides its scratch
     std::vector<ovt_fc> fc_storage;
     std::vector<std::shared_ptr<Allocation>> memory; ///< behind the regions
     /// The firmware's references: to the job until ENDED, to its CANCEL until CANCELLED.
     std::shared_ptr<EmbeddedJob> held_until_ended;
     std::shared_ptr<EmbeddedJob> held_until_cancelled;
+    std::shared_ptr<EmbeddedJob> held_until_freed; ///< the client's Disposal's
 };
 
 /// Of whom what is open is counted together: a process, or a client of a server.  Under the host's
@@ -62,7 +69,9 @@ struct EmbeddedClient {
     std::uint32_t pid = 0;
     std::uint32_t next_context = 1;
     unsigned contexts = 0;
-    unsigned jobs = 0; ///< not yet reaped
+    unsigned jobs = 0;                                         ///< not yet reaped
+    std::array<ovt_coarse_rest, OVERTAKE_MAX_CORES> unshown{}; ///< by core: of its counters
+    Disposal* disposal = nullptr; ///< of its ended jobs; null: they are freed where they end
 };
 
 /// Who takes completions as they come.  Called with the host's lock held: it must be quick.
@@ -79,20 +88,24 @@ struct EmbeddedContext : ovt_fw_context {
     std::uint32_t id = 0;                    ///< in the client, from 1
     CompletionSink* sink = nullptr;          ///< then there is nothing to reap
     std::vector<ovt_fw_turn> turns_on_cores; ///< empty: the device is not fair
-    std::unordered_map<std::uint64_t, std::shared_ptr<EmbeddedJob>> jobs; ///< not yet reaped
-    std::size_t in_flight = 0;              ///< of these: not yet ended
-    EmbeddedJob* first_completed = nullptr; ///< of these: ended, in that order
+    JobsByTag jobs;                          ///< not yet reaped
+    std::size_t in_flight = 0;               ///< of these: not yet ended
+    EmbeddedJob* first_completed = nullptr;  ///< of these: ended, in that order
     EmbeddedJob* last_completed = nullptr;
     std::condition_variable changed; ///< one has completed, or gone became true
     bool gone = false;               ///< the firmware has let go of it
     bool interrupted = false;        ///< the next reap does not wait
 };
 
+/// What of a job is charged to the account.
+enum class JobCharge { scratch, all };
+
 /// Checks, copies and resolves everything of a job that does not depend on what is in flight;
 /// throws Error.
 std::shared_ptr<EmbeddedJob> make_job(const Job& job, const JobBounds& bounds,
                                       const AddressSpace& addresses,
-                                      const std::shared_ptr<MemoryAccount>& account);
+                                      const std::shared_ptr<MemoryAccount>& account,
+                                      JobCharge charge = JobCharge::scratch);
 
 /// The result record of an ended job.
 Completion completion_of(const EmbeddedJob& job);

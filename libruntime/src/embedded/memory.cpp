@@ -78,6 +78,8 @@ PrivateAllocation::PrivateAllocation(std::shared_ptr<MemoryAccount> account, std
 }
 
 PrivateAllocation::~PrivateAllocation() {
+    in_slices(data_, size_,
+              [](std::byte* at, std::size_t bytes) { madvise(at, bytes, MADV_DONTNEED); });
     munmap(data_, size_);
 }
 

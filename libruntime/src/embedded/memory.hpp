@@ -3,6 +3,7 @@
 // Memory of an embedded device: allocations, and the device addresses that name them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,8 @@
 
 namespace overtake {
 
-/// How much memory a client's buffers and scratch regions hold together, and in how many mappings:
-/// the system has only so many for one process.  Thread safe.
+/// How much memory is kept for a client, and in how many mappings: the system has only so many for
+/// one process.  Thread safe.
 class MemoryAccount {
 public:
     /// `all`: of all clients together, charged as well; null: nobody counts them.
@@ -51,13 +52,16 @@ public:
         : account_(std::move(account)), bytes_(bytes) {
         account_->charge(bytes_);
     }
-    ~MemoryCharge() { account_->release(bytes_); }
-    MemoryCharge(const MemoryCharge&) = delete;
+    MemoryCharge(MemoryCharge&& other) noexcept = default;
+    ~MemoryCharge() {
+        if (account_)
+            account_->release(bytes_);
+    }
     MemoryCharge& operator=(const MemoryCharge&) = delete;
 
 private:
-    const std::shared_ptr<MemoryAccount> account_;
-    const std::size_t bytes_;
+    std::shared_ptr<MemoryAccount> account_;
+    std::size_t bytes_;
 };
 
 /// Bytes and a mapping that are charged to an account while it lives.
@@ -76,6 +80,15 @@ private:
     const MemoryCharge bytes_;
     const std::shared_ptr<MemoryAccount> account_;
 };
+
+/// Calls `give_back` for slices of a mapping, one after the other: each is a system call that does
+/// not keep threads that wait for the address space for long.
+template <class GiveBack>
+void in_slices(std::byte* data, std::size_t bytes, GiveBack give_back) {
+    constexpr std::size_t slice_bytes = std::size_t{2} << 20;
+    for (std::size_t at = 0; at < bytes; at += slice_bytes)
+        give_back(data + at, std::min(slice_bytes, bytes - at));
+}
 
 /// bytes, rounded up to whole pages.
 std::size_t round_to_pages(std::size_t bytes);

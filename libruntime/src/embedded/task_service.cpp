@@ -149,6 +149,7 @@ void TaskService::wake(ovt_service_process* process) {
 void TaskService::release(ovt_service_task* task) {
     HostedProcess& process = hosted(ovt_service_process_of(task));
     HostedTask& own = hosted(task);
+    of(&process).host_.mutex_.count_steps(1);
     of(&process).forget(own);
     own.next_released = process.released;
     process.released = &own;
@@ -157,7 +158,8 @@ void TaskService::release(ovt_service_task* task) {
 }
 
 void TaskService::note(const ovt_service_task* task, ovt_service_step step) {
-    const FirmwareHost& host = of(ovt_service_process_of(task)).host_;
+    FirmwareHost& host = of(ovt_service_process_of(task)).host_;
+    host.mutex_.count_steps(1);
     host.tell_task(event_type(step), *static_cast<const HostedTask*>(task), host.now());
 }
 

@@ -13,6 +13,11 @@ namespace overtake::server {
 namespace {
 
 constexpr int most_wake_ups = 64;
+#ifdef SO_PASSRIGHTS
+constexpr int pass_rights = SO_PASSRIGHTS;
+#else
+constexpr int pass_rights = 83; ///< since Linux 6.16
+#endif
 
 union Control {
     cmsghdr align;
@@ -82,6 +87,11 @@ std::optional<Packet> receive_packet(int socket, std::span<std::byte> into, int 
     return packet;
 }
 
+void let_send_descriptors(int socket, bool may) noexcept {
+    const int value = may;
+    setsockopt(socket, SOL_SOCKET, pass_rights, &value, sizeof(value));
+}
+
 void send_wake_up(int socket) noexcept {
     const char wake_up = 1;
     while (send(socket, &wake_up, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR) {
@@ -104,6 +114,8 @@ std::pair<Descriptor, Descriptor> make_channel() {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
         throw Error(errno, std::string("create queue: socketpair: ") + std::strerror(errno));
+    for (const int end : ends)
+        let_send_descriptors(end, false);
     return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 

@@ -31,6 +31,10 @@ bool send_packet(int socket, std::span<const std::byte> first, std::span<const s
 /// closed.
 std::optional<Packet> receive_packet(int socket, std::span<std::byte> into, int flags);
 
+/// Whether the system takes descriptors that are sent to the socket, or to those that connect to it
+/// from now on, where it can refuse them (Linux 6.16).  To throw them away may take long.
+void let_send_descriptors(int socket, bool may) noexcept;
+
 /// A wake-up, without waiting.
 void send_wake_up(int socket) noexcept;
 /// Takes wake-ups that have come, or some of them.  False if the other end is closed.

@@ -26,4 +26,17 @@ void read(std::span<const std::byte> bytes, std::size_t& position, Value* into, 
     position += count * sizeof(Value);
 }
 
+/// The same without copying: `bytes` is memory that is not shared, aligned for any type.
+template <class Value>
+std::span<const Value> view(std::span<const std::byte> bytes, std::size_t& position,
+                            std::size_t count) {
+    if (count > (bytes.size() - position) / sizeof(Value))
+        throw Violation("something is longer than its call");
+    if (position % alignof(Value) != 0)
+        throw Violation("something is not where it should be");
+    const auto* first = reinterpret_cast<const Value*>(bytes.data() + position);
+    position += count * sizeof(Value);
+    return {first, count};
+}
+
 } // namespace overtake::server

@@ -9,26 +9,26 @@
 
 #include <fmt/format.h>
 
-#include "monotonic_clock.hpp"
 #include "refusal.hpp"
 
 namespace overtake::server {
 
 namespace {
 
-/// As overtake_accel.h has it for clients without CAP_PERFMON.
-constexpr std::uint64_t coarse_period_ns = 100'000'000;
-constexpr std::uint64_t coarse_busy_ns = 10'000'000;
-constexpr std::uint64_t coarse_count = 16;
 constexpr int ms_until_hello = 10'000;
 /// Each of them costs every event a copy, under the device's lock.
 constexpr std::size_t most_event_sources = 4;
+
+/// What the tables of buffers and of mappings take for one.
+constexpr std::size_t buffer_bytes = 768;
+/// What a connection takes besides, mostly stacks of its three threads.
+constexpr std::size_t connection_bytes = std::size_t{128} << 10;
 
 /// A client's memory, mapped here as well.
 class SharedAllocation final : public Allocation {
 public:
     SharedAllocation(const Client& client, int fd, std::size_t bytes)
-        : charge_(client.memory, bytes) {
+        : charge_(client.memory, bytes + buffer_bytes) {
         mapping_ = std::make_unique<GuardedMapping>(fd, bytes, client.server_ends);
         data_ = mapping_->data();
         size_ = bytes;
@@ -62,18 +62,30 @@ std::uint32_t field(std::uint64_t value) {
 
 } // namespace
 
-ServedClient::ServedClient(SharedDevice& device, std::uint64_t id, Descriptor connection, Peer peer,
+ServedClient::ServedClient(std::shared_ptr<SharedDevice> device, std::uint64_t id, Peer peer,
                            UserShare share)
-    : device_(device), connection_(std::move(connection)), peer_(std::move(peer)),
-      share_(std::move(share)), sources_(1) {
+    : device_(std::move(device)), peer_(std::move(peer)), share_(std::move(share)), sources_(1) {
     client_.memory = std::make_shared<MemoryAccount>(OVERTAKE_MAX_CLIENT_BYTES, share_.memory);
+    // Those whom the server trusts are few, and have to be able to look when memory is used up.
+    if (!peer_.is_trusted)
+        charge_.emplace(client_.memory, connection_bytes);
     client_.counts.id = id;
     client_.counts.pid = static_cast<std::uint32_t>(peer_.pid);
-    client_.server_ends = device_.ends;
+    client_.server_ends = device_->ends;
 }
 
 void ServedClient::stop() noexcept {
-    shutdown(connection_.get(), SHUT_RDWR);
+    const std::lock_guard lock(connection_mutex_);
+    if (connection_)
+        shutdown(connection_.get(), SHUT_RDWR);
+}
+
+bool ServedClient::has_hung_up() const noexcept {
+    const std::lock_guard lock(connection_mutex_);
+    if (!connection_)
+        return true;
+    pollfd source{connection_.get(), 0, 0};
+    return poll(&source, 1, 0) == 1 && (source.revents & POLLHUP) != 0;
 }
 
 void ServedClient::run() noexcept {
@@ -93,7 +105,17 @@ void ServedClient::run() noexcept {
         tasks.swap(tasks_);
     }
     tasks.clear();
+    // All that may take long is done in this thread, so that nothing waits for it.
+    client_.delivery.stop();
+    client_.disposal.stop();
+    Descriptor connection;
+    {
+        const std::lock_guard lock(connection_mutex_);
+        connection = std::move(connection_);
+    }
+    connection = Descriptor();
     over_.store(true);
+    device_->ended.raise();
 }
 
 /// False once the connection is closed.
@@ -141,6 +163,15 @@ bool ServedClient::answer_request() {
         return errno == EAGAIN;
     if (packet->bytes == 0)
         return false;
+    // What is refused is closed elsewhere.
+    struct CloseElsewhere {
+        Closer& closer;
+        Packet& packet;
+        ~CloseElsewhere() {
+            for (Descriptor& descriptor : packet.descriptors)
+                closer.close(std::move(descriptor));
+        }
+    } close_elsewhere{*share_.closer, *packet};
     if (packet->bytes != sizeof(request) || !packet->whole || request.reserved != 0)
         throw Violation("no request");
     try {
@@ -176,7 +207,7 @@ ServedClient::Answer ServedClient::perform(const Request& request, Packet& packe
                                             "this program version {}: install the same version",
                                             protocol_version, first));
         said_hello_ = true;
-        return {.values = {protocol_version, device_.host.core_count()}, .payload = info()};
+        return {.values = {protocol_version, device_->host.core_count()}, .payload = info()};
     case Operation::info:
         return {.payload = info()};
     case Operation::cores:
@@ -207,27 +238,30 @@ ServedClient::Answer ServedClient::perform(const Request& request, Packet& packe
     case Operation::cancel:
         return {.values = {queue(first).cancel(second)}};
     case Operation::clock_now:
-        return {.values = {device_.host.manual_now()}};
+        return {.values = {device_->host.manual_now()}};
     case Operation::clock_advance:
-        if (!device_.host.has_manual_clock())
+        if (!device_->host.has_manual_clock())
             throw Error(EINVAL, "the device's clock is not stepped by hand");
-        device_.host.advance_to(first);
+        device_->host.advance_to(first);
+        device_->deliver_all();
         return {};
     case Operation::status:
-        return {.payload = device_.status(*this)};
+        return {.payload = device_->status(*this)};
     }
     throw Violation("an operation that is none");
 }
 
 ServedClient::Answer ServedClient::create_buffer(Packet& packet) {
-    Descriptor memory = std::move(packet.descriptors[0]);
+    const Descriptor& memory = packet.descriptors[0];
     if (!memory)
         throw Violation("a buffer without memory");
     const std::size_t bytes = sealed_bytes(memory.get());
     if (const auto refusal = buffer_refusal(bytes))
         throw *refusal;
-    auto allocation = std::make_shared<SharedAllocation>(client_, memory.get(), bytes);
+    auto allocation = make_with_room(
+        client_, [&] { return std::make_shared<SharedAllocation>(client_, memory.get(), bytes); });
     const std::uint64_t address = client_.addresses->map(std::move(allocation));
+    const Descriptor mapped = std::move(packet.descriptors[0]); // is closed here: that is quick
     buffer_count_++;
     return {.values = {address, bytes}};
 }
@@ -237,7 +271,9 @@ ServedClient::Answer ServedClient::create_queue(const Request& request) {
     options.max_priority = field(request.arguments[0]);
     options.core_limit = field(request.arguments[1]);
     check_queue(options);
-    return keep(queues_, std::make_unique<ServedQueue>(device_.host, client_, options));
+    return keep(queues_, make_with_room(client_, [&] {
+                    return std::make_unique<ServedQueue>(device_->host, client_, options);
+                }));
 }
 
 ServedClient::Answer ServedClient::create_tasks(const Request& request) {
@@ -248,9 +284,11 @@ ServedClient::Answer ServedClient::create_tasks(const Request& request) {
     if (const auto refusal = workers_refusal(workers))
         throw *refusal;
     check_queue(options);
-    Answer answer = keep(tasks_, std::make_unique<ServedTasks>(device_.host, client_, options,
-                                                               workers, share_.places));
-    answer.payload = text_of(&device_.host.service_settings(), 1);
+    Answer answer = keep(tasks_, make_with_room(client_, [&] {
+                             return std::make_unique<ServedTasks>(device_->host, client_, options,
+                                                                  workers, share_.places);
+                         }));
+    answer.payload = text_of(&device_->host.service_settings(), 1);
     return answer;
 }
 
@@ -267,7 +305,7 @@ ServedClient::Answer ServedClient::create_events(const Request& request) {
         throw Error(ENOSPC, fmt::format("events: a client of the device server has at most {} "
                                         "sources: close one",
                                         most_event_sources));
-    auto made = std::make_unique<ServedEvents>(device_.host, client_, capacity);
+    auto made = std::make_unique<ServedEvents>(device_->host, client_, capacity);
     const auto descriptors = made->client_descriptors();
     const std::uint64_t id = next_queue_++;
     const auto& kept = events_.emplace(id, std::move(made)).first->second;
@@ -281,7 +319,7 @@ void ServedClient::check_queue(const QueueOptions& options) const {
         throw *refusal;
     if (options.max_priority == priority_high && !peer_.may_use_high)
         throw Error(EPERM, fmt::format("create queue: priority {} is not for user {}: {}",
-                                       priority_high, peer_.uid, device_.allowed));
+                                       priority_high, peer_.uid, device_->allowed));
 }
 
 template <class Served>
@@ -319,29 +357,14 @@ ServedQueue& ServedClient::queue(std::uint64_t id) {
 }
 
 std::string ServedClient::info() const {
-    const drm_overtake_device_info info = device_.host.info();
+    const drm_overtake_device_info info = device_->host.info();
     return text_of(&info, 1);
 }
 
 /// A client must not learn how long the FCs of others take.
-std::string ServedClient::cores() {
-    std::vector<drm_overtake_core_info> cores = device_.host.cores();
-    if (peer_.is_trusted)
-        return text_of(cores.data(), cores.size());
-    const std::uint64_t now = monotonic_ns();
-    if (coarse_cores_.empty() || now / coarse_period_ns != coarse_ns_ / coarse_period_ns) {
-        coarse_ns_ = now;
-        coarse_cores_ = cores;
-        for (drm_overtake_core_info& core : coarse_cores_) {
-            core.busy_ns -= core.busy_ns % coarse_busy_ns;
-            core.fcs_high -= core.fcs_high % coarse_count;
-            core.fcs_normal -= core.fcs_normal % coarse_count;
-            core.preemptions -= core.preemptions % coarse_count;
-        }
-    }
-    for (std::size_t i = 0; i < cores.size(); i++)
-        coarse_cores_[i].core_limit = cores[i].core_limit;
-    return text_of(coarse_cores_.data(), coarse_cores_.size());
+std::string ServedClient::cores() const {
+    const auto cores = peer_.is_trusted ? device_->host.cores() : device_->host.coarse_cores();
+    return text_of(cores.data(), cores.size());
 }
 
 ClientStatus ServedClient::status() const {
@@ -354,7 +377,7 @@ ClientStatus ServedClient::status() const {
     return {.peer = peer_,
             .queues = queue_count_.load(),
             .buffers = buffer_count_.load(),
-            .jobs = device_.host.jobs_of(client_.counts),
+            .jobs = device_->host.jobs_of(client_.counts),
             .memory_bytes = client_.memory->bytes(),
             .tasks = tasks};
 }

@@ -9,12 +9,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <poll.h>
 #include <sys/types.h>
 
+#include "server/closer.hpp"
+#include "server/event_flag.hpp"
 #include "server/served_events.hpp"
 #include "server/served_queue.hpp"
 #include "server/served_tasks.hpp"
@@ -34,17 +37,39 @@ struct Peer {
 struct UserShare {
     std::shared_ptr<MemoryAccount> memory;
     std::shared_ptr<KeptPlaces> places;
+    std::shared_ptr<Closer> closer; ///< of what they sent and the server does not keep
 };
 
 class ServedClient;
 
-/// What all clients of a server share; outlives them.
+/// Those who are connected, as one of them may ask for.
+class ClientList {
+public:
+    virtual std::string status(const ServedClient& asks) = 0;
+    virtual void deliver_all() = 0;
+
+protected:
+    ~ClientList() = default;
+};
+
+/// What all clients of a server have in common.  It lives as long as one of their threads does.
 struct SharedDevice {
-    FirmwareHost& host;
-    std::shared_ptr<std::atomic<bool>> ends; ///< the server
-    std::string allowed;                     ///< who may use priority 255, in words
+    SharedDevice(const EmbeddedOptions& options, const SharedOptions& shared, std::string who)
+        : host(options, shared), allowed(std::move(who)) {}
+
+    FirmwareHost host;
+    const std::shared_ptr<std::atomic<bool>> ends = std::make_shared<std::atomic<bool>>(false);
+    const std::string allowed; ///< who may use priority 255, in words
+    EventFlag ended;           ///< raised by each client that is over
+
     /// Of the others, as far as this one may know of them.
-    std::function<std::string(const ServedClient& asks)> status;
+    std::string status(const ServedClient& asks);
+    /// What has come to any client is there for it.  Of a manual clock: nothing else waits.
+    void deliver_all();
+
+    /// The server's list of clients, for both of them; null once the server is gone.
+    std::mutex list_mutex;
+    ClientList* list = nullptr;
 };
 
 struct ClientStatus {
@@ -60,14 +85,21 @@ struct ClientStatus {
 class ServedClient {
 public:
     /// `id`: no other of the server's ever had or gets it.
-    ServedClient(SharedDevice& device, std::uint64_t id, Descriptor connection, Peer peer,
+    /// Throws Error ENOSPC if its user has no memory for a connection.
+    ServedClient(std::shared_ptr<SharedDevice> device, std::uint64_t id, Peer peer,
                  UserShare share);
+
+    /// Its connection, once, before run().
+    void take(Descriptor connection) { connection_ = std::move(connection); }
 
     /// Until the client or stop() closes the connection, or the client says what no client says.
     void run() noexcept;
     /// From any thread.
     void stop() noexcept;
     bool is_over() const noexcept { return over_.load(); }
+    /// Its other end is closed, though it may not be over yet.
+    bool has_hung_up() const noexcept;
+    void deliver() { client_.delivery.flush(); }
     const Peer& peer() const noexcept { return peer_; }
     ClientStatus status() const;
 
@@ -95,14 +127,16 @@ private:
     template <class Served>
     void drop(std::map<std::uint64_t, std::unique_ptr<Served>>& kept, std::uint64_t id);
     std::string info() const;
-    std::string cores();
+    std::string cores() const;
     bool reply(std::int32_t code, const Answer& answer);
 
-    SharedDevice& device_;
+    const std::shared_ptr<SharedDevice> device_;
+    mutable std::mutex connection_mutex_; ///< of closing it
     Descriptor connection_;
     const Peer peer_;
     const UserShare share_;
     Client client_;
+    std::optional<MemoryCharge> charge_; ///< for the connection
     bool said_hello_ = false;
     std::vector<pollfd> sources_; ///< with room for all, so that serving allocates nothing
     std::map<std::uint64_t, std::unique_ptr<ServedQueue>> queues_;
@@ -110,8 +144,6 @@ private:
     std::map<std::uint64_t, std::unique_ptr<ServedEvents>> events_;
     mutable std::mutex status_mutex_; ///< of tasks_, which others look at for status()
     std::uint64_t next_queue_ = 1;
-    std::vector<drm_overtake_core_info> coarse_cores_;
-    std::uint64_t coarse_ns_ = 0;
     std::atomic<std::size_t> queue_count_ = 0;
     std::atomic<std::size_t> buffer_count_ = 0;
     std::atomic<bool> over_ = false;

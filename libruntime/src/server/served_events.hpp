@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "embedded/event_ring.hpp"
 #include "server/served_queue.hpp"
@@ -36,6 +37,7 @@ private:
     std::unique_ptr<GuardedMapping> mapping_;
     Descriptor channel_;
     Descriptor client_end_;
+    std::optional<Delivery::Source> news_;
     std::unique_ptr<EventWriter> writer_;
 };
 

@@ -14,29 +14,28 @@ namespace overtake::server {
 
 namespace {
 
-/// What a queue costs besides its jobs, charged to its client.
 const std::size_t area_bytes = round_to_pages(sizeof(QueueArea));
+/// What the tables of a context take, and the allocator.
+constexpr std::size_t context_bytes = sizeof(EmbeddedContext) +
+                                      2 * OVERTAKE_MAX_JOBS * sizeof(void*) +
+                                      OVERTAKE_MAX_CORES * sizeof(ovt_fw_turn) + 1024;
 
 } // namespace
 
 ServedQueue::ServedQueue(FirmwareHost& host, Client& client, const QueueOptions& options)
-    : host_(host), client_(client) {
-    client_.memory->charge(area_bytes);
-    try {
-        memory_ = make_shared_memory("overtake queue", area_bytes);
-        mapping_ = std::make_unique<GuardedMapping>(memory_.get(), area_bytes, client.server_ends);
-        area_ = new (mapping_->data()) QueueArea;
-        std::tie(channel_, client_end_) = make_channel();
-        context_ = host_.open_context(options, client_.counts, this);
-    } catch (...) {
-        client_.memory->release(area_bytes);
-        throw;
-    }
+    : host_(host), client_(client),
+      charge_(client.memory, area_bytes + sizeof(*this) + sizeof(Completions) + context_bytes),
+      come_(std::make_unique<Completions>()) {
+    memory_ = make_shared_memory("overtake queue", area_bytes);
+    mapping_ = std::make_unique<GuardedMapping>(memory_.get(), area_bytes, client.server_ends);
+    area_ = new (mapping_->data()) QueueArea;
+    std::tie(channel_, client_end_) = make_channel();
+    news_.emplace(client.delivery, [this] { deliver(); });
+    context_ = host_.open_context(options, client_.counts, this);
 }
 
 ServedQueue::~ServedQueue() {
     host_.close_context(*context_);
-    client_.memory->release(area_bytes);
 }
 
 void ServedQueue::forget_client_descriptors() {
@@ -44,12 +43,26 @@ void ServedQueue::forget_client_descriptors() {
     client_end_ = Descriptor();
 }
 
+/// Touches nothing of the client's: a page of its memory may take long to come.
 void ServedQueue::completed(const Completion& completion) noexcept {
+    const std::uint32_t tail = come_tail_.load(std::memory_order_relaxed);
     // Should a client have more jobs than there are entries, it loses its own.
-    area_->completions[completion_tail_ % completion_entries] = completion;
-    area_->completion_tail.store(++completion_tail_);
+    if (tail - delivered_.load() == completion_entries)
+        return;
+    (*come_)[tail % completion_entries] = completion;
+    come_tail_.store(tail + 1);
+    news_->post();
+}
+
+/// Everything that has come, with one wake-up.
+void ServedQueue::deliver() noexcept {
+    const std::uint32_t tail = come_tail_.load();
+    for (std::uint32_t i = delivered_.load(std::memory_order_relaxed); i != tail; i++)
+        area_->completions[i % completion_entries] = (*come_)[i % completion_entries];
+    delivered_.store(tail);
+    area_->completion_tail.store(tail);
     if (area_->client_waits.exchange(0) != 0)
-        send_wake_up(channel_.get());
+        wake_up_client(channel_.get());
 }
 
 void ServedQueue::answer() {
@@ -61,13 +74,24 @@ void ServedQueue::answer() {
     const std::uint32_t bytes = area_->job_bytes.load();
     if (bytes > job_area_bytes)
         throw Violation("a call longer than its area");
-    call_.resize(bytes);
-    if (bytes != 0)
-        std::memcpy(call_.data(), area_->jobs.data(), bytes);
-    take_jobs(call_);
+    take_call(bytes);
     answered_ = calls;
     area_->answers.store(calls);
-    send_wake_up(channel_.get());
+    wake_up_client(channel_.get());
+}
+
+void ServedQueue::take_call(std::uint32_t bytes) {
+    std::span<std::byte> call;
+    try {
+        call = client_.call.take(client_.memory, bytes);
+    } catch (const Error& refused) {
+        return say(0, refused.code(), refused.what());
+    } catch (const std::bad_alloc&) {
+        return say(0, ENOMEM, "submit: no memory in the device server");
+    }
+    if (bytes != 0)
+        std::memcpy(call.data(), area_->jobs.data(), bytes);
+    take_jobs(call);
 }
 
 void ServedQueue::say(std::size_t accepted, int code, const char* text) {
@@ -78,19 +102,15 @@ void ServedQueue::say(std::size_t accepted, int code, const char* text) {
     area_->text[length] = 0;
 }
 
-Job ServedQueue::read_job(std::span<const std::byte> bytes, std::size_t& position, WireJob& wire) {
-    read(bytes, position, &wire, 1);
-    if (wire.fc_count > bytes.size() / sizeof(overtake_fc) ||
-        wire.binding_count > bytes.size() / sizeof(overtake_binding))
-        throw Violation("a job is longer than its call");
-    fcs_.resize(wire.fc_count);
-    bindings_.resize(wire.binding_count);
-    read(bytes, position, fcs_.data(), fcs_.size());
-    read(bytes, position, bindings_.data(), bindings_.size());
+namespace {
+
+/// A job whose FCs and bindings stay in the call.
+Job read_job(std::span<const std::byte> call, std::size_t& position, WireJob& wire) {
+    read(call, position, &wire, 1);
     Job job;
     job.tag = wire.tag;
-    job.fcs = fcs_;
-    job.bindings = bindings_;
+    job.fcs = view<overtake_fc>(call, position, wire.fc_count);
+    job.bindings = view<overtake_binding>(call, position, wire.binding_count);
     job.scratch_bytes = wire.scratch_bytes;
     job.priority = wire.priority;
     job.custom_id = wire.custom_id;
@@ -100,6 +120,8 @@ Job ServedQueue::read_job(std::span<const std::byte> bytes, std::size_t& positio
     job.cores = wire.cores;
     return job;
 }
+
+} // namespace
 
 void ServedQueue::take_jobs(std::span<const std::byte> bytes) {
     std::vector<std::shared_ptr<EmbeddedJob>> made;
@@ -120,9 +142,7 @@ void ServedQueue::take_jobs(std::span<const std::byte> bytes) {
                 throw Violation("more jobs in a call than a queue has room for");
             if (job.cores != 0)
                 job.chosen_core = &chosen_cores_[made.size()];
-            made.push_back(make_job(job, bounds, *client_.addresses, client_.memory));
-            made.back()->charge.emplace(client_.memory,
-                                        sizeof(EmbeddedJob) + job.fcs.size() * sizeof(ovt_fc));
+            made.push_back(make_job_of(client_, job, bounds));
             if (wire.room_refusal == 0)
                 continue;
             if (wire.room_refusal != OVT_REFUSED_TAG && wire.room_refusal != OVT_REFUSED_QUEUE_FULL)

@@ -3,27 +3,21 @@
 // A client's queue, on the server's side.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
-#include <vector>
 
 #include "embedded/firmware_host.hpp"
+#include "server/client.hpp"
 #include "server/read_wire.hpp"
 #include "server/shared_memory.hpp"
 #include "server/wire.hpp"
 
 namespace overtake::server {
-
-/// What the queues and buffers of a client have in common.
-struct Client {
-    EmbeddedClient counts;
-    std::shared_ptr<MemoryAccount> memory;
-    /// The server ends: what the client holds together with it stays as it is.
-    std::shared_ptr<const std::atomic<bool>> server_ends;
-    std::shared_ptr<AddressSpace> addresses = std::make_shared<AddressSpace>();
-};
 
 /// Belongs to the client's thread, but for completed().
 class ServedQueue final : private CompletionSink {
@@ -49,23 +43,28 @@ public:
 
 private:
     void completed(const Completion& completion) noexcept override;
+    void deliver() noexcept;
+    void take_call(std::uint32_t bytes);
     void take_jobs(std::span<const std::byte> bytes);
-    Job read_job(std::span<const std::byte> bytes, std::size_t& position, WireJob& wire);
     void say(std::size_t accepted, int code, const char* text);
+
+    using Completions = std::array<Completion, completion_entries>;
 
     FirmwareHost& host_;
     Client& client_;
+    const MemoryCharge charge_;
     Descriptor memory_;
     std::unique_ptr<GuardedMapping> mapping_;
     QueueArea* area_;
     Descriptor channel_;
     Descriptor client_end_;
     std::uint32_t answered_ = 0;
-    std::uint32_t completion_tail_ = 0; ///< under the host's lock
-    std::vector<std::byte> call_;
-    std::vector<overtake_fc> fcs_;
-    std::vector<overtake_binding> bindings_;
+    /// What has ended: written under the host's lock, read by the client's delivery.
+    const std::unique_ptr<Completions> come_;
+    std::atomic<std::uint32_t> come_tail_ = 0;
+    std::atomic<std::uint32_t> delivered_ = 0;
     std::array<unsigned, OVERTAKE_MAX_JOBS> chosen_cores_{};
+    std::optional<Delivery::Source> news_;
     std::unique_ptr<EmbeddedContext> context_;
 };
 

@@ -23,7 +23,12 @@ namespace {
 const std::size_t task_area_bytes = round_to_pages(sizeof(TaskArea));
 /// Of programs that have not run, before they are looked at again.
 constexpr std::size_t costs_kept = 1024;
-/// What a task costs besides the segments' own things.
+/// What a queue of tasks takes besides its area: a cost is an entry, its links and its place.
+constexpr std::size_t queue_bytes = sizeof(ServedTasks) + sizeof(EmbeddedContext) +
+                                    2 * OVERTAKE_MAX_JOBS * sizeof(void*) + costs_kept * 64 +
+                                    OVERTAKE_MAX_CORES * sizeof(ovt_sched_line) + 1024;
+/// What a task takes besides the segments' own things: the allocator has a piece of each.
+constexpr std::size_t task_bytes = sizeof(HostedTask) + 256;
 constexpr std::size_t segment_bytes = sizeof(ovt_sched_segment) + sizeof(u64) +
                                       sizeof(overtake_result) + sizeof(std::shared_ptr<void>);
 
@@ -39,16 +44,16 @@ std::uint64_t program_address(const Job& job) {
 
 ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions& options,
                          std::uint32_t workers, std::shared_ptr<KeptPlaces> places)
-    : host_(host), client_(client), charge_(client.memory, task_area_bytes + sizeof(HostedProcess)),
+    : host_(host), client_(client), charge_(client.memory, task_area_bytes + queue_bytes),
       place_(std::move(places)) {
     memory_ = make_shared_memory("overtake tasks", task_area_bytes);
     mapping_ = std::make_unique<GuardedMapping>(memory_.get(), task_area_bytes, client.server_ends);
     area_ = new (mapping_->data()) TaskArea;
     std::tie(channel_, client_end_) = make_channel();
-    events_.reserve(event_area_bytes);
+    news_.emplace(client.delivery, [this] { deliver(); });
     context_ = host_.open_context(options, client_.counts);
     process_.context = context_.get();
-    process_.wake = [this] { wake(); };
+    process_.wake = [this] { news_->post(); };
     try {
         host_.open_process(process_, workers, place_.is_held());
     } catch (...) {
@@ -66,10 +71,10 @@ void ServedTasks::forget_client_descriptors() {
     client_end_ = Descriptor();
 }
 
-void ServedTasks::wake() noexcept {
-    area_->news.store(++news_);
+void ServedTasks::deliver() noexcept {
+    area_->news.store(++delivered_);
     if (area_->client_waits.exchange(0) != 0)
-        send_wake_up(channel_.get());
+        wake_up_client(channel_.get());
 }
 
 void ServedTasks::answer() {
@@ -85,10 +90,10 @@ void ServedTasks::answer() {
     area_->answer_bytes = 0;
     say(0, "");
     try {
-        call_.resize(bytes);
+        const std::span call = client_.call.take(client_.memory, bytes);
         if (bytes != 0)
-            std::memcpy(call_.data(), area_->call.data(), bytes);
-        perform(operation, call_);
+            std::memcpy(call.data(), area_->call.data(), bytes);
+        perform(operation, call);
     } catch (const Error& refused) {
         say(refused.code(), refused.what());
     } catch (const std::bad_alloc&) {
@@ -96,7 +101,7 @@ void ServedTasks::answer() {
     }
     answered_ = calls;
     area_->answers.store(calls);
-    send_wake_up(channel_.get());
+    wake_up_client(channel_.get());
 }
 
 void ServedTasks::say(std::int32_t code, const char* text) {
@@ -139,8 +144,11 @@ void ServedTasks::submit(std::span<const std::byte> bytes) {
     check_service_task(
         wire.tag, wire.segment_count, wire.priority, wire.core,
         {.cores = host_.core_count(), .max_priority = context_->options.max_priority});
+    MemoryCharge charge = make_with_room(client_, [&] {
+        return MemoryCharge(client_.memory, task_bytes + wire.segment_count * segment_bytes);
+    });
     auto task = std::make_unique<HostedTask>(wire.segment_count);
-    task->charge.emplace(client_.memory, sizeof(HostedTask) + wire.segment_count * segment_bytes);
+    task->charge.emplace(std::move(charge));
     for (std::size_t i = 0; i < wire.segment_count; i++)
         add_segment(*task, i, wire, bytes, position);
     if (position != bytes.size())
@@ -159,13 +167,10 @@ void ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTas
                               std::span<const std::byte> bytes, std::size_t& position) {
     WireSegment segment;
     read(bytes, position, &segment, 1);
-    if (segment.reserved != 0 || segment.fc_count > bytes.size() / sizeof(overtake_fc) ||
-        segment.binding_count > bytes.size() / sizeof(overtake_binding))
+    if (segment.reserved != 0)
         throw Violation("a segment that is none");
-    std::vector<overtake_fc> fcs(segment.fc_count);
-    std::vector<overtake_binding> bindings(segment.binding_count);
-    read(bytes, position, fcs.data(), fcs.size());
-    read(bytes, position, bindings.data(), bindings.size());
+    const auto fcs = view<overtake_fc>(bytes, position, segment.fc_count);
+    const auto bindings = view<overtake_binding>(bytes, position, segment.binding_count);
     if (segment.fc_count == 0) {
         check_cpu_segment(wire.tag, index, segment.binding_count, segment.scratch_bytes);
         task.segment_storage[index] = {segment.expected_ns, 0};
@@ -185,8 +190,7 @@ void ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTas
                            .max_priority = context_->options.max_priority};
     std::shared_ptr<EmbeddedJob> made;
     try {
-        made = make_job(job, bounds, *client_.addresses, client_.memory);
-        made->charge.emplace(client_.memory, sizeof(EmbeddedJob) + fcs.size() * sizeof(ovt_fc));
+        made = make_job_of(client_, job, bounds);
     } catch (const Error& refused) {
         throw segment_refusal(wire.tag, index, refused);
     }
@@ -204,23 +208,26 @@ void ServedTasks::add_segment(HostedTask& task, std::size_t index, const WireTas
 }
 
 void ServedTasks::tell_events() {
-    events_.clear(); // its room stays: nothing is allocated while the host is locked
+    // Nothing is allocated while the host is locked, nor is the client's memory touched.
+    const std::span answer = client_.answer.take(client_.memory, event_area_bytes);
+    std::size_t told = 0;
     const auto put = [&](const void* data, std::size_t bytes) {
-        const auto* at = static_cast<const std::byte*>(data);
-        events_.insert(events_.end(), at, at + bytes);
+        if (bytes != 0)
+            std::memcpy(answer.data() + told, data, bytes);
+        told += bytes;
     };
     host_.take_events(process_, [&](const ovt_service_task& task) {
         const overtake_task_event event = ovt_service_event_of(&task);
         const std::size_t results = event.result_count * sizeof(overtake_result);
-        if (sizeof(event) + results > event_area_bytes - events_.size())
+        if (sizeof(event) + results > event_area_bytes - told)
             return false;
         put(&event, sizeof(event));
         put(task.results, results);
         return true;
     });
-    if (!events_.empty())
-        std::memcpy(area_->answer.data(), events_.data(), events_.size());
-    area_->answer_bytes = static_cast<std::uint32_t>(events_.size());
+    if (told != 0)
+        std::memcpy(area_->answer.data(), answer.data(), told);
+    area_->answer_bytes = static_cast<std::uint32_t>(told);
 }
 
 void ServedTasks::cpu_done(const WireCpuDone& done) {

@@ -10,7 +10,6 @@
 #include <span>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "server/served_queue.hpp"
 
@@ -67,7 +66,7 @@ public:
     FirmwareHost::ProcessStatus status() const { return host_.status_of(process_); }
 
 private:
-    void wake() noexcept;
+    void deliver() noexcept;
     void perform(std::uint32_t operation, std::span<const std::byte> bytes);
     void submit(std::span<const std::byte> bytes);
     void add_segment(HostedTask& task, std::size_t index, const WireTask& wire,
@@ -86,10 +85,9 @@ private:
     Descriptor channel_;
     Descriptor client_end_;
     std::uint32_t answered_ = 0;
-    std::uint32_t news_ = 0; ///< under the host's lock
-    std::vector<std::byte> call_;
-    std::vector<std::byte> events_;                          ///< of the call that is being answered
+    std::uint32_t delivered_ = 0;                            ///< as TaskArea::news
     std::unordered_map<std::uint64_t, std::uint64_t> costs_; ///< by key, of what may not have run
+    std::optional<Delivery::Source> news_;
     std::unique_ptr<EmbeddedContext> context_;
     HostedProcess process_;
 };

@@ -5,18 +5,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <list>
 #include <map>
 #include <mutex>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <thread>
 #include <unistd.h>
 
@@ -24,24 +18,30 @@
 #include <fmt/ranges.h>
 
 #include "monotonic_clock.hpp"
+#include "server/event_flag.hpp"
+#include "server/listener.hpp"
+#include "server/memory_limit.hpp"
 #include "server/served_client.hpp"
 
 namespace overtake::server {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::uint64_t server_fc_clock_ns = 2'000'000'000;
 /// As a driver's: a minute.
 constexpr std::uint64_t server_job_max_ns = 60'000'000'000;
 constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
 constexpr int ms_per_s = 1000;
+constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr int ms_until_descriptors = 100;
 /// Of all clients' buffers and scratch: the system's default is 65,530 in a process.
 constexpr std::size_t most_mappings = 49'152;
 constexpr rlim_t own_descriptors = 64;
 constexpr unsigned places_for_trusted = 4; ///< beside --clients: so that somebody can look
+/// Connections that are closed, while their jobs end and their memory is freed.
+constexpr std::size_t most_ending_of_user = 256;
+/// For clients to end in, when the server does.  Only what they have sent takes longer.
+constexpr int ms_to_end = 2'000;
 
 /// As many descriptors as the clients may have queues, if the system lets us.
 void raise_descriptor_limit(unsigned clients) {
@@ -58,11 +58,6 @@ void raise_descriptor_limit(unsigned clients) {
     throw Error(code, fmt::format("{}: {}", what, std::strerror(code)));
 }
 
-std::size_t half_of_memory() {
-    return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-           static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;
-}
-
 EmbeddedOptions device_options(const ServerOptions& options) {
     EmbeddedOptions device = options.device;
     if (device.fc_clock_ns == 0)
@@ -76,6 +71,7 @@ SharedOptions shared_options(const ServerOptions& options) {
         // Its time passes as fast as somebody likes.
         .job_max_ns = options.device.manual_clock ? OVT_TIME_NEVER : server_job_max_ns,
         .service = ServiceOptions{.policy = options.policy, .settings = options.service},
+        .measure_lock = options.measure_lock,
     };
 }
 
@@ -99,6 +95,21 @@ std::string tasks_json(const FirmwareHost::ProcessStatus& tasks) {
                        tasks.overdue);
 }
 
+/// The function's name of what the compiler calls it.
+std::string_view short_name(std::string_view function) {
+    function = function.substr(0, function.find('('));
+    const std::size_t begin = function.rfind(' ');
+    return begin == std::string_view::npos ? function : function.substr(begin + 1);
+}
+
+std::string lock_json(const DeviceMutex::Longest& hold) {
+    std::string text = fmt::format(R"(, "lock": {{"most_steps": {})", hold.steps);
+    if (hold.is_measured)
+        text += fmt::format(R"(, "longest_cpu_ns": {}, "where": "{}")", hold.cpu_ns,
+                            short_name(hold.where));
+    return text + "}";
+}
+
 std::string allowed_text(const ServerOptions& options) {
     std::string text = fmt::format("the device server allows it to root and to user {}", getuid());
     if (!options.high_users.empty())
@@ -110,128 +121,66 @@ std::string allowed_text(const ServerOptions& options) {
 
 } // namespace
 
-/// A socket at a path.  A lock beside it says whether the server that made it is still there.
-class Listener {
-public:
-    Listener(const std::string& path, int given) : path_(path) {
-        if (given >= 0) {
-            socket_ = Descriptor(given);
-            check_given();
-            return;
-        }
-        const sockaddr_un address = address_of(path);
-        make_room_at(path);
-        lock_ = Descriptor(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-        if (!lock_)
-            fail_with_errno(fmt::format("{}.lock", path));
-        if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
-            throw Error(EADDRINUSE,
-                        fmt::format("{}: a device server is there already: stop it, or choose "
-                                    "another --socket",
-                                    path));
-        unlink(path.c_str()); // of one that is gone
-        socket_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        if (!socket_ ||
-            bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
-                0 ||
-            chmod(path.c_str(), 0666) != 0 || // what a client may do is asked of the client
-            listen(socket_.get(), SOMAXCONN) != 0)
-            fail_with_errno(path);
-        is_made_here_ = true;
-    }
-    ~Listener() {
-        if (!is_made_here_)
-            return;
-        unlink(path_.c_str()); // the lock's file stays: somebody may be waiting to try it
-    }
-    Listener(const Listener&) = delete;
-    Listener& operator=(const Listener&) = delete;
+std::string SharedDevice::status(const ServedClient& asks) {
+    const std::lock_guard lock(list_mutex);
+    return list ? list->status(asks) : "{}";
+}
 
-    int get() const noexcept { return socket_.get(); }
+void SharedDevice::deliver_all() {
+    const std::lock_guard lock(list_mutex);
+    if (list)
+        list->deliver_all();
+}
 
-private:
-    void check_given() const {
-        int type = 0;
-        int listens = 0;
-        socklen_t bytes = sizeof(int);
-        if (getsockopt(socket_.get(), SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 ||
-            type != SOCK_SEQPACKET ||
-            getsockopt(socket_.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 ||
-            listens == 0)
-            throw Error(EINVAL, "the socket that was handed over is no listening one of packets: "
-                                "in a socket unit, ListenSequentialPacket=");
-        // A client that has gone again is nothing to wait for.
-        if (fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0)
-            fail_with_errno("the socket that was handed over");
-    }
-    /// A directory, and nothing in it at the path but what another server may have left.
-    static void make_room_at(const fs::path& path) {
-        std::error_code error;
-        if (path.has_parent_path())
-            fs::create_directories(path.parent_path(), error);
-        if (error)
-            throw Error(error.value(), fmt::format("{}: cannot make the directory: {}",
-                                                   path.string(), error.message()));
-        if (fs::exists(path, error) && !fs::is_socket(path, error))
-            throw Error(EEXIST, fmt::format("{}: is there, and is no socket: name another place",
-                                            path.string()));
-    }
-    static sockaddr_un address_of(const std::string& path) {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        if (path.empty() || path.size() >= sizeof(address.sun_path))
-            throw Error(EINVAL,
-                        fmt::format("socket '{}': a path has 1 to {} characters: name one with "
-                                    "--socket or OVERTAKE_SERVER",
-                                    path, sizeof(address.sun_path) - 1));
-        path.copy(address.sun_path, path.size());
-        return address;
-    }
-
-    const std::string path_;
-    Descriptor lock_;
-    Descriptor socket_;
-    bool is_made_here_ = false;
-};
-
-class Service {
+class Service final : private ClientList {
 public:
     explicit Service(const ServerOptions& options)
-        : options_(options), host_(device_options(options), shared_options(options)),
-          listener_(options.socket_path, options.listening_socket),
-          stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-          memory_(std::make_shared<MemoryAccount>(options.memory_bytes != 0 ? options.memory_bytes
-                                                                            : half_of_memory(),
-                                                  nullptr, most_mappings)),
-          shared_{.host = host_,
-                  .ends = std::make_shared<std::atomic<bool>>(false),
-                  .allowed = allowed_text(options),
-                  .status = [this](const ServedClient& asks) { return status(asks); }} {
-        if (!stop_)
+        : options_(options), listener_(options.socket_path, options.listening_socket),
+          memory_(std::make_shared<MemoryAccount>(
+              options.memory_bytes != 0 ? options.memory_bytes : memory_of_this_machine() / 2,
+              nullptr, most_mappings)),
+          shared_(std::make_shared<SharedDevice>(device_options(options), shared_options(options),
+                                                 allowed_text(options))) {
+        if (!stop_ || !shared_->ended)
             fail_with_errno("eventfd");
         guard_mappings();
         raise_descriptor_limit(options.clients);
+        shared_->list = this;
     }
 
+    /// A client whose thread is in a system call on something that it was sent is left behind: it
+    /// has its own references to what it uses, and ends when the call does or the process.
     ~Service() {
-        shared_.ends->store(true);
+        {
+            const std::lock_guard lock(shared_->list_mutex);
+            shared_->list = nullptr;
+        }
+        shared_->ends->store(true);
         for (Served& served : clients_)
             served.client->stop();
+        const std::uint64_t deadline = monotonic_ns() + ms_to_end * ns_per_ms;
+        drop_ended();
+        while (!clients_.empty() && monotonic_ns() < deadline) {
+            pollfd ended{shared_->ended.fd(), POLLIN, 0};
+            poll(&ended, 1, ms_to_end);
+            drop_ended();
+        }
         for (Served& served : clients_)
-            served.thread.join();
+            served.thread.detach();
     }
 
     void run() {
         std::uint64_t idle_since = monotonic_ns();
         for (;;) {
-            drop_those_over();
+            drop_ended();
             if (!clients_.empty())
                 idle_since = monotonic_ns();
             else if (options_.idle_exit_s != 0 &&
                      monotonic_ns() - idle_since >= options_.idle_exit_s * idle_ns_per_s)
                 return;
-            std::array<pollfd, 2> sources{{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
-            // Clients that are over are looked for once a second: they hold little.
+            std::array<pollfd, 3> sources{{{listener_.get(), POLLIN, 0},
+                                           {stop_.fd(), POLLIN, 0},
+                                           {shared_->ended.fd(), POLLIN, 0}}};
             if (poll(sources.data(), sources.size(), ms_per_s) < 0 && errno != EINTR)
                 fail_with_errno("poll");
             if (sources[1].revents != 0)
@@ -241,23 +190,19 @@ public:
         }
     }
 
-    void stop() noexcept {
-        const std::uint64_t once = 1;
-        [[maybe_unused]] const ssize_t written = write(stop_.get(), &once, sizeof(once));
-    }
+    void stop() noexcept { stop_.raise(); }
 
 private:
     struct Served {
-        std::unique_ptr<ServedClient> client;
+        std::shared_ptr<ServedClient> client; ///< its thread's as well
         std::thread thread;
     };
 
     void accept_one() {
-        Descriptor connection(
-            accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        Descriptor connection = listener_.accept();
         if (!connection) {
             // It has gone again, or there is no descriptor left for it: then it waits a little.
-            pollfd stopped{stop_.get(), POLLIN, 0};
+            pollfd stopped{stop_.fd(), POLLIN, 0};
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
                 poll(&stopped, 1, ms_until_descriptors);
             return;
@@ -270,27 +215,41 @@ private:
 
     void admit(Descriptor connection) {
         const Peer peer = peer_of(connection.get());
-        if (const std::string refusal = refusal_of(peer); !refusal.empty()) {
-            const Reply head{
-                .code = EBUSY, .bytes = static_cast<std::uint32_t>(refusal.size()), .values = {}};
-            send_packet(connection.get(), bytes_of(head), std::as_bytes(std::span(refusal)), {},
-                        MSG_DONTWAIT);
-            return;
+        UserShare& share = share_of(peer);
+        drop_ended();
+        if (const std::string refusal = refusal_of(peer); !refusal.empty())
+            return refuse(std::move(connection), share, EBUSY, refusal);
+        let_send_descriptors(connection.get(), true);
+        std::shared_ptr<ServedClient> client;
+        try {
+            client = std::make_shared<ServedClient>(shared_, next_client_, peer, share);
+        } catch (const Error& error) { // there is no room in its user's memory
+            return refuse(std::move(connection), share, error.code(), error.what());
         }
+        client->take(std::move(connection));
+        next_client_++;
         const std::lock_guard lock(mutex_);
         Served& served = clients_.emplace_back();
         try {
-            served.client = std::make_unique<ServedClient>(
-                shared_, next_client_++, std::move(connection), peer, share_of(peer));
-            served.thread = std::thread([&client = *served.client] { client.run(); });
+            served.client = client;
+            served.thread = std::thread([client] { client->run(); });
         } catch (...) {
             clients_.pop_back();
             throw;
         }
     }
 
+    static void refuse(Descriptor connection, const UserShare& share, int code,
+                       const std::string& why) {
+        const Reply head{
+            .code = code, .bytes = static_cast<std::uint32_t>(why.size()), .values = {}};
+        send_packet(connection.get(), bytes_of(head), std::as_bytes(std::span(why)), {},
+                    MSG_DONTWAIT);
+        share.closer->close(std::move(connection)); // with what it was sent
+    }
+
     /// Half of the memory and a quarter of the mappings, for a user whom the server cannot trust.
-    UserShare share_of(const Peer& peer) {
+    UserShare& share_of(const Peer& peer) {
         UserShare& share = shares_[peer.uid];
         if (!share.memory) {
             const std::size_t part = peer.is_trusted ? 1 : 2;
@@ -301,7 +260,8 @@ private:
             made.places = std::make_shared<KeptPlaces>(
                 peer.is_trusted ? SIZE_MAX
                                 : ovt_service_places_of_a_user(options_.service.task_limit));
-            share = std::move(made); // both or none
+            made.closer = std::make_shared<Closer>();
+            share = std::move(made); // all or none
         }
         return share;
     }
@@ -327,25 +287,37 @@ private:
     }
 
     std::string refusal_of(const Peer& peer) {
+        std::size_t connected = 0;
+        std::size_t of_user = 0;
+        std::size_t ending_of_user = 0; // closed, and not over yet: they have no place any more
         const std::lock_guard lock(mutex_);
-        const auto of_user = std::ranges::count_if(
-            clients_, [&](const Served& served) { return served.client->peer().uid == peer.uid; });
+        for (const Served& served : clients_) {
+            const bool is_ending = served.client->has_hung_up();
+            const bool is_of_user = served.client->peer().uid == peer.uid;
+            connected += !is_ending;
+            of_user += !is_ending && is_of_user;
+            ending_of_user += is_ending && is_of_user;
+        }
         // The last places are for users who have none, and some more for whom the server trusts.
         const std::size_t room = peer.is_trusted
                                      ? options_.clients + places_for_trusted
                                      : options_.clients - (of_user != 0 ? options_.clients / 8 : 0);
-        if (clients_.size() >= room)
+        if (connected >= room)
             return fmt::format("the device server has {} clients, and takes no more: end one, or "
                                "start it with more (--clients)",
-                               clients_.size());
+                               connected);
         if (!peer.is_trusted && of_user >= options_.clients_of_user)
             return fmt::format("the device server has {} clients of user {}, and takes no more: "
                                "end one",
                                of_user, peer.uid);
+        if (ending_of_user >= most_ending_of_user)
+            return fmt::format("{} clients of user {} are still ending: try again when they have",
+                               ending_of_user, peer.uid);
         return {};
     }
 
-    void drop_those_over() {
+    void drop_ended() {
+        shared_->ended.clear();
         std::list<Served> over;
         {
             const std::lock_guard lock(mutex_);
@@ -360,8 +332,15 @@ private:
             served.thread.join();
     }
 
-    std::string status(const ServedClient& asks) {
-        const drm_overtake_device_info info = host_.info();
+    void deliver_all() override {
+        const std::lock_guard lock(mutex_);
+        for (const Served& served : clients_)
+            if (!served.client->is_over())
+                served.client->deliver();
+    }
+
+    std::string status(const ServedClient& asks) override {
+        const drm_overtake_device_info info = shared_->host.info();
         std::string clients;
         const std::lock_guard lock(mutex_);
         for (const Served& served : clients_) {
@@ -377,18 +356,18 @@ private:
                 of.jobs, of.memory_bytes, of.peer.may_use_high, tasks_json(of.tasks));
         }
         return fmt::format(
-            R"({{"version": 1, "cores": {}, "mode": {}, "fair": {}, "clients": [{}]}})",
-            info.core_count, info.mode, options_.device.fair, clients);
+            R"({{"version": 1, "cores": {}, "mode": {}, "fair": {}{}, "clients": [{}]}})",
+            info.core_count, info.mode, options_.device.fair,
+            asks.peer().is_trusted ? lock_json(shared_->host.longest_hold()) : "", clients);
     }
 
     const ServerOptions options_;
     const uid_t owner_ = getuid(); ///< whoever it becomes later
-    FirmwareHost host_;
     Listener listener_;
-    Descriptor stop_;
+    EventFlag stop_;
     const std::shared_ptr<MemoryAccount> memory_; ///< of all clients
     std::map<uid_t, UserShare> shares_;           ///< of everybody who was ever here; run()'s
-    SharedDevice shared_;
+    const std::shared_ptr<SharedDevice> shared_;
     std::uint64_t next_client_ = 1; ///< run()'s
     std::mutex mutex_;              ///< of the list; clients are only added and dropped by run()
     std::list<Served> clients_;

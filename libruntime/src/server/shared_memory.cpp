@@ -20,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include "embedded/memory.hpp"
 #include "overtake/error.hpp"
 
 namespace overtake::server {
@@ -234,8 +235,10 @@ GuardedMapping::GuardedMapping(int fd, std::size_t bytes,
 GuardedMapping::~GuardedMapping() {
     {
         const std::lock_guard lock(file_->mutex);
-        if (--file_->mappings == 0 && (!keep_ || !*keep_))
-            madvise(mapping_.data(), mapping_.bytes(), MADV_REMOVE);
+        const bool is_last = --file_->mappings == 0;
+        in_slices(mapping_.data(), mapping_.bytes(), [&](std::byte* at, std::size_t bytes) {
+            madvise(at, bytes, is_last && (!keep_ || !*keep_) ? MADV_REMOVE : MADV_DONTNEED);
+        });
         guard().remove(mapping_.data());
         mapping_ = Mapping();
     }

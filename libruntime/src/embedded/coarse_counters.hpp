@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// Counters of a shared device's cores for strangers: firmware-sim/host/coarse.h says what they see.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "overtake_accel.h"
+
+#include <ovt_port.h>
+
+extern "C" {
+#include "fw/fw.h"
+#include "host/coarse.h"
+}
+
+namespace overtake {
+
+/// Under the host's lock.
+class CoarseCounters {
+public:
+    explicit CoarseCounters(unsigned cores) : sums_(cores), shown_(cores) {}
+
+    /// Before each change of counters, and before each look at them: `exact` is called if a new
+    /// period has begun, for the counters of all cores as they are.
+    template <class Exact>
+    void roll(std::uint64_t now_ns, Exact exact) {
+        const std::uint64_t period = ovt_coarse_period(now_ns);
+        if (period == period_)
+            return;
+        period_ = period;
+        take(exact());
+    }
+    void count(ovt_coarse_rest& rest, const ovt_event& event) {
+        ovt_coarse_count(&sums_[event.core - 1], &rest, event.ring, event.duration_ns);
+    }
+    /// Core limits are those of now.
+    const std::vector<drm_overtake_core_info>& shown() const noexcept { return shown_; }
+
+private:
+    void take(std::vector<drm_overtake_core_info> exact);
+
+    std::uint64_t period_ = 0;
+    std::vector<ovt_coarse_sum> sums_;
+    std::vector<drm_overtake_core_info> shown_;
+};
+
+} // namespace overtake

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "embedded/device_mutex.hpp"
+
+#include <algorithm>
+#include <sched.h>
+
+#include "thread_clock.hpp"
+
+namespace overtake {
+
+namespace {
+
+/// Until a thread that was waiting has been scheduled; then it has lost its turn.
+constexpr std::uint64_t pause_ns = 200'000;
+
+} // namespace
+
+void DeviceMutex::take() noexcept {
+    holds_.fetch_add(1, std::memory_order_relaxed);
+    steps_ = 0;
+    if (is_measured_)
+        begin_ns_ = thread_cpu_ns();
+}
+
+void DeviceMutex::give() noexcept {
+    longest_.steps = std::max(longest_.steps, steps_);
+    if (!is_measured_)
+        return;
+    const std::uint64_t held_ns = thread_cpu_ns() - begin_ns_;
+    if (held_ns <= longest_.cpu_ns)
+        return;
+    longest_.cpu_ns = held_ns;
+    longest_.where = where_;
+}
+
+DeviceMutex::Longest DeviceMutex::longest() {
+    const std::lock_guard lock(mutex_);
+    Longest longest = longest_;
+    longest.is_measured = is_measured_;
+    if (!longest.where)
+        longest.where = "";
+    return longest;
+}
+
+void DeviceLock::lock() {
+    if (!lock_.try_lock()) {
+        mutex_.waiting_.fetch_add(1);
+        lock_.lock();
+        mutex_.waiting_.fetch_sub(1);
+    }
+    take();
+}
+
+void DeviceLock::unlock() {
+    mutex_.give();
+    lock_.unlock();
+}
+
+/// An ordinary mutex would be this thread's again before the one that waits has woken up.
+void DeviceLock::pause() {
+    if (mutex_.waiting_.load() == 0) {
+        mutex_.give();
+        take();
+        return;
+    }
+    const std::uint32_t holds = mutex_.holds_.load(std::memory_order_relaxed);
+    unlock();
+    const std::uint64_t until = monotonic_ns() + pause_ns;
+    while (mutex_.holds_.load(std::memory_order_relaxed) == holds && mutex_.waiting_.load() != 0 &&
+           monotonic_ns() < until)
+        sched_yield();
+    lock();
+}
+
+} // namespace overtake

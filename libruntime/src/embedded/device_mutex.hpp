@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// The lock of a device, which all its clients need: how long it is held is bounded and measured.
+//
+// A thread that holds it does a bounded number of steps and then pauses: one that waits for the
+// lock has it before the next steps.  docs/server.md lists every loop under it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <source_location>
+
+#include "monotonic_clock.hpp"
+
+namespace overtake {
+
+/// Steps in one hold: events delivered, jobs admitted, tasks handled.
+constexpr unsigned steps_per_hold = 64;
+
+/// Holds of it are counted in steps, and measured if that is wanted.
+class DeviceMutex {
+public:
+    /// `is_measured`: in CPU time, which costs two system calls each time.
+    explicit DeviceMutex(bool is_measured) noexcept : is_measured_(is_measured) {}
+
+    struct Longest {
+        bool is_measured;
+        std::uint64_t cpu_ns; ///< of the thread that held it
+        const char* where;    ///< the function that did
+        unsigned steps;       ///< the most, which need not be the same hold
+    };
+    Longest longest();
+
+    // With the lock held.
+    void count_steps(unsigned count) noexcept { steps_ += count; }
+    bool is_time_to_pause() const noexcept { return steps_ >= steps_per_hold; }
+
+private:
+    friend class DeviceLock;
+
+    void take() noexcept;
+    void give() noexcept;
+
+    std::mutex mutex_;
+    const bool is_measured_;
+    std::atomic<unsigned> waiting_ = 0;
+    std::atomic<std::uint32_t> holds_ = 0;
+    // Under mutex_.
+    std::uint64_t begin_ns_ = 0;
+    const char* where_ = "";
+    unsigned steps_ = 0;
+    Longest longest_{};
+};
+
+/// Holds it, with pauses.
+class DeviceLock {
+public:
+    explicit DeviceLock(DeviceMutex& mutex,
+                        std::source_location where = std::source_location::current())
+        : mutex_(mutex), where_(where.function_name()), lock_(mutex.mutex_, std::defer_lock) {
+        lock();
+    }
+    ~DeviceLock() {
+        if (lock_.owns_lock())
+            unlock();
+    }
+    DeviceLock(const DeviceLock&) = delete;
+    DeviceLock& operator=(const DeviceLock&) = delete;
+
+    void lock();
+    void unlock();
+    /// Lets a thread that waits for the lock have it.
+    void pause();
+    /// Until `condition` is true, which is called with the lock held.
+    template <class Condition>
+    void wait(std::condition_variable& changes, Condition condition) {
+        while (!condition()) {
+            mutex_.give();
+            changes.wait(lock_);
+            take();
+        }
+    }
+    /// Until a notification, or deadline_ns.
+    void wait_until(std::condition_variable& changes, std::uint64_t deadline_ns) {
+        mutex_.give();
+        overtake::wait_until(changes, lock_, deadline_ns);
+        take();
+    }
+
+private:
+    void take() noexcept {
+        mutex_.where_ = where_;
+        mutex_.take();
+    }
+
+    DeviceMutex& mutex_;
+    const char* const where_;
+    std::unique_lock<std::mutex> lock_;
+};
+
+} // namespace overtake

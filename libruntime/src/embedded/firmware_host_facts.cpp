@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// FirmwareHost: what the device says of itself, and its counters.
+#include "embedded/firmware_host.hpp"
+
+namespace overtake {
+
+drm_overtake_device_info FirmwareHost::info() {
+    const Lock lock(mutex_);
+    const ovt_profile& profile = *config_.profile;
+    drm_overtake_device_info info{};
+    info.isa_version = OVERTAKE_ISA_VERSION;
+    info.core_count = config_.core_count;
+    info.mode = options_.mode;
+    info.manual_clock = options_.manual_clock;
+    info.clock_khz = profile.clock_khz;
+    info.macs_per_cycle = profile.macs_per_cycle;
+    info.bytes_per_cycle = profile.bytes_per_cycle;
+    info.insn_overhead_cycles = profile.insn_overhead_cycles;
+    info.fc_overhead_cycles = profile.fc_overhead_cycles;
+    info.ring_entries = OVT_RING_ENTRIES;
+    info.watchdog_cycles = config_.watchdog_cycles;
+    info.queue_timeout_ns = options_.queue_timeout_ns;
+    info.device_time_ns = now();
+    return info;
+}
+
+std::uint32_t FirmwareHost::command_slots_reserved() {
+    const Lock lock(mutex_);
+    return firmware_.commands_reserved;
+}
+
+std::vector<drm_overtake_core_info> FirmwareHost::cores() {
+    const Lock lock(mutex_);
+    return exact_cores();
+}
+
+std::vector<drm_overtake_core_info> FirmwareHost::coarse_cores() {
+    const Lock lock(mutex_);
+    roll_coarse_counters();
+    std::vector<drm_overtake_core_info> shown = coarse_.shown();
+    for (std::size_t i = 0; i < shown.size(); i++)
+        shown[i].core_limit = static_cast<u32>(ovt_core_read(&silicon_[i], OVT_REG_LIMIT_ACTIVE));
+    return shown;
+}
+
+void FirmwareHost::roll_coarse_counters() {
+    coarse_.roll(now(), [&] { return exact_cores(); });
+}
+
+std::vector<drm_overtake_core_info> FirmwareHost::exact_cores() {
+    std::vector<drm_overtake_core_info> cores(config_.core_count);
+    for (unsigned i = 0; i < config_.core_count; i++) {
+        cores[i].core = i + 1;
+        cores[i].core_limit = static_cast<u32>(ovt_core_read(&silicon_[i], OVT_REG_LIMIT_ACTIVE));
+        cores[i].busy_ns = ovt_core_read(&silicon_[i], OVT_REG_BUSY_NS);
+        cores[i].fcs_high = ovt_core_read(&silicon_[i], OVT_REG_HIGH_DONE);
+        cores[i].fcs_normal = ovt_core_read(&silicon_[i], OVT_REG_NORMAL_DONE);
+        cores[i].preemptions = core_states_[i].preemptions;
+        cores[i].faults = core_states_[i].faults;
+        cores[i].resets = core_states_[i].resets;
+    }
+    return cores;
+}
+
+} // namespace overtake

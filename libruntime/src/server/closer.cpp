@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "server/closer.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace overtake::server {
+
+namespace {
+
+constexpr std::chrono::milliseconds until_it_is_left{500};
+
+} // namespace
+
+struct Closer::Queue {
+    std::mutex mutex;
+    std::condition_variable idle; ///< has_thread became false
+    std::deque<Descriptor> waiting;
+    bool has_thread = false; ///< one that closes
+    bool is_closing = false;
+
+    /// Until nothing waits.
+    static void run(const std::shared_ptr<Queue>& queue) {
+        for (;;) {
+            Descriptor next; // is closed without the lock
+            const std::lock_guard lock(queue->mutex);
+            queue->is_closing = false;
+            if (queue->waiting.empty()) {
+                queue->has_thread = false;
+                queue->idle.notify_all();
+                return;
+            }
+            next = std::move(queue->waiting.front());
+            queue->waiting.pop_front();
+            queue->is_closing = true;
+        }
+    }
+};
+
+Closer::Closer() : queue_(std::make_shared<Queue>()) {}
+
+Closer::~Closer() {
+    if (!thread_.joinable())
+        return;
+    std::unique_lock lock(queue_->mutex);
+    const bool is_idle =
+        queue_->idle.wait_for(lock, until_it_is_left, [&] { return !queue_->has_thread; });
+    lock.unlock();
+    if (is_idle)
+        thread_.join();
+    else
+        thread_.detach();
+}
+
+void Closer::close(Descriptor descriptor) {
+    if (!descriptor)
+        return;
+    const std::lock_guard lock(queue_->mutex);
+    if (queue_->waiting.size() >= most_waiting)
+        return;
+    try {
+        queue_->waiting.push_back(std::move(descriptor));
+        if (queue_->has_thread)
+            return;
+        if (thread_.joinable())
+            thread_.join(); // it has nothing left to do
+        thread_ = std::thread([queue = queue_] { Queue::run(queue); });
+        queue_->has_thread = true;
+    } catch (const std::exception&) { // no memory, or no thread: it waits for the next one's
+    }
+}
+
+std::size_t Closer::waiting() const {
+    const std::lock_guard lock(queue_->mutex);
+    return queue_->waiting.size() + (queue_->is_closing ? 1 : 0);
+}
+
+} // namespace overtake::server

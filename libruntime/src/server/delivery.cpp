@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "server/delivery.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace overtake::server {
+
+Delivery::Delivery() : thread_([this] { run(); }) {}
+
+void Delivery::stop() noexcept {
+    if (!thread_.joinable())
+        return;
+    stopping_.store(true);
+    wake_.raise();
+    thread_.join();
+}
+
+void Delivery::run() noexcept {
+    for (;;) {
+        wake_.wait();
+        if (stopping_.load())
+            return;
+        flush();
+    }
+}
+
+void Delivery::flush() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (Source* source : sources_)
+        if (source->due_.exchange(false))
+            source->deliver_();
+}
+
+Delivery::Source::Source(Delivery& delivery, std::function<void()> deliver)
+    : delivery_(delivery), deliver_(std::move(deliver)) {
+    const std::lock_guard lock(delivery_.mutex_);
+    delivery_.sources_.push_back(this);
+}
+
+Delivery::Source::~Source() {
+    const std::lock_guard lock(delivery_.mutex_);
+    std::erase(delivery_.sources_, this);
+}
+
+} // namespace overtake::server

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// How much memory this process may have, as the system says.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace overtake::server {
+
+/// The tightest limit of the control groups above this process, in bytes; nothing if there is none.
+/// `groups`: the text of /proc/self/cgroup.  `root`: where control groups are mounted.
+std::optional<std::size_t> cgroup_memory_limit(const std::string& groups, const std::string& root);
+
+/// What is there: physical memory, or less where a control group says so.
+std::size_t memory_of_this_machine();
+
+} // namespace overtake::server

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+//
+// Memory that a device server keeps for one user, measured from outside, against what the user may
+// have; and how much that is if it was not said.
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sys/socket.h>
+#include <vector>
+
+#include "server/memory_limit.hpp"
+#include "service_clients.hpp"
+
+namespace overtake::test {
+namespace {
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+constexpr std::size_t share = 128 * mib;
+/// What is not charged: the server's own, stacks of those it trusts, the allocator's rests.
+constexpr std::size_t allowance = 16 * mib;
+
+/// Of the process itself, without what it shares.
+std::size_t anonymous_bytes(pid_t process) {
+    std::ifstream in("/proc/" + std::to_string(process) + "/smaps_rollup");
+    for (std::string key; in >> key;) {
+        std::size_t kib = 0;
+        if (key == "Anonymous:" && in >> kib)
+            return kib * 1024;
+    }
+    ADD_FAILURE() << "no smaps_rollup of the server";
+    return 0;
+}
+
+pid_t server_of(const RawClient& client) {
+    ucred credentials{};
+    socklen_t bytes = sizeof(credentials);
+    EXPECT_EQ(getsockopt(client.socket_fd(), SOL_SOCKET, SO_PEERCRED, &credentials, &bytes), 0);
+    return credentials.pid;
+}
+
+/// Everything that one user can make the server keep, in as many clients as it takes.
+class Greedy {
+public:
+    explicit Greedy(std::string path) : path_(std::move(path)) {}
+
+    const std::string& path() const { return path_; }
+    /// Bytes of memory files that the server has mapped.
+    std::size_t files() const { return files_; }
+
+    /// Until the server has no more room; at the most so often.
+    void repeat(int times, const std::function<void()>& action) {
+        try {
+            for (int i = 0; i < times; i++)
+                action();
+        } catch (const Error& refused) {
+            // EBADF: a raw client that has got no descriptor.
+            EXPECT_TRUE(refused.code() == ENOSPC || refused.code() == EBUSY ||
+                        refused.code() == ENOMEM || refused.code() == EBADF)
+                << refused.what();
+        }
+    }
+    const std::shared_ptr<Device>& connect() {
+        devices_.push_back(open_server(path_));
+        return devices_.back();
+    }
+    Queue& add_queue(Device& device) {
+        queues_.push_back(device.create_queue());
+        files_ += round_to_pages(sizeof(QueueArea));
+        return *queues_.back();
+    }
+    ServiceQueue& add_tasks(Device& device) {
+        tasks_.push_back(device.create_service_queue({}));
+        files_ += round_to_pages(sizeof(TaskArea));
+        return *tasks_.back();
+    }
+    void add_buffer(Device& device, std::size_t bytes) {
+        buffers_.push_back(device.create_buffer(bytes));
+        files_ += bytes;
+    }
+    /// A queue, and a call of the greatest length there is.
+    void add_raw_queue() {
+        raw_.push_back(std::make_unique<RawQueue>(path_));
+        files_ += round_to_pages(sizeof(QueueArea));
+        for (const bool are_fcs : {true, false}) {
+            WireJob job{};
+            constexpr std::size_t room = job_area_bytes - sizeof(job);
+            if (are_fcs)
+                job.fc_count = room / sizeof(overtake_fc);
+            else
+                job.binding_count = room / sizeof(overtake_binding);
+            std::memcpy(raw_.back()->area().jobs.data(), &job, sizeof(job));
+            raw_.back()->call(job_area_bytes);
+            EXPECT_TRUE(raw_.back()->is_answered());
+        }
+    }
+    /// In a program's place: FCs that take for ever.
+    const Program& program(Device& device, std::size_t fcs) {
+        programs_.push_back(std::make_unique<Program>(delays(device, {3'600'000'000u})));
+        files_ += programs_.back()->buffer->size();
+        programs_.back()->fcs.assign(fcs, programs_.back()->fcs.front());
+        return *programs_.back();
+    }
+
+private:
+    const std::string path_;
+    std::size_t files_ = 0;
+    std::vector<std::shared_ptr<Device>> devices_;
+    std::vector<std::unique_ptr<Buffer>> buffers_;
+    std::vector<std::unique_ptr<Program>> programs_;
+    std::vector<std::unique_ptr<Queue>> queues_;
+    std::vector<std::unique_ptr<ServiceQueue>> tasks_;
+    std::vector<std::unique_ptr<RawQueue>> raw_;
+};
+
+struct Attack {
+    const char* name;
+    void (*make)(Greedy&);
+};
+
+std::ostream& operator<<(std::ostream& out, const Attack& attack) {
+    return out << attack.name;
+}
+
+void fill_with_jobs(Greedy& greedy, std::size_t fcs) {
+    greedy.repeat(60, [&] {
+        Device& device = *greedy.connect();
+        const Program& program = greedy.program(device, fcs);
+        for (int i = 0; i < 8; i++) {
+            Queue& queue = greedy.add_queue(device);
+            for (std::uint64_t tag = 0; tag < OVERTAKE_MAX_JOBS; tag++) {
+                const Job job = program.job(tag);
+                queue.submit({&job, 1});
+            }
+        }
+    });
+}
+
+void fill_with_tasks(Greedy& greedy, std::size_t segments, std::size_t fcs) {
+    greedy.repeat(60, [&] {
+        Device& device = *greedy.connect();
+        const Program& program = greedy.program(device, fcs);
+        Segments all;
+        for (std::size_t i = 0; i < segments; i++)
+            fcs == 0 ? all.cpu(i) : all.bpu(program);
+        ServiceQueue& queue = greedy.add_tasks(device);
+        for (std::uint64_t tag = 0; tag < OVERTAKE_MAX_TASKS; tag++)
+            queue.submit(all.task(tag, 10));
+    });
+}
+
+const std::vector<Attack> attacks{
+    {"calls_of_the_greatest_length",
+     [](Greedy& greedy) { greedy.repeat(66, [&] { greedy.add_raw_queue(); }); }},
+    {"queues_of_one_client",
+     [](Greedy& greedy) {
+         greedy.repeat(60, [&] {
+             Device& device = *greedy.connect();
+             greedy.repeat(64, [&] { greedy.add_queue(device); });
+             greedy.repeat(64, [&] { greedy.add_tasks(device); });
+         });
+     }},
+    {"jobs_of_one_FC", [](Greedy& greedy) { fill_with_jobs(greedy, 1); }},
+    {"jobs_of_many_FCs", [](Greedy& greedy) { fill_with_jobs(greedy, 65'536); }},
+    {"jobs_of_some_FCs", [](Greedy& greedy) { fill_with_jobs(greedy, 1'000); }},
+    {"tasks_of_one_segment", [](Greedy& greedy) { fill_with_tasks(greedy, 1, 0); }},
+    {"tasks_of_many_segments", [](Greedy& greedy) { fill_with_tasks(greedy, 1'024, 0); }},
+    {"tasks_of_many_jobs", [](Greedy& greedy) { fill_with_tasks(greedy, 200, 1); }},
+    {"buffers_of_one_page",
+     [](Greedy& greedy) {
+         greedy.repeat(60, [&] {
+             Device& device = *greedy.connect();
+             greedy.repeat(OVERTAKE_MAX_BUFFERS, [&] { greedy.add_buffer(device, 4096); });
+         });
+     }},
+    {"everything_again_and_again",
+     [](Greedy& greedy) {
+         for (const std::size_t fcs : {1u, 100u, 30'000u}) {
+             Greedy gone(greedy.path());
+             fill_with_jobs(gone, fcs);
+             fill_with_tasks(gone, 100, 0);
+         }
+         fill_with_jobs(greedy, 10);
+     }},
+};
+
+class ServerMemory : public testing::TestWithParam<Attack> {};
+
+TEST_P(ServerMemory, OfAUserIsItsShareAtMost) {
+    ServerOptions options = options_of(1, OVERTAKE_MODE_TIMED);
+    options.memory_bytes = share;
+    const TestServer server(options, ServerIn::process);
+    Victim victim(server.path());
+    RawClient observer(server.path());
+    const pid_t process = server_of(observer);
+    const std::size_t before = anonymous_bytes(process);
+    Greedy greedy(server.path());
+    GetParam().make(greedy);
+    const std::size_t after = anonymous_bytes(process);
+    const std::size_t kept = greedy.files() + (after > before ? after - before : 0);
+    std::printf("%s: %zu MiB kept, of these %zu MiB of files; the share is %zu MiB\n",
+                GetParam().name, kept / mib, greedy.files() / mib, share / mib);
+    EXPECT_LE(kept, share + allowance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Server, ServerMemory, testing::ValuesIn(attacks),
+                         [](const auto& attack) { return std::string(attack.param.name); });
+
+// How much there is
+
+/// Control groups in a directory, as the system shows them.
+class Groups {
+public:
+    Groups() {
+        std::string name = "/tmp/overtake-cgroup-XXXXXX";
+        EXPECT_NE(mkdtemp(name.data()), nullptr);
+        root_ = name;
+    }
+    ~Groups() { std::filesystem::remove_all(root_); }
+    Groups(const Groups&) = delete;
+    Groups& operator=(const Groups&) = delete;
+
+    void write(const std::string& file, const std::string& text) {
+        const auto path = root_ / file;
+        std::filesystem::create_directories(path.parent_path());
+        std::ofstream(path) << text << '\n';
+    }
+    std::size_t limit(const std::string& groups) const {
+        return cgroup_memory_limit(groups, root_.string()).value_or(0);
+    }
+
+private:
+    std::filesystem::path root_;
+};
+
+TEST(ServerMemoryLimit, IsTheTightestOfTheGroupsAbove) {
+    Groups groups;
+    EXPECT_EQ(groups.limit("0::/a/b\n"), 0u); // none
+    groups.write("a/memory.max", "1000");
+    groups.write("a/b/memory.max", "max");
+    EXPECT_EQ(groups.limit("0::/a/b\n"), 1000u);
+    groups.write("a/b/memory.max", "5000");
+    EXPECT_EQ(groups.limit("0::/a/b\n"), 1000u);
+    groups.write("a/b/memory.max", "500");
+    EXPECT_EQ(groups.limit("0::/a/b\n"), 500u);
+    EXPECT_EQ(groups.limit("0::/a\n"), 1000u);
+    EXPECT_EQ(groups.limit("0::/\n"), 0u);
+}
+
+TEST(ServerMemoryLimit, IsThatOfTheContainerWherePathsBeginAboveIt) {
+    Groups groups;
+    groups.write("memory.max", "777");
+    EXPECT_EQ(groups.limit("0::/\n"), 777u);
+    EXPECT_EQ(groups.limit("0::/docker/0123\n"), 777u);
+    EXPECT_EQ(groups.limit("0::/../..\n"), 777u);
+}
+
+TEST(ServerMemoryLimit, IsReadOfVersion1AsWell) {
+    Groups groups;
+    groups.write("memory/a/memory.limit_in_bytes", "4096");
+    groups.write("memory/memory.limit_in_bytes", "9223372036854771712");
+    EXPECT_EQ(groups.limit("5:cpu,memory:/a\n1:cpu:/\n0::/\n"), 4096u);
+    EXPECT_EQ(groups.limit("5:cpu:/a\n"), 0u);
+    EXPECT_EQ(groups.limit("nonsense\n::\n5:memory:/a/b"), 4096u);
+    groups.write("unified/a/memory.max", "100");
+    EXPECT_EQ(groups.limit("4:memory:/a\n0::/a\n"), 100u);
+}
+
+} // namespace
+} // namespace overtake::test
