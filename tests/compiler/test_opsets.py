@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Operators of older opsets mean what they meant there, in float and compiled."""
+"""Operators of older and of newer opsets mean what they mean there, in float and compiled."""
 
+import math
 import pathlib
 import tempfile
 import unittest
 
 import numpy as np
-from onnx import TensorProto
+import onnx
+from onnx import TensorProto, helper
 from overtake_command import cosine, overtake, run, succeed
 from small_models import model, node, save
 
@@ -183,6 +185,171 @@ class FlattenedSoftmax(unittest.TestCase):
         result = overtake("compile", save(proto, self.folder / "net.onnx"), "-q")
         self.assertEqual(result.returncode, 1)
         self.assertIn("node 'my_softmax' (Softmax): its axis 9", result.stderr)
+
+
+def integers(*numbers):
+    return np.array(numbers, np.int64)
+
+
+def erf(x):
+    return np.vectorize(math.erf)(x)
+
+
+def grouped(x, groups):
+    """Each group with a mean of 0 and a variance of 1."""
+    rows = x.reshape(len(x), groups, -1)
+    rows = rows - rows.mean(-1, keepdims=True)
+    return (rows / np.sqrt((rows**2).mean(-1, keepdims=True) + 1e-5)).reshape(x.shape)
+
+
+def newer_operators():
+    """Title, opset, nodes, constants, what they make of x."""
+    for opset in (18, 23):
+        yield "ReduceMean", opset, [node("ReduceMean", ["x", "a"], ["y"])], {"a": integers(2, -1)}, (
+            lambda x: x.mean((2, 3), keepdims=True)
+        )
+        yield "ReduceMax that does nothing", opset, [
+            node("ReduceMax", ["x"], ["y"], noop_with_empty_axes=1)
+        ], {}, lambda x: x  # fmt: skip
+        yield "Pad of an axis", opset, [node("Pad", ["x", "p", "", "a"], ["y"])], {
+            "p": integers(1, 2), "a": integers(-1),
+        }, lambda x: np.pad(x, ((0, 0), (0, 0), (0, 0), (1, 2)))  # fmt: skip
+        yield "Resize of two axes", opset, [
+            node("Resize", ["x", "", "s"], ["y"], axes=[2, 3], mode="nearest",
+                 coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+        ], {"s": np.array([2, 3], np.float32)}, lambda x: x.repeat(2, 2).repeat(3, 3)  # fmt: skip
+        yield "Split into unequal parts", opset, [
+            node("Split", ["x"], ["b", "c", "d"], axis=3, num_outputs=3),
+            node("Concat", ["d", "b", "c"], ["y"], axis=3),
+        ], {}, lambda x: np.concatenate([x[..., 8:], x[..., :8]], 3)  # fmt: skip
+        yield "Mish", opset, [node("Mish", ["x"], ["y"])], {}, (
+            lambda x: x * np.tanh(np.log1p(np.exp(x)))
+        )
+    yield "Gelu", 20, [node("Gelu", ["x"], ["y"])], {}, (
+        lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2)))
+    )
+    yield "Gelu by tanh", 22, [node("Gelu", ["x"], ["y"], approximate="tanh")], {}, (
+        lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    )
+    scale = np.linspace(0.5, 2, 8).astype(np.float32)
+    for opset, count in ((18, 4), (21, 8)):
+        constants = {"s": scale[:count], "b": scale[:count] - 1}
+        yield "GroupNormalization", opset, [
+            node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=4)
+        ], constants, lambda x, c=constants, count=count: (
+            grouped(x, 4) * c["s"].repeat(8 // count)[:, None, None]
+            + c["b"].repeat(8 // count)[:, None, None]
+        )  # fmt: skip
+    yield "RMSNormalization", 23, [node("RMSNormalization", ["x", "w"], ["y"])], {
+        "w": np.linspace(0.5, 2, 10).astype(np.float32)
+    }, lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * np.linspace(0.5, 2, 10)  # fmt: skip
+    yield "CastLike", 19, [node("CastLike", ["x", "i"], ["c"], saturate=1),
+                           node("Cast", ["c"], ["y"], to=TensorProto.FLOAT)], {
+        "i": integers(1)}, np.trunc  # fmt: skip
+    yield "AveragePool", 22, [
+        node("AveragePool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2], dilations=[1, 1])
+    ], {}, lambda x: x.reshape(1, 8, 3, 2, 5, 2).mean((3, 5))  # fmt: skip
+
+
+class NewNetworks(OldNetworks):
+    def test_operators_of_newer_opsets(self):
+        for title, opset, nodes, constants, wanted in newer_operators():
+            for ir_version in (8, 13):
+                with self.subTest(title, opset=opset, ir_version=ir_version):
+                    proto = model(
+                        nodes, {"x": self.x.shape}, {"y": (None,) * 4}, constants, opset=opset
+                    )
+                    proto.ir_version = ir_version
+                    in_float, in_int8 = self.run_network(proto)
+                    np.testing.assert_allclose(in_float, wanted(self.x), atol=2e-5)
+                    self.assertGreater(cosine(in_int8, in_float), 0.99)
+
+    def test_one_network_has_the_same_bytes_in_every_opset(self):
+        weights = {"w": np.random.default_rng(1).normal(size=(8, 8, 3, 3)).astype(np.float32)}
+        nodes = [
+            node("Conv", ["x", "w"], ["a"], name="conv", pads=[1, 1, 1, 1]),
+            node("Relu", ["a"], ["b"], name="relu"),
+            node("MaxPool", ["b"], ["y"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+        ]
+        np.save(self.folder / "x.npy", self.x)
+        files = set()
+        for opset, ir_version in ((11, 6), (13, 7), (17, 8), (18, 8), (20, 9), (22, 10), (23, 13)):
+            proto = model(nodes, {"x": self.x.shape}, {"y": (1, 8, 3, 5)}, weights, opset=opset)
+            proto.ir_version = ir_version
+            path = save(proto, self.folder / "net.onnx")
+            succeed("compile", path, "-q", "--calibration", self.folder / "x.npy")
+            files.add(path.with_suffix(".ovm").read_bytes())
+        self.assertEqual(len(files), 1)
+
+    def test_what_is_not_supported_is_refused_by_operator(self):
+        for nodes, said in (
+            ([node("Attention", ["x", "x", "x"], ["y"])],
+             "node 'my_attention' (Attention): the operator is not supported"),
+            ([node("Resize", ["x", "", "s"], ["y"], antialias=1)],
+             "node 'my_resize' (Resize): its antialias is on; export it without"),
+            ([node("Pad", ["x", "p"], ["y"], mode="wrap")], "its mode is wrap; pad with constant"),
+            ([node("Odd", ["x"], ["y"], domain="some.where")],
+             "it is of domain 'some.where', so export it as operators of ONNX, or leave it to"),
+        ):  # fmt: skip
+            constants = {"s": np.array([1, 1, 2, 2], np.float32), "p": integers(0, 0, 0, 1, 0, 0, 0, 0)}
+            proto = model(nodes, {"x": self.x.shape}, {"y": (None,) * 4}, constants, opset=23)
+            proto.opset_import.append(helper.make_opsetid("some.where", 1))
+            path = save(proto, self.folder / "net.onnx")
+            result = overtake("compile", path)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(said, result.stderr)
+            self.assertNotIn("opset", result.stderr)
+
+    def test_a_newer_opset_is_warned_about(self):
+        path = save(model([node("Relu", ["x"], ["y"])], {"x": self.x.shape}, {"y": self.x.shape},
+                          opset=24), self.folder / "net.onnx")  # fmt: skip
+        result = overtake("compile", path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("opset 24 is newer than 23", result.stderr)
+
+
+class Functions(OldNetworks):
+    def network(self, calls, functions, opset=18):
+        proto = model(calls, {"x": self.x.shape}, {"y": (None,) * 4}, opset=opset)
+        proto.opset_import.append(helper.make_opsetid("mine", 1))
+        proto.functions.extend(functions)
+        return proto
+
+    @staticmethod
+    def function(name, inputs, outputs, nodes, attributes=(), opset=18):
+        imports = [helper.make_opsetid("", opset), helper.make_opsetid("mine", 1)]
+        return helper.make_function("mine", name, inputs, outputs, nodes, imports, list(attributes))
+
+    def test_they_are_inlined_with_their_attributes(self):
+        leaky = node("LeakyRelu", ["a"], ["b"], name="leaky")
+        reference = leaky.attribute.add(name="alpha", type=onnx.AttributeProto.FLOAT)
+        reference.ref_attr_name = "slope"
+        inner = self.function("Inner", ["a"], ["b"], [leaky], ["slope"])
+        call = node("Inner", ["p"], ["t"], domain="mine", name="inner")
+        outer_reference = call.attribute.add(name="slope", type=onnx.AttributeProto.FLOAT)
+        outer_reference.ref_attr_name = "steepness"
+        outer = self.function(
+            "Outer", ["p", "q"], ["r"], [call, node("Add", ["t", "q"], ["r"], name="add")],
+            ["steepness"],
+        )  # fmt: skip
+        calls = [
+            node("Outer", ["x", "x"], ["t"], domain="mine", name="first", steepness=0.5),
+            node("Outer", ["t", "x"], ["y"], domain="mine", name="second", steepness=0.25),
+        ]
+        in_float, in_int8 = self.run_network(self.network(calls, [inner, outer]))
+        first = np.where(self.x < 0, self.x * 0.5, self.x) + self.x
+        wanted = np.where(first < 0, first * 0.25, first) + self.x
+        np.testing.assert_allclose(in_float, wanted, atol=1e-5)
+        self.assertGreater(cosine(in_int8, wanted), 0.99)
+
+    def test_one_that_calls_itself_is_refused(self):
+        again = self.function("Again", ["a"], ["b"], [
+            node("Again", ["a"], ["b"], domain="mine", name="again")])  # fmt: skip
+        calls = [node("Again", ["x"], ["y"], domain="mine", name="call")]
+        path = save(self.network(calls, [again]), self.folder / "net.onnx")
+        result = overtake("compile", path)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("its functions call themselves", result.stderr)
 
 
 if __name__ == "__main__":

@@ -304,7 +304,7 @@ void add_compile(CLI::App& app, int& status) {
     auto options = std::make_shared<CompileCommandOptions>();
     auto* command = app.add_subcommand("compile", "Compile an ONNX network to a model file (.ovm)");
     command->add_option("MODEL", options->compile.model,
-                        "ONNX file, opset 6 to 17: float32, QDQ or QOperator");
+                        "ONNX file, opset 6 to 23: float32, QDQ or QOperator");
     auto* file = command->add_option(
         "-c,--config", options->configuration,
         "YAML file with hb_mapper's keys, instead of MODEL; -o, --report, --max-time-per-fc and "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/import/operators.hpp"
 
+#include <algorithm>
+
 #include "compiler/import/bpu/operators.hpp"
 #include "compiler/import/constants.hpp"
 #include "compiler/import/cpu/operators.hpp"
@@ -183,6 +185,11 @@ std::vector<SupportedOperator> supported_operators() {
     std::vector<SupportedOperator> result;
     for (const auto& [type, row] : operators())
         result.push_back({type, row.on_bpu, row.on_cpu});
+    // compiler/onnx/newer_opsets.cpp writes them as others.
+    for (const char* type :
+         {"CastLike", "Gelu", "GroupNormalization", "Mish", "RMSNormalization", "Swish"})
+        result.push_back({type, "as the operators that it is made of", "the same"});
+    std::ranges::sort(result, {}, &SupportedOperator::type);
     return result;
 }
 

@@ -21,21 +21,22 @@
 #include "compiler/onnx/fuse_layer_norm.hpp"
 #include "compiler/onnx/fuse_space_to_depth.hpp"
 #include "compiler/onnx/half_precision.hpp"
+#include "compiler/onnx/inline_functions.hpp"
 #include "compiler/onnx/inputs.hpp"
 #include "compiler/onnx/libonnx.hpp"
+#include "compiler/onnx/newer_opsets.hpp"
 #include "compiler/onnx/old_resizes.hpp"
 #include "compiler/onnx/remove_dynamic_quantisation.hpp"
 #include "compiler/onnx/remove_edge_nodes.hpp"
 #include "compiler/onnx/settle_attributes.hpp"
 #include "compiler/onnx/sort_nodes.hpp"
 #include "compiler/onnx/types.hpp"
+#include "compiler/onnx/versions.hpp"
 
 namespace overtake::compiler {
 namespace {
 
-constexpr int oldest_opset = 6;
 constexpr int target_opset = 13;
-constexpr int newest_opset = 17;
 
 // Protobuf complains on stderr by itself; its complaint becomes part of our one line.
 class ProtobufSilence {
@@ -79,7 +80,8 @@ int default_opset(const onnx::ModelProto& model, const std::string& path) {
     for (const auto& import : model.opset_import())
         if (import.domain().empty() || import.domain() == "ai.onnx")
             return static_cast<int>(import.version());
-    throw CompileError(path, "names no opset; export it again with opset 13");
+    throw CompileError(path,
+                       std::string("names no opset; export it again with one of ") + opset_range);
 }
 
 std::string external_entry(const onnx::TensorProto& tensor, const std::string& key) {
@@ -138,16 +140,20 @@ void set_types_of_outputs(onnx::ModelProto& model, const std::vector<int>& types
             output.mutable_type()->mutable_tensor_type()->set_elem_type(types[index]);
 }
 
+// What is of no opset: one graph, its names, its constants, its order.
+void settle_graph(onnx::ModelProto& model, const std::string& path) {
+    inline_functions(model, path);
+    model.clear_training_info();
+    check_text(model.graph(), path);
+    read_external_data(model, path);
+    check_contents(model, path);
+    sort_nodes(*model.mutable_graph(), path);
+}
+
 // What libonnx relies on without looking; then libonnx looks itself.
 void check_file(onnx::ModelProto& model, int opset, Libonnx& libonnx,
                 const std::vector<std::string>& custom_domains, Refusals& refusals,
                 const std::string& path) {
-    check_text(model.graph(), path);
-    read_external_data(model, path);
-    model.clear_functions(); // what calls them is of another domain
-    model.clear_training_info();
-    check_contents(model, path);
-    sort_nodes(*model.mutable_graph(), path);
     set_aside_custom(model, custom_domains);
     set_aside_unknown(model, opset, refusals);
     check_parameters(model.graph(), opset, path);
@@ -174,18 +180,31 @@ void convert(onnx::ModelProto& model, int opset, Libonnx& libonnx, const std::st
     libonnx.convert(model, target_opset);
 }
 
+// Of a newer opset operators that it adds are refused by name, and others taken for what they were.
+void check_opset(int opset, const InputSettings& settings, const std::string& path) {
+    if (opset < oldest_opset)
+        throw CompileError(path, "opset " + std::to_string(opset) +
+                                     " is not supported; export it with opset " + opset_range);
+    if (opset > newest_opset && settings.warn)
+        settings.warn(path + ": opset " + std::to_string(opset) + " is newer than " +
+                      std::to_string(newest_opset) +
+                      ", so its operators are taken for those of that opset");
+}
+
 } // namespace
 
 Network load_onnx(const std::string& path, const InputSettings& settings,
                   const Evaluate& evaluate) {
     Network network{parse(path), {}, {}, {}};
     onnx::ModelProto& model = network.model;
-    const int opset = default_opset(model, path);
-    if (opset < oldest_opset || opset > newest_opset)
-        throw CompileError(path, "opset " + std::to_string(opset) +
-                                     " is not supported; export it with opset 13 to 17");
+    const int given_opset = default_opset(model, path);
+    check_opset(given_opset, settings, path);
+    const int opset = std::min(given_opset, known_opset);
+    model.set_ir_version(std::min<std::int64_t>(model.ir_version(), known_ir_version));
     Libonnx libonnx(path);
     try {
+        settle_graph(model, path);
+        lower_to_known_opset(model, libonnx, network.refusals);
         check_file(model, opset, libonnx, settings.custom_domains, network.refusals, path);
         network.names = names_of_nodes(model.graph());
         set_input_shapes(model, settings, path);

@@ -41,8 +41,9 @@ struct Network {
 };
 
 /// Reads `path`, checks it, puts its nodes in order, gives inputs the shapes and values that the
-/// user gives and a batch of 1 where there is none, folds conditions, raises opsets below 13 to 13
-/// (13 to 17 mean the same for every operator that import knows), makes a quantised model a float
+/// user gives and a batch of 1 where there is none, folds conditions, inlines functions, lowers
+/// opsets above 17 to 17 and raises those below 13 to 13 (13 to 17 mean the same for every operator
+/// that import knows), makes a quantised model a float
 /// one with given scales, infers shapes and checks types.  Throws CompileError naming the file.
 Network load_onnx(const std::string& path, const InputSettings& settings, const Evaluate& evaluate);
 

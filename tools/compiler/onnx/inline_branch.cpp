@@ -7,8 +7,6 @@
 namespace overtake::compiler {
 namespace {
 
-using Renames = std::map<std::string, std::string>;
-
 void rename(std::string& name, const Renames& renames) {
     if (const auto found = renames.find(name); found != renames.end())
         name = found->second;
@@ -19,24 +17,6 @@ std::string fresh(const std::string& wanted, std::set<std::string>& names) {
     while (!names.insert(name).second)
         name += "_";
     return name;
-}
-
-void add_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
-    for (const auto* infos : {&graph.input(), &graph.output()})
-        for (const auto& info : *infos)
-            names.insert(info.name());
-    for (const auto& tensor : graph.initializer())
-        names.insert(tensor.name());
-    for (const auto& node : graph.node()) {
-        names.insert(node.input().begin(), node.input().end());
-        names.insert(node.output().begin(), node.output().end());
-        for (const auto& attribute : node.attribute()) {
-            if (attribute.has_g())
-                add_names(attribute.g(), names);
-            for (const auto& inner : attribute.graphs())
-                add_names(inner, names);
-        }
-    }
 }
 
 // The names that a graph makes itself.
@@ -89,13 +69,31 @@ void rename_in(onnx::NodeProto& node, const Renames& renames, std::set<std::stri
 
 } // namespace
 
+void add_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
+    for (const auto* infos : {&graph.input(), &graph.output()})
+        for (const auto& info : *infos)
+            names.insert(info.name());
+    for (const auto& tensor : graph.initializer())
+        names.insert(tensor.name());
+    for (const auto& node : graph.node()) {
+        names.insert(node.input().begin(), node.input().end());
+        names.insert(node.output().begin(), node.output().end());
+        for (const auto& attribute : node.attribute()) {
+            if (attribute.has_g())
+                add_names(attribute.g(), names);
+            for (const auto& inner : attribute.graphs())
+                add_names(inner, names);
+        }
+    }
+}
+
 std::vector<onnx::NodeProto> inline_branch(const onnx::NodeProto& node, onnx::GraphProto branch,
-                                           onnx::GraphProto& graph, std::set<std::string>& names) {
+                                           onnx::GraphProto& graph, std::set<std::string>& names,
+                                           Renames renames) {
     std::set<std::string> made;
     for (const auto& inner : branch.node())
         made.insert(inner.output().begin(), inner.output().end());
     made.erase("");
-    Renames renames;
     std::vector<onnx::NodeProto> aliases;
     for (int index = 0; index < branch.output_size() && index < node.output_size(); ++index) {
         const std::string& source = branch.output(index).name();

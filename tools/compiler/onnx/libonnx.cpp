@@ -27,6 +27,7 @@
 
 #include "compiler/ir/error.hpp"
 #include "compiler/onnx/libonnx_messages.hpp"
+#include "compiler/onnx/versions.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -255,7 +256,8 @@ void Libonnx::check(onnx::ModelProto& model) {
 
 void Libonnx::convert(onnx::ModelProto& model, int opset) {
     const std::string refusal = "cannot be converted to opset " + std::to_string(opset) +
-                                ", so export it with opset 13 to 17: ";
+                                ", so export it with a newer one, up to " +
+                                std::to_string(newest_opset) + ": ";
     model = parsed(in_child(refusal.c_str(), [&] {
         onnx::shape_inference::InferShapes(model); // the child's own; conversion asks for shapes
         return serialised(onnx::version_conversion::ConvertVersion(model, opset));

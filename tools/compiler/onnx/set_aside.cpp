@@ -20,18 +20,11 @@ constexpr const char* domain_of_custom = "overtake.custom";
 constexpr std::string_view between = "::"; // domain and type
 
 bool is_known(const onnx::NodeProto& node, int opset) {
-    if (is_custom(node))
+    if (is_custom(node) || node.domain() == domain_of_refused)
         return true;
     if (node.domain().empty() || node.domain() == "ai.onnx")
         return onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "") != nullptr;
     return node.domain() == "com.microsoft" && is_quantised_operator(node.op_type());
-}
-
-void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refusals) {
-    node.set_domain(domain_of_refused);
-    node.clear_attribute();
-    if (node.output_size() > 0)
-        refusals[node.output(0)] = reason;
 }
 
 // So that nobody takes somebody's own Div, of which nothing was checked, for ONNX's.
@@ -40,6 +33,14 @@ void qualify(onnx::NodeProto& node) {
         return;
     const std::string domain = node.domain().empty() ? "ai.onnx" : node.domain();
     node.set_op_type(domain + "." + node.op_type());
+}
+
+std::string reason_for(const onnx::NodeProto& node) {
+    const bool is_onnx = node.domain().empty() || node.domain() == "ai.onnx";
+    return is_onnx ? "the operator is not supported"
+                   : "the operator is not supported; it is of domain '" + node.domain() +
+                         "', so export it as operators of ONNX, or leave it to the program with "
+                         "--custom-op-domain";
 }
 
 void set_aside_unknown(onnx::GraphProto& graph, int opset, Refusals& refusals) {
@@ -51,8 +52,9 @@ void set_aside_unknown(onnx::GraphProto& graph, int opset, Refusals& refusals) {
                 set_aside_unknown(inner, opset, refusals);
         }
         if (!is_known(node, opset)) {
+            const std::string reason = reason_for(node);
             qualify(node);
-            set_aside(node, "the operator is not supported", refusals);
+            set_aside(node, reason, refusals);
         }
     }
 }
@@ -64,6 +66,13 @@ void import_domain(onnx::ModelProto& model, const char* domain = domain_of_refus
 }
 
 } // namespace
+
+void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refusals) {
+    node.set_domain(domain_of_refused);
+    node.clear_attribute();
+    if (node.output_size() > 0)
+        refusals[node.output(0)] = reason;
+}
 
 bool is_custom(const onnx::NodeProto& node) {
     return node.domain() == domain_of_custom;

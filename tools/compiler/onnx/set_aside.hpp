@@ -27,6 +27,9 @@ bool is_custom(const onnx::NodeProto& node);
 /// Moves nodes of these domains, as they are, to one where libonnx leaves them alone.
 void set_aside_custom(onnx::ModelProto& model, const std::vector<std::string>& domains);
 
+/// Moves a node to a domain of its own, where libonnx leaves it alone and import refuses it.
+void set_aside(onnx::NodeProto& node, const std::string& reason, Refusals& refusals);
+
 /// Moves nodes of operators that neither ONNX nor remove_qdq() knows to a domain of their own,
 /// where libonnx leaves them alone, in graphs in nodes too.  One that bears a name of ONNX's
 /// becomes "DOMAIN.NAME".

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/onnx/file.hpp"
+#include "compiler/onnx/node_builder.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -28,19 +29,6 @@ std::vector<std::int64_t> kernel_of(const onnx::GraphProto& graph, const onnx::N
         if (node.input_size() > 1 && tensor.name() == node.input(1) && tensor.dims_size() > 2)
             return {tensor.dims().begin() + 2, tensor.dims().end()};
     return Attributes(node).integers("kernel_shape", {});
-}
-
-void set_integers(onnx::NodeProto& node, const std::string& name,
-                  const std::vector<std::int64_t>& numbers) {
-    onnx::AttributeProto* attribute = nullptr;
-    for (auto& each : *node.mutable_attribute())
-        if (each.name() == name)
-            attribute = &each;
-    if (!attribute)
-        attribute = node.add_attribute();
-    attribute->set_name(name);
-    attribute->set_type(onnx::AttributeProto::INTS);
-    attribute->mutable_ints()->Assign(numbers.begin(), numbers.end());
 }
 
 // What is cut off does not depend on the size of the input.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// Nodes and constants that take the place of a node of an ONNX graph.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "compiler/onnx/fresh_names.hpp"
+
+namespace overtake::compiler {
+
+void set_integers(onnx::NodeProto& node, const std::string& name,
+                  const std::vector<std::int64_t>& numbers);
+void set_real(onnx::NodeProto& node, const std::string& name, float number);
+void set_text(onnx::NodeProto& node, const std::string& name, const std::string& text);
+
+/// All of them outlive it.
+class NodeBuilder {
+public:
+    NodeBuilder(const onnx::NodeProto& replaced, onnx::GraphProto& graph, FreshNames& names)
+        : replaced_(replaced), graph_(graph), names_(names) {}
+
+    /// A node with one output; returns the output.  The latter returns the node, until the next.
+    std::string operator()(const std::string& type, const std::vector<std::string>& inputs);
+    onnx::NodeProto& node(const std::string& type, const std::vector<std::string>& inputs);
+    /// The node that makes what the replaced one made.
+    void last(const std::string& type, const std::vector<std::string>& inputs);
+
+    /// Constants; a single real has no dimensions.
+    std::string real(float number);
+    std::string reals(const std::vector<float>& numbers);
+    std::string integers(const std::vector<std::int64_t>& numbers);
+    /// Zeros of int8 or uint8.
+    std::string zero_point(int type, const std::vector<std::int64_t>& shape);
+
+    /// The nodes, in order.
+    std::vector<onnx::NodeProto> take() { return std::move(nodes_); }
+
+private:
+    onnx::TensorProto& constant(int type);
+
+    const onnx::NodeProto& replaced_;
+    onnx::GraphProto& graph_;
+    FreshNames& names_;
+    std::vector<onnx::NodeProto> nodes_;
+};
+
+} // namespace overtake::compiler

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// What a file itself says of its tensors: their types and shapes, and the constants among them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace overtake::compiler {
+
+/// Of a graph and the graphs in its nodes, which outlive it.
+class TensorFacts {
+public:
+    explicit TensorFacts(const onnx::GraphProto& graph) { add(graph); }
+
+    std::optional<int> type(const std::string& tensor) const;
+    std::optional<std::size_t> rank(const std::string& tensor) const;
+    /// Where all sizes are known.
+    std::optional<std::vector<std::int64_t>> shape(const std::string& tensor) const;
+    /// Of constants that are short; nothing for others.
+    std::optional<std::vector<std::int64_t>> integers(const std::string& tensor) const;
+    std::optional<std::vector<float>> reals(const std::string& tensor) const;
+
+private:
+    struct Fact {
+        int type = 0;
+        bool has_rank = false;
+        std::vector<std::int64_t> sizes; ///< -1: open
+    };
+
+    void add(const onnx::GraphProto& graph);
+    void add(const onnx::ValueInfoProto& info);
+    void add_constant(const std::string& name, const onnx::TensorProto& tensor);
+    void add_list(const std::string& name, const onnx::AttributeProto& attribute);
+
+    std::map<std::string, Fact> facts_;
+    std::map<std::string, onnx::TensorProto> constants_;
+};
+
+} // namespace overtake::compiler
