@@ -193,6 +193,18 @@ class BoardFiles(Case):
         self.assertEqual((tensor["name"], tensor["shape"]), ("x", [1, 3, 8, 6]))
         self.assertEqual(tensor["data_type"], "int8")
 
+    def test_a_batch(self):
+        """Samples are whole batches."""
+        for index in range(3):
+            np.zeros((4, 3, 8, 8), np.float32).tofile(self.directory / f"pictures/{index}.rgbchw")
+        inputs = {
+            "input_name": "x", "input_shape": "1x3x8x8", "input_batch": 4, "input_type_rt": "rgb",
+        }  # fmt: skip
+        self.assertEqual(self.compile(inputs=inputs), [])
+        self.assertEqual(self.info()["inputs"][0]["shape"], [4, 3, 8, 8])
+        result = overtake("compile", "-c", self.file(inputs={**inputs, "input_type_rt": "nv12"}))
+        self.assertIn("input_batch: nv12 is one picture at a time", result.stderr)
+
     def test_placement_of_nodes_that_the_network_lacks(self):
         (warning,) = self.compile(calibration={"run_on_cpu": "/m/relu;absent"})
         self.assertIn("run_on_cpu: absent: the network has no such node", warning)

@@ -431,7 +431,8 @@ class Refusals(Case):
             ("model_parameters", "set_node_data_type", "int16", "not NODE:int8 or NODE:int16"),
             ("calibration_parameters", "max_percentile", "1.5", "no number in 0.5..1"),
             ("calibration_parameters", "calibration_type", "guess", "none of default, kl"),
-            ("input_parameters", "input_batch", "4", "one sample"),
+            ("input_parameters", "input_batch", "257", "no whole number in 1..256"),
+            ("input_parameters", "input_batch", "4", "give input_name, and an input_shape"),
         ):
             with self.subTest(key=key, value=value):
                 self.assert_refused(f"{group}:\n  {key}: {value}\n", 2, f"{key}: ", reason)

@@ -251,6 +251,36 @@ def newer_operators():
     ], {}, lambda x: x.reshape(1, 8, 3, 2, 5, 2).mean((3, 5))  # fmt: skip
 
 
+class Pools(OldNetworks):
+    def test_no_window_begins_in_the_padding_behind(self):
+        """As exporters write ceil_mode: what would begin there is no window."""
+        self.x = self.x[:, :, :5, :5].copy()
+        for operator, fill in (("MaxPool", -np.inf), ("AveragePool", 0)):
+            attributes = {"kernel_shape": [1, 1], "strides": [2, 2], "pads": [0, 0, 2, 2]}
+            nodes = [node(operator, ["x"], ["y"], ceil_mode=1, **attributes)]
+            proto = model(nodes, {"x": self.x.shape}, {"y": (1, 8, 3, 3)}, opset=18)
+            in_float, in_int8 = self.run_network(proto)
+            np.testing.assert_array_equal(in_float, self.x[:, :, ::2, ::2])
+            self.assertGreater(cosine(in_int8, in_float), 0.999)
+            attributes = {"kernel_shape": [3, 3], "strides": [3, 3], "pads": [1, 1, 1, 1]}
+            nodes = [node(operator, ["x"], ["y"], ceil_mode=1, **attributes)]
+            proto = model(nodes, {"x": (1, 8, 5, 5)}, {"y": (1, 8, 2, 2)}, opset=12)
+            padded = np.pad(self.x, ((0, 0), (0, 0), (1, 0), (1, 0)), constant_values=fill)
+            wanted = padded.reshape(1, 8, 2, 3, 2, 3).max((3, 5))
+            in_float, _ = self.run_network(proto)
+            if operator == "MaxPool":
+                np.testing.assert_array_equal(in_float, wanted)
+            self.assertEqual(in_float.shape, wanted.shape)
+
+    def test_no_window_begins_behind_a_tensor_without_padding(self):
+        attributes = {"kernel_shape": [1, 1], "strides": [2, 2], "ceil_mode": 1}
+        nodes = [node("MaxPool", ["x"], ["y"], **attributes)]
+        proto = model(nodes, {"x": self.x.shape}, {"y": (1, 8, 3, 5)}, opset=22)
+        in_float, in_int8 = self.run_network(proto)
+        np.testing.assert_array_equal(in_float, self.x[:, :, ::2, ::2])
+        self.assertGreater(cosine(in_int8, in_float), 0.999)
+
+
 class NewNetworks(OldNetworks):
     def test_operators_of_newer_opsets(self):
         for title, opset, nodes, constants, wanted in newer_operators():

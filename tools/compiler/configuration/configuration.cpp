@@ -133,9 +133,9 @@ private:
             {"mean_value", per_input_numbers(&InputLists::mean)},
             {"scale_value", per_input_numbers(&InputLists::scale)},
             {"input_batch",
-             [](Reader&, const Value& v) {
-                 if (v.whole(1, 4096) != 1)
-                     v.refuse("a task is one sample; submit several tasks instead");
+             [](Reader& r, const Value& v) {
+                 if (v.whole(1, 256) != 1)
+                     r.batch_ = v;
              }},
             {"separate_batch", if_true("a task is one sample as it is")},
             {"separate_name", without_effect("a task is one sample as it is")},
@@ -365,6 +365,7 @@ private:
             result_.report = working.string();
         finish_calibration();
         compile.inputs = read_inputs(lists_, problems_);
+        problems_.attempt([&] { finish_batch(); });
         for (const InputOptions& input : compile.inputs)
             if (!input.name.empty() && !input.shape.empty())
                 compile.import.input_shapes[input.name] = input.shape;
@@ -386,6 +387,20 @@ private:
             percentile_->warn("has no effect, as it belongs to calibration_type max");
         else if (compile.percentile < 100)
             compile.method = CalibrationMethod::percentile;
+    }
+
+    // A network of one image becomes one of as many.
+    void finish_batch() {
+        if (!batch_)
+            return;
+        std::vector<InputOptions>& inputs = result_.compile.inputs;
+        if (inputs.size() != 1 || inputs[0].name.empty() || inputs[0].shape.empty() ||
+            inputs[0].shape[0] != 1)
+            batch_->refuse("is for networks with one input of one image; give input_name, and an "
+                           "input_shape that begins with 1");
+        if (inputs[0].given == InputKind::nv12)
+            batch_->refuse("nv12 is one picture at a time; submit several tasks instead");
+        inputs[0].shape[0] = batch_->whole(1, 256);
     }
 
     // One type for all inputs, or one for each.
@@ -427,7 +442,7 @@ private:
     std::string working_directory_ = "model_output";
     InputLists::List sample_paths_;
     std::vector<RawType> raw_types_;
-    std::optional<Value> model_, raw_value_, calibration_, percentile_;
+    std::optional<Value> model_, raw_value_, calibration_, percentile_, batch_;
     std::optional<bool> corrects_bias_, equalises_;
     bool means_model_ = false; // a misspelt key does
     bool reports_ = false;

@@ -29,6 +29,7 @@
 #include "compiler/onnx/remove_dynamic_quantisation.hpp"
 #include "compiler/onnx/remove_edge_nodes.hpp"
 #include "compiler/onnx/settle_attributes.hpp"
+#include "compiler/onnx/settle_ceil_mode.hpp"
 #include "compiler/onnx/sort_nodes.hpp"
 #include "compiler/onnx/types.hpp"
 #include "compiler/onnx/versions.hpp"
@@ -218,6 +219,7 @@ Network load_onnx(const std::string& path, const InputSettings& settings,
         check_references(model, path);
         remove_dynamic_quantisation(model, path);
         settle_attributes(model, opset);
+        settle_ceil_mode(model, libonnx);
         convert(model, opset, libonnx, path);
         name_rule_of_old_resizes(model, opset);
         network.given = remove_qdq(model, path);
