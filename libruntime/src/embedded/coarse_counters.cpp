@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "embedded/coarse_counters.hpp"
 
-#include <utility>
-
 namespace overtake {
 
-void CoarseCounters::take(std::vector<drm_overtake_core_info> exact) {
-    shown_ = std::move(exact);
-    for (std::size_t i = 0; i < shown_.size(); i++) {
-        shown_[i].busy_ns = sums_[i].busy_ns;
-        shown_[i].fcs_high = sums_[i].fcs[OVT_RING_HIGH];
-        shown_[i].fcs_normal = sums_[i].fcs[OVT_RING_NORMAL];
-        shown_[i].preemptions = ovt_coarse_preemptions(shown_[i].preemptions);
-    }
+void CoarseCounters::take(std::size_t core, const drm_overtake_core_info& exact) {
+    drm_overtake_core_info& shown = shown_[core];
+    shown = exact;
+    shown.busy_ns = sums_[core].busy_ns;
+    shown.fcs_high = sums_[core].fcs[OVT_RING_HIGH];
+    shown.fcs_normal = sums_[core].fcs[OVT_RING_NORMAL];
+    shown.preemptions = ovt_coarse_preemptions(exact.preemptions);
 }
 
 } // namespace overtake

@@ -24,14 +24,15 @@ public:
     explicit CoarseCounters(unsigned cores) : sums_(cores), shown_(cores) {}
 
     /// Before each change of counters, and before each look at them: `exact` is called if a new
-    /// period has begun, for the counters of all cores as they are.
+    /// period has begun, with each core's index, for its counters as they are.
     template <class Exact>
     void roll(std::uint64_t now_ns, Exact exact) {
         const std::uint64_t period = ovt_coarse_period(now_ns);
         if (period == period_)
             return;
         period_ = period;
-        take(exact());
+        for (std::size_t i = 0; i < shown_.size(); i++)
+            take(i, exact(i));
     }
     void count(ovt_coarse_rest& rest, const ovt_event& event) {
         ovt_coarse_count(&sums_[event.core - 1], &rest, event.ring, event.duration_ns);
@@ -40,7 +41,7 @@ public:
     const std::vector<drm_overtake_core_info>& shown() const noexcept { return shown_; }
 
 private:
-    void take(std::vector<drm_overtake_core_info> exact);
+    void take(std::size_t core, const drm_overtake_core_info& exact);
 
     std::uint64_t period_ = 0;
     std::vector<ovt_coarse_sum> sums_;

@@ -126,7 +126,7 @@ private:
     ovt_advance advance();
     void pump(Lock& lock);
     void pause(Lock& lock);
-    std::vector<drm_overtake_core_info> exact_cores();
+    drm_overtake_core_info exact_core(std::size_t index);
     void roll_coarse_counters();
     void deliver_events();
     void deliver(const ovt_event& event);

@@ -32,7 +32,10 @@ std::uint32_t FirmwareHost::command_slots_reserved() {
 
 std::vector<drm_overtake_core_info> FirmwareHost::cores() {
     const Lock lock(mutex_);
-    return exact_cores();
+    std::vector<drm_overtake_core_info> cores(config_.core_count);
+    for (unsigned i = 0; i < config_.core_count; i++)
+        cores[i] = exact_core(i);
+    return cores;
 }
 
 std::vector<drm_overtake_core_info> FirmwareHost::coarse_cores() {
@@ -45,22 +48,21 @@ std::vector<drm_overtake_core_info> FirmwareHost::coarse_cores() {
 }
 
 void FirmwareHost::roll_coarse_counters() {
-    coarse_.roll(now(), [&] { return exact_cores(); });
+    coarse_.roll(now(), [&](std::size_t index) { return exact_core(index); });
 }
 
-std::vector<drm_overtake_core_info> FirmwareHost::exact_cores() {
-    std::vector<drm_overtake_core_info> cores(config_.core_count);
-    for (unsigned i = 0; i < config_.core_count; i++) {
-        cores[i].core = i + 1;
-        cores[i].core_limit = static_cast<u32>(ovt_core_read(&silicon_[i], OVT_REG_LIMIT_ACTIVE));
-        cores[i].busy_ns = ovt_core_read(&silicon_[i], OVT_REG_BUSY_NS);
-        cores[i].fcs_high = ovt_core_read(&silicon_[i], OVT_REG_HIGH_DONE);
-        cores[i].fcs_normal = ovt_core_read(&silicon_[i], OVT_REG_NORMAL_DONE);
-        cores[i].preemptions = core_states_[i].preemptions;
-        cores[i].faults = core_states_[i].faults;
-        cores[i].resets = core_states_[i].resets;
-    }
-    return cores;
+drm_overtake_core_info FirmwareHost::exact_core(std::size_t index) {
+    ovt_core& silicon = silicon_[index];
+    drm_overtake_core_info core{};
+    core.core = static_cast<u32>(index + 1);
+    core.core_limit = static_cast<u32>(ovt_core_read(&silicon, OVT_REG_LIMIT_ACTIVE));
+    core.busy_ns = ovt_core_read(&silicon, OVT_REG_BUSY_NS);
+    core.fcs_high = ovt_core_read(&silicon, OVT_REG_HIGH_DONE);
+    core.fcs_normal = ovt_core_read(&silicon, OVT_REG_NORMAL_DONE);
+    core.preemptions = core_states_[index].preemptions;
+    core.faults = core_states_[index].faults;
+    core.resets = core_states_[index].resets;
+    return core;
 }
 
 } // namespace overtake
