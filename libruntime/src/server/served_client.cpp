@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <malloc.h>
 #include <new>
 #include <poll.h>
 #include <sys/socket.h>
@@ -114,6 +115,7 @@ void ServedClient::run() noexcept {
         connection = std::move(connection_);
     }
     connection = Descriptor();
+    malloc_trim(0); // what it had is the system's, or other clients', and not in pieces here
     over_.store(true);
     device_->ended.raise();
 }
