@@ -2,15 +2,8 @@
 /*
  * Counters of cores: exact, and coarse for those whom others' work does not concern.
  *
- * How long an FC takes tells of what it computes, and counters that are read often enough tell how
- * long each FC takes.  So whoever has no right to look at the whole system (CAP_PERFMON) sees
- * coarse ones, and so does everybody in sysfs, which cannot ask who opened the file:
- *
- *	when	they change at whole multiples of OVERTAKE_COARSE_PERIOD_NS of the host's clock, to
- *		what they were then.  The first to come after that instant takes the values, before
- *		the device moves on: it does not matter who that is, nor how many look
- *	what	the work of each open file is rounded down for itself, and then added up.  Who adds
- *		work of his own to make the sum change does not learn what was there of others'
+ * Whoever has no right to look at the whole system (CAP_PERFMON) sees coarse ones, by the rule of
+ * firmware-sim/host/coarse.h, and so does everybody in sysfs, which cannot ask who opened the file.
  *
  * Memory is rounded up for each file, so that none is the only thing that looks like none.
  *
@@ -26,18 +19,16 @@
 #include "overtake_history.h"
 #include "overtake_lock.h"
 
-#define PERIODS_PER_WINDOW	(OVERTAKE_RATIO_WINDOW_NS / OVERTAKE_COARSE_PERIOD_NS)
+#define PERIODS_PER_WINDOW	(OVERTAKE_RATIO_WINDOW_NS / OVT_COARSE_PERIOD_NS)
 
 /**
  * struct coarse_core - of a core
- * @busy_ns: sum of what is shown of each file
- * @fcs: the same
+ * @sum: of what is shown of each file
  * @shown: what everybody sees
  * @window_busy_ns: @shown.busy_ns when the last whole window ended
  */
 struct coarse_core {
-	u64 busy_ns;
-	u64 fcs[OVT_RING_COUNT];
+	struct ovt_coarse_sum sum;
 	struct overtake_counters shown;
 	u64 window_busy_ns;
 };
@@ -82,19 +73,10 @@ void overtake_coarse_clear_locked(struct overtake_device *device)
 void overtake_coarse_count_locked(struct overtake_client *client, const struct ovt_event *event)
 {
 	struct coarse_core *core = &client->device->coarse->cores[event->core - 1];
-	struct overtake_usage *usage = &client->usage[event->core - 1];
-	u32 *fcs = &usage->unshown_fcs[event->ring];
-	u32 left_ns;
 
 	lockdep_assert_held(&client->device->lock);
-	usage->unshown_ns += event->duration_ns;
-	div_u64_rem(usage->unshown_ns, OVERTAKE_COARSE_BUSY_NS, &left_ns);
-	core->busy_ns += usage->unshown_ns - left_ns;
-	usage->unshown_ns = left_ns;
-	if (++*fcs == OVERTAKE_COARSE_FCS) {
-		core->fcs[event->ring] += *fcs;
-		*fcs = 0;
-	}
+	ovt_coarse_count(&core->sum, &client->usage[event->core - 1].unshown, event->ring,
+			 event->duration_ns);
 }
 
 void overtake_coarse_charge(struct overtake_client *client, u64 before, u64 after)
@@ -151,8 +133,8 @@ static u64 mean_busy_us(const struct overtake_coarse *coarse, u32 cores)
 
 	for (core = 0; core < cores; core++)
 		sum_ns += coarse->cores[core].shown.busy_ns;
-	return div_u64(sum_ns, cores * (u32)OVERTAKE_COARSE_BUSY_NS) *
-	       (OVERTAKE_COARSE_BUSY_NS / NSEC_PER_USEC);
+	return div_u64(sum_ns, cores * (u32)OVT_COARSE_BUSY_NS) *
+	       (OVT_COARSE_BUSY_NS / NSEC_PER_USEC);
 }
 
 static void take_core(struct overtake_device *device, u32 number)
@@ -161,9 +143,9 @@ static void take_core(struct overtake_device *device, u32 number)
 	u64 ratio = core->shown.ratio;
 
 	count_exact_locked(device, number, &core->shown);
-	core->shown.busy_ns = core->busy_ns;
-	memcpy(core->shown.fcs, core->fcs, sizeof(core->fcs));
-	core->shown.preemptions = rounddown(core->shown.preemptions, OVERTAKE_COARSE_PREEMPTIONS);
+	core->shown.busy_ns = core->sum.busy_ns;
+	memcpy(core->shown.fcs, core->sum.fcs, sizeof(core->sum.fcs));
+	core->shown.preemptions = ovt_coarse_preemptions(core->shown.preemptions);
 	if (core->shown.queue)
 		core->shown.queue = roundup_pow_of_two(core->shown.queue);
 	core->shown.ratio = ratio;
@@ -188,7 +170,7 @@ static void take_ratio(struct coarse_core *core, u64 windows)
 void overtake_coarse_roll_locked(struct overtake_device *device)
 {
 	struct overtake_coarse *coarse = device->coarse;
-	u64 period = div_u64(ktime_get_ns(), OVERTAKE_COARSE_PERIOD_NS);
+	u64 period = ovt_coarse_period(ktime_get_ns());
 	u64 window = div_u64(period, PERIODS_PER_WINDOW);
 	u32 core;
 

@@ -7,17 +7,9 @@
 
 #include "overtake_drv.h"
 
-/* What strangers see changes so often at most, whoever looks and when. */
-#define OVERTAKE_COARSE_PERIOD_NS	(100 * NSEC_PER_MSEC)
-
-/* Work of an open file shows in whole numbers of these. */
-#define OVERTAKE_COARSE_BUSY_NS		(10 * NSEC_PER_MSEC)
-#define OVERTAKE_COARSE_FCS		16u
-#define OVERTAKE_COARSE_BYTES		((u64)SZ_1M) /* rounded up: 0 is none */
-
-/* So does what the whole device has of these. */
-#define OVERTAKE_COARSE_PREEMPTIONS	16u
-#define OVERTAKE_COARSE_COMMANDS	1024u
+/* Steps of what strangers see, beside those of host/coarse.h. */
+#define OVERTAKE_COARSE_BYTES		((u64)SZ_1M) /* of an open file, rounded up: 0 is none */
+#define OVERTAKE_COARSE_COMMANDS	1024u /* of the device */
 
 /**
  * struct overtake_counters - of a core, since the device was bound

@@ -32,6 +32,7 @@
 #include "overtake_accel.h"
 #include "fw/ban.h"
 #include "fw/fw.h"
+#include "host/coarse.h"
 
 struct core_directory;
 struct overtake_coarse;
@@ -260,15 +261,13 @@ struct overtake_device {
  * @jobs: jobs that ended
  * @fcs: FCs that ended, of each ring
  * @busy_ns: device time that they took
- * @unshown_fcs: of @fcs, those that the coarse counters do not show yet
- * @unshown_ns: the same of @busy_ns, both rings
+ * @unshown: what the coarse counters do not show yet
  */
 struct overtake_usage {
 	u64 jobs;
 	u64 fcs[OVT_RING_COUNT];
 	u64 busy_ns[OVT_RING_COUNT];
-	u32 unshown_fcs[OVT_RING_COUNT];
-	u64 unshown_ns;
+	struct ovt_coarse_rest unshown;
 };
 
 /**
