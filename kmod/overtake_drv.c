@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module, its devices, what user space opens, and queries. */
-#include <linux/capability.h>
+/* The module, its devices, and what user space opens. */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/platform_device.h>
-#include <linux/uaccess.h>
 
 #include <drm/drm_accel.h>
 #include <drm/drm_drv.h>
@@ -15,9 +13,7 @@
 #include <ovt_simd_port.h>
 
 #include "compat.h"
-#include "overtake_clock.h"
 #include "overtake_collect.h"
-#include "overtake_counters.h"
 #include "overtake_ctx.h"
 #include "overtake_debugfs.h"
 #include "overtake_drv.h"
@@ -25,11 +21,9 @@
 #include "overtake_host.h"
 #include "overtake_inject.h"
 #include "overtake_job.h"
-#include "overtake_limits.h"
-#include "overtake_lock.h"
 #include "overtake_pm.h"
 #include "overtake_prime.h"
-#include "overtake_service.h"
+#include "overtake_query.h"
 #include "overtake_sysfs.h"
 #include "overtake_task.h"
 #include "overtake_uring.h"
@@ -244,109 +238,8 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 	return read_turns(dev, index, settings);
 }
 
-/*
- * Exact for those who may look at the whole system, coarse for others; the core limit is what all
- * have to know who want to overtake.
- */
-static void core_info(struct overtake_device *device, u32 core,
-		      struct drm_overtake_core_info *info)
-{
-	struct overtake_counters counters;
-
-	if (perfmon_capable())
-		overtake_counters_exact(device, core, &counters);
-	else
-		overtake_counters_coarse(device, core, &counters);
-	*info = (struct drm_overtake_core_info){
-		.core = core,
-		.core_limit = READ_ONCE(device->cores[core - 1].limit_pushed),
-		.busy_ns = counters.busy_ns,
-		.fcs_high = counters.fcs[OVT_RING_HIGH],
-		.fcs_normal = counters.fcs[OVT_RING_NORMAL],
-		.preemptions = counters.preemptions,
-		.faults = counters.faults,
-		.resets = counters.resets,
-	};
-}
-
-static void device_info(struct overtake_device *device, struct drm_overtake_device_info *info)
-{
-	const struct overtake_settings *settings = &device->settings;
-
-	*info = (struct drm_overtake_device_info){
-		.isa_version = OVERTAKE_ISA_VERSION,
-		.core_count = settings->cores,
-		.mode = settings->mode,
-		.clock_khz = settings->profile.clock_khz,
-		.macs_per_cycle = settings->profile.macs_per_cycle,
-		.bytes_per_cycle = settings->profile.bytes_per_cycle,
-		.insn_overhead_cycles = settings->profile.insn_overhead_cycles,
-		.fc_overhead_cycles = settings->profile.fc_overhead_cycles,
-		.ring_entries = OVT_RING_ENTRIES,
-		.watchdog_cycles = settings->watchdog_cycles,
-		.queue_timeout_ns = settings->queue_timeout_ns,
-	};
-	overtake_lock(device);
-	info->manual_clock = device->manual;
-	info->device_time_ns = overtake_clock_now(device);
-	overtake_unlock(device);
-}
-
-static int query_device(struct overtake_device *device, struct drm_overtake_query *args)
-{
-	struct drm_overtake_device_info info;
-	u64 size = args->size;
-
-	args->size = sizeof(info);
-	if (!size)
-		return 0;
-	device_info(device, &info);
-	return copy_to_user(u64_to_user_ptr(args->data), &info, min(size, sizeof(info))) ?
-	       -EFAULT : 0;
-}
-
-static int query_cores(struct overtake_device *device, struct drm_overtake_query *args)
-{
-	u64 left = args->size;
-	u32 core;
-
-	args->size = device->settings.cores * sizeof(struct drm_overtake_core_info);
-	for (core = 1; core <= device->settings.cores && left; core++) {
-		struct drm_overtake_core_info info;
-		u64 length = min(left, sizeof(info));
-
-		core_info(device, core, &info);
-		if (copy_to_user(u64_to_user_ptr(args->data) + (core - 1) * sizeof(info), &info,
-				 length))
-			return -EFAULT;
-		left -= length;
-	}
-	return 0;
-}
-
-static int query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct overtake_device *device = to_overtake_device(drm);
-	struct drm_overtake_query *args = data;
-
-	if (args->pad)
-		return -EINVAL;
-	switch (args->topic) {
-	case OVERTAKE_QUERY_DEVICE:
-		return query_device(device, args);
-	case OVERTAKE_QUERY_CORES:
-		return query_cores(device, args);
-	case OVERTAKE_QUERY_LIMITS:
-		return overtake_query_limits(file->driver_priv, args);
-	case OVERTAKE_QUERY_SERVICE:
-		return overtake_query_service(device, args);
-	default:
-		return -EINVAL;
-	}
-}
-
 static const struct drm_ioctl_desc overtake_ioctls[] = {
-	DRM_IOCTL_DEF_DRV(OVERTAKE_QUERY, query_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(OVERTAKE_QUERY, overtake_query_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(OVERTAKE_BO_CREATE, overtake_bo_create_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(OVERTAKE_BO_MMAP_OFFSET, overtake_bo_mmap_offset_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(OVERTAKE_BO_MAP, overtake_bo_map_ioctl, 0),

@@ -27,11 +27,9 @@
  * Readiness
  * ---------
  * poll() of the file reports POLLIN while WAIT can collect a job, or TASK_EVENTS an event.
- * Pollers are woken when the file becomes readable, once for all that there is by then,
- * and not again while it stays readable.  So an edge-triggered poller (EPOLLET, io_uring's
- * multishot POLL_ADD) collects until there is nothing left: until WAIT with
- * OVERTAKE_WAIT_ANY and deadline 0, or TASK_EVENTS, fails.  Where the wake-up takes the
- * kernel long because the file has many pollers, the file's next wake-up comes later.
+ * Pollers are woken when the file becomes readable, and not again while it stays so.  An
+ * edge-triggered poller (EPOLLET, multishot POLL_ADD) collects until WAIT with
+ * OVERTAKE_WAIT_ANY, or TASK_EVENTS, fails.
  */
 #ifndef OVERTAKE_ACCEL_H
 #define OVERTAKE_ACCEL_H

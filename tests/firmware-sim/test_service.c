@@ -1,204 +1,6 @@
 // SPDX-License-Identifier: MIT
-/*
- * Service mode's task tables, with a host that does nothing by itself: what it is told is read as
- * one line of text, "a0>1" job of segment 0 of a to core 1, "a?" cancel its job, "!0" process 0 is
- * to be woken, "a~" it is to be freed, "a+", "a*", "a-", "a." it has arrived, been dispatched, is
- * overdue, has ended; and in a test that wants to know, "a=", "a(", "a)" it is ready, a CPU segment
- * of it begins, is over.
- */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "cmocka_all.h"
-#include "service/service.h"
-
-#define PROCESSES	3u
-#define TASKS		32u
-#define SEGMENTS	8u
-#define MS		1000000ull
-
-struct test_task {
-	struct ovt_service_task service;
-	struct ovt_sched_segment segments[SEGMENTS];
-	u64 keys[SEGMENTS];
-	struct overtake_result results[SEGMENTS];
-	char name;
-};
-
-struct bench {
-	struct ovt_service service;
-	struct ovt_sched_queue_core cores[2];
-	struct ovt_service_process processes[PROCESSES];
-	struct ovt_sched_line lines[PROCESSES][2];
-	struct test_task tasks[TASKS];
-	u32 task_count;
-	bool says_all;
-	char said[4096];
-};
-
-static struct bench *bench;
-
-static void say(const char *format, char name, unsigned int segment, unsigned int core)
-{
-	size_t length = strlen(bench->said);
-
-	if (length)
-		bench->said[length++] = ' ';
-	snprintf(bench->said + length, sizeof(bench->said) - length, format, name, segment, core);
-}
-
-static char name_of(const struct ovt_service_task *task)
-{
-	return ovt_container_of(task, struct test_task, service)->name;
-}
-
-static u32 submit_job(struct ovt_service_task *task, u32 segment, u32 core, u64 cores)
-{
-	u32 chosen = core ? core : (u32)__builtin_ctzll(cores) + 1;
-
-	say("%c%u>%u", name_of(task), segment, chosen);
-	return chosen;
-}
-
-static void cancel_job(struct ovt_service_task *task)
-{
-	say("%c?", name_of(task), 0, 0);
-}
-
-static void wake(struct ovt_service_process *process)
-{
-	say("!%c", (char)('0' + (process - bench->processes)), 0, 0);
-}
-
-static void release(struct ovt_service_task *task)
-{
-	say("%c~", name_of(task), 0, 0);
-}
-
-static void note(const struct ovt_service_task *task, enum ovt_service_step step)
-{
-	static const char *const marks[] = {
-		[OVT_SERVICE_ARRIVED] = "%c+",
-		[OVT_SERVICE_DISPATCHED] = "%c*",
-		[OVT_SERVICE_OVERDUE] = "%c-",
-		[OVT_SERVICE_ENDED] = "%c.",
-		[OVT_SERVICE_READY] = "%c=",
-		[OVT_SERVICE_CPU_STARTED] = "%c(",
-		[OVT_SERVICE_CPU_DONE] = "%c)",
-	};
-
-	if (bench->says_all || step <= OVT_SERVICE_ENDED)
-		say(marks[step], name_of(task), 0, 0);
-}
-
-static const struct ovt_service_host host = {
-	.submit_job = submit_job,
-	.cancel_job = cancel_job,
-	.wake = wake,
-	.release = release,
-	.note = note,
-};
-
-static int set_up(void **state)
-{
-	const struct ovt_sched_config config = {
-		.policy = ovt_sched_policy_at(0),
-		.core_count = 1,
-		.slots = 1,
-		.task_limit = 8,
-		.worker_count = 1,
-		.threshold_percent = 10,
-		.wait_dispatch_time = ~0ull,
-		.overdue_min_time = 20 * MS,
-		.overdue_factor = 4,
-		.share = true,
-	};
-	u32 i;
-
-	(void)state;
-	bench = calloc(1, sizeof(*bench));
-	assert_non_null(bench);
-	ovt_service_init(&bench->service, &config, &host, bench->cores);
-	for (i = 0; i < PROCESSES; i++)
-		ovt_service_open(&bench->service, &bench->processes[i], 2, true, bench->lines[i]);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	free(bench);
-	return 0;
-}
-
-/* @segments: "bcb"; each is named by its letter: all 'b' are one program. */
-static struct test_task *task_of(char name, const char *segments, u64 guess)
-{
-	struct test_task *task = &bench->tasks[bench->task_count++];
-	u32 i;
-
-	task->name = name;
-	task->service.tag = (u64)name;
-	task->service.segments = task->segments;
-	task->service.keys = task->keys;
-	task->service.results = task->results;
-	task->service.sched.segment_count = (u32)strlen(segments);
-	task->service.sched.priority = 10;
-	task->service.sched.core = 1;
-	for (i = 0; segments[i]; i++) {
-		task->segments[i].time = guess;
-		task->segments[i].fc_count = segments[i] == 'b';
-		task->keys[i] = (u64)segments[i];
-	}
-	return task;
-}
-
-static struct test_task *submit(u32 process, char name, const char *segments, u64 guess, u64 now)
-{
-	struct test_task *task = task_of(name, segments, guess);
-
-	assert_int_equal(ovt_service_check_room(&bench->processes[process], (u64)name), 0);
-	ovt_service_submit(&bench->processes[process], &task->service, now);
-	return task;
-}
-
-static void expect(const char *said)
-{
-	assert_string_equal(bench->said, said);
-	bench->said[0] = 0;
-}
-
-static void settles(u64 now, const char *said)
-{
-	ovt_service_settle(&bench->service, now);
-	expect(said);
-}
-
-static void job_ends(struct test_task *task, s32 status, u64 executed)
-{
-	const struct overtake_result result = { .status = status, .executed_ns = executed, .core = 1 };
-
-	ovt_service_job_ended(&task->service, &result);
-}
-
-/* The process is told of @name, and of nothing else before. */
-static struct ovt_service_task *told(u32 process, char name)
-{
-	struct ovt_service_task *task = ovt_service_next_event(&bench->processes[process]);
-
-	assert_non_null(task);
-	assert_int_equal(name_of(task), name);
-	if (ovt_service_has_ended(task))
-		ovt_service_collect(task);
-	else
-		ovt_service_told(task);
-	return task;
-}
-
-static void nothing_to_tell(u32 process)
-{
-	assert_null(ovt_service_next_event(&bench->processes[process]));
-}
+/* Service mode's task tables. */
+#include "service_bench.h"
 
 static void a_task_goes_through_its_segments(void **state)
 {
@@ -454,29 +256,6 @@ static void room_is_bounded(void **state)
 	assert_int_equal(ovt_service_check_task(1, 0, 3, 2, 255), -EINVAL);
 }
 
-/* As many tasks as there may be, of one CPU segment each. */
-static void submit_many(struct ovt_service_process *process, u32 priority)
-{
-	static struct test_task many[OVT_SERVICE_MAX_TASKS];
-	u32 i;
-
-	for (i = 0; i < OVT_SERVICE_MAX_TASKS; i++) {
-		struct test_task *task = &many[i];
-
-		memset(task, 0, sizeof(*task));
-		task->name = 'm';
-		task->service.tag = (u64)i * 7919 % OVT_SERVICE_MAX_TASKS;
-		task->service.segments = task->segments;
-		task->service.keys = task->keys;
-		task->service.results = task->results;
-		task->service.sched.segment_count = 1;
-		task->service.sched.priority = priority;
-		assert_int_equal(ovt_service_check_room(process, task->service.tag), 0);
-		ovt_service_submit(process, &task->service, 0);
-		bench->said[0] = 0;
-	}
-}
-
 static void tasks_are_found_among_many(void **state)
 {
 	struct ovt_service_process *process = &bench->processes[0];
@@ -488,91 +267,6 @@ static void tasks_are_found_among_many(void **state)
 	for (i = 0; i < OVT_SERVICE_MAX_TASKS; i++)
 		assert_int_equal(ovt_service_find(process, i)->tag, i);
 	assert_null(ovt_service_find(process, OVT_SERVICE_MAX_TASKS));
-}
-
-static void a_process_that_goes_leaves_nothing(void **state)
-{
-	struct test_task *a = submit(0, 'a', "b", 5, 0);
-	struct test_task *b = submit(0, 'b', "c", 5, 0);
-	struct test_task *c = submit(0, 'c', "c", 5, 0);
-
-	(void)state;
-	submit(0, 'd', "b", 5, 0);
-	submit(0, 'e', "c", 5, 0);
-	submit(1, 'x', "b", 5, 0);
-	ovt_service_settle(&bench->service, 0); /* a on the device; b, c told to run; e has no worker */
-	told(0, 'b');
-	told(0, 'c');
-	ovt_service_cpu_done(&b->service, 0, 0, 1);
-	ovt_service_settle(&bench->service, 1); /* b has ended, e runs */
-	ovt_service_cpu_done(&c->service, 0, 0, 2); /* and c is about to */
-	bench->said[0] = 0;
-	assert_false(ovt_service_abandon(&bench->processes[0], 2));
-	expect("b~ e. e~ c. c~ a? d. d~");
-	assert_false(ovt_service_is_idle(&bench->processes[0]));
-	settles(2, "");
-	job_ends(a, -ECANCELED, 0);
-	settles(3, "a. a~ x* x0>1");
-	assert_true(ovt_service_is_idle(&bench->processes[0]));
-	ovt_service_close(&bench->processes[0]);
-	nothing_to_tell(0);
-}
-
-/* However much a client has prepared, a call of its host's does a bounded part of it. */
-static void much_is_done_in_parts(void **state)
-{
-	struct ovt_service_process *process = &bench->processes[0];
-	u32 calls;
-
-	(void)state;
-	process->sched.worker_count = OVT_SERVICE_MAX_WORKERS;
-	submit_many(process, 255); /* no limit holds them up */
-	for (calls = 0; ovt_service_settle(&bench->service, 0); calls++)
-		bench->said[0] = 0;
-	assert_int_equal(calls, OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
-	for (calls = 0; ovt_service_abandon(process, 1); calls++)
-		bench->said[0] = 0;
-	assert_true(calls >= OVT_SERVICE_MAX_TASKS / OVT_SERVICE_ABANDONED_AT_ONCE);
-	assert_true(ovt_service_is_idle(process));
-}
-
-/* A death of thousands of tasks takes many calls, and others go on between two of them. */
-static void others_go_on_while_a_process_goes(void **state)
-{
-	struct ovt_service_process *process = &bench->processes[0];
-	u32 calls = 1;
-
-	(void)state;
-	submit_many(process, 254); /* all before x */
-	ovt_service_settle(&bench->service, 0);
-	submit(1, 'x', "b", 5, 0);
-	assert_true(ovt_service_abandon(process, 1));
-	bench->said[0] = 0;
-	ovt_service_settle(&bench->service, 1);
-	assert_non_null(strstr(bench->said, "x* x0>1"));
-	for (; ovt_service_abandon(process, 1); calls++)
-		bench->said[0] = 0;
-	assert_true(calls >= OVT_SERVICE_MAX_TASKS / OVT_SERVICE_ABANDONED_AT_ONCE);
-	assert_true(ovt_service_is_idle(process));
-}
-
-static void a_ban_is_carried_out_in_parts(void **state)
-{
-	struct ovt_service_process *process = &bench->processes[0];
-	u32 calls = 0, left;
-
-	(void)state;
-	submit_many(process, 0);
-	ovt_service_settle(&bench->service, 0); /* two run, until their process reports */
-	left = ovt_service_live(process);
-	assert_int_equal(left, OVT_SERVICE_MAX_TASKS);
-	do {
-		bench->said[0] = 0;
-		calls++;
-	} while (ovt_service_cancel_all(process, &left, 1));
-	assert_int_equal(calls, OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
-	assert_int_equal(ovt_service_live(process), 2);
-	assert_int_equal(ovt_service_count(process).uncollected, OVT_SERVICE_MAX_TASKS - 2);
 }
 
 static void a_user_has_a_quarter_of_the_kept_places(void **state)
@@ -587,27 +281,19 @@ static void a_user_has_a_quarter_of_the_kept_places(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_task_goes_through_its_segments, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(watchers_hear_of_every_step, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(waiting_is_counted, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_report_is_taken_once_and_when_it_is_asked_for,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(times_are_measured_and_not_believed, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(what_failed_is_not_measured, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(cancels_end_a_task_where_it_is, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_end_comes_before_a_cancel, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(ends_of_an_instant_are_in_the_order_of_dispatch,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_segment_is_overdue, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(counts_say_where_tasks_are, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(room_is_bounded, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(tasks_are_found_among_many, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_process_that_goes_leaves_nothing, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(much_is_done_in_parts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(others_go_on_while_a_process_goes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_ban_is_carried_out_in_parts, set_up, tear_down),
+		CASE(a_task_goes_through_its_segments),
+		CASE(watchers_hear_of_every_step),
+		CASE(waiting_is_counted),
+		CASE(a_report_is_taken_once_and_when_it_is_asked_for),
+		CASE(times_are_measured_and_not_believed),
+		CASE(what_failed_is_not_measured),
+		CASE(cancels_end_a_task_where_it_is),
+		CASE(an_end_comes_before_a_cancel),
+		CASE(ends_of_an_instant_are_in_the_order_of_dispatch),
+		CASE(a_segment_is_overdue),
+		CASE(counts_say_where_tasks_are),
+		CASE(room_is_bounded),
+		CASE(tasks_are_found_among_many),
 		cmocka_unit_test(a_user_has_a_quarter_of_the_kept_places),
 	};
 

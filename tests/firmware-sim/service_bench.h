@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A host of service mode that does nothing by itself: what it is told is read as one line of text,
+ * "a0>1" job of segment 0 of a to core 1, "a?" cancel its job, "!0" process 0 is to be woken, "a~" it
+ * is to be freed, "a+", "a*", "a-", "a." it has arrived, been dispatched, is overdue, has ended; and
+ * in a test that wants to know, "a=", "a(", "a)" it is ready, a CPU segment of it begins, is over.
+ */
+#ifndef TESTS_SERVICE_BENCH_H
+#define TESTS_SERVICE_BENCH_H
+
+#include "cmocka_all.h"
+#include "service/service.h"
+
+#define PROCESSES	3u
+#define TASKS		32u
+#define SEGMENTS	8u
+#define MS		1000000ull
+
+struct test_task {
+	struct ovt_service_task service;
+	struct ovt_sched_segment segments[SEGMENTS];
+	u64 keys[SEGMENTS];
+	struct overtake_result results[SEGMENTS];
+	char name;
+};
+
+struct bench {
+	struct ovt_service service;
+	struct ovt_sched_queue_core cores[2];
+	struct ovt_service_process processes[PROCESSES];
+	struct ovt_sched_line lines[PROCESSES][2];
+	struct test_task tasks[TASKS];
+	u32 task_count;
+	bool says_all;
+	char said[4096];
+};
+
+extern struct bench *bench;
+
+#define CASE(test)	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+char name_of(const struct ovt_service_task *task);
+int set_up(void **state);
+int tear_down(void **state);
+/* @segments: "bcb"; each is named by its letter: all 'b' are one program. */
+struct test_task *task_of(char name, const char *segments, u64 guess);
+struct test_task *submit(u32 process, char name, const char *segments, u64 guess, u64 now);
+/* What the host was told since the last call. */
+void expect(const char *said);
+void settles(u64 now, const char *said);
+void job_ends(struct test_task *task, s32 status, u64 executed);
+/* The process is told of @name, and of nothing else before. */
+struct ovt_service_task *told(u32 process, char name);
+void nothing_to_tell(u32 process);
+/* As many tasks as there may be, of one CPU segment each. */
+void submit_many(struct ovt_service_process *process, u32 priority);
+
+#endif
