@@ -208,15 +208,22 @@ class CornerCases(unittest.TestCase):
                 else:
                     np.testing.assert_array_equal(self.in_float(proto, {"x": ones(1, 4)}), ones(1, 4))
 
-    def test_a_pool_of_nothing_is_refused(self):
-        for operator in ("MaxPool", "AveragePool"):
-            with self.subTest(operator=operator):
+    def test_no_pool_window_begins_in_the_padding_behind(self):
+        x = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
+        for operator, last in (("MaxPool", 8), ("AveragePool", 6)):
+            for side in (2, 3):
                 proto = model(
                     [node(operator, ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2],
                           pads=[1, 1, 1, 1], ceil_mode=1)],
-                    {"x": (1, 1, 3, 3)}, {"y": (1, 1, 3, 3)},
+                    {"x": (1, 1, 3, 3)}, {"y": (1, 1, side, side)},
                 )  # fmt: skip
-                self.assert_refused(proto, f"({operator})", "wholly in the padding")
+                with self.subTest(operator=operator, side=side):
+                    if side == 3:
+                        self.assert_refused(proto, f"({operator})", "2 elements along axis 2")
+                        continue
+                    y = self.in_float(proto, {"x": x})
+                    self.assertEqual(y.shape, (1, 1, 2, 2))
+                    self.assertEqual(y[0, 0, 1, 1], last)
 
     def test_pools_with_padding_and_dilation_give_what_onnx_gives(self):
         x = np.random.default_rng(8).uniform(-1, 1, (2, 3, 7, 6)).astype(np.float32)
