@@ -168,6 +168,14 @@ struct overtake_context *overtake_context_find(struct overtake_client *client, u
 	return context;
 }
 
+static int add_sleeper(struct overtake_context *context, atomic_t *sleepers)
+{
+	if (atomic_inc_return(sleepers) <= OVERTAKE_MAX_WAITERS)
+		return 0;
+	atomic_dec(sleepers);
+	return overtake_refuse(context->client, OVERTAKE_LIMIT_WAITERS, -ENOSPC);
+}
+
 /*
  * overtake_context_add_waiter - the calling thread is about to sleep in @context's wait queue
  *
@@ -176,10 +184,7 @@ struct overtake_context *overtake_context_find(struct overtake_client *client, u
  */
 int overtake_context_add_waiter(struct overtake_context *context)
 {
-	if (atomic_inc_return(&context->waiters) <= OVERTAKE_MAX_WAITERS)
-		return 0;
-	atomic_dec(&context->waiters);
-	return overtake_refuse(context->client, OVERTAKE_LIMIT_WAITERS, -ENOSPC);
+	return add_sleeper(context, &context->waiters);
 }
 
 void overtake_context_remove_waiter(struct overtake_context *context)
@@ -319,9 +324,10 @@ void overtake_context_kill(struct overtake_context *context)
 						   context->client->tgid);
 	}
 	overtake_unlock(device);
-	if (!was_dead)
+	if (!was_dead) {
 		end_jobs(context);
-	wake_up_all(&context->wait);
+		wake_up_all(&context->wait);
+	}
 	overtake_host_kick(device);
 }
 
@@ -395,12 +401,17 @@ static bool context_is_over(struct overtake_context *context)
 	return over;
 }
 
-/* Waits until no job of a killed @context is left; -ERESTARTSYS on a signal. */
+/*
+ * Waits until no job of a killed @context is left; -ERESTARTSYS on a signal, -ENOSPC where too many
+ * threads wait already.
+ */
 static int context_drain(struct overtake_context *context)
 {
 	struct overtake_device *device = context->client->device;
-	int ret;
+	int ret = add_sleeper(context, &context->drainers);
 
+	if (ret)
+		return ret;
 	overtake_lock(device);
 	device->draining++;
 	overtake_unlock(device);
@@ -409,6 +420,7 @@ static int context_drain(struct overtake_context *context)
 	overtake_lock(device);
 	device->draining--;
 	overtake_unlock(device);
+	atomic_dec(&context->drainers);
 	return ret;
 }
 

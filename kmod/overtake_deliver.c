@@ -55,12 +55,27 @@
 #define PAUSE_FACTOR		9u
 #define PAUSE_MAX_NS		((u64)NSEC_PER_SEC)
 
+static struct workqueue_struct *queue_of(const struct overtake_client *client)
+{
+	return client->is_privileged ? overtake_high_workqueue : overtake_workqueue;
+}
+
+/* Jiffies until the client's pollers may be woken; less than one adds up with those to come. */
+static unsigned long pause_of(const struct overtake_client *client)
+{
+	u64 now_ns = ktime_get_ns();
+
+	lockdep_assert_held(&client->device->lock);
+	return client->polls_from_ns > now_ns ?
+	       nsecs_to_jiffies(client->polls_from_ns - now_ns) : 0;
+}
+
 /* The client is held by what makes the work necessary: a job, or an open file. */
 static void queue_for(struct overtake_client *client, struct work_struct *work)
 {
 	lockdep_assert_held(&client->device->lock);
 	overtake_client_get(client); /* the work item's */
-	if (!queue_work(client->is_privileged ? overtake_high_workqueue : overtake_workqueue, work))
+	if (!queue_work(queue_of(client), work))
 		overtake_client_put(client); /* it has one already, so this is not the last */
 }
 
@@ -92,12 +107,9 @@ void overtake_deliver_wake_locked(struct overtake_context *context)
 /* The file has become readable. */
 void overtake_deliver_readable_locked(struct overtake_client *client)
 {
-	u64 now_ns = ktime_get_ns();
-	u64 pause_ns = client->polls_from_ns > now_ns ? client->polls_from_ns - now_ns : 0;
-
 	lockdep_assert_held(&client->device->lock);
 	overtake_client_get(client); /* the work item's */
-	if (!queue_delayed_work(overtake_workqueue, &client->poll_work, nsecs_to_jiffies(pause_ns)))
+	if (!queue_delayed_work(queue_of(client), &client->poll_work, pause_of(client)))
 		overtake_client_put(client); /* it has one already, so this is not the last */
 }
 
@@ -169,9 +181,11 @@ static void finish_locked(struct overtake_job *job)
 		overtake_job_put(job);
 		return;
 	}
-	list_add_tail(&job->collect_link, &context->ended);
-	if (!client->ended_count++)
+	/* By context: a dead one's jobs may still count for the file until they are forgotten. */
+	if (list_empty(&context->ended))
 		overtake_deliver_readable_locked(client);
+	list_add_tail(&job->collect_link, &context->ended);
+	client->ended_count++;
 }
 
 /* Drops the firmware's references to the jobs of @batch, and wakes threads in WAIT. */
@@ -293,31 +307,38 @@ static void wake_work(struct work_struct *work)
 	overtake_client_put(client);
 }
 
-/* Nanoseconds of the CPU that it took: nothing else runs there meanwhile. */
-static u64 wake_queue(struct wait_queue_head *queue)
+/* The edge came while the wake-up before it ran: its pause is not over.  True: it comes later. */
+static bool put_off(struct overtake_client *client)
 {
-	u64 begin_ns;
+	unsigned long pause;
+	bool queued;
 
-	if (!wq_has_sleeper(queue))
-		return 0;
-	begin_ns = ktime_get_ns();
-	wake_up_interruptible_poll(queue, EPOLLIN | EPOLLRDNORM);
-	return ktime_get_ns() - begin_ns;
+	overtake_lock(client->device);
+	pause = pause_of(client);
+	queued = pause && queue_delayed_work(queue_of(client), &client->poll_work, pause);
+	overtake_unlock(client->device);
+	return queued;
 }
 
 static void poll_work(struct work_struct *work)
 {
 	struct overtake_client *client =
 		container_of(to_delayed_work(work), struct overtake_client, poll_work);
-	u64 took_ns = 0;
+	u64 begin_ns, took_ns;
 	u32 i;
 
+	if (put_off(client))
+		return; /* with the reference */
+	begin_ns = current->se.sum_exec_runtime;
 	for (i = 0; i < OVERTAKE_POLL_QUEUES; i++) {
-		took_ns += wake_queue(&client->pollers[i]);
+		if (wq_has_sleeper(&client->pollers[i]))
+			wake_up_interruptible_poll(&client->pollers[i], EPOLLIN | EPOLLRDNORM);
 		cond_resched();
 	}
+	took_ns = current->se.sum_exec_runtime - begin_ns;
 	overtake_lock(client->device);
-	client->polls_from_ns = ktime_get_ns() + min(PAUSE_FACTOR * took_ns, PAUSE_MAX_NS);
+	client->polls_from_ns = max(client->polls_from_ns, ktime_get_ns()) +
+				min(PAUSE_FACTOR * took_ns, PAUSE_MAX_NS);
 	overtake_unlock(client->device);
 	overtake_client_put(client);
 }

@@ -387,7 +387,8 @@ struct overtake_client {
  * @collectable_count: of them, those that WAIT can collect
  * @undelivered: jobs admitted that are not delivered yet
  * @wait: woken when a job is delivered, a task has an event, or the context is dead
- * @waiters: threads that sleep in @wait for a client's call
+ * @waiters: threads that sleep in @wait for WAIT and TASK_EVENTS
+ * @drainers: the same for CONTEXT_DESTROY
  * @wake_link: in overtake_client.to_wake
  * @harm: what its jobs have done lately; see overtake_faults.c
  * @banned: nothing is admitted any more, since that was too much
@@ -416,6 +417,7 @@ struct overtake_context {
 	u32 undelivered;
 	wait_queue_head_t wait;
 	atomic_t waiters;
+	atomic_t drainers;
 	struct list_head wake_link;
 	struct ovt_ban_account harm;
 	bool banned;

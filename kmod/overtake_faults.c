@@ -35,7 +35,7 @@ static bool cancel_some_jobs(struct overtake_context *context, u64 *tag)
 }
 
 /* The same; @left: tasks to be looked at, counted in the first call. */
-static bool cancel_some_tasks(struct overtake_context *context, u32 *left)
+static bool cancel_some_tasks(struct overtake_context *context, u32 *left, bool *found)
 {
 	struct overtake_device *device = context->client->device;
 	bool more;
@@ -43,22 +43,32 @@ static bool cancel_some_tasks(struct overtake_context *context, u32 *left)
 	overtake_lock(device);
 	if (*left == U32_MAX)
 		*left = overtake_service_live_locked(context);
-	more = overtake_service_cancel_some_locked(context, left);
+	more = overtake_service_cancel_some_locked(context, left, found);
 	overtake_unlock(device);
 	return more;
+}
+
+/* A round over all tasks; false: there was nothing to cancel. */
+static bool cancel_tasks(struct overtake_context *context)
+{
+	u32 left = U32_MAX;
+	bool found = false;
+
+	while (cancel_some_tasks(context, &left, &found))
+		overtake_host_kick(context->client->device);
+	return found;
 }
 
 static void ban_work(struct work_struct *work)
 {
 	struct overtake_context *context = container_of(work, struct overtake_context, ban_work);
 	struct overtake_device *device = context->client->device;
-	u32 left = U32_MAX;
 	u64 tag = 0;
 
 	while (cancel_some_jobs(context, &tag))
 		overtake_host_kick(device);
-	while (context->tasks && cancel_some_tasks(context, &left))
-		overtake_host_kick(device);
+	while (context->tasks && cancel_tasks(context))
+		;
 	overtake_host_kick(device);
 	/* Only now: who sees the count also sees what the ban does. */
 	overtake_lock(device);

@@ -237,7 +237,7 @@ void overtake_host_kick(struct overtake_device *device)
 
 	while (run_once(device)) {
 		if (!--rounds) {
-			queue_work(overtake_workqueue, &device->continue_work);
+			queue_work(overtake_high_workqueue, &device->continue_work);
 			break;
 		}
 	}

@@ -91,7 +91,7 @@ void overtake_service_look_for_news_locked(struct overtake_task_queue *queue)
 	bool news = ovt_service_next_event(&queue->process);
 
 	lockdep_assert_held(&client->device->lock);
-	if (news && !queue->has_news && !client->news_count)
+	if (news && !queue->has_news)
 		overtake_deliver_readable_locked(client);
 	client->news_count += news - queue->has_news;
 	queue->has_news = news;
@@ -349,12 +349,12 @@ u32 overtake_service_live_locked(const struct overtake_context *context)
  * The context was banned: some of its tasks are cancelled, which events report.  *@left: how many
  * are to be looked at; true: there are more.
  */
-bool overtake_service_cancel_some_locked(struct overtake_context *context, u32 *left)
+bool overtake_service_cancel_some_locked(struct overtake_context *context, u32 *left, bool *found)
 {
 	struct overtake_device *device = context->client->device;
 
 	lockdep_assert_held(&device->lock);
-	return !context->dead && ovt_service_cancel_all(&context->tasks->process, left,
+	return !context->dead && ovt_service_cancel_all(&context->tasks->process, left, found,
 							overtake_clock_now(device));
 }
 

@@ -76,7 +76,7 @@ void overtake_service_boot_locked(struct overtake_device *device);
 void overtake_service_open_locked(struct overtake_context *context);
 void overtake_service_look_for_news_locked(struct overtake_task_queue *queue);
 void overtake_service_abandon_locked(struct overtake_context *context, u64 now_ns);
-bool overtake_service_cancel_some_locked(struct overtake_context *context, u32 *left);
+bool overtake_service_cancel_some_locked(struct overtake_context *context, u32 *left, bool *found);
 u32 overtake_service_live_locked(const struct overtake_context *context);
 bool overtake_service_run_locked(struct overtake_device *device);
 bool overtake_service_settle_locked(struct overtake_device *device);

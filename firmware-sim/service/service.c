@@ -208,14 +208,19 @@ void ovt_service_handle_ends(struct ovt_service *service, u64 now)
 	}
 }
 
-/* What it has that is over goes first: nothing of it is told. */
+/* What lives goes first: from the first call on none of it goes on.  Then what had ended before. */
 bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 {
 	struct ovt_service *service = process->service;
-	struct ovt_sched_action action;
 	u32 left = OVT_SERVICE_ABANDONED_AT_ONCE;
+	struct ovt_sched_action action;
 
 	process->gone = true;
+	for (; ovt_sched_abandon(&service->sched, &process->sched, &action); left--) {
+		carry_out(service, &action, now);
+		if (left == 1)
+			return true;
+	}
 	for (; !ovt_list_empty(&process->events); left--) {
 		struct ovt_service_task *task =
 			ovt_container_of(process->events.next, struct ovt_service_task, of_events);
@@ -226,11 +231,6 @@ bool ovt_service_abandon(struct ovt_service_process *process, u64 now)
 			release(task);
 		else
 			ovt_list_remove(&task->of_events);
-	}
-	for (; ovt_sched_abandon(&service->sched, &process->sched, &action); left--) {
-		carry_out(service, &action, now);
-		if (left <= 1)
-			return true;
 	}
 	return false;
 }
@@ -331,7 +331,7 @@ s32 ovt_service_cancel(struct ovt_service_task *task, u64 now)
 	return 0;
 }
 
-bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, u64 now)
+bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, bool *found, u64 now)
 {
 	struct ovt_list *tasks = &process->sched.tasks;
 	u32 steps = OVT_SERVICE_STEPS_AT_ONCE;
@@ -339,12 +339,14 @@ bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, u64 
 	ovt_service_handle_ends(process->service, now);
 	for (; *left && steps && !ovt_list_empty(tasks); --*left, steps--) {
 		struct ovt_list *link = tasks->next;
+		struct ovt_sched_task *task =
+			ovt_container_of(link, struct ovt_sched_task, of_process);
 
 		/* What does not end at once stays, behind those that are not seen to yet. */
 		ovt_list_remove(link);
 		ovt_list_append(tasks, link);
-		ovt_service_cancel(ovt_service_task_of(ovt_container_of(link, struct ovt_sched_task,
-									of_process)), now);
+		*found |= !task->cancelled;
+		ovt_service_cancel(ovt_service_task_of(task), now);
 	}
 	return *left && !ovt_list_empty(tasks);
 }

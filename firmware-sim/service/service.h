@@ -201,8 +201,10 @@ s32 ovt_service_cancel(struct ovt_service_task *task, u64 now);
 /*
  * The tasks of @process are cancelled, OVT_SERVICE_STEPS_AT_ONCE in a call.  *@left: how many are
  * to be looked at, at first ovt_service_live(); none arrives meanwhile.  True: to be called again.
+ * Between two calls tasks may change places, so a round may pass one over: there is another round
+ * until one leaves *@found false.
  */
-bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, u64 now);
+bool ovt_service_cancel_all(struct ovt_service_process *process, u32 *left, bool *found, u64 now);
 
 /* Segments that are over, in order; nothing else goes on. */
 void ovt_service_handle_ends(struct ovt_service *service, u64 now);

@@ -20,7 +20,7 @@ static void a_process_that_goes_leaves_nothing(void **state)
 	ovt_service_cpu_done(&c->service, 0, 0, 2); /* and c is about to */
 	bench->said[0] = 0;
 	assert_false(ovt_service_abandon(&bench->processes[0], 2));
-	expect("b~ e. e~ c. c~ a? d. d~");
+	expect("e. e~ c. c~ a? d. d~ b~");
 	assert_false(ovt_service_is_idle(&bench->processes[0]));
 	settles(2, "");
 	job_ends(a, -ECANCELED, 0);
@@ -68,10 +68,33 @@ static void others_go_on_while_a_process_goes(void **state)
 	assert_true(ovt_service_is_idle(process));
 }
 
+/* However many ends its process has not collected: what it holds is free after the first call. */
+static void what_lives_goes_before_what_has_ended(void **state)
+{
+	struct ovt_service_process *process = &bench->processes[0];
+	u32 left, i;
+	bool found;
+
+	(void)state;
+	for (i = 0; i < 20; i++)
+		submit(0, (char)('A' + i), "c", 5, 0);
+	left = ovt_service_live(process);
+	assert_false(ovt_service_cancel_all(process, &left, &found, 0));
+	submit(0, 'h', "bcb", 5, 0);
+	ovt_service_settle(&bench->service, 0);
+	assert_int_equal(process->sched.slots, 1);
+	bench->said[0] = 0;
+	assert_true(ovt_service_abandon(process, 1));
+	assert_memory_equal(bench->said, "h? A~ ", 6);
+	assert_int_equal(ovt_service_count(process).uncollected, 5);
+	assert_false(ovt_service_abandon(process, 1));
+}
+
 static void a_ban_is_carried_out_in_parts(void **state)
 {
 	struct ovt_service_process *process = &bench->processes[0];
 	u32 calls = 0, left;
+	bool found = false;
 
 	(void)state;
 	submit_many(process, 0);
@@ -81,9 +104,14 @@ static void a_ban_is_carried_out_in_parts(void **state)
 	do {
 		bench->said[0] = 0;
 		calls++;
-	} while (ovt_service_cancel_all(process, &left, 1));
+	} while (ovt_service_cancel_all(process, &left, &found, 1));
 	assert_int_equal(calls, OVT_SERVICE_MAX_TASKS / OVT_SERVICE_STEPS_AT_ONCE);
-	assert_int_equal(ovt_service_live(process), 2);
+	assert_true(found);
+	found = false;
+	left = ovt_service_live(process);
+	assert_int_equal(left, 2);
+	assert_false(ovt_service_cancel_all(process, &left, &found, 1));
+	assert_false(found);
 	assert_int_equal(ovt_service_count(process).uncollected, OVT_SERVICE_MAX_TASKS - 2);
 }
 
@@ -93,6 +121,7 @@ int main(void)
 		CASE(a_process_that_goes_leaves_nothing),
 		CASE(much_is_done_in_parts),
 		CASE(others_go_on_while_a_process_goes),
+		CASE(what_lives_goes_before_what_has_ended),
 		CASE(a_ban_is_carried_out_in_parts),
 	};
 
