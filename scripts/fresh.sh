@@ -49,7 +49,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ -n "$releases" ] && [ -n "$users" ] || usage
-case $busy in '' | *[!0-9]*) usage ;; esac
+case $busy in '' | *[!0-9]* | 0?*) usage ;; esac
 for release in $releases; do
 	case $release in bookworm | trixie) ;; *) usage ;; esac
 done

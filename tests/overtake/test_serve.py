@@ -65,7 +65,9 @@ class Serve(CommandTest):
     def test_two_programs_share_its_device(self):
         server = self.serve("--cores", "3", "--mode", "both")
         self.assertEqual(self.said, f"serving 3 cores at {self.socket}\n")
-        self.assertEqual(self.status(), {"version": 1, "cores": 3, "mode": 2, "fair": False, "clients": []})
+        status = self.status()
+        self.assertLessEqual(status.pop("lock")["most_steps"], 256)
+        self.assertEqual(status, {"version": 1, "cores": 3, "mode": 2, "fair": False, "clients": []})
         device = f"server:{self.socket}"
         first = self.run_beside("perf", "--device", device, str(self.model), "--frames", "0")
         (client,) = self.clients(1)

@@ -52,8 +52,12 @@ std::set<std::uint64_t> own_mounts() {
     std::set<std::uint64_t> mounts;
     std::ifstream file("/proc/self/mountinfo");
     std::string line;
-    while (std::getline(file, line))
-        mounts.insert(std::strtoull(line.c_str(), nullptr, 10));
+    while (std::getline(file, line)) {
+        // A user's own daemon answers for files of FUSE, whoever it says owns them.
+        const std::size_t type = line.find(" - ");
+        if (type == std::string::npos || !line.substr(type + 3).starts_with("fuse"))
+            mounts.insert(std::strtoull(line.c_str(), nullptr, 10));
+    }
     return mounts;
 }
 
@@ -104,6 +108,10 @@ public:
             seen.insert(mapping->file);
             const std::string path = process / "map_files" / mapping->range;
             Descriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+            if (file && !is_own && !is_here(file.get())) {
+                foreign_mounts_++;
+                continue;
+            }
             struct stat is {};
             if (file && fstat(file.get(), &is) == 0 && S_ISREG(is.st_mode))
                 look_at({is.st_dev, is.st_ino}, std::move(file), is, is_own);
@@ -115,6 +123,7 @@ public:
         for (const auto& [inode, why] : left_out_)
             if (!taken_.contains(inode))
                 libraries.left_out.add(why);
+        libraries.left_out.add(LeftOut::foreign_mount, foreign_mounts_);
         libraries.left_out.add(LeftOut::too_many, too_many_);
         libraries.files = std::move(files_);
         return libraries;
@@ -126,8 +135,6 @@ private:
             return;
         if (is_own)
             take(inode, std::move(file));
-        else if (!is_here(file.get()))
-            leave_out(inode, LeftOut::foreign_mount);
         else if (!is_trusted(is))
             leave_out(inode, LeftOut::foreign_owner);
         else if (taken_.size() >= EngineLibraries::most_libraries)
@@ -144,7 +151,7 @@ private:
     /// The file, not the process: a descriptor can be passed on from another namespace.
     bool is_here(int file) const {
         struct statx is {};
-        return statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID, &is) == 0 &&
+        return statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &is) == 0 &&
                (is.stx_mask & STATX_MNT_ID) != 0 && own_mounts_.contains(is.stx_mnt_id);
     }
 
@@ -159,6 +166,7 @@ private:
     std::set<Inode> taken_;
     std::vector<Descriptor> files_; ///< of those, this process's own and named ones first
     std::map<Inode, LeftOut> left_out_;
+    std::uint64_t foreign_mounts_ = 0; ///< mappings: their files are not asked for more
     std::uint64_t too_many_ = 0;
 };
 

@@ -413,6 +413,7 @@ void FirmwareHost::close_context(EmbeddedContext& context) {
 }
 
 void FirmwareHost::start_closing(EmbeddedContext& context) {
+    context.closing = true;
     ovt_fw_kill_context(&firmware_, &context, now());
     if (context.options.core_limit != 0) {
         requested_limits_.erase(requested_limits_.find(context.options.core_limit));
@@ -536,7 +537,9 @@ void FirmwareHost::expire_deadlines() {
     while (next_deadline() <= now() && (options_.manual_clock || !mutex_.is_time_to_pause())) {
         EmbeddedJob& job = *deadlines_.begin()->second;
         job.deadline_node = deadlines_.extract(deadlines_.begin());
-        request_cancel(job, -ETIME);
+        // A CANCEL behind the KILL would be answered when the context is gone.
+        if (job.task || !job.owner->closing)
+            request_cancel(job, -ETIME);
         mutex_.count_steps(1);
     }
 }

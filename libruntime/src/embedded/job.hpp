@@ -93,6 +93,7 @@ struct EmbeddedContext : ovt_fw_context {
     EmbeddedJob* first_completed = nullptr;  ///< of these: ended, in that order
     EmbeddedJob* last_completed = nullptr;
     std::condition_variable changed; ///< one has completed, or gone became true
+    bool closing = false;            ///< its KILL is queued: no CANCEL comes behind it
     bool gone = false;               ///< the firmware has let go of it
     bool interrupted = false;        ///< the next reap does not wait
 };

@@ -109,6 +109,7 @@ void ServedClient::run() noexcept {
     // All that may take long is done in this thread, so that nothing waits for it.
     client_.delivery.stop();
     client_.disposal.stop();
+    client_.addresses.reset(); // its buffers
     Descriptor connection;
     {
         const std::lock_guard lock(connection_mutex_);

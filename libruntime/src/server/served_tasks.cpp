@@ -46,6 +46,9 @@ ServedTasks::ServedTasks(FirmwareHost& host, Client& client, const QueueOptions&
                          std::uint32_t workers, std::shared_ptr<KeptPlaces> places)
     : host_(host), client_(client), charge_(client.memory, task_area_bytes + queue_bytes),
       place_(std::move(places)) {
+    // So that ends can be collected, and CPU segments reported, when all memory is used up.
+    client.call.take(client.memory, 1);
+    client.answer.take(client.memory, event_area_bytes);
     memory_ = make_shared_memory("overtake tasks", task_area_bytes);
     mapping_ = std::make_unique<GuardedMapping>(memory_.get(), task_area_bytes, client.server_ends);
     area_ = new (mapping_->data()) TaskArea;

@@ -135,12 +135,13 @@ void SharedDevice::deliver_all() {
 class Service final : private ClientList {
 public:
     explicit Service(const ServerOptions& options)
-        : options_(options), listener_(options.socket_path, options.listening_socket),
+        : options_(options),
           memory_(std::make_shared<MemoryAccount>(
               options.memory_bytes != 0 ? options.memory_bytes : memory_of_this_machine() / 2,
               nullptr, most_mappings)),
           shared_(std::make_shared<SharedDevice>(device_options(options), shared_options(options),
-                                                 allowed_text(options))) {
+                                                 allowed_text(options))),
+          listener_(options.socket_path, options.listening_socket) {
         if (!stop_ || !shared_->ended)
             fail_with_errno("eventfd");
         guard_mappings();
@@ -363,11 +364,11 @@ private:
 
     const ServerOptions options_;
     const uid_t owner_ = getuid(); ///< whoever it becomes later
-    Listener listener_;
     EventFlag stop_;
     const std::shared_ptr<MemoryAccount> memory_; ///< of all clients
     std::map<uid_t, UserShare> shares_;           ///< of everybody who was ever here; run()'s
     const std::shared_ptr<SharedDevice> shared_;
+    Listener listener_;             ///< made last: what is refused before leaves no file
     std::uint64_t next_client_ = 1; ///< run()'s
     std::mutex mutex_;              ///< of the list; clients are only added and dropped by run()
     std::list<Served> clients_;
