@@ -47,8 +47,8 @@ def main():
     count, ready = int(sys.argv[1]), sys.argv[2]
     report = os.open(ready + ".part", os.O_WRONLY | os.O_CREAT, 0o644)
     os.rename(ready + ".part", ready)  # empty: not yet
-    sources = list(files_of_root(count))
     enter_own_namespaces()
+    sources = list(files_of_root(count))
     kept = []
     for number, path in enumerate(sources):
         name = f"/mnt/libovertake.so.{number}"
