@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What has ended, until the client takes it (WAIT) or its context dies.  A job is in the list
- * context->ended from its delivery on, under the device lock; whoever takes it out of the list
- * takes over the reference of the context's tree.
+ * context->ended from its delivery on, under the device lock; the caller that takes it out of the
+ * list takes over the reference of the context's tree.
  */
 #include "overtake_collect.h"
 #include "overtake_ctx.h"

@@ -2,8 +2,9 @@
 /*
  * Counters of cores: exact, and coarse for those whom others' work does not concern.
  *
- * Whoever has no right to look at the whole system (CAP_PERFMON) sees coarse ones, by the rule of
- * firmware-sim/host/coarse.h, and so does everybody in sysfs, which cannot ask who opened the file.
+ * A process without the right to look at the whole system (CAP_PERFMON) sees coarse ones, by the
+ * rule of firmware-sim/host/coarse.h.  All processes see these in sysfs, which does not know who
+ * opened the file.
  *
  * Memory is rounded up for each file, so that none is the only thing that looks like none.
  *

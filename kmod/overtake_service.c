@@ -6,7 +6,7 @@
  *
  * firmware-sim/service decides, under the device lock: which task may go on, what its process is
  * told, when a CPU segment is overdue.  Here is what it needs of its host: jobs are handed to the
- * firmware and cancelled, processes are woken, tasks that nobody collects are freed.
+ * firmware and cancelled, processes are woken, tasks of dead processes are freed.
  * overtake_task.c has the calls of clients.
  *
  * Nothing here can fail or sleep: all that a task needs was made when it was submitted.
