@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "user_pointer.hpp"
+
 namespace overtake {
 
 namespace {
@@ -15,10 +17,6 @@ namespace {
 template <class Field>
 Field cut(std::uint64_t value) {
     return static_cast<Field>(std::min<std::uint64_t>(value, std::numeric_limits<Field>::max()));
-}
-
-std::uint64_t user_pointer(const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
 struct LimitText {

@@ -12,6 +12,7 @@
 #include "overtake/service.hpp"
 #include "reserved.hpp"
 #include "service_event.hpp"
+#include "user_pointer.hpp"
 
 namespace overtake {
 
@@ -19,10 +20,6 @@ namespace {
 
 /// Events that one call may bring.
 constexpr std::size_t events_at_once = 64;
-
-std::uint64_t user_pointer(const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer);
-}
 
 /// A number that does not fit is cut to one that is refused as well.
 std::uint32_t cut(std::size_t count) {

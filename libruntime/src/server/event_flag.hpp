@@ -24,7 +24,7 @@ public:
     }
     void clear() noexcept {
         eventfd_t raised;
-        (void)!read(event_.get(), &raised, sizeof(raised));
+        (void)!::read(event_.get(), &raised, sizeof(raised));
     }
 
 private:

@@ -13,18 +13,11 @@
 #include <fmt/format.h>
 
 #include "overtake/error.hpp"
+#include "server/fail_with_errno.hpp"
 
 namespace overtake::server {
 
-namespace {
-
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail_with_errno(const std::string& what, int code = errno) {
-    throw Error(code, fmt::format("{}: {}", what, std::strerror(code)));
-}
-
-} // namespace
 
 Listener::Listener(const std::string& path, int given) : path_(path) {
     if (given >= 0) {

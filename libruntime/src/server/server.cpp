@@ -19,6 +19,7 @@
 
 #include "monotonic_clock.hpp"
 #include "server/event_flag.hpp"
+#include "server/fail_with_errno.hpp"
 #include "server/listener.hpp"
 #include "server/memory_limit.hpp"
 #include "server/served_client.hpp"
@@ -52,10 +53,6 @@ void raise_descriptor_limit(unsigned clients) {
         return;
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
     setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-[[noreturn]] void fail_with_errno(const std::string& what, int code = errno) {
-    throw Error(code, fmt::format("{}: {}", what, std::strerror(code)));
 }
 
 EmbeddedOptions device_options(const ServerOptions& options) {

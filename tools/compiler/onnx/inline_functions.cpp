@@ -15,13 +15,13 @@
 namespace overtake::compiler {
 namespace {
 
-constexpr int most_nodes = 1 << 20;
+constexpr int most_nodes_inlined = 1 << 20;
 constexpr int deepest = 64;               // calls in calls
 constexpr int field_of_defaults = 11;     // FunctionProto.attribute_proto, since IR version 9
 constexpr int field_of_overload = 13;     // FunctionProto.overload, since IR version 10
 constexpr int field_of_node_overload = 8; // NodeProto.overload
 
-using Attributes = std::map<std::string, onnx::AttributeProto>;
+using AttributesByName = std::map<std::string, onnx::AttributeProto>;
 
 bool is_default_domain(const std::string& domain) {
     return domain.empty() || domain == "ai.onnx";
@@ -106,9 +106,9 @@ private:
             nodes.push_back(std::move(node));
             return;
         }
-        if (depth == deepest || (count_ += function->node_size()) > most_nodes)
+        if (depth == deepest || (count_ += function->node_size()) > most_nodes_inlined)
             throw CompileError(path_, "its functions call themselves, or have more than " +
-                                          std::to_string(most_nodes) +
+                                          std::to_string(most_nodes_inlined) +
                                           " nodes; export it without functions");
         for (onnx::NodeProto& inner : body_of(*function, node, graph))
             expand(std::move(inner), graph, nodes, depth + 1);
@@ -117,7 +117,7 @@ private:
     // The function's nodes as the call has them.
     std::vector<onnx::NodeProto> body_of(const onnx::FunctionProto& function,
                                          const onnx::NodeProto& call, onnx::GraphProto& graph) {
-        const Attributes attributes = attributes_of(function, call);
+        const AttributesByName attributes = attributes_of(function, call);
         onnx::GraphProto body;
         *body.mutable_node() = function.node();
         set_attributes(body, attributes);
@@ -131,9 +131,9 @@ private:
         return inline_branch(call, std::move(body), graph, names_, inputs);
     }
 
-    static Attributes attributes_of(const onnx::FunctionProto& function,
-                                    const onnx::NodeProto& call) {
-        Attributes attributes;
+    static AttributesByName attributes_of(const onnx::FunctionProto& function,
+                                          const onnx::NodeProto& call) {
+        AttributesByName attributes;
         for (const auto& attribute : call.attribute())
             attributes[attribute.name()] = attribute;
         for (const std::string& bytes : texts_of(function, field_of_defaults))
@@ -143,7 +143,7 @@ private:
     }
 
     // Attributes that refer to those of the call; what the call has not, the node has not.
-    static void set_attributes(onnx::GraphProto& graph, const Attributes& attributes) {
+    static void set_attributes(onnx::GraphProto& graph, const AttributesByName& attributes) {
         for (auto& node : *graph.mutable_node())
             for (int index = node.attribute_size() - 1; index >= 0; --index) {
                 onnx::AttributeProto& attribute = *node.mutable_attribute(index);

@@ -50,9 +50,9 @@ bool has_graphs(const onnx::GraphProto& graph) {
     });
 }
 
-class Remover {
+class EdgeRemover {
 public:
-    explicit Remover(onnx::ModelProto& model) : graph_(*model.mutable_graph()) {}
+    explicit EdgeRemover(onnx::ModelProto& model) : graph_(*model.mutable_graph()) {}
 
     // Why the node stays; nothing if it has gone.
     std::optional<std::string> remove(int number) {
@@ -91,7 +91,7 @@ private:
 void remove_type(onnx::ModelProto& model, const std::string& type) {
     for (int number = model.graph().node_size() - 1; number >= 0; --number)
         if (model.graph().node(number).op_type() == type)
-            Remover(model).remove(number);
+            EdgeRemover(model).remove(number);
 }
 
 void remove_named(onnx::ModelProto& model, const RemovedNode& removed,
@@ -102,7 +102,7 @@ void remove_named(onnx::ModelProto& model, const RemovedNode& removed,
         if (node.name() != removed.name &&
             (node.output_size() == 0 || node.output(0) != removed.name))
             continue;
-        const auto refusal = Remover(model).remove(number);
+        const auto refusal = EdgeRemover(model).remove(number);
         if (!refusal)
             return;
         reason = "the node stays, as " + *refusal;
