@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <pthread.h>
 #include <set>
 #include <utility>
 
@@ -24,8 +25,23 @@ struct Registry {
     std::set<void*> objects;                                                  ///< loaded
 };
 
+Registry& registry();
+
+void lock_registry() {
+    registry().mutex.lock();
+}
+
+void unlock_registry() {
+    registry().mutex.unlock();
+}
+
 Registry& registry() {
-    static auto* registry = new Registry; // shared objects may register until the very end
+    static auto* registry = [] {
+        auto* made = new Registry; // shared objects may register until the very end
+        // A child of fork() keeps what is registered, and finds the lock free.
+        (void)pthread_atfork(lock_registry, unlock_registry, unlock_registry);
+        return made;
+    }();
     return *registry;
 }
 

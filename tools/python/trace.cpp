@@ -2,6 +2,7 @@
 //
 // overtake.trace: what happens on a device, event by event.
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -74,6 +76,9 @@ public:
     }
 
     py::dict next() {
+        if (!is_here())
+            throw Error(ENOTSUP, "trace: opened before fork(), and only the process that opened it "
+                                 "can read it: open another one in the child");
         for (;;) {
             std::optional<Event> event;
             bool is_over = false;
@@ -95,12 +100,16 @@ public:
     }
 
     std::uint64_t lost() {
+        if (!is_here())
+            return 0;
         const py::gil_scoped_release released;
         const std::lock_guard lock(mutex_);
         return watched_.events ? watched_.events->lost() : lost_;
     }
 
     void close() {
+        if (!is_here())
+            return;
         closed_ = true;
         const py::gil_scoped_release released;
         const std::lock_guard lock(mutex_);
@@ -111,6 +120,9 @@ public:
     }
 
 private:
+    /// Not in a child of fork(), where a thread of the parent may hold the lock for ever.
+    bool is_here() const { return getpid() == owner_; }
+
     /// The oldest that was not told yet.
     std::optional<Event> look() {
         if (waiting_.empty() && watched_.events) {
@@ -125,6 +137,7 @@ private:
         return event;
     }
 
+    const pid_t owner_ = getpid();
     std::mutex mutex_;
     watch::Watched watched_;
     std::vector<Event> events_;

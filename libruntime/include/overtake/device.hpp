@@ -7,6 +7,10 @@
 // flight; any thread may destroy it at any time.
 // Errors: functions throw overtake::Error, whose code() is an errno value and whose text names
 // the place and the remedy.  What becomes of a job is not an exception: it is in its Completion.
+// fork(): only the process that opened a device can use it.  In a child of fork() each function of
+// the Device, and of all that was made from it, throws ENOTSUP and names fork(); those that cannot
+// throw return 0.  Destructors and exit() return at once there and release nothing: the parent's
+// work goes on.  A child opens a device of its own.
 // Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 

@@ -18,6 +18,7 @@
 //
 // Thread safety: every function, from any thread, callbacks included, but for destructors.
 // Errors: overtake::Error.  What becomes of a request is its status(), not an exception.
+// fork(): as of a Device (overtake/device.hpp).
 // Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 
@@ -160,7 +161,8 @@ public:
     /// that has not been called.  Before submit() it is kept for the end.
     void on_end(std::function<void()> callback);
 
-    /// 0, or a negative errno; -EINPROGRESS before its end, -EINVAL before submit().
+    /// 0, or a negative errno; -EINPROGRESS before its end, -EINVAL before submit(), -ENOTSUP in a
+    /// child of fork().
     std::int32_t status() const;
     /// Why it failed, for people; empty if it did not.
     std::string error() const;

@@ -19,6 +19,7 @@
 // what follows it (CPU segments, the next BPU segment) is done inside wait() and poll().
 // Errors: overtake::Error.  A task that failed (cancelled, faulted, timed out) says so in
 // status(); only misuse and a broken device throw.
+// fork(): as of a Device (overtake/device.hpp).
 // Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 

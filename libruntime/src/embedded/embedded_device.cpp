@@ -9,6 +9,7 @@
 #include "embedded/job.hpp"
 #include "embedded/memory.hpp"
 #include "overtake/device.hpp"
+#include "process_bound.hpp"
 #include "refusal.hpp"
 #include "reserved.hpp"
 
@@ -129,7 +130,7 @@ std::size_t EmbeddedQueue::reap(std::span<Completion> out, std::int64_t deadline
 } // namespace
 
 std::shared_ptr<Device> open_embedded(const EmbeddedOptions& options) {
-    return std::make_shared<EmbeddedDevice>(options);
+    return bind_to_process(std::make_shared<EmbeddedDevice>(options));
 }
 
 } // namespace overtake

@@ -261,6 +261,7 @@ const Model& LoadedModel::model() const noexcept {
 }
 
 std::uint64_t LoadedModel::estimate_ns(std::size_t segment) const {
+    state_->origin.require("loaded model");
     if (segment >= state_->estimates.size())
         throw Error(EINVAL, fmt::format("{}: no segment {}, it has {}", model().name(), segment,
                                         state_->estimates.size()));

@@ -12,6 +12,7 @@
 
 #include "engine/picture_program.hpp"
 #include "engine/run.hpp"
+#include "fork_origin.hpp"
 #include "network/workspace.hpp"
 #include "overtake/engine.hpp"
 
@@ -64,6 +65,7 @@ struct LoadedModel::State {
     void add_steps(std::vector<engine::Step>& steps, engine::RequestMemory& memory,
                    std::span<const TensorMemory> inputs, std::span<const TensorMemory> outputs);
 
+    const ForkOrigin origin;
     std::shared_ptr<const Upload> upload;
     std::vector<std::shared_ptr<engine::Estimate>> estimates; ///< by segment
     std::shared_ptr<engine::Estimate> fill;  ///< of inputs, in front of a BPU segment

@@ -54,22 +54,25 @@ Engine::State::State(std::shared_ptr<Device> device_, const EngineOptions& optio
     : device(std::move(device_)), engine(device, scheduler_options(options, threads), threads) {}
 
 Engine::Engine(std::shared_ptr<Device> device, const EngineOptions& options)
-    : state_(std::make_shared<State>(
+    : state_(make_shared_where_made<State>(
           std::move(device), options,
           engine::ThreadOptions{.worker_cpus = options.worker_cpus, .service = options.service})) {}
 
 Engine::Engine(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
 
 Engine::~Engine() {
-    state_->engine.stop();
+    if (state_->origin.is_here())
+        state_->engine.stop();
 }
 
 std::shared_ptr<LoadedModel> Engine::load(std::shared_ptr<const Model> model) {
+    state_->origin.require("engine");
     return std::make_shared<LoadedModel>(
         std::make_unique<LoadedModel::State>(state_->device, std::move(model)));
 }
 
 std::shared_ptr<Request> Engine::create_request() {
+    state_->origin.require("engine");
     return std::make_shared<Request>(std::make_unique<Request::State>(state_));
 }
 
@@ -82,7 +85,10 @@ const ServiceSettings* Engine::service_settings() const noexcept {
 Request::Request(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 
 Request::~Request() {
-    cancel();
+    if (state_->engine->origin.is_here())
+        cancel();
+    else // a thread of the parent may hold a lock of what it keeps
+        (void)state_.release();
 }
 
 void Request::add(const std::shared_ptr<LoadedModel>& model, std::span<const TensorMemory> inputs,
@@ -93,6 +99,7 @@ void Request::add(const std::shared_ptr<LoadedModel>& model, std::span<const Ten
 
 void Request::add_all(const std::shared_ptr<LoadedModel>& model,
                       std::span<const InferenceMemory> inferences) {
+    state_->require_own_process();
     const std::lock_guard lock(state_->mutex);
     if (state_->run)
         refuse_submitted();
@@ -107,6 +114,7 @@ void Request::add_all(const std::shared_ptr<LoadedModel>& model,
 }
 
 void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_ns) {
+    state_->require_own_process();
     const std::lock_guard lock(state_->mutex);
     if (state_->run)
         refuse_submitted();
@@ -117,6 +125,7 @@ void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_
 }
 
 void Request::keep(std::shared_ptr<void> memory) {
+    state_->require_own_process();
     const std::lock_guard lock(state_->mutex);
     if (state_->run)
         refuse_submitted();
@@ -124,6 +133,7 @@ void Request::keep(std::shared_ptr<void> memory) {
 }
 
 void Request::submit(const TaskOptions& options) {
+    state_->require_own_process();
     engine::RunOptions wanted = run_options(options);
     std::shared_ptr<engine::Run> run;
     std::function<void()> callback;
@@ -160,6 +170,7 @@ void Request::cancel() {
 }
 
 void Request::on_end(std::function<void()> callback) {
+    state_->require_own_process();
     std::shared_ptr<engine::Run> run;
     {
         const std::lock_guard lock(state_->mutex);
@@ -172,11 +183,15 @@ void Request::on_end(std::function<void()> callback) {
 }
 
 std::int32_t Request::status() const {
+    if (!state_->engine->origin.is_here())
+        return -ENOTSUP;
     const std::shared_ptr<engine::Run> run = state_->submitted();
     return run ? run->status() : -EINVAL;
 }
 
 std::string Request::error() const {
+    if (!state_->engine->origin.is_here())
+        return ForkOrigin::refusal("request");
     const std::shared_ptr<engine::Run> run = state_->submitted();
     return run ? run->error() : std::string();
 }

@@ -10,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "engine/loaded_model.hpp"
 #include "engine/run.hpp"
+#include "fork_origin.hpp"
 #include "overtake/engine.hpp"
 
 namespace overtake {
@@ -19,6 +20,7 @@ struct Engine::State {
     State(std::shared_ptr<Device> device, const EngineOptions& options,
           const engine::ThreadOptions& threads);
 
+    const ForkOrigin origin;
     std::shared_ptr<Device> device;
     engine::Engine engine;
 };
@@ -27,8 +29,11 @@ struct Engine::State {
 struct Request::State {
     explicit State(std::shared_ptr<Engine::State> engine_) : engine(std::move(engine_)) {}
 
-    /// Null before submit().
+    /// Throws Error ENOTSUP in a child of fork().
+    void require_own_process() const { engine->origin.require("request"); }
+    /// Null before submit().  Throws Error ENOTSUP in a child of fork().
     std::shared_ptr<engine::Run> submitted() const {
+        require_own_process();
         const std::lock_guard lock(mutex);
         return run;
     }

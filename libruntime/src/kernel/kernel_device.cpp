@@ -8,6 +8,7 @@
 
 #include "kernel/kernel_context.hpp"
 #include "kernel/kernel_file.hpp"
+#include "process_bound.hpp"
 
 namespace overtake {
 
@@ -43,9 +44,7 @@ private:
     std::unique_ptr<ManualClock> clock_;
 };
 
-} // namespace
-
-std::shared_ptr<Device> open_kernel(const std::string& path, KernelBackend backend) {
+std::shared_ptr<Device> open_node(const std::string& path, KernelBackend backend) {
     auto device = std::make_shared<KernelDevice>(path, backend != KernelBackend::ioctl);
     if (backend == KernelBackend::ioctl)
         return device;
@@ -58,6 +57,12 @@ std::shared_ptr<Device> open_kernel(const std::string& path, KernelBackend backe
                                          path, std::strerror(refusal)));
     device->fall_back_to_ioctl();
     return device;
+}
+
+} // namespace
+
+std::shared_ptr<Device> open_kernel(const std::string& path, KernelBackend backend) {
+    return bind_to_process(open_node(path, backend));
 }
 
 } // namespace overtake

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "fork_origin.hpp"
+
 namespace overtake {
 
 namespace {
@@ -19,8 +21,8 @@ struct Known {
 };
 
 Known& known() {
-    static Known known;
-    return known;
+    static OnePerProcess<Known> known;
+    return known.get();
 }
 
 std::shared_ptr<Buffer> filled_buffer(Device& device, std::span<const std::byte> bytes) {

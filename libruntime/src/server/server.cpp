@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "fork_origin.hpp"
 #include "monotonic_clock.hpp"
 #include "server/event_flag.hpp"
 #include "server/fail_with_errno.hpp"
@@ -131,6 +132,8 @@ void SharedDevice::deliver_all() {
 
 class Service final : private ClientList {
 public:
+    const ForkOrigin origin;
+
     explicit Service(const ServerOptions& options)
         : options_(options),
           memory_(std::make_shared<MemoryAccount>(
@@ -390,9 +393,13 @@ ServiceSettings default_service_settings() {
 
 Server::Server(const ServerOptions& options)
     : service_(std::make_unique<server::Service>(options)) {}
-Server::~Server() = default;
+Server::~Server() {
+    if (!service_->origin.is_here()) // its threads are the parent's
+        (void)service_.release();
+}
 
 void Server::run() {
+    service_->origin.require("server");
     service_->run();
 }
 

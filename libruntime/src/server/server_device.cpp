@@ -12,6 +12,7 @@
 #include "embedded/memory.hpp"
 #include "overtake/device.hpp"
 #include "overtake/server.hpp"
+#include "process_bound.hpp"
 #include "refusal.hpp"
 #include "reserved.hpp"
 #include "server/client_channel.hpp"
@@ -314,7 +315,8 @@ bool ServerQueue::cancel(std::uint64_t tag) {
 namespace overtake {
 
 std::shared_ptr<Device> open_server(const std::string& path) {
-    return std::make_shared<server::ServerDevice>(path.empty() ? default_server_path() : path);
+    return bind_to_process(
+        std::make_shared<server::ServerDevice>(path.empty() ? default_server_path() : path));
 }
 
 std::string server_status(const std::string& path) {

@@ -42,6 +42,7 @@ Session::~Session() = default;
 Session::State& Session::state() const {
     if (!state_)
         throw Error(EINVAL, "session: it is empty, since it was moved from");
+    state_->origin.require("session");
     return *state_;
 }
 

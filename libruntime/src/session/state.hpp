@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fork_origin.hpp"
 #include "network/upload.hpp"
 #include "network/workspace.hpp"
 #include "overtake/model_contents.hpp"
@@ -26,6 +27,7 @@ struct Session::State {
     /// concerned on.  False at the deadline.
     bool progress(std::int64_t deadline_ns);
 
+    const ForkOrigin origin;
     std::shared_ptr<const Upload> upload; ///< device and model
     Kernels kernels;
     std::unordered_map<std::uint64_t, Task::State*> running; ///< by tag of the job in flight

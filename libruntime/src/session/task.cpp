@@ -146,6 +146,7 @@ Task::~Task() = default;
 Task::State& Task::state() const {
     if (!state_)
         throw Error(EINVAL, "task: it is empty; take one from Session::create_task() or submit()");
+    state_->session->origin.require("task");
     return *state_;
 }
 

@@ -15,7 +15,8 @@
         print(event["time_ns"], event["event"], event.get("tag"))
 
 Errors are overtake.Error, with an errno value as `code`. Threads may share everything here. A
-process that has opened a device must not fork and use it in the child.
+child of os.fork() opens a device of its own: calls on what its parent opened raise Error with
+the code errno.ENOTSUP.
 """
 
 from ._core import PRIORITY_HIGH, Device, Model, Task, Tensor, __version__
