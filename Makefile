@@ -116,8 +116,9 @@ debug-kernel: ## Linux 6.12 with KASAN, lockdep, kmemleak and fault injection: b
 	scripts/setup.sh debug-kernel
 	scripts/build-debug-kernel.sh
 
-check: kmod ## kernel style and static checks: checkpatch --strict, W=1, sparse
+check: kmod ## kernel style and static checks: checkpatch --strict, W=1, sparse, batches of sources
 	scripts/setup.sh test
+	scripts/check-joined-sources.sh
 	scripts/check-kernel-style.sh
 
 format: ## run clang-format on the C++ sources

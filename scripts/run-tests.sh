@@ -46,7 +46,11 @@ phase_sanitizers()
 
 phase_style()
 {
-	scripts/check-kernel-style.sh
+	local status=0
+	# Without a compiler cache the build has done it.
+	[ -z "${CMAKE_CXX_COMPILER_LAUNCHER-}" ] || scripts/check-joined-sources.sh || status=1
+	scripts/check-kernel-style.sh || status=1
+	return $status
 }
 
 phase_protocol()
