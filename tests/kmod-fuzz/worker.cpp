@@ -116,6 +116,12 @@ void stay_modest(Kind kind, void* arguments) {
     case Kind::submit:
         return limit(static_cast<drm_overtake_submit*>(arguments)->scratch_bytes, window_bytes,
                      OVERTAKE_MAX_SCRATCH_BYTES);
+    case Kind::task_events: { // a queue may have no task that could end the wait
+        auto* events = static_cast<drm_overtake_task_events*>(arguments);
+        if (events->deadline_ns > 0)
+            events->deadline_ns %= relative_below_ns;
+        return;
+    }
     case Kind::syncobj_wait:
         return limit_wait(static_cast<drm_syncobj_wait*>(arguments));
     case Kind::syncobj_timeline_wait:
