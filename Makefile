@@ -93,8 +93,8 @@ agreement: build ## COUNT (2000) random networks from number SEED (1) on: device
 		/usr/bin/python3 -B tests/compiler/agreement.py --seed $(SEED) --count $(COUNT) \
 		--jobs $(JOBS) $(if $(SHRINK),--shrink)
 
-agreement-onnxruntime: ## COUNT random networks and those of the zoo in float: against ONNX Runtime, if it is installed
-	SEED=$(SEED) COUNT=$(COUNT) JOBS=$(JOBS) scripts/agreement-onnxruntime.sh
+agreement-onnxruntime: ## COUNT random networks (as OPSET=18..23 has them) and the zoo's in float: against ONNX Runtime, if installed
+	SEED=$(SEED) COUNT=$(COUNT) OPSET=$(OPSET) JOBS=$(JOBS) scripts/agreement-onnxruntime.sh
 
 zoo: ## trained networks of other people, by npm: placement, modelled time, and how well int8 does their tasks
 	JOBS=$(JOBS) scripts/zoo.sh $(NETWORKS)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The float executor against ONNX Runtime: COUNT random networks from number SEED on, and the networks
-# of build/zoo; `make agreement-onnxruntime`. One line, and no more, where ONNX Runtime is not installed.
+# The float executor against ONNX Runtime: COUNT random networks from number SEED on, written in OPSET
+# (18 to 23) if there is one, and the networks of build/zoo; `make agreement-onnxruntime`. One line, and
+# no more, where ONNX Runtime is not installed.
 set -eu
 cd "$(dirname "$0")/.."
 scripts/setup.sh zoo
@@ -9,4 +10,4 @@ scripts/setup.sh zoo
 make --no-print-directory build
 OVERTAKE="$PWD/build/bin/overtake" OVERTAKE_SERVER="$PWD/build/release/tests/command_server" \
 	exec /usr/bin/python3 -B tests/compiler/agreement_onnx_runtime.py --zoo \
-	--seed "${SEED:-1}" --count "${COUNT:-2000}" --jobs "${JOBS:-$(nproc)}"
+	--seed "${SEED:-1}" --count "${COUNT:-2000}" ${OPSET:+--opset "$OPSET"} --jobs "${JOBS:-$(nproc)}"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The float executor against ONNX Runtime (onnx_runtime.py), which shares no code with it.
 
-    agreement_onnx_runtime.py [--seed N] [--count N] [--jobs N] [--zoo]
+    agreement_onnx_runtime.py [--seed N] [--count N] [--jobs N] [--opset N] [--zoo]
 
-runs the random networks N, N + 1, ... (random_graphs.py) on both, and with --zoo the trained
-networks of build/zoo too, on the samples of their tasks; `make zoo` puts them there. It prints what
+runs the random networks N, N + 1, ... (random_graphs.py) on both, with --opset those of opset 13 or
+newer as they are written in that one (newer_opset.py), and with --zoo the trained networks of build/zoo too, on the samples of their tasks; `make zoo` puts them there. It prints what
 differs by more than rounding and what ONNX Runtime did not take; the exit status is 1 if anything
 differs for another reason than KNOWN_DIFFERENCES has. Where ONNX Runtime is not installed it says
 so in a line, and that is all.
@@ -29,6 +29,7 @@ import numpy as np
 import onnx
 
 import agreement
+import newer_opset
 import onnx_runtime
 import random_graphs
 from overtake_command import SOURCE
@@ -71,13 +72,20 @@ KNOWN_DIFFERENCES = {
 }  # fmt: skip
 
 
-def known_difference(model):
+# From opset 19 on it divides by the elements in front of the end only, as it did not before.
+SKIPS_PADDING = "count_include_pad from opset 19 on: ONNX Runtime leaves out the padding behind"
+
+
+def known_difference(model, opset=None):
     """The reason for which results of this network may differ, or nothing."""
     for node in model.graph.node:
         attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         for reason, applies in KNOWN_DIFFERENCES.items():
             if applies(node, attributes):
                 return reason
+        if (opset or 0) >= 19 and node.op_type == "AveragePool" and any(attributes.get("pads", [])):
+            if attributes.get("count_include_pad"):
+                return SKIPS_PADDING
     return ""
 
 
@@ -124,10 +132,10 @@ class Checker:
         self._runtime = runtime
         self._directory = pathlib.Path(directory)
 
-    def check(self, case):
+    def check(self, case, opset=None):
         """Raises AssertionError where the two disagree, Refused where ONNX Runtime refuses."""
         path = self._directory / "model.onnx"
-        onnx.save(case.model, str(path))
+        onnx.save(newer_opset.write(case.model, opset) if opset else case.model, str(path))
         wanted = run_one_by_one(self._runtime, path, case.samples)
         found = self._float(path, case.samples)
         for name, want in wanted.items():
@@ -163,7 +171,7 @@ def _reason(refused):
     return re.sub(r"( node\.) Name:'[^']*' Status Message:", r"\1", words)[:120]
 
 
-def _check_chunk(seeds):
+def _check_chunk(seeds, opset=None):
     """In a process of its own: what differs by seed, and refusals by reason."""
     failures, refusals = {}, collections.Counter()
     with (
@@ -179,11 +187,14 @@ def _check_chunk(seeds):
                 if case.is_quantised:
                     refusals["quantised networks, which have no float results"] += 1
                     continue
-                checker.check(case)
+                if opset and case.model.opset_import[0].version < newer_opset.OLDEST:
+                    refusals[f"older than opset {newer_opset.OLDEST}"] += 1
+                    continue
+                checker.check(case, opset)
             except onnx_runtime.Refused as refused:
                 refusals[_reason(refused)] += 1
             except Disputed as failure:
-                known = known_difference(case.model) or (JUMPED if case.is_rough else "")
+                known = known_difference(case.model, opset) or (JUMPED if case.is_rough else "")
                 if known:
                     refusals[f"differs as is known. {known}"] += 1
                 else:
@@ -191,7 +202,7 @@ def _check_chunk(seeds):
             except AssertionError as failure:
                 failures[seed] = str(failure)
             except Exception:  # a judge's own mistake is no agreement either
-                known = known_difference(case.model) if case else ""
+                known = known_difference(case.model, opset) if case else ""
                 if known:  # rows that only one of the two fills, which cannot be put side by side
                     refusals[f"differs as is known. {known}"] += 1
                 else:
@@ -199,14 +210,16 @@ def _check_chunk(seeds):
     return failures, refusals, len(seeds)
 
 
-def check_random(first, count, jobs):
+def check_random(first, count, jobs, opset):
     """Returns how many disagree."""
     begin, chunk = time.monotonic(), 20
     seeds = range(first, first + count)
     chunks = [seeds[start : start + chunk] for start in range(0, count, chunk)]
     failed, refusals, done = 0, collections.Counter(), 0
     with multiprocessing.Pool(jobs) as pool:
-        for failures, refused, size in pool.imap_unordered(_check_chunk, chunks):
+        for failures, refused, size in pool.imap_unordered(
+            functools.partial(_check_chunk, opset=opset), chunks
+        ):
             failed += len(failures)
             refusals.update(refused)
             done += size
@@ -236,13 +249,14 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="number of the first network")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--opset", type=int, choices=range(18, 24), help="write them in this one")
     parser.add_argument("--zoo", action="store_true", help="the networks of build/zoo as well")
     options = parser.parse_args()
     missing = onnx_runtime.missing()
     if missing:
         print(f"agreement with ONNX Runtime: skipped, as {missing}")
         return
-    failed = check_random(options.seed, options.count, options.jobs)
+    failed = check_random(options.seed, options.count, options.jobs, options.opset)
     if options.zoo:
         failed += check_zoo()
     sys.exit(1 if failed else 0)
