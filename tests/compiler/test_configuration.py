@@ -85,6 +85,12 @@ class Glyphs(Case):
         self.assertEqual(info(wanted)["max_time_per_fc_us"], 1000)
         self.assertFalse((self.directory / "model_output").exists())
 
+    def test_the_longest_call_may_have_a_unit(self):
+        for value, microseconds in (("2ms", 2000), ("1500us", 1500), ("0.5s", 500_000), (2000, 2000), ("0ms", 0)):
+            with self.subTest(value):
+                path = self.compile(compiler={"max_time_per_fc": value})
+                self.assertEqual(info(path)["max_time_per_fc_us"], microseconds)
+
     def test_nodes_are_placed(self):
         placed = info(self.compile(calibration={"run_on_cpu": "pool1;residual"}))["nodes"]
         on_cpu = {node["name"] for node in placed if node["processor"] == "CPU"}
@@ -417,6 +423,9 @@ class Refusals(Case):
             ("compiler_parameters", "compile_mode", "fast", "none of balance, bandwidth, latency"),
             ("compiler_parameters", "max_time_per_fc", "999", "0 or 1000..4294967295"),
             ("compiler_parameters", "max_time_per_fc", "4294967296", "no whole number"),
+            ("compiler_parameters", "max_time_per_fc", "500us", "0 or 1000..4294967295"),
+            ("compiler_parameters", "max_time_per_fc", "2.0004ms", "a time such as 500us or 2ms"),
+            ("compiler_parameters", "max_time_per_fc", "2 parsecs", "a time such as 500us or 2ms"),
             ("compiler_parameters", "optimize_level", "O4", "none of o0, o1, o2, o3"),
             ("compiler_parameters", "debug", "maybe", "none of false, true"),
             ("compiler_parameters", "input_source", '{"x": "camera"}', "none of ddr"),

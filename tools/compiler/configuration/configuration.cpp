@@ -202,7 +202,7 @@ private:
              }},
             {"max_time_per_fc",
              [](Reader& r, const Value& v) {
-                 const std::int64_t limit = v.whole(0, 4294967295);
+                 const std::int64_t limit = v.microseconds(0, 4294967295);
                  if (limit > 0 && limit < 1000)
                      v.refuse("must be 0 or 1000..4294967295 microseconds");
                  r.result_.compile.max_time_per_fc_us = static_cast<std::uint32_t>(limit);

@@ -5,11 +5,13 @@
 #include <cctype>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "compiler/ir/error.hpp"
+#include "time_units.hpp"
 
 namespace overtake::compiler {
 namespace {
@@ -98,6 +100,17 @@ std::int64_t ConfigurationValue::whole(std::int64_t low, std::int64_t high) cons
     if (!(stream >> number) || !stream.eof() || number < low || number > high)
         refuse(fmt::format("'{}' is no whole number in {}..{}", text(), low, high));
     return number;
+}
+
+std::int64_t ConfigurationValue::microseconds(std::int64_t low, std::int64_t high) const {
+    constexpr double ns_per_us = 1000;
+    const std::optional<double> ns = read_time_ns(text(), ns_per_us);
+    const std::optional<double> whole = ns ? whole_of(*ns / ns_per_us) : std::nullopt;
+    if (!whole || *whole < static_cast<double>(low) || *whole > static_cast<double>(high))
+        refuse(fmt::format("'{}' is no whole number in {}..{} microseconds, nor a time such as "
+                           "500us or 2ms",
+                           text(), low, high));
+    return static_cast<std::int64_t>(*whole);
 }
 
 double ConfigurationValue::real(double low, double high) const {

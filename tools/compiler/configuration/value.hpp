@@ -52,6 +52,8 @@ public:
     bool truth() const;
     /// A whole number in [low, high].
     std::int64_t whole(std::int64_t low, std::int64_t high) const;
+    /// The same of microseconds, or a time with a unit that is that many: 2ms.
+    std::int64_t microseconds(std::int64_t low, std::int64_t high) const;
     double real(double low, double high) const;
     /// One of `names`, in whichever case.
     template <typename Meaning>
