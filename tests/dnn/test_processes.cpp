@@ -65,6 +65,42 @@ TEST(BoardProcesses, AChildOfAProcessThatHasUsedTheDeviceIsRefused) {
               0);
 }
 
+TEST(BoardProcesses, AnFcThatTheDeviceEndedIsLoggedWithTheRemedy) {
+    overtake_insn endless{};
+    endless.opcode = OVERTAKE_OP_JUMP;
+    endless.jump_target = 0;
+    overtake_insn delay{};
+    delay.opcode = OVERTAKE_OP_DELAY;
+    delay.delay_cycles = 1'000'000;
+    ModelSpec spec = copy_bytes();
+    spec.program = {endless};
+    spec.segments[0].fcs = {fbs::Fc(0, 1, 1)};
+    const auto logged = [&](const EmbeddedOptions& options) {
+        BoardDevice device(options);
+        BoardModel board(spec);
+        dnn::set_log_level(dnn::LogLevel::error);
+        testing::internal::CaptureStderr();
+        hbDNNTaskHandle_t task = nullptr;
+        EXPECT_EQ(board.infer(&task), 0);
+        EXPECT_NE(hbDNNWaitTaskDone(task, 0), 0);
+        EXPECT_EQ(hbDNNReleaseTask(task), 0);
+        dnn::set_log_level(dnn::LogLevel::none);
+        return testing::internal::GetCapturedStderr();
+    };
+    const auto expect = [](const std::string& log, const char* text) {
+        EXPECT_NE(log.find(text), std::string::npos) << log;
+    };
+    EmbeddedOptions by_clock, by_watchdog;
+    by_clock.fc_clock_ns = 1'000'000;
+    by_clock.watchdog_cycles = ~0ull;
+    expect(logged(by_clock), "the task failed: one of its FCs took the host longer than the device "
+                             "allows: compile the model with a smaller --max-time-per-fc");
+    spec.program[0] = delay;
+    by_watchdog.watchdog_cycles = 1000;
+    expect(logged(by_watchdog), "one of its FCs executed for longer than the device's watchdog "
+                                "allows: compile the model with a smaller --max-time-per-fc");
+}
+
 /// A device server in a process of its own, which begins when it is asked to.
 class LaterServer {
 public:

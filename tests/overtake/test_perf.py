@@ -59,6 +59,16 @@ class Perf(CommandTest):
                  "--frames", "20"], capture_output=True, text=True, check=True)  # fmt: skip
             self.assertEqual(result.stderr.count(hint), count, result.stderr)
 
+    def test_a_limit_that_ended_an_fc_is_named_with_the_remedy(self):
+        model = self.directory / "long.ovm"
+        subprocess.run([os.environ["MAKE_MODEL"], str(model), "2000000000"], check=True)  # 2 s of device time
+        remedy = "watchdog allows: compile the model with a smaller --max-time-per-fc, or raise it"
+        for options in ([], ["--warm-up", 0], ["--warm-up", 0, "--engine"]):
+            with self.subTest(options):
+                result = overtake("perf", model, *EMBEDDED, "--frames", 2, *options)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(remedy, result.stderr)
+
     def test_rough_percentiles_are_marked(self):
         lines = self.succeed("perf", self.model, *EMBEDDED, "--frames", 100).splitlines()
         (line,) = [line for line in lines if " p50 " in line and line.startswith("    ")]

@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "job_failure.hpp"
+
 namespace overtake::load {
 namespace {
 
@@ -101,7 +103,7 @@ std::uint64_t Client::warm_up() {
         if (request.status != 0)
             throw Error(-request.status,
                         fmt::format("{}: a request failed while warming up: {}",
-                                    source_.model().name(), std::strerror(-request.status)));
+                                    source_.model().name(), why_it_failed(request)));
     const std::uint64_t count = done_.size();
     done_.clear();
     return count;
@@ -210,10 +212,17 @@ Request Client::summarise(const Flight& flight) const {
         request.end_ns = job.end_ns;
         request.executed_ns += job.executed_ns;
         request.preemptions += job.preemptions;
+        if (job.status != 0)
+            request.fault = job.fault;
     }
     const bool has_device_end = ends_on_bpu_ && request.status == 0;
     request.done_ns = has_device_end ? request.end_ns : flight.inference->ended_ns();
     return request;
+}
+
+std::string why_it_failed(const Request& request) {
+    const std::string remedy = limit_remedy(request.fault);
+    return remedy.empty() ? std::strerror(-request.status) : remedy;
 }
 
 } // namespace overtake::load

@@ -38,7 +38,12 @@ struct Request {
     std::uint64_t due_ns = 0;
     /// When the result was there: the end of the last FC, or of the CPU segment behind it.
     std::uint64_t done_ns = 0;
+    std::uint32_t fault = 0; ///< OVERTAKE_FAULT_* of the job that failed
 };
+
+/// Of a request that failed: the limit of the device that it went beyond, and the remedy, or what
+/// its status means.
+std::string why_it_failed(const Request& request);
 
 /// What became of a load; times are CLOCK_MONOTONIC.
 struct Outcome {

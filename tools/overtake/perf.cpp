@@ -135,16 +135,14 @@ std::vector<load::Load> make_loads(const PerfOptions& options, const Models& mod
 
 /// Throws if a request failed.
 void check_requests(const std::string& path, const load::Outcome& outcome) {
-    std::size_t failed = 0;
-    int status = 0;
-    for (const load::Request& request : outcome.requests) {
-        failed += request.status != 0 ? 1 : 0;
-        if (status == 0)
-            status = request.status;
-    }
-    if (failed != 0)
-        throw Error(-status, fmt::format("{}: {} of {} requests failed, the first with {}", path,
-                                         failed, outcome.requests.size(), std::strerror(-status)));
+    const auto is_failed = [](const load::Request& request) { return request.status != 0; };
+    const auto failed = std::ranges::count_if(outcome.requests, is_failed);
+    if (failed == 0)
+        return;
+    const load::Request& first = *std::ranges::find_if(outcome.requests, is_failed);
+    throw Error(-first.status,
+                fmt::format("{}: {} of {} requests failed, the first one: {}", path, failed,
+                            outcome.requests.size(), load::why_it_failed(first)));
 }
 
 std::vector<load::Outcome> run_loads(std::span<load::Load> loads) {

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "job_failure.hpp"
+
 namespace overtake::command {
 
 namespace {
@@ -24,6 +26,13 @@ TensorMemory memory_at(const float* data) {
     // Of an input nothing is written.
     memory.data = reinterpret_cast<std::byte*>(const_cast<float*>(data));
     return memory;
+}
+
+std::string why_task_failed(const Request& request) {
+    for (const SegmentRecord& segment : request.segments())
+        if (segment.on_bpu && segment.job.status != 0)
+            return why_job_failed(segment.job);
+    return std::strerror(-request.status());
 }
 
 } // namespace
@@ -53,7 +62,7 @@ void ServiceRun::collect(const std::function<void(std::size_t, std::span<const f
     running.request->wait();
     if (const std::int32_t status = running.request->status(); status != 0)
         throw Error(-status, running.request->error().empty()
-                                 ? fmt::format("the task failed: {}", std::strerror(-status))
+                                 ? "the task failed: " + why_task_failed(*running.request)
                                  : running.request->error());
     for (std::size_t output = 0; output < running.outputs.size(); output++)
         take(output, running.outputs[output]);

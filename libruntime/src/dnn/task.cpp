@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "job_failure.hpp"
 #include "monotonic_clock.hpp"
 
 namespace overtake::dnn {
@@ -163,8 +164,7 @@ std::string why_it_failed(const Request& request) {
         return device_is_gone(Error(ENODEV, "the device is gone")).what();
     for (const SegmentRecord& segment : request.segments())
         if (segment.on_bpu && segment.job.status != 0)
-            return fmt::format("a job of the task failed with errno {}, fault {} at instruction {}",
-                               -segment.job.status, segment.job.fault, segment.job.fault_insn);
+            return "the task failed: " + why_job_failed(segment.job);
     return fmt::format("the task failed with errno {}", -status);
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "job_failure.hpp"
 #include "job_tag.hpp"
 #include "model/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
@@ -238,17 +239,9 @@ std::string explain(std::int32_t status, const std::string& error,
     }
     if (completions.empty())
         return fmt::format("it failed with errno {}", -status);
-    const std::uint32_t fault = completions.back().fault;
-    if (fault == OVERTAKE_FAULT_CLOCK)
-        return "one of its FCs took the host longer than the device allows: compile the model with "
-               "a "
-               "smaller --max-time-per-fc, or raise the limit (fc_clock_ms of the kernel module)";
-    if (fault == OVERTAKE_FAULT_WATCHDOG)
-        return "one of its FCs executed for longer than the device's watchdog allows: compile the "
-               "model with a smaller --max-time-per-fc, or raise it (watchdog_ms of the kernel "
-               "module)";
-    return fmt::format("its job failed with errno {}, fault {} at instruction {}", -status, fault,
-                       completions.back().fault_insn);
+    Completion last = completions.back();
+    last.status = status;
+    return why_job_failed(last);
 }
 
 } // namespace
