@@ -188,11 +188,15 @@ class Serve(CommandTest):
                 listening.bind(str(self.socket))
                 listening.listen()
                 command = f"{BINARY} serve --socket {self.socket} --cores 1"
+
+                def hand_over(descriptor=listening.fileno()):
+                    os.dup2(descriptor, 3)
+                    os.set_inheritable(3, True)  # dup2() changes nothing where it is descriptor 3 already
+
                 server = subprocess.Popen(
                     ["sh", "-c", f"LISTEN_FDS=1 LISTEN_PID=$$ exec {command}"],
-                    preexec_fn=lambda socket=listening: os.dup2(socket.fileno(), 3),
-                    close_fds=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                    text=True)  # fmt: skip
+                    preexec_fn=hand_over, close_fds=False, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, text=True)  # fmt: skip
                 with server:
                     if works:
                         self.assertEqual(self.status()["cores"], 1)
