@@ -15,7 +15,8 @@ namespace overtake {
 inline std::string limit_remedy(std::uint32_t fault) {
     if (fault == OVERTAKE_FAULT_CLOCK)
         return "one of its FCs took the host longer than the device allows: compile the model with "
-               "a smaller --max-time-per-fc, or raise the limit (fc_clock_ms of the kernel module)";
+               "a smaller --max-time-per-fc, or raise the limit (fc_clock_ms of the kernel module, "
+               "overtake serve --fc-clock-ms)";
     if (fault == OVERTAKE_FAULT_WATCHDOG)
         return "one of its FCs executed for longer than the device's watchdog allows: compile the "
                "model with a smaller --max-time-per-fc, or raise it (watchdog_ms of the kernel "

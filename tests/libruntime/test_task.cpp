@@ -106,7 +106,7 @@ TEST(Task, SaysWhichFaultEndedIt) {
               with_code(ETIMEDOUT,
                         "task: one of its FCs took the host longer than the device allows: compile "
                         "the model with a smaller --max-time-per-fc, or raise the limit "
-                        "(fc_clock_ms of the kernel module)"));
+                        "(fc_clock_ms of the kernel module, overtake serve --fc-clock-ms)"));
     EXPECT_EQ(reason(ETIMEDOUT, OVERTAKE_FAULT_WATCHDOG),
               with_code(ETIMEDOUT,
                         "task: one of its FCs executed for longer than the device's watchdog "

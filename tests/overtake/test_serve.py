@@ -13,7 +13,7 @@ import time
 import unittest
 
 import numpy as np
-from overtake_command import BINARY, CommandTest
+from overtake_command import BINARY, CommandTest, overtake
 
 MAKE_MODEL = os.environ["MAKE_MODEL"]
 HAVE_SECCOMP = os.environ["HAVE_SECCOMP"] == "1"
@@ -173,6 +173,20 @@ class Serve(CommandTest):
                     str(self.socket))  # fmt: skip
         self.serve("--cores", "1")
         self.assertEqual(self.status()["cores"], 1)
+
+    def test_it_ends_an_fc_that_takes_longer_than_its_clock(self):
+        endless = self.directory / "endless.ovm"
+        subprocess.run([MAKE_MODEL, str(endless), "endless"], check=True)
+        self.serve("--fc-clock-ms", "0.05s", "--profile", "ideal")  # by which the watchdog comes much later
+        device = f"server:{self.socket}"
+        arguments = ("perf", "--device", device, endless, "--frames", "1", "--warm-up", "0", "--json")
+        for options in ((), ("--engine",), ("--engine", "--service")):
+            with self.subTest(options):
+                result = overtake(*arguments, *options)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("one of its FCs took the host longer than the device allows", result.stderr)
+                self.assertIn("overtake serve --fc-clock-ms", result.stderr)
+        self.succeed("perf", "--device", device, self.model, "--frames", "5")
 
     def test_it_ends_when_nobody_comes(self):
         server = self.serve("--idle-exit", "1000ms", "--memory", "2G")

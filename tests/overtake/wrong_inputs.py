@@ -99,6 +99,7 @@ USAGE = [
     ("serve --cores 0", "--cores: '0' is not a whole number in 1..64"),
     ("serve --clients 0", "--clients: '0' is not a whole number in 1..1024"),
     ("serve --core-limit -1", "--core-limit: '-1' is not a whole number"),
+    ("serve --fc-clock-ms 0", "--fc-clock-ms: '0' is not a whole number in 1..4294967295"),
     ("serve --memory much", "--memory: 'much' is not a whole number"),
     ("serve --idle-exit -5", "--idle-exit: '-5' is not a whole number"),
     ("serve --json", "--json requires --status"),

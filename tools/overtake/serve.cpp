@@ -37,6 +37,7 @@ struct ServeOptions {
     std::vector<std::string> high_groups;
     std::string run_as;
     std::uint64_t memory_mib = 0;
+    std::uint64_t fc_clock_ms = server_fc_clock_ns / ns_per_ms;
     std::uint64_t insert_max_ms = default_service_settings().insert_max_time_ns / ns_per_ms;
     std::uint64_t wait_dispatch_ms = default_service_settings().wait_dispatch_time_ns / ns_per_ms;
     std::uint64_t overdue_min_ms = default_service_settings().overdue_min_time_ns / ns_per_ms;
@@ -111,6 +112,7 @@ int serve(ServeOptions& options) {
     ServerOptions& wanted = options.server;
     wanted.device.mode = mode_number(options.mode);
     wanted.memory_bytes = options.memory_mib << 20;
+    wanted.device.fc_clock_ns = options.fc_clock_ms * ns_per_ms;
     wanted.service.insert_max_time_ns = options.insert_max_ms * ns_per_ms;
     wanted.service.wait_dispatch_time_ns = options.wait_dispatch_ms * ns_per_ms;
     wanted.service.overdue_min_time_ns = options.overdue_min_ms * ns_per_ms;
@@ -268,6 +270,12 @@ void add_serve(CLI::App& app, int& status) {
                      "machine's, or of "
                      "its control group's")
         ->transform(whole_mebibytes(1, 1 << 30));
+    command
+        ->add_option("--fc-clock-ms", options->fc_clock_ms,
+                     "Milliseconds, or with a unit (5s), of CPU time that one FC may take; five "
+                     "times that in all, where the machine is busy")
+        ->transform(whole_duration(TimeUnit::millisecond, 1, 0xffffffff))
+        ->capture_default_str();
     command
         ->add_option("--idle-exit", server.idle_exit_s,
                      "End after so many seconds, or with a unit (5min), without a client")

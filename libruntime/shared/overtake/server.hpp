@@ -26,8 +26,11 @@ class Service;
 /// The documented ones (docs/scenarios.md, docs/server.md).
 OVERTAKE_API ServiceSettings default_service_settings();
 
+/// What one FC may take of the host's time where the options do not say otherwise: as a driver's.
+inline constexpr std::uint64_t server_fc_clock_ns = 2'000'000'000;
+
 struct ServerOptions {
-    /// Of the device.  fc_clock_ns: 0 = 2 s, as a driver's, since here an FC holds up others.
+    /// Of the device.  fc_clock_ns: 0 = server_fc_clock_ns, since here an FC holds up others.
     EmbeddedOptions device;
     /// Made, with its directory; what a server that is gone has left is replaced.
     std::string socket_path;

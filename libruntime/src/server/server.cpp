@@ -29,7 +29,6 @@ namespace overtake::server {
 
 namespace {
 
-constexpr std::uint64_t server_fc_clock_ns = 2'000'000'000;
 /// As a driver's: a minute.
 constexpr std::uint64_t server_job_max_ns = 60'000'000'000;
 constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
