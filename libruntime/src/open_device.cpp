@@ -6,8 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <unistd.h>
-
+#include "missing_permission.hpp"
 #include "overtake/device.hpp"
 #include "overtake/server.hpp"
 
@@ -18,31 +17,16 @@ namespace {
 constexpr const char* first_node = "/dev/accel/accel0";
 constexpr std::string_view server_prefix = "server:";
 
-/// Of a socket that this process may not reach: which permission lacks, and the remedy.
-std::string missing_permission(const std::string& socket) {
-    const std::string remedy =
-        ", or use a device of this process alone (--device embedded, OVERTAKE_DEVICE=embedded)";
-    std::filesystem::path directory;
-    for (const std::filesystem::path& part : std::filesystem::path(socket).parent_path()) {
-        directory /= part;
-        if (access(directory.c_str(), X_OK) != 0 && errno == EACCES)
-            return socket + ": this user may not enter the directory " + directory.string() +
-                   ": let it search the directory (chmod g+x or o+x, or membership of its group)" +
-                   remedy;
-    }
-    return socket +
-           ": this user may not write to the socket, which connecting needs: give it "
-           "write permission (chmod g+w or o+w, or membership of its group)" +
-           remedy;
-}
+constexpr const char* own_device =
+    ", or use a device of this process alone (--device embedded, OVERTAKE_DEVICE=embedded)";
 
 std::shared_ptr<Device> open_socket(const std::string& path) {
     try {
         return open_server(path);
     } catch (const Error& error) {
         // A server that turns a client away is reached, and says why itself.
-        if (error.code() == EACCES && access(path.c_str(), W_OK) != 0 && errno == EACCES)
-            throw Error(EACCES, missing_permission(path));
+        if (error.code() == EACCES && !missing_permission(path).empty())
+            throw Error(EACCES, error.what() + std::string(own_device));
         throw;
     }
 }
@@ -55,7 +39,7 @@ std::shared_ptr<Device> server_that_answers() {
     std::error_code reason;
     if (path.empty() || !std::filesystem::exists(path, reason)) {
         if (named && *named && reason == std::errc::permission_denied)
-            throw Error(EACCES, "OVERTAKE_SERVER: " + missing_permission(path));
+            throw Error(EACCES, "OVERTAKE_SERVER: " + missing_permission(path) + own_device);
         return nullptr;
     }
     try {

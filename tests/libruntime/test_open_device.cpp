@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +16,9 @@
 
 #include <gtest/gtest.h>
 
+#include "ordinary_user.hpp"
 #include "overtake/device.hpp"
+#include "overtake/server.hpp"
 #include "overtake_isa.h"
 
 namespace overtake::test {
@@ -138,34 +141,6 @@ TEST(OpenDevice, AutoIsTheFirstNodeWhereThereIsOne) {
     EXPECT_EQ(WEXITSTATUS(status), opened_node);
 }
 
-/// What opening the device says to an ordinary user, in a process of its own; empty: it opens.
-std::string said_to_an_ordinary_user(const char* device) {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(pipe(ends.data()), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
-            _exit(1);
-        std::string said;
-        try {
-            open_device(device);
-        } catch (const Error& error) {
-            said = std::to_string(error.code()) + " " + error.what();
-        }
-        _exit(write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0
-                                                                                            : 1);
-    }
-    close(ends[1]);
-    std::string said(4096, '\0');
-    const ssize_t size = read(ends[0], said.data(), said.size());
-    close(ends[0]);
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    said.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    return said;
-}
-
 TEST(OpenDevice, AServerThatMayNotBeReachedIsAnErrorThatNamesTheDirectory) {
     if (std::filesystem::exists("/dev/accel/accel0"))
         return; // then auto is that one
@@ -176,15 +151,26 @@ TEST(OpenDevice, AServerThatMayNotBeReachedIsAnErrorThatNamesTheDirectory) {
     std::filesystem::permissions(directory, std::filesystem::perms(0755));
     std::filesystem::permissions(closed, std::filesystem::perms::none);
     ASSERT_EQ(setenv("OVERTAKE_SERVER", socket.c_str(), 1), 0);
-    for (const std::string& device : {std::string("auto"), "server:" + socket}) {
-        const std::string said = said_to_an_ordinary_user(device.c_str());
-        EXPECT_TRUE(said.starts_with(std::to_string(EACCES))) << device << ": " << said;
+    const auto expect_named = [&](bool has_own_device, const std::function<void()>& action) {
+        const std::string said = said_to_an_ordinary_user(action);
+        EXPECT_TRUE(said.starts_with(std::to_string(EACCES))) << said;
         EXPECT_NE(said.find("may not enter the directory " + closed + ":"), std::string::npos)
             << said;
         EXPECT_EQ(said.find("start one"), std::string::npos) << said;
-    }
+        EXPECT_EQ(said.find("--device embedded") != std::string::npos, has_own_device) << said;
+    };
+    for (const std::string& device : {std::string("auto"), "server:" + socket})
+        expect_named(true, [&] { open_device(device); });
+    expect_named(false, [&] { server_status(socket); });
+    expect_named(false, [&] { server_report(socket, std::chrono::seconds(1)); });
     std::filesystem::permissions(closed, std::filesystem::perms(0755));
-    EXPECT_EQ(said_to_an_ordinary_user("auto"), ""); // none is there: embedded
+    EXPECT_EQ(said_to_an_ordinary_user([] { open_device("auto"); }), ""); // no server: embedded
+    // A socket that is there, and is not to be written to.
+    std::ofstream file(socket);
+    file.close();
+    std::filesystem::permissions(socket, std::filesystem::perms(0400));
+    const std::string said = said_to_an_ordinary_user([&] { server_status(socket); });
+    EXPECT_NE(said.find("may not write to the socket"), std::string::npos) << said;
     unsetenv("OVERTAKE_SERVER");
     std::filesystem::remove_all(directory);
 }

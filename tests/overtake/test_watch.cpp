@@ -17,6 +17,7 @@
 
 #include "events.hpp"
 #include "load/statistics.hpp"
+#include "ordinary_user.hpp"
 #include "overtake/error.hpp"
 #include "top_counters.hpp"
 #include "top_view.hpp"
@@ -27,6 +28,7 @@
 #include "watch/line.hpp"
 #include "watch/spread.hpp"
 #include "watch/tracepoint_format.hpp"
+#include "watch/watching.hpp"
 
 namespace overtake::test {
 namespace {
@@ -39,6 +41,29 @@ Event fc_done(std::uint64_t time_ms, std::uint32_t pid, std::uint64_t tag, std::
     made.duration_ns = took_ms * ms;
     made.high = high;
     return made;
+}
+
+TEST(Watching, AServerThatMayNotBeReachedIsAnErrorThatNamesTheDirectory) {
+    if (fs::exists("/dev/accel/accel0"))
+        return; // then auto is that one
+    std::string directory = "/tmp/overtake_watch_XXXXXX";
+    ASSERT_NE(mkdtemp(directory.data()), nullptr);
+    const std::string closed = directory + "/closed", socket = closed + "/socket";
+    fs::create_directory(closed);
+    fs::permissions(directory, fs::perms(0755));
+    fs::permissions(closed, fs::perms::none);
+    ASSERT_EQ(setenv("OVERTAKE_SERVER", socket.c_str(), 1), 0);
+    for (const std::string& name :
+         {std::string("auto"), std::string("server"), "server:" + socket}) {
+        const std::string said = said_to_an_ordinary_user([&] { watch::watch_device(name); });
+        EXPECT_TRUE(said.starts_with(std::to_string(EACCES))) << name << ": " << said;
+        EXPECT_NE(said.find("may not enter the directory " + closed + ":"), std::string::npos)
+            << name << ": " << said;
+        EXPECT_EQ(said.find("embedded"), std::string::npos) << said; // another cannot watch that
+    }
+    unsetenv("OVERTAKE_SERVER");
+    fs::permissions(closed, fs::perms(0755));
+    fs::remove_all(directory);
 }
 
 TEST(Spread, PercentilesAreThoseOfTheValuesAndAStepMore) {

@@ -32,12 +32,8 @@ constexpr std::chrono::milliseconds nap{10};
 std::atomic<bool> stopped{false};
 
 /// A server in another PID namespace calls its clients, this one among them, otherwise.
-bool server_knows_us(const std::string& name) {
-    constexpr std::string_view prefix = "server:";
-    const auto status =
-        nlohmann::json::parse(server_status(name.starts_with(prefix) ? name.substr(prefix.size())
-                                                                     : default_server_path()),
-                              nullptr, false);
+bool server_knows_us(const std::string& socket) {
+    const auto status = nlohmann::json::parse(server_status(socket), nullptr, false);
     if (status.is_discarded() || !status.contains("clients"))
         return false;
     return std::ranges::any_of(status["clients"], [](const auto& client) {
@@ -60,12 +56,18 @@ Watched watch_device(const std::string& name, const EngineChoice& engines) {
         watched.knows_processes = is_in_first_pid_namespace();
         return watched;
     }
-    const std::string socket = default_server_path();
-    if (name == "auto" && (socket.empty() || !std::filesystem::exists(socket, ignored)))
+    constexpr std::string_view prefix = "server:";
+    const std::string socket =
+        name.starts_with(prefix) ? name.substr(prefix.size()) : default_server_path();
+    std::error_code reason;
+    // One that may not be reached is an error of its own.
+    if (name == "auto" && (socket.empty() || !(std::filesystem::exists(socket, reason) ||
+                                               reason == std::errc::permission_denied)))
         throw Error(ENOENT, "there is no kernel device and no device server to watch: load the "
                             "driver, or start overtake serve");
-    watched.device = open_device(name == "auto" ? "server" : name);
-    watched.knows_processes = is_in_first_pid_namespace() && server_knows_us(name);
+    const bool is_server = name == "auto" || name == "server" || name.starts_with(prefix);
+    watched.device = is_server ? open_server(socket) : open_device(name);
+    watched.knows_processes = is_in_first_pid_namespace() && server_knows_us(socket);
     watched.events = watched.device->events({});
     if (engines.wanted)
         watched.events = add_engine_tasks(std::move(watched.events), engines);

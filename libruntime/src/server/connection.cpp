@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "missing_permission.hpp"
+
 namespace overtake::server {
 
 namespace {
@@ -39,6 +41,9 @@ Connection::Connection(std::string path, std::chrono::milliseconds patience)
     if (!socket_ ||
         connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
         const int code = errno;
+        if (const std::string lacks = code == EACCES ? missing_permission(path_) : "";
+            !lacks.empty())
+            throw Error(code, lacks);
         throw Error(code, fmt::format("{}: no device server: {}: start one (overtake serve), or "
                                       "name its socket with OVERTAKE_SERVER",
                                       path_, std::strerror(code)));

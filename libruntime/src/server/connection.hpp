@@ -17,7 +17,8 @@ namespace overtake::server {
 /// Thread safe: one call after the other.
 class Connection {
 public:
-    /// Throws Error: ENOENT or ECONNREFUSED where no server is, EPROTO for another version.
+    /// Throws Error: ENOENT or ECONNREFUSED where no server is, EACCES, naming the permission that
+    /// lacks, EPROTO for another version.
     /// `patience` is how long it waits for the server each time; 0: for as long as it takes.
     explicit Connection(std::string path, std::chrono::milliseconds patience = {});
 
