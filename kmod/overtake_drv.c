@@ -69,11 +69,12 @@ MODULE_PARM_DESC(watchdog_ms,
 		 "device time that one FC may execute, for each device, 1..4294967295 ("
 		 __stringify(OVT_WATCHDOG_MS) ")");
 
-static unsigned int fc_clock_ms[MAX_DEVICES] = { 2000 };
+static unsigned int fc_clock_ms[MAX_DEVICES] = { OVT_FC_CLOCK_MS };
 static unsigned int fc_clock_given = 1;
 module_param_array(fc_clock_ms, uint, &fc_clock_given, 0444);
 MODULE_PARM_DESC(fc_clock_ms,
-		 "CPU time that executing one FC may take, for each device, 1..4294967295 (2000)");
+		 "CPU time that executing one FC may take, for each device, 1..4294967295 ("
+		 __stringify(OVT_FC_CLOCK_MS) ")");
 
 static unsigned int stop_grace_ms[MAX_DEVICES] = { 100 };
 static unsigned int stop_grace_given = 1;

@@ -9,6 +9,8 @@
 
 /* Device time that one FC may execute.  Plain numbers: the kernel module prints them. */
 #define OVT_WATCHDOG_MS		1000
+/* CPU time that executing one FC may take, where clients share a device. */
+#define OVT_FC_CLOCK_MS		2000
 /* Device time that a job may be in flight. */
 #define OVT_QUEUE_TIMEOUT_MS	10000
 

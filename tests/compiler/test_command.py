@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """compile, info and run as a user meets them: files, exit statuses, messages, JSON."""
 
+import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -42,6 +44,30 @@ class Command(unittest.TestCase):
     def inputs(self, *leading):
         """Well inside what compile_two() calibrates with, so that nothing saturates."""
         return {n: self.random.uniform(-1, 1, (*leading, *SHAPE)).astype("f4") for n in "ab"}
+
+    def test_an_fc_that_takes_the_host_long_is_warned_of_with_the_value_to_use(self):
+        """2.9 GMAC without AVX2: more than a second of the two that a driver allows."""
+        shape = (1, 64, 280, 280)
+        weights = {"w": self.random.uniform(-1, 1, (64, 64, 3, 3)).astype("f4")}
+        nodes = [node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+        source = save(model(nodes, {"x": shape}, {"y": shape}, weights), self.directory / "long.onnx")
+        samples = self.directory / "samples.npy"
+        np.save(samples, self.random.uniform(-1, 1, shape).astype("f4"))
+
+        def compiled(simd, *arguments):
+            command = [BINARY, "compile", source, "--calibration", samples, *arguments]
+            environment = {**os.environ, "OVERTAKE_SIMD": simd}
+            return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+        advice = r"about 1\.\d s to compute \(an estimate, without AVX2\).*--max-time-per-fc 2000 "
+        result = compiled("off", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, rf"\Aovertake: [^\n]*{advice}[^\n]*\n\Z")
+        self.assertRegex(json.loads(result.stdout)["warnings"][0], advice)
+        self.assertEqual(compiled("off", "--strict").returncode, 1)
+        self.assertEqual(compiled("off", "--max-time-per-fc", "2000").stderr, "")
+        if "avx2" in pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").split():
+            self.assertEqual(compiled("auto").stderr, "")
 
     def test_bad_usage_exits_with_2(self):
         for arguments in [

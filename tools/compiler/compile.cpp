@@ -13,6 +13,7 @@
 #include "compiler/file/write.hpp"
 #include "compiler/import/import.hpp"
 #include "compiler/ir/error.hpp"
+#include "compiler/lower/host_time.hpp"
 #include "compiler/lower/lower.hpp"
 #include "compiler/lower/split.hpp"
 #include "compiler/passes/equalise.hpp"
@@ -309,6 +310,10 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
     split(graph, program, profile,
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);
+    if (options.warn)
+        if (const std::string text = long_fc_warning(graph, program, profile, host_path());
+            !text.empty())
+            options.warn(options.model + ": " + text);
     const std::span<const FloatValues> compared = some_of(graph, samples);
     return naming_the_model(options.model, [&] {
         const ModelFacts facts{&profile,

@@ -5,15 +5,13 @@
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
-#include <string_view>
-
-#include <fmt/format.h>
-#include <ovt_simd_port.h>
 
 #include "embedded/disposal.hpp"
 #include "monotonic_clock.hpp"
 #include "reserved.hpp"
+#include "simd_choice.hpp"
 #include "thread_clock.hpp"
+#include <fmt/format.h>
 
 namespace overtake {
 
@@ -73,13 +71,6 @@ ovt_mode firmware_mode(unsigned mode) {
     }
 }
 
-bool simd_wanted(const EmbeddedOptions& options) {
-    const char* environment = std::getenv("OVERTAKE_SIMD");
-    if (environment && std::string_view(environment) == "off")
-        return false;
-    return options.simd && ovt_simd_supported();
-}
-
 /// The steps of one FC, which it holds to its clock.
 class StepClock {
 public:
@@ -126,7 +117,7 @@ FirmwareHost::FirmwareHost(const EmbeddedOptions& options, const SharedOptions& 
         service_ = std::make_unique<TaskService>(*this, *shared.service, options_.cores);
         init_context(service_->context());
     }
-    if (simd_wanted(options_)) {
+    if (options_.simd && simd_is_on()) {
         simd_.resize(options_.cores);
         for (unsigned core = 0; core < options_.cores; core++)
             ovt_core_use_simd(&silicon_[core], &simd_[core]);

@@ -31,6 +31,7 @@ namespace {
 
 /// As a driver's: a minute.
 constexpr std::uint64_t server_job_max_ns = 60'000'000'000;
+static_assert(server_fc_clock_ns == OVT_FC_CLOCK_MS * 1'000'000ull);
 constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
 constexpr int ms_per_s = 1000;
 constexpr std::uint64_t ns_per_ms = 1'000'000;
