@@ -17,8 +17,8 @@
 
 namespace overtake::test {
 
-/// Code and text of the Error that `action` throws in a process of its own, where root is nobody;
-/// empty: none.
+/// Code and text of the Error that `action` throws in a process of its own, where root becomes user
+/// 65534; empty: none.
 inline std::string said_to_an_ordinary_user(const std::function<void()>& action) {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe(ends.data()), 0);

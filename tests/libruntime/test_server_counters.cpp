@@ -79,5 +79,35 @@ TEST(ServerCounters, AStrangerLearnsNoDurationsOfOthers) {
     EXPECT_LE(recovered, rounds / 2);
 }
 
+TEST(ServerCounters, TheDeviceTimeOfAClientIsThatOfItsFcs) {
+    ServerOptions options = options_of(1, OVERTAKE_MODE_TIMED);
+    options.device.manual_clock = true;
+    options.device.profile = "ideal";
+    const TestServer server(options);
+    Worker one(server.path()), other(server.path()), idle(server.path());
+    one.run(2'000);
+    other.run(3'000);
+    one.run(4'000);
+    std::vector<nlohmann::json> busy_ns;
+    const auto status = nlohmann::json::parse(server_status(server.path()));
+    for (const nlohmann::json& client : status.at("clients"))
+        busy_ns.push_back(client.at("busy_ns"));
+    EXPECT_EQ(busy_ns, (std::vector<nlohmann::json>{
+                           {{1, 0, 6'000'000}}, {{1, 0, 3'000'000}}, nlohmann::json::array()}));
+}
+
+TEST(ServerCounters, MoreClientsThanAReplyHoldsAreAllShown) {
+    constexpr std::size_t count = 200; // some 300 bytes each, and a reply has 32,768
+    ServerOptions options = options_of(1);
+    options.clients = count;
+    const TestServer server(options);
+    std::vector<std::shared_ptr<Device>> devices;
+    for (std::size_t i = 0; i < count; i++)
+        devices.push_back(open_server(server.path()));
+    EXPECT_EQ(clients_of(server.path()), count);
+    const ServerReport report = server_report(server.path(), std::chrono::minutes(1));
+    EXPECT_EQ(nlohmann::json::parse(report.status).at("clients").size(), count);
+}
+
 } // namespace
 } // namespace overtake::test

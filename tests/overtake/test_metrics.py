@@ -91,7 +91,7 @@ class Text(MetricsTest):
         self.assertEqual(report.value("overtake_faults_total", device=self.name), 0)
 
     def test_clients_of_a_server_and_series_of_processes(self):
-        self.serve_device("--cores", "1")
+        self.serve_device("--cores", "1", "--mode", "timed")
         client = subprocess.Popen([BINARY, "perf", str(self.make_model()), "--device", self.name, "--frames", "0",
                                    "--engine", "--service"], stdout=subprocess.DEVNULL)  # fmt: skip
         self.addCleanup(client.wait, PATIENCE)
@@ -102,6 +102,12 @@ class Text(MetricsTest):
         self.assertEqual(report.value("overtake_clients", device=self.name), 1)
         of_process = {"device": self.name, "pid": str(client.pid), "command": "overtake"}
         self.assertEqual(report.value("overtake_process_memory_bytes", **of_process), memory)
+        normal = {**of_process, "core": "1", "ring": "normal"}
+        while not (busy := self.metrics("--processes").value("overtake_process_busy_seconds_total", **normal)):
+            self.assertLess(time.monotonic(), deadline)
+        self.assertLessEqual(busy, self.metrics().value("overtake_busy_seconds_total", device=self.name, core="1"))
+        self.assertEqual(self.metrics("--processes").value("overtake_process_busy_seconds_total",
+                                                           **{**normal, "ring": "high"}), 0)  # fmt: skip
         self.assertEqual(
             {labels["state"] for labels, _ in report.samples("overtake_tasks", device=self.name)},
             {"waiting", "ready", "dispatched", "overdue", "uncollected"},

@@ -163,15 +163,12 @@ void add_server_core(Exposition& out, const std::string& device, unsigned number
     out.add(families::core_limit, labels, core.core_limit);
 }
 
-void add_server_clients(Exposition& out, const std::string& device, const json& clients,
-                        bool processes) {
+void add_server_clients(Exposition& out, const std::string& device, const json& clients) {
     const Labels labels{{"device", device}};
     double memory = 0, jobs = 0;
     std::map<std::string, double> tasks;
-    std::map<unsigned, double> memory_of;
     for (const json& client : clients) {
         memory += client.at("memory_bytes").get<double>();
-        memory_of[client.at("pid").get<unsigned>()] += client.at("memory_bytes").get<double>();
         jobs += client.at("jobs").get<double>();
         for (const char* state : task_states)
             tasks[state] += client.at("tasks").at(state).get<double>();
@@ -181,14 +178,35 @@ void add_server_clients(Exposition& out, const std::string& device, const json& 
     out.add(families::jobs, labels, jobs);
     for (const char* state : task_states)
         out.add(families::tasks, {{"device", device}, {"state", state}}, tasks[state]);
-    if (!processes)
-        return;
-    for (const auto& [pid, bytes] : memory_of)
-        out.add(families::process_memory,
-                {{"device", device},
-                 {"pid", std::to_string(pid)},
-                 {"command", sysfs::first_line(fmt::format("/proc/{}/comm", pid))}},
-                bytes);
+}
+
+/// The connections of each process, added up.
+void add_server_processes(Exposition& out, const std::string& device, const json& clients) {
+    struct Sum {
+        double memory = 0;
+        std::map<std::pair<unsigned, std::string>, double> busy_ns; ///< by core and ring
+    };
+    std::map<unsigned, Sum> sums;
+    for (const json& client : clients) {
+        Sum& sum = sums[client.at("pid").get<unsigned>()];
+        sum.memory += client.at("memory_bytes").get<double>();
+        for (const json& core : client.value("busy_ns", json::array())) {
+            sum.busy_ns[{core.at(0).get<unsigned>(), "high"}] += core.at(1).get<double>();
+            sum.busy_ns[{core.at(0).get<unsigned>(), "normal"}] += core.at(2).get<double>();
+        }
+    }
+    for (const auto& [pid, sum] : sums) {
+        const Labels labels{{"device", device},
+                            {"pid", std::to_string(pid)},
+                            {"command", sysfs::first_line(fmt::format("/proc/{}/comm", pid))}};
+        for (const auto& [place, busy_ns] : sum.busy_ns) {
+            Labels engine = labels;
+            engine.emplace_back("core", std::to_string(place.first));
+            engine.emplace_back("ring", place.second);
+            out.add(families::process_busy, engine, busy_ns / ns_per_s);
+        }
+        out.add(families::process_memory, labels, sum.memory);
+    }
 }
 
 std::optional<ServerReport> report_of(const std::string& socket,
@@ -217,7 +235,9 @@ void add_server(Exposition& out, const Sources& sources, const std::string& sock
     unsigned number = 1;
     for (const drm_overtake_core_info& core : report->cores)
         add_server_core(out, device, number++, core);
-    add_server_clients(out, device, status.at("clients"), sources.processes);
+    add_server_clients(out, device, status.at("clients"));
+    if (sources.processes)
+        add_server_processes(out, device, status.at("clients"));
 }
 
 } // namespace

@@ -62,7 +62,7 @@ inline constexpr Family unreadable{
 // With --processes only.
 inline constexpr Family process_busy{
     "overtake_process_busy_seconds_total", counter,
-    "Device time taken by FCs of the files that the process has open."};
+    "Device time taken by FCs of the files and connections that the process has open."};
 inline constexpr Family process_memory{"overtake_process_memory_bytes", gauge,
                                        "Memory that the process holds of the device."};
 

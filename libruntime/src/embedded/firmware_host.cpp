@@ -291,9 +291,7 @@ void FirmwareHost::deliver(const ovt_event& event) {
     case OVT_EVENT_DONE:
     case OVT_EVENT_FAULT:
     case OVT_EVENT_HUNG:
-        coarse_.count(
-            static_cast<const EmbeddedJob&>(*event.job).owner->client->unshown[event.core - 1],
-            event);
+        count_fc(*static_cast<const EmbeddedJob&>(*event.job).owner->client, event);
         report_fc(event);
         tell_fc_end(event);
         return;

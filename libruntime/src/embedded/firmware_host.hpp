@@ -76,6 +76,7 @@ public:
     void interrupt(EmbeddedContext& context);
     /// Of all its contexts, not yet reaped.
     unsigned jobs_of(const EmbeddedClient& client);
+    BusyTimes busy_of(const EmbeddedClient& client);
 
     // Service mode.  The task's jobs are made, and named by tag 0.
 
@@ -130,6 +131,7 @@ private:
     void roll_coarse_counters();
     void deliver_events();
     void deliver(const ovt_event& event);
+    void count_fc(EmbeddedClient& client, const ovt_event& event);
     void report_fc(const ovt_event& event);
     bool is_watched() const noexcept { return !watchers_.empty(); }
     void tell(const Event& event) const;

@@ -47,6 +47,16 @@ std::vector<drm_overtake_core_info> FirmwareHost::coarse_cores() {
     return shown;
 }
 
+void FirmwareHost::count_fc(EmbeddedClient& client, const ovt_event& event) {
+    coarse_.count(client.unshown[event.core - 1], event);
+    client.busy[event.core - 1][event.ring] += event.duration_ns;
+}
+
+BusyTimes FirmwareHost::busy_of(const EmbeddedClient& client) {
+    const Lock lock(mutex_);
+    return client.busy;
+}
+
 void FirmwareHost::roll_coarse_counters() {
     coarse_.roll(now(), [&](std::size_t index) { return exact_core(index); });
 }

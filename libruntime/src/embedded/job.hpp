@@ -62,6 +62,9 @@ struct EmbeddedJob : ovt_fw_job {
     std::shared_ptr<EmbeddedJob> held_until_freed; ///< the client's Disposal's
 };
 
+/// Device time of FCs, ns, by core and ring.
+using BusyTimes = std::array<std::array<std::uint64_t, OVT_RING_COUNT>, OVERTAKE_MAX_CORES>;
+
 /// Of whom what is open is counted together: a process, or a client of a server.  Under the host's
 /// lock.
 struct EmbeddedClient {
@@ -71,6 +74,7 @@ struct EmbeddedClient {
     unsigned contexts = 0;
     unsigned jobs = 0;                                         ///< not yet reaped
     std::array<ovt_coarse_rest, OVERTAKE_MAX_CORES> unshown{}; ///< by core: of its counters
+    BusyTimes busy{};                                          ///< of FCs that have ended
     Disposal* disposal = nullptr; ///< of its ended jobs; null: they are freed where they end
 };
 

@@ -249,9 +249,14 @@ ServedClient::Answer ServedClient::perform(const Request& request, Packet& packe
         device_->deliver_all();
         return {};
     case Operation::status:
-        return {.payload = device_->status(*this)};
+        return status_page(first);
     }
     throw Violation("an operation that is none");
+}
+
+ServedClient::Answer ServedClient::status_page(std::uint64_t after) const {
+    StatusPage page = device_->status(*this, after);
+    return {.values = {page.last, page.clients_begin}, .payload = std::move(page.text)};
 }
 
 ServedClient::Answer ServedClient::create_buffer(Packet& packet) {
@@ -382,6 +387,7 @@ ClientStatus ServedClient::status() const {
             .buffers = buffer_count_.load(),
             .jobs = device_->host.jobs_of(client_.counts),
             .memory_bytes = client_.memory->bytes(),
+            .busy = device_->host.busy_of(client_.counts),
             .tasks = tasks};
 }
 

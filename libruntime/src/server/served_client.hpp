@@ -42,10 +42,18 @@ struct UserShare {
 
 class ServedClient;
 
+/// JSON, whole; clients_begin: where the texts of clients begin, which end before the last two
+/// characters; last: of whom it speaks last if there are more, else 0.
+struct StatusPage {
+    std::string text;
+    std::size_t clients_begin = 0;
+    std::uint64_t last = 0;
+};
+
 /// Those who are connected, as one of them may ask for.
 class ClientList {
 public:
-    virtual std::string status(const ServedClient& asks) = 0;
+    virtual StatusPage status(const ServedClient& asks, std::uint64_t after) = 0;
     virtual void deliver_all() = 0;
 
 protected:
@@ -62,8 +70,9 @@ struct SharedDevice {
     const std::string allowed; ///< who may use priority 255, in words
     EventFlag ended;           ///< raised by each client that is over
 
-    /// Of the others, as far as this one may know of them.
-    std::string status(const ServedClient& asks);
+    /// Of the others, as far as this one may know of them, and as many as a reply has room for.
+    /// after: of whom the page before spoke last; 0: from the first.
+    StatusPage status(const ServedClient& asks, std::uint64_t after);
     /// What has come to any client is there for it.  Of a manual clock: nothing else waits.
     void deliver_all();
 
@@ -78,6 +87,7 @@ struct ClientStatus {
     std::size_t buffers;
     std::uint64_t jobs;
     std::size_t memory_bytes;
+    BusyTimes busy;
     /// Of service mode: sums over its queues.
     FirmwareHost::ProcessStatus tasks;
 };
@@ -101,6 +111,7 @@ public:
     bool has_hung_up() const noexcept;
     void deliver() { client_.delivery.flush(); }
     const Peer& peer() const noexcept { return peer_; }
+    std::uint64_t id() const noexcept { return client_.counts.id; }
     ClientStatus status() const;
 
 private:
@@ -114,6 +125,7 @@ private:
     bool serve_once();
     bool answer_request();
     Answer perform(const Request& request, Packet& packet);
+    Answer status_page(std::uint64_t after) const;
     Answer create_buffer(Packet& packet);
     Answer create_queue(const Request& request);
     Answer create_tasks(const Request& request);

@@ -93,6 +93,23 @@ std::string tasks_json(const FirmwareHost::ProcessStatus& tasks) {
                        tasks.overdue);
 }
 
+/// [core, HIGH, NORMAL] of each core on which the client had an FC.
+std::string busy_json(const BusyTimes& busy) {
+    std::string text;
+    for (std::size_t core = 0; core < busy.size(); core++)
+        if (const auto& of = busy[core]; of[OVT_RING_HIGH] + of[OVT_RING_NORMAL] != 0)
+            text += fmt::format("{}[{}, {}, {}]", text.empty() ? "" : ", ", core + 1,
+                                of[OVT_RING_HIGH], of[OVT_RING_NORMAL]);
+    return "[" + text + "]";
+}
+
+std::string client_json(const ClientStatus& of) {
+    return fmt::format(R"({{"pid": {}, "uid": {}, "queues": {}, "buffers": {}, "jobs": {}, )"
+                       R"("memory_bytes": {}, "busy_ns": {}, "priority_255": {}, "tasks": {}}})",
+                       of.peer.pid, of.peer.uid, of.queues, of.buffers, of.jobs, of.memory_bytes,
+                       busy_json(of.busy), of.peer.may_use_high, tasks_json(of.tasks));
+}
+
 /// The function's name of what the compiler calls it.
 std::string_view short_name(std::string_view function) {
     function = function.substr(0, function.find('('));
@@ -119,9 +136,9 @@ std::string allowed_text(const ServerOptions& options) {
 
 } // namespace
 
-std::string SharedDevice::status(const ServedClient& asks) {
+StatusPage SharedDevice::status(const ServedClient& asks, std::uint64_t after) {
     const std::lock_guard lock(list_mutex);
-    return list ? list->status(asks) : "{}";
+    return list ? list->status(asks, after) : StatusPage{.text = "{}"};
 }
 
 void SharedDevice::deliver_all() {
@@ -340,26 +357,34 @@ private:
                 served.client->deliver();
     }
 
-    std::string status(const ServedClient& asks) override {
+    StatusPage status(const ServedClient& asks, std::uint64_t after) override {
         const drm_overtake_device_info info = shared_->host.info();
-        std::string clients;
+        StatusPage page{
+            .text = fmt::format(
+                R"({{"version": 1, "cores": {}, "mode": {}, "fair": {}{}, "clients": [)",
+                info.core_count, info.mode, options_.device.fair,
+                asks.peer().is_trusted ? lock_json(shared_->host.longest_hold()) : "")};
+        page.clients_begin = page.text.size();
+        constexpr std::string_view separator = ", ", end = "]}";
+        std::uint64_t last = 0;
         const std::lock_guard lock(mutex_);
-        for (const Served& served : clients_) {
+        for (const Served& served : clients_) { // by number
             const bool may_know =
                 asks.peer().is_trusted || asks.peer().uid == served.client->peer().uid;
-            if (served.client->is_over() || served.client.get() == &asks || !may_know)
+            if (served.client->is_over() || served.client.get() == &asks || !may_know ||
+                served.client->id() <= after)
                 continue;
-            const ClientStatus of = served.client->status();
-            clients += fmt::format(
-                R"({}{{"pid": {}, "uid": {}, "queues": {}, "buffers": {}, "jobs": {}, )"
-                R"("memory_bytes": {}, "priority_255": {}, "tasks": {}}})",
-                clients.empty() ? "" : ", ", of.peer.pid, of.peer.uid, of.queues, of.buffers,
-                of.jobs, of.memory_bytes, of.peer.may_use_high, tasks_json(of.tasks));
+            const std::string text = client_json(served.client->status());
+            if (last != 0 && page.text.size() + separator.size() + text.size() + end.size() >
+                                 reply_payload_bytes) {
+                page.last = last;
+                break;
+            }
+            page.text.append(last == 0 ? "" : separator).append(text);
+            last = served.client->id();
         }
-        return fmt::format(
-            R"({{"version": 1, "cores": {}, "mode": {}, "fair": {}{}, "clients": [{}]}})",
-            info.core_count, info.mode, options_.device.fair,
-            asks.peer().is_trusted ? lock_json(shared_->host.longest_hold()) : "", clients);
+        page.text += end;
+        return page;
     }
 
     const ServerOptions options_;

@@ -319,17 +319,38 @@ std::shared_ptr<Device> open_server(const std::string& path) {
         std::make_shared<server::ServerDevice>(path.empty() ? default_server_path() : path));
 }
 
+namespace {
+
+/// All pages of it as one text.
+std::string status_of(const server::Connection& connection) {
+    constexpr std::size_t end_bytes = 2; // "]}"
+    std::string text;
+    for (std::uint64_t after = 0;;) {
+        const auto answer = connection.call(server::Operation::status, after);
+        const std::string page(reinterpret_cast<const char*>(answer.payload.data()),
+                               answer.payload.size());
+        const auto [last, clients_begin] = answer.values;
+        if (after == 0)
+            text = page;
+        else if (clients_begin + end_bytes < page.size())
+            text.replace(text.size() - end_bytes, end_bytes, ", " + page.substr(clients_begin));
+        if (last <= after)
+            return text;
+        after = last;
+    }
+}
+
+} // namespace
+
 std::string server_status(const std::string& path) {
-    const server::Connection connection(path.empty() ? default_server_path() : path);
-    const auto answer = connection.call(server::Operation::status);
-    return {reinterpret_cast<const char*>(answer.payload.data()), answer.payload.size()};
+    return status_of(server::Connection(path.empty() ? default_server_path() : path));
 }
 
 ServerReport server_report(const std::string& path, std::chrono::milliseconds patience) {
     const server::Connection connection(path.empty() ? default_server_path() : path, patience);
-    const auto status = connection.call(server::Operation::status);
+    std::string status = status_of(connection);
     const auto cores = connection.call(server::Operation::cores);
-    return {.status = {reinterpret_cast<const char*>(status.payload.data()), status.payload.size()},
+    return {.status = std::move(status),
             .cores = server::values_of<drm_overtake_core_info>(cores.payload)};
 }
 
