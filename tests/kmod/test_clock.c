@@ -222,6 +222,20 @@ static void run_and_collect(struct client *client, uint64_t tag)
 	}
 }
 
+/* KASAN keeps freed memory for a while, up to a share of all memory. */
+static bool kernel_keeps_freed_memory(void)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "r");
+	bool found = false;
+	char symbol[256];
+
+	check(symbols);
+	while (!found && fscanf(symbols, "%*s %*c %255s%*[^\n]", symbol) == 1)
+		found = !strcmp(symbol, "kasan_quarantine_put");
+	fclose(symbols);
+	return found;
+}
+
 /* Uses of one buffer by an ordinary client's jobs that have ended, behind one that has not. */
 static void what_has_ended_does_not_accumulate(void)
 {
@@ -249,7 +263,10 @@ static void what_has_ended_does_not_accumulate(void)
 		      (unsigned long long)stat_of("fences"), (unsigned long long)fences, ENDED_JOBS);
 	check_equal(limit_used(client.fd, OVERTAKE_LIMIT_CLIENT_BYTES), bytes);
 	/* A use takes more than 100 bytes, a fence as well; others of the kernel come and go. */
-	check(meminfo_kib("Slab") < slab + ENDED_JOBS * 100 / 1024);
+	if (kernel_keeps_freed_memory())
+		puts("# KASAN keeps what is freed: the slab is not compared");
+	else
+		check(meminfo_kib("Slab") < slab + ENDED_JOBS * 100 / 1024);
 	check_equal(job_cancel(&client, 1), 0);
 	check_equal(job_wait(&client, 1, NEVER, &result), 0);
 	client_close(&client);
