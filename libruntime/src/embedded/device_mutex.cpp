@@ -33,6 +33,13 @@ void DeviceMutex::give() noexcept {
     longest_.where = where_;
 }
 
+void DeviceMutex::notify_when_free(std::condition_variable& changes) noexcept {
+    if (to_notify_.count == to_notify_.all.size())
+        changes.notify_one();
+    else
+        to_notify_.all[to_notify_.count++] = &changes;
+}
+
 DeviceMutex::Longest DeviceMutex::longest() {
     const std::lock_guard lock(mutex_);
     Longest longest = longest_;
@@ -53,13 +60,16 @@ void DeviceLock::lock() {
 
 void DeviceLock::unlock() {
     mutex_.give();
+    DeviceMutex::ToNotify to_notify = mutex_.to_notify_;
+    mutex_.to_notify_.count = 0;
     lock_.unlock();
+    to_notify.notify();
 }
 
 /// An ordinary mutex would be this thread's again before the one that waits has woken up.
 void DeviceLock::pause() {
     if (mutex_.waiting_.load() == 0) {
-        mutex_.give();
+        give();
         take();
         return;
     }

@@ -6,6 +6,7 @@
 // lock has it before the next steps.  docs/server.md lists every loop under it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -35,10 +36,23 @@ public:
 
     // With the lock held.
     void count_steps(unsigned count) noexcept { steps_ += count; }
+    /// Notifies one thread as soon as the lock is free: one that is woken before only waits for it.
+    void notify_when_free(std::condition_variable& changes) noexcept;
     bool is_time_to_pause() const noexcept { return steps_ >= steps_per_hold; }
 
 private:
     friend class DeviceLock;
+
+    /// Notified once the lock is free; more than that at once.
+    struct ToNotify {
+        std::array<std::condition_variable*, 8> all;
+        std::size_t count = 0;
+
+        void notify() noexcept {
+            for (; count != 0; count--)
+                all[count - 1]->notify_one();
+        }
+    };
 
     void take() noexcept;
     void give() noexcept;
@@ -51,6 +65,7 @@ private:
     std::uint64_t begin_ns_ = 0;
     const char* where_ = "";
     unsigned steps_ = 0;
+    ToNotify to_notify_;
     Longest longest_{};
 };
 
@@ -77,14 +92,14 @@ public:
     template <class Condition>
     void wait(std::condition_variable& changes, Condition condition) {
         while (!condition()) {
-            mutex_.give();
+            give();
             changes.wait(lock_);
             take();
         }
     }
     /// Until a notification, or deadline_ns.
     void wait_until(std::condition_variable& changes, std::uint64_t deadline_ns) {
-        mutex_.give();
+        give();
         overtake::wait_until(changes, lock_, deadline_ns);
         take();
     }
@@ -93,6 +108,11 @@ private:
     void take() noexcept {
         mutex_.where_ = where_;
         mutex_.take();
+    }
+    /// Where another call gives it up, or this thread keeps it.
+    void give() noexcept {
+        mutex_.give();
+        mutex_.to_notify_.notify();
     }
 
     DeviceMutex& mutex_;

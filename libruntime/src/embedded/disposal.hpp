@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Frees the ended jobs of a client in a thread of its own.
+// Frees the ended jobs of a client outside of the device's lock.
 //
 // Giving back a job's memory takes system calls that last as long as its scratch and buffers are
-// large: never under the device's lock, and never in a thread that serves others.  What is not yet
-// freed stays charged to the client.
+// large: never under the device's lock, and never in a thread that serves others.  Jobs that have
+// such memory are freed by a thread of their own, small ones by the client's thread that delivers
+// their completions.  What is not yet freed stays charged to the client.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -20,25 +22,42 @@ struct EmbeddedJob;
 
 class Disposal {
 public:
+    /// `has_small`: called by push() if free_small() has something to do; it must be quick.
     /// Throws std::system_error if there is no thread for it.
-    Disposal();
+    explicit Disposal(std::function<void()> has_small);
     ~Disposal() { stop(); }
     Disposal(const Disposal&) = delete;
     Disposal& operator=(const Disposal&) = delete;
 
     /// `job` is over.  Called with the device's lock held: it is quick.
     void push(std::shared_ptr<EmbeddedJob> job) noexcept;
+    /// From any thread.
+    void free_small() noexcept { small_.free_all(); }
     /// Returns once everything that was pushed before has been freed.
-    void drain() const noexcept;
+    void drain() noexcept;
     /// Frees what is left.  Nothing is pushed any more.
     void stop() noexcept;
 
 private:
+    /// Linked by EmbeddedJob::next_to_free.
+    class Jobs {
+    public:
+        void push(std::shared_ptr<EmbeddedJob> job) noexcept;
+        void free_all() noexcept;
+        /// Returns once what was pushed before has been freed, in whichever thread.
+        void wait_until_freed() const noexcept;
+
+    private:
+        std::atomic<EmbeddedJob*> first_ = nullptr;
+        std::atomic<std::uint32_t> pushed_ = 0;
+        std::atomic<std::uint32_t> freed_ = 0;
+    };
+
     void run() noexcept;
 
-    std::atomic<EmbeddedJob*> first_ = nullptr; ///< linked by EmbeddedJob::next_to_free
-    std::atomic<std::uint32_t> pushed_ = 0;
-    std::atomic<std::uint32_t> freed_ = 0;
+    const std::function<void()> has_small_;
+    Jobs small_;
+    Jobs large_;
     std::atomic<bool> stopping_ = false;
     WakeFlag wake_;
     std::thread thread_;

@@ -286,7 +286,7 @@ void FirmwareHost::deliver(const ovt_event& event) {
         return;
     case OVT_EVENT_STARTED:
         tell_start(event);
-        core_wake_[event.core - 1].notify_one();
+        mutex_.notify_when_free(core_wake_[event.core - 1]);
         return;
     case OVT_EVENT_DONE:
     case OVT_EVENT_FAULT:

@@ -29,10 +29,28 @@ private:
     std::size_t bytes_ = 0;
 };
 
+/// Wake-ups of a client, by its own threads.  One that takes long, because much polls the client's
+/// descriptor, is followed by a rest: interrupts are off meanwhile.
+///
+/// How long is a question of CPU time, which takes two system calls: it is measured after a wake-up
+/// that took long by the clock, which costs none.  That one alone is followed by no rest.
+class WakeUps {
+public:
+    void send(int socket) noexcept;
+
+private:
+    std::atomic<unsigned> left_to_measure_ = 0;
+};
+
 /// Everything that the server keeps for it is charged to `memory`, before it is allocated.
 struct Client {
     /// Throws std::system_error if there are no threads for it.
-    Client() { counts.disposal = &disposal; }
+    Client()
+        : freeing(
+              delivery, [this] { disposal.free_small(); }, false),
+          disposal([this] { freeing.post(); }) {
+        counts.disposal = &disposal;
+    }
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
@@ -41,16 +59,14 @@ struct Client {
     std::shared_ptr<const std::atomic<bool>> server_ends;
     std::shared_ptr<AddressSpace> addresses = std::make_shared<AddressSpace>();
     EmbeddedClient counts;
-    Disposal disposal; ///< of its ended jobs
-    Delivery delivery; ///< of its completions and wake-ups
+    WakeUps wake_ups;
+    Delivery delivery;        ///< of its completions and wake-ups
+    Delivery::Source freeing; ///< of small jobs, when all else is delivered
+    Disposal disposal;        ///< of its ended jobs
     // Of its own thread, which answers one call at a time, of whichever queue.
     CallBuffer call;
     CallBuffer answer;
 };
-
-/// A wake-up of a client, by one of its own threads.  One that takes long, because much polls the
-/// client's descriptor, is followed by a rest: interrupts are off meanwhile.
-void wake_up_client(int socket) noexcept;
 
 /// What `make` makes.  If there is no room for it, once more when ended jobs have been freed.
 template <class Make>

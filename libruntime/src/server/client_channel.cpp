@@ -35,10 +35,7 @@ void ClientChannel::interrupt() {
 void ClientChannel::call(const std::atomic<std::uint32_t>& answers, std::uint32_t number) const {
     send_wake_up(channel_.get());
     while (answers.load() != number) {
-        pollfd source{channel_.get(), POLLIN, 0};
-        if (poll(&source, 1, -1) < 0)
-            continue; // a signal
-        if (!take_wake_ups(channel_.get()) && answers.load() != number)
+        if (!wait_for_wake_up(channel_.get()) && answers.load() != number)
             connection_->fail_gone();
     }
 }

@@ -26,14 +26,19 @@ void Delivery::run() noexcept {
 }
 
 void Delivery::flush() noexcept {
+    flush_those(true);
+    flush_those(false);
+}
+
+void Delivery::flush_those(bool are_urgent) noexcept {
     const std::lock_guard lock(mutex_);
     for (Source* source : sources_)
-        if (source->due_.exchange(false))
+        if (source->is_urgent_ == are_urgent && source->due_.exchange(false))
             source->deliver_();
 }
 
-Delivery::Source::Source(Delivery& delivery, std::function<void()> deliver)
-    : delivery_(delivery), deliver_(std::move(deliver)) {
+Delivery::Source::Source(Delivery& delivery, std::function<void()> deliver, bool is_urgent)
+    : delivery_(delivery), deliver_(std::move(deliver)), is_urgent_(is_urgent) {
     const std::lock_guard lock(delivery_.mutex_);
     delivery_.sources_.push_back(this);
 }

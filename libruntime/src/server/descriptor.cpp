@@ -98,6 +98,12 @@ void send_wake_up(int socket) noexcept {
     }
 }
 
+bool wait_for_wake_up(int socket) noexcept {
+    char wake_up;
+    const ssize_t received = recv(socket, &wake_up, 1, 0);
+    return received > 0 || (received < 0 && errno == EINTR);
+}
+
 bool take_wake_ups(int socket) noexcept {
     // Whoever sends them without end does not keep anybody here.
     for (int taken = 0; taken < most_wake_ups; taken++) {

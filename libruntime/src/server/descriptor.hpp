@@ -37,6 +37,8 @@ void let_send_descriptors(int socket, bool may) noexcept;
 
 /// A wake-up, without waiting.
 void send_wake_up(int socket) noexcept;
+/// Waits for wake-ups, and takes one.  False if the other end is closed; a signal may end it.
+bool wait_for_wake_up(int socket) noexcept;
 /// Takes wake-ups that have come, or some of them.  False if the other end is closed.
 bool take_wake_ups(int socket) noexcept;
 

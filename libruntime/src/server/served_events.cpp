@@ -13,7 +13,7 @@ ServedEvents::ServedEvents(FirmwareHost& host, Client& client, std::uint32_t cap
     mapping_ = std::make_unique<GuardedMapping>(memory_.get(), bytes, client.server_ends);
     auto* area = new (mapping_->data()) EventArea{};
     std::tie(channel_, client_end_) = make_channel();
-    news_.emplace(client.delivery, [this] { wake_up_client(channel_.get()); });
+    news_.emplace(client.delivery, [this, &client] { client.wake_ups.send(channel_.get()); });
     writer_ = std::make_unique<EventWriter>(*area, capacity, [this] { news_->post(); });
     host_.watch(*writer_);
 }

@@ -59,10 +59,12 @@ private:
     Descriptor channel_;
     Descriptor client_end_;
     std::uint32_t answered_ = 0;
+    std::uint32_t taken_ = 0; ///< jobs
     /// What has ended: written under the host's lock, read by the client's delivery.
     const std::unique_ptr<Completions> come_;
     std::atomic<std::uint32_t> come_tail_ = 0;
     std::atomic<std::uint32_t> delivered_ = 0;
+    std::atomic<bool> is_brief_ = false; ///< the last job
     std::array<unsigned, OVERTAKE_MAX_JOBS> chosen_cores_{};
     std::optional<Delivery::Source> news_;
     std::unique_ptr<EmbeddedContext> context_;

@@ -77,7 +77,7 @@ void ServedTasks::forget_client_descriptors() {
 void ServedTasks::deliver() noexcept {
     area_->news.store(++delivered_);
     if (area_->client_waits.exchange(0) != 0)
-        wake_up_client(channel_.get());
+        client_.wake_ups.send(channel_.get());
 }
 
 void ServedTasks::answer() {
@@ -104,7 +104,7 @@ void ServedTasks::answer() {
     }
     answered_ = calls;
     area_->answers.store(calls);
-    wake_up_client(channel_.get());
+    client_.wake_ups.send(channel_.get());
 }
 
 void ServedTasks::say(std::int32_t code, const char* text) {

@@ -287,6 +287,7 @@ std::size_t ServerQueue::take(std::span<Completion> out) {
         tags_.erase(out[count].tag);
         head_++;
     }
+    area_->completion_head.store(head_, std::memory_order_relaxed);
     return count;
 }
 
