@@ -10,10 +10,13 @@
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 
 #include "embedded/device_mutex.hpp"
+#include "overtake/server.hpp"
+#include "server/closer.hpp"
 #include "service_clients.hpp"
 
 namespace overtake::test {
@@ -227,12 +230,24 @@ public:
     /// From then on the process that has it last waits in close().  The test's own copy must not
     /// be.
     void give_up() { socket_ = Descriptor(); }
+    Descriptor hand_over() { return std::move(socket_); }
     void let_go() { peer_ = Descriptor(); }
 
 private:
     Descriptor socket_;
     Descriptor peer_;
 };
+
+/// Threads that are left behind end once what they close can be, or other tests could not fork.
+void wait_for_threads_to_end() {
+    const std::int64_t deadline = patience();
+    const auto threads = [] {
+        const std::filesystem::directory_iterator all("/proc/self/task");
+        return std::distance(begin(all), end(all));
+    };
+    while (threads() != 1 && in_ms(0) < deadline)
+        std::this_thread::yield();
+}
 
 /// The server's end, and whether it came before the sockets were let go.
 void expect_to_end(std::unique_ptr<TestServer> server, std::vector<LingeringSocket>& sockets) {
@@ -242,14 +257,7 @@ void expect_to_end(std::unique_ptr<TestServer> server, std::vector<LingeringSock
     for (LingeringSocket& socket : sockets)
         socket.let_go();
     ends.get();
-    // Threads that the server has left behind end now, or other tests could not fork.
-    const std::int64_t deadline = patience();
-    const auto threads = [] {
-        const std::filesystem::directory_iterator all("/proc/self/task");
-        return std::distance(begin(all), end(all));
-    };
-    while (threads() != 1 && in_ms(0) < deadline)
-        std::this_thread::yield();
+    wait_for_threads_to_end();
 }
 
 TEST(ServerWaits, ARefusedDescriptorIsClosedByAThreadOfItsOwn) {
@@ -291,6 +299,118 @@ TEST(ServerWaits, TheServerEndsWhateverItsClientsHaveSent) {
     RawClient refused(server->path());
     throw_at(refused.socket_fd(), sockets[2]);
     expect_to_end(std::move(server), sockets);
+}
+
+/// A socket that listens, as systemd gives it, and does not refuse descriptors as the server's own
+/// does where the system can: what is connected to it before the server starts may send some.
+Descriptor listen_at(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, path.size());
+    Descriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(listen(listener.get(), SOMAXCONN), 0);
+    return listener;
+}
+
+/// More refused connections with such sockets than wait in one place.
+TEST(ServerWaits, RefusedConnectionsDoNotHoldUpThoseWhoConnect) {
+    std::string directory = "/tmp/overtake-test-XXXXXX";
+    ASSERT_NE(mkdtemp(directory.data()), nullptr);
+    const std::string path = directory + "/device";
+    ServerOptions options = options_of(1);
+    options.clients = 1;
+    Descriptor listener = listen_at(path);
+    std::vector<std::unique_ptr<RawClient>> holders; // of all places, and those of the trusted
+    for (int i = 0; i < 5; i++)
+        holders.push_back(std::make_unique<RawClient>(path));
+    std::vector<LingeringSocket> sockets(Closer::most_waiting + 10);
+    std::vector<std::unique_ptr<RawClient>> refused;
+    for (LingeringSocket& socket : sockets) {
+        refused.push_back(std::make_unique<RawClient>(path));
+        refused.back()->ask(Operation::hello, protocol_version, 0, socket.fd());
+        socket.give_up();
+    }
+    options.listening_socket = dup(listener.get());
+    listener = Descriptor();
+    auto server = std::make_unique<TestServer>(options);
+    for (const auto& client : refused) {
+        auto heard = client->hear();
+        if (!heard) // ECONNRESET comes before what the server said
+            heard = client->hear();
+        ASSERT_TRUE(heard);
+        EXPECT_EQ(heard->reply.code, EBUSY);
+    }
+    holders.clear();
+    EXPECT_NO_THROW(server_report(path, std::chrono::seconds(30))) << "who connects now waits";
+    expect_to_end(std::move(server), sockets);
+    std::filesystem::remove_all(directory);
+}
+
+/// Until its thread is in close().
+void wait_until_it_closes(const Closer& closer) {
+    const std::int64_t deadline = patience();
+    while (closer.waiting() != 1) {
+        ASSERT_LT(in_ms(0), deadline);
+        std::this_thread::yield();
+    }
+}
+
+TEST(Closer, GivesBackWhatItHasNoRoomFor) {
+    Closer closer;
+    LingeringSocket lingers;
+    closer.close(lingers.hand_over());
+    constexpr std::size_t most = 3;
+    const auto make = [] { return Descriptor(eventfd(0, EFD_CLOEXEC)); };
+    Descriptor next = make();
+    std::size_t taken = 0;
+    for (; taken < 10 && closer.take(next, most); taken++) {
+        EXPECT_FALSE(next);
+        next = make();
+    }
+    EXPECT_LE(taken, most + 1);
+    EXPECT_TRUE(next) << "it is still the caller's";
+    lingers.let_go();
+    closer.finish_by(static_cast<std::uint64_t>(patience()));
+    EXPECT_EQ(closer.waiting(), 0u);
+}
+
+/// Of several users, each with a socket that nothing takes the data of: there is one deadline.
+TEST(Closer, LeavesWhatIsNotClosedAtTheDeadline) {
+    std::vector<LingeringSocket> sockets(20);
+    std::vector<Closer> closers(sockets.size());
+    for (std::size_t i = 0; i < closers.size(); i++)
+        closers[i].close(sockets[i].hand_over());
+    for (const Closer& closer : closers)
+        wait_until_it_closes(closer);
+    const auto deadline = static_cast<std::uint64_t>(in_ms(0)); // has passed
+    for (Closer& closer : closers) {
+        closer.finish_by(deadline);
+        EXPECT_EQ(closer.waiting(), 1u);
+    }
+    for (LingeringSocket& socket : sockets)
+        socket.let_go();
+    wait_for_threads_to_end();
+}
+
+/// A client that has gone has its descriptors until its jobs have ended.
+TEST(ServerLimits, DescriptorsAreEnoughForClientsThatAreEnding) {
+    const pid_t child = fork_test();
+    if (child == 0) {
+        rlimit limit{};
+        getrlimit(RLIMIT_NOFILE, &limit);
+        limit.rlim_cur = 256;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            _exit(1);
+        const TestServer server(options_of(1));
+        constexpr rlim_t of_a_client = OVERTAKE_MAX_CONTEXTS + 2;
+        constexpr rlim_t clients = 64 + 4 + 256; // connected, of those it trusts, ending
+        getrlimit(RLIMIT_NOFILE, &limit);
+        _exit(limit.rlim_cur == limit.rlim_max || limit.rlim_cur >= clients * of_a_client ? 0 : 2);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
 }
 
 // Places

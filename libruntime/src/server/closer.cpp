@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "server/closer.hpp"
 
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
 
+#include "monotonic_clock.hpp"
+
 namespace overtake::server {
-
-namespace {
-
-constexpr std::chrono::milliseconds until_it_is_left{500};
-
-} // namespace
 
 struct Closer::Queue {
     std::mutex mutex;
@@ -43,12 +38,13 @@ struct Closer::Queue {
 
 Closer::Closer() : queue_(std::make_shared<Queue>()) {}
 
-Closer::~Closer() {
+void Closer::finish_by(std::uint64_t deadline_ns) {
     if (!thread_.joinable())
         return;
     std::unique_lock lock(queue_->mutex);
-    const bool is_idle =
-        queue_->idle.wait_for(lock, until_it_is_left, [&] { return !queue_->has_thread; });
+    while (queue_->has_thread && monotonic_ns() < deadline_ns)
+        wait_until(queue_->idle, lock, deadline_ns);
+    const bool is_idle = !queue_->has_thread;
     lock.unlock();
     if (is_idle)
         thread_.join();
@@ -56,22 +52,24 @@ Closer::~Closer() {
         thread_.detach();
 }
 
-void Closer::close(Descriptor descriptor) {
+bool Closer::take(Descriptor& descriptor, std::size_t most) {
     if (!descriptor)
-        return;
+        return true;
     const std::lock_guard lock(queue_->mutex);
-    if (queue_->waiting.size() >= most_waiting)
-        return;
+    if (queue_->waiting.size() >= most)
+        return false;
     try {
-        queue_->waiting.push_back(std::move(descriptor));
+        queue_->waiting.emplace_back();
+        queue_->waiting.back() = std::move(descriptor);
         if (queue_->has_thread)
-            return;
+            return true;
         if (thread_.joinable())
             thread_.join(); // it has nothing left to do
         thread_ = std::thread([queue = queue_] { Queue::run(queue); });
         queue_->has_thread = true;
     } catch (const std::exception&) { // no memory, or no thread: it waits for the next one's
     }
+    return !descriptor;
 }
 
 std::size_t Closer::waiting() const {

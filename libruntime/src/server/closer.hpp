@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <thread>
 
@@ -23,12 +24,17 @@ public:
 
     Closer();
     /// What still waits is closed later, or by the end of the process.
-    ~Closer();
+    ~Closer() { finish_by(0); }
     Closer(const Closer&) = delete;
     Closer& operator=(const Closer&) = delete;
 
     /// Closes it soon.  If too many wait, the caller closes it.
-    void close(Descriptor descriptor);
+    void close(Descriptor descriptor) { take(descriptor, most_waiting); }
+    /// Closes it soon.  False if `most` wait: the caller still has it.
+    bool take(Descriptor& descriptor, std::size_t most);
+    /// Waits until what was given to it is closed, but no later than deadline_ns of
+    /// CLOCK_MONOTONIC.  Nothing is given to it any more.
+    void finish_by(std::uint64_t deadline_ns);
     std::size_t waiting() const;
 
 private:

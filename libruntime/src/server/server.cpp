@@ -42,13 +42,19 @@ constexpr rlim_t own_descriptors = 64;
 constexpr unsigned places_for_trusted = 4; ///< beside --clients: so that somebody can look
 /// Connections that are closed, while their jobs end and their memory is freed.
 constexpr std::size_t most_ending_of_user = 256;
+/// Connections of a user that are refused and not yet closed.
+constexpr std::size_t most_refused = 1024;
+/// For what clients have sent to be closed in, when the server ends: one time for all of it.
+constexpr int ms_to_close = 500;
 /// For clients to end in, when the server does.  Only what they have sent takes longer.
 constexpr int ms_to_end = 2'000;
 
-/// As many descriptors as the clients may have queues, if the system lets us.
+/// As many descriptors as all clients may have queues, together with those of a user that are
+/// ending and what else waits to be closed, if the system lets us.
 void raise_descriptor_limit(unsigned clients) {
+    const rlim_t connections = rlim_t{clients} + places_for_trusted + most_ending_of_user;
     const rlim_t wanted =
-        own_descriptors + rlim_t{clients + places_for_trusted} * (OVERTAKE_MAX_CONTEXTS + 2);
+        own_descriptors + most_refused + connections * (OVERTAKE_MAX_CONTEXTS + 2);
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
@@ -185,6 +191,11 @@ public:
         }
         for (Served& served : clients_)
             served.thread.detach();
+        if (refused_.connection)
+            refused_.closer->take(refused_.connection, SIZE_MAX);
+        const std::uint64_t close_deadline = monotonic_ns() + ms_to_close * ns_per_ms;
+        for (auto& [user, share] : shares_)
+            share.closer->finish_by(close_deadline);
     }
 
     void run() {
@@ -203,7 +214,7 @@ public:
                 fail_with_errno("poll");
             if (sources[1].revents != 0)
                 return;
-            if (sources[0].revents != 0)
+            if (sources[0].revents != 0 && is_refused_one_closed())
                 accept_one();
         }
     }
@@ -220,15 +231,28 @@ private:
         Descriptor connection = listener_.accept();
         if (!connection) {
             // It has gone again, or there is no descriptor left for it: then it waits a little.
-            pollfd stopped{stop_.fd(), POLLIN, 0};
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                poll(&stopped, 1, ms_until_descriptors);
+                wait_a_little();
             return;
         }
         try {
             admit(std::move(connection));
         } catch (const std::exception&) { // no memory, or no thread: the client sees the end
         }
+    }
+
+    void wait_a_little() const {
+        pollfd stopped{stop_.fd(), POLLIN, 0};
+        poll(&stopped, 1, ms_until_descriptors);
+    }
+
+    /// Otherwise those who connect wait: this thread closes nothing itself, since that may take as
+    /// long as a client likes.
+    bool is_refused_one_closed() {
+        if (!refused_.connection || refused_.closer->take(refused_.connection, most_refused))
+            return true;
+        wait_a_little();
+        return false;
     }
 
     void admit(Descriptor connection) {
@@ -257,13 +281,14 @@ private:
         }
     }
 
-    static void refuse(Descriptor connection, const UserShare& share, int code,
-                       const std::string& why) {
+    void refuse(Descriptor connection, const UserShare& share, int code, const std::string& why) {
         const Reply head{
             .code = code, .bytes = static_cast<std::uint32_t>(why.size()), .values = {}};
         send_packet(connection.get(), bytes_of(head), std::as_bytes(std::span(why)), {},
                     MSG_DONTWAIT);
-        share.closer->close(std::move(connection)); // with what it was sent
+        shutdown(connection.get(), SHUT_RDWR);             // it can be sent nothing more
+        if (!share.closer->take(connection, most_refused)) // with what it was sent
+            refused_ = {std::move(connection), share.closer};
     }
 
     /// Half of the memory and a quarter of the mappings, for a user whom the server cannot trust.
@@ -395,7 +420,11 @@ private:
     const std::shared_ptr<SharedDevice> shared_;
     Listener listener_;             ///< made last: what is refused before leaves no file
     std::uint64_t next_client_ = 1; ///< run()'s
-    std::mutex mutex_;              ///< of the list; clients are only added and dropped by run()
+    struct Refused {
+        Descriptor connection;
+        std::shared_ptr<Closer> closer;
+    } refused_;        ///< for which its user's closer has no room; run()'s
+    std::mutex mutex_; ///< of the list; clients are only added and dropped by run()
     std::list<Served> clients_;
 };
 
