@@ -11,7 +11,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <source_location>
 
 #include "monotonic_clock.hpp"
 
@@ -72,9 +71,9 @@ private:
 /// Holds it, with pauses.
 class DeviceLock {
 public:
-    explicit DeviceLock(DeviceMutex& mutex,
-                        std::source_location where = std::source_location::current())
-        : mutex_(mutex), where_(where.function_name()), lock_(mutex.mutex_, std::defer_lock) {
+    /// `where`: the function that makes it.  std::source_location is too new for some compilers.
+    explicit DeviceLock(DeviceMutex& mutex, const char* where = __builtin_FUNCTION())
+        : mutex_(mutex), where_(where), lock_(mutex.mutex_, std::defer_lock) {
         lock();
     }
     ~DeviceLock() {

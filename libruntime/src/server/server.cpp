@@ -116,18 +116,10 @@ std::string client_json(const ClientStatus& of) {
                        busy_json(of.busy), of.peer.may_use_high, tasks_json(of.tasks));
 }
 
-/// The function's name of what the compiler calls it.
-std::string_view short_name(std::string_view function) {
-    function = function.substr(0, function.find('('));
-    const std::size_t begin = function.rfind(' ');
-    return begin == std::string_view::npos ? function : function.substr(begin + 1);
-}
-
 std::string lock_json(const DeviceMutex::Longest& hold) {
     std::string text = fmt::format(R"(, "lock": {{"most_steps": {})", hold.steps);
     if (hold.is_measured)
-        text += fmt::format(R"(, "longest_cpu_ns": {}, "where": "{}")", hold.cpu_ns,
-                            short_name(hold.where));
+        text += fmt::format(R"(, "longest_cpu_ns": {}, "where": "{}")", hold.cpu_ns, hold.where);
     return text + "}";
 }
 
