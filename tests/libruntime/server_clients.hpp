@@ -87,6 +87,20 @@ inline void expect_clients(const std::string& path, std::size_t count) {
         ASSERT_LT(in_ms(0), deadline);
 }
 
+/// Soon, of all clients together.
+inline void expect_queues(const std::string& path, std::size_t count) {
+    const std::int64_t deadline = patience();
+    const auto queues = [&] {
+        std::size_t sum = 0;
+        const auto status = nlohmann::json::parse(server_status(path));
+        for (const auto& client : status.at("clients"))
+            sum += client.at("queues").get<std::size_t>();
+        return sum;
+    };
+    while (queues() != count)
+        ASSERT_LT(in_ms(0), deadline);
+}
+
 inline ServerOptions options_of(unsigned cores, unsigned mode = OVERTAKE_MODE_FUNCTIONAL) {
     ServerOptions options;
     options.device.cores = cores;

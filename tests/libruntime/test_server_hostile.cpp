@@ -48,7 +48,6 @@ const std::vector<Attack>& attacks_that_end_a_client() {
              client.say(bytes_of(request));
          }},
         {"an empty packet", [](RawQueue& client) { client.say({}); }},
-        {"its channel closed", [](RawQueue& client) { client.close_channel(); }},
         {"two calls at once",
          [](RawQueue& client) {
              client.area().calls = 2;
@@ -95,6 +94,14 @@ TEST(Server, WhoDoesWhatNoClientDoesHearsNoMoreAndOthersDo) {
         victim.expect_to_work();
     }
     expect_clients(server.path(), 1);
+}
+
+TEST(Server, AChannelThatIsClosedEndsItsQueueAlone) {
+    const TestServer server(options_of(1));
+    RawQueue client(server.path());
+    client.close_channel();
+    expect_queues(server.path(), 0);
+    EXPECT_EQ(client.answer(Operation::info).reply.code, 0);
 }
 
 TEST(Server, WhoDoesNotSayHelloFirstIsNotTalkedTo) {

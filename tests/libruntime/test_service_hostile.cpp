@@ -113,11 +113,6 @@ const std::vector<Attack>& attacks_that_end_a_client() {
              client.area().calls = ~0u;
              client.wake();
          }},
-        {"its channel closed",
-         [](RawTasks& client) {
-             client.close_channel();
-             client.area().calls = 1;
-         }},
         {"a piece of a task", [](RawTasks& client) { client.call(1u, sizeof(WireTask) - 8); }},
         {"a task without its segment",
          [](RawTasks& client) { client.call(TaskCall::submit, one_segment); }},
@@ -171,6 +166,15 @@ TEST(HostileService, WhatNoLibrarySaysEndsThatClientAlone) {
         victim.expect_to_work();
     }
     expect_clients(server.path(), 1);
+}
+
+TEST(HostileService, AChannelThatIsClosedEndsItsQueueAlone) {
+    const TestServer server(options_of(1));
+    RawTasks client(server.path());
+    client.area().calls = 1;
+    client.close_channel();
+    expect_queues(server.path(), 0);
+    EXPECT_EQ(client.answer(Operation::info).reply.code, 0);
 }
 
 const std::vector<Attack>& attacks_that_are_refused() {
