@@ -230,14 +230,18 @@ public:
             ;
     }
     int fd() const { return socket_.get(); }
-    /// From then on the process that has it last waits in close().  The test's own copy must not
-    /// be.
-    void give_up() { socket_ = Descriptor(); }
+    /// From then on who has it last waits in close(): the server, or, if that was sooner, a thread
+    /// of the test's.
+    void give_up() {
+        closing_ = std::async(std::launch::async,
+                              [mine = std::move(socket_)]() mutable { mine = Descriptor(); });
+    }
     Descriptor hand_over() { return std::move(socket_); }
     void let_go() { peer_ = Descriptor(); }
 
 private:
     Descriptor socket_;
+    std::future<void> closing_; ///< waits for its thread, once the peer has gone
     Descriptor peer_;
 };
 
