@@ -410,8 +410,12 @@ static int with_task(struct overtake_client *client, u32 context_id, u64 tag,
 static int report_cpu(struct ovt_service_task *task, const void *data, u64 now_ns)
 {
 	const struct drm_overtake_task_cpu_done *args = data;
+	s32 status = args->status;
 
-	return ovt_service_cpu_done(task, args->segment, args->status, now_ns);
+	/* The ban's work item has not come to the task yet. */
+	if (!status && to_overtake_task(task)->context->banned)
+		status = -ECANCELED;
+	return ovt_service_cpu_done(task, args->segment, status, now_ns);
 }
 
 int overtake_task_cpu_done(struct overtake_client *client,
