@@ -25,7 +25,10 @@ struct Registry {
     std::set<void*> objects;                                                  ///< loaded
 };
 
-Registry& registry();
+Registry& registry() {
+    static auto* registry = new Registry; // shared objects may register until the very end
+    return *registry;
+}
 
 void lock_registry() {
     registry().mutex.lock();
@@ -35,14 +38,12 @@ void unlock_registry() {
     registry().mutex.unlock();
 }
 
-Registry& registry() {
-    static auto* registry = [] {
-        auto* made = new Registry; // shared objects may register until the very end
-        // A child of fork() keeps what is registered, and finds the lock free.
-        (void)pthread_atfork(lock_registry, unlock_registry, unlock_registry);
-        return made;
-    }();
-    return *registry;
+/// A child of fork() keeps what is registered, and finds the lock free.  As the library is loaded:
+/// fork() then takes the locks of libraries that use this one, libdnn's, before this lock, in the
+/// order in which they do.
+__attribute__((constructor)) void watch_registry_for_fork() {
+    registry();
+    (void)pthread_atfork(lock_registry, unlock_registry, unlock_registry);
 }
 
 void load(const std::filesystem::path& file) {

@@ -242,6 +242,14 @@ TEST_P(ForkTest, CallsOnAnEngineAreRefusedInAChild) {
                         running->error());
         expect_refused("segments()", [&] { (void)running->segments(); });
         expect_refused("core()", [&] { (void)running->core(); });
+        {
+            const std::shared_ptr<Device> own = open();
+            Engine other(own);
+            const std::shared_ptr<Request> request = other.create_request();
+            expect_refused("add() of the parent's model", [&] {
+                request->add(loaded, {&in, 1}, out);
+            });
+        }
         running.reset();
         idle.reset();
         loaded.reset();

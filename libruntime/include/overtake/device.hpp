@@ -10,7 +10,8 @@
 // fork(): only the process that opened a device can use it.  In a child of fork() each function of
 // the Device, and of all that was made from it, throws ENOTSUP and names fork(); those that cannot
 // throw return 0.  Destructors and exit() return at once there and release nothing: the parent's
-// work goes on.  A child opens a device of its own.
+// work goes on.  A child opens a device of its own.  It has the parent's descriptors until it ends
+// or calls exec(), so a driver or a server sees the parent's end only then.
 // Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 

@@ -42,6 +42,12 @@ void note_fork() {
     only().mutex.unlock();
 }
 
+/// As the library is loaded, before a thread can hold the mutex.  It fails only without memory.
+__attribute__((constructor)) void watch_for_fork_of_program() {
+    only();
+    (void)pthread_atfork([] { only().mutex.lock(); }, [] { only().mutex.unlock(); }, note_fork);
+}
+
 void stop_at_exit() {
     Process* process;
     {
@@ -118,13 +124,9 @@ Process& Process::current() {
                                   "exec(), or fork before the first use",
                                   own.pid));
     if (!own.process) {
-        static const int registered = [] {
-            std::atexit(stop_at_exit);
-            return pthread_atfork([] { only().mutex.lock(); }, [] { only().mutex.unlock(); },
-                                  note_fork);
-        }();
+        static const int registered = std::atexit(stop_at_exit);
         if (registered != 0)
-            throw Failure(HB_DNN_OUT_OF_MEMORY, "no memory to watch for fork()");
+            throw Failure(HB_DNN_OUT_OF_MEMORY, "no memory to end the engine at exit()");
         own.process = make_process();
         own.pid = getpid();
     }

@@ -254,7 +254,10 @@ void LoadedModel::State::add_steps(std::vector<engine::Step>& steps, engine::Req
 // The public face
 
 LoadedModel::LoadedModel(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
-LoadedModel::~LoadedModel() = default;
+LoadedModel::~LoadedModel() {
+    if (!state_->origin.is_here()) // custom operators, too, may have threads in the parent
+        (void)state_.release();
+}
 
 const Model& LoadedModel::model() const noexcept {
     return state_->model();

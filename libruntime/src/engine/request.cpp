@@ -100,6 +100,7 @@ void Request::add(const std::shared_ptr<LoadedModel>& model, std::span<const Ten
 void Request::add_all(const std::shared_ptr<LoadedModel>& model,
                       std::span<const InferenceMemory> inferences) {
     state_->require_own_process();
+    model->state_->origin.require("loaded model");
     const std::lock_guard lock(state_->mutex);
     if (state_->run)
         refuse_submitted();

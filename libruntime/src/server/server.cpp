@@ -450,7 +450,8 @@ void Server::run() {
 }
 
 void Server::stop() noexcept {
-    service_->stop();
+    if (service_->origin.is_here()) // the flag is the parent's as well
+        service_->stop();
 }
 
 std::string default_server_path() {

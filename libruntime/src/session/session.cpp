@@ -33,7 +33,7 @@ bool Session::State::progress(std::int64_t deadline_ns) {
 Session::Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                  const SessionOptions& options) {
     require_zero(options.reserved, "session options");
-    state_ = std::make_shared<State>(std::move(device), std::move(model), options);
+    state_ = make_shared_where_made<State>(std::move(device), std::move(model), options);
 }
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;

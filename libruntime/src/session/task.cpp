@@ -142,7 +142,10 @@ Task::Task() noexcept = default;
 Task::Task(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Task::Task(Task&&) noexcept = default;
 Task& Task::operator=(Task&&) noexcept = default;
-Task::~Task() = default;
+Task::~Task() {
+    if (state_ && !state_->session->origin.is_here())
+        (void)state_.release();
+}
 
 Task::State& Task::state() const {
     if (!state_)
