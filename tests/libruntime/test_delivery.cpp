@@ -184,6 +184,24 @@ TEST(Disposal, IsMadeOfEverythingBeforeDrainReturns) {
     EXPECT_TRUE(jobs[1].expired());
 }
 
+/// The caller of drain() may be the only thread that would free them.
+TEST(Disposal, DrainDoesNotWaitForJobsThatNoThreadFrees) {
+    Disposal disposal([] {});
+    std::atomic<std::thread::id> by;
+    const auto buffer = std::make_shared<NotedMemory>(by);
+    std::atomic<bool> ends = false;
+    std::thread pushes([&] {
+        for (int i = 0; i < 20'000; i++)
+            disposal.push(job_with(buffer));
+        ends = true;
+    });
+    while (!ends)
+        disposal.drain();
+    pushes.join();
+    disposal.drain();
+    EXPECT_EQ(buffer.use_count(), 1);
+}
+
 TEST(Disposal, IsMadeOfWhatIsLeftWhenItStops) {
     Disposal disposal([] {});
     std::atomic<std::thread::id> by;

@@ -16,8 +16,10 @@
 
 #include "embedded/device_mutex.hpp"
 #include "overtake/server.hpp"
+#include "server/client.hpp"
 #include "server/closer.hpp"
 #include "service_clients.hpp"
+#include "thread_clock.hpp"
 
 namespace overtake::test {
 namespace {
@@ -140,6 +142,41 @@ TEST(ServerWaits, AClientsWakeUpsAreSentWithoutTheLock) {
     std::printf("longest hold of the device's lock: %.3f ms in %s, without watchers %.3f ms\n",
                 attack.cpu_ns / 1e6, attack.where.c_str(), control.cpu_ns / 1e6);
     EXPECT_LT(attack.cpu_ns, control.cpu_ns + allowance_ns / 5);
+}
+
+/// Two ends of a channel.
+struct Channel {
+    Channel() {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+        server = Descriptor(ends[0]);
+        client = Descriptor(ends[1]);
+    }
+    Descriptor server, client;
+};
+
+/// A client with two queues cannot have the wake-ups of one make those of the other unmeasured.
+TEST(ServerWaits, ADearWakeUpIsFollowedByARestHoweverManyCheapOnesCameBefore) {
+    Channel dear, cheap;
+    const Watchers watchers(dear.client.get(), 10'000);
+    server::WakeUps wake_ups;
+    const auto switches_of_sending = [&](const Channel& channel) {
+        rusage before{}, after{};
+        getrusage(RUSAGE_THREAD, &before);
+        wake_ups.send(channel.server.get());
+        getrusage(RUSAGE_THREAD, &after);
+        std::array<char, 64> packet;
+        EXPECT_GE(recv(channel.client.get(), packet.data(), packet.size(), MSG_DONTWAIT), 0);
+        return after.ru_nvcsw - before.ru_nvcsw;
+    };
+    const std::uint64_t begin_ns = thread_cpu_ns();
+    switches_of_sending(dear);
+    if (thread_cpu_ns() - begin_ns < 600'000)
+        GTEST_SKIP() << "SKIPPED: " << watchers.count() << " watchers make no wake-up dear here";
+    EXPECT_GE(switches_of_sending(dear), 1) << "the first one is noticed, the second one measured";
+    for (int i = 0; i < 1000; i++)
+        switches_of_sending(cheap);
+    EXPECT_GE(switches_of_sending(dear), 1);
 }
 
 /// Of a job that has the last reference to a large buffer, or not.

@@ -45,9 +45,13 @@ void Disposal::push(std::shared_ptr<EmbeddedJob> job) noexcept {
 }
 
 void Disposal::drain() noexcept {
+    const std::uint32_t small = small_.pushed();
+    const std::uint32_t large = large_.pushed();
+    // Each small one that is counted is freed here, or by a thread that is freeing it already: the
+    // caller may be the thread that the next has_small() would wake.
     small_.free_all();
-    small_.wait_until_freed();
-    large_.wait_until_freed();
+    small_.wait_until_freed(small);
+    large_.wait_until_freed(large);
 }
 
 void Disposal::run() noexcept {
@@ -60,11 +64,11 @@ void Disposal::run() noexcept {
 
 void Disposal::Jobs::push(std::shared_ptr<EmbeddedJob> job) noexcept {
     EmbeddedJob& pushed = *job;
-    pushed_.fetch_add(1);
     pushed.held_until_freed = std::move(job);
     pushed.next_to_free = first_.load();
     while (!first_.compare_exchange_weak(pushed.next_to_free, &pushed)) {
     }
+    pushed_.fetch_add(1); // behind the link: who waits for it finds it
 }
 
 void Disposal::Jobs::free_all() noexcept {
@@ -78,8 +82,7 @@ void Disposal::Jobs::free_all() noexcept {
     }
 }
 
-void Disposal::Jobs::wait_until_freed() const noexcept {
-    const std::uint32_t target = pushed_.load();
+void Disposal::Jobs::wait_until_freed(std::uint32_t target) const noexcept {
     for (std::uint32_t freed = freed_.load(); static_cast<std::int32_t>(target - freed) > 0;
          freed = freed_.load())
         freed_.wait(freed);

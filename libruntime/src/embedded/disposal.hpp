@@ -44,8 +44,10 @@ private:
     public:
         void push(std::shared_ptr<EmbeddedJob> job) noexcept;
         void free_all() noexcept;
-        /// Returns once what was pushed before has been freed, in whichever thread.
-        void wait_until_freed() const noexcept;
+        /// How many were pushed and can be freed.
+        std::uint32_t pushed() const noexcept { return pushed_.load(); }
+        /// Returns once as many as `target` of them have been freed, by any thread.
+        void wait_until_freed(std::uint32_t target) const noexcept;
 
     private:
         std::atomic<EmbeddedJob*> first_ = nullptr;

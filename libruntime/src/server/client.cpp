@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t least_call_bytes = 4096;
 /// A wake-up takes some 10 us.  Others get this many times what a longer one has taken.
 constexpr std::uint64_t long_wake_up_ns = 300'000;
-constexpr unsigned measured_after_a_long_one = 256;
+constexpr std::uint64_t measured_after_a_long_one_ns = 10'000'000'000;
 constexpr std::uint64_t rests = 19;
 constexpr std::uint64_t longest_rest_ns = 500'000'000;
 
@@ -40,20 +40,20 @@ std::span<std::byte> CallBuffer::take(const std::shared_ptr<MemoryAccount>& acco
 
 void WakeUps::send(int socket) noexcept {
     const std::uint64_t begin_ns = monotonic_ns();
-    if (left_to_measure_.load() == 0) {
+    if (begin_ns >= measured_until_ns_.load()) {
         send_wake_up(socket);
         // Or something else has run meanwhile.
-        if (monotonic_ns() - begin_ns > long_wake_up_ns)
-            left_to_measure_.store(measured_after_a_long_one);
+        const std::uint64_t end_ns = monotonic_ns();
+        if (end_ns - begin_ns > long_wake_up_ns)
+            measured_until_ns_.store(end_ns + measured_after_a_long_one_ns);
         return;
     }
-    left_to_measure_.fetch_sub(1);
     const std::uint64_t begin_cpu_ns = thread_cpu_ns();
     send_wake_up(socket);
     const std::uint64_t taken_ns = thread_cpu_ns() - begin_cpu_ns;
     if (taken_ns <= long_wake_up_ns)
         return;
-    left_to_measure_.store(measured_after_a_long_one);
+    measured_until_ns_.store(monotonic_ns() + measured_after_a_long_one_ns);
     std::this_thread::sleep_for(
         std::chrono::nanoseconds(std::min(rests * taken_ns, longest_rest_ns)));
 }

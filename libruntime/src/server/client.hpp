@@ -32,14 +32,15 @@ private:
 /// Wake-ups of a client, by its own threads.  One that takes long, because much polls the client's
 /// descriptor, is followed by a rest: interrupts are off meanwhile.
 ///
-/// How long is a question of CPU time, which takes two system calls: it is measured after a wake-up
-/// that took long by the clock, which costs none.  That one alone is followed by no rest.
+/// How long is a question of CPU time, which takes two system calls: it is measured in the ten
+/// seconds after a wake-up that took long, by the clock at first, which costs none.  So one in ten
+/// seconds at most is followed by no rest.
 class WakeUps {
 public:
     void send(int socket) noexcept;
 
 private:
-    std::atomic<unsigned> left_to_measure_ = 0;
+    std::atomic<std::uint64_t> measured_until_ns_ = 0;
 };
 
 /// Everything that the server keeps for it is charged to `memory`, before it is allocated.

@@ -39,24 +39,26 @@ struct Closer::Queue {
 Closer::Closer() : queue_(std::make_shared<Queue>()) {}
 
 void Closer::finish_by(std::uint64_t deadline_ns) {
-    if (!thread_.joinable())
-        return;
     std::unique_lock lock(queue_->mutex);
+    is_finished_ = true;
     while (queue_->has_thread && monotonic_ns() < deadline_ns)
         wait_until(queue_->idle, lock, deadline_ns);
     const bool is_idle = !queue_->has_thread;
+    std::thread thread = std::move(thread_);
     lock.unlock();
+    if (!thread.joinable())
+        return;
     if (is_idle)
-        thread_.join();
+        thread.join();
     else
-        thread_.detach();
+        thread.detach();
 }
 
 bool Closer::take(Descriptor& descriptor, std::size_t most) {
     if (!descriptor)
         return true;
     const std::lock_guard lock(queue_->mutex);
-    if (queue_->waiting.size() >= most)
+    if (queue_->waiting.size() >= most || (is_finished_ && !queue_->has_thread))
         return false;
     try {
         queue_->waiting.emplace_back();

@@ -33,7 +33,7 @@ public:
     /// Closes it soon.  False if `most` wait: the caller still has it.
     bool take(Descriptor& descriptor, std::size_t most);
     /// Waits until what was given to it is closed, but no later than deadline_ns of
-    /// CLOCK_MONOTONIC.  Nothing is given to it any more.
+    /// CLOCK_MONOTONIC.  From then on it takes nothing, unless its thread goes on.
     void finish_by(std::uint64_t deadline_ns);
     std::size_t waiting() const;
 
@@ -41,6 +41,7 @@ private:
     struct Queue;
     const std::shared_ptr<Queue> queue_; ///< the thread's as well
     std::thread thread_;
+    bool is_finished_ = false; ///< under the queue's mutex, as is thread_
 };
 
 } // namespace overtake::server

@@ -101,6 +101,8 @@ public:
 
     /// Its connection, once, before run().
     void take(Descriptor connection) { connection_ = std::move(connection); }
+    /// Of one whose thread did not start.
+    Descriptor give_back() { return std::move(connection_); }
 
     /// Until the client or stop() closes the connection, or the client says what no client says.
     void run() noexcept;

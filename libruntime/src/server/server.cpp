@@ -227,10 +227,21 @@ private:
                 wait_a_little();
             return;
         }
+        std::shared_ptr<Closer> closer = closer_;
         try {
-            admit(std::move(connection));
+            admit(connection, closer);
         } catch (const std::exception&) { // no memory, or no thread: the client sees the end
+            drop(connection, closer);
         }
+    }
+
+    /// This thread closes no connection itself: it has what it was sent, too.
+    void drop(Descriptor& connection, const std::shared_ptr<Closer>& closer) {
+        if (!connection)
+            return;
+        shutdown(connection.get(), SHUT_RDWR); // it can be sent nothing more
+        if (!closer->take(connection, most_refused))
+            refused_ = {std::move(connection), closer};
     }
 
     void wait_a_little() const {
@@ -247,20 +258,21 @@ private:
         return false;
     }
 
-    void admit(Descriptor connection) {
+    /// `closer`: the user's, once it is known.
+    void admit(Descriptor& connection, std::shared_ptr<Closer>& closer) {
         const Peer peer = peer_of(connection.get());
         UserShare& share = share_of(peer);
+        closer = share.closer;
         drop_ended();
         if (const std::string refusal = refusal_of(peer); !refusal.empty())
-            return refuse(std::move(connection), share, EBUSY, refusal);
+            return refuse(connection, share, EBUSY, refusal);
         let_send_descriptors(connection.get(), true);
         std::shared_ptr<ServedClient> client;
         try {
             client = std::make_shared<ServedClient>(shared_, next_client_, peer, share);
         } catch (const Error& error) { // there is no room in its user's memory
-            return refuse(std::move(connection), share, error.code(), error.what());
+            return refuse(connection, share, error.code(), error.what());
         }
-        client->take(std::move(connection));
         next_client_++;
         const std::lock_guard lock(mutex_);
         Served& served = clients_.emplace_back();
@@ -269,6 +281,7 @@ private:
             served.thread = std::thread([client] { client->run(); });
         } catch (...) {
             clients_.pop_back();
+            connection = client->give_back();
             throw;
         }
     }
@@ -278,9 +291,7 @@ private:
             .code = code, .bytes = static_cast<std::uint32_t>(why.size()), .values = {}};
         send_packet(connection.get(), bytes_of(head), std::as_bytes(std::span(why)), {},
                     MSG_DONTWAIT);
-        shutdown(connection.get(), SHUT_RDWR);             // it can be sent nothing more
-        if (!share.closer->take(connection, most_refused)) // with what it was sent
-            refused_ = {std::move(connection), share.closer};
+        drop(connection, share.closer);
     }
 
     /// Half of the memory and a quarter of the mappings, for a user whom the server cannot trust.
@@ -412,6 +423,8 @@ private:
     const std::shared_ptr<SharedDevice> shared_;
     Listener listener_;             ///< made last: what is refused before leaves no file
     std::uint64_t next_client_ = 1; ///< run()'s
+    /// Of connections whose user is not known.
+    const std::shared_ptr<Closer> closer_ = std::make_shared<Closer>();
     struct Refused {
         Descriptor connection;
         std::shared_ptr<Closer> closer;
