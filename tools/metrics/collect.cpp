@@ -213,7 +213,9 @@ std::optional<ServerReport> report_of(const std::string& socket,
                                       std::chrono::milliseconds patience) {
     try {
         return server_report(socket, patience);
-    } catch (const Error&) { // it is not up
+    } catch (const Error& error) { // it is not up, or
+        if (error.code() == EACCES)
+            std::fprintf(stderr, "overtake metrics: %s\n", error.what());
         return std::nullopt;
     }
 }

@@ -53,8 +53,9 @@ int run_metrics(const MetricsOptions& options) {
     const auto collect = [&] {
         metrics::Sources sources = options.sources;
         const std::string usual = default_server_path();
-        std::error_code ignored;
-        if (sources.servers.empty() && std::filesystem::exists(usual, ignored))
+        std::error_code reason;
+        if (sources.servers.empty() &&
+            (std::filesystem::exists(usual, reason) || reason == std::errc::permission_denied))
             sources.servers.push_back(usual);
         return metrics::collect(sources);
     };

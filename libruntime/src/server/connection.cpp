@@ -44,6 +44,10 @@ Connection::Connection(std::string path, std::chrono::milliseconds patience)
         if (const std::string lacks = code == EACCES ? missing_permission(path_) : "";
             !lacks.empty())
             throw Error(code, lacks);
+        if (code == EACCES)
+            throw Error(code, fmt::format("{}: the system does not let this process connect: {}: "
+                                          "look at its security policy",
+                                          path_, std::strerror(code)));
         throw Error(code, fmt::format("{}: no device server: {}: start one (overtake serve), or "
                                       "name its socket with OVERTAKE_SERVER",
                                       path_, std::strerror(code)));
