@@ -81,6 +81,15 @@ TEST(HostTime, AnFcNearTheClockIsWarnedOfWithTheValueToUse) {
     EXPECT_LE(longest_host_ns(parts, HostPath::scalar), s / 2);
 }
 
+TEST(HostTime, AnInferenceNearTheQueueTimeoutIsWarnedOf) {
+    const ovt_profile& profile = *ovt_profile_find("default");
+    const Program parts = split_at(convolutions(8), profile, 2000);
+    EXPECT_EQ(long_job_warning(parts, HostPath::avx2), "");
+    const std::string text = long_job_warning(parts, HostPath::scalar);
+    EXPECT_NE(text.find("(queue_timeout_ms, --queue-timeout-ms)"), std::string::npos) << text;
+    EXPECT_NE(text.find("after 10 s in flight"), std::string::npos) << text;
+}
+
 TEST(HostTime, ALimitThatIsTooHighIsWarnedOfAsWell) {
     const ovt_profile& profile = *ovt_profile_find("default");
     const Graph graph = convolutions(4);

@@ -94,11 +94,11 @@ TEST(BoardProcesses, AnFcThatTheDeviceEndedIsLoggedWithTheRemedy) {
     by_clock.fc_clock_ns = 1'000'000;
     by_clock.watchdog_cycles = ~0ull;
     expect(logged(by_clock), "the task failed: one of its FCs took the host longer than the device "
-                             "allows: compile the model with a smaller --max-time-per-fc");
+                             "allows: compile the model with --max-time-per-fc 2000");
     spec.program[0] = delay;
     by_watchdog.watchdog_cycles = 1000;
     expect(logged(by_watchdog), "one of its FCs executed for longer than the device's watchdog "
-                                "allows: compile the model with a smaller --max-time-per-fc");
+                                "allows: compile the model with a --max-time-per-fc of less");
 }
 
 /// A device server in a process of its own, which begins when it is asked to.

@@ -84,8 +84,13 @@ TEST(Task, SaysWhyItHasNoOutputs) {
     task.start({.deadline_ns = static_cast<std::int64_t>(device->manual_clock()->now_ns())});
     advance(*device, 1'000'000'000);
     ASSERT_TRUE(task.wait(patience()));
-    EXPECT_EQ(refusal_of_output(task),
-              with_code(ETIME, "task: its deadline or the queue timeout passed"));
+    EXPECT_EQ(
+        refusal_of_output(task),
+        with_code(
+            ETIME,
+            "task: its deadline or the device's queue timeout passed: give it more time, or raise "
+            "the queue timeout (queue_timeout_ms of the kernel module, overtake serve "
+            "--queue-timeout-ms, EmbeddedOptions::queue_timeout_ns)"));
 }
 
 TEST(Task, SaysWhichFaultEndedIt) {
@@ -105,13 +110,15 @@ TEST(Task, SaysWhichFaultEndedIt) {
     EXPECT_EQ(reason(ETIMEDOUT, OVERTAKE_FAULT_CLOCK),
               with_code(ETIMEDOUT,
                         "task: one of its FCs took the host longer than the device allows: compile "
-                        "the model with a smaller --max-time-per-fc, or raise the limit "
-                        "(fc_clock_ms of the kernel module, overtake serve --fc-clock-ms)"));
+                        "the model with --max-time-per-fc 2000, or with less if it has that "
+                        "already, or raise the limit (fc_clock_ms of the kernel module, overtake "
+                        "serve --fc-clock-ms, EmbeddedOptions::fc_clock_ns)"));
     EXPECT_EQ(reason(ETIMEDOUT, OVERTAKE_FAULT_WATCHDOG),
               with_code(ETIMEDOUT,
                         "task: one of its FCs executed for longer than the device's watchdog "
-                        "allows: compile the model with a smaller --max-time-per-fc, or raise it "
-                        "(watchdog_ms of the kernel module)"));
+                        "allows: compile the model with a --max-time-per-fc of less than that, or "
+                        "raise the watchdog's limit (watchdog_ms of the kernel module, "
+                        "EmbeddedOptions::watchdog_cycles)"));
     EXPECT_EQ(reason(ENOEXEC, OVERTAKE_FAULT_SHAPE),
               with_code(ENOEXEC, "task: its job failed with errno " + std::to_string(ENOEXEC) +
                                      ", fault " + std::to_string(OVERTAKE_FAULT_SHAPE) +

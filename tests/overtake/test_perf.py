@@ -62,7 +62,7 @@ class Perf(CommandTest):
     def test_a_limit_that_ended_an_fc_is_named_with_the_remedy(self):
         model = self.directory / "long.ovm"
         subprocess.run([os.environ["MAKE_MODEL"], str(model), "2000000000"], check=True)  # 2 s of device time
-        remedy = "watchdog allows: compile the model with a smaller --max-time-per-fc, or raise it"
+        remedy = "watchdog allows: compile the model with a --max-time-per-fc of less than that"
         for options in ([], ["--warm-up", 0], ["--warm-up", 0, "--engine"]):
             with self.subTest(options):
                 result = overtake("perf", model, *EMBEDDED, "--frames", 2, *options)

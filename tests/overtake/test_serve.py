@@ -188,6 +188,15 @@ class Serve(CommandTest):
                 self.assertIn("overtake serve --fc-clock-ms", result.stderr)
         self.succeed("perf", "--device", device, self.model, "--frames", "5")
 
+    def test_it_ends_a_job_that_is_in_flight_for_longer_than_its_queue_timeout(self):
+        endless = self.directory / "endless.ovm"
+        subprocess.run([MAKE_MODEL, str(endless), "endless"], check=True)
+        self.serve("--fc-clock-ms", "1h", "--queue-timeout-ms", "50ms", "--profile", "ideal")
+        result = overtake("perf", "--device", f"server:{self.socket}", endless, "--frames", "1", "--warm-up", "0")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the device's queue timeout passed", result.stderr)
+        self.assertIn("overtake serve --queue-timeout-ms", result.stderr)
+
     def test_it_ends_when_nobody_comes(self):
         server = self.serve("--idle-exit", "1000ms", "--memory", "2G")
         self.assertEqual(server.wait(PATIENCE), 0)

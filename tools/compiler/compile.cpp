@@ -311,9 +311,10 @@ std::vector<std::uint8_t> compile(const CompileOptions& options, const Progress&
           std::uint64_t{options.max_time_per_fc_us} * profile.clock_khz / 1000);
     check_steps(graph, program);
     if (options.warn)
-        if (const std::string text = long_fc_warning(graph, program, profile, host_path());
-            !text.empty())
-            options.warn(options.model + ": " + text);
+        for (const std::string& text : {long_fc_warning(graph, program, profile, host_path()),
+                                        long_job_warning(program, host_path())})
+            if (!text.empty())
+                options.warn(options.model + ": " + text);
     const std::span<const FloatValues> compared = some_of(graph, samples);
     return naming_the_model(options.model, [&] {
         const ModelFacts facts{&profile,

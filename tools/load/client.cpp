@@ -221,7 +221,7 @@ Request Client::summarise(const Flight& flight) const {
 }
 
 std::string why_it_failed(const Request& request) {
-    const std::string remedy = limit_remedy(request.fault);
+    const std::string remedy = limit_remedy(request.status, request.fault);
     return remedy.empty() ? std::strerror(-request.status) : remedy;
 }
 

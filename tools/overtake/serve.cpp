@@ -38,6 +38,7 @@ struct ServeOptions {
     std::string run_as;
     std::uint64_t memory_mib = 0;
     std::uint64_t fc_clock_ms = server_fc_clock_ns / ns_per_ms;
+    std::uint64_t queue_timeout_ms = 0;
     std::uint64_t insert_max_ms = default_service_settings().insert_max_time_ns / ns_per_ms;
     std::uint64_t wait_dispatch_ms = default_service_settings().wait_dispatch_time_ns / ns_per_ms;
     std::uint64_t overdue_min_ms = default_service_settings().overdue_min_time_ns / ns_per_ms;
@@ -113,6 +114,7 @@ int serve(ServeOptions& options) {
     wanted.device.mode = mode_number(options.mode);
     wanted.memory_bytes = options.memory_mib << 20;
     wanted.device.fc_clock_ns = options.fc_clock_ms * ns_per_ms;
+    wanted.device.queue_timeout_ns = options.queue_timeout_ms * ns_per_ms;
     wanted.service.insert_max_time_ns = options.insert_max_ms * ns_per_ms;
     wanted.service.wait_dispatch_time_ns = options.wait_dispatch_ms * ns_per_ms;
     wanted.service.overdue_min_time_ns = options.overdue_min_ms * ns_per_ms;
@@ -276,6 +278,11 @@ void add_serve(CLI::App& app, int& status) {
                      "times that in all, where the machine is busy")
         ->transform(whole_duration(TimeUnit::millisecond, 1, 0xffffffff))
         ->capture_default_str();
+    command
+        ->add_option("--queue-timeout-ms", options->queue_timeout_ms,
+                     "Milliseconds, or with a unit (30s), that a job may be in flight; default: "
+                     "10 s, or five times --fc-clock-ms if that is longer")
+        ->transform(whole_duration(TimeUnit::millisecond, 1, 0xffffffff));
     command
         ->add_option("--idle-exit", server.idle_exit_s,
                      "End after so many seconds, or with a unit (5min), without a client")

@@ -69,7 +69,8 @@ std::string replace_whole(std::string& text, std::optional<double> value, std::u
 } // namespace
 
 CLI::Validator whole_duration(TimeUnit unit, std::uint64_t least, std::uint64_t most) {
-    const std::string refusal = fmt::format(" {}, nor a time such as 30s or 5min", name_of(unit));
+    const std::string refusal =
+        fmt::format(" {}, nor such a time with a unit (30s, 5min)", name_of(unit));
     return {[=](std::string& text) {
                 return replace_whole(text, read_time(text, unit), least, most, refusal);
             },

@@ -29,7 +29,7 @@ namespace overtake::server {
 
 namespace {
 
-/// As a driver's: a minute.
+/// As a driver's: a minute, or the queue timeout if that is longer.
 constexpr std::uint64_t server_job_max_ns = 60'000'000'000;
 static_assert(server_fc_clock_ns == OVT_FC_CLOCK_MS * 1'000'000ull);
 constexpr std::uint64_t idle_ns_per_s = 1'000'000'000;
@@ -66,6 +66,10 @@ EmbeddedOptions device_options(const ServerOptions& options) {
     EmbeddedOptions device = options.device;
     if (device.fc_clock_ns == 0)
         device.fc_clock_ns = server_fc_clock_ns;
+    // On a busy machine an FC may take five times its clock.
+    if (device.queue_timeout_ns == 0)
+        device.queue_timeout_ns =
+            std::max(OVT_QUEUE_TIMEOUT_MS * ns_per_ms, 5 * device.fc_clock_ns);
     return device;
 }
 
@@ -73,7 +77,9 @@ SharedOptions shared_options(const ServerOptions& options) {
     return {
         .clients = std::max(options.clients, 1u) + places_for_trusted,
         // Its time passes as fast as somebody likes.
-        .job_max_ns = options.device.manual_clock ? OVT_TIME_NEVER : server_job_max_ns,
+        .job_max_ns = options.device.manual_clock
+                          ? OVT_TIME_NEVER
+                          : std::max(server_job_max_ns, device_options(options).queue_timeout_ns),
         .service = ServiceOptions{.policy = options.policy, .settings = options.service},
         .measure_lock = options.measure_lock,
     };
@@ -276,6 +282,7 @@ private:
         next_client_++;
         const std::lock_guard lock(mutex_);
         Served& served = clients_.emplace_back();
+        client->take(std::move(connection));
         try {
             served.client = client;
             served.thread = std::thread([client] { client->run(); });
@@ -286,7 +293,7 @@ private:
         }
     }
 
-    void refuse(Descriptor connection, const UserShare& share, int code, const std::string& why) {
+    void refuse(Descriptor& connection, const UserShare& share, int code, const std::string& why) {
         const Reply head{
             .code = code, .bytes = static_cast<std::uint32_t>(why.size()), .values = {}};
         send_packet(connection.get(), bytes_of(head), std::as_bytes(std::span(why)), {},

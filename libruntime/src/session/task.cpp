@@ -236,7 +236,7 @@ std::string explain(std::int32_t status, const std::string& error,
     case -ECANCELED:
         return "it was cancelled";
     case -ETIME:
-        return "its deadline or the queue timeout passed";
+        return limit_remedy(status, OVERTAKE_FAULT_NONE);
     default:
         break;
     }

@@ -107,8 +107,8 @@ std::int64_t ConfigurationValue::microseconds(std::int64_t low, std::int64_t hig
     const std::optional<double> ns = read_time_ns(text(), ns_per_us);
     const std::optional<double> whole = ns ? whole_of(*ns / ns_per_us) : std::nullopt;
     if (!whole || *whole < static_cast<double>(low) || *whole > static_cast<double>(high))
-        refuse(fmt::format("'{}' is no whole number in {}..{} microseconds, nor a time such as "
-                           "500us or 2ms",
+        refuse(fmt::format("'{}' is no whole number in {}..{} microseconds, nor such a time with "
+                           "a unit (2ms, 0.5s)",
                            text(), low, high));
     return static_cast<std::int64_t>(*whole);
 }

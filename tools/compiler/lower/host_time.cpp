@@ -21,6 +21,8 @@ constexpr std::uint64_t clock_ns = OVT_FC_CLOCK_MS * 1'000'000ull;
 
 /// From here on an FC is warned of: a host may be half as fast as the estimate.
 constexpr std::uint64_t near_ns = clock_ns / 2;
+/// The same of an inference, whose job may be in flight for so long.
+constexpr std::uint64_t near_job_ns = OVT_QUEUE_TIMEOUT_MS * 1'000'000ull / 2;
 /// What the FCs of the value to use take at most.
 constexpr std::uint64_t wanted_ns = clock_ns / 4;
 /// The least max_time_per_fc.
@@ -33,7 +35,7 @@ constexpr std::uint32_t rate(double ns) {
 
 using Costs = std::array<ovt_insn_cost, OVERTAKE_OP_COUNT>;
 
-// Products and windows are the lower means of the table in docs/operators.md (2.5 GMAC/s, 1.0 of
+// Products and windows are near the 3x3 rows of the table in docs/operators.md (2.5 GMAC/s, 1.0 of
 // DEPTHWISE), the others what `OVERTAKE_SIMD=off overtake calibrate` has on a server's CPU.  What
 // is not here is priced by the rates of the profile below.
 constexpr Costs scalar_costs = [] {
@@ -101,6 +103,13 @@ ovt_profile host_profile(HostPath path) {
             .costs = path == HostPath::avx2 ? avx2_costs.data() : scalar_costs.data()};
 }
 
+std::uint64_t host_ns_of(const FunctionCall& fc, const Program& program, const ovt_profile& host) {
+    std::uint64_t ns = host.fc_overhead_cycles;
+    for (std::uint32_t step = fc.first_step; step < fc.first_step + fc.step_count; ++step)
+        ns += ovt_insn_cycles(&host, &program.steps[step].insn);
+    return ns;
+}
+
 std::uint64_t longest_modelled_us(const Program& program, const ovt_profile& profile) {
     std::uint64_t cycles = 0;
     for (const FunctionCall& fc : program.fcs)
@@ -149,13 +158,24 @@ HostPath host_path() {
 std::uint64_t longest_host_ns(const Program& program, HostPath path) {
     const ovt_profile host = host_profile(path);
     std::uint64_t longest = 0;
-    for (const FunctionCall& fc : program.fcs) {
-        std::uint64_t ns = host.fc_overhead_cycles;
-        for (std::uint32_t step = fc.first_step; step < fc.first_step + fc.step_count; ++step)
-            ns += ovt_insn_cycles(&host, &program.steps[step].insn);
-        longest = std::max(longest, ns);
-    }
+    for (const FunctionCall& fc : program.fcs)
+        longest = std::max(longest, host_ns_of(fc, program, host));
     return longest;
+}
+
+std::string long_job_warning(const Program& program, HostPath path) {
+    const ovt_profile host = host_profile(path);
+    std::uint64_t all = 0;
+    for (const FunctionCall& fc : program.fcs)
+        all += host_ns_of(fc, program, host);
+    if (all < near_job_ns)
+        return "";
+    return fmt::format("an inference takes this host about {:.0f} s to compute (an estimate, {} "
+                       "AVX2; longer on a busy host), and the driver and overtake serve end a job "
+                       "after {} s in flight: raise the limit (queue_timeout_ms, "
+                       "--queue-timeout-ms)",
+                       static_cast<double>(all) / 1e9, path == HostPath::avx2 ? "with" : "without",
+                       OVT_QUEUE_TIMEOUT_MS / 1000);
 }
 
 std::string long_fc_warning(const Graph& graph, const Program& program, const ovt_profile& profile,
@@ -169,11 +189,12 @@ std::string long_fc_warning(const Graph& graph, const Program& program, const ov
                 : fmt::format("compile with --max-time-per-fc {} (max_time_per_fc in a "
                               "configuration file), or raise the limit",
                               us);
-    return fmt::format("its longest FC takes this host about {:.1f} s to compute (an estimate, {} "
-                       "AVX2), and the driver and overtake serve end an FC after {} s: {} "
-                       "(fc_clock_ms, --fc-clock-ms)",
-                       static_cast<double>(longest) / 1e9,
-                       path == HostPath::avx2 ? "with" : "without", OVT_FC_CLOCK_MS / 1000, remedy);
+    return fmt::format(
+        "its longest FC takes this host about {:.1f} s to compute (an estimate, {} "
+        "AVX2; longer on a busy host), and the driver and overtake serve end an FC after "
+        "{} s: {} (fc_clock_ms, --fc-clock-ms)",
+        static_cast<double>(longest) / 1e9, path == HostPath::avx2 ? "with" : "without",
+        OVT_FC_CLOCK_MS / 1000, remedy);
 }
 
 } // namespace overtake::compiler

@@ -25,4 +25,7 @@ std::uint64_t longest_host_ns(const Program& program, HostPath path);
 std::string long_fc_warning(const Graph& graph, const Program& program, const ovt_profile& profile,
                             HostPath path);
 
+/// The same of a program whose inference may come near the time that a job may be in flight.
+std::string long_job_warning(const Program& program, HostPath path);
+
 } // namespace overtake::compiler
