@@ -5,9 +5,9 @@
     agreement_onnx_runtime.py [--seed N] [--count N] [--jobs N] [--opset N] [--zoo]
 
 runs the random networks N, N + 1, ... (random_graphs.py) on both, with --opset those of opset 13 or
-newer as they are written in that one (newer_opset.py), and with --zoo the trained networks of build/zoo too, on the samples of their tasks; `make zoo` puts them there. It prints what
-differs by more than rounding and what ONNX Runtime did not take; the exit status is 1 if anything
-differs for another reason than KNOWN_DIFFERENCES has. Where ONNX Runtime is not installed it says
+newer as they are written in that one (newer_opset.py), and with --zoo the trained networks of
+build/zoo too, on the samples of their tasks; `make zoo` puts them there. It prints what differs by
+more than rounding and what ONNX Runtime did not take; the exit status is 1 if anything differs for another reason than KNOWN_DIFFERENCES has. Where ONNX Runtime is not installed it says
 so in a line, and that is all.
 
 OVERTAKE names the command, OVERTAKE_SERVER the binary of command_server.cpp.
