@@ -12,20 +12,29 @@
 
 namespace overtake {
 
-/// Nanoseconds of 30s, 1.5ms or 5min.  A number without a unit counts `unit_ns` nanoseconds each.
-/// Nothing if the text is neither.
-inline std::optional<double> read_time_ns(std::string_view text, double unit_ns) {
-    constexpr std::array<std::pair<std::string_view, double>, 6> units{
-        {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}}};
+/// A finite number and the text behind it; nothing if the text does not begin with one.
+inline std::optional<std::pair<double, std::string_view>> read_number(std::string_view text) {
     double value = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc() || !std::isfinite(value))
         return std::nullopt;
-    if (stop == end)
+    return std::pair(value, std::string_view(stop, static_cast<std::size_t>(end - stop)));
+}
+
+/// Nanoseconds of 30s, 1.5ms or 5min.  A number without a unit counts `unit_ns` nanoseconds each.
+/// Nothing if the text is neither.
+inline std::optional<double> read_time_ns(std::string_view text, double unit_ns) {
+    constexpr std::array<std::pair<std::string_view, double>, 6> units{
+        {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}}};
+    const auto number = read_number(text);
+    if (!number)
+        return std::nullopt;
+    const auto [value, unit] = *number;
+    if (unit.empty())
         return value * unit_ns;
     for (const auto& [name, ns] : units)
-        if (name == std::string_view(stop, static_cast<std::size_t>(end - stop)))
+        if (name == unit)
             return value * ns;
     return std::nullopt;
 }

@@ -9,6 +9,7 @@
 
 #include "compiler/lower/lower.hpp"
 #include "compiler/lower/split.hpp"
+#include "convolution_chain.hpp"
 
 using namespace overtake::compiler;
 
@@ -16,30 +17,9 @@ namespace {
 
 constexpr std::uint64_t s = 1'000'000'000;
 
-// A chain of 3x3 convolutions of 64 channels at 256 x 256: 2.4 GMAC each.
+// 2.4 GMAC each.
 Graph convolutions(std::size_t length) {
-    constexpr std::uint32_t size = 256, channels = 64;
-    Graph graph;
-    graph.name = "chain";
-    for (std::size_t index = 0; index <= length; ++index)
-        graph.values.push_back(
-            {std::to_string(index), {1, channels, size, size}, channels, size, size});
-    for (std::size_t index = 0; index < length; ++index) {
-        Node node;
-        node.name = std::to_string(index);
-        node.onnx_type = "Conv";
-        node.inputs = {index};
-        node.output = index + 1;
-        op::Convolution convolution;
-        convolution.window = {3, 3, 1, 1, 1, 1};
-        convolution.weights.assign(std::size_t{9} * channels * channels, 0.1f);
-        convolution.bias.assign(channels, 0.0f);
-        node.operation = std::move(convolution);
-        graph.nodes.push_back(node);
-    }
-    graph.inputs = {0};
-    graph.outputs = {length};
-    return graph;
+    return overtake::test::chain(256, 64, length);
 }
 
 Program split_at(const Graph& graph, const ovt_profile& profile, std::uint64_t us) {

@@ -10,38 +10,15 @@
 #include "compiler/ir/error.hpp"
 #include "compiler/lower/cut.hpp"
 #include "compiler/lower/lower.hpp"
+#include "convolution_chain.hpp"
 
 using namespace overtake::compiler;
+using overtake::test::chain;
 
 namespace {
 
 const ovt_profile& profile() {
     return *ovt_profile_find("default");
-}
-
-// A chain of 3x3 convolutions that keep their shape.
-Graph chain(std::uint32_t size, std::uint32_t channels, std::size_t length) {
-    Graph graph;
-    graph.name = "chain";
-    for (std::size_t index = 0; index <= length; ++index)
-        graph.values.push_back(
-            {std::to_string(index), {1, channels, size, size}, channels, size, size});
-    for (std::size_t index = 0; index < length; ++index) {
-        Node node;
-        node.name = std::to_string(index);
-        node.onnx_type = "Conv";
-        node.inputs = {index};
-        node.output = index + 1;
-        op::Convolution convolution;
-        convolution.window = {3, 3, 1, 1, 1, 1};
-        convolution.weights.assign(std::size_t{9} * channels * channels, 0.1f);
-        convolution.bias.assign(channels, 0.0f);
-        node.operation = std::move(convolution);
-        graph.nodes.push_back(node);
-    }
-    graph.inputs = {0};
-    graph.outputs = {length};
-    return graph;
 }
 
 Program lowered(const Graph& graph) {

@@ -2,8 +2,6 @@
 #include "units.hpp"
 
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,15 +17,14 @@ namespace {
 std::optional<double> read_mebibytes(const std::string& text) {
     static const std::map<std::string, double> units = {
         {"", 0x1p-20}, {"K", 0x1p-10}, {"M", 1}, {"G", 0x1p10}, {"T", 0x1p20}};
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || !std::isfinite(value))
+    const auto number = read_number(text);
+    if (!number)
         return std::nullopt;
-    if (stop == end)
+    const double value = number->first;
+    std::string unit(number->second);
+    if (unit.empty())
         return value;
     // Without the B of bytes and the iB of binary units, in which all are.
-    std::string unit(stop, end);
     if (unit.ends_with("iB"))
         unit.resize(unit.size() - 2);
     else if (unit.ends_with('B'))
