@@ -82,8 +82,8 @@ inline std::string printable(std::string_view text, bool keep_lines = false) {
     return out;
 }
 
-/// JSON that was written already, the same values, with such characters of its strings as \uXXXX.
-/// What ends lines between its values stays.
+/// The JSON text with the same values, and with such characters of its strings as escapes of four
+/// hexadecimal digits (\u001b).  Line ends between values stay.
 inline std::string printable_json(std::string_view json) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;

@@ -149,7 +149,7 @@ void job_ends(struct test_task *task, s32 status, u64 executed)
 	ovt_service_job_ended(&task->service, &result);
 }
 
-/* The process is told of @name, and of nothing else before. */
+/* The next event of the process is about task @name. */
 struct ovt_service_task *told(u32 process, char name)
 {
 	struct ovt_service_task *task = ovt_service_next_event(&bench->processes[process]);

@@ -49,7 +49,7 @@ struct test_task *submit(u32 process, char name, const char *segments, u64 guess
 void expect(const char *said);
 void settles(u64 now, const char *said);
 void job_ends(struct test_task *task, s32 status, u64 executed);
-/* The process is told of @name, and of nothing else before. */
+/* The next event of the process is about task @name. */
 struct ovt_service_task *told(u32 process, char name);
 void nothing_to_tell(u32 process);
 /* As many tasks as there may be, of one CPU segment each. */

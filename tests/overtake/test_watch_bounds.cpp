@@ -89,7 +89,7 @@ TEST(EngineTasks, OfProcessesThatUseTheDeviceTheLargestLoseTheirOldestTasks) {
     EXPECT_LE(tasks.entries(), EngineTasks::most_entries);
     EXPECT_FALSE(ends.contains(honest));
     EXPECT_EQ(ends.size(), processes);
-    for (const auto& [pid, count] : ends) // whoever sees them lets them go
+    for (const auto& [pid, count] : ends) // the reader drops them once it has seen them
         EXPECT_GT(count, 1000u) << pid;
     // The newest are there.
     for (std::uint32_t pid = first; pid < first + processes; pid++) {
@@ -247,7 +247,7 @@ TEST(Latency, DropsTheGroupsThatHadNoJobForLongest) {
         latency.add({.queued_ns = 0, .start_ns = 1, .end_ns = ns, .model = model});
     };
     add(model_id("honest"), 5);
-    for (std::uint64_t i = 0; i < 200'000; i++) { // as many names as somebody likes
+    for (std::uint64_t i = 0; i < 200'000; i++) { // an attacker may invent any number of names
         add(model_id(std::to_string(i)), 1000 + i);
         if (i % 100 == 0)
             add(model_id("honest"), 5);

@@ -60,7 +60,7 @@ public:
         std::function<Plan(const Event&)> plan = {};
         /// Live jobs, and as many live tasks: the oldest are dropped to make room.
         std::size_t most_live = SIZE_MAX;
-        /// Clients' models that are told apart as culprits; later ones are Who{}.
+        /// Pairs of client and model that blame names as culprits; each later pair is Who{}.
         std::size_t most_owners = SIZE_MAX;
     };
 

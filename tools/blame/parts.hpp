@@ -60,10 +60,10 @@ struct Part {
     bool operator==(const Part&) const = default;
 };
 
-/// Who is known, by a small number.
+/// Gives each owner a small number.
 class Owners {
 public:
-    /// Beyond `most` all others are one: nobody in particular (all zero).
+    /// Each owner beyond the first `most` has the number of Who{}, in which all is zero.
     explicit Owners(std::size_t most = SIZE_MAX) : most_(most) {}
 
     std::uint32_t number(const Who& who) {
@@ -79,7 +79,7 @@ public:
     }
     const Who& who(std::uint32_t number) const { return list_[number]; }
 
-    /// How often somebody was asked for who is not known.
+    /// Calls of number() for an owner beyond the first `most`.
     std::uint64_t unknown() const { return unknown_; }
 
 private:

@@ -102,7 +102,7 @@ void Tasks::see_core(std::uint32_t device, std::uint16_t core) {
             queue.tasks.see_core(core);
 }
 
-/// An engine's queue goes with its last task: there are as many engines as somebody likes.
+/// An engine's queue goes with its last task: a program may make any number of engines.
 void Tasks::erase(Live::iterator task) {
     const Report& report = task->second.report;
     const auto queue = queues_.find(key_of(report.device, report.who.client));

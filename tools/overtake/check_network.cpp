@@ -130,7 +130,7 @@ void print_as_text(const std::string& model, bool compiles, const std::string& r
     else
         fmt::format_to(out, "{}: does not compile: {} of {} nodes are refused\n", model, refused,
                        all);
-    // Names are those of whoever made the network.
+    // The network's author chose the names: they may hold control characters.
     fmt::print("{}", printable(text, true));
 }
 

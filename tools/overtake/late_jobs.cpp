@@ -22,8 +22,8 @@ std::string name_of(const blame::Who& who) {
     return watch::owner_name(who.model, who.pid);
 }
 
-/// The greatest stay as they are; of the others, those with one cause become one, by nobody in
-/// particular.
+/// The longest parts stay as they are.  Of the others, all parts with one cause become one part,
+/// whose owner is Who{}.
 std::vector<blame::Part> shortened(std::vector<blame::Part> parts) {
     if (parts.size() <= LateJobs::most_parts)
         return parts;

@@ -23,7 +23,7 @@ namespace overtake::command {
 class LateJobs {
 public:
     static constexpr std::size_t most_live = 1u << 17;    ///< jobs, and as many tasks
-    static constexpr std::size_t most_owners = 1u << 14;  ///< that are told apart as culprits
+    static constexpr std::size_t most_owners = 1u << 14;  ///< that blame names as culprits
     static constexpr std::size_t most_groups = 1u << 12;  ///< owners of the slowest
     static constexpr std::size_t most_reports = 1u << 16; ///< of more than one owner
     static constexpr std::size_t most_parts = 64;         ///< of one; smaller ones are put together

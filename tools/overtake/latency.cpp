@@ -38,7 +38,7 @@ struct LatencyOptions {
     std::string by = "priority+model";
     double seconds = 0;
     std::size_t blame = 0;              ///< so many of each owner; 0: none
-    std::vector<std::string> libraries; ///< whose engines' tasks are told, too
+    std::vector<std::string> libraries; ///< whose engines' tasks are reported, too
     bool json = false;
 };
 

@@ -53,7 +53,7 @@ std::set<std::uint64_t> own_mounts() {
     std::ifstream file("/proc/self/mountinfo");
     std::string line;
     while (std::getline(file, line)) {
-        // A user's own daemon answers for files of FUSE, whoever it says owns them.
+        // A daemon of the user's answers for files of FUSE, and may name any owner.
         const std::size_t type = line.find(" - ");
         if (type == std::string::npos || !line.substr(type + 3).starts_with("fuse"))
             mounts.insert(std::strtoull(line.c_str(), nullptr, 10));

@@ -52,8 +52,8 @@ struct EngineLibraries {
 };
 
 /// This process's own library, those `named` (paths), and those that processes have mapped now, if
-/// root or whoever called this command (through sudo, too) owns them, in this mount namespace.
-/// Throws Error if one that is named cannot be opened.
+/// root or the user that called this command (through sudo, too) owns them, in this mount
+/// namespace. Throws Error if one that is named cannot be opened.
 EngineLibraries find_engine_libraries(const std::vector<std::string>& named = {});
 
 } // namespace overtake::watch

@@ -69,7 +69,7 @@ void EngineTasks::erase(Process& process, std::map<std::uint64_t, Task>::iterato
     process.tasks.erase(task);
 }
 
-/// Names are strangers', and whoever sees them remembers them.
+/// Other programs choose the names, and a reader keeps each name that it sees.
 std::uint64_t EngineTasks::named_model(Process& process, std::uint64_t model) {
     if (process.models.size() < most_models)
         process.models.insert(model);

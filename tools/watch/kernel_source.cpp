@@ -296,7 +296,7 @@ private:
         pending_.insert(pending_.end(), events.begin(), events.end());
     }
 
-    /// What they did last is told by now.
+    /// The last events of these processes have been reported.
     void forget_processes() {
         const std::int64_t now = now_ns();
         if (now < next_look_ns_)

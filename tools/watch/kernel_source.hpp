@@ -10,7 +10,7 @@
 
 namespace overtake::watch {
 
-/// Whether tasks of engines are told, too.
+/// Whether tasks of engines are reported, too.
 struct EngineChoice {
     bool wanted = false;
     /// Whose probes are read besides those that find_engine_libraries() trusts: paths.

@@ -13,7 +13,8 @@ namespace overtake::server {
 /// `groups`: the text of /proc/self/cgroup.  `root`: where control groups are mounted.
 std::optional<std::size_t> cgroup_memory_limit(const std::string& groups, const std::string& root);
 
-/// What is there: physical memory, or less where a control group says so.
+/// Bytes that this process may use: the machine's physical memory, or a control group's limit if
+/// that is lower.
 std::size_t memory_of_this_machine();
 
 } // namespace overtake::server

@@ -76,7 +76,7 @@ EmbeddedOptions device_options(const ServerOptions& options) {
 SharedOptions shared_options(const ServerOptions& options) {
     return {
         .clients = std::max(options.clients, 1u) + places_for_trusted,
-        // Its time passes as fast as somebody likes.
+        // The client that steps the clock decides how fast device time passes.
         .job_max_ns = options.device.manual_clock
                           ? OVT_TIME_NEVER
                           : std::max(server_job_max_ns, device_options(options).queue_timeout_ns),
