@@ -144,39 +144,48 @@ TEST(ServerWaits, AClientsWakeUpsAreSentWithoutTheLock) {
     EXPECT_LT(attack.cpu_ns, control.cpu_ns + allowance_ns / 5);
 }
 
-/// Two ends of a channel.
-struct Channel {
-    Channel() {
-        std::array<int, 2> ends{};
-        EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
-        server = Descriptor(ends[0]);
-        client = Descriptor(ends[1]);
-    }
-    Descriptor server, client;
-};
+using server::WakeUpRests;
+constexpr std::uint64_t cheap_ns = 10'000, dear_ns = 5'000'000;
 
 /// A client with two queues cannot have the wake-ups of one make those of the other unmeasured.
-TEST(ServerWaits, ADearWakeUpIsFollowedByARestHoweverManyCheapOnesCameBefore) {
-    Channel dear, cheap;
-    const Watchers watchers(dear.client.get(), 10'000);
-    server::WakeUps wake_ups;
-    const auto switches_of_sending = [&](const Channel& channel) {
-        rusage before{}, after{};
-        getrusage(RUSAGE_THREAD, &before);
-        wake_ups.send(channel.server.get());
-        getrusage(RUSAGE_THREAD, &after);
-        std::array<char, 64> packet;
-        EXPECT_GE(recv(channel.client.get(), packet.data(), packet.size(), MSG_DONTWAIT), 0);
-        return after.ru_nvcsw - before.ru_nvcsw;
-    };
-    const std::uint64_t begin_ns = thread_cpu_ns();
-    switches_of_sending(dear);
-    if (thread_cpu_ns() - begin_ns < 600'000)
-        GTEST_SKIP() << "SKIPPED: " << watchers.count() << " watchers make no wake-up dear here";
-    EXPECT_GE(switches_of_sending(dear), 1) << "the first one is noticed, the second one measured";
-    for (int i = 0; i < 1000; i++)
-        switches_of_sending(cheap);
-    EXPECT_GE(switches_of_sending(dear), 1);
+TEST(WakeUpRests, ADearOneIsFollowedByARestHoweverManyCheapOnesCameBefore) {
+    WakeUpRests rests;
+    std::uint64_t now_ns = 1;
+    ASSERT_FALSE(rests.measures(now_ns));
+    rests.lasted(now_ns, now_ns + dear_ns);
+    now_ns += dear_ns;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 1000; i++, now_ns += cheap_ns) {
+            ASSERT_TRUE(rests.measures(now_ns));
+            ASSERT_EQ(rests.rest_after(cheap_ns, now_ns + cheap_ns), 0u);
+        }
+        ASSERT_TRUE(rests.measures(now_ns));
+        now_ns += dear_ns;
+        const std::uint64_t rest_ns = rests.rest_after(dear_ns, now_ns);
+        EXPECT_EQ(rest_ns, 19 * dear_ns);
+    }
+}
+
+TEST(WakeUpRests, OneInTenSecondsIsFollowedByNoRest) {
+    WakeUpRests rests;
+    rests.lasted(0, WakeUpRests::long_wake_up_ns);
+    EXPECT_FALSE(rests.measures(1)) << "no longer than that is cheap";
+    rests.lasted(0, dear_ns);
+    std::uint64_t until_ns = dear_ns + WakeUpRests::measured_after_a_long_one_ns;
+    EXPECT_TRUE(rests.measures(until_ns - 1));
+    EXPECT_FALSE(rests.measures(until_ns));
+    EXPECT_EQ(rests.rest_after(WakeUpRests::long_wake_up_ns, until_ns - 1), 0u);
+    EXPECT_FALSE(rests.measures(until_ns)) << "a cheap one makes it no longer";
+    EXPECT_NE(rests.rest_after(dear_ns, until_ns - 1), 0u);
+    until_ns += WakeUpRests::measured_after_a_long_one_ns - 1;
+    EXPECT_TRUE(rests.measures(until_ns - 1));
+    EXPECT_FALSE(rests.measures(until_ns));
+}
+
+TEST(WakeUpRests, ARestHasALimit) {
+    WakeUpRests rests;
+    const std::uint64_t rest_ns = rests.rest_after(std::uint64_t{1} << 40, 0);
+    EXPECT_EQ(rest_ns, 500'000'000u);
 }
 
 /// Of a job that has the last reference to a large buffer, or not.

@@ -15,11 +15,6 @@ namespace overtake::server {
 namespace {
 
 constexpr std::size_t least_call_bytes = 4096;
-/// A wake-up takes some 10 us.  Others get this many times what a longer one has taken.
-constexpr std::uint64_t long_wake_up_ns = 300'000;
-constexpr std::uint64_t measured_after_a_long_one_ns = 10'000'000'000;
-constexpr std::uint64_t rests = 19;
-constexpr std::uint64_t longest_rest_ns = 500'000'000;
 
 } // namespace
 
@@ -38,24 +33,31 @@ std::span<std::byte> CallBuffer::take(const std::shared_ptr<MemoryAccount>& acco
     return {memory_.get(), bytes};
 }
 
+void WakeUpRests::lasted(std::uint64_t begin_ns, std::uint64_t end_ns) {
+    if (end_ns - begin_ns > long_wake_up_ns)
+        measured_until_ns_.store(end_ns + measured_after_a_long_one_ns);
+}
+
+std::uint64_t WakeUpRests::rest_after(std::uint64_t cpu_ns, std::uint64_t end_ns) {
+    if (cpu_ns <= long_wake_up_ns)
+        return 0;
+    measured_until_ns_.store(end_ns + measured_after_a_long_one_ns);
+    return std::min(rests * cpu_ns, longest_rest_ns);
+}
+
 void WakeUps::send(int socket) noexcept {
     const std::uint64_t begin_ns = monotonic_ns();
-    if (begin_ns >= measured_until_ns_.load()) {
+    if (!rests_.measures(begin_ns)) {
         send_wake_up(socket);
-        // Or something else has run meanwhile.
-        const std::uint64_t end_ns = monotonic_ns();
-        if (end_ns - begin_ns > long_wake_up_ns)
-            measured_until_ns_.store(end_ns + measured_after_a_long_one_ns);
+        rests_.lasted(begin_ns, monotonic_ns());
         return;
     }
     const std::uint64_t begin_cpu_ns = thread_cpu_ns();
     send_wake_up(socket);
     const std::uint64_t taken_ns = thread_cpu_ns() - begin_cpu_ns;
-    if (taken_ns <= long_wake_up_ns)
-        return;
-    measured_until_ns_.store(monotonic_ns() + measured_after_a_long_one_ns);
-    std::this_thread::sleep_for(
-        std::chrono::nanoseconds(std::min(rests * taken_ns, longest_rest_ns)));
+    const std::uint64_t rest_ns = rests_.rest_after(taken_ns, monotonic_ns());
+    if (rest_ns != 0)
+        std::this_thread::sleep_for(std::chrono::nanoseconds(rest_ns));
 }
 
 std::shared_ptr<EmbeddedJob> make_job_of(Client& client, const Job& job, const JobBounds& bounds) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,18 +30,39 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// Wake-ups of a client, by its own threads.  One that takes long, because much polls the client's
-/// descriptor, is followed by a rest: interrupts are off meanwhile.
+/// The rest that a client's thread takes after a wake-up that took long, because much polls the
+/// client's descriptor: interrupts are off during a wake-up, so others wait as well.
 ///
 /// How long is a question of CPU time, which takes two system calls: it is measured in the ten
 /// seconds after a wake-up that took long, by the clock at first, which costs none.  So one in ten
-/// seconds at most is followed by no rest.
+/// seconds at most is followed by no rest.  Any thread may call; all times are of one clock, in ns.
+class WakeUpRests {
+public:
+    /// A wake-up takes some 10 us.
+    static constexpr std::uint64_t long_wake_up_ns = 300'000;
+    static constexpr std::uint64_t measured_after_a_long_one_ns = 10'000'000'000;
+    /// Others get this many times what a long wake-up has taken.
+    static constexpr std::uint64_t rests = 19;
+    static constexpr std::uint64_t longest_rest_ns = 500'000'000;
+
+    /// Whether the CPU time of a wake-up that begins now is to be measured.
+    bool measures(std::uint64_t begin_ns) const { return begin_ns < measured_until_ns_.load(); }
+    /// One that was not measured: it lasted so long, and something else may have run meanwhile.
+    void lasted(std::uint64_t begin_ns, std::uint64_t end_ns);
+    /// The rest after one that was measured.
+    std::uint64_t rest_after(std::uint64_t cpu_ns, std::uint64_t end_ns);
+
+private:
+    std::atomic<std::uint64_t> measured_until_ns_ = 0;
+};
+
+/// Wake-ups of a client, by its own threads, with their rests.
 class WakeUps {
 public:
     void send(int socket) noexcept;
 
 private:
-    std::atomic<std::uint64_t> measured_until_ns_ = 0;
+    WakeUpRests rests_;
 };
 
 /// Everything that the server keeps for it is charged to `memory`, before it is allocated.
