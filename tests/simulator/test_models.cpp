@@ -16,8 +16,8 @@ using test::TemporaryFile;
 using Times = std::vector<std::uint64_t>;
 
 Models models_of(const std::string& json, Kind kind, const std::filesystem::path& directory = {}) {
-    const nlohmann::json document = nlohmann::json::parse(json);
-    return read_models(Place(document, "models"), kind, directory);
+    const nlohmann::json document = {{"models", nlohmann::json::parse(json)}};
+    return read_models(Place(document).at("models"), kind, directory);
 }
 
 /// The FCs of an FC-level model.

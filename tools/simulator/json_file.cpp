@@ -2,9 +2,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,26 +20,31 @@ namespace fs = std::filesystem;
 /// Far more than any scenario has; what walks a document may recurse.
 constexpr std::size_t levels_max = 64;
 
-/// Goes over a text and refuses what a parsed document no longer shows or cannot bear: a key that
-/// is given twice, of which a reader would see one only; a number that no double holds; great
-/// depth. Places are named as elsewhere.
-class Check : public nlohmann::json_sax<nlohmann::json> {
+/// Builds a document from a text, and refuses what the document would no longer show or what its
+/// readers cannot bear: a key that is given twice, a number that no double holds, great depth.
+/// Places are named as elsewhere.
+class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
-    bool null() override { return value(); }
-    bool boolean(bool) override { return value(); }
-    bool number_integer(number_integer_t) override { return value(); }
-    bool number_unsigned(number_unsigned_t) override { return value(); }
-    bool number_float(number_float_t, const string_t&) override { return value(); }
-    bool string(string_t&) override { return value(); }
-    bool binary(binary_t&) override { return value(); }
-    bool start_object(std::size_t) override { return enter(false); }
-    bool start_array(std::size_t) override { return enter(true); }
+    nlohmann::json take() { return std::move(root_); }
+
+    bool null() override { return value(nullptr); }
+    bool boolean(bool v) override { return value(v); }
+    bool number_integer(number_integer_t v) override { return value(v); }
+    bool number_unsigned(number_unsigned_t v) override { return value(v); }
+    bool number_float(number_float_t v, const string_t&) override { return value(v); }
+    bool string(string_t& v) override { return value(std::move(v)); }
+    bool binary(binary_t& v) override { return value(std::move(v)); }
+    bool start_object(std::size_t) override { return enter(nlohmann::json::object()); }
+    bool start_array(std::size_t) override { return enter(nlohmann::json::array()); }
     bool end_object() override { return leave(); }
     bool end_array() override { return leave(); }
 
     bool key(string_t& key) override {
-        levels_.back().key = key;
-        if (!levels_.back().keys.insert(key).second)
+        Level& level = levels_.back();
+        const auto [member, is_new] =
+            level.container->get_ref<object_t&>().try_emplace(std::move(key));
+        level.member = &*member;
+        if (!is_new)
             throw Error(EINVAL, fmt::format("{}: given twice", path()));
         return true;
     }
@@ -57,28 +61,39 @@ public:
     }
 
 private:
+    using object_t = nlohmann::json::object_t;
     struct Level {
-        bool is_array;
-        std::size_t index = 0;
-        std::string key{};
-        std::unordered_set<std::string> keys{};
+        nlohmann::json* container;
+        object_t::value_type* member = nullptr; ///< of an object: the one that is being read
     };
 
-    bool enter(bool is_array) {
+    /// Where the next value belongs.
+    template <class Value>
+    nlohmann::json& place(Value&& value) {
+        if (levels_.empty())
+            return root_ = std::forward<Value>(value);
+        const Level& level = levels_.back();
+        if (level.container->is_array())
+            return level.container->get_ref<nlohmann::json::array_t&>().emplace_back(
+                std::forward<Value>(value));
+        return level.member->second = std::forward<Value>(value);
+    }
+
+    template <class Value>
+    bool value(Value&& value) {
+        place(std::forward<Value>(value));
+        return true;
+    }
+
+    bool enter(nlohmann::json empty) {
         if (levels_.size() == levels_max)
             throw Error(EINVAL, fmt::format("{}: more than {} levels deep", path(), levels_max));
-        levels_.push_back({.is_array = is_array});
+        levels_.push_back({.container = &place(std::move(empty))});
         return true;
     }
 
     bool leave() {
         levels_.pop_back();
-        return value();
-    }
-
-    bool value() {
-        if (!levels_.empty())
-            levels_.back().index++;
         return true;
     }
 
@@ -86,14 +101,18 @@ private:
     std::string path() const {
         std::string text;
         for (const Level& level : levels_) {
-            if (level.is_array)
-                text += fmt::format("[{}]", level.index);
-            else
-                text += (text.empty() ? "" : ".") + level.key;
+            if (level.container->is_array()) {
+                // The last one of an outer level is the one that is being read.
+                const std::size_t inner = &level == &levels_.back() ? 0 : 1;
+                text += fmt::format("[{}]", level.container->size() - inner);
+            } else if (level.member != nullptr) {
+                text += (text.empty() ? "" : ".") + level.member->first;
+            }
         }
         return text.empty() ? "the scenario" : text;
     }
 
+    nlohmann::json root_;
     std::vector<Level> levels_;
 };
 
@@ -103,7 +122,14 @@ std::string read_text(const fs::path& path) {
         throw Error(errno, std::string(std::strerror(errno)) + "; name a readable JSON file");
     if (fs::is_directory(path))
         throw Error(EISDIR, "is a directory; name a JSON file");
-    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    std::string text;
+    constexpr std::size_t at_once = std::size_t{1} << 20;
+    do {
+        const std::size_t before = text.size();
+        text.resize(before + at_once);
+        file.read(text.data() + before, at_once);
+        text.resize(before + static_cast<std::size_t>(file.gcount()));
+    } while (file);
     if (file.bad())
         throw Error(EIO, "cannot be read to its end");
     if (text.empty())
@@ -114,9 +140,9 @@ std::string read_text(const fs::path& path) {
 } // namespace
 
 nlohmann::json parse_json(const std::string& text) {
-    Check check;
-    nlohmann::json::sax_parse(text, &check);
-    return nlohmann::json::parse(text);
+    Builder builder;
+    nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder);
+    return builder.take();
 }
 
 nlohmann::json read_json(const fs::path& path) {

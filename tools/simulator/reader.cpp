@@ -26,16 +26,46 @@ std::string join(const std::string& path, std::string_view key) {
     return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
+/// Adds to `path` how to reach `wanted` from `from`, if it is in there.
+bool find(const nlohmann::json& from, const nlohmann::json& wanted, std::string& path) {
+    if (&from == &wanted)
+        return true;
+    const std::size_t length = path.size();
+    if (from.is_object()) {
+        for (const auto& [key, value] : from.get_ref<const nlohmann::json::object_t&>()) {
+            path = join(path, key);
+            if (find(value, wanted, path))
+                return true;
+            path.resize(length);
+        }
+    } else if (from.is_array()) {
+        for (std::size_t i = 0; i < from.size(); i++) {
+            path += fmt::format("[{}]", i);
+            if (find(from[i], wanted, path))
+                return true;
+            path.resize(length);
+        }
+    }
+    return false;
+}
+
 } // namespace
 
+std::string Place::path() const {
+    std::string path;
+    find(*document_, *value_, path);
+    return path;
+}
+
 void Place::fail(const std::string& what) const {
-    throw Error(EINVAL, fmt::format("{}: {}", path_.empty() ? "the scenario" : path_, what));
+    const std::string where = path();
+    throw Error(EINVAL, fmt::format("{}: {}", where.empty() ? "the scenario" : where, what));
 }
 
 void Place::expect_object(std::initializer_list<std::string_view> keys) const {
     if (!value_->is_object())
         fail(fmt::format("{} is not an object", quote(*value_)));
-    for (const auto& [key, unused] : value_->items()) {
+    for (const auto& [key, unused] : value_->get_ref<const nlohmann::json::object_t&>()) {
         bool known = false;
         for (std::string_view allowed : keys)
             known = known || allowed == key;
@@ -43,7 +73,7 @@ void Place::expect_object(std::initializer_list<std::string_view> keys) const {
             continue;
         std::string printable = quote(nlohmann::json(key));
         printable = printable.substr(1, printable.size() - 2);
-        throw Error(EINVAL, fmt::format("{}: unknown key", join(path_, printable)));
+        throw Error(EINVAL, fmt::format("{}: unknown key", join(path(), printable)));
     }
 }
 
@@ -54,8 +84,8 @@ bool Place::has(std::string_view key) const {
 Place Place::at(std::string_view key) const {
     const auto found = value_->find(key);
     if (found == value_->end())
-        throw Error(EINVAL, fmt::format("{}: missing", join(path_, key)));
-    return {*found, join(path_, key)};
+        throw Error(EINVAL, fmt::format("{}: missing", join(path(), key)));
+    return {*document_, *found};
 }
 
 std::vector<Place> Place::elements() const {
@@ -65,8 +95,8 @@ std::vector<Place> Place::elements() const {
         fail("the list is empty");
     std::vector<Place> elements;
     elements.reserve(value_->size());
-    for (std::size_t i = 0; i < value_->size(); i++)
-        elements.emplace_back((*value_)[i], fmt::format("{}[{}]", path_, i));
+    for (const nlohmann::json& element : *value_)
+        elements.push_back({*document_, element});
     return elements;
 }
 

@@ -16,10 +16,12 @@ namespace overtake::simulator {
 /// All members throw Error (EINVAL) "PLACE: what is wrong".
 class Place {
 public:
-    Place(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
+    /// A whole document, which has to outlive this and all places in it, and to stay as it is.
+    explicit Place(const nlohmann::json& document) : Place(document, document) {}
 
     const nlohmann::json& value() const { return *value_; }
-    const std::string& path() const { return path_; }
+    /// Looks for the value in the whole document: for messages only.
+    std::string path() const;
     [[noreturn]] void fail(const std::string& what) const;
 
     /// An object with these keys only.
@@ -40,8 +42,11 @@ public:
     std::string name() const; ///< a text that is not empty
 
 private:
+    Place(const nlohmann::json& document, const nlohmann::json& value)
+        : document_(&document), value_(&value) {}
+
+    const nlohmann::json* document_;
     const nlohmann::json* value_;
-    std::string path_;
 };
 
 /// 2^63: no time may pass it.

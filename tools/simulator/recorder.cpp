@@ -11,7 +11,14 @@
 namespace overtake::simulator {
 namespace {
 
+/// Most names are plain, and there is one in each line.
+bool is_plain(char c) {
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
 std::string json_text(const std::string& text) {
+    if (std::ranges::all_of(text, is_plain))
+        return '"' + text + '"';
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -34,6 +41,7 @@ void write_list(std::ostream& out, const char* name, const Items& items, Print p
 } // namespace
 
 Recorder::Recorder(const Scenario& scenario) : scenario_(scenario) {
+    tasks_.reserve(scenario.listed.size());
     for (const Listed& listed : scenario.listed)
         tasks_.push_back({.id = listed.id,
                           .task_class = listed.kind.task_class,

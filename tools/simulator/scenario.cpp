@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ constexpr double jitter_sigma_max = 2;
 class Parser {
 public:
     Parser(const nlohmann::json& document, const fs::path& directory)
-        : top_(document, ""), directory_(directory) {}
+        : top_(document), directory_(directory) {}
 
     Scenario parse() {
         head();
@@ -46,9 +47,13 @@ public:
         if (top_.has("models"))
             models_ = read_models(top_.at("models"), scenario_.kind, directory_, scenario_.tick_ns);
         const char* list = scenario_.kind == Kind::fc ? "jobs" : "tasks";
-        if (top_.has(list) || !top_.has("loads"))
-            for (const Place& item : top_.at(list).elements())
+        if (top_.has(list) || !top_.has("loads")) {
+            const std::vector<Place> items = top_.at(list).elements();
+            ids_.reserve(items.size());
+            scenario_.listed.reserve(items.size());
+            for (const Place& item : items)
                 listed(item);
+        }
         if (top_.has("loads"))
             for (const Place& item : top_.at("loads").elements())
                 load(item);
@@ -359,7 +364,8 @@ private:
         return chain;
     }
 
-    void expect_new_id(const Place& place, const std::string& id) {
+    void expect_new_id(const Place& place) {
+        const auto& id = place.value().get_ref<const std::string&>();
         if (!ids_.try_emplace(id, ids_.size()).second)
             place.fail(fmt::format("{} is used twice", nlohmann::json(id).dump()));
     }
@@ -373,7 +379,7 @@ private:
                                 "core", "class", "slo"});
         Listed listed;
         listed.id = item.at("id").text();
-        expect_new_id(item.at("id"), listed.id);
+        expect_new_id(item.at("id"));
         listed.at = item.at("at").time();
         auto [chain, name] = chain_of(item);
         listed.kind = kind_of(item, name);
@@ -395,7 +401,7 @@ private:
                                 "max_pending", "timeout"});
         Load load;
         load.id = item.at("id").name();
-        expect_new_id(item.at("id"), load.id);
+        expect_new_id(item.at("id"));
         auto [chain, name] = chain_of(item);
         load.kind = kind_of(item, load.id);
         load.kind.chain = std::move(chain);
@@ -517,7 +523,7 @@ private:
     Scenario scenario_;
     Models models_;
     std::map<std::vector<std::string>, std::shared_ptr<const Chain>> joined_;
-    std::unordered_map<std::string, std::size_t> ids_;
+    std::unordered_map<std::string_view, std::size_t> ids_; ///< as they stand in the document
     std::unordered_map<std::string, std::uint32_t> process_numbers_;
     std::unordered_map<std::string, std::uint32_t> context_numbers_;
     std::unordered_map<std::string, std::uint32_t> class_numbers_;

@@ -103,7 +103,7 @@ nlohmann::ordered_json to_json(const Command& command) {
 
 class Reader {
 public:
-    explicit Reader(const nlohmann::json& json) : top_(json, "") {}
+    explicit Reader(const nlohmann::json& json) : top_(json) {}
 
     Case read() {
         head();
