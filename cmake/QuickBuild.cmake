@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-# What makes a first build short.
+# What makes a first build short, without giving up any optimisation of what is installed.
 #
-# Most of it is reading the headers of the standard library and of others again for each source.
-# Compiling several sources as one saves that. Where a compiler cache such as ccache is set up each
-# source is compiled by itself: that is better for building again and again, and sees to it that
-# every source includes what it uses.
+# Half of such a build is reading the headers of the standard library and of others again for each
+# source. Compiling several sources as one, and the headers once for all, saves that. Where a compiler
+# cache such as ccache is set up each source is compiled by itself: that is better for building again
+# and again, and sees to it that every source includes what it uses.
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(default OFF)
 else()
   set(default ON)
 endif()
-option(OVERTAKE_JOIN_SOURCES "Compile several sources of a library as one" ${default})
+option(OVERTAKE_JOIN_SOURCES "Compile several sources of a library as one, and common headers once" ${default})
 
 # Libraries whose sources may be compiled together: no name in an anonymous namespace occurs twice.
 function(overtake_join_sources)
@@ -19,17 +19,20 @@ function(overtake_join_sources)
   endif()
 endfunction()
 
-# Code that spends its time in the libraries it calls, or no time worth speaking of: optimising it
-# further takes a third of its build and makes nothing faster that anybody waits for.
-function(overtake_optimise_lightly)
+# Libraries whose sources read common headers as they were compiled once. Such headers fit where options
+# of code generation are the same: in tools/, where no target has any of its own.
+function(overtake_share_headers)
+  if(NOT OVERTAKE_JOIN_SOURCES OR OVERTAKE_SANITIZE)
+    return()
+  endif()
+  if(NOT TARGET overtake_common_headers)
+    find_package(nlohmann_json REQUIRED)
+    set(directory ${PROJECT_SOURCE_DIR}/cmake)
+    add_library(overtake_common_headers STATIC ${directory}/common_headers.cpp)
+    target_link_libraries(overtake_common_headers PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
+    target_precompile_headers(overtake_common_headers PRIVATE ${directory}/common_headers.hpp)
+  endif()
   foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  endforeach()
-endfunction()
-
-# Code that waits for a user, or for what it starts: reads options, prints tables, writes pages.
-function(overtake_leave_unoptimised)
-  foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+    target_precompile_headers(${target} REUSE_FROM overtake_common_headers)
   endforeach()
 endfunction()
