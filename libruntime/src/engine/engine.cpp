@@ -17,14 +17,6 @@ SchedulerOptions interruptible(SchedulerOptions options, const ThreadOptions& th
     return options;
 }
 
-std::unique_ptr<TaskScheduler> make_scheduler(std::shared_ptr<Device> device,
-                                              const SchedulerOptions& options, bool service,
-                                              SchedulerHost& host) {
-    if (service)
-        return std::make_unique<SharedScheduler>(std::move(device), options, host);
-    return std::make_unique<Scheduler>(std::move(device), options, host);
-}
-
 std::thread start_thread(std::function<void()> work) {
     try {
         return std::thread(std::move(work));
@@ -37,8 +29,8 @@ std::thread start_thread(std::function<void()> work) {
 
 Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
                const ThreadOptions& threads)
-    : scheduler_(make_scheduler(std::move(device), interruptible(options, threads), threads.service,
-                                *this)),
+    : scheduler_(
+          make_scheduler(std::move(device), interruptible(options, threads), threads.service)),
       workers_(
           options.worker_count, threads.worker_cpus, [this] { return scheduler_->now_ns(); },
           [this](std::shared_ptr<Run> run) {
@@ -56,6 +48,20 @@ Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
         stop();
         throw;
     }
+}
+
+std::unique_ptr<TaskScheduler> Engine::make_scheduler(std::shared_ptr<Device> device,
+                                                      const SchedulerOptions& options,
+                                                      bool service) {
+    SchedulerHost& host = *this;
+    if (service) {
+        auto shared = std::make_unique<SharedScheduler>(std::move(device), options, host);
+        service_settings_ = &shared->settings();
+        return shared;
+    }
+    auto own = std::make_unique<Scheduler>(std::move(device), options, host);
+    own_ = own.get();
+    return own;
 }
 
 Engine::~Engine() {
@@ -209,7 +215,6 @@ void Engine::wait_for_news(bool stopping) {
 void Engine::run_instant(Mail& mail) {
     gather(0);
     end_cpu(mail.cpu_ends);
-    handle_ends();
     arrive(std::move(mail.arrivals));
     cancel(std::move(mail.cancels));
     scheduler_->dispatch();
@@ -231,11 +236,6 @@ void Engine::arrive(RunList<&Run::arrival_link_> arrivals) {
 void Engine::cancel(RunList<&Run::cancel_link_> cancels) {
     while (!cancels.empty())
         scheduler_->cancel(*cancels.pop());
-}
-
-void Engine::handle_ends() {
-    while (scheduler_->first_end())
-        scheduler_->handle_first_end();
 }
 
 void Engine::run_cpu(Run& run, std::size_t step) {

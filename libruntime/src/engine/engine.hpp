@@ -61,10 +61,7 @@ public:
     void on_end(std::shared_ptr<Run> run, std::function<void()> callback);
 
     /// In service mode: what the device has been told.  Null otherwise.
-    const ServiceSettings* service_settings() const noexcept {
-        const auto* shared = dynamic_cast<const SharedScheduler*>(scheduler_.get());
-        return shared ? &shared->settings() : nullptr;
-    }
+    const ServiceSettings* service_settings() const noexcept { return service_settings_; }
 
     // An instant of a stepped engine, in the order of the contract.
 
@@ -73,8 +70,9 @@ public:
     /// Of CPU segments that workers have been given.
     std::size_t cpu_begins() const noexcept { return cpu_begins_; }
     void step_gather();
-    const Run* step_first_end() const { return scheduler_->first_end(); }
-    void step_handle_first_end() { scheduler_->handle_first_end(); }
+    /// Not in service mode, where there is none.
+    const Run* step_first_end() const { return own_ ? own_->first_end() : nullptr; }
+    void step_handle_first_end() { own_->handle_first_end(); }
     /// What was submitted and cancelled since.
     void step_arrivals();
     void step_cancels();
@@ -99,7 +97,6 @@ private:
     void give_up(int code);
     void gather(std::int64_t deadline_ns);
     void wait_for_news(bool stopping);
-    void handle_ends();
     void call_back();
     void hand_over(std::shared_ptr<Run> run);
     void hand_over_ended();
@@ -110,6 +107,11 @@ private:
     void leave();
     void lose(std::shared_ptr<Run> run);
 
+    std::unique_ptr<TaskScheduler> make_scheduler(std::shared_ptr<Device> device,
+                                                  const SchedulerOptions& options, bool service);
+
+    Scheduler* own_ = nullptr;                          ///< scheduler_, but in service mode
+    const ServiceSettings* service_settings_ = nullptr; ///< scheduler_'s, in service mode
     std::unique_ptr<TaskScheduler> scheduler_;
     int failure_ = 0; ///< of the device: nothing is taken any more; the engine's thread's
 

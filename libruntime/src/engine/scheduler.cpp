@@ -125,25 +125,17 @@ void Scheduler::handle_first_end() {
         probe::task_ready(&task, now);
 }
 
+void Scheduler::handle_ends() {
+    while (first_end())
+        handle_first_end();
+}
+
 // What is asked for
 
-void Scheduler::arrive(std::shared_ptr<Run> arriving) {
-    Run& run = *arriving;
-    // The tasks that the scheduler had when the device failed are no more: nobody asks it again.
-    std::int32_t status = failed_ != 0 ? -failed_ : run.is_cancelled_early_ ? -ECANCELED : 0;
-    try {
-        check(run.options_);
-        if (ends_.capacity() <= live())
-            ends_.reserve(2 * live() + 16);
-    } catch (const Error& refused) {
-        run.set_error(refused.what());
-        status = -refused.code();
-    } catch (const std::bad_alloc&) {
-        status = -ENOMEM;
-    }
-    begin_live(std::move(arriving));
-    if (status != 0)
-        return end_live(run, status, now_ns());
+void Scheduler::admit(Run& run) {
+    handle_ends();
+    if (ends_.capacity() < live())
+        ends_.reserve(2 * live() + 16);
     run.prepare(process_);
     const std::uint64_t now = now_ns();
     probe::task_arrive(&run.task_, now, &sched_, run.options_.model);
@@ -151,6 +143,7 @@ void Scheduler::arrive(std::shared_ptr<Run> arriving) {
 }
 
 void Scheduler::cancel(Run& run) {
+    handle_ends();
     ovt_sched_action action;
     if (!run.live_self_)
         run.is_cancelled_early_ = true;
@@ -163,8 +156,7 @@ void Scheduler::dispatch() {
         return;
     ovt_sched_action action;
     for (;;) {
-        while (first_end()) // what the device has refused
-            handle_first_end();
+        handle_ends(); // and what the device has refused
         if (!ovt_sched_next(&sched_, now_ns(), &action))
             return;
         carry_out(action);

@@ -3,8 +3,8 @@
 // Scheduler: the second host of firmware-sim/sched, beside the simulator.  It gives the task
 // scheduler a device's queue and its time; whoever calls it gives it a thread.
 //
-// One instant is worked through in the order of the contract (docs/scenarios.md): gather(), then
-// handle_first_end() while there is one, then what arrives and is cancelled, then dispatch().
+// What has ended is handled in front of the next arrival, cancel or dispatch, or one by one by
+// handle_first_end().
 // Several schedulers on one device, as processes are, can be stepped together: by the order of
 // first_end().
 //
@@ -27,9 +27,9 @@ public:
     Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& options, SchedulerHost& host);
     void gather(std::int64_t deadline_ns) override;
     void cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) override;
-    const Run* first_end() const override;
-    void handle_first_end() override;
-    void arrive(std::shared_ptr<Run> run) override;
+    /// Of the segments that have ended, the one whose task was dispatched first; or null.
+    const Run* first_end() const;
+    void handle_first_end();
     void cancel(Run& run) override;
     void dispatch() override;
     void fail(int code) override;
@@ -37,6 +37,9 @@ public:
     void interrupt() override { queue_->interrupt(); }
 
 private:
+    void handle_ends();
+    void admit(Run& run) override;
+
     struct End {
         Run* run;
         std::int32_t status;

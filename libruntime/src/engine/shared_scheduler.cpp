@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <exception>
-#include <new>
 #include <vector>
 
 #include <fmt/format.h>
@@ -78,26 +77,7 @@ void SharedScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t /*e
     end_live(run, -failed_, now_ns());
 }
 
-void SharedScheduler::arrive(std::shared_ptr<Run> arriving) {
-    Run& run = *arriving;
-    std::int32_t status = failed_ != 0 ? -failed_ : run.is_cancelled_early_ ? -ECANCELED : 0;
-    if (status == 0) {
-        try {
-            check(run.options_);
-            submit(run);
-        } catch (const Error& refused) {
-            run.set_error(refused.what());
-            status = -refused.code();
-        } catch (const std::bad_alloc&) {
-            status = -ENOMEM;
-        }
-    }
-    begin_live(std::move(arriving));
-    if (status != 0)
-        end_live(run, status, now_ns());
-}
-
-void SharedScheduler::submit(Run& run) {
+void SharedScheduler::admit(Run& run) {
     std::vector<ServiceSegment> segments(run.steps_.size());
     for (std::size_t i = 0; i < segments.size(); i++) {
         const Step& step = run.steps_[i];

@@ -25,9 +25,6 @@ public:
 
     void gather(std::int64_t deadline_ns) override;
     void cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) override;
-    const Run* first_end() const override { return nullptr; }
-    void handle_first_end() override {}
-    void arrive(std::shared_ptr<Run> run) override;
     void cancel(Run& run) override;
     void dispatch() override;
     void fail(int code) override;
@@ -35,7 +32,7 @@ public:
     void interrupt() override { queue_->interrupt(); }
 
 private:
-    void submit(Run& run);
+    void admit(Run& run) override;
     void stop_tasks() noexcept;
     void end(Run& run, const ServiceEvent& event);
 

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <exception>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,26 @@ void TaskScheduler::check(const RunOptions& options) const {
     if (options.core > cores_)
         throw Error(EINVAL, fmt::format("task: there is no core {}, the device has {}",
                                         options.core, cores_));
+}
+
+void TaskScheduler::arrive(std::shared_ptr<Run> arriving) {
+    Run& run = *arriving;
+    begin_live(std::move(arriving));
+    // The tasks that it had when the device failed are no more.
+    std::int32_t status = failed_ != 0 ? -failed_ : run.is_cancelled_early_ ? -ECANCELED : 0;
+    if (status == 0) {
+        try {
+            check(run.options_);
+            admit(run);
+        } catch (const Error& refused) {
+            run.set_error(refused.what());
+            status = -refused.code();
+        } catch (const std::bad_alloc&) {
+            status = -ENOMEM;
+        }
+    }
+    if (status != 0)
+        end_live(run, status, now_ns());
 }
 
 void TaskScheduler::cancel_all() {

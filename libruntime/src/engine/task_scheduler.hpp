@@ -4,7 +4,7 @@
 // (Scheduler), or in the one that all processes of the device share (SharedScheduler).
 //
 // One instant is worked through in the order of the contract (docs/scenarios.md): gather(), then
-// handle_first_end() while there is one, then what arrives and is cancelled, then dispatch().
+// what arrives and is cancelled, then dispatch().  What has ended is handled before any of these.
 //
 // Thread safety: one thread at a time, but for interrupt().
 #pragma once
@@ -66,11 +66,8 @@ public:
     virtual void gather(std::int64_t deadline_ns) = 0;
     /// The CPU segment that runs for `run` is over; `executed_ns` is what it took.
     virtual void cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) = 0;
-    /// Of the segments that have ended, the one whose task was dispatched first; or null.
-    virtual const Run* first_end() const = 0;
-    virtual void handle_first_end() = 0;
     /// Ends at once, with the errno, if check() refuses it or there is no memory for it.
-    virtual void arrive(std::shared_ptr<Run> run) = 0;
+    void arrive(std::shared_ptr<Run> run);
     /// Does nothing to a run that has ended; one that arrives later ends then.
     virtual void cancel(Run& run) = 0;
     void cancel_all();
@@ -91,7 +88,8 @@ public:
 protected:
     TaskScheduler(std::shared_ptr<Device> device, SchedulerOptions options, SchedulerHost& host);
 
-    void begin_live(std::shared_ptr<Run> run);
+    /// Takes a run that arrives, and is live.  Throws Error or std::bad_alloc if it cannot.
+    virtual void admit(Run& run) = 0;
     void end_live(Run& run, std::int32_t status, std::uint64_t ended_ns);
     /// But for what is with a worker.
     void end_all(std::int32_t status);
@@ -108,6 +106,8 @@ protected:
     int failed_ = 0; ///< why, if fail() was called
 
 private:
+    void begin_live(std::shared_ptr<Run> run);
+
     ManualClock* const clock_;                      ///< null: CLOCK_MONOTONIC
     mutable std::atomic<std::uint64_t> last_ns_{0}; ///< that it said
     Run* first_live_ = nullptr;
