@@ -7,9 +7,10 @@ SEED ?= 1
 COUNT ?= 2000
 REQUESTS ?= 2000
 REPEAT ?= 1
+SINCE ?= HEAD
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -38,6 +39,9 @@ test: ## all quick tests, with totals (40 minutes on two cores, 25 once all is c
 	scripts/setup.sh test
 	$(MAKE) --no-print-directory build kmod
 	scripts/run-tests.sh
+
+quick: ## build what differs from SINCE (HEAD), run the tests nearest to it: two minutes after a small change
+	scripts/quick.py --since $(SINCE) --jobs $(JOBS)
 
 fresh: ## both commands of the README on bare systems of Debian 12 and 13 (RELEASE=..., BUSY=N: demo on a busy one)
 	scripts/setup.sh fresh

@@ -5,7 +5,7 @@
 #   scripts/run-tests.sh [PHASE...]      phases: unit sanitizers style protocol harness vm
 #
 # Each phase prints TAP ("ok NAME", "ok NAME # SKIP REASON", "not ok NAME"), which is what the totals
-# count; its whole output stays in build/test/PHASE.log. The totals name what failed and what was skipped;
+# count; its whole output stays in build/test/PHASE.log. The totals name the slowest, what failed and what was skipped;
 # the last line is "N passed, M failed, K skipped". The exit status is 0 only when something passed and
 # nothing failed.
 set -u -o pipefail
@@ -85,6 +85,19 @@ named()
 	local phase
 	for phase in $phases; do
 		sed -nE "/$1/s/^/$phase: /p" "$log_directory/$phase.log"
+	done
+}
+
+# reports: where these phases say how long their tests took
+reports()
+{
+	local phase
+	for phase in $phases; do
+		case $phase in
+		unit) echo "$log_directory/release.xml" ;;
+		sanitizers) echo "$log_directory/asan-ubsan.xml" ;;
+		*) echo "$log_directory/$phase.log" ;;
+		esac
 	done
 }
 
@@ -174,6 +187,8 @@ main()
 		wait "$runner"
 	fi
 
+	echo "the ten slowest:"
+	/usr/bin/python3 scripts/slowest_tests.py $(reports)
 	named '^not ok '
 	named '^ok .*# SKIP'
 	echo "$passed passed, $failed failed, $skipped skipped"
