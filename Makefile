@@ -125,8 +125,9 @@ check: kmod ## kernel style and static checks: checkpatch --strict, W=1, sparse,
 	scripts/check-joined-sources.sh
 	scripts/check-kernel-style.sh
 
-format: ## run clang-format on the C++ sources
+format: ## run clang-format on the C++ sources, and write the tests' scenarios with one record a line
 	git ls-files '*.cpp' '*.hpp' | xargs -r clang-format -i
+	scripts/format_scenarios.py
 
 docs: ## the reference of the C++ API: build/docs/html/index.html
 	scripts/setup.sh docs
