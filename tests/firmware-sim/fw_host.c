@@ -5,8 +5,8 @@
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-static struct mock *mock_new_of(u32 cores, enum ovt_mode mode, u32 event_count, bool fair,
-				u64 quota_ns)
+static struct mock *mock_new_of(void **state, u32 cores, enum ovt_mode mode, u32 event_count,
+				bool fair, u64 quota_ns)
 {
 	struct mock *mock = calloc(1, sizeof(*mock));
 	struct ovt_fw_config config = {
@@ -30,20 +30,68 @@ static struct mock *mock_new_of(u32 cores, enum ovt_mode mode, u32 event_count, 
 	memset(mock->commands, USED, sizeof(mock->commands));
 	memset(mock->events, USED, sizeof(mock->events));
 	memset(&mock->context, USED, sizeof(mock->context));
+	memset(mock->contexts, USED, sizeof(mock->contexts));
+	memset(mock->turns, USED, sizeof(mock->turns));
 	ovt_fw_init(&mock->fw, &config);
 	ovt_fw_context_init(&mock->context);
 	mock->step_budget = 1;
+	mock->next = *state;
+	*state = mock;
 	return mock;
 }
 
-struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count)
+struct mock *mock_new(void **state, u32 cores, enum ovt_mode mode, u32 event_count)
 {
-	return mock_new_of(cores, mode, event_count, false, 0);
+	return mock_new_of(state, cores, mode, event_count, false, 0);
 }
 
-struct mock *mock_new_fair(u32 cores, u64 quota_ns)
+struct mock *mock_new_fair(void **state, u32 cores, u64 quota_ns)
 {
-	return mock_new_of(cores, OVT_MODE_TIMED, 64, true, quota_ns);
+	return mock_new_of(state, cores, OVT_MODE_TIMED, 64, true, quota_ns);
+}
+
+static void expect_idle(const struct mock *mock)
+{
+	u32 core, context;
+
+	for (core = 0; core < mock->fw.config.core_count; core++) {
+		const struct ovt_fw_core *state = &mock->states[core];
+
+		assert_int_equal(state->unfinished, 0);
+		assert_int_equal(state->resting, 0);
+		assert_int_equal(state->waiting[OVT_RING_NORMAL], 0);
+		assert_true(ovt_list_empty(&state->circle));
+		for (context = 0; context < CONTEXTS; context++) {
+			assert_int_equal(mock->turns[context][core].waiting, 0);
+			assert_int_equal(mock->turns[context][core].allowance, 0);
+		}
+	}
+}
+
+static void job_free(struct mock_job *job)
+{
+	free(job->program);
+	free(job->fcs);
+	free(job);
+}
+
+int mocks_end(void **state)
+{
+	struct mock *mock;
+
+	while ((mock = *state)) {
+		struct mock_job *job;
+
+		if (mock->fw.config.fair)
+			expect_idle(mock);
+		while ((job = mock->jobs)) {
+			mock->jobs = job->next;
+			job_free(job);
+		}
+		*state = mock->next;
+		free(mock);
+	}
+	return 0;
 }
 
 struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
@@ -70,14 +118,9 @@ struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u
 		.length = fc_count * sizeof(*job->program),
 		.flags = OVT_REGION_READ,
 	};
+	job->next = mock->jobs;
+	mock->jobs = job;
 	return job;
-}
-
-void job_free(struct mock_job *job)
-{
-	free(job->program);
-	free(job->fcs);
-	free(job);
 }
 
 static void take_event(struct mock *mock, const struct ovt_event *event)

@@ -14,11 +14,13 @@
 #define MAX_COMMANDS	256
 #define MAX_TRACE	4096
 #define MAX_OVERTAKINGS	16
+#define CONTEXTS	3
 /* What a host's memory holds before the firmware sees it. */
 #define USED		0x5a
 
 struct mock_job {
 	struct ovt_fw_job fw;
+	struct mock_job *next;	/* of the same mock */
 	struct overtake_insn *program;
 	struct ovt_fc *fcs;
 	char name;
@@ -42,12 +44,16 @@ struct overtaking {
 };
 
 struct mock {
+	struct mock *next;	/* of the same test */
+	struct mock_job *jobs;
 	struct ovt_fw fw;
 	struct ovt_core cores[MAX_CORES];
 	struct ovt_fw_core states[MAX_CORES];
 	struct ovt_command commands[MAX_COMMANDS];
 	struct ovt_event events[64];
 	struct ovt_fw_context context;
+	struct ovt_fw_context contexts[CONTEXTS];	/* of a fair device, and their turns */
+	struct ovt_fw_turn turns[CONTEXTS][MAX_CORES];
 	struct started trace[MAX_TRACE];
 	u32 trace_length;
 	u32 preempted;
@@ -60,13 +66,20 @@ struct mock {
 	u32 step_budget;	/* cycles of one ovt_core_step() */
 };
 
-/* @event_count: a power of two from 16 to 64.  To be freed with free(). */
-struct mock *mock_new(u32 cores, enum ovt_mode mode, u32 event_count);
+/* A test whose mocks end with it. */
+#define CASE(test)	cmocka_unit_test_teardown(test, mocks_end)
+
+/*
+ * Of the test that has @state, which may make several: CASE() frees them with their jobs.
+ * @event_count: a power of two from 16 to 64.
+ */
+struct mock *mock_new(void **state, u32 cores, enum ovt_mode mode, u32 event_count);
 /* A fair one, mode timed; @quota_ns: see struct ovt_fw_config. */
-struct mock *mock_new_fair(u32 cores, u64 quota_ns);
+struct mock *mock_new_fair(void **state, u32 cores, u64 quota_ns);
+/* Frees them; nothing may be waiting any more in those that are fair. */
+int mocks_end(void **state);
 struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
 			 u64 duration);
-void job_free(struct mock_job *job);
 
 void submit(struct mock *mock, struct mock_job *job, u64 at);
 void cancel(struct mock *mock, struct mock_job *job, u64 at);

@@ -7,7 +7,7 @@
 
 #define USED	0x5a
 
-struct host *host_new(const struct host_options *options)
+struct host *host_new(void **state, const struct host_options *options)
 {
 	static const struct host_options none;
 	const struct host_options *chosen = options ? options : &none;
@@ -39,6 +39,8 @@ struct host *host_new(const struct host_options *options)
 	ovt_sched_init(&host->sched, &config);
 	ovt_sched_add_queue(&host->sched, &host->queues[0], host->cores[0]);
 	host_add_process(host, 0, 0);
+	host->next = *state;
+	*state = host;
 	return host;
 }
 
@@ -48,9 +50,15 @@ void host_add_process(struct host *host, u32 number, u32 queue)
 			      host->lines[number]);
 }
 
-void host_free(struct host *host)
+int hosts_end(void **state)
 {
-	free(host);
+	struct host *host;
+
+	while ((host = *state)) {
+		*state = host->next;
+		free(host);
+	}
+	return 0;
 }
 
 static u32 parse_segments(struct ovt_sched_segment *segments, const char *text)

@@ -21,6 +21,7 @@ struct host_task {
 };
 
 struct host {
+	struct host *next;			/* of the same test */
 	struct ovt_sched sched;
 	struct ovt_sched_queue queues[3];
 	struct ovt_sched_queue_core cores[3][OVT_SCHED_MAX_CORES];	/* of each queue */
@@ -49,9 +50,12 @@ struct host_options {
 	bool share;
 };
 
-/* To be freed with host_free().  It has queue 0 with process 0. */
-struct host *host_new(const struct host_options *options);
-void host_free(struct host *host);
+/* A test whose hosts end with it. */
+#define CASE(test)	cmocka_unit_test_teardown(test, hosts_end)
+
+/* Of the test that has @state: CASE() frees it.  It has queue 0 with process 0. */
+struct host *host_new(void **state, const struct host_options *options);
+int hosts_end(void **state);
 void host_add_process(struct host *host, u32 number, u32 queue);
 
 /*

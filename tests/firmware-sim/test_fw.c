@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The firmware's scheduling, driven by a host that steps time by hand. */
-#include <stdlib.h>
-
 #include "cmocka_all.h"
 #include "fw_host.h"
 
@@ -20,9 +18,8 @@ static void high_waits_for_at_most_limit_normal_fcs(void **state)
 	};
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-		struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+		struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 		struct mock_job *normal = job_new(mock, 'N', 1, 10, 5, 100);
 		struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
 
@@ -36,9 +33,6 @@ static void high_waits_for_at_most_limit_normal_fcs(void **state)
 		assert_int_equal(normal->fw.executed_ns, 500);
 		assert_true(normal->ended && high->ended);
 		assert_int_equal(mock->states[0].unfinished, 0);
-		job_free(normal);
-		job_free(high);
-		free(mock);
 	}
 }
 
@@ -61,9 +55,8 @@ static void a_normal_floor_bounds_how_many_overtake(void **state)
 	};
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-		struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+		struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 		struct mock_job *high = job_new(mock, 'H', 1, 255, 6, 1);
 		struct mock_job *normal = job_new(mock, 'N', 1, 10, 4, 10);
 
@@ -73,40 +66,32 @@ static void a_normal_floor_bounds_how_many_overtake(void **state)
 		submit(mock, normal, 0);
 		run_until(mock, 1000);
 		expect_trace(mock, rows[row].trace);
-		job_free(normal);
-		job_free(high);
-		free(mock);
 	}
 }
 
 /* HIGH FCs that found nobody waiting have overtaken nobody. */
 static void a_normal_floor_counts_from_arrival(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *high = job_new(mock, 'H', 1, 255, 8, 10);
 	struct mock_job *normal = job_new(mock, 'N', 1, 10, 1, 10);
 
-	(void)state;
 	set_limit(mock, 1, 1, 0);
 	set_normal_floor(mock, 1, 2, 0);
 	submit(mock, high, 0);
 	submit(mock, normal, 35);
 	run_until(mock, 1000);
 	expect_trace(mock, "H0@0 H1@10 H2@20 H3@30 H4@40 H5@50 N0@60 H6@70 H7@80");
-	job_free(normal);
-	job_free(high);
-	free(mock);
 }
 
 static void rings_behave_as_if_unbounded(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *first = job_new(mock, 'A', 1, 0, 150, 10);
 	struct mock_job *second = job_new(mock, 'B', 1, 0, 100, 10);
 	struct mock_job *high = job_new(mock, 'H', 1, 255, 100, 1);
 	u32 index;
 
-	(void)state;
 	set_limit(mock, 1, 200, 0);	/* one batch is longer than a ring and spans two jobs */
 	submit(mock, first, 0);
 	submit(mock, second, 0);
@@ -120,20 +105,15 @@ static void rings_behave_as_if_unbounded(void **state)
 	for (; index < 350; index++)
 		assert_int_equal(mock->trace[index].job, 'B');
 	assert_int_equal(second->fw.preemptions, 1);
-	job_free(first);
-	job_free(second);
-	job_free(high);
-	free(mock);
 }
 
 static void cancel_leaves_batch_unfilled(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *first = job_new(mock, 'A', 1, 0, 3, 100);
 	struct mock_job *second = job_new(mock, 'B', 1, 0, 2, 100);
 	struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
 
-	(void)state;
 	set_limit(mock, 1, 4, 0);
 	submit(mock, first, 0);
 	submit(mock, second, 0);
@@ -146,19 +126,14 @@ static void cancel_leaves_batch_unfilled(void **state)
 	assert_int_equal(first->fw.end_ns, 100);
 	assert_int_equal(first->fw.done, 1);
 	assert_int_equal(mock->states[0].unfinished, 0);
-	job_free(first);
-	job_free(second);
-	job_free(high);
-	free(mock);
 }
 
 static void waiting_job_ends_at_its_cancel(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *first = job_new(mock, 'A', 1, 0, 1, 100);
 	struct mock_job *second = job_new(mock, 'B', 1, 0, 2, 100);
 
-	(void)state;
 	submit(mock, first, 0);
 	submit(mock, second, 0);
 	ovt_fw_cancel(&mock->fw, &second->fw, 30);
@@ -168,41 +143,33 @@ static void waiting_job_ends_at_its_cancel(void **state)
 	assert_int_equal(second->fw.end_ns, 30);
 	assert_int_equal(second->fw.status, OVT_JOB_CANCELLED);
 	assert_int_equal(first->fw.status, OVT_JOB_OK);
-	job_free(first);
-	job_free(second);
-	free(mock);
 }
 
 static void core_any_goes_where_fewest_fcs_are_unfinished(void **state)
 {
-	struct mock *mock = mock_new(3, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 3, OVT_MODE_TIMED, 16);
 	struct mock_job *jobs[5];
 	static const u32 fc_counts[5] = { 3, 2, 2, 1, 1 };
 	static const u32 cores[5] = { 1, 2, 3, 2, 3 };
 	u32 index;
 
-	(void)state;
 	for (index = 0; index < 5; index++) {
 		jobs[index] = job_new(mock, (char)('A' + index), 0, 0, fc_counts[index], 100);
 		submit(mock, jobs[index], 0);
 	}
 	run_until(mock, 10000);
-	for (index = 0; index < 5; index++) {
+	for (index = 0; index < 5; index++)
 		assert_int_equal(jobs[index]->fw.placed_core, cores[index]);
-		job_free(jobs[index]);
-	}
-	free(mock);
 }
 
 /* Two jobs of 2^31 FCs each make 2^32 on core 1, which is more than the one FC on core 2. */
 static void unfinished_fcs_are_counted_beyond_2_to_the_32(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 16);
 	struct mock_job *jobs[4];
 	static const u32 asked[4] = { 1, 1, 2, 0 };
 	u32 index;
 
-	(void)state;
 	for (index = 0; index < 4; index++) {
 		jobs[index] = job_new(mock, (char)('A' + index), asked[index], 0, 100, 100);
 		jobs[index]->fw.fc_count = index < 2 ? 1u << 31 : 1;
@@ -215,18 +182,14 @@ static void unfinished_fcs_are_counted_beyond_2_to_the_32(void **state)
 	cancel(mock, jobs[1], 0);
 	run_until(mock, 1000);
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 0);
-	for (index = 0; index < 4; index++)
-		job_free(jobs[index]);
-	free(mock);
 }
 
 static void changed_limit_waits_for_the_batch(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *normal = job_new(mock, 'N', 1, 0, 5, 100);
 	struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
 
-	(void)state;
 	set_limit(mock, 1, 3, 0);
 	submit(mock, normal, 0);
 	set_limit(mock, 1, 1, 20);
@@ -234,9 +197,6 @@ static void changed_limit_waits_for_the_batch(void **state)
 	run_until(mock, 10000);
 	expect_trace(mock, "N0@0 N1@100 N2@200 H0@300 N3@310 N4@410");
 	assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_LIMIT_ACTIVE), 1);
-	job_free(normal);
-	job_free(high);
-	free(mock);
 }
 
 /*
@@ -248,9 +208,8 @@ static void limit_that_covers_all_commits_what_is_there(void **state)
 	static const u32 limits[] = { 4, 5, 6, 4000000000u };
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < sizeof(limits) / sizeof(limits[0]); row++) {
-		struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+		struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 		struct mock_job *blocker = job_new(mock, 'X', 1, 255, 1, 100);
 		struct mock_job *first = job_new(mock, 'A', 1, 0, 3, 100);
 		struct mock_job *hole = job_new(mock, 'C', 1, 0, 70, 100);
@@ -276,27 +235,18 @@ static void limit_that_covers_all_commits_what_is_there(void **state)
 		assert_int_equal(mock->states[0].waiting[OVT_RING_NORMAL], 0);
 		assert_int_equal(mock->states[0].waiting[OVT_RING_HIGH], 0);
 		assert_int_equal(mock->states[0].unfinished, 0);
-		job_free(blocker);
-		job_free(first);
-		job_free(hole);
-		job_free(second);
-		job_free(last);
-		job_free(late);
-		job_free(high);
-		free(mock);
 	}
 }
 
 /* What runs ends, jobs arrive and are cancelled; the next choice is made when held no longer. */
 static void held_cores_start_nothing(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 16);
 	struct mock_job *first = job_new(mock, 'A', 1, 0, 3, 100);
 	struct mock_job *second = job_new(mock, 'B', 2, 0, 1, 100);
 	struct mock_job *third = job_new(mock, 'C', 2, 0, 1, 100);
 	struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
 
-	(void)state;
 	set_limit(mock, 1, 1, 0);
 	submit(mock, first, 0);
 	hold(mock, 150);
@@ -316,20 +266,14 @@ static void held_cores_start_nothing(void **state)
 	assert_int_equal(first->fw.preemptions, 1);
 	assert_int_equal(first->fw.executed_ns, 300);
 	assert_true(first->ended && third->ended && high->ended);
-	job_free(first);
-	job_free(second);
-	job_free(third);
-	job_free(high);
-	free(mock);
 }
 
 static void endless_program_ends_only_its_own_job(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *endless = job_new(mock, 'L', 1, 0, 3, 100);
 	struct mock_job *good = job_new(mock, 'G', 1, 0, 2, 100);
 
-	(void)state;
 	memset(&endless->program[1], 0, sizeof(endless->program[1]));
 	endless->program[1].opcode = OVERTAKE_OP_JUMP;
 	endless->program[1].jump_target = 1;
@@ -342,18 +286,14 @@ static void endless_program_ends_only_its_own_job(void **state)
 	assert_int_equal(endless->fw.fault_insn, 1);
 	assert_int_equal(good->fw.status, OVT_JOB_OK);
 	assert_int_equal(mock->hung, 1);
-	job_free(endless);
-	job_free(good);
-	free(mock);
 }
 
 static void bad_instruction_faults_its_job(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_BOTH, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_BOTH, 16);
 	struct mock_job *bad = job_new(mock, 'B', 1, 255, 3, 100);
 	struct mock_job *good = job_new(mock, 'G', 1, 255, 1, 100);
 
-	(void)state;
 	bad->program[1].opcode = 0xffff;
 	submit(mock, bad, 0);
 	submit(mock, good, 10);
@@ -364,9 +304,6 @@ static void bad_instruction_faults_its_job(void **state)
 	assert_int_equal(bad->fw.fault_insn, 1);
 	assert_int_equal(mock->faults, 1);
 	assert_int_equal(good->fw.status, OVT_JOB_OK);
-	job_free(bad);
-	job_free(good);
-	free(mock);
 }
 
 static void the_end_of_an_fc_raises_its_interrupt(void **state)
@@ -380,9 +317,8 @@ static void the_end_of_an_fc_raises_its_interrupt(void **state)
 	};
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-		struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+		struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 		struct mock_job *job = job_new(mock, 'A', 1, 0, 2, 100);
 
 		job->program[0].opcode = (u16)rows[row].opcode;
@@ -397,34 +333,28 @@ static void the_end_of_an_fc_raises_its_interrupt(void **state)
 		run_until(mock, 1000);
 		assert_int_equal(ovt_core_read(&mock->cores[0], OVT_REG_IRQ_STATUS),
 				 rows[row].irq & OVT_IRQ_DONE);
-		job_free(job);
-		free(mock);
 	}
 }
 
 static void fc_outside_the_program_faults(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 16);
 	struct mock_job *job = job_new(mock, 'A', 1, 0, 1, 100);
 
-	(void)state;
 	job->fcs[0] = (struct ovt_fc){ 0xffffffffu, 0xffffffffu };
 	submit(mock, job, 0);
 	run_until(mock, 1000);
 	assert_int_equal(job->fw.fault, OVERTAKE_FAULT_PROGRAM);
-	job_free(job);
-	free(mock);
 }
 
 static void killed_context_ends_waiting_and_running_jobs(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 16);
 	struct ovt_fw_context other;
 	struct mock_job *jobs[20];
 	struct mock_job *spared;
 	u32 index;
 
-	(void)state;
 	ovt_fw_context_init(&other);
 	for (index = 0; index < 20; index++) {
 		jobs[index] = job_new(mock, 'A', 1 + index % 2, index % 3 ? 0 : 255, 2, 100);
@@ -443,19 +373,14 @@ static void killed_context_ends_waiting_and_running_jobs(void **state)
 	assert_int_equal(spared->fw.status, OVT_JOB_OK);
 	assert_int_equal(spared->fw.start_ns, 130);
 	assert_int_equal(mock->states[0].unfinished + mock->states[1].unfinished, 0);
-	for (index = 0; index < 20; index++)
-		job_free(jobs[index]);
-	job_free(spared);
-	free(mock);
 }
 
 static void reset_spares_other_jobs_of_the_core(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *guilty = job_new(mock, 'A', 1, 0, 3, 100);
 	struct mock_job *other = job_new(mock, 'B', 1, 0, 2, 100);
 
-	(void)state;
 	submit(mock, guilty, 0);
 	submit(mock, other, 0);
 	reset(mock, 1, 150);
@@ -464,9 +389,6 @@ static void reset_spares_other_jobs_of_the_core(void **state)
 	assert_int_equal(guilty->fw.status, OVT_JOB_RESET);
 	assert_int_equal(other->fw.status, OVT_JOB_OK);
 	assert_int_equal(mock->states[0].resets, 1);
-	job_free(guilty);
-	job_free(other);
-	free(mock);
 }
 
 /* What started when must not depend on how late or how often the host calls. */
@@ -477,10 +399,9 @@ static void timeline_does_not_depend_on_the_host(void **state)
 	u32 reference_length = 0;
 	size_t step;
 
-	(void)state;
 	for (step = 0; step < sizeof(steps) / sizeof(steps[0]); step++) {
 		u32 event_count = step % 2 ? 16 : 64;
-		struct mock *mock = mock_new(3, step % 2 ? OVT_MODE_BOTH : OVT_MODE_TIMED,
+		struct mock *mock = mock_new(state, 3, step % 2 ? OVT_MODE_BOTH : OVT_MODE_TIMED,
 					     event_count);
 		struct mock_job *jobs[60];
 		u64 random = 12345;
@@ -513,53 +434,47 @@ static void timeline_does_not_depend_on_the_host(void **state)
 		assert_int_equal(mock->trace_length, reference_length);
 		assert_memory_equal(mock->trace, reference,
 				    reference_length * sizeof(reference[0]));
-		for (index = 0; index < 60; index++) {
+		for (index = 0; index < 60; index++)
 			assert_true(jobs[index]->ended);
-			job_free(jobs[index]);
-		}
-		free(mock);
 	}
 	assert_true(reference_length > 60);
 }
 
 static void reservation_is_bounded_and_given_back(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *job = job_new(mock, 'A', 1, 0, 1, 100);
 
-	(void)state;
 	assert_true(ovt_fw_reserve(&mock->fw, MAX_COMMANDS));
 	assert_false(ovt_fw_reserve(&mock->fw, 1));
 	ovt_fw_unreserve(&mock->fw, MAX_COMMANDS - 1);
 	ovt_fw_submit(&mock->fw, &job->fw, 0);
 	run_until(mock, 1000);
 	assert_true(ovt_fw_reserve(&mock->fw, MAX_COMMANDS));
-	job_free(job);
-	free(mock);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(high_waits_for_at_most_limit_normal_fcs),
-		cmocka_unit_test(a_normal_floor_bounds_how_many_overtake),
-		cmocka_unit_test(a_normal_floor_counts_from_arrival),
-		cmocka_unit_test(rings_behave_as_if_unbounded),
-		cmocka_unit_test(cancel_leaves_batch_unfilled),
-		cmocka_unit_test(waiting_job_ends_at_its_cancel),
-		cmocka_unit_test(core_any_goes_where_fewest_fcs_are_unfinished),
-		cmocka_unit_test(unfinished_fcs_are_counted_beyond_2_to_the_32),
-		cmocka_unit_test(changed_limit_waits_for_the_batch),
-		cmocka_unit_test(limit_that_covers_all_commits_what_is_there),
-		cmocka_unit_test(held_cores_start_nothing),
-		cmocka_unit_test(endless_program_ends_only_its_own_job),
-		cmocka_unit_test(bad_instruction_faults_its_job),
-		cmocka_unit_test(the_end_of_an_fc_raises_its_interrupt),
-		cmocka_unit_test(fc_outside_the_program_faults),
-		cmocka_unit_test(killed_context_ends_waiting_and_running_jobs),
-		cmocka_unit_test(reset_spares_other_jobs_of_the_core),
-		cmocka_unit_test(timeline_does_not_depend_on_the_host),
-		cmocka_unit_test(reservation_is_bounded_and_given_back),
+		CASE(high_waits_for_at_most_limit_normal_fcs),
+		CASE(a_normal_floor_bounds_how_many_overtake),
+		CASE(a_normal_floor_counts_from_arrival),
+		CASE(rings_behave_as_if_unbounded),
+		CASE(cancel_leaves_batch_unfilled),
+		CASE(waiting_job_ends_at_its_cancel),
+		CASE(core_any_goes_where_fewest_fcs_are_unfinished),
+		CASE(unfinished_fcs_are_counted_beyond_2_to_the_32),
+		CASE(changed_limit_waits_for_the_batch),
+		CASE(limit_that_covers_all_commits_what_is_there),
+		CASE(held_cores_start_nothing),
+		CASE(endless_program_ends_only_its_own_job),
+		CASE(bad_instruction_faults_its_job),
+		CASE(the_end_of_an_fc_raises_its_interrupt),
+		CASE(fc_outside_the_program_faults),
+		CASE(killed_context_ends_waiting_and_running_jobs),
+		CASE(reset_spares_other_jobs_of_the_core),
+		CASE(timeline_does_not_depend_on_the_host),
+		CASE(reservation_is_bounded_and_given_back),
 	};
 
 	return cmocka_run_group_tests_name("fw", tests, NULL, NULL);

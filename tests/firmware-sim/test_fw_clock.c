@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Promises in host time: what an FC may take its host, and commands while device time falls behind. */
-#include <stdlib.h>
-
 #include "cmocka_all.h"
 #include "fw_host.h"
 
@@ -48,10 +46,9 @@ static void an_fc_ends_when_its_clock_runs_out(void **state)
 	};
 	size_t mode, index;
 
-	(void)state;
 	for (mode = 0; mode < COUNT(modes); mode++) {
 		for (index = 0; index < COUNT(taken); index++) {
-			struct mock *mock = mock_new(1, modes[mode], 64);
+			struct mock *mock = mock_new(state, 1, modes[mode], 64);
 			struct mock_job *job = endless(mock, 10);
 			struct mock_job *next = submitted(mock, 'B', 1, 0, 1, 7, 10);
 
@@ -72,47 +69,39 @@ static void an_fc_ends_when_its_clock_runs_out(void **state)
 			} else {
 				assert_int_equal(job->fw.state, OVT_JOB_QUEUED);
 			}
-			job_free(job);
-			job_free(next);
-			free(mock);
 		}
 	}
 }
 
 static void without_a_clock_any_time_will_do(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 64);
-	struct mock_job *job = endless(mock, 0);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
 
-	(void)state;
+	endless(mock, 0);
 	drain(mock, 0);
 	ovt_core_watch(&mock->cores[0], ~0ull, ~0ull, ~0ull);
 	assert_int_equal(ovt_core_step(&mock->cores[0], 5), OVT_STEP_MORE);
-	job_free(job);
-	free(mock);
 }
 
 static void the_configured_clock_is_every_cores(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_FUNCTIONAL, 64);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_FUNCTIONAL, 64);
 	struct ovt_fw_config config = mock->fw.config;
 
-	(void)state;
 	config.clock = (struct ovt_clock){ 12, 34 };
 	ovt_fw_init(&mock->fw, &config);
 	assert_int_equal(mock->cores[1].clock.cpu_ns, 12);
 	assert_int_equal(mock->cores[1].clock.wall_ns, 34);
-	free(mock);
 }
 
 /* The clock of one FC is not that of the next. */
 static void what_one_fc_took_is_not_held_against_the_next(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 64);
-	struct mock_job *job = endless(mock, 0);
-	struct mock_job *next = submitted(mock, 'B', 1, 0, 1, 7, 0);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
+	struct mock_job *next;
 
-	(void)state;
+	endless(mock, 0);
+	next = submitted(mock, 'B', 1, 0, 1, 7, 0);
 	set_clock(mock, 100, 1000);
 	drain(mock, 0);
 	ovt_core_watch(&mock->cores[0], 101, 101, 50);
@@ -121,18 +110,14 @@ static void what_one_fc_took_is_not_held_against_the_next(void **state)
 	execute(mock, 1, 60);
 	drain(mock, 60);
 	assert_int_equal(next->fw.status, OVT_JOB_OK);
-	job_free(job);
-	job_free(next);
-	free(mock);
 }
 
 /* A stopped FC ends now, but not after its modelled end and not in what other cores know as past. */
 static void a_stopped_fc_ends_in_device_time_as_early_as_it_can(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_BOTH, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_BOTH, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 1, 100, 10);
 
-	(void)state;
 	set_clock(mock, 100, 1000);
 	drain(mock, 10);
 	execute(mock, 1, 10); /* priced: ends at 110 */
@@ -142,7 +127,6 @@ static void a_stopped_fc_ends_in_device_time_as_early_as_it_can(void **state)
 	drain(mock, 1000);
 	assert_int_equal(job->fw.end_ns, 60);
 
-	job_free(job);
 	job = submitted(mock, 'B', 1, 0, 1, 100, 1000);
 	drain(mock, 1000);
 	execute(mock, 1, 1000); /* ends at 1100 */
@@ -151,16 +135,13 @@ static void a_stopped_fc_ends_in_device_time_as_early_as_it_can(void **state)
 	execute(mock, 1, 2000);
 	drain(mock, 2000);
 	assert_int_equal(job->fw.end_ns, 1100);
-	job_free(job);
-	free(mock);
 }
 
 static void a_cancelled_fc_executes_until_its_grace_is_over(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
 	struct mock_job *job = endless(mock, 0);
 
-	(void)state;
 	drain(mock, 0);
 	cancel(mock, job, 10);
 	ovt_fw_stop(&mock->fw, &job->fw, 30);
@@ -177,18 +158,16 @@ static void a_cancelled_fc_executes_until_its_grace_is_over(void **state)
 	assert_int_equal(job->fw.end_ns, 31);
 	assert_int_equal(mock->faults, 1);
 	assert_int_equal(mock->hung, 0);
-	job_free(job);
-	free(mock);
 }
 
 /* The host knows before the firmware does: an FC that starts meanwhile is stopped too. */
 static void a_stop_holds_for_an_fc_that_starts_after_it(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 64);
-	struct mock_job *first = submitted(mock, 'A', 1, 0, 1, 10, 0);
-	struct mock_job *job = endless(mock, 0);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
+	struct mock_job *job;
 
-	(void)state;
+	submitted(mock, 'A', 1, 0, 1, 10, 0);
+	job = endless(mock, 0);
 	drain(mock, 0);
 	ovt_fw_stop(&mock->fw, &job->fw, 30);
 	assert_int_equal(mock->cores[0].exec.stop_ns, 0);	/* not A's */
@@ -198,36 +177,28 @@ static void a_stop_holds_for_an_fc_that_starts_after_it(void **state)
 	execute(mock, 1, 31);
 	drain(mock, 31);
 	assert_int_equal(job->fw.status, OVT_JOB_STOPPED);
-	job_free(first);
-	job_free(job);
-	free(mock);
 }
 
 static void a_stop_for_a_job_that_has_ended_is_nobody_elses(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 1, 10, 0);
-	struct mock_job *next = submitted(mock, 'B', 1, 0, 1, 10, 0);
 
-	(void)state;
+	submitted(mock, 'B', 1, 0, 1, 10, 0);
 	drain(mock, 0);
 	execute(mock, 1, 5);
 	drain(mock, 5);
 	assert_int_equal(job->ended, 1);
 	ovt_fw_stop(&mock->fw, &job->fw, 6);
 	assert_int_equal(mock->cores[0].exec.stop_ns, 0);
-	job_free(job);
-	job_free(next);
-	free(mock);
 }
 
 /* Nothing left to execute: the rule of cancels alone holds, to the modelled end. */
 static void an_fc_that_only_holds_its_core_is_not_stopped(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 2, 100, 0);
 
-	(void)state;
 	drain(mock, 0);
 	execute(mock, 1, 0);
 	cancel(mock, job, 10);
@@ -235,17 +206,15 @@ static void an_fc_that_only_holds_its_core_is_not_stopped(void **state)
 	drain(mock, 1000);
 	assert_int_equal(job->fw.status, OVT_JOB_CANCELLED);
 	assert_int_equal(job->fw.end_ns, 100);
-	job_free(job);
-	free(mock);
 }
 
 /*
  * Lags.  The lag may be 50; core 1 executes A, of which nothing is known from its start at 0 on, or
  * (mode both) its modelled end, 100.
  */
-static struct mock *lagging(enum ovt_mode mode, struct mock_job **executing)
+static struct mock *lagging(void **state, enum ovt_mode mode, struct mock_job **executing)
 {
-	struct mock *mock = mock_new(2, mode, 64);
+	struct mock *mock = mock_new(state, 2, mode, 64);
 
 	mock->fw.config.lag_max_ns = 50;
 	*executing = submitted(mock, 'A', 1, 0, 2, 100, 0);
@@ -259,9 +228,8 @@ static struct mock *lagging(enum ovt_mode mode, struct mock_job **executing)
 static void a_command_waits_for_device_time_only_so_long(void **state)
 {
 	struct mock_job *executing, *other;
-	struct mock *mock = lagging(OVT_MODE_TIMED, &executing);
+	struct mock *mock = lagging(state, OVT_MODE_TIMED, &executing);
 
-	(void)state;
 	other = submitted(mock, 'B', 2, 0, 1, 10, 20);
 	drain(mock, 50);
 	assert_int_equal(other->fw.state, OVT_JOB_NEW);
@@ -273,48 +241,36 @@ static void a_command_waits_for_device_time_only_so_long(void **state)
 	assert_int_equal(mock->fw.lagged_commands, 1);
 	assert_int_equal(mock->fw.lag_ns, 51);
 	assert_true(ovt_fw_next(&mock->fw) == OVT_TIME_NEVER);
-	job_free(executing);
-	job_free(other);
-	free(mock);
 }
 
 static void without_a_bound_commands_wait_for_device_time(void **state)
 {
 	struct mock_job *executing, *other;
-	struct mock *mock = lagging(OVT_MODE_TIMED, &executing);
+	struct mock *mock = lagging(state, OVT_MODE_TIMED, &executing);
 
-	(void)state;
 	mock->fw.config.lag_max_ns = 0;
 	other = submitted(mock, 'B', 2, 0, 1, 10, 20);
 	drain(mock, 1000000);
 	assert_int_equal(other->fw.state, OVT_JOB_NEW);
 	assert_true(ovt_fw_next(&mock->fw) == OVT_TIME_NEVER);
-	job_free(executing);
-	job_free(other);
-	free(mock);
 }
 
 static void nothing_passes_the_end_of_what_still_executes(void **state)
 {
 	struct mock_job *executing, *other;
-	struct mock *mock = lagging(OVT_MODE_BOTH, &executing);
+	struct mock *mock = lagging(state, OVT_MODE_BOTH, &executing);
 
-	(void)state;
 	other = submitted(mock, 'B', 2, 0, 1, 10, 500);
 	drain(mock, 1000);
 	assert_int_equal(other->fw.arrival_ns, 99);	/* A ends at 100 */
 	assert_int_equal(executing->fw.done, 0);
-	job_free(executing);
-	job_free(other);
-	free(mock);
 }
 
 static void cancels_kills_and_holds_act_while_device_time_stands(void **state)
 {
 	struct mock_job *executing, *waiting, *late;
-	struct mock *mock = lagging(OVT_MODE_TIMED, &executing);
+	struct mock *mock = lagging(state, OVT_MODE_TIMED, &executing);
 
-	(void)state;
 	waiting = submitted(mock, 'B', 1, 0, 1, 10, 0);
 	drain(mock, 0);
 	hold(mock, 100);
@@ -334,19 +290,14 @@ static void cancels_kills_and_holds_act_while_device_time_stands(void **state)
 	assert_int_equal(executing->fw.status, OVT_JOB_CANCELLED);
 	assert_int_equal(executing->fw.fault, OVERTAKE_FAULT_KILLED);
 	assert_int_equal(mock->killed, 1);
-	job_free(executing);
-	job_free(waiting);
-	job_free(late);
-	free(mock);
 }
 
 /* While the abort of an instant that has passed is not executed, there is nothing a timer could do. */
 static void no_timer_is_wanted_while_an_abort_is_to_be_executed(void **state)
 {
 	struct mock_job *executing, *other;
-	struct mock *mock = lagging(OVT_MODE_BOTH, &executing);
+	struct mock *mock = lagging(state, OVT_MODE_BOTH, &executing);
 
-	(void)state;
 	other = submitted(mock, 'B', 1, 0, 1, 1000, 60);
 	drain(mock, 60);
 	reset(mock, 1, 70);
@@ -359,20 +310,16 @@ static void no_timer_is_wanted_while_an_abort_is_to_be_executed(void **state)
 	execute(mock, 1, 1000);
 	drain(mock, 1000);
 	assert_int_equal(executing->fw.end_ns, 70);
-	job_free(executing);
-	job_free(other);
-	free(mock);
 }
 
 /* Device time does not run backwards, and what was late is not lost. */
 static void the_timeline_goes_on_from_where_it_stood(void **state)
 {
-	struct mock_job *executing, *other, *last;
-	struct mock *mock = lagging(OVT_MODE_TIMED, &executing);
+	struct mock_job *executing, *last;
+	struct mock *mock = lagging(state, OVT_MODE_TIMED, &executing);
 
-	(void)state;
 	set_limit(mock, 1, 1, 0);
-	other = submitted(mock, 'B', 1, 255, 1, 10, 300);
+	submitted(mock, 'B', 1, 255, 1, 10, 300);
 	drain(mock, 300);
 	execute(mock, 1, 400);	/* A0 took until 100 */
 	drain(mock, 400);
@@ -382,19 +329,14 @@ static void the_timeline_goes_on_from_where_it_stood(void **state)
 	drain(mock, 410);
 	expect_trace(mock, "A0@0 B0@100 A1@110 C0@110");
 	assert_int_equal(last->fw.arrival_ns, 110);
-	job_free(executing);
-	job_free(other);
-	job_free(last);
-	free(mock);
 }
 
 /* From the instant at which something would happen, however late that is. */
 static void the_stretch_counts_from_what_waits(void **state)
 {
 	struct mock_job *executing, *other;
-	struct mock *mock = lagging(OVT_MODE_TIMED, &executing);
+	struct mock *mock = lagging(state, OVT_MODE_TIMED, &executing);
 
-	(void)state;
 	mock->fw.config.stretch_max_ns = 20;
 	other = submitted(mock, 'B', 2, 0, 1, 30, 0);
 	drain(mock, 0);
@@ -404,18 +346,14 @@ static void the_stretch_counts_from_what_waits(void **state)
 	assert_int_equal(ovt_fw_next(&mock->fw), 50);
 	drain(mock, 50);
 	assert_int_equal(other->fw.done, 1);
-	job_free(executing);
-	job_free(other);
-	free(mock);
 }
 
 /* The stretch may be 200: until then B, on another core, waits for A, of which nothing is known. */
 static void other_cores_wait_for_what_executes_only_so_long(void **state)
 {
 	struct mock_job *executing, *other, *last;
-	struct mock *mock = lagging(OVT_MODE_TIMED, &executing);
+	struct mock *mock = lagging(state, OVT_MODE_TIMED, &executing);
 
-	(void)state;
 	mock->fw.config.stretch_max_ns = 200;
 	other = submitted(mock, 'B', 2, 0, 2, 10, 0);
 	drain(mock, 0);
@@ -440,18 +378,13 @@ static void other_cores_wait_for_what_executes_only_so_long(void **state)
 	assert_int_equal(executing->fw.executed_ns, 800);
 	assert_int_equal(mock->fw.stretched_fcs, 1);
 	assert_int_equal(mock->fw.stretched_ns, 700);
-	job_free(executing);
-	job_free(other);
-	job_free(last);
-	free(mock);
 }
 
 static void without_a_bound_other_cores_wait(void **state)
 {
 	struct mock_job *executing, *other;
-	struct mock *mock = lagging(OVT_MODE_TIMED, &executing);
+	struct mock *mock = lagging(state, OVT_MODE_TIMED, &executing);
 
-	(void)state;
 	other = submitted(mock, 'B', 2, 0, 1, 10, 0);
 	drain(mock, 0);
 	execute(mock, 2, 1);
@@ -461,9 +394,6 @@ static void without_a_bound_other_cores_wait(void **state)
 	drain(mock, 1000000);
 	assert_int_equal(executing->fw.executed_ns, 100);
 	assert_int_equal(mock->fw.stretched_fcs, 0);
-	job_free(executing);
-	job_free(other);
-	free(mock);
 }
 
 static void steps_get_as_long_as_they_may(void **state)
@@ -480,25 +410,25 @@ static void steps_get_as_long_as_they_may(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_fc_ends_when_its_clock_runs_out),
-		cmocka_unit_test(without_a_clock_any_time_will_do),
-		cmocka_unit_test(the_configured_clock_is_every_cores),
-		cmocka_unit_test(what_one_fc_took_is_not_held_against_the_next),
-		cmocka_unit_test(a_stopped_fc_ends_in_device_time_as_early_as_it_can),
-		cmocka_unit_test(a_cancelled_fc_executes_until_its_grace_is_over),
-		cmocka_unit_test(a_stop_holds_for_an_fc_that_starts_after_it),
-		cmocka_unit_test(a_stop_for_a_job_that_has_ended_is_nobody_elses),
-		cmocka_unit_test(an_fc_that_only_holds_its_core_is_not_stopped),
-		cmocka_unit_test(a_command_waits_for_device_time_only_so_long),
-		cmocka_unit_test(without_a_bound_commands_wait_for_device_time),
-		cmocka_unit_test(nothing_passes_the_end_of_what_still_executes),
-		cmocka_unit_test(cancels_kills_and_holds_act_while_device_time_stands),
-		cmocka_unit_test(no_timer_is_wanted_while_an_abort_is_to_be_executed),
-		cmocka_unit_test(the_timeline_goes_on_from_where_it_stood),
-		cmocka_unit_test(other_cores_wait_for_what_executes_only_so_long),
-		cmocka_unit_test(the_stretch_counts_from_what_waits),
-		cmocka_unit_test(without_a_bound_other_cores_wait),
-		cmocka_unit_test(steps_get_as_long_as_they_may),
+		CASE(an_fc_ends_when_its_clock_runs_out),
+		CASE(without_a_clock_any_time_will_do),
+		CASE(the_configured_clock_is_every_cores),
+		CASE(what_one_fc_took_is_not_held_against_the_next),
+		CASE(a_stopped_fc_ends_in_device_time_as_early_as_it_can),
+		CASE(a_cancelled_fc_executes_until_its_grace_is_over),
+		CASE(a_stop_holds_for_an_fc_that_starts_after_it),
+		CASE(a_stop_for_a_job_that_has_ended_is_nobody_elses),
+		CASE(an_fc_that_only_holds_its_core_is_not_stopped),
+		CASE(a_command_waits_for_device_time_only_so_long),
+		CASE(without_a_bound_commands_wait_for_device_time),
+		CASE(nothing_passes_the_end_of_what_still_executes),
+		CASE(cancels_kills_and_holds_act_while_device_time_stands),
+		CASE(no_timer_is_wanted_while_an_abort_is_to_be_executed),
+		CASE(the_timeline_goes_on_from_where_it_stood),
+		CASE(other_cores_wait_for_what_executes_only_so_long),
+		CASE(the_stretch_counts_from_what_waits),
+		CASE(without_a_bound_other_cores_wait),
+		CASE(steps_get_as_long_as_they_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

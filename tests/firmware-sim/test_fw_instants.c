@@ -22,11 +22,10 @@ static struct mock_job *submitted(struct mock *mock, char name, u32 core, u32 pr
 /* N0 ends at 100; H arrives in answer to that. */
 static void prepared_instants_leave_the_choice_to_later_commands(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *normal = submitted(mock, 'N', 1, 0, 3, 100, 0);
 	struct mock_job *high;
 
-	(void)state;
 	set_limit(mock, 1, 1, 0);
 	drain(mock, 0);
 	execute(mock, 1, 0);
@@ -41,18 +40,14 @@ static void prepared_instants_leave_the_choice_to_later_commands(void **state)
 	assert_int_equal(mock->trace_length, 1);
 	run_until(mock, 1000);
 	expect_trace(mock, "N0@0 H0@100 N1@110 N2@210");
-	job_free(normal);
-	job_free(high);
-	free(mock);
 }
 
 static void prepared_instants_wait_for_what_cores_execute(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 64);
 	struct mock_job *first = submitted(mock, 'A', 1, 0, 1, 100, 10);
 	struct mock_job *second;
 
-	(void)state;
 	assert_int_equal(ovt_fw_prepare(&mock->fw, 0), OVT_ADVANCE_DONE);
 	assert_int_equal(first->fw.state, OVT_JOB_NEW);
 	drain(mock, 10);
@@ -68,17 +63,13 @@ static void prepared_instants_wait_for_what_cores_execute(void **state)
 	assert_int_equal(mock->fw.now_ns, 40);
 	run_until(mock, 1000);
 	expect_trace(mock, "A0@10 B0@40");
-	job_free(first);
-	job_free(second);
-	free(mock);
 }
 
 static void the_next_instant_is_the_earliest_that_can_be_processed(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 64);
 	struct mock_job *first, *second;
 
-	(void)state;
 	assert_true(ovt_fw_next(&mock->fw) == OVT_TIME_NEVER);
 	first = submitted(mock, 'A', 1, 0, 1, 100, 10);
 	assert_int_equal(ovt_fw_next(&mock->fw), 10);
@@ -95,21 +86,17 @@ static void the_next_instant_is_the_earliest_that_can_be_processed(void **state)
 	drain(mock, 110);
 	assert_true(ovt_fw_next(&mock->fw) == OVT_TIME_NEVER);
 	assert_true(first->ended && second->ended);
-	job_free(first);
-	job_free(second);
-	free(mock);
 }
 
 static void unfinished_fcs_are_those_running_committed_and_in_a_ring(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 64);
-	struct mock_job *normal, *high, *other;
+	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 64);
+	struct mock_job *normal;
 
-	(void)state;
 	set_limit(mock, 1, 2, 0);
 	normal = submitted(mock, 'N', 1, 0, 100, 10, 0);
-	high = submitted(mock, 'H', 1, 255, 3, 10, 0);
-	other = submitted(mock, 'O', 2, 0, 2, 10, 0);
+	submitted(mock, 'H', 1, 255, 3, 10, 0);
+	submitted(mock, 'O', 2, 0, 2, 10, 0);
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 0);	/* not arrived */
 	drain(mock, 0);
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 103);
@@ -124,10 +111,6 @@ static void unfinished_fcs_are_those_running_committed_and_in_a_ring(void **stat
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 0);
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 2), 0);
 	assert_int_equal(mock->cancels, 1);
-	job_free(normal);
-	job_free(high);
-	job_free(other);
-	free(mock);
 }
 
 static void executed_without_a_running_fc_or_said_twice_changes_nothing(void **state)
@@ -135,9 +118,8 @@ static void executed_without_a_running_fc_or_said_twice_changes_nothing(void **s
 	static const enum ovt_mode modes[] = { OVT_MODE_TIMED, OVT_MODE_FUNCTIONAL, OVT_MODE_BOTH };
 	size_t index;
 
-	(void)state;
 	for (index = 0; index < COUNT(modes); index++) {
-		struct mock *mock = mock_new(1, modes[index], 64);
+		struct mock *mock = mock_new(state, 1, modes[index], 64);
 		struct mock *before = malloc(sizeof(*before));
 		struct mock_job *job;
 
@@ -153,20 +135,17 @@ static void executed_without_a_running_fc_or_said_twice_changes_nothing(void **s
 		assert_memory_equal(before, mock, sizeof(*mock));
 		drain(mock, 1000);
 		assert_int_equal(job->fw.end_ns, modes[index] == OVT_MODE_FUNCTIONAL ? 30 : 110);
-		job_free(job);
 		free(before);
-		free(mock);
 	}
 }
 
 static void functional_fcs_end_when_reported_and_never_in_the_past(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_FUNCTIONAL, 64);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_FUNCTIONAL, 64);
 	struct mock_job *early = submitted(mock, 'A', 1, 0, 1, 100, 10);
 	struct mock_job *late = submitted(mock, 'B', 2, 0, 1, 100, 10);
 	struct mock_job *third = submitted(mock, 'C', 1, 0, 1, 100, 60);
 
-	(void)state;
 	drain(mock, 60);		/* does not wait for A and B */
 	assert_int_equal(third->fw.state, OVT_JOB_QUEUED);
 	execute(mock, 1, 40);		/* a clock read before the lock was had */
@@ -179,10 +158,6 @@ static void functional_fcs_end_when_reported_and_never_in_the_past(void **state)
 	execute(mock, 1, 90);
 	drain(mock, 90);
 	assert_int_equal(third->fw.end_ns, 90);
-	job_free(early);
-	job_free(late);
-	job_free(third);
-	free(mock);
 }
 
 /* Leaves room for fewer events than one action may need: 13 of 16 are taken. */
@@ -194,22 +169,19 @@ static void fill_events(struct mock *mock, struct mock_job **jobs, u64 at)
 		jobs[index] = submitted(mock, (char)('a' + index), 1, 0, 1, 10, at);
 }
 
-static void free_jobs(struct mock_job **jobs, u32 count)
+static void expect_ended(struct mock_job **jobs, u32 count)
 {
 	u32 index;
 
-	for (index = 0; index < count; index++) {
+	for (index = 0; index < count; index++)
 		assert_true(jobs[index]->ended);
-		job_free(jobs[index]);
-	}
 }
 
 static void a_full_event_queue_holds_up_commands(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *jobs[14];
 
-	(void)state;
 	fill_events(mock, jobs, 5);
 	jobs[13] = submitted(mock, 'n', 1, 255, 1, 10, 5);
 	assert_int_equal(ovt_fw_prepare(&mock->fw, 5), OVT_ADVANCE_EVENTS);
@@ -224,16 +196,14 @@ static void a_full_event_queue_holds_up_commands(void **state)
 	run_until(mock, 1000);
 	assert_int_equal(mock->trace_length, 14);
 	assert_int_equal(mock->trace[1].start, 15);
-	free_jobs(jobs, 14);
-	free(mock);
+	expect_ended(jobs, 14);
 }
 
 static void a_full_event_queue_holds_up_choices(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *jobs[13];
 
-	(void)state;
 	fill_events(mock, jobs, 5);
 	assert_int_equal(ovt_fw_advance(&mock->fw, 9), OVT_ADVANCE_EVENTS);
 	assert_int_equal(jobs[0]->fw.started, 0);
@@ -242,18 +212,16 @@ static void a_full_event_queue_holds_up_choices(void **state)
 	assert_int_equal(jobs[0]->fw.started, 1);
 	assert_int_equal(jobs[0]->fw.start_ns, 5);
 	run_until(mock, 1000);
-	free_jobs(jobs, 13);
-	free(mock);
+	expect_ended(jobs, 13);
 }
 
 /* The end of y leaves room for 2 events, so that a starts only once they have been taken. */
 static void a_choice_that_an_end_leaves_no_room_for_is_made_later(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *jobs[13];
 	u32 index;
 
-	(void)state;
 	jobs[12] = submitted(mock, 'y', 1, 0, 1, 100, 0);
 	drain(mock, 0);
 	execute(mock, 1, 0);
@@ -267,16 +235,14 @@ static void a_choice_that_an_end_leaves_no_room_for_is_made_later(void **state)
 	assert_int_equal(ovt_fw_advance(&mock->fw, 100), OVT_ADVANCE_DONE);
 	assert_int_equal(jobs[0]->fw.start_ns, 100);
 	run_until(mock, 1000);
-	free_jobs(jobs, 13);
-	free(mock);
+	expect_ended(jobs, 13);
 }
 
 static void a_full_event_queue_holds_up_ends(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 16);
 	struct mock_job *jobs[15];
 
-	(void)state;
 	jobs[13] = submitted(mock, 'y', 1, 0, 1, 100, 0);
 	jobs[14] = submitted(mock, 'z', 2, 0, 1, 100, 0);
 	drain(mock, 0);
@@ -292,16 +258,14 @@ static void a_full_event_queue_holds_up_ends(void **state)
 	assert_int_equal(jobs[14]->fw.end_ns, 100);
 	assert_int_equal(jobs[0]->fw.start_ns, 100);
 	run_until(mock, 1000);
-	free_jobs(jobs, 15);
-	free(mock);
+	expect_ended(jobs, 15);
 }
 
 static void a_full_event_queue_holds_up_the_rest_of_a_kill(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *jobs[26];
 
-	(void)state;
 	fill_events(mock, jobs, 5);
 	drain(mock, 5);
 	execute(mock, 1, 5);
@@ -313,16 +277,14 @@ static void a_full_event_queue_holds_up_the_rest_of_a_kill(void **state)
 	run_until(mock, 1000);
 	assert_int_equal(mock->killed, 1);
 	expect_trace(mock, "a0@5");
-	free_jobs(jobs, 26);
-	free(mock);
+	expect_ended(jobs, 26);
 }
 
 static void resetting_an_idle_core_is_counted_and_changes_nothing_else(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *job;
 
-	(void)state;
 	reset(mock, 1, 5);
 	job = submitted(mock, 'A', 1, 0, 1, 100, 10);
 	run_until(mock, 1000);
@@ -330,16 +292,13 @@ static void resetting_an_idle_core_is_counted_and_changes_nothing_else(void **st
 	assert_int_equal(mock->states[0].resets, 1);
 	assert_int_equal(job->fw.status, OVT_JOB_OK);
 	assert_int_equal(mock->faults, 0);
-	job_free(job);
-	free(mock);
 }
 
 static void an_fc_waiting_for_its_modelled_end_is_reset_once(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 2, 100, 0);
 
-	(void)state;
 	drain(mock, 0);
 	execute(mock, 1, 0);
 	reset(mock, 1, 40);
@@ -352,8 +311,6 @@ static void an_fc_waiting_for_its_modelled_end_is_reset_once(void **state)
 	assert_int_equal(job->fw.executed_ns, 40);
 	assert_int_equal(mock->states[0].resets, 2);
 	assert_int_equal(mock->states[0].faults, 1);
-	job_free(job);
-	free(mock);
 }
 
 /* The FC's last step is over, but its report comes after the reset. */
@@ -362,9 +319,8 @@ static void a_reset_between_the_last_step_and_its_report_counts(void **state)
 	static const enum ovt_mode modes[] = { OVT_MODE_TIMED, OVT_MODE_FUNCTIONAL };
 	size_t index;
 
-	(void)state;
 	for (index = 0; index < COUNT(modes); index++) {
-		struct mock *mock = mock_new(1, modes[index], 64);
+		struct mock *mock = mock_new(state, 1, modes[index], 64);
 		struct mock_job *job = submitted(mock, 'A', 1, 0, 1, 100, 20);
 
 		drain(mock, 20);
@@ -376,19 +332,16 @@ static void a_reset_between_the_last_step_and_its_report_counts(void **state)
 		drain(mock, 30);
 		assert_int_equal(job->fw.status, OVT_JOB_RESET);
 		assert_int_equal(job->fw.end_ns, modes[index] == OVT_MODE_FUNCTIONAL ? 25 : 20);
-		job_free(job);
-		free(mock);
 	}
 }
 
 /* Its end is known, its arithmetic is not done: nothing later may be processed yet. */
 static void an_fc_reset_at_its_start_ends_then_and_holds_up_time(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 3, 100, 2000);
 	struct mock_job *next;
 
-	(void)state;
 	drain(mock, 2000);
 	reset(mock, 1, 2000);
 	drain(mock, 2000);
@@ -402,18 +355,14 @@ static void an_fc_reset_at_its_start_ends_then_and_holds_up_time(void **state)
 	assert_int_equal(job->fw.end_ns, 2000);
 	assert_int_equal(job->fw.executed_ns, 0);
 	assert_int_equal(next->fw.start_ns, 2001);
-	job_free(job);
-	job_free(next);
-	free(mock);
 }
 
 /* An FC that the thread is executing sees the abort itself, in its next step. */
 static void a_reset_is_seen_by_the_next_step(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
 	struct mock_job *job = job_new(mock, 'A', 1, 0, 1, 100);
 
-	(void)state;
 	job->program[0].opcode = OVERTAKE_OP_JUMP;
 	job->program[0].delay_cycles = 0;
 	submit(mock, job, 0);
@@ -426,17 +375,14 @@ static void a_reset_is_seen_by_the_next_step(void **state)
 	drain(mock, 9);
 	assert_int_equal(job->fw.status, OVT_JOB_RESET);
 	assert_int_equal(job->fw.end_ns, 9);
-	job_free(job);
-	free(mock);
 }
 
 /* The kill comes before the core has seen the reset. */
 static void an_fc_that_is_reset_and_killed_reports_what_came_first(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_FUNCTIONAL, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_FUNCTIONAL, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 1, 100, 0);
 
-	(void)state;
 	drain(mock, 0);
 	reset(mock, 1, 7);
 	drain(mock, 7);
@@ -447,16 +393,13 @@ static void an_fc_that_is_reset_and_killed_reports_what_came_first(void **state)
 	drain(mock, 9);
 	assert_int_equal(job->fw.status, OVT_JOB_RESET);
 	assert_int_equal(mock->killed, 1);
-	job_free(job);
-	free(mock);
 }
 
 static void a_reset_of_a_cancelled_jobs_last_fc_reports_the_reset(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 5, 100, 0);
 
-	(void)state;
 	cancel(mock, job, 20);
 	reset(mock, 1, 30);
 	run_until(mock, 1000);
@@ -464,17 +407,14 @@ static void a_reset_of_a_cancelled_jobs_last_fc_reports_the_reset(void **state)
 	assert_int_equal(job->fw.status, OVT_JOB_RESET);
 	assert_int_equal(job->fw.end_ns, 30);
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 0);
-	job_free(job);
-	free(mock);
 }
 
 static void killing_stops_the_running_fc_and_is_finished_with_its_end(void **state)
 {
-	struct mock *mock = mock_new(2, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 2, OVT_MODE_TIMED, 64);
 	struct mock_job *running = submitted(mock, 'A', 1, 0, 3, 100, 0);
 	struct mock_job *cancelled = submitted(mock, 'B', 2, 0, 3, 100, 0);
 
-	(void)state;
 	cancel(mock, cancelled, 10);
 	kill_context(mock, &mock->context, 20);
 	drain(mock, 0);
@@ -490,30 +430,24 @@ static void killing_stops_the_running_fc_and_is_finished_with_its_end(void **sta
 	assert_int_equal(running->fw.end_ns, 20);
 	assert_int_equal(cancelled->fw.end_ns, 20);
 	expect_trace(mock, "A0@0 B0@0");
-	job_free(running);
-	job_free(cancelled);
-	free(mock);
 }
 
 static void killing_an_empty_context_is_finished_at_once(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 
-	(void)state;
 	kill_context(mock, &mock->context, 20);
 	drain(mock, 19);
 	assert_int_equal(mock->killed, 0);
 	drain(mock, 20);
 	assert_int_equal(mock->killed, 1);
-	free(mock);
 }
 
 static void a_job_of_a_killed_context_never_starts(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *job;
 
-	(void)state;
 	kill_context(mock, &mock->context, 20);
 	job = submitted(mock, 'A', 1, 255, 3, 100, 30);
 	run_until(mock, 1000);
@@ -523,35 +457,28 @@ static void a_job_of_a_killed_context_never_starts(void **state)
 	assert_true(job->ended);
 	assert_int_equal(mock->killed, 1);
 	assert_int_equal(ovt_fw_unfinished(&mock->fw, 1), 0);
-	job_free(job);
-	free(mock);
 }
 
 /* Commands are taken in queue order; one that is late counts from when it is taken. */
 static void a_command_stamped_before_what_was_processed_is_taken_then(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
-	struct mock_job *first = submitted(mock, 'A', 1, 0, 1, 10, 50);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *late;
 
-	(void)state;
+	submitted(mock, 'A', 1, 0, 1, 10, 50);
 	run_until(mock, 100);
 	late = submitted(mock, 'B', 1, 0, 1, 10, 30);
 	run_until(mock, 100);
 	expect_trace(mock, "A0@50 B0@60");
 	assert_int_equal(late->fw.arrival_ns, 60);
-	job_free(first);
-	job_free(late);
-	free(mock);
 }
 
 static void an_fc_that_costs_nothing_takes_one_nanosecond(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
 	struct mock_job *job = submitted(mock, 'A', 1, 0, 3, 100, 0);
 	u32 index;
 
-	(void)state;
 	drain(mock, 0);
 	for (index = 0; index < 3; index++) {
 		ovt_core_charge(&mock->cores[0], 0);
@@ -560,36 +487,34 @@ static void an_fc_that_costs_nothing_takes_one_nanosecond(void **state)
 	}
 	expect_trace(mock, "A0@0 A1@1 A2@2");
 	assert_int_equal(job->fw.end_ns, 3);
-	job_free(job);
-	free(mock);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prepared_instants_leave_the_choice_to_later_commands),
-		cmocka_unit_test(prepared_instants_wait_for_what_cores_execute),
-		cmocka_unit_test(the_next_instant_is_the_earliest_that_can_be_processed),
-		cmocka_unit_test(unfinished_fcs_are_those_running_committed_and_in_a_ring),
-		cmocka_unit_test(executed_without_a_running_fc_or_said_twice_changes_nothing),
-		cmocka_unit_test(functional_fcs_end_when_reported_and_never_in_the_past),
-		cmocka_unit_test(a_full_event_queue_holds_up_commands),
-		cmocka_unit_test(a_full_event_queue_holds_up_choices),
-		cmocka_unit_test(a_choice_that_an_end_leaves_no_room_for_is_made_later),
-		cmocka_unit_test(a_full_event_queue_holds_up_ends),
-		cmocka_unit_test(a_full_event_queue_holds_up_the_rest_of_a_kill),
-		cmocka_unit_test(resetting_an_idle_core_is_counted_and_changes_nothing_else),
-		cmocka_unit_test(an_fc_waiting_for_its_modelled_end_is_reset_once),
-		cmocka_unit_test(a_reset_between_the_last_step_and_its_report_counts),
-		cmocka_unit_test(an_fc_reset_at_its_start_ends_then_and_holds_up_time),
-		cmocka_unit_test(a_reset_is_seen_by_the_next_step),
-		cmocka_unit_test(an_fc_that_is_reset_and_killed_reports_what_came_first),
-		cmocka_unit_test(a_reset_of_a_cancelled_jobs_last_fc_reports_the_reset),
-		cmocka_unit_test(killing_stops_the_running_fc_and_is_finished_with_its_end),
-		cmocka_unit_test(killing_an_empty_context_is_finished_at_once),
-		cmocka_unit_test(a_job_of_a_killed_context_never_starts),
-		cmocka_unit_test(a_command_stamped_before_what_was_processed_is_taken_then),
-		cmocka_unit_test(an_fc_that_costs_nothing_takes_one_nanosecond),
+		CASE(prepared_instants_leave_the_choice_to_later_commands),
+		CASE(prepared_instants_wait_for_what_cores_execute),
+		CASE(the_next_instant_is_the_earliest_that_can_be_processed),
+		CASE(unfinished_fcs_are_those_running_committed_and_in_a_ring),
+		CASE(executed_without_a_running_fc_or_said_twice_changes_nothing),
+		CASE(functional_fcs_end_when_reported_and_never_in_the_past),
+		CASE(a_full_event_queue_holds_up_commands),
+		CASE(a_full_event_queue_holds_up_choices),
+		CASE(a_choice_that_an_end_leaves_no_room_for_is_made_later),
+		CASE(a_full_event_queue_holds_up_ends),
+		CASE(a_full_event_queue_holds_up_the_rest_of_a_kill),
+		CASE(resetting_an_idle_core_is_counted_and_changes_nothing_else),
+		CASE(an_fc_waiting_for_its_modelled_end_is_reset_once),
+		CASE(a_reset_between_the_last_step_and_its_report_counts),
+		CASE(an_fc_reset_at_its_start_ends_then_and_holds_up_time),
+		CASE(a_reset_is_seen_by_the_next_step),
+		CASE(an_fc_that_is_reset_and_killed_reports_what_came_first),
+		CASE(a_reset_of_a_cancelled_jobs_last_fc_reports_the_reset),
+		CASE(killing_stops_the_running_fc_and_is_finished_with_its_end),
+		CASE(killing_an_empty_context_is_finished_at_once),
+		CASE(a_job_of_a_killed_context_never_starts),
+		CASE(a_command_stamped_before_what_was_processed_is_taken_then),
+		CASE(an_fc_that_costs_nothing_takes_one_nanosecond),
 	};
 
 	return cmocka_run_group_tests_name("fw: instants", tests, NULL, NULL);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* What the firmware tells of overtaking: who is overtaken, by whom, and until when. */
-#include <stdlib.h>
-
 #include "cmocka_all.h"
 #include "fw_host.h"
 
@@ -18,7 +16,7 @@ static void expect_overtaking(const struct mock *mock, u32 index, struct overtak
 /* I is there as well when H goes ahead; N does not go on between them, nor after J at all. */
 static void an_overtaking_names_who_and_ends_when_the_job_goes_on(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 16);
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 	struct mock_job *normal = job_new(mock, 'N', 1, 10, 4, 100);
 	struct mock_job *behind = job_new(mock, 'M', 1, 10, 1, 100);
 	struct mock_job *high[] = {
@@ -26,9 +24,7 @@ static void an_overtaking_names_who_and_ends_when_the_job_goes_on(void **state)
 		job_new(mock, 'I', 1, 255, 1, 10),
 		job_new(mock, 'J', 1, 255, 1, 10),
 	};
-	size_t index;
 
-	(void)state;
 	set_limit(mock, 1, 1, 0);
 	submit(mock, normal, 0);
 	submit(mock, behind, 0);
@@ -45,17 +41,12 @@ static void an_overtaking_names_who_and_ends_when_the_job_goes_on(void **state)
 	expect_overtaking(mock, 0, (struct overtaking){ 'N', 'H', 1, 100 });
 	expect_overtaking(mock, 1, (struct overtaking){ 'N', 'J', 2, 230 });
 	assert_int_equal(mock->resumed, 1); /* M has not been overtaken */
-	job_free(normal);
-	job_free(behind);
-	for (index = 0; index < 3; index++)
-		job_free(high[index]);
-	free(mock);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_overtaking_names_who_and_ends_when_the_job_goes_on),
+		CASE(an_overtaking_names_who_and_ends_when_the_job_goes_on),
 	};
 
 	return cmocka_run_group_tests_name("fw: overtaking", tests, NULL, NULL);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* What a host asks that decides or steps before the device does: which core, and is it time. */
-#include <stdlib.h>
-
 #include "cmocka_all.h"
 #include "fw_host.h"
 
@@ -16,11 +14,9 @@ static struct mock_job *submitted(struct mock *mock, char name, u32 core, u32 pr
 
 static void a_job_is_placed_where_the_fewest_fcs_are_or_are_on_their_way(void **state)
 {
-	struct mock *mock = mock_new(4, OVT_MODE_TIMED, 64);
+	struct mock *mock = mock_new(state, 4, OVT_MODE_TIMED, 64);
 	struct mock_job *jobs[3];
-	u32 index;
 
-	(void)state;
 	assert_int_equal(ovt_fw_place(&mock->fw, &mock->context, 0xf), 1);
 	assert_int_equal(ovt_fw_place(&mock->fw, &mock->context, 0xc), 3);
 	jobs[0] = submitted(mock, 'A', 1, 0, 2, 100, 10);
@@ -37,22 +33,18 @@ static void a_job_is_placed_where_the_fewest_fcs_are_or_are_on_their_way(void **
 	assert_int_equal(ovt_fw_place(&mock->fw, &mock->context, 0xf), 4);
 	run_until(mock, 10000);
 	assert_int_equal(ovt_fw_place(&mock->fw, &mock->context, 0xf), 1);
-	for (index = 0; index < 3; index++)
-		job_free(jobs[index]);
-	free(mock);
 }
 
 static void an_instant_is_prepared_when_only_its_choices_are_left(void **state)
 {
-	struct mock *mock = mock_new(1, OVT_MODE_TIMED, 64);
-	struct mock_job *first, *second, *third;
+	struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 64);
+	struct mock_job *first;
 
-	(void)state;
 	assert_true(ovt_fw_prepared(&mock->fw, 0));
 	set_limit(mock, 1, 1, 0);
 	drain(mock, 0);
 	first = submitted(mock, 'A', 1, 0, 1, 30, 10);
-	second = submitted(mock, 'B', 1, 0, 1, 30, 20);
+	submitted(mock, 'B', 1, 0, 1, 30, 20);
 	assert_true(ovt_fw_prepared(&mock->fw, 9));
 	assert_false(ovt_fw_prepared(&mock->fw, 10));	/* A is in the command queue */
 	ovt_fw_prepare(&mock->fw, 10);
@@ -67,21 +59,17 @@ static void an_instant_is_prepared_when_only_its_choices_are_left(void **state)
 	assert_int_equal(first->ended, 1);
 	assert_true(ovt_fw_prepared(&mock->fw, 40));
 	/* What arrives at the instant is seen before the choice. */
-	third = submitted(mock, 'C', 1, 255, 1, 5, 40);
+	submitted(mock, 'C', 1, 255, 1, 5, 40);
 	assert_false(ovt_fw_prepared(&mock->fw, 40));
 	run_until(mock, 1000);
 	expect_trace(mock, "A0@10 C0@40 B0@45");
-	job_free(first);
-	job_free(second);
-	job_free(third);
-	free(mock);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_job_is_placed_where_the_fewest_fcs_are_or_are_on_their_way),
-		cmocka_unit_test(an_instant_is_prepared_when_only_its_choices_are_left),
+		CASE(a_job_is_placed_where_the_fewest_fcs_are_or_are_on_their_way),
+		CASE(an_instant_is_prepared_when_only_its_choices_are_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Quota of a fair device (fw/quota.c) under random loads, held to a second reading of the rule. */
-#include <stdlib.h>
-
 #include "cmocka_all.h"
 #include "fair_host.h"
 
@@ -47,10 +45,9 @@ static u64 end_of(struct mock_job *const *jobs, const struct started *fc)
 }
 
 /* When an FC of @context ends or starts next, from @at on; how long those lasted that end then. */
-static u64 next_event(const struct fair *fair, struct mock_job *const *jobs, u32 context, u64 at,
+static u64 next_event(const struct mock *mock, struct mock_job *const *jobs, u32 context, u64 at,
 		      u64 *charge, bool *starts)
 {
-	const struct mock *mock = fair->mock;
 	u64 next = OVT_TIME_NEVER;
 	u32 index;
 
@@ -60,7 +57,7 @@ static u64 next_event(const struct fair *fair, struct mock_job *const *jobs, u32
 		const struct started *fc = &mock->trace[index];
 		u64 end = end_of(jobs, fc);
 
-		if (job_of(jobs, fc)->fw.context != &fair->contexts[context] ||
+		if (job_of(jobs, fc)->fw.context != &mock->contexts[context] ||
 		    fc->ring != OVT_RING_NORMAL)
 			continue;
 		if (fc->start >= at && fc->start < next)
@@ -71,7 +68,7 @@ static u64 next_event(const struct fair *fair, struct mock_job *const *jobs, u32
 	for (index = 0; index < mock->trace_length; index++) {
 		const struct started *fc = &mock->trace[index];
 
-		if (job_of(jobs, fc)->fw.context != &fair->contexts[context] ||
+		if (job_of(jobs, fc)->fw.context != &mock->contexts[context] ||
 		    fc->ring != OVT_RING_NORMAL)
 			continue;
 		if (end_of(jobs, fc) == next)
@@ -83,7 +80,7 @@ static u64 next_event(const struct fair *fair, struct mock_job *const *jobs, u32
 }
 
 /* When @context has to have rested. */
-static void find_rests(const struct fair *fair, struct mock_job *const *jobs, u32 context,
+static void find_rests(const struct mock *mock, struct mock_job *const *jobs, u32 context,
 		       u64 quota_ns, struct rests *rests)
 {
 	u64 at = 0, window_end = OVT_TIME_NEVER, used = 0, since = OVT_TIME_NEVER;
@@ -92,7 +89,7 @@ static void find_rests(const struct fair *fair, struct mock_job *const *jobs, u3
 	for (;;) {
 		bool starts;
 		u64 charge;
-		u64 next = next_event(fair, jobs, context, at, &charge, &starts);
+		u64 next = next_event(mock, jobs, context, at, &charge, &starts);
 
 		/* Windows that end before anything else happens. */
 		while (window_end < next) {
@@ -144,10 +141,9 @@ static bool covered(const struct rests *rests, u64 begin, u64 end)
 }
 
 /* From @ready on, until it started, @fc's core served others or its context rested. */
-static void check_wait(const struct fair *fair, struct mock_job *const *jobs,
+static void check_wait(const struct mock *mock, struct mock_job *const *jobs,
 		       const struct started *fc, u64 ready, const struct rests *rests)
 {
-	const struct mock *mock = fair->mock;
 	u32 index;
 
 	for (index = 0; index < mock->trace_length; index++) {
@@ -164,7 +160,7 @@ static void check_wait(const struct fair *fair, struct mock_job *const *jobs,
 	fail();
 }
 
-static void check_trace(const struct fair *fair, struct mock_job *const *jobs,
+static void check_trace(const struct mock *mock, struct mock_job *const *jobs,
 			const struct rests *rests)
 {
 	u64 ready[JOBS];
@@ -172,40 +168,40 @@ static void check_trace(const struct fair *fair, struct mock_job *const *jobs,
 
 	for (index = 0; index < JOBS; index++)
 		ready[index] = jobs[index]->fw.arrival_ns;
-	for (index = 0; index < fair->mock->trace_length; index++) {
-		const struct started *fc = &fair->mock->trace[index];
+	for (index = 0; index < mock->trace_length; index++) {
+		const struct started *fc = &mock->trace[index];
 		const struct mock_job *job = job_of(jobs, fc);
-		const struct rests *own = &rests[job->fw.context - fair->contexts];
+		const struct rests *own = &rests[job->fw.context - mock->contexts];
 
 		if (fc->ring == OVT_RING_HIGH)
 			continue;
 		assert_false(covered(own, fc->start, fc->start + 1));
-		check_wait(fair, jobs, fc, ready[fc->job - ' '], own);
+		check_wait(mock, jobs, fc, ready[fc->job - ' '], own);
 		ready[fc->job - ' '] = end_of(jobs, fc);
 	}
 }
 
 /* Core limit 0 or 1, so nothing is committed ahead. */
-static struct fair *run_random(u64 seed, u64 quota_ns, struct mock_job **jobs)
+static struct mock *run_random(void **state, u64 seed, u64 quota_ns, struct mock_job **jobs)
 {
-	struct fair *fair = fair_new_with_quota(CORES, (u32)(seed % 2), quota_ns);
+	struct mock *mock = fair_new_with_quota(state, CORES, (u32)(seed % 2), quota_ns);
 	u64 at = 0;
 	u32 index;
 
 	random_state = seed;
-	fair->mock->step_budget = 1u << 30;
+	mock->step_budget = 1u << 30;
 	for (index = 0; index < JOBS; index++) {
 		u32 context = (u32)random_below(CONTEXTS);
 
 		at += random_below(4) ? random_below(1000000) : random_below(SECOND);
-		run_until(fair->mock, at + 1);
-		jobs[index] = submit_to_core(fair, context, (char)(' ' + index),
+		run_until(mock, at + 1);
+		jobs[index] = submit_to_core(mock, context, (char)(' ' + index),
 					     (u32)random_below(CORES + 1),
 					     random_below(8) ? (u32)random_below(255) : 255,
 					     1 + (u32)random_below(20), 1 + random_below(1000000), at + 1);
 	}
-	run_until(fair->mock, 1000 * SECOND);
-	return fair;
+	run_until(mock, 1000 * SECOND);
+	return mock;
 }
 
 static void random_loads_follow_the_rule(void **state)
@@ -214,25 +210,22 @@ static void random_loads_follow_the_rule(void **state)
 	u32 total = 0;
 	u64 seed;
 
-	(void)state;
 	for (seed = 1; seed <= 60; seed++) {
 		u64 quota_ns = 500000 + seed * seed * 2000;
 		struct mock_job *jobs[JOBS];
-		struct fair *fair = run_random(seed, quota_ns, jobs);
+		struct mock *mock = run_random(state, seed, quota_ns, jobs);
 		u32 index;
 
 		for (index = 0; index < CONTEXTS; index++) {
-			find_rests(fair, jobs, index, quota_ns, &rests[index]);
-			assert_int_equal(rests[index].count, fair->contexts[index].quota.rests);
+			find_rests(mock, jobs, index, quota_ns, &rests[index]);
+			assert_int_equal(rests[index].count, mock->contexts[index].quota.rests);
 			total += rests[index].count;
 		}
-		check_trace(fair, jobs, rests);
+		check_trace(mock, jobs, rests);
 		for (index = 0; index < JOBS; index++) {
 			assert_int_equal(jobs[index]->fw.state, OVT_JOB_ENDED);
 			assert_int_equal(jobs[index]->fw.status, OVT_JOB_OK);
-			job_free(jobs[index]);
 		}
-		fair_free(fair);
 	}
 	assert_true(total > 1000);
 }
@@ -242,32 +235,27 @@ static void a_quota_that_is_not_used_up_changes_nothing(void **state)
 {
 	u64 seed;
 
-	(void)state;
 	for (seed = 1; seed <= 20; seed++) {
 		struct mock_job *jobs[2][JOBS];
-		struct fair *without = run_random(seed, 0, jobs[0]);
-		struct fair *with = run_random(seed, SECOND - 1, jobs[1]);
+		struct mock *without = run_random(state, seed, 0, jobs[0]);
+		struct mock *with = run_random(state, seed, SECOND - 1, jobs[1]);
 		u32 index;
 
-		assert_int_equal(without->mock->trace_length, with->mock->trace_length);
-		assert_memory_equal(without->mock->trace, with->mock->trace,
-				    with->mock->trace_length * sizeof(with->mock->trace[0]));
-		assert_int_equal(without->mock->preempted, with->mock->preempted);
+		assert_int_equal(without->trace_length, with->trace_length);
+		assert_memory_equal(without->trace, with->trace,
+				    with->trace_length * sizeof(with->trace[0]));
+		assert_int_equal(without->preempted, with->preempted);
 		assert_int_equal(without->contexts[0].quota.used_ns, 0);
 		for (index = 0; index < JOBS; index++) {
-			job_free(jobs[0][index]);
-			job_free(jobs[1][index]);
 		}
-		fair_free(without);
-		fair_free(with);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_loads_follow_the_rule),
-		cmocka_unit_test(a_quota_that_is_not_used_up_changes_nothing),
+		CASE(random_loads_follow_the_rule),
+		CASE(a_quota_that_is_not_used_up_changes_nothing),
 	};
 
 	return cmocka_run_group_tests_name("fw_quota_random", tests, NULL, NULL);

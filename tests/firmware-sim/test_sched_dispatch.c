@@ -26,9 +26,8 @@ static void waiting_tasks_go_by_priority_then_custom_id_then_arrival(void **stat
 	size_t row;
 	u32 index;
 
-	(void)state;
 	for (row = 0; row < COUNT(rows); row++) {
-		struct host *host = host_new(NULL);
+		struct host *host = host_new(state, NULL);
 		struct host_task *running = host_arrive(host, 'x', "b100", 0, 1, 0);
 		struct host_task *tasks[3];
 		char answers[32];
@@ -49,28 +48,24 @@ static void waiting_tasks_go_by_priority_then_custom_id_then_arrival(void **stat
 			host_goes(host, 100 * index, answers);
 			running = tasks[rows[row].order[index] - 'a'];
 		}
-		host_free(host);
 	}
 }
 
 static void priority_255_goes_whatever_is_taken(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .task_limit = 1 });
+	struct host *host = host_new(state, &(struct host_options){ .task_limit = 1 });
 
-	(void)state;
 	host_arrive(host, 'a', "b100", 254, 1, 0);
 	host_arrive(host, 'b', "b100", 254, 1, 0);
 	host_arrive(host, 'h', "b100", 255, 1, 0);
 	host_arrive(host, 'i', "c10 b100", 255, 1, 0);
 	host_goes(host, 0, "h0>1 a0>1 i0!");
-	host_free(host);
 }
 
 static void priority_255_takes_no_slot_and_counts_for_no_limit(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .task_limit = 1 });
+	struct host *host = host_new(state, &(struct host_options){ .task_limit = 1 });
 
-	(void)state;
 	host_arrive(host, 'h', "b100", 255, 1, 0);
 	host_goes(host, 0, "h0>1");
 	host_arrive(host, 'a', "b100", 0, 1, 0);
@@ -80,15 +75,13 @@ static void priority_255_takes_no_slot_and_counts_for_no_limit(void **state)
 	host_goes(host, 1, "h.");
 	host_segment_ends(host, &host->tasks[1]);
 	host_goes(host, 2, "a. b0!");
-	host_free(host);
 }
 
 static void task_limit_counts_dispatched_tasks_of_the_queue(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .task_limit = 2, .slots = 9 });
+	struct host *host = host_new(state, &(struct host_options){ .task_limit = 2, .slots = 9 });
 	struct host_task *first = host_arrive(host, 'a', "b10", 0, 1, 0);
 
-	(void)state;
 	host_arrive(host, 'b', "c10", 0, 1, 0);
 	host_arrive(host, 'c', "b10", 0, 1, 0);
 	host_arrive(host, 'd', "c10", 0, 1, 0);
@@ -97,16 +90,14 @@ static void task_limit_counts_dispatched_tasks_of_the_queue(void **state)
 	host_goes(host, 10, "a. c0>1");
 	host_segment_ends(host, &host->tasks[1]);
 	host_goes(host, 11, "b. d0!");
-	host_free(host);
 }
 
 /* r was dispatched before; better placed b waits for the limit alone, and for r's core. */
 static void a_task_that_waits_for_the_limit_holds_nobody_up(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .task_limit = 1 });
+	struct host *host = host_new(state, &(struct host_options){ .task_limit = 1 });
 	struct host_task *ready = host_arrive(host, 'r', "c10 b10", 0, 1, 0);
 
-	(void)state;
 	host_goes(host, 0, "r0!");
 	host_arrive(host, 'b', "b10", 200, 1, 1);
 	host_arrive(host, 'e', "b10", 100, 0, 1);
@@ -115,17 +106,15 @@ static void a_task_that_waits_for_the_limit_holds_nobody_up(void **state)
 	host_goes(host, 10, "r1>1");
 	host_segment_ends(host, ready);
 	host_goes(host, 20, "r. b0>1");
-	host_free(host);
 }
 
 /* Both hold their place under the limit of 2; only one of them finds a slot. */
 static void ready_tasks_pass_those_that_wait_for_the_limit_in_their_own_order(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .task_limit = 2 });
+	struct host *host = host_new(state, &(struct host_options){ .task_limit = 2 });
 	struct host_task *low = host_arrive(host, 'l', "c10 b10", 1, 1, 0);
 	struct host_task *middle = host_arrive(host, 'm', "c10 b10", 2, 1, 0);
 
-	(void)state;
 	host_goes(host, 0, "m0! l0!");
 	host_arrive(host, 'a', "c10", 200, 1, 1);
 	host_segment_ends(host, middle);
@@ -133,15 +122,13 @@ static void ready_tasks_pass_those_that_wait_for_the_limit_in_their_own_order(vo
 	host_goes(host, 10, "m1>1");
 	host_segment_ends(host, middle);
 	host_goes(host, 20, "m. l1>1 a0!");
-	host_free(host);
 }
 
 static void leading_cpu_segment_needs_no_slot(void **state)
 {
-	struct host *host = host_new(NULL);
+	struct host *host = host_new(state, NULL);
 	struct host_task *second;
 
-	(void)state;
 	host_arrive(host, 'a', "b100", 0, 1, 0);
 	second = host_arrive(host, 'b', "c10 c20 b30", 0, 1, 0);
 	host_goes(host, 0, "a0>1 b0!");
@@ -152,15 +139,13 @@ static void leading_cpu_segment_needs_no_slot(void **state)
 	host_goes(host, 30, "");
 	host_segment_ends(host, &host->tasks[0]);
 	host_goes(host, 100, "a. b2>1");
-	host_free(host);
 }
 
 static void ready_task_waits_like_an_undispatched_one(void **state)
 {
-	struct host *host = host_new(NULL);
+	struct host *host = host_new(state, NULL);
 	struct host_task *ready;
 
-	(void)state;
 	host_arrive(host, 'x', "b100", 0, 1, 0);
 	ready = host_arrive(host, 'r', "c10 b30", 5, 1, 0);
 	host_goes(host, 0, "x0>1 r0!");
@@ -174,15 +159,13 @@ static void ready_task_waits_like_an_undispatched_one(void **state)
 	host_goes(host, 110, "b. r1>1");
 	host_segment_ends(host, ready);
 	host_goes(host, 140, "r. c0>1");
-	host_free(host);
 }
 
 static void a_task_without_bpu_segments_never_needs_a_slot(void **state)
 {
-	struct host *host = host_new(NULL);
+	struct host *host = host_new(state, NULL);
 	struct host_task *cpu;
 
-	(void)state;
 	host_arrive(host, 'a', "b100", 9, 0, 0);
 	host_arrive(host, 'b', "b100", 9, 0, 0);
 	cpu = host_arrive(host, 'c', "c10 c20", 0, 0, 0);
@@ -192,21 +175,18 @@ static void a_task_without_bpu_segments_never_needs_a_slot(void **state)
 	host_segment_ends(host, cpu);
 	host_expect(host, "c.");
 	assert_int_equal(cpu->sched.placed_core, 0);
-	host_free(host);
 }
 
 static void a_task_waiting_for_a_core_bars_that_core_only(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 3 });
+	struct host *host = host_new(state, &(struct host_options){ .cores = 3 });
 
-	(void)state;
 	host_arrive(host, 'a', "b100", 9, 1, 0);
 	host_arrive(host, 'b', "b100", 8, 1, 0);
 	host_arrive(host, 'c', "b100", 7, 1, 0);
 	host_arrive(host, 'd', "b100", 6, 2, 0);
 	host_arrive(host, 'e', "b100", 5, 0, 0);
 	host_goes(host, 0, "a0>1 d0>2 e0>3");
-	host_free(host);
 }
 
 /* m is too long for the gap and s is not, but m is before s on core 1. */
@@ -215,10 +195,9 @@ static void a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core(void **s
 	struct host_options options = {
 		.insert_max_time = 100,
 	};
-	struct host *host = host_new(&options);
+	struct host *host = host_new(state, &options);
 	struct host_task *gap = host_arrive(host, 'g', "b100 c50 b100", 9, 1, 0);
 
-	(void)state;
 	host_goes(host, 0, "g0>1");
 	host_arrive(host, 'm', "b100", 8, 1, 1);
 	host_arrive(host, 's', "b99", 7, 0, 1);
@@ -226,7 +205,6 @@ static void a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core(void **s
 	host_goes(host, 100, "g1!");
 	host_cancel(host, &host->tasks[1]);
 	host_goes(host, 101, "m. s0>1");
-	host_free(host);
 }
 
 /* m may go to neither core: all that come after it wait, but for the one that needs no slot. */
@@ -235,10 +213,9 @@ static void a_task_waiting_for_any_core_bars_every_core(void **state)
 	struct host_options options = {
 		.cores = 2, .insert_max_time = 100,
 	};
-	struct host *host = host_new(&options);
+	struct host *host = host_new(state, &options);
 	struct host_task *gap = host_arrive(host, 'g', "b100 c50 b100", 9, 1, 0);
 
-	(void)state;
 	host_arrive(host, 'x', "b100", 9, 2, 0);
 	host_goes(host, 0, "g0>1 x0>2");
 	host_arrive(host, 'm', "b100", 8, 0, 1);
@@ -248,7 +225,6 @@ static void a_task_waiting_for_any_core_bars_every_core(void **state)
 	host_goes(host, 100, "g1! c0!");
 	host_cancel(host, &host->tasks[2]);
 	host_goes(host, 101, "m. s0>1");
-	host_free(host);
 }
 
 /* s would fit into the gap of the least loaded core, but m waits there. */
@@ -262,9 +238,8 @@ static void a_core_is_barred_to_tasks_for_any_core(void **state)
 	size_t row;
 	u32 core;
 
-	(void)state;
 	for (row = 0; row < COUNT(rows); row++) {
-		struct host *host = host_new(&(struct host_options){ .cores = 64,
+		struct host *host = host_new(state, &(struct host_options){ .cores = 64,
 								     .insert_max_time = 100 });
 		struct host_task *gap = host_arrive(host, 'g', "b100 c50 b100", 9,
 						    rows[row].barred, 0);
@@ -276,7 +251,6 @@ static void a_core_is_barred_to_tasks_for_any_core(void **state)
 		host_arrive(host, 's', "b99", 7, 0, 1);
 		host_segment_ends(host, gap);
 		host_goes(host, 100, rows[row].answer);
-		host_free(host);
 	}
 }
 
@@ -298,9 +272,8 @@ static void any_core_means_each_that_is_open_and_the_device_chooses(void **state
 	};
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < COUNT(rows); row++) {
-		struct host *host = host_new(&(struct host_options){ .cores = 4 });
+		struct host *host = host_new(state, &(struct host_options){ .cores = 4 });
 		u32 taken = rows[row].slot_taken;
 
 		print_message("%s\n", rows[row].description);
@@ -314,16 +287,14 @@ static void any_core_means_each_that_is_open_and_the_device_chooses(void **state
 		host_arrive(host, 't', "b1", 0, 0, 1);
 		host_goes(host, 1, rows[row].answer);
 		assert_int_equal(host->open_cores, rows[row].open);
-		host_free(host);
 	}
 }
 
 static void priority_255_for_any_core_looks_at_the_load_alone(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 64 });
+	struct host *host = host_new(state, &(struct host_options){ .cores = 64 });
 	u32 core;
 
-	(void)state;
 	for (core = 1; core <= 64; core++)
 		host->unfinished[core - 1] = core == 64 ? 3 : 4;
 	host_arrive(host, 'x', "b1", 0, 64, 0);
@@ -344,16 +315,14 @@ static void priority_255_for_any_core_looks_at_the_load_alone(void **state)
 		host->unfinished[core - 1] = 2;
 	host_arrive(host, 'j', "b1", 255, 0, 0);
 	host_goes(host, 0, "j0>1");
-	host_free(host);
 }
 
 static void core_is_settled_when_the_first_bpu_segment_is_submitted_and_kept(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 2 });
+	struct host *host = host_new(state, &(struct host_options){ .cores = 2 });
 	struct host_task *normal = host_arrive(host, 'n', "c10 b10 b10 c10 b10", 0, 0, 0);
 	struct host_task *high = host_arrive(host, 'h', "c10 b10 c10 b10", 255, 0, 0);
 
-	(void)state;
 	host_goes(host, 0, "h0! n0!");
 	assert_int_equal(normal->sched.placed_core, 0);
 	host->unfinished[0] = 5;
@@ -372,15 +341,13 @@ static void core_is_settled_when_the_first_bpu_segment_is_submitted_and_kept(voi
 	host_goes(host, 30, "h3>2 n3!");
 	host_segment_ends(host, normal);
 	host_expect(host, "n4>1");
-	host_free(host);
 }
 
 static void workers_are_bounded_and_taken_in_order(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 2 });
+	struct host *host = host_new(state, &(struct host_options){ .workers = 2 });
 	struct host_task *first;
 
-	(void)state;
 	first = host_arrive(host, 'a', "c10", 1, 0, 0);
 	host_arrive(host, 'b', "c10", 1, 0, 0);
 	host_goes(host, 0, "a0! b0!");
@@ -398,19 +365,17 @@ static void workers_are_bounded_and_taken_in_order(void **state)
 	host_goes(host, 20, "d. c0!");
 	host_segment_ends(host, &host->tasks[5]);
 	host_goes(host, 20, "f. e0!");
-	host_free(host);
 }
 
 /* a, b were dispatched in another order than they arrived: b had the better priority then. */
 static void workers_break_ties_by_dispatch_not_arrival(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 1, .cores = 2,
+	struct host *host = host_new(state, &(struct host_options){ .workers = 1, .cores = 2,
 							     .task_limit = 3 });
 	struct host_task *worker = host_arrive(host, 'w', "c10", 9, 0, 0);
 	struct host_task *blocker = host_arrive(host, 'x', "b10", 9, 1, 0);
 	struct host_task *early, *late;
 
-	(void)state;
 	early = host_arrive(host, 'e', "b10 c10", 5, 1, 0);
 	late = host_arrive(host, 'l', "b10 c10", 5, 2, 0);
 	host_goes(host, 0, "x0>1 l0>2 w0!");
@@ -421,16 +386,14 @@ static void workers_break_ties_by_dispatch_not_arrival(void **state)
 	host_goes(host, 20, "");
 	host_segment_ends(host, worker);
 	host_goes(host, 20, "w. l1!");
-	host_free(host);
 }
 
 static void each_process_has_its_own_queue_slots_and_workers(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 1, .task_limit = 2 });
+	struct host *host = host_new(state, &(struct host_options){ .workers = 1, .task_limit = 2 });
 	struct host_task *tasks[4];
 	u32 index;
 
-	(void)state;
 	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
 	host_add_process(host, 1, 1);
 	for (index = 0; index < 4; index++) {
@@ -441,17 +404,15 @@ static void each_process_has_its_own_queue_slots_and_workers(void **state)
 	}
 	/* Queues in the order in which they were added, whatever the priorities; then workers. */
 	host_goes(host, 0, "b0>1 a0>1 d0! c0!");
-	host_free(host);
 }
 
 static void service_mode_shares_the_queue_and_keeps_the_workers_apart(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 1, .task_limit = 3 });
+	struct host *host = host_new(state, &(struct host_options){ .workers = 1, .task_limit = 3 });
 	static const char *const segments[] = { "b10", "b10", "c10", "c10", "c10" };
 	struct host_task *tasks[5];
 	u32 index;
 
-	(void)state;
 	host_add_process(host, 1, 0);
 	for (index = 0; index < 5; index++) {
 		tasks[index] = host_task(host, (char)('a' + index), segments[index], index, 1);
@@ -468,15 +429,13 @@ static void service_mode_shares_the_queue_and_keeps_the_workers_apart(void **sta
 	host_goes(host, 20, "c.");
 	host_segment_ends(host, tasks[1]);
 	host_goes(host, 20, "b. a0>1");
-	host_free(host);
 }
 
 static void a_queue_chooses_after_the_submissions_of_the_one_before(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 2 });
+	struct host *host = host_new(state, &(struct host_options){ .cores = 2 });
 	struct host_task *other;
 
-	(void)state;
 	ovt_sched_add_queue(&host->sched, &host->queues[1], host->cores[1]);
 	host_add_process(host, 1, 1);
 	other = host_task(host, 'o', "b10", 255, 0);
@@ -484,16 +443,14 @@ static void a_queue_chooses_after_the_submissions_of_the_one_before(void **state
 	host_arrive_task(host, other, 0);
 	host_arrive(host, 'a', "b10x3", 0, 0, 0);
 	host_goes(host, 0, "a0>1 o0>2");
-	host_free(host);
 }
 
 static void arrival_and_dispatch_are_recorded(void **state)
 {
-	struct host *host = host_new(NULL);
+	struct host *host = host_new(state, NULL);
 	struct host_task *first = host_arrive(host, 'a', "b10 c5 b20x4", 0, 1, 3);
 	struct host_task *second = host_arrive(host, 'b', "c7", 0, 1, 3);
 
-	(void)state;
 	assert_int_equal(second->sched.dispatch_sequence, 0);
 	assert_int_equal(second->sched.dispatch_time, 0);
 	assert_int_equal(second->sched.segment_start, 0);
@@ -505,15 +462,13 @@ static void arrival_and_dispatch_are_recorded(void **state)
 	assert_int_equal(first->sched.dispatch_sequence, 1);
 	assert_int_equal(second->sched.dispatch_sequence, 2);
 	assert_int_equal(second->sched.segment_start, 8);
-	host_free(host);
 }
 
 static void a_long_queue_is_passed_by_those_that_may(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 2, .task_limit = 3 });
+	struct host *host = host_new(state, &(struct host_options){ .cores = 2, .task_limit = 3 });
 	u32 index;
 
-	(void)state;
 	for (index = 0; index < 20; index++)
 		host_arrive(host, (char)('a' + index), "b10", 50, index < 10 ? 1 : 0, 0);
 	host_goes(host, 0, "a0>1 k0>2");
@@ -523,35 +478,34 @@ static void a_long_queue_is_passed_by_those_that_may(void **state)
 	host_goes(host, 2, "");
 	host_segment_ends(host, &host->tasks[10]);
 	host_goes(host, 10, "k. l0>2");
-	host_free(host);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(waiting_tasks_go_by_priority_then_custom_id_then_arrival),
-		cmocka_unit_test(priority_255_goes_whatever_is_taken),
-		cmocka_unit_test(priority_255_takes_no_slot_and_counts_for_no_limit),
-		cmocka_unit_test(task_limit_counts_dispatched_tasks_of_the_queue),
-		cmocka_unit_test(a_task_that_waits_for_the_limit_holds_nobody_up),
-		cmocka_unit_test(ready_tasks_pass_those_that_wait_for_the_limit_in_their_own_order),
-		cmocka_unit_test(leading_cpu_segment_needs_no_slot),
-		cmocka_unit_test(ready_task_waits_like_an_undispatched_one),
-		cmocka_unit_test(a_task_without_bpu_segments_never_needs_a_slot),
-		cmocka_unit_test(a_task_waiting_for_a_core_bars_that_core_only),
-		cmocka_unit_test(a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core),
-		cmocka_unit_test(a_task_waiting_for_any_core_bars_every_core),
-		cmocka_unit_test(a_core_is_barred_to_tasks_for_any_core),
-		cmocka_unit_test(any_core_means_each_that_is_open_and_the_device_chooses),
-		cmocka_unit_test(priority_255_for_any_core_looks_at_the_load_alone),
-		cmocka_unit_test(core_is_settled_when_the_first_bpu_segment_is_submitted_and_kept),
-		cmocka_unit_test(workers_are_bounded_and_taken_in_order),
-		cmocka_unit_test(workers_break_ties_by_dispatch_not_arrival),
-		cmocka_unit_test(each_process_has_its_own_queue_slots_and_workers),
-		cmocka_unit_test(service_mode_shares_the_queue_and_keeps_the_workers_apart),
-		cmocka_unit_test(a_queue_chooses_after_the_submissions_of_the_one_before),
-		cmocka_unit_test(arrival_and_dispatch_are_recorded),
-		cmocka_unit_test(a_long_queue_is_passed_by_those_that_may),
+		CASE(waiting_tasks_go_by_priority_then_custom_id_then_arrival),
+		CASE(priority_255_goes_whatever_is_taken),
+		CASE(priority_255_takes_no_slot_and_counts_for_no_limit),
+		CASE(task_limit_counts_dispatched_tasks_of_the_queue),
+		CASE(a_task_that_waits_for_the_limit_holds_nobody_up),
+		CASE(ready_tasks_pass_those_that_wait_for_the_limit_in_their_own_order),
+		CASE(leading_cpu_segment_needs_no_slot),
+		CASE(ready_task_waits_like_an_undispatched_one),
+		CASE(a_task_without_bpu_segments_never_needs_a_slot),
+		CASE(a_task_waiting_for_a_core_bars_that_core_only),
+		CASE(a_task_waiting_for_a_core_bars_its_gap_to_those_of_any_core),
+		CASE(a_task_waiting_for_any_core_bars_every_core),
+		CASE(a_core_is_barred_to_tasks_for_any_core),
+		CASE(any_core_means_each_that_is_open_and_the_device_chooses),
+		CASE(priority_255_for_any_core_looks_at_the_load_alone),
+		CASE(core_is_settled_when_the_first_bpu_segment_is_submitted_and_kept),
+		CASE(workers_are_bounded_and_taken_in_order),
+		CASE(workers_break_ties_by_dispatch_not_arrival),
+		CASE(each_process_has_its_own_queue_slots_and_workers),
+		CASE(service_mode_shares_the_queue_and_keeps_the_workers_apart),
+		CASE(a_queue_chooses_after_the_submissions_of_the_one_before),
+		CASE(arrival_and_dispatch_are_recorded),
+		CASE(a_long_queue_is_passed_by_those_that_may),
 	};
 
 	return cmocka_run_group_tests_name("sched: dispatch", tests, NULL, NULL);

@@ -23,9 +23,8 @@ static void a_waiting_task_ends_at_its_cancel(void **state)
 	};
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < COUNT(rows); row++) {
-		struct host *host = host_new(&(struct host_options){ .task_limit = 1 });
+		struct host *host = host_new(state, &(struct host_options){ .task_limit = 1 });
 		struct host_task *task;
 
 		print_message("%s\n", rows[row].description);
@@ -41,16 +40,14 @@ static void a_waiting_task_ends_at_its_cancel(void **state)
 		host_goes(host, 1, "");
 		host_segment_ends(host, &host->tasks[0]);
 		host_goes(host, 10, "x. b0>1");
-		host_free(host);
 	}
 }
 
 static void a_ready_task_ends_at_its_cancel_and_counts_no_more(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .task_limit = 2 });
+	struct host *host = host_new(state, &(struct host_options){ .task_limit = 2 });
 	struct host_task *ready = host_arrive(host, 'r', "c5 b10", 5, 1, 0);
 
-	(void)state;
 	host_arrive(host, 'x', "b50", 0, 1, 0);
 	host_goes(host, 0, "x0>1 r0!");
 	host_arrive(host, 'b', "c10", 0, 1, 1);
@@ -61,15 +58,13 @@ static void a_ready_task_ends_at_its_cancel_and_counts_no_more(void **state)
 	host_goes(host, 6, "r. b0!");
 	host_segment_ends(host, &host->tasks[1]);
 	host_goes(host, 50, "x.");
-	host_free(host);
 }
 
 static void a_task_that_waits_for_a_worker_ends_at_its_cancel(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 1 });
+	struct host *host = host_new(state, &(struct host_options){ .workers = 1 });
 	struct host_task *leading, *in_gap, *trailing;
 
-	(void)state;
 	host_arrive(host, 'x', "c90", 9, 1, 0);
 	in_gap = host_arrive(host, 'g', "b10 c10 b10", 0, 1, 0);
 	host_goes(host, 0, "g0>1 x0!");
@@ -89,15 +84,13 @@ static void a_task_that_waits_for_a_worker_ends_at_its_cancel(void **state)
 	host_goes(host, 90, "x.");
 	host_arrive(host, 'z', "c1", 0, 1, 91);
 	host_goes(host, 91, "z0!");
-	host_free(host);
 }
 
 static void a_running_cpu_segment_ends_before_its_cancelled_task(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 1 });
+	struct host *host = host_new(state, &(struct host_options){ .workers = 1 });
 	struct host_task *task = host_arrive(host, 'a', "b10 c10 b10", 5, 1, 0);
 
-	(void)state;
 	host_arrive(host, 'b', "b10", 0, 1, 0);
 	host_goes(host, 0, "a0>1");
 	host_segment_ends(host, task);
@@ -108,7 +101,6 @@ static void a_running_cpu_segment_ends_before_its_cancelled_task(void **state)
 	assert_true(task->sched.holds_slot);
 	host_segment_ends(host, task);
 	host_goes(host, 20, "a. b0>1 c0!");
-	host_free(host);
 }
 
 static void a_running_job_is_cancelled_and_its_task_ends_with_it(void **state)
@@ -126,9 +118,8 @@ static void a_running_job_is_cancelled_and_its_task_ends_with_it(void **state)
 	};
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < COUNT(rows); row++) {
-		struct host *host = host_new(NULL);
+		struct host *host = host_new(state, NULL);
 		struct host_task *task = host_arrive(host, 'a', rows[row].segments, 5, 1, 0);
 
 		print_message("%s\n", rows[row].description);
@@ -143,20 +134,18 @@ static void a_running_job_is_cancelled_and_its_task_ends_with_it(void **state)
 			host_segment_fails(host, task);
 		host_goes(host, 10, "a. b0>1");
 		assert_true(task->sched.cancelled);
-		host_free(host);
 	}
 }
 
 static void cancelling_twice_or_too_late_or_too_early_does_nothing(void **state)
 {
-	struct host *host = host_new(NULL);
+	struct host *host = host_new(state, NULL);
 	struct host_task *running = host_arrive(host, 'a', "b10", 0, 1, 0);
 	struct host_task *worker = host_arrive(host, 'w', "c10", 0, 1, 0);
 	struct host_task *waiting = host_arrive(host, 'b', "b10", 0, 1, 0);
 	struct host_task *done = host_arrive(host, 'd', "c10", 255, 1, 0);
 	struct host_task *never = host_task(host, 'n', "b10", 0, 1);
 
-	(void)state;
 	host_goes(host, 0, "a0>1 d0! w0!");
 	host_segment_ends(host, done);
 	host_cancel(host, running);
@@ -174,15 +163,13 @@ static void cancelling_twice_or_too_late_or_too_early_does_nothing(void **state)
 	host_segment_ends(host, worker);
 	host_segment_fails(host, running);
 	host_goes(host, 10, "w. a.");
-	host_free(host);
 }
 
 static void cancelled_tasks_hold_nobody_up(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 2, .task_limit = 3 });
+	struct host *host = host_new(state, &(struct host_options){ .cores = 2, .task_limit = 3 });
 	struct host_task *any, *first, *high;
 
-	(void)state;
 	host_arrive(host, 'x', "b10", 9, 1, 0);
 	host_arrive(host, 'y', "b10", 9, 2, 0);
 	host_goes(host, 0, "x0>1 y0>2");
@@ -199,7 +186,6 @@ static void cancelled_tasks_hold_nobody_up(void **state)
 	host_goes(host, 10, "a. b. y. d0>2");
 	host_segment_ends(host, &host->tasks[0]);
 	host_goes(host, 10, "x. c0>1");
-	host_free(host);
 }
 
 static void a_failed_segment_ends_its_task_alone(void **state)
@@ -216,9 +202,8 @@ static void a_failed_segment_ends_its_task_alone(void **state)
 	};
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < COUNT(rows); row++) {
-		struct host *host = host_new(&(struct host_options){ .task_limit = 1,
+		struct host *host = host_new(state, &(struct host_options){ .task_limit = 1,
 								     .workers = 1 });
 		struct host_task *task = host_arrive(host, 'a', rows[row].segments, 5, 1, 0);
 		struct host_task *next = host_arrive(host, 'b', "b10 c10", 4, 1, 0);
@@ -232,16 +217,14 @@ static void a_failed_segment_ends_its_task_alone(void **state)
 		host_goes(host, 20, "b1!");
 		host_segment_fails(host, next);
 		host_goes(host, 30, "b.");
-		host_free(host);
 	}
 }
 
 static void a_failed_segment_in_the_middle_frees_slot_and_worker(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 1 });
+	struct host *host = host_new(state, &(struct host_options){ .workers = 1 });
 	struct host_task *task = host_arrive(host, 'a', "b10 c10 b10", 5, 1, 0);
 
-	(void)state;
 	host_arrive(host, 'b', "b10", 0, 1, 0);
 	host_go(host, 0);
 	host_segment_ends(host, task);
@@ -249,15 +232,13 @@ static void a_failed_segment_in_the_middle_frees_slot_and_worker(void **state)
 	host_goes(host, 10, "a0>1 a1!");
 	host_segment_fails(host, task);
 	host_goes(host, 20, "a. b0>1 c0!");
-	host_free(host);
 }
 
 static void a_task_may_arrive_again_after_its_end(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 2 });
+	struct host *host = host_new(state, &(struct host_options){ .cores = 2 });
 	struct host_task *task = host_arrive(host, 'a', "b10 c5", 0, 0, 0);
 
-	(void)state;
 	host_goes(host, 0, "a0>1");
 	host_cancel(host, task);
 	host_segment_fails(host, task);
@@ -272,16 +253,14 @@ static void a_task_may_arrive_again_after_its_end(void **state)
 	host_goes(host, 17, "a1!");
 	host_segment_ends(host, task);
 	host_goes(host, 22, "a.");
-	host_free(host);
 }
 
 static void a_removed_process_and_queue_leave_the_others_served(void **state)
 {
-	struct host *host = host_new(NULL);
+	struct host *host = host_new(state, NULL);
 	struct host_task *tasks[3];
 	u32 index;
 
-	(void)state;
 	for (index = 1; index < 3; index++) {
 		ovt_sched_add_queue(&host->sched, &host->queues[index], host->cores[index]);
 		host_add_process(host, index, index);
@@ -309,15 +288,13 @@ static void a_removed_process_and_queue_leave_the_others_served(void **state)
 	host_arrive_task(host, tasks[1], 11);
 	host_segment_ends(host, tasks[0]);
 	host_goes(host, 11, "a. b0>1");
-	host_free(host);
 }
 
 static void one_process_of_a_shared_queue_leaves_without_the_other(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 1 });
+	struct host *host = host_new(state, &(struct host_options){ .workers = 1 });
 	struct host_task *staying;
 
-	(void)state;
 	host_add_process(host, 1, 0);
 	staying = host_task(host, 's', "b10 c10", 0, 1);
 	staying->sched.process = &host->processes[1];
@@ -330,24 +307,23 @@ static void one_process_of_a_shared_queue_leaves_without_the_other(void **state)
 	host_goes(host, 10, "l. s0>1");
 	host_segment_ends(host, staying);
 	host_goes(host, 20, "s1!");
-	host_free(host);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_waiting_task_ends_at_its_cancel),
-		cmocka_unit_test(a_ready_task_ends_at_its_cancel_and_counts_no_more),
-		cmocka_unit_test(a_task_that_waits_for_a_worker_ends_at_its_cancel),
-		cmocka_unit_test(a_running_cpu_segment_ends_before_its_cancelled_task),
-		cmocka_unit_test(a_running_job_is_cancelled_and_its_task_ends_with_it),
-		cmocka_unit_test(cancelling_twice_or_too_late_or_too_early_does_nothing),
-		cmocka_unit_test(cancelled_tasks_hold_nobody_up),
-		cmocka_unit_test(a_failed_segment_ends_its_task_alone),
-		cmocka_unit_test(a_failed_segment_in_the_middle_frees_slot_and_worker),
-		cmocka_unit_test(a_task_may_arrive_again_after_its_end),
-		cmocka_unit_test(a_removed_process_and_queue_leave_the_others_served),
-		cmocka_unit_test(one_process_of_a_shared_queue_leaves_without_the_other),
+		CASE(a_waiting_task_ends_at_its_cancel),
+		CASE(a_ready_task_ends_at_its_cancel_and_counts_no_more),
+		CASE(a_task_that_waits_for_a_worker_ends_at_its_cancel),
+		CASE(a_running_cpu_segment_ends_before_its_cancelled_task),
+		CASE(a_running_job_is_cancelled_and_its_task_ends_with_it),
+		CASE(cancelling_twice_or_too_late_or_too_early_does_nothing),
+		CASE(cancelled_tasks_hold_nobody_up),
+		CASE(a_failed_segment_ends_its_task_alone),
+		CASE(a_failed_segment_in_the_middle_frees_slot_and_worker),
+		CASE(a_task_may_arrive_again_after_its_end),
+		CASE(a_removed_process_and_queue_leave_the_others_served),
+		CASE(one_process_of_a_shared_queue_leaves_without_the_other),
 	};
 
 	return cmocka_run_group_tests_name("sched: end", tests, NULL, NULL);

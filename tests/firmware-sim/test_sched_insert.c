@@ -17,11 +17,10 @@
 
 static void slots_are_held_from_the_first_bpu_segment_to_the_last(void **state)
 {
-	struct host *host = host_new(NULL);
+	struct host *host = host_new(state, NULL);
 	struct host_task *holder = host_arrive(host, 'a', "c5 b10 b10 c5 b10 c5", 9, 1, 0);
 	struct host_task *other;
 
-	(void)state;
 	host_goes(host, 0, "a0!");
 	other = host_arrive(host, 'b', "b10", 0, 1, 1);
 	host_goes(host, 1, "b0>1");		/* a leading CPU segment holds nothing */
@@ -38,20 +37,17 @@ static void slots_are_held_from_the_first_bpu_segment_to_the_last(void **state)
 	host_goes(host, 36, "a4>1");
 	host_segment_ends(host, holder);
 	host_goes(host, 46, "c0>1 a5!");	/* a trailing CPU segment holds nothing */
-	host_free(host);
 }
 
 static void a_queue_has_as_many_slots_on_each_core_as_configured(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 2, .slots = 2 });
+	struct host *host = host_new(state, &(struct host_options){ .cores = 2, .slots = 2 });
 	u32 index;
 
-	(void)state;
 	for (index = 0; index < 4; index++)
 		host_arrive(host, (char)('a' + index), "b10", 0, 1, 0);
 	host_arrive(host, 'e', "b10", 0, 0, 0);
 	host_goes(host, 0, "a0>1 b0>1 e0>2");	/* c and d wait; e is for any core */
-	host_free(host);
 }
 
 /*
@@ -119,9 +115,8 @@ static void insertion_rules_are_strict_and_exact(void **state)
 	};
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < COUNT(rows); row++) {
-		struct host *host = host_new(&(struct host_options){
+		struct host *host = host_new(state, &(struct host_options){
 			.threshold_percent = rows[row].threshold_percent,
 			.insert_max_time = rows[row].insert_max_time,
 			.wait_dispatch_time = rows[row].wait_dispatch_time });
@@ -133,34 +128,30 @@ static void insertion_rules_are_strict_and_exact(void **state)
 		host_goes(host, 1, "a1!");
 		host_arrive(host, 'w', rows[row].waiting, 0, 1, 1);
 		host_goes(host, 1 + rows[row].spent, rows[row].inserted ? "w0>1" : "");
-		host_free(host);
 	}
 }
 
 /* Another task has the only worker, so that none of a's segment has run whatever the time. */
 static void all_of_the_gap_remains_while_no_worker_has_taken_it(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .workers = 1,
+	struct host *host = host_new(state, &(struct host_options){ .workers = 1,
 							     .threshold_percent = 10 });
 	struct host_task *holder = host_arrive(host, 'a', "b1 c30 b100", 1, 1, 0);
 
-	(void)state;
 	host_arrive(host, 'x', "c500", 9, 0, 0);
 	host_goes(host, 0, "a0>1 x0!");
 	host_segment_ends(host, holder);
 	host_goes(host, 1, "");
 	host_arrive(host, 'w', "b39", 0, 1, 400);
 	host_goes(host, 400, "w0>1");
-	host_free(host);
 }
 
 static void a_gap_opens_when_the_bpu_segment_ends_and_closes_with_the_cpu_segment(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .insert_max_time = 50 });
+	struct host *host = host_new(state, &(struct host_options){ .insert_max_time = 50 });
 	struct host_task *holder = host_arrive(host, 'a', "b100 c30 b100 c30 b100", 1, 1, 0);
 	struct host_task *inserted;
 
-	(void)state;
 	inserted = host_arrive(host, 'v', "b40", 0, 1, 0);
 	host_arrive(host, 'w', "b40", 0, 1, 0);
 	host_goes(host, 0, "a0>1");
@@ -172,7 +163,6 @@ static void a_gap_opens_when_the_bpu_segment_ends_and_closes_with_the_cpu_segmen
 	host_goes(host, 140, "v.");		/* a is back on the BPU */
 	host_segment_ends(host, holder);
 	host_goes(host, 240, "w0>1 a3!");
-	host_free(host);
 }
 
 /* Neither leading nor trailing CPU segments are, and 255's are like any other's. */
@@ -181,9 +171,8 @@ static void gaps_are_cpu_segments_between_bpu_segments(void **state)
 	static const u32 priorities[] = { 0, 255 };
 	size_t index;
 
-	(void)state;
 	for (index = 0; index < COUNT(priorities); index++) {
-		struct host *host = host_new(&(struct host_options){ .workers = 1 });
+		struct host *host = host_new(state, &(struct host_options){ .workers = 1 });
 		struct host_task *task = host_task(host, 'a', "c5 b10 c5 c5 b10 c5",
 						   priorities[index], 1);
 		static const bool gaps[] = { false, false, true, true, false, false };
@@ -199,18 +188,16 @@ static void gaps_are_cpu_segments_between_bpu_segments(void **state)
 		}
 		assert_true(task->ended);
 		assert_false(ovt_sched_in_gap(&task->sched));
-		host_free(host);
 	}
 }
 
 static void every_holder_in_the_way_counts(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .slots = 2, .cores = 2,
+	struct host *host = host_new(state, &(struct host_options){ .slots = 2, .cores = 2,
 							     .insert_max_time = 50 });
 	struct host_task *first = host_arrive(host, 'a', "b100 c30 b100", 1, 1, 0);
 	struct host_task *second = host_arrive(host, 'b', "b100 c30 b100", 1, 1, 0);
 
-	(void)state;
 	host_arrive(host, 'c', "b100", 1, 2, 0);
 	host_arrive(host, 'd', "b100", 1, 2, 0);
 	host_arrive(host, 'v', "b49", 0, 1, 0);
@@ -228,7 +215,6 @@ static void every_holder_in_the_way_counts(void **state)
 	host_goes(host, 150, "a.");
 	host_segment_ends(host, &host->tasks[5]);
 	host_goes(host, 151, "w. z0>1");
-	host_free(host);
 }
 
 /*
@@ -240,9 +226,8 @@ static void a_gap_counts_for_tasks_that_fit_into_it(void **state)
 	static const char *const gaps[] = { "b100 c30 b100", "b100 c200 b100" };
 	u32 first;
 
-	(void)state;
 	for (first = 0; first < 2; first++) {
-		struct host *host = host_new(&(struct host_options){ .slots = 2 });
+		struct host *host = host_new(state, &(struct host_options){ .slots = 2 });
 		struct host_task *a = host_arrive(host, 'a', gaps[first], 0, 1, 0);
 		struct host_task *b = host_arrive(host, 'b', gaps[1 - first], 0, 1, 0);
 
@@ -253,7 +238,6 @@ static void a_gap_counts_for_tasks_that_fit_into_it(void **state)
 		host_arrive(host, 'w', "b50", 0, 1, 101);
 		host_arrive(host, 'x', "b50", 0, 1, 101);
 		host_goes(host, 101, "w0>1");
-		host_free(host);
 	}
 }
 
@@ -266,9 +250,8 @@ static void each_gap_comes_down_to_its_floor_at_its_own_time(void **state)
 	static const char *const gaps[] = { "b100 c300 b100", "b100 c100 b100" };
 	u32 first;
 
-	(void)state;
 	for (first = 0; first < 2; first++) {
-		struct host *host = host_new(&(struct host_options){ .slots = 2,
+		struct host *host = host_new(state, &(struct host_options){ .slots = 2,
 								     .insert_max_time = 50 });
 		struct host_task *a = host_arrive(host, 'a', gaps[first], 0, 1, 0);
 		struct host_task *b = host_arrive(host, 'b', gaps[1 - first], 0, 1, 0);
@@ -280,45 +263,39 @@ static void each_gap_comes_down_to_its_floor_at_its_own_time(void **state)
 		host_arrive(host, 'v', "b40", 0, 1, 190);
 		host_arrive(host, 'w', "b40", 0, 1, 190);
 		host_goes(host, 190, "v0>1 w0>1");
-		host_free(host);
 	}
 }
 
 static void an_inserted_task_for_any_core_goes_into_the_gap(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .cores = 2,
+	struct host *host = host_new(state, &(struct host_options){ .cores = 2,
 							     .wait_dispatch_time = 29 });
 	struct host_task *holder = host_arrive(host, 'a', "b100 c30 b100", 1, 2, 0);
 
-	(void)state;
 	host_arrive(host, 'x', "b100", 1, 1, 0);
 	host_arrive(host, 'w', "b90", 0, 0, 0);
 	host_goes(host, 0, "a0>2 x0>1");
 	host_segment_ends(host, holder);
 	host_goes(host, 100, "w0>2 a1!");
-	host_free(host);
 }
 
 static void priority_255_in_a_gap_keeps_nothing(void **state)
 {
-	struct host *host = host_new(NULL);
+	struct host *host = host_new(state, NULL);
 	struct host_task *high = host_arrive(host, 'h', "b100 c30 b100", 255, 1, 0);
 
-	(void)state;
 	host_goes(host, 0, "h0>1");
 	host_segment_ends(host, high);
 	host_arrive(host, 'a', "b100", 0, 1, 100);
 	host_goes(host, 100, "a0>1 h1!");
-	host_free(host);
 }
 
 static void fifo_goes_by_arrival_and_inserts_nobody(void **state)
 {
-	struct host *host = host_new(&(struct host_options){ .policy = "fifo",
+	struct host *host = host_new(state, &(struct host_options){ .policy = "fifo",
 		.threshold_percent = 1000, .insert_max_time = 1000, .wait_dispatch_time = 1 });
 	struct host_task *holder = host_arrive(host, 'a', "b100 c30 b100", 0, 1, 0);
 
-	(void)state;
 	host_arrive(host, 'b', "b1", 10, 1, 0);
 	host_arrive(host, 'c', "b1", 20, 1, 0);
 	host_goes(host, 0, "a0>1");
@@ -329,7 +306,6 @@ static void fifo_goes_by_arrival_and_inserts_nobody(void **state)
 	host_goes(host, 230, "a2>1 a. b0>1");
 	host_segment_ends(host, &host->tasks[1]);
 	host_goes(host, 231, "b. c0>1");
-	host_free(host);
 }
 
 static void fifo_goes_by_arrival_whether_or_not_a_task_names_its_core(void **state)
@@ -337,9 +313,8 @@ static void fifo_goes_by_arrival_whether_or_not_a_task_names_its_core(void **sta
 	static const u32 cores[][2] = { { 1, 0 }, { 0, 1 } };
 	size_t row;
 
-	(void)state;
 	for (row = 0; row < COUNT(cores); row++) {
-		struct host *host = host_new(&(struct host_options){ .policy = "fifo" });
+		struct host *host = host_new(state, &(struct host_options){ .policy = "fifo" });
 		struct host_task *holder = host_arrive(host, 'a', "b100", 0, 1, 0);
 
 		host_arrive(host, 'b', "b10", 0, cores[row][0], 0);
@@ -347,7 +322,6 @@ static void fifo_goes_by_arrival_whether_or_not_a_task_names_its_core(void **sta
 		host_goes(host, 0, "a0>1");
 		host_segment_ends(host, holder);
 		host_goes(host, 100, "a. b0>1");
-		host_free(host);
 	}
 }
 
@@ -380,9 +354,8 @@ static void policies_order_within_the_priority(void **state)
 	size_t row;
 	u32 index;
 
-	(void)state;
 	for (row = 0; row < COUNT(rows); row++) {
-		struct host *host = host_new(&(struct host_options){ .policy = rows[row].policy });
+		struct host *host = host_new(state, &(struct host_options){ .policy = rows[row].policy });
 
 		print_message("%s\n", rows[row].description);
 		host_arrive(host, 'x', "b1", 9, 1, 0);
@@ -406,7 +379,6 @@ static void policies_order_within_the_priority(void **state)
 			host_cancel(host, next);
 			host_segment_fails(host, next);
 		}
-		host_free(host);
 	}
 }
 
@@ -415,9 +387,8 @@ static void shortest_and_deadline_insert_by_the_rules(void **state)
 	static const char *const policies[] = { "shortest", "deadline" };
 	size_t index;
 
-	(void)state;
 	for (index = 0; index < COUNT(policies); index++) {
-		struct host *host = host_new(&(struct host_options){ .policy = policies[index],
+		struct host *host = host_new(state, &(struct host_options){ .policy = policies[index],
 								     .insert_max_time = 50 });
 		struct host_task *holder = host_arrive(host, 'a', "b100 c30 b100", 1, 1, 0);
 
@@ -431,7 +402,6 @@ static void shortest_and_deadline_insert_by_the_rules(void **state)
 		host_goes(host, 110, "");
 		host_arrive(host, 'd', "b49", 1, 1, 110);
 		host_goes(host, 110, "d0>1");
-		host_free(host);
 	}
 }
 
@@ -454,23 +424,23 @@ static void policies_are_found_by_name_and_the_first_is_the_contract(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slots_are_held_from_the_first_bpu_segment_to_the_last),
-		cmocka_unit_test(a_queue_has_as_many_slots_on_each_core_as_configured),
-		cmocka_unit_test(insertion_rules_are_strict_and_exact),
-		cmocka_unit_test(all_of_the_gap_remains_while_no_worker_has_taken_it),
-		cmocka_unit_test(
+		CASE(slots_are_held_from_the_first_bpu_segment_to_the_last),
+		CASE(a_queue_has_as_many_slots_on_each_core_as_configured),
+		CASE(insertion_rules_are_strict_and_exact),
+		CASE(all_of_the_gap_remains_while_no_worker_has_taken_it),
+		CASE(
 			a_gap_opens_when_the_bpu_segment_ends_and_closes_with_the_cpu_segment),
-		cmocka_unit_test(gaps_are_cpu_segments_between_bpu_segments),
-		cmocka_unit_test(every_holder_in_the_way_counts),
-		cmocka_unit_test(a_gap_counts_for_tasks_that_fit_into_it),
-		cmocka_unit_test(each_gap_comes_down_to_its_floor_at_its_own_time),
-		cmocka_unit_test(an_inserted_task_for_any_core_goes_into_the_gap),
-		cmocka_unit_test(priority_255_in_a_gap_keeps_nothing),
-		cmocka_unit_test(fifo_goes_by_arrival_and_inserts_nobody),
-		cmocka_unit_test(fifo_goes_by_arrival_whether_or_not_a_task_names_its_core),
-		cmocka_unit_test(policies_order_within_the_priority),
-		cmocka_unit_test(shortest_and_deadline_insert_by_the_rules),
-		cmocka_unit_test(policies_are_found_by_name_and_the_first_is_the_contract),
+		CASE(gaps_are_cpu_segments_between_bpu_segments),
+		CASE(every_holder_in_the_way_counts),
+		CASE(a_gap_counts_for_tasks_that_fit_into_it),
+		CASE(each_gap_comes_down_to_its_floor_at_its_own_time),
+		CASE(an_inserted_task_for_any_core_goes_into_the_gap),
+		CASE(priority_255_in_a_gap_keeps_nothing),
+		CASE(fifo_goes_by_arrival_and_inserts_nobody),
+		CASE(fifo_goes_by_arrival_whether_or_not_a_task_names_its_core),
+		CASE(policies_order_within_the_priority),
+		CASE(shortest_and_deadline_insert_by_the_rules),
+		CASE(policies_are_found_by_name_and_the_first_is_the_contract),
 	};
 
 	return cmocka_run_group_tests_name("sched: insert", tests, NULL, NULL);
