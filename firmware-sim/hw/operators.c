@@ -60,19 +60,6 @@ s64 ovt_requantise(s32 acc, u32 multiplier, u32 shift)
 	return ovt_round_shift((s64)acc * (multiplier & OVERTAKE_MULTIPLIER_MAX), shift);
 }
 
-/* False past the last pixel. */
-static bool advance(const struct overtake_insn *insn, struct ovt_cursor *cursor, u32 count)
-{
-	cursor->c += count;
-	if (cursor->c < insn->out.channels)
-		return true;
-	cursor->c = 0;
-	if (++cursor->x < insn->out.width)
-		return true;
-	cursor->x = 0;
-	return ++cursor->y < insn->out.height;
-}
-
 bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operands *operands,
 		      struct ovt_cursor *cursor, s64 *work)
 {
@@ -93,7 +80,7 @@ bool ovt_operator_run(const struct overtake_insn *insn, const struct ovt_operand
 			left = operator->run;
 		spent = operator->unit(insn, operands, cursor, left);
 		*work -= spent > OVT_UNIT_WORK_MIN ? spent : OVT_UNIT_WORK_MIN;
-		if (!cursor->row && !cursor->column && !advance(insn, cursor, left))
+		if (!cursor->row && !cursor->column && !ovt_cursor_next(insn, cursor, left))
 			return true;
 	} while (*work > 0);
 	return false;

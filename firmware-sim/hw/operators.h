@@ -46,6 +46,29 @@ struct ovt_cursor {
 	u32 filled;
 };
 
+/* Moves @cursor past a block of @rows x @columns output pixels; false past the last. */
+static inline bool ovt_cursor_next_pixels(const struct overtake_insn *insn,
+					  struct ovt_cursor *cursor, u32 rows, u32 columns)
+{
+	cursor->c = 0;
+	cursor->x += columns;
+	if (cursor->x < insn->out.width)
+		return true;
+	cursor->x = 0;
+	cursor->y += rows;
+	return cursor->y < insn->out.height;
+}
+
+/* Moves @cursor past @count channels of its pixel; false past the last pixel. */
+static inline bool ovt_cursor_next(const struct overtake_insn *insn, struct ovt_cursor *cursor,
+				   u32 count)
+{
+	cursor->c += count;
+	if (cursor->c < insn->out.channels)
+		return true;
+	return ovt_cursor_next_pixels(insn, cursor, 1, 1);
+}
+
 /*
  * ovt_operator_run - execute part of a validated instruction
  * @work: in: elementary operations (MACs or elements) to spend, at least 1; out: what is

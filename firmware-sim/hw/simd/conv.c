@@ -252,7 +252,6 @@ static bool advance(const struct ovt_conv_plan *plan, const struct overtake_insn
 	cursor->filled &= WIDE;
 	if (cursor->c < insn->out.channels)
 		return true;
-	cursor->c = 0;
 	return ovt_simd_next_group(&plan->inputs, insn, cursor);
 }
 

@@ -229,7 +229,6 @@ static bool advance(const struct ovt_simd_inputs *inputs, const struct overtake_
 	cursor->filled = 0;
 	if (cursor->c < insn->out.channels)
 		return true;
-	cursor->c = 0;
 	return ovt_simd_next_group(inputs, insn, cursor);
 }
 

@@ -84,12 +84,8 @@ static inline u32 ovt_simd_group_width(const struct ovt_simd_inputs *inputs,
 static inline bool ovt_simd_next_group(const struct ovt_simd_inputs *inputs,
 				       const struct overtake_insn *insn, struct ovt_cursor *cursor)
 {
-	cursor->x += ovt_simd_group_width(inputs, insn, cursor->x);
-	if (cursor->x < insn->out.width)
-		return true;
-	cursor->x = 0;
-	cursor->y += ovt_simd_group_height(inputs, insn, cursor->y);
-	return cursor->y < insn->out.height;
+	return ovt_cursor_next_pixels(insn, cursor, ovt_simd_group_height(inputs, insn, cursor->y),
+				      ovt_simd_group_width(inputs, insn, cursor->x));
 }
 
 /*

@@ -6,20 +6,6 @@
 #include "hw/operators.h"
 #include "hw/simd/vector.h"
 
-/* False past the last pixel. */
-static inline bool ovt_simd_next(const struct overtake_insn *insn, struct ovt_cursor *cursor,
-				 u32 count)
-{
-	cursor->c += count;
-	if (cursor->c < insn->out.channels)
-		return true;
-	cursor->c = 0;
-	if (++cursor->x < insn->out.width)
-		return true;
-	cursor->x = 0;
-	return ++cursor->y < insn->out.height;
-}
-
 /*
  * struct ovt_simd_run - elements that follow each other in out and in all inputs
  * @elements: how many from the cursor on, at most 4096
@@ -54,12 +40,7 @@ static inline bool ovt_simd_run_next(const struct overtake_insn *insn, struct ov
 	cursor->c += run->elements;
 	if (cursor->c < run->length)
 		return true;
-	cursor->c = 0;
-	cursor->x += run->length / insn->out.channels;
-	if (cursor->x < insn->out.width)
-		return true;
-	cursor->x = 0;
-	return ++cursor->y < insn->out.height;
+	return ovt_cursor_next_pixels(insn, cursor, 1, run->length / insn->out.channels);
 }
 
 /* 8 or, where @readable allows, 16 bytes from @from on, zeros behind them. */

@@ -95,7 +95,7 @@ bool ovt_simd_max_pool(const struct overtake_insn *insn, const struct ovt_operan
 		result = __builtin_ia32_pminsb128(result, most);
 		ovt_simd_store(ovt_output_at(insn, operands, cursor), (ovt_s8x16)result, count);
 		*work -= 20 + costs.store + window_work(&costs, window.rows, window.columns);
-		more = ovt_simd_next(insn, cursor, count);
+		more = ovt_cursor_next(insn, cursor, count);
 	} while (more && *work > 0);
 	return !more;
 }
@@ -173,7 +173,7 @@ bool ovt_simd_average_pool(const struct overtake_insn *insn, const struct ovt_op
 		ovt_simd_store(ovt_output_at(insn, operands, cursor),
 			       ovt_simd_requantise_double(&sums, &channels), count);
 		*work -= 30 + costs.store + window_work(&costs, window.rows, window.columns);
-		more = ovt_simd_next(insn, cursor, count);
+		more = ovt_cursor_next(insn, cursor, count);
 	} while (more && *work > 0);
 	return !more;
 }

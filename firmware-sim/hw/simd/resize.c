@@ -121,7 +121,7 @@ bool ovt_simd_resize_bilinear(const struct overtake_insn *insn,
 		blend_run(&corners, ovt_output_at(insn, operands, &pixel), cursor->c,
 			  cursor->c + count);
 		*work -= PIXEL_WORK + count;
-		more = ovt_simd_next(insn, cursor, count);
+		more = ovt_cursor_next(insn, cursor, count);
 	} while (more && *work > 0);
 	return !more;
 }
