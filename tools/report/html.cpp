@@ -9,17 +9,19 @@
 #include "picture.hpp"
 #include "report.hpp"
 #include "style.hpp"
+#include "timeline/canvas.hpp"
 
 namespace overtake::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using timeline::escape;
 
 // A cosine similarity below this is marked.
 constexpr double low_cosine = 0.99;
 
 std::string name_of(const Json& json) {
-    return escaped(json["name"].get<std::string>());
+    return escape(json["name"].get<std::string>());
 }
 
 std::uint64_t count_of(const Json& json, const char* key) {
@@ -103,7 +105,7 @@ std::string legend(const Json& summary) {
         if (operators[index].us > 0 && operators[index].on_bpu)
             html += fmt::format("<span><i class=\"{}\"></i>{}</span>",
                                 colour_class(operators, operators[index].type),
-                                escaped(operators[index].type));
+                                escape(operators[index].type));
     if (operators.size() > 7 && operators[7].us > 0 && operators[7].on_bpu)
         html += "<span><i class=\"c7\"></i>others</span>";
     return html + "<span><i class=\"overhead\"></i>cost of the FC itself</span></div>\n";
@@ -137,7 +139,7 @@ std::string time_section(const Json& summary) {
             "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}{}</td><td "
             "class=\"n\">{:.1f} %</td><td class=\"part\"><i class=\"{}\" "
             "style=\"width:{:.1f}%\"></i></td></tr>\n",
-            escaped(entry.type), processor(entry.on_bpu), entry.nodes, entry.on_bpu ? "" : "about ",
+            escape(entry.type), processor(entry.on_bpu), entry.nodes, entry.on_bpu ? "" : "about ",
             duration(entry.us), entry.us / total * 100,
             entry.on_bpu ? colour_class(operators, entry.type) : "estimate",
             entry.us / total * 100);
@@ -191,7 +193,7 @@ std::string node_section(const Json& summary) {
             "<td class=\"n\">{}</td><td class=\"part\"><i class=\"{}\" "
             "style=\"width:{:.1f}%\"></i></td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
             "<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-            index, name_of(node), escaped(type), processor(on_bpu),
+            index, name_of(node), escape(type), processor(on_bpu),
             static_cast<double>(count_of(node, "macs")) / 1e6,
             on_bpu ? fmt::format("{:.1f}", static_cast<double>(count_of(node, "bytes")) / 1024)
                    : "&ndash;",
@@ -302,8 +304,8 @@ std::string profile_section(const Json& summary) {
     std::string rows;
     for (const auto& [key, value] : summary["profile"].items()) {
         const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-        rows += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td></tr>\n", escaped(key),
-                            escaped(text));
+        rows +=
+            fmt::format("<tr><td>{}</td><td class=\"n\">{}</td></tr>\n", escape(key), escape(text));
     }
     return section("Profile", "The device whose cycle model gives all times.",
                    "<table>" + rows + "</table>\n");
@@ -321,11 +323,11 @@ std::string html(const Json& summary) {
         "max_time_per_fc {} &micro;s, by {}, instruction set {}</p>\n",
         name, style, name, name_of(summary["profile"]),
         count_of(summary["profile"], "clock_khz") / 1000, count_of(summary, "max_time_per_fc_us"),
-        escaped(summary["producer"].get<std::string>()),
-        escaped(summary["isa_version"].get<std::string>()));
+        escape(summary["producer"].get<std::string>()),
+        escape(summary["isa_version"].get<std::string>()));
     if (summary.contains("notes"))
         for (const Json& note : summary["notes"])
-            page += fmt::format("<p>{}</p>\n", escaped(note.get<std::string>()));
+            page += fmt::format("<p>{}</p>\n", escape(note.get<std::string>()));
     page += tiles(summary) + fc_section(summary) + time_section(summary);
     page += segment_section(summary) + node_section(summary) + memory_section(summary);
     page += tensor_section(summary) + profile_section(summary);

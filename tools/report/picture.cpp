@@ -9,14 +9,18 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "timeline/canvas.hpp"
+
 namespace overtake::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using timeline::Canvas;
 
 constexpr double width = 1000;
 constexpr double left = 64; // of the plot: room for the axis
 constexpr double right = width - 8;
+constexpr int decimals = 2;
 constexpr std::size_t coloured_operators = 7;
 // More bars than this are drawn as the longest of each group of neighbours.
 constexpr std::size_t most_bars = 460;
@@ -61,66 +65,28 @@ std::string number(double value) {
     return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-std::string opening(double height, std::string_view label) {
-    return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n",
-                       width, height, escaped(label));
+// Attributes of what a canvas draws.
+std::string of_class(std::string_view name) {
+    return fmt::format("class=\"{}\"", name);
 }
 
-std::string box(std::string_view style, double x, double y, double w, double h,
-                const std::string& title) {
-    return fmt::format("<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" "
-                       "height=\"{:.2f}\"><title>{}</title></rect>\n",
-                       style, x, y, w, h, escaped(title));
-}
-
-std::string line(std::string_view style, double x1, double y1, double x2, double y2) {
-    return fmt::format("<line class=\"{}\" x1=\"{:.2f}\" y1=\"{:.2f}\" x2=\"{:.2f}\" "
-                       "y2=\"{:.2f}\"/>\n",
-                       style, x1, y1, x2, y2);
-}
-
-std::string label(double x, double y, std::string_view anchor, const std::string& text) {
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y,
-                       anchor, escaped(text));
+std::string anchored(std::string_view anchor) {
+    return fmt::format("text-anchor=\"{}\"", anchor);
 }
 
 // Horizontal grid lines with their numbers; `unit` divides the values for their labels.
-std::string level_grid(double range, double top, double bottom, double unit,
-                       const std::string& name) {
-    std::string svg;
+void draw_levels(Canvas& canvas, double range, double top, double bottom, double unit,
+                 const std::string& name) {
     const double step = tick_step(range / unit, 5) * unit;
     for (double level = 0; level <= range * 1.0001; level += step) {
         const double y = bottom - level / range * (bottom - top);
-        svg +=
-            line("grid", left, y, right, y) + label(left - 6, y + 4, "end", number(level / unit));
+        canvas.line(left, y, right, y, of_class("grid"));
+        canvas.text(left - 6, y + 4, number(level / unit), anchored("end"));
     }
-    return svg + label(4, top - 8, "start", name);
+    canvas.text(4, top - 8, name, anchored("start"));
 }
 
 } // namespace
-
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char c : text)
-        switch (c) {
-        case '&':
-            result += "&amp;";
-            break;
-        case '<':
-            result += "&lt;";
-            break;
-        case '>':
-            result += "&gt;";
-            break;
-        case '"':
-            result += "&quot;";
-            break;
-        default:
-            // Control characters have no meaning on a page, and some are not allowed there.
-            result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-        }
-    return result;
-}
 
 std::string grouped(std::uint64_t number) {
     const std::string digits = std::to_string(number);
@@ -223,38 +189,40 @@ std::string fc_chart(const Json& summary) {
     const double pitch = std::min((right - left) / static_cast<double>(shown.size()), 60.0);
     const double bar = pitch * (pitch > 4 ? 0.82 : 0.96);
 
-    std::string svg = opening(height, "Modelled time of each function call");
-    svg += level_grid(range, top, bottom, unit, unit > 1 ? "ms" : "µs");
+    Canvas canvas(decimals);
+    draw_levels(canvas, range, top, bottom, unit, unit > 1 ? "ms" : "µs");
     auto share = shares.begin();
     for (std::size_t index = 0; index < shown.size(); ++index) {
         const std::size_t fc = shown[index];
         const double x = left + static_cast<double>(index) * pitch + (pitch - bar) / 2;
-        svg += box("overhead", x, y_of(times[fc]), bar, bottom - y_of(times[fc]),
-                   fmt::format("FC {}: {}", fc, duration(times[fc])));
+        canvas.rectangle(x, y_of(times[fc]), bar, bottom - y_of(times[fc]), of_class("overhead"),
+                         fmt::format("FC {}: {}", fc, duration(times[fc])));
         share = std::find_if(share, shares.end(), [&](const Share& s) { return s.fc >= fc; });
         for (double done = 0; share != shares.end() && share->fc == fc; ++share) {
             const Json& node = summary["nodes"][share->node];
             const auto type = node["type"].get<std::string>();
-            svg += box(colour_class(operators, type), x, y_of(done + share->us), bar,
-                       y_of(done) - y_of(done + share->us),
-                       fmt::format("FC {}, {}: {} ({}) {}", fc, duration(times[fc]),
-                                   node["name"].get<std::string>(), type, duration(share->us)));
+            canvas.rectangle(x, y_of(done + share->us), bar, y_of(done) - y_of(done + share->us),
+                             of_class(colour_class(operators, type)),
+                             fmt::format("FC {}, {}: {} ({}) {}", fc, duration(times[fc]),
+                                         node["name"].get<std::string>(), type,
+                                         duration(share->us)));
             done += share->us;
         }
     }
-    if (limit > 0 && limit <= range)
-        svg += line("limit", left, y_of(limit), right, y_of(limit)) +
-               label(right, y_of(limit) - 7, "end",
-                     fmt::format("max_time_per_fc {}", duration(limit)));
+    if (limit > 0 && limit <= range) {
+        canvas.line(left, y_of(limit), right, y_of(limit), of_class("limit"));
+        canvas.text(right, y_of(limit) - 7, fmt::format("max_time_per_fc {}", duration(limit)),
+                    anchored("end"));
+    }
     const std::size_t step = std::max<std::size_t>(
         1, static_cast<std::size_t>(tick_step(static_cast<double>(times.size()), 16)));
     for (std::size_t fc = 0; fc < times.size(); fc += step) {
         const double bar_number = static_cast<double>(fc) / static_cast<double>(together);
         const double x = left + (bar_number + 0.5) * pitch;
-        svg += label(x, bottom + 18, x > right - 20 ? "end" : "middle", grouped(fc));
+        canvas.text(x, bottom + 18, grouped(fc), anchored(x > right - 20 ? "end" : "middle"));
     }
-    svg += label(left - 6, bottom + 18, "end", "FC");
-    return svg + "</svg>\n";
+    canvas.text(left - 6, bottom + 18, "FC", anchored("end"));
+    return canvas.element(width, height, "Modelled time of each function call");
 }
 
 std::string time_strip(const Json& summary) {
@@ -269,13 +237,13 @@ std::string time_strip(const Json& summary) {
     const auto x_of = [&](double us) { return from + us / total * (right - from); };
     const auto operators = operator_times(summary);
     const std::vector<Share> shares = shares_of(summary);
-    std::string svg = opening(height, "One inference on the BPU, from beginning to end");
+    Canvas canvas(decimals);
     double begin = 0;
     auto share = shares.begin();
-    std::string borders;
+    std::vector<double> borders; // drawn last
     for (std::size_t fc = 0; fc < times.size(); ++fc) {
-        svg += box("overhead", x_of(begin), top, x_of(begin + times[fc]) - x_of(begin),
-                   bottom - top, fmt::format("FC {}: {}", fc, duration(times[fc])));
+        canvas.rectangle(x_of(begin), top, x_of(begin + times[fc]) - x_of(begin), bottom - top,
+                         of_class("overhead"), fmt::format("FC {}: {}", fc, duration(times[fc])));
         double used = 0;
         for (auto each = share; each != shares.end() && each->fc == fc; ++each)
             used += each->us;
@@ -283,23 +251,26 @@ std::string time_strip(const Json& summary) {
              ++share) {
             const Json& node = summary["nodes"][share->node];
             const auto type = node["type"].get<std::string>();
-            svg += box(colour_class(operators, type) + " edge", x_of(at), top,
-                       x_of(at + share->us) - x_of(at), bottom - top,
-                       fmt::format("{} ({}) {}", node["name"].get<std::string>(), type,
-                                   duration(share->us)));
+            canvas.rectangle(x_of(at), top, x_of(at + share->us) - x_of(at), bottom - top,
+                             of_class(colour_class(operators, type) + " edge"),
+                             fmt::format("{} ({}) {}", node["name"].get<std::string>(), type,
+                                         duration(share->us)));
             at += share->us;
         }
-        borders += line("border", x_of(begin), bottom, x_of(begin), bottom + 7);
+        borders.push_back(x_of(begin));
         begin += times[fc];
     }
-    svg += borders + line("border", x_of(total), bottom, x_of(total), bottom + 7);
+    borders.push_back(x_of(total));
+    for (const double x : borders)
+        canvas.line(x, bottom, x, bottom + 7, of_class("border"));
     const double unit = total >= 10'000 ? 1000 : 1;
     const double step = tick_step(total / unit, 8) * unit;
-    for (double at = 0; at <= total * 0.97; at += step)
-        svg += line("grid", x_of(at), bottom + 8, x_of(at), bottom + 13) +
-               label(x_of(at), bottom + 24, at == 0 ? "start" : "middle",
-                     number(at / unit) + (unit > 1 ? " ms" : " µs"));
-    return svg + "</svg>\n";
+    for (double at = 0; at <= total * 0.97; at += step) {
+        canvas.line(x_of(at), bottom + 8, x_of(at), bottom + 13, of_class("grid"));
+        canvas.text(x_of(at), bottom + 24, number(at / unit) + (unit > 1 ? " ms" : " µs"),
+                    anchored(at == 0 ? "start" : "middle"));
+    }
+    return canvas.element(width, height, "One inference on the BPU, from beginning to end");
 }
 
 std::string memory_map(const Json& summary) {
@@ -312,23 +283,24 @@ std::string memory_map(const Json& summary) {
     const double unit = range >= 4 * 1024 * 1024 ? 1024 * 1024 : 1024;
     const auto x_of = [&](double node) { return left + node / nodes * (right - left); };
     const auto y_of = [&](double offset) { return bottom - offset / range * (bottom - top); };
-    std::string svg = opening(height, "Scratch memory over the run of the network");
-    svg += level_grid(range, top, bottom, unit, unit > 1024 ? "MiB" : "KiB");
+    Canvas canvas(decimals);
+    draw_levels(canvas, range, top, bottom, unit, unit > 1024 ? "MiB" : "KiB");
     std::size_t index = 0;
     for (const Json& use : uses) {
         const auto offset = use["offset"].get<double>(), size = use["bytes"].get<double>();
         const auto first = use["first_node"].get<double>(), last = use["last_node"].get<double>();
-        svg += box(fmt::format("tensor t{}", index++ % 3), x_of(first), y_of(offset + size),
-                   x_of(last + 1) - x_of(first), y_of(offset) - y_of(offset + size),
-                   fmt::format("{}: {} at {}, nodes {} to {}", use["name"].get<std::string>(),
-                               bytes(use["bytes"].get<std::uint64_t>()),
-                               grouped(use["offset"].get<std::uint64_t>()), first, last));
+        canvas.rectangle(x_of(first), y_of(offset + size), x_of(last + 1) - x_of(first),
+                         y_of(offset) - y_of(offset + size),
+                         of_class(fmt::format("tensor t{}", index++ % 3)),
+                         fmt::format("{}: {} at {}, nodes {} to {}", use["name"].get<std::string>(),
+                                     bytes(use["bytes"].get<std::uint64_t>()),
+                                     grouped(use["offset"].get<std::uint64_t>()), first, last));
     }
     const double step = std::max(1.0, tick_step(nodes, 16));
     for (double node = 0; node < nodes; node += step)
-        svg += label(x_of(node + 0.5), bottom + 18, "middle", number(node));
-    svg += label(left - 6, bottom + 18, "end", "node");
-    return svg + "</svg>\n";
+        canvas.text(x_of(node + 0.5), bottom + 18, number(node), anchored("middle"));
+    canvas.text(left - 6, bottom + 18, "node", anchored("end"));
+    return canvas.element(width, height, "Scratch memory over the run of the network");
 }
 
 } // namespace overtake::report

@@ -11,9 +11,6 @@
 
 namespace overtake::report {
 
-/// Text as it may stand in HTML and SVG, also between quotation marks.
-std::string escaped(std::string_view text);
-
 /// 1234567 as 1,234,567.
 std::string grouped(std::uint64_t number);
 

@@ -141,15 +141,18 @@ std::string shortened(std::string_view text, double room, double size) {
     return out;
 }
 
-void Canvas::rectangle(double x, double y, double wide, double high, std::string_view style) {
-    body_ +=
-        fmt::format("<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" {}/>\n", x,
-                    y, wide, high, style);
+void Canvas::rectangle(double x, double y, double wide, double high, std::string_view style,
+                       std::string_view title) {
+    body_ += fmt::format(
+        "<rect x=\"{0:.2f}\" y=\"{1:.{5}f}\" width=\"{2:.2f}\" height=\"{3:.{5}f}\" {4}", x, y,
+        wide, high, style, y_decimals_);
+    body_ += title.empty() ? "/>\n" : fmt::format("><title>{}</title></rect>\n", escape(title));
 }
 
 void Canvas::line(double x1, double y1, double x2, double y2, std::string_view style) {
-    body_ += fmt::format("<line x1=\"{:.2f}\" y1=\"{:.1f}\" x2=\"{:.2f}\" y2=\"{:.1f}\" {}/>\n", x1,
-                         y1, x2, y2, style);
+    body_ +=
+        fmt::format("<line x1=\"{0:.2f}\" y1=\"{1:.{5}f}\" x2=\"{2:.2f}\" y2=\"{3:.{5}f}\" {4}/>\n",
+                    x1, y1, x2, y2, style, y_decimals_);
 }
 
 void Canvas::path(std::string_view commands, std::string_view style) {
@@ -188,6 +191,12 @@ std::string Canvas::document(double height) {
         "font-size=\"{2:.0f}\" fill=\"#222222\">\n"
         "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{3}{4}</svg>\n",
         picture_width, height, font_size, definitions, std::exchange(body_, {}));
+}
+
+std::string Canvas::element(double width, double height, std::string_view label) {
+    return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n{}"
+                       "</svg>\n",
+                       width, height, escape(label), std::exchange(body_, {}));
 }
 
 } // namespace overtake::timeline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Canvas: a stand-alone SVG document, element by element. Lengths are pixels, y grows downwards.
+// Canvas: an SVG document, element by element. Lengths are pixels, y grows downwards.
 #pragma once
 
 #include <string>
@@ -22,8 +22,11 @@ inline constexpr std::string_view unrecorded_pattern = "url(#unrecorded)";
 
 class Canvas {
 public:
-    /// `style` is SVG attributes, here and below.
-    void rectangle(double x, double y, double wide, double high, std::string_view style);
+    /// `y_decimals`: of y and height of rectangles and lines; their x and width have two.
+    explicit Canvas(int y_decimals = 1) : y_decimals_(y_decimals) {}
+    /// `style` is SVG attributes, here and below. `title`, if any, tells people who point at it.
+    void rectangle(double x, double y, double wide, double high, std::string_view style,
+                   std::string_view title = {});
     void line(double x1, double y1, double x2, double y2, std::string_view style);
     void path(std::string_view commands, std::string_view style);
     /// `words` are escaped; y is the baseline.
@@ -34,14 +37,19 @@ public:
     /// programs what it is, `title` tells people who point at it.
     void begin_group(std::string_view kind, std::string_view title);
     void end_group();
-    /// The whole document. The canvas is empty then.
+    /// The whole document in the look that all pictures share. The canvas is empty then.
     std::string document(double height);
+    /// As an element of a page, whose style says how classes look; `label` says what it shows. The
+    /// canvas is empty then.
+    std::string element(double width, double height, std::string_view label);
 
 private:
+    int y_decimals_;
     std::string body_;
 };
 
-/// Valid XML text whatever the bytes: special characters escaped, impossible ones replaced.
+/// Valid XML and HTML text whatever the bytes: special characters escaped, impossible ones
+/// replaced.
 std::string escape(std::string_view text);
 
 /// `text` with U+FFFD in place of what is not UTF-8 or not allowed in XML.
