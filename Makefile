@@ -129,9 +129,11 @@ format: ## run clang-format on the C++ sources, and write the tests' scenarios w
 	git ls-files '*.cpp' '*.hpp' | xargs -r clang-format -i
 	scripts/format_scenarios.py
 
-docs: ## the reference of the C++ API: build/docs/html/index.html
+docs: ## the reference of the C++ API, build/docs/html/index.html, and the table in docs/board-errors.md
 	scripts/setup.sh docs
-	mkdir -p build
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target board_tests
+	tests/dnn/check-table build/release/tests/board_tests --renew
 	OVERTAKE_VERSION=$$(sed -n 's/^project(overtake VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) doxygen docs/Doxyfile
 	@echo "docs: build/docs/html/index.html"
 

@@ -268,7 +268,7 @@ test)
 	packages_6_12="$kmod_packages_6_12 $vm_packages_6_12 $test_packages_6_12"
 	;;
 deb) packages="$build_packages $deb_packages" packages_6_12= ;;
-docs) packages=$docs_packages packages_6_12= ;;
+docs) packages="$build_packages $docs_packages" packages_6_12= ;;
 coverage) packages="$build_packages $coverage_packages" packages_6_12= ;;
 bench) packages="$build_packages $bench_packages" packages_6_12= ;;
 fuzz) packages="$build_packages $fuzz_packages" packages_6_12= ;;
