@@ -159,7 +159,7 @@ install-kmod: ## install the kernel module for KERNEL (the running one, or the n
 uninstall-kmod: ## remove the module that `make install-kmod` installed
 	scripts/install-module.sh uninstall $(KERNEL)
 
-deb: ## Debian packages into build/deb: overtake-dkms, libovertake0, libovertake-dev, overtake-tools
+deb: ## Debian packages into build/deb: overtake-dkms, libovertake0.1, libdnn1, libovertake-dev, overtake-tools
 	scripts/setup.sh deb
 	JOBS=$(JOBS) scripts/build-deb.sh
 

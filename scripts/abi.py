@@ -146,10 +146,6 @@ def project_version():
     return re.search(r"project\(overtake VERSION (\d+\.\d+)", text)[1]
 
 
-def soversion():
-    return re.search(r"set\(OVERTAKE_SOVERSION (\d+)\)", (ABI.parent / "CMakeLists.txt").read_text())[1]
-
-
 def renew(build):
     nodes, promised = read_map()
     found = marked(build / "libruntime/libovertake_runtime_static.a")
@@ -157,7 +153,7 @@ def renew(build):
     if newest not in nodes:
         nodes.append(newest)
     symbols = {symbol: promised.get(symbol, newest) for symbol in found}
-    layout = layout_of(build, f"libovertake.so.{soversion()}")
+    layout = layout_of(build, f"libovertake.so.{project_version()}")
     before = LAYOUT.read_text().splitlines() if LAYOUT.exists() else []
     changes = ([f"- {symbol}" for symbol in sorted(promised.keys() - found)] +
                [f"+ {symbol}" for symbol in sorted(found - promised.keys())] +
@@ -167,8 +163,8 @@ def renew(build):
     print(output_of("c++filt", text="\n".join(changes) + "\n") if changes else "nothing has changed\n",
           end="")
     if any(change.startswith("- ") for change in changes):
-        print("abi: what was there has changed or gone: if it was ever released, raise OVERTAKE_SOVERSION "
-              "(docs/library.md)")
+        print("abi: what was there has changed or gone: if it was ever released, the next release is a new "
+              "minor version (docs/library.md)")
 
 
 def main():

@@ -92,12 +92,10 @@ void print_jobs() {
     FIELD(Job, cores);
     FIELD(Job, chosen_core);
     FIELD(Job, model);
-    FIELD(Job, reserved);
     TYPE(QueueOptions);
     FIELD(QueueOptions, max_priority);
     FIELD(QueueOptions, core_limit);
     FIELD(QueueOptions, interruptible);
-    FIELD(QueueOptions, reserved);
     TYPE(FcRecord);
     FIELD(FcRecord, tag);
     FIELD(FcRecord, index);
@@ -116,8 +114,6 @@ void print_jobs() {
 void print_events() {
     TYPE(EventOptions);
     FIELD(EventOptions, capacity);
-    FIELD(EventOptions, reserved_word);
-    FIELD(EventOptions, reserved);
     TYPE(Event);
     FIELD(Event, time_ns);
     FIELD(Event, client);
@@ -168,7 +164,6 @@ void print_embedded_options() {
     FIELD(EmbeddedOptions, queue_timeout_ns);
     FIELD(EmbeddedOptions, on_fc);
     FIELD(EmbeddedOptions, on_fc_context);
-    FIELD(EmbeddedOptions, reserved);
 }
 
 void print_model() {
@@ -189,7 +184,6 @@ void print_model() {
     FIELD(Tensor, colours);
     FIELD(Tensor, full_range);
     FIELD(Tensor, from_resizer);
-    FIELD(Tensor, reserved);
     NUMBER(DataType::float32);
     NUMBER(DataType::int8);
     NUMBER(DataType::int64);
@@ -209,13 +203,11 @@ void print_session() {
     TYPE(SessionOptions);
     FIELD(SessionOptions, max_priority);
     FIELD(SessionOptions, core_limit);
-    FIELD(SessionOptions, reserved);
     TYPE(TaskOptions);
     FIELD(TaskOptions, priority);
     FIELD(TaskOptions, custom_id);
     FIELD(TaskOptions, core);
     FIELD(TaskOptions, deadline_ns);
-    FIELD(TaskOptions, reserved);
     TYPE(EngineOptions);
     FIELD(EngineOptions, policy);
     FIELD(EngineOptions, slots);
@@ -228,7 +220,6 @@ void print_session() {
     FIELD(EngineOptions, core_limit);
     FIELD(EngineOptions, worker_cpus);
     FIELD(EngineOptions, service);
-    FIELD(EngineOptions, reserved);
     TYPE(TensorMemory);
     FIELD(TensorMemory, form);
     FIELD(TensorMemory, element);
@@ -243,7 +234,6 @@ void print_session() {
     FIELD(TensorMemory, top);
     FIELD(TensorMemory, right);
     FIELD(TensorMemory, bottom);
-    FIELD(TensorMemory, reserved);
     TYPE(SegmentRecord);
     FIELD(SegmentRecord, start_ns);
     FIELD(SegmentRecord, end_ns);
@@ -266,14 +256,12 @@ void print_service() {
     FIELD(ServiceSettings, wait_dispatch_time_ns);
     FIELD(ServiceSettings, overdue_min_time_ns);
     FIELD(ServiceSettings, overdue_factor);
-    FIELD(ServiceSettings, reserved);
     TYPE(ServiceSegment);
     FIELD(ServiceSegment, fcs);
     FIELD(ServiceSegment, bindings);
     FIELD(ServiceSegment, scratch_bytes);
     FIELD(ServiceSegment, cpu_key);
     FIELD(ServiceSegment, expected_ns);
-    FIELD(ServiceSegment, reserved);
     TYPE(ServiceTask);
     FIELD(ServiceTask, tag);
     FIELD(ServiceTask, segments);
@@ -282,7 +270,6 @@ void print_service() {
     FIELD(ServiceTask, core);
     FIELD(ServiceTask, deadline_ns);
     FIELD(ServiceTask, model);
-    FIELD(ServiceTask, reserved);
     TYPE(ServiceEvent);
     FIELD(ServiceEvent, tag);
     FIELD(ServiceEvent, type);
@@ -299,7 +286,6 @@ void print_service() {
     FIELD(ServiceQueueOptions, core_limit);
     FIELD(ServiceQueueOptions, workers);
     FIELD(ServiceQueueOptions, interruptible);
-    FIELD(ServiceQueueOptions, reserved);
     NUMBER(ServiceEvent::Type::run_cpu);
     NUMBER(ServiceEvent::Type::ended);
     TYPE(ServiceQueue);

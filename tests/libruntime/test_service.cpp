@@ -144,9 +144,6 @@ TEST_P(ServiceTest, ATaskThatIsWrongIsRefusedAndNothingChanges) {
     ServiceTask of_half = good.task(3);
     of_half.segments = {&half, 1};
     refuse(EINVAL, "task 3: segment 0 has no FC, so it is on the CPU", of_half);
-    ServiceTask reserved = good.task(3);
-    reserved.reserved[1] = 1;
-    refuse(EINVAL, "reserved", reserved);
 
     process().queue->submit(good.task(3));
     EXPECT_EQ(process().next_end().status, 0);
@@ -291,9 +288,6 @@ TEST_P(ServiceTest, OptionsAreChecked) {
     refuse(EINVAL, "1025 CPU workers", {.workers = 1025});
     refuse(EINVAL, "256", {.max_priority = 256});
     refuse(EINVAL, "255", {.core_limit = 1});
-    ServiceQueueOptions reserved;
-    reserved.reserved[0] = 1;
-    refuse(EINVAL, "reserved", reserved);
     expect_error(ENOTSUP, "overtake serve",
                  [&] { open_embedded()->create_service_queue(ServiceQueueOptions{}); });
     EXPECT_EQ(process().queue->settings().task_limit, 8u);

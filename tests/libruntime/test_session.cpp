@@ -420,35 +420,5 @@ TEST(Session, OneThatWasMovedFromRefusesEverything) {
     EXPECT_EQ(refusal_of([&] { session.submit(std::vector<float>(60)); }), reason);
 }
 
-TEST(Session, RefusesOptionsOfALaterVersion) {
-    const auto device = std::make_shared<WatchedDevice>();
-    const auto model = Model::from_bytes(build(copy_and_softmax()));
-    const std::string reason =
-        ": a reserved field is not zero; leave it zero, or install the version of the library "
-        "that the program was compiled against";
-    SessionOptions options;
-    options.reserved.back() = 1;
-    EXPECT_EQ(refusal_of([&] { Session(device, model, options); }), "session options" + reason);
-    EXPECT_EQ(device->buffers, 0u) << "nothing was uploaded for it";
-    QueueOptions rights;
-    rights.reserved.back() = 1;
-    EXPECT_EQ(refusal_of([&] { device->create_queue(rights); }), "queue options" + reason);
-    EmbeddedOptions settings;
-    settings.reserved.back() = 1;
-    EXPECT_EQ(refusal_of([&] { open_embedded(settings); }), "embedded options" + reason);
-
-    Session session(device, model);
-    Task task = session.create_task();
-    TaskOptions start;
-    start.reserved.back() = 1;
-    EXPECT_EQ(refusal_of([&] { task.start(start); }), "task options" + reason);
-    EXPECT_EQ(task.status(), -EINVAL);
-    const auto queue = device->create_queue();
-    Job job;
-    job.tag = 7;
-    job.reserved.back() = 1;
-    EXPECT_EQ(refusal_of([&] { queue->submit({&job, 1}); }), "job 7" + reason);
-}
-
 } // namespace
 } // namespace overtake::test

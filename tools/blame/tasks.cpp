@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "blame/tasks.hpp"
 
+#include <array>
 #include <iterator>
 
 #include "drop_oldest.hpp"

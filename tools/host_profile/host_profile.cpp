@@ -2,6 +2,7 @@
 #include "host_profile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>

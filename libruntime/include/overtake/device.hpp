@@ -12,10 +12,8 @@
 // throw return 0.  Destructors and exit() return at once there and release nothing: the parent's
 // work goes on.  A child opens a device of its own.  It has the parent's descriptors until it ends
 // or calls exec(), so a driver or a server sees the parent's end only then.
-// Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -75,7 +73,6 @@ struct Job {
     /// With `cores`: where submit() puts the number of the core that takes it, before it returns.
     unsigned* chosen_core = nullptr;
     std::uint64_t model = 0; ///< what events of the job call its model; model_id() of a name
-    std::array<std::uint64_t, 1> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// What became of a job, as overtake_accel.h describes it; times are device time in nanoseconds.
@@ -87,7 +84,6 @@ struct QueueOptions {
     unsigned max_priority = 254;
     unsigned core_limit = 0;    ///< asked for while the queue lives; needs max_priority 255
     bool interruptible = false; ///< for Queue::interrupt(); costs some backends a thread
-    std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
 class EventSource;
@@ -199,8 +195,7 @@ struct EmbeddedOptions {
     /// its own threads and from any that calls into it: it must be quick, must not call into the
     /// device and must not wait for a lock that somebody holds who does.
     void (*on_fc)(void* context, const FcRecord& record) = nullptr;
-    void* on_fc_context = nullptr;            ///< what on_fc is handed; outlives the device
-    std::array<std::uint64_t, 16> reserved{}; ///< room for later fields; leave it zero
+    void* on_fc_context = nullptr; ///< what on_fc is handed; outlives the device
 };
 
 /// How to talk to a kernel device.

@@ -19,10 +19,8 @@
 // Thread safety: every function, from any thread, callbacks included, but for destructors.
 // Errors: overtake::Error.  What becomes of a request is its status(), not an exception.
 // fork(): as of a Device (overtake/device.hpp).
-// Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -55,7 +53,6 @@ struct EngineOptions {
     /// device server or a kernel device.  Then policy, slots, task_limit and the three times above
     /// are the device's, which its administrator chooses; workers stay the engine's own.
     bool service = false;
-    std::array<std::uint64_t, 7> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// How the elements of a TensorMemory lie.
@@ -86,7 +83,6 @@ struct TensorMemory {
     /// tensor's size.  left and top are even, right and bottom odd.
     std::uint32_t picture_height = 0, picture_width = 0;
     std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
-    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// The memory of one inference.

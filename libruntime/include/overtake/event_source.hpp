@@ -15,7 +15,6 @@
 // Errors: overtake::Error.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -32,8 +31,6 @@ struct EventOptions {
     /// Events that wait for the reader, 1..most_events_kept, rounded up to a power of two.  What
     /// finds no room is lost, and counted.
     std::uint32_t capacity = 1u << 16;
-    std::uint32_t reserved_word = 0;         ///< leave it zero
-    std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
 class OVERTAKE_API EventSource {

@@ -7,7 +7,6 @@
 // FIELD: reason"; the errno of open() or mmap() otherwise.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,7 +78,6 @@ struct Tensor {
     bool full_range; ///< nv12: luma has the values 0..255 rather than 16..235
     /// nv12: it is meant to be a region of a larger picture, which the device resizes (Engine).
     bool from_resizer = false;
-    std::array<std::uint64_t, 8> reserved{}; ///< room for later fields; zero
 
     /// Whether it is in device memory while the model runs.
     bool on_device() const noexcept { return height != 0; }

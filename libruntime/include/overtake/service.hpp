@@ -19,10 +19,8 @@
 // Thread safety: a ServiceQueue belongs to one thread at a time, but for interrupt(); any thread
 // may destroy it.
 // Errors: overtake::Error.  What becomes of a task is in its event.
-// Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -46,7 +44,6 @@ struct ServiceSettings {
     /// is overdue; 0 = none ever is.
     std::uint64_t overdue_min_time_ns;
     std::uint64_t overdue_factor;
-    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; zero
 };
 
 /// One segment of a task, on the device if it has FCs, on the CPU otherwise.  Spans are read during
@@ -59,7 +56,6 @@ struct ServiceSegment {
     std::uint64_t cpu_key = 0;
     /// CPU: believed until the device has measured one of the key, a second at most.
     std::uint64_t expected_ns = 0;
-    std::array<std::uint64_t, 2> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// A task of the scheduling contract (docs/scenarios.md).
@@ -69,9 +65,8 @@ struct ServiceTask {
     unsigned priority = 0;      ///< 0..254, 255 goes ahead of everything
     std::int64_t custom_id = 0; ///< within one priority the smaller goes first
     unsigned core = core_any;   ///< settled by the first segment on the device, and kept
-    std::uint64_t deadline_ns = UINT64_MAX;  ///< device time, for policies that look at it
-    std::uint64_t model = 0;                 ///< as in Job
-    std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
+    std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
+    std::uint64_t model = 0;                ///< as in Job
 };
 
 /// What the process is to do, or what became of a task.
@@ -102,7 +97,6 @@ struct ServiceQueueOptions {
     unsigned core_limit = 0;     ///< as QueueOptions
     std::uint32_t workers = 4;   ///< 1..1024: CPU segments that the process runs at a time
     bool interruptible = false;  ///< as QueueOptions
-    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// Destroying it ends its tasks: those that wait at once, a running FC at its next step.

@@ -20,10 +20,8 @@
 // Errors: overtake::Error.  A task that failed (cancelled, faulted, timed out) says so in
 // status(); only misuse and a broken device throw.
 // fork(): as of a Device (overtake/device.hpp).
-// Later versions: a field `reserved` is room for fields to come, and stays zero.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,16 +38,14 @@ namespace overtake {
 struct SessionOptions {
     unsigned max_priority = 254; ///< 255 needs CAP_SYS_NICE on a kernel device
     unsigned core_limit = 0;     ///< asked for while the session lives; needs max_priority 255
-    std::array<std::uint64_t, 3> reserved{}; ///< room for later fields; leave it zero
 };
 
 /// How a task competes with others.
 struct TaskOptions {
-    unsigned priority = 0;                   ///< 0..254 NORMAL, 255 HIGH
-    std::int64_t custom_id = 0;              ///< within one priority the smaller goes first
-    unsigned core = core_any;                ///< settled by the first BPU segment and kept
-    std::int64_t deadline_ns = 0;            ///< of each of its jobs; see Job::deadline_ns
-    std::array<std::uint64_t, 4> reserved{}; ///< room for later fields; leave it zero
+    unsigned priority = 0;        ///< 0..254 NORMAL, 255 HIGH
+    std::int64_t custom_id = 0;   ///< within one priority the smaller goes first
+    unsigned core = core_any;     ///< settled by the first BPU segment and kept
+    std::int64_t deadline_ns = 0; ///< of each of its jobs; see Job::deadline_ns
 };
 
 /// One inference request and its buffers; may be started again once it has ended.  Sessions make

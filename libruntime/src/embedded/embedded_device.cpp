@@ -11,7 +11,6 @@
 #include "overtake/device.hpp"
 #include "process_bound.hpp"
 #include "refusal.hpp"
-#include "reserved.hpp"
 
 namespace overtake {
 
@@ -100,7 +99,6 @@ std::unique_ptr<Buffer> EmbeddedDevice::create_buffer(std::size_t bytes) {
 }
 
 std::unique_ptr<Queue> EmbeddedDevice::create_queue(const QueueOptions& options) {
-    require_zero(options.reserved, "queue options");
     return std::make_unique<EmbeddedQueue>(shared_from_this(), options);
 }
 
@@ -111,7 +109,6 @@ void EmbeddedQueue::submit(std::span<const Job> jobs) {
                            .max_priority = context_->options.max_priority};
     try {
         for (const Job& job : jobs) {
-            require_zero_in_job(job.reserved, job.tag);
             made.push_back(make_job(job, bounds, *device_->addresses, device_->account));
         }
     } catch (const Error&) {

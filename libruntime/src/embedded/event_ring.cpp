@@ -7,14 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "reserved.hpp"
+#include "overtake/error.hpp"
 
 namespace overtake {
 
 std::uint32_t ring_capacity(const EventOptions& options) {
-    require_zero(options.reserved, "event options");
-    if (options.reserved_word != 0)
-        throw Error(EINVAL, "event options: a reserved field is not zero; leave it zero");
     if (options.capacity == 0 || options.capacity > most_events_kept)
         throw Error(EINVAL, fmt::format("events: room for {} of them, but 1..{} are possible",
                                         options.capacity, most_events_kept));

@@ -8,7 +8,6 @@
 
 #include "embedded/disposal.hpp"
 #include "monotonic_clock.hpp"
-#include "reserved.hpp"
 #include "simd_choice.hpp"
 #include "thread_clock.hpp"
 #include <fmt/format.h>
@@ -38,7 +37,6 @@ EmbeddedOptions checked(EmbeddedOptions options) {
     const auto refuse = [](const std::string& what) {
         throw Error(EINVAL, "embedded device: " + what);
     };
-    require_zero(options.reserved, "embedded options");
     if (options.cores < 1 || options.cores > OVERTAKE_MAX_CORES)
         refuse(fmt::format("{} cores, but 1..{} are possible", options.cores, OVERTAKE_MAX_CORES));
     if (options.mode > OVERTAKE_MODE_BOTH)

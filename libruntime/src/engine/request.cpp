@@ -7,7 +7,6 @@
 
 #include "overtake/event.hpp"
 #include "overtake/model_contents.hpp"
-#include "reserved.hpp"
 
 namespace overtake {
 
@@ -15,7 +14,6 @@ namespace {
 
 engine::SchedulerOptions scheduler_options(const EngineOptions& options,
                                            const engine::ThreadOptions& threads) {
-    require_zero(options.reserved, "engine options");
     engine::SchedulerOptions scheduler;
     scheduler.policy = options.policy;
     scheduler.slots = options.slots;
@@ -31,7 +29,6 @@ engine::SchedulerOptions scheduler_options(const EngineOptions& options,
 }
 
 engine::RunOptions run_options(const TaskOptions& options) {
-    require_zero(options.reserved, "task options");
     engine::RunOptions run;
     run.priority = options.priority;
     run.custom_id = options.custom_id;

@@ -18,7 +18,6 @@
 
 #include "kernel/kernel_context.hpp"
 #include "monotonic_clock.hpp"
-#include "reserved.hpp"
 
 namespace overtake {
 
@@ -33,7 +32,6 @@ public:
 
     void submit(std::span<const Job> jobs) override {
         for (const Job& job : jobs) {
-            require_zero_in_job(job.reserved, job.tag);
             JobExtensions extensions;
             drm_overtake_submit submit = context_.payload(job, 0, extensions);
             if (context_.options().interruptible)

@@ -7,15 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "reserved.hpp"
-
 namespace overtake {
 
 KernelContext::KernelContext(std::shared_ptr<KernelFile> file, const QueueOptions& options,
                              std::uint32_t workers)
     : file_(std::move(file)), options_(options), bounds_{.cores = file_->info().core_count,
                                                          .max_priority = options.max_priority} {
-    require_zero(options.reserved, "queue options");
     drm_overtake_context_create create{.max_priority = options.max_priority,
                                        .core_limit = options.core_limit,
                                        .flags = workers,

@@ -10,7 +10,6 @@
 
 #include "kernel/kernel_context.hpp"
 #include "overtake/service.hpp"
-#include "reserved.hpp"
 #include "service_event.hpp"
 #include "user_pointer.hpp"
 
@@ -55,7 +54,6 @@ public:
 
 private:
     static QueueOptions queue_options(const ServiceQueueOptions& options) {
-        require_zero(options.reserved, "queue options");
         if (const auto refusal = workers_refusal(options.workers))
             throw *refusal;
         QueueOptions plain;
@@ -76,12 +74,10 @@ private:
 };
 
 void KernelTasks::submit(const ServiceTask& task) {
-    require_zero(task.reserved, fmt::format("task {}", task.tag));
     check_service_task(task.tag, task.segments.size(), task.priority, task.core, context_.bounds());
     segments_.clear();
     for (std::size_t i = 0; i < task.segments.size(); i++) {
         const ServiceSegment& segment = task.segments[i];
-        require_zero(segment.reserved, fmt::format("task {}: segment {}", task.tag, i));
         if (segment.fcs.empty())
             check_cpu_segment(task.tag, i, segment.bindings.size(), segment.scratch_bytes);
         segments_.push_back({

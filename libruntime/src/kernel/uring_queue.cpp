@@ -20,7 +20,6 @@
 #include "kernel/interrupt_event.hpp"
 #include "kernel/kernel_context.hpp"
 #include "kernel/uring.hpp"
-#include "reserved.hpp"
 
 namespace overtake {
 
@@ -122,13 +121,12 @@ void UringQueue::submit(std::span<const Job> jobs) {
 std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     const std::size_t count =
         std::min({jobs.size(), std::size_t{most_at_once}, free_slots_.size()});
-    require_zero_in_job(jobs.front().reserved, jobs.front().tag);
     if (count == 0 || tags_.contains(jobs.front().tag))
         refuse_here(jobs.front());
     std::vector<std::uint32_t> batch;
     batch.reserve(count);
     for (const Job& job : jobs.first(count)) {
-        if (tags_.contains(job.tag) || !is_zero(job.reserved))
+        if (tags_.contains(job.tag))
             break;
         try {
             batch.push_back(add(job, extensions_[batch.size()]));

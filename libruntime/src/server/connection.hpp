@@ -3,6 +3,7 @@
 // A client's connection to a device server.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <mutex>
 #include <string>

@@ -3,6 +3,7 @@
 // A server's side of one connection, with a thread of its own.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>

@@ -3,6 +3,7 @@
 // A client's queue of service mode, on the server's side.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

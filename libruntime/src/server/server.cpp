@@ -2,6 +2,7 @@
 #include "overtake/server.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

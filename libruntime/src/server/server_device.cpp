@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A device in a server process, as its clients have it.
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -14,7 +15,6 @@
 #include "overtake/server.hpp"
 #include "process_bound.hpp"
 #include "refusal.hpp"
-#include "reserved.hpp"
 #include "server/client_channel.hpp"
 #include "server/server_events.hpp"
 #include "server/server_tasks.hpp"
@@ -123,7 +123,6 @@ public:
         return std::make_unique<ServerBuffer>(connection_, round_to_pages(bytes));
     }
     std::unique_ptr<Queue> create_queue(const QueueOptions& options) override {
-        require_zero(options.reserved, "queue options");
         if (const auto refusal = queue_refusal(options))
             throw *refusal;
         return std::make_unique<ServerQueue>(shared_from_this(), connection_, info_.core_count,
@@ -131,7 +130,6 @@ public:
     }
     std::unique_ptr<ServiceQueue>
     create_service_queue(const ServiceQueueOptions& options) override {
-        require_zero(options.reserved, "service queue options");
         QueueOptions queue;
         queue.max_priority = options.max_priority;
         queue.core_limit = options.core_limit;
@@ -236,7 +234,6 @@ std::size_t ServerQueue::call(std::span<const Job> jobs) {
     try {
         for (; count < jobs.size() && count < OVERTAKE_MAX_JOBS && !is_refused; count++) {
             const Job& job = jobs[count];
-            require_zero_in_job(job.reserved, job.tag);
             if (!fits(job)) {
                 if (count == 0)
                     refuse_too_large(job);

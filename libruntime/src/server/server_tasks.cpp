@@ -2,6 +2,7 @@
 #include "server/server_tasks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -11,7 +12,6 @@
 
 #include "embedded/memory.hpp"
 #include "refusal.hpp"
-#include "reserved.hpp"
 #include "server/client_channel.hpp"
 #include "server/read_wire.hpp"
 #include "server/shared_memory.hpp"
@@ -113,7 +113,6 @@ std::span<const std::byte> ServerTasks::call(TaskCall operation) {
 
 void ServerTasks::submit(const ServiceTask& task) {
     written_ = 0;
-    require_zero(task.reserved, fmt::format("task {}", task.tag));
     check_service_task(task.tag, task.segments.size(), task.priority, task.core,
                        {.cores = cores_, .max_priority = options_.max_priority});
     const WireTask wire{
@@ -135,7 +134,6 @@ void ServerTasks::submit(const ServiceTask& task) {
 
 void ServerTasks::write_segment(const ServiceTask& task, std::size_t index) {
     const ServiceSegment& segment = task.segments[index];
-    require_zero(segment.reserved, fmt::format("task {}: segment {}", task.tag, index));
     // A number that does not fit is cut to one that is refused as well.
     const auto cut = [](std::size_t count) {
         return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "overtake/model_contents.hpp"
-#include "reserved.hpp"
 #include "session/state.hpp"
 
 namespace overtake {
@@ -32,7 +31,6 @@ bool Session::State::progress(std::int64_t deadline_ns) {
 
 Session::Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                  const SessionOptions& options) {
-    require_zero(options.reserved, "session options");
     state_ = make_shared_where_made<State>(std::move(device), std::move(model), options);
 }
 Session::Session(Session&&) noexcept = default;

@@ -11,7 +11,6 @@
 #include "model/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
 #include "overtake/event.hpp"
-#include "reserved.hpp"
 #include "session/state.hpp"
 
 namespace overtake {
@@ -51,7 +50,6 @@ void Task::State::start(const TaskOptions& wanted) {
     status = -EINPROGRESS;
     ended_ns = 0;
     try {
-        require_zero(wanted.reserved, "task options");
         run_on();
     } catch (const Error& refused) {
         end(-refused.code());

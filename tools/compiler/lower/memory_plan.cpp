@@ -2,6 +2,7 @@
 #include "compiler/lower/memory_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 #include <unordered_map>
