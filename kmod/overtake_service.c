@@ -161,7 +161,8 @@ static const struct ovt_service_host service_host = {
 static void init_locked(struct overtake_service *service)
 {
 	WARN_ON(service->open);
-	ovt_service_init(&service->service, &service->config, &service_host, service->cores);
+	ovt_service_init(&service->service, service->device->settings.cores, &service->settings,
+			 &service_host, service->cores);
 }
 
 /* As after power on, with what the administrator set.  No queue of tasks is open. */
@@ -197,19 +198,7 @@ int overtake_service_init(struct overtake_device *device)
 	INIT_LIST_HEAD(&service->abandoned);
 	INIT_LIST_HEAD(&service->idle);
 	INIT_WORK(&service->abandon_work, abandon_work);
-	service->config = (struct ovt_sched_config){
-		.policy = ovt_sched_policy_at(0),
-		.core_count = cores,
-		.slots = OVT_SERVICE_SLOTS,
-		.task_limit = OVT_SERVICE_TASK_LIMIT,
-		.worker_count = 1, /* each queue has its own number */
-		.threshold_percent = OVT_SERVICE_THRESHOLD_PERCENT,
-		.insert_max_time = OVT_SERVICE_INSERT_MAX_NS,
-		.wait_dispatch_time = OVT_SERVICE_WAIT_DISPATCH_NS,
-		.overdue_min_time = OVT_SERVICE_OVERDUE_MIN_NS,
-		.overdue_factor = OVT_SERVICE_OVERDUE_FACTOR,
-		.share = true,
-	};
+	ovt_sched_settings_init(&service->settings, true);
 	device->service = service;
 	if (!device->settings.fair)
 		return 0;
@@ -221,14 +210,14 @@ int overtake_service_init(struct overtake_device *device)
 
 /* -EBUSY while there is a queue of tasks: they were told the numbers. */
 int overtake_service_configure_locked(struct overtake_device *device,
-				      const struct ovt_sched_config *config)
+				      const struct ovt_sched_settings *settings)
 {
 	struct overtake_service *service = device->service;
 
 	lockdep_assert_held(&device->lock);
 	if (service->open)
 		return -EBUSY;
-	service->config = *config;
+	service->settings = *settings;
 	init_locked(service);
 	return 0;
 }
@@ -253,7 +242,7 @@ static bool take_place_locked(struct overtake_service *service, struct overtake_
 {
 	struct overtake_user *user = context->client->user;
 
-	if (user->kept_places >= ovt_service_places_of_a_user(service->config.task_limit) &&
+	if (user->kept_places >= ovt_service_places_of_a_user(service->settings.task_limit) &&
 	    !overtake_context_is_privileged(context))
 		return false;
 	user->kept_places++;
@@ -434,24 +423,19 @@ bool overtake_service_is_idle_locked(const struct overtake_device *device)
 int overtake_query_service(struct overtake_device *device, struct drm_overtake_query *args)
 {
 	struct drm_overtake_service_info info;
-	struct ovt_sched_config config;
+	struct ovt_sched_settings settings;
 	u64 size = args->size;
 
 	args->size = sizeof(info);
 	if (!size)
 		return 0;
 	overtake_lock(device);
-	config = device->service->config;
+	settings = device->service->settings;
 	overtake_unlock(device);
 	info = (struct drm_overtake_service_info){
-		.slots = config.slots,
-		.task_limit = config.task_limit,
-		.threshold_percent = config.threshold_percent,
-		.share = config.share,
-		.insert_max_time_ns = config.insert_max_time,
-		.wait_dispatch_time_ns = config.wait_dispatch_time,
-		.overdue_min_time_ns = config.overdue_min_time,
-		.overdue_factor = config.overdue_factor,
+#define OVT_QUEUE_SETTING(name, public_name, ...)	.public_name = settings.name,
+#define OVT_DEVICE_SETTING(name, public_name, ...)	.public_name = settings.name,
+#include "sched/settings.inc"
 	};
 	return copy_to_user(u64_to_user_ptr(args->data), &info, min(size, sizeof(info))) ?
 	       -EFAULT : 0;

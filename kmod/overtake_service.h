@@ -12,7 +12,7 @@
  * @device: whose
  * @context: the firmware's, of the jobs of all tasks: where contexts take turns, they are one
  * @turns: of @context, on a fair device
- * @config: what the administrator set
+ * @settings: what the administrator set
  * @open: queues of tasks that are not closed
  * @leaving: those of them whose context has died
  * @abandoned: of these, those with tasks that are still to be ended, which take turns
@@ -27,7 +27,7 @@ struct overtake_service {
 	struct overtake_device *device;
 	struct ovt_fw_context context;
 	struct ovt_fw_turn *turns;
-	struct ovt_sched_config config;
+	struct ovt_sched_settings settings;
 	u32 open;
 	u32 leaving;
 	struct list_head abandoned;
@@ -84,7 +84,7 @@ bool overtake_service_is_settled_locked(const struct overtake_device *device);
 u64 overtake_service_next_locked(struct overtake_device *device);
 bool overtake_service_is_idle_locked(const struct overtake_device *device);
 int overtake_service_configure_locked(struct overtake_device *device,
-				      const struct ovt_sched_config *config);
+				      const struct ovt_sched_settings *settings);
 
 int overtake_query_service(struct overtake_device *device, struct drm_overtake_query *args);
 

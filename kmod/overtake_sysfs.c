@@ -12,8 +12,7 @@
  *				after so many HIGH FCs in a row a waiting NORMAL one runs; 0 = never
  *	coreN/busy_ns, fcs_high, fcs_normal, preemptions, faults, resets, hangs, queue, ratio
  *				struct overtake_counters
- *	service/slots, task_limit, threshold_percent, share, insert_max_time_ns,
- *	service/wait_dispatch_time_ns, overdue_min_time_ns, overdue_factor, policy
+ *	service/policy and a file for each row of sched/settings.inc but those of processes
  *				of service mode; set while no queue of tasks is open
  *	bans, lost_interrupts, spurious_interrupts,
  *	npu_busy_time_us, npu_memory_utilization
@@ -217,80 +216,65 @@ static const struct attribute_group device_group = {
 	.attrs = device_attributes,
 };
 
-/* A number of service mode. */
-struct service_file {
-	struct device_attribute attribute;
-	size_t offset; /* in struct ovt_sched_config */
-	size_t size;
-	u64 least;
-	u64 most;
-};
+/* The files of service mode, by enum ovt_setting_index; those of processes have none. */
+static struct device_attribute service_files[OVT_SETTING_COUNT];
 
-#define to_service_file(attr)	container_of(attr, struct service_file, attribute)
-
-static struct ovt_sched_config service_config(struct overtake_device *device)
+static const struct ovt_setting *setting_of(const struct device_attribute *attribute)
 {
-	struct ovt_sched_config config;
+	return ovt_setting_at(attribute - service_files);
+}
+
+static struct ovt_sched_settings service_settings(struct overtake_device *device)
+{
+	struct ovt_sched_settings settings;
 
 	overtake_lock(device);
-	config = device->service->config;
+	settings = device->service->settings;
 	overtake_unlock(device);
-	return config;
+	return settings;
 }
 
 static ssize_t service_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
-	const struct service_file *file = to_service_file(attribute);
-	struct ovt_sched_config config = service_config(device_of(dev));
-	u64 value = 0;
+	struct ovt_sched_settings settings = service_settings(device_of(dev));
 
-	memcpy(&value, (u8 *)&config + file->offset, file->size); /* little endian */
-	return sysfs_emit(text, "%llu\n", value);
+	return sysfs_emit(text, "%llu\n", ovt_setting_get(setting_of(attribute), &settings));
 }
 
 static ssize_t service_store(struct device *dev, struct device_attribute *attribute,
 			     const char *text, size_t length)
 {
-	const struct service_file *file = to_service_file(attribute);
+	const struct ovt_setting *setting = setting_of(attribute);
 	struct overtake_device *device = device_of(dev);
-	struct ovt_sched_config config;
+	struct ovt_sched_settings settings;
 	u64 value;
 	int ret;
 
 	ret = kstrtou64(text, 0, &value);
 	if (ret)
 		return ret;
-	if (value < file->least || value > file->most)
+	if (value < setting->least || value > setting->most)
 		return -EINVAL;
 	overtake_lock(device);
-	config = device->service->config;
-	memcpy((u8 *)&config + file->offset, &value, file->size);
-	ret = overtake_service_configure_locked(device, &config);
+	settings = device->service->settings;
+	ovt_setting_set(setting, &settings, value);
+	ret = overtake_service_configure_locked(device, &settings);
 	overtake_unlock(device);
 	return ret ? ret : length;
 }
 
-#define SERVICE(name, field, type, at_least, at_most)			\
-	static struct service_file service_##name = {			\
-		__ATTR(name, 0644, service_show, service_store),	\
-		.offset = offsetof(struct ovt_sched_config, field),	\
-		.size = sizeof(type),					\
-		.least = at_least,					\
-		.most = at_most,					\
-	}
+#define SERVICE_FILE(name, public_name) \
+	[OVT_SETTING_##name] = __ATTR(public_name, 0644, service_show, service_store)
 
-SERVICE(slots, slots, u32, 1, U32_MAX);
-SERVICE(task_limit, task_limit, u32, 1, U32_MAX);
-SERVICE(threshold_percent, threshold_percent, u64, 0, U32_MAX);
-SERVICE(share, share, bool, 0, 1);
-SERVICE(insert_max_time_ns, insert_max_time, u64, 0, U64_MAX);
-SERVICE(wait_dispatch_time_ns, wait_dispatch_time, u64, 0, U64_MAX);
-SERVICE(overdue_min_time_ns, overdue_min_time, u64, 0, U64_MAX);
-SERVICE(overdue_factor, overdue_factor, u64, 0, U64_MAX);
+static struct device_attribute service_files[OVT_SETTING_COUNT] = {
+#define OVT_QUEUE_SETTING(name, public_name, ...)	SERVICE_FILE(name, public_name),
+#define OVT_DEVICE_SETTING(name, public_name, ...)	SERVICE_FILE(name, public_name),
+#include "sched/settings.inc"
+};
 
 static ssize_t policy_show(struct device *dev, struct device_attribute *attribute, char *text)
 {
-	return sysfs_emit(text, "%s\n", service_config(device_of(dev)).policy->name);
+	return sysfs_emit(text, "%s\n", service_settings(device_of(dev)).policy->name);
 }
 
 static ssize_t policy_store(struct device *dev, struct device_attribute *attribute,
@@ -298,32 +282,29 @@ static ssize_t policy_store(struct device *dev, struct device_attribute *attribu
 {
 	struct overtake_device *device = device_of(dev);
 	const struct ovt_sched_policy *policy;
-	struct ovt_sched_config config;
+	struct ovt_sched_settings settings;
 	int ret = -EINVAL;
 	u32 i;
 
 	overtake_lock(device);
-	config = device->service->config;
+	settings = device->service->settings;
 	for (i = 0; (policy = ovt_sched_policy_at(i)); i++) {
 		if (!sysfs_streq(text, policy->name))
 			continue;
-		config.policy = policy;
-		ret = overtake_service_configure_locked(device, &config);
+		settings.policy = policy;
+		ret = overtake_service_configure_locked(device, &settings);
 	}
 	overtake_unlock(device);
 	return ret ? ret : length;
 }
 static DEVICE_ATTR_RW(policy);
 
+#define SERVICE_ATTRIBUTE(name)	(&service_files[OVT_SETTING_##name].attr)
+
 static struct attribute *service_attributes[] = {
-	&service_slots.attribute.attr,
-	&service_task_limit.attribute.attr,
-	&service_threshold_percent.attribute.attr,
-	&service_share.attribute.attr,
-	&service_insert_max_time_ns.attribute.attr,
-	&service_wait_dispatch_time_ns.attribute.attr,
-	&service_overdue_min_time_ns.attribute.attr,
-	&service_overdue_factor.attribute.attr,
+#define OVT_QUEUE_SETTING(name, ...)	SERVICE_ATTRIBUTE(name),
+#define OVT_DEVICE_SETTING(name, ...)	SERVICE_ATTRIBUTE(name),
+#include "sched/settings.inc"
 	&dev_attr_policy.attr,
 	NULL
 };

@@ -65,10 +65,10 @@
 
 #ifndef OVERTAKE_TRACE_RULES
 #define OVERTAKE_TRACE_RULES
-static inline const struct ovt_sched_config *
+static inline const struct ovt_sched_settings *
 overtake_trace_rules(const struct ovt_service_task *task)
 {
-	return &ovt_service_process_of(task)->service->sched.config;
+	return &ovt_service_process_of(task)->service->sched.settings;
 }
 #endif
 

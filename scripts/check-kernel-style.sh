@@ -58,6 +58,10 @@ checkpatch()
 	firmware-sim/hw/simd/*)
 		ignored=--ignore=BIT_MACRO,ARRAY_SIZE,NEW_TYPEDEFS,PREFER_DEFINED_ATTRIBUTE_MACRO
 		;;
+	# A row of settings.inc becomes a member, which ends with a semicolon.
+	firmware-sim/sched/settings.h)
+		ignored=--ignore=BIT_MACRO,ARRAY_SIZE,MULTISTATEMENT_MACRO_USE_DO_WHILE,TRAILING_SEMICOLON,MACRO_ARG_UNUSED
+		;;
 	*) ignored=--ignore=BIT_MACRO,ARRAY_SIZE ;;
 	esac
 	# shellcheck disable=SC2086

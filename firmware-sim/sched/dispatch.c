@@ -27,14 +27,14 @@ struct look {
 
 static u64 all_cores(const struct ovt_sched *sched)
 {
-	return ~0ull >> (OVT_SCHED_MAX_CORES - sched->config.core_count);
+	return ~0ull >> (OVT_SCHED_MAX_CORES - sched->core_count);
 }
 
 /* A slot is free if fewer holders than there are slots stand in the way. */
 static bool slot_free(const struct look *look, const struct ovt_sched_task *task, u32 number)
 {
 	struct ovt_sched_queue_core *core = &look->queue->cores[number - 1];
-	u32 slots = look->sched->config.slots;
+	u32 slots = look->sched->settings.slots;
 
 	look->sched->steps++;
 	return core->holders < slots ||
@@ -138,9 +138,9 @@ struct ovt_sched_task *ovt_sched_first_that_may_go(struct ovt_sched *sched,
 		.sched = sched,
 		.queue = queue,
 		.now = now,
-		.full = queue->dispatched >= sched->config.task_limit,
+		.full = queue->dispatched >= sched->settings.task_limit,
 		.rest_kept = (u64)queue->dispatched + queue->places_kept >=
-			     sched->config.task_limit,
+			     sched->settings.task_limit,
 	};
 
 	may_go(&look, ovt_sched_first(&queue->high), 0);

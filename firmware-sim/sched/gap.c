@@ -55,9 +55,9 @@ void ovt_sched_open_gap(struct ovt_sched_task *holder)
 	struct ovt_sched_insertion insertion;
 	struct ovt_wide whole = ovt_wide(holder->segments[holder->segment].time);
 
-	if (!holder->holds_slot || !sched->config.policy->insertion)
+	if (!holder->holds_slot || !sched->settings.policy->insertion)
 		return;
-	sched->config.policy->insertion(sched, holder, &insertion);
+	sched->settings.policy->insertion(sched, holder, &insertion);
 	gap->floor = ovt_wide_max(insertion.floor, insertion.slack);
 	gap->limit = ovt_wide_max(gap->floor, ovt_wide_add(whole, insertion.slack));
 	ovt_tree_insert(&gaps_of(holder)->steady, &gap->link, by_limit, NULL, &sched->steps);

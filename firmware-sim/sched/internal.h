@@ -54,7 +54,7 @@ u32 ovt_sched_gaps_open_to(struct ovt_sched *sched, struct ovt_sched_gaps *gaps,
 
 /* overdue.c */
 /* What a task may spend in CPU segments, waits for workers included, that take @cpu_time. */
-u64 ovt_sched_cpu_allowance(const struct ovt_sched_config *config, u64 cpu_time);
+u64 ovt_sched_cpu_allowance(const struct ovt_sched_settings *settings, u64 cpu_time);
 /* From @now the current CPU segment has its time to end, unless it is overdue already. */
 void ovt_sched_watch(struct ovt_sched_task *task, u64 now);
 /* What it took until @now is taken from the allowance. */

@@ -25,26 +25,27 @@ static u64 product(u64 a, u64 b)
 }
 
 /* For what is expected to take @time, and @least in any case. */
-static u64 limit_for(const struct ovt_sched_config *config, u64 time, u64 least)
+static u64 limit_for(const struct ovt_sched_settings *settings, u64 time, u64 least)
 {
-	u64 limit = product(time, config->overdue_factor);
+	u64 limit = product(time, settings->overdue_factor);
 
 	return limit > least ? limit : least;
 }
 
 /* How long the current CPU segment may wait for a worker, and run. */
-static u64 overdue_limit(const struct ovt_sched_config *config, const struct ovt_sched_task *task)
+static u64 overdue_limit(const struct ovt_sched_settings *settings,
+			 const struct ovt_sched_task *task)
 {
-	u64 limit = limit_for(config, task->segments[task->segment].time,
-			      config->overdue_min_time);
+	u64 limit = limit_for(settings, task->segments[task->segment].time,
+			      settings->overdue_min_time);
 
 	return limit < task->cpu_allowance ? limit : task->cpu_allowance;
 }
 
-u64 ovt_sched_cpu_allowance(const struct ovt_sched_config *config, u64 cpu_time)
+u64 ovt_sched_cpu_allowance(const struct ovt_sched_settings *settings, u64 cpu_time)
 {
-	return product(2, limit_for(config, cpu_time,
-				    product(OVT_SCHED_SHORT_SEGMENTS, config->overdue_min_time)));
+	return product(2, limit_for(settings, cpu_time,
+				    product(OVT_SCHED_SHORT_SEGMENTS, settings->overdue_min_time)));
 }
 
 void ovt_sched_unwatch(struct ovt_sched_task *task, u64 now)
@@ -64,9 +65,9 @@ void ovt_sched_watch(struct ovt_sched_task *task, u64 now)
 	struct ovt_sched *sched = task->process->queue->sched;
 
 	ovt_sched_unwatch(task, now);
-	if (!sched->config.overdue_min_time || task->overdue)
+	if (!sched->settings.overdue_min_time || task->overdue)
 		return;
-	if (__builtin_add_overflow(now, overdue_limit(&sched->config, task), &task->overdue_time))
+	if (__builtin_add_overflow(now, overdue_limit(&sched->settings, task), &task->overdue_time))
 		return;
 	task->watched_since = now;
 	ovt_tree_insert(&sched->overdue_next, &task->overdue_link, overdue_before, NULL,

@@ -65,12 +65,12 @@ static void insert_by_rules(const struct ovt_sched *sched, const struct ovt_sche
 {
 	u64 whole = holder->segments[holder->segment].time;
 	struct ovt_wide late = ovt_wide_multiply(next_bpu_time(holder),
-						 sched->config.threshold_percent);
+						 sched->settings.threshold_percent);
 
 	insertion->slack = ovt_wide_hundredth(late);
-	insertion->floor = whole > sched->config.wait_dispatch_time ?
+	insertion->floor = whole > sched->settings.wait_dispatch_time ?
 				   ovt_wide_most() :
-				   ovt_wide(sched->config.insert_max_time);
+				   ovt_wide(sched->settings.insert_max_time);
 }
 
 static const struct ovt_sched_policy policies[] = {

@@ -8,10 +8,12 @@
  */
 #include "sched/internal.h"
 
-void ovt_sched_init(struct ovt_sched *sched, const struct ovt_sched_config *config)
+void ovt_sched_init(struct ovt_sched *sched, u32 core_count,
+		    const struct ovt_sched_settings *settings)
 {
 	memset(sched, 0, sizeof(*sched));
-	sched->config = *config;
+	sched->core_count = core_count;
+	sched->settings = *settings;
 }
 
 static bool queue_before(const void *context, const struct ovt_tree_node *a,
@@ -67,7 +69,7 @@ void ovt_sched_add_queue(struct ovt_sched *sched, struct ovt_sched_queue *queue,
 			 struct ovt_sched_queue_core *cores)
 {
 	memset(queue, 0, sizeof(*queue));
-	memset(cores, 0, sched->config.core_count * sizeof(*cores));
+	memset(cores, 0, sched->core_count * sizeof(*cores));
 	queue->sched = sched;
 	queue->place = ++sched->next_place;
 	queue->cores = cores;
@@ -82,11 +84,11 @@ void ovt_sched_add_process(struct ovt_sched *sched, struct ovt_sched_process *pr
 			   struct ovt_sched_queue *queue, struct ovt_sched_line *lines)
 {
 	memset(process, 0, sizeof(*process));
-	memset(lines, 0, sched->config.core_count * sizeof(*lines));
+	memset(lines, 0, sched->core_count * sizeof(*lines));
 	ovt_list_init(&process->tasks);
 	process->queue = queue;
 	process->cores = lines;
-	process->worker_count = sched->config.worker_count;
+	process->worker_count = sched->settings.workers;
 	process->place = ++sched->next_place;
 }
 
@@ -227,7 +229,7 @@ void ovt_sched_arrive(struct ovt_sched *sched, struct ovt_sched_task *task, u64 
 		task->bpu_left++;
 		task->bpu_time += task->segments[segment].time;
 	}
-	task->cpu_allowance = ovt_sched_cpu_allowance(&sched->config, cpu_time);
+	task->cpu_allowance = ovt_sched_cpu_allowance(&sched->settings, cpu_time);
 	set_state(task, OVT_SCHED_WAITING);
 	enter_waiting(task);
 }

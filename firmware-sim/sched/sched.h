@@ -36,8 +36,8 @@
  * segment between BPU segments.
  *
  * Overdue.  A host that shares the scheduler between processes cannot trust them to end their CPU
- * segments.  One that waits for a worker, or runs, for longer than ovt_sched_config allows makes
- * its task *overdue*: it gives its slot up and no longer counts for the task limit.  When the
+ * segments.  One that waits for a worker, or runs, for longer than its settings allow makes its
+ * task *overdue*: it gives its slot up and no longer counts for the task limit.  When the
  * segment ends after all, the task goes on; with BPU segments before it, it is ready like one that
  * has none before, but for its own core.
  */
@@ -46,6 +46,7 @@
 
 #include <ovt_port.h>
 #include "ovt_list.h"
+#include "sched/settings.h"
 #include "sched/tree.h"
 #include "sched/wide.h"
 
@@ -96,38 +97,22 @@ struct ovt_sched_policy {
 const struct ovt_sched_policy *ovt_sched_policy_at(u32 index);
 const struct ovt_sched_policy *ovt_sched_policy_find(const char *name);
 
-/**
- * struct ovt_sched_config - what the host decides
- * @policy: from ovt_sched_policy_at() or the host's own; outlives the scheduler
- * @core_count: 1..OVT_SCHED_MAX_CORES
- * @slots: of each queue on each core, at least 1
- * @task_limit: tasks below 255 of a queue that are dispatched and not over, at least 1
- * @worker_count: CPU workers of a process unless it has a number of its own, at least 1
+/*
+ * What its rules say beyond sched/settings.inc:
+ *
+ * @slots: of each queue on each core
+ * @task_limit: of a queue
+ * @workers: of a process, unless it has a number of its own
  * @threshold_percent: of the next BPU segment's time, by which an inserted task may be late
- * @insert_max_time: a task with less BPU time than this may always be inserted
- * @wait_dispatch_time: into a CPU segment longer than this any task may be inserted
  * @overdue_min_time: a CPU segment may wait for a worker, and then run, for so long or for
  *	@overdue_factor times its estimate, whichever is longer.  0: however long it takes.  All of
  *	a task together may take twice the like of their sum, see ovt_sched_cpu_allowance()
  * @share: of the task limit's places keep one for each process that waits and holds none, unless
  *	the host says otherwise of it (@no_kept_place)
  */
-struct ovt_sched_config {
-	const struct ovt_sched_policy *policy;
-	u32 core_count;
-	u32 slots;
-	u32 task_limit;
-	u32 worker_count;
-	u64 threshold_percent;
-	u64 insert_max_time;
-	u64 wait_dispatch_time;
-	u64 overdue_min_time;
-	u64 overdue_factor;
-	bool share;
-};
-
 struct ovt_sched {
-	struct ovt_sched_config config;
+	struct ovt_sched_settings settings;
+	u32 core_count;
 	struct ovt_tree queues;		/* to be looked at, in order */
 	struct ovt_tree processes;	/* with a CPU segment for an idle worker, in order */
 	struct ovt_tree overdue_next;	/* tasks with a CPU segment, by when that is overdue */
@@ -289,7 +274,9 @@ struct ovt_sched_action {
 	struct ovt_sched_task *task;
 };
 
-void ovt_sched_init(struct ovt_sched *sched, const struct ovt_sched_config *config);
+/* @core_count: 1..OVT_SCHED_MAX_CORES */
+void ovt_sched_init(struct ovt_sched *sched, u32 core_count,
+		    const struct ovt_sched_settings *settings);
 
 /*
  * Queues are served in the order in which they were added, and so are processes.  A process

@@ -15,7 +15,7 @@ static const struct ovt_sched_task *task_of(const struct ovt_tree_node *node)
 bool ovt_sched_goes_before(struct ovt_sched *sched, const struct ovt_sched_task *a,
 			   const struct ovt_sched_task *b)
 {
-	int order = sched->config.policy->compare(a, b);
+	int order = sched->settings.policy->compare(a, b);
 
 	sched->steps++;
 	return order ? order < 0 : a->arrival_sequence < b->arrival_sequence;
@@ -75,7 +75,7 @@ static struct ovt_sched_lines *lines_of(const struct ovt_sched_task *task)
 /* A place of the task limit is kept for the process if it waits. */
 static bool is_without_place(const struct ovt_sched_process *process)
 {
-	return process->queue->sched->config.share && !process->no_kept_place &&
+	return process->queue->sched->settings.share && !process->no_kept_place &&
 	       !process->dispatched && !process->gone;
 }
 
@@ -92,7 +92,7 @@ static void insert_line(struct ovt_sched_process *process, struct ovt_sched_line
 
 	if (!ovt_tree_empty(&line->tasks) && !process->gone)
 		ovt_tree_insert(tree_of_line(process, lines), &line->link, line_before,
-				sched->config.policy, &sched->steps);
+				sched->settings.policy, &sched->steps);
 }
 
 static void remove_line(struct ovt_sched_process *process, struct ovt_sched_lines *lines,
@@ -127,7 +127,7 @@ static void change_places(struct ovt_sched_process *process, u32 dispatched)
 	bool kept = is_without_place(process) && process->waiting;
 
 	queue->dispatched += dispatched - process->dispatched;
-	if (queue->sched->config.share && !process->no_kept_place &&
+	if (queue->sched->settings.share && !process->no_kept_place &&
 	    !process->dispatched != !dispatched) {
 		move_lines(process, remove_line);
 		process->dispatched = dispatched;
@@ -195,7 +195,7 @@ static void change_line(struct ovt_sched_task *task, bool comes)
 
 	remove_line(process, lines_of(task), line);
 	if (comes)
-		ovt_tree_insert(&line->tasks, &task->link, comes_before, sched->config.policy,
+		ovt_tree_insert(&line->tasks, &task->link, comes_before, sched->settings.policy,
 				&sched->steps);
 	else
 		ovt_tree_remove(&line->tasks, &task->link, &sched->steps);
@@ -239,7 +239,7 @@ void ovt_sched_enter_waiting(struct ovt_sched_task *task)
 		change_line(task, true);
 		return;
 	}
-	ovt_tree_insert(ready_tree_of(task), &task->link, comes_before, sched->config.policy,
+	ovt_tree_insert(ready_tree_of(task), &task->link, comes_before, sched->settings.policy,
 			&sched->steps);
 	note_ready_core(task);
 }
@@ -259,7 +259,7 @@ void ovt_sched_enter_cpu_waiting(struct ovt_sched_task *task)
 	struct ovt_sched *sched = task->process->queue->sched;
 
 	ovt_tree_insert(&task->process->cpu_waiting, &task->link, by_dispatch,
-			sched->config.policy, &sched->steps);
+			sched->settings.policy, &sched->steps);
 }
 
 void ovt_sched_leave_cpu_waiting(struct ovt_sched_task *task)

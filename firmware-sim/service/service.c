@@ -22,11 +22,12 @@ static bool end_before(const void *context, const struct ovt_tree_node *a,
 	       ovt_container_of(b, struct ovt_service_task, of_ends)->sched.dispatch_sequence;
 }
 
-void ovt_service_init(struct ovt_service *service, const struct ovt_sched_config *config,
+void ovt_service_init(struct ovt_service *service, u32 core_count,
+		      const struct ovt_sched_settings *settings,
 		      const struct ovt_service_host *host, struct ovt_sched_queue_core *cores)
 {
 	memset(service, 0, sizeof(*service));
-	ovt_sched_init(&service->sched, config);
+	ovt_sched_init(&service->sched, core_count, settings);
 	ovt_sched_add_queue(&service->sched, &service->queue, cores);
 	service->host = host;
 }

@@ -44,15 +44,6 @@
 /* Tasks of a process that has gone, in one call: there may be one such call after the other. */
 #define OVT_SERVICE_ABANDONED_AT_ONCE	16u
 
-/* Defaults of what a device's service mode is told; see struct ovt_sched_config. */
-#define OVT_SERVICE_SLOTS			1u
-#define OVT_SERVICE_TASK_LIMIT			8u
-#define OVT_SERVICE_THRESHOLD_PERCENT		10u
-#define OVT_SERVICE_INSERT_MAX_NS		1000000000u
-#define OVT_SERVICE_WAIT_DISPATCH_NS		20000000u
-#define OVT_SERVICE_OVERDUE_MIN_NS		20000000u
-#define OVT_SERVICE_OVERDUE_FACTOR		4u
-
 struct ovt_service_task;
 struct ovt_service_process;
 
@@ -142,7 +133,8 @@ ovt_service_process_of(const struct ovt_service_task *task)
 }
 
 /* @cores: storage, one for each core. */
-void ovt_service_init(struct ovt_service *service, const struct ovt_sched_config *config,
+void ovt_service_init(struct ovt_service *service, u32 core_count,
+		      const struct ovt_sched_settings *settings,
 		      const struct ovt_service_host *host, struct ovt_sched_queue_core *cores);
 
 /*

@@ -12,12 +12,11 @@ struct host *host_new(void **state, const struct host_options *options)
 	static const struct host_options none;
 	const struct host_options *chosen = options ? options : &none;
 	struct host *host = calloc(1, sizeof(*host));
-	struct ovt_sched_config config = {
+	struct ovt_sched_settings settings = {
 		.policy = ovt_sched_policy_find(chosen->policy ? chosen->policy : "priority"),
-		.core_count = chosen->cores ? chosen->cores : 1,
 		.slots = chosen->slots ? chosen->slots : 1,
 		.task_limit = chosen->task_limit ? chosen->task_limit : 8,
-		.worker_count = chosen->workers ? chosen->workers : 4,
+		.workers = chosen->workers ? chosen->workers : 4,
 		.threshold_percent = chosen->threshold_percent,
 		.insert_max_time = chosen->insert_max_time,
 		.wait_dispatch_time = chosen->wait_dispatch_time,
@@ -27,16 +26,16 @@ struct host *host_new(void **state, const struct host_options *options)
 	};
 
 	assert_non_null(host);
-	assert_non_null(config.policy);
+	assert_non_null(settings.policy);
 	/* A host's memory has been used before. */
 	memset(&host->sched, USED, sizeof(host->sched));
 	memset(host->queues, USED, sizeof(host->queues));
 	memset(host->cores, USED, sizeof(host->cores));
 	memset(host->processes, USED, sizeof(host->processes));
 	memset(host->lines, USED, sizeof(host->lines));
-	if (!config.wait_dispatch_time)
-		config.wait_dispatch_time = ~0ull;
-	ovt_sched_init(&host->sched, &config);
+	if (!settings.wait_dispatch_time)
+		settings.wait_dispatch_time = ~0ull;
+	ovt_sched_init(&host->sched, chosen->cores ? chosen->cores : 1, &settings);
 	ovt_sched_add_queue(&host->sched, &host->queues[0], host->cores[0]);
 	host_add_process(host, 0, 0);
 	host->next = *state;
@@ -121,7 +120,7 @@ static u32 least_loaded(const struct host *host, u64 cores)
 	u32 best = 0;
 	u32 core;
 
-	for (core = 1; core <= host->sched.config.core_count; core++) {
+	for (core = 1; core <= host->sched.core_count; core++) {
 		if (!(cores & (1ull << (core - 1))))
 			continue;
 		if (!best || host->unfinished[core - 1] < host->unfinished[best - 1])

@@ -69,12 +69,11 @@ static const struct ovt_service_host host = {
 
 int set_up(void **state)
 {
-	const struct ovt_sched_config config = {
+	const struct ovt_sched_settings settings = {
 		.policy = ovt_sched_policy_at(0),
-		.core_count = 1,
 		.slots = 1,
 		.task_limit = 8,
-		.worker_count = 1,
+		.workers = 1,
 		.threshold_percent = 10,
 		.wait_dispatch_time = ~0ull,
 		.overdue_min_time = 20 * MS,
@@ -86,7 +85,7 @@ int set_up(void **state)
 	(void)state;
 	bench = calloc(1, sizeof(*bench));
 	assert_non_null(bench);
-	ovt_service_init(&bench->service, &config, &host, bench->cores);
+	ovt_service_init(&bench->service, 1, &settings, &host, bench->cores);
 	for (i = 0; i < PROCESSES; i++)
 		ovt_service_open(&bench->service, &bench->processes[i], 2, true, bench->lines[i]);
 	return 0;

@@ -136,12 +136,11 @@ static void carry_out(struct crowd *crowd, const struct ovt_sched_action *action
 
 static void start(struct crowd *crowd, const struct row *row)
 {
-	struct ovt_sched_config config = {
+	const struct ovt_sched_settings settings = {
 		.policy = ovt_sched_policy_find(row->policy),
-		.core_count = row->cores,
 		.slots = row->slots,
 		.task_limit = row->task_limit,
-		.worker_count = row->workers,
+		.workers = row->workers,
 		.threshold_percent = 40,
 		.insert_max_time = 80,
 		.wait_dispatch_time = 1000,
@@ -161,7 +160,7 @@ static void start(struct crowd *crowd, const struct row *row)
 	crowd->tasks = calloc(TASKS, sizeof(*crowd->tasks));
 	crowd->running = calloc(TASKS, sizeof(struct ovt_sched_task *));
 	crowd->dispatched = calloc(TASKS, sizeof(struct ovt_sched_task *));
-	ovt_sched_init(&crowd->sched, &config);
+	ovt_sched_init(&crowd->sched, row->cores, &settings);
 	for (index = 0; index < row->queues; index++) {
 		ovt_sched_add_queue(&crowd->sched, &crowd->queues[index],
 				    &crowd->queue_cores[(size_t)index * row->cores]);

@@ -202,8 +202,10 @@ TEST(FuzzCase, TheLargestValuesAreClean) {
                 limit = u32_max;
         });
         clean(seed, "scheduler", [](Case& of) {
-            of.slots = of.task_limit = of.workers = u32_max;
-            of.threshold_percent = of.insert_max_time = of.wait_dispatch_time = u32_max;
+            ovt_sched_settings& settings = of.settings;
+            settings.slots = settings.task_limit = settings.workers = u32_max;
+            settings.threshold_percent = settings.insert_max_time = settings.wait_dispatch_time =
+                u32_max;
         });
         clean(seed, "waits", [](Case& of) {
             for (std::size_t i = 0; i < of.commands.size(); i += 4)

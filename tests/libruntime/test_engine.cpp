@@ -223,10 +223,10 @@ TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
 TEST_F(EngineTest, WhatCannotBeIsRefused) {
     EXPECT_THROW(run_of({}), Error);
     EXPECT_THROW(run_of({bpu()}, {.priority = 256}), Error);
-    for (const auto field : {&SchedulerOptions::slots, &SchedulerOptions::task_limit,
-                             &SchedulerOptions::worker_count}) {
+    for (const auto field : {&ovt_sched_settings::slots, &ovt_sched_settings::task_limit,
+                             &ovt_sched_settings::workers}) {
         SchedulerOptions none;
-        none.*field = 0;
+        none.settings.*field = 0;
         EXPECT_THROW(Engine(device, none), Error);
     }
     SchedulerOptions unknown;

@@ -113,12 +113,12 @@ private:
             number_of_process_[task.process] = processes_.size();
             engine::SchedulerOptions options;
             options.policy = scenario_.policy;
-            options.slots = at_most_32_bits(scenario_.slots);
-            options.task_limit = at_most_32_bits(scenario_.max_tasks);
-            options.worker_count = at_most_32_bits(scenario_.max_threads);
-            options.threshold_percent = scenario_.threshold_percent;
-            options.insert_max_time_ns = scenario_.insert_max_time_ms * ns_per_ms;
-            options.wait_dispatch_time_ns = scenario_.wait_dispatch_time_ms * ns_per_ms;
+            options.settings.slots = at_most_32_bits(scenario_.slots);
+            options.settings.task_limit = at_most_32_bits(scenario_.max_tasks);
+            options.settings.workers = at_most_32_bits(scenario_.max_threads);
+            options.settings.threshold_percent = scenario_.threshold_percent;
+            options.settings.insert_max_time = scenario_.insert_max_time_ms * ns_per_ms;
+            options.settings.wait_dispatch_time = scenario_.wait_dispatch_time_ms * ns_per_ms;
             options.max_priority = priority_high;
             options.first_tag = processes_.size() * tags_of_a_process;
             processes_.push_back(std::make_unique<Process>(device, options, log_));

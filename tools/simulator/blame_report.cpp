@@ -54,17 +54,15 @@ BlameReport::BlameReport(const Scenario& scenario, std::size_t most, const Windo
     : EventSource(scenario, [this](const Event& event) { blame_.add(event); }), scenario_(scenario),
       window_(window), classes_(scenario.classes.size()), worst_(most),
       blame_(options(), [this](const blame::Report& of) { report(of); }) {
-    rules_.config.threshold_percent = scenario.threshold_percent;
-    rules_.config.insert_max_time = scenario.insert_max_time;
-    rules_.config.wait_dispatch_time = scenario.wait_dispatch_time;
+    rules_.settings = scenario.settings;
 }
 
 blame::Blame::Options BlameReport::options() {
     return {.rules = {.cores = scenario_.cores,
-                      .slots = scenario_.slots,
-                      .task_limit = scenario_.task_limit,
+                      .slots = scenario_.settings.slots,
+                      .task_limit = scenario_.settings.task_limit,
                       .one_queue = scenario_.service_mode,
-                      .share = scenario_.share,
+                      .share = scenario_.settings.share,
                       .in_the_way = [this](const blame::Gap& gap) { return in_the_way(gap); }},
             .plan = [this](const Event& arrive) { return plan_of(arrive); }};
 }
@@ -74,7 +72,7 @@ blame::Plan BlameReport::plan_of(const Event& arrive) const {
     const LiveTask& task = *live_.at(arrive.tag);
     blame::Plan plan = {blame::rank_by_priority(arrive.priority, arrive.custom_id),
                         last_bpu_segment(*task.kind->chain)};
-    const std::string_view policy = scenario_.policy->name;
+    const std::string_view policy = scenario_.settings.policy->name;
     if (policy == "fifo")
         plan.rank = {};
     else if (policy == "shortest")
@@ -88,7 +86,7 @@ blame::Plan BlameReport::plan_of(const Event& arrive) const {
 
 /// T7, by the policy itself and by what the scheduler takes for the times.
 bool BlameReport::in_the_way(const blame::Gap& gap) const {
-    if (scenario_.policy->insertion == nullptr)
+    if (scenario_.settings.policy->insertion == nullptr)
         return true;
     const std::vector<ovt_sched_segment>& segments = live_.at(gap.holder)->kind->chain->schedule;
     // It goes straight on to another BPU segment, or that is what the next event says.
@@ -99,7 +97,7 @@ bool BlameReport::in_the_way(const blame::Gap& gap) const {
     holder.segment_count = static_cast<u32>(segments.size());
     holder.segment = gap.segment;
     ovt_sched_insertion insertion;
-    scenario_.policy->insertion(&rules_, &holder, &insertion);
+    scenario_.settings.policy->insertion(&rules_, &holder, &insertion);
     std::uint64_t left = segments[gap.segment].time;
     if (gap.running_since_ns)
         left -= std::min(left, (gap.now_ns - *gap.running_since_ns) / scenario_.tick_ns);

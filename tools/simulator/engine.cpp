@@ -14,8 +14,8 @@
 #include "overtake/device.hpp"
 #include "simulator/arrivals.hpp"
 #include "simulator/live_tasks.hpp"
-#include "simulator/scheduler_storage.hpp"
 #include "simulator/reader.hpp"
+#include "simulator/scheduler_storage.hpp"
 
 namespace overtake::simulator {
 namespace {
@@ -116,20 +116,7 @@ private:
     }
 
     void start_scheduler() {
-        const ovt_sched_config config = {
-            .policy = scenario_.policy,
-            .core_count = scenario_.cores,
-            .slots = scenario_.slots,
-            .task_limit = scenario_.task_limit,
-            .worker_count = scenario_.worker_count,
-            .threshold_percent = scenario_.threshold_percent,
-            .insert_max_time = scenario_.insert_max_time,
-            .wait_dispatch_time = scenario_.wait_dispatch_time,
-            .overdue_min_time = scenario_.overdue_min_time,
-            .overdue_factor = scenario_.overdue_factor,
-            .share = scenario_.share,
-        };
-        ovt_sched_init(&sched_, &config);
+        ovt_sched_init(&sched_, scenario_.cores, &scenario_.settings);
         sched_.dispatched = tell_dispatched;
         sched_.host = this;
         for (std::size_t i = 0; i < storage_.queues.size(); i++)

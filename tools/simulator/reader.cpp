@@ -62,7 +62,7 @@ void Place::fail(const std::string& what) const {
     throw Error(EINVAL, fmt::format("{}: {}", where.empty() ? "the scenario" : where, what));
 }
 
-void Place::expect_object(std::initializer_list<std::string_view> keys) const {
+void Place::expect_object(std::span<const std::string_view> keys) const {
     if (!value_->is_object())
         fail(fmt::format("{} is not an object", quote(*value_)));
     for (const auto& [key, unused] : value_->get_ref<const nlohmann::json::object_t&>()) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,7 +26,10 @@ public:
     [[noreturn]] void fail(const std::string& what) const;
 
     /// An object with these keys only.
-    void expect_object(std::initializer_list<std::string_view> keys) const;
+    void expect_object(std::span<const std::string_view> keys) const;
+    void expect_object(std::initializer_list<std::string_view> keys) const {
+        expect_object(std::span(keys.begin(), keys.size()));
+    }
     bool has(std::string_view key) const;
     Place at(std::string_view key) const; ///< the key is required
     /// The elements of a list that is not empty.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -41,6 +42,7 @@ public:
         : top_(document), directory_(directory) {}
 
     Scenario parse() {
+        usual_settings();
         head();
         if (scenario_.kind == Kind::task)
             task_level();
@@ -89,13 +91,7 @@ private:
                                 "jobs", "cancels", "name", "description", "seed", "until", "models",
                                 "loads", "fc_jitter", "dispatch_cost", "time_unit", "limits"});
         else
-            top_.expect_object({"version",       "kind",        "cores",        "core_limit",
-                                "normal_floor",  "fair",        "service_mode", "slots",
-                                "env",           "models",      "tasks",        "cancels",
-                                "name",          "description", "seed",         "until",
-                                "policy",        "loads",       "fc_jitter",    "cpu_jitter",
-                                "dispatch_cost", "overdue",     "share",        "deaths",
-                                "workers",       "time_unit",   "limits"});
+            top_.expect_object(task_keys());
         const Place version = top_.at("version");
         if (version.integer(0, time_limit) != 1)
             version.fail(fmt::format("{}, but only version 1 is known", version.value().dump()));
@@ -118,6 +114,17 @@ private:
             scenario_.fc_jitter = jitter(top_.at("fc_jitter"));
         if (top_.has("dispatch_cost"))
             scenario_.dispatch_cost = top_.at("dispatch_cost").time();
+    }
+
+    static std::vector<std::string_view> task_keys() {
+        std::vector<std::string_view> keys = {
+            "version", "kind",         "cores",       "core_limit", "normal_floor",
+            "fair",    "service_mode", "env",         "models",     "tasks",
+            "cancels", "name",         "description", "seed",       "until",
+            "policy",  "loads",        "fc_jitter",   "cpu_jitter", "dispatch_cost",
+            "overdue", "deaths",       "workers",     "time_unit",  "limits"};
+        std::ranges::copy(keys_in(""), std::back_inserter(keys));
+        return keys;
     }
 
     void time_unit(const Place& place) {
@@ -174,27 +181,68 @@ private:
     void task_level() {
         if (top_.has("service_mode"))
             scenario_.service_mode = top_.at("service_mode").boolean();
-        if (top_.has("slots"))
-            scenario_.slots = saturate(top_.at("slots").duration());
-        scenario_.policy = ovt_sched_policy_at(0);
+        read_settings("", top_);
         if (top_.has("policy"))
-            scenario_.policy = policy(top_.at("policy"));
-        if (top_.has("env"))
-            environment(top_.at("env"));
+            scenario_.settings.policy = policy(top_.at("policy"));
+        if (top_.has("env")) {
+            top_.at("env").expect_object(keys_in("env"));
+            read_settings("env", top_.at("env"));
+        }
         if (top_.has("cpu_jitter"))
             scenario_.cpu_jitter = jitter(top_.at("cpu_jitter"));
         if (top_.has("overdue"))
             overdue(top_.at("overdue"));
-        if (top_.has("share"))
-            scenario_.share = top_.at("share").boolean();
         top_.at("models");
     }
 
     void overdue(const Place& place) {
-        place.expect_object({"factor", "min_time"});
-        scenario_.overdue_min_time = place.at("min_time").duration();
-        if (place.has("factor"))
-            scenario_.overdue_factor = place.at("factor").time();
+        place.expect_object(keys_in("overdue"));
+        place.at("min_time").duration(); // required, and at least 1
+        read_settings("overdue", place);
+    }
+
+    void usual_settings() {
+        ovt_sched_settings_init(&scenario_.settings, false);
+        for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+            if (setting->unit == OVT_UNIT_TIME)
+                ovt_setting_set(setting, &scenario_.settings,
+                                ovt_setting_get(setting, &scenario_.settings) / ns_per_us);
+    }
+
+    /// The setting's key in the object `group` of a scenario, or in the scenario itself (""); empty
+    /// if it is elsewhere.
+    static std::string_view key_in(std::string_view group, const ovt_setting& setting) {
+        const std::string_view path = setting.scenario != nullptr ? setting.scenario : "";
+        const std::size_t dot = path.find('.');
+        if (dot == std::string_view::npos)
+            return group.empty() ? path : "";
+        return path.substr(0, dot) == group ? path.substr(dot + 1) : "";
+    }
+
+    static std::vector<std::string_view> keys_in(std::string_view group) {
+        std::vector<std::string_view> keys;
+        for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+            if (const std::string_view key = key_in(group, *setting); !key.empty())
+                keys.push_back(key);
+        return keys;
+    }
+
+    void read_settings(std::string_view group, const Place& object) {
+        for (const auto& [key, unused] : object.value().items())
+            for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+                if (key_in(group, *setting) == key)
+                    ovt_setting_set(setting, &scenario_.settings,
+                                    setting_value(*setting, object.at(key), group == "env"));
+    }
+
+    /// In `env` times are milliseconds, as in the variables of a board.
+    std::uint64_t setting_value(const ovt_setting& setting, const Place& place, bool in_env) const {
+        if (setting.unit == OVT_UNIT_SWITCH)
+            return place.boolean() ? 1 : 0;
+        const std::uint64_t value = place.integer(setting.least, time_limit);
+        if (setting.unit == OVT_UNIT_TIME)
+            return in_env ? milliseconds(value) : value;
+        return setting.size == sizeof(u32) ? saturate(value) : value;
     }
 
     static const ovt_sched_policy* policy(const Place& place) {
@@ -205,24 +253,6 @@ private:
         for (std::uint32_t i = 0; ovt_sched_policy_at(i) != nullptr; i++)
             known += fmt::format("{}{}", i == 0 ? "" : ", ", ovt_sched_policy_at(i)->name);
         place.fail(fmt::format("\"{}\" is no policy; there are {}", name, known));
-    }
-
-    void environment(const Place& env) {
-        env.expect_object({"HB_DNN_BPU_SCHEDULE_THRESHOLD", "HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME",
-                           "HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", "HB_MAX_TASK_NUM",
-                           "HB_MAX_THREAD_NUM"});
-        if (env.has("HB_DNN_BPU_SCHEDULE_THRESHOLD"))
-            scenario_.threshold_percent = env.at("HB_DNN_BPU_SCHEDULE_THRESHOLD").time();
-        if (env.has("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME"))
-            scenario_.insert_max_time =
-                milliseconds(env.at("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME").time());
-        if (env.has("HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME"))
-            scenario_.wait_dispatch_time =
-                milliseconds(env.at("HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME").time());
-        if (env.has("HB_MAX_TASK_NUM"))
-            scenario_.task_limit = saturate(env.at("HB_MAX_TASK_NUM").duration());
-        if (env.has("HB_MAX_THREAD_NUM"))
-            scenario_.worker_count = saturate(env.at("HB_MAX_THREAD_NUM").duration());
     }
 
     /// What listed arrivals and loads have in common; the class's name by default is `name`.

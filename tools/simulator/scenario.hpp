@@ -126,17 +126,8 @@ struct Scenario {
 
     // Task level only.
     bool service_mode = false;
-    std::uint32_t slots = 1;
-    const ovt_sched_policy* policy = nullptr;
-    std::uint64_t threshold_percent = 10;
-    std::uint64_t insert_max_time = 1'000'000;
-    std::uint64_t wait_dispatch_time = 20'000;
-    std::uint32_t task_limit = 8;
-    std::uint32_t worker_count = 4; ///< of a process that is not in `workers`
+    ovt_sched_settings settings{}; ///< `workers`: of a process that is not in the list
     std::vector<Workers> workers;
-    std::uint64_t overdue_min_time = 0; ///< 0: no CPU segment is ever overdue
-    std::uint64_t overdue_factor = 4;
-    bool share = false;
     Jitter cpu_jitter;                  ///< of CPU segments
     std::vector<std::string> processes; ///< in the order in which they first appear
 

@@ -175,7 +175,7 @@ void FirmwareHost::tell_task(EventType type, const HostedTask& task, std::uint64
     event.segment_count = task.sched.segment_count;
     event.core = static_cast<std::uint16_t>(task.sched.placed_core != 0 ? task.sched.placed_core
                                                                         : task.sched.core);
-    const ovt_sched_config& rules = process.service->sched.config;
+    const ovt_sched_settings& rules = process.service->sched.settings;
     event.slots = static_cast<std::uint16_t>(std::min<std::uint32_t>(rules.slots, 0xffff));
     event.limit = rules.task_limit;
     event.share = rules.share;

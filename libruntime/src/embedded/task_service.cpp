@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "embedded/firmware_host.hpp"
+#include "overtake/settings.hpp"
 
 namespace overtake {
 
@@ -43,39 +44,28 @@ EventType event_type(ovt_service_step step) {
     return EventType::task_end;
 }
 
-ovt_sched_config config_of(const ServiceOptions& options, unsigned cores) {
-    const ServiceSettings& settings = options.settings;
-    const ovt_sched_policy* policy = ovt_sched_policy_find(options.policy.c_str());
-    if (!policy)
+ovt_sched_settings settings_of_service(const ServiceOptions& options) {
+    ovt_sched_settings settings = settings_of(options.settings);
+    settings.policy = ovt_sched_policy_find(options.policy.c_str());
+    if (!settings.policy)
         throw Error(EINVAL, fmt::format("service mode: no policy named '{}'", options.policy));
-    if (settings.slots == 0 || settings.task_limit == 0)
-        throw Error(EINVAL, "service mode: at least one slot and a task limit of 1 are needed");
-    return {
-        .policy = policy,
-        .core_count = cores,
-        .slots = settings.slots,
-        .task_limit = settings.task_limit,
-        .worker_count = 1, // each process has its own number
-        .threshold_percent = settings.threshold_percent,
-        .insert_max_time = settings.insert_max_time_ns,
-        .wait_dispatch_time = settings.wait_dispatch_time_ns,
-        .overdue_min_time = settings.overdue_min_time_ns,
-        .overdue_factor = settings.overdue_factor,
-        .share = settings.share != 0,
-    };
+    for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+        if (ovt_setting_get(setting, &settings) < setting->least)
+            throw Error(EINVAL, "service mode: at least one slot and a task limit of 1 are needed");
+    return settings;
 }
 
 } // namespace
 
 TaskService::TaskService(FirmwareHost& host, const ServiceOptions& options, unsigned cores)
     : host_(host), settings_(options.settings), cores_(cores) {
-    const ovt_sched_config config = config_of(options, cores);
+    const ovt_sched_settings settings = settings_of_service(options);
     calls_ = {.submit_job = submit_job,
               .cancel_job = cancel_job,
               .wake = wake,
               .release = release,
               .note = note};
-    ovt_service_init(&service_, &config, &calls_, cores_.data());
+    ovt_service_init(&service_, cores, &settings, &calls_, cores_.data());
     service_.own = this;
 }
 

@@ -32,7 +32,7 @@ Engine::Engine(std::shared_ptr<Device> device, const SchedulerOptions& options,
     : scheduler_(
           make_scheduler(std::move(device), interruptible(options, threads), threads.service)),
       workers_(
-          options.worker_count, threads.worker_cpus, [this] { return scheduler_->now_ns(); },
+          options.settings.workers, threads.worker_cpus, [this] { return scheduler_->now_ns(); },
           [this](std::shared_ptr<Run> run) {
               post([&](Mail& mail) {
                   mail.cpu_ends.push(std::move(run));

@@ -27,8 +27,8 @@ namespace overtake::engine::probe {
 inline void task_arrive(const ovt_sched_task* task, std::uint64_t time_ns, const ovt_sched* queue,
                         std::uint64_t model) {
     OVERTAKE_PROBE(task_arrive, 10, task, time_ns, task->priority, task->custom_id, task->core,
-                   task->segment_count, queue, model, queue->config.slots,
-                   queue->config.task_limit);
+                   task->segment_count, queue, model, queue->settings.slots,
+                   queue->settings.task_limit);
 }
 
 /// Its first segment begins.

@@ -7,6 +7,7 @@
 
 #include "overtake/event.hpp"
 #include "overtake/model_contents.hpp"
+#include "overtake/settings.hpp"
 
 namespace overtake {
 
@@ -16,12 +17,7 @@ engine::SchedulerOptions scheduler_options(const EngineOptions& options,
                                            const engine::ThreadOptions& threads) {
     engine::SchedulerOptions scheduler;
     scheduler.policy = options.policy;
-    scheduler.slots = options.slots;
-    scheduler.task_limit = options.task_limit;
-    scheduler.worker_count = options.workers;
-    scheduler.threshold_percent = options.threshold_percent;
-    scheduler.insert_max_time_ns = options.insert_max_time_ns;
-    scheduler.wait_dispatch_time_ns = options.wait_dispatch_time_ns;
+    scheduler.settings = settings_of(options);
     scheduler.max_priority = options.max_priority;
     scheduler.core_limit = options.core_limit;
     scheduler.first_tag = threads.first_tag;

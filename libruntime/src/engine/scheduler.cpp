@@ -17,30 +17,16 @@ namespace overtake::engine {
 
 namespace {
 
-ovt_sched_config config_of(const SchedulerOptions& options, unsigned cores) {
-    const auto at_least_one = [](std::uint32_t value, const char* what) {
-        if (value == 0)
-            throw Error(EINVAL, fmt::format("engine: {} is 0, but at least 1 is needed", what));
-    };
-    at_least_one(options.slots, "slots");
-    at_least_one(options.task_limit, "the task limit");
-    at_least_one(options.worker_count, "the number of CPU workers");
-    const ovt_sched_policy* policy = ovt_sched_policy_find(options.policy.c_str());
-    if (!policy)
+ovt_sched_settings checked_settings(const SchedulerOptions& options) {
+    ovt_sched_settings settings = options.settings;
+    for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+        if (const u64 value = ovt_setting_get(setting, &settings); value < setting->least)
+            throw Error(EINVAL, fmt::format("engine: {} is {}, but at least {} is needed",
+                                            setting->noun, value, setting->least));
+    settings.policy = ovt_sched_policy_find(options.policy.c_str());
+    if (!settings.policy)
         throw Error(EINVAL, fmt::format("engine: no policy named '{}'", options.policy));
-    return {
-        .policy = policy,
-        .core_count = cores,
-        .slots = options.slots,
-        .task_limit = options.task_limit,
-        .worker_count = options.worker_count,
-        .threshold_percent = options.threshold_percent,
-        .insert_max_time = options.insert_max_time_ns,
-        .wait_dispatch_time = options.wait_dispatch_time_ns,
-        .overdue_min_time = 0, // it is the process's own
-        .overdue_factor = 0,
-        .share = false,
-    };
+    return settings;
 }
 
 std::unique_ptr<Queue> open_queue(Device& device, const SchedulerOptions& options) {
@@ -57,8 +43,8 @@ Scheduler::Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& opt
                      SchedulerHost& host)
     : TaskScheduler(std::move(device), options, host), queue_cores_(cores_), lines_(cores_),
       next_tag_(options.first_tag), queue_(open_queue(*device_, options)) {
-    const ovt_sched_config config = config_of(options_, cores_);
-    ovt_sched_init(&sched_, &config);
+    const ovt_sched_settings settings = checked_settings(options_);
+    ovt_sched_init(&sched_, cores_, &settings);
     ovt_sched_add_queue(&sched_, &library_queue_, queue_cores_.data());
     ovt_sched_add_process(&sched_, &process_, &library_queue_, lines_.data());
 }

@@ -17,7 +17,7 @@ std::unique_ptr<ServiceQueue> open_service_queue(Device& device, const Scheduler
     ServiceQueueOptions wanted;
     wanted.max_priority = options.max_priority;
     wanted.core_limit = options.core_limit;
-    wanted.workers = options.worker_count;
+    wanted.workers = options.settings.workers;
     wanted.interruptible = options.interruptible;
     return device.create_service_queue(wanted);
 }

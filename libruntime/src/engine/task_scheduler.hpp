@@ -19,20 +19,16 @@
 
 #include "engine/run.hpp"
 #include "overtake/device.hpp"
+#include "overtake/settings.hpp"
 
 namespace overtake::engine {
 
 /// What a device's library queue is told; the defaults are the documented ones.
 struct SchedulerOptions {
     std::string policy = "priority";
-    std::uint32_t slots = 1;        ///< of each core
-    std::uint32_t task_limit = 8;   ///< dispatched and not over, below priority 255
-    std::uint32_t worker_count = 4; ///< CPU segments at a time
-    std::uint64_t threshold_percent = 10;
-    std::uint64_t insert_max_time_ns = 1'000'000'000;
-    std::uint64_t wait_dispatch_time_ns = 20'000'000;
-    unsigned max_priority = 254; ///< as of QueueOptions
-    unsigned core_limit = 0;     ///< as of QueueOptions
+    ovt_sched_settings settings = usual_settings(); ///< its policy is the one named above
+    unsigned max_priority = 254;                    ///< as of QueueOptions
+    unsigned core_limit = 0;                        ///< as of QueueOptions
     /// Of its jobs, which count up from there; none: they are called as no other of the process.
     std::optional<std::uint64_t> first_tag{};
     bool interruptible = false; ///< for interrupt(), as of QueueOptions

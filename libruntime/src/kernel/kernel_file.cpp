@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "refusal.hpp"
+#include "overtake/settings.hpp"
 
 namespace overtake {
 
@@ -129,14 +130,7 @@ drm_overtake_device_info KernelFile::info() const {
 ServiceSettings KernelFile::service_settings() const {
     drm_overtake_service_info info{};
     query(OVERTAKE_QUERY_SERVICE, &info, sizeof(info));
-    return {.slots = info.slots,
-            .task_limit = info.task_limit,
-            .threshold_percent = info.threshold_percent,
-            .share = info.share,
-            .insert_max_time_ns = info.insert_max_time_ns,
-            .wait_dispatch_time_ns = info.wait_dispatch_time_ns,
-            .overdue_min_time_ns = info.overdue_min_time_ns,
-            .overdue_factor = info.overdue_factor};
+    return service_settings_of(info);
 }
 
 std::vector<drm_overtake_core_info> KernelFile::cores() const {

@@ -25,6 +25,7 @@
 #include "server/listener.hpp"
 #include "server/memory_limit.hpp"
 #include "server/served_client.hpp"
+#include "overtake/settings.hpp"
 
 namespace overtake::server {
 
@@ -446,16 +447,7 @@ private:
 namespace overtake {
 
 ServiceSettings default_service_settings() {
-    return {
-        .slots = OVT_SERVICE_SLOTS,
-        .task_limit = OVT_SERVICE_TASK_LIMIT,
-        .threshold_percent = OVT_SERVICE_THRESHOLD_PERCENT,
-        .share = 1,
-        .insert_max_time_ns = OVT_SERVICE_INSERT_MAX_NS,
-        .wait_dispatch_time_ns = OVT_SERVICE_WAIT_DISPATCH_NS,
-        .overdue_min_time_ns = OVT_SERVICE_OVERDUE_MIN_NS,
-        .overdue_factor = OVT_SERVICE_OVERDUE_FACTOR,
-    };
+    return service_settings_of(usual_settings(true));
 }
 
 Server::Server(const ServerOptions& options)

@@ -60,23 +60,25 @@ private:
     }
 
     void scheduler() {
-        case_.policy = pick(random_, std::array{0u, 0u, 0u, 0u, 0u, 1u, 2u, 3u});
+        ovt_sched_settings& of = case_.settings;
+        of.policy = ovt_sched_policy_at(pick(random_, std::array{0u, 0u, 0u, 0u, 0u, 1u, 2u, 3u}));
         case_.service_mode = random_.one_in(3);
-        case_.slots = pick(random_, std::array{1u, 1u, 1u, 2u, 3u});
-        case_.task_limit = pick(random_, std::array{1u, 2u, 3u, 8u, 8u, 8u});
-        case_.workers = pick(random_, std::array{1u, 2u, 4u});
-        case_.threshold_percent = pick(random_, std::array{0u, 10u, 50u, 100u, 100u, 200u});
-        case_.insert_max_time = random_.one_in(3) ? random_.between(1, 30) : 0;
-        case_.wait_dispatch_time = random_.one_in(3) ? random_.between(1, 30) : 1000;
+        of.slots = pick(random_, std::array{1u, 1u, 1u, 2u, 3u});
+        of.task_limit = pick(random_, std::array{1u, 2u, 3u, 8u, 8u, 8u});
+        of.workers = pick(random_, std::array{1u, 2u, 4u});
+        of.threshold_percent = pick(random_, std::array{0u, 10u, 50u, 100u, 100u, 200u});
+        of.insert_max_time = random_.one_in(3) ? random_.between(1, 30) : 0;
+        of.wait_dispatch_time = random_.one_in(3) ? random_.between(1, 30) : 1000;
     }
 
     /// What a host turns on that shares its scheduler between processes.
     void service() {
+        ovt_sched_settings& of = case_.settings;
         Random& random = service_random_;
-        case_.share = random.one_in(2);
+        of.share = random.one_in(2);
         if (random.one_in(2)) {
-            case_.overdue_min_time = random.between(1, 40);
-            case_.overdue_factor = random.below(3);
+            of.overdue_min_time = random.between(1, 40);
+            of.overdue_factor = random.below(3);
         }
         for (Model& model : case_.models)
             for (Segment& segment : model.segments)
@@ -196,6 +198,15 @@ private:
 };
 
 } // namespace
+
+ovt_sched_settings without_times() {
+    ovt_sched_settings settings;
+    ovt_sched_settings_init(&settings, false);
+    for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+        if (setting->unit == OVT_UNIT_TIME || setting->unit == OVT_UNIT_FACTOR)
+            ovt_setting_set(setting, &settings, 0);
+    return settings;
+}
 
 Case draw(std::uint64_t seed, unsigned commands) {
     return Draw(seed, commands).draw();

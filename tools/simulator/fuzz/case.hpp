@@ -59,6 +59,9 @@ struct Faults {
     std::uint32_t duplicate_percent = 0; ///< of the interrupts
 };
 
+/// The usual ones of a process's own queue; every time, and factor of one, is 0.
+ovt_sched_settings without_times();
+
 struct Case {
     bool task_level = false;
     ovt_mode mode = OVT_MODE_TIMED;
@@ -69,17 +72,8 @@ struct Case {
     std::uint32_t event_count = 0;          ///< of its event queue; a power of two
     std::uint32_t processes = 1;
     // Task level.
-    std::uint32_t policy = 0; ///< ovt_sched_policy_at()
     bool service_mode = false;
-    std::uint32_t slots = 1;
-    std::uint32_t task_limit = 8;
-    std::uint32_t workers = 4;
-    std::uint64_t threshold_percent = 10;
-    std::uint64_t insert_max_time = 0;
-    std::uint64_t wait_dispatch_time = 0;
-    std::uint64_t overdue_min_time = 0; ///< 0: no CPU segment is overdue
-    std::uint64_t overdue_factor = 0;
-    bool share = false;
+    ovt_sched_settings settings = without_times();
 
     std::vector<Model> models;
     std::vector<Command> commands;

@@ -122,31 +122,13 @@ public:
 
 private:
     void head() {
-        top_.expect_object({"version",
-                            "kind",
-                            "level",
-                            "mode",
-                            "core_limits",
-                            "fair",
-                            "watchdog",
-                            "command_queue",
-                            "event_queue",
-                            "processes",
-                            "policy",
-                            "service_mode",
-                            "slots",
-                            "task_limit",
-                            "workers",
-                            "threshold_percent",
-                            "insert_max_time",
-                            "wait_dispatch_time",
-                            "overdue_min_time",
-                            "overdue_factor",
-                            "share",
-                            "host",
-                            "models",
-                            "commands",
-                            "found"});
+        std::vector<std::string_view> keys = {
+            "version",  "kind",          "level",       "mode",      "core_limits", "fair",
+            "watchdog", "command_queue", "event_queue", "processes", "policy",      "service_mode",
+            "host",     "models",        "commands",    "found"};
+        for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+            keys.emplace_back(setting->name);
+        top_.expect_object(keys);
         if (top_.at("kind").text() != "fuzz")
             top_.at("kind").fail("not a fuzz case");
         if (top_.at("version").integer(0, u64_max) != 1)
@@ -178,24 +160,23 @@ private:
     }
 
     void scheduler() {
-        case_.policy = policy(top_.at("policy"));
+        case_.settings.policy = policy(top_.at("policy"));
         case_.service_mode = top_.at("service_mode").boolean();
-        case_.slots = number(top_.at("slots"), 1, u32_max);
-        case_.task_limit = number(top_.at("task_limit"), 1, u32_max);
-        case_.workers = number(top_.at("workers"), 1, u32_max);
-        case_.threshold_percent = top_.at("threshold_percent").integer(0, u32_max);
-        case_.insert_max_time = top_.at("insert_max_time").integer(0, longest_wait);
-        case_.wait_dispatch_time = top_.at("wait_dispatch_time").integer(0, longest_wait);
-        case_.overdue_min_time = top_.at("overdue_min_time").integer(0, longest_wait);
-        case_.overdue_factor = top_.at("overdue_factor").integer(0, u32_max);
-        case_.share = top_.at("share").boolean();
+        for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+            ovt_setting_set(setting, &case_.settings, value_of(*setting, top_.at(setting->name)));
     }
 
-    static std::uint32_t policy(const Place& place) {
+    static std::uint64_t value_of(const ovt_setting& setting, const Place& place) {
+        if (setting.unit == OVT_UNIT_SWITCH)
+            return place.boolean() ? 1 : 0;
+        return place.integer(setting.least, setting.unit == OVT_UNIT_TIME ? longest_wait : u32_max);
+    }
+
+    static const ovt_sched_policy* policy(const Place& place) {
         const std::string name = place.text();
         for (std::uint32_t i = 0; ovt_sched_policy_at(i) != nullptr; i++)
             if (name == ovt_sched_policy_at(i)->name)
-                return i;
+                return ovt_sched_policy_at(i);
         place.fail(fmt::format("{} is no policy", place.value().dump()));
     }
 
@@ -327,24 +308,21 @@ nlohmann::ordered_json to_json(const Case& of) {
                                    {"command_queue", of.command_count},
                                    {"event_queue", of.event_count},
                                    {"processes", of.processes},
-                                   {"policy", ovt_sched_policy_at(of.policy)->name},
-                                   {"service_mode", of.service_mode},
-                                   {"slots", of.slots},
-                                   {"task_limit", of.task_limit},
-                                   {"workers", of.workers},
-                                   {"threshold_percent", of.threshold_percent},
-                                   {"insert_max_time", of.insert_max_time},
-                                   {"wait_dispatch_time", of.wait_dispatch_time},
-                                   {"overdue_min_time", of.overdue_min_time},
-                                   {"overdue_factor", of.overdue_factor},
-                                   {"share", of.share},
-                                   {"host",
-                                    {{"seed", of.faults.seed},
-                                     {"latency_max", of.faults.latency_max},
-                                     {"lost_percent", of.faults.lost_percent},
-                                     {"duplicate_percent", of.faults.duplicate_percent}}},
-                                   {"models", nlohmann::ordered_json::array()},
-                                   {"commands", nlohmann::ordered_json::array()}};
+                                   {"policy", of.settings.policy->name},
+                                   {"service_mode", of.service_mode}};
+    for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++) {
+        const std::uint64_t value = ovt_setting_get(setting, &of.settings);
+        if (setting->unit == OVT_UNIT_SWITCH)
+            json[setting->name] = value != 0;
+        else
+            json[setting->name] = value;
+    }
+    json["host"] = {{"seed", of.faults.seed},
+                    {"latency_max", of.faults.latency_max},
+                    {"lost_percent", of.faults.lost_percent},
+                    {"duplicate_percent", of.faults.duplicate_percent}};
+    json["models"] = nlohmann::ordered_json::array();
+    json["commands"] = nlohmann::ordered_json::array();
     for (const Model& model : of.models) {
         auto segments = nlohmann::ordered_json::array();
         for (const Segment& segment : model.segments)

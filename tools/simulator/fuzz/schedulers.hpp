@@ -51,20 +51,7 @@ struct TaskScheduler {
     TaskScheduler& operator=(const TaskScheduler&) = delete;
 
     void start(const Case& of) {
-        const ovt_sched_config config = {
-            .policy = ovt_sched_policy_at(of.policy),
-            .core_count = of.cores(),
-            .slots = of.slots,
-            .task_limit = of.task_limit,
-            .worker_count = of.workers,
-            .threshold_percent = of.threshold_percent,
-            .insert_max_time = of.insert_max_time,
-            .wait_dispatch_time = of.wait_dispatch_time,
-            .overdue_min_time = of.overdue_min_time,
-            .overdue_factor = of.overdue_factor,
-            .share = of.share,
-        };
-        ovt_sched_init(&sched, &config);
+        ovt_sched_init(&sched, of.cores(), &of.settings);
         queues.resize(of.service_mode ? 1 : of.processes);
         queue_cores.resize(queues.size() * of.cores());
         for (std::size_t i = 0; i < queues.size(); i++)

@@ -53,11 +53,11 @@ private:
         any |= change([](Case& of) { return set(of.faults.latency_max, 0u); });
         any |= change([](Case& of) { return set(of.mode, OVT_MODE_TIMED); });
         any |= change([](Case& of) { return set(of.fair, false); });
-        any |= change([](Case& of) { return set(of.policy, 0u); });
+        any |= change([](Case& of) { return set(of.settings.policy, ovt_sched_policy_at(0)); });
         any |= change([](Case& of) { return set(of.service_mode, false); });
-        any |= change([](Case& of) { return set(of.slots, 1u); });
-        any |= change([](Case& of) { return set(of.share, false); });
-        any |= change([](Case& of) { return set(of.overdue_min_time, std::uint64_t{0}); });
+        any |= change([](Case& of) { return set(of.settings.slots, 1u); });
+        any |= change([](Case& of) { return set(of.settings.share, false); });
+        any |= change([](Case& of) { return set(of.settings.overdue_min_time, std::uint64_t{0}); });
         return any;
     }
 

@@ -24,7 +24,7 @@ bool TaskChecker::View::in_gap() const {
 }
 
 TaskChecker::TaskChecker(const Case& of)
-    : case_(of), policy_(ovt_sched_policy_at(of.policy)->name),
+    : case_(of), settings_(of.settings), policy_(of.settings.policy->name),
       waiting_(of.service_mode ? 1 : of.processes), active_(waiting_.size()),
       workers_(of.processes, 0) {}
 
@@ -153,14 +153,15 @@ void TaskChecker::abandoned(std::uint32_t process, const ovt_sched_action* actio
 /// Its current CPU segment begins to wait for a worker, or to run.
 void TaskChecker::watch(View& of, std::uint64_t now) const {
     unwatch(of, now);
-    if (case_.overdue_min_time == 0 || of.overdue)
+    if (settings_.overdue_min_time == 0 || of.overdue)
         return;
     const std::uint64_t estimate = of.task->model->segments[of.segment].estimated_cpu();
     of.watched_since = now;
     const std::uint64_t all = time_on_cpu(of);
     const std::uint64_t left = all - std::min(all, of.spent_on_cpu); // hosts may be late
     of.overdue_at =
-        now + std::min(std::max(case_.overdue_min_time, estimate * case_.overdue_factor), left);
+        now +
+        std::min(std::max(settings_.overdue_min_time, estimate * settings_.overdue_factor), left);
 }
 
 void TaskChecker::unwatch(View& of, std::uint64_t now) {
@@ -175,7 +176,7 @@ std::uint64_t TaskChecker::time_on_cpu(const View& of) const {
     for (const Segment& segment : of.task->model->segments)
         if (segment.fcs.empty())
             estimates += segment.estimated_cpu();
-    return 2 * std::max(4 * case_.overdue_min_time, estimates * case_.overdue_factor);
+    return 2 * std::max(4 * settings_.overdue_min_time, estimates * settings_.overdue_factor);
 }
 
 void TaskChecker::expect_none_overdue(std::uint64_t now) const {
@@ -234,7 +235,7 @@ bool TaskChecker::has_room(const View& of) const {
     const std::uint32_t queue = queue_of(of);
     std::uint64_t taken = static_cast<std::uint64_t>(std::ranges::count_if(
         active_[queue], [this](const View* other) { return counts(*other); }));
-    if (case_.share && has_place(of.task->process)) {
+    if (settings_.share && has_place(of.task->process)) {
         std::vector<bool> waits(case_.processes, false);
         for (const View* other : waiting_[queue])
             if (!other->high() && other->state == State::waiting)
@@ -242,7 +243,7 @@ bool TaskChecker::has_room(const View& of) const {
         for (std::uint32_t process = 0; process < case_.processes; process++)
             taken += waits[process] && !has_place(process);
     }
-    return taken < case_.task_limit;
+    return taken < settings_.task_limit;
 }
 
 bool TaskChecker::may_insert(const View& holder, const View& waiting, std::uint64_t now) const {
@@ -263,8 +264,8 @@ bool TaskChecker::may_insert(const View& holder, const View& waiting, std::uint6
     for (const Fc& fc : segments[next].fcs)
         next_time += fc.duration;
     const Wide late = static_cast<Wide>(waiting.bpu_time) - static_cast<Wide>(remaining);
-    return late * 100 < next_time * static_cast<Wide>(case_.threshold_percent) ||
-           waiting.bpu_time < case_.insert_max_time || whole > case_.wait_dispatch_time;
+    return late * 100 < next_time * static_cast<Wide>(settings_.threshold_percent) ||
+           waiting.bpu_time < settings_.insert_max_time || whole > settings_.wait_dispatch_time;
 }
 
 bool TaskChecker::slot_free(std::uint32_t queue, const View& waiting, std::uint32_t core,
@@ -272,7 +273,7 @@ bool TaskChecker::slot_free(std::uint32_t queue, const View& waiting, std::uint3
     const auto in_the_way = [&](const View* holder) {
         return holder->holds && holder->core == core && !may_insert(*holder, waiting, now);
     };
-    return std::ranges::count_if(active_[queue], in_the_way) < case_.slots;
+    return std::ranges::count_if(active_[queue], in_the_way) < settings_.slots;
 }
 
 TaskChecker::Choice TaskChecker::first_of(std::uint32_t queue, std::uint64_t now) const {
@@ -308,7 +309,7 @@ TaskChecker::Choice TaskChecker::first(std::uint64_t now) const {
 /// The waiting CPU segment that an idle worker takes next.
 TaskChecker::View* TaskChecker::first_for_worker() const {
     for (std::uint32_t process = 0; process < case_.processes; process++) {
-        if (workers_[process] >= case_.workers)
+        if (workers_[process] >= settings_.workers)
             continue;
         View* best = nullptr;
         for (View* view : active_[case_.service_mode ? 0 : process]) {

@@ -106,6 +106,7 @@ private:
     void expect(const View& view, const ovt_sched_action* action, ovt_sched_action_type type) const;
 
     const Case& case_;
+    const ovt_sched_settings& settings_;
     const std::string_view policy_;
     std::deque<View> views_;                  ///< by task number
     std::vector<std::vector<View*>> waiting_; ///< of each queue, in the order of the contract
