@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // overtake serve: one device for several processes, where there is no driver.
+#include <array>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -20,8 +22,13 @@
 #include "json_text.hpp"
 #include "option_checks.hpp"
 #include "overtake/server.hpp"
+#include "overtake/settings.hpp"
 #include "server_memory.hpp"
 #include "units.hpp"
+
+extern "C" {
+#include "sched/sched.h"
+}
 
 namespace overtake::command {
 namespace {
@@ -29,6 +36,28 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
+
+/// What the options of service mode say, by setting.
+struct ServiceValues {
+    std::array<std::uint64_t, OVT_SETTING_COUNT> values{}; ///< in the option's unit
+    std::array<bool, OVT_SETTING_COUNT> is_off{};          ///< of switches
+
+    ServiceValues() {
+        for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+            values[i] = setting->usual / unit(*setting);
+    }
+
+    static std::uint64_t unit(const ovt_setting& setting) {
+        return setting.unit == OVT_UNIT_TIME ? ns_per_ms : 1;
+    }
+
+    ServiceSettings settings() const {
+        ovt_sched_settings settings = usual_settings(true);
+        for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+            ovt_setting_set(setting, &settings, is_off[i] ? 0 : values[i] * unit(*setting));
+        return service_settings_of(settings);
+    }
+};
 
 struct ServeOptions {
     ServerOptions server;
@@ -39,10 +68,7 @@ struct ServeOptions {
     std::uint64_t memory_mib = 0;
     std::uint64_t fc_clock_ms = server_fc_clock_ns / ns_per_ms;
     std::uint64_t queue_timeout_ms = 0;
-    std::uint64_t insert_max_ms = default_service_settings().insert_max_time_ns / ns_per_ms;
-    std::uint64_t wait_dispatch_ms = default_service_settings().wait_dispatch_time_ns / ns_per_ms;
-    std::uint64_t overdue_min_ms = default_service_settings().overdue_min_time_ns / ns_per_ms;
-    bool no_share = false;
+    ServiceValues service;
     bool status = false;
     bool json = false;
 };
@@ -115,10 +141,7 @@ int serve(ServeOptions& options) {
     wanted.memory_bytes = options.memory_mib << 20;
     wanted.device.fc_clock_ns = options.fc_clock_ms * ns_per_ms;
     wanted.device.queue_timeout_ns = options.queue_timeout_ms * ns_per_ms;
-    wanted.service.insert_max_time_ns = options.insert_max_ms * ns_per_ms;
-    wanted.service.wait_dispatch_time_ns = options.wait_dispatch_ms * ns_per_ms;
-    wanted.service.overdue_min_time_ns = options.overdue_min_ms * ns_per_ms;
-    wanted.service.share = options.no_share ? 0 : 1;
+    wanted.service = options.service.settings();
     for (const std::string& user : options.high_users)
         wanted.high_users.push_back(user_of(user));
     for (const std::string& group : options.high_groups)
@@ -179,61 +202,48 @@ int show_status(const ServeOptions& options) {
     return 0;
 }
 
+std::vector<std::string> policies() {
+    std::vector<std::string> names;
+    for (u32 i = 0; ovt_sched_policy_at(i) != nullptr; i++)
+        names.emplace_back(ovt_sched_policy_at(i)->name);
+    return names;
+}
+
+/// "Milliseconds: tasks as ...".
+std::string in_milliseconds(std::string sentence) {
+    sentence[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(sentence[0])));
+    return "Milliseconds: " + sentence;
+}
+
 /// Of service mode; docs/scenarios.md has the rules that they are numbers of.
 void add_service_options(CLI::App& command, ServeOptions& options) {
-    ServiceSettings& service = options.server.service;
     const char* group = "Service mode";
     command
         .add_option("--policy", options.server.policy,
-                    "By which tasks are ordered: priority, fifo, shortest or deadline")
-        ->check(one_of({"priority", "fifo", "shortest", "deadline"}))
+                    fmt::format("By which tasks are ordered: {}", listed(policies())))
+        ->check(one_of(policies()))
         ->capture_default_str()
         ->group(group);
-    command
-        .add_option("--slots", service.slots,
-                    "Tasks that may interleave on a core, below priority 255")
-        ->check(whole_number(1, 1024))
-        ->capture_default_str()
-        ->group(group);
-    command
-        .add_option("--task-limit", service.task_limit,
-                    "Tasks begun and not ended, below priority 255, of all processes")
-        ->check(whole_number(1, 65536))
-        ->capture_default_str()
-        ->group(group);
-    command
-        .add_option("--threshold", service.threshold_percent,
-                    "Percent by which a task may be longer than the gap that it fills")
-        ->check(whole_number(0, 100000))
-        ->capture_default_str()
-        ->group(group);
-    command
-        .add_option("--insert-max-time", options.insert_max_ms,
-                    "Milliseconds: tasks as short as this fill any gap")
-        ->transform(whole_duration(TimeUnit::millisecond, 0, 1'000'000'000))
-        ->capture_default_str()
-        ->group(group);
-    command
-        .add_option("--wait-dispatch-time", options.wait_dispatch_ms,
-                    "Milliseconds: gaps longer than this take any task")
-        ->transform(whole_duration(TimeUnit::millisecond, 0, 1'000'000'000))
-        ->capture_default_str()
-        ->group(group);
-    command
-        .add_option("--overdue-min-time", options.overdue_min_ms,
-                    "Milliseconds: a CPU segment that takes longer, and longer than its estimate "
-                    "times --overdue-factor, stands in nobody's way; 0: it does")
-        ->transform(whole_duration(TimeUnit::millisecond, 0, 1'000'000'000))
-        ->capture_default_str()
-        ->group(group);
-    command.add_option("--overdue-factor", service.overdue_factor, "See --overdue-min-time")
-        ->check(whole_number(0, 1'000'000))
-        ->capture_default_str()
-        ->group(group);
-    command
-        .add_flag("--no-share", options.no_share,
-                  "Keep no place of the task limit for processes that have none")
-        ->group(group);
+    for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++) {
+        if (setting->option.name == nullptr)
+            continue;
+        const std::string sentence =
+            setting->option_sentence != nullptr ? setting->option_sentence : setting->sentence;
+        const std::string name = fmt::format("--{}", setting->option.name);
+        if (setting->unit == OVT_UNIT_SWITCH) {
+            command.add_flag(name, options.service.is_off[i], sentence)->group(group);
+            continue;
+        }
+        const bool is_time = setting->unit == OVT_UNIT_TIME;
+        CLI::Option* option = command.add_option(name, options.service.values[i],
+                                                 is_time ? in_milliseconds(sentence) : sentence);
+        if (is_time)
+            option->transform(
+                whole_duration(TimeUnit::millisecond, setting->least, setting->option.most));
+        else
+            option->check(whole_number(setting->least, setting->option.most));
+        option->capture_default_str()->group(group);
+    }
 }
 
 } // namespace
