@@ -5,16 +5,17 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "overtake/settings.hpp"
+
 namespace overtake::dnn {
 
 namespace {
-
-constexpr std::uint64_t ns_per_ms = 1'000'000;
 
 class Reader {
 public:
@@ -76,22 +77,39 @@ void note_unused(Reader& reader) {
                                            "compares every layer with float");
 }
 
+/// The settings of the scheduler that have a variable, by its name.
+std::map<std::string_view, const ovt_setting*> variables() {
+    std::map<std::string_view, const ovt_setting*> by_name;
+    for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+        if (setting->variable.name != nullptr)
+            by_name.emplace(setting->variable.name, setting);
+    return by_name;
+}
+
+/// Nanoseconds, or 1, in the unit of a variable.
+std::uint64_t variable_unit(const ovt_setting& setting) {
+    return setting.unit == OVT_UNIT_TIME ? OVT_NS_PER_MS : 1;
+}
+
+void read_settings(EngineOptions& engine, Reader& reader) {
+    ovt_sched_settings settings = usual_settings();
+    for (const auto& [name, setting] : variables()) {
+        const std::uint64_t unit = variable_unit(*setting);
+        ovt_setting_set(setting, &settings,
+                        reader.number(setting->variable.name, setting->least,
+                                      setting->variable.most, setting->usual / unit) *
+                            unit);
+    }
+    set_settings(engine, settings);
+}
+
 std::vector<Environment::Wish> wishes_of(const EngineOptions& engine, const Reader& reader) {
-    using Settings = const ServiceSettings&;
-    std::vector<Environment::Wish> wishes = {
-        {"HB_DNN_BPU_SCHEDULE_THRESHOLD", engine.threshold_percent,
-         [](Settings of) -> std::uint64_t { return of.threshold_percent; }},
-        {"HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", engine.insert_max_time_ns / ns_per_ms,
-         [](Settings of) -> std::uint64_t { return of.insert_max_time_ns / ns_per_ms; }},
-        {"HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", engine.wait_dispatch_time_ns / ns_per_ms,
-         [](Settings of) -> std::uint64_t { return of.wait_dispatch_time_ns / ns_per_ms; }},
-        {"HB_MAX_TASK_NUM", engine.task_limit,
-         [](Settings of) -> std::uint64_t { return of.task_limit; }},
-        {"OVERTAKE_SLOTS", engine.slots, [](Settings of) -> std::uint64_t { return of.slots; }},
-    };
-    std::erase_if(wishes, [&](const Environment::Wish& wish) {
-        return reader.text(wish.variable.c_str()).empty();
-    });
+    const ovt_sched_settings settings = settings_of(engine);
+    std::vector<Environment::Wish> wishes;
+    for (const auto& [name, setting] : variables())
+        if (setting->owner == OVT_OWNER_QUEUE && !reader.text(setting->variable.name).empty())
+            wishes.push_back(
+                {setting, ovt_setting_get(setting, &settings) / variable_unit(*setting)});
     return wishes;
 }
 
@@ -99,10 +117,12 @@ std::vector<Environment::Wish> wishes_of(const EngineOptions& engine, const Read
 
 std::string differences(const Environment& environment, const ServiceSettings& settings) {
     std::string different;
-    for (const Environment::Wish& wish : environment.wishes)
-        if (const std::uint64_t own = wish.of_device(settings); own != wish.value)
+    const ovt_sched_settings device = settings_of(settings);
+    for (const auto& [setting, value] : environment.wishes)
+        if (const std::uint64_t own = ovt_setting_get(setting, &device) / variable_unit(*setting);
+            own != value)
             different += fmt::format("{}{} is {}, not {}", different.empty() ? "" : ", ",
-                                     wish.variable, own, wish.value);
+                                     setting->variable.name, own, value);
     return different.empty() ? different
                              : "HB_DNN_SERVICE_MODE=1: the device's numbers hold, for all "
                                "processes: " +
@@ -113,15 +133,7 @@ Environment read_environment(const std::function<const char*(const char*)>& get)
     Environment environment;
     Reader reader(get, environment.complaints);
     EngineOptions& engine = environment.engine;
-    engine.threshold_percent =
-        static_cast<std::uint32_t>(reader.number("HB_DNN_BPU_SCHEDULE_THRESHOLD", 0, 100000, 10));
-    engine.insert_max_time_ns =
-        reader.number("HB_DNN_SCHEDULE_INSERT_FC_MAX_TIME", 0, 1'000'000'000, 1000) * ns_per_ms;
-    engine.wait_dispatch_time_ns =
-        reader.number("HB_DNN_SCHEDULE_WAIT_DISPATCH_TIME", 0, 1'000'000'000, 20) * ns_per_ms;
-    engine.task_limit = static_cast<std::uint32_t>(reader.number("HB_MAX_TASK_NUM", 1, 1024, 8));
-    engine.workers = static_cast<std::uint32_t>(reader.number("HB_MAX_THREAD_NUM", 1, 256, 4));
-    engine.slots = static_cast<std::uint32_t>(reader.number("OVERTAKE_SLOTS", 1, 1024, 1));
+    read_settings(engine, reader);
     engine.core_limit = static_cast<unsigned>(reader.number("BPLAT_CORELIMIT", 0, INT32_MAX, 0));
     engine.max_priority = priority_high;
     engine.service = reader.choice<2>("HB_DNN_SERVICE_MODE", {"0", "1"}, 0) == 1;

@@ -11,6 +11,8 @@
 #include "overtake/engine.hpp"
 #include "overtake/service.hpp"
 
+struct ovt_setting;
+
 namespace overtake::dnn {
 
 struct Environment {
@@ -22,11 +24,10 @@ struct Environment {
     std::string profile_path;       ///< directory for profiler.log; empty = none
     std::uint64_t memory_bytes = 0; ///< that hbSysAllocMem() may give; 0 = as many as there are
 
-    /// In service mode: what was set of which the device has its own number, by variable.
+    /// In service mode: what was set of which the device has its own number.
     struct Wish {
-        std::string variable;
-        std::uint64_t value;
-        std::uint64_t (*of_device)(const ServiceSettings& settings); ///< in the variable's unit
+        const ovt_setting* setting;
+        std::uint64_t value; ///< in the variable's unit
     };
     std::vector<Wish> wishes;
     std::vector<std::string> complaints; ///< a line for each value that was not used
