@@ -15,6 +15,7 @@
 #include "check.h"
 #include "device.h"
 #include "load.h"
+#include "sched/settings.h"
 
 #define MANUAL	"cores=2 mode=timed profile=ideal manual_clock=1"
 #define MS	1000000ull
@@ -175,6 +176,45 @@ static void limit_is_core_limit(void)
 	check_equal(write_file(path, "many"), -EINVAL);
 }
 
+static int set_setting(const char *name, unsigned long long value)
+{
+	char path[128], text[32];
+
+	sysfs_path(path, sizeof(path), 0, name);
+	snprintf(text, sizeof(text), "%llu", value);
+	return write_file(path, text);
+}
+
+/* Each row but those of processes has a file, with its default and its range. */
+static void settings_are_those_of_the_table(void)
+{
+	const struct ovt_setting *row;
+	struct stat status;
+	char name[64], path[128];
+	unsigned int i;
+
+	for (i = 0; (row = ovt_setting_at(i)); i++) {
+		snprintf(name, sizeof(name), "service/%s", row->public_name);
+		sysfs_path(path, sizeof(path), 0, name);
+		if (row->owner == OVT_OWNER_PROCESS) {
+			check_message(stat(path, &status), "%s is a process's", name);
+			continue;
+		}
+		check_message(!stat(path, &status), "there is no %s", name);
+		check_equal(status.st_mode & 07777, 0644);
+		check_equal(setting(name), row->usual);
+		check_equal(set_setting(name, row->most), 0);
+		check_equal(setting(name), row->most);
+		if (row->most < ~0ull)
+			check_equal(set_setting(name, row->most + 1), -EINVAL);
+		check_equal(set_setting(name, row->least), 0);
+		if (row->least)
+			check_equal(set_setting(name, row->least - 1), -EINVAL);
+		check_equal(setting(name), row->least);
+		check_equal(set_setting(name, row->usual), 0);
+	}
+}
+
 /* The line of process @pid, or NULL. */
 static const char *user_line(const char *text, int pid)
 {
@@ -324,6 +364,7 @@ const struct test_case sysfs_cases[] = {
 	{ "sysfs-queue-is-what-is-unfinished", MANUAL " ", queue_is_what_is_unfinished },
 	{ "sysfs-fc-time-lists-the-last-fcs", MANUAL "  ", fc_time_lists_the_last_fcs },
 	{ "sysfs-limit-is-core-limit", MANUAL, limit_is_core_limit },
+	{ "sysfs-settings-are-those-of-the-table", MANUAL, settings_are_those_of_the_table },
 	{ "sysfs-users-are-processes", MANUAL " ", users_are_processes },
 	{ "sysfs-a-name-forges-no-row", MANUAL "  ", a_name_forges_no_row },
 	{ "sysfs-clients-are-shown-to-root-only", MANUAL "  ", clients_are_shown_to_root_only },

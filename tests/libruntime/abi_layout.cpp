@@ -210,12 +210,9 @@ void print_session() {
     FIELD(TaskOptions, deadline_ns);
     TYPE(EngineOptions);
     FIELD(EngineOptions, policy);
-    FIELD(EngineOptions, slots);
-    FIELD(EngineOptions, task_limit);
-    FIELD(EngineOptions, workers);
-    FIELD(EngineOptions, threshold_percent);
-    FIELD(EngineOptions, insert_max_time_ns);
-    FIELD(EngineOptions, wait_dispatch_time_ns);
+#define OVT_QUEUE_SETTING(name, public_name, ...) FIELD(EngineOptions, public_name);
+#define OVT_PROCESS_SETTING(name, public_name, ...) FIELD(EngineOptions, public_name);
+#include "sched/settings.inc"
     FIELD(EngineOptions, max_priority);
     FIELD(EngineOptions, core_limit);
     FIELD(EngineOptions, worker_cpus);
@@ -248,14 +245,9 @@ void print_session() {
 
 void print_service() {
     TYPE(ServiceSettings);
-    FIELD(ServiceSettings, slots);
-    FIELD(ServiceSettings, task_limit);
-    FIELD(ServiceSettings, threshold_percent);
-    FIELD(ServiceSettings, share);
-    FIELD(ServiceSettings, insert_max_time_ns);
-    FIELD(ServiceSettings, wait_dispatch_time_ns);
-    FIELD(ServiceSettings, overdue_min_time_ns);
-    FIELD(ServiceSettings, overdue_factor);
+#define OVT_QUEUE_SETTING(name, public_name, ...) FIELD(ServiceSettings, public_name);
+#define OVT_DEVICE_SETTING(name, public_name, ...) FIELD(ServiceSettings, public_name);
+#include "sched/settings.inc"
     TYPE(ServiceSegment);
     FIELD(ServiceSegment, fcs);
     FIELD(ServiceSegment, bindings);

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "overtake/settings.hpp"
+
 namespace overtake::test {
 
 namespace {
@@ -74,14 +76,10 @@ fs::path CoreLimits::attribute(std::size_t core_index) const {
 ServiceNumbers::ServiceNumbers(const std::string& node, const ServiceSettings& settings,
                                const std::string& policy)
     : directory_(attributes_of(node) / "service") {
-    set("slots", std::to_string(settings.slots));
-    set("task_limit", std::to_string(settings.task_limit));
-    set("threshold_percent", std::to_string(settings.threshold_percent));
-    set("share", std::to_string(settings.share));
-    set("insert_max_time_ns", std::to_string(settings.insert_max_time_ns));
-    set("wait_dispatch_time_ns", std::to_string(settings.wait_dispatch_time_ns));
-    set("overdue_min_time_ns", std::to_string(settings.overdue_min_time_ns));
-    set("overdue_factor", std::to_string(settings.overdue_factor));
+    const ovt_sched_settings numbers = settings_of(settings);
+    for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
+        if (setting->owner != OVT_OWNER_PROCESS)
+            set(setting->public_name, std::to_string(ovt_setting_get(setting, &numbers)));
     set("policy", policy);
 }
 
