@@ -10,7 +10,7 @@ REPEAT ?= 1
 SINCE ?= HEAD
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -142,6 +142,12 @@ abi: ## write down anew what the library promises to linked programs (docs/libra
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target overtake_runtime_static abi_layout
 	scripts/abi.py renew build/release
+
+settings: ## write down anew the scheduler's settings in the documents that have them: firmware-sim/sched/settings.inc
+	scripts/setup.sh build
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target print_settings
+	scripts/settings.py renew build/release
 
 install: ## install command, library and headers below PREFIX (/usr/local), or DESTDIR/PREFIX
 	scripts/setup.sh build
