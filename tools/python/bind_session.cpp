@@ -94,8 +94,9 @@ void bind_session(py::module_& module) {
                  return make_session(device, model, options);
              }),
              py::arg("device").none(false), py::arg("model").none(false), py::kw_only(),
-             py::arg("max_priority") = 254, py::arg("core_limit") = 0, py::arg("workers") = 4,
-             py::arg("slots") = 1, py::arg("task_limit") = 8, py::arg("service") = false)
+             py::arg("max_priority") = 254, py::arg("core_limit") = 0,
+             py::arg("workers") = EngineOptions{}.workers, py::arg("slots") = EngineOptions{}.slots,
+             py::arg("task_limit") = EngineOptions{}.task_limit, py::arg("service") = false)
         .def_property_readonly("model",
                                [](const Session& session) {
                                    return std::const_pointer_cast<Model>(session.state->model());
