@@ -20,6 +20,7 @@
 #include "overtake_inject.h"
 #include "overtake_lock.h"
 #include "overtake_trace.h"
+#include "overtake_workqueues.h"
 
 /*
  * Multiply-accumulates of a step at most, which is tens of microseconds of scalar code in a dense

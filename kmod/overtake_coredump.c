@@ -34,6 +34,7 @@
 #include "overtake_history.h"
 #include "overtake_job.h"
 #include "overtake_lock.h"
+#include "overtake_workqueues.h"
 
 #define INSN_WORDS	(sizeof(struct overtake_insn) / sizeof(u32))
 

@@ -25,6 +25,7 @@
 #include "overtake_service.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
+#include "overtake_workqueues.h"
 
 /* So that 0, and small offsets from it, are never valid device addresses. */
 #define FIRST_ADDRESS	BIT_ULL(32)

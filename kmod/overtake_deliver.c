@@ -47,6 +47,7 @@
 #include "overtake_lock.h"
 #include "overtake_sync.h"
 #include "overtake_uring.h"
+#include "overtake_workqueues.h"
 
 #define DELIVERED_AT_ONCE	32u
 #define WOKEN_AT_ONCE		32u

@@ -27,6 +27,7 @@
 #include "overtake_sysfs.h"
 #include "overtake_task.h"
 #include "overtake_uring.h"
+#include "overtake_workqueues.h"
 #include "host/limits.h"
 
 #define MAX_DEVICES	8
@@ -139,10 +140,6 @@ static unsigned int quota_given = 1;
 module_param_array(quota_ms, uint, &quota_given, 0444);
 MODULE_PARM_DESC(quota_ms,
 		 "with fair=1: device time for which a context may hold cores below priority 255 in a second, 1..999; 0 = no quota (0)");
-
-struct workqueue_struct *overtake_free_workqueue;
-struct workqueue_struct *overtake_workqueue;
-struct workqueue_struct *overtake_high_workqueue;
 
 static int parse_mode(const char *name, enum ovt_mode *result)
 {
@@ -436,31 +433,15 @@ static int __init add_devices(void)
 	return 0;
 }
 
-/* What runs on the first two may queue on the third, not the other way round. */
-static void destroy_workqueues(void)
-{
-	if (overtake_high_workqueue)
-		destroy_workqueue(overtake_high_workqueue);
-	if (overtake_workqueue)
-		destroy_workqueue(overtake_workqueue);
-	if (overtake_free_workqueue)
-		destroy_workqueue(overtake_free_workqueue);
-}
-
 static int __init overtake_init(void)
 {
 	int ret;
 
 	if (!devices || devices > MAX_DEVICES)
 		return -EINVAL;
-	overtake_workqueue = alloc_workqueue("overtake", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	overtake_high_workqueue = alloc_workqueue("overtake-high",
-						  WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
-	overtake_free_workqueue = alloc_workqueue("overtake-free", WQ_UNBOUND, 0);
-	if (!overtake_workqueue || !overtake_high_workqueue || !overtake_free_workqueue) {
-		ret = -ENOMEM;
-		goto destroy;
-	}
+	ret = overtake_workqueues_create();
+	if (ret)
+		return ret;
 	ret = platform_driver_register(&overtake_platform_driver);
 	if (ret)
 		goto destroy;
@@ -472,7 +453,7 @@ static int __init overtake_init(void)
 unregister:
 	platform_driver_unregister(&overtake_platform_driver);
 destroy:
-	destroy_workqueues();
+	overtake_workqueues_destroy();
 	return ret;
 }
 
@@ -481,7 +462,7 @@ static void __exit overtake_exit(void)
 	remove_devices();
 	platform_driver_unregister(&overtake_platform_driver);
 	/* Last references to jobs, contexts and through them devices may be on their way. */
-	destroy_workqueues();
+	overtake_workqueues_destroy();
 	rcu_barrier();
 	/* Who released the last fence, and so let go of the module, may not have left it yet. */
 	synchronize_rcu_tasks();

@@ -43,18 +43,6 @@ struct overtake_service;
 struct overtake_snapshot;
 struct overtake_task_queue;
 
-/* Last references may go in any context; what they free may sleep, so it is freed here. */
-extern struct workqueue_struct *overtake_free_workqueue;
-
-/*
- * What signals fences and looks after the device.  Not the same: what is freed waits for
- * reservation locks, whose holders may wait for a fence.
- */
-extern struct workqueue_struct *overtake_workqueue;
-
-/* The same for clients with a right to 255: the kernel's scheduler prefers its threads. */
-extern struct workqueue_struct *overtake_high_workqueue;
-
 /* Over so many wait queues the pollers of a file are spread: see overtake_deliver.c. */
 #define OVERTAKE_POLL_QUEUES	128u
 

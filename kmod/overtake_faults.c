@@ -21,6 +21,7 @@
 #include "overtake_job.h"
 #include "overtake_lock.h"
 #include "overtake_service.h"
+#include "overtake_workqueues.h"
 
 /* True if there are more. */
 static bool cancel_some_jobs(struct overtake_context *context, u64 *tag)

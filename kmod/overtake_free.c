@@ -9,6 +9,7 @@
  */
 #include "overtake_ctx.h"
 #include "overtake_free.h"
+#include "overtake_workqueues.h"
 
 static void free_work(struct work_struct *work)
 {

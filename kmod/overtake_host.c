@@ -43,6 +43,7 @@
 #include "overtake_slices.h"
 #include "overtake_trace.h"
 #include "overtake_user.h"
+#include "overtake_workqueues.h"
 #include "host/limits.h"
 
 /* A power of two. */

@@ -25,6 +25,7 @@
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
 #include "overtake_prime.h"
+#include "overtake_workqueues.h"
 
 void overtake_job_get(struct overtake_job *job)
 {

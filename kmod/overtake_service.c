@@ -39,6 +39,7 @@
 #include "overtake_service.h"
 #include "overtake_task.h"
 #include "overtake_trace.h"
+#include "overtake_workqueues.h"
 
 /* Queues of dead contexts that are closed in one hold of the lock. */
 #define CLOSED_AT_ONCE	16u
