@@ -4,8 +4,8 @@
  * context->ended from its delivery on, under the device lock; the caller that takes it out of the
  * list takes over the reference of the context's tree.
  */
+#include "overtake_client.h"
 #include "overtake_collect.h"
-#include "overtake_ctx.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
 #include "overtake_lock.h"

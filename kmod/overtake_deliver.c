@@ -39,7 +39,7 @@
 #include <linux/random.h>
 #include <linux/sched.h>
 
-#include "overtake_ctx.h"
+#include "overtake_client.h"
 #include "overtake_deliver.h"
 #include "overtake_fence.h"
 #include "overtake_job.h"

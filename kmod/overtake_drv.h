@@ -4,8 +4,8 @@
  * file offers to others is in the header of its name.
  *
  *	device		overtake_drv.c		one accelerator; lives as long as its drm_device
- *	client		overtake_ctx.c		one open file: address space, limits, accounting
- *	context		overtake_ctx.c		a queue of a client, with its rights
+ *	client		overtake_client.c	one open file: address space, limits, accounting
+ *	context		overtake_client.c	a queue of a client, with its rights
  *	bo, mapping	overtake_gem.c		a buffer; its place in a client's address space
  *	job		overtake_job.c		states, references, lock order: explained there
  */

@@ -14,8 +14,8 @@
  * window is device time, in which the ends of FCs are ordered; but for the manual clock it is no
  * more than 100 ms behind the host's.
  */
+#include "overtake_client.h"
 #include "overtake_clock.h"
-#include "overtake_ctx.h"
 #include "overtake_faults.h"
 #include "overtake_host.h"
 #include "overtake_job.h"

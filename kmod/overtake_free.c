@@ -7,7 +7,7 @@
  * with 65,536 tasks: a work item for each would be as many threads of a work queue, among which
  * other clients' threads get their turn.
  */
-#include "overtake_ctx.h"
+#include "overtake_client.h"
 #include "overtake_free.h"
 #include "overtake_workqueues.h"
 

@@ -16,7 +16,7 @@
 #include <drm/drm_utils.h>
 
 #include "compat.h"
-#include "overtake_ctx.h"
+#include "overtake_client.h"
 #include "overtake_drv.h"
 #include "overtake_fence.h"
 #include "overtake_gem.h"
@@ -32,8 +32,7 @@ static void overtake_bo_free(struct drm_gem_object *object)
 	overtake_users_fini(&overtake_bo_of(object)->writers);
 	drm_gem_shmem_object_free(object);
 	if (client) {
-		overtake_client_uncharge(client, size);
-		atomic_dec(&client->buffers);
+		overtake_client_uncharge_buffer(client, size);
 		overtake_client_put(client);
 	}
 }
@@ -86,21 +85,6 @@ struct drm_gem_object *overtake_gem_create_object(struct drm_device *drm, size_t
 	return &bo->shmem.base;
 }
 
-/* Charges @client with one more buffer; undone by overtake_bo_free() of the buffer. */
-int overtake_client_charge_buffer(struct overtake_client *client, u64 size)
-{
-	int ret;
-
-	if (atomic_inc_return(&client->buffers) > OVERTAKE_MAX_BUFFERS) {
-		atomic_dec(&client->buffers);
-		return overtake_refuse(client, OVERTAKE_LIMIT_BUFFERS, -ENOSPC);
-	}
-	ret = overtake_client_charge(client, size);
-	if (ret)
-		atomic_dec(&client->buffers);
-	return ret;
-}
-
 int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct overtake_client *client = file->driver_priv;
@@ -120,8 +104,7 @@ int overtake_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file
 		return ret;
 	shmem = drm_gem_shmem_create(drm, size);
 	if (IS_ERR(shmem)) {
-		overtake_client_uncharge(client, size);
-		atomic_dec(&client->buffers);
+		overtake_client_uncharge_buffer(client, size);
 		return PTR_ERR(shmem);
 	}
 	overtake_client_get(client);

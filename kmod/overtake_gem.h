@@ -15,6 +15,5 @@ struct overtake_mapping *overtake_mapping_find(struct overtake_client *client, u
 					       u64 length);
 void overtake_mapping_put(struct overtake_mapping *mapping);
 void overtake_client_unmap_all(struct overtake_client *client);
-int overtake_client_charge_buffer(struct overtake_client *client, u64 size);
 
 #endif

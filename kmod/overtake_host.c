@@ -25,6 +25,7 @@
 
 #include <drm/drm_managed.h>
 
+#include "overtake_client.h"
 #include "overtake_clock.h"
 #include "overtake_core.h"
 #include "overtake_core_limits.h"

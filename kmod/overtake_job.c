@@ -72,8 +72,8 @@
 
 #include <drm/drm_gem.h>
 
+#include "overtake_client.h"
 #include "overtake_clock.h"
-#include "overtake_ctx.h"
 #include "overtake_deliver.h"
 #include "overtake_extension.h"
 #include "overtake_fence.h"

@@ -18,7 +18,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
 
-#include "overtake_ctx.h"
+#include "overtake_client.h"
 #include "overtake_drv.h"
 #include "overtake_gem.h"
 #include "overtake_limits.h"

@@ -30,8 +30,8 @@
 
 #include <drm/drm_managed.h>
 
+#include "overtake_client.h"
 #include "overtake_clock.h"
-#include "overtake_ctx.h"
 #include "overtake_deliver.h"
 #include "overtake_host.h"
 #include "overtake_job.h"

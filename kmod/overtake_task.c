@@ -13,8 +13,8 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "overtake_client.h"
 #include "overtake_clock.h"
-#include "overtake_ctx.h"
 #include "overtake_extension.h"
 #include "overtake_free.h"
 #include "overtake_host.h"

@@ -6,7 +6,7 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "overtake_ctx.h"
+#include "overtake_client.h"
 #include "overtake_lock.h"
 #include "overtake_task.h"
 
