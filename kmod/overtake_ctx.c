@@ -174,6 +174,24 @@ static void end_jobs(struct overtake_context *context)
 }
 
 /*
+ * Stops what a killed context executes, by the register.  KILL_CONTEXT does the rest in its turn.
+ */
+static void stop_execution_locked(struct overtake_device *device,
+				  const struct overtake_context *context)
+{
+	u32 core;
+
+	lockdep_assert_held(&device->lock);
+	for (core = 1; core <= device->settings.cores; core++) {
+		const struct ovt_fw_job *running = device->fw_cores[core - 1].running;
+
+		if (running && running->context == &context->fw &&
+		    ovt_fw_runnable(&device->fw, core))
+			ovt_core_write(&device->hw[core - 1], OVT_REG_CONTROL, OVT_CONTROL_KILL);
+	}
+}
+
+/*
  * overtake_context_kill - let no job of @context start any more
  *
  * Its jobs end with -ECANCELED, one that runs is stopped at the core's next step.  What has ended
@@ -190,7 +208,7 @@ void overtake_context_kill(struct overtake_context *context)
 		context->dead = true;
 		rb_erase_cached(&context->node, &device->contexts);
 		list_del_init(&context->limiting_link);
-		overtake_host_stop_context_locked(device, context);
+		stop_execution_locked(device, context);
 		if (context->tasks)
 			overtake_service_abandon_locked(context, overtake_clock_now(device));
 		ovt_fw_kill_context(&device->fw, &context->fw, overtake_clock_now(device));

@@ -86,44 +86,6 @@ static void context_killed_locked(struct overtake_context *context)
 	overtake_context_put(context);
 }
 
-/*
- * overtake_host_stop_context_locked - stop what a killed context executes, by the register
- *
- * KILL_CONTEXT does the rest in its turn.  Under the device lock.
- */
-void overtake_host_stop_context_locked(struct overtake_device *device,
-				       const struct overtake_context *context)
-{
-	u32 core;
-
-	lockdep_assert_held(&device->lock);
-	for (core = 1; core <= device->settings.cores; core++) {
-		const struct ovt_fw_job *running = device->fw_cores[core - 1].running;
-
-		if (running && running->context == &context->fw &&
-		    ovt_fw_runnable(&device->fw, core))
-			ovt_core_write(&device->hw[core - 1], OVT_REG_CONTROL, OVT_CONTROL_KILL);
-	}
-}
-
-/*
- * overtake_host_reserve_locked - room for commands of a client
- * @kept: slots to be left free for other ordinary clients
- *
- * Some is kept for root's limits and resets and for those who have a right to priority 255: nobody
- * else may take the device away from them.  Under the device lock.
- */
-bool overtake_host_reserve_locked(struct overtake_device *device, u32 slots, u32 kept,
-				  bool privileged)
-{
-	u32 room = privileged ? OVERTAKE_COMMANDS : OVERTAKE_CLIENT_COMMANDS - kept;
-
-	lockdep_assert_held(&device->lock);
-	if (device->fw.commands_reserved + slots > room)
-		return false;
-	return ovt_fw_reserve(&device->fw, slots);
-}
-
 /* An FC has ended: its time is its client's, as it is the core's. */
 static void count_busy_locked(struct overtake_job *job, const struct ovt_event *event)
 {

@@ -13,10 +13,10 @@
 
 #include "overtake_counters.h"
 #include "overtake_drv.h"
-#include "overtake_host.h"
 #include "overtake_limits.h"
 #include "overtake_lock.h"
 #include "overtake_service.h"
+#include "overtake_user.h"
 #include "host/limits.h"
 
 static const char * const names[OVERTAKE_LIMIT_COUNT] = {

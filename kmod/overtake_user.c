@@ -10,12 +10,11 @@
  *	first job	the last slots are for users who have nothing in flight, so that others
  *			who hold all the rest do not lock anybody out
  *	reserve		whoever has a right to 255 has the reserve besides, as ever
- *			(overtake_host_reserve_locked())
+ *			(reserve_commands_locked())
  */
 #include <linux/cred.h>
 #include <linux/slab.h>
 
-#include "overtake_host.h"
 #include "overtake_limits.h"
 #include "overtake_lock.h"
 #include "overtake_user.h"
@@ -78,6 +77,24 @@ void overtake_user_put(struct overtake_user *user)
 }
 
 /*
+ * reserve_commands_locked - room for commands of a client
+ * @kept: slots to be left free for other ordinary clients
+ *
+ * Some is kept for root's limits and resets and for those who have a right to priority 255: nobody
+ * else may take the device away from them.  Under the device lock.
+ */
+static bool reserve_commands_locked(struct overtake_device *device, u32 slots, u32 kept,
+				    bool privileged)
+{
+	u32 room = privileged ? OVERTAKE_COMMANDS : OVERTAKE_CLIENT_COMMANDS - kept;
+
+	lockdep_assert_held(&device->lock);
+	if (device->fw.commands_reserved + slots > room)
+		return false;
+	return ovt_fw_reserve(&device->fw, slots);
+}
+
+/*
  * Slots of which the user gets to keep @slots; the device gets @passing more back at once.  @first:
  * it is the first of its kind that he has, for which there is always room.
  */
@@ -91,7 +108,7 @@ static int reserve_locked(struct overtake_client *client, u32 slots, u32 passing
 	lockdep_assert_held(&device->lock);
 	if (!privileged && user->slots + slots > OVERTAKE_USER_COMMANDS)
 		return overtake_refuse(client, OVERTAKE_LIMIT_USER_COMMANDS, -ENOSPC);
-	if (!overtake_host_reserve_locked(device, slots + passing, kept, privileged))
+	if (!reserve_commands_locked(device, slots + passing, kept, privileged))
 		return overtake_refuse(client, OVERTAKE_LIMIT_COMMANDS, -ENOSPC);
 	user->slots += slots;
 	return 0;

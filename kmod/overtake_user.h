@@ -5,6 +5,14 @@
 
 #include "overtake_drv.h"
 
+/* Command slots: two for each job in flight.  Powers of two. */
+#define OVERTAKE_COMMANDS		65536u
+/* Of them, those that ordinary clients get. */
+#define OVERTAKE_CLIENT_COMMANDS	(OVERTAKE_COMMANDS - 4096u)
+/* Of these, those for users who have none yet, and the most that one user gets. */
+#define OVERTAKE_FIRST_COMMANDS		4096u
+#define OVERTAKE_USER_COMMANDS		(OVERTAKE_CLIENT_COMMANDS / 2)
+
 struct overtake_user *overtake_user_get(struct overtake_device *device);
 void overtake_user_put(struct overtake_user *user);
 
