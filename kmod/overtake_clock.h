@@ -6,14 +6,10 @@
 #include "overtake_drv.h"
 
 void overtake_clock_init(struct overtake_device *device);
-int overtake_clock_set_manual(struct overtake_device *device, bool manual);
-int overtake_clock_advance(struct overtake_device *device, u64 target_ns);
 
 /* Under the device lock. */
 u64 overtake_clock_now(struct overtake_device *device);
-u64 overtake_clock_next_locked(struct overtake_device *device);
-enum ovt_advance overtake_clock_run_locked(struct overtake_device *device);
-void overtake_clock_set_timer_locked(struct overtake_device *device);
+void overtake_clock_set_timer_locked(struct overtake_device *device, u64 time_ns);
 void overtake_clock_kick_soon_locked(struct overtake_device *device);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The threads that execute FCs, and the backstop.  See overtake_core.c. */
+/* The threads that execute FCs.  See overtake_core.c. */
 #ifndef OVERTAKE_CORE_H
 #define OVERTAKE_CORE_H
 
@@ -9,8 +9,5 @@ int overtake_cores_start(struct overtake_device *device);
 void overtake_cores_stop(struct overtake_device *device);
 void overtake_core_abort_locked(struct overtake_device *device, u32 core);
 int overtake_core_reset(struct overtake_device *device, u32 core);
-
-void overtake_backstop_init(struct overtake_device *device);
-void overtake_backstop_start(struct overtake_device *device);
 
 #endif

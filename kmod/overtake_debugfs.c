@@ -27,6 +27,7 @@
 #include "overtake_fence.h"
 #include "overtake_inject.h"
 #include "overtake_lock.h"
+#include "overtake_manual_clock.h"
 #include "overtake_state.h"
 #include "overtake_usage.h"
 
@@ -48,7 +49,7 @@ static int clock_get(void *data, u64 *value)
 
 static int clock_set(void *data, u64 value)
 {
-	return overtake_clock_advance(data, value);
+	return overtake_manual_clock_advance(data, value);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(clock_fops, clock_get, clock_set, "%llu\n");
 
@@ -60,7 +61,7 @@ static int manual_get(void *data, u64 *value)
 
 static int manual_set(void *data, u64 value)
 {
-	return value > 1 ? -EINVAL : overtake_clock_set_manual(data, value);
+	return value > 1 ? -EINVAL : overtake_manual_clock_set(data, value);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(manual_fops, manual_get, manual_set, "%llu\n");
 

@@ -13,6 +13,7 @@
 #include <ovt_simd_port.h>
 
 #include "compat.h"
+#include "overtake_backstop.h"
 #include "overtake_collect.h"
 #include "overtake_ctx.h"
 #include "overtake_debugfs.h"
@@ -351,6 +352,7 @@ static int overtake_probe(struct platform_device *platform)
 	ret = overtake_host_init(device);
 	if (ret)
 		return ret;
+	overtake_backstop_init(device);
 	ret = inject_faults(device);
 	if (ret)
 		return ret;
@@ -358,6 +360,7 @@ static int overtake_probe(struct platform_device *platform)
 	ret = overtake_host_start(device);
 	if (ret)
 		return ret;
+	overtake_backstop_start(device);
 	overtake_debugfs_add(device);
 	ret = overtake_sysfs_add(device);
 	if (ret)
@@ -370,6 +373,7 @@ static int overtake_probe(struct platform_device *platform)
 remove_sysfs:
 	overtake_sysfs_remove(device);
 stop:
+	overtake_backstop_stop(device);
 	overtake_host_stop(device);
 	return ret;
 }
@@ -385,6 +389,7 @@ static void overtake_remove(struct platform_device *platform)
 	overtake_sysfs_remove(device);
 	overtake_host_go(device);
 	drm_dev_unplug(&device->drm);
+	overtake_backstop_stop(device);
 	overtake_host_stop(device);
 }
 

@@ -38,6 +38,7 @@ struct core_directory;
 struct overtake_coarse;
 struct overtake_device;
 struct overtake_history;
+struct overtake_host_operations;
 struct overtake_inject;
 struct overtake_service;
 struct overtake_snapshot;
@@ -133,6 +134,7 @@ struct overtake_settings {
  * @index: number among this module's devices; in trace events
  * @settings: constant after probe
  * @cores: the host's side of each core; constant but for its own fields
+ * @host: what other files ask of the host; constant
  * @core_directories: what sysfs shows of each core
  * @lock: protects everything from here on that does not say otherwise
  * @fw: the firmware; every ovt_fw_* call is made under @lock
@@ -188,6 +190,7 @@ struct overtake_device {
 	u32 index;
 	struct overtake_settings settings;
 	struct overtake_core *cores;
+	const struct overtake_host_operations *host;
 	struct core_directory *core_directories; /* sysfs */
 
 	spinlock_t lock; /* see above */

@@ -164,6 +164,39 @@ static void handle_event_locked(struct overtake_device *device, const struct ovt
 	}
 }
 
+/*
+ * Lets the firmware go as far as time has come.
+ *
+ * A device that goes away waits for no modelled time at all, but only once everything has been told
+ * to end: before that, an FC whose end is known already would come to it.
+ */
+static enum ovt_advance run_firmware_locked(struct overtake_device *device)
+{
+	lockdep_assert_held(&device->lock);
+	if (device->untimed)
+		return ovt_fw_advance(&device->fw, OVT_TIME_NEVER - 1);
+	if (device->manual && device->choosing)
+		return ovt_fw_advance(&device->fw, device->manual_ns);
+	if (device->manual)
+		return ovt_fw_prepare(&device->fw, device->manual_ns);
+	return ovt_fw_advance(&device->fw, overtake_clock_now(device));
+}
+
+/* When there is something to do next, OVT_TIME_NEVER if nothing is known. */
+u64 overtake_host_next_locked(struct overtake_device *device)
+{
+	struct overtake_job *job = overtake_job_next_deadline(device);
+	u64 next_ns = min(ovt_fw_next(&device->fw), overtake_service_next_locked(device));
+
+	return job ? min(job->deadline_ns, next_ns) : next_ns;
+}
+
+static void set_timer_locked(struct overtake_device *device)
+{
+	if (!device->manual && !device->stopped && !device->suspended)
+		overtake_clock_set_timer_locked(device, overtake_host_next_locked(device));
+}
+
 /* One bounded round; true if there is more to do at once.  Any context. */
 static bool run_once(struct overtake_device *device)
 {
@@ -175,12 +208,12 @@ static bool run_once(struct overtake_device *device)
 	overtake_coarse_roll_locked(device);
 	more = expire_deadlines_locked(device);
 	more |= overtake_jobs_unblock_locked(device, UNBLOCK_AT_ONCE);
-	more |= overtake_clock_run_locked(device) == OVT_ADVANCE_EVENTS;
+	more |= run_firmware_locked(device) == OVT_ADVANCE_EVENTS;
 	while (ovt_fw_pop_event(&device->fw, &event))
 		handle_event_locked(device, &event);
 	more |= overtake_service_run_locked(device);
 	if (!more)
-		overtake_clock_set_timer_locked(device);
+		set_timer_locked(device);
 	overtake_unlock_irqrestore(device, flags);
 
 	if (wq_has_sleeper(&device->idle))
@@ -189,12 +222,12 @@ static bool run_once(struct overtake_device *device)
 }
 
 /*
- * overtake_host_kick - let the device take notice of what was queued
+ * overtake_host_kick(): the device takes notice of what was queued.
  *
  * Any context.  What does not fit into a bounded number of rounds is left to a work item: in
  * interrupts one, in process context a few, since the work may be other clients'.
  */
-void overtake_host_kick(struct overtake_device *device)
+static void kick(struct overtake_device *device)
 {
 	bool signalling = dma_fence_begin_signalling();
 	u32 rounds = in_task() ? KICK_ROUNDS : 1;
@@ -210,8 +243,12 @@ void overtake_host_kick(struct overtake_device *device)
 
 static void continue_work(struct work_struct *work)
 {
-	overtake_host_kick(container_of(work, struct overtake_device, continue_work));
+	kick(container_of(work, struct overtake_device, continue_work));
 }
+
+static const struct overtake_host_operations operations = {
+	.kick = kick,
+};
 
 /* As after power on: counters at zero, time at zero.  Only while no client is known. */
 void overtake_host_boot_locked(struct overtake_device *device)
@@ -289,15 +326,16 @@ int overtake_host_init(struct overtake_device *device)
 	int ret;
 	u32 i;
 
+	device->host = &operations;
 	spin_lock_init(&device->lock);
 	init_waitqueue_head(&device->idle);
 	INIT_WORK(&device->continue_work, continue_work);
-	overtake_backstop_init(device);
 	INIT_LIST_HEAD(&device->limiting);
 	overtake_unblocked_init(device);
 	device->deadlines = RB_ROOT_CACHED;
 	device->contexts = RB_ROOT_CACHED;
 	device->users = RB_ROOT;
+	mutex_init(&device->clock_mutex);
 	overtake_clock_init(device);
 
 	device->cores = drmm_kcalloc(&device->drm, cores, sizeof(*device->cores), GFP_KERNEL);
@@ -339,11 +377,7 @@ int overtake_host_init(struct overtake_device *device)
 /* Powers the cores on. */
 int overtake_host_start(struct overtake_device *device)
 {
-	int ret = overtake_cores_start(device);
-
-	if (!ret)
-		overtake_backstop_start(device);
-	return ret;
+	return overtake_cores_start(device);
 }
 
 /* From here on nothing is admitted; ends all that is in flight, with -ENODEV, and waits for it. */
@@ -375,7 +409,6 @@ void overtake_host_stop(struct overtake_device *device)
 	device->stopped = true;
 	overtake_unlock(device);
 	hrtimer_cancel(&device->timer);
-	cancel_delayed_work_sync(&device->backstop);
 	cancel_work_sync(&device->continue_work);
 	overtake_service_stop(device);
 	overtake_cores_stop(device);

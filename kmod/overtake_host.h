@@ -10,9 +10,24 @@ int overtake_host_start(struct overtake_device *device);
 void overtake_host_go(struct overtake_device *device);
 void overtake_host_stop(struct overtake_device *device);
 
-void overtake_host_kick(struct overtake_device *device);
+/**
+ * struct overtake_host_operations - what the files below the host ask of it
+ * @kick: for overtake_host_kick()
+ */
+struct overtake_host_operations {
+	void (*kick)(struct overtake_device *device);
+};
 
-/* For the clock: restarts the device; whether it has anything left to do. */
+/* The device takes notice of what was queued.  Any context, without the device lock. */
+static inline void overtake_host_kick(struct overtake_device *device)
+{
+	device->host->kick(device);
+}
+
+/* For the backstop and the manual clock. */
+u64 overtake_host_next_locked(struct overtake_device *device);
+
+/* For the manual clock: restarts the device; whether it has anything left to do. */
 void overtake_host_boot_locked(struct overtake_device *device);
 bool overtake_host_is_idle_locked(struct overtake_device *device);
 bool overtake_host_is_idle(struct overtake_device *device);

@@ -25,8 +25,8 @@
 #include <linux/kthread.h>
 #include <linux/pm.h>
 
+#include "overtake_backstop.h"
 #include "overtake_clock.h"
-#include "overtake_core.h"
 #include "overtake_host.h"
 #include "overtake_lock.h"
 #include "overtake_pm.h"
@@ -106,7 +106,7 @@ static void stop_timers(struct overtake_device *device)
 	device->suspended = true;
 	overtake_unlock(device);
 	hrtimer_cancel(&device->timer);
-	cancel_delayed_work_sync(&device->backstop);
+	overtake_backstop_stop(device);
 	cancel_work_sync(&device->continue_work);
 }
 

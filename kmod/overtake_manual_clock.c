@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The clock that is stepped by hand, through debugfs.
+ *
+ * DOC: the manual clock
+ *
+ * Device time stands still until it is advanced.  What ends at that instant has ended, and what
+ * arrives at it is seen together: the cores choose only once time moves on.
+ */
+#include <linux/mutex.h>
+#include <linux/wait.h>
+
+#include "overtake_deliver.h"
+#include "overtake_host.h"
+#include "overtake_job.h"
+#include "overtake_lock.h"
+#include "overtake_manual_clock.h"
+#include "overtake_service.h"
+#include "overtake_sync.h"
+
+/*
+ * overtake_manual_clock_set - switch between the ordinary and the manual clock
+ *
+ * Restarts the device with time 0.  -EBUSY while a file is open.
+ */
+int overtake_manual_clock_set(struct overtake_device *device, bool manual)
+{
+	int ret;
+
+	ret = mutex_lock_interruptible(&device->clock_mutex);
+	if (ret)
+		return ret;
+	/* What closed files left behind ends by itself. */
+	ret = wait_event_interruptible(device->idle,
+				       READ_ONCE(device->files) || overtake_host_is_idle(device));
+	overtake_lock(device);
+	if (!ret && device->gone)
+		ret = -ENODEV;
+	if (!ret && (device->files || !overtake_host_is_idle_locked(device)))
+		ret = -EBUSY;
+	if (!ret && device->manual != manual) {
+		device->manual = manual;
+		overtake_host_boot_locked(device);
+	}
+	overtake_unlock(device);
+	mutex_unlock(&device->clock_mutex);
+	overtake_host_kick(device);
+	return ret;
+}
+
+/* All but the choices of manual_ns has happened, and everybody concerned has been told. */
+static bool clock_is_settled(struct overtake_device *device)
+{
+	bool settled;
+
+	overtake_lock(device);
+	settled = device->gone || !device->manual ||
+		  (overtake_delivered_locked(device) && !overtake_unblocked_any(device) &&
+		   overtake_service_is_settled_locked(device) &&
+		   ovt_fw_prepared(&device->fw, device->manual_ns));
+	overtake_unlock(device);
+	return settled;
+}
+
+/* Leaves room for everything that is added to a time: 146 years. */
+#define OVERTAKE_CLOCK_MAX_NS	((u64)KTIME_MAX / 2)
+
+/* Moves the manual clock towards @target_ns, no further than the next deadline. */
+static int hop(struct overtake_device *device, u64 target_ns, bool *there)
+{
+	struct overtake_job *job;
+	int ret = 0;
+
+	overtake_lock(device);
+	job = overtake_job_next_deadline(device);
+	if (device->gone)
+		ret = -ENODEV;
+	else if (!device->manual)
+		ret = -EPERM;
+	else if (target_ns < device->manual_ns || target_ns > OVERTAKE_CLOCK_MAX_NS)
+		ret = -EINVAL;
+	else if (!overtake_unblocked_any(device)) /* these arrive first, as of now */
+		device->manual_ns = job && job->deadline_ns < target_ns ?
+				    max(job->deadline_ns, device->manual_ns) : target_ns;
+	*there = device->manual_ns == target_ns;
+	overtake_unlock(device);
+	return ret;
+}
+
+/* Lets the device take notice, until all has happened but the choices of this instant. */
+static int settle(struct overtake_device *device)
+{
+	overtake_host_kick(device);
+	return wait_event_interruptible(device->idle, clock_is_settled(device));
+}
+
+/* What tasks do at this instant.  True if they did. */
+static bool let_tasks_choose(struct overtake_device *device)
+{
+	bool chose;
+
+	overtake_lock(device);
+	chose = overtake_service_settle_locked(device);
+	overtake_unlock(device);
+	return chose;
+}
+
+/* And what cores do, with what begins thereby. */
+static int let_cores_choose(struct overtake_device *device)
+{
+	int ret;
+
+	overtake_lock(device);
+	device->choosing = true;
+	overtake_unlock(device);
+	ret = settle(device);
+	overtake_lock(device);
+	device->choosing = false;
+	overtake_unlock(device);
+	return ret;
+}
+
+/* To the next instant before @target_ns at which anything happens; false if there is none. */
+static bool hop_to_next(struct overtake_device *device, u64 target_ns)
+{
+	bool hopped = false;
+	u64 next_ns;
+
+	overtake_lock(device);
+	next_ns = overtake_host_next_locked(device);
+	if (device->manual && !device->gone && next_ns < target_ns) {
+		device->manual_ns = max(next_ns, device->manual_ns);
+		hopped = true;
+	}
+	overtake_unlock(device);
+	return hopped;
+}
+
+static bool tasks_may_choose(struct overtake_device *device, u64 target_ns)
+{
+	bool may;
+
+	overtake_lock(device);
+	may = device->manual && !device->gone && device->service->open &&
+	      device->manual_ns < target_ns;
+	overtake_unlock(device);
+	return may;
+}
+
+/*
+ * Where there are tasks: all that happens before @target_ns, instant by instant, since tasks answer
+ * to each.  If that is now, what they do now.
+ */
+static int step_tasks(struct overtake_device *device, u64 target_ns)
+{
+	int ret;
+
+	do {
+		do {
+			ret = settle(device);
+		} while (!ret && let_tasks_choose(device));
+		if (ret || !tasks_may_choose(device, target_ns))
+			return ret;
+		ret = let_cores_choose(device);
+	} while (!ret && hop_to_next(device, target_ns));
+	return ret;
+}
+
+/*
+ * overtake_manual_clock_advance - step the manual clock to @target_ns
+ *
+ * Returns when all that happens until then has happened and been told, but for the choices of
+ * @target_ns itself: what clients answer within that instant precedes them.  May be called again
+ * with the same time after -ERESTARTSYS.  -EINVAL for a time before now or beyond
+ * OVERTAKE_CLOCK_MAX_NS, -EPERM with the ordinary clock.
+ */
+int overtake_manual_clock_advance(struct overtake_device *device, u64 target_ns)
+{
+	bool there = false;
+	int ret;
+
+	ret = mutex_lock_interruptible(&device->clock_mutex);
+	if (ret)
+		return ret;
+	ret = step_tasks(device, target_ns);
+	while (!ret && !there) {
+		ret = hop(device, target_ns, &there);
+		if (!ret)
+			ret = settle(device);
+	}
+	mutex_unlock(&device->clock_mutex);
+	return ret;
+}
