@@ -46,7 +46,6 @@
 #include "overtake_job_memory.h"
 #include "overtake_lock.h"
 #include "overtake_sync.h"
-#include "overtake_uring.h"
 #include "overtake_workqueues.h"
 
 #define DELIVERED_AT_ONCE	32u
@@ -163,7 +162,7 @@ static void notify(struct overtake_job *job)
 	}
 	command = xchg(&job->command, NULL);
 	if (command)
-		overtake_uring_ended(job, command);
+		job->end_command(command);
 }
 
 /* @job is delivered: it can be collected, or is forgotten. */

@@ -83,9 +83,7 @@
 #include "overtake_limits.h"
 #include "overtake_lock.h"
 #include "overtake_slices.h"
-#include "overtake_task.h"
 #include "overtake_trace.h"
-#include "overtake_uring.h"
 #include "overtake_user.h"
 #include "host/job_result.h"
 #include "host/limits.h"
@@ -259,7 +257,7 @@ static void ended_locked(struct overtake_job *job, s32 status)
 		overtake_user_remove_job_locked(context->client);
 	overtake_deliver_job_locked(job);
 	if (job->task) {
-		overtake_task_job_ended_locked(job);
+		job->end_of_task_locked(job);
 	} else if (!job->collectable || context->dead) {
 		overtake_job_leave_tree_locked(job);
 		overtake_job_put(job);

@@ -23,6 +23,7 @@ enum overtake_job_state {
  * @ref: see overtake_job.c
  * @context: held by a reference
  * @task: of which it is a segment, until it has ended; NULL: a job by itself
+ * @end_of_task_locked: tells @task that the job has ended.  Device lock
  * @tag: the client's name of it; of a task's, the service's
  * @custom_id: tie-break of the task level, recorded only
  * @model: what trace events call its model, recorded only
@@ -37,6 +38,7 @@ enum overtake_job_state {
  * @result: final once @state is OVERTAKE_JOB_ENDED
  * @result_memory: the client's result record, inside one of @mappings, or NULL
  * @command: the io_uring command to complete; whoever takes it (xchg) completes it
+ * @end_command: completes @command with what is in @result.  Any context
  * @batch_link: in the list of ended jobs to be delivered, or being delivered
  * @parts_left: of its delivery: fence and command, end of CPU access
  * @collect_link: in overtake_context.ended
@@ -62,6 +64,7 @@ struct overtake_job {
 	struct kref ref;
 	struct overtake_context *context;
 	struct overtake_task *task;
+	void (*end_of_task_locked)(struct overtake_job *job);
 	u64 tag;
 	s64 custom_id;
 	u64 model;
@@ -81,6 +84,7 @@ struct overtake_job {
 	struct overtake_result result;
 	struct overtake_result *result_memory;
 	struct io_uring_cmd *command;
+	void (*end_command)(struct io_uring_cmd *command);
 	struct dma_fence *fence;
 	struct overtake_syncs syncs;
 

@@ -109,6 +109,45 @@ put:
 	return ERR_PTR(ret);
 }
 
+/* Its jobs */
+
+/* No job of it comes any more. */
+static void give_back_slots_locked(struct overtake_task *task)
+{
+	struct overtake_client *client = client_of(task);
+
+	lockdep_assert_held(&client->device->lock);
+	if (!task->slots)
+		return;
+	ovt_fw_unreserve(&client->device->fw, task->slots);
+	task->slots = 0;
+	client->job_count--;
+	overtake_user_remove_job_locked(client);
+}
+
+/*
+ * The job of the current segment has ended; its memory goes when that has been delivered.  A job
+ * that was to be cancelled has not ended well, however far it came: the CANCEL's slot goes with the
+ * command, and the task has none for another job.
+ */
+static void job_ended_locked(struct overtake_job *job)
+{
+	struct overtake_task *task = job->task;
+	u32 segment = task->service.sched.segment;
+
+	if (job->cancel_requested) {
+		task->slots--;
+		if (!job->result.status)
+			job->result.status = job->cancel_status;
+	}
+	if (job->cancel_requested || !task->jobs_left)
+		give_back_slots_locked(task);
+	ovt_service_job_ended(&task->service, &job->result);
+	task->jobs[segment] = NULL;
+	job->task = NULL;
+	overtake_job_put(job);
+}
+
 /* Submission */
 
 /* The device address at which the job's program begins; never used for another one. */
@@ -181,6 +220,7 @@ static int add_job(struct overtake_task *task, u32 index,
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	job->task = task;
+	job->end_of_task_locked = job_ended_locked;
 	job->fw.context = &client_of(task)->device->service->context;
 	task->jobs[index] = job;
 	task->jobs_left++;
@@ -226,20 +266,6 @@ static int add_segments(struct overtake_task *task,
 		cond_resched();
 	}
 	return 0;
-}
-
-/* No job of it comes any more. */
-static void give_back_slots_locked(struct overtake_task *task)
-{
-	struct overtake_client *client = client_of(task);
-
-	lockdep_assert_held(&client->device->lock);
-	if (!task->slots)
-		return;
-	ovt_fw_unreserve(&client->device->fw, task->slots);
-	task->slots = 0;
-	client->job_count--;
-	overtake_user_remove_job_locked(client);
 }
 
 /* Command slots for one job, SUBMIT and CANCEL: its jobs follow each other, and pass them on. */
@@ -356,29 +382,6 @@ void overtake_task_release_locked(struct overtake_task *task)
 {
 	overtake_task_forget_locked(task);
 	overtake_free_soon(client_of(task), &task->garbage, task_free_garbage);
-}
-
-/*
- * Its memory goes when its end has been delivered.  A job that was to be cancelled has not ended
- * well, however far it came: the CANCEL's slot goes with the command, and the task has none for
- * another job.
- */
-void overtake_task_job_ended_locked(struct overtake_job *job)
-{
-	struct overtake_task *task = job->task;
-	u32 segment = task->service.sched.segment;
-
-	if (job->cancel_requested) {
-		task->slots--;
-		if (!job->result.status)
-			job->result.status = job->cancel_status;
-	}
-	if (job->cancel_requested || !task->jobs_left)
-		give_back_slots_locked(task);
-	ovt_service_job_ended(&task->service, &job->result);
-	task->jobs[segment] = NULL;
-	job->task = NULL;
-	overtake_job_put(job);
 }
 
 /* Reports and cancels */

@@ -50,7 +50,6 @@ void overtake_task_free(struct overtake_task *task);
 int overtake_task_state_locked(const struct overtake_context *context);
 void overtake_task_forget_locked(struct overtake_task *task);
 void overtake_task_release_locked(struct overtake_task *task);
-void overtake_task_job_ended_locked(struct overtake_job *job);
 
 /* For both backends. */
 int overtake_task_submit(struct drm_file *file, const struct drm_overtake_task_submit *args);

@@ -46,8 +46,8 @@ static void report_end(struct io_uring_cmd *cmd, unsigned int issue_flags)
 
 OVERTAKE_URING_TASK_WORK(ended_in_task, report_end)
 
-/* Any context. */
-void overtake_uring_ended(struct overtake_job *job, struct io_uring_cmd *cmd)
+/* The job has ended, and the caller has taken the command.  Any context. */
+static void end_command(struct io_uring_cmd *cmd)
 {
 	io_uring_cmd_complete_in_task(cmd, ended_in_task);
 }
@@ -99,6 +99,7 @@ static int uring_submit(struct drm_file *file, struct io_uring_cmd *cmd,
 		return PTR_ERR(job);
 	overtake_job_get(job); /* the command's */
 	io_uring_cmd_to_pdu(cmd, struct uring_pdu)->job = job;
+	job->end_command = end_command;
 	job->command = cmd;
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 	/* From here on the command is completed by whoever takes it, even for an error. */

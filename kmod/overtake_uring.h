@@ -3,11 +3,8 @@
 #ifndef OVERTAKE_URING_H
 #define OVERTAKE_URING_H
 
-#include "overtake_job.h"
+struct io_uring_cmd;
 
 int overtake_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
-
-/* Completes @cmd, taken from @job, whose result is final. */
-void overtake_uring_ended(struct overtake_job *job, struct io_uring_cmd *cmd);
 
 #endif
