@@ -8,6 +8,7 @@
 #include "overtake_collect.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_job_tree.h"
 #include "overtake_lock.h"
 
 /* Jobs of a dead context that are forgotten in one hold of the device lock. */

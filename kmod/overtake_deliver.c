@@ -44,6 +44,7 @@
 #include "overtake_fence.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_job_tree.h"
 #include "overtake_lock.h"
 #include "overtake_sync.h"
 #include "overtake_workqueues.h"

@@ -39,6 +39,7 @@
 #include "overtake_inject.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_job_tree.h"
 #include "overtake_lock.h"
 #include "overtake_service.h"
 #include "overtake_slices.h"

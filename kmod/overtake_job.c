@@ -80,6 +80,7 @@
 #include "overtake_host.h"
 #include "overtake_job.h"
 #include "overtake_job_memory.h"
+#include "overtake_job_tree.h"
 #include "overtake_limits.h"
 #include "overtake_lock.h"
 #include "overtake_slices.h"
@@ -90,58 +91,6 @@
 
 /* Jobs that are looked at in one hold of the device lock when all of a context are cancelled. */
 #define CANCELLED_AT_ONCE	64u
-
-static int compare_tag(const struct rb_node *node, u64 tag)
-{
-	u64 other = rb_entry(node, struct overtake_job, tag_node)->tag;
-
-	return tag < other ? -1 : tag > other;
-}
-
-static int compare_tag_key(const void *key, const struct rb_node *node)
-{
-	return compare_tag(node, *(const u64 *)key);
-}
-
-static int compare_tag_node(struct rb_node *node, const struct rb_node *other)
-{
-	return compare_tag(other, rb_entry(node, struct overtake_job, tag_node)->tag);
-}
-
-static bool deadline_less(struct rb_node *node, const struct rb_node *other)
-{
-	return rb_entry(node, struct overtake_job, deadline_node)->deadline_ns <
-	       rb_entry(other, struct overtake_job, deadline_node)->deadline_ns;
-}
-
-struct overtake_job *overtake_job_find_tag_locked(struct overtake_context *context, u64 tag)
-{
-	struct rb_node *node;
-
-	lockdep_assert_held(&context->client->device->lock);
-	node = rb_find(&tag, &context->jobs, compare_tag_key);
-	return node ? rb_entry(node, struct overtake_job, tag_node) : NULL;
-}
-
-/* The tree's reference is the caller's now. */
-void overtake_job_leave_tree_locked(struct overtake_job *job)
-{
-	lockdep_assert_held(&overtake_job_device(job)->lock);
-	rb_erase(&job->tag_node, &job->context->jobs);
-	job->in_tree = false;
-	job->context->job_count--;
-	job->context->client->job_count--;
-	if (job->collectable)
-		job->context->collectable_count--;
-}
-
-static void forget_deadline_locked(struct overtake_job *job)
-{
-	if (RB_EMPTY_NODE(&job->deadline_node))
-		return;
-	rb_erase_cached(&job->deadline_node, &overtake_job_device(job)->deadlines);
-	RB_CLEAR_NODE(&job->deadline_node);
-}
 
 /* The last thing that can fail. */
 static int admit_locked(struct overtake_job *job)
@@ -179,8 +128,7 @@ static void begin_flight_locked(struct overtake_job *job)
 					    device->settings.queue_timeout_ns,
 					    device->manual ? OVT_TIME_NEVER :
 							     device->settings.deadline_max_ns);
-	if (job->deadline_ns != OVT_TIME_NEVER)
-		rb_add_cached(&job->deadline_node, &device->deadlines, deadline_less);
+	overtake_job_add_deadline_locked(job);
 	device->jobs_in_flight++;
 	job->context->undelivered++;
 }
@@ -196,12 +144,7 @@ static void publish_locked(struct overtake_job *job)
 		job->fw.core = ovt_fw_place(&device->fw, &context->fw, job->open_cores);
 	overtake_job_get(job); /* the firmware's */
 	overtake_job_get(job); /* the tree's */
-	rb_find_add(&job->tag_node, &context->jobs, compare_tag_node);
-	job->in_tree = true;
-	context->job_count++;
-	context->client->job_count++;
-	if (job->collectable)
-		context->collectable_count++;
+	overtake_job_enter_tree_locked(job);
 	trace_job_queue(job);
 	begin_flight_locked(job);
 }
@@ -250,7 +193,7 @@ static void ended_locked(struct overtake_job *job, s32 status)
 	fill_result(job, status);
 	trace_job_done(job);
 	overtake_slices_job_done_locked(job);
-	forget_deadline_locked(job);
+	overtake_job_forget_deadline_locked(job);
 	job->state = OVERTAKE_JOB_ENDED;
 	overtake_job_device(job)->jobs_in_flight--;
 	if (!job->task)
@@ -427,7 +370,7 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 	struct overtake_device *device = overtake_job_device(job);
 
 	lockdep_assert_held(&device->lock);
-	forget_deadline_locked(job);
+	overtake_job_forget_deadline_locked(job);
 	if (job->cancel_requested || job->state == OVERTAKE_JOB_ENDED)
 		return;
 	job->cancel_requested = true;
@@ -443,22 +386,6 @@ void overtake_job_cancel_locked(struct overtake_job *job, s32 status, u64 now_ns
 	ovt_fw_cancel(&device->fw, &job->fw, now_ns);
 	/* An FC of it that runs may end, but it does not take as long as it likes. */
 	ovt_fw_stop(&device->fw, &job->fw, ktime_get_ns() + device->settings.stop_grace_ns);
-}
-
-/* The first job whose tag is at least @tag, or NULL. */
-static struct overtake_job *find_from_locked(struct overtake_context *context, u64 tag)
-{
-	struct rb_node *node = context->jobs.rb_node;
-	struct overtake_job *found = NULL;
-
-	while (node) {
-		struct overtake_job *job = rb_entry(node, struct overtake_job, tag_node);
-
-		if (job->tag >= tag)
-			found = job;
-		node = job->tag >= tag ? node->rb_left : node->rb_right;
-	}
-	return found;
 }
 
 /*
@@ -477,7 +404,7 @@ bool overtake_jobs_cancel_some_locked(struct overtake_context *context, u64 *tag
 	struct overtake_job *job;
 
 	lockdep_assert_held(&device->lock);
-	while (left-- && (job = find_from_locked(context, *tag))) {
+	while (left-- && (job = overtake_job_find_from_locked(context, *tag))) {
 		bool is_last = job->tag == U64_MAX;
 
 		*tag = job->tag + 1;
@@ -547,14 +474,6 @@ int overtake_job_cancel_tag(struct overtake_client *client,
 		overtake_host_kick(device);
 	overtake_context_put(context);
 	return ret;
-}
-
-struct overtake_job *overtake_job_next_deadline(struct overtake_device *device)
-{
-	struct rb_node *first = rb_first_cached(&device->deadlines);
-
-	lockdep_assert_held(&device->lock);
-	return first ? rb_entry(first, struct overtake_job, deadline_node) : NULL;
 }
 
 /* The firmware has let go of @job; its reference goes to overtake_deliver_job_locked(). */

@@ -123,9 +123,6 @@ bool overtake_jobs_unblock_locked(struct overtake_device *device, u32 count);
 void overtake_job_ended_locked(struct overtake_job *job);
 bool overtake_jobs_cancel_some_locked(struct overtake_context *context, u64 *tag, s32 status,
 				      bool only_blocked);
-struct overtake_job *overtake_job_find_tag_locked(struct overtake_context *context, u64 tag);
-void overtake_job_leave_tree_locked(struct overtake_job *job);
-struct overtake_job *overtake_job_next_deadline(struct overtake_device *device);
 
 int overtake_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int overtake_cancel_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -13,6 +13,7 @@
 #include "overtake_deliver.h"
 #include "overtake_host.h"
 #include "overtake_job.h"
+#include "overtake_job_tree.h"
 #include "overtake_lock.h"
 #include "overtake_manual_clock.h"
 #include "overtake_service.h"
