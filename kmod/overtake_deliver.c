@@ -145,27 +145,6 @@ static bool take_batch(struct overtake_client *client, struct list_head *batch)
 	return moved;
 }
 
-/* Fence and command of @job, outside all locks. */
-static void notify(struct overtake_job *job)
-{
-	struct io_uring_cmd *command;
-	u32 i;
-
-	overtake_syncs_disarm(job);
-	atomic_set(&job->parts_left, job->accessed ? 2 : 1);
-	overtake_job_end_access_soon(job); /* so it is queued when the fence is signalled */
-	for (i = 0; i < job->object_count; i++)
-		overtake_use_end(job->uses[i], job->result.status);
-	if (job->fence) {
-		if (job->result.status)
-			dma_fence_set_error(job->fence, job->result.status);
-		dma_fence_signal(job->fence);
-	}
-	command = xchg(&job->command, NULL);
-	if (command)
-		job->end_command(command);
-}
-
 /* @job is delivered: it can be collected, or is forgotten. */
 static void finish_locked(struct overtake_job *job)
 {
@@ -233,12 +212,8 @@ static void finish_batch(struct overtake_client *client, struct list_head *batch
 	release_batch(&finished);
 }
 
-/*
- * overtake_deliver_part_done - CPU access to the imports of @job has ended
- *
- * If its fence is signalled as well, it is delivered.  May sleep.
- */
-void overtake_deliver_part_done(struct overtake_job *job)
+/* CPU access to the imports of @job has ended.  If its fence is signalled as well, it is delivered. */
+static void access_ended(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);
 	LIST_HEAD(finished);
@@ -251,6 +226,51 @@ void overtake_deliver_part_done(struct overtake_job *job)
 	overtake_unlock(device);
 	release_batch(&finished);
 	note_idle(device);
+}
+
+static void end_access_work(struct work_struct *work)
+{
+	struct overtake_job *job = container_of(work, struct overtake_job, access_work);
+
+	overtake_job_end_access(job);
+	access_ended(job);
+	overtake_job_put(job);
+}
+
+/*
+ * The job has ended: other devices get its imports back.
+ *
+ * Exporters sleep there, take locks and allocate, so it is not done by whoever signals the fence:
+ * that may come first.  Only then is the job delivered.
+ */
+static void end_access_soon(struct overtake_job *job)
+{
+	if (!job->accessed)
+		return;
+	overtake_job_get(job); /* the work item's */
+	INIT_WORK(&job->access_work, end_access_work);
+	queue_work(overtake_free_workqueue, &job->access_work);
+}
+
+/* Fence and command of @job, outside all locks. */
+static void notify(struct overtake_job *job)
+{
+	struct io_uring_cmd *command;
+	u32 i;
+
+	overtake_syncs_disarm(job);
+	atomic_set(&job->parts_left, job->accessed ? 2 : 1);
+	end_access_soon(job); /* so it is queued when the fence is signalled */
+	for (i = 0; i < job->object_count; i++)
+		overtake_use_end(job->uses[i], job->result.status);
+	if (job->fence) {
+		if (job->result.status)
+			dma_fence_set_error(job->fence, job->result.status);
+		dma_fence_signal(job->fence);
+	}
+	command = xchg(&job->command, NULL);
+	if (command)
+		job->end_command(command);
 }
 
 static void deliver_work(struct work_struct *work)

@@ -18,7 +18,6 @@ void overtake_deliver_readable_locked(struct overtake_client *client);
 bool overtake_delivered_locked(const struct overtake_device *device);
 
 /* Outside the device lock. */
-void overtake_deliver_part_done(struct overtake_job *job);
 void overtake_deliver_stop_polls(struct overtake_client *client);
 void overtake_deliver_removal(struct overtake_device *device);
 void overtake_deliver_poll_wait(struct overtake_client *client, struct file *filp,

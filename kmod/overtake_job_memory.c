@@ -16,7 +16,6 @@
 #include <drm/drm_gem.h>
 
 #include "overtake_client.h"
-#include "overtake_deliver.h"
 #include "overtake_extension.h"
 #include "overtake_fence.h"
 #include "overtake_free.h"
@@ -25,12 +24,6 @@
 #include "overtake_job_memory.h"
 #include "overtake_limits.h"
 #include "overtake_prime.h"
-#include "overtake_workqueues.h"
-
-void overtake_job_get(struct overtake_job *job)
-{
-	kref_get(&job->ref);
-}
 
 /* One import may be bound to several regions; @job has @index mappings before this one. */
 static bool is_first_of_import(const struct overtake_job *job, u32 index)
@@ -64,7 +57,8 @@ static int begin_access(struct overtake_job *job)
 	return 0;
 }
 
-static void end_access(struct overtake_job *job)
+/* Gives its imports back to other devices.  May sleep, take locks of exporters and allocate. */
+void overtake_job_end_access(struct overtake_job *job)
 {
 	u32 i;
 
@@ -74,35 +68,12 @@ static void end_access(struct overtake_job *job)
 	job->accessed = 0;
 }
 
-static void end_access_work(struct work_struct *work)
-{
-	struct overtake_job *job = container_of(work, struct overtake_job, access_work);
-
-	end_access(job);
-	overtake_deliver_part_done(job);
-	overtake_job_put(job);
-}
-
-/*
- * overtake_job_end_access_soon - the job has ended: let other devices have its imports back
- *
- * Exporters sleep there, take locks and allocate, so it is not done by whoever signals the fence:
- * that may come first.  Only then is the job delivered.  Any context.
- */
-void overtake_job_end_access_soon(struct overtake_job *job)
-{
-	if (!job->accessed)
-		return;
-	overtake_job_get(job); /* the work item's */
-	queue_work(overtake_free_workqueue, &job->access_work);
-}
-
 /* Also for a job that was not created completely. */
 static void job_free(struct overtake_job *job)
 {
 	u32 i;
 
-	end_access(job);
+	overtake_job_end_access(job);
 	for (i = 0; i < job->object_count; i++)
 		overtake_use_free(job->uses[i]);
 	for (i = 0; i < job->mapping_count; i++)
@@ -144,16 +115,6 @@ void overtake_job_put_sleeping(struct overtake_job *job)
 {
 	might_sleep();
 	kref_put(&job->ref, job_release_now);
-}
-
-/* Given back with the job's memory. */
-int overtake_job_charge(struct overtake_job *job, u64 bytes)
-{
-	int ret = overtake_client_charge(job->context->client, bytes);
-
-	if (!ret)
-		job->charged_bytes += bytes;
-	return ret;
 }
 
 static int copy_fcs(struct overtake_job *job, const struct drm_overtake_submit *args)
@@ -378,7 +339,6 @@ static struct overtake_job *job_alloc(struct overtake_context *context,
 	INIT_LIST_HEAD(&job->syncs.link);
 	INIT_LIST_HEAD(&job->batch_link);
 	INIT_LIST_HEAD(&job->collect_link);
-	INIT_WORK(&job->access_work, end_access_work);
 	return job;
 }
 
