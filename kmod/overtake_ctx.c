@@ -299,19 +299,12 @@ static bool context_is_over(struct overtake_context *context)
  */
 static int context_drain(struct overtake_context *context)
 {
-	struct overtake_device *device = context->client->device;
 	int ret = overtake_context_add_sleeper(context, &context->drainers);
 
 	if (ret)
 		return ret;
-	overtake_lock(device);
-	device->draining++;
-	overtake_unlock(device);
-	overtake_host_kick(device);
+	overtake_host_kick(context->client->device);
 	ret = wait_event_interruptible(context->wait, context_is_over(context));
-	overtake_lock(device);
-	device->draining--;
-	overtake_unlock(device);
 	atomic_dec(&context->drainers);
 	return ret;
 }

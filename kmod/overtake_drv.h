@@ -152,7 +152,6 @@ struct overtake_settings {
  * @manual: device time is @manual_ns, stepped through debugfs
  * @choosing: whoever steps the clock lets this instant end: cores choose
  * @manual_ns: device time while the clock is manual
- * @draining: somebody waits for a context to die; see overtake_clock_horizon_locked()
  * @timer_ns: when @timer is due
  * @timer: fires when device time reaches @timer_ns
  * @deadlines: jobs in flight by deadline_ns
@@ -207,7 +206,6 @@ struct overtake_device {
 	bool suspended;
 	bool manual;
 	bool choosing;
-	u32 draining;
 	u64 manual_ns;
 	u64 timer_ns;
 	struct rb_root_cached deadlines;
