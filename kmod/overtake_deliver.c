@@ -212,7 +212,7 @@ static void finish_batch(struct overtake_client *client, struct list_head *batch
 	release_batch(&finished);
 }
 
-/* CPU access to the imports of @job has ended.  If its fence is signalled as well, it is delivered. */
+/* CPU access of @job to its imports has ended.  It is delivered if its fence is signalled, too. */
 static void access_ended(struct overtake_job *job)
 {
 	struct overtake_device *device = overtake_job_device(job);

@@ -2,8 +2,9 @@
 /*
  * Where jobs are found: by tag in their context, by deadline in their device.
  *
- * A tree holds no job by itself: the reference for the one of tags is taken and dropped by whoever
- * puts a job in and takes it out, and a job is out of the other one before it has ended.
+ * The caller that puts a job into the tree of tags gives it a reference, which belongs to the
+ * caller that takes the job out.  A job leaves the tree of deadlines before it ends, so that tree
+ * needs none.
  */
 #include <linux/rbtree.h>
 
