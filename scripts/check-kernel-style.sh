@@ -6,6 +6,7 @@
 #   kernel-doc FILE   every documented thing of uapi/ documented whole
 #   header FILE       a uapi header compiles alone, as C11 and as C++20
 #   kbuild            the module compiles with W=1, without a warning
+#   call-circles      whose sources do not call each other in circles
 #   modinfo           which names the choices or the range of each parameter
 #   tracepoint-NAME-is-a-nop
 #                     as long as it is off
@@ -106,6 +107,7 @@ for file in $(sources 'uapi/*.h'); do
 done
 if [ -e kmod/Kbuild ]; then
 	verdict kbuild kbuild
+	verdict call-circles scripts/call-circles --quiet build/kmod-check/kmod
 	verdict modinfo modinfo_ranges
 	tests/kmod/check-tracepoints-off build/kmod-check/overtake.ko || failed=1
 	verdict sparse sparse_words
