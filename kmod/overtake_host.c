@@ -18,6 +18,34 @@
  * An event batch is at most OVERTAKE_EVENTS long, so the lock is held for a bounded time; where one
  * batch is not enough, callers in process context go round again, a bounded number of times; then
  * they, and the timer at once, hand over to a work item.
+ *
+ * DOC: why not drm_sched
+ *
+ * drm_sched orders whole jobs before they reach the hardware, and calls run_job() when it is a
+ * job's turn.  What this device is for comes after that: jobs of several clients are on a core, and
+ * between any two FCs the firmware decides whose FC is next.  So drm_sched would be a second queue
+ * in front of the one that matters:
+ *
+ *	order		Its credit limit says how many jobs the hardware has.  If it is small, a
+ *			HIGH job waits for the end of a whole NORMAL job, where the core limit
+ *			promises a few FCs.  If it is never reached, drm_sched orders nothing.
+ *	priorities	It has four.  This device has 256, turns of contexts weighted by them,
+ *			and quotas.
+ *	place		An entity changes cores only when all of its jobs have ended.  Here each
+ *			job goes to the core with the fewest unfinished FCs.
+ *	time		Its timeout runs from the moment at which a job is the oldest that the
+ *			hardware has, whether it executes or is overtaken.  Here the watchdog counts
+ *			executed cycles, so a job that is overtaken never looks hung, and a deadline
+ *			bounds the whole.
+ *	end		Jobs leave its list in the order in which they came.  Here a HIGH job ends
+ *			before the NORMAL jobs that were there first, and its memory goes then.
+ *
+ * What decides is firmware-sim, which the simulator and processes compile as well, so that what
+ * they predict is what the driver does.  A scheduler that only the kernel has could not be that.
+ *
+ * Its rules for fences are kept: a job's fence is seen by others only when nothing can fail any
+ * more, nothing is allocated on the way to its signal, and each job ends in bounded time
+ * (overtake_job.c, overtake_sync.c).
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
