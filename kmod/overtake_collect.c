@@ -14,6 +14,26 @@
 /* Jobs of a dead context that are forgotten in one hold of the device lock. */
 #define FORGOTTEN_AT_ONCE	64u
 
+/* The job that WAIT asks for; -ENOENT if there is none, -EAGAIN if it is not delivered yet. */
+static struct overtake_job *find_ended_locked(struct overtake_context *context,
+					      const struct drm_overtake_wait *args)
+{
+	struct overtake_job *job;
+
+	if (context->dead)
+		return ERR_PTR(-ENOENT);
+	if (args->flags & OVERTAKE_WAIT_ANY) {
+		job = list_first_entry_or_null(&context->ended, struct overtake_job, collect_link);
+		if (job)
+			return job;
+		return ERR_PTR(context->collectable_count ? -EAGAIN : -ENOENT);
+	}
+	job = overtake_job_find_tag_locked(context, args->tag);
+	if (!job || !job->collectable)
+		return ERR_PTR(-ENOENT);
+	return list_empty(&job->collect_link) ? ERR_PTR(-EAGAIN) : job;
+}
+
 /*
  * Takes the job that WAIT asks for out of its context.  *@found with the tree's reference and 0;
  * -ENOENT if there is none (-ENODEV: nor will there be), -EAGAIN if it is not delivered yet.
@@ -23,36 +43,19 @@ static int try_collect(struct overtake_context *context, const struct drm_overta
 {
 	struct overtake_device *device = context->client->device;
 	struct overtake_job *job;
-	int ret = -ENOENT;
 
-	overtake_lock(device);
-	if (args->flags & OVERTAKE_WAIT_ANY) {
-		job = list_first_entry_or_null(&context->ended, struct overtake_job, collect_link);
-		if (!job && context->collectable_count)
-			ret = -EAGAIN;
-	} else {
-		job = overtake_job_find_tag_locked(context, args->tag);
-		if (job && !job->collectable)
-			job = NULL;
-		if (job && list_empty(&job->collect_link)) {
-			job = NULL;
-			ret = -EAGAIN;
-		}
-	}
-	if (context->dead) {
-		ret = -ENOENT;
-	} else if (job) {
-		list_del_init(&job->collect_link);
-		context->client->ended_count--;
-		overtake_job_leave_tree_locked(job);
-		*found = job;
-		ret = 0;
-	}
+	guard(overtake_lock)(device);
+	job = find_ended_locked(context, args);
 	/* Its end may have been collected by another thread. */
-	if (ret == -ENOENT && device->gone)
-		ret = -ENODEV;
-	overtake_unlock(device);
-	return ret;
+	if (job == ERR_PTR(-ENOENT) && device->gone)
+		return -ENODEV;
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	list_del_init(&job->collect_link);
+	context->client->ended_count--;
+	overtake_job_leave_tree_locked(job);
+	*found = job;
+	return 0;
 }
 
 static int wait_and_collect(struct overtake_context *context,

@@ -46,47 +46,52 @@ void overtake_core_limits_update_locked(struct overtake_device *device, u32 slot
 	ovt_fw_unreserve(&device->fw, slots);
 }
 
+static int set_limit(struct overtake_device *device, u32 core, u32 limit)
+{
+	u32 cores = device->settings.cores;
+	u32 i;
+
+	guard(overtake_lock)(device);
+	if (!ovt_fw_reserve(&device->fw, cores))
+		return -EBUSY;
+	for (i = 0; i < cores; i++)
+		if (!core || core == i + 1)
+			device->cores[i].limit = limit;
+	overtake_core_limits_update_locked(device, cores, 0);
+	return 0;
+}
+
 /* @core from 1, or 0 for all; -EBUSY without room for the commands. */
 int overtake_core_limits_set(struct overtake_device *device, u32 core, u32 limit)
 {
-	u32 cores = device->settings.cores;
-	int ret = 0;
-	u32 i;
+	int ret = set_limit(device, core, limit);
 
-	overtake_lock(device);
-	if (ovt_fw_reserve(&device->fw, cores)) {
-		for (i = 0; i < cores; i++)
-			if (!core || core == i + 1)
-				device->cores[i].limit = limit;
-		overtake_core_limits_update_locked(device, cores, 0);
-	} else {
-		ret = -EBUSY;
-	}
-	overtake_unlock(device);
 	overtake_host_kick(device);
 	return ret;
 }
 
-/* @core from 1, or 0 for all; -EBUSY without room for the commands. */
-int overtake_normal_floor_set(struct overtake_device *device, u32 core, u32 floor)
+static int set_floor(struct overtake_device *device, u32 core, u32 floor)
 {
 	u32 cores = device->settings.cores;
-	int ret = 0;
 	u32 i;
 
-	overtake_lock(device);
-	if (!ovt_fw_reserve(&device->fw, core ? 1 : cores)) {
-		ret = -EBUSY;
-		goto unlock;
-	}
+	guard(overtake_lock)(device);
+	if (!ovt_fw_reserve(&device->fw, core ? 1 : cores))
+		return -EBUSY;
 	for (i = 0; i < cores; i++) {
 		if (core && core != i + 1)
 			continue;
 		device->cores[i].normal_floor = floor;
 		ovt_fw_normal_floor(&device->fw, i + 1, floor, overtake_clock_now(device));
 	}
-unlock:
-	overtake_unlock(device);
+	return 0;
+}
+
+/* @core from 1, or 0 for all; -EBUSY without room for the commands. */
+int overtake_normal_floor_set(struct overtake_device *device, u32 core, u32 floor)
+{
+	int ret = set_floor(device, core, floor);
+
 	overtake_host_kick(device);
 	return ret;
 }

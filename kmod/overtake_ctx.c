@@ -81,38 +81,42 @@ static bool serial_less(struct rb_node *node, const struct rb_node *other)
 	       rb_entry(other, struct overtake_context, node)->serial;
 }
 
-/* Makes @context known to the device; from here on it has to be killed. */
-static int context_start(struct overtake_context *context)
+static int admit(struct overtake_context *context)
 {
 	struct overtake_device *device = context->client->device;
 	u32 limit_slots = context->core_limit ? device->settings.cores : 0;
-	int ret = 0;
+	int ret;
 
-	overtake_lock(device);
-	if (device->gone) {
-		ret = -ENODEV;
-	} else {
-		ret = overtake_user_add_context_locked(context->client,
-						       overtake_context_slots(context), limit_slots,
-						       overtake_context_is_privileged(context));
-	}
-	if (!ret) {
-		kref_get(&context->ref); /* the firmware's */
-		device->live_contexts++;
-		if (overtake_context_is_privileged(context))
-			context->client->is_privileged = true;
-		context->serial = ++device->context_serial;
-		rb_add_cached(&context->node, &device->contexts, serial_less);
-		if (context->core_limit)
-			list_add_tail(&context->limiting_link, &device->limiting);
-		if (context->tasks)
-			overtake_service_open_locked(context);
-		trace_ctx_create(context);
-		overtake_core_limits_update_locked(device, limit_slots, context->client->tgid);
-	}
-	overtake_unlock(device);
+	guard(overtake_lock)(device);
+	if (device->gone)
+		return -ENODEV;
+	ret = overtake_user_add_context_locked(context->client, overtake_context_slots(context),
+					       limit_slots,
+					       overtake_context_is_privileged(context));
+	if (ret)
+		return ret;
+	kref_get(&context->ref); /* the firmware's */
+	device->live_contexts++;
+	if (overtake_context_is_privileged(context))
+		context->client->is_privileged = true;
+	context->serial = ++device->context_serial;
+	rb_add_cached(&context->node, &device->contexts, serial_less);
+	if (context->core_limit)
+		list_add_tail(&context->limiting_link, &device->limiting);
+	if (context->tasks)
+		overtake_service_open_locked(context);
+	trace_ctx_create(context);
+	overtake_core_limits_update_locked(device, limit_slots, context->client->tgid);
+	return 0;
+}
+
+/* Makes @context known to the device; from here on it has to be killed. */
+static int context_start(struct overtake_context *context)
+{
+	int ret = admit(context);
+
 	if (!ret)
-		overtake_host_kick(device);
+		overtake_host_kick(context->client->device);
 	return ret;
 }
 
@@ -243,6 +247,29 @@ void overtake_contexts_kill_all(struct overtake_device *device)
 	}
 }
 
+/* Starts @context under an id of its client, *@id. */
+static int context_add(struct overtake_context *context, u32 *id)
+{
+	struct overtake_client *client = context->client;
+	int ret;
+
+	guard(mutex)(&client->lock);
+	ret = xa_alloc(&client->contexts, &context->id, NULL,
+		       XA_LIMIT(1, OVERTAKE_MAX_CONTEXTS), GFP_KERNEL_ACCOUNT);
+	if (ret == -EBUSY)
+		return overtake_refuse(client, OVERTAKE_LIMIT_CONTEXTS, -ENOSPC);
+	if (ret)
+		return ret;
+	/* Without the lock another thread that guesses the id may destroy and free it. */
+	*id = context->id;
+	ret = context_start(context);
+	if (ret)
+		xa_erase(&client->contexts, context->id);
+	else
+		xa_store(&client->contexts, context->id, context, GFP_KERNEL_ACCOUNT);
+	return ret;
+}
+
 int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct overtake_client *client = file->driver_priv;
@@ -261,21 +288,7 @@ int overtake_context_create_ioctl(struct drm_device *drm, void *data, struct drm
 	context = context_alloc(client, args);
 	if (!context)
 		return -ENOMEM;
-	mutex_lock(&client->lock);
-	ret = xa_alloc(&client->contexts, &context->id, NULL,
-		       XA_LIMIT(1, OVERTAKE_MAX_CONTEXTS), GFP_KERNEL_ACCOUNT);
-	if (ret == -EBUSY)
-		ret = overtake_refuse(client, OVERTAKE_LIMIT_CONTEXTS, -ENOSPC);
-	if (!ret) {
-		args->context_id = context->id;
-		ret = context_start(context);
-		if (ret)
-			xa_erase(&client->contexts, context->id);
-		else
-			xa_store(&client->contexts, context->id, context, GFP_KERNEL_ACCOUNT);
-	}
-	/* Without the lock another thread that guesses the id may destroy and free it. */
-	mutex_unlock(&client->lock);
+	ret = context_add(context, &args->context_id);
 	if (ret)
 		overtake_context_put(context);
 	return ret;

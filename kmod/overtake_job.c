@@ -250,13 +250,12 @@ static int publish_reserved(struct overtake_job *job)
 	struct overtake_device *device = overtake_job_device(job);
 	int ret;
 
-	overtake_lock(device);
-	ret = admit_locked(job);
-	if (!ret)
+	scoped_guard(overtake_lock, device) {
+		ret = admit_locked(job);
+		if (ret)
+			return ret;
 		publish_locked(job);
-	overtake_unlock(device);
-	if (ret)
-		return ret;
+	}
 	begin_uses(job);
 	overtake_syncs_attach(job);
 	return 0;

@@ -9,6 +9,7 @@
 #ifndef OVERTAKE_LOCK_H
 #define OVERTAKE_LOCK_H
 
+#include <linux/cleanup.h>
 #include <linux/instruction_pointer.h>
 #include <linux/ktime.h>
 
@@ -45,6 +46,17 @@ static __always_inline void overtake_unlock(struct overtake_device *device)
 	overtake_lock_end(device);
 	spin_unlock_irq(&device->lock);
 }
+
+/* Inlined, since the device remembers where it was unlocked. */
+static __always_inline void class_overtake_lock_destructor(struct overtake_device **device);
+
+/*
+ * guard(overtake_lock)(device): until the end of the block.  Sparse does not know that a block's
+ * end unlocks, so it is not told of the lock either.
+ */
+DEFINE_GUARD(overtake_lock, struct overtake_device *,
+	     overtake_lock(_T); __release(&_T->lock),
+	     __acquire(&_T->lock); overtake_unlock(_T))
 
 /* Any context. */
 static __always_inline unsigned long overtake_lock_irqsave(struct overtake_device *device)

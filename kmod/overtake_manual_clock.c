@@ -70,22 +70,20 @@ static bool clock_is_settled(struct overtake_device *device)
 static int hop(struct overtake_device *device, u64 target_ns, bool *there)
 {
 	struct overtake_job *job;
-	int ret = 0;
 
-	overtake_lock(device);
-	job = overtake_job_next_deadline(device);
+	guard(overtake_lock)(device);
 	if (device->gone)
-		ret = -ENODEV;
-	else if (!device->manual)
-		ret = -EPERM;
-	else if (target_ns < device->manual_ns || target_ns > OVERTAKE_CLOCK_MAX_NS)
-		ret = -EINVAL;
-	else if (!overtake_unblocked_any(device)) /* these arrive first, as of now */
+		return -ENODEV;
+	if (!device->manual)
+		return -EPERM;
+	if (target_ns < device->manual_ns || target_ns > OVERTAKE_CLOCK_MAX_NS)
+		return -EINVAL;
+	job = overtake_job_next_deadline(device);
+	if (!overtake_unblocked_any(device)) /* these arrive first, as of now */
 		device->manual_ns = job && job->deadline_ns < target_ns ?
 				    max(job->deadline_ns, device->manual_ns) : target_ns;
 	*there = device->manual_ns == target_ns;
-	overtake_unlock(device);
-	return ret;
+	return 0;
 }
 
 /* Lets the device take notice, until all has happened but the choices of this instant. */
@@ -124,17 +122,14 @@ static int let_cores_choose(struct overtake_device *device)
 /* To the next instant before @target_ns at which anything happens; false if there is none. */
 static bool hop_to_next(struct overtake_device *device, u64 target_ns)
 {
-	bool hopped = false;
 	u64 next_ns;
 
-	overtake_lock(device);
+	guard(overtake_lock)(device);
 	next_ns = overtake_host_next_locked(device);
-	if (device->manual && !device->gone && next_ns < target_ns) {
-		device->manual_ns = max(next_ns, device->manual_ns);
-		hopped = true;
-	}
-	overtake_unlock(device);
-	return hopped;
+	if (!device->manual || device->gone || next_ns >= target_ns)
+		return false;
+	device->manual_ns = max(next_ns, device->manual_ns);
+	return true;
 }
 
 static bool tasks_may_choose(struct overtake_device *device, u64 target_ns)

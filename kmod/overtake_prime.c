@@ -95,18 +95,17 @@ struct drm_gem_object *overtake_prime_import(struct drm_device *drm, struct dma_
 static int charge_import(struct overtake_client *client, struct drm_gem_object *object)
 {
 	struct overtake_bo *bo = overtake_bo_of(object);
-	int ret = 0;
+	int ret;
 
-	mutex_lock(&client->lock);
-	if (object->import_attach && !bo->client) {
-		ret = overtake_client_charge_buffer(client, object->size);
-		if (!ret) {
-			overtake_client_get(client);
-			smp_store_release(&bo->client, client); /* for overtake_bo_is_charged() */
-		}
-	}
-	mutex_unlock(&client->lock);
-	return ret;
+	guard(mutex)(&client->lock);
+	if (!object->import_attach || bo->client)
+		return 0;
+	ret = overtake_client_charge_buffer(client, object->size);
+	if (ret)
+		return ret;
+	overtake_client_get(client);
+	smp_store_release(&bo->client, client); /* for overtake_bo_is_charged() */
+	return 0;
 }
 
 int overtake_prime_fd_to_handle(struct drm_device *drm, struct drm_file *file, int fd, u32 *handle)

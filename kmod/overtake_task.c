@@ -309,18 +309,17 @@ static int publish(struct overtake_task *task)
 	struct overtake_device *device = client_of(task)->device;
 	int ret;
 
-	overtake_lock(device);
-	ret = admit_locked(task);
-	if (!ret) {
+	scoped_guard(overtake_lock, device) {
+		ret = admit_locked(task);
+		if (ret)
+			return ret;
 		device->service->tasks++;
 		client_of(task)->user->tasks++;
 		ovt_service_submit(&task->context->tasks->process, &task->service,
 				   overtake_clock_now(device));
 	}
-	overtake_unlock(device);
-	if (!ret)
-		overtake_host_kick(device);
-	return ret;
+	overtake_host_kick(device);
+	return 0;
 }
 
 static int check_args(struct overtake_context *context, const struct drm_overtake_task_submit *args)

@@ -23,26 +23,25 @@ static int take_event(struct overtake_context *context, u32 room,
 	int ret;
 
 	*ended = NULL;
-	overtake_lock(device);
+	guard(overtake_lock)(device);
 	ret = overtake_task_state_locked(context);
-	task = ret ? NULL : ovt_service_next_event(process);
-	if (!ret && !task)
-		ret = -EAGAIN;
-	if (task && ovt_service_has_ended(task) && task->sched.segment_count > room)
-		ret = -ENOSPC;
-	if (!ret) {
-		*event = ovt_service_event_of(task);
-		if (ovt_service_has_ended(task)) {
-			ovt_service_collect(task);
-			*ended = to_overtake_task(task);
-			overtake_task_forget_locked(*ended);
-		} else {
-			ovt_service_told(task);
-		}
-		overtake_service_look_for_news_locked(context->tasks);
+	if (ret)
+		return ret;
+	task = ovt_service_next_event(process);
+	if (!task)
+		return -EAGAIN;
+	if (ovt_service_has_ended(task) && task->sched.segment_count > room)
+		return -ENOSPC;
+	*event = ovt_service_event_of(task);
+	if (ovt_service_has_ended(task)) {
+		ovt_service_collect(task);
+		*ended = to_overtake_task(task);
+		overtake_task_forget_locked(*ended);
+	} else {
+		ovt_service_told(task);
 	}
-	overtake_unlock(device);
-	return ret;
+	overtake_service_look_for_news_locked(context->tasks);
+	return 0;
 }
 
 /* True if there is something that TASK_EVENTS returns for. */
