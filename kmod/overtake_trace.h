@@ -75,6 +75,31 @@ overtake_trace_rules(const struct ovt_service_task *task)
 #define OVERTAKE_TRACE_RING(priority)	((priority) == OVT_PRIORITY_HIGH ? OVT_RING_HIGH : \
 					 OVT_RING_NORMAL)
 
+/* An entry of an event of a job or an FC: what all of them say first, and in this order. */
+#define OVERTAKE_JOB_STRUCT__entry(others)				\
+	TP_STRUCT__entry(__field(u32, device)				\
+			 __field(u32, core)				\
+			 __field(u32, ring)				\
+			 __field(u32, context)				\
+			 __field(u64, client)				\
+			 __field(u64, tag)				\
+			 __field(u64, time_ns)				\
+			 __field(u32, pid)				\
+			 others)
+
+/* In TP_fast_assign() of such an event, which is of @job. */
+#define OVERTAKE_JOB_ASSIGN(its_core, its_ring, when_ns)			\
+	do {									\
+		__entry->device = overtake_job_device(job)->index;		\
+		__entry->core = (its_core);					\
+		__entry->ring = (its_ring);					\
+		__entry->context = job->context->id;				\
+		__entry->client = job->context->client->id;			\
+		__entry->tag = job->tag;					\
+		__entry->time_ns = (when_ns);					\
+		__entry->pid = job->context->client->tgid;			\
+	} while (0)
+
 DECLARE_EVENT_CLASS(overtake_context,
 		    TP_PROTO(const struct overtake_context *owner),
 		    TP_ARGS(owner),
@@ -110,33 +135,20 @@ DEFINE_EVENT(overtake_context, ctx_destroy,
 TRACE_EVENT(job_queue,
 	    TP_PROTO(const struct overtake_job *job),
 	    TP_ARGS(job),
-	    TP_STRUCT__entry(__field(u32, device)
-			     __field(u32, core)
-			     __field(u32, ring)
-			     __field(u32, context)
-			     __field(u64, client)
-			     __field(u64, tag)
-			     __field(u64, time_ns)
-			     __field(u32, pid)
-			     __field(u32, fc_count)
-			     __field(u32, priority)
-			     __field(u64, custom_id)
-			     __field(u64, task)
-			     __field(u32, segment)
-			     __field(u32, segment_count)
-			     __field(u64, model)
-			     ),
+	    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_count)
+				       __field(u32, priority)
+				       __field(u64, custom_id)
+				       __field(u64, task)
+				       __field(u32, segment)
+				       __field(u32, segment_count)
+				       __field(u64, model)
+				       ),
 	    TP_fast_assign(const struct ovt_service_task *task =
 				   job->task ? &job->task->service : NULL;
 
-			   __entry->device = overtake_job_device(job)->index;
-			   __entry->core = job->fw.core;
-			   __entry->ring = OVERTAKE_TRACE_RING(job->fw.priority);
-			   __entry->context = job->context->id;
-			   __entry->client = job->context->client->id;
-			   __entry->tag = job->tag;
-			   __entry->time_ns = overtake_clock_now(overtake_job_device(job));
-			   __entry->pid = job->context->client->tgid;
+			   OVERTAKE_JOB_ASSIGN(job->fw.core,
+					       OVERTAKE_TRACE_RING(job->fw.priority),
+					       overtake_clock_now(overtake_job_device(job)));
 			   __entry->fc_count = job->fw.fc_count;
 			   __entry->priority = job->fw.priority;
 			   __entry->custom_id = (u64)job->custom_id;
@@ -156,27 +168,14 @@ TRACE_EVENT(job_queue,
 TRACE_EVENT(fc_submit,
 	    TP_PROTO(const struct overtake_job *job, const struct ovt_event *event),
 	    TP_ARGS(job, event),
-	    TP_STRUCT__entry(__field(u32, device)
-			     __field(u32, core)
-			     __field(u32, ring)
-			     __field(u32, context)
-			     __field(u64, client)
-			     __field(u64, tag)
-			     __field(u64, time_ns)
-			     __field(u32, pid)
-			     __field(u32, fc_count)
-			     __field(u32, priority)
-			     __field(u64, custom_id)
-			     __field(u32, placed_core)
-			     ),
-	    TP_fast_assign(__entry->device = overtake_job_device(job)->index;
-			   __entry->core = job->fw.core;
-			   __entry->ring = OVERTAKE_TRACE_RING(job->fw.priority);
-			   __entry->context = job->context->id;
-			   __entry->client = job->context->client->id;
-			   __entry->tag = job->tag;
-			   __entry->time_ns = event->time_ns;
-			   __entry->pid = job->context->client->tgid;
+	    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_count)
+				       __field(u32, priority)
+				       __field(u64, custom_id)
+				       __field(u32, placed_core)
+				       ),
+	    TP_fast_assign(OVERTAKE_JOB_ASSIGN(job->fw.core,
+					       OVERTAKE_TRACE_RING(job->fw.priority),
+					       event->time_ns);
 			   __entry->fc_count = job->fw.fc_count;
 			   __entry->priority = job->fw.priority;
 			   __entry->custom_id = (u64)job->custom_id;
@@ -193,24 +192,10 @@ DECLARE_EVENT_CLASS(overtake_fc,
 		    TP_PROTO(u32 device, const struct overtake_job *job,
 			     const struct ovt_event *event),
 		    TP_ARGS(device, job, event),
-		    TP_STRUCT__entry(__field(u32, device)
-				     __field(u32, core)
-				     __field(u32, ring)
-				     __field(u32, context)
-				     __field(u64, client)
-				     __field(u64, tag)
-				     __field(u64, time_ns)
-				     __field(u32, pid)
-				     __field(u32, fc_index)
-				     ),
-		    TP_fast_assign(__entry->device = device;
-				   __entry->core = event->core;
-				   __entry->ring = event->ring;
-				   __entry->context = job->context->id;
-				   __entry->client = job->context->client->id;
-				   __entry->tag = job->tag;
-				   __entry->time_ns = event->time_ns;
-				   __entry->pid = job->context->client->tgid;
+		    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_index)
+					       ),
+		    TP_fast_assign(OVERTAKE_JOB_ASSIGN(event->core, event->ring,
+						       event->time_ns);
 				   __entry->fc_index = event->fc_index;
 				   ),
 		    TP_printk("device=%u core=%u ring=%u client=%llu context=%u tag=%llu fc_index=%u time_ns=%llu pid=%u",
@@ -233,28 +218,14 @@ TRACE_EVENT(fc_preempt,
 	    TP_PROTO(u32 device, const struct overtake_job *job, const struct overtake_job *by,
 		     const struct ovt_event *event),
 	    TP_ARGS(device, job, by, event),
-	    TP_STRUCT__entry(__field(u32, device)
-			     __field(u32, core)
-			     __field(u32, ring)
-			     __field(u32, context)
-			     __field(u64, client)
-			     __field(u64, tag)
-			     __field(u64, time_ns)
-			     __field(u32, pid)
-			     __field(u32, fc_index)
-			     __field(u64, by_client)
-			     __field(u64, by_tag)
-			     __field(u32, by_context)
-			     __field(u32, by_pid)
-			     ),
-	    TP_fast_assign(__entry->device = device;
-			   __entry->core = event->core;
-			   __entry->ring = event->ring;
-			   __entry->context = job->context->id;
-			   __entry->client = job->context->client->id;
-			   __entry->tag = job->tag;
-			   __entry->time_ns = event->time_ns;
-			   __entry->pid = job->context->client->tgid;
+	    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_index)
+				       __field(u64, by_client)
+				       __field(u64, by_tag)
+				       __field(u32, by_context)
+				       __field(u32, by_pid)
+				       ),
+	    TP_fast_assign(OVERTAKE_JOB_ASSIGN(event->core, event->ring,
+					       event->time_ns);
 			   __entry->fc_index = event->fc_index;
 			   __entry->by_client = by->context->client->id;
 			   __entry->by_tag = by->tag;
@@ -272,26 +243,12 @@ DECLARE_EVENT_CLASS(overtake_fc_end,
 		    TP_PROTO(u32 device, const struct overtake_job *job,
 			     const struct ovt_event *event, u32 fault),
 		    TP_ARGS(device, job, event, fault),
-		    TP_STRUCT__entry(__field(u32, device)
-				     __field(u32, core)
-				     __field(u32, ring)
-				     __field(u32, context)
-				     __field(u64, client)
-				     __field(u64, tag)
-				     __field(u64, time_ns)
-				     __field(u32, pid)
-				     __field(u32, fc_index)
-				     __field(u64, duration_ns)
-				     __field(u32, fault)
-				     ),
-		    TP_fast_assign(__entry->device = device;
-				   __entry->core = event->core;
-				   __entry->ring = event->ring;
-				   __entry->context = job->context->id;
-				   __entry->client = job->context->client->id;
-				   __entry->tag = job->tag;
-				   __entry->time_ns = event->time_ns;
-				   __entry->pid = job->context->client->tgid;
+		    OVERTAKE_JOB_STRUCT__entry(__field(u32, fc_index)
+					       __field(u64, duration_ns)
+					       __field(u32, fault)
+					       ),
+		    TP_fast_assign(OVERTAKE_JOB_ASSIGN(event->core, event->ring,
+						       event->time_ns);
 				   __entry->fc_index = event->fc_index;
 				   __entry->duration_ns = event->duration_ns;
 				   __entry->fault = fault;
@@ -317,28 +274,15 @@ DEFINE_EVENT(overtake_fc_end, fc_timeout,
 TRACE_EVENT(job_done,
 	    TP_PROTO(const struct overtake_job *job),
 	    TP_ARGS(job),
-	    TP_STRUCT__entry(__field(u32, device)
-			     __field(u32, core)
-			     __field(u32, ring)
-			     __field(u32, context)
-			     __field(u64, client)
-			     __field(u64, tag)
-			     __field(u64, time_ns)
-			     __field(u32, pid)
-			     __field(u32, error)
-			     __field(u32, executed)
-			     __field(u32, preemptions)
-			     __field(u64, duration_ns)
-			     __field(u32, priority)
-			     ),
-	    TP_fast_assign(__entry->device = overtake_job_device(job)->index;
-			   __entry->core = job->result.core;
-			   __entry->ring = OVERTAKE_TRACE_RING(job->fw.priority);
-			   __entry->context = job->context->id;
-			   __entry->client = job->context->client->id;
-			   __entry->tag = job->tag;
-			   __entry->time_ns = job->result.end_ns;
-			   __entry->pid = job->context->client->tgid;
+	    OVERTAKE_JOB_STRUCT__entry(__field(u32, error)
+				       __field(u32, executed)
+				       __field(u32, preemptions)
+				       __field(u64, duration_ns)
+				       __field(u32, priority)
+				       ),
+	    TP_fast_assign(OVERTAKE_JOB_ASSIGN(job->result.core,
+					       OVERTAKE_TRACE_RING(job->fw.priority),
+					       job->result.end_ns);
 			   __entry->error = -job->result.status;
 			   __entry->executed = job->result.fcs_done;
 			   __entry->preemptions = job->result.preemptions;
