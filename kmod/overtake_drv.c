@@ -41,104 +41,78 @@ MODULE_PARM_DESC(devices, "number of devices, 1.." __stringify(MAX_DEVICES) " (1
  * One value per device, the last one given also for those that follow.  Read when a device is
  * probed; the settings live in the device.
  */
-static unsigned int cores[MAX_DEVICES] = { 2 };
-static unsigned int cores_given = 1;
-module_param_array(cores, uint, &cores_given, 0444);
+#define DEVICE_PARAMETER(c_type, type, name, preset, mode)		\
+	static c_type name##_of[MAX_DEVICES] = { preset };		\
+	static unsigned int name##_given = 1;				\
+	module_param_array_named(name, name##_of, type, &name##_given, mode)
+
+/* The value for device @index. */
+#define OF_DEVICE(name, index)	(name##_of[min(index, max(name##_given, 1u) - 1)])
+
+DEVICE_PARAMETER(unsigned int, uint, cores, 2, 0444);
 MODULE_PARM_DESC(cores, "cores of each device, 1..64 (2)");
 static_assert(OVERTAKE_MAX_CORES == 64);
 
-static char *mode[MAX_DEVICES] = { "functional" };
-static unsigned int mode_given = 1;
-module_param_array(mode, charp, &mode_given, 0444);
+DEVICE_PARAMETER(char *, charp, mode, "functional", 0444);
 MODULE_PARM_DESC(mode, "functional, timed or both, for each device (functional)");
 
-static char *profile[MAX_DEVICES] = { "default" };
-static unsigned int profile_given = 1;
-module_param_array(profile, charp, &profile_given, 0444);
+DEVICE_PARAMETER(char *, charp, profile, "default", 0444);
 MODULE_PARM_DESC(profile,
 		 "numbers of each device: default, ideal, ethos-u65-512 or rk3588-core (default)");
 
-static unsigned int clock_khz[MAX_DEVICES];
-static unsigned int clock_given = 1;
-module_param_array(clock_khz, uint, &clock_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, clock_khz, 0, 0444);
 MODULE_PARM_DESC(clock_khz,
 		 "clock of each device instead of its profile's, so that its modelled time runs slower or faster, 1000..4000000; 0 = the profile's (0)");
 
-static unsigned int watchdog_ms[MAX_DEVICES] = { OVT_WATCHDOG_MS };
-static unsigned int watchdog_given = 1;
-module_param_array(watchdog_ms, uint, &watchdog_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, watchdog_ms, OVT_WATCHDOG_MS, 0444);
 MODULE_PARM_DESC(watchdog_ms,
 		 "device time that one FC may execute, for each device, 1..4294967295 ("
 		 __stringify(OVT_WATCHDOG_MS) ")");
 
-static unsigned int fc_clock_ms[MAX_DEVICES] = { OVT_FC_CLOCK_MS };
-static unsigned int fc_clock_given = 1;
-module_param_array(fc_clock_ms, uint, &fc_clock_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, fc_clock_ms, OVT_FC_CLOCK_MS, 0444);
 MODULE_PARM_DESC(fc_clock_ms,
 		 "CPU time that executing one FC may take, for each device, 1..4294967295 ("
 		 __stringify(OVT_FC_CLOCK_MS) ")");
 
-static unsigned int stop_grace_ms[MAX_DEVICES] = { 100 };
-static unsigned int stop_grace_given = 1;
-module_param_array(stop_grace_ms, uint, &stop_grace_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, stop_grace_ms, 100, 0444);
 MODULE_PARM_DESC(stop_grace_ms,
 		 "time that an FC may go on executing after a cancel or its deadline, 0..4294967295 (100)");
 
-static unsigned int queue_timeout_ms[MAX_DEVICES] = { OVT_QUEUE_TIMEOUT_MS };
-static unsigned int queue_timeout_given = 1;
-module_param_array(queue_timeout_ms, uint, &queue_timeout_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, queue_timeout_ms, OVT_QUEUE_TIMEOUT_MS, 0444);
 MODULE_PARM_DESC(queue_timeout_ms,
 		 "how long a job may be in flight by default, 1..4294967295 ("
 		 __stringify(OVT_QUEUE_TIMEOUT_MS) ")");
 
-static unsigned int deadline_max_ms[MAX_DEVICES] = { 60000 };
-static unsigned int deadline_max_given = 1;
-module_param_array(deadline_max_ms, uint, &deadline_max_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, deadline_max_ms, 60000, 0444);
 MODULE_PARM_DESC(deadline_max_ms,
 		 "how long a job may be in flight whatever its deadline, 1..4294967295 (60000)");
 
-static char *simd[MAX_DEVICES] = { "auto" };
-static unsigned int simd_given = 1;
-module_param_array(simd, charp, &simd_given, 0444);
+DEVICE_PARAMETER(char *, charp, simd, "auto", 0444);
 MODULE_PARM_DESC(simd, "auto: AVX2 where the CPU has it; or off: the same bytes, later (auto)");
 
-static unsigned int ban_offences[MAX_DEVICES] = { 64 };
-static unsigned int ban_offences_given = 1;
-module_param_array(ban_offences, uint, &ban_offences_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, ban_offences, 64, 0444);
 MODULE_PARM_DESC(ban_offences,
 		 "a context is banned when so many of its jobs fault or hang, 1..4294967295; 0 = never (64)");
 
-static unsigned int ban_core_ms[MAX_DEVICES] = { 5000 };
-static unsigned int ban_core_given = 1;
-module_param_array(ban_core_ms, uint, &ban_core_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, ban_core_ms, 5000, 0444);
 MODULE_PARM_DESC(ban_core_ms,
 		 "or when jobs that fault, hang or are stopped have cost so much time of cores, 1..4294967295; 0 = any (5000)");
 
-static unsigned int ban_window_ms[MAX_DEVICES] = { 10000 };
-static unsigned int ban_window_given = 1;
-module_param_array(ban_window_ms, uint, &ban_window_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, ban_window_ms, 10000, 0444);
 MODULE_PARM_DESC(ban_window_ms, "within how much device time, 0..4294967295 (10000)");
 
-static char *inject[MAX_DEVICES] = { "" };
-static unsigned int inject_given = 1;
-module_param_array(inject, charp, &inject_given, 0400);
+DEVICE_PARAMETER(char *, charp, inject, "", 0400);
 MODULE_PARM_DESC(inject,
 		 "faults to inject, KIND:N for the Nth FC from 1 or a rule of the kernel's fault injection, KIND=INTERVAL/PROBABILITY/SPACE/TIMES, joined by '+': stuck, endless, descriptor, instruction, lost-wakeup, lost-interrupt, spurious or reset (none)");
 
-static bool manual_clock[MAX_DEVICES];
-static unsigned int manual_given = 1;
-module_param_array(manual_clock, bool, &manual_given, 0444);
+DEVICE_PARAMETER(bool, bool, manual_clock, false, 0444);
 MODULE_PARM_DESC(manual_clock, "0 or 1: device time is stepped through debugfs (0)");
 
-static bool fair[MAX_DEVICES];
-static unsigned int fair_given = 1;
-module_param_array(fair, bool, &fair_given, 0444);
+DEVICE_PARAMETER(bool, bool, fair, false, 0444);
 MODULE_PARM_DESC(fair,
 		 "0 or 1: contexts take turns below priority 255, weighted by priority (0: first come, first served)");
 
-static unsigned int quota_ms[MAX_DEVICES];
-static unsigned int quota_given = 1;
-module_param_array(quota_ms, uint, &quota_given, 0444);
+DEVICE_PARAMETER(unsigned int, uint, quota_ms, 0, 0444);
 MODULE_PARM_DESC(quota_ms,
 		 "with fair=1: device time for which a context may hold cores below priority 255 in a second, 1..999; 0 = no quota (0)");
 
@@ -168,13 +142,10 @@ static int parse_simd(const char *name, bool *result)
 	return 0;
 }
 
-/* The value of an array parameter for device @index. */
-#define OF_DEVICE(parameter, given, index)	((parameter)[min(index, max(given, 1u) - 1)])
-
 static int read_turns(struct device *dev, u32 index, struct overtake_settings *settings)
 {
-	settings->fair = OF_DEVICE(fair, fair_given, index);
-	settings->quota_ms = OF_DEVICE(quota_ms, quota_given, index);
+	settings->fair = OF_DEVICE(fair, index);
+	settings->quota_ms = OF_DEVICE(quota_ms, index);
 	if (settings->quota_ms >= MSEC_PER_SEC)
 		return dev_err_probe(dev, -EINVAL, "quota_ms: not 0..999\n");
 	if (settings->quota_ms && !settings->fair)
@@ -185,9 +156,8 @@ static int read_turns(struct device *dev, u32 index, struct overtake_settings *s
 
 static int read_profile(struct device *dev, u32 index, struct overtake_settings *settings)
 {
-	const struct ovt_profile *found =
-		ovt_profile_find(OF_DEVICE(profile, profile_given, index));
-	u32 khz = OF_DEVICE(clock_khz, clock_given, index);
+	const struct ovt_profile *found = ovt_profile_find(OF_DEVICE(profile, index));
+	u32 khz = OF_DEVICE(clock_khz, index);
 
 	if (!found)
 		return dev_err_probe(dev, -EINVAL, "profile: not built in\n");
@@ -203,37 +173,31 @@ static int read_settings(struct device *dev, u32 index, struct overtake_settings
 {
 	int ret;
 
-	settings->cores = OF_DEVICE(cores, cores_given, index);
+	settings->cores = OF_DEVICE(cores, index);
 	if (!settings->cores || settings->cores > OVERTAKE_MAX_CORES)
 		return dev_err_probe(dev, -EINVAL, "cores: not 1..%u\n", OVERTAKE_MAX_CORES);
-	if (parse_mode(OF_DEVICE(mode, mode_given, index), &settings->mode))
+	if (parse_mode(OF_DEVICE(mode, index), &settings->mode))
 		return dev_err_probe(dev, -EINVAL, "mode: not functional, timed or both\n");
 	ret = read_profile(dev, index, settings);
 	if (ret)
 		return ret;
-	if (parse_simd(OF_DEVICE(simd, simd_given, index), &settings->simd))
+	if (parse_simd(OF_DEVICE(simd, index), &settings->simd))
 		return dev_err_probe(dev, -EINVAL, "simd: not auto or off\n");
 	settings->watchdog_cycles = ovt_watchdog_cycles(&settings->profile,
-							OF_DEVICE(watchdog_ms, watchdog_given,
-								  index));
-	settings->fc_clock_ns = (u64)OF_DEVICE(fc_clock_ms, fc_clock_given, index) *
-				NSEC_PER_MSEC;
-	settings->stop_grace_ns = (u64)OF_DEVICE(stop_grace_ms, stop_grace_given, index) *
-				  NSEC_PER_MSEC;
-	settings->queue_timeout_ns = (u64)OF_DEVICE(queue_timeout_ms, queue_timeout_given, index) *
-				     NSEC_PER_MSEC;
-	settings->deadline_max_ns = (u64)OF_DEVICE(deadline_max_ms, deadline_max_given, index) *
-				    NSEC_PER_MSEC;
+							OF_DEVICE(watchdog_ms, index));
+	settings->fc_clock_ns = (u64)OF_DEVICE(fc_clock_ms, index) * NSEC_PER_MSEC;
+	settings->stop_grace_ns = (u64)OF_DEVICE(stop_grace_ms, index) * NSEC_PER_MSEC;
+	settings->queue_timeout_ns = (u64)OF_DEVICE(queue_timeout_ms, index) * NSEC_PER_MSEC;
+	settings->deadline_max_ns = (u64)OF_DEVICE(deadline_max_ms, index) * NSEC_PER_MSEC;
 	if (!settings->watchdog_cycles || !settings->fc_clock_ns || !settings->queue_timeout_ns ||
 	    !settings->deadline_max_ns)
 		return dev_err_probe(dev, -EINVAL,
 				     "watchdog_ms, fc_clock_ms, queue_timeout_ms, deadline_max_ms: not 0\n");
-	settings->ban.offences = OF_DEVICE(ban_offences, ban_offences_given, index);
-	settings->ban.lost_ns = (u64)OF_DEVICE(ban_core_ms, ban_core_given, index) * NSEC_PER_MSEC;
-	settings->ban.window_ns = (u64)OF_DEVICE(ban_window_ms, ban_window_given, index) *
-				  NSEC_PER_MSEC;
-	settings->inject = OF_DEVICE(inject, inject_given, index);
-	settings->manual_clock = OF_DEVICE(manual_clock, manual_given, index);
+	settings->ban.offences = OF_DEVICE(ban_offences, index);
+	settings->ban.lost_ns = (u64)OF_DEVICE(ban_core_ms, index) * NSEC_PER_MSEC;
+	settings->ban.window_ns = (u64)OF_DEVICE(ban_window_ms, index) * NSEC_PER_MSEC;
+	settings->inject = OF_DEVICE(inject, index);
+	settings->manual_clock = OF_DEVICE(manual_clock, index);
 	return read_turns(dev, index, settings);
 }
 
