@@ -391,9 +391,7 @@ void overtake_deliver_removal(struct overtake_device *device)
 void overtake_deliver_poll_wait(struct overtake_client *client, struct file *filp,
 				struct poll_table_struct *table)
 {
-	if (!poll_does_not_wait(table))
-		poll_wait(filp, &client->pollers[get_random_u32_below(OVERTAKE_POLL_QUEUES)],
-			  table);
+	poll_wait(filp, &client->pollers[get_random_u32_below(OVERTAKE_POLL_QUEUES)], table);
 }
 
 void overtake_deliver_init_client(struct overtake_client *client)
