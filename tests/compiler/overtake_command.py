@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the overtake command for tests; OVERTAKE names the binary."""
 
+import collections
 import json
 import os
 import pathlib
@@ -62,3 +63,24 @@ def cosine(left, right):
     left, right = left.astype(np.float64).ravel(), right.astype(np.float64).ravel()
     length = np.sqrt((left @ left) * (right @ right))
     return 1.0 if length == 0 else float(left @ right / length)
+
+
+def counted(summary):
+    """Operators on each processor, by type."""
+    counts = {"BPU": collections.Counter(), "CPU": collections.Counter()}
+    for node in summary["nodes"]:
+        counts[node["processor"]][node["type"]] += 1
+    return counts
+
+
+def print_details(summary):
+    """Placement and FCs, a segment a line."""
+    for processor, types in counted(summary).items():
+        listed = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
+        print(f"    {processor}: {listed or 'nothing'}")
+    for number, segment in enumerate(summary["segments"]):
+        if segment["processor"] == "CPU":
+            print(f"    segment {number}: CPU, {len(segment['ops'])} operators")
+            continue
+        times = " ".join(f"{fc['us']:.1f}" for fc in segment["fcs"])
+        print(f"    segment {number}: BPU, {segment['us']:.1f} us: FCs of {times} us")

@@ -11,6 +11,7 @@
 
 #include "dnn/task.hpp"
 #include "overtake/error.hpp"
+#include "scenario_device.hpp"
 
 namespace overtake::test {
 
@@ -243,22 +244,6 @@ private:
     };
     Area* area_ = nullptr;
 };
-
-EmbeddedOptions device_of(const TaskScenario& scenario, std::vector<FcRecord>& records) {
-    EmbeddedOptions options;
-    options.cores = static_cast<unsigned>(scenario.core_limits.size());
-    options.core_limits = scenario.core_limits;
-    options.fair = scenario.fair;
-    options.mode = OVERTAKE_MODE_TIMED;
-    options.profile = "ideal";
-    options.manual_clock = true;
-    options.watchdog_cycles = ~0ull >> 1;
-    options.on_fc = [](void* context, const FcRecord& record) {
-        static_cast<std::vector<FcRecord>*>(context)->push_back(record);
-    };
-    options.on_fc_context = &records;
-    return options;
-}
 
 } // namespace
 

@@ -14,6 +14,7 @@
 #include "dnn/process.hpp"
 #include "dnn/task.hpp"
 #include "overtake/error.hpp"
+#include "scenario_device.hpp"
 #include "task_oracle.hpp"
 
 namespace overtake::test {
@@ -258,17 +259,8 @@ std::optional<ClockScenario> for_clock(const TaskScenario& scenario, std::uint64
 
 std::optional<ScenarioOrder> drive_board_clock(const TaskScenario& scenario) {
     std::vector<FcRecord> records;
-    EmbeddedOptions options;
-    options.cores = static_cast<unsigned>(scenario.core_limits.size());
-    options.core_limits = scenario.core_limits;
-    options.fair = scenario.fair;
-    options.mode = OVERTAKE_MODE_TIMED;
-    options.profile = "ideal";
-    options.watchdog_cycles = ~0ull >> 1; // FCs may last for seconds here
-    options.on_fc = [](void* context, const FcRecord& record) {
-        static_cast<std::vector<FcRecord>*>(context)->push_back(record);
-    };
-    options.on_fc_context = &records;
+    EmbeddedOptions options = device_of(scenario, records);
+    options.manual_clock = false;
     auto device = open_embedded(options);
     ClockProcesses processes(device, scenario);
     HostWatch watch;

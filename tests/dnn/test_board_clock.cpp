@@ -2,13 +2,12 @@
 //
 // Scenarios on the real clock, as board programs run them: FCs and tasks come in the order that the
 // contract says.
-#include <filesystem>
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "drive_board.hpp"
 #include "drive_board_clock.hpp"
+#include "examples.hpp"
 #include "random_scenario.hpp"
 #include "task_oracle.hpp"
 
@@ -37,22 +36,19 @@ void expect_order(const std::string& name, const TaskScenario& scenario) {
 /// Those of the contract that have gaps at all: not all of them have, some are about one instant.
 TEST(BoardClock, ScenariosHaveTheirOrder) {
     int driven = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
-        const std::string stem = entry.path().stem().string();
-        if (!stem.starts_with("task-") || stem.ends_with(".expected"))
-            continue;
-        const TaskScenario scenario = read_task_scenario(entry.path());
+    for (const std::string& name : examples("task-")) {
+        const TaskScenario scenario = read_task_scenario(example_file(name + ".json"));
         if (scenario.service_mode || !board_can_say(scenario))
             continue;
         const auto longer = for_clock(scenario, longest_us);
-        std::printf("%s: ", stem.c_str());
+        std::printf("%s: ", name.c_str());
         if (!longer) {
             std::printf("about one instant\n");
             continue;
         }
         std::printf("x%llu%s\n", static_cast<unsigned long long>(longer->factor),
                     longer->apart ? ", arrivals apart" : "");
-        expect_order(stem, longer->scenario);
+        expect_order(name, longer->scenario);
         driven++;
     }
     EXPECT_GE(driven, 14);

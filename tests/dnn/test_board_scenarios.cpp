@@ -5,7 +5,6 @@
 // on a kernel device and on a server.
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
@@ -16,28 +15,13 @@
 
 #include "backends.hpp"
 #include "drive_board.hpp"
+#include "examples.hpp"
 #include "kernel_device.hpp"
 #include "random_scenario.hpp"
 #include "task_oracle.hpp"
 
 namespace overtake::test {
 namespace {
-
-std::string data(const std::string& name) {
-    return OVERTAKE_SCENARIO_DATA "/" + name;
-}
-
-std::vector<std::string> scenario_names() {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
-        const std::string stem = entry.path().stem().string();
-        if (stem.starts_with("task-") && !stem.ends_with(".expected") &&
-            !stem.ends_with("service-mode"))
-            names.push_back(stem);
-    }
-    std::ranges::sort(names);
-    return names;
-}
 
 /// What the device in the environment is like; its processes open it anew.
 class BoardKernel {
@@ -95,8 +79,8 @@ class BoardScenarioTest : public testing::TestWithParam<Case> {};
 
 TEST_P(BoardScenarioTest, HasItsExactTimeline) {
     const auto& [name, backend] = GetParam();
-    const TaskScenario scenario = read_task_scenario(data(name + ".json"));
-    const TaskTimeline expected = read_task_timeline(data(name + ".expected.json"));
+    const TaskScenario scenario = read_task_scenario(example_file(name + ".json"));
+    const TaskTimeline expected = read_task_timeline(example_file(name + ".expected.json"));
     ASSERT_TRUE(board_can_say(scenario));
     if (is_made_here(backend)) {
         EXPECT_EQ(drive_board_made_here(scenario, expected, backend), expected);
@@ -112,21 +96,9 @@ TEST_P(BoardScenarioTest, HasItsExactTimeline) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Board, BoardScenarioTest,
-                         testing::Combine(testing::ValuesIn(scenario_names()),
+                         testing::Combine(testing::ValuesIn(examples_of_separate_queues()),
                                           testing::ValuesIn(all_backends())),
-                         [](const testing::TestParamInfo<Case>& info) {
-                             std::string name =
-                                 std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
-
-/// Some are made for virtual time alone, which has no nanoseconds.
-bool fits_a_clock(const TaskTimeline& timeline) {
-    return std::ranges::all_of(timeline.tasks, [](const TimelineTask& task) {
-        return task.end && *task.end < 1'000'000'000'000;
-    });
-}
+                         test_name_of_case<Backend>);
 
 /// In each set-up of the device, each way into it; OVERTAKE_TEST_SCENARIOS asks for more.
 std::size_t scenarios_on_kernel() {
@@ -179,18 +151,6 @@ TEST_P(RandomBoardScenarioTest, HasTheTimelineThatTheOracleSays) {
 INSTANTIATE_TEST_SUITE_P(Board, RandomBoardScenarioTest, testing::ValuesIn(all_backends()),
                          [](const auto& info) { return info.param.name; });
 
-/// Those whose names begin so.
-std::vector<std::string> names_of(std::string_view first) {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
-        const std::string stem = entry.path().stem().string();
-        if (stem.starts_with(first) && !stem.ends_with(".expected"))
-            names.push_back(stem);
-    }
-    std::ranges::sort(names);
-    return names;
-}
-
 /// A device believes a client's estimate for no longer than a second.
 bool is_believed(const TaskScenario& scenario) {
     constexpr std::uint64_t us_per_s = 1'000'000;
@@ -226,7 +186,7 @@ protected:
 };
 
 TEST_P(ServiceModeScenario, HasTheTimelineOfOneQueue) {
-    TaskScenario scenario = read_task_scenario(data(name() + ".json"));
+    TaskScenario scenario = read_task_scenario(example_file(name() + ".json"));
     scenario.service_mode = true;
     ASSERT_TRUE(is_believed(scenario));
     if (!board_can_say(scenario))
@@ -235,7 +195,7 @@ TEST_P(ServiceModeScenario, HasTheTimelineOfOneQueue) {
 }
 
 TEST_P(ServiceModeScenario, HasTheTimelineOfSeparateQueuesWithoutTheSwitch) {
-    TaskScenario scenario = read_task_scenario(data(name() + ".json"));
+    TaskScenario scenario = read_task_scenario(example_file(name() + ".json"));
     if (!board_can_say(scenario))
         GTEST_SKIP() << "not allowed: a process dies, which has a test of its own";
     scenario.service_mode = false;
@@ -247,20 +207,14 @@ TEST_P(ServiceModeScenario, HasTheTimelineOfSeparateQueuesWithoutTheSwitch) {
 /// Tasks go by ioctl on either backend of a kernel device.
 const std::vector<Backend> backends_of_service{{"server"}, {"ioctl"}};
 
-std::string plain_name(const testing::TestParamInfo<ServiceCase>& info) {
-    std::string name = std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
-    std::ranges::replace(name, '-', '_');
-    return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(Task, ServiceModeScenario,
-                         testing::Combine(testing::ValuesIn(names_of("task-")),
+                         testing::Combine(testing::ValuesIn(examples("task-")),
                                           testing::ValuesIn(backends_of_service)),
-                         plain_name);
+                         test_name_of_case<Backend>);
 INSTANTIATE_TEST_SUITE_P(Service, ServiceModeScenario,
-                         testing::Combine(testing::ValuesIn(names_of("service-")),
+                         testing::Combine(testing::ValuesIn(examples("service-")),
                                           testing::ValuesIn(backends_of_service)),
-                         plain_name);
+                         test_name_of_case<Backend>);
 
 class RandomServiceModeScenario : public testing::TestWithParam<Backend> {
 protected:

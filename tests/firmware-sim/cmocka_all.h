@@ -10,4 +10,7 @@
 
 #include <cmocka.h>
 
+/* Elements of an array. */
+#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
+
 #endif

@@ -214,6 +214,15 @@ void submit(struct mock *mock, struct mock_job *job, u64 at)
 	ovt_fw_submit(&mock->fw, &job->fw, at);
 }
 
+struct mock_job *submitted(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
+			   u64 duration, u64 at)
+{
+	struct mock_job *job = job_new(mock, name, core, priority, fc_count, duration);
+
+	submit(mock, job, at);
+	return job;
+}
+
 void cancel(struct mock *mock, struct mock_job *job, u64 at)
 {
 	ovt_fw_cancel(&mock->fw, &job->fw, at);

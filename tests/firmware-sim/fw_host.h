@@ -82,6 +82,9 @@ struct mock_job *job_new(struct mock *mock, char name, u32 core, u32 priority, u
 			 u64 duration);
 
 void submit(struct mock *mock, struct mock_job *job, u64 at);
+/* job_new(), and submit(). */
+struct mock_job *submitted(struct mock *mock, char name, u32 core, u32 priority, u32 fc_count,
+			   u64 duration, u64 at);
 void cancel(struct mock *mock, struct mock_job *job, u64 at);
 void set_limit(struct mock *mock, u32 core, u32 limit, u64 at);
 void set_normal_floor(struct mock *mock, u32 core, u32 floor, u64 at);

@@ -76,7 +76,7 @@ static void what_is_nobodys_fault_does_not_count(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+	for (i = 0; i < COUNT(faults); i++)
 		assert_int_equal(ends_until_banned(&strict, faults[i], SECOND, 1), 0);
 	assert_int_equal(ends_until_banned(&strict, OVERTAKE_FAULT_OPCODE, 0, 1), 1);
 }

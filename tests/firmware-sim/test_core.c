@@ -4,7 +4,6 @@
 #include <ovt_simd_port.h>
 #include "hw/core.h"
 
-#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 #define MEMORY_BYTES	20000u
 #define CYCLE_LIMIT	5000u
 

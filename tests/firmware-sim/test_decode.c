@@ -257,7 +257,7 @@ static void test_exact_instructions_are_accepted(void **state)
 static void test_one_wrong_field_is_refused(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(field_rows) / sizeof(field_rows[0]); i++) {
+	for (size_t i = 0; i < COUNT(field_rows); i++) {
 		const struct field_row *row = &field_rows[i];
 		struct ovt_region regions[OVERTAKE_MAX_REGIONS];
 		struct overtake_insn insn = valid_insn(row->opcode);
@@ -318,7 +318,7 @@ static const struct region_row region_rows[] = {
 static void test_one_wrong_region_is_refused(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(region_rows) / sizeof(region_rows[0]); i++) {
+	for (size_t i = 0; i < COUNT(region_rows); i++) {
 		const struct region_row *row = &region_rows[i];
 		struct ovt_region regions[OVERTAKE_MAX_REGIONS];
 		struct overtake_insn insn = valid_insn(row->opcode);
@@ -384,7 +384,7 @@ static void test_unused_fields_are_zero(void **state)
 {
 	(void)state;
 	for (u16 opcode = 1; opcode < OVERTAKE_OP_COUNT; opcode++) {
-		for (size_t i = 0; i < sizeof(field_users) / sizeof(field_users[0]); i++) {
+		for (size_t i = 0; i < COUNT(field_users); i++) {
 			struct ovt_region regions[OVERTAKE_MAX_REGIONS];
 			struct overtake_insn insn = valid_insn(opcode);
 			bool used = field_users[i].used_by >> opcode & 1;

@@ -23,7 +23,7 @@ static u64 interesting_value(u64 *state)
 				      0xffff, 1u << 24, 0x7fffffff, 0x80000000, 0xfffffff8,
 				      0xffffffff, 1ull << 32, 1ull << 40, 1ull << 63, ~7ull, ~0ull };
 
-	return values[random_next(state) % (sizeof(values) / sizeof(values[0]))];
+	return values[random_next(state) % COUNT(values)];
 }
 
 /* The fields that bounds depend on: a small change of them is often still valid. */
@@ -44,7 +44,7 @@ static const struct {
 
 static void mutate_shape(struct overtake_insn *insn, u64 *state)
 {
-	u32 i = random_between(state, 0, sizeof(shaping_fields) / sizeof(shaping_fields[0]) - 1);
+	u32 i = random_between(state, 0, COUNT(shaping_fields) - 1);
 	u32 step = random_between(state, 0, 1) ? 1 : 8;
 	u64 value = 0;
 

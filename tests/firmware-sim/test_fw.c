@@ -18,7 +18,7 @@ static void high_waits_for_at_most_limit_normal_fcs(void **state)
 	};
 	size_t row;
 
-	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+	for (row = 0; row < COUNT(rows); row++) {
 		struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 		struct mock_job *normal = job_new(mock, 'N', 1, 10, 5, 100);
 		struct mock_job *high = job_new(mock, 'H', 1, 255, 1, 10);
@@ -55,7 +55,7 @@ static void a_normal_floor_bounds_how_many_overtake(void **state)
 	};
 	size_t row;
 
-	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+	for (row = 0; row < COUNT(rows); row++) {
 		struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 		struct mock_job *high = job_new(mock, 'H', 1, 255, 6, 1);
 		struct mock_job *normal = job_new(mock, 'N', 1, 10, 4, 10);
@@ -208,7 +208,7 @@ static void limit_that_covers_all_commits_what_is_there(void **state)
 	static const u32 limits[] = { 4, 5, 6, 4000000000u };
 	size_t row;
 
-	for (row = 0; row < sizeof(limits) / sizeof(limits[0]); row++) {
+	for (row = 0; row < COUNT(limits); row++) {
 		struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 		struct mock_job *blocker = job_new(mock, 'X', 1, 255, 1, 100);
 		struct mock_job *first = job_new(mock, 'A', 1, 0, 3, 100);
@@ -317,7 +317,7 @@ static void the_end_of_an_fc_raises_its_interrupt(void **state)
 	};
 	size_t row;
 
-	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+	for (row = 0; row < COUNT(rows); row++) {
 		struct mock *mock = mock_new(state, 1, OVT_MODE_TIMED, 16);
 		struct mock_job *job = job_new(mock, 'A', 1, 0, 2, 100);
 
@@ -399,7 +399,7 @@ static void timeline_does_not_depend_on_the_host(void **state)
 	u32 reference_length = 0;
 	size_t step;
 
-	for (step = 0; step < sizeof(steps) / sizeof(steps[0]); step++) {
+	for (step = 0; step < COUNT(steps); step++) {
 		u32 event_count = step % 2 ? 16 : 64;
 		struct mock *mock = mock_new(state, 3, step % 2 ? OVT_MODE_BOTH : OVT_MODE_TIMED,
 					     event_count);

@@ -3,17 +3,6 @@
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
-
-static struct mock_job *submitted(struct mock *mock, char name, u32 core, u32 priority,
-				  u32 fc_count, u64 duration, u64 at)
-{
-	struct mock_job *job = job_new(mock, name, core, priority, fc_count, duration);
-
-	submit(mock, job, at);
-	return job;
-}
-
 /* An FC that goes round in one instruction: the watchdog ends it after a million cycles. */
 static struct mock_job *endless(struct mock *mock, u64 at)
 {

@@ -18,7 +18,7 @@ static void priority_weighs_turns(void **state)
 	};
 	size_t row;
 
-	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+	for (row = 0; row < COUNT(rows); row++) {
 		struct mock *mock = fair_new(state, 1, 0);
 		u32 index;
 
@@ -88,7 +88,7 @@ static void a_batch_is_at_most_a_ring(void **state)
 	static const u32 limits[] = { 63, 64, 65, 4000000000u };
 	size_t row;
 
-	for (row = 0; row < sizeof(limits) / sizeof(limits[0]); row++) {
+	for (row = 0; row < COUNT(limits); row++) {
 		struct mock *mock = fair_new(state, 1, limits[row]);
 		u32 index;
 
@@ -238,7 +238,7 @@ static void one_context_sees_no_difference(void **state)
 	static const u32 limits[] = { 0, 1, 2, 5, 64 };
 	size_t row;
 
-	for (row = 0; row < sizeof(limits) / sizeof(limits[0]); row++) {
+	for (row = 0; row < COUNT(limits); row++) {
 		static struct started expected[MAX_TRACE];
 		u32 expected_length = 0;
 		u32 preempted = 0;
@@ -292,7 +292,7 @@ static void a_thousand_jobs_delay_a_neighbour_by_a_turn(void **state)
 	static struct mock_job *pile[1000];
 	size_t row;
 
-	for (row = 0; row < sizeof(limits) / sizeof(limits[0]); row++) {
+	for (row = 0; row < COUNT(limits); row++) {
 		u32 batch = limits[row] ? limits[row] : 1;
 		struct mock *mock = fair_new(state, 1, limits[row]);
 		struct mock_job *copy;

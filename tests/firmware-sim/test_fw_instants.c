@@ -8,17 +8,6 @@
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
-
-static struct mock_job *submitted(struct mock *mock, char name, u32 core, u32 priority,
-				  u32 fc_count, u64 duration, u64 at)
-{
-	struct mock_job *job = job_new(mock, name, core, priority, fc_count, duration);
-
-	submit(mock, job, at);
-	return job;
-}
-
 /* N0 ends at 100; H arrives in answer to that. */
 static void prepared_instants_leave_the_choice_to_later_commands(void **state)
 {

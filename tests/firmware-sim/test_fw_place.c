@@ -3,15 +3,6 @@
 #include "cmocka_all.h"
 #include "fw_host.h"
 
-static struct mock_job *submitted(struct mock *mock, char name, u32 core, u32 priority,
-				  u32 fc_count, u64 duration, u64 at)
-{
-	struct mock_job *job = job_new(mock, name, core, priority, fc_count, duration);
-
-	submit(mock, job, at);
-	return job;
-}
-
 static void a_job_is_placed_where_the_fewest_fcs_are_or_are_on_their_way(void **state)
 {
 	struct mock *mock = mock_new(state, 4, OVT_MODE_TIMED, 64);

@@ -33,7 +33,7 @@ static void limits_are_exact(void **state)
 	};
 	size_t row;
 
-	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+	for (row = 0; row < COUNT(rows); row++) {
 		struct mock *mock = fair_new_with_quota(state, 1, 1, rows[row].quota_ns);
 		struct mock_job *job = submit_of(mock, 0, 'A', 0, 7, 0);
 

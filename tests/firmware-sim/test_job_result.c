@@ -33,7 +33,7 @@ static void the_end_of_a_job_has_its_errno(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (i = 0; i < COUNT(rows); i++) {
 		const struct ovt_fw_job job = { .status = rows[i].status };
 
 		print_message("  %s\n", rows[i].what);

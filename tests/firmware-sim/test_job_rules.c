@@ -73,7 +73,7 @@ static void fields_are_checked_at_their_boundaries(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(boundaries) / sizeof(boundaries[0]); i++) {
+	for (i = 0; i < COUNT(boundaries); i++) {
 		const struct boundary *row = &boundaries[i];
 		struct drm_overtake_submit job = good_job();
 
@@ -157,7 +157,7 @@ static void a_binding_is_checked_beside_those_before_it(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(binding_rows) / sizeof(binding_rows[0]); i++) {
+	for (i = 0; i < COUNT(binding_rows); i++) {
 		const struct binding_row *row = &binding_rows[i];
 		bool accepted = row->reason == OVT_ACCEPTED;
 		const u32 before = 1u << 5;
@@ -311,7 +311,7 @@ static void a_choice_of_cores_names_those_that_the_device_has(void **state)
 	size_t row;
 
 	(void)state;
-	for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+	for (row = 0; row < COUNT(rows); row++) {
 		struct drm_overtake_submit job = { .core = rows[row].core };
 		struct ovt_verdict verdict =
 			ovt_check_placement(&job, rows[row].open_cores, rows[row].cores);

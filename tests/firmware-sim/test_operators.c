@@ -105,7 +105,7 @@ static void test_opcode_is_the_same_in_steps_of_any_size(void **state)
 		before = random_job_copy_output(&job);
 		run_in_steps(&job, INT64_MAX, &work);
 		whole = random_job_copy_output(&job);
-		for (u32 b = 0; b < sizeof(budgets) / sizeof(budgets[0]); b++) {
+		for (u32 b = 0; b < COUNT(budgets); b++) {
 			u32 calls = assert_same_in_steps(&job, before, whole, budgets[b], work);
 
 			/* At least one pause a pixel. */
@@ -358,7 +358,7 @@ static const struct rounding_row rounding_rows[] = {
 static void test_requantise_rows(void **state)
 {
 	(void)state;
-	for (u32 i = 0; i < sizeof(rounding_rows) / sizeof(rounding_rows[0]); i++) {
+	for (u32 i = 0; i < COUNT(rounding_rows); i++) {
 		const struct rounding_row *row = &rounding_rows[i];
 
 		if (ovt_requantise(row->acc, row->multiplier, row->shift) != row->result)

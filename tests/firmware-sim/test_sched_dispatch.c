@@ -5,8 +5,6 @@
 #include "cmocka_all.h"
 #include "sched_host.h"
 
-#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
-
 /* Three tasks wait for the slot that "x" holds; in which order do they get it? */
 static void waiting_tasks_go_by_priority_then_custom_id_then_arrival(void **state)
 {

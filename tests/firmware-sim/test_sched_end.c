@@ -8,8 +8,6 @@
 #include "cmocka_all.h"
 #include "sched_host.h"
 
-#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
-
 static void a_waiting_task_ends_at_its_cancel(void **state)
 {
 	static const struct {

@@ -8,7 +8,6 @@
 #include "cmocka_all.h"
 #include "sched_host.h"
 
-#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 #define LARGEST		"18446744073709551615"
 #define LARGEST_BUT_1	"18446744073709551614"
 #define HALF		"9223372036854775808"

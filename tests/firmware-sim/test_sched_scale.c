@@ -8,7 +8,6 @@
 #include "cmocka_all.h"
 #include "sched/sched.h"
 
-#define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 #define TASKS		100000u
 #define LOG2_OF_TASKS	17u	/* rounded up */
 

@@ -18,7 +18,7 @@ static const u16 opcodes[] = {
 	OVERTAKE_OP_RESIZE_BILINEAR,
 };
 
-#define OPCODES	((u32)(sizeof(opcodes) / sizeof(opcodes[0])))
+#define OPCODES	((u32)(COUNT(opcodes)))
 
 static void test_random_cases_equal_scalar(void **state)
 {
@@ -362,7 +362,7 @@ static const struct gap_row gap_rows[] = {
 static void test_wide_gaps_are_not_covered(void **state)
 {
 	(void)state;
-	for (u32 i = 0; i < sizeof(gap_rows) / sizeof(gap_rows[0]); i++) {
+	for (u32 i = 0; i < COUNT(gap_rows); i++) {
 		const struct gap_row *row = &gap_rows[i];
 		struct overtake_insn insn = {
 			.opcode = row->opcode, .kernel_height = row->kernel,

@@ -17,7 +17,7 @@ static void test_weights_are_bytes_only_where_that_is_exact(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
-	for (u32 i = 0; i < 2 * sizeof(pairs) / sizeof(pairs[0]); i++) {
+	for (u32 i = 0; i < 2 * COUNT(pairs); i++) {
 		u64 seed = 0x9e3779b97f4a7c15ull + i;
 		struct random_job job = { .insn = { .opcode = OVERTAKE_OP_CONV, .groups = 1,
 						    .kernel_height = 1, .kernel_width = 1,
@@ -155,7 +155,7 @@ static void test_a_pixel_counts_its_products(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
-	for (u32 i = 0; i < 2 * sizeof(inputs) / sizeof(inputs[0]); i++) {
+	for (u32 i = 0; i < 2 * COUNT(inputs); i++) {
 		s64 products = inputs[i / 2] * 8 / 32, converted = inputs[i / 2] / 16;
 		s64 stored = i % 2 ? OVT_SIMD_FAR_WORK : 0;
 		/* The first strip waits for the weights; of 7 pixels 3 are a second one. */
@@ -175,7 +175,7 @@ static void test_spreading_one_pixel_counts_as_work(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
-	for (u32 i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
+	for (u32 i = 0; i < COUNT(inputs); i++) {
 		s64 spread = inputs[i] * 8 / 32, converted = inputs[i] / 16;
 		s64 work = pointwise_work(1, inputs[i], false, true, scratch);
 
@@ -304,7 +304,7 @@ static void test_a_last_chunk_of_weights_may_be_a_part(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
-	for (u32 i = 0; i < 2 * sizeof(inputs) / sizeof(inputs[0]); i++) {
+	for (u32 i = 0; i < 2 * COUNT(inputs); i++) {
 		u64 seed = 0x8cb92ba72f3d8dd7ull + i;
 		struct random_job job;
 
@@ -361,7 +361,7 @@ static void test_one_pixel_is_digits_only_where_that_is_exact(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
-	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (u32 i = 0; i < COUNT(rows); i++) {
 		u64 seed = 0xaf251af3b0f025b5ull + i;
 		struct random_job job;
 

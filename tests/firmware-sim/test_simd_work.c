@@ -145,7 +145,7 @@ static void test_units_count_what_they_take(void **state)
 	struct ovt_simd_scratch *scratch = new_scratch();
 
 	(void)state;
-	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (u32 i = 0; i < COUNT(rows); i++) {
 		struct ovt_operands operands = { 0 };
 		struct random_job job;
 		s64 work;

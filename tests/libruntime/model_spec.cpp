@@ -192,4 +192,16 @@ std::vector<std::byte> build(const ModelSpec& spec) {
     return {bytes, bytes + builder.GetSize()};
 }
 
+std::unique_ptr<fbs::ModelT> unpacked(const ModelSpec& spec) {
+    const std::vector<std::byte> bytes = build(spec);
+    return std::unique_ptr<fbs::ModelT>(fbs::GetModel(bytes.data())->UnPack());
+}
+
+std::shared_ptr<const Model> loaded(const fbs::ModelT& model) {
+    flatbuffers::FlatBufferBuilder builder;
+    fbs::FinishModelBuffer(builder, fbs::Model::Pack(builder, &model));
+    const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    return Model::from_bytes({bytes.begin(), bytes.end()});
+}
+
 } // namespace overtake::test

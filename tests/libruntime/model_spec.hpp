@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "model_generated.h"
+#include "overtake/model.hpp"
 #include "overtake_isa.h"
 
 namespace overtake::test {
@@ -81,5 +83,9 @@ ModelSpec softmax_and_copy(std::uint32_t height = 4, std::uint32_t width = 5,
                            std::uint32_t channels = 3);
 
 std::vector<std::byte> build(const ModelSpec& spec);
+
+/// The model's file as a program may change it, and the model that comes of it.
+std::unique_ptr<fbs::ModelT> unpacked(const ModelSpec& spec);
+std::shared_ptr<const Model> loaded(const fbs::ModelT& model);
 
 } // namespace overtake::test

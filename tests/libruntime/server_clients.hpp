@@ -3,6 +3,7 @@
 // Clients of a device server: one that does no wrong, and some that are no Overtake library.
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -24,6 +25,7 @@
 
 #include "backends.hpp"
 #include "embedded/memory.hpp"
+#include "expect_error.hpp"
 #include "programs.hpp"
 #include "server/connection.hpp"
 #include "server/shared_memory.hpp"
@@ -31,16 +33,6 @@
 namespace overtake::test {
 
 using namespace server;
-
-inline void expect_error(int code, const std::string& words, const std::function<void()>& action) {
-    try {
-        action();
-        ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-    }
-}
 
 /// Somebody who has done no wrong: works if the device and the client's own things do.
 class Victim {

@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "expect_error.hpp"
 #include "ordinary_user.hpp"
 #include "overtake/device.hpp"
 #include "overtake/server.hpp"
@@ -23,16 +24,6 @@
 
 namespace overtake::test {
 namespace {
-
-void expect_error(int code, const std::string& words, const std::function<void()>& action) {
-    try {
-        action();
-        ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), code) << error.what();
-        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-    }
-}
 
 TEST(OpenDevice, EmbeddedIsWhatTheOptionsSay) {
     EmbeddedOptions options;

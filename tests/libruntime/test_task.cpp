@@ -25,18 +25,6 @@ std::shared_ptr<const Model> load(const ModelSpec& spec) {
     return Model::from_bytes(build(spec));
 }
 
-std::unique_ptr<fbs::ModelT> unpacked(const ModelSpec& spec) {
-    const std::vector<std::byte> bytes = build(spec);
-    return std::unique_ptr<fbs::ModelT>(fbs::GetModel(bytes.data())->UnPack());
-}
-
-std::shared_ptr<const Model> loaded(const fbs::ModelT& model) {
-    flatbuffers::FlatBufferBuilder builder;
-    fbs::FinishModelBuffer(builder, fbs::Model::Pack(builder, &model));
-    const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
-    return Model::from_bytes({bytes.begin(), bytes.end()});
-}
-
 std::shared_ptr<Device> timed_device(unsigned cores = 1) {
     EmbeddedOptions options;
     options.mode = OVERTAKE_MODE_TIMED;

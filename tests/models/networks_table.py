@@ -14,7 +14,6 @@ OVERTAKE names the command, OVERTAKE_MODELS the folder of the networks.
 """
 
 import argparse
-import collections
 import os
 import pathlib
 import subprocess
@@ -27,7 +26,7 @@ import numpy as np
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(SOURCE / "tests/compiler"), str(SOURCE / "models")]
 
-from overtake_command import BINARY, cosine, info, run
+from overtake_command import BINARY, cosine, counted, info, print_details, run
 from synthetic_images import synthetic_images
 
 MODELS = pathlib.Path(os.environ.get("OVERTAKE_MODELS", SOURCE / "build/release/models"))
@@ -79,22 +78,8 @@ def similarities(name, model, folder):
 
 def placement(summary):
     """Nodes on the BPU and on the CPU, those by type."""
-    processors = collections.Counter(node["processor"] for node in summary["nodes"])
-    return f"{processors['BPU']} BPU, {processors['CPU']} CPU"
-
-
-def print_details(summary):
-    on_cpu = collections.Counter(n["type"] for n in summary["nodes"] if n["processor"] == "CPU")
-    on_bpu = collections.Counter(n["type"] for n in summary["nodes"] if n["processor"] == "BPU")
-    for processor, types in (("BPU", on_bpu), ("CPU", on_cpu)):
-        listed = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
-        print(f"    {processor}: {listed or 'nothing'}")
-    for number, segment in enumerate(summary["segments"]):
-        if segment["processor"] == "CPU":
-            print(f"    segment {number}: CPU, {len(segment['ops'])} operators")
-            continue
-        times = " ".join(f"{fc['us']:.1f}" for fc in segment["fcs"])
-        print(f"    segment {number}: BPU, {segment['us']:.1f} us: FCs of {times} us")
+    counts = {kind: sum(types.values()) for kind, types in counted(summary).items()}
+    return f"{counts['BPU']} BPU, {counts['CPU']} CPU"
 
 
 def check(name, options):

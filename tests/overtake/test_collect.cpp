@@ -2,51 +2,22 @@
 //
 // Metrics of a sysfs and a procfs that were built by hand.
 #include <filesystem>
-#include <fstream>
 #include <string>
-
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "metrics/collect.hpp"
 #include "metrics/http_server.hpp"
 #include "overtake/error.hpp"
+#include "system_tree.hpp"
 
 using namespace overtake::metrics;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Collect : public testing::Test {
+class Collect : public overtake::test::SystemTree {
 protected:
-    void SetUp() override {
-        root_ = fs::path(testing::TempDir()) / ("collect-" + std::to_string(getpid()));
-        fs::remove_all(root_);
-        for (const char* directory :
-             {"sys/class/accel", "sys/bus/drivers/overtake", "sys/bus/drivers/other", "proc/self"})
-            fs::create_directories(root_ / directory);
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
-    void write(const fs::path& path, const std::string& text) {
-        fs::create_directories((root_ / path).parent_path());
-        std::ofstream(root_ / path) << text;
-    }
-
-    /// accelN, with these files.
-    void add(unsigned number, const std::string& name, const std::string& driver,
-             const std::vector<std::pair<std::string, std::string>>& files) {
-        const fs::path device = root_ / "sys/devices/platform" / name;
-        const fs::path place = root_ / "sys/class/accel" / ("accel" + std::to_string(number));
-        fs::create_directories(device);
-        fs::create_directories(place);
-        fs::create_directory_symlink(root_ / "sys/bus/drivers" / driver, device / "driver");
-        fs::create_directory_symlink(device, place / "device");
-        for (const auto& [file, text] : files)
-            write(fs::path("sys/devices/platform") / name / file, text + "\n");
-    }
-
     /// A process's descriptor of /dev/accel/accelN.
     void open(const std::string& pid, const std::string& descriptor, const std::string& target,
               const std::string& info) {
@@ -67,8 +38,6 @@ protected:
         ADD_FAILURE() << "no " << line << " in\n" << all;
         return false;
     }
-
-    fs::path root_;
 };
 
 std::string fdinfo(unsigned client, const std::string& rest,
@@ -82,17 +51,17 @@ std::string fdinfo(unsigned client, const std::string& rest,
 TEST_F(Collect, TellsInBaseUnits) {
     write("sys/module/overtake/parameters/mode", "timed,both\n");
     write("sys/module/overtake/parameters/profile", "ideal\n");
-    add(3, "overtake.1", "overtake",
-        {{"core1/busy_ns", "1230000000"},
-         {"core1/fcs_high", "16"},
-         {"core1/ratio", "25"},
-         {"core1/faults", "2"},
-         {"core10/ratio", "75"},
-         {"core10/faults", "3"},
-         {"npu_current_frequency_mhz", "1000"},
-         {"npu_memory_utilization", "1048576"},
-         {"bans", "4"}});
-    add(4, "somebody.0", "other", {{"core1/busy_ns", "5"}});
+    add_device(3, "overtake.1", "overtake",
+               {{"core1/busy_ns", "1230000000"},
+                {"core1/fcs_high", "16"},
+                {"core1/ratio", "25"},
+                {"core1/faults", "2"},
+                {"core10/ratio", "75"},
+                {"core10/faults", "3"},
+                {"npu_current_frequency_mhz", "1000"},
+                {"npu_memory_utilization", "1048576"},
+                {"bans", "4"}});
+    add_device(4, "somebody.0", "other", {{"core1/busy_ns", "5"}});
     has("overtake_build_info{version=\"7\"} 1");
     has("overtake_device_info{device=\"accel3\",kind=\"kernel\",mode=\"both\",profile=\"ideal\"} "
         "1");
@@ -112,7 +81,7 @@ TEST_F(Collect, TellsInBaseUnits) {
 }
 
 TEST_F(Collect, CountsEachOpenFileOnce) {
-    add(0, "overtake.0", "overtake", {{"core1/busy_ns", "0"}});
+    add_device(0, "overtake.0", "overtake", {{"core1/busy_ns", "0"}});
     const std::string mine = fdinfo(5, "drm-engine-core1-high:\t1500000000 ns\n"
                                        "drm-engine-core1-normal:\t0 ns\n"
                                        "drm-total-memory:\t3 KiB\novertake-tasks-waiting:\t2\n");
@@ -138,8 +107,8 @@ TEST_F(Collect, CountsEachOpenFileOnce) {
 TEST_F(Collect, LacksWhatIsNotThere) {
     EXPECT_EQ(text(), "# HELP overtake_build_info Version of the overtake command; 1.\n"
                       "# TYPE overtake_build_info gauge\novertake_build_info{version=\"7\"} 1\n");
-    add(0, "overtake.0", "overtake",
-        {{"core1/busy_ns", "x"}, {"core1/ratio", ""}, {"bans", "3 4"}});
+    add_device(0, "overtake.0", "overtake",
+               {{"core1/busy_ns", "x"}, {"core1/ratio", ""}, {"bans", "3 4"}});
     for (const char* name : {"busy_seconds_total", "utilization_ratio{", "bans"})
         EXPECT_EQ(text().find(std::string("overtake_") + name), std::string::npos) << name;
 }

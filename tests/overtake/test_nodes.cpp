@@ -2,56 +2,32 @@
 //
 // Device nodes as a sysfs that was built by hand shows them.
 #include <filesystem>
-#include <fstream>
 #include <string>
-
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "device_facts.hpp"
+#include "system_tree.hpp"
 
 using namespace overtake::command;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Nodes : public testing::Test {
+class Nodes : public overtake::test::SystemTree {
 protected:
-    void SetUp() override {
-        root_ = fs::path(testing::TempDir()) / ("nodes-" + std::to_string(getpid()));
-        fs::remove_all(root_);
-        for (const char* directory :
-             {"dev/accel", "sys/class/accel", "sys/bus/drivers/overtake", "sys/bus/drivers/other"})
-            fs::create_directories(root_ / directory);
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
-    void write(const fs::path& path, const std::string& text) {
-        fs::create_directories((root_ / path).parent_path());
-        std::ofstream(root_ / path) << text;
-    }
-
     /// Node accelN of the platform device `name`, with core limits.
     void add(unsigned number, const std::string& name, const std::string& driver,
              const std::vector<unsigned>& limits) {
-        const std::string node = "accel" + std::to_string(number);
-        write("dev/accel/" + node, "");
-        const fs::path device = root_ / "sys/devices/platform" / name;
-        fs::create_directories(device);
-        fs::create_directory_symlink(root_ / "sys/bus/drivers" / driver, device / "driver");
-        fs::create_directories(root_ / "sys/class/accel" / node);
-        fs::create_directory_symlink(device, root_ / "sys/class/accel" / node / "device");
-        unsigned core = 1;
+        write("dev/accel/accel" + std::to_string(number), "");
+        std::vector<std::pair<std::string, std::string>> files;
         for (const unsigned limit : limits)
-            write("sys/devices/platform/" + name + "/core" + std::to_string(core++) +
-                      "/core_limit_active",
-                  std::to_string(limit) + "\n");
+            files.emplace_back("core" + std::to_string(files.size() + 1) + "/core_limit_active",
+                               std::to_string(limit));
+        add_device(number, name, driver, files);
     }
 
     std::vector<Node> find() { return find_nodes(root_ / "dev", root_ / "sys"); }
-
-    fs::path root_;
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "programs.hpp"
+#include "scenario_device.hpp"
 
 namespace overtake::test {
 
@@ -131,19 +132,7 @@ Timeline drive(Device& device, const Scenario& scenario,
 
 Timeline drive_made_here(const Scenario& scenario, const Backend& backend) {
     std::vector<FcRecord> records;
-    EmbeddedOptions options;
-    options.cores = scenario.cores;
-    options.core_limits = scenario.core_limits;
-    options.fair = scenario.fair;
-    options.mode = OVERTAKE_MODE_TIMED;
-    options.profile = "ideal";
-    options.manual_clock = true;
-    options.watchdog_cycles = ~0ull >> 1;
-    options.on_fc = [](void* context, const FcRecord& record) {
-        static_cast<std::vector<FcRecord>*>(context)->push_back(record);
-    };
-    options.on_fc_context = &records;
-    const MadeDevice made(backend, options);
+    const MadeDevice made(backend, device_of(scenario, records));
     const auto& device = made();
     return drive(*device, scenario, [&] { return records; });
 }

@@ -10,6 +10,7 @@
 
 #include "engine/scheduler.hpp"
 #include "programs.hpp"
+#include "scenario_device.hpp"
 
 namespace overtake::test {
 
@@ -306,19 +307,7 @@ TaskTimeline drive_tasks(Device& device, const TaskScenario& scenario, const Tas
 TaskTimeline drive_tasks_made_here(const TaskScenario& scenario, const TaskTimeline& expected,
                                    const Backend& backend) {
     std::vector<FcRecord> records;
-    EmbeddedOptions options;
-    options.cores = static_cast<unsigned>(scenario.core_limits.size());
-    options.core_limits = scenario.core_limits;
-    options.fair = scenario.fair;
-    options.mode = OVERTAKE_MODE_TIMED;
-    options.profile = "ideal";
-    options.manual_clock = true;
-    options.watchdog_cycles = ~0ull >> 1;
-    options.on_fc = [](void* context, const FcRecord& record) {
-        static_cast<std::vector<FcRecord>*>(context)->push_back(record);
-    };
-    options.on_fc_context = &records;
-    const MadeDevice made(backend, options);
+    const MadeDevice made(backend, device_of(scenario, records));
     const auto& device = made();
     return drive_tasks(*device, scenario, expected, [&] { return records; });
 }

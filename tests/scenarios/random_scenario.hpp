@@ -11,8 +11,9 @@
 
 namespace overtake::test {
 
-/// Asked of a scenario that has all but its cancels and deaths, which take most of the time to draw,
-/// and may change it; if it says no, the scenario is null.  Where it sets "deaths", none are drawn.
+/// Asked of a scenario that has all but its cancels and deaths, which take most of the time to
+/// draw, and may change it; if it says no, the scenario is null.  Where it sets "deaths", none are
+/// drawn.
 using IsWanted = std::function<bool(nlohmann::json&)>;
 
 /// Some are fair, or all.

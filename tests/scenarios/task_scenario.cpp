@@ -145,6 +145,12 @@ TaskTimeline read_task_timeline(const std::string& path) {
     return task_timeline_from(read_json(path));
 }
 
+bool fits_a_clock(const TaskTimeline& timeline) {
+    return std::ranges::all_of(timeline.tasks, [](const TimelineTask& task) {
+        return task.end && *task.end < 1'000'000'000'000;
+    });
+}
+
 std::ostream& operator<<(std::ostream& out, const TimelineCpu& cpu) {
     return out << cpu.task << "." << cpu.segment << " " << cpu.start << ".." << cpu.end;
 }

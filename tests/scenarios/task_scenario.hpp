@@ -103,6 +103,10 @@ TaskTimeline task_timeline_from(const nlohmann::json& from);
 TaskScenario read_task_scenario(const std::string& path);
 TaskTimeline read_task_timeline(const std::string& path);
 
+/// Whether a device's clock, which counts nanoseconds, can show all of it: some examples are made
+/// for virtual time alone.
+bool fits_a_clock(const TaskTimeline& timeline);
+
 /// One entry on a line.
 std::ostream& operator<<(std::ostream& out, const TimelineCpu& cpu);
 std::ostream& operator<<(std::ostream& out, const TimelineTask& task);

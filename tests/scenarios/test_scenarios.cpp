@@ -4,13 +4,13 @@
 // against an oracle of our own.
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "backends.hpp"
 #include "drive.hpp"
+#include "examples.hpp"
 #include "kernel_device.hpp"
 #include "oracle.hpp"
 #include "random_scenario.hpp"
@@ -18,22 +18,6 @@
 
 namespace overtake::test {
 namespace {
-
-/// The FC-level ones.
-std::vector<std::string> scenario_names() {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
-        const std::string stem = entry.path().stem().string();
-        if (stem.starts_with("fc-") && !stem.ends_with(".expected"))
-            names.push_back(stem);
-    }
-    std::ranges::sort(names);
-    return names;
-}
-
-std::string data(const std::string& name) {
-    return OVERTAKE_SCENARIO_DATA "/" + name;
-}
 
 using Case = std::tuple<std::string, Backend>;
 
@@ -62,8 +46,8 @@ protected:
 
 TEST_P(ScenarioTest, HasItsExactTimeline) {
     const auto& [name, backend] = GetParam();
-    const Scenario scenario = read_scenario(data(name + ".json"));
-    const Timeline expected = read_timeline(data(name + ".expected.json"));
+    const Scenario scenario = read_scenario(example_file(name + ".json"));
+    const Timeline expected = read_timeline(example_file(name + ".expected.json"));
     const Timeline timeline = is_made_here(backend) ? drive_made_here(scenario, backend)
                                                     : drive_kernel(backend, scenario);
     if (IsSkipped())
@@ -73,9 +57,9 @@ TEST_P(ScenarioTest, HasItsExactTimeline) {
 
 /// Those that a device can be driven through: nobody changes its limits meanwhile.
 std::vector<std::string> scenarios_of_devices() {
-    std::vector<std::string> names = scenario_names();
+    std::vector<std::string> names = examples("fc-");
     std::erase_if(names, [](const std::string& name) {
-        return !read_scenario(data(name + ".json")).limits.empty();
+        return !read_scenario(example_file(name + ".json")).limits.empty();
     });
     return names;
 }
@@ -83,26 +67,17 @@ std::vector<std::string> scenarios_of_devices() {
 INSTANTIATE_TEST_SUITE_P(Fc, ScenarioTest,
                          testing::Combine(testing::ValuesIn(scenarios_of_devices()),
                                           testing::ValuesIn(all_backends())),
-                         [](const testing::TestParamInfo<Case>& info) {
-                             std::string name =
-                                 std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
+                         test_name_of_case<Backend>);
 
 class OracleTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(OracleTest, AgreesWithTheExpectedTimeline) {
-    EXPECT_EQ(oracle_timeline(read_scenario(data(GetParam() + ".json"))),
-              read_timeline(data(GetParam() + ".expected.json")));
+    EXPECT_EQ(oracle_timeline(read_scenario(example_file(GetParam() + ".json"))),
+              read_timeline(example_file(GetParam() + ".expected.json")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Fc, OracleTest, testing::ValuesIn(scenario_names()),
-                         [](const testing::TestParamInfo<std::string>& info) {
-                             std::string name = info.param;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Fc, OracleTest, testing::ValuesIn(examples("fc-")),
+                         [](const auto& info) { return test_name(info.param); });
 
 TEST(RandomScenario, HasTheTimelineThatTheOracleSays) {
     std::size_t preempted = 0;

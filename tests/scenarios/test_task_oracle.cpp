@@ -2,12 +2,13 @@
 //
 // The oracle of the task level reproduces every worked example.
 #include <algorithm>
-#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "examples.hpp"
 #include "scenario.hpp"
 #include "task_oracle.hpp"
 #include "task_scenario.hpp"
@@ -15,24 +16,17 @@
 namespace overtake::test {
 namespace {
 
-std::vector<std::string> task_scenario_names() {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
-        const std::string stem = entry.path().stem().string();
-        if ((stem.starts_with("task-") || stem.starts_with("service-")) &&
-            !stem.ends_with(".expected"))
-            names.push_back(stem);
-    }
-    std::ranges::sort(names);
+std::vector<std::string> task_examples() {
+    std::vector<std::string> names = examples("service-");
+    std::ranges::copy(examples("task-"), std::back_inserter(names));
     return names;
 }
 
 class TaskOracleTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(TaskOracleTest, AgreesWithTheExpectedTimeline) {
-    const std::string path = OVERTAKE_SCENARIO_DATA "/" + GetParam();
-    EXPECT_EQ(task_oracle_timeline(read_task_scenario(path + ".json")),
-              read_task_timeline(path + ".expected.json"));
+    EXPECT_EQ(task_oracle_timeline(read_task_scenario(example_file(GetParam() + ".json"))),
+              read_task_timeline(example_file(GetParam() + ".expected.json")));
 }
 
 TEST(TaskOracle, RefusesTimesThatAreNotThoseOfTheFile) {
@@ -53,12 +47,8 @@ TEST(TaskOracle, RefusesTimesThatAreNotThoseOfTheFile) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Task, TaskOracleTest, testing::ValuesIn(task_scenario_names()),
-                         [](const testing::TestParamInfo<std::string>& info) {
-                             std::string name = info.param;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Task, TaskOracleTest, testing::ValuesIn(task_examples()),
+                         [](const auto& info) { return test_name(info.param); });
 
 } // namespace
 } // namespace overtake::test

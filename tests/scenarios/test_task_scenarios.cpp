@@ -4,13 +4,13 @@
 // microsecond; and random ones against the oracle.
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "backends.hpp"
 #include "drive_tasks.hpp"
+#include "examples.hpp"
 #include "kernel_device.hpp"
 #include "random_scenario.hpp"
 #include "task_oracle.hpp"
@@ -18,23 +18,6 @@
 
 namespace overtake::test {
 namespace {
-
-std::string data(const std::string& name) {
-    return OVERTAKE_SCENARIO_DATA "/" + name;
-}
-
-/// Those in which each process has a queue of its own.
-std::vector<std::string> scenario_names() {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(OVERTAKE_SCENARIO_DATA)) {
-        const std::string stem = entry.path().stem().string();
-        if (stem.starts_with("task-") && !stem.ends_with(".expected") &&
-            !stem.ends_with("service-mode"))
-            names.push_back(stem);
-    }
-    std::ranges::sort(names);
-    return names;
-}
 
 using Case = std::tuple<std::string, Backend>;
 
@@ -62,8 +45,8 @@ protected:
 
 TEST_P(TaskScenarioTest, HasItsExactTimeline) {
     const auto& [name, backend] = GetParam();
-    const TaskScenario scenario = read_task_scenario(data(name + ".json"));
-    const TaskTimeline expected = read_task_timeline(data(name + ".expected.json"));
+    const TaskScenario scenario = read_task_scenario(example_file(name + ".json"));
+    const TaskTimeline expected = read_task_timeline(example_file(name + ".expected.json"));
     const TaskTimeline timeline = is_made_here(backend)
                                       ? drive_tasks_made_here(scenario, expected, backend)
                                       : drive_kernel(backend, scenario, expected);
@@ -73,21 +56,9 @@ TEST_P(TaskScenarioTest, HasItsExactTimeline) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Task, TaskScenarioTest,
-                         testing::Combine(testing::ValuesIn(scenario_names()),
+                         testing::Combine(testing::ValuesIn(examples_of_separate_queues()),
                                           testing::ValuesIn(all_backends())),
-                         [](const testing::TestParamInfo<Case>& info) {
-                             std::string name =
-                                 std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
-
-/// Some are made for virtual time alone, which has no nanoseconds.
-bool fits_a_clock(const TaskTimeline& timeline) {
-    return std::ranges::all_of(timeline.tasks, [](const TimelineTask& task) {
-        return task.end && *task.end < 1'000'000'000'000;
-    });
-}
+                         test_name_of_case<Backend>);
 
 TEST(RandomTaskScenario, HasTheTimelineThatTheOracleSays) {
     std::size_t driven = 0;

@@ -12,7 +12,6 @@ examples/read_text.cpp, which has to read the same lines as the networks in floa
 """
 
 import argparse
-import collections
 import pathlib
 import sys
 
@@ -21,7 +20,7 @@ import reading
 import tasks
 from runner import SOURCE, Refused, Runner
 
-from overtake_command import cosine
+from overtake_command import cosine, counted, print_details
 
 POINT = 0.01
 READS = {"text_detection", "text_recognition"}
@@ -36,26 +35,6 @@ HEAD = (
     f"{'network':20} {'BPU':>4} {'CPU':>4} {'time ms':>8} {'FCs':>5} {'longest':>8} {'cosine':>7} "
     f"{'float':>7} {'int8':>7}  task"
 )
-
-
-def counted(summary):
-    """Operators on each processor, by type."""
-    counts = {"BPU": collections.Counter(), "CPU": collections.Counter()}
-    for node in summary["nodes"]:
-        counts[node["processor"]][node["type"]] += 1
-    return counts
-
-
-def print_details(summary):
-    for processor, types in counted(summary).items():
-        listed = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
-        print(f"    {processor}: {listed or 'nothing'}")
-    for number, segment in enumerate(summary["segments"]):
-        if segment["processor"] == "CPU":
-            print(f"    segment {number}: CPU, {len(segment['ops'])} operators")
-            continue
-        times = " ".join(f"{fc['us']:.1f}" for fc in segment["fcs"])
-        print(f"    segment {number}: BPU, {segment['us']:.1f} us: FCs of {times} us")
 
 
 def line(name, summary, similarity, scores, what):
