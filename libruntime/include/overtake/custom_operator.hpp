@@ -31,19 +31,19 @@ namespace overtake {
 /// An attribute of an ONNX node: INT and INTS are `integers`, FLOAT and FLOATS `reals`, STRING and
 /// STRINGS `strings`; the elements of a TENSOR are in one of the first two, and `shape` is its own.
 struct OperatorAttribute {
-    std::string name;
-    std::vector<std::int64_t> integers;
-    std::vector<float> reals;
-    std::vector<std::string> strings;
-    std::vector<std::int64_t> shape; ///< of a tensor
+    std::string name;                   ///< as in the file
+    std::vector<std::int64_t> integers; ///< one of INT, several of INTS
+    std::vector<float> reals;           ///< likewise of FLOAT and FLOATS
+    std::vector<std::string> strings;   ///< likewise of STRING and STRINGS
+    std::vector<std::int64_t> shape;    ///< of a tensor
 };
 
 /// A node of a model.
 struct OperatorDescription {
-    std::string domain;
-    std::string type;
-    std::string node; ///< its name
-    std::vector<OperatorAttribute> attributes;
+    std::string domain;                             ///< of the operator
+    std::string type;                               ///< the operator's name in the domain
+    std::string node;                               ///< its name
+    std::vector<OperatorAttribute> attributes;      ///< in the order of the file
     std::vector<std::vector<std::uint32_t>> inputs; ///< shapes as in ONNX; a scalar's is {1}
     std::vector<std::uint32_t> output;              ///< shape
 

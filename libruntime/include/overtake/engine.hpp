@@ -68,21 +68,24 @@ enum class Element : std::uint8_t { float32, int8, uint8, int32, int64 };
 /// Where one tensor of a request is.  The memory belongs to the caller and is used from submit()
 /// to the request's end.
 struct TensorMemory {
-    TensorForm form = TensorForm::dense;
-    Element element = Element::float32; ///< of a dense one
-    std::byte* data = nullptr;          ///< a multiple of the element's size
-    std::uint64_t address = 0;          ///< of `data` on the device, if it is in a Buffer
+    TensorForm form = TensorForm::dense; ///< how its elements lie
+    Element element = Element::float32;  ///< of a dense one
+    std::byte* data = nullptr;           ///< a multiple of the element's size
+    std::uint64_t address = 0;           ///< of `data` on the device, if it is in a Buffer
     /// Of nv12 whose planes lie apart: chroma; null = right behind luma.
     std::byte* chroma = nullptr;
     std::uint64_t chroma_address = 0; ///< of `chroma`, in the form `device`
     /// Bytes from one row to the next of nv12 in the form `device`, luma and chroma alike; 0 = as
     /// the tensor's.
     std::uint32_t row_stride = 0;
-    /// Of nv12 in the form `device`: the size of the picture, and which part of it the device is to
-    /// resize to the tensor's size, all four sides included; height 0 = all of a picture of the
-    /// tensor's size.  left and top are even, right and bottom odd.
-    std::uint32_t picture_height = 0, picture_width = 0;
-    std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
+    /// Of nv12 in the form `device`: the size of the picture, of which the device is to resize a
+    /// part to the tensor's size; height 0 = all of a picture of the tensor's size.
+    std::uint32_t picture_height = 0;
+    std::uint32_t picture_width = 0; ///< likewise
+    std::uint32_t left = 0;          ///< first column of the part, even
+    std::uint32_t top = 0;           ///< first row of it, even
+    std::uint32_t right = 0;         ///< last column of it, odd
+    std::uint32_t bottom = 0;        ///< last row of it, odd
 };
 
 /// The memory of one inference.
@@ -96,12 +99,13 @@ struct InferenceMemory {
 class OVERTAKE_API LoadedModel {
 public:
     struct OVERTAKE_HIDDEN State;
+    /// For the library alone.
     OVERTAKE_HIDDEN explicit LoadedModel(std::unique_ptr<State> state) noexcept;
     ~LoadedModel();
     LoadedModel(const LoadedModel&) = delete;
     LoadedModel& operator=(const LoadedModel&) = delete;
 
-    const Model& model() const noexcept;
+    const Model& model() const noexcept; ///< what was loaded
     /// What a segment is taken to last, nanoseconds, from 0 on; see Engine.  EINVAL if there is
     /// none.
     std::uint64_t estimate_ns(std::size_t segment) const;
@@ -124,7 +128,9 @@ struct SegmentRecord {
 class OVERTAKE_API Request : public std::enable_shared_from_this<Request> {
 public:
     struct OVERTAKE_HIDDEN State;
+    /// For the library alone.
     OVERTAKE_HIDDEN explicit Request(std::unique_ptr<State> state) noexcept;
+    /// For the library alone.
     OVERTAKE_HIDDEN State& state() const noexcept { return *state_; }
     /// Cancels it if nobody has; what it uses is kept until its end.
     ~Request();
@@ -164,9 +170,9 @@ public:
     std::string error() const;
     /// Of each segment, in order; empty before its end.
     std::vector<SegmentRecord> segments() const;
-    /// Device time when it left the queue, and when it ended; 0 before its end, or if it never
-    /// left.
+    /// Device time when it left the queue; 0 before its end, or if it never left.
     std::uint64_t dispatched_ns() const;
+    /// Device time when it ended; 0 before.
     std::uint64_t ended_ns() const;
     /// That took its BPU segments; 0 = none did.
     unsigned core() const;
@@ -201,7 +207,9 @@ public:
     const ServiceSettings* service_settings() const noexcept;
 
     struct OVERTAKE_HIDDEN State;
+    /// For the library alone.
     OVERTAKE_HIDDEN explicit Engine(std::shared_ptr<State> state) noexcept;
+    /// For the library alone.
     OVERTAKE_HIDDEN State& state() const noexcept { return *state_; }
 
 private:

@@ -58,7 +58,7 @@ inline constexpr std::uint64_t engine_client = std::uint64_t{1} << 63;
 /// A job is told from all others by (client, context, tag) while it lives, a task in the same way;
 /// tags of jobs and of tasks are apart.
 struct Event {
-    std::uint64_t time_ns = 0;
+    std::uint64_t time_ns = 0;     ///< when it happened
     std::uint64_t client = 0;      ///< an open file, connection, or simulated process
     std::uint64_t tag = 0;         ///< of the job (ctx_*, job_*, fc_*) or task (task_*)
     std::uint64_t model = 0;       ///< job_queue, task_arrive: what the client calls it; 0: nothing
@@ -84,10 +84,10 @@ struct Event {
     std::uint32_t segment_count = 0; ///< task_*
     std::uint32_t device = 0;        ///< number among the driver's devices
     std::uint16_t core = 0;          ///< from 1; 0: any, or none
-    EventType type{};
-    bool high = false;       ///< fc_*: the HIGH ring
-    std::uint16_t slots = 0; ///< task_*: of its queue on each core; 0: not known
-    bool share = false;      ///< task_*: places are kept for clients that have none
+    EventType type{};                ///< what happened
+    bool high = false;               ///< fc_*: the HIGH ring
+    std::uint16_t slots = 0;         ///< task_*: of its queue on each core; 0: not known
+    bool share = false;              ///< task_*: places are kept for clients that have none
 };
 
 /// What Job::model is for a model of this name: its first eight bytes, so that whoever reads them

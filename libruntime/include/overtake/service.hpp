@@ -43,7 +43,7 @@ struct ServiceSettings {
     /// A CPU segment that takes longer than this, and than overdue_factor times what is expected,
     /// is overdue; 0 = none ever is.
     std::uint64_t overdue_min_time_ns;
-    std::uint64_t overdue_factor;
+    std::uint64_t overdue_factor; ///< see overdue_min_time_ns
 };
 
 /// One segment of a task, on the device if it has FCs, on the CPU otherwise.  Spans are read during
@@ -61,23 +61,24 @@ struct ServiceSegment {
 /// A task of the scheduling contract (docs/scenarios.md).
 struct ServiceTask {
     std::uint64_t tag = 0; ///< unique among the queue's tasks whose ends have not been reaped
-    std::span<const ServiceSegment> segments;
-    unsigned priority = 0;      ///< 0..254, 255 goes ahead of everything
-    std::int64_t custom_id = 0; ///< within one priority the smaller goes first
-    unsigned core = core_any;   ///< settled by the first segment on the device, and kept
+    std::span<const ServiceSegment> segments; ///< a chain, one after the other
+    unsigned priority = 0;                    ///< 0..254, 255 goes ahead of everything
+    std::int64_t custom_id = 0;               ///< within one priority the smaller goes first
+    unsigned core = core_any; ///< settled by the first segment on the device, and kept
     std::uint64_t deadline_ns = UINT64_MAX; ///< device time, for policies that look at it
     std::uint64_t model = 0;                ///< as in Job
 };
 
 /// What the process is to do, or what became of a task.
 struct ServiceEvent {
+    /// Which of the two.
     enum class Type : std::uint32_t {
         run_cpu = 1, ///< run CPU segment `segment` now, and say cpu_done()
         ended = 2,   ///< the task is over: nothing more comes of it
     };
-    std::uint64_t tag = 0;
-    Type type = Type::ended;
-    std::uint32_t segment = 0;
+    std::uint64_t tag = 0;      ///< of the task
+    Type type = Type::ended;    ///< which of the fields below have a meaning
+    std::uint32_t segment = 0;  ///< run_cpu: which one
     std::uint64_t start_ns = 0; ///< run_cpu: device time from which on it is measured
 
     // Of a task that has ended.
