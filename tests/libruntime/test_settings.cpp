@@ -58,14 +58,15 @@ TEST(Settings, EachFieldIsTakenAndGiven) {
 }
 
 TEST(Settings, WhatADriverTellsIsTakenFieldByField) {
-    const drm_overtake_service_info info = {.slots = 1,
-                                            .task_limit = 2,
-                                            .threshold_percent = 3,
-                                            .share = 1,
-                                            .insert_max_time_ns = 5,
-                                            .wait_dispatch_time_ns = 6,
-                                            .overdue_min_time_ns = 7,
-                                            .overdue_factor = 8};
+    drm_overtake_service_info info{};
+    info.slots = 1;
+    info.task_limit = 2;
+    info.threshold_percent = 3;
+    info.share = 1;
+    info.insert_max_time_ns = 5;
+    info.wait_dispatch_time_ns = 6;
+    info.overdue_min_time_ns = 7;
+    info.overdue_factor = 8;
     const ServiceSettings service = service_settings_of(info);
     EXPECT_EQ(service.slots, 1u);
     EXPECT_EQ(service.task_limit, 2u);
