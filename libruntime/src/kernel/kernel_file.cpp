@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "refusal.hpp"
 #include "overtake/settings.hpp"
+#include "refusal.hpp"
 
 namespace overtake {
 
