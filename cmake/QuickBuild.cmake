@@ -34,5 +34,8 @@ function(overtake_share_headers)
   endif()
   foreach(target IN LISTS ARGN)
     target_precompile_headers(${target} REUSE_FROM overtake_common_headers)
+    # gcc 12 warns of std::string's own copies in a header that was compiled before, where it would not
+    # in a system's header that it reads (https://gcc.gnu.org/PR105651).
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
   endforeach()
 endfunction()
