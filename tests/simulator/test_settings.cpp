@@ -50,6 +50,24 @@ TEST(Settings, TakeJsonAndElseText) {
     EXPECT_EQ(parse_setting("a.b=1").key, "a.b");
 }
 
+/// Of a scenario that names none.
+ovt_sched_settings usual_settings(const char* unit) {
+    json scenario = json::parse(R"({"version": 1, "kind": "task", "cores": 1,
+        "models": {"m": {"segments": [{"bpu": [5]}]}},
+        "tasks": [{"id": "a", "at": 0, "model": "m"}]})");
+    scenario["time_unit"] = unit;
+    return parse_scenario(scenario, {}).settings;
+}
+
+TEST(Settings, UsualTimesAreAsLongInEachUnit) {
+    const ovt_sched_settings in_us = usual_settings("us"), in_ns = usual_settings("ns");
+    EXPECT_EQ(in_us.insert_max_time, 1'000'000u);
+    EXPECT_EQ(in_ns.insert_max_time, 1'000'000'000u);
+    EXPECT_EQ(in_us.wait_dispatch_time, 20'000u);
+    EXPECT_EQ(in_ns.wait_dispatch_time, 20'000'000u);
+    EXPECT_EQ(in_us.slots, in_ns.slots);
+}
+
 TEST(Settings, SayWhatTheScenarioDoesNotHave) {
     EXPECT_EQ(error_of([] { changed("models.b.segments=1"); }),
               "models.b.segments: the scenario has no models.b");

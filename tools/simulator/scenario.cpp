@@ -42,8 +42,8 @@ public:
         : top_(document), directory_(directory) {}
 
     Scenario parse() {
-        usual_settings();
         head();
+        usual_settings();
         if (scenario_.kind == Kind::task)
             task_level();
         if (top_.has("models"))
@@ -206,7 +206,7 @@ private:
         for (u32 i = 0; const ovt_setting* setting = ovt_setting_at(i); i++)
             if (setting->unit == OVT_UNIT_TIME)
                 ovt_setting_set(setting, &scenario_.settings,
-                                ovt_setting_get(setting, &scenario_.settings) / ns_per_us);
+                                ovt_setting_get(setting, &scenario_.settings) / scenario_.tick_ns);
     }
 
     /// The setting's key in the object `group` of a scenario, or in the scenario itself (""); empty
