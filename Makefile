@@ -35,7 +35,7 @@ networks: build ## the five networks: compile time, memory, placement, FCs, simi
 	scripts/setup.sh test
 	OVERTAKE='$(CURDIR)/build/bin/overtake' tests/models/networks_table.py --fcs
 
-test: ## all quick tests, with totals (40 minutes on two cores, 25 once all is compiled)
+test: ## all quick tests, with totals (25 minutes on two quiet cores, 15 once all is compiled)
 	scripts/setup.sh test
 	$(MAKE) --no-print-directory build kmod
 	scripts/run-tests.sh
