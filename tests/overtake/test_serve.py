@@ -45,11 +45,10 @@ class Serve(CommandTest):
     def status(self):
         return json.loads(self.succeed("serve", "--status", "--json", "--socket", str(self.socket)))
 
-    def clients(self, count):
+    def clients(self, count, are_ready=lambda clients: True):
         deadline = time.monotonic() + PATIENCE
-        # A status may also show the connection of the one before, which is about to go.
-        while len(clients := self.status()["clients"]) != count:
-            self.assertLess(time.monotonic(), deadline, f"there never were {count} clients")
+        while len(clients := self.status()["clients"]) != count or not are_ready(clients):
+            self.assertLess(time.monotonic(), deadline, f"there never were {count} clients, ready: {clients}")
         return clients
 
     def expect_no_socket(self):
@@ -71,10 +70,9 @@ class Serve(CommandTest):
         self.assertEqual(status, {"version": 1, "cores": 3, "mode": 2, "fair": False, "clients": []})
         device = f"server:{self.socket}"
         first = self.run_beside("perf", "--device", device, str(self.model), "--frames", "0")
-        (client,) = self.clients(1)
+        (client,) = self.clients(1, lambda clients: clients[0]["memory_bytes"] > 1 << 20)
         self.assertEqual(client["pid"], first.pid)
         self.assertEqual(client["uid"], os.getuid())
-        self.assertGreater(client["memory_bytes"], 1 << 20)
         result = self.succeed_json("perf", "--device", device, str(self.model), "--frames", "20",
                                    "--priority", "255")  # fmt: skip
         self.assertEqual(result["device"]["backend"], "server")

@@ -408,8 +408,8 @@ private:
         for (const Served& served : clients_) { // by number
             const bool may_know =
                 asks.peer().is_trusted || asks.peer().uid == served.client->peer().uid;
-            if (served.client->is_over() || served.client.get() == &asks || !may_know ||
-                served.client->id() <= after)
+            if (served.client.get() == &asks || !may_know || served.client->id() <= after ||
+                served.client->is_over() || served.client->has_hung_up())
                 continue;
             const std::string text = client_json(served.client->status());
             if (last != 0 && page.text.size() + separator.size() + text.size() + end.size() >
