@@ -47,7 +47,7 @@ static bool core_is_stuck(struct overtake_core *core)
 	return core->stuck >= BACKSTOP_LOOKS;
 }
 
-/* Nobody has told the core's thread, or it has not heard. */
+/* The wake-up of the core's thread was lost: the thread has work and sleeps. */
 static void recover_wakeup(struct overtake_core *core)
 {
 	struct overtake_device *device = core->device;
@@ -61,8 +61,8 @@ static void recover_wakeup(struct overtake_core *core)
 }
 
 /*
- * What was due at the last look already: of that nobody has told us.  The manual clock tells of
- * nothing: whatever is due is done by whoever steps it, or here.
+ * What was due at the last look already: its interrupt was lost.  The manual clock
+ * has no interrupts: what is due is done by the client that steps it, or here.
  */
 static void recover_interrupt(struct overtake_device *device)
 {

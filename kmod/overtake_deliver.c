@@ -240,8 +240,8 @@ static void end_access_work(struct work_struct *work)
 /*
  * The job has ended: other devices get its imports back.
  *
- * Exporters sleep there, take locks and allocate, so it is not done by whoever signals the fence:
- * that may come first.  Only then is the job delivered.
+ * Exporters sleep there, take locks and allocate, so the thread that signals the fence does
+ * not do it: the fence may come first.  Only then is the job delivered.
  */
 static void end_access_soon(struct overtake_job *job)
 {

@@ -80,8 +80,8 @@ void overtake_user_put(struct overtake_user *user)
  * reserve_commands_locked - room for commands of a client
  * @kept: slots to be left free for other ordinary clients
  *
- * Some is kept for root's limits and resets and for those who have a right to priority 255: nobody
- * else may take the device away from them.  Under the device lock.
+ * Some is kept for root's limits and resets and for clients with a right to priority 255: no
+ * other client may take the device away from them.  Under the device lock.
  */
 static bool reserve_commands_locked(struct overtake_device *device, u32 slots, u32 kept,
 				    bool privileged)

@@ -17,7 +17,7 @@
 struct ovt_sched_policy;
 
 /**
- * struct ovt_sched_settings - what the scheduler is told
+ * struct ovt_sched_settings - what the scheduler reads
  * @policy: from ovt_sched_policy_at() or the host's own; outlives the scheduler
  *
  * The rest are the rows' fields.  Times are in the host's unit.
