@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 
 #include "compiler/compile.hpp"
-#include "fit.hpp"
-#include "measure.hpp"
+#include "compiler/host_profile/fit.hpp"
+#include "compiler/host_profile/measure.hpp"
 #include "overtake/model_contents.hpp"
 
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// tools/blame on events written by hand, as live tools see them.
+// tools/observe/blame on events written by hand, as live tools see them.
 #include <map>
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "blame/sentence.hpp"
-#include "blame/worst.hpp"
+#include "observe/blame/sentence.hpp"
+#include "observe/blame/worst.hpp"
 #include "overtake/device.hpp"
 
 namespace overtake::blame {

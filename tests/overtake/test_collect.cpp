@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "metrics/collect.hpp"
-#include "metrics/http_server.hpp"
+#include "observe/metrics/collect.hpp"
+#include "observe/metrics/http_server.hpp"
 #include "overtake/error.hpp"
 #include "system_tree.hpp"
 

@@ -16,14 +16,14 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "demo/busy.hpp"
-#include "demo/picture.hpp"
-#include "demo/predict.hpp"
-#include "demo/spread.hpp"
 #include "demo_models.hpp"
 #include "demo_page.hpp"
 #include "demo_results.hpp"
 #include "demo_table.hpp"
+#include "load/demo/busy.hpp"
+#include "load/demo/picture.hpp"
+#include "load/demo/predict.hpp"
+#include "load/demo/spread.hpp"
 
 using namespace overtake;
 

@@ -45,8 +45,8 @@ ELSEWHERE = [
     # The same words as in the error text, which that takes: see below.
     (r"sudo setpriv --reuid", "tests/packages/run-kernel", 'check "the remedy works"'),
     (r"tests/vm/run -- tests/packages/run-kernel", "tests/vm/suites", "tests/packages/run-kernel"),
-    (r"sudo bpftrace tools/bpf/fc-timeline.bt", "tests/bpf/run", "bpftrace -B line tools/bpf/fc-timeline.bt"),
-    (r"sudo bpftrace tools/bpf/late-jobs.bt 20", "tests/bpf/run-scripts", "late-jobs"),
+    (r"sudo bpftrace tools/observe/bpf/fc-timeline.bt", "tests/bpf/run", "bpftrace -B line tools/observe/bpf/fc-timeline.bt"),
+    (r"sudo bpftrace tools/observe/bpf/late-jobs.bt 20", "tests/bpf/run-scripts", "late-jobs"),
     (r"tests/vm/run -- tests/kmod/run-all", "tests/vm/suites", "tests/kmod/run-all"),
     (r"scripts/prepare-networks.sh && tests/vm/run -- tests/models/run-kernel", "tests/vm/suites",
      "tests/models/run-kernel"),

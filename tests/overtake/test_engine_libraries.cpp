@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "observe/watch/engine_libraries.hpp"
 #include "overtake/error.hpp"
-#include "watch/engine_libraries.hpp"
 
 namespace overtake::test {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "events.hpp"
 #include "late_jobs.hpp"
-#include "watch/engine_tasks.hpp"
+#include "observe/watch/engine_tasks.hpp"
 
 namespace overtake::test {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "demo/predict.hpp"
 #include "demo_models.hpp"
+#include "load/demo/predict.hpp"
 #include "load/load.hpp"
 #include "load/records.hpp"
-#include "timeline/timeline.hpp"
-#include "trace/fc_trace.hpp"
+#include "observe/timeline/timeline.hpp"
+#include "observe/trace/fc_trace.hpp"
 
 using namespace overtake;
 

@@ -18,7 +18,7 @@ from exposition import Exposition
 from overtake_command import BINARY, SOURCE, CommandTest
 
 PATIENCE = 60
-DASHBOARD = SOURCE / "tools/metrics/grafana-dashboard.json"
+DASHBOARD = SOURCE / "tools/observe/metrics/grafana-dashboard.json"
 LINE = re.compile(r"(\w+) +(counter|gauge) +(\S.*)")
 
 

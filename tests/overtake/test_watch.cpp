@@ -17,18 +17,18 @@
 
 #include "events.hpp"
 #include "load/statistics.hpp"
+#include "observe/watch/activity.hpp"
+#include "observe/watch/filter.hpp"
+#include "observe/watch/jobs.hpp"
+#include "observe/watch/latency.hpp"
+#include "observe/watch/line.hpp"
+#include "observe/watch/spread.hpp"
+#include "observe/watch/tracepoint_format.hpp"
+#include "observe/watch/watching.hpp"
 #include "ordinary_user.hpp"
 #include "overtake/error.hpp"
 #include "top_counters.hpp"
 #include "top_view.hpp"
-#include "watch/activity.hpp"
-#include "watch/filter.hpp"
-#include "watch/jobs.hpp"
-#include "watch/latency.hpp"
-#include "watch/line.hpp"
-#include "watch/spread.hpp"
-#include "watch/tracepoint_format.hpp"
-#include "watch/watching.hpp"
 
 namespace overtake::test {
 namespace {

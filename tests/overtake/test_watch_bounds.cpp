@@ -20,13 +20,13 @@
 
 #include "events.hpp"
 #include "late_jobs.hpp"
-#include "watch/activity.hpp"
-#include "watch/ended_processes.hpp"
-#include "watch/engine_tasks.hpp"
-#include "watch/in_order.hpp"
-#include "watch/jobs.hpp"
-#include "watch/latency.hpp"
-#include "watch/watching.hpp"
+#include "observe/watch/activity.hpp"
+#include "observe/watch/ended_processes.hpp"
+#include "observe/watch/engine_tasks.hpp"
+#include "observe/watch/in_order.hpp"
+#include "observe/watch/jobs.hpp"
+#include "observe/watch/latency.hpp"
+#include "observe/watch/watching.hpp"
 
 namespace overtake::test {
 namespace {

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "observe/record/recording.hpp"
 #include "overtake/device.hpp"
 #include "random_scenario.hpp"
-#include "record/recording.hpp"
 #include "simulator/event_source.hpp"
 #include "simulator/recorder.hpp"
 

@@ -41,7 +41,7 @@ class Optimised(unittest.TestCase):
     def test_every_source_outside_of_tests_is_optimised(self):
         found = dict(sources(json.loads((BUILD / "compile_commands.json").read_text())))
         self.assertGreater(len(found), 60)
-        self.assertTrue(any(name.startswith("tools/overtake/") for name in found), "the command")
+        self.assertTrue(any(name.startswith("tools/cli/") for name in found), "the command")
         self.assertTrue(any(name.startswith("libruntime/") for name in found), "the library")
         self.assertEqual({name: of for name, of in found.items() if of not in ("2", "3")}, {})
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "timeline/timeline.hpp"
+#include "observe/timeline/timeline.hpp"
 
 namespace overtake::timeline {
 

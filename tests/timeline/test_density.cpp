@@ -9,9 +9,9 @@
 
 #include <malloc.h>
 
+#include "observe/timeline/density.hpp"
 #include "random_timeline.hpp"
 #include "svg_contents.hpp"
-#include "timeline/density.hpp"
 
 namespace overtake::timeline {
 namespace {

@@ -9,10 +9,10 @@
 #include <optional>
 #include <set>
 
+#include "observe/timeline/perfetto.hpp"
 #include "overtake/device.hpp"
 #include "random_timeline.hpp"
 #include "svg_contents.hpp"
-#include "timeline/perfetto.hpp"
 #include "trace_packet.pb.h"
 
 namespace overtake::timeline {

@@ -5,10 +5,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "observe/timeline/png.hpp"
 #include "overtake/device.hpp"
 #include "random_timeline.hpp"
 #include "svg_contents.hpp"
-#include "timeline/png.hpp"
 
 namespace overtake::timeline {
 namespace {

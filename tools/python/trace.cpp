@@ -19,11 +19,11 @@
 #include <pybind11/stl.h>
 
 #include "module.hpp"
+#include "observe/watch/kernel_source.hpp"
+#include "observe/watch/line.hpp"
+#include "observe/watch/watching.hpp"
 #include "overtake/device.hpp"
 #include "overtake/event_source.hpp"
-#include "watch/kernel_source.hpp"
-#include "watch/line.hpp"
-#include "watch/watching.hpp"
 
 namespace py = pybind11;
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "blame/sentence.hpp"
+#include "observe/blame/sentence.hpp"
 #include "simulator/summary.hpp"
 #include "simulator/table.hpp"
 

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "blame/worst.hpp"
+#include "observe/blame/worst.hpp"
 #include "simulator/accounts.hpp"
 #include "simulator/event_source.hpp"
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "observe/timeline/density.hpp"
+#include "observe/timeline/timeline.hpp"
 #include "simulator/engine.hpp"
-#include "timeline/density.hpp"
-#include "timeline/timeline.hpp"
 
 namespace overtake::simulator {
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// overtake calibrate: this machine as a profile, and how well a profile foretells it.
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "compiler/host_profile/host_profile.hpp"
+#include "compiler/host_profile/measure.hpp"
+#include "json_text.hpp"
+#include "option_checks.hpp"
+#include "output_file.hpp"
+#include "overtake/device.hpp"
+#include "overtake/model.hpp"
+#include "overtake/model_contents.hpp"
+#include "progress.hpp"
+#include "simulator/models.hpp"
+
+namespace overtake::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CalibrateOptions {
+    std::string output;
+    std::string name = "host";
+    std::vector<std::string> models;
+    unsigned runs = 25;
+    bool json = false;
+};
+
+std::string percent(double part) {
+    return fmt::format("{:.1f} %", part * 100);
+}
+
+// Returns what there is to say as JSON, or prints it.
+Json calibrate(const CalibrateOptions& options) {
+    check_output_file(options.output, options.models);
+    host_profile::HostProfile host;
+    {
+        ProgressBar bar;
+        host = host_profile::measure_host(options.name, options.runs,
+                                          [&](double done) { bar.show("measuring", done); });
+    }
+    const std::string text = compiler::profile_file(*host.profile);
+    write_file(options.output, [&](std::ostream& file) { file << text; });
+    if (options.json)
+        return {{"file", options.output},
+                {"name", options.name},
+                {"instructions", host.errors.count},
+                {"error_median", host.errors.median},
+                {"error_p95", host.errors.p95}};
+    fmt::print("{}: {} instructions measured, error of the model: median {}, p95 {}\n",
+               options.output, host.errors.count, percent(host.errors.median),
+               percent(host.errors.p95));
+    return {};
+}
+
+// Modelled against measured time of the FCs of a compiled model.
+Json check(const std::string& path, const CalibrateOptions& options) {
+    const auto model = Model::load(path);
+    std::vector<double> modelled;
+    for (const Segment& segment : ModelContents::of(*model).segments)
+        for (const std::uint64_t ns : simulator::modelled_ns(*model, segment))
+            modelled.push_back(static_cast<double>(ns));
+    ProgressBar bar;
+    const auto times =
+        host_profile::measure(model, options.runs, [&](double done) { bar.show(path, done); });
+    const host_profile::Errors errors = host_profile::compare(modelled, times.fcs_ns);
+    double total = 0;
+    for (const double ns : modelled)
+        total += ns;
+    if (options.json)
+        return {{"model", path},
+                {"fcs", errors.count},
+                {"modelled_ms", total / 1e6},
+                {"measured_ms", times.total_ns / 1e6},
+                {"error_median", errors.median},
+                {"error_p95", errors.p95}};
+    fmt::print("{}: {} FCs, {:.2f} ms modelled, {:.2f} ms measured; error of an FC: median {}, "
+               "p95 {}\n",
+               path, errors.count, total / 1e6, times.total_ns / 1e6, percent(errors.median),
+               percent(errors.p95));
+    return {};
+}
+
+int run_calibrate(const CalibrateOptions& options) {
+    if (options.output.empty() && options.models.empty())
+        throw CLI::RequiredError("-o FILE.yaml, to measure this machine, or MODEL, to check one,");
+    Json json = {{"profile", nullptr}, {"models", Json::array()}};
+    if (!options.output.empty())
+        json["profile"] = calibrate(options);
+    for (const std::string& path : options.models)
+        json["models"].push_back(check(path, options));
+    if (options.json)
+        fmt::print("{}\n", text_of(json));
+    return 0;
+}
+
+} // namespace
+
+void add_calibrate(CLI::App& app, int& status) {
+    auto options = std::make_shared<CalibrateOptions>();
+    auto* command = app.add_subcommand(
+        "calibrate", "Measure this machine's embedded device and write its profile");
+    command->add_option("-o,--output", options->output,
+                        "Profile file to write, for overtake compile --profile");
+    command->add_option("--name", options->name, "Name of the profile")
+        ->check(not_empty())
+        ->capture_default_str();
+    command->add_option("--runs", options->runs, "Number of runs; the fastest counts")
+        ->check(whole_number(1, 100000))
+        ->capture_default_str();
+    command->add_option("MODEL", options->models,
+                        "Compiled models (.ovm): compare modelled and measured times of their FCs");
+    command->add_flag("--json", options->json, "Print JSON");
+    command->callback([options, &status] { status = run_calibrate(*options); });
+}
+
+} // namespace overtake::command

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// What `overtake demo` knows after it has run, and the same as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "load/demo/predict.hpp"
+#include "load/demo/spread.hpp"
+
+namespace overtake::command {
+
+struct DemoSetup {
+    std::string device = "/dev/accel/accel0";
+    demo::Networks networks;
+    demo::Load load;
+    std::string output_dir = ".";
+    unsigned repeat = 1; ///< runs of each row
+    /// The device's clock is 1/N of what the networks were compiled for: periods are N times as
+    /// long, and times that were measured are divided by N.
+    unsigned time_scale = 1;
+};
+
+struct Measurement {
+    std::vector<demo::Figures> runs;
+    demo::Spread spread;
+    demo::Figures replayed; ///< predicted from the arrivals of the typical run
+    std::string picture;    ///< the middle of the typical run, SVG
+    unsigned attempts = 1;  ///< measured so often, since it differed from the prediction
+};
+
+struct RowResult {
+    demo::Row row;
+    demo::Prediction predicted;
+    std::optional<Measurement> measured;
+};
+
+struct DemoResults {
+    DemoSetup setup;
+    std::uint64_t large_cost_ns = 0; ///< one request of the unsplit large network, alone
+    std::string kernel;              ///< release of the kernel measured on; empty: not measured
+    std::vector<std::string> busy;   ///< signs that the machine had too much else to do
+    std::vector<RowResult> rows;
+};
+
+double ms(std::uint64_t ns);
+
+/// What is known best of a row: measured, or else predicted.
+const demo::Figures& best_known(const RowResult& result);
+/// The detector's p99 in the row without the large network, as far as it is known.
+std::uint64_t alone_p99_ns(const DemoResults& results);
+
+/// The name of a row's files: without spaces.
+std::string stem(const demo::Row& row);
+std::string predicted_picture_name(const demo::Row& row);
+std::string measured_picture_name(const demo::Row& row);
+
+/// The command lines of a row's clients. `run` counts from 1.
+std::vector<std::string> detector_command(const DemoSetup& setup, const demo::Row& row,
+                                          unsigned run);
+std::vector<std::string> large_command(const DemoSetup& setup, const demo::Row& row, unsigned run);
+/// Where they write what became of each request, below the output directory.
+std::string detector_records(const demo::Row& row, unsigned run);
+std::string large_records(const demo::Row& row, unsigned run);
+
+/// How often a row is measured as long as it differs from its prediction.
+inline constexpr unsigned most_attempts = 3;
+/// Requests of the detector in a probe of the host.
+inline constexpr unsigned probe_requests = 200;
+/// Beyond what a row's p99 was disturbed by the host.
+inline constexpr double disturbed_percent = 10;
+/// Beyond what a probe's p99 says that the host is too late for this time scale.
+inline constexpr double probe_percent = 5;
+/// Beyond what a measurement counts as different from its prediction.
+inline constexpr double tolerance_percent = 5;
+double difference_percent(std::uint64_t measured, std::uint64_t predicted);
+/// Whether the median or the 99th percentile does.
+bool differs(const demo::Figures& measured, const demo::Figures& predicted);
+/// Whether the row was measured, and its 99th percentile is further from the prediction than the
+/// host's lateness may bring it.
+bool is_disturbed(const RowResult& result);
+
+nlohmann::ordered_json to_json(const DemoResults& results);
+
+} // namespace overtake::command

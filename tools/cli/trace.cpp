@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+//
+// overtake trace: what happens on a device, a line for each event.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "device_facts.hpp"
+#include "observe/record/recording.hpp"
+#include "observe/timeline/perfetto.hpp"
+#include "observe/timeline/timeline.hpp"
+#include "observe/watch/filter.hpp"
+#include "observe/watch/line.hpp"
+#include "observe/watch/timeline_of.hpp"
+#include "observe/watch/watching.hpp"
+#include "option_checks.hpp"
+#include "output_file.hpp"
+#include "overtake/server.hpp"
+#include "units.hpp"
+
+namespace overtake::command {
+namespace {
+
+struct TraceOptions {
+    std::string device = "auto";
+    watch::Filter filter;
+    double seconds = 0;
+    std::string svg;
+    std::string perfetto;
+    std::string record;
+    std::vector<std::string> libraries; ///< whose engines' tasks are shown, too
+    bool json = false;
+
+    bool draws() const { return !svg.empty() || !perfetto.empty(); }
+    bool prints() const { return !draws() && record.empty(); }
+};
+
+std::vector<std::string> event_types() {
+    std::vector<std::string> names;
+    for (std::size_t type = 0; type < event_type_count; type++)
+        names.emplace_back(event_type_name(static_cast<EventType>(type)));
+    return names;
+}
+
+void draw(const TraceOptions& options, timeline::Timeline& timeline) {
+    watch::sort_by_start(timeline);
+    timeline.title = fmt::format("{}: {} FCs", options.device, timeline.fcs.size());
+    std::uint64_t first = UINT64_MAX, last = 0;
+    for (const timeline::Fc& fc : timeline.fcs) {
+        first = std::min(first, fc.start_ns);
+        last = std::max(last, fc.end_ns);
+    }
+    if (timeline.fcs.empty())
+        throw Error(ENODATA, "trace: no FC ended while it was watched: there is nothing to draw");
+    timeline.origin_ns = first;
+    // Of what had begun before, only the part that was seen.
+    for (timeline::Request& request : timeline.requests)
+        request.arrival_ns = std::max(request.arrival_ns, first);
+    if (!options.svg.empty())
+        write_file(options.svg,
+                   [&](std::ostream& out) { out << timeline::to_svg(timeline, first, last); });
+    if (!options.perfetto.empty())
+        timeline::write_perfetto(timeline, options.perfetto);
+}
+
+/// What no event tells.
+DeviceRules rules_of(const std::string& name, const Device& device) {
+    constexpr std::string_view server_prefix = "server:";
+    if (device.backend() != "server")
+        return rules_of_node(node_of(name));
+    const std::string socket =
+        name.starts_with(server_prefix) ? name.substr(server_prefix.size()) : default_server_path();
+    return {.fair = nlohmann::json::parse(server_status(socket)).value("fair", false)};
+}
+
+/// As it is now: core limits that change later are recorded.
+record::Options settings_of(const TraceOptions& options, const watch::Watched& watched) {
+    const std::string name = options.device == "auto" ? "kernel" : options.device;
+    const auto device = watched.device ? watched.device : open_device(name);
+    record::Options settings;
+    settings.cores = device->info().core_count;
+    for (const drm_overtake_core_info& core : device->cores())
+        settings.core_limits.push_back(core.core_limit);
+    DeviceRules rules = rules_of(name, *device);
+    settings.fair = rules.fair;
+    settings.normal_floors = std::move(rules.normal_floors);
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    if (name.starts_with('/') && digits < name.size())
+        settings.device = static_cast<std::uint32_t>(std::stoul(name.substr(digits)));
+    settings.description = fmt::format("recorded on {}", options.device);
+    settings.name = [](std::uint64_t, std::uint32_t pid, std::uint64_t model) {
+        return watch::owner_name(model, pid);
+    };
+    return settings;
+}
+
+void write_recording(const TraceOptions& options, record::Recording& recording,
+                     std::vector<Event>& events, std::uint64_t lost) {
+    std::ranges::stable_sort(events, {}, &Event::time_ns);
+    for (const Event& event : events)
+        recording.add(event);
+    recording.lost(lost);
+    write_file(options.record, [&](std::ostream& out) { recording.write(out); });
+    for (const std::string& note : recording.notes())
+        fmt::print(stderr, "overtake: trace: {}\n", note);
+    fmt::print("{}: {} jobs; replay them with overtake sim {}\n", options.record, recording.jobs(),
+               options.record);
+}
+
+int trace(const TraceOptions& options) {
+    for (const std::string& path : {options.svg, options.perfetto, options.record})
+        if (!path.empty())
+            check_output_file(path);
+    watch::raise_descriptor_limit();
+    const watch::Watched watched = watch::watch_device(
+        options.device, {.wanted = options.prints(), .libraries = options.libraries});
+    watch::stop_on_signals();
+    if (const std::string left_out = watch::engines_left_out(*watched.events); !left_out.empty())
+        fmt::print(stderr, "overtake: trace: {}\n", left_out);
+    watch::Jobs jobs;
+    watch::Expiry expiry(
+        watched, [&] { return jobs.processes(); },
+        [&](const std::set<std::uint32_t>& pids) { jobs.forget(pids); });
+    timeline::Timeline timeline;
+    std::optional<record::Recording> recording;
+    std::vector<Event> recorded;
+    if (!options.record.empty())
+        recording.emplace(settings_of(options, watched));
+    std::uint64_t origin_ns = 0;
+    watch::watch(
+        *watched.events, options.seconds,
+        [&](const Event& event) {
+            const watch::Job* job = jobs.follow(event);
+            if (!options.filter.takes(event, job))
+                return true;
+            if (origin_ns == 0)
+                origin_ns = event.time_ns;
+            if (options.draws())
+                watch::add_to(timeline, event, job);
+            if (recording)
+                recorded.push_back(event);
+            if (options.json)
+                fmt::print("{}\n", watch::to_json_line(event));
+            else if (options.prints())
+                fmt::print("{}\n", watch::to_line(event, job, origin_ns));
+            return std::ferror(stdout) == 0;
+        },
+        [&] {
+            std::fflush(stdout);
+            expiry.rest();
+        });
+    if (const std::uint64_t lost = watched.events->lost(); lost != 0)
+        fmt::print(stderr, "overtake: trace: {} events were lost: what is shown has gaps\n", lost);
+    if (const std::uint64_t dropped = jobs.dropped() + watch::dropped_of_engines(*watched.events);
+        dropped != 0)
+        fmt::print(stderr,
+                   "overtake: trace: {} jobs and tasks were dropped, the oldest first, since "
+                   "memory for them is bounded\n",
+                   dropped);
+    if (options.draws())
+        draw(options, timeline);
+    if (recording)
+        write_recording(options, *recording, recorded, watched.events->lost());
+    return 0;
+}
+
+} // namespace
+
+void add_trace(CLI::App& app, int& status) {
+    auto options = std::make_shared<TraceOptions>();
+    auto* command = app.add_subcommand("trace", "Show what happens on a device, event by event");
+    command
+        ->add_option("--device", options->device,
+                     "Device: auto, kernel, server, server:SOCKET or /dev/accel/accelN")
+        ->capture_default_str();
+    watch::Filter& filter = options->filter;
+    command->add_option("--pid", filter.pids, "Of this process; may be repeated")
+        ->check(whole_number(1, UINT32_MAX));
+    command->add_option("--core", filter.cores, "On this core; may be repeated")
+        ->check(whole_number(1, OVERTAKE_MAX_CORES));
+    command
+        ->add_option("--priority", filter.priorities, "Of jobs of this priority; may be repeated")
+        ->check(whole_number(0, priority_high));
+    command->add_option("--model", filter.models, "Of jobs of the model called so; may be repeated")
+        ->check(not_empty());
+    command->add_option("--type", filter.types, "Events of this type; may be repeated")
+        ->check(one_of(event_types()));
+    command
+        ->add_option("--duration", options->seconds,
+                     "Seconds, or with a unit (5min); without it, until it is interrupted")
+        ->transform(duration(TimeUnit::second, 0.001, 1e7));
+    command->add_option("--svg", options->svg, "Draw the FCs into FILE, instead of lines")
+        ->check(not_empty());
+    command
+        ->add_option("--perfetto", options->perfetto,
+                     "Write FILE for ui.perfetto.dev, instead of lines")
+        ->check(not_empty());
+    command
+        ->add_option("--record", options->record,
+                     "Write FILE, a scenario that overtake sim replays, instead of lines")
+        ->check(not_empty());
+    command
+        ->add_option("--library", options->libraries,
+                     "Show the tasks of engines in this libovertake.so, too; may be repeated")
+        ->check(not_empty());
+    command->add_flag("--json", options->json, "A JSON object for each event");
+    command->callback([options, &status] { status = trace(*options); });
+}
+
+} // namespace overtake::command

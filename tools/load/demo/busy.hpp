@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// Whether a machine had too much else to do for what was measured on it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "load/demo/demo.hpp"
+
+namespace overtake::demo {
+
+/// What the machine did besides, before anything was measured.
+struct MachineLoad {
+    double load_average; ///< of the last minute; 0: not known
+    unsigned cpus;       ///< that this process may use
+};
+
+MachineLoad machine_load();
+
+/// The signs of a busy machine, each a clause: a load average above the number of CPUs, requests
+/// that the detector's client made late by more than half a period, a queue of the large network
+/// that ran empty. Nothing if there are none. `rows` are the set-ups by name.
+std::vector<std::string> busy_signs(const MachineLoad& load,
+                                    const std::vector<std::pair<std::string, Figures>>& rows,
+                                    unsigned period_us);
+
+} // namespace overtake::demo

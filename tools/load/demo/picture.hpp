@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// The pictures of the demonstration: a few periods of the detector in the middle of a run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "load/demo/demo.hpp"
+#include "observe/timeline/timeline.hpp"
+
+namespace overtake::demo {
+
+/// The names of the two networks, which the colours of the pictures belong to.
+inline constexpr char detector_name[] = "detector";
+inline constexpr char large_name[] = "large network";
+
+/// A part of device time.
+struct Window {
+    std::uint64_t from_ns;
+    std::uint64_t to_ns;
+};
+
+/// From half a period before `arrival_ns` on, for six periods of the detector.
+Window picture_window(std::uint64_t arrival_ns, unsigned period_us);
+
+/// What was recorded of a device: from the first FC to the last. Nothing of nothing.
+std::optional<Window> recorded(const timeline::Timeline& timeline);
+
+/// The window of the detector's request that arrived nearest to the middle of what was recorded, or
+/// to the middle of the run if nothing was. `detector` is not empty.
+Window middle(const timeline::Timeline& timeline, const std::vector<load::Request>& detector,
+              unsigned period_us);
+
+/// `window` of the run as an SVG document: time 0 is its left edge, the detector's requests are
+/// shown below the FCs, and what lies outside of `known` is marked as not recorded, with the
+/// reason.
+std::string draw(timeline::Timeline timeline, const std::vector<load::Request>& detector,
+                 const Window& window, const std::optional<Window>& known,
+                 const std::string& reason);
+
+} // namespace overtake::demo

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// What the simulator says of a row before any device has run it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "load/demo/demo.hpp"
+
+namespace overtake::demo {
+
+/// The compiled networks; prediction takes their FC tables, measurement runs them.
+struct Networks {
+    std::filesystem::path detector;
+    std::filesystem::path large;
+    std::filesystem::path large_split;
+};
+
+struct Load {
+    unsigned requests = 2000;   ///< of the detector
+    unsigned period_us = 10000; ///< of the detector
+};
+
+/// What the simulator says of one row.
+struct Prediction {
+    Figures figures;
+    std::string picture; ///< the middle of the run, SVG
+};
+
+/// Simulates the bundled scenario demo-ROW with the FCs of `networks`. Throws Error if a model or
+/// the scenario cannot be read. Thread safe.
+Prediction predict(const Row& row, const Networks& networks, const Load& load);
+
+/// The same with every request arriving when it arrived in a measurement: what a host did is taken
+/// over, what the device makes of it is simulated. Throws Error. Thread safe.
+Figures replay(const Row& row, const Networks& networks, unsigned period_us,
+               std::span<const load::Request> detector, std::span<const load::Request> large);
+
+/// The time of one request of a model that has the device to itself. Throws Error.
+std::uint64_t predicted_cost_ns(const std::filesystem::path& model);
+
+} // namespace overtake::demo

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+//
+// Tasks: the life of each task as its events tell it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "observe/blame/blame.hpp"
+
+namespace overtake::blame {
+
+/// Tells a live job or task from the others.
+struct Identity {
+    std::uint32_t device;
+    std::uint32_t context;
+    std::uint64_t client;
+    std::uint64_t tag;
+    bool operator==(const Identity&) const = default;
+};
+
+struct IdentityHash {
+    std::size_t operator()(const Identity& of) const {
+        std::uint64_t hash = of.tag;
+        for (const std::uint64_t part :
+             {of.client, std::uint64_t{of.context} << 32 | std::uint64_t{of.device}})
+            hash = (hash ^ part) * 0x9e3779b97f4a7c15 + (hash >> 29);
+        return static_cast<std::size_t>(hash);
+    }
+};
+
+class Tasks {
+public:
+    Tasks(const Blame::Options& options, Owners& owners,
+          std::function<void(const Report&, const Parts&)> report)
+        : options_(options), owners_(owners), report_(std::move(report)) {}
+
+    void add(const Event& event);
+    /// A job of a task is queued, is on its core, is over. False: the task is not known.
+    bool job_queued(const Event& event);
+    void job_on_core(const Identity& task, std::uint16_t core, std::uint64_t time);
+    void job_done(const Identity& task, std::uint32_t segment, std::uint32_t preemptions,
+                  const Parts& parts, std::uint64_t time);
+    void lost(bool of_engines_alone);
+    void add_processes(std::set<std::uint32_t>& pids) const;
+    void forget(const std::set<std::uint32_t>& pids, std::uint64_t time);
+    std::uint64_t dropped() const { return dropped_; }
+    /// The device has this core.
+    void see_core(std::uint32_t device, std::uint16_t core);
+    /// A job's task: one of service mode, which has the job's client and context, or an engine's.
+    Identity task_of(const Event& job) const;
+    std::uint32_t owner_of(const Identity& task) const;
+    bool recorded() const { return recorded_; }
+    std::size_t live() const { return tasks_.size(); }
+    std::uint64_t steps() const;
+
+private:
+    /// `between` is not known until the next event says what it was.
+    enum class State : std::uint8_t { waits, between, cpu, device };
+
+    struct Task {
+        QueuedTask queued;
+        Report report;
+        TaskQueue* queue = nullptr;
+        State state = State::waits;
+        std::uint64_t since = 0; ///< until then everything is in its parts
+        std::uint16_t core = 0;  ///< asked for, then the one it has
+        bool had_bpu = false;
+        std::optional<std::uint32_t> last_bpu_segment;
+        std::uint32_t bpu_seen = 0; ///< the last BPU segment that was queued
+    };
+
+    /// Of a process's own or of service mode.
+    struct Queue {
+        TaskQueue tasks;
+        std::size_t live = 0; ///< tasks of it, waiting or not
+    };
+    /// Device and client, or device alone.
+    using QueueKey = std::pair<std::uint32_t, std::uint64_t>;
+
+    QueueKey key_of(std::uint32_t device, std::uint64_t client) const;
+    Queue& queue_of(const QueueKey& key);
+    using Live = std::unordered_map<Identity, Task, IdentityHash>;
+
+    void arrive(const Event& event);
+    void erase(Live::iterator task);
+    /// Of one whose end was lost.
+    Live::iterator drop(Live::iterator task, std::uint64_t time);
+    void dispatch(Task& task, std::uint64_t time);
+    void ready(Task& task, const Event& event);
+    void cpu_start(Task& task, const Event& event);
+    void cpu_done(Task& task, const Event& event);
+    void end(Task& task, const Event& event);
+    static void leave_queue(Task& task, std::uint64_t time);
+    void close(Task& task, Cause between, std::uint64_t time);
+    static bool is_high(const Task& task);
+
+    const Blame::Options& options_;
+    Owners& owners_;
+    std::function<void(const Report&, const Parts&)> report_;
+    bool recorded_ = false;
+    std::uint64_t next_arrival_ = 1;
+    Live tasks_;
+    std::uint64_t dropped_ = 0;
+    std::map<QueueKey, Queue> queues_;
+    std::map<std::uint32_t, std::uint16_t> cores_;                 ///< seen, by device
+    std::uint64_t steps_ = 0;                                      ///< of queues that are no more
+    std::unordered_map<std::uint32_t, std::uint32_t> last_bpu_of_; ///< learned, by owner
+};
+
+} // namespace overtake::blame

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+//
+// Every track's events are made in order, properly nested; a stable sort by time merges the tracks
+// and keeps each one's order.
+#include "observe/timeline/perfetto.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+
+#include "observe/timeline/canvas.hpp"
+#include "observe/timeline/jobs.hpp"
+#include "observe/timeline/legend.hpp"
+#include "observe/timeline/whole_file.hpp"
+#include "overtake/device.hpp"
+#include "trace_packet.pb.h"
+
+namespace overtake::timeline {
+namespace {
+
+/// All packets are one sequence; it only has to differ from 0.
+constexpr std::uint32_t sequence_id = 1;
+/// Track ids are this and what follows, so that they hardly meet those of another trace.
+constexpr std::uint64_t first_uuid = 0x6f76657274616b65;
+
+/// FCs of a job on its core between two preemptions.
+struct JobPart {
+    const Job* job;
+    std::size_t begin; ///< positions in job->fcs
+    std::size_t end;
+    std::uint64_t flow_in;  ///< 0: none
+    std::uint64_t flow_out; ///< 0: none
+
+    std::uint64_t start_ns() const { return job->fcs[begin]->start_ns; }
+    std::uint64_t end_ns() const { return job->fcs[end - 1]->end_ns; }
+    const Fc& first() const { return *job->fcs[begin]; }
+};
+
+struct Event {
+    std::uint64_t time_ns;
+    std::uint64_t track;
+    proto::TrackEvent::Type type;
+    /// What begins or happens; nothing for ends.
+    std::variant<std::monostate, const Fc*, const JobPart*, const CpuSegment*, const Preemption*>
+        subject;
+};
+
+class Trace {
+public:
+    explicit Trace(const Timeline& timeline) : timeline_(timeline), jobs_(jobs_of(timeline)) {
+        find_parts();
+        add_cores();
+        add_tasks();
+        std::stable_sort(events_.begin(), events_.end(),
+                         [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
+    }
+
+    void write(google::protobuf::io::CodedOutputStream& out) const {
+        for (const proto::TrackDescriptor& track : tracks_) {
+            proto::TracePacket packet;
+            *packet.mutable_track_descriptor() = track;
+            write_packet(packet, out);
+        }
+        for (const Event& event : events_) {
+            proto::TracePacket packet;
+            packet.set_timestamp(event.time_ns);
+            auto& track_event = *packet.mutable_track_event();
+            track_event.set_type(event.type);
+            track_event.set_track_uuid(event.track);
+            std::visit([&](auto subject) { describe(subject, track_event); }, event.subject);
+            write_packet(packet, out);
+        }
+    }
+
+private:
+    /// A Trace message is nothing but its packets, one behind the other.
+    static void write_packet(proto::TracePacket& packet,
+                             google::protobuf::io::CodedOutputStream& out) {
+        constexpr std::uint32_t packet_tag = proto::Trace::kPacketFieldNumber << 3 | 2;
+        packet.set_trusted_packet_sequence_id(sequence_id);
+        out.WriteTag(packet_tag);
+        out.WriteVarint32(static_cast<std::uint32_t>(packet.ByteSizeLong()));
+        packet.SerializeWithCachedSizes(&out);
+    }
+
+    void find_parts() {
+        std::uint64_t flow = 0;
+        for (const Job& job : jobs_) {
+            JobPart part{&job, 0, 0, 0, 0};
+            for (std::size_t at : job.preempted_before) {
+                part.end = at;
+                part.flow_out = ++flow;
+                parts_.push_back(part);
+                part = {&job, at, 0, flow, 0};
+            }
+            part.end = job.fcs.size();
+            parts_.push_back(part);
+        }
+    }
+
+    /// Children are shown in the order in which they are added.
+    std::uint64_t add_track(std::string_view name, std::uint64_t parent) {
+        proto::TrackDescriptor track;
+        const std::uint64_t uuid = first_uuid + tracks_.size();
+        track.set_uuid(uuid);
+        track.set_name(valid_utf8(name));
+        if (parent != 0)
+            track.set_parent_uuid(parent);
+        track.set_child_ordering(proto::TrackDescriptor::EXPLICIT);
+        track.set_sibling_order_rank(static_cast<int>(tracks_.size()));
+        tracks_.push_back(std::move(track));
+        return uuid;
+    }
+
+    template <typename Subject>
+    void begin(std::uint64_t track, std::uint64_t time_ns, const Subject* subject) {
+        events_.push_back({time_ns, track, proto::TrackEvent::TYPE_SLICE_BEGIN, subject});
+    }
+    void end(std::uint64_t track, std::uint64_t time_ns) {
+        events_.push_back({time_ns, track, proto::TrackEvent::TYPE_SLICE_END, {}});
+    }
+
+    void add_cores() {
+        std::map<unsigned, std::vector<const Fc*>[2]> lanes;
+        for (const Fc& fc : timeline_.fcs)
+            lanes[fc.core][fc.high].push_back(&fc);
+        for (const Preemption& preemption : timeline_.preemptions)
+            lanes.try_emplace(preemption.core);
+        const std::uint64_t root = add_track("Cores", 0);
+        for (auto& [core, rings] : lanes) {
+            const std::uint64_t of_core = add_track(fmt::format("Core {}", core), root);
+            for (bool high : {true, false}) {
+                const auto track =
+                    add_track(fmt::format("Core {} {}", core, high ? "HIGH" : "NORMAL"), of_core);
+                std::stable_sort(rings[high].begin(), rings[high].end(),
+                                 [](auto* a, auto* b) { return a->start_ns < b->start_ns; });
+                for (const Fc* fc : rings[high]) {
+                    begin(track, fc->start_ns, fc);
+                    end(track, fc->end_ns);
+                }
+            }
+            const auto track = add_track(fmt::format("Core {} preemptions", core), of_core);
+            for (const Preemption& preemption : timeline_.preemptions)
+                if (preemption.core == core)
+                    events_.push_back(
+                        {preemption.time_ns, track, proto::TrackEvent::TYPE_INSTANT, &preemption});
+        }
+    }
+
+    /// A task's jobs and CPU segments may run side by side: each goes on the first of the task's
+    /// tracks that is free. Tracks of one name are shown as one.
+    void add_tasks() {
+        using Item = std::variant<const JobPart*, const CpuSegment*>;
+        const auto start_of = [](const Item& item) {
+            return std::holds_alternative<const JobPart*>(item)
+                       ? std::get<const JobPart*>(item)->start_ns()
+                       : std::get<const CpuSegment*>(item)->start_ns;
+        };
+        std::map<std::string_view, std::vector<Item>, bool (*)(std::string_view, std::string_view)>
+            tasks(natural_less);
+        for (const JobPart& part : parts_)
+            tasks[part.first().task].emplace_back(&part);
+        for (const CpuSegment& segment : timeline_.cpu)
+            tasks[segment.task].emplace_back(&segment);
+        const std::uint64_t root = add_track("Tasks", 0);
+        for (auto& [task, items] : tasks) {
+            std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
+                return start_of(a) < start_of(b);
+            });
+            std::vector<std::pair<std::uint64_t, std::uint64_t>> lanes; // free from, track
+            for (const Item& item : items) {
+                auto lane = std::find_if(lanes.begin(), lanes.end(), [&](const auto& candidate) {
+                    return candidate.first <= start_of(item);
+                });
+                if (lane == lanes.end())
+                    lane = lanes.insert(lane, {0, add_track(task, root)});
+                lane->first =
+                    std::visit([&](auto subject) { return add_item(lane->second, subject); }, item);
+            }
+        }
+    }
+
+    std::uint64_t add_item(std::uint64_t track, const JobPart* part) {
+        begin(track, part->start_ns(), part);
+        for (std::size_t at = part->begin; at < part->end; at++) {
+            begin(track, part->job->fcs[at]->start_ns, part->job->fcs[at]);
+            end(track, part->job->fcs[at]->end_ns);
+        }
+        end(track, part->end_ns());
+        return part->end_ns();
+    }
+
+    std::uint64_t add_item(std::uint64_t track, const CpuSegment* segment) {
+        begin(track, segment->start_ns, segment);
+        end(track, segment->end_ns);
+        return segment->end_ns;
+    }
+
+    static void annotate(proto::TrackEvent& event, std::string_view name, std::uint64_t value) {
+        auto* annotation = event.add_debug_annotations();
+        annotation->set_name(std::string(name));
+        annotation->set_uint_value(value);
+    }
+    static void annotate(proto::TrackEvent& event, std::string_view name, std::string_view value) {
+        auto* annotation = event.add_debug_annotations();
+        annotation->set_name(std::string(name));
+        annotation->set_string_value(std::string(value));
+    }
+
+    static void describe(std::monostate, proto::TrackEvent&) {}
+
+    static void describe(const Fc* fc, proto::TrackEvent& event) {
+        event.set_name(valid_utf8(fc->task) + fmt::format(" #{}", fc->index));
+        event.add_categories("fc");
+        annotate(event, "tag", fc->tag);
+        annotate(event, "index", fc->index);
+        annotate(event, "core", fc->core);
+        annotate(event, "ring", fc->high ? "HIGH" : "NORMAL");
+    }
+
+    static void describe(const JobPart* part, proto::TrackEvent& event) {
+        const Fc& first = part->first();
+        event.set_name(valid_utf8(first.task) + (part->flow_in != 0 ? " goes on" : ""));
+        event.add_categories("job");
+        annotate(event, "tag", first.tag);
+        annotate(event, "core", first.core);
+        annotate(event, "ring", first.high ? "HIGH" : "NORMAL");
+        if (part->flow_in != 0)
+            event.add_terminating_flow_ids(part->flow_in);
+        if (part->flow_out != 0)
+            event.add_flow_ids(part->flow_out);
+    }
+
+    static void describe(const CpuSegment* segment, proto::TrackEvent& event) {
+        event.set_name(valid_utf8(segment->task) + fmt::format(" CPU {}", segment->segment));
+        event.add_categories("cpu");
+        annotate(event, "tag", segment->tag);
+        annotate(event, "segment", segment->segment);
+    }
+
+    static void describe(const Preemption* preemption, proto::TrackEvent& event) {
+        event.set_name("preemption");
+        event.add_categories("preemption");
+        if (preemption->tag != 0)
+            annotate(event, "tag", preemption->tag);
+    }
+
+    const Timeline& timeline_;
+    std::vector<Job> jobs_;
+    std::vector<JobPart> parts_;
+    std::vector<proto::TrackDescriptor> tracks_;
+    std::vector<Event> events_;
+};
+
+} // namespace
+
+void write_perfetto(const Timeline& timeline, const std::string& path) {
+    WholeFile file(path);
+    const Trace trace(timeline);
+    google::protobuf::io::FileOutputStream stream(file.descriptor());
+    {
+        google::protobuf::io::CodedOutputStream coded(&stream);
+        trace.write(coded);
+    }
+    if (!stream.Flush())
+        file.fail(stream.GetErrno());
+    file.commit();
+}
+
+} // namespace overtake::timeline

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// Activity: who holds a device, who waits, and behind whom; from events.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "observe/watch/spread.hpp"
+#include "overtake/event.hpp"
+
+namespace overtake::watch {
+
+/// What an FC that runs belongs to.
+struct Holder {
+    std::uint32_t pid = 0;
+    std::uint64_t model = 0;
+    bool high = false;
+    std::uint64_t start_ns = 0;
+};
+
+struct CoreActivity {
+    unsigned core = 0;
+    double high = 0;                 ///< share of the interval in which it ran HIGH FCs, 0..1
+    double normal = 0;               ///< and NORMAL ones
+    std::uint64_t preemptions = 0;   ///< in the interval
+    std::optional<unsigned> limit{}; ///< if it changed while it was watched
+    std::optional<Holder> holder{};
+};
+
+struct ProcessActivity {
+    std::uint32_t pid = 0;
+    std::uint64_t model = 0; ///< of its last job
+    double high = 0;         ///< as CoreActivity, of one core: two cores are 2
+    double normal = 0;
+    std::size_t waiting = 0;  ///< jobs queued, none of whose FCs has started
+    std::size_t begun = 0;    ///< jobs begun and not over
+    std::uint64_t ended = 0;  ///< jobs, in the interval
+    std::uint64_t p50_ns = 0; ///< from queue to end, of jobs of the last seconds; 0: none
+    std::uint64_t p99_ns = 0;
+    std::uint64_t overtaken = 0;    ///< its jobs, in the interval
+    std::uint64_t overtakes = 0;    ///< others' jobs, in the interval
+    std::uint64_t waits_ns = 0;     ///< its longest waiting job, so far; 0: none
+    std::optional<Holder> behind{}; ///< who holds the core that this one waits for
+};
+
+struct Snapshot {
+    std::uint64_t interval_ns = 0;
+    /// Or nobody told of jobs: who waits, latencies and holders are not known.
+    bool has_jobs = true;
+    std::vector<CoreActivity> cores;        ///< by number
+    std::vector<ProcessActivity> processes; ///< by pid; those with nothing left are not here
+};
+
+class Activity {
+public:
+    /// For how long latencies are kept: for the percentiles.
+    static constexpr std::uint64_t memory_ns = 5'000'000'000;
+    /// Of whose end nothing was seen yet; the oldest are forgotten.
+    static constexpr std::size_t most_jobs = 1u << 18;
+
+    /// `start_ns`: device time at which watching began.  Cores that do nothing are there if they
+    /// are among the first `cores`.
+    explicit Activity(std::uint64_t start_ns, unsigned cores = 0);
+    void add(const Event& event);
+    /// Of all that was seen and is not forgotten.
+    std::vector<std::uint32_t> pids() const;
+    /// These processes are gone, and so are their jobs, whose ends were lost.
+    void forget(const std::set<std::uint32_t>& pids);
+    /// Jobs that were forgotten to make room for others.
+    std::uint64_t dropped() const noexcept { return dropped_; }
+    /// Since the last one; `now_ns` is device time and does not run backwards.
+    Snapshot take(std::uint64_t now_ns);
+
+private:
+    using Key = std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>; ///< client, context, tag
+    struct Job {
+        std::uint32_t pid;
+        std::uint64_t model;
+        std::uint64_t queued_ns;
+        unsigned core;
+        bool has_begun = false;
+    };
+    struct Busy {
+        std::uint64_t high_ns = 0;
+        std::uint64_t normal_ns = 0;
+        void add(bool high, std::uint64_t ns) { (high ? high_ns : normal_ns) += ns; }
+    };
+    struct Core {
+        Busy busy;
+        std::uint64_t preemptions = 0;
+        std::optional<unsigned> limit;
+        std::optional<Holder> holder;
+    };
+    struct Process {
+        Busy busy;
+        std::uint64_t model = 0;
+        std::uint64_t ended = 0;
+        std::uint64_t overtaken = 0;
+        std::uint64_t overtakes = 0;
+        std::uint64_t last_ns = 0; ///< when it was last heard of
+        std::deque<std::pair<std::uint64_t, std::uint64_t>> latencies; ///< end, latency
+    };
+
+    /// Of the FC on the core: what lies in the interval, up to end_ns.
+    void charge(Core& core, std::uint64_t end_ns);
+    void end_job(const Event& event);
+    void describe_waiting(std::map<std::uint32_t, ProcessActivity>& processes,
+                          std::uint64_t now_ns) const;
+
+    std::uint64_t from_ns_;
+    std::map<unsigned, Core> cores_;
+    std::map<std::uint32_t, Process> processes_;
+    std::map<Key, Job> jobs_;
+    std::uint64_t dropped_ = 0;
+};
+
+} // namespace overtake::watch
