@@ -2,17 +2,16 @@
 #include "random_scenario.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "draw.hpp"
 #include "oracle.hpp"
 #include "task_oracle.hpp"
 
@@ -21,27 +20,6 @@ namespace overtake::test {
 using nlohmann::json;
 
 namespace {
-
-class Draw {
-public:
-    explicit Draw(std::uint64_t seed) : random_(seed) {}
-
-    /// 0..limit-1. The distributions of the library differ between implementations.
-    std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
-    bool one_in(std::uint64_t count) { return below(count) == 0; }
-
-    template <typename Value>
-    Value of(std::initializer_list<Value> values) {
-        return values.begin()[below(values.size())];
-    }
-    template <typename Value>
-    const Value& of(const std::vector<Value>& values) {
-        return values[below(values.size())];
-    }
-
-private:
-    std::mt19937_64 random_;
-};
 
 /// What both kinds have: cores, limits, ids, priorities, and a unit in which times are drawn.
 class Drawer {
