@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Write the tests' scenarios and timelines with one record a line.
 
-  scripts/format_scenarios.py [FILE...]     without FILE: all of tests/scenarios/data and bad
+  scripts/format_scenarios.py [FILE...]     without FILE: those of tests/scenarios
 
 Each key of the file has a line of its own. A list or an object that has lists or objects in it has a line
 for each of them. What a file contains stays the same. tests/structure/test_scenario_files.py holds the
@@ -13,7 +13,8 @@ import json
 import pathlib
 import sys
 
-FOLDERS = [pathlib.Path(__file__).resolve().parents[1] / "tests/scenarios" / name for name in ("data", "bad")]
+SCENARIOS = pathlib.Path(__file__).resolve().parents[1] / "tests/scenarios"
+FOLDERS = [SCENARIOS / name for name in ("data", "bad", "processors")]
 
 
 def files():

@@ -18,6 +18,9 @@ std::string example_file(const std::string& name);
 std::vector<std::string> examples(std::string_view first);
 /// Of tasks, in which each process has a queue of its own.
 std::vector<std::string> examples_of_separate_queues();
+/// The same of several processors, which are apart.
+std::string processors_example_file(const std::string& name);
+std::vector<std::string> processors_examples();
 
 /// The name as a test may have it.
 std::string test_name(std::string example);

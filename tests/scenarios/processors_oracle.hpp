@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Scheduling over several processors (the key `processors` of a scenario), written down a second
+// time and as plainly as possible: simulator and runtime are compared with this.  Shares no code
+// with them.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace overtake::test {
+
+/// Of a valid scenario without loads.
+nlohmann::json processors_timeline(const nlohmann::json& scenario);
+
+/// With one record a line, and keys in their usual order.
+std::string processors_text(const nlohmann::json& scenario_or_timeline);
+
+} // namespace overtake::test

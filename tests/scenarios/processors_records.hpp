@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// Expected times and throttling: P11 and P12 of several processors.
+#pragma once
+
+#include <tuple>
+
+#include "processors_format.hpp"
+
+namespace overtake::test::processors {
+
+class Records {
+public:
+    explicit Records(const Scenario& scenario);
+
+    /// t: of these units of the model on the processor.
+    Time expected(const std::string& model, const std::vector<std::size_t>& units,
+                  std::size_t processor) const;
+    /// A run is done that executed so long, its lead excepted.
+    void put(const std::string& model, const std::vector<std::size_t>& units, std::size_t processor,
+             Time executed);
+
+    bool throttled(std::size_t processor) const { return ratios_[processor] > 1250; }
+    /// It had no unfinished run for long enough.
+    void forget_ratio(std::size_t processor) { ratios_[processor] = 1000; }
+
+private:
+    using Key = std::tuple<std::string, std::vector<std::size_t>, std::string>;
+
+    Time record_or_estimate(const Key& key) const;
+    Time estimate(const Model& model, const std::vector<std::size_t>& units,
+                  const std::string& class_name) const;
+    Time smooth(Time before, Time next) const;
+
+    const Scenario& scenario_;
+    std::map<Key, Time> records_;
+    std::vector<Time> ratios_; ///< in thousandths, by processor
+};
+
+/// P11: the piece with the most units that the class supports, the lowest of several.
+std::vector<std::size_t> largest_piece(const Model& model, const std::string& class_name);
+
+/// P11: c.
+__int128 cost(const Scenario& scenario, const Model& model, const std::vector<std::size_t>& units,
+              const std::string& class_name);
+
+} // namespace overtake::test::processors
