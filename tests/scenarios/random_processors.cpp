@@ -71,7 +71,7 @@ private:
             scenario_["drop"] = draw_.of<std::string>({"never", "late", "predicted", "predicted"});
         if (!draw_.one_in(4))
             scenario_["smoothing"] = draw_.of({1, 10, 30, 50, 50, 99, 100, 100});
-        retry_after_ = draw_.one_in(10) ? 1 : unit_ + units(10);
+        retry_after_ = unit_ <= 1000 && draw_.one_in(10) ? 1 : unit_ + units(10);
         if (unit_ > 1000 || !draw_.one_in(20))
             scenario_["retry_after"] = retry_after_;
     }
@@ -234,7 +234,7 @@ private:
         if (draw_.one_in(policy_ == "fixed" ? 2 : 5))
             task["on"] = name_of_processor();
         if (!draw_.one_in(3))
-            task["slo"] = unit_ + units(draw_.of<std::uint64_t>({10, 30}));
+            task["slo"] = unit_ + units(draw_.of<std::uint64_t>({10, 40, 100}));
         return task;
     }
 

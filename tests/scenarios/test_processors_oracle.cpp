@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// The oracle of several processors reproduces every worked example.
+// The oracle of several processors reproduces every worked example, and what it makes of random
+// scenarios is consistent.
+#include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "examples.hpp"
+#include "processors_invariants.hpp"
 #include "processors_oracle.hpp"
+#include "random_processors.hpp"
 
 namespace overtake::test {
 namespace {
@@ -25,6 +30,27 @@ class ProcessorsOracleTest : public testing::TestWithParam<std::string> {};
 TEST_P(ProcessorsOracleTest, AgreesWithTheExpectedTimeline) {
     EXPECT_EQ(processors_timeline(read(processors_example_file(GetParam() + ".json"))),
               read(processors_example_file(GetParam() + ".expected.json")));
+}
+
+TEST_P(ProcessorsOracleTest, HasAConsistentExample) {
+    EXPECT_EQ(processors_violations(read(processors_example_file(GetParam() + ".json")),
+                                    read(processors_example_file(GetParam() + ".expected.json"))),
+              std::vector<std::string>{});
+}
+
+TEST(ProcessorsOracle, IsConsistentOnRandomScenarios) {
+    for (std::uint64_t seed = 0; seed < 2000; seed++) {
+        const json scenario = random_processors_scenario(seed);
+        ASSERT_EQ(processors_violations(scenario, processors_timeline(scenario)),
+                  std::vector<std::string>{})
+            << "seed " << seed << "\n"
+            << processors_text(scenario);
+    }
+}
+
+TEST(ProcessorsOracle, DrawsTheSameScenarioFromTheSameSeed) {
+    EXPECT_EQ(random_processors_scenario(7), random_processors_scenario(7));
+    EXPECT_NE(random_processors_scenario(7), random_processors_scenario(8));
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, ProcessorsOracleTest, testing::ValuesIn(processors_examples()),

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: MIT
+#include "processors_invariants.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "processors_format.hpp"
+
+namespace overtake::test {
+
+using nlohmann::json;
+
+namespace processors {
+
+namespace {
+
+/// From the timeline, with numbers in place of names.
+struct SeenFc {
+    std::size_t index;
+    std::size_t processor;
+    bool high;
+    Time start;
+    Time end;
+};
+
+struct SeenRun {
+    std::string name; ///< TASK.K
+    std::size_t task;
+    std::vector<std::size_t> units;
+    std::size_t processor;
+    Time dispatched;
+    std::optional<Time> start;
+    Time end;
+    std::string status;
+    std::vector<SeenFc> fcs{};
+
+    bool has(std::size_t unit) const { return std::ranges::find(units, unit) != units.end(); }
+};
+
+struct SeenTask {
+    std::optional<Time> dispatched;
+    std::optional<Time> end;
+    std::string status; ///< "" for null
+    std::size_t retries;
+};
+
+std::optional<Time> time_or_none(const json& value) {
+    return value.is_null() ? std::nullopt : std::optional(value.get<Time>());
+}
+
+class Checker {
+public:
+    Checker(const json& scenario, const json& timeline) : scenario_(scenario_from(scenario)) {
+        read(timeline);
+        for (std::size_t processor = 0; processor < scenario_.processors.size(); processor++)
+            outages_.push_back(outages_of(processor));
+    }
+
+    std::vector<std::string> violations() {
+        for (const SeenRun& run : runs_)
+            check_run(run);
+        for (std::size_t processor = 0; processor < scenario_.processors.size(); processor++)
+            if (scenario_.processors[processor].pool)
+                check_pool(processor);
+            else
+                check_core(processor);
+        for (std::size_t task = 0; task < tasks_.size(); task++)
+            check_task(task);
+        check_triggers();
+        return std::move(violations_);
+    }
+
+private:
+    using Interval = std::pair<Time, Time>;
+
+    void read(const json& timeline) {
+        const json& jobs = timeline.at("jobs");
+        std::size_t job = 0;
+        for (const json& entry : timeline.at("runs")) {
+            SeenRun run{
+                .name = entry.at("task").get<std::string>() + "." + entry.at("run").dump(),
+                .task = number_of(scenario_.tasks, &Task::id, entry.at("task")),
+                .units = entry.at("units").get<std::vector<std::size_t>>(),
+                .processor =
+                    number_of(scenario_.processors, &Processor::name, entry.at("processor")),
+                .dispatched = entry.at("dispatched"),
+                .start = time_or_none(entry.at("start")),
+                .end = entry.at("end"),
+                .status = entry.at("status"),
+            };
+            if (!scenario_.processors[run.processor].pool) {
+                expect(job < jobs.size() && is_job_of(jobs[job], run), run.name, "has its job");
+                job++;
+            }
+            runs_.push_back(run);
+        }
+        expect(job == jobs.size(), "timeline", "has a run for each job");
+        for (const json& entry : timeline.at("fcs")) {
+            const auto run =
+                std::ranges::find(runs_, entry.at("job").get<std::string>(), &SeenRun::name);
+            const auto processor = std::ranges::find(
+                scenario_.processors, entry.at("core").get<unsigned>(), &Processor::core_number);
+            run->fcs.push_back({entry.at("index"),
+                                static_cast<std::size_t>(processor - scenario_.processors.begin()),
+                                entry.at("ring") == "high", entry.at("start"), entry.at("end")});
+        }
+        for (const json& entry : timeline.at("tasks"))
+            tasks_.push_back({time_or_none(entry.at("dispatched")), time_or_none(entry.at("end")),
+                              entry.at("status").is_null() ? "" : entry.at("status"),
+                              entry.at("retries")});
+    }
+
+    template <typename Entry>
+    static std::size_t number_of(const std::vector<Entry>& entries, std::string Entry::*name,
+                                 const std::string& value) {
+        return static_cast<std::size_t>(std::ranges::find(entries, value, name) - entries.begin());
+    }
+
+    bool is_job_of(const json& job, const SeenRun& run) const {
+        return job.at("id") == run.name &&
+               job.at("core") == scenario_.processors[run.processor].core_number &&
+               job.at("arrival") == run.dispatched && job.at("end") == run.end &&
+               time_or_none(job.at("start")) == run.start &&
+               job.at("cancelled") == (run.status == "cancelled");
+    }
+
+    void expect(bool holds, const std::string& subject, const std::string& rule) {
+        if (!holds)
+            violations_.push_back(subject + ": not so: " + rule);
+    }
+
+    bool high(const SeenRun& run) const { return scenario_.tasks[run.task].priority == 255; }
+    const Model& model_of(const SeenRun& run) const {
+        return scenario_.model_of(scenario_.tasks[run.task]);
+    }
+
+    /// From each failure until the trial that brings the processor back.
+    std::vector<Interval> outages_of(std::size_t processor) const {
+        std::vector<Interval> outages;
+        std::vector<std::pair<Time, bool>> changes; // whether it works from then on
+        for (const Event& event : scenario_.events)
+            if (event.processor == processor && event.kind != Event::Kind::throttle)
+                changes.emplace_back(event.at, event.kind == Event::Kind::recover);
+        std::ranges::stable_sort(changes, {}, &std::pair<Time, bool>::first);
+        for (const auto& [at, works] : changes) {
+            if (works || (!outages.empty() && at <= outages.back().second))
+                continue;
+            // The trials that follow, up to the one that finds it working.
+            Time interval = scenario_.retry_after;
+            Time trial = at + interval;
+            const auto works_at = [&](Time time) {
+                bool state = true;
+                for (const auto& change : changes)
+                    if (change.first <= time)
+                        state = change.second;
+                return state;
+            };
+            while (!works_at(trial) && trial <= changes.back().first) {
+                interval = std::min(2 * interval, 16 * scenario_.retry_after);
+                trial += interval;
+            }
+            outages.emplace_back(at, works_at(trial) ? trial : std::numeric_limits<Time>::max());
+        }
+        return outages;
+    }
+
+    /// In use when looks are made at this instant.
+    bool in_use(std::size_t processor, Time at) const {
+        return std::ranges::none_of(outages_[processor], [&](const Interval& outage) {
+            return outage.first <= at && at < outage.second;
+        });
+    }
+
+    bool any_outage() const {
+        return std::ranges::any_of(outages_, [](const auto& outages) { return !outages.empty(); });
+    }
+
+    Time factor_at(std::size_t processor, Time at) const {
+        std::vector<Event> events = scenario_.events;
+        std::ranges::stable_sort(events, {}, &Event::at);
+        Time factor = 100;
+        for (const Event& event : events)
+            if (event.processor == processor && event.kind == Event::Kind::throttle &&
+                event.at <= at)
+                factor = event.factor;
+        return factor;
+    }
+
+    /// The run that had finished the unit when this one was dispatched.
+    const SeenRun* finished_by(const SeenRun& run, std::size_t unit) const {
+        for (const SeenRun& other : runs_)
+            if (other.task == run.task && other.status == "done" && other.has(unit) &&
+                other.end <= run.dispatched)
+                return &other;
+        return nullptr;
+    }
+
+    void check_run(const SeenRun& run) {
+        const Task& task = scenario_.tasks[run.task];
+        const Processor& processor = scenario_.processors[run.processor];
+        expect(in_use(run.processor, run.dispatched), run.name, "its processor is in use");
+        for (const std::size_t unit : run.units)
+            expect(scenario_.can_run(task, unit, run.processor), run.name, "can run there");
+        expect(is_piece(run), run.name, "its units are a piece");
+        Time lead = processor.overhead;
+        for (const std::size_t unit : run.units)
+            for (const std::size_t before : model_of(run).units[unit].predecessors) {
+                if (run.has(before))
+                    continue;
+                const SeenRun* const source = finished_by(run, before);
+                expect(source != nullptr, run.name, "what it needs is finished");
+                if (source != nullptr)
+                    lead += scenario_.move(model_of(run).units[before], source->processor,
+                                           run.processor);
+            }
+        expect(run.dispatched >= task.at && run.dispatched <= run.start.value_or(run.end) &&
+                   run.start.value_or(run.end) <= run.end,
+               run.name, "its times are in order");
+        expect(run.status == "done" || run.status == "failed" || run.status == "cancelled",
+               run.name, "it has a status");
+        expect(run.status != "done" || run.start, run.name, "a run that is done has started");
+        expect((run.status == "failed") == fails_at(run), run.name,
+               "it fails with its processor only");
+        if (processor.pool)
+            check_run_of_pool(run, lead);
+        else
+            check_run_of_core(run, lead);
+        if (high(run) || scenario_.policy == Policy::fixed ||
+            scenario_.policy == Policy::shortest_latency)
+            expect(any_outage() || run.dispatched == ready_at(run), run.name,
+                   "it is dispatched as soon as it is ready");
+        else
+            check_idle(run);
+    }
+
+    bool fails_at(const SeenRun& run) const {
+        const bool at_failure =
+            std::ranges::any_of(outages_[run.processor],
+                                [&](const Interval& outage) { return outage.first == run.end; });
+        // Ended in the same instant before the failure, or by that of another processor.
+        return at_failure && run.status == "failed";
+    }
+
+    bool is_piece(const SeenRun& run) const {
+        std::vector<std::size_t> all(model_of(run).units.size());
+        std::iota(all.begin(), all.end(), 0);
+        if (scenario_.policy == Policy::round_robin && !high(run))
+            return run.units == all;
+        return std::ranges::any_of(model_of(run).chains, [&](const auto& chain) {
+            return !std::ranges::search(chain, run.units).empty();
+        });
+    }
+
+    /// Without failures.
+    Time ready_at(const SeenRun& run) const {
+        Time ready = scenario_.tasks[run.task].at;
+        for (const std::size_t before : model_of(run).units[run.units.front()].predecessors)
+            if (const SeenRun* const source = finished_by(run, before))
+                ready = std::max(ready, source->end);
+        return ready;
+    }
+
+    void check_run_of_pool(const SeenRun& run, Time lead) {
+        expect(run.fcs.empty(), run.name, "a run of a pool has no FCs");
+        if (!run.start)
+            return;
+        Time duration = lead;
+        for (const std::size_t unit : run.units)
+            duration += throttled(run, unit_times(run, unit).front(), *run.start);
+        expect(run.status == "failed" ? run.end - *run.start < duration
+                                      : run.end - *run.start == duration,
+               run.name, "it takes its lead and its units' times");
+    }
+
+    const std::vector<Time>& unit_times(const SeenRun& run, std::size_t unit) const {
+        return model_of(run).units[unit].time.at(scenario_.processors[run.processor].class_name);
+    }
+
+    Time throttled(const SeenRun& run, Time time, Time start) const {
+        return ceil_div(time * factor_at(run.processor, start), 100);
+    }
+
+    void check_run_of_core(const SeenRun& run, Time lead) {
+        std::vector<Time> times;
+        for (const std::size_t unit : run.units)
+            for (const Time time : unit_times(run, unit))
+                times.push_back(time);
+        Time before = run.dispatched;
+        for (std::size_t i = 0; i < run.fcs.size(); i++) {
+            const SeenFc& fc = run.fcs[i];
+            expect(fc.index == i && fc.start >= before && i < times.size(), run.name,
+                   "its FCs are in order");
+            expect(fc.processor == run.processor, run.name, "it never moves");
+            expect(fc.high == high(run), run.name, "its ring is that of its priority");
+            const Time duration =
+                (i == 0 ? lead : 0) + throttled(run, times[i % times.size()], fc.start);
+            expect(run.status == "failed" && fc.end == run.end ? fc.end - fc.start <= duration
+                                                               : fc.end - fc.start == duration,
+                   run.name, "FC " + std::to_string(i) + " takes its time");
+            before = fc.end;
+        }
+        expect(run.start.has_value() != run.fcs.empty() &&
+                   (!run.start || *run.start == run.fcs.front().start),
+               run.name, "it starts with its first FC");
+        expect(run.status != "done" || (run.fcs.size() == times.size() && before == run.end),
+               run.name, "it is done with its last FC");
+    }
+
+    /// P8, for policies that give work to idle processors only.
+    void check_idle(const SeenRun& run) {
+        std::size_t unfinished = 0;
+        for (const SeenRun& other : runs_) {
+            if (&other == &run) // later ones are dispatched later
+                break;
+            if (other.processor == run.processor && other.end > run.dispatched &&
+                (scenario_.processors[run.processor].pool || !high(other)))
+                unfinished++;
+        }
+        const Processor& processor = scenario_.processors[run.processor];
+        expect(unfinished < (processor.pool ? processor.workers : processor.depth), run.name,
+               "it goes to an idle processor");
+    }
+
+    /// All of [begin, end) is in the intervals, sorted.
+    static bool covers(const std::vector<Interval>& intervals, Time begin, Time end) {
+        for (const Interval& interval : intervals)
+            if (interval.first <= begin)
+                begin = std::max(begin, interval.second);
+        return begin >= end;
+    }
+
+    void check_core(std::size_t number) {
+        const Processor& processor = scenario_.processors[number];
+        std::vector<std::pair<SeenFc, const SeenRun*>> fcs;
+        for (const SeenRun& run : runs_)
+            for (const SeenFc& fc : run.fcs)
+                if (fc.processor == number)
+                    fcs.emplace_back(fc, &run);
+        std::ranges::sort(fcs, {}, [](const auto& fc) { return fc.first.start; });
+        std::vector<Interval> busy;
+        for (const auto& [fc, run] : fcs) {
+            expect(busy.empty() || busy.back().second <= fc.start, processor.name,
+                   "FCs do not overlap");
+            busy.emplace_back(fc.start, fc.end);
+        }
+        for (const SeenRun& run : runs_) {
+            if (run.processor != number)
+                continue;
+            expect(covers(busy, run.dispatched, run.end), run.name, "the core works meanwhile");
+            // F5, F6
+            std::size_t normal_before = 0;
+            for (const auto& [fc, other] : fcs) {
+                const bool meanwhile =
+                    fc.end > run.dispatched && fc.start < run.start.value_or(run.end);
+                if (processor.core_limit == 0)
+                    expect(other <= &run || !meanwhile || fc.start < run.dispatched, run.name,
+                           "FCs run in the order of their jobs");
+                else if (high(run) && meanwhile && !fc.high)
+                    normal_before++;
+            }
+            expect(processor.core_limit == 0 || normal_before <= processor.core_limit, run.name,
+                   "HIGH waits for one batch");
+        }
+    }
+
+    void check_pool(std::size_t number) {
+        const Processor& processor = scenario_.processors[number];
+        const auto executing_at = [&](Time at) {
+            return static_cast<std::size_t>(std::ranges::count_if(runs_, [&](const SeenRun& run) {
+                return run.processor == number && run.start && *run.start <= at && at < run.end;
+            }));
+        };
+        for (const SeenRun& run : runs_) {
+            if (run.processor != number)
+                continue;
+            if (run.start)
+                expect(executing_at(*run.start) <= processor.workers, run.name, "has a worker");
+            const Time start = run.start.value_or(run.end);
+            for (const SeenRun& other : runs_) {
+                if (other.processor != number || !other.start)
+                    continue;
+                for (const Time at : {*other.start, other.end})
+                    if (run.dispatched <= at && at < start)
+                        expect(executing_at(at) == processor.workers, run.name,
+                               "all workers work while it waits");
+                // 255 first, then in order of dispatch.
+                const bool before = high(run) != high(other) ? high(run) : &run < &other;
+                if (before && *other.start >= run.dispatched)
+                    expect(start <= *other.start, run.name, "starts before those behind it");
+            }
+        }
+    }
+
+    /// When it was cancelled, if it was in time.
+    std::optional<Time> cancelled_at(std::size_t task) const {
+        std::optional<Time> first;
+        for (const Cancel& cancel : scenario_.cancels)
+            if (cancel.task == task && (!first || cancel.at < *first))
+                first = cancel.at;
+        return first;
+    }
+
+    /// When it was cancelled or had failed too often.
+    std::optional<Time> closed_at(std::size_t task) const {
+        std::optional<Time> closed = cancelled_at(task);
+        std::vector<Time> retries;
+        for (const SeenRun& run : runs_)
+            if (run.task == task && run.status == "failed" && run.start)
+                retries.push_back(run.end);
+        std::ranges::sort(retries);
+        if (retries.size() > 3 && (!closed || retries[3] <= *closed))
+            closed = retries[3];
+        return closed;
+    }
+
+    void check_task(std::size_t number) {
+        const Task& task = scenario_.tasks[number];
+        const SeenTask& seen = tasks_[number];
+        std::vector<const SeenRun*> runs;
+        for (const SeenRun& run : runs_)
+            if (run.task == number)
+                runs.push_back(&run);
+        expect(seen.dispatched ==
+                   (runs.empty() ? std::nullopt : std::optional(runs.front()->dispatched)),
+               task.id, "it is dispatched with its first run");
+        const auto retries = std::ranges::count_if(
+            runs, [](const SeenRun* run) { return run->status == "failed" && run->start; });
+        expect(seen.retries == static_cast<std::size_t>(retries), task.id,
+               "its retries are its failed runs");
+        for (const SeenRun* run : runs)
+            expect(!seen.end || run->end <= *seen.end, task.id, "it ends after its runs");
+        check_units(number, runs);
+        check_status(number, runs);
+        const std::optional<Time> closed = closed_at(number);
+        for (const SeenRun* run : runs) {
+            expect(!closed || run->dispatched < *closed, run->name, "not dispatched when closed");
+            for (const SeenFc& fc : run->fcs)
+                expect(!closed || fc.start < *closed, run->name, "no FC starts when closed");
+        }
+        if (scenario_.drop != Drop::never && task.deadline && task.priority != 255)
+            expect(!seen.dispatched || *seen.dispatched < *task.deadline, task.id,
+                   "not dispatched at its deadline");
+    }
+
+    void check_units(std::size_t number, const std::vector<const SeenRun*>& runs) {
+        const Task& task = scenario_.tasks[number];
+        std::vector<std::size_t> done(scenario_.model_of(task).units.size());
+        for (const SeenRun* run : runs)
+            for (const std::size_t unit : run->units)
+                done[unit] += run->status == "done" ? 1 : 0;
+        expect(std::ranges::max(done) <= 1, task.id, "no unit is done twice");
+        expect((std::ranges::min(done) == 1) == (tasks_[number].status == "done"), task.id,
+               "it is done with all its units");
+    }
+
+    void check_status(std::size_t number, const std::vector<const SeenRun*>& runs) {
+        const Task& task = scenario_.tasks[number];
+        const SeenTask& seen = tasks_[number];
+        Time last = task.at;
+        for (const SeenRun* run : runs)
+            last = std::max(last, run->end);
+        const std::optional<Time> cancelled = cancelled_at(number);
+        if (seen.status == "done") {
+            expect(seen.end == last, task.id, "it is done with its last run");
+        } else if (seen.status == "cancelled") {
+            expect(cancelled && *seen.end == std::max(*cancelled, last), task.id,
+                   "a cancelled task ends at once or with its last run");
+        } else if (seen.status == "failed") {
+            expect(seen.retries > 3 && *seen.end == last, task.id, "it failed too often");
+        } else if (seen.status == "dropped") {
+            expect(task.priority != 255 && task.deadline && scenario_.drop != Drop::never, task.id,
+                   "it may be dropped");
+            expect(scenario_.drop != Drop::late || *seen.end >= *task.deadline, task.id,
+                   "it is dropped at its deadline");
+        } else {
+            expect(seen.status.empty() && !seen.end, task.id, "it has a status if it has an end");
+            expect(!cancelled, task.id, "a cancelled task ends");
+            expect(can_never_run(number), task.id, "a task without an end has no plan");
+        }
+        expect(seen.retries <= 3 || seen.status == "failed" || cancelled, task.id,
+               "retries are bounded");
+    }
+
+    /// With the processors that are left in the end.
+    bool can_never_run(std::size_t number) const {
+        const Task& task = scenario_.tasks[number];
+        const auto can_run = [&](std::size_t unit, std::size_t q) {
+            return in_use(q, std::numeric_limits<Time>::max() - 1) &&
+                   scenario_.can_run(task, unit, q);
+        };
+        const std::size_t units = scenario_.model_of(task).units.size();
+        std::vector<std::size_t> by_unit(units);
+        bool one_has_all = false;
+        for (std::size_t q = 0; q < scenario_.processors.size(); q++) {
+            std::size_t here = 0;
+            for (std::size_t unit = 0; unit < units; unit++) {
+                by_unit[unit] += can_run(unit, q) ? 1 : 0;
+                here += can_run(unit, q) ? 1 : 0;
+            }
+            one_has_all = one_has_all || here == units;
+        }
+        if (scenario_.policy == Policy::round_robin && task.priority != 255)
+            return !one_has_all;
+        for (const SeenRun& run : runs_)
+            for (const std::size_t unit : run.units)
+                if (run.task == number && run.status == "done")
+                    by_unit[unit] = 1;
+        return std::ranges::min(by_unit) == 0;
+    }
+
+    /// P1 (7).
+    void check_triggers() {
+        std::set<Time> triggers;
+        for (const Task& task : scenario_.tasks)
+            triggers.insert(task.at);
+        for (const SeenTask& task : tasks_)
+            if (task.end)
+                triggers.insert(*task.end);
+        for (const SeenRun& run : runs_)
+            triggers.insert(run.end);
+        for (const std::vector<Interval>& outages : outages_)
+            for (const Interval& outage : outages) {
+                triggers.insert(outage.first);
+                triggers.insert(outage.second);
+            }
+        for (const SeenRun& run : runs_)
+            expect(triggers.contains(run.dispatched), run.name, "dispatched when there is a look");
+    }
+
+    Scenario scenario_;
+    std::vector<SeenRun> runs_;
+    std::vector<SeenTask> tasks_;
+    std::vector<std::vector<Interval>> outages_; ///< by processor
+    std::vector<std::string> violations_;
+};
+
+} // namespace
+} // namespace processors
+
+std::vector<std::string> processors_violations(const json& scenario, const json& timeline) {
+    return processors::Checker(scenario, timeline).violations();
+}
+
+} // namespace overtake::test

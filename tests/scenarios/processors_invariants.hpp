@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// What holds of every timeline of several processors, whatever the policy decides.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace overtake::test {
+
+/// One sentence for each violation.
+std::vector<std::string> processors_violations(const nlohmann::json& scenario,
+                                               const nlohmann::json& timeline);
+
+} // namespace overtake::test
