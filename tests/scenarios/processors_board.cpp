@@ -302,18 +302,18 @@ Time Board::free_time_of_core(Time now, std::size_t processor, bool high) const 
     for (const RunNumber run : runs)
         sum += runs_[run].expected - processors_[processor].core->executed(run, now);
     sum = std::max<Time>(sum, 0);
-    const auto limit = static_cast<Time>(scenario_.processors[processor].core_limit);
+    const std::size_t limit = scenario_.processors[processor].core_limit;
     if (!high || limit == 0)
         return sum;
-    Time most = 0;
+    __int128 most = 0;
     for (const RunNumber run : runs)
         if (this->high(runs_[run]))
             most += runs_[run].expected;
     const auto below =
         std::ranges::find_if(runs, [&](RunNumber run) { return !this->high(runs_[run]); });
     if (below != runs.end())
-        most += limit * std::ranges::max(file_times(runs_[*below]));
-    return std::min(sum, most);
+        most += static_cast<__int128>(limit) * std::ranges::max(file_times(runs_[*below]));
+    return static_cast<Time>(std::min<__int128>(sum, most));
 }
 
 std::vector<Time> Board::free_times_of_pool(Time now, std::size_t processor, bool high) const {

@@ -48,7 +48,8 @@ Time Records::estimate(const Model& model, const std::vector<std::size_t>& units
                        const std::string& class_name) const {
     if (model.measured.contains(class_name)) {
         const __int128 part = cost(scenario_, model, units, class_name);
-        const __int128 whole = cost(scenario_, model, largest_piece(model, class_name), class_name);
+        const __int128 whole =
+            cost(scenario_, model, largest_pieces(model, class_name).at(0), class_name);
         return std::max<Time>(1, half_up(model.measured.at(class_name) * part, whole));
     }
     Time sum = 0;
@@ -59,21 +60,24 @@ Time Records::estimate(const Model& model, const std::vector<std::size_t>& units
     return sum;
 }
 
-std::vector<std::size_t> largest_piece(const Model& model, const std::string& class_name) {
-    std::vector<std::size_t> largest;
+std::vector<std::vector<std::size_t>> largest_pieces(const Model& model,
+                                                     const std::string& class_name) {
+    std::vector<std::vector<std::size_t>> largest;
     for (const std::vector<std::size_t>& chain : model.chains) {
         std::vector<std::size_t> piece;
         for (const std::size_t unit : chain) {
-            if (model.units[unit].time.contains(class_name))
-                piece.push_back(unit);
-            else
+            if (!model.units[unit].time.contains(class_name)) {
                 piece.clear();
-            // The lowest begins with the lowest unit.
-            if (piece.size() > largest.size() ||
-                (!piece.empty() && piece.size() == largest.size() && piece[0] < largest[0]))
-                largest = piece;
+                continue;
+            }
+            piece.push_back(unit);
+            if (!largest.empty() && piece.size() > largest[0].size())
+                largest.clear();
+            if (largest.empty() || piece.size() == largest[0].size())
+                largest.push_back(piece);
         }
     }
+    std::ranges::sort(largest); // by their first units, which differ
     return largest;
 }
 

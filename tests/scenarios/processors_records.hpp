@@ -37,8 +37,9 @@ private:
     std::vector<Time> ratios_; ///< in thousandths, by processor
 };
 
-/// P11: the piece with the most units that the class supports, the lowest of several.
-std::vector<std::size_t> largest_piece(const Model& model, const std::string& class_name);
+/// P11: the pieces with the most units that the class supports, the lowest first.
+std::vector<std::vector<std::size_t>> largest_pieces(const Model& model,
+                                                     const std::string& class_name);
 
 /// P11: c.
 __int128 cost(const Scenario& scenario, const Model& model, const std::vector<std::size_t>& units,

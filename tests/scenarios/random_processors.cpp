@@ -66,7 +66,8 @@ private:
         if (policy_ != "priority" || draw_.one_in(2))
             scenario_["policy"] = policy_;
         if (!draw_.one_in(3))
-            scenario_["window"] = 1 + draw_.below(draw_.of<std::uint64_t>({3, 8}));
+            scenario_["window"] =
+                draw_.one_in(20) ? 64 : 1 + draw_.below(draw_.of<std::uint64_t>({3, 8}));
         if (!draw_.one_in(3))
             scenario_["drop"] = draw_.of<std::string>({"never", "late", "predicted", "predicted"});
         if (!draw_.one_in(4))
@@ -82,6 +83,8 @@ private:
         for (std::size_t i = 0; i < classes; i++)
             pools.push_back(draw_.one_in(3));
         const auto entries = draw_.of<std::size_t>({1, 2, 2, 3, 3, 4});
+        // Now and then as many as there may be: sets of processors are bits of one word.
+        const bool many = draw_.one_in(100);
         for (std::size_t i = 0; i < entries; i++) {
             const std::size_t number = draw_.below(classes);
             // Now and then the name is that of a class, be it another's.
@@ -93,9 +96,11 @@ private:
             entry_names_.push_back(name);
             json entry = {{"name", name}, {"class", class_name(number)}};
             if (pools[number])
-                entry["workers"] = 1 + draw_.below(3);
+                entry["workers"] = draw_.of({1, 1, 2, 2, 3, 4});
             else
                 put_cores(entry);
+            if (many && i == 0)
+                entry[pools[number] ? "workers" : "cores"] = draw_.of({31, 33, 52});
             if (draw_.one_in(3))
                 entry["overhead"] = units(3);
             scenario_["processors"].push_back(entry);
@@ -106,9 +111,9 @@ private:
     void put_cores(json& entry) {
         entry["cores"] = draw_.one_in(2) ? 1 : 1 + draw_.below(3);
         if (!draw_.one_in(3))
-            entry["core_limit"] = draw_.below(4);
+            entry["core_limit"] = draw_.one_in(60) ? 1ull << 40 : draw_.below(4);
         if (!draw_.one_in(3))
-            entry["depth"] = 1 + draw_.below(3);
+            entry["depth"] = draw_.one_in(20) ? 8 : 1 + draw_.below(3);
     }
 
     static std::string class_name(std::size_t number) {
@@ -128,7 +133,8 @@ private:
 
     json model() {
         json model;
-        const std::size_t count = 1 + draw_.below(6);
+        const std::size_t count =
+            draw_.one_in(500) ? draw_.of<std::size_t>({32, 33, 64}) : 1 + draw_.below(6);
         const bool branches = draw_.one_in(2);
         const bool sizes = !draw_.one_in(3);
         for (std::size_t i = 0; i < count; i++) {
@@ -181,7 +187,7 @@ private:
         unit["after"] = after;
     }
 
-    /// What would be refused.
+    /// What would be refused; with it every piece that might count as the largest.
     void remove_measured_without_cost() {
         const processors::Scenario read = processors::scenario_from(scenario_);
         for (auto& [name, model] : scenario_["models"].items()) {
@@ -189,9 +195,11 @@ private:
                 continue;
             const processors::Model& contents = read.models.at(name);
             for (const auto& [of_class, pool] : is_pool_) {
-                const std::vector<std::size_t> largest =
-                    processors::largest_piece(contents, of_class);
-                if (largest.empty() || processors::cost(read, contents, largest, of_class) == 0)
+                const auto has_no_cost = [&](const std::vector<std::size_t>& piece) {
+                    return processors::cost(read, contents, piece, of_class) == 0;
+                };
+                const auto largest = processors::largest_pieces(contents, of_class);
+                if (largest.empty() || std::ranges::any_of(largest, has_no_cost))
                     model["measured"].erase(of_class);
             }
             if (model["measured"].empty())
