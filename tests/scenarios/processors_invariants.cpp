@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "processors_format.hpp"
+#include "processors_seen.hpp"
+#include "reference_device.hpp"
 
 namespace overtake::test {
 
@@ -19,36 +21,6 @@ using nlohmann::json;
 namespace processors {
 
 namespace {
-
-/// From the timeline, with numbers in place of names.
-struct SeenFc {
-    std::size_t index;
-    std::size_t processor;
-    bool high;
-    Time start;
-    Time end;
-};
-
-struct SeenRun {
-    std::string name; ///< TASK.K
-    std::size_t task;
-    std::vector<std::size_t> units;
-    std::size_t processor;
-    Time dispatched;
-    std::optional<Time> start;
-    Time end;
-    std::string status;
-    std::vector<SeenFc> fcs{};
-
-    bool has(std::size_t unit) const { return std::ranges::find(units, unit) != units.end(); }
-};
-
-struct SeenTask {
-    std::optional<Time> dispatched;
-    std::optional<Time> end;
-    std::string status; ///< "" for null
-    std::size_t retries;
-};
 
 std::optional<Time> time_or_none(const json& value) {
     return value.is_null() ? std::nullopt : std::optional(value.get<Time>());
@@ -216,8 +188,8 @@ private:
                 const SeenRun* const source = finished_by(run, before);
                 expect(source != nullptr, run.name, "what it needs is finished");
                 if (source != nullptr)
-                    lead += scenario_.move(model_of(run).units[before], source->processor,
-                                           run.processor);
+                    lead += move_time(model_of(run).units[before].bytes, source->processor,
+                                      run.processor);
             }
         expect(run.dispatched >= task.at && run.dispatched <= run.start.value_or(run.end) &&
                    run.start.value_or(run.end) <= run.end,
@@ -237,6 +209,12 @@ private:
                    "it is dispatched as soon as it is ready");
         else
             check_idle(run);
+    }
+
+    Time move_time(Time bytes, std::size_t from, std::size_t to) const {
+        const auto rate = scenario_.rates.find(
+            {scenario_.processors[from].entry, scenario_.processors[to].entry});
+        return rate == scenario_.rates.end() ? 0 : (bytes + rate->second - 1) / rate->second;
     }
 
     bool fails_at(const SeenRun& run) const {
@@ -336,7 +314,6 @@ private:
     }
 
     void check_core(std::size_t number) {
-        const Processor& processor = scenario_.processors[number];
         std::vector<std::pair<SeenFc, const SeenRun*>> fcs;
         for (const SeenRun& run : runs_)
             for (const SeenFc& fc : run.fcs)
@@ -345,28 +322,80 @@ private:
         std::ranges::sort(fcs, {}, [](const auto& fc) { return fc.first.start; });
         std::vector<Interval> busy;
         for (const auto& [fc, run] : fcs) {
-            expect(busy.empty() || busy.back().second <= fc.start, processor.name,
-                   "FCs do not overlap");
+            expect(busy.empty() || busy.back().second <= fc.start, run->name, "FCs do not overlap");
             busy.emplace_back(fc.start, fc.end);
         }
         for (const SeenRun& run : runs_) {
             if (run.processor != number)
                 continue;
             expect(covers(busy, run.dispatched, run.end), run.name, "the core works meanwhile");
-            // F5, F6
-            std::size_t normal_before = 0;
-            for (const auto& [fc, other] : fcs) {
-                const bool meanwhile =
-                    fc.end > run.dispatched && fc.start < run.start.value_or(run.end);
-                if (processor.core_limit == 0)
-                    expect(other <= &run || !meanwhile || fc.start < run.dispatched, run.name,
-                           "FCs run in the order of their jobs");
-                else if (high(run) && meanwhile && !fc.high)
-                    normal_before++;
-            }
-            expect(processor.core_limit == 0 || normal_before <= processor.core_limit, run.name,
-                   "HIGH waits for one batch");
         }
+        check_rings(number);
+    }
+
+    /// F5 to F8: the reference of the FC level, given the same jobs and times, runs the same FCs.
+    /// Up to the first failure.
+    void check_rings(std::size_t number) {
+        const Processor& processor = scenario_.processors[number];
+        const Time until =
+            outages_[number].empty() ? std::numeric_limits<Time>::max() : outages_[number][0].first;
+        const std::size_t most = std::numeric_limits<unsigned>::max(); // none has so many FCs
+        ReferenceDevice device({static_cast<unsigned>(std::min(processor.core_limit, most))},
+                               false);
+        std::vector<std::pair<Time, const SeenRun*>> arrivals;
+        for (const SeenRun& run : runs_)
+            if (run.processor == number && run.dispatched < until)
+                arrivals.emplace_back(run.dispatched, &run);
+        std::set<Time> instants;
+        for (const auto& [at, run] : arrivals) {
+            instants.insert(at);
+            if (const std::optional<Time> closed = closed_at(run->task); closed && *closed > at)
+                instants.insert(*closed);
+        }
+        for (;;) {
+            Time now = instants.empty() ? until : *instants.begin();
+            if (const std::optional<std::uint64_t> end = device.next_end())
+                now = std::min(now, static_cast<Time>(*end));
+            if (now >= until)
+                break;
+            instants.erase(now);
+            for (const std::size_t job : device.ending(static_cast<std::uint64_t>(now)))
+                device.end_fc(static_cast<std::uint64_t>(now), job);
+            for (std::size_t job = 0; job < arrivals.size(); job++)
+                if (arrivals[job].first == now)
+                    submit(device, *arrivals[job].second);
+                else if (arrivals[job].first < now && closed_at(arrivals[job].second->task) == now)
+                    device.cancel(static_cast<std::uint64_t>(now), job);
+            device.choose(static_cast<std::uint64_t>(now));
+        }
+        const Timeline reference = device.timeline();
+        std::size_t started = 0;
+        for (const auto& [at, run] : arrivals)
+            for (const SeenFc& fc : run->fcs) {
+                started += fc.start < until ? 1 : 0;
+                expect(fc.start >= until || has(reference, run->name, fc), run->name,
+                       "its FCs start as at FC level");
+            }
+        expect(started == reference.fcs.size(), processor.name, "no FC is missing");
+    }
+
+    void submit(ReferenceDevice& device, const SeenRun& run) const {
+        std::size_t count = 0;
+        for (const std::size_t unit : run.units)
+            count += unit_times(run, unit).size();
+        std::vector<std::uint64_t> times(count, 1); // of those that never started
+        for (const SeenFc& fc : run.fcs)
+            if (fc.index < count)
+                times[fc.index] = static_cast<std::uint64_t>(fc.end - fc.start);
+        device.submit(static_cast<std::uint64_t>(run.dispatched), run.name, 1,
+                      scenario_.tasks[run.task].priority, "", times);
+    }
+
+    static bool has(const Timeline& timeline, const std::string& job, const SeenFc& fc) {
+        return std::ranges::any_of(timeline.fcs, [&](const TimelineFc& other) {
+            return other.job == job && other.index == fc.index &&
+                   other.start == static_cast<std::uint64_t>(fc.start);
+        });
     }
 
     void check_pool(std::size_t number) {
