@@ -55,6 +55,11 @@ private:
     std::int64_t units(std::uint64_t limit) {
         return unit_ * static_cast<std::int64_t>(draw_.below(limit));
     }
+    /// No number passes 2^40.
+    static std::int64_t limited(std::int64_t number) {
+        return std::min(number, std::int64_t{1} << 40);
+    }
+
     std::int64_t duration() {
         const std::int64_t whole = unit_ + units(6);
         return draw_.one_in(20) ? whole + 1 : whole;
@@ -144,7 +149,8 @@ private:
             if (sizes && !draw_.one_in(4))
                 unit["bytes"] = units(40);
             if (draw_.one_in(3))
-                unit["ops"] = draw_.of({0, 1, 500, 5000, 20000}) * unit_;
+                unit["ops"] = std::min<std::int64_t>(draw_.of({0, 1, 500, 5000, 20000}) * unit_,
+                                                     std::int64_t{1} << 40);
             model["units"].push_back(unit);
         }
         if (draw_.one_in(3))
@@ -229,7 +235,7 @@ private:
     json task(std::size_t number) {
         const std::uint64_t model = draw_.below(scenario_["models"].size());
         json task = {{"id", "t" + std::to_string(number)},
-                     {"at", origin_ + units(arrivals_)},
+                     {"at", limited(origin_ + units(arrivals_))},
                      {"model", "m" + std::to_string(model)}};
         if (draw_.one_in(40))
             task["id"] = "t" + std::to_string(number) + ".0 \"\\é";
@@ -319,8 +325,9 @@ private:
         const std::size_t count = 1 + draw_.below(often ? 14 : 4);
         for (std::size_t i = 0; i < count; i++) {
             const bool fails = i % 2 == 0;
-            events.push_back(
-                {{"at", at}, {"processor", processor}, {"event", fails ? "fail" : "recover"}});
+            events.push_back({{"at", limited(at)},
+                              {"processor", processor},
+                              {"event", fails ? "fail" : "recover"}});
             if (often && draw_.one_in(2))
                 at += fails ? units(2) : retry_after_ + units(2);
             else if (draw_.one_in(2))
@@ -337,7 +344,7 @@ private:
         const std::size_t count = 1 + draw_.below(3);
         for (std::size_t i = 0; i < count; i++) {
             const std::int64_t at = draw_.one_in(3) ? origin_ + units(20) : draw_.of(instants);
-            const json event = {{"at", at},
+            const json event = {{"at", limited(at)},
                                 {"processor", processor},
                                 {"event", "throttle"},
                                 {"factor", draw_.of({1, 50, 100, 101, 150, 200, 300, 1000})}};
@@ -357,9 +364,10 @@ private:
             std::int64_t at = arrival + units(20);
             if (!instants.empty() && !draw_.one_in(4))
                 at = draw_.of(instants) + (draw_.one_in(4) ? 1 : 0);
-            scenario_["cancels"].push_back({{"id", task["id"]}, {"at", at}});
+            scenario_["cancels"].push_back({{"id", task["id"]}, {"at", limited(at)}});
             if (draw_.one_in(4)) // a second time
-                scenario_["cancels"].push_back({{"id", task["id"]}, {"at", at + units(3)}});
+                scenario_["cancels"].push_back(
+                    {{"id", task["id"]}, {"at", limited(at + units(3))}});
         }
     }
 
