@@ -35,6 +35,7 @@
 #include "simulator/pictures.hpp"
 #include "simulator/recorder.hpp"
 #include "simulator/shard_file.hpp"
+#include "simulator/simulate.hpp"
 #include "simulator/what_if.hpp"
 
 namespace overtake::command {
@@ -194,7 +195,26 @@ void print_report(const SimOptions& options, const simulator::Scenario& scenario
     fmt::print("{}{}", observers.accounts ? "\n" : "", printable(blamed, true));
 }
 
+/// Networks of units on several processors: the timeline.
+int run_processors(const SimOptions& options, const Source& source) {
+    const auto scenario = named(source, [&] {
+        return simulator::processors::parse_processor_scenario(source.document,
+                                                               source.path.parent_path());
+    });
+    const auto write = [&](std::ostream& out) { simulator::processors::simulate(scenario, out); };
+    named(source, [&] {
+        if (options.output.empty())
+            write(std::cout);
+        else
+            write_file(options.output, write);
+        return 0;
+    });
+    return 0;
+}
+
 int run_once(const SimOptions& options, const Source& source) {
+    if (simulator::processors::has_processors(source.document))
+        return run_processors(options, source);
     const auto scenario = named(source, [&] {
         return simulator::parse_scenario(source.document, source.path.parent_path());
     });

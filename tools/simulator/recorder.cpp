@@ -6,39 +6,10 @@
 #include <tuple>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "simulator/json_lines.hpp"
 
 namespace overtake::simulator {
-namespace {
-
-/// Most names are plain, and there is one in each line.
-bool is_plain(char c) {
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-}
-
-std::string json_text(const std::string& text) {
-    if (std::ranges::all_of(text, is_plain))
-        return '"' + text + '"';
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string or_null(const std::optional<std::uint64_t>& time) {
-    return time ? std::to_string(*time) : "null";
-}
-
-/// A JSON list with an element on each line.
-template <class Items, class Print>
-void write_list(std::ostream& out, const char* name, const Items& items, Print print) {
-    out << ",\n \"" << name << "\": [";
-    const char* separator = "\n  ";
-    for (const auto& item : items) {
-        out << separator << print(item);
-        separator = ",\n  ";
-    }
-    out << (items.empty() ? "]" : "\n ]");
-}
-
-} // namespace
 
 Recorder::Recorder(const Scenario& scenario) : scenario_(scenario) {
     tasks_.reserve(scenario.listed.size());

@@ -9,16 +9,28 @@
 #include <nlohmann/json.hpp>
 
 #include "overtake/device.hpp"
+#include "simulator/processors/recorder.hpp"
 #include "simulator/recorder.hpp"
 
 namespace overtake::simulator {
 
 void simulate(const nlohmann::json& document, const std::filesystem::path& directory,
               std::ostream& out) {
+    if (processors::has_processors(document)) {
+        processors::simulate(processors::parse_processor_scenario(document, directory), out);
+        return;
+    }
     const Scenario scenario = parse_scenario(document, directory);
     Recorder recorder(scenario);
     const std::array<Observer*, 1> observers = {&recorder};
     Engine(scenario, scenario.seed, observers).run();
+    recorder.write(out);
+}
+
+void processors::simulate(const ProcessorScenario& scenario, std::ostream& out) {
+    ProcessorRecorder recorder(scenario);
+    const std::array<Observer*, 1> observers = {&recorder};
+    ProcessorEngine(scenario, scenario.seed, observers).run();
     recorder.write(out);
 }
 

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "simulator/processors/scenario.hpp"
 #include "simulator/summary.hpp"
 
 namespace overtake::simulator {
@@ -16,6 +17,11 @@ namespace overtake::simulator {
 /// the scenario names are relative to `directory`. Throws Error; thread safe.
 void simulate(const nlohmann::json& document, const std::filesystem::path& directory,
               std::ostream& out);
+
+namespace processors {
+/// Simulates and writes the timeline. Throws Error; thread safe.
+void simulate(const ProcessorScenario& scenario, std::ostream& out);
+} // namespace processors
 
 /// What is left out of a summary, in us: what happens so soon after the first arrival, and so
 /// shortly before the last end.
