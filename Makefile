@@ -10,7 +10,7 @@ REPEAT ?= 1
 SINCE ?= HEAD
 
 .DEFAULT_GOAL := help
-.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops
+.PHONY: help kernel-matrix agreement conformance fuzz-decoder fuzz-model fuzz-server fuzz-onnx setup build kmod debug-kernel demo networks test quick fresh zoo agreement-onnxruntime coverage mutants soak fuzz-kernel check format docs abi settings install uninstall install-kmod uninstall-kmod deb clean bench bench-ops bench-processors
 
 help: ## this list
 	@echo "Overtake: an NPU stack that preempts. make ..."
@@ -86,6 +86,10 @@ bench: ## how fast the simulator is: FCs per second on one core
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target simulator_benchmark
 	build/release/tests/simulator_benchmark
+
+bench-processors: build ## several processors: throughput and satisfaction of each policy, and the optimum
+	scripts/setup.sh bench
+	/usr/bin/python3 -B tests/benchmarks/processors.py build/bin/overtake
 
 conformance: build ## ONNX's own test models: passed, refused, wrong or crashed, by operator
 	scripts/setup.sh test

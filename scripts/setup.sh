@@ -44,7 +44,7 @@ docs_packages="doxygen"
 coverage_packages="gcovr"
 
 # What only benchmarks need beside the build.
-bench_packages="libbenchmark-dev libxnnpack-dev libcpuinfo-dev libpthreadpool-dev"
+bench_packages="python3-scipy libbenchmark-dev libxnnpack-dev libcpuinfo-dev libpthreadpool-dev"
 
 # libFuzzer and its sanitizers.
 fuzz_packages="clang libclang-rt-dev"

@@ -1,0 +1,255 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What policies make of several processors: throughput and satisfaction on three mixes of networks.
+
+    make bench-processors
+    tests/benchmarks/processors.py OVERTAKE [--seeds N] [--mixes FILE]
+
+Throughput: eight requests of each network are in flight all the time. What counts is requests per
+second once the first tenth of the time is over, as a share of the optimum: the solution of a linear
+program in which each network's requests flow through cuts and processors, so that no processor is
+used for more than all of its time and networks keep the proportions that the policy served. Single:
+the best one processor (with the CPU for what it lacks) under the same load.
+
+Satisfaction: Poisson arrivals of 0.9 of the optimum, all networks alike; the share of requests that
+end within five times what they take alone; a request that the plan says is late is dropped. The
+mean of SEEDS runs.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import numpy
+from scipy.optimize import linprog
+
+HERE = pathlib.Path(__file__).resolve().parent
+POLICIES = ("priority", "fixed", "round-robin", "shortest-latency", "heft", "heft-reserved", "least-slack")
+IN_FLIGHT = 8
+THROUGHPUT_US = 20_000_000
+SLO_FACTOR = 5
+SLO_LOAD = 0.9
+SLO_US = 20_000_000
+
+
+class Mix:
+    """The processors, and the networks of one mix."""
+
+    def __init__(self, document, name):
+        self.name = name
+        self.entries = document["processors"]
+        self.models = document["mixes"][name]
+        self.rates = {}
+        for a, b, rate in document["rates"]:
+            self.rates[a, b] = self.rates[b, a] = rate
+        self.rate_list = document["rates"]
+
+    def move(self, a, b, size):
+        rate = self.rates.get((a, b), 0)
+        return -(-size // rate) if rate and a != b else 0
+
+    def time(self, unit, entry):
+        time = unit["time"].get(entry["class"])
+        return sum(time) if isinstance(time, list) else time
+
+    def pieces(self, model):
+        """Runs of a request: (from unit, to unit, entry, time)."""
+        units = self.models[model]["units"]
+        for first in range(len(units)):
+            for e, entry in enumerate(self.entries):
+                time = 0
+                for last in range(first, len(units)):
+                    own = self.time(units[last], entry)
+                    if own is None:
+                        break
+                    time += own
+                    yield first, last + 1, e, time
+
+    def edges(self, model):
+        """(node, node, entry, cost): a node is a border between units and the entry in front of it."""
+        units = self.models[model]["units"]
+        for first, end, e, time in self.pieces(model):
+            before = [None] if first == 0 else range(len(self.entries))
+            for p in before:
+                names = self.entries[p]["name"] if p is not None else None, self.entries[e]["name"]
+                move = self.move(*names, units[first - 1].get("bytes", 0)) if p is not None else 0
+                yield (first, p), (end, e), e, self.entries[e].get("overhead", 0) + move + time
+
+    def alone(self, model):
+        """What a request takes when nothing else runs."""
+        length = len(self.models[model]["units"])
+        best = {(0, None): 0}
+        for start, end, _, cost in sorted(self.edges(model), key=lambda edge: edge[0][0]):
+            if start in best:
+                best[end] = min(best.get(end, float("inf")), best[start] + cost)
+        return min(cost for (border, _), cost in best.items() if border == length)
+
+    def capacity(self, entry):
+        return entry.get("cores") or entry.get("workers")
+
+    def optimum(self, shares):
+        """Requests per microsecond, of networks in these proportions."""
+        names = list(self.models)
+        columns = []
+        for m, model in enumerate(names):
+            columns += [(m, *edge) for edge in self.edges(model)]
+        count = len(columns) + 1  # the last one is the rate
+        equal, right = [], []
+        for m, model in enumerate(names):
+            length = len(self.models[model]["units"])
+            nodes = {column[1] for column in columns if column[0] == m} | {
+                column[2] for column in columns if column[0] == m
+            }
+            for node in nodes:
+                if node[0] == length:
+                    continue
+                row = numpy.zeros(count)
+                for c, (of, start, end, _, _) in enumerate(columns):
+                    if of == m:
+                        row[c] += (start == node) - (end == node)
+                if node == (0, None):
+                    row[-1] = -shares[m]
+                equal.append(row)
+                right.append(0)
+        upper = numpy.zeros((len(self.entries), count))
+        for c, (_, _, _, entry, cost) in enumerate(columns):
+            upper[entry, c] += cost
+        goal = numpy.zeros(count)
+        goal[-1] = -1
+        limits = [self.capacity(entry) for entry in self.entries]
+        solved = linprog(goal, A_ub=upper, b_ub=limits, A_eq=numpy.array(equal), b_eq=right, method="highs")
+        assert solved.success, solved.message
+        return -solved.fun
+
+    def only(self, name):
+        """The same with one processor, and the CPU for what it lacks."""
+        mix = Mix.__new__(Mix)
+        mix.__dict__.update(self.__dict__)
+        mix.entries = [entry for entry in self.entries if entry["name"] in (name, "cpu")]
+        mix.rate_list = [rate for rate in self.rate_list if {rate[0], rate[1]} <= {name, "cpu"}]
+        classes = {entry["class"] for entry in mix.entries}
+        mix.models = {}
+        for model, described in self.models.items():
+            units = []
+            for unit in described["units"]:
+                time = {of: value for of, value in unit["time"].items() if of in classes}
+                if name != "cpu" and len(time) > 1:  # what the processor has, it does itself
+                    time.pop("cpu", None)
+                units.append({**unit, "time": time})
+            mix.models[model] = {**described, "units": units}
+        return mix
+
+
+def simulate(overtake, scenario):
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(scenario, file)
+        file.flush()
+        done = subprocess.run([overtake, "sim", file.name], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["tasks"]
+
+
+def scenario_of(mix, policy, **more):
+    scenario = {"version": 1, "kind": "task", "policy": policy, "processors": mix.entries, "models": mix.models}
+    if mix.rate_list:
+        scenario["rates"] = mix.rate_list
+    return {**scenario, **more}
+
+
+def fixed_maps(mix):
+    """Ways to give each network an accelerator, each of which supports its first unit."""
+    names = [entry["name"] for entry in mix.entries if entry["name"] != "cpu"]
+    maps = [{}]
+    for model, described in mix.models.items():
+        able = [
+            name
+            for name in names
+            if any(entry["name"] == name and entry["class"] in unit["time"] for entry in mix.entries for unit in described["units"])
+        ]
+        maps = [{**one, model: name} for one in maps for name in able]
+    return maps
+
+
+def throughput(overtake, mix, policy, until=THROUGHPUT_US, **more):
+    loads = [
+        {"id": model, "model": model, "arrivals": {"type": "closed_loop", "depth": IN_FLIGHT}, "until": until}
+        for model in mix.models
+    ]
+    tasks = simulate(overtake, scenario_of(mix, policy, loads=loads, **more))
+    begin = until // 10
+    counts = dict.fromkeys(mix.models, 0)
+    for task in tasks:
+        if task["status"] == "done" and begin <= task["end"] < until:
+            counts[task["id"].split("#")[0]] += 1
+    rate = sum(counts.values()) / (until - begin)
+    total = sum(counts.values())
+    return rate, [counts[model] / total for model in mix.models]
+
+
+def satisfaction(overtake, mix, policy, seeds, until=SLO_US, **more):
+    alike = [1 / len(mix.models)] * len(mix.models)
+    rate = SLO_LOAD * mix.optimum(alike)
+    loads = [
+        {
+            "id": model,
+            "model": model,
+            "slo": SLO_FACTOR * int(mix.alone(model)),
+            "arrivals": {"type": "poisson", "mean": len(mix.models) / rate},
+            "until": until,
+        }
+        for model in mix.models
+    ]
+    slo = {load["id"]: load["slo"] for load in loads}
+    met = []
+    for seed in range(1, seeds + 1):
+        tasks = simulate(overtake, scenario_of(mix, policy, loads=loads, seed=seed, drop="predicted", **more))
+        good = sum(
+            task["status"] == "done" and task["end"] - task["arrival"] <= slo[task["id"].split("#")[0]] for task in tasks
+        )
+        met.append(good / len(tasks))
+    return sum(met) / len(met)
+
+
+def best_fixed(overtake, mix, measure):
+    """The best of all maps, by a short run of each."""
+    return max(fixed_maps(mix), key=lambda one: measure(one))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("overtake")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--mixes", type=pathlib.Path, default=HERE / "data/mixes.json")
+    options = parser.parse_args()
+    document = json.loads(options.mixes.read_text())
+    for name in document["mixes"]:
+        mix = Mix(document, name)
+        single = max(
+            throughput(options.overtake, mix.only(entry["name"]), "priority")[0] for entry in mix.entries
+        )
+        fixed = best_fixed(
+            options.overtake, mix, lambda one: throughput(options.overtake, mix, "fixed", 3_000_000, map=one)[0]
+        )
+        fixed_slo = best_fixed(
+            options.overtake, mix, lambda one: satisfaction(options.overtake, mix, "fixed", 1, 3_000_000, map=one)
+        )
+        print(f"{name}\n  {'policy':<18}{'requests/s':>11}{'of optimum':>12}{'over single':>13}{'within SLO':>12}")
+        for policy in POLICIES:
+            more = {"map": fixed} if policy == "fixed" else {}
+            more_slo = {"map": fixed_slo} if policy == "fixed" else {}
+            try:
+                rate, shares = throughput(options.overtake, mix, policy, **more)
+                within = satisfaction(options.overtake, mix, policy, options.seeds, **more_slo)
+            except subprocess.CalledProcessError as error:
+                print(f"  {policy:<18}{error.stderr.strip().split(': ', 1)[-1]}")
+                continue
+            print(
+                f"  {policy:<18}{rate * 1e6:>11.0f}{rate / mix.optimum(shares):>12.3f}"
+                f"{rate / single:>13.2f}{within:>12.3f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
