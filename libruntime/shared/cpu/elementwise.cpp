@@ -122,10 +122,12 @@ Kernel make_unary(const Operation& operation) {
 }
 
 // Calls visit(offsets of the operands, index of the output) for every element of `shape`.
+// `position` has a place for each axis.
 template <std::size_t Count, typename Visit>
 void for_each_broadcast(const Shape& shape,
-                        const std::array<std::vector<std::size_t>, Count>& strides, Visit visit) {
-    std::vector<std::uint32_t> position(shape.size(), 0);
+                        const std::array<std::vector<std::size_t>, Count>& strides,
+                        std::vector<std::uint32_t>& position, Visit visit) {
+    std::ranges::fill(position, 0);
     std::array<std::size_t, Count> offsets{};
     const std::size_t count = elements(shape);
     for (std::size_t index = 0; index < count; index++) {
@@ -212,8 +214,10 @@ Kernel make_binary(const Operation& operation) {
     const auto function = static_cast<Binary>(operation.integers[0]);
     const std::array strides = {broadcast_strides(operation.inputs[0], operation.output),
                                 broadcast_strides(operation.inputs[1], operation.output)};
-    return [function, strides, shape = operation.output](const Inputs& in, std::span<float> out) {
-        for_each_broadcast(shape, strides, [&](const auto& offsets, std::size_t index) {
+    return [function, strides, shape = operation.output,
+            position = std::vector<std::uint32_t>(operation.output.size())](
+               const Inputs& in, std::span<float> out) mutable {
+        for_each_broadcast(shape, strides, position, [&](const auto& offsets, std::size_t index) {
             out[index] = apply(function, in[0][offsets[0]], in[1][offsets[1]]);
         });
     };
@@ -232,8 +236,10 @@ Kernel make_select(const Operation& operation) {
     const std::array strides = {broadcast_strides(operation.inputs[0], operation.output),
                                 broadcast_strides(operation.inputs[1], operation.output),
                                 broadcast_strides(operation.inputs[2], operation.output)};
-    return [strides, shape = operation.output](const Inputs& in, std::span<float> out) {
-        for_each_broadcast(shape, strides, [&](const auto& offsets, std::size_t index) {
+    return [strides, shape = operation.output,
+            position = std::vector<std::uint32_t>(operation.output.size())](
+               const Inputs& in, std::span<float> out) mutable {
+        for_each_broadcast(shape, strides, position, [&](const auto& offsets, std::size_t index) {
             out[index] = in[0][offsets[0]] != 0 ? in[1][offsets[1]] : in[2][offsets[2]];
         });
     };

@@ -48,9 +48,10 @@ std::string check_view(const Operation& operation) {
 }
 
 Kernel make_view(const Operation& operation) {
-    return [steps = operation.integers, shape = operation.output](const Inputs& in,
-                                                                  std::span<float> out) {
-        std::vector<std::uint32_t> position(shape.size(), 0);
+    return [steps = operation.integers, shape = operation.output,
+            position = std::vector<std::uint32_t>(operation.output.size())](
+               const Inputs& in, std::span<float> out) mutable {
+        std::ranges::fill(position, 0);
         std::int64_t offset = steps[0];
         for (float& element : out) {
             element = in[0][static_cast<std::size_t>(offset)];

@@ -32,7 +32,8 @@ struct Operation {
 };
 
 /// Computes the output from arrays of exactly the operation's shapes.  Throws Error where data make
-/// it impossible (an index that leaves its tensor).  One thread at a time.
+/// it impossible (an index that leaves its tensor).  From its second run on it allocates nothing;
+/// oneDNN and a program's own operator may.  One thread at a time.
 using Kernel = std::function<void(const Inputs&, std::span<float>)>;
 
 /// What an operator of a model is.

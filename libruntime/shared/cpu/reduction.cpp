@@ -229,8 +229,10 @@ Kernel make_reduce(const Operation& operation) {
         strides[axis] = reduced ? 0 : stride;
         stride *= reduced ? 1 : shape[axis];
     }
-    return [function, shape, strides](const Inputs& in, std::span<float> out) {
-        std::vector<Accumulator> sums(out.size(), Accumulator(function));
+    return [function, shape, strides,
+            sums = std::vector<Accumulator>(elements(operation.output), Accumulator(function))](
+               const Inputs& in, std::span<float> out) mutable {
+        std::ranges::fill(sums, Accumulator(function));
         for (std::size_t index = 0; index < in[0].size(); index++) {
             std::size_t rest = index, target = 0;
             for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis])

@@ -29,8 +29,8 @@ Kernel make_top_k(const Operation& operation) {
     const auto axis = static_cast<std::size_t>(operation.integers[0]);
     const Extents from = around(operation.inputs[0], axis);
     return [from, count = operation.output[axis], greatest = operation.integers[1] != 0,
-            indices = operation.integers[2] != 0](const Inputs& in, std::span<float> out) {
-        std::vector<std::size_t> order(from.length);
+            indices = operation.integers[2] != 0, order = std::vector<std::size_t>(from.length)](
+               const Inputs& in, std::span<float> out) mutable {
         for (std::size_t outer = 0; outer < from.outer; outer++)
             for (std::size_t inner = 0; inner < from.inner; inner++) {
                 const auto value = [&](std::size_t i) {
@@ -38,11 +38,15 @@ Kernel make_top_k(const Operation& operation) {
                 };
                 std::iota(order.begin(), order.end(), 0);
                 // Of equals the first comes first; an order even for what is not a number.
-                std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+                const auto is_before = [&](std::size_t a, std::size_t b) {
                     const float x = value(a), y = value(b);
                     if (x != x || y != y)
                         return x == x && y != y;
                     return greatest ? x > y : x < y;
+                };
+                // Not stable_sort(), which allocates.
+                std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+                    return is_before(a, b) || (a < b && !is_before(b, a));
                 });
                 for (std::size_t i = 0; i < count; i++)
                     out[(outer * count + i) * from.inner + inner] =
@@ -89,15 +93,32 @@ Box read_box(const float* numbers, bool centre) {
             std::max(numbers[0], numbers[2]), std::max(numbers[1], numbers[3])};
 }
 
-// Indices of the boxes kept of one class, best first.
-std::vector<std::size_t> suppress(const float* boxes, const float* scores, std::size_t count,
-                                  const Operation& operation) {
+// Indices of boxes of one class, with room for all of them.
+struct Boxes {
+    explicit Boxes(std::size_t count) {
+        candidates.reserve(count);
+        kept.reserve(count);
+    }
+    // Not what a copy has, but the room.
+    Boxes(const Boxes& other) : Boxes(other.candidates.capacity()) {}
+    Boxes& operator=(const Boxes&) = delete;
+
     std::vector<std::size_t> candidates, kept;
+};
+
+// The boxes kept of one class, best first.
+const std::vector<std::size_t>& suppress(const float* boxes, const float* scores, std::size_t count,
+                                         const Operation& operation, Boxes& of_class) {
+    auto& [candidates, kept] = of_class;
+    candidates.clear();
+    kept.clear();
     for (std::size_t i = 0; i < count; i++)
         if (scores[i] > operation.reals[1])
             candidates.push_back(i);
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+    // Of equals the first comes first. Not stable_sort(), which allocates.
+    std::ranges::sort(candidates, [&](std::size_t a, std::size_t b) {
+        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+    });
     const bool centre = operation.integers[0] != 0;
     for (const std::size_t candidate : candidates) {
         if (static_cast<std::int64_t>(kept.size()) >= operation.integers[1])
@@ -112,7 +133,8 @@ std::vector<std::size_t> suppress(const float* boxes, const float* scores, std::
 }
 
 Kernel make_suppression(const Operation& operation) {
-    return [operation](const Inputs& in, std::span<float> out) {
+    return [operation, of_class = Boxes(operation.inputs[1][2])](const Inputs& in,
+                                                                 std::span<float> out) mutable {
         const std::size_t classes = operation.inputs[1][1], count = operation.inputs[1][2];
         std::ranges::fill(out, -1.0f);
         std::size_t row = 0;
@@ -120,7 +142,8 @@ Kernel make_suppression(const Operation& operation) {
             for (std::size_t kind = 0; kind < classes; kind++)
                 for (const std::size_t box :
                      suppress(in[0].data() + batch * count * 4,
-                              in[1].data() + (batch * classes + kind) * count, count, operation)) {
+                              in[1].data() + (batch * classes + kind) * count, count, operation,
+                              of_class)) {
                     if (row == operation.output[0])
                         return;
                     out[3 * row] = static_cast<float>(batch);
