@@ -102,8 +102,8 @@ private:
     std::vector<CpuKey> cpu_segments_begun(std::size_t number, Submitted& task) {
         std::vector<CpuKey> begun;
         const auto& run = task.request->state().run;
-        for (std::size_t i = 0; i < run->steps().size(); i++)
-            if (!run->steps()[i].on_bpu() && run->records()[i].start_ns != 0 &&
+        for (std::size_t i = 0; i < run->segments().size(); i++)
+            if (!run->segments()[i].on_bpu() && run->records()[i].start_ns != 0 &&
                 task.begun.insert(i).second)
                 begun.push_back({number, i});
         return begun;

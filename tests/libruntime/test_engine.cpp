@@ -12,6 +12,7 @@
 
 #include "backends.hpp"
 #include "engine/engine.hpp"
+#include "made_segments.hpp"
 #include "programs.hpp"
 
 namespace overtake::test {
@@ -21,7 +22,6 @@ using engine::Engine;
 using engine::Estimate;
 using engine::RunOptions;
 using engine::SchedulerOptions;
-using engine::Step;
 
 TEST(Estimate, IsTheCompilersUntilTheFirstRecordReplacesIt) {
     Estimate estimate(1000);
@@ -57,22 +57,15 @@ TEST(Estimate, OfAnyNumberIsOneThatAScheduleHolds) {
 
 class EngineTest : public testing::Test {
 protected:
-    Step bpu(std::size_t fcs = 1) {
-        Step step;
-        step.fcs.assign(fcs, {0, 1});
-        step.bindings = program.bindings;
-        step.estimate = std::make_shared<Estimate>(1000);
-        return step;
+    MadeSegment bpu(std::size_t fcs = 1) {
+        return made_job(std::vector<overtake_fc>(fcs, {0, 1}), program.bindings);
     }
-    static Step cpu(std::function<std::int32_t()> compute = [] { return 0; }) {
-        Step step;
-        step.compute = std::move(compute);
-        step.estimate = std::make_shared<Estimate>(1000);
-        return step;
+    static MadeSegment cpu(std::function<std::int32_t()> compute = [] { return 0; }) {
+        return made_computation(std::move(compute));
     }
-    static std::shared_ptr<engine::Run> run_of(std::vector<Step> steps,
+    static std::shared_ptr<engine::Run> run_of(const std::vector<MadeSegment>& segments,
                                                const RunOptions& options = {}) {
-        return std::make_shared<engine::Run>(std::move(steps), options);
+        return made_run(segments, options);
     }
 
     const std::shared_ptr<Device> device = open_embedded({});
@@ -103,14 +96,15 @@ TEST_F(EngineTest, RunsAChainInOrder) {
 
 TEST_F(EngineTest, MeasuresWhatItRuns) {
     Engine engine(device, {});
-    const auto run = run_of({bpu(2), cpu([] {
-                                 std::this_thread::sleep_for(std::chrono::milliseconds(2));
-                                 return 0;
-                             })});
+    const MadeSegment job = bpu(2), computation = cpu([] {
+                                        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                                        return 0;
+                                    });
+    const auto run = run_of({job, computation});
     engine.submit(run);
     ASSERT_TRUE(run->wait(patience()));
-    EXPECT_EQ(run->steps()[0].estimate->ns(), run->records()[0].job.executed_ns);
-    EXPECT_GE(run->steps()[1].estimate->ns(), 2'000'000u);
+    EXPECT_EQ(job.estimate().ns(), run->records()[0].job.executed_ns);
+    EXPECT_GE(computation.estimate().ns(), 2'000'000u);
 }
 
 /// Whose server ends while an FC runs that takes an hour.
@@ -121,18 +115,12 @@ protected:
         options.mode = OVERTAKE_MODE_TIMED;
         return options;
     }
-    Step endless() const {
-        Step step;
-        step.fcs = {{0, 1}};
-        step.bindings = program.bindings;
-        step.estimate = std::make_shared<Estimate>(1000);
-        return step;
-    }
-    /// Of steps, or of an endless one.
-    std::shared_ptr<engine::Run> submit(std::vector<Step> steps = {}) {
-        if (steps.empty())
-            steps.push_back(endless());
-        auto run = std::make_shared<engine::Run>(std::move(steps), RunOptions{});
+    MadeSegment endless() const { return made_job({{0, 1}}, program.bindings); }
+    /// Of segments, or of an endless one.
+    std::shared_ptr<engine::Run> submit(std::vector<MadeSegment> segments = {}) {
+        if (segments.empty())
+            segments.push_back(endless());
+        auto run = made_run(segments);
         engine.submit(run);
         return run;
     }
@@ -170,13 +158,11 @@ TEST_F(EngineOfAServer, WhatItHasAndWhatComesLaterEndsWhenItIsGone) {
 TEST_F(EngineOfAServer, WhatIsComputedWhenItIsGoneEndsWhenThatIsDone) {
     std::promise<void> begun, may_end;
     const auto end = may_end.get_future().share();
-    Step cpu;
-    cpu.compute = [&begun, end] {
+    const MadeSegment cpu = made_computation([&begun, end] {
         begun.set_value();
         end.wait();
         return 0;
-    };
-    cpu.estimate = std::make_shared<Estimate>(1000);
+    });
     const auto computed = submit({cpu, endless()});
     const auto on_device = submit();
     begun.get_future().wait();
@@ -197,15 +183,17 @@ TEST_F(EngineOfAServer, WhatIsComputedWhenItIsGoneEndsWhenThatIsDone) {
 TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
     Engine engine(device, {});
     bool went_on = false;
-    const auto failing = run_of({cpu([] { return -EDOM; }), cpu([&] {
+    const MadeSegment fails = cpu([] { return -EDOM; });
+    const auto failing = run_of({fails, cpu([&] {
                                      went_on = true;
                                      return 0;
                                  })});
     const auto throwing =
         run_of({bpu(), cpu([]() -> std::int32_t { throw Error(ENOTSUP, "no"); })});
     const auto without_memory = run_of({cpu([]() -> std::int32_t { throw std::bad_alloc(); })});
-    Step nowhere = bpu();
-    nowhere.bindings[0].address = 0x10;
+    std::vector<overtake_binding> bindings = program.bindings;
+    bindings[0].address = 0x10;
+    const MadeSegment nowhere = made_job({{0, 1}}, bindings);
     const auto refused = run_of({bpu(), nowhere, bpu()});
     for (const auto& run : {failing, throwing, without_memory, refused}) {
         engine.submit(run);
@@ -217,7 +205,7 @@ TEST_F(EngineTest, AFailureEndsTheTaskAndIsItsStatus) {
     EXPECT_EQ(without_memory->status(), -ENOMEM);
     EXPECT_EQ(refused->status(), -ENOENT);
     EXPECT_EQ(refused->records()[0].job.status, 0);
-    EXPECT_EQ(failing->steps()[0].estimate->ns(), 1000u) << "a failure is no measurement";
+    EXPECT_EQ(fails.estimate().ns(), 1000u) << "a failure is no measurement";
 }
 
 TEST_F(EngineTest, WhatCannotBeIsRefused) {
@@ -312,9 +300,8 @@ TEST_F(EngineTest, MemoryIsKeptUntilTheEndAndNoLonger) {
     auto memory = std::make_shared<int>(1);
     const std::weak_ptr<int> watched = memory;
     std::promise<void> may_end;
-    std::vector<Step> steps;
-    steps.push_back(cpu([end = may_end.get_future().share()] { return end.wait(), 0; }));
-    auto run = std::make_shared<engine::Run>(std::move(steps), RunOptions{}, std::move(memory));
+    auto run = made_run({cpu([end = may_end.get_future().share()] { return end.wait(), 0; })},
+                        RunOptions{}, std::move(memory));
     engine.submit(run);
     EXPECT_FALSE(watched.expired());
     may_end.set_value();
@@ -332,24 +319,25 @@ TEST_F(EngineTest, ManyThreadsShareIt) {
     const auto client = [&](unsigned seed) {
         std::mt19937 random(seed);
         for (int i = 0; i < tasks; i++) {
-            std::vector<Step> steps;
-            std::size_t bpu_steps = 0;
-            for (unsigned step = 0; step <= random() % 4; step++) {
+            std::vector<MadeSegment> segments;
+            std::size_t bpu_segments = 0;
+            for (unsigned segment = 0; segment <= random() % 4; segment++) {
                 const bool on_bpu = random() % 2;
-                steps.push_back(on_bpu ? bpu(random() % 3 + 1) : cpu());
-                bpu_steps += on_bpu;
+                segments.push_back(on_bpu ? bpu(random() % 3 + 1) : cpu());
+                bpu_segments += on_bpu;
             }
             RunOptions of;
             of.priority = random() % 4 == 0 ? 255 : random() % 255;
             of.core = random() % 3;
-            const auto run = run_of(std::move(steps), of);
+            const auto run = run_of(segments, of);
             engine.on_end(run, [&] { callbacks++; });
             engine.submit(run);
             if (random() % 5 == 0)
                 engine.cancel(run);
             wrong += !run->wait(patience());
             wrong += run->status() != 0 && run->status() != -ECANCELED;
-            wrong += run->status() == 0 && bpu_steps != 0 && of.core != 0 && run->core() != of.core;
+            wrong +=
+                run->status() == 0 && bpu_segments != 0 && of.core != 0 && run->core() != of.core;
             ended++;
         }
     };

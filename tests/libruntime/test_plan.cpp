@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Uploads: what the library remembers of them.
+// Plans and uploads: what the library remembers of them.
 #include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "model_spec.hpp"
-#include "network/upload.hpp"
+#include "network/plan.hpp"
 
 namespace overtake::test {
 namespace {
 
-TEST(Upload, ThoseThatAreGoneAreForgotten) {
+TEST(Plan, ThoseThatAreGoneAreForgotten) {
     const auto device = open_embedded();
     ModelSpec spec = copy_and_softmax();
     spec.weights = {1, 2, 3};
@@ -20,10 +20,46 @@ TEST(Upload, ThoseThatAreGoneAreForgotten) {
     for (int i = 0; i < 3; i++)
         models.push_back(Model::from_bytes(build(spec)));
     for (const auto& model : models) {
-        const auto upload = upload_once(device, model);
-        EXPECT_EQ(known_uploads().uploads, 1u);
-        EXPECT_EQ(known_uploads().weights, 1u);
+        const auto plan = plan_once(device, model);
+        EXPECT_EQ(known_plans(), 1u);
+        EXPECT_EQ(known_weights(), 1u);
     }
+}
+
+TEST(Plan, IsMadeOnceForAModelOnADevice) {
+    const auto device = open_embedded(), other = open_embedded();
+    const auto model = Model::from_bytes(build(copy_and_softmax()));
+    const auto plan = plan_once(device, model);
+    EXPECT_EQ(plan_once(device, model), plan);
+    EXPECT_NE(plan_once(other, model), plan);
+}
+
+TEST(Plan, HasTheBindingsOfItsJobsButForAddresses) {
+    ModelSpec spec = copy_and_softmax();
+    spec.weights = {1, 2, 3};
+    const auto model = Model::from_bytes(build(spec));
+    const auto plan = plan_once(open_embedded(), model);
+    ASSERT_EQ(plan->segments().size(), 2u);
+    const PlanSegment& copy = plan->segments()[0];
+    ASSERT_TRUE(copy.on_bpu());
+    ASSERT_EQ(copy.fixed_bindings, 2u);
+    ASSERT_EQ(copy.bindings.size(), 2 + copy.model->bindings.size());
+    EXPECT_EQ(copy.bindings[0].region, OVERTAKE_REGION_PROGRAM);
+    EXPECT_EQ(copy.bindings[1].region, OVERTAKE_REGION_WEIGHTS);
+    EXPECT_NE(copy.bindings[1].address, 0u);
+    for (std::size_t i = 0; i < copy.model->bindings.size(); i++) {
+        const TensorBinding& bound = copy.model->bindings[i];
+        const overtake_binding& binding = copy.bindings[2 + i];
+        EXPECT_EQ(binding.region, bound.region);
+        EXPECT_EQ(binding.length, model->tensors()[bound.tensor].bytes);
+        EXPECT_EQ((binding.flags & OVERTAKE_MAP_WRITE) != 0, bound.writable);
+        EXPECT_EQ(binding.address, 0u);
+    }
+    const PlanSegment& softmax = plan->segments()[1];
+    EXPECT_FALSE(softmax.on_bpu());
+    EXPECT_TRUE(softmax.bindings.empty());
+    EXPECT_EQ(plan->most_cpu_inputs(), 1u);
+    EXPECT_EQ(plan->most_cpu_values(), 60u) << "the values of its operand, which is on the device";
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "engine/scheduler.hpp"
+#include "made_segments.hpp"
 #include "programs.hpp"
 #include "scenario_device.hpp"
 
@@ -29,21 +30,23 @@ class Process final : public engine::SchedulerHost {
 public:
     struct Submitted {
         const engine::Run* run;
-        std::size_t step;
+        std::size_t segment;
         std::uint64_t tag;
     };
     struct CpuRun {
         engine::Run* run;
-        std::size_t step;
+        std::size_t segment;
     };
 
     Process(const std::shared_ptr<Device>& device, const engine::SchedulerOptions& options,
             std::vector<Submitted>& log)
         : scheduler(device, options, *this), log_(log) {}
 
-    void run_cpu(engine::Run& run, std::size_t step) override { begun.push_back({&run, step}); }
-    void submitted(engine::Run& run, std::size_t step, std::uint64_t tag) override {
-        log_.push_back({&run, step, tag});
+    void run_cpu(engine::Run& run, std::size_t segment) override {
+        begun.push_back({&run, segment});
+    }
+    void submitted(engine::Run& run, std::size_t segment, std::uint64_t tag) override {
+        log_.push_back({&run, segment, tag});
     }
 
     engine::Scheduler scheduler;
@@ -138,7 +141,8 @@ private:
     void end_segments() {
         for (auto run = cpu_runs_.begin(); run != cpu_runs_.end() && run->first == now_;) {
             const auto& [process, cpu] = run->second;
-            process->scheduler.cpu_ended(*cpu.run, 0, cpu.run->steps()[cpu.step].estimate->ns());
+            process->scheduler.cpu_ended(*cpu.run, 0,
+                                         cpu.run->segments()[cpu.segment].estimate->ns());
             run = cpu_runs_.erase(run);
         }
         handle_ends();
@@ -181,7 +185,7 @@ private:
     void note_cpu_runs(Process& process) {
         for (const Process::CpuRun& begun : process.begun) {
             const std::uint64_t end =
-                now_ + begun.run->steps()[begun.step].estimate->ns() / ns_per_us;
+                now_ + begun.run->segments()[begun.segment].estimate->ns() / ns_per_us;
             cpu_runs_.emplace(end, std::pair(&process, begun));
             instants_.insert(end);
         }
@@ -189,16 +193,15 @@ private:
     }
 
     std::shared_ptr<engine::Run> run_of(const ScenarioTask& task) const {
-        std::vector<engine::Step> steps;
+        std::vector<MadeSegment> segments;
         for (const TaskSegment& segment : task.segments) {
-            engine::Step& step = steps.emplace_back();
-            const std::uint64_t time = segment.is_bpu() ? segment.bpu_time() : segment.cpu;
-            step.estimate = std::make_shared<engine::Estimate>(time * ns_per_us);
-            if (!segment.is_bpu())
+            if (!segment.is_bpu()) {
+                segments.push_back(made_computation({}, segment.cpu * ns_per_us));
                 continue;
+            }
             const Program& program = programs_.at(segment.bpu);
-            step.fcs = program.fcs;
-            step.bindings = program.bindings;
+            segments.push_back(
+                made_job(program.fcs, program.bindings, segment.bpu_time() * ns_per_us));
         }
         engine::RunOptions options;
         options.priority = task.priority;
@@ -206,7 +209,7 @@ private:
         options.core = task.core;
         const std::uint64_t most = (UINT64_MAX - origin_ns_) / ns_per_us;
         options.deadline_ns = task.deadline() < most ? time_ns(task.deadline()) : UINT64_MAX;
-        return std::make_shared<engine::Run>(std::move(steps), options);
+        return made_run(segments, options);
     }
 
     Process& process_of(std::size_t task) {
@@ -229,11 +232,11 @@ private:
     }
 
     std::string job_name(const Process::Submitted& job) const {
-        return scenario_.tasks[number_of(job.run)].id + "." + std::to_string(job.step);
+        return scenario_.tasks[number_of(job.run)].id + "." + std::to_string(job.segment);
     }
 
     TimelineJob job_from(const Process::Submitted& submitted) const {
-        const Completion& job = submitted.run->records()[submitted.step].job;
+        const Completion& job = submitted.run->records()[submitted.segment].job;
         if (job.core == 0)
             throw Error(ETIMEDOUT, "job " + job_name(submitted) + " has not ended");
         if (job.status != 0 && job.status != -ECANCELED)
@@ -247,10 +250,10 @@ private:
 
     void add_cpu_runs(TaskTimeline& timeline, std::size_t number) const {
         const engine::Run& run = *runs_[number];
-        for (std::size_t step = 0; step < run.steps().size(); step++) {
-            const engine::StepRecord& record = run.records()[step];
-            if (!run.steps()[step].on_bpu() && record.start_ns != 0)
-                timeline.cpu.push_back({scenario_.tasks[number].id, step,
+        for (std::size_t segment = 0; segment < run.segments().size(); segment++) {
+            const engine::TaskSegmentRecord& record = run.records()[segment];
+            if (!run.segments()[segment].on_bpu() && record.start_ns != 0)
+                timeline.cpu.push_back({scenario_.tasks[number].id, segment,
                                         microseconds(record.start_ns),
                                         microseconds(record.end_ns)});
         }

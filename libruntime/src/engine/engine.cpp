@@ -238,10 +238,10 @@ void Engine::cancel(RunList<&Run::cancel_link_> cancels) {
         scheduler_->cancel(*cancels.pop());
 }
 
-void Engine::run_cpu(Run& run, std::size_t step) {
+void Engine::run_cpu(Run& run, std::size_t segment) {
     cpu_begins_++;
     run.with_worker_ = true;
-    workers_.compute(run.shared_from_this(), step);
+    workers_.compute(run.shared_from_this(), segment);
 }
 
 // An instant of a stepped engine

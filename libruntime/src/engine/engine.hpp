@@ -88,7 +88,7 @@ private:
         bool empty() const { return cpu_ends.empty() && arrivals.empty() && cancels.empty(); }
     };
 
-    void run_cpu(Run& run, std::size_t step) override;
+    void run_cpu(Run& run, std::size_t segment) override;
 
     template <class Write>
     void post(Write write);

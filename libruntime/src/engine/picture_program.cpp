@@ -54,12 +54,11 @@ void resize(overtake_insn& insn, const PictureLayout& picture, const Tensor& ten
 
 } // namespace
 
-PicturePrograms::PicturePrograms(std::shared_ptr<const Upload> upload)
-    : upload_(std::move(upload)) {
-    const std::vector<Segment>& segments = ModelContents::of(*upload_->model).segments;
+PicturePrograms::PicturePrograms(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+    const std::span<const PlanSegment> segments = plan_->segments();
     for (std::size_t number = 0; number < segments.size(); number++)
         if (segments[number].on_bpu())
-            find_readers(number, segments[number]);
+            find_readers(number, *segments[number].model);
 }
 
 void PicturePrograms::find_readers(std::size_t number, const Segment& segment) {
@@ -68,7 +67,7 @@ void PicturePrograms::find_readers(std::size_t number, const Segment& segment) {
         next = std::max(next, binding.region + 1);
     std::map<std::uint32_t, std::uint32_t> tensors; // of pictures, by region
     for (const TensorBinding& binding : segment.bindings) {
-        if (upload_->model->tensors()[binding.tensor].data_type != DataType::nv12)
+        if (plan_->model().tensors()[binding.tensor].data_type != DataType::nv12)
             continue;
         if (next < OVERTAKE_MAX_REGIONS) {
             tensors[binding.region] = binding.tensor;
@@ -79,7 +78,7 @@ void PicturePrograms::find_readers(std::size_t number, const Segment& segment) {
     }
     if (tensors.empty())
         return;
-    const auto* insns = reinterpret_cast<const overtake_insn*>(upload_->model->program().data());
+    const auto* insns = reinterpret_cast<const overtake_insn*>(plan_->model().program().data());
     for (const overtake_fc& fc : segment.fcs)
         for (std::size_t i = fc.first_insn; i < std::size_t{fc.first_insn} + fc.insn_count; i++) {
             const auto picture = tensors.find(insns[i].in[0].region);
@@ -109,8 +108,8 @@ std::shared_ptr<Buffer> PicturePrograms::for_pictures(const PictureLayouts& layo
 }
 
 std::shared_ptr<Buffer> PicturePrograms::make(const PictureLayouts& layouts) const {
-    const Model& model = *upload_->model;
-    std::shared_ptr<Buffer> changed = upload_->device->create_buffer(model.program().size());
+    const Model& model = plan_->model();
+    std::shared_ptr<Buffer> changed = plan_->device().create_buffer(model.program().size());
     std::memcpy(changed->data(), model.program().data(), model.program().size());
     for (const Reader& reader : readers_) {
         const auto layout = layouts.find(reader.tensor);

@@ -18,7 +18,7 @@
 #include <optional>
 #include <vector>
 
-#include "network/upload.hpp"
+#include "network/plan.hpp"
 #include "overtake/model_contents.hpp"
 
 namespace overtake::engine {
@@ -38,7 +38,7 @@ using PictureLayouts = std::map<std::uint32_t, PictureLayout>;
 /// Thread safe.
 class PicturePrograms {
 public:
-    explicit PicturePrograms(std::shared_ptr<const Upload> upload);
+    explicit PicturePrograms(std::shared_ptr<const Plan> plan);
 
     /// The region of a segment that holds an NV12 input's chroma in the changed programs; none if
     /// the segment does not read it, or has no region left.
@@ -59,7 +59,7 @@ private:
     std::shared_ptr<Buffer> make(const PictureLayouts& layouts) const;
     void find_readers(std::size_t number, const Segment& segment);
 
-    const std::shared_ptr<const Upload> upload_;
+    const std::shared_ptr<const Plan> plan_;
     std::vector<Reader> readers_;
     std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> regions_; ///< segment, tensor
     std::vector<std::uint32_t> without_region_;                              ///< tensors

@@ -5,8 +5,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "overtake/event.hpp"
-#include "overtake/model_contents.hpp"
 #include "overtake/settings.hpp"
 
 namespace overtake {
@@ -97,14 +95,19 @@ void Request::add_all(const std::shared_ptr<LoadedModel>& model,
     const std::lock_guard lock(state_->mutex);
     if (state_->run)
         refuse_submitted();
-    std::vector<engine::Step> steps;
-    for (const InferenceMemory& inference : inferences)
-        model->state_->add_steps(steps, *state_->memory, inference.inputs, inference.outputs);
+    const std::size_t before = state_->segments.size();
+    try {
+        state_->memory->kept.push_back(model);
+        for (const InferenceMemory& inference : inferences)
+            model->state_->add_segments(state_->segments, *state_->memory, inference.inputs,
+                                        inference.outputs);
+    } catch (...) {
+        state_->segments.erase(state_->segments.begin() + static_cast<std::ptrdiff_t>(before),
+                               state_->segments.end());
+        throw;
+    }
     if (state_->model == 0)
-        state_->model = model_id(model->state_->model().name());
-    state_->memory->kept.push_back(model);
-    state_->steps.insert(state_->steps.end(), std::make_move_iterator(steps.begin()),
-                         std::make_move_iterator(steps.end()));
+        state_->model = model->state_->plan->model_id();
 }
 
 void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_ns) {
@@ -112,10 +115,9 @@ void Request::add(std::function<std::int32_t()> compute, std::uint64_t expected_
     const std::lock_guard lock(state_->mutex);
     if (state_->run)
         refuse_submitted();
-    engine::Step step;
-    step.compute = std::move(compute);
-    step.estimate = std::make_shared<engine::Estimate>(expected_ns);
-    state_->steps.push_back(std::move(step));
+    const auto computation = std::make_shared<engine::Computation>(std::move(compute), expected_ns);
+    state_->memory->kept.push_back(computation);
+    state_->segments.push_back(computation->segment());
 }
 
 void Request::keep(std::shared_ptr<void> memory) {
@@ -135,12 +137,11 @@ void Request::submit(const TaskOptions& options) {
         const std::lock_guard lock(state_->mutex);
         if (state_->run)
             refuse_submitted();
-        if (state_->steps.empty())
+        if (state_->segments.empty())
             throw Error(EINVAL, "request: there is nothing in it");
         wanted.model = state_->model;
         state_->engine->engine.check(wanted);
-        run = std::make_shared<engine::Run>(std::move(state_->steps), wanted, state_->memory);
-        state_->steps.clear();
+        run = std::make_shared<engine::Run>(state_->segments, wanted, state_->memory);
         state_->memory.reset();
         state_->run = run;
         callback = std::exchange(state_->callback, nullptr);
@@ -195,9 +196,10 @@ std::vector<SegmentRecord> Request::segments() const {
     const std::shared_ptr<engine::Run> run = state_->submitted();
     if (!run || run->status() == -EINPROGRESS)
         return segments;
-    for (std::size_t i = 0; i < run->steps().size(); i++) {
-        const engine::StepRecord& record = run->records()[i];
-        segments.push_back({record.start_ns, record.end_ns, run->steps()[i].on_bpu(), record.job});
+    for (std::size_t i = 0; i < run->segments().size(); i++) {
+        const engine::TaskSegmentRecord& record = run->records()[i];
+        segments.push_back(
+            {record.start_ns, record.end_ns, run->segments()[i].on_bpu(), record.job});
     }
     return segments;
 }

@@ -40,7 +40,7 @@ struct Request::State {
 
     const std::shared_ptr<Engine::State> engine;
     mutable std::mutex mutex;
-    std::vector<engine::Step> steps;
+    std::vector<engine::TaskSegment> segments;
     std::uint64_t model = 0; ///< for events: of the first that was added
     std::shared_ptr<engine::RequestMemory> memory = std::make_shared<engine::RequestMemory>();
     std::function<void()> callback;

@@ -9,26 +9,24 @@
 
 namespace overtake::engine {
 
-Run::Run(std::vector<Step>&& steps, const RunOptions& options, std::shared_ptr<void> memory)
-    : options_(options), segments_(steps.size()), records_(steps.size()),
-      memory_(std::move(memory)) {
-    if (steps.empty())
+Run::Run(std::span<const TaskSegment> segments, const RunOptions& options,
+         std::shared_ptr<void> memory)
+    : segments_(segments.begin(), segments.end()), options_(options), scheduled_(segments.size()),
+      records_(segments.size()), memory_(std::move(memory)) {
+    if (segments_.empty())
         throw Error(EINVAL, "task: no segment");
     if (options_.priority > priority_high)
         throw Error(EINVAL, "task: priority " + std::to_string(options_.priority) + ", at most " +
                                 std::to_string(priority_high));
-    std::map<std::uint64_t, Run*> one{{0, this}};
-    job_node_ = one.extract(one.begin());
-    steps_ = std::move(steps);
 }
 
 void Run::prepare(ovt_sched_process& process) {
-    for (std::size_t i = 0; i < steps_.size(); i++)
-        segments_[i] = {steps_[i].estimate->ns(), static_cast<u32>(steps_[i].fcs.size())};
+    for (std::size_t i = 0; i < segments_.size(); i++)
+        scheduled_[i] = {segments_[i].estimate->ns(), segments_[i].fc_count};
     task_.run = this;
     task_.process = &process;
-    task_.segments = segments_.data();
-    task_.segment_count = static_cast<u32>(segments_.size());
+    task_.segments = scheduled_.data();
+    task_.segment_count = static_cast<u32>(scheduled_.size());
     task_.priority = options_.priority;
     task_.core = options_.core;
     task_.custom_id = options_.custom_id;

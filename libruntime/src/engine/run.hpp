@@ -7,14 +7,15 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "engine/estimate.hpp"
 #include "engine/run_list.hpp"
+#include "engine/task_segment.hpp"
+#include "network/job_queue.hpp"
 #include "overtake/device.hpp"
 
 #include <ovt_port.h>
@@ -25,20 +26,6 @@ extern "C" {
 
 namespace overtake::engine {
 
-/// One segment: exactly one of the two sides is filled.
-struct Step {
-    bool on_bpu() const noexcept { return !fcs.empty(); }
-
-    std::vector<overtake_fc> fcs; ///< BPU: as in Job
-    std::vector<overtake_binding> bindings;
-    std::uint32_t scratch_bytes = 0;
-
-    /// CPU: called by a worker; 0, or a negative errno.  May throw Error.
-    std::function<std::int32_t()> compute;
-
-    std::shared_ptr<Estimate> estimate; ///< never null
-};
-
 struct RunOptions {
     unsigned priority = 0;                  ///< 0..254 NORMAL, 255 HIGH
     std::int64_t custom_id = 0;             ///< within one priority the smaller goes first
@@ -48,7 +35,7 @@ struct RunOptions {
 };
 
 /// What became of one segment.
-struct StepRecord {
+struct TaskSegmentRecord {
     std::uint64_t start_ns = 0; ///< device time; of a job, when it was submitted; 0 = never
     std::uint64_t end_ns = 0;   ///< device time
     Completion job{};           ///< of a BPU segment
@@ -58,14 +45,15 @@ struct StepRecord {
 /// takes to bring it to its end is allocated when it is made.
 class Run : public std::enable_shared_from_this<Run> {
 public:
-    /// At least one step; they are taken only if nothing is thrown.  `memory` is kept until the
-    /// end, also if nobody else keeps the Run.
-    Run(std::vector<Step>&& steps, const RunOptions& options,
+    /// At least one segment.  `memory`, what they work on, is kept until the end, also if nobody
+    /// else keeps the Run.
+    Run(std::span<const TaskSegment> segments, const RunOptions& options,
         std::shared_ptr<void> memory = nullptr);
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
-    const std::vector<Step>& steps() const noexcept { return steps_; }
+    /// Constant.  Their work is gone once the run has ended.
+    const std::vector<TaskSegment>& segments() const noexcept { return segments_; }
     const RunOptions& options() const noexcept { return options_; }
 
     /// Until it has ended or deadline_ns (absolute CLOCK_MONOTONIC).  True if it has.  Any number
@@ -79,8 +67,8 @@ public:
     void set_error(const char* text) noexcept;
     /// What was to be kept, until the end.  Thread safe.
     std::shared_ptr<void> memory() const;
-    /// By step; constant once it has ended.
-    const std::vector<StepRecord>& records() const noexcept { return records_; }
+    /// By segment; constant once it has ended.
+    const std::vector<TaskSegmentRecord>& records() const noexcept { return records_; }
     /// Device time; 0 = was not dispatched.  Constant once it has ended.
     std::uint64_t dispatched_ns() const noexcept { return task_.dispatch_time; }
     /// Device time.
@@ -105,15 +93,15 @@ private:
 
     static Run& of(ovt_sched_task* task) { return *static_cast<Task*>(task)->run; }
 
-    std::vector<Step> steps_; ///< constant
+    const std::vector<TaskSegment> segments_;
     const RunOptions options_;
     /// The scheduler's, with the way back.
     struct Task : ovt_sched_task {
         Run* run;
     };
     Task task_{};
-    std::vector<ovt_sched_segment> segments_;
-    std::vector<StepRecord> records_;
+    std::vector<ovt_sched_segment> scheduled_; ///< the segments, as the scheduler sees them
+    std::vector<TaskSegmentRecord> records_;
     std::uint64_t tag_ = 0;    ///< of its job on the device
     std::int32_t failure_ = 0; ///< of the segment that ended it
 
@@ -121,14 +109,14 @@ private:
     std::shared_ptr<Run> live_self_; ///< null if it is not
     Run* live_before_ = nullptr;
     Run* live_behind_ = nullptr;
-    std::map<std::uint64_t, Run*>::node_type job_node_; ///< while it has no job
+    JobEntry<Run> job_{*this}; ///< of the device, or its task there
     RunLink ended_link_;
     bool is_cancelled_early_ = false; ///< before it arrived
     bool with_worker_ = false;        ///< who works on the caller's memory, so it cannot end
 
     // A segment with the workers.
     struct CpuSegment {
-        std::size_t step = 0;
+        std::size_t number = 0;
         std::shared_ptr<void> memory; ///< that it works on, even if the run ends meanwhile
         std::int32_t status = 0;
         std::uint64_t executed_ns = 0;

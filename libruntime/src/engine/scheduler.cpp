@@ -2,7 +2,6 @@
 #include "engine/scheduler.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <new>
@@ -52,24 +51,16 @@ Scheduler::Scheduler(std::shared_ptr<Device> device, const SchedulerOptions& opt
 // Ends
 
 void Scheduler::gather(std::int64_t deadline_ns) {
-    std::array<Completion, 64> completions;
-    std::size_t count = queue_->reap(completions, deadline_ns);
-    while (count != 0) {
-        for (std::size_t i = 0; i < count; i++) {
-            const auto job = jobs_.find(completions[i].tag);
-            if (job == jobs_.end())
-                continue;
-            Run& run = *job->second;
-            run.job_node_ = jobs_.extract(job);
-            StepRecord& record = run.records_[run.task_.segment];
-            record.job = completions[i];
-            record.end_ns = completions[i].end_ns;
-            if (completions[i].status == 0)
-                run.steps_[run.task_.segment].estimate->record(completions[i].executed_ns);
-            ends_.push_back({&run, completions[i].status});
-        }
-        count = queue_->reap(completions, 0);
-    }
+    const auto end_segment = [this](Run& run, const Completion& job) {
+        TaskSegmentRecord& record = run.records_[run.task_.segment];
+        record.job = job;
+        record.end_ns = job.end_ns;
+        if (job.status == 0)
+            run.segments_[run.task_.segment].estimate->record(job.executed_ns);
+        ends_.push_back({&run, job.status});
+    };
+    while (queue_.reap(deadline_ns, end_segment) != 0)
+        deadline_ns = 0;
 }
 
 void Scheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_ns) {
@@ -83,7 +74,7 @@ void Scheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t executed_
     run.records_[run.task_.segment].end_ns = now;
     probe::task_cpu_done(&run.task_, now, run.task_.segment, status);
     if (status == 0)
-        run.steps_[run.task_.segment].estimate->record(executed_ns);
+        run.segments_[run.task_.segment].estimate->record(executed_ns);
     ends_.push_back({&run, status});
 }
 
@@ -154,11 +145,9 @@ void Scheduler::stop_jobs() noexcept {
     if (!has_real_time())
         return;
     try {
-        for (const auto& [tag, run] : jobs_)
-            queue_->cancel(tag);
-        std::array<Completion, 64> completions;
-        while (queue_->in_flight() != 0)
-            queue_->reap(completions, deadline_never);
+        queue_.cancel_all();
+        while (queue_.in_flight() != 0)
+            queue_.reap(deadline_never, [](const Run&, const Completion&) {});
     } catch (const std::exception&) { // it does not
     }
 }
@@ -166,7 +155,7 @@ void Scheduler::stop_jobs() noexcept {
 void Scheduler::fail(int code) {
     failed_ = code;
     stop_jobs();
-    jobs_.clear();
+    queue_.forget_all();
     ends_.clear();
     for (const Run* run = first_live(); run; run = run->live_behind_)
         if (!is_with_worker(*run))
@@ -191,7 +180,7 @@ void Scheduler::carry_out(const ovt_sched_action& action) {
         host_.run_cpu(run, action.segment);
         return;
     case OVT_SCHED_CANCEL_JOB:
-        queue_->cancel(run.tag_);
+        queue_.cancel(run.tag_);
         return;
     case OVT_SCHED_OVERDUE:
         return;
@@ -202,15 +191,12 @@ void Scheduler::carry_out(const ovt_sched_action& action) {
 }
 
 void Scheduler::submit(Run& run, const ovt_sched_action& action) {
-    const Step& step = run.steps_[action.segment];
+    const TaskSegment& segment = run.segments_[action.segment];
     const unsigned first_core = static_cast<unsigned>(std::countr_zero(action.cores)) + 1;
     unsigned core = first_core;
     run.tag_ = next_tag_ ? (*next_tag_)++ : next_job_tag();
     Job job;
     job.tag = run.tag_;
-    job.fcs = step.fcs;
-    job.bindings = step.bindings;
-    job.scratch_bytes = step.scratch_bytes;
     job.priority = run.options_.priority;
     job.custom_id = run.options_.custom_id;
     job.model = run.options_.model;
@@ -223,9 +209,7 @@ void Scheduler::submit(Run& run, const ovt_sched_action& action) {
     run.records_[action.segment].start_ns = now_ns();
     probe::task_job(&run.task_, run.records_[action.segment].start_ns, action.segment, run.tag_);
     try {
-        queue_->submit({&job, 1});
-        run.job_node_.key() = run.tag_;
-        jobs_.insert(std::move(run.job_node_));
+        queue_.submit(run.job_, *segment.work, segment.number, job);
     } catch (const Error& refused) {
         run.set_error(refused.what());
         ends_.push_back({&run, -refused.code()});

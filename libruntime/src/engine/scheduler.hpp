@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,8 +32,8 @@ public:
     void cancel(Run& run) override;
     void dispatch() override;
     void fail(int code) override;
-    bool has_jobs() const noexcept override { return queue_->in_flight() != 0; }
-    void interrupt() override { queue_->interrupt(); }
+    bool has_jobs() const noexcept override { return queue_.in_flight() != 0; }
+    void interrupt() override { queue_.interrupt(); }
 
 private:
     void handle_ends();
@@ -56,10 +55,9 @@ private:
     std::vector<ovt_sched_line> lines_;
     ovt_sched_queue library_queue_{};
     ovt_sched_process process_{};
-    std::map<std::uint64_t, Run*> jobs_;    ///< by tag; the nodes are the runs'
     std::vector<End> ends_;                 ///< to be handled; with room for one of each live run
     std::optional<std::uint64_t> next_tag_; ///< none: it is the process's
-    std::unique_ptr<Queue> queue_;          ///< last, so that it is the first to go
+    JobQueue<Run> queue_;                   ///< last, so that it is the first to go
 };
 
 } // namespace overtake::engine

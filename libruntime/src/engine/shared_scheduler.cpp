@@ -31,12 +31,12 @@ SharedScheduler::SharedScheduler(std::shared_ptr<Device> device, const Scheduler
 
 void SharedScheduler::gather(std::int64_t deadline_ns) {
     for (const ServiceEvent& event : queue_->reap(deadline_ns)) {
-        const auto found = runs_.find(event.tag);
-        if (found == runs_.end())
+        Run* const found = tasks_.find(event.tag);
+        if (!found)
             continue;
-        Run& run = *found->second;
+        Run& run = *found;
         if (event.type == ServiceEvent::Type::ended) {
-            run.job_node_ = runs_.extract(found);
+            tasks_.take(event.tag);
             end(run, event);
             continue;
         }
@@ -49,17 +49,17 @@ void SharedScheduler::gather(std::int64_t deadline_ns) {
 void SharedScheduler::end(Run& run, const ServiceEvent& event) {
     run.task_.dispatch_time = event.dispatched_ns;
     run.task_.placed_core = event.core;
-    for (std::size_t i = 0; i < event.segments.size() && i < run.steps_.size(); i++) {
+    for (std::size_t i = 0; i < event.segments.size() && i < run.segments_.size(); i++) {
         const Completion& segment = event.segments[i];
-        const Step& step = run.steps_[i];
-        StepRecord& record = run.records_[i];
+        const TaskSegment& own = run.segments_[i];
+        TaskSegmentRecord& record = run.records_[i];
         record.start_ns = segment.queued_ns;
         record.end_ns = segment.end_ns;
-        if (step.on_bpu())
+        if (own.on_bpu())
             record.job = segment;
         if (segment.status == 0 && segment.end_ns != 0)
-            step.estimate->record(segment.executed_ns);
-        if (step.on_bpu() && segment.queued_ns != 0)
+            own.estimate->record(segment.executed_ns);
+        if (own.on_bpu() && segment.queued_ns != 0)
             host_.submitted(run, i, segment.tag);
     }
     end_live(run, event.status, event.ended_ns);
@@ -78,16 +78,19 @@ void SharedScheduler::cpu_ended(Run& run, std::int32_t status, std::uint64_t /*e
 }
 
 void SharedScheduler::admit(Run& run) {
-    std::vector<ServiceSegment> segments(run.steps_.size());
+    std::vector<ServiceSegment> segments(run.segments_.size());
     for (std::size_t i = 0; i < segments.size(); i++) {
-        const Step& step = run.steps_[i];
-        segments[i].fcs = step.fcs;
-        segments[i].bindings = step.bindings;
-        segments[i].scratch_bytes = step.scratch_bytes;
-        if (step.on_bpu())
-            continue;
-        segments[i].cpu_key = step.estimate->id();
-        segments[i].expected_ns = step.estimate->ns();
+        const TaskSegment& own = run.segments_[i];
+        if (own.on_bpu()) {
+            Job job;
+            own.work->describe(own.number, job);
+            segments[i].fcs = job.fcs;
+            segments[i].bindings = job.bindings;
+            segments[i].scratch_bytes = job.scratch_bytes;
+        } else {
+            segments[i].cpu_key = own.estimate->id();
+            segments[i].expected_ns = own.estimate->ns();
+        }
     }
     run.tag_ = next_tag_++;
     ServiceTask task;
@@ -99,8 +102,7 @@ void SharedScheduler::admit(Run& run) {
     task.core = run.options_.core;
     task.deadline_ns = run.options_.deadline_ns;
     queue_->submit(task);
-    run.job_node_.key() = run.tag_;
-    runs_.insert(std::move(run.job_node_));
+    tasks_.add(run.job_, run.tag_);
 }
 
 void SharedScheduler::cancel(Run& run) {
@@ -122,15 +124,15 @@ void SharedScheduler::stop_tasks() noexcept {
         return;
     try {
         std::size_t on_device = 0;
-        for (const auto& [tag, run] : runs_) {
+        tasks_.for_each([&](std::uint64_t tag, const Run& run) {
             queue_->cancel(tag);
-            on_device += !is_with_worker(*run);
-        }
+            on_device += !is_with_worker(run);
+        });
         const auto deadline = static_cast<std::int64_t>(monotonic_ns()) + patience_ns;
         while (on_device != 0 && static_cast<std::int64_t>(monotonic_ns()) < deadline)
             for (const ServiceEvent& event : queue_->reap(deadline)) {
-                const auto found = runs_.find(event.tag);
-                if (found == runs_.end() || is_with_worker(*found->second))
+                const Run* const found = tasks_.find(event.tag);
+                if (!found || is_with_worker(*found))
                     continue;
                 if (event.type == ServiceEvent::Type::ended)
                     on_device--;
@@ -144,7 +146,7 @@ void SharedScheduler::stop_tasks() noexcept {
 void SharedScheduler::fail(int code) {
     failed_ = code;
     stop_tasks();
-    runs_.clear();
+    tasks_.clear();
     end_all(-code);
 }
 

@@ -6,7 +6,6 @@
 // Thread safety: one thread at a time, but for interrupt().
 #pragma once
 
-#include <map>
 #include <memory>
 
 #include "engine/task_scheduler.hpp"
@@ -36,7 +35,7 @@ private:
     void stop_tasks() noexcept;
     void end(Run& run, const ServiceEvent& event);
 
-    std::map<std::uint64_t, Run*> runs_; ///< by tag; the nodes are the runs'
+    JobTable<Run> tasks_; ///< by tag
     std::uint64_t next_tag_;
     std::unique_ptr<ServiceQueue> queue_; ///< last, so that it is the first to go
 };

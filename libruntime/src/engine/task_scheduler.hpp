@@ -39,9 +39,9 @@ class SchedulerHost {
 public:
     virtual ~SchedulerHost() = default;
     /// Begin the CPU segment, and say cpu_ended() some time later, not from within this call.
-    virtual void run_cpu(Run& run, std::size_t step) = 0;
+    virtual void run_cpu(Run& run, std::size_t segment) = 0;
     /// A BPU segment has become job `tag` of the device.
-    virtual void submitted(Run&, std::size_t /*step*/, std::uint64_t /*tag*/) {}
+    virtual void submitted(Run&, std::size_t /*segment*/, std::uint64_t /*tag*/) {}
 };
 
 class TaskScheduler {

@@ -276,8 +276,11 @@ void drain(const Tensor& tensor, const TensorPlace& from, const TensorMemory& to
         write_dense(from.host, to);
     else if (to.element == Element::float32)
         from_device(tensor, from.device, {reinterpret_cast<float*>(to.data), tensor.elements()});
-    else
-        write_dense(values_of(tensor, from), to);
+    else {
+        std::vector<float> values(tensor.elements());
+        from_device(tensor, from.device, values);
+        write_dense(values, to);
+    }
 }
 
 } // namespace overtake::engine

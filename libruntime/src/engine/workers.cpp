@@ -15,10 +15,11 @@ namespace overtake::engine {
 
 namespace {
 
-std::int32_t compute_step(Run& run, std::size_t step) {
+std::int32_t compute_segment(Run& run, std::size_t number) {
     constexpr std::int32_t most_errno = 4095;
     try {
-        const std::int32_t status = run.steps()[step].compute();
+        const TaskSegment& segment = run.segments()[number];
+        const std::int32_t status = segment.work->compute(segment.number);
         if (status <= 0 && status >= -most_errno)
             return status;
         run.set_error(
@@ -87,8 +88,8 @@ void Workers::stop() {
         thread.join();
 }
 
-void Workers::compute(std::shared_ptr<Run> run, std::size_t step) noexcept {
-    run->cpu_segment_ = {step, run->memory(), 0, 0};
+void Workers::compute(std::shared_ptr<Run> run, std::size_t segment) noexcept {
+    run->cpu_segment_ = {segment, run->memory(), 0, 0};
     {
         const std::lock_guard lock(mutex_);
         waiting_.push(std::move(run));
@@ -117,7 +118,7 @@ void Workers::work() {
         lock.unlock();
         Run::CpuSegment& segment = run->cpu_segment_;
         const std::uint64_t begin_ns = clock_();
-        segment.status = compute_step(*run, segment.step);
+        segment.status = compute_segment(*run, segment.number);
         segment.executed_ns = clock_() - begin_ns;
         segment.memory.reset();
         done_(std::move(run));

@@ -32,8 +32,8 @@ public:
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    /// One step of a run at a time.
-    void compute(std::shared_ptr<Run> run, std::size_t step) noexcept;
+    /// One segment of a run at a time.
+    void compute(std::shared_ptr<Run> run, std::size_t segment) noexcept;
 
 private:
     void work();

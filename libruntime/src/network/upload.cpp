@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "fork_origin.hpp"
@@ -12,16 +13,15 @@ namespace overtake {
 
 namespace {
 
-/// What has been uploaded and may still live.
-struct Known {
+/// Weights that have been uploaded and may still live.
+struct KnownWeights {
     std::mutex mutex;
-    // An upload keeps its device and model alive, so the addresses of a live entry are unique.
-    std::map<std::pair<const Device*, const Model*>, std::weak_ptr<const Upload>> uploads;
-    std::map<std::pair<const Device*, const std::byte*>, std::weak_ptr<Buffer>> weights;
+    // Who has weights has their device and model too, so addresses of a live entry are unique.
+    std::map<std::pair<const Device*, const std::byte*>, std::weak_ptr<Buffer>> buffers;
 };
 
-Known& known() {
-    static OnePerProcess<Known> known;
+KnownWeights& weights_of_process() {
+    static OnePerProcess<KnownWeights> known;
     return known.get();
 }
 
@@ -34,10 +34,11 @@ std::shared_ptr<Buffer> filled_buffer(Device& device, std::span<const std::byte>
 }
 
 // Weights that lie at the same place, of models of one pack, are uploaded once.
-std::shared_ptr<Buffer> shared_weights(Known& known, Device& device,
-                                       std::span<const std::byte> weights) {
-    std::erase_if(known.weights, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<Buffer>& entry = known.weights[{&device, weights.data()}];
+std::shared_ptr<Buffer> shared_weights(Device& device, std::span<const std::byte> weights) {
+    KnownWeights& known = weights_of_process();
+    const std::lock_guard lock(known.mutex);
+    std::erase_if(known.buffers, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<Buffer>& entry = known.buffers[{&device, weights.data()}];
     std::shared_ptr<Buffer> buffer = entry.lock();
     if (!buffer)
         entry = buffer = filled_buffer(device, weights);
@@ -46,25 +47,15 @@ std::shared_ptr<Buffer> shared_weights(Known& known, Device& device,
 
 } // namespace
 
-std::shared_ptr<const Upload> upload_once(const std::shared_ptr<Device>& device,
-                                          const std::shared_ptr<const Model>& model) {
-    const std::lock_guard lock(known().mutex);
-    std::erase_if(known().uploads, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<const Upload>& entry = known().uploads[{device.get(), model.get()}];
-    if (std::shared_ptr<const Upload> upload = entry.lock())
-        return upload;
-    auto upload = std::make_shared<Upload>();
-    upload->device = device;
-    upload->model = model;
-    upload->program = filled_buffer(*device, model->program());
-    upload->weights = shared_weights(known(), *device, model->weights());
-    entry = upload;
-    return upload;
+Upload upload(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model) {
+    return {device, model, filled_buffer(*device, model->program()),
+            shared_weights(*device, model->weights())};
 }
 
-KnownUploads known_uploads() {
-    const std::lock_guard lock(known().mutex);
-    return {.uploads = known().uploads.size(), .weights = known().weights.size()};
+std::size_t known_weights() {
+    KnownWeights& known = weights_of_process();
+    const std::lock_guard lock(known.mutex);
+    return known.buffers.size();
 }
 
 } // namespace overtake

@@ -19,17 +19,12 @@ struct Upload {
     std::shared_ptr<Buffer> weights; ///< shared by the models of a pack; null if the model has none
 };
 
-/// The one upload of this pair that lives, or a new one.  Thread safe.
-std::shared_ptr<const Upload> upload_once(const std::shared_ptr<Device>& device,
-                                          const std::shared_ptr<const Model>& model);
+/// Uploads the program, and the weights unless those of the model's pack are there.  Throws Error
+/// ENOSPC or ENOMEM.  Thread safe.
+Upload upload(const std::shared_ptr<Device>& device, const std::shared_ptr<const Model>& model);
 
-/// How many upload_once() remembers.
-struct KnownUploads {
-    std::size_t uploads;
-    std::size_t weights;
-};
-
-/// Those that live, and those that have gone since the last upload_once().  Thread safe.
-KnownUploads known_uploads();
+/// How many weights upload() remembers: those that live, and those that have gone since the last
+/// upload().  Thread safe.
+std::size_t known_weights();
 
 } // namespace overtake

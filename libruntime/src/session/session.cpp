@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: MIT
-#include <array>
 #include <cerrno>
 
 #include <fmt/format.h>
 
-#include "overtake/model_contents.hpp"
 #include "session/state.hpp"
 
 namespace overtake {
 
 Session::State::State(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
                       const SessionOptions& options)
-    : upload(upload_once(device, model)), kernels(make_kernels(*model)),
+    : plan(plan_once(device, model)), cpu(plan),
       queue(device->create_queue(
           {.max_priority = options.max_priority, .core_limit = options.core_limit})) {}
 
 bool Session::State::progress(std::int64_t deadline_ns) {
-    std::array<Completion, 64> ended;
-    const std::size_t count = queue->reap(ended, deadline_ns);
-    for (std::size_t i = 0; i < count; i++) {
-        const auto task = running.find(ended[i].tag);
-        if (task == running.end())
-            continue;
-        Task::State& state = *task->second;
-        running.erase(task);
-        state.job_ended(ended[i]);
-    }
-    return count != 0;
+    const auto go_on = [](Task::State& task, const Completion& completion) {
+        task.job_ended(completion);
+    };
+    return queue.reap(deadline_ns, go_on) != 0;
 }
 
 Session::Session(std::shared_ptr<Device> device, std::shared_ptr<const Model> model,
@@ -45,7 +36,7 @@ Session::State& Session::state() const {
 }
 
 const Model& Session::model() const {
-    return *state().upload->model;
+    return state().plan->model();
 }
 
 Task Session::create_task() {

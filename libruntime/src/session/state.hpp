@@ -8,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "fork_origin.hpp"
-#include "network/upload.hpp"
+#include "network/cpu_segments.hpp"
+#include "network/execution.hpp"
+#include "network/job_queue.hpp"
+#include "network/plan.hpp"
 #include "network/workspace.hpp"
 #include "overtake/model_contents.hpp"
 #include "overtake/session.hpp"
@@ -28,10 +30,9 @@ struct Session::State {
     bool progress(std::int64_t deadline_ns);
 
     const ForkOrigin origin;
-    std::shared_ptr<const Upload> upload; ///< device and model
-    Kernels kernels;
-    std::unordered_map<std::uint64_t, Task::State*> running; ///< by tag of the job in flight
-    std::unique_ptr<Queue> queue; ///< last, so that it is the first to go
+    const std::shared_ptr<const Plan> plan;
+    CpuSegments cpu;             ///< of one task at a time
+    JobQueue<Task::State> queue; ///< last, so that it is the first to go
 };
 
 struct Task::State {
@@ -43,29 +44,32 @@ struct Task::State {
     bool is_running() const noexcept { return status == -EINPROGRESS; }
     void start(const TaskOptions& options);
     void cancel();
-    /// Its job in flight has ended.
+    /// Its job in flight has ended: it goes on, or ends.
     void job_ended(const Completion& completion);
     void say(const char* text) noexcept; ///< is its error()
 
-    const Model& model() const noexcept { return *session->upload->model; }
-    const ModelContents& contents() const noexcept { return ModelContents::of(model()); }
+    const Plan& plan() const noexcept { return *session->plan; }
+    const Model& model() const noexcept { return plan().model(); }
+    /// Of the tensor that is an output of the task, which has ended well; otherwise throws Error.
+    std::uint32_t output_number(std::size_t index) const;
     const TensorPlace& place(std::uint32_t tensor) const { return workspace.places()[tensor]; }
 
     std::shared_ptr<Session::State> session;
     Workspace workspace;
-    std::vector<std::vector<overtake_binding>> bindings; ///< by segment; empty for CPU
+    Execution execution;
+    JobEntry<State> in_flight;
     TaskOptions options;
     std::size_t segment = 0; ///< running or next to run
     std::uint64_t tag = 0;   ///< of the job in flight
     bool cancelled = false;
     std::int32_t status = -EINVAL;
-    std::int64_t ended_ns = 0; ///< 0 while it runs
-    std::string error;         ///< beside a status that no completion explains
-    std::vector<Completion> completions;
+    std::int64_t ended_ns = 0;           ///< 0 while it runs
+    std::string error;                   ///< beside a status that no completion explains
+    std::vector<Completion> completions; ///< with room for all, so that they stay where they are
 
 private:
     void run_on();
-    void submit_segment(const Segment& segment);
+    void submit_segment();
     void end(std::int32_t status);
 };
 

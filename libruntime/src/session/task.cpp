@@ -10,7 +10,6 @@
 #include "job_tag.hpp"
 #include "model/tensor_layout.hpp"
 #include "monotonic_clock.hpp"
-#include "overtake/event.hpp"
 #include "session/state.hpp"
 
 namespace overtake {
@@ -18,10 +17,10 @@ namespace overtake {
 // Life
 
 Task::State::State(std::shared_ptr<Session::State> session_)
-    : session(std::move(session_)), workspace(session->upload) {
-    for (const Segment& each : contents().segments)
-        bindings.push_back(each.on_bpu() ? bindings_of(*session->upload, each, workspace.places())
-                                         : std::vector<overtake_binding>());
+    : session(std::move(session_)), workspace(*session->plan), execution(session->plan),
+      in_flight(*this) {
+    execution.bind(workspace, session->cpu);
+    completions.reserve(plan().segments().size());
 }
 
 Task::State::~State() {
@@ -34,7 +33,7 @@ Task::State::~State() {
     } catch (const std::exception&) { // a broken device, or no memory
     }
     if (is_running()) // nothing of this task will be reaped any more
-        session->running.erase(tag);
+        session->queue.forget(tag);
 }
 
 void Task::State::start(const TaskOptions& wanted) {
@@ -45,8 +44,6 @@ void Task::State::start(const TaskOptions& wanted) {
     cancelled = false;
     error.clear();
     completions.clear();
-    // So that what completions() has returned stays where it is.
-    completions.reserve(session->kernels.size());
     status = -EINPROGRESS;
     ended_ns = 0;
     try {
@@ -63,37 +60,26 @@ void Task::State::start(const TaskOptions& wanted) {
 
 /// Runs CPU segments and submits the next BPU segment; ends the task behind the last one.
 void Task::State::run_on() {
-    const std::vector<Segment>& segments = contents().segments;
-    while (segment < segments.size() && !cancelled) {
+    const std::span<const PlanSegment> segments = plan().segments();
+    for (; segment < segments.size() && !cancelled; segment++) {
         if (segments[segment].on_bpu()) {
-            submit_segment(segments[segment]);
+            submit_segment();
             return;
         }
-        compute_segment(model(), segments[segment], session->kernels[segment], workspace.places());
-        segment++;
+        execution.compute(segment);
     }
     end(segment < segments.size() ? -ECANCELED : 0);
 }
 
-void Task::State::submit_segment(const Segment& bpu) {
-    const Job job{
-        .tag = next_job_tag(),
-        .fcs = bpu.fcs,
-        .bindings = bindings[segment],
-        .scratch_bytes = bpu.scratch_bytes,
-        .priority = options.priority,
-        .custom_id = options.custom_id,
-        .core = options.core,
-        .deadline_ns = options.deadline_ns,
-        .model = model_id(model().name()),
-    };
-    const auto running = session->running.emplace(job.tag, this).first;
-    try {
-        session->queue->submit({&job, 1});
-    } catch (...) {
-        session->running.erase(running);
-        throw;
-    }
+void Task::State::submit_segment() {
+    Job job;
+    job.tag = next_job_tag();
+    job.priority = options.priority;
+    job.custom_id = options.custom_id;
+    job.core = options.core;
+    job.deadline_ns = options.deadline_ns;
+    job.model = plan().model_id();
+    session->queue.submit(in_flight, execution, segment, job);
     tag = job.tag;
 }
 
@@ -131,7 +117,7 @@ void Task::State::cancel() {
     if (!is_running())
         return;
     cancelled = true;
-    session->queue->cancel(tag);
+    session->queue.cancel(tag);
 }
 
 // The public face
@@ -247,12 +233,21 @@ std::string explain(std::int32_t status, const std::string& error,
 
 } // namespace
 
+/// Throws Error if it is none, or the task has no outputs.
+std::uint32_t Task::State::output_number(std::size_t index) const {
+    const std::uint32_t number = number_at(model().outputs(), index, "output");
+    if (status != 0)
+        throw Error(-status, "task: " + explain(status, error, completions));
+    return number;
+}
+
 std::vector<float> Task::output(std::size_t index) const {
     const State& task = state();
-    const std::uint32_t number = number_at(task.model().outputs(), index, "output");
-    if (task.status != 0)
-        throw Error(-task.status, "task: " + explain(task.status, task.error, task.completions));
-    return values_of(task.model().tensors()[number], task.place(number));
+    const std::uint32_t number = task.output_number(index);
+    const Tensor& tensor = task.model().tensors()[number];
+    std::vector<float> values(tensor.elements());
+    read_values(tensor, task.place(number), values);
+    return values;
 }
 
 std::span<const std::byte> Task::output_buffer(std::size_t index) const {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// What a task of the engine is a chain of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "engine/estimate.hpp"
+#include "network/segment_work.hpp"
+
+namespace overtake::engine {
+
+/// One segment of a task: a part of a work, which is the memory of the task's (Run) or lives
+/// longer.
+struct TaskSegment {
+    bool on_bpu() const noexcept { return fc_count != 0; }
+
+    SegmentWork* work;
+    std::uint32_t number;   ///< in the work
+    std::uint32_t fc_count; ///< of a BPU segment; 0: CPU
+    Estimate* estimate;     ///< never null; lives as long as the work
+};
+
+/// A program's own computation: one CPU segment.
+class Computation final : public SegmentWork {
+public:
+    Computation(std::function<std::int32_t()> compute, std::uint64_t expected_ns)
+        : estimate(expected_ns), compute_(std::move(compute)) {}
+
+    void describe(std::size_t /*segment*/, Job& /*job*/) const override {} // it has no job
+    std::int32_t compute(std::size_t /*segment*/) override { return compute_(); }
+    TaskSegment segment() { return {this, 0, 0, &estimate}; }
+
+    Estimate estimate;
+
+private:
+    const std::function<std::int32_t()> compute_;
+};
+
+} // namespace overtake::engine

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+//
+// The jobs of tasks on a device: each is made from a segment here, and its end finds its task here.
+//
+// Allocates only where a JobEntry is made, so that a task which has begun comes to its end.
+//
+// Thread safety: one thread at a time, as a Queue.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "network/segment_work.hpp"
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+template <class Owner>
+class JobTable;
+
+/// A task's place in a JobTable, for one job at a time.
+template <class Owner>
+class JobEntry {
+public:
+    explicit JobEntry(Owner& owner) : owner_(&owner) {
+        std::map<std::uint64_t, JobEntry*> one{{0, this}};
+        node_ = one.extract(one.begin());
+    }
+    JobEntry(const JobEntry&) = delete;
+    JobEntry& operator=(const JobEntry&) = delete;
+
+private:
+    friend class JobTable<Owner>;
+    Owner* owner_;
+    typename std::map<std::uint64_t, JobEntry*>::node_type node_; ///< while it has no job
+};
+
+/// Which task has which job, by the job's tag.
+template <class Owner>
+class JobTable {
+public:
+    /// The entry is in no table.
+    void add(JobEntry<Owner>& entry, std::uint64_t tag) noexcept {
+        entry.node_.key() = tag;
+        jobs_.insert(std::move(entry.node_));
+    }
+    /// Null if there is no such job.
+    Owner* find(std::uint64_t tag) const noexcept {
+        const auto job = jobs_.find(tag);
+        return job == jobs_.end() ? nullptr : job->second->owner_;
+    }
+    /// The same, and the job is forgotten.
+    Owner* take(std::uint64_t tag) noexcept {
+        const auto job = jobs_.find(tag);
+        if (job == jobs_.end())
+            return nullptr;
+        JobEntry<Owner>& entry = *job->second;
+        entry.node_ = jobs_.extract(job);
+        return entry.owner_;
+    }
+    /// Of those that it had none gets a job again.
+    void clear() noexcept { jobs_.clear(); }
+    /// Calls visit(tag, owner) for each.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [tag, entry] : jobs_)
+            visit(tag, *entry->owner_);
+    }
+
+private:
+    std::map<std::uint64_t, JobEntry<Owner>*> jobs_;
+};
+
+/// A queue of a device, and the tasks whose jobs it has.
+template <class Owner>
+class JobQueue {
+public:
+    explicit JobQueue(std::unique_ptr<Queue> queue) : queue_(std::move(queue)) {}
+
+    /// Submits a segment's job; `job` has its tag and says how it competes.  Throws Error as
+    /// Queue::submit(); nothing is in flight then.
+    void submit(JobEntry<Owner>& entry, const SegmentWork& work, std::size_t segment, Job job) {
+        work.describe(segment, job);
+        queue_->submit({&job, 1});
+        jobs_.add(entry, job.tag);
+    }
+    /// Calls ended(owner, completion) for each job that has ended, waiting for the first until
+    /// deadline_ns.  Returns how many completions there were; 0: no more are there.
+    template <class Ended>
+    std::size_t reap(std::int64_t deadline_ns, Ended ended) {
+        std::array<Completion, 64> completions;
+        const std::size_t count = queue_->reap(completions, deadline_ns);
+        for (std::size_t i = 0; i < count; i++)
+            if (Owner* const owner = jobs_.take(completions[i].tag))
+                ended(*owner, completions[i]);
+        return count;
+    }
+    /// Whatever becomes of the job, its task is not called any more.
+    void forget(std::uint64_t tag) noexcept { jobs_.take(tag); }
+    void forget_all() noexcept { jobs_.clear(); }
+    void cancel(std::uint64_t tag) { queue_->cancel(tag); }
+    void cancel_all() {
+        jobs_.for_each([this](std::uint64_t tag, const Owner&) { queue_->cancel(tag); });
+    }
+    std::size_t in_flight() const noexcept { return queue_->in_flight(); }
+    void interrupt() { queue_->interrupt(); }
+
+private:
+    JobTable<Owner> jobs_;
+    std::unique_ptr<Queue> queue_; ///< last, so that it is the first to go
+};
+
+} // namespace overtake

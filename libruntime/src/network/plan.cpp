@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "network/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "fork_origin.hpp"
+#include "overtake/event.hpp"
+#include "overtake_isa.h"
+
+namespace overtake {
+
+namespace {
+
+/// What has been planned and may still live.
+struct KnownPlans {
+    std::mutex mutex;
+    // A plan keeps its device and model alive, so the addresses of a live entry are unique.
+    std::map<std::pair<const Device*, const Model*>, std::weak_ptr<const Plan>> plans;
+};
+
+KnownPlans& plans_of_process() {
+    static OnePerProcess<KnownPlans> known;
+    return known.get();
+}
+
+} // namespace
+
+Plan::Plan(Upload upload)
+    : upload_(std::move(upload)), model_id_(overtake::model_id(upload_.model->name())) {
+    for (const Segment& segment : ModelContents::of(model()).segments) {
+        PlanSegment& planned = segments_.emplace_back();
+        planned.model = &segment;
+        if (planned.on_bpu())
+            add_bindings(planned);
+        for (const CpuOp& op : segment.cpu_ops)
+            measure(op);
+    }
+}
+
+void Plan::add_bindings(PlanSegment& segment) const {
+    std::vector<overtake_binding>& bindings = segment.bindings;
+    bindings.push_back({upload_.program->address(), model().program().size(),
+                        OVERTAKE_REGION_PROGRAM, OVERTAKE_MAP_READ});
+    if (upload_.weights)
+        bindings.push_back({upload_.weights->address(), model().weights().size(),
+                            OVERTAKE_REGION_WEIGHTS, OVERTAKE_MAP_READ});
+    segment.fixed_bindings = bindings.size();
+    for (const TensorBinding& binding : segment.model->bindings)
+        bindings.push_back({0, model().tensors()[binding.tensor].bytes, binding.region,
+                            OVERTAKE_MAP_READ | (binding.writable ? OVERTAKE_MAP_WRITE : 0)});
+}
+
+void Plan::measure(const CpuOp& op) {
+    std::size_t values = 0;
+    const auto add = [&](std::uint32_t number) {
+        const Tensor& tensor = model().tensors()[number];
+        values += tensor.on_device() ? tensor.elements() : 0;
+    };
+    std::ranges::for_each(op.inputs, add);
+    add(op.output);
+    most_cpu_values_ = std::max(most_cpu_values_, values);
+    most_cpu_inputs_ = std::max(most_cpu_inputs_, op.inputs.size());
+}
+
+std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
+                                      const std::shared_ptr<const Model>& model) {
+    KnownPlans& known = plans_of_process();
+    const std::lock_guard lock(known.mutex);
+    std::erase_if(known.plans, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<const Plan>& entry = known.plans[{device.get(), model.get()}];
+    std::shared_ptr<const Plan> plan = entry.lock();
+    if (!plan)
+        entry = plan = std::make_shared<const Plan>(upload(device, model));
+    return plan;
+}
+
+std::size_t known_plans() {
+    KnownPlans& known = plans_of_process();
+    const std::lock_guard lock(known.mutex);
+    return known.plans.size();
+}
+
+} // namespace overtake

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// Plan: what is the same in every inference of a model on a device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "network/upload.hpp"
+#include "overtake/model_contents.hpp"
+
+namespace overtake {
+
+/// A segment of the model, and what its job binds in every inference.
+struct PlanSegment {
+    bool on_bpu() const noexcept { return model->on_bpu(); }
+
+    const Segment* model; ///< FCs, scratch and regions, or operators; what the compiler expects
+    /// BPU: first program and weights, whose addresses are fixed; then one for each of
+    /// model->bindings, whose address an Execution fills in.
+    std::vector<overtake_binding> bindings;
+    std::size_t fixed_bindings = 0;
+};
+
+/// Constant once made, so that sessions and engines share it.  Thread safe.
+class Plan {
+public:
+    explicit Plan(Upload upload);
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+
+    Device& device() const noexcept { return *upload_.device; }
+    const Model& model() const noexcept { return *upload_.model; }
+    /// What the events of its jobs call the model: Job::model.
+    std::uint64_t model_id() const noexcept { return model_id_; }
+    /// In the order in which they run.
+    std::span<const PlanSegment> segments() const noexcept { return segments_; }
+    /// What an operator of the CPU needs beside the tensors, at most: values of operands that are
+    /// in device memory, and operands.
+    std::size_t most_cpu_values() const noexcept { return most_cpu_values_; }
+    std::size_t most_cpu_inputs() const noexcept { return most_cpu_inputs_; }
+
+private:
+    void add_bindings(PlanSegment& segment) const;
+    void measure(const CpuOp& op);
+
+    const Upload upload_;
+    const std::uint64_t model_id_;
+    std::vector<PlanSegment> segments_;
+    std::size_t most_cpu_values_ = 0;
+    std::size_t most_cpu_inputs_ = 0;
+};
+
+/// The one plan of this pair that lives, or a new one.  Throws Error as upload().  Thread safe.
+std::shared_ptr<const Plan> plan_once(const std::shared_ptr<Device>& device,
+                                      const std::shared_ptr<const Model>& model);
+
+/// How many plan_once() remembers: those that live, and those that have gone since the last
+/// plan_once().  Thread safe.
+std::size_t known_plans();
+
+} // namespace overtake

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// What the segments of a task do, whoever decides when: a session, or the scheduler of an engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "overtake/device.hpp"
+
+namespace overtake {
+
+/// A part of a task: segments that are numbered from 0 on.  One thread at a time.
+class SegmentWork {
+public:
+    virtual ~SegmentWork() = default;
+    /// Of a BPU segment: fills in FCs, bindings and scratch, which live as long as this.
+    virtual void describe(std::size_t segment, Job& job) const = 0;
+    /// Of a CPU segment: 0, or a negative errno.  May throw Error.
+    virtual std::int32_t compute(std::size_t segment) = 0;
+
+protected:
+    SegmentWork() = default;
+    SegmentWork(const SegmentWork&) = delete;
+    SegmentWork& operator=(const SegmentWork&) = delete;
+};
+
+} // namespace overtake
