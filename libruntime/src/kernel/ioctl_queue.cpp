@@ -159,7 +159,7 @@ private:
         std::size_t count = 0;
         for (; count < out.size() && !collected_.empty(); count++) {
             out[count] = collected_.front();
-            collected_.pop_front();
+            spare_.splice(spare_.end(), collected_, collected_.begin());
             in_flight_--;
         }
         if (count == 0 && failure_)
@@ -174,7 +174,7 @@ private:
     std::condition_variable changed_;
     std::thread collector_;
     std::list<Completion> collected_;
-    std::list<Completion> spare_; ///< at least one for each to collect
+    std::list<Completion> spare_; ///< at least one for each to collect; used again
     std::exception_ptr failure_;  ///< of the collector, for whoever reaps
     std::size_t to_collect_ = 0;  ///< submitted, the collector does not have them yet
     bool interrupted_ = false;

@@ -12,7 +12,6 @@
 #include <climits>
 #include <cstring>
 #include <thread>
-#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,6 +19,7 @@
 #include "kernel/interrupt_event.hpp"
 #include "kernel/kernel_context.hpp"
 #include "kernel/uring.hpp"
+#include "tag_set.hpp"
 
 namespace overtake {
 
@@ -38,6 +38,7 @@ public:
     UringQueue(const std::shared_ptr<KernelFile>& file, const QueueOptions& options)
         : records_(create_kernel_buffer(file, OVERTAKE_MAX_JOBS * sizeof(overtake_result))),
           extensions_(most_at_once), slots_(OVERTAKE_MAX_JOBS), context_(file, options) {
+        batch_.reserve(most_at_once);
         if (options.interruptible)
             interrupt_event_.emplace();
         for (std::uint32_t slot = OVERTAKE_MAX_JOBS; slot-- != 0;)
@@ -69,7 +70,7 @@ private:
     void take_those_there();
     void listen_for_interrupt();
     [[noreturn]] void refuse_here(const Job& job) const;
-    void settle(std::span<const Job> jobs, std::span<const std::uint32_t> batch);
+    void settle(std::span<const Job> jobs);
     bool forget_ended(std::uint32_t slot);
     void withdraw(std::uint32_t slot);
     Completion collect(std::uint32_t slot);
@@ -80,7 +81,8 @@ private:
 
     // In the order of this list reversed, the jobs end, then the ring goes, then the records.
     std::unique_ptr<Buffer> records_;
-    std::vector<JobExtensions> extensions_;         ///< of the jobs of one batch
+    std::vector<std::uint32_t> batch_;              ///< slots of the jobs of one batch
+    std::vector<JobExtensions> extensions_;         ///< of the same jobs
     std::optional<InterruptEvent> interrupt_event_; ///< if it is interruptible
     std::uint64_t interrupts_ = 0;                  ///< where the ring reads it to
     bool listening_ = false;                        ///< the ring does
@@ -89,8 +91,8 @@ private:
     std::thread::id ring_owner_;
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
-    std::unordered_set<std::uint64_t> tags_; ///< of slots that are not idle
-    std::uint32_t first_ended_ = none;       ///< slots, in the order in which it became known
+    TagSet tags_;                      ///< of slots that are not idle
+    std::uint32_t first_ended_ = none; ///< slots, in the order in which it became known
     std::uint32_t last_ended_ = none;
     std::size_t in_flight_ = 0; ///< slots in_flight or ended
     KernelContext context_;
@@ -123,15 +125,14 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
         std::min({jobs.size(), std::size_t{most_at_once}, free_slots_.size()});
     if (count == 0 || tags_.contains(jobs.front().tag))
         refuse_here(jobs.front());
-    std::vector<std::uint32_t> batch;
-    batch.reserve(count);
+    batch_.clear();
     for (const Job& job : jobs.first(count)) {
         if (tags_.contains(job.tag))
             break;
         try {
-            batch.push_back(add(job, extensions_[batch.size()]));
+            batch_.push_back(add(job, extensions_[batch_.size()]));
         } catch (const std::exception&) {
-            if (batch.empty())
+            if (batch_.empty())
                 throw;
             break; // those before it are in the ring, and go first
         }
@@ -139,11 +140,11 @@ std::size_t UringQueue::submit_batch(std::span<const Job> jobs) {
     if (const int code = ring().flush())
         throw Error(code, fmt::format("io_uring: submit: {}", std::strerror(code)));
     take_those_there();
-    for (std::size_t i = 0; i < batch.size(); i++)
-        if (slots_[batch[i]].state != Slot::refused)
+    for (std::size_t i = 0; i < batch_.size(); i++)
+        if (slots_[batch_[i]].state != Slot::refused)
             KernelContext::tell_core(jobs[i], extensions_[i]);
-    settle(jobs, batch);
-    return batch.size();
+    settle(jobs);
+    return batch_.size();
 }
 
 /// The driver knows a tag until its job has ended, a queue until it has been reaped; so jobs are
@@ -162,9 +163,9 @@ std::uint32_t UringQueue::add(const Job& job, JobExtensions& extensions) {
     const std::uint32_t slot = free_slots_.back();
     const std::uint64_t address = records_->address() + slot * sizeof(overtake_result);
     record(slot).status = untouched;
-    const auto tag = tags_.insert(job.tag).first; // first, as it may find no memory
+    tags_.insert(job.tag); // first, as it may find no memory
     if (!uring.add_submit(context_.payload(job, address, extensions), slot)) {
-        tags_.erase(tag);
+        tags_.erase(job.tag);
         throw Error(EBUSY, "io_uring: the submission queue is full");
     }
     free_slots_.pop_back();
@@ -225,15 +226,15 @@ void UringQueue::listen_for_interrupt() {
 
 /// The driver refuses at once, so a refused job of the batch shows by now.  Those behind it were
 /// handed over in the same system call and are taken back.
-void UringQueue::settle(std::span<const Job> jobs, std::span<const std::uint32_t> batch) {
+void UringQueue::settle(std::span<const Job> jobs) {
     const auto is_refused = [&](std::uint32_t slot) { return slots_[slot].state == Slot::refused; };
-    const auto refused = std::ranges::find_if(batch, is_refused);
-    if (refused == batch.end())
+    const auto refused = std::ranges::find_if(batch_, is_refused);
+    if (refused == batch_.end())
         return;
     const int code = -slots_[*refused].result;
-    for (auto behind = refused; behind != batch.end(); ++behind)
+    for (auto behind = refused; behind != batch_.end(); ++behind)
         withdraw(*behind);
-    throw context_.refused(jobs[static_cast<std::size_t>(refused - batch.begin())], code);
+    throw context_.refused(jobs[static_cast<std::size_t>(refused - batch_.begin())], code);
 }
 
 void UringQueue::withdraw(std::uint32_t slot) {

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -19,6 +18,7 @@
 #include "server/server_events.hpp"
 #include "server/server_tasks.hpp"
 #include "server/shared_memory.hpp"
+#include "tag_set.hpp"
 
 namespace overtake::server {
 
@@ -76,7 +76,7 @@ private:
     std::unique_ptr<ClientChannel> channel_;
     std::uint32_t head_ = 0;  ///< completions taken so far
     std::size_t written_ = 0; ///< bytes of the call that is being written
-    std::unordered_set<std::uint64_t> tags_;
+    TagSet tags_;
 };
 
 class ServerClock final : public ManualClock {
