@@ -203,6 +203,30 @@ TEST(Task, ItsWeightsAreARegionOfItsJobs) {
                       0.5f * (static_cast<float>(spec.weights[pixel * 8 + c]) + 3));
 }
 
+TEST(Task, PutsAnOutputWhereItsCallerWantsIt) {
+    Session session(open_embedded(), load(copy_and_softmax()));
+    Task task = session.create_task();
+    std::vector<float> values(60, -1.0f);
+    EXPECT_EQ(refusal_of([&] { task.output(0, values); }),
+              with_code(EINVAL, "task: it was never started"));
+    task.set_input(0, ones);
+    task.start();
+    ASSERT_TRUE(task.wait(patience()));
+    EXPECT_EQ(refusal_of([&] { task.output(2, values); }),
+              with_code(EINVAL, "task: no output 2, the model has 2"));
+    for (const std::size_t count : {59, 61})
+        EXPECT_EQ(
+            refusal_of([&, room = std::vector<float>(count)]() mutable { task.output(1, room); }),
+            with_code(EINVAL, "output 1 (copied): room for " + std::to_string(count) +
+                                  " values, but its shape [1, 3, 4, 5] has 60"));
+    EXPECT_EQ(values, std::vector<float>(60, -1.0f));
+    for (const std::size_t index : {0, 1}) { // in host memory, and on the device
+        task.output(index, values);
+        EXPECT_EQ(values, task.output(index));
+        EXPECT_NE(values, std::vector<float>(60, -1.0f));
+    }
+}
+
 /// Chooses rows of the tensor by its own elements, which are no indices.
 ModelSpec choosing_outside(std::uint32_t from, std::uint32_t to) {
     ModelSpec spec = copy_and_softmax();

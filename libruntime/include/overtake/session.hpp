@@ -90,6 +90,9 @@ public:
     /// Values of an output, dense row-major in its shape.  Throws Error with the task's own error
     /// if it has not ended well; EINVAL if there is no such output.
     std::vector<float> output(std::size_t index) const;
+    /// The same into `to`, which has as many elements as the output's shape (else EINVAL), without
+    /// allocating anything.  `to` is as before if this throws.
+    void output(std::size_t index, std::span<float> to) const;
     /// The device's own int8 buffer of an output (EINVAL if it is not in device memory).  Belongs
     /// to the task; the next start() overwrites it.
     std::span<const std::byte> output_buffer(std::size_t index) const;

@@ -250,6 +250,18 @@ std::vector<float> Task::output(std::size_t index) const {
     return values;
 }
 
+void Task::output(std::size_t index, std::span<float> to) const {
+    const State& task = state();
+    const std::uint32_t number = task.output_number(index);
+    const Tensor& tensor = task.model().tensors()[number];
+    if (to.size() != tensor.elements())
+        throw Error(EINVAL, fmt::format("output {} ({}): room for {} values, but its shape [{}] "
+                                        "has {}",
+                                        index, tensor.name, to.size(),
+                                        fmt::join(tensor.shape, ", "), tensor.elements()));
+    read_values(tensor, task.place(number), to);
+}
+
 std::span<const std::byte> Task::output_buffer(std::size_t index) const {
     const State& task = state();
     const std::uint32_t number = number_at(task.model().outputs(), index, "output");
