@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "overtake/device.hpp"
-#include "simulator/fuzz/campaign.hpp"
+#include "scheduler/campaign.hpp"
 
 namespace overtake::fuzz {
 namespace {

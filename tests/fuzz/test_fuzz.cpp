@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/fuzz/campaign.hpp"
-#include "simulator/fuzz/violation.hpp"
+#include "scheduler/campaign.hpp"
+#include "scheduler/violation.hpp"
 
 namespace overtake::fuzz {
 namespace {

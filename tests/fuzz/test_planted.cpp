@@ -3,15 +3,19 @@
 // Would the fuzzer find a bug? The device code and the task scheduler with one bug switched on
 // (planted/planted.h) must fail within as many cases as `make test` runs on what ships.
 #include <cstdio>
+#include <filesystem>
 
+#include <unistd.h>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 extern "C" {
 #include "planted.h"
 }
-#include "simulator/fuzz/campaign.hpp"
+#include "scheduler/campaign.hpp"
+#include "scheduler/report.hpp"
 
 enum ovt_planted_bug ovt_planted_bug = OVT_BUG_NONE;
 
@@ -73,6 +77,31 @@ constexpr Planted bugs[] = {
     {OVT_BUG_DEATH_KEEPS_WORKER, "DeathKeepsWorker"},
 };
 static_assert(std::size(bugs) == OVT_BUG_COUNT - 1, "every planted bug is hunted");
+
+/// What fuzz_scheduler does with a failure.
+TEST(FuzzProgram, WritesAFailureThatItThenReplays) {
+    const std::string path =
+        std::filesystem::temp_directory_path() / fmt::format("overtake-fuzz-{}.json", getpid());
+    ProgramOptions options;
+    options.cases = cases;
+    options.commit = "0123456789ab";
+    options.output = path;
+    ovt_planted_bug = OVT_BUG_SLOT_KEPT;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_cases(options), 1);
+    const std::string said = testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(replay(path), 1);
+    const std::string violation = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find(", 100 commands each, commit 0123456789ab: "), std::string::npos) << said;
+    EXPECT_NE(said.find(": " + violation + "replay: fuzz_scheduler " + path), std::string::npos)
+        << said;
+    ovt_planted_bug = OVT_BUG_NONE;
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(replay(path), 0) << "fails without the bug";
+    EXPECT_TRUE(testing::internal::GetCapturedStdout().starts_with("clean: "));
+    std::filesystem::remove(path);
+}
 
 INSTANTIATE_TEST_SUITE_P(Fuzz, PlantedBug, testing::ValuesIn(bugs),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -64,7 +64,7 @@ class Sweeps(unittest.TestCase):
     def test_options_without_many_runs_are_refused(self):
         self.refuse(2, "--columns requires --sweep or --repeat", "--columns", "p50")
         self.refuse(2, "--columns requires --sweep or --repeat", "--summary", "--columns", "p50")
-        self.refuse(2, "--threads requires --sweep, --repeat or --fuzz", "--threads", "4")
+        self.refuse(2, "--threads requires --sweep or --repeat", "--threads", "4")
         self.assertEqual(self.output("--repeat", "1", "--threads", "4"), self.output("--repeat", "1"))
 
     def test_warm_up_and_drain_are_left_out(self):
@@ -82,12 +82,6 @@ class Sweeps(unittest.TestCase):
         for option in ("--warm-up", "--drain"):
             self.refuse(2, f"{option} requires --summary, --json, --blame, --what-if, --sweep or --repeat", option, "5")
             self.refuse(2, "soon is not a time", "--summary", option, "soon")
-
-    def test_a_case_of_fuzzing_is_replayed_once(self):
-        with open(self.scenario, "w", encoding="utf-8") as out:
-            json.dump({"version": 1, "kind": "fuzz"}, out)
-        for option, value in (("--sweep", "seed=1..2"), ("--repeat", "1")):
-            self.refuse(1, "--sweep and --repeat: a case of --fuzz is replayed once", option, value)
 
 
 if __name__ == "__main__":

@@ -319,7 +319,6 @@ class WrongInputs(unittest.TestCase):
             "--report new",
             "run w/slow.onnx --input x=w/slow.npy --output-dir new",
             "sim demo-both --repeat 1000000 --threads 1",
-            "sim --fuzz 1000000000 --threads 1 -o new.json",
             "calibrate --runs 1000 -o new.yaml",
         ):
             with self.subTest(line):

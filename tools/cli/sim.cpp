@@ -2,7 +2,6 @@
 //
 // overtake sim: a scenario under virtual time.
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -20,7 +19,6 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "fuzz.hpp"
 #include "json_text.hpp"
 #include "observe/timeline/perfetto.hpp"
 #include "observe/timeline/png.hpp"
@@ -63,8 +61,6 @@ struct SimOptions {
     std::vector<std::string> columns;
     std::optional<unsigned> repeat;
     std::optional<std::string> shard;
-    std::uint64_t fuzz = 0;
-    unsigned commands = 100;
     std::optional<unsigned> threads;
 
     bool wants_pictures() const {
@@ -356,13 +352,10 @@ int run_sim(const SimOptions& options) {
         throw CLI::ExcludesError("--output", options.sweep ? "--sweep" : "--repeat");
     if (options.shard && options.output.empty())
         throw CLI::RequiresError("--shard", "--output");
-    if (options.threads && !options.wants_experiment() && options.fuzz == 0)
-        throw CLI::RequiresError("--threads", "--sweep, --repeat or --fuzz");
+    if (options.threads && !options.wants_experiment())
+        throw CLI::RequiresError("--threads", "--sweep or --repeat");
     if (options.to && *options.to <= options.from)
         throw CLI::ValidationError("--to", "must be later than --from");
-    if (options.fuzz != 0)
-        return run_fuzz({options.fuzz, options.seed.value_or(1), options.commands,
-                         options.thread_count(), options.output});
     if (options.scenario.empty())
         throw CLI::RequiredError("SCENARIO");
     const Source source = read_source(options);
@@ -371,12 +364,6 @@ int run_sim(const SimOptions& options) {
     for (const std::string& path : {options.output, options.svg, options.png, options.perfetto})
         if (!path.empty())
             check_output_file(path, {source.path.string()});
-    if (source.document.is_object() && source.document.value("kind", nlohmann::json()) == "fuzz")
-        return named(source, [&] {
-            if (options.wants_experiment())
-                throw Error(EINVAL, "--sweep and --repeat: a case of --fuzz is replayed once");
-            return replay_fuzz(source.document);
-        });
     if (options.wants_experiment())
         return run_experiment(options, source);
     return run_once(options, source);
@@ -432,9 +419,7 @@ void add_changes(CLI::App* command, const SharedOptions& options) {
                      "both go to the directory of -o")
         ->take_all()
         ->expected(1);
-    command
-        ->add_option("--seed", options->seed,
-                     "Seed of everything random, or of the first case of --fuzz")
+    command->add_option("--seed", options->seed, "Seed of everything random")
         ->check(whole_number(0, ~std::uint64_t{0}));
     command->add_option("--sweep", options->sweep,
                         "KEY=A..B[:STEP][,KEY=V|V...]: a row for each combination");
@@ -442,19 +427,8 @@ void add_changes(CLI::App* command, const SharedOptions& options) {
         ->add_option("--repeat", options->repeat,
                      "Run with N seeds; show means with 95 % confidence intervals")
         ->check(whole_number(1, 1000000));
-    auto* fuzz =
-        command
-            ->add_option("--fuzz", options->fuzz,
-                         "Generate N cases of misbehaving clients and hosts, check invariants")
-            ->check(whole_number(1, std::uint64_t{1} << 40));
     command
-        ->add_option("--commands", options->commands,
-                     "Commands in each case of --fuzz; default: 100")
-        ->check(whole_number(1, 100000))
-        ->needs(fuzz);
-    command
-        ->add_option("--threads", options->threads,
-                     "For --sweep, --repeat and --fuzz; default: all CPUs")
+        ->add_option("--threads", options->threads, "For --sweep and --repeat; default: all CPUs")
         ->check(whole_number(1, 1024));
     command
         ->add_option("--shard", options->shard,
@@ -473,9 +447,6 @@ void exclude(CLI::App* command, const char* one, std::initializer_list<const cha
 }
 
 void add_exclusions(CLI::App* command) {
-    exclude(command, "--fuzz",
-            {"SCENARIO", "--summary", "--json", "--set", "--sweep", "--repeat", "--svg", "--png",
-             "--perfetto", "--warm-up", "--drain", "--blame", "--what-if"});
     for (const char* experiment : {"--sweep", "--repeat"})
         exclude(command, experiment, {"--svg", "--png", "--perfetto", "--summary", "--blame"});
     exclude(command, "--what-if",

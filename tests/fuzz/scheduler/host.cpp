@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulator/fuzz/host.hpp"
+#include "scheduler/host.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,14 +9,14 @@
 #include <queue>
 #include <vector>
 
-#include "simulator/fuzz/core_counter.hpp"
-#include "simulator/fuzz/fc_checker.hpp"
-#include "simulator/fuzz/program.hpp"
-#include "simulator/fuzz/schedulers.hpp"
-#include "simulator/fuzz/task_checker.hpp"
-#include "simulator/fuzz/violation.hpp"
-#include "simulator/fuzz/wake.hpp"
-#include "simulator/fuzz/work.hpp"
+#include "scheduler/core_counter.hpp"
+#include "scheduler/fc_checker.hpp"
+#include "scheduler/program.hpp"
+#include "scheduler/schedulers.hpp"
+#include "scheduler/task_checker.hpp"
+#include "scheduler/violation.hpp"
+#include "scheduler/wake.hpp"
+#include "scheduler/work.hpp"
 #include "simulator/random.hpp"
 
 namespace overtake::fuzz {

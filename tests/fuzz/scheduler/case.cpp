@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulator/fuzz/case.hpp"
+#include "scheduler/case.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulator/fuzz/campaign.hpp"
+#include "scheduler/campaign.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "simulator/fuzz/shrink.hpp"
-#include "simulator/fuzz/violation.hpp"
+#include "scheduler/shrink.hpp"
+#include "scheduler/violation.hpp"
 #include "simulator/parallel.hpp"
 
 namespace overtake::fuzz {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "simulator/fuzz/case.hpp"
+#include "scheduler/case.hpp"
 
 namespace overtake::fuzz {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "simulator/fuzz/case.hpp"
+#include "scheduler/case.hpp"
 
 namespace overtake::fuzz {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "simulator/fuzz/case.hpp"
+#include "scheduler/case.hpp"
 
 namespace overtake::fuzz {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "simulator/fuzz/task_checker.hpp"
+#include "scheduler/task_checker.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <tuple>
 
-#include "simulator/fuzz/violation.hpp"
+#include "scheduler/violation.hpp"
 
 namespace overtake::fuzz {
 

@@ -7,11 +7,11 @@
 // of a later command; for a choice at or after the stamp, since commands precede the choices of an
 // instant; and for the end of an FC after the stamp, since the ends of an instant precede its
 // commands.
-#include "simulator/fuzz/fc_checker.hpp"
+#include "scheduler/fc_checker.hpp"
 
 #include <algorithm>
 
-#include "simulator/fuzz/violation.hpp"
+#include "scheduler/violation.hpp"
 
 namespace overtake::fuzz {
 namespace {

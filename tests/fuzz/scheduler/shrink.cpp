@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulator/fuzz/shrink.hpp"
+#include "scheduler/shrink.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "simulator/fuzz/case.hpp"
-#include "simulator/fuzz/work.hpp"
+#include "scheduler/case.hpp"
+#include "scheduler/work.hpp"
 #include "simulator/reader.hpp"
 
 namespace overtake::fuzz {

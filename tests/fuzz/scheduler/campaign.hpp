@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "simulator/fuzz/case.hpp"
-#include "simulator/fuzz/host.hpp"
+#include "scheduler/case.hpp"
+#include "scheduler/host.hpp"
 
 namespace overtake::fuzz {
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "simulator/fuzz/case.hpp"
+#include "scheduler/case.hpp"
 
 namespace overtake::fuzz {
 

@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-#include "simulator/fuzz/case.hpp"
+#include "scheduler/case.hpp"
 
 namespace overtake::fuzz {
 

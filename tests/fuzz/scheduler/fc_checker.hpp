@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "simulator/fuzz/job.hpp"
+#include "scheduler/job.hpp"
 
 namespace overtake::fuzz {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "simulator/fuzz/job.hpp"
+#include "scheduler/job.hpp"
 
 namespace overtake::fuzz {
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "simulator/fuzz/case.hpp"
+#include "scheduler/case.hpp"
 
 namespace overtake::fuzz {
 
